@@ -1,4 +1,4 @@
-# Parley in a container: `docker compose up` brings it together with Postgres and Ollama.
+# Parley in a container: `docker compose up` starts it together with Postgres and Ollama.
 # Pinned by version and digest. Another one: docker compose build --build-arg NODE_IMAGE=…
 ARG NODE_IMAGE=node:24.20.0-bookworm-slim@sha256:ba849c60be29959425b8734d57b8b4b7d56f98edd9504c9af091d5281095a71e
 FROM ${NODE_IMAGE}
@@ -9,7 +9,7 @@ ENV NODE_ENV=production \
     GATEWAY_HOME=/data \
     PARLEY_COMMAND="docker compose exec gateway parley"
 
-# The sandbox of the tool exec; most hosts refuse it to containers, see docs/operating.md.
+# The sandbox of the tool exec; most hosts do not allow it in containers, see docs/operating.md.
 RUN apt-get update && apt-get install -y --no-install-recommends bubblewrap && rm -rf /var/lib/apt/lists/*
 
 WORKDIR /app
@@ -30,6 +30,6 @@ EXPOSE 8080
 HEALTHCHECK --interval=15s --timeout=5s --start-period=60s --retries=3 \
   CMD ["node", "-e", "fetch(`http://127.0.0.1:${process.env.PORT}/readyz`).then((r) => process.exit(r.ok ? 0 : 1), () => process.exit(1))"]
 
-# Without npm between: the signal that stops the container reaches the gateway itself, which has 25 s to leave its work in order.
+# Without npm in between: the signal that stops the container reaches the gateway itself, which has 25 s to leave its work in order.
 STOPSIGNAL SIGTERM
 CMD ["node", "--max-semi-space-size=8", "src/launch.js", "start"]

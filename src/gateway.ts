@@ -1,42 +1,27 @@
 /** The composition root: creates every module with what it needs and starts them. Read it from top to bottom. */
 import path from 'node:path';
-import packageFile from '../package.json' with { type: 'json' };
 import { channels as manifests } from '../channels/index.ts';
-import { createAdministration } from './administration.ts';
 import { tellSettings, tellStatus } from './commands/node-reports.ts';
-import { createProfileCommands } from './agent/index.ts';
-import { createStreamCommand } from './delivery/index.ts';
 import { openAgentRuntime } from './agent-runtime.ts';
-import type { AgentRuntime } from './agent-runtime.ts';
 import { secretsOf } from './config-views.ts';
 import type { Config } from './config.ts';
 import { fileSchemaFor } from './config-schema.ts';
-import type { BoundTo } from './contracts/command.ts';
 import type { HealthReport } from './contracts/gateway-api.ts';
-import type { Log } from './contracts/log.ts';
 import { profileSchema } from './contracts/agent/profile.ts';
 import type { Tool } from './contracts/tools/tool.ts';
-import { bindingOf, createGatewayApi, createIntake, createLeader } from './intake/index.ts';
-import { fileLimitsOf, fileTypeOf, personLimitOf } from './media/index.ts';
 import { createLifecycle } from './lifecycle.ts';
 import { openSettings } from './live-config.ts';
-import {
-  channelHealth,
-  createHealth,
-  createMetrics,
-  createUsageCommand,
-  createWhyCommand,
-  redactor,
-} from './ops/index.ts';
+import { redactor } from './ops/index.ts';
 import type { Redactor } from './ops/index.ts';
-import { createSignInApi, signInLink } from './security/index.ts';
+import { signInLink } from './security/index.ts';
 import { writeSchemaFile } from './settings/index.ts';
 import type { LiveSettings } from './settings/index.ts';
 import { openStore } from './store/open-store.ts';
 import type { HomeStore } from './store/open-store.ts';
 import { openSecurity, openTransport } from './transport.ts';
-import { sharedMetrics, workerInstance } from './worker.ts';
-import type { ProcessOutput, Security, Transport } from './transport.ts';
+import { workerInstance } from './worker.ts';
+import type { ProcessOutput } from './transport.ts';
+import { createApi, createInbound } from './gateway-api.ts';
 
 /** Deliveries, background subagents, platform connections and outbound webhooks that one node handles at a time. */
 const OUT_CONCURRENCY = 128;
@@ -151,148 +136,4 @@ function newSessionsOf(settings: LiveSettings<Config>) {
       return settings.current().turns.queueMode;
     },
   };
-}
-
-interface Parts {
-  settings: LiveSettings<Config>;
-  log: Log;
-  store: HomeStore;
-  security: Security;
-  transport: Transport;
-  runtime: AgentRuntime;
-}
-
-/** `receive`, the commands and approvals; which node receives for a bot. */
-function createInbound({ settings, log, store, security, transport, runtime }: Parts) {
-  const { bus, ledger, events, channels } = transport;
-  const { models, profiles, scheduling, mcp } = runtime;
-  const { lanes, plans, approvals, subagents } = store;
-  const boundTo = boundBy(settings);
-  const intake = createIntake({
-    settings,
-    settingsReport: () => settings.report(),
-    webhooks: () => runtime.webhooks.waiting(),
-    channelNotices: () => [...channels.values()].flatMap((channel) => channel.health().notice ?? []),
-    usage: store.usage,
-    accessPolicy: security.accessPolicy,
-    bus,
-    events,
-    ledger,
-    lanes,
-    groupChats: store.groupChats,
-    questions: store.questions,
-    noteWaiting: (question) => transport.delivery.noteWaiting(question),
-    approvals,
-    plans,
-    memories: runtime.memory.memories,
-    tries: store.tries,
-    ...transport.linking,
-    openThread: transport.openThread,
-    subagents,
-    noteRefusal: transport.refusals.note,
-    profiles: () => profiles.list(),
-    defaultModel: (id, reader, say) => models.describe(id, reader, say),
-    aboutModel: (model, say) => models.about(model, say),
-    profileErrors: () => profiles.errors(),
-    mcp: () => mcp.status(),
-    boundTo,
-    classify: (profileId, step) => runtime.agent.classifyStep(profileId, step),
-    modelOf: (session, choice) => runtime.agent.modelOf(session, choice),
-    commands: [
-      ...createProfileCommands({ profiles, ledger, events, models, boundTo }),
-      createUsageCommand({ ...transport, usage: store.usage, epochNow: Date.now }),
-      createWhyCommand(transport),
-      runtime.speech.command,
-      createStreamCommand({ ...transport, chatSettings: store.chatSettings }),
-      ...scheduling.commands,
-      ...mcp.commands({
-        profileOf: async (session) => models.profile((await ledger.session(session))?.profileId),
-      }),
-    ],
-  });
-  const leader = createLeader({ channels, lanes, bus, receive: intake.receive, log });
-  return { ...intake, leader };
-}
-
-/** The bindings of config.json, as they are now. */
-function boundBy(settings: LiveSettings<Config>): BoundTo {
-  return (call) => bindingOf(settings.current().bindings, call);
-}
-
-interface ApiParts extends Parts {
-  inbound: ReturnType<typeof createInbound>;
-  demo: boolean;
-  isReady: () => boolean;
-}
-
-/** What channels may ask of the gateway, with its health and metrics. */
-function createApi(parts: ApiParts) {
-  const { settings, log, store, security, transport, runtime, inbound, demo, isReady } = parts;
-  const config = settings.current();
-  const { bus, ledger, events, loop, channels, delivery, usageMeter, fanout } = transport;
-  const { agent, models, profiles, scheduling, files, mcp } = runtime;
-  const { leader, ...intake } = inbound;
-  const health = createHealth({
-    ledger,
-    monotonicNow: () => performance.now(),
-    log,
-    version: packageFile.version,
-    demo,
-    models: (signal) => models.report(signal),
-    replaced: () => models.fallbacks.replaced(),
-    channels: () => channelHealth(config.channels, channels, (channel) => leader.health(channel)),
-    isReady,
-    profileErrors: () => profiles.errors(),
-    mcp: () => mcp.status(),
-    settings: () => settings.report(),
-  });
-  const { meters } = transport;
-  const metrics = createMetrics({ health, bus, usageMeter, loop, delivery, fanout, meters });
-  const gateway = createGatewayApi({
-    ...intake,
-    ...transport.linking,
-    ledger,
-    bus,
-    accessPolicy: security.accessPolicy,
-    events,
-    turnConcurrency: config.turns.concurrency,
-    lanes: store.lanes,
-    signIns: createSignInApi(store.signIns, store.access, () => settings.current().proxySignIn),
-    hooks: runtime.hooks,
-    platform: (channel) => channels.get(channel),
-    subagents: store.subagents,
-    journals: store.journals,
-    forks: store.forks,
-    tries: store.tries,
-    waiting: store.waiting,
-    plans: store.plans,
-    classify: (profileId, step) => agent.classifyStep(profileId, step),
-    todos: store.todos,
-    memories: runtime.memory.memories,
-    files,
-    fileLimits: fileLimitsOf(config.media),
-    filesPerPerson: personLimitOf(config.media),
-    keptFiles: store.keptFiles,
-    fileTypeOf,
-    chatMoved: transport.followMigration,
-    agent,
-    explainTurn: (turnId, detail, say) => transport.traces.explain(turnId, detail, say),
-    noteRefusal: transport.refusals.note,
-    noteRequest: (answered) => transport.meters.request(answered),
-    models,
-    boundTo: boundBy(settings),
-    schedules: scheduling.schedules,
-    profiles: () => profiles.list(),
-    health: () => health.report(),
-    usage: store.usage,
-    prices: transport.prices,
-    metrics: sharedMetrics(() => metrics.text()),
-    administration: createAdministration({ settings, store, bus, profiles, log }),
-    settings: () => ({
-      ...settings.report(),
-      file: config.source.file,
-      values: settings.current().source.values,
-    }),
-  });
-  return { health, gateway };
 }

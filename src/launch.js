@@ -1,6 +1,6 @@
 #!/usr/bin/env node
-// Starts Parley on this machine's own Node.js where that is new enough, else on the one that came with the packages.
-// Runs on any old Node.
+// Starts Parley on this machine's own Node.js if that is new enough, else on the one that came with the
+// packages. Runs on any old Node.
 import { spawn } from 'node:child_process';
 import { existsSync, realpathSync } from 'node:fs';
 import * as nodeModule from 'node:module';
@@ -24,7 +24,7 @@ if (machines !== undefined) {
   const { compileCacheFolder } = await import('./ops/compile-cache.js');
   const folder = compileCacheFolder(PACKAGES, process.env['GATEWAY_HOME'] || './.parley');
   if (folder !== undefined) nodeModule.enableCompileCache?.(folder);
-  // Every text begins commands with it, so it stands before anything else is loaded.
+  // Every text begins commands with it, so it is set before anything else is loaded.
   const { commandOfProcess } = await import('./ops/command-here.js');
   process.env['PARLEY_COMMAND'] = commandOfProcess(fileURLToPath(import.meta.url), process.env);
   const { main } = await import('./cli.ts');
@@ -75,7 +75,7 @@ async function handOver(file) {
   const args = [...process.execArgv, fileURLToPath(import.meta.url), ...process.argv.slice(2)];
   // Once is enough: whatever starts there decides for itself.
   const { npm_node_execpath: _, ...env } = process.env;
-  // Where this process can become the other, no second one waits beside it.
+  // If this process can become the other, no second one waits next to it.
   if (process.platform !== 'win32') process.execve?.(file, [file, ...args], env);
   const child = spawn(file, args, { stdio: 'inherit', env });
   for (const signal of /** @type {const} */ (['SIGINT', 'SIGTERM', 'SIGHUP'])) {

@@ -28,6 +28,7 @@ import { createMeters, createRefusalNotes, createTraces, meterUsage, startLoopMo
 import { readHeaders, startTelemetry } from './ops/index.ts';
 import type { Redactor, TelemetryTarget } from './ops/index.ts';
 import { systemClock } from './lib/clock.ts';
+import { serverLookup } from './providers/index.ts';
 import { createAccessPolicy, ensureFirstToken, ownersOf } from './security/index.ts';
 import { createLanguages, descriptionsOf, jsonSchema, watchFolders } from './settings/index.ts';
 import type { HomeStore } from './store/open-store.ts';
@@ -76,10 +77,12 @@ export async function openSecurity(
 }
 
 /** Where traces go; undefined unless the environment says so. */
-function telemetryOf({ env }: Config): TelemetryTarget | undefined {
+function telemetryOf({ env, modelServers }: Config): TelemetryTarget | undefined {
   const { OTEL_EXPORTER_OTLP_ENDPOINT: endpoint, OTEL_EXPORTER_OTLP_HEADERS: headers } = env;
   const { version } = packageFile;
-  return endpoint === undefined ? undefined : { endpoint, headers: readHeaders(headers), version };
+  if (endpoint === undefined) return undefined;
+  const content = env.OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT === 'true';
+  return { endpoint, headers: readHeaders(headers), version, content, serverOf: serverLookup(modelServers) };
 }
 
 /** The two buses, and delivery to the channels, which are loaded last. */
@@ -90,32 +93,94 @@ export async function openTransport(
   { channelAccess }: Security,
 ) {
   const config = settings.current();
-  const { lanes, instance } = store;
   const channels = new Map<string, Channel>();
-  const loop = startLoopMonitor();
-  const fanout = await chooseFanout(config.env.NATS_URL, store, log);
-  const loopDelayMs = () => loop.recentMs();
-  const events = createEventBus({ ...(fanout && { fanout }), nodeId: newId(), log, loopDelayMs });
-  const bus = createMessageBus({ lanes, instance, log, stopNotifier: events.stopNotifier });
+  const { loop, fanout, events, bus } = await openBuses(config, log, store);
   const usageMeter = meterUsage(store.ledger);
   const ledger = bindTurns(usageMeter.ledger, () => settings.current().bindings);
   const sessions = path.join(config.home, 'workspace', 'sessions');
   const files = createSessionFiles(sessions, log, store.files);
   const outgoing = createOutgoingFiles({ files, fileTypeOf, keptFiles: store.keptFiles });
   const followMigration = createFollowChatMigration({ store: store.moves, channelAccess, log });
-  const labelOf = (name: string) => config.channels.find((channel) => channel.name === name)?.label;
+  const { labelOf, writeCommand, networks } = namesOf(config);
+  const { languages, languageFiles } = await openLanguages(settings, { log, store, ledger, writeCommand });
+  const { surfaces, lanes, plans, chatSettings } = store;
+  const dropSurface = createDropSurface({ store: surfaces, ledger, bus, events, labelOf, languages, log });
+  const delivery = createDelivery({
+    channels,
+    surfaces,
+    dropSurface,
+    ledger,
+    lanes,
+    plans,
+    events,
+    bus,
+    say: (to) => languages.say(to),
+    files: outgoing,
+    streamModes: createStreamModes({ channels, chatSettings, log }),
+    followMigration,
+    log,
+  });
+  const isGroupAdmin = groupAdminIn(channels);
+  return {
+    channels,
+    fanout,
+    events,
+    loop,
+    bus,
+    usageMeter,
+    ledger,
+    files,
+    outgoing,
+    followMigration,
+    linking: { surfaces, labelOf, networks, languages, dropSurface, isGroupAdmin, log },
+    openThread: openThreadIn(channels, log),
+    languages,
+    languageFiles,
+    delivery,
+    ...(await openObservers(settings, log, store)),
+  };
+}
+
+/** The bus of messages and the bus of events; between nodes, what one of them publishes reaches the others. */
+async function openBuses(config: Config, log: Log, store: HomeStore) {
+  const { lanes, instance } = store;
+  const loop = startLoopMonitor();
+  const fanout = await chooseFanout(config.env.NATS_URL, store, log);
+  const loopDelayMs = () => loop.recentMs();
+  const events = createEventBus({ ...(fanout && { fanout }), nodeId: newId(), log, loopDelayMs });
+  const bus = createMessageBus({ lanes, instance, log, stopNotifier: events.stopNotifier });
+  return { loop, fanout, events, bus };
+}
+
+/** What the networks are called, and how a command is written in each. */
+function namesOf({ channels }: Config) {
   const writeCommand = (name: string, { channel, threadId }: Recipient): string =>
-    (config.channels.find((one) => one.name === channel)?.writeCommand ?? withSlash)(name, { threadId });
-  const networks = config.channels
+    (channels.find((one) => one.name === channel)?.writeCommand ?? withSlash)(name, { threadId });
+  const networks = channels
     .filter(({ isOn }) => isOn)
     .map(({ name, label }) => ({
       name,
       label,
       writeCommand: (command: string) => writeCommand(command, { channel: name }),
     }));
-  const { surfaces } = store;
+  const labelOf = (name: string) => channels.find((channel) => channel.name === name)?.label;
+  return { labelOf, writeCommand, networks };
+}
+
+interface LanguageParts {
+  log: Log;
+  store: HomeStore;
+  ledger: ReturnType<typeof bindTurns>;
+  writeCommand: (name: string, recipient: Recipient) => string;
+}
+
+/** The languages of the texts, and the one that each person reads. */
+async function openLanguages(
+  settings: Settings<Config>,
+  { log, store, ledger, writeCommand }: LanguageParts,
+) {
   const languageFiles = createLanguages({
-    folder: path.join(config.home, 'languages'),
+    folder: path.join(settings.current().home, 'languages'),
     watch: (changed) => watchFolders(changed, log),
     writeCommand,
     german: germanSettingsFor(manifests),
@@ -133,25 +198,14 @@ export async function openTransport(
     },
     monotonicNow: () => performance.now(),
   });
-  const dropSurface = createDropSurface({ store: surfaces, ledger, bus, events, labelOf, languages, log });
-  const delivery = createDelivery({
-    channels,
-    surfaces,
-    dropSurface,
-    ledger,
-    lanes,
-    plans: store.plans,
-    events,
-    bus,
-    say: (to) => languages.say(to),
-    files: outgoing,
-    streamModes: createStreamModes({ channels, chatSettings: store.chatSettings, log }),
-    followMigration,
-    log,
-  });
+  return { languages, languageFiles };
+}
+
+/** What is noted about turns and about messages that do not become turns: meters, traces, prices. */
+async function openObservers(settings: Settings<Config>, log: Log, store: HomeStore) {
   const meters = createMeters(packageFile.version, workerRestarts());
   const prices = () => settings.current().prices;
-  const telemetry = await startTelemetry(telemetryOf(config), log);
+  const telemetry = await startTelemetry(telemetryOf(settings.current()), log);
   const traces = createTraces(store.traces, prices, [
     { ended: (traced) => meters.turn(traced), decided: (outcome) => meters.approval(outcome) },
     { ended: (traced) => telemetry.turn(traced) },
@@ -164,34 +218,5 @@ export async function openTransport(
       notes.note(refusal);
     },
   };
-  return {
-    channels,
-    meters,
-    traces,
-    prices,
-    refusals,
-    telemetry,
-    fanout,
-    events,
-    loop,
-    bus,
-    usageMeter,
-    ledger,
-    files,
-    outgoing,
-    followMigration,
-    linking: {
-      surfaces,
-      labelOf,
-      networks,
-      languages,
-      dropSurface,
-      isGroupAdmin: groupAdminIn(channels),
-      log,
-    },
-    openThread: openThreadIn(channels, log),
-    languages,
-    languageFiles,
-    delivery,
-  };
+  return { meters, traces, prices, refusals, telemetry };
 }

@@ -89,8 +89,8 @@ export function isMetricsAnswer(message: unknown): message is { metrics: string 
 const SUPERVISOR_MS = 5_000;
 
 /**
- * The metrics of all workers; those of this process where there is no supervisor, or where it does not answer. `own`
- * returns the latter, and answers the supervisor from now on. Never rejects unless `own` does.
+ * The metrics of all workers; those of this process if there is no supervisor, or if it does not answer. `own` returns
+ * the latter, and answers the supervisor from now on. Never rejects unless `own` does.
  */
 export function sharedMetrics(own: () => Promise<string>): () => Promise<string> {
   if (!cluster.isWorker) return own;

@@ -11,8 +11,9 @@ import type { Shard } from '../../src/contracts/platform/shard.ts';
 import { ChannelError } from '../../src/contracts/errors.ts';
 import type { ChannelHealth } from '../../src/contracts/gateway-api.ts';
 import type { Place, SentMessage } from '../../src/contracts/message.ts';
-import type { PlaceRate } from '../../src/contracts/delivery.ts';
 import type { Receive } from '../../src/contracts/receive.ts';
+import { capabilitiesOf } from './capabilities.ts';
+import type { DiscordConfig } from './config.ts';
 import { BotRoles } from './guilds/bot-roles.ts';
 import { Members } from './guilds/members.ts';
 import { questionSigns } from './earlier/question-signs.ts';
@@ -27,44 +28,15 @@ import type { DiscordDeps, ReceivingParts, ReceivingSettings } from './receiving
 import { render } from './rendering/render.ts';
 import { isReply, Replies } from './replies.ts';
 import { DiscordRest } from './rest/rest.ts';
-import { channelIdOf, contentOf, MAX_LENGTH, Sending, unlessGone } from './sending.ts';
+import { channelIdOf, contentOf, Sending, unlessGone } from './sending.ts';
 import { Signs } from './earlier/signs.ts';
-import { fileRefusal, formsOf, MAX_UPLOAD_BYTES } from './files/uploads.ts';
+import { fileRefusal, formsOf } from './files/uploads.ts';
 import { pause } from '../../src/lib/async/sleep.ts';
 import { QuestionThreads } from './threads/question-threads.ts';
-import type { ThreadSettings } from './threads/question-threads.ts';
 import { stripEnd } from '../../src/lib/text.ts';
-
-const TYPING_MS = 10_000;
 
 /** Discord's own API, without a version. */
 const OFFICIAL_ROOT = 'https://discord.com/api';
-
-/** Settings of the channel, checked by its manifest. */
-export interface DiscordConfig {
-  /** Secret. */
-  token: string;
-  /** Another server that implements Discord's API, without a version; Discord's own by default. */
-  apiRoot?: string | undefined;
-  /** Minimum time between two edits in one channel or thread, in milliseconds. */
-  editIntervalMs: number;
-  /** Maximum burst of calls there. */
-  burst: number;
-  /** Maximum number of calls there in any five seconds. */
-  callsPer5Seconds: number;
-  /** How much of both is reserved for finals. */
-  reservedForFinals: number;
-  /** Calls per second of the whole bot: at first, and at most. */
-  callsPerSecond: { start: number; most: number };
-  /** Answers have the buttons Stop and Regenerate. */
-  answerButtons: boolean;
-  /** Where the bot reacts to questions. */
-  reactions: { private: boolean; group: boolean };
-  /** Where each question gets its own thread. */
-  threads: ThreadSettings;
-}
-
-const WINDOW_MS = 5_000;
 
 /** The channel's clock and waits, in milliseconds. */
 export interface DiscordTiming {
@@ -170,26 +142,7 @@ class DiscordChannel implements Channel {
     this.#settings = { ...timing, token, budget, botId };
     const { receive } = deps.gateway;
     this.interactions = new InteractionEndpoint({ ...timing, rest, interactions, receive, botId });
-    this.capabilities = {
-      edit: true,
-      delete: true,
-      draft: undefined,
-      stream: 'edit',
-      typing: true,
-      reactions: (['private', 'group'] as const).filter((kind) => config.reactions[kind]),
-      buttons: true,
-      answerButtons: config.answerButtons,
-      media: true,
-      maxFileBytes: MAX_UPLOAD_BYTES,
-      maxCaption: MAX_LENGTH,
-      threads: true,
-      maxLength: MAX_LENGTH,
-      rates: {
-        callsPerSecond: config.callsPerSecond,
-        of: (place, first) => rateOf(config, place, first && this.#replies.tokenOf(first)),
-      },
-      typingMs: TYPING_MS,
-    };
+    this.capabilities = capabilitiesOf(config, this.#replies);
   }
 
   async identify(signal: AbortSignal): Promise<ChannelIdentity> {
@@ -285,16 +238,4 @@ function worstOf(shards: readonly ChannelHealth[]): ChannelHealth {
   const held = shards.filter(({ state }) => state !== 'off');
   const [worst] = held.toSorted((one, other) => STATES.indexOf(other.state) - STATES.indexOf(one.state));
   return worst ?? { state: 'off' };
-}
-
-/** The rate limit of a channel or thread; the replies to a command have a separate one while its token lives. */
-function rateOf(config: DiscordConfig, { chatId, threadId }: Place, token: string | undefined): PlaceRate {
-  return {
-    key: token === undefined ? (threadId ?? chatId) : `reply ${token}`,
-    editIntervalMs: config.editIntervalMs,
-    burst: config.burst,
-    reserved: config.reservedForFinals,
-    window: { calls: config.callsPer5Seconds, ms: WINDOW_MS },
-    countsForBot: token === undefined,
-  };
 }

@@ -15,7 +15,7 @@ export class EventFrames {
   #call: DeltaEvent | undefined;
   #head = '';
 
-  /** The frame of an event stream, with the event's id for `Last-Event-ID` where it has one. */
+  /** The frame of an event stream, with the event's id for `Last-Event-ID` if it has one. */
   frameOf(event: AgentEvent): string {
     const json = this.jsonOf(event);
     if (lastFrame !== undefined) return lastFrame;

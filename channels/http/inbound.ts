@@ -69,7 +69,7 @@ export function sessionIdOf(incoming: IncomingMessage): string | undefined {
   throw badSessionId('x-session-id');
 }
 
-/** The id behind `http:` in a route's key. Throws `HttpError` 400 for a session that accepts no messages over HTTP. */
+/** The id after `http:` in a route's key. Throws `HttpError` 400 for a session that accepts no messages over HTTP. */
 export function postableId(key: string): string {
   if (!key.startsWith('http:')) {
     throw new HttpError(

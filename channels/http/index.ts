@@ -39,67 +39,22 @@ const CLOSE_GRACE_MS = 250;
 /** Makes the channel. `start` opens the port and throws `ChannelError` when that fails. */
 export function create(
   config: HttpConfig,
-  { log, gateway, languages }: Pick<ChannelDeps, 'log' | 'gateway' | 'languages'>,
+  deps: HttpDeps,
   clock: Pick<Clock, 'after'> = systemClock,
 ): HttpChannel {
-  const addresses = clientAddresses(config.trustedProxies);
-  const wrongTokens = new WrongTokens();
-  const addressOf = (incoming: IncomingMessage): string => addresses.of(incoming);
-  const authenticator = createAuthenticator({
-    authenticate: (authorization) => gateway.authenticate(authorization),
-    wrongTokens,
-    addressOf,
-  });
-  const limits = new TokenLimits({ limits: config.limits, gateway, now: () => performance.now() });
-  let running: { server: Server; streams: OpenStreams; closeUnknown: () => void; url: string } | undefined;
+  const makeRunning = prepare(config, deps, clock);
+  let running: Running | undefined;
   let health: ChannelHealth = { state: 'off' };
 
   async function start(receive: Receive): Promise<void> {
     health = { state: 'starting' };
-    const streams = new OpenStreams((authorizations) => gateway.recheck(authorizations), config.limits);
-    const sockets = new OpenSockets(config.limits);
-    const answered = new AnsweredTurns();
-    const completions = new KeptCompletions(gateway);
-    const deps = {
-      log,
-      gateway,
-      languages,
-      receive: limits.limited(receive),
-      streams,
-      limits,
-      completions,
-      answered,
-      largeBodies: new LargeBodies(),
-      wrongTokens,
-      addressOf,
-      isFromProxy: ({ socket }: IncomingMessage) => addresses.ofSocket(socket) === undefined,
-    };
-    let allowed = allowList(config, config.port);
-    const app = createApp({ deps, authenticator, sockets, allowed: () => allowed });
-    const server = makeServer((request, env) => app.fetch(request, env));
-    const closeUnknown = serveWebSockets(server, {
-      deps,
-      authenticator,
-      sockets,
-      clock,
-      allowed: () => allowed,
-    });
-    server.on('connection', (socket) => sockets.add(socket, addresses.ofSocket(socket)));
-    server.prependListener('request', (incoming, outgoing) => {
-      sockets.serve(incoming, outgoing);
-      limitUnreadBody(incoming, outgoing);
-    });
     try {
-      const { port } = await listen(server, config);
-      allowed = allowList(config, port);
-      const host = config.host.includes(':') ? `[${config.host}]` : config.host;
-      running = { server, streams, closeUnknown, url: `http://${host}:${port}` };
+      running = await makeRunning(receive);
       health = { state: 'up' };
-      log.info({ url: running.url }, 'http_listening');
+      deps.log.info({ url: running.url }, 'http_listening');
       // Ready for the first visitor, without delaying the start.
-      readPageFiles().catch((error: unknown) => log.error({ err: error }, 'page_unreadable'));
+      readPageFiles().catch((error: unknown) => deps.log.error({ err: error }, 'page_unreadable'));
     } catch (error) {
-      streams.close();
       const channelError = listenError(error, config);
       health = { state: 'dead', detail: channelError.message };
       throw channelError;
@@ -121,22 +76,7 @@ export function create(
 
   return {
     name: 'http',
-    capabilities: {
-      edit: false,
-      delete: false,
-      draft: undefined,
-      stream: 'off',
-      typing: false,
-      reactions: [],
-      buttons: false,
-      media: false,
-      maxFileBytes: 0,
-      maxCaption: 0,
-      threads: false,
-      maxLength: 1_000_000,
-      rates: steadyRates({ callsPerSecond: 1, editIntervalMs: 0 }),
-      typingMs: 0,
-    },
+    capabilities: CAPABILITIES,
     get url() {
       return running?.url;
     },
@@ -149,6 +89,108 @@ export function create(
     render: renderPlain,
     health: () => health,
   };
+}
+
+type HttpDeps = Pick<ChannelDeps, 'log' | 'gateway' | 'languages'>;
+
+/** A listening server, and what belongs to it. */
+interface Running {
+  server: Server;
+  streams: OpenStreams;
+  closeUnknown: () => void;
+  url: string;
+}
+
+/** Clients read stored messages: nothing is sent to them. */
+const CAPABILITIES: Channel['capabilities'] = {
+  edit: false,
+  delete: false,
+  draft: undefined,
+  stream: 'off',
+  typing: false,
+  reactions: [],
+  buttons: false,
+  media: false,
+  maxFileBytes: 0,
+  maxCaption: 0,
+  threads: false,
+  maxLength: 1_000_000,
+  rates: steadyRates({ callsPerSecond: 1, editIntervalMs: 0 }),
+  typingMs: 0,
+};
+
+/**
+ * Returns the function that starts a server: limits of tokens and addresses outlive it. It throws what `listen` throws.
+ */
+function prepare(
+  config: HttpConfig,
+  { log, gateway, languages }: HttpDeps,
+  clock: Pick<Clock, 'after'>,
+): (receive: Receive) => Promise<Running> {
+  const addresses = clientAddresses(config.trustedProxies);
+  const wrongTokens = new WrongTokens();
+  const addressOf = (incoming: IncomingMessage): string => addresses.of(incoming);
+  const authenticator = createAuthenticator({
+    authenticate: (authorization) => gateway.authenticate(authorization),
+    wrongTokens,
+    addressOf,
+  });
+  const limits = new TokenLimits({ limits: config.limits, gateway, now: () => performance.now() });
+  return async (receive) => {
+    const streams = new OpenStreams((authorizations) => gateway.recheck(authorizations), config.limits);
+    const deps = {
+      log,
+      gateway,
+      languages,
+      receive: limits.limited(receive),
+      streams,
+      limits,
+      completions: new KeptCompletions(gateway),
+      answered: new AnsweredTurns(),
+      largeBodies: new LargeBodies(),
+      wrongTokens,
+      addressOf,
+      isFromProxy: ({ socket }: IncomingMessage) => addresses.ofSocket(socket) === undefined,
+    };
+    try {
+      return { streams, ...(await serve(config, { deps, authenticator, addresses, clock })) };
+    } catch (error) {
+      streams.close();
+      throw error;
+    }
+  };
+}
+
+interface Serving extends Pick<Parameters<typeof createApp>[0], 'deps' | 'authenticator'> {
+  addresses: ReturnType<typeof clientAddresses>;
+  clock: Pick<Clock, 'after'>;
+}
+
+/** Listens, and answers from then on. */
+async function serve(
+  config: HttpConfig,
+  { deps, authenticator, addresses, clock }: Serving,
+): Promise<Omit<Running, 'streams'>> {
+  const sockets = new OpenSockets(config.limits);
+  let allowed = allowList(config, config.port);
+  const app = createApp({ deps, authenticator, sockets, allowed: () => allowed });
+  const server = makeServer((request, env) => app.fetch(request, env));
+  const closeUnknown = serveWebSockets(server, {
+    deps,
+    authenticator,
+    sockets,
+    clock,
+    allowed: () => allowed,
+  });
+  server.on('connection', (socket) => sockets.add(socket, addresses.ofSocket(socket)));
+  server.prependListener('request', (incoming, outgoing) => {
+    sockets.serve(incoming, outgoing);
+    limitUnreadBody(incoming, outgoing);
+  });
+  const { port } = await listen(server, config);
+  allowed = allowList(config, port);
+  const host = config.host.includes(':') ? `[${config.host}]` : config.host;
+  return { server, closeUnknown, url: `http://${host}:${port}` };
 }
 
 function listen(server: Server, config: HttpConfig): Promise<AddressInfo> {

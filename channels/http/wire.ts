@@ -97,7 +97,7 @@ export function wireFound({ key, title, ownerName, updatedAt, match }: FoundSess
   return { key, title, ownerName: ownerName ?? null, updatedAt, match: match ?? null };
 }
 
-/** The message as people see it, with its files; `leftOut` where the model no longer reads it. */
+/** The message as people see it, with its files; `leftOut` if the model no longer reads it. */
 export function wireMessage(message: MessageRecord) {
   const { seq, role, content, turnId, createdAt, senderName, isPlan, isError, leftOut, tries, model } =
     message;
@@ -180,7 +180,7 @@ export function wirePlan({ plan, session, turnId, createdAt, updatedAt }: PlanRe
   return { plan: { ...plan, version: versionOf(plan) }, session, turnId, createdAt, updatedAt };
 }
 
-/** What became of a turn; the prompt of its newest model call only where it is asked for. */
+/** What became of a turn; the prompt of its newest model call only if it is requested. */
 export function wireTrace({ prompt, reason, cost, ...told }: TurnExplanation, withPrompt: boolean) {
   return {
     ...told,
@@ -192,7 +192,7 @@ export function wireTrace({ prompt, reason, cost, ...told }: TurnExplanation, wi
 
 /** As `wireReceipt`, with `before` = the place of the newest event before the message was accepted. */
 export function acceptedAt(receipt: Exclude<Receipt, { kind: 'refused' }>, before: string) {
-  // The turn of a repeated message may lie before the newest event.
+  // The turn of a repeated message may be before the newest event.
   return wireReceipt(receipt, receipt.kind === 'duplicate' ? FIRST_EVENT_ID : before);
 }
 

@@ -55,7 +55,7 @@ export const manifest = defineChannel({
           .describe('the same in a room of several people; each change is two events, which texts go before'),
       })
       .prefault({}),
-    /** Synapse accepts 0.2 by default; it refuses further events, and an account without a limit gets no refusals. */
+    /** Synapse accepts 0.2 by default; its refusal of a further event reveals the limit, and an account without a limit gets no refusals. */
     eventsPerSecond: z
       .strictObject({
         start: perSecond.default(10).describe('events a second of the whole account at first'),

@@ -132,6 +132,7 @@ export function fromPress({
     senderName: user.name,
     content: '',
     button: action.value,
+    forms: true,
     buttonUnder: { id: ts },
     timestamp: timeOf(action.action_ts),
     media: [],

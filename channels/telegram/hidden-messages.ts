@@ -22,7 +22,7 @@ export interface HiddenMessagesDeps {
   log: Log;
 }
 
-/** Sends, edits and deletes such messages; ignores all others. Methods throw only `ChannelError`. */
+/** Sends, edits and deletes such messages; does nothing for all others. Methods throw only `ChannelError`. */
 export class HiddenMessages {
   readonly #deps: HiddenMessagesDeps;
 

@@ -68,19 +68,7 @@ export interface Agent {
 /** Creates the agent. Tool schemas are built here, system prompts at the first use of a profile; neither is built per turn. */
 export function createAgent(given: AgentDeps): Agent {
   const deps = { ...given, provider: withPictures(given.provider, given.pictures) };
-  const shared: AgentShared = {
-    deps,
-    limits: { ...DEFAULT_LIMITS, ...deps.settings().limits },
-    models: deps.models,
-    scale: createTokenScale(),
-    fallbacks: deps.models.fallbacks,
-    fileLock: new KeyedLock(),
-    bootstrapPrompt:
-      deps.workspaceDir === undefined ? noBootstrapPrompt : createBootstrapFiles(deps.workspaceDir, deps.log),
-    surroundingsOf: createSurroundingsNote({ ...deps.surroundings, timeZone: deps.settings().timeZone }),
-    prepare: createPreparation(deps),
-    forSubagent: createSubagentProfiles(),
-  };
+  const shared = sharedBy(deps);
   const compressor = createCompressor(shared);
   const afterTurn = createAfterTurn(
     [
@@ -129,5 +117,22 @@ export function createAgent(given: AgentDeps): Agent {
     classifyStep: (profileId, step) =>
       classifyFor(shared.prepare(deps.models.profile(profileId)).tools)(step),
     close: () => afterTurn.close(),
+  };
+}
+
+/** What all turns of the agent share. */
+function sharedBy(deps: AgentDeps): AgentShared {
+  return {
+    deps,
+    limits: { ...DEFAULT_LIMITS, ...deps.settings().limits },
+    models: deps.models,
+    scale: createTokenScale(),
+    fallbacks: deps.models.fallbacks,
+    fileLock: new KeyedLock(),
+    bootstrapPrompt:
+      deps.workspaceDir === undefined ? noBootstrapPrompt : createBootstrapFiles(deps.workspaceDir, deps.log),
+    surroundingsOf: createSurroundingsNote({ ...deps.surroundings, timeZone: deps.settings().timeZone }),
+    prepare: createPreparation(deps),
+    forSubagent: createSubagentProfiles(),
   };
 }

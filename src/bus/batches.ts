@@ -1,6 +1,6 @@
 /** Cuts a node's stream of records into batches that fit a notification, and joins another node's batches again. */
 
-/** Most bytes of one batch, header included (a Postgres notification carries less than 8,000). */
+/** Most bytes of one batch, header included (a Postgres notification is limited to less than 8,000). */
 export const BATCH_BYTES = 7_500;
 /** Longest record that is sent, in about 35 batches. A longer one is dropped, and readers on other nodes get a snapshot. */
 export const RECORD_BYTES = 256 * 1024;
@@ -21,7 +21,7 @@ export class BatchCutter {
     this.#node = node;
   }
 
-  /** The batches that carry these records (JSON without newlines), in order. */
+  /** The batches that contain these records (JSON without newlines), in order. */
   cut(records: readonly string[]): string[] {
     const stream = Buffer.from(records.map((record) => `${record}\n`).join(''));
     const batches: string[] = [];

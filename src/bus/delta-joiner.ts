@@ -54,7 +54,7 @@ export class DeltaJoiner {
     this.#cancelTimer ??= this.#options.clock.after(MAX_JOIN_MS, () => this.#flushDue());
   }
 
-  /** True when deltas that were held since then must wait no longer. */
+  /** True when deltas held since then must not wait any longer. */
   isDue(heldSince: number): boolean {
     return this.#options.clock.monotonicMs() - heldSince >= MAX_JOIN_MS;
   }
@@ -112,7 +112,7 @@ export class HeldDeltas {
     return true;
   }
 
-  /** Publishes what is held, in the order its first deltas came. */
+  /** Publishes what is held, in the order its first deltas arrived. */
   flush(): void {
     const held = this.#held;
     this.#held = [];

@@ -128,11 +128,11 @@ class NodeEventBus implements EventBus {
   }
 
   /**
-   * Numbers an event of a turn of this node, keeps it for readers that reconnect, and delivers it. A delta that `held`
-   * holds back comes here again, joined with those after it.
+   * Numbers an event of one of this node's turns, keeps it for readers that reconnect, and delivers it. A delta that
+   * `held` holds back comes here again, joined with those after it.
    */
   #publish(ring: TurnRing, body: EventBody, from: { agentId: string } | undefined, held?: HeldDeltas): void {
-    // Another node runs the turn now: this one lost its lease and has not noticed it yet.
+    // Another node is now running the turn: this one lost its lease and has not noticed it yet.
     if (ring.superseded || held?.holds(body, from) === true) return;
     const { sessionKey, turnId, epoch } = ring;
     const at = this.#clock.epochMs();

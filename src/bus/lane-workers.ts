@@ -23,7 +23,7 @@ export const MAX_WAITING_HEADS = 1_024;
 interface Worker {
   head: LaneHead;
   abort: AbortController;
-  /** The lane was claimed for this node again while an earlier attempt was still ending: run this one next. */
+  /** The lane was claimed for this node again while an earlier attempt was still finishing: run this one next. */
   next: LaneHead | undefined;
 }
 
@@ -43,7 +43,7 @@ export interface LaneWorkersOptions {
   log: Log;
   /** The node id under which lanes are held now. */
   node: () => string | undefined;
-  /** A class that had turned a head away has capacity again, or a suspect ended and others may run. */
+  /** A class that had rejected a head has capacity again, or a suspect ended and others may run. */
   onFree: () => void;
 }
 
@@ -80,7 +80,7 @@ export class LaneWorkers {
     return this.#workers.size > 0;
   }
 
-  /** True while a head runs that was worked on at several deaths. */
+  /** True while a head is running that was being worked on at several deaths. */
   get anySuspect(): boolean {
     return [...this.#workers.values()].some(({ head }) => isSuspect(head));
   }
@@ -149,7 +149,7 @@ export class LaneWorkers {
     }
   }
 
-  /** Ends everything: nothing that was claimed under this lease may continue or begin. */
+  /** Ends everything: nothing that was claimed under this lease may continue or start. */
   abortAll(code: 'lease_lost' | 'shutdown'): void {
     for (const pool of this.#pools.values()) pool.waiting.clear();
     for (const worker of this.#workers.values()) {
@@ -169,7 +169,7 @@ export class LaneWorkers {
     while (this.#pending.size > 0) await Promise.all(this.#pending);
   }
 
-  /** Ends the waits of workers that still run after the drain. */
+  /** Ends the waits of workers that are still running after the drain. */
   close(): void {
     this.#closed.abort();
   }

@@ -19,10 +19,12 @@ export const HEARTBEAT_MS = 3_000;
 export const SWEEP_MS = 500;
 /** Time between two reads of the stop marks of running lanes, in one query. */
 export const FLAGS_MS = 500;
-/** Requests for a sweep or for reading the marks within this time are one. */
+/** Requests for a sweep or for reading the marks within this time are merged. */
 const GAP_MS = 10;
 
-/** Tells the other nodes that a stop mark was set, so that they need not wait for their next read of the marks. */
+/**
+ * Tells the other nodes that a stop mark was set, so that they do not have to wait for their next read of the marks.
+ */
 export interface StopNotifier {
   /** Tells the other nodes. Never throws; may be lost. */
   notify(lane: LaneKey): void;

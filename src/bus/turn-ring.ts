@@ -32,7 +32,7 @@ export class TurnRing implements TurnRun {
   readonly epoch: number;
   /** Created by an emitter of this node, which can send the complete text to other nodes. */
   readonly local: boolean;
-  /** `eventSeq` before the turn's first event; above 0 when an earlier turn ran under the same epoch. */
+  /** `eventSeq` before the turn's first event; greater than 0 if an earlier turn ran under the same epoch. */
   readonly startSeq: number;
   /** `eventSeq` of the newest event. */
   lastSeq: number;
@@ -207,7 +207,7 @@ export class TurnRing implements TurnRun {
   }
 }
 
-/** True when a delta differs from those of a series in nothing but its text, number and time. */
+/** True when a delta differs from those of a series only in its text, number and time. */
 function continues(series: DeltaEvent | undefined, delta: DeltaEvent): boolean {
   return (
     series !== undefined &&

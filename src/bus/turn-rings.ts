@@ -1,4 +1,4 @@
-/** The rings of this node by session, bounded in number and bytes, and removed some time after their turn ended. */
+/** The rings of this node by session, limited in number and bytes, and removed some time after their turn ended. */
 import { RING_BYTES, RING_KEPT_MS } from '../contracts/bus.ts';
 import { FIRST_EVENT_ID } from '../contracts/event.ts';
 import type { AgentEvent } from '../contracts/event.ts';

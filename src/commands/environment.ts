@@ -8,7 +8,7 @@ import { parseEnv } from 'node:util';
 import type { Environment } from '../config.ts';
 import { ConfigError, toGatewayError } from '../contracts/errors.ts';
 
-/** `<VARIABLE>_FILE` of a secret names a file that holds it, as Docker and systemd pass secrets. */
+/** `<VARIABLE>_FILE` of a secret names a file that contains it, as Docker and systemd pass secrets. */
 const SECRET_FILE = /^((?:[A-Z][A-Z0-9_]*_)?(?:TOKEN|API_KEY|SECRET|PASSWORD)|DATABASE_URL|NATS_URL)_FILE$/;
 
 /** Longest content of such a file, in UTF-16 units. */

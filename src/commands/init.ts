@@ -229,7 +229,7 @@ async function isTaken(
   }
   const findings = await channel.check({ signal: AbortSignal.timeout(ASK_MS), running: false });
   for (const line of findingLines(findings, { colours: false })) dialog.say(line);
-  // What can be corrected later, such as a webhook, is no reason to refuse the token.
+  // What can be corrected later, such as a webhook, is not a reason to refuse the token.
   return findings.every(({ level, fix }) => level !== 'error' || fix !== undefined);
 }
 

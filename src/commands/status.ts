@@ -13,7 +13,7 @@ import type { HomeStore } from '../store/open-store.ts';
 
 /** Dead letters that are named, newest first. */
 const LETTERS_SHOWN = 5;
-/** Width of what stands before a value, in characters. */
+/** Width of what precedes a value, in characters. */
 const WIDTH = 14;
 
 /** Runs a parsed command: returns the text, and false when no gateway runs. Throws `StoreError`. */

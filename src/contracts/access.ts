@@ -165,7 +165,9 @@ export interface ChannelIds {
   threadsAreChats?: true;
 }
 
-/** True when `id` may be part of an address and the pattern matches all of it. White space ends an address in texts. */
+/**
+ * True when `id` may be part of an address and the pattern matches all of it. In texts, white space ends an address.
+ */
 export function isId(id: string, { source, flags }: Pick<RegExp, 'source' | 'flags'>): boolean {
   return !/\s/.test(id) && new RegExp(`^(?:${source})$`, flags).test(id);
 }
@@ -262,7 +264,7 @@ export type Verdict =
 export interface AccessPolicy {
   /** May this message's sender write here? Throws only `StoreError`. */
   authorize(message: InboundMessage, caller?: Caller): Promise<Verdict>;
-  /** The same without any effect: a stranger gets no pairing code. Throws only `StoreError`. */
+  /** The same without side effects: a stranger gets no pairing code. Throws only `StoreError`. */
   mayWrite(message: InboundMessage): Promise<{ owner: boolean } | undefined>;
   /** Whether this user id (`telegram:42`, `token:<id>`) is an owner's. Throws only `StoreError`. */
   isOwner(userId: string): Promise<boolean>;

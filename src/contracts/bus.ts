@@ -1,4 +1,4 @@
-/** The two buses: the message bus runs durable, ordered lanes; the event bus broadcasts live events and never waits for a listener. */
+/** The two buses: the message bus runs durable, ordered lanes; the event bus broadcasts live events and never waits for listeners. */
 import { GatewayError } from './errors.ts';
 import type { AgentEvent, EventBody } from './event.ts';
 import type { LaneClass, LaneHead, LaneKey, LaneStep } from './store/lanes.ts';
@@ -87,7 +87,7 @@ export interface MessageBus {
   running(): Record<LaneClass, number>;
 }
 
-/** Runs heads that a commit claimed: all that a module sees of the message bus. */
+/** Runs heads that a commit claimed: the only part of the message bus that modules see. */
 export type LaneRunner = Pick<MessageBus, 'claimingNode' | 'runHeads'>;
 
 /** Selects the events of a listener; absent fields match everything. */
@@ -135,7 +135,9 @@ export interface EventBus {
   stop(): Promise<void>;
 }
 
-/** Carries batches to the other nodes: NATS when configured, else Postgres NOTIFY; absent on the embedded database. */
+/**
+ * Transports batches to the other nodes: NATS when configured, else Postgres NOTIFY; absent on the embedded database.
+ */
 export interface Fanout {
   /** Sends one batch (≤ 7,500 bytes of JSON). May lose it; never throws. */
   publish(batch: string): void;
@@ -144,7 +146,10 @@ export interface Fanout {
    * that ends it. Throws `GatewayError` when it cannot connect.
    */
   subscribe(listener: (batch: string) => void): Promise<() => Promise<void>>;
-  /** Batches since the start that came from no node of this database; a fan-out that only such nodes reach has none. */
+  /**
+   * Batches since the start that did not come from a node of this database; absent for a fan-out that only such nodes
+   * can reach.
+   */
   refused?(): number;
 }
 

@@ -123,7 +123,7 @@ export type QuestionState = 'waiting' | 'working' | 'done' | 'failed' | 'none';
 /** An adapter to one network. Methods throw only `ChannelError`. */
 export interface Channel {
   readonly name: string;
-  /** Where it listens, once it does; absent for a channel that opens no port. */
+  /** The address it listens on, once it does; absent for a channel that does not open a port. */
   readonly url?: string | undefined;
   readonly capabilities: Capabilities;
   /** Where its platform posts updates; absent if it does not. Works without `start`: any node may receive them. */

@@ -75,7 +75,10 @@ export interface LiveTurn {
    * none. Never throws; waits at most 10 s.
    */
   settle(): Promise<LiveCounts | undefined>;
-  /** The other chats of the session in which the growing answer was shown, without those that cannot be written to. */
+  /**
+   * The other chats of the session in which the growing answer was to be shown, without those that cannot be written
+   * to.
+   */
   shownOn(): readonly Pick<OtherSurface, 'address' | 'userId'>[];
 }
 

@@ -77,7 +77,7 @@ export type ChannelErrorCode =
 export class ChannelError extends GatewayError {
   declare readonly code: ChannelErrorCode;
   readonly movedTo: string | undefined;
-  /** With `rate_limited`: the pause is for the whole bot, not for the one chat (Discord's `global`). */
+  /** With `rate_limited`: the pause is for the whole bot, not just for one chat (Discord's `global`). */
   readonly global: boolean;
   /**
    * With `rate_limited`: no call was made, because the platform had announced the limit; not a sign of being too fast.

@@ -107,12 +107,12 @@ export type EventBody =
   /** The session and everything that belongs to it is gone; always its last event. */
   | { type: 'session_deleted' }
   | { type: 'cron_executed'; scheduleId: string }
-  /** The text of the turn so far, sent when single deltas are no longer available. */
+  /** The text of the turn so far, sent when individual deltas are no longer available. */
   | { type: 'snapshot'; text: string }
   /** The turn has ended and is committed; always the last event of a turn. */
   | { type: 'turn_ended'; reason: TurnEndReason };
 
-/** Envelope of an event. Events of a turn have `turnId`, `epoch` and a gapless `eventSeq`; others have none of the three. */
+/** Envelope of an event. Events of a turn have `turnId`, `epoch` and a gapless `eventSeq`; others have none of these. */
 export interface EventEnvelope {
   sessionKey: SessionKey;
   turnId?: string | undefined;

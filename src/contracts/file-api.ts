@@ -33,11 +33,11 @@ export interface Upload {
 
 /** A file of a session, opened for reading. */
 export interface ReadableFile extends OpenedFile, Pick<Attachment, 'kind' | 'mimeType'> {
-  /** Safe for display and as a file name. */
+  /** Safe to display and to use as a file name. */
   name: string;
 }
 
-/** A file of a session, as it is listed. */
+/** A file of a session, as listed. */
 export interface ListedFile {
   /** Its path, by which it is opened. */
   file: string;

@@ -266,7 +266,7 @@ export interface ChannelHealth {
   waiting?: number;
 }
 
-/** Public, without a token: it contains no secret and no name of a person. */
+/** Public, without a token: it contains no secrets and no names of people. */
 export interface HealthReport {
   ready: boolean;
   store: 'up' | 'down';
@@ -292,6 +292,6 @@ export interface HealthReport {
   pending: number;
   running: number;
   version: string;
-  /** `npm run demo`: answers come from a script, and the page says so. */
+  /** `npm run demo`: answers come from a script, which the page points out. */
   demo: boolean;
 }

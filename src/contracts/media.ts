@@ -27,7 +27,7 @@ export type Media = z.infer<typeof mediaShape>;
 /** A file of a session whose bytes were read: what rows, prompts and deliveries refer to. */
 export interface Attachment {
   kind: MediaKind;
-  /** Safe for display and as a file name. */
+  /** Safe to display and to use as a file name. */
   name: string;
   /** Read from the content, never from the name. */
   mimeType: string;
@@ -83,7 +83,7 @@ export type AnswerFiles = (
   say: Say,
 ) => Promise<{
   media: readonly SentMedia[];
-  /** The text for chats, without what is shown as a file after it. */
+  /** The text for chats, without the parts that are then shown as files. */
   content: string;
 }>;
 
@@ -113,7 +113,7 @@ export interface ReceivedFile {
   name: string;
   /** Undefined for a file that was refused, or is gone. */
   attachment?: Attachment | undefined;
-  /** What could not be done with it, as the end of a sentence for the model. */
+  /** What went wrong with it, as the end of a sentence for the model. */
   problem?: string | undefined;
   /** The same for the person, if it is one of the gateway's texts. */
   told?: Said | undefined;

@@ -57,7 +57,7 @@ export interface InboundMessage extends Place {
   messageId?: string | undefined;
   /** In a group, only its sender sees the message: what a reply that no one else sees refers to it by. It has no `messageId`. */
   hiddenId?: string | undefined;
-  /** Messages of the platform that were joined into this one; absent for one. */
+  /** The number of platform messages that were joined into this one; absent for a single one. */
   joined?: number | undefined;
   /** The sender has given the message `messageId` this text. */
   isEdit?: true | undefined;
@@ -79,7 +79,7 @@ export interface InboundMessage extends Place {
   button?: string | undefined;
   /** The channel can show the person who pressed a form. */
   forms?: true | undefined;
-  /** What was filled into the form that the button has opened, by the names of its fields. */
+  /** What was entered in the form that the button opened, by field name. */
   fields?: Readonly<Record<string, string>> | undefined;
   /** The message under which it was pressed, if the platform reports it. */
   buttonUnder?: SentMessage | undefined;
@@ -140,7 +140,7 @@ export interface DeliveryPayload {
    * crash, and are removed. With this there is no text to deliver.
    */
   copies?: SentMessage[] | undefined;
-  /** The delivery shows the card of this plan as it is when it is delivered, and no text. */
+  /** The delivery shows the current card of this plan, and no text. */
   planId?: string | undefined;
   /** The text is this one of the gateway's own, in the language of its reader, in place of the message's content. */
   says?: 'turn.stopped' | 'turn.joined' | undefined;
@@ -269,7 +269,7 @@ export interface ChatMigrationStore {
   moveChat(move: ChatMigration, listed: boolean): Promise<boolean>;
 }
 
-/** The bot was let into a chat, or can no longer write there: it was removed or blocked. */
+/** The bot was added to a chat, or can no longer write there: it was removed or blocked. */
 export interface MembershipChange extends Pick<InboundMessage, 'channel' | 'chatId' | 'place'> {
   /** Unique for this change on this channel and account. */
   id: string;

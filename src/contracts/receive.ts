@@ -209,7 +209,7 @@ export interface PlatformSession {
   id: string;
   /** Number of the last event that is stored; the platform repeats everything after it. */
   sequence: number;
-  /** What else continuing it needs; only the channel that wrote it reads it, and checks it first. */
+  /** What else is needed to continue it; only the channel that wrote it reads it, after checking it. */
   detail: Record<string, unknown>;
 }
 
@@ -237,7 +237,7 @@ export interface HeardChat {
 /** The rows behind connections. Throws only `StoreError`. `key` names a channel and its bot. */
 export interface ConnectionStore {
   connection(key: string): Promise<ConnectionRecord | undefined>;
-  /** Keeps a session and how far it is stored; neither the sequence of a session nor `heardAt` goes back. */
+  /** Stores a session and how far its events are stored; neither the sequence of a session nor `heardAt` moves back. */
   saveSession(key: string, session: PlatformSession, heardAt: number): Promise<void>;
   /** Counts a session that is about to start; false when another was started since `previous` was read. */
   countSession(

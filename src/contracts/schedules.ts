@@ -150,7 +150,7 @@ export interface ScheduleFilter {
 
 /** A timing as people and models write it: exactly one of the first four fields. */
 export interface ScheduleWhen {
-  /** Five fields (or six with seconds first, seven with the year last), or `@daily` and its kind. */
+  /** Five fields (or six with seconds first, seven with the year last), or `@daily` and the like. */
   cron?: string | undefined;
   everyMinutes?: number | undefined;
   inMinutes?: number | undefined;

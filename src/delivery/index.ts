@@ -1,4 +1,4 @@
-/** Delivery: shows a turn's text in the channels, growing while the turn runs and exact when it has ended. */
+/** Delivery: shows a turn's text in the channels, growing while the turn runs and exact once it has ended. */
 import { setImmediate as immediate } from 'node:timers/promises';
 import type { EventBus, LaneHandler, MessageBus } from '../contracts/bus.ts';
 import type { Channel } from '../contracts/channel.ts';
@@ -40,7 +40,7 @@ import type { OpenSurfacesDeps } from './surfaces/open-surfaces.ts';
 import type { SayIn } from '../contracts/texts/say.ts';
 
 export interface DeliveryDeps {
-  /** The channels that are switched on, by name; may be filled later. */
+  /** The enabled channels, by name; may be filled later. */
   channels: Map<string, Channel>;
   ledger: Pick<
     Ledger,
@@ -57,7 +57,7 @@ export interface DeliveryDeps {
   lanes: Pick<LaneStore, 'finish' | 'stop' | 'noteWaiting'>;
   plans: Pick<PlanStore, 'plan'>;
   events: Pick<EventBus, 'subscribe' | 'emit' | 'replay'>;
-  /** The files that go out. */
+  /** The files to send. */
   files: Pick<OutgoingFiles, 'copy' | 'write'>;
   /** How answers appear in a chat; in growing messages by default. */
   streamModes?: StreamModes;
@@ -67,23 +67,23 @@ export interface DeliveryDeps {
   random?: () => number;
   /** Nothing is shown while this node does not hold its lanes; a turn whose chat is closed to the bot is stopped. */
   bus: Pick<MessageBus, 'isLeased' | 'notifyStop' | 'claimingNode' | 'runHeads'>;
-  /** The chats that share a session; how one leaves it that the bot can no longer write to. */
+  /** The chats that share a session; lets a chat that the bot can no longer write to leave its session. */
   surfaces: Pick<SurfaceStore, 'surfaces' | 'surface'>;
   dropSurface: DropSurface;
-  /** What the delivery itself says beside answers. */
+  /** What the delivery itself says besides answers. */
   say: SayIn;
   /** Called for a chat that has a new id (a group that became a supergroup). */
   followMigration: FollowChatMigration;
 }
 
-/** Totals since the start, for the metrics. */
+/** Totals since startup, for the metrics. */
 export interface DeliveryCounts {
   /** Calls to platforms, and those answered "too fast". */
   calls: number;
   refused: number;
   /** Sends whose answer was lost: they may be visible twice. */
   ambiguousSends: number;
-  /** Deliveries given up. */
+  /** Abandoned deliveries. */
   dead: number;
 }
 
@@ -91,13 +91,13 @@ export interface Delivery {
   live: LiveMessages;
   out: LaneHandler;
   counts(): DeliveryCounts;
-  /** A question waits for its turn. Never throws. */
+  /** A question is waiting for its turn. Never throws. */
   noteWaiting(question: AskedQuestion): void;
-  /** Ends all waits; calling it twice is fine. Call it when the lanes are drained. Never throws. */
+  /** Ends all waits; may be called twice. Call it when the lanes are drained. Never throws. */
   close(): void;
 }
 
-/** Makes the delivery; nothing is sent before a turn opens or a lane's head arrives. */
+/** Creates the delivery; nothing is sent before a turn opens or a lane's head arrives. */
 export function createDelivery(deps: DeliveryDeps): Delivery {
   const { channels, log, events, ledger, say, bus, lanes, clock = systemClock } = deps;
   const { dropSurface, streamModes } = deps;
@@ -159,7 +159,7 @@ export function createDelivery(deps: DeliveryDeps): Delivery {
   };
 }
 
-/** What follows when a chat has moved, and when a delivery was given up. */
+/** What happens after a chat has moved, and after a delivery was abandoned. */
 function endsOfDeliveries(
   { followMigration, dropSurface, ledger, events, say, log }: DeliveryDeps,
   countDead: () => void,

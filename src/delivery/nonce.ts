@@ -1,4 +1,4 @@
-/** Nonces, by which a platform recognises a send that is made twice. */
+/** Nonces, with which a platform recognizes a repeated send. */
 import { createHash } from 'node:crypto';
 
 /** 24 characters for part `index` of the delivery `ref`: the same for every attempt (Discord allows 25). */

@@ -1,4 +1,4 @@
-/** Takes the button that asks again away from an answer once a newer one of its chat has it. */
+/** Removes the button that asks again from an answer once a newer one in its chat has it. */
 import type { Channel } from '../contracts/channel.ts';
 import { toGatewayError } from '../contracts/errors.ts';
 import type { Log } from '../contracts/log.ts';
@@ -9,9 +9,12 @@ import type { Ledger } from '../contracts/store/ledger.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Scheduler } from './rate/scheduler.ts';
 
-/** Answers whose button waits to be taken away; those beyond keep it: a press there says that there is a newer answer. */
+/**
+ * Maximum number of answers whose button waits to be removed; those beyond keep it: a press there says that there is
+ * a newer answer.
+ */
 export const MAX_OLD_BUTTONS = 1_000;
-/** Attempts, and the pause between two in milliseconds: answers go first. */
+/** Attempts, and the pause between two in milliseconds: answers have priority. */
 export const BUTTON_TRIES = 5;
 const RETRY_MS = 2_000;
 
@@ -38,8 +41,8 @@ export class OldButtons {
   }
 
   /**
-   * Notes the message that has the button now, which is stored, so that a restart and other nodes know it; the one before
-   * loses it soon. Throws only `StoreError`.
+   * Records the message that has the button now in the store, so that a restarted process and other nodes know it;
+   * the previous one loses it soon. Throws only `StoreError`.
    */
   async moved(channel: Channel, head: LaneHead, place: Place, sent: SentMessage | undefined): Promise<void> {
     if (channel.removeButtons === undefined || sent === undefined) return;
@@ -78,7 +81,7 @@ export class OldButtons {
   }
 }
 
-/** The reply to a command has an id that only its token makes one of its own. */
+/** The id of a command reply is unique only together with its token. */
 function isSame(one: SentMessage, other: SentMessage): boolean {
   return one.id === other.id && JSON.stringify(one.metadata) === JSON.stringify(other.metadata);
 }

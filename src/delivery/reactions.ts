@@ -1,4 +1,4 @@
-/** Signs at questions: that one waits, is worked on, was answered or failed. They use only what texts leave free. */
+/** Signs at questions: waiting, in progress, answered or failed. They use only the capacity that texts leave free. */
 import type { Channel, QuestionState } from '../contracts/channel.ts';
 import { ChannelError, toGatewayError } from '../contracts/errors.ts';
 import type { TurnEndReason } from '../contracts/event.ts';
@@ -8,9 +8,9 @@ import type { Clock } from '../lib/clock.ts';
 import { Recent } from '../lib/recent.ts';
 import type { Scheduler } from './rate/scheduler.ts';
 
-/** Questions with a sign on its way at once; further ones get none. */
+/** Maximum number of questions with a sign in progress; further ones get none. */
 export const MAX_SIGNED = 1_000;
-/** Wait before a sign that found no free call is tried again, in milliseconds, and how often it is tried. */
+/** Wait before retrying a sign that found no free call, in milliseconds, and the number of tries. */
 export const SIGN_RETRY_MS = 1_500;
 export const SIGN_TRIES = 20;
 /** A chat that does not allow the sign gets none for this long, in milliseconds. */
@@ -42,7 +42,7 @@ export class Reactions {
     this.#refused = new Recent<true>(REFUSED_MS, MAX_SIGNED, () => deps.clock.monotonicMs());
   }
 
-  /** Shows a state, in place of the one before, where the channel does. Never throws. */
+  /** Shows a state, in place of the previous one, if the channel supports it. Never throws. */
   show(question: AskedQuestion, wanted: QuestionState): void {
     const channel = this.#deps.channels.get(question.channel);
     if (channel?.react === undefined || !channel.capabilities.reactions.includes(question.place)) return;
@@ -56,7 +56,7 @@ export class Reactions {
     void this.#try(key, channel, sign);
   }
 
-  /** Signs that are not shown yet. */
+  /** Number of signs that are not shown yet. */
   get waiting(): number {
     return this.#signs.size;
   }
@@ -99,7 +99,7 @@ export class Reactions {
   }
 }
 
-/** The state of a question whose turn has ended so; nothing is shown for one that a person stopped. */
+/** The state of a question whose turn has ended for this reason; nothing is shown for one that a person stopped. */
 export function stateAfter(reason: TurnEndReason): QuestionState {
   if (reason === 'failed') return 'failed';
   return reason === 'stopped' || reason === 'interrupted' ? 'none' : 'done';

@@ -8,10 +8,12 @@ import { addressOf, askedQuestion } from '../contracts/message.ts';
 import type { InboundMessage } from '../contracts/message.ts';
 import type { Receipt, ReceiveOptions } from '../contracts/receive.ts';
 import { HISTORY_ROWS } from '../contracts/store/accept.ts';
+import type { AcceptResult } from '../contracts/store/accept.ts';
 import { WHY_NOT } from '../contracts/sessions/tries.ts';
 import { withKnownQuote } from './quotes.ts';
 import { tellEffects } from './sessions/retry-effects.ts';
 import { sendWaitingNotice } from './waiting-notice.ts';
+import type { Say } from '../contracts/texts/say.ts';
 import type { Languages } from '../contracts/texts/languages.ts';
 
 export interface AcceptDeps {
@@ -51,18 +53,8 @@ export async function accept(
     node: deps.bus.claimingNode('in'),
     historyRows: HISTORY_ROWS,
   });
-  if (accepted.kind === 'foreign') return { kind: 'refused', code: 'denied' };
   const say = deps.languages.say(message);
-  if (accepted.kind === 'full') {
-    const reply = say('refused.queue_full', { count: accepted.limit });
-    return { kind: 'refused', code: 'queue_full', reply };
-  }
-  if (accepted.kind === 'tools_pending') {
-    const reply = say('refused.tools_pending', { ids: accepted.toolCallIds.join(', ') });
-    return { kind: 'refused', code: 'tools_pending', reply };
-  }
-  if (accepted.kind === 'not_retried')
-    return { kind: 'refused', code: 'not_retried', reply: say.told(WHY_NOT[accepted.why]) };
+  if (accepted.kind !== 'accepted' && accepted.kind !== 'duplicate') return refusalOf(accepted, say);
   const { session, turnId, laneSeq, seq } = accepted;
   const { channel, chatId } = message;
   const told = { channel, chatId, sessionKey: session, turnId, laneSeq };
@@ -86,6 +78,21 @@ export async function accept(
   if (accepted.position > 0) await sendWaitingNotice(deps, message, session, say);
   const note = accepted.effects && (await tellEffects(deps, message, { turnId, effects: accepted.effects }));
   return { kind: 'accepted', turnId, seq, position: accepted.position, ...(note !== undefined && { note }) };
+}
+
+type NotAccepted = Exclude<AcceptResult, { kind: 'accepted' | 'duplicate' }>;
+
+function refusalOf(accepted: NotAccepted, say: Say): Receipt {
+  if (accepted.kind === 'foreign') return { kind: 'refused', code: 'denied' };
+  if (accepted.kind === 'full') {
+    const reply = say('refused.queue_full', { count: accepted.limit });
+    return { kind: 'refused', code: 'queue_full', reply };
+  }
+  if (accepted.kind === 'tools_pending') {
+    const reply = say('refused.tools_pending', { ids: accepted.toolCallIds.join(', ') });
+    return { kind: 'refused', code: 'tools_pending', reply };
+  }
+  return { kind: 'refused', code: 'not_retried', reply: say.told(WHY_NOT[accepted.why]) };
 }
 
 /**

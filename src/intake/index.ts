@@ -124,41 +124,13 @@ export interface Intake {
 
 /** Makes the intake: `receive`, the approvals, and the complete list of commands. */
 export function createIntake(options: IntakeOptions): Intake {
-  const { bus, ledger, lanes, log, plans, events, languages } = options;
-  const { usage, settings } = options;
+  const { bus, ledger, lanes, log, events, languages, accessPolicy, settings } = options;
   const tokensPerDay = () => settings.current().limits.tokensPerDay;
-  const checkTokenBudget = createTokenBudget({ tokensPerDay, usage, epochNow: Date.now });
+  const checkTokenBudget = createTokenBudget({ tokensPerDay, usage: options.usage, epochNow: Date.now });
   const approvals = createApprovals({ store: options.approvals, lanes, bus, log });
   const checkPlanning = createPlanningCheck(options);
-  const { classify, modelOf, profiles, boundTo } = options;
-  const planControl = {
-    plans,
-    approvals,
-    ledger,
-    lanes,
-    bus,
-    events,
-    classify,
-    checkPlanning,
-    profiles,
-    modelOf,
-    boundTo,
-    languages,
-  };
-  const commands = createCommands(options, [
-    ...options.commands,
-    ...createMemoryCommands(options.memories),
-    ...createApprovalCommands(approvals),
-    rulesCommand(approvals),
-    ...createPlanCommands(planControl),
-    queueCommand({ ledger }),
-    titleCommand({ ledger, events }),
-    ...createTryCommands({ tries: options.tries, events }),
-    trustCommand({ ledger }),
-    ...createSurfaceCommands(options),
-    observeCommand(options),
-    languageCommand(languages),
-  ]);
+  const planControl = { ...options, approvals, checkPlanning };
+  const commands = commandsOf(options, planControl);
   const denyByReply = createDenyByReply(approvals, ledger, languages);
   const changePlan = createChangeByReply(planControl);
   const receive = createReceive({
@@ -176,7 +148,7 @@ export function createIntake(options: IntakeOptions): Intake {
     checkPlanning,
     changeByReply: async (message, session, owner) =>
       (await denyByReply(message, session, owner)) ?? (await changePlan(message, session)),
-    accessPolicy: options.accessPolicy,
+    accessPolicy,
     languages,
     groupChats: options.groupChats,
     noteRefusal: options.noteRefusal,
@@ -191,6 +163,28 @@ export function createIntake(options: IntakeOptions): Intake {
     monotonicNow: () => performance.now(),
   });
   const membershipChanged = createNoteMembership(options);
-  const suggest = createSuggest({ commands, accessPolicy: options.accessPolicy, ledger });
+  const suggest = createSuggest({ commands, accessPolicy, ledger });
   return { receive, suggest, membershipChanged, approvals, commands, checkTokenBudget };
+}
+
+type PlanControl = Parameters<typeof createPlanCommands>[0] & Parameters<typeof createPlanButtons>[0];
+
+/** The commands of the intake and of the other modules. */
+function commandsOf(options: IntakeOptions, planControl: PlanControl): readonly Command[] {
+  const { ledger, events, languages, tries } = options;
+  const { approvals } = planControl;
+  return createCommands(options, [
+    ...options.commands,
+    ...createMemoryCommands(options.memories),
+    ...createApprovalCommands(approvals),
+    rulesCommand(approvals),
+    ...createPlanCommands(planControl),
+    queueCommand({ ledger }),
+    titleCommand({ ledger, events }),
+    ...createTryCommands({ tries, events }),
+    trustCommand({ ledger }),
+    ...createSurfaceCommands(options),
+    observeCommand(options),
+    languageCommand(languages),
+  ]);
 }

@@ -1,4 +1,4 @@
-/** `receive`: refuses what may not come in, acts at once on buttons and commands, and commits every other message. */
+/** `receive`: refuses what is not allowed in, acts at once on buttons and commands, and commits every other message. */
 import type { AccessPolicy } from '../contracts/access.ts';
 import type { Approvals } from '../contracts/tools/approvals.ts';
 import type { PressHandler } from '../contracts/receive.ts';

@@ -1,4 +1,4 @@
-/** Names of files that others have chosen, made safe for a disk, a header and a screen. */
+/** File names chosen by others, made safe for disks, headers and screens. */
 import { stripEnd } from './text.ts';
 
 /** Longest name, in UTF-8 bytes: with a prefix it still fits every file system. */

@@ -1,6 +1,6 @@
 /** Text that every platform and database accepts. */
 
-/** Replaces lone surrogates with U+FFFD and NUL with U+2400: Postgres refuses the one, Telegram the other. */
+/** Replaces lone surrogates with U+FFFD and NUL with U+2400: Postgres rejects the one, Telegram the other. */
 export function cleanText(text: string): string {
   // Nearly every text is clean, and this runs for every token: the checks cost a quarter of the replacement.
   if (text.isWellFormed() && !text.includes('\0')) return text;
@@ -24,7 +24,7 @@ export function clipEnd(text: string, max: number): string {
   return text.length <= max ? text : `${text.slice(0, max - 1).toWellFormed()}…`;
 }
 
-/** The text on one line: line breaks, control characters and marks of writing direction become single blanks. */
+/** The text on one line: line breaks, control characters and marks of writing direction become single spaces. */
 export function oneLine(text: string): string {
   return text.replaceAll(/[\p{Cc}\p{Zl}\p{Zp}\s\u202a-\u202e\u2066-\u2069]+/gu, ' ').trim();
 }

@@ -1,10 +1,10 @@
-/** `parley mcp`: the servers of the gateways that run now, as they last said. */
+/** `parley mcp`: the servers of the gateways that are running, as of their last report. */
 import { GatewayError } from '../contracts/errors.ts';
 import type { McpServerStatus, McpStatusStore } from '../contracts/mcp/servers.ts';
 import { escapeControls } from '../lib/text.ts';
 import { PARLEY } from '../contracts/texts/parley.ts';
 
-/** Names of tools that one line shows. */
+/** Maximum number of tool names on one line. */
 const TOOLS_SHOWN = 20;
 
 /** Lists the servers, their tools and last errors. Throws `GatewayError('usage')` for arguments, and `StoreError`. */

@@ -1,4 +1,4 @@
-/** One connection to a server, made with the official client: what it can do, and its end. */
+/** One connection to a server, made with the official client: its capabilities, and its end. */
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { SSEClientTransport } from '@modelcontextprotocol/sdk/client/sse.js';
 import {
@@ -24,19 +24,19 @@ import { createStderrLog } from './stderr-log.ts';
 import { StdioTransport } from './stdio-transport.ts';
 import { PARLEY } from '../contracts/texts/parley.ts';
 
-/** Longest wait for a server to introduce itself, in milliseconds; npx may have to fetch it first. */
+/** Longest wait for a server to introduce itself, in milliseconds; npx may have to download it first. */
 const INTRODUCTION_MS = 120_000;
-/** What an error of a request over HTTP says when the server does not know the way of talking: then it may know the older one. */
+/** HTTP statuses of a server that does not know the current transport: it may know the older one. */
 const NO_STREAMABLE_HTTP = [400, 404, 405, 406, 415, 501];
-/** The user refused: the answer to a request for the use of our model. */
+/** The user refused: the answer to a request to use our model. */
 const REFUSED = -1;
-/** What the client answers for the server when the connection ends. */
+/** The client's answer on behalf of the server when the connection ends. */
 const CONNECTION_CLOSED: number = ErrorCode.ConnectionClosed;
-/** Longest wait for an answer; the caller's signal ends a call long before. */
+/** Longest wait for an answer; the caller's signal ends a call long before that. */
 const NEVER_MS = 2 ** 31 - 1;
-/** What the client says of a request that it could not send. */
+/** The client's error for a request that it could not send. */
 const CONNECTION_GONE = /^(Not connected|Error POSTing to endpoint)/;
-/** What the client says of a stream that it has given up. */
+/** The client's error for a stream that it has abandoned. */
 const STREAM_GIVEN_UP = /Maximum reconnection attempts/;
 
 const elicitation = z.looseObject({ message: z.string() });
@@ -52,7 +52,7 @@ export interface ConnectionDeps {
   service: ServiceFetch;
   logins: Logins;
   log: Log;
-  /** The server says that its tools or prompts have changed. */
+  /** The server reports that its tools or prompts have changed. */
   onChanged(): void;
   /** The server has asked people a question, which was declined. */
   onQuestion(question: string): void;
@@ -61,7 +61,7 @@ export interface ConnectionDeps {
 /** An open connection. */
 export interface Connection {
   readonly can: { tools: boolean; prompts: boolean; resources: boolean };
-  /** Sends a request; ends it at the server, too, when `signal` aborts. Throws anything. */
+  /** Sends a request; cancels it on the server, too, when `signal` aborts. Throws anything. */
   request: Client['request'];
   /** Resolves when the connection is lost, with the reason; never rejects. */
   readonly lost: Promise<string>;
@@ -69,7 +69,7 @@ export interface Connection {
   close(): Promise<void>;
 }
 
-/** Connects, over HTTP in the older way where the server does not know the present one. Throws `GatewayError('unavailable')`. */
+/** Connects, over the older HTTP transport if the server does not know the current one. Throws `GatewayError('unavailable')`. */
 export async function connect(deps: ConnectionDeps, signal: AbortSignal): Promise<Connection> {
   const { connection } = deps.settings;
   if (connection.kind === 'stdio') return await overStdio(deps, connection, signal);
@@ -126,7 +126,7 @@ async function overStdio(
   }
 }
 
-/** Introduces the gateway to the server. Throws what the client throws. */
+/** Introduces the gateway to the server. Throws the client's errors. */
 async function open(deps: ConnectionDeps, transport: Transport, signal: AbortSignal): Promise<Connection> {
   const { log, version } = deps;
   const client = new Client({ name: 'parley', version }, { capabilities: {} });
@@ -173,8 +173,8 @@ async function open(deps: ConnectionDeps, transport: Transport, signal: AbortSig
 }
 
 /**
- * The answer to a request of the server. The gateway offers servers neither its model nor questions to its users; a server
- * that asks nevertheless is told so in the way of the protocol, and can go on. Throws `McpError`.
+ * The answer to a request from the server. The gateway offers servers neither its model nor questions to its users; a
+ * server that asks nevertheless gets an answer as the protocol defines it, and can continue. Throws `McpError`.
  */
 function decline(
   method: string,
@@ -191,10 +191,10 @@ function decline(
   throw new McpError(ErrorCode.MethodNotFound, `This client does not support ${method.slice(0, 80)}.`);
 }
 
-/** Why a failed request means that the connection is lost; undefined when it is not. */
+/** Why a failed request means that the connection is lost; undefined if it is not. */
 export function lossOf(error: unknown): string | undefined {
   if (error instanceof McpError) return error.code === CONNECTION_CLOSED ? messageOf(error) : undefined;
-  // The server has forgotten the session, after a restart for instance.
+  // The server has forgotten the session, for example after a restart.
   if (error instanceof StreamableHTTPError)
     return error.code === 404 || error.code === 400 ? messageOf(error) : undefined;
   if (!(error instanceof Error)) return undefined;
@@ -208,7 +208,7 @@ function unavailable(error: unknown): GatewayError {
     : new GatewayError('unavailable', messageOf(error), { cause: error, retryable: true });
 }
 
-/** What went wrong, for operators. */
+/** The error message, for operators. */
 export function messageOf(error: unknown): string {
   if (error instanceof StreamableHTTPError && (error.code === 401 || error.code === 403)) {
     return `The server refused the credentials (status ${error.code}): check "headers", or remove them and sign in with "${PARLEY} mcp login".`;

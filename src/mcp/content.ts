@@ -1,10 +1,13 @@
-/** What servers send (results, resources, prompts) as text for the model; what is no text becomes a sentence. */
+/**
+ * Converts what servers send (results, resources, prompts) to text for the model; anything that is not text becomes a
+ * sentence.
+ */
 import { z } from 'zod';
 import { oneLine } from '../lib/text.ts';
 
-/** Parts of one result that are read. */
+/** Maximum number of parts of one result that are read. */
 export const MAX_PARTS = 200;
-/** Longest text made of one result, in UTF-16 units; the model reads its head and tail. */
+/** Longest text created from one result, in UTF-16 units; the model reads its head and tail. */
 export const MAX_CONTENT_CHARS = 200_000;
 /** Longest name, address or type that a sentence quotes. */
 const MAX_QUOTED_CHARS = 300;
@@ -30,7 +33,7 @@ const link = z.object({
 });
 const part = z.discriminatedUnion('type', [text, media, embedded, link]);
 
-/** Anything a server answers to `tools/call`. */
+/** Anything that a server answers to `tools/call`. */
 export const callResult = z.looseObject({
   content: z.array(z.unknown()).default([]),
   structuredContent: z.unknown().optional(),
@@ -39,15 +42,15 @@ export const callResult = z.looseObject({
 
 export type CallResult = z.infer<typeof callResult>;
 
-/** A picture or sound of a result. */
+/** A picture or sound in a result. */
 export interface ResultFile {
-  /** Its place among the parts. */
+  /** Its index among the parts. */
   part: number;
   kind: 'image' | 'audio';
   base64: string;
 }
 
-/** The pictures and sounds of a result. Never throws. */
+/** The pictures and sounds in a result. Never throws. */
 export function filesOfResult({ content }: Pick<CallResult, 'content'>): ResultFile[] {
   return content.slice(0, MAX_PARTS).flatMap((given, at) => {
     const { success, data } = media.safeParse(given);
@@ -56,8 +59,8 @@ export function filesOfResult({ content }: Pick<CallResult, 'content'>): ResultF
 }
 
 /**
- * The text of a result; structured content only where there is no other. `kept` says of each picture and sound, by its place
- * among the parts, what became of it. Never throws.
+ * The text of a result; structured content is used only if there is no other. `kept` says what happened to each
+ * picture and sound, by its index among the parts. Never throws.
  */
 export function textOfResult(
   { content, structuredContent }: CallResult,
@@ -120,7 +123,7 @@ function quote(name: string): string {
     .toWellFormed();
 }
 
-/** Beyond the bound only the length is told: the model reads far less in any case. */
+/** Beyond the limit only the length is given: the model reads far less in any case. */
 function bounded(whole: string): string {
   if (whole.length <= MAX_CONTENT_CHARS) return whole;
   return `${whole.slice(0, MAX_CONTENT_CHARS).toWellFormed()}\n(${whole.length - MAX_CONTENT_CHARS} more characters)`;

@@ -1,4 +1,4 @@
-/** The MCP client: the servers of config.json, their tools, and what people see of them. */
+/** The MCP client: the servers in config.json, their tools, and what people see of them. */
 import { mkdirSync } from 'node:fs';
 import path from 'node:path';
 import type { Log } from '../contracts/log.ts';
@@ -19,47 +19,47 @@ import type { McpServerSettings } from './settings.ts';
 
 export { createLogins } from './oauth/logins.ts';
 
-/** Where a home keeps the sign-ins at its servers. */
+/** Where a home keeps its sign-ins to servers. */
 export function loginsFolder(home: string): string {
   return path.join(home, 'mcp-logins');
 }
 
-/** Tools of all servers together; model servers take about as many with each call. */
+/** Maximum number of tools of all servers together; model servers accept about this many per call. */
 export const MAX_MCP_TOOLS = 100;
 
 export interface McpOptions {
-  /** The servers; a change connects and ends servers at once. */
+  /** The servers; a change connects and disconnects servers at once. */
   settings: Settings<readonly McpServerSettings[]>;
   version: string;
   /** The gateway's own variables, of which programs get a few. */
   environment: Readonly<Record<string, string | undefined>>;
-  /** Each program gets a folder of its own in it, unless it has a `cwd`. */
+  /** Each program gets its own folder here, unless it has a `cwd`. */
   folder: string;
   service: ServiceFetch;
   logins: Logins;
-  /** Tells of new sign-ins. */
+  /** Reports new sign-ins. */
   watch: WatchFolders;
-  /** Keeps the pictures and sounds of results. */
+  /** Stores the pictures and sounds in results. */
   keepFile: KeepToolFile;
   log: Log;
   clock?: Clock;
-  /** Keeps what the servers are like, for the command line. */
+  /** Saves the state of the servers, for the command line. */
   save(servers: readonly McpServerStatus[]): Promise<void>;
 }
 
 export interface Mcp {
-  /** The tools of all servers as they are now; the same list until one changes. */
+  /** The current tools of all servers; the same list until one changes. */
   tools: () => readonly Tool[];
   status: () => readonly McpServerStatus[];
   /** `/prompt`, which is listed while there are servers. */
   commands(deps: Omit<PromptCommandDeps, 'servers' | 'isOffered'>): readonly Command[];
-  /** Begins to connect to every server; returns at once. Never throws. */
+  /** Starts connecting to every server; returns at once. Never throws. */
   start(): void;
   /** Ends all connections. Never throws. */
   close(): Promise<void>;
 }
 
-/** Makes the client; nothing is connected, and with no server nothing of the protocol is loaded, before `start`. */
+/** Creates the client; before `start` nothing is connected, and with no server nothing of the protocol is loaded. */
 export function createMcp(options: McpOptions): Mcp {
   const { settings, log, service } = options;
   let set: ServerSet | undefined;
@@ -69,11 +69,8 @@ export function createMcp(options: McpOptions): Mcp {
   let starting: Promise<void> | undefined;
   const servers = () => set?.servers ?? [];
   const isOffered = () => settings.current().length > 0;
-  const status = (): readonly McpServerStatus[] =>
-    withLeftOut(
-      servers().map((server) => server.status),
-      leftOut,
-    );
+  const statuses = () => servers().map((server) => server.status);
+  const status = (): readonly McpServerStatus[] => withLeftOut(statuses(), leftOut);
   const report = createReporter(() => options.save(status()), log);
   const refresh = (): void => {
     const all = servers().flatMap((server) => server.tools);
@@ -85,23 +82,14 @@ export function createMcp(options: McpOptions): Mcp {
     if (taken.length !== tools.length || taken.some((tool, at) => tool !== tools[at])) tools = taken;
     report();
   };
+  const logins = followLogins(options, servers);
   const open = async (): Promise<void> => {
     set ??= await openSet(options, refresh);
-    followLogins();
-  };
-  let watching: FolderWatch | undefined;
-  const followLogins = (): void => {
-    if (watching !== undefined) return;
-    const { folder } = options.logins;
-    mkdirSync(folder, { recursive: true, mode: 0o700 });
-    watching = options.watch(() => {
-      for (const server of servers()) server.followLogin();
-    });
-    watching.folders([folder]);
+    logins.start();
   };
   const follow = (next: readonly McpServerSettings[]): void => {
     set?.follow(next);
-    // They name the servers, and are made again once one of these has resources.
+    // They name the servers, and are created again once one of these has resources.
     resourceTools = [];
     refresh();
   };
@@ -115,7 +103,7 @@ export function createMcp(options: McpOptions): Mcp {
     status,
     commands: (deps) => [createPromptCommand({ ...deps, servers, isOffered })],
     start() {
-      // Also without any: what was said before is no longer so.
+      // Even if there are none: the previous report is no longer true.
       report();
       const first = settings.current();
       if (first.length === 0) return;
@@ -125,14 +113,33 @@ export function createMcp(options: McpOptions): Mcp {
     },
     async close() {
       await starting;
-      watching?.close();
+      logins.close();
       await set?.close();
       await service.close();
     },
   };
 }
 
-/** The set that servers are made in; loads the protocol. */
+/** Has the servers follow the sign-ins that the command line makes, from `start` on. */
+function followLogins(
+  { logins, watch }: McpOptions,
+  servers: () => readonly ServerSet['servers'][number][],
+): { start(): void; close(): void } {
+  let watching: FolderWatch | undefined;
+  return {
+    start() {
+      if (watching !== undefined) return;
+      mkdirSync(logins.folder, { recursive: true, mode: 0o700 });
+      watching = watch(() => {
+        for (const server of servers()) server.followLogin();
+      });
+      watching.folders([logins.folder]);
+    },
+    close: () => watching?.close(),
+  };
+}
+
+/** The set that creates the servers; loads the protocol. */
 async function openSet(
   { version, environment, folder, service, logins, keepFile, log, clock = systemClock }: McpOptions,
   onChanged: () => void,
@@ -150,7 +157,10 @@ async function openSet(
   });
 }
 
-/** Saves after each change, one save at a time; changes meanwhile are saved together. What it gives never throws. */
+/**
+ * Saves after each change, one save at a time; changes in the meantime are saved together. The returned function
+ * never throws.
+ */
 function createReporter(save: () => Promise<void>, log: Log): () => void {
   let changed = false;
   let saving = false;
@@ -172,7 +182,7 @@ function createReporter(save: () => Promise<void>, log: Log): () => void {
   };
 }
 
-/** The limit of all servers together takes its tools from the last ones. */
+/** The limit for all servers together removes tools from the last ones. */
 function withLeftOut(all: readonly McpServerStatus[], leftOut: number): readonly McpServerStatus[] {
   let left = leftOut;
   return all

@@ -1,14 +1,14 @@
-/** Reads whole lists of a server, page by page, within bounds. */
+/** Reads complete lists from a server, page by page, within limits. */
 import { z } from 'zod';
 import type { Connection } from './connection.ts';
 
-/** Entries of one list, and pages of it, that are read. */
+/** Maximum number of entries in one list, and of its pages, that are read. */
 const MAX_LISTED = 1_000;
 const MAX_PAGES = 50;
 /** Longest wait for one page, in milliseconds. */
 const PAGE_MS = 30_000;
 
-/** The lists that servers have, by the method that asks for them. */
+/** The lists that servers have, by the method that requests them. */
 const LISTS = {
   'tools/list': 'tools',
   'prompts/list': 'prompts',
@@ -16,7 +16,7 @@ const LISTS = {
   'resources/templates/list': 'resourceTemplates',
 } as const;
 
-/** Every entry as the server sent it, at most `MAX_LISTED`. Throws what the request throws. */
+/** Every entry as the server sent it, at most `MAX_LISTED`. Throws the errors of the request. */
 export async function listAll(
   { request }: Pick<Connection, 'request'>,
   method: keyof typeof LISTS,

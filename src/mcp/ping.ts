@@ -1,15 +1,15 @@
-/** Asks a server now and then whether it is there. */
+/** Periodically checks whether a server is alive. */
 import { z } from 'zod';
 import type { Log } from '../contracts/log.ts';
 import { pauseOn } from '../lib/clock.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Connection } from './connection.ts';
 
-/** How often the server is asked, and the longest wait for its answer. In milliseconds. */
+/** How often the server is pinged, and the longest wait for its answer. In milliseconds. */
 const PING_EVERY_MS = 60_000;
 const PING_MS = 15_000;
 
-/** Resolves with the reason when the server does not answer, or with '' after `signal` aborts. Never rejects. */
+/** Resolves with the reason if the server does not answer, or with '' after `signal` aborts. Never rejects. */
 export async function pingUntilLost(
   connection: Pick<Connection, 'request'>,
   { clock, log }: { clock: Clock; log: Log },
@@ -26,7 +26,7 @@ export async function pingUntilLost(
       });
     } catch (error) {
       if (late.signal.aborted) return `The server did not answer for ${PING_MS / 1_000} s.`;
-      // Any other answer, also a refusal, shows that it is there; a lost connection shows itself.
+      // Any other answer, even a refusal, shows that it is alive; a lost connection is reported separately.
       log.debug({ err: error }, 'mcp_ping_refused');
     } finally {
       cancel();

@@ -1,4 +1,4 @@
-/** `/prompt` begins a turn with a prompt of an MCP server, which the person chooses. */
+/** `/prompt` starts a turn with a prompt of an MCP server that the person chooses. */
 import { z } from 'zod';
 import type { Command, CommandCall } from '../contracts/command.ts';
 import { GatewayError } from '../contracts/errors.ts';
@@ -14,12 +14,12 @@ import type { Say } from '../contracts/texts/say.ts';
 
 /** Longest text of a prompt, in UTF-16 units. */
 export const MAX_PROMPT_CHARS = 50_000;
-/** Longest wait for a server to give its prompt, in milliseconds. */
+/** Longest wait for a server to return its prompt, in milliseconds. */
 const PROMPT_MS = 30_000;
 
 export interface PromptCommandDeps {
   servers(): readonly McpServer[];
-  /** Some are configured now; without any, the command is not listed. */
+  /** Some are configured now; if there are none, the command is not listed. */
   isOffered(): boolean;
   /** The profile that answers in this session. Throws `StoreError`. */
   profileOf(session: SessionKey): Promise<Profile>;
@@ -29,7 +29,7 @@ const given = z.looseObject({
   messages: z.array(z.looseObject({ role: z.enum(['user', 'assistant']), content: z.unknown() })).max(100),
 });
 
-/** Makes the command. Only prompts of servers whose tools the session's profile has can be chosen. */
+/** Creates the command. Only prompts of servers whose tools the session's profile has can be chosen. */
 export function createPromptCommand(deps: PromptCommandDeps): Command {
   return {
     name: 'prompt',
@@ -99,7 +99,7 @@ async function begin(deps: PromptCommandDeps, { session, args, say }: CommandCal
   return { content, options: {}, prompt: { server: server.name, name: prompt.name } };
 }
 
-/** `name=` begins a value, which ends before the next one; without any name, all words are the only or first argument. */
+/** `name=` starts a value, which ends before the next one; without any name, all words are the only or first argument. */
 function argumentsIn(words: readonly string[], { arguments: known }: McpPrompt): Record<string, string> {
   const values: Record<string, string> = {};
   let current = known[0]?.name;

@@ -1,9 +1,9 @@
-/** The prompts of a server: texts that a person chooses to begin a turn with. */
+/** The prompts of a server: texts with which a person can start a turn. */
 import { z } from 'zod';
 import type { McpPrompt } from '../contracts/mcp/servers.ts';
 import { oneLine } from '../lib/text.ts';
 
-/** Prompts of one server that are kept, and arguments of one prompt. */
+/** Maximum number of prompts kept per server, and of arguments per prompt. */
 const MAX_PROMPTS = 50;
 const MAX_ARGUMENTS = 20;
 /** Longest name and description that are kept, in UTF-16 units. */
@@ -20,7 +20,7 @@ const listedPrompt = z.looseObject({
     .default([]),
 });
 
-/** The prompts of a list that the server sent; those whose name cannot be typed are left out. Never throws. */
+/** The prompts in a list that the server sent; those whose name cannot be typed are left out. Never throws. */
 export function readPrompts(server: string, listed: readonly unknown[]): McpPrompt[] {
   const found = listed.flatMap((given) => {
     const { success, data } = listedPrompt.safeParse(given);

@@ -1,4 +1,4 @@
-/** The tools for what servers keep: `list_resources` and `read_resource`. */
+/** The tools for resources on servers: `list_resources` and `read_resource`. */
 import { z } from 'zod';
 import { ToolError } from '../contracts/errors.ts';
 import { defineTool } from '../contracts/tools/tool.ts';
@@ -8,7 +8,7 @@ import { textOfContents } from './content.ts';
 import type { McpServer } from './server.ts';
 import { said } from '../contracts/texts/say.ts';
 
-/** Resources of one list that the model reads, and longest line of it, in UTF-16 units. */
+/** Maximum number of resources in one list that the model reads, and longest line in it, in UTF-16 units. */
 export const MAX_RESOURCES_SHOWN = 100;
 const MAX_LINE_CHARS = 300;
 
@@ -30,7 +30,7 @@ const resource = z.object({
 });
 const answer = z.looseObject({ contents: z.array(z.unknown()).default([]) });
 
-/** Makes both for these servers, of which some have resources. */
+/** Creates both for these servers, some of which have resources. */
 export function createResourceTools(servers: readonly McpServer[]): readonly Tool[] {
   const names = servers.map(({ name }) => name).join(', ');
   const find = (name: string): McpServer => {
@@ -51,7 +51,7 @@ export function createResourceTools(servers: readonly McpServer[]): readonly Too
       effect: 'pure',
       risk: () => 'safe',
       results: 'mcp:*',
-      // It sends nothing but a request for the list, to a server that the operator named.
+      // It sends only a request for the list, to a server that the operator named.
       reach: () => 'session',
       async execute({ server }: z.infer<typeof listParameters>, ctx) {
         const { resources, templates } = await find(server).listResources(ctx.signal);

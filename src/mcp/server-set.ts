@@ -1,11 +1,11 @@
-/** The servers that the settings of the moment name: new ones are connected, removed and changed ones end after their calls. */
+/** The servers in the current settings: new ones are connected; removed and changed ones are closed after their calls. */
 import { isDeepStrictEqual } from 'node:util';
 import type { Log } from '../contracts/log.ts';
 import type { McpServer } from './server.ts';
 import type { McpServerSettings } from './settings.ts';
 
 export interface ServerSetDeps {
-  /** Makes a server that is not started. */
+  /** Creates a server without starting it. */
   create(settings: McpServerSettings): McpServer;
   log: Log;
 }
@@ -14,7 +14,10 @@ export interface ServerSetDeps {
 export class ServerSet {
   readonly #deps: ServerSetDeps;
   #servers: readonly McpServer[] = [];
-  /** Servers that end, by name; the next one of that name starts afterwards, because both may want the same files. */
+  /**
+   * Servers that are closing, by name; the next server of that name starts afterwards, because both may need the same
+   * files.
+   */
   readonly #ending = new Map<string, Promise<void>>();
   #retired: readonly McpServer[] = [];
   #closed = false;
@@ -27,7 +30,7 @@ export class ServerSet {
     return this.#servers;
   }
 
-  /** Makes these the servers from now on. One whose settings are the same stays connected. */
+  /** Makes these the servers from now on. A server with unchanged settings stays connected. */
   follow(settings: readonly McpServerSettings[]): void {
     if (this.#closed) return;
     const before = new Map(this.#servers.map((server) => [server.name, server]));
@@ -49,7 +52,7 @@ export class ServerSet {
     });
   }
 
-  /** Ends all of them, also those that still wait for their calls. */
+  /** Closes all of them, including those that are still waiting for their calls. */
   async close(): Promise<void> {
     this.#closed = true;
     const all = [...this.#servers, ...this.#retired];

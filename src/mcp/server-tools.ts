@@ -1,4 +1,4 @@
-/** The tools of one server as the gateway's: what is taken, under which names, and how their calls are judged. */
+/** The tools of one server as gateway tools: which are accepted, under which names, and how their calls are judged. */
 import { z } from 'zod';
 import type { McpSource } from '../contracts/tools/risk.ts';
 import { defineTool } from '../contracts/tools/tool.ts';
@@ -10,13 +10,13 @@ import type { McpServerSettings } from './settings.ts';
 import { toolNames } from './tool-names.ts';
 import { said } from '../contracts/texts/say.ts';
 
-/** Longest schema of a tool's arguments, in bytes of JSON: it is part of every call of the model. */
+/** Longest schema of a tool's arguments, in bytes of JSON: it is part of every model call. */
 export const MAX_SCHEMA_BYTES = 16 * 1024;
 /** Longest description, in UTF-16 units; a longer one is cut. */
 export const MAX_DESCRIPTION_CHARS = 1_500;
-/** Tools of one server that are taken; the limit of all servers together is lower than twice this. */
+/** Maximum number of tools accepted from one server; the limit for all servers together is lower than twice this. */
 export const MAX_SERVER_TOOLS = 64;
-/** Notices that are kept; further ones are counted. */
+/** Maximum number of notices kept; further ones are counted. */
 const MAX_NOTICES = 10;
 
 const listedTool = z.looseObject({
@@ -31,21 +31,21 @@ const listedTool = z.looseObject({
 });
 type ListedTool = z.infer<typeof listedTool>;
 
-/** Calls a tool of the server by its own name. */
+/** Calls a tool of the server under its original name. */
 export type CallTool = (
   tool: string,
   args: Record<string, unknown>,
   ctx: ToolContext,
 ) => Promise<Omit<ToolResult, 'sources' | 'source' | 'from'>>;
 
-/** What came of a server's list. */
+/** The result of reading a server's list. */
 export interface TakenTools {
   tools: readonly Tool[];
   /** What was left out or cut, and why; for operators. */
   notices: readonly string[];
 }
 
-/** Takes the tools of a list that the server sent; what cannot be used is left out with a notice. Never throws. */
+/** Accepts the tools in a list that the server sent; leaves out unusable ones with a notice. Never throws. */
 export function takeTools(
   settings: Pick<McpServerSettings, 'name' | 'trusted' | 'tools' | 'timeoutMs'>,
   listed: readonly unknown[],
@@ -124,7 +124,7 @@ function toTool(
 ): Tool {
   const source: McpSource = `mcp:${server}`;
   const { description, inputSchema, annotations } = listed;
-  // What a server says of its tools counts only when the operator vouches for it.
+  // What a server says about its tools counts only if the operator vouches for it.
   const reads = trusted && annotations?.readOnlyHint === true;
   const isClosed = reads && annotations?.openWorldHint === false;
   const { $schema: _, ...schema } = inputSchema;
@@ -154,7 +154,7 @@ function descriptionOf(server: string, tool: string, description: string): strin
     : `${clean.slice(0, MAX_DESCRIPTION_CHARS).toWellFormed()}…`;
 }
 
-/** Arguments are checked as far as the schema can be followed here; the server checks them, too. */
+/** Arguments are checked as far as the schema is supported here; the server checks them, too. */
 function argumentsOf(schema: Record<string, unknown>): z.ZodType<Record<string, unknown>> {
   return z.record(z.string(), z.unknown()).superRefine((args, issues) => {
     const problem = schemaProblem(schema, args);

@@ -1,4 +1,4 @@
-/** One MCP server: connects in the background, connects again after any failure, and keeps the lists of what it offers. */
+/** One MCP server: connects in the background, reconnects after any failure, and keeps the lists of what it offers. */
 import { setMaxListeners } from 'node:events';
 import type { z } from 'zod';
 import { ToolError } from '../contracts/errors.ts';
@@ -20,21 +20,21 @@ import { takeTools } from './server-tools.ts';
 import type { TakenTools } from './server-tools.ts';
 import { declinedText, progressText, readResult } from './tool-result.ts';
 
-/** First pause before a server is connected again, which doubles with each failure, and the longest one; in milliseconds. */
+/** First pause before reconnecting a server, which doubles with each failure, and the longest one; in milliseconds. */
 export const FIRST_PAUSE_MS = 1_000;
 export const LONGEST_PAUSE_MS = 5 * 60_000;
-/** A connection that lasted so long counts as good: the pauses begin anew. In milliseconds. */
+/** A connection that lasted this long counts as good: the pauses start again. In milliseconds. */
 const GOOD_MS = 60_000;
-/** Pause between two readings of the lists, however often the server says that they have changed. In milliseconds. */
+/** Pause between two reads of the lists, however often the server reports changes. In milliseconds. */
 const RELIST_MS = 500;
-/** Longest wait for calls that run on a server whose settings were changed or removed, in milliseconds. */
+/** Longest wait for running calls on a server whose settings were changed or removed, in milliseconds. */
 export const RETIRE_MS = 30_000;
 /** Longest error that is kept, in UTF-16 units. */
 const MAX_ERROR_CHARS = 500;
 
 export interface McpServerDeps extends Omit<ConnectionDeps, 'onChanged' | 'onQuestion'> {
   clock: Clock;
-  /** Keeps the pictures and sounds of results. */
+  /** Stores the pictures and sounds in results. */
   keepFile: KeepToolFile;
   /** The tools, prompts or state have changed. */
   onChanged(): void;
@@ -42,7 +42,7 @@ export interface McpServerDeps extends Omit<ConnectionDeps, 'onChanged' | 'onQue
 
 const NOTHING: TakenTools = { tools: [], notices: [] };
 
-/** A server, from `start` to `close`. Its tools stay listed while it is down: their calls then say so. */
+/** A server, from `start` to `close`. Its tools stay listed while it is down: their calls then report it. */
 export class McpServer {
   readonly name: string;
   readonly #deps: McpServerDeps;
@@ -56,13 +56,13 @@ export class McpServer {
   #life: Promise<void> | undefined;
   #stale = false;
   #isListing = false;
-  /** Why it takes no more calls. */
+  /** Why it accepts no more calls. */
   #retired: string | undefined;
   #calls = 0;
   /** Questions to people that were declined. */
   #questions = { count: 0, last: '' };
   readonly #idle = new AbortController();
-  /** The sign-in with which it was connected last. */
+  /** The sign-in of its last connection. */
   #login = '';
 
   constructor(deps: McpServerDeps) {
@@ -84,7 +84,7 @@ export class McpServer {
     return this.#prompts;
   }
 
-  /** True when the server keeps resources. */
+  /** True if the server has resources. */
   get hasResources(): boolean {
     return this.#connection?.can.resources ?? false;
   }
@@ -101,7 +101,7 @@ export class McpServer {
     };
   }
 
-  /** Begins to connect; returns at once and never throws. */
+  /** Starts connecting; returns at once and never throws. */
   start(): void {
     this.#life ??= this.#live().catch((error: unknown) =>
       this.#deps.log.error({ err: error }, 'mcp_server_given_up'),
@@ -109,8 +109,8 @@ export class McpServer {
   }
 
   /**
-   * Takes no more calls, and closes once those that run have ended, or after `RETIRE_MS`: then their callers read `why`, as
-   * all later ones do. Never throws.
+   * Accepts no more calls, and closes once the running ones have ended, or after `RETIRE_MS`: in that case their
+   * callers get `why`, like all later ones. Never throws.
    */
   async retire(why: string): Promise<void> {
     this.#retired = why;
@@ -127,8 +127,8 @@ export class McpServer {
   }
 
   /**
-   * Sends a request to the server. Throws `ToolError('unavailable')` while it is not connected, which is tried again at once,
-   * and `ToolError('failed')` for what the server refused.
+   * Sends a request to the server. Throws `ToolError('unavailable')` while it is not connected, and retries connecting at
+   * once; throws `ToolError('failed')` if the server refused.
    */
   async ask<Result>(
     method: string,
@@ -156,7 +156,7 @@ export class McpServer {
     }
   }
 
-  /** What the server keeps, as it lists it. Throws `ToolError`. */
+  /** The server's resources, as it lists them. Throws `ToolError`. */
   async listResources(signal: AbortSignal): Promise<{ resources: unknown[]; templates: unknown[] }> {
     const connection = this.#connected();
     try {
@@ -168,7 +168,7 @@ export class McpServer {
     }
   }
 
-  /** Connects at once when somebody has signed in at the server since it was tried last. Never throws. */
+  /** Connects at once if someone has signed in to the server since the last try. Never throws. */
   followLogin(): void {
     if (this.#deps.logins.stamp(this.name) !== this.#login) this.#wake.abort();
   }
@@ -199,7 +199,7 @@ export class McpServer {
     }
   }
 
-  /** One connection from beginning to end; gives the reason of its end. Never throws. */
+  /** One connection from beginning to end; returns the reason of its end. Never throws. */
   async #connectOnce(signal: AbortSignal): Promise<string> {
     let connection: Connection | undefined;
     this.#login = this.#deps.logins.stamp(this.name);
@@ -223,7 +223,7 @@ export class McpServer {
     }
   }
 
-  /** Asks now and then whether the server is there, until it is not, or the gateway stops. */
+  /** Periodically checks whether the server is alive, until it is not, or the gateway stops. */
   async #untilLost(connection: Connection, signal: AbortSignal): Promise<string> {
     const ended = new AbortController();
     const stopped = new Promise<string>((resolve) => {
@@ -236,7 +236,7 @@ export class McpServer {
     return why;
   }
 
-  /** Reads the lists again, once for any number of notifications that come meanwhile. Never throws. */
+  /** Reads the lists again, once for any number of notifications in the meantime. Never throws. */
   #relist(): void {
     this.#stale = true;
     if (this.#isListing) return;

@@ -1,18 +1,18 @@
-/** `mcp.servers` of config.json: checked, and with the variables that it refers to. */
+/** `mcp.servers` of config.json: validated, with the variables that it refers to filled in. */
 import { z } from 'zod';
 
-/** Servers of one gateway. */
+/** Maximum number of servers of one gateway. */
 export const MAX_SERVERS = 16;
-/** Names of servers begin the names of tools (`notes__search`), so the two underscores must not occur in them. */
+/** Server names are prefixes of tool names (`notes__search`), so the two underscores must not occur in them. */
 const SERVER_NAME = /^[a-z0-9]+(?:[_-][a-z0-9]+)*$/;
 const MAX_NAME_CHARS = 32;
-/** Names that mean something else in lists of tools. */
+/** Names with another meaning in lists of tools. */
 const RESERVED = ['mcp'];
 /** A reference to a variable of the gateway's environment, in `args`, `env` and `headers`. */
 const REFERENCE = /\$\{([A-Za-z_][A-Za-z0-9_]*)\}/g;
 const VARIABLE = /^[A-Za-z_][A-Za-z0-9_]*$/;
 const HEADER = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
-/** Longest run of one call unless the server has `timeoutMs`, in milliseconds. */
+/** Maximum duration of one call unless the server has `timeoutMs`, in milliseconds. */
 const DEFAULT_TIMEOUT_MS = 60_000;
 const MAX_TIMEOUT_MS = 60 * 60_000;
 
@@ -109,7 +109,7 @@ export const mcpRule = z
   })
   .prefault({});
 
-/** How a server is reached. */
+/** How to reach a server. */
 export type McpConnection =
   | {
       kind: 'stdio';
@@ -124,12 +124,12 @@ export type McpConnection =
 export interface McpServerSettings {
   name: string;
   connection: McpConnection;
-  /** The operator vouches for its words, and for what it says of its tools. */
+  /** The operator vouches for its text, and for what it says about its tools. */
   trusted: boolean;
-  /** The only tools that are taken, by the server's own names; undefined = all. */
+  /** The only tools that are accepted, by the server's original names; undefined = all. */
   tools: readonly string[] | undefined;
   timeoutMs: number;
-  /** Values that no log, error or prompt may hold. */
+  /** Values that no log, error or prompt may contain. */
   secrets: readonly string[];
 }
 

@@ -1,21 +1,21 @@
-/** What a server writes to its standard error, as bounded lines of the log. */
+/** What a server writes to its standard error, as lines of the log with limited length and number. */
 import type { Log } from '../contracts/log.ts';
 import { oneLine } from '../lib/text.ts';
 
 /** Longest line, in UTF-16 units. */
 export const MAX_LINE_CHARS = 500;
-/** Lines of one span of time that are logged; of the others only the number. */
+/** Maximum number of lines logged per time span; the others are only counted. */
 export const MAX_LINES = 50;
 export const SPAN_MS = 60_000;
 
 /** Collects lines from pieces of text. */
 export interface StderrLog {
   write(text: string): void;
-  /** The last line that was not empty; '' before any. */
+  /** The last line that was not empty; '' before the first one. */
   last(): string;
 }
 
-/** Makes one for a process; `monotonicNow` is a clock in milliseconds. */
+/** Creates one for a process; `monotonicNow` is a clock in milliseconds. */
 export function createStderrLog(log: Log, monotonicNow = (): number => performance.now()): StderrLog {
   let open = '';
   let last = '';

@@ -1,4 +1,4 @@
-/** A server as a program of this machine: a process group of its own, few variables, and messages on its standard streams. */
+/** A server as a program on this machine: a separate process group, few variables, and messages on its standard streams. */
 import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import { deserializeMessage, serializeMessage } from '@modelcontextprotocol/sdk/shared/stdio.js';
@@ -8,20 +8,24 @@ import { GatewayError } from '../contracts/errors.ts';
 import type { McpConnection } from './settings.ts';
 
 /**
- * Variables that every server has besides its own: PATH finds programs, HOME and TMPDIR are where they keep caches (npx
- * needs both), the language and time zone decide what they print, and Windows starts no program without the rest.
+ * Variables that every server gets in addition to its own: PATH finds programs, HOME and TMPDIR are where they keep
+ * caches (npx needs both), the language and time zone determine what they print, and Windows starts no program
+ * without the rest.
  */
 const PASSED_ON = [
   ...'PATH HOME TMPDIR LANG LC_ALL TZ'.split(' '),
   ...'SYSTEMROOT SYSTEMDRIVE APPDATA LOCALAPPDATA USERPROFILE TEMP PATHEXT COMSPEC'.split(' '),
 ];
-/** Longest message of a server, in bytes. */
+/** Longest message from a server, in bytes. */
 export const MAX_MESSAGE_BYTES = 10 * 1024 * 1024;
 const NEWLINE = 0x0a;
 /** Time for a server to end after each of the three requests to do so, in milliseconds. */
 const END_MS = 1_000;
 
-/** The process groups that run, ended with this process whatever ends it short of SIGKILL; then their input ends. */
+/**
+ * The running process groups. They end with this process, whatever ends it short of SIGKILL; after SIGKILL, their
+ * input ends.
+ */
 const running = new Set<number>();
 process.once('exit', () => {
   for (const pid of running) signalGroup(pid, 'SIGKILL');
@@ -33,7 +37,7 @@ export interface StdioTransportOptions {
   environment: Readonly<Record<string, string | undefined>>;
   /** Where it runs unless it has a `cwd`. */
   folder: string;
-  /** What the server writes to its standard error, as it comes. */
+  /** What the server writes to its standard error, as it arrives. */
   onStderr(text: string): void;
 }
 
@@ -53,7 +57,7 @@ export class StdioTransport implements Transport {
     this.#options = options;
   }
 
-  /** Throws `GatewayError('unavailable')` when the program cannot be started. */
+  /** Throws `GatewayError('unavailable')` if the program cannot be started. */
   async start(): Promise<void> {
     const { server, environment, folder } = this.#options;
     const passed = PASSED_ON.flatMap((name) => {
@@ -73,7 +77,7 @@ export class StdioTransport implements Transport {
     child.stdout.on('data', (chunk: Buffer) => this.#read(chunk));
     child.stderr.setEncoding('utf8').on('data', (text: string) => this.#options.onStderr(text));
     child.once('close', (code, signal) => {
-      // Without a number it never ran, which the error below tells.
+      // Without a pid it never ran, which the error below reports.
       if (child.pid !== undefined) this.#ended(signal ?? `code ${code}`);
     });
     await new Promise<void>((resolve, reject) => {
@@ -92,14 +96,18 @@ export class StdioTransport implements Transport {
       throw new GatewayError('unavailable', 'The program has ended.');
     }
     if (stdin.write(serializeMessage(message))) return;
-    // A server that reads nothing any more: the limit of the call ends the wait, and the process the other one.
+    // A server that no longer reads: the call's time limit ends this wait, and so does the end of the
+    // process.
     await new Promise<void>((resolve) => {
       stdin.once('drain', resolve);
       stdin.once('close', resolve);
     });
   }
 
-  /** Ends the process: its input first, as the protocol has it, then the whole group by signals. Never throws. */
+  /**
+   * Ends the process: closes its input first, as the protocol requires, then sends signals to the whole group. Never
+   * throws.
+   */
   async close(): Promise<void> {
     const child = this.#process;
     if (child?.pid === undefined || this.ending !== undefined) return;
@@ -109,14 +117,14 @@ export class StdioTransport implements Transport {
       if (await endsWithin(closed, END_MS)) return;
       signalGroup(child.pid, signal);
     }
-    // A process outside the group may hold the streams open.
+    // A process outside the group may keep the streams open.
     if (await endsWithin(closed, END_MS)) return;
     child.stdout?.destroy();
     child.stderr?.destroy();
     this.#ended('SIGKILL');
   }
 
-  /** Splits what came into lines, each a message; the parts of an open line are joined once, at its end. */
+  /** Splits the received data into lines, each a message; the parts of an open line are joined once, at its end. */
   #read(chunk: Buffer): void {
     let from = 0;
     for (let at = chunk.indexOf(NEWLINE); at !== -1; at = chunk.indexOf(NEWLINE, from)) {
@@ -140,7 +148,7 @@ export class StdioTransport implements Transport {
     try {
       this.onmessage?.(deserializeMessage(line));
     } catch (error) {
-      // A line that is no message, such as a greeting: the next one may be.
+      // A line that is not a message, such as a greeting: the next one may be.
       this.onerror?.(error instanceof Error ? error : new Error(String(error)));
     }
   }
@@ -151,7 +159,7 @@ export class StdioTransport implements Transport {
     this.#open = [];
     const pid = this.#process?.pid;
     if (pid !== undefined) running.delete(pid);
-    // Whatever it has started ends with it.
+    // Everything that it has started ends with it.
     signalGroup(pid, 'SIGKILL');
     this.onclose?.();
   }

@@ -1,4 +1,7 @@
-/** Names under which the model calls the tools of servers: `<server>__<tool>`, in the characters and length that model servers take. */
+/**
+ * Names under which the model calls the tools of servers: `<server>__<tool>`, with the characters and length that
+ * model servers accept.
+ */
 import { createHash } from 'node:crypto';
 
 /** Longest name of a tool that model servers accept. */
@@ -6,8 +9,9 @@ export const MAX_TOOL_NAME_CHARS = 64;
 const HASH_CHARS = 6;
 
 /**
- * A name for each tool, in the order given; all are different. A name that has to be changed so much that another tool might
- * get the same one ends in a digest of the server's own, so that it stays the same whatever else the server offers. Never throws.
+ * A name for each tool, in the given order; all are different. A name that must be changed so much that another tool
+ * might get the same one ends in a digest of the server's original name, so that it stays the same whatever else the
+ * server offers. Never throws.
  */
 export function toolNames(server: string, tools: readonly string[]): string[] {
   const used = new Set<string>();

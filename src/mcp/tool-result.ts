@@ -6,12 +6,12 @@ import { oneLine } from '../lib/text.ts';
 import { filesOfResult, textOfResult } from './content.ts';
 import type { CallResult, ResultFile } from './content.ts';
 
-/** Files of one result that are kept. */
+/** Maximum number of files kept per result. */
 export const MAX_RESULT_FILES = 6;
-/** Longest question of a server that is quoted, in UTF-16 units. */
+/** Longest quoted question from a server, in UTF-16 units. */
 const MAX_QUESTION_CHARS = 200;
 
-/** Reads a result and keeps its files. Throws only `StoreError` and the signal's reason. */
+/** Reads a result and stores its files. Throws only `StoreError` and the signal's reason. */
 export async function readResult(
   result: CallResult,
   keep: KeepToolFile,
@@ -31,7 +31,7 @@ export async function readResult(
   return { content, isError: result.isError, ...(pictures.length > 0 && { pictures }) };
 }
 
-/** Where the file is, or why it is nowhere. */
+/** Where the file is, or why it was not stored. */
 async function keepOne(
   file: ResultFile,
   keep: KeepToolFile,
@@ -48,7 +48,7 @@ async function keepOne(
   }
 }
 
-/** How far a call is, in a line. */
+/** The progress of a call, in one line. */
 export function progressText({ progress, total, message }: Progress): string {
   const far = total === undefined ? numberText(progress) : `${numberText(progress)} of ${numberText(total)}`;
   return message === undefined || message === '' ? far : `${far} ${message}`;
@@ -64,7 +64,7 @@ function numberText(value: number): string {
   return Number.isInteger(value) ? String(value) : value.toFixed(1);
 }
 
-/** What the model reads of a question that the server wanted to ask people during a call. */
+/** What the model reads about a question that the server wanted to ask people during a call. */
 export function declinedText(question: string): string {
   const asked = oneLine(question.slice(0, 4 * MAX_QUESTION_CHARS))
     .slice(0, MAX_QUESTION_CHARS)

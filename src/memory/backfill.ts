@@ -1,4 +1,7 @@
-/** Gives facts their vectors, in the background and some at a time: new ones, and all of them for a new model. */
+/**
+ * Computes the vectors of facts, in the background and in batches: for new facts, and for all of them for a new
+ * model.
+ */
 import { ProviderError, toGatewayError } from '../contracts/errors.ts';
 import type { Log } from '../contracts/log.ts';
 import type { LLMProvider } from '../contracts/model/provider.ts';
@@ -6,7 +9,7 @@ import type { MemoryVectorStore } from '../contracts/store/memory-vectors.ts';
 import { pause } from '../lib/async/sleep.ts';
 import { toVector } from './rank.ts';
 
-/** Facts of one call to the model server. */
+/** Facts per call to the model server. */
 export const BACKFILL_BATCH = 32;
 /** Longest wait for its answer, in milliseconds: it may have to load the model. */
 const CALL_MS = 120_000;
@@ -17,19 +20,22 @@ const LONGEST_PAUSE_MS = 5 * 60_000;
 export interface BackfillDeps {
   vectors: Pick<MemoryVectorStore, 'withoutVector' | 'setVectors'>;
   provider: Pick<LLMProvider, 'embed'>;
-  /** The embedding model; undefined = none is named. */
+  /** The embedding model; undefined if none is set. */
   model(): string | undefined;
   log: Log;
 }
 
 export interface Backfill {
-  /** Says that there may be facts without a vector; `now` = without the pause after a failure. Never throws, never waits. */
+  /**
+   * Signals that there may be facts without a vector; `now` = without the pause after a failure. Never throws, never
+   * waits.
+   */
   wake(options?: { now: boolean }): void;
-  /** Ends the work. Never throws; a second call does nothing. */
+  /** Stops the work. Never throws; a second call does nothing. */
   close(): Promise<void>;
 }
 
-/** Makes the backfill; it rests until it is woken. */
+/** Creates the backfill; it is idle until it is woken. */
 export function createBackfill(deps: BackfillDeps): Backfill {
   const closing = new AbortController();
   let running: Promise<void> | undefined;
@@ -59,7 +65,7 @@ export function createBackfill(deps: BackfillDeps): Backfill {
     if (closing.signal.aborted) return;
     running ??= run().finally(() => {
       running = undefined;
-      // It was woken while it ended.
+      // It was woken while it was ending.
       if (wanted) wake();
     });
   };
@@ -72,7 +78,7 @@ export function createBackfill(deps: BackfillDeps): Backfill {
   };
 }
 
-/** Gives every fact a vector of the model of the moment. Throws `ProviderError`, `StoreError`. */
+/** Gives every fact a vector of the current model. Throws `ProviderError`, `StoreError`. */
 async function fill(deps: BackfillDeps, closing: AbortSignal): Promise<void> {
   for (;;) {
     const model = deps.model();
@@ -102,7 +108,7 @@ async function vectorsOf(
       for (const fact of facts) singly.push(...(await vectorsOf(deps, model, [fact], signal)));
       return singly;
     }
-    // Found by its words only: an empty vector keeps it from being asked for again and again.
+    // Found only by its words: an empty vector keeps it from being requested over and over.
     deps.log.info({ model, memory: only.id }, 'memory_too_long_for_its_model');
     return [{ id: only.id, vector: new Int8Array() }];
   }

@@ -1,4 +1,4 @@
-/** Remembered facts, found by words, and by meaning where an embedding model is named. */
+/** Remembered facts, found by words, and by meaning if an embedding model is set. */
 import { toGatewayError } from '../contracts/errors.ts';
 import type { LLMProvider } from '../contracts/model/provider.ts';
 import type { MemoryVectorStore, Vector } from '../contracts/store/memory-vectors.ts';
@@ -7,15 +7,15 @@ import { createBackfill } from './backfill.ts';
 import type { BackfillDeps } from './backfill.ts';
 import { fuse, similarity, toVector } from './rank.ts';
 
-/** Facts that a search finds by meaning alone; every fact is near to a question in some measure. */
+/** Maximum number of facts that a search finds by meaning alone; every fact is similar to a question to some degree. */
 const NEAREST = 10;
-/** Longest wait for the vector of a question, in milliseconds: a turn waits with it. */
+/** Longest wait for the vector of a question, in milliseconds: a turn is waiting for it. */
 const QUESTION_MS = 1_500;
-/** How long questions are answered by words after a failure, in milliseconds. */
+/** How long questions are answered by words alone after a failure, in milliseconds. */
 const REST_MS = 30_000;
 /** Longest part of a question that is compared, in UTF-16 units. */
 const MAX_QUESTION_CHARS = 2_000;
-/** Words that a question and a fact share say less than their meaning: most of them are such as "the" and "is". */
+/** Words that a question and a fact share say less than their meaning: most of them are words like "the" and "is". */
 const WEIGHT_OF_MEANING = 3;
 
 export interface MemoryDeps extends Pick<BackfillDeps, 'model' | 'log'> {
@@ -29,19 +29,19 @@ export interface MemoryDeps extends Pick<BackfillDeps, 'model' | 'log'> {
 export interface Memory {
   /** The facts; no call fails because of the embedding model. */
   memories: MemoryStore;
-  /** Looks for facts without a vector, in the background: at the start, and when another model is named. */
+  /** Looks for facts without a vector, in the background: at startup, and when another model is set. */
   refresh(): void;
   /** Never throws; a second call does nothing. */
   close(): Promise<void>;
 }
 
-/** Makes the search over the stored facts. */
+/** Creates the search over the stored facts. */
 export function createMemory(deps: MemoryDeps): Memory {
   const { memories, vectors } = deps;
   const backfill = createBackfill(deps);
   const vectorOf = createQuestions(deps);
 
-  /** Best first; undefined when nothing can be found by meaning now. */
+  /** Best first; undefined if nothing can be found by meaning now. */
   const nearest = async (user: UserId, said: string, limit: number): Promise<MemoryRecord[] | undefined> => {
     const model = deps.model();
     const question = model === undefined ? undefined : await vectorOf(model, said, user);
@@ -49,7 +49,7 @@ export function createMemory(deps: MemoryDeps): Memory {
     const facts = await vectors.vectorsOf(user, model);
     const same = facts.filter(({ vector }) => vector.length === question.length);
     if (facts.some(({ vector }) => vector.length !== question.length && vector.length > 0)) {
-      // Another model answers under the same name.
+      // A different model answers under the same name.
       await vectors.dropOtherLengths(model, question.length);
       backfill.wake();
     }
@@ -59,12 +59,6 @@ export function createMemory(deps: MemoryDeps): Memory {
       .slice(0, limit)
       .map(({ memory }) => memory);
   };
-  const merged = (words: readonly MemoryRecord[], near: readonly MemoryRecord[]): MemoryRecord[] =>
-    fuse([
-      { found: near, weight: WEIGHT_OF_MEANING },
-      { found: words, weight: 1 },
-    ]);
-
   return {
     memories: {
       ...memories,
@@ -82,7 +76,7 @@ export function createMemory(deps: MemoryDeps): Memory {
       },
       async recall(user, said, limit) {
         const usual = await memories.recall(user, said, limit);
-        // All facts are there: nothing has to be chosen, and no turn waits for a model.
+        // All facts are included: nothing has to be selected, and no turn waits for a model.
         if (usual.length < limit || deps.model() === undefined) return usual;
         const [words, near] = await Promise.all([
           memories.searchMemory(user, said, limit),
@@ -99,7 +93,15 @@ export function createMemory(deps: MemoryDeps): Memory {
   };
 }
 
-/** Gives the vectors of questions; undefined, for a while, once the model does not answer in time. Never throws. */
+/** The facts that words and meaning have found, best first. */
+function merged(words: readonly MemoryRecord[], near: readonly MemoryRecord[]): MemoryRecord[] {
+  return fuse([
+    { found: near, weight: WEIGHT_OF_MEANING },
+    { found: words, weight: 1 },
+  ]);
+}
+
+/** Returns the vectors of questions; undefined, for a while, after the model has not answered in time. Never throws. */
 function createQuestions(deps: MemoryDeps) {
   const { provider, log } = deps;
   let restsUntil = -Infinity;

@@ -3,12 +3,12 @@ import { ProviderError } from '../contracts/errors.ts';
 import type { Vector } from '../contracts/store/memory-vectors.ts';
 import type { MemoryRecord } from '../contracts/store/notes.ts';
 
-/** Most dimensions of a vector. */
+/** Maximum number of dimensions of a vector. */
 const MAX_DIMENSIONS = 8_192;
-/** Softens the difference between neighbouring places of a list, as reciprocal rank fusion usually does. */
+/** Softens the difference between adjacent places in a list, as is usual in reciprocal rank fusion. */
 const RANK_OFFSET = 60;
 
-/** The direction of a model's vector. Throws `ProviderError('bad_response')` for one that is none. */
+/** The direction of a model's vector. Throws `ProviderError('bad_response')` for an invalid one. */
 export function toVector(numbers: readonly number[]): Vector {
   const largest = numbers.reduce((most, one) => Math.max(most, Math.abs(one)), 0);
   if (numbers.length === 0 || numbers.length > MAX_DIMENSIONS || !Number.isFinite(largest)) {
@@ -20,7 +20,7 @@ export function toVector(numbers: readonly number[]): Vector {
   return Int8Array.from(numbers, (one) => (largest === 0 ? 0 : Math.round((one / largest) * 127)));
 }
 
-/** The cosine of the angle between two vectors of one length; 0 where one of them has no direction. */
+/** The cosine of the angle between two vectors of the same length; 0 if one of them has no direction. */
 export function similarity(a: Vector, b: Vector): number {
   let dot = 0;
   let ofA = 0;
@@ -35,7 +35,7 @@ export function similarity(a: Vector, b: Vector): number {
   return ofA === 0 || ofB === 0 ? 0 : dot / Math.sqrt(ofA * ofB);
 }
 
-/** One list of several, each best first, by their places in them; a list counts as much as its weight. */
+/** Merges several lists, each best first, by the places of their entries; each list counts according to its weight. */
 export function fuse(lists: readonly { found: readonly MemoryRecord[]; weight: number }[]): MemoryRecord[] {
   const scores = new Map<number, { memory: MemoryRecord; score: number }>();
   for (const { found, weight } of lists) {

@@ -1,4 +1,7 @@
-/** Delay of the event loop: one monitor for the process, read by everything that saves work under load, and by the metrics. */
+/**
+ * Delay of the event loop: one monitor for the process, read by everything that reduces work under load, and by the
+ * metrics.
+ */
 import { createHistogram } from 'node:perf_hooks';
 import type { Clock } from '../lib/clock.ts';
 import { systemClock } from '../lib/clock.ts';

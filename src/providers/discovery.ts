@@ -40,7 +40,7 @@ export function createDiscovery(
   };
 }
 
-/** Resolves as a shared promise does, but rejects as soon as the signal aborts. */
+/** Resolves like a shared promise, but rejects as soon as the signal aborts. */
 async function untilAborted<T>(shared: Promise<T>, signal: AbortSignal): Promise<T> {
   const gone = Promise.withResolvers<never>();
   const onAbort = (): void =>

@@ -6,7 +6,7 @@ import type { PlainKey } from '../contracts/texts/say.ts';
 /** Concurrent calls to one server when nothing else is set. */
 export const DEFAULT_CONCURRENCY = 32;
 
-/** What every provider is made from, whatever its kind. */
+/** What every provider is made from, regardless of its kind. */
 export interface ServerOptions {
   /** Name of the provider: its models are called `<name>/<model>`. */
   name: string;
@@ -18,7 +18,7 @@ export interface ServerOptions {
   addressSetting: string;
   /** Names the setting that holds the key, for error messages. */
   keySetting: string;
-  /** Calls that may run at once; more wait, fair over sessions. */
+  /** Calls that may run at once; further ones wait, fairly across sessions. */
   concurrency?: number;
   /** Monotonic milliseconds, for the age of what was discovered. */
   monotonicNow?: () => number;

@@ -87,8 +87,8 @@ export function overflowIn({ model }: Where, words: string): ProviderError | und
 }
 
 /**
- * The error for a refusal that means the same from every server: too long, a quota, a pause, a feature the model lacks, a
- * server in trouble. `told` is its text, as `saidIn` reads it. Undefined for any other.
+ * The error for a refusal that means the same from every server: too long, a quota, a pause, a missing feature, a
+ * server failure. `told` is its text, as `saidIn` reads it. Undefined for any other.
  */
 export function commonRefusal(
   where: Where,

@@ -1,11 +1,11 @@
-/** All model servers behind one provider: the name of a model says which of them is asked. */
+/** All model servers behind one provider: the name of a model determines which of them is used. */
 import { ProviderError } from '../contracts/errors.ts';
 import { said } from '../contracts/texts/say.ts';
 import type { LLMProvider } from '../contracts/model/provider.ts';
 import { BARE_PROVIDER } from './model-names.ts';
 import type { ModelNames } from './model-names.ts';
 
-/** How long each of several servers may take to list its models: one that hangs must not hold up the others. */
+/** How long each of several servers may take to list its models: one that hangs must not delay the others. */
 const LIST_WITHIN_MS = 3_000;
 
 /**
@@ -28,7 +28,10 @@ export function createRouter(
     const models = await provider.models(signal);
     return models.map((model) => names.nameOf({ provider: provider.name, model }));
   };
-  /** The list has the spelling of the name: with Ollama's prefix, though it needs none, or without that of another server. */
+  /**
+   * The list uses the spelling of the name: with Ollama's prefix, even though it is optional, or without the prefix of
+   * another server.
+   */
   const modelsLike = async (like: string, signal: AbortSignal): Promise<string[]> => {
     const { provider, model } = find(like);
     if (provider.name !== BARE_PROVIDER && model === like) return await provider.models(signal);

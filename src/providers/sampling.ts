@@ -11,7 +11,7 @@ export interface WireSampling {
   frequency_penalty?: number;
 }
 
-/** Only what was asked for: many servers refuse fields they do not know. */
+/** Only what was requested: many servers reject unknown fields. */
 export function samplingOf(request: ChatRequest): WireSampling {
   const { temperature, topP, seed, stop, presencePenalty, frequencyPenalty } = request;
   return {

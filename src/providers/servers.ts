@@ -44,8 +44,8 @@ export function providersSchemaFor(kinds: readonly ProviderKind[]) {
 }
 
 /**
- * `providers` as the file has it, ready for the schema: with the kinds that names imply, and without fields that have
- * since been renamed; each of those is an error, a sentence that begins with the field.
+ * `providers` as written in the file, ready for the schema: with the kinds that names imply, and without fields that
+ * have since been renamed; each of those is an error, a sentence that begins with the field.
  */
 export function presentProviders(
   given: unknown,

@@ -78,7 +78,7 @@ async function runDue(deps: DriverDeps, isStopped: () => boolean): Promise<numbe
       if (isStopped()) break;
       left = !(await ran(deps, due)) || left;
     }
-    // A schedule that was not moved on is still due: without a pause it would be retried in a tight loop.
+    // A schedule that was not advanced is still due: without a pause it would be retried in a tight loop.
     return left ? CHECK_EVERY_MS : CHECK_GAP_MS;
   } catch (error) {
     deps.log.warn({ err: toGatewayError(error) }, 'schedule_check_failed');

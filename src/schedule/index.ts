@@ -33,7 +33,7 @@ export interface SchedulingDeps {
 /** What the configuration says about schedules. */
 export interface ScheduleSettings {
   limits: ScheduleLimits;
-  /** IANA name of the zone in which times without one are read. */
+  /** IANA name of the zone for times without one. */
   timeZone: string;
   /** Undefined = none. */
   heartbeat?: { everyMs: number; address: Address; file: string } | undefined;

@@ -17,10 +17,10 @@ import { firstSlot } from './timing.ts';
 import { readWhen } from './when.ts';
 import { said } from '../contracts/texts/say.ts';
 
-/** The part of all schedules that only owners may fill. */
+/** The share of all schedules that is reserved for owners. */
 const OWNERS_SHARE = 1 / 10;
 
-/** Creator of schedules that no person made. */
+/** Creator of schedules that were not made by a person. */
 export const SYSTEM_USER = 'system';
 
 export interface SchedulesDeps {
@@ -36,9 +36,9 @@ export interface SchedulesDeps {
     | 'scheduleRuns'
   >;
   standing: CreatorAccess;
-  /** Limits, and the IANA name of the zone in which times without one are read, as they are now. */
+  /** The current limits, and the IANA name of the zone for times without one. */
   settings: { current(): { limits: ScheduleLimits; timeZone: string } };
-  /** A slot may be earlier than the driver knows. */
+  /** There may be a slot earlier than the driver knows. */
   soon: () => void;
 }
 

@@ -20,7 +20,7 @@ const CHECKED_SLOTS = 3;
 /**
  * The first slot after `after`; undefined when none is left. An interval counts from `anchor`, an earlier slot. Clock
  * changes: a cron line with a single time runs once a day, after the gap when that time does not exist and at its first
- * occurrence when it comes twice; a line that repeats within the day keeps its interval. Throws
+ * occurrence when it occurs twice; a line that repeats within the day keeps its interval. Throws
  * `GatewayError('bad_schedule')` for a line or zone that cannot be parsed. Epoch milliseconds.
  */
 export function nextSlot(timing: ScheduleTiming, after: number, anchor: number = after): number | undefined {

@@ -45,25 +45,7 @@ export interface AccessPolicyDeps {
 
 /** Makes the policy. */
 export function createAccessPolicy(deps: AccessPolicyDeps): AccessPolicy {
-  const grantCache = new Recent<true>(GRANT_CACHE_MS, MAX_CACHED_GRANTS, deps.now);
-
-  async function granted(channel: string, kind: Grant['kind'], id: string): Promise<boolean> {
-    const key = `${channel}:${kind}:${id}`;
-    if (grantCache.get(key) !== undefined) return true;
-    const found = await deps.access.hasGrant(channel, kind, id);
-    if (found) grantCache.set(key, true);
-    return found;
-  }
-
-  /** The chat may have a grant, as may its thread, and the guild or a role of the sender. */
-  async function grantedGroup(message: InboundMessage, rules: ChannelAccess): Promise<boolean> {
-    const { channel, memberships = [] } = message;
-    if (memberships.some(({ kind, id }) => membershipRule(rules, kind).includes(id))) return true;
-    const chats = chatsOf(message, rules).map((id) => ({ kind: 'group' as const, id }));
-    for (const { kind, id } of [...chats, ...memberships]) if (await granted(channel, kind, id)) return true;
-    return false;
-  }
-
+  const granted = createGrantLookup(deps);
   const observes: AccessPolicy['observes'] = async (chat) => {
     const { channel, chatId } = chat;
     const groups = deps.channelAccess(channel)?.groups ?? {};
@@ -71,31 +53,19 @@ export function createAccessPolicy(deps: AccessPolicyDeps): AccessPolicy {
     return (await deps.groupChats.observes(chat)) ?? configured;
   };
 
-  async function judge(
-    message: InboundMessage,
-    caller: Caller | undefined,
-    offer: () => Promise<Verdict>,
-  ): Promise<Verdict> {
-    if (message.channel === 'http') return authorizeCaller(caller);
+  /** What `authorize` and `mayWrite` say; they differ in what becomes of strangers who may pair. */
+  const judge = async (message: InboundMessage, offer: () => Promise<Verdict>): Promise<Verdict> => {
     const rules = deps.channelAccess(message.channel);
     if (rules === undefined) return { kind: 'deny' };
-    const { channel, place, senderId, fromBot = false } = message;
+    const { place, fromBot = false } = message;
     const isGroup = place === 'group' && message.isGuest !== true;
     if (fromBot && !isGroup) return { kind: 'deny', why: 'bot' };
-    const [owner, isGranted] = await Promise.all([
-      !fromBot && (rules.owners.includes(senderId) || granted(channel, 'owner', senderId)),
-      isGroup ? grantedGroup(message, rules) : granted(channel, 'dm', senderId),
-    ]);
-    if (isGroup) {
-      const verdict = authorizeGroup(message, rules, owner, isGranted);
-      return verdict.kind === 'observe' && !(await observes(message))
-        ? { kind: 'deny', why: 'not_mentioned' }
-        : verdict;
-    }
-    if (owner || isGranted || rules.dm === 'open' || rules.allow.includes(senderId))
-      return { kind: 'allow', owner };
-    return rules.dm === 'pairing' ? await offer() : { kind: 'deny' };
-  }
+    const grants = await grantsOf(message, { rules, isGroup, granted });
+    if (!isGroup) return await judgePerson(message, rules, grants, offer);
+    const verdict = authorizeGroup(message, rules, grants.owner, grants.isGranted);
+    const isUnseen = verdict.kind === 'observe' && !(await observes(message));
+    return isUnseen ? { kind: 'deny', why: 'not_mentioned' } : verdict;
+  };
 
   return {
     ...createTokenLookup(deps.access, deps.now, deps.proxyTokenOf),
@@ -108,13 +78,72 @@ export function createAccessPolicy(deps: AccessPolicyDeps): AccessPolicy {
       return [...new Set([...listed, ...granted.map(({ id }) => id)])];
     },
     async authorize(message, caller) {
-      return await judge(message, caller, () => offerPairing(deps.access, message));
+      if (message.channel === 'http') return authorizeCaller(caller);
+      return await judge(message, () => offerPairing(deps.access, message));
     },
     async mayWrite(message) {
-      const verdict = await judge(message, undefined, () => Promise.resolve({ kind: 'deny' }));
+      if (message.channel === 'http') return undefined;
+      const verdict = await judge(message, () => Promise.resolve({ kind: 'deny' }));
       return verdict.kind === 'allow' ? verdict : undefined;
     },
   };
+}
+
+/** Whether there is a grant; one that was found is remembered for a while. */
+type Granted = (channel: string, kind: Grant['kind'], id: string) => Promise<boolean>;
+
+function createGrantLookup({ access, now }: Pick<AccessPolicyDeps, 'access' | 'now'>): Granted {
+  const cache = new Recent<true>(GRANT_CACHE_MS, MAX_CACHED_GRANTS, now);
+  return async (channel, kind, id) => {
+    const key = `${channel}:${kind}:${id}`;
+    if (cache.get(key) !== undefined) return true;
+    const found = await access.hasGrant(channel, kind, id);
+    if (found) cache.set(key, true);
+    return found;
+  };
+}
+
+/** Whether an owner writes, and whether there is a grant for the person or the group. */
+interface Grants {
+  owner: boolean;
+  isGranted: boolean;
+}
+
+async function grantsOf(
+  message: InboundMessage,
+  { rules, isGroup, granted }: { rules: ChannelAccess; isGroup: boolean; granted: Granted },
+): Promise<Grants> {
+  const { channel, senderId, fromBot = false } = message;
+  const [owner, isGranted] = await Promise.all([
+    !fromBot && (rules.owners.includes(senderId) || granted(channel, 'owner', senderId)),
+    isGroup ? grantedGroup(message, rules, granted) : granted(channel, 'dm', senderId),
+  ]);
+  return { owner, isGranted };
+}
+
+/** The chat may have a grant, as may its thread, and the guild or a role of the sender. */
+async function grantedGroup(
+  message: InboundMessage,
+  rules: ChannelAccess,
+  granted: Granted,
+): Promise<boolean> {
+  const { channel, memberships = [] } = message;
+  if (memberships.some(({ kind, id }) => membershipRule(rules, kind).includes(id))) return true;
+  const chats = chatsOf(message, rules).map((id) => ({ kind: 'group' as const, id }));
+  for (const { kind, id } of [...chats, ...memberships]) if (await granted(channel, kind, id)) return true;
+  return false;
+}
+
+/** `offer` makes the offer of a pairing code to a stranger. */
+async function judgePerson(
+  { senderId }: InboundMessage,
+  rules: ChannelAccess,
+  { owner, isGranted }: Grants,
+  offer: () => Promise<Verdict>,
+): Promise<Verdict> {
+  if (owner || isGranted || rules.dm === 'open' || rules.allow.includes(senderId))
+    return { kind: 'allow', owner };
+  return rules.dm === 'pairing' ? await offer() : { kind: 'deny' };
 }
 
 /**

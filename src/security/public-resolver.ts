@@ -14,7 +14,7 @@ export interface ResolvedAddress {
 /** Time for one query to one name server, and how often a query is sent. */
 const QUESTION_MS = 2_000;
 const QUESTIONS = 2;
-/** Answers that mean: the name has no address of this family. */
+/** Answers that mean the name has no address of this family. */
 const NO_ADDRESS: ReadonlySet<string> = new Set(['ENODATA', 'ENOTFOUND']);
 
 /**

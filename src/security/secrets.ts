@@ -29,7 +29,7 @@ export const ownToken = z
 
 /**
  * SHA-256 in hex: high-entropy secrets need no slow hash at rest. Looking one up by its digest leaks nothing by timing:
- * an attacker cannot steer the digest of a guess towards the digest of a real one.
+ * an attacker cannot steer the digest of a guess toward the digest of a real one.
  */
 export function hashSecret(secret: string): string {
   return createHash('sha256').update(secret, 'utf8').digest('hex');

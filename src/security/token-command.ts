@@ -17,7 +17,7 @@ const MAX_NAME = 100;
 
 const USAGE = `Expected: token [create NAME | rotate [ID] | change ID | rename ID NAME | revoke ID], with --scope and --expires where they apply. See: ${PARLEY} --help`;
 
-/** What the options said; undefined = not given, `expiresInMs` null = never. */
+/** The parsed options; undefined = not given, `expiresInMs` null = never. */
 interface Options {
   scopes: Scope[] | undefined;
   expiresInMs: number | null | undefined;

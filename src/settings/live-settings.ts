@@ -44,61 +44,34 @@ export function createLiveSettings<Values>(
   { watch, log }: { watch: WatchFolders; log: Log },
 ): LiveSettings<Values> {
   const { file } = source;
-  const participants: Parameters<Settings<Values>['subscribe']>[0][] = [];
-  /** As it was read: including what waits for a restart, unlike `current`. */
-  let written = first;
-  let current = first;
-  let report: SettingsReport = { errors: [], needsRestart: [] };
+  const state = new SettingsState(first, source, log);
   /** Undefined before the first read; null without a file. */
   let text: string | null | undefined;
   let watcher: FolderWatch | undefined;
 
-  const refuse = (errors: readonly string[]): void => {
-    if (errors.join('\n') !== report.errors.join('\n'))
-      log.error({ file, errors, detail: STAYS }, 'settings_invalid');
-    report = { ...report, errors };
-  };
-  const change = async (next: Values): Promise<void> => {
-    const fields = source.changed(written, next);
-    if (fields.length === 0) {
-      if (report.errors.length > 0) log.info({ file }, 'settings_valid_again');
-      report = { ...report, errors: [] };
-      return;
-    }
-    const joined = source.join(current, next);
-    const applies: ApplySettings[] = [];
-    for (const prepare of participants) applies.push(await prepare(joined));
-    current = joined;
-    written = next;
-    for (const apply of applies) apply();
-    report = { errors: [], needsRestart: source.waiting(source.changed(first, next)) };
-    log.info({ fields }, 'settings_changed');
-    if (source.waiting(fields).length > 0 && report.needsRestart.length > 0)
-      log.warn({ fields: report.needsRestart }, 'settings_need_restart');
-  };
   const look = async (): Promise<void> => {
     try {
       // Before the file is read, so that no change is missed; replacing the file ended the watch.
       watcher?.folders([path.dirname(file)]);
       const found = contentOf(file);
       // What was refused is tried again: what it refers to may exist by now.
-      if (found === text && report.errors.length === 0) return;
-      if (found === null && text !== undefined) return refuse([`${file}: is gone`]);
+      if (found === text && state.report.errors.length === 0) return;
+      if (found === null && text !== undefined) return state.refuse([`${file}: is gone`]);
       text = found;
       const read = source.read(found ?? '{}');
-      if ('errors' in read) refuse(read.errors);
-      else await change(read.values);
+      if ('errors' in read) state.refuse(read.errors);
+      else await state.change(read.values);
     } catch (error) {
       const { message } = toGatewayError(error);
-      refuse([error instanceof ConfigError ? message : `${file}: cannot be read: ${message}`]);
+      state.refuse([error instanceof ConfigError ? message : `${file}: cannot be read: ${message}`]);
     }
   };
   let last = Promise.resolve();
   const lookSoon = (): Promise<void> => (last = last.then(look));
   return {
-    current: () => current,
-    report: () => report,
-    subscribe: (prepare) => void participants.push(prepare),
+    current: () => state.current,
+    report: () => state.report,
+    subscribe: (prepare) => void state.participants.push(prepare),
     start() {
       watcher ??= watch(() => void lookSoon());
       return lookSoon();
@@ -108,6 +81,55 @@ export function createLiveSettings<Values>(
       await last;
     },
   };
+}
+
+/** The settings that count now, and what is said of the file. */
+class SettingsState<Values> {
+  readonly participants: Parameters<Settings<Values>['subscribe']>[0][] = [];
+  readonly #first: Values;
+  readonly #source: SettingsSource<Values>;
+  readonly #log: Log;
+  /** As it was read: including what waits for a restart, unlike `current`. */
+  #written: Values;
+  current: Values;
+  report: SettingsReport = { errors: [], needsRestart: [] };
+
+  constructor(first: Values, source: SettingsSource<Values>, log: Log) {
+    this.#first = first;
+    this.#written = first;
+    this.current = first;
+    this.#source = source;
+    this.#log = log;
+  }
+
+  /** What counts stays. */
+  refuse(errors: readonly string[]): void {
+    const { file } = this.#source;
+    if (errors.join('\n') !== this.report.errors.join('\n'))
+      this.#log.error({ file, errors, detail: STAYS }, 'settings_invalid');
+    this.report = { ...this.report, errors };
+  }
+
+  /** All participants prepare before the first applies. Throws what they throw; nothing has changed then. */
+  async change(next: Values): Promise<void> {
+    const { file, changed, waiting, join } = this.#source;
+    const fields = changed(this.#written, next);
+    if (fields.length === 0) {
+      if (this.report.errors.length > 0) this.#log.info({ file }, 'settings_valid_again');
+      this.report = { ...this.report, errors: [] };
+      return;
+    }
+    const joined = join(this.current, next);
+    const applies: ApplySettings[] = [];
+    for (const prepare of this.participants) applies.push(await prepare(joined));
+    this.current = joined;
+    this.#written = next;
+    for (const apply of applies) apply();
+    this.report = { errors: [], needsRestart: waiting(changed(this.#first, next)) };
+    this.#log.info({ fields }, 'settings_changed');
+    if (waiting(fields).length > 0 && this.report.needsRestart.length > 0)
+      this.#log.warn({ fields: this.report.needsRestart }, 'settings_need_restart');
+  }
 }
 
 /** The content of a file; null without one. Throws other errors of the file system. */

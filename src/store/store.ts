@@ -47,7 +47,7 @@ import { createChatSettings } from './channels/chat-settings.ts';
 import { createConnections } from './channels/connections.ts';
 import { createUpdates } from './channels/updates.ts';
 import { createContexts } from './lanes/contexts.ts';
-import { type DatabasePlace, openDatabase } from './database/database.ts';
+import { type Database, type DatabasePlace, openDatabase } from './database/database.ts';
 import { createFanout } from './database/notify-fanout.ts';
 import { createJournals } from './lanes/turn/journals.ts';
 import { createLanes } from './lanes/lanes.ts';
@@ -160,7 +160,27 @@ export async function openStoreAt(
   if (migrate) await migrateDatabase(place, { retryForMs, progress });
   const database = openDatabase({ ...place, poolSize, retryForMs });
   const notes = openDatabase({ ...place, poolSize: NOTE_CONNECTIONS, retryForMs });
-  const parts = {
+  const parts = storesOf(database, notes, newSessions);
+  const close = async (): Promise<void> => {
+    await Promise.all([notes.close(), database.close()]);
+  };
+  if (place.socketPath !== undefined) return { kind: 'embedded', ...parts, close };
+  const fanout = createFanout(place, log);
+  return {
+    kind: 'postgres',
+    ...parts,
+    files: createFileStore(database),
+    fanout,
+    async close() {
+      await fanout.close();
+      await close();
+    },
+  };
+}
+
+/** The stores over the connections of a database; `notes` = those for platform ids alone. */
+function storesOf(database: Database, notes: Database, newSessions: SessionStart | undefined) {
+  return {
     ledger: createLedger(database, notes, newSessions),
     lanes: createLanes(database),
     subagents: createSubagentStore(database),
@@ -198,20 +218,5 @@ export async function openStoreAt(
     retention: createRetentionStore(database),
     nodes: createNodeReports(database),
     fanoutSecret: () => readFanoutSecret(database),
-  };
-  const close = async (): Promise<void> => {
-    await Promise.all([notes.close(), database.close()]);
-  };
-  if (place.socketPath !== undefined) return { kind: 'embedded', ...parts, close };
-  const fanout = createFanout(place, log);
-  return {
-    kind: 'postgres',
-    ...parts,
-    files: createFileStore(database),
-    fanout,
-    async close() {
-      await fanout.close();
-      await close();
-    },
   };
 }

@@ -43,7 +43,7 @@ const BANNED: readonly Banned[] = [
     words: /rooms|room s/,
     instead: 'modules',
     // The chats of Matrix.
-    allowed: { files: /(^|\/)matrix/, lines: /matrix/i },
+    allowed: { files: /(^|\/)matrix/, lines: /matrix|\brooms\.\w/i },
   },
   { words: /crews?/, instead: 'worker pool' },
   { words: /crowd(s|ed)?/, instead: 'many, full, slots' },

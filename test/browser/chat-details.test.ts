@@ -59,6 +59,14 @@ describePageOnFakeGateway('a chat and its person', (tab, fixture) => {
     await owner.waitFor({ state: 'hidden' });
   });
 
+  it('is a new one after a reload before its first message, not one that is named by its address', async () => {
+    const page = await fixture.open();
+    await page.reload();
+    await page.getByText('What would you like to talk about?').waitFor();
+    expect(await page.locator('#chat-title').innerText()).toBe('New chat');
+    expect(await page.locator('#open-details').isVisible()).toBe(false);
+  });
+
   it('saves the whole chat as Markdown or JSON, and lists its files, which can be downloaded', async () => {
     const page = await fixture.open();
     const turn = await fixture.ask('a note');

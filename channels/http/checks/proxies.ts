@@ -26,7 +26,7 @@ export function proxyFindings(trustedProxies: readonly string[]): Finding[] {
     const family = isIP(address) === 6 ? 'ipv6' : 'ipv4';
     const prefix = Number(prefixText ?? (family === 'ipv6' ? 128 : 32));
     const isOne = prefix === (family === 'ipv6' ? 128 : 32);
-    // A network that begins inside a private one and is at least as narrow lies in it.
+    // A network that begins inside a private one and is at least as narrow is inside it.
     const isPrivate = PRIVATE.some(([own, width, kind]) => {
       const one = new BlockList();
       if (kind === family) one.addSubnet(own, width, kind);

@@ -191,7 +191,7 @@ function sayFiles(
   return new Map([...files, [scriptAt, toPageFile('.js', saying, FOR_GOOD)]]);
 }
 
-/** Digits of a file's hash that stand in its address. */
+/** Digits of a file's hash that are in its address. */
 const HASH_DIGITS = 16;
 const HASHED = new RegExp(`^/page/assets/([\\w.-]+)-[0-9a-f]{${HASH_DIGITS}}(\\.\\w+)$`);
 

@@ -33,7 +33,7 @@ function isPlain(key: string): key is PlainKey {
 
 const ENTITIES: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' };
 
-/** A text as HTML; what stands between backticks is code. */
+/** A text as HTML; what is between backticks is code. */
 function toHtml(text: string): string {
   return text
     .replaceAll(/[&<>"]/g, (sign) => ENTITIES[sign] ?? sign)

@@ -14,7 +14,7 @@ const COOKIE_KEY = 'parley-signed-in';
 const REASON_KEY = 'parley-signed-out-because';
 
 /**
- * Who is signed in. The first chats of the list are what the token was tried with; undefined where it was not tried, or
+ * Who is signed in. The first chats of the list are what the token was tried with; undefined if it was not tried, or
  * the gateway could not say.
  * @typedef {object} SignedIn
  * @property {Api} api
@@ -70,7 +70,7 @@ async function useLink() {
 
 /**
  * Begins or keeps the session of the user whom a proxy in front of the gateway has let in.
- * @returns {Promise<string | undefined>} what is wrong with it; undefined also where there is no such proxy
+ * @returns {Promise<string | undefined>} what is wrong with it; undefined also if there is no such proxy
  */
 async function askProxy() {
   localStorage.removeItem(COOKIE_KEY);

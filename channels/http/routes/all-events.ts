@@ -27,7 +27,7 @@ const LISTED = new Set<AgentEvent['type']>([
   'cron_executed',
 ]);
 
-/** Is handed each event as JSON. */
+/** Receives each event as JSON. */
 type ListReader = (json: string) => void;
 
 /** One subscription for all streams of a gateway: each model token is checked once, however many pages are open. */

@@ -71,7 +71,7 @@ export async function deleteFile(c: HttpContext, deps: HandlerDeps): Promise<Res
   return c.json({ file, deleted: true });
 }
 
-/** The path behind `/files/`; its slashes may be written as they are or as `%2F`. */
+/** The path after `/files/`; its slashes may be written as they are or as `%2F`. */
 function pathIn(c: HttpContext): string {
   const path = c.req.path.split('/').slice(5).join('/');
   try {

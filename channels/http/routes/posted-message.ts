@@ -40,7 +40,7 @@ export const messageSchema = z.strictObject({
     .optional(),
 });
 
-/** A message with the id of its session (the part behind `http:`), and the `Idempotency-Key` of its sender. */
+/** A message with the id of its session (the part after `http:`), and the `Idempotency-Key` of its sender. */
 export interface Posted extends z.output<typeof messageSchema> {
   id: string;
   key: string | undefined;

@@ -55,7 +55,7 @@ export function readFrame(text: string): ClientFrame {
   return parseText(text, frameSchema);
 }
 
-/** The name of a frame that cannot be read, where it has one. Never throws. */
+/** The name of a frame that cannot be read, if it has one. Never throws. */
 export function refOf(text: string): string | number | undefined {
   try {
     return parseText(text, namedSchema).ref;

@@ -5,10 +5,12 @@
 import type { CommandListing } from '../../../src/contracts/command.ts';
 import type { Log } from '../../../src/contracts/log.ts';
 import type { InboundMessage } from '../../../src/contracts/message.ts';
-import type { Receipt, Receive } from '../../../src/contracts/receive.ts';
+import type { Form, Receipt, Receive } from '../../../src/contracts/receive.ts';
 import { readCommand, readPress } from '../events.ts';
+import { readSubmission, viewOf } from '../forms.ts';
 import { fromCommand, fromPress } from '../inbound.ts';
 import { fieldsOfText } from '../message-fields.ts';
+import type { SlackApi } from '../web-api.ts';
 import type { Sending } from '../sending.ts';
 import type { Envelope } from './socket.ts';
 import type { ChannelLanguages } from '../../../src/contracts/texts/languages.ts';
@@ -20,6 +22,7 @@ import type { Say } from '../../../src/contracts/texts/say.ts';
 const PUBLIC_COMMANDS = ['/stop', '/new'];
 
 export interface InteractionParts {
+  api: Pick<SlackApi, 'call'>;
   sending: Pick<Sending, 'sendEphemeral'>;
   commands: readonly CommandListing[];
   log: Log;
@@ -58,22 +61,41 @@ export class Interactions {
     });
   }
 
-  /** Publishes a pressed button; only the person who pressed it sees the reply. Never throws. */
+  /** Publishes a pressed button, or a form that was filled in; only the person sees the reply. Never throws. */
   async onPress({ payload, ack }: Envelope, receive: Receive): Promise<void> {
     const raw = readPress(payload);
-    const message = raw && fromPress(raw);
+    const message = raw === undefined ? readSubmission(payload, this.#parts.now()) : fromPress(raw);
     if (message === undefined) {
       ack();
       return;
     }
-    await this.#answer(message, receive, {
+    const answer: Answer = {
       accepted: ack,
       late: ack,
       replied: async (text) => {
         ack();
         await this.#tellOne(message, text);
       },
-    });
+    };
+    const form = async (asked: Form, say: Say): Promise<void> => {
+      if (raw === undefined || !(await this.#open(raw.trigger_id, viewOf(asked, message, say))))
+        // What Slack does not show as a form is explained, or done, as where there are none.
+        await this.#answer({ ...message, forms: undefined }, receive, answer);
+      else ack();
+    };
+    await this.#answer(message, receive, { ...answer, form });
+  }
+
+  /** Shows a form (`views.open`) to whoever has just pressed; false where Slack shows none. */
+  async #open(trigger: string, view: object | undefined): Promise<boolean> {
+    if (view === undefined) return false;
+    try {
+      await this.#parts.api.call('views.open', { trigger_id: trigger, view });
+      return true;
+    } catch (error) {
+      this.#parts.log.warn({ err: error }, 'slack_form_not_shown');
+      return false;
+    }
   }
 
   /**
@@ -95,6 +117,8 @@ export class Interactions {
         if (late.kind === 'handled' || late.kind === 'refused')
           await this.#tellOne(message, replyTo(late, await saying));
       } else if (first.kind === 'accepted' || first.kind === 'duplicate') answer.accepted();
+      else if (first.kind === 'handled' && first.form !== undefined && answer.form !== undefined)
+        await answer.form(first.form, await saying);
       else await answer.replied(replyTo(first, await saying), isOpen(message, first));
     } catch (error) {
       log.warn({ err: error, chatId: message.chatId }, 'slack_command_unanswered');
@@ -111,9 +135,13 @@ interface Answer {
   accepted: () => void;
   late: () => void;
   replied: (text: string, open: boolean) => Promise<void>;
+  /** Absent where no form can be shown. */
+  form?: (form: Form, say: Say) => Promise<void>;
 }
 
 function replyTo(receipt: Receipt, say: Say): string {
+  // Only at once after a press can a form be shown.
+  if (receipt.kind === 'handled' && receipt.form !== undefined) return say('press.too_late');
   if (receipt.kind === 'handled') return receipt.reply ?? say('press.done');
   return receipt.kind === 'refused' ? (receipt.reply ?? say('press.not_answered')) : say('press.done');
 }

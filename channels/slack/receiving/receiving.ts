@@ -89,6 +89,7 @@ export class Receiving {
     this.#inbox = new Inbox({ log, now, signal: this.#stop.signal, publish });
     this.#interactions = new Interactions({
       ...settings,
+      api: parts.api,
       sending,
       log,
       languages: parts.languages,

@@ -54,7 +54,7 @@ export function isFileTooBig(error: unknown): boolean {
   return error instanceof GrammyError && /file is too big/i.test(error.description);
 }
 
-/** Why a chat takes no new topic: it has no topics at all, or an administrator has not allowed the bot to open them. */
+/** Why a chat accepts no new topic: it has no topics at all, or an administrator has not allowed the bot to open them. */
 export function whyNoTopic(error: unknown): 'no_forum' | 'no_right' | undefined {
   if (!(error instanceof GrammyError)) return undefined;
   if (/not a forum/i.test(error.description)) return 'no_forum';

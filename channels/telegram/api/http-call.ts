@@ -31,7 +31,7 @@ export class NoAnswer extends Error {
   }
 }
 
-/** The request as grammY writes it; only `abort` events of its signal are used. */
+/** The request as grammY writes it; the channel only listens to its signal. */
 export interface BotApiRequest {
   method: string;
   headers: OutgoingHttpHeaders;

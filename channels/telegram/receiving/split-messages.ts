@@ -6,7 +6,7 @@
  */
 import type { InboundMessage } from '../../../src/contracts/message.ts';
 
-/** Most parts of an album (Bot API `sendMediaGroup`; the apps allow no more either). */
+/** Maximum number of parts in an album (Bot API `sendMediaGroup`; the apps allow no more either). */
 export const MAX_ALBUM_PARTS = 10;
 /** Maximum number of messages forwarded together that become one; an album counts as one message. */
 export const MAX_FORWARDS = 10;

@@ -56,22 +56,14 @@ export function createCompressor(
 
   /** Undefined when the context was not compressed; the session is then paused. Rejects only with the signal's reason. */
   const compress = async (job: CompressionJob): Promise<Compression | undefined> => {
-    const log = shared.deps.log.child({ sessionKey: job.session });
-    try {
-      const done = await compressOnce(shared, job);
-      if (!('refused' in done)) {
-        const { compacted: made, ...size } = done;
-        compacted.set(job.session, made);
-        log.info(size, 'context_compressed');
-        return size;
-      }
-      log.info({ reason: done.refused }, 'context_not_compressed');
-    } catch (error) {
-      job.signal.throwIfAborted();
-      log.warn({ err: toGatewayError(error) }, 'compression_failed');
+    const done = await tryToCompress(shared, job);
+    if (done === undefined) {
+      coolingDown.set(job.session, true);
+      return undefined;
     }
-    coolingDown.set(job.session, true);
-    return undefined;
+    const { compacted: made, ...size } = done;
+    compacted.set(job.session, made);
+    return size;
   };
 
   const afterTurn = async (turn: EndedTurn, signal: AbortSignal): Promise<readonly EventBody[]> => {
@@ -107,6 +99,26 @@ export function createCompressor(
       return made;
     },
   };
+}
+
+/** Logs what became of it; undefined when the context was not compressed. Rejects only with the signal's reason. */
+async function tryToCompress(
+  shared: AgentShared,
+  job: CompressionJob,
+): Promise<(Compression & { compacted: Compacted }) | undefined> {
+  const log = shared.deps.log.child({ sessionKey: job.session });
+  try {
+    const done = await compressOnce(shared, job);
+    if (!('refused' in done)) {
+      log.info({ before: done.before, after: done.after }, 'context_compressed');
+      return done;
+    }
+    log.info({ reason: done.refused }, 'context_not_compressed');
+  } catch (error) {
+    job.signal.throwIfAborted();
+    log.warn({ err: toGatewayError(error) }, 'compression_failed');
+  }
+  return undefined;
 }
 
 /** Budget of the conversation in estimated tokens; undefined when the model server does not report it. */

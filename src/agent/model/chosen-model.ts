@@ -1,4 +1,4 @@
-/** The model that answers where nothing names one: chosen once among those of the server, and kept while it is there. */
+/** The model that answers if nothing names one: chosen once among those of the server, and kept while it is there. */
 import { GatewayError, ProviderError } from '../../contracts/errors.ts';
 import { said } from '../../contracts/texts/say.ts';
 import type { Log } from '../../contracts/log.ts';

@@ -18,7 +18,7 @@ import { inEnglish } from '../../contracts/texts/say.ts';
 import type { Say } from '../../contracts/texts/say.ts';
 import type { LastingNote } from '../../lib/async/lasting-note.ts';
 
-/** One call: what stays the same when it is repeated, and what is known of it so far. */
+/** One call: what stays the same when it is repeated, and what is known about it so far. */
 export interface ModelCall {
   provider: ChatProvider;
   msgId: string;

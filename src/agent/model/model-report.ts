@@ -15,7 +15,7 @@ export function namedByProfiles(profiles: readonly Profile[]): NamedModel[] {
 }
 
 /**
- * The report: `usual` answers where nothing names another, `named` are looked up at their servers, each once. A server
+ * The report: `usual` answers if nothing names another, `named` are looked up at their servers, each once. A server
  * that does not answer is not a problem with the name. Throws only what aborting `signal` throws.
  */
 export async function reportModels(

@@ -23,7 +23,7 @@ const MAX_NAME_SHOWN = 100;
 export interface ModelsDeps {
   provider: ChatProvider;
   /** The profiles as they are now; one is called `default`. */
-  profiles(): readonly Profile[];
+  profiles: () => readonly Profile[];
   /** `MODEL`; unset = the first model of the server that answers chats, which is then kept. */
   model?: string | undefined;
   /** Models that settings name besides `MODEL` and the profiles. */
@@ -98,70 +98,37 @@ function cachedList(ask: (signal: AbortSignal) => Promise<readonly string[]>, mo
 /** `monotonicNow` is a clock in milliseconds. */
 export function createModels(deps: ModelsDeps, monotonicNow: () => number = () => performance.now()): Models {
   const { provider, usualServer } = deps;
-  const all = cachedList((signal) => provider.models(signal), monotonicNow);
-  const defaultServer =
-    usualServer === undefined
-      ? all
-      : cachedList((signal) => provider.models(signal, usualServer), monotonicNow);
-  const { choices, log, named = () => [] } = deps;
+  const listOf = (server?: string) => cachedList((signal) => provider.models(signal, server), monotonicNow);
+  const all = listOf();
+  const defaultServer = usualServer === undefined ? all : listOf(usualServer);
+  const { choices, log } = deps;
   const fallbacks = new FallbackModels(monotonicNow);
   const chosen = createChosenModel({ provider, choices, names: defaultServer.names, log });
   /** A name that is not in the cached list is looked up at its server, which may have fetched the model just now. */
   const findModel = async (name: string, signal: AbortSignal): Promise<string | undefined> =>
     listedName(await all.names(signal), name) ?? listedName(await provider.models(signal, name), name);
   const find = (id: string): Profile | undefined => deps.profiles().find((profile) => profile.id === id);
-
-  const profile = (id: string | undefined): Profile => {
-    const found = (id === undefined ? undefined : find(id)) ?? find('default');
-    if (found !== undefined) return found;
-    throw new GatewayError(
-      'unknown_profile',
-      'There is no profile "default": see profiles/ in GATEWAY_HOME.',
-    );
-  };
-  const fallback = async (signal: AbortSignal): Promise<string> => {
-    return deps.model ?? (await chosen(signal));
-  };
+  const profile = (id: string | undefined): Profile =>
+    (id === undefined ? undefined : find(id)) ?? find('default') ?? noDefaultProfile();
+  const fallback = async (signal: AbortSignal): Promise<string> => deps.model ?? (await chosen(signal));
   const usual: Models['usual'] = async (profileId) => {
     const { model } = profile(profileId);
     if (model !== undefined) return { model, from: 'profile' };
     return { model: await fallback(AbortSignal.timeout(DESCRIBE_MS)), from: 'gateway' };
   };
-  const whoAnswers: Models['whoAnswers'] = async (model) => {
-    const failed = fallbacks.insteadOf(model);
-    const answering = failed?.instead ?? model;
-    const who = { answering, reason: failed && inEnglish(failed.why) };
-    try {
-      const { tools } = await provider.capabilities(answering, AbortSignal.timeout(DESCRIBE_MS));
-      return { ...who, tools };
-    } catch (error) {
-      // What is wrong with its server is reported when the server is asked.
-      if (!(error instanceof GatewayError)) throw error;
-      return { ...who, tools: undefined };
-    }
-  };
+  const whoAnswers: Models['whoAnswers'] = (model) =>
+    whoAnswersFor(provider, model, fallbacks.insteadOf(model));
   return {
     fallbacks,
     profile,
     fallback,
     whoAnswers,
     usual,
-    async about(model, say) {
-      const failed = fallbacks.insteadOf(model);
-      const { answering, tools } = await whoAnswers(model);
-      const notes =
-        failed === undefined
-          ? []
-          : [say('model.answers_instead', { model: answering, why: say(failed.why) })];
-      if (tools === false) notes.push(say('model.only_talks', { model: answering }));
-      return notes.length === 0 ? '' : ` (${notes.join('; ')})`;
-    },
+    about: async (model, say) => aboutModel(fallbacks.insteadOf(model), await whoAnswers(model), say),
     async report(signal) {
       await all.fresh(signal);
       const usual = await fallback(signal);
-      const own = deps.model === undefined ? [] : [{ place: 'MODEL', model: deps.model }];
-      const profiles = namedByProfiles(deps.profiles());
-      return await reportModels(provider, { usual, named: [...own, ...named(), ...profiles] }, signal);
+      return await reportModels(provider, { usual, named: namedIn(deps) }, signal);
     },
     async describe(profileId, reader, say = inEnglish) {
       try {
@@ -185,16 +152,60 @@ export function createModels(deps: ModelsDeps, monotonicNow: () => number = () =
     async checkProfile(id, signal) {
       const model = find(id)?.model;
       if (model === undefined || model === deps.model) return;
-      try {
-        if ((await findModel(model, signal)) !== undefined) return;
-      } catch (error) {
-        if (signal.aborted || !(error instanceof GatewayError) || error.retryable) return;
-        const message = said('profile.cannot_answer', { profile: id, why: error.said ?? error.message });
-        if (error instanceof ProviderError) throw new ProviderError(error.code, message, { cause: error });
-        throw new GatewayError(error.code, message, { cause: error });
-      }
-      const name = model.slice(0, MAX_NAME_SHOWN);
-      throw new GatewayError('unknown_model', said('profile.no_such_model', { profile: id, name }));
+      await checkModelOf(id, model, () => findModel(model, signal), signal);
     },
   };
+}
+
+/** The models that the environment, `config.json` and the profiles name. */
+function namedIn({ model, named, profiles }: ModelsDeps): NamedModel[] {
+  const own = model === undefined ? [] : [{ place: 'MODEL', model }];
+  return [...own, ...(named?.() ?? []), ...namedByProfiles(profiles())];
+}
+
+type Instead = ReturnType<FallbackModels['insteadOf']>;
+
+/** `failed` says who answers in place of the model. Never throws. */
+async function whoAnswersFor(provider: ChatProvider, model: string, failed: Instead): Promise<WhoAnswers> {
+  const answering = failed?.instead ?? model;
+  const who = { answering, reason: failed && inEnglish(failed.why) };
+  try {
+    const { tools } = await provider.capabilities(answering, AbortSignal.timeout(DESCRIBE_MS));
+    return { ...who, tools };
+  } catch (error) {
+    // What is wrong with its server is reported when the server is asked.
+    if (!(error instanceof GatewayError)) throw error;
+    return { ...who, tools: undefined };
+  }
+}
+
+function aboutModel(failed: Instead, { answering, tools }: WhoAnswers, say: Say): string {
+  const notes =
+    failed === undefined ? [] : [say('model.answers_instead', { model: answering, why: say(failed.why) })];
+  if (tools === false) notes.push(say('model.only_talks', { model: answering }));
+  return notes.length === 0 ? '' : ` (${notes.join('; ')})`;
+}
+
+function noDefaultProfile(): never {
+  const text = 'There is no profile "default": see profiles/ in GATEWAY_HOME.';
+  throw new GatewayError('unknown_profile', text);
+}
+
+/** Throws a `GatewayError` when the model of the profile cannot answer, for a reason that will not pass. */
+async function checkModelOf(
+  profile: string,
+  model: string,
+  find: () => Promise<string | undefined>,
+  signal: AbortSignal,
+): Promise<void> {
+  try {
+    if ((await find()) !== undefined) return;
+  } catch (error) {
+    if (signal.aborted || !(error instanceof GatewayError) || error.retryable) return;
+    const message = said('profile.cannot_answer', { profile, why: error.said ?? error.message });
+    if (error instanceof ProviderError) throw new ProviderError(error.code, message, { cause: error });
+    throw new GatewayError(error.code, message, { cause: error });
+  }
+  const name = model.slice(0, MAX_NAME_SHOWN);
+  throw new GatewayError('unknown_model', said('profile.no_such_model', { profile, name }));
 }

@@ -166,27 +166,36 @@ interface Attempt {
   attempt: { begun: boolean };
 }
 
+/** The request of a call. Throws `FieldError` for what the model cannot do, and `ProviderError`. */
+async function requestOf(
+  { deps }: AgentShared,
+  { model, profile, prepared, signal, caller }: Completion,
+  { options, topLogprobs }: StatelessRequest,
+  messages: readonly ChatMessage[],
+): Promise<ChatRequest> {
+  const can = await deps.provider.capabilities(model, signal);
+  refuseUnsupported(model, can, options);
+  if (!can.vision && showsPictures(messages))
+    throw new FieldError('messages', `the model ${model} cannot see pictures`);
+  return {
+    model,
+    messages,
+    contextWindow: modelWindow(model, can, deps.profiles()),
+    userId: `token:${caller.tokenId}`,
+    ...(can.tools && prepared.schemas.length > 0 && { tools: prepared.schemas }),
+    ...callFields(profile, can, options),
+    topLogprobs,
+  };
+}
+
 async function* askOnce(
   shared: AgentShared,
   completion: Completion,
   stateless: StatelessRequest,
   { messages, afterText, attempt }: Attempt,
 ): AsyncGenerator<ChatChunk, Answer> {
-  const { provider } = shared.deps;
-  const { model, profile, prepared, signal } = completion;
-  const can = await provider.capabilities(model, signal);
-  refuseUnsupported(model, can, stateless.options);
-  if (!can.vision && showsPictures(messages))
-    throw new FieldError('messages', `the model ${model} cannot see pictures`);
-  const request: ChatRequest = {
-    model,
-    messages,
-    contextWindow: modelWindow(model, can, shared.deps.profiles()),
-    userId: `token:${completion.caller.tokenId}`,
-    ...(can.tools && prepared.schemas.length > 0 && { tools: prepared.schemas }),
-    ...callFields(profile, can, stateless.options),
-    topLogprobs: stateless.topLogprobs,
-  };
+  const { model, prepared, signal } = completion;
+  const request = await requestOf(shared, completion, stateless, messages);
   const answer: Answer = { content: '', toolCalls: [], finishReason: 'length' };
   /** Text and thinking, both bounded: either may never end. */
   let chars = 0;
@@ -194,7 +203,7 @@ async function* askOnce(
   const watchdog = new StreamWatchdog(signal, shared.limits);
   const queueable = { ...request, onQueued: () => watchdog.onQueued() };
   try {
-    for await (const chunk of provider.streamChat(queueable, watchdog.start())) {
+    for await (const chunk of shared.deps.provider.streamChat(queueable, watchdog.start())) {
       watchdog.onChunk();
       attempt.begun = true;
       meter.add(chunk);

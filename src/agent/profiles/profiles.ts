@@ -40,19 +40,8 @@ export function createProfiles({ folder, readJson, watch, log }: ProfilesOptions
   let errors: readonly string[] = [];
 
   const apply = ({ reads, folders }: ProfilesRead, { usual, others: builtIn }: BuiltInProfiles): void => {
-    for (const id of kept.keys()) if (!reads.some((read) => read.id === id)) kept.delete(id);
-    for (const { id, profile } of reads) {
-      if (profile === undefined || isDeepStrictEqual(kept.get(id), profile)) continue;
-      kept.set(id, profile);
-      log.info({ profile: id }, 'profile_loaded');
-    }
-    const others = [
-      ...builtIn.filter(({ id }) => !kept.has(id)),
-      ...[...kept.values()].filter(({ id }) => id !== 'default'),
-    ];
-    const next = [kept.get('default') ?? usual, ...others.toSorted((a, b) => (a.id < b.id ? -1 : 1))];
-    const same = next.map((profile) => list.find((known) => isDeepStrictEqual(known, profile)) ?? profile);
-    if (same.length !== list.length || same.some((profile, at) => profile !== list[at])) list = same;
+    for (const id of keepRead(kept, reads)) log.info({ profile: id }, 'profile_loaded');
+    list = keepUnchanged(list, inOrder(kept, usual, builtIn));
     setErrors(reads.flatMap((read) => read.errors));
     watcher?.folders([folder, ...folders]);
   };
@@ -61,7 +50,6 @@ export function createProfiles({ folder, readJson, watch, log }: ProfilesOptions
     if (added.length > 0) log.error({ errors: added }, 'profiles_invalid');
     errors = found;
   };
-
   let last: Promise<void> = Promise.resolve();
   const reload = async (): Promise<void> => {
     const rules = current;
@@ -83,9 +71,8 @@ export function createProfiles({ folder, readJson, watch, log }: ProfilesOptions
         if (errors.length > 0) throw cannotBeUsed(errors);
       } catch (error) {
         watcher.close();
-        throw error instanceof ConfigError
-          ? error
-          : cannotBeUsed([`profiles: ${toGatewayError(error).message}`]);
+        if (error instanceof ConfigError) throw error;
+        throw cannotBeUsed([`profiles: ${toGatewayError(error).message}`]);
       }
     },
     async prepare(rules) {
@@ -104,6 +91,40 @@ export function createProfiles({ folder, readJson, watch, log }: ProfilesOptions
       await last;
     },
   };
+}
+
+/**
+ * Brings what is kept up to date; returns the ids that are new or have changed. A file with an error leaves what was
+ * kept.
+ */
+function keepRead(kept: Map<string, Profile>, reads: ProfilesRead['reads']): string[] {
+  for (const id of kept.keys()) if (!reads.some((read) => read.id === id)) kept.delete(id);
+  const loaded: string[] = [];
+  for (const { id, profile } of reads) {
+    if (profile === undefined || isDeepStrictEqual(kept.get(id), profile)) continue;
+    kept.set(id, profile);
+    loaded.push(id);
+  }
+  return loaded;
+}
+
+/** `default` first, then the others by id; a file wins over a built-in profile of its id. */
+function inOrder(
+  kept: ReadonlyMap<string, Profile>,
+  usual: Profile,
+  builtIn: readonly Profile[],
+): readonly Profile[] {
+  const others = [
+    ...builtIn.filter(({ id }) => !kept.has(id)),
+    ...[...kept.values()].filter(({ id }) => id !== 'default'),
+  ];
+  return [kept.get('default') ?? usual, ...others.toSorted((a, b) => (a.id < b.id ? -1 : 1))];
+}
+
+/** The next list with the objects of the last one that did not change; the last list itself if nothing changed at all. */
+function keepUnchanged(last: readonly Profile[], next: readonly Profile[]): readonly Profile[] {
+  const same = next.map((profile) => last.find((known) => isDeepStrictEqual(known, profile)) ?? profile);
+  return same.length !== last.length || same.some((profile, at) => profile !== last[at]) ? same : last;
 }
 
 function cannotBeUsed(errors: readonly string[]): ConfigError {

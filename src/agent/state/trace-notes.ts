@@ -16,7 +16,7 @@ import type { LaneHead } from '../../contracts/store/lanes.ts';
 import type { OpenedTurn } from '../../contracts/store/records.ts';
 import { clipEnd } from '../../lib/text.ts';
 
-/** What is known of an attempt when it begins. */
+/** What is known about an attempt when it begins. */
 export type AttemptStart = Pick<
   TraceAttempt,
   'node' | 'epoch' | 'resumed' | 'askedAgain' | 'attempts' | 'crashes' | 'afterMs'

@@ -52,7 +52,7 @@ export interface TurnIdentity {
   author?: string | undefined;
   /** Where its question was asked: requests for approval that are raised in a group are shown nowhere else. */
   askedIn: 'private' | 'group';
-  /** In a group others read the answer: `group` too where another chat of the session is one. */
+  /** In a group others read the answer: also `group` if another chat of the session is one. */
   place: 'private' | 'group';
   /** The other chats that share the session; none in a subagent. */
   surfaces: readonly OtherSurface[];

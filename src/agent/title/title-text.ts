@@ -42,7 +42,7 @@ export function firstWords(said: string): string {
   return shorten(oneLine(said));
 }
 
-/** At most `MADE_CHARS`, cut between words where there are any. */
+/** At most `MADE_CHARS`, cut between words if there are any. */
 function shorten(line: string): string {
   if (line.length <= MADE_CHARS) return line;
   const head = cut(line, MADE_CHARS - 1);

@@ -164,8 +164,7 @@ async function runReady(
   const { files } = shared.deps;
   const workspace = await files.open(turn.folder).catch(toGatewayError);
   if (workspace instanceof GatewayError) return failure(workspace.message);
-  const agentId = turn.parentTurnId === undefined ? undefined : turn.turnId;
-  const gated = { callKey, toolCallId: call.id, tool, args, agentId };
+  const gated = { callKey, toolCallId: call.id, tool, args, agentId: agentIdOf(turn) };
   const refusal = begun
     ? undefined
     : ((await refuseWhileAsking(shared, turn, gated)) ?? (await passGate(turn, gated, shared.deps)));
@@ -178,31 +177,12 @@ async function runReady(
   const emitWhileRunning: Emit = (event) => {
     if (running) emit(event);
   };
-  const ctx: ToolContext = {
-    sessionKey: turn.sessionKey,
-    address: turn.address,
-    userId: turn.userId,
-    memoryOwner: turn.memoryOwner,
-    userRole,
-    userName: turn.userName,
-    model: turn.model,
-    place: turn.place,
-    turnId: turn.parentTurnId ?? turn.turnId,
-    agentId,
-    profileId: turn.profile.id,
-    stepValidation: turn.profile.stepValidationEnabled,
-    command: turn.say.command,
-    workspace,
-    folder: turn.folder,
-    skills: shared.deps.workspaceDir && path.join(shared.deps.workspaceDir, 'skills'),
-    callKey,
-    sources: turn.rows.taint.sources,
-    signal: turn.toolSignal,
-    log: turn.log,
-    emit: emitWhileRunning,
-    progress: createProgress(emitWhileRunning, call),
-    spawn: subagent?.spawn,
-  };
+  const ctx = contextOf(
+    shared,
+    turn,
+    { call, callKey, userRole, workspace, spawn: subagent?.spawn },
+    emitWhileRunning,
+  );
   const reach = tool.reach(args);
   const sent = typeof reach === 'string' ? undefined : sentBy(reach);
   if (sent !== undefined) turn.rows.taint.noteSent(sent);
@@ -214,6 +194,46 @@ async function runReady(
   const told =
     unshared.length === 0 ? outcome : { ...outcome, content: outcome.content + onlyHere(unshared) };
   return sent === undefined ? told : { ...told, sent };
+}
+
+/** What one call adds to what every tool of the turn receives. */
+interface CallContext extends Pick<ToolContext, 'callKey' | 'userRole' | 'workspace' | 'spawn'> {
+  call: PendingCall['call'];
+}
+
+function contextOf(
+  { deps }: AgentShared,
+  turn: Turn,
+  { call, ...own }: CallContext,
+  emit: Emit,
+): ToolContext {
+  return {
+    ...own,
+    sessionKey: turn.sessionKey,
+    address: turn.address,
+    userId: turn.userId,
+    memoryOwner: turn.memoryOwner,
+    userName: turn.userName,
+    model: turn.model,
+    place: turn.place,
+    turnId: turn.parentTurnId ?? turn.turnId,
+    agentId: agentIdOf(turn),
+    profileId: turn.profile.id,
+    stepValidation: turn.profile.stepValidationEnabled,
+    command: turn.say.command,
+    folder: turn.folder,
+    skills: deps.workspaceDir && path.join(deps.workspaceDir, 'skills'),
+    sources: turn.rows.taint.sources,
+    signal: turn.toolSignal,
+    log: turn.log,
+    emit,
+    progress: createProgress(emit, call),
+  };
+}
+
+/** The id of a subagent; undefined for the turn itself. */
+function agentIdOf({ parentTurnId, turnId }: TurnIdentity): string | undefined {
+  return parentTurnId === undefined ? undefined : turnId;
 }
 
 /** Paths that one result names. */

@@ -13,7 +13,7 @@ import { markUntrusted } from '../prompt/marks.ts';
 export interface Outcome {
   content: string;
   isError: boolean;
-  /** The sources of its text, where it is not the gateway itself. */
+  /** The sources of its text, if it is not the gateway itself. */
   sources?: readonly Source[] | undefined;
   /** Name of the source. */
   from?: string | undefined;

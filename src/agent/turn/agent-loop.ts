@@ -34,7 +34,7 @@ export interface TurnOptions {
    * `never`: for schedules and whole completions (N-02, N-03). `only`: makes a plan, stores it and ends.
    */
   planning: 'first' | 'never' | 'only';
-  /** Shortens the history of earlier turns before the first model call; undefined where there is none. */
+  /** Shortens the history of earlier turns before the first model call; undefined if there is none. */
   compress?: (emit: Emit) => Promise<void>;
 }
 

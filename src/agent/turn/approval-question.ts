@@ -64,7 +64,7 @@ function deliveryOf(
   return { ref: approvalRef(id), message };
 }
 
-/** A file that the arguments or another file name, with its content where that is short. */
+/** A file that the arguments or another file name, with its content if that is short. */
 function describeFile(file: NamedFile, say: Say): string {
   const path = `\`${inline(file.path)}\``;
   const name =

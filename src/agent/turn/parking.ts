@@ -82,7 +82,7 @@ export async function announceDecision(
     await deps.ledger.enqueue(addressOf(delivery.message), delivery);
 }
 
-/** What is shown of a request in the chat that asked and, where it is private, in the other private chats of the session. */
+/** What is shown of a request in the chat that asked and, if it is private, in the other private chats of the session. */
 function inEachChat<Asked extends ApprovalSubject>(
   id: string,
   asked: Asked,
@@ -105,7 +105,7 @@ function inEachChat<Asked extends ApprovalSubject>(
   ];
 }
 
-/** The call that was decided, by whom and when. */
+/** The decided call, with who decided it and when. */
 function decidedCall(
   record: ApprovalRecord | undefined,
 ): Pick<Extract<EventBody, { type: 'approval_decided' }>, 'toolCallId' | 'by' | 'decidedAt' | 'reason'> {

@@ -80,7 +80,7 @@ export const profileSchema = z.strictObject({
   subagentTools: z.array(z.string()).default([]),
   /** Iterations of a subagent (B-33). */
   subagentMaxIterations: z.int().min(1).max(200).default(15),
-  /** Summarise the oldest turns when the conversation fills this share of the prompt budget (N-67). */
+  /** Summarize the oldest turns when the conversation fills this share of the prompt budget (N-67). */
   compressionEnabled: z.boolean().default(true),
   compressionThreshold: z.number().min(0.2).max(0.95).default(0.7),
   /** Context window in tokens; overrides the discovered one (B-30). */

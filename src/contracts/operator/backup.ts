@@ -17,7 +17,7 @@ export interface BackupSize {
   files: number;
 }
 
-/** Folder in the home whose folders are those of sessions. */
+/** Folder in the home that contains the folders of sessions. */
 export const SESSIONS_FOLDER = 'workspace/sessions';
 
 /** Folder in the home for backups, which is not part of one. */

@@ -38,7 +38,9 @@ export interface SignIn {
   isOwn: boolean;
 }
 
-/** The rows; only SHA-256 of codes and cookies are known, clocks are the database's. Throws only `StoreError`. */
+/**
+ * The rows; only SHA-256 digests of codes and cookies are known, clocks are the database's. Throws only `StoreError`.
+ */
 export interface SignInStore {
   addCode(
     kind: OnceKind,
@@ -61,7 +63,7 @@ export interface SignInStore {
     client: string;
     ttlMs: number;
   }): Promise<void>;
-  /** True for a session of this token and this user that is not over. */
+  /** True for a session of this token and this user that has not ended. */
   hasProxySession(session: { hash: string; tokenId: string; proxyUser: string }): Promise<boolean>;
   /** The sessions of a token, or of all, newest first; `own` is the digest of the requesting session's cookie. */
   signIns(filter: { tokenId?: string | undefined; own?: string | undefined }): Promise<SignIn[]>;

@@ -4,7 +4,7 @@ import type { SessionKey } from '../message.ts';
 
 /** Pinned sessions at the top of a list; further ones are sorted by time. */
 export const MAX_PINNED = 50;
-/** Longest text that is searched for, in UTF-16 units; the rest is ignored. */
+/** Longest search text, in UTF-16 units; the rest is ignored. */
 export const MAX_SEARCHED_CHARS = 200;
 /** Matching messages that one search examines; beyond that, some of the oldest are missing. */
 export const MAX_MATCHES = 2_000;

@@ -62,7 +62,7 @@ export type EnteredCode =
   | { kind: 'unknown'; triesLeft: number }
   | { kind: 'expired' }
   | { kind: 'used' }
-  /** Too many wrong codes; `reached` is true for the try that reached the limit. */
+  /** Too many wrong codes; `reached` is true for the attempt that reached the limit. */
   | { kind: 'limited'; retryAfterMs: number; reached: boolean }
   /** The chat that gave the code, or one that already shares its session. */
   | { kind: 'same' }

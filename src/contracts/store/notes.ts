@@ -23,7 +23,7 @@ export interface Todo {
   sources?: readonly Source[] | undefined;
 }
 
-/** Items without a source, with the given ones, which the turn that wrote them had read. */
+/** The items, which have no sources yet, with those that their turn had read. */
 export function withSources(items: readonly Todo[], sources: readonly Source[]): readonly Todo[] {
   return sources.length === 0 ? items : items.map((item) => ({ ...item, sources }));
 }

@@ -28,7 +28,7 @@ export interface NumberedPlan {
   number: number;
 }
 
-/** Requests of users on a running plan; its turn reads them before each step. */
+/** Requests from users about a running plan; its turn reads them before each step. */
 export interface PlanRequest {
   /** Pause before the next step. */
   pause?: boolean | undefined;
@@ -130,7 +130,10 @@ export interface PlanAnswer {
   text: string;
 }
 
-/** Reads plans and changes the requests on them; plans themselves change with their turn, through the ledger. Throws only `StoreError`. */
+/**
+ * Reads plans and changes the requests about them; plans themselves change with their turn, through the ledger. Throws
+ * only `StoreError`.
+ */
 export interface PlanStore {
   plan(id: string): Promise<PlanRecord | undefined>;
   /** The newest plan of a session. */
@@ -144,7 +147,7 @@ export interface PlanStore {
    * one that was read. Changes that its turn has applied are discarded.
    */
   changePlan(before: PlanRecord, change: { plan: Plan } | { edit: PendingEdit }): Promise<boolean>;
-  /** The requests on a plan; empty when there are none, or no such plan. */
+  /** The requests about a plan; empty when there are none, or no such plan. */
   planRequests(id: string): Promise<PlanRequest>;
   /** Changes the fields that are given. */
   requestOnPlan(id: string, change: PlanRequest): Promise<void>;

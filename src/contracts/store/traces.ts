@@ -42,6 +42,7 @@ export interface ModelCallSpan {
   /** For a failed call, what it had cost by then. */
   usage?: Usage | undefined;
   prompt?: PromptParts | undefined;
+  finishReason?: string | undefined;
   /** The code of the error that ended it, and its text, which may name addresses. */
   error?: { code: string; message: string } | undefined;
 }
@@ -286,9 +287,11 @@ export interface TraceStore {
   noteAttempt(turnId: string, attempt: TraceAttempt): Promise<void>;
   /** Everything known about a turn; undefined when there is none with that id. */
   turnFacts(turnId: string): Promise<TurnFacts | undefined>;
-  /** The newest turn of a session, or of all; `id` may also be the address of a chat whose session has another name. */
+  /**
+   * The newest turn of a session, or of all; `id` may also be the address of a chat whose session has a different name.
+   */
   newestTurn(id: string | undefined): Promise<{ turnId: string; acceptedAt: Date } | undefined>;
-  /** Adds to the counts, in one statement. */
+  /** Adds to the counts in one statement. */
   noteRefusals(refusals: readonly Refusal[]): Promise<void>;
   /** The newest refusals in a chat or of a session, or anywhere; newest first. */
   refusals(id: string | undefined, limit: number): Promise<Refusal[]>;

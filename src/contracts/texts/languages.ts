@@ -34,8 +34,8 @@ export function languageMark({ language }: Pick<Say, 'language'>): { language?: 
 }
 
 /**
- * The names under which a person's language is stored (`ChatSettingStore`), and the newest one that their platform
- * reported.
+ * The names under which a person's chosen language and the newest one from their platform are stored
+ * (`ChatSettingStore`).
  */
 export const LANGUAGE_SETTING = 'language';
 export const PLATFORM_LANGUAGE = 'platform_language';

@@ -5,7 +5,7 @@ import type { ApprovalDecision } from '../store/records.ts';
 
 /** Longest arguments that a person can be asked about, as shown (`shownArgs`), in UTF-16 units. */
 export const MAX_ASKED_CHARS = 16_000;
-/** How often one call is asked about: again only when a file it names has changed since it was approved. */
+/** How often a person is asked about one call: again only if a file that it names has changed since the approval. */
 export const MAX_ASKED = 3;
 
 /** Files of the session that a call that needs a person's approval may name, including those that these files name. */
@@ -158,7 +158,7 @@ export interface ApprovalStore extends ApprovalRuleStore {
   }): Promise<ApprovalRecord[]>;
 }
 
-/** Who decides, and from where; all of it from the transport, nothing from text. */
+/** Who decides, and from where; everything from the transport, nothing from text. */
 export interface Decider {
   userId: string;
   /** Display only. */

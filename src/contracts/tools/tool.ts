@@ -130,7 +130,7 @@ export const STATELESS_FOLDER = 'stateless';
 /** Most files listed per folder. */
 export const MAX_LISTED_FILES = 500;
 
-/** A file of a session's folder, as it is listed. */
+/** A file of a session's folder, as listed. */
 export interface FolderFile {
   /** Relative to the folder. */
   path: string;

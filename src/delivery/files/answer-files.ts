@@ -1,14 +1,17 @@
-/** The files that an answer shows with `![caption](file)`: kept as they are now, and taken out of the text for chats. */
+/**
+ * The files that an answer shows with `![caption](file)`: stored in their current state, and removed from the text
+ * for chats.
+ */
 import { ToolError } from '../../contracts/errors.ts';
 import type { AnswerFiles, OutgoingFiles, SentMedia } from '../../contracts/media.ts';
 import { imagesIn } from '../../lib/markdown/text-images.ts';
 import type { TextImage } from '../../lib/markdown/text-images.ts';
 import type { PlainKey, Say } from '../../contracts/texts/say.ts';
 
-/** Files that one answer may show. */
+/** Maximum number of files that one answer may show. */
 export const MAX_ANSWER_FILES = 10;
 
-/** Makes `AnswerFiles`. */
+/** Creates `AnswerFiles`. */
 export function createAnswerFiles(outgoing: Pick<OutgoingFiles, 'keep'>): AnswerFiles {
   return async (folder, text, say) => {
     const tooMany = say('file.too_many', { most: MAX_ANSWER_FILES });
@@ -27,7 +30,7 @@ export function createAnswerFiles(outgoing: Pick<OutgoingFiles, 'keep'>): Answer
   };
 }
 
-/** The kept file, or why it cannot be shown. */
+/** The stored file, or why it cannot be shown. */
 async function keep(
   outgoing: Pick<OutgoingFiles, 'keep'>,
   { folder, path, alt, say }: { folder: string; path: string; alt: string; say: Say },
@@ -52,7 +55,7 @@ const WHY: Readonly<Record<string, PlainKey>> = {
   empty: 'file.empty',
 };
 
-/** The text without the images that follow it; one that does not says why. */
+/** The text without the images that follow it; an image that cannot be shown is replaced by the reason. */
 function without(
   text: string,
   images: readonly TextImage[],
@@ -66,7 +69,7 @@ function without(
     shown += text.slice(at, start);
     at = end;
     if (typeof file === 'string') shown += say('file.not_shown', { alt, path, why: file }).trimStart();
-    // In the middle of a sentence its words are needed; on a line of its own it is the caption of the file.
+    // In the middle of a sentence its words are needed; on a separate line it is the caption of the file.
     else if (!isAlone(text, start, end)) shown += alt;
   }
   return (shown + text.slice(at)).replaceAll(/\n{3,}/g, '\n\n').trim();

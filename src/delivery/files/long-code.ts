@@ -1,19 +1,19 @@
-/** Code that is too long to be read in messages: it is sent as a file, and the text says so. */
+/** Code that is too long to read in messages: it is sent as a file, and the text refers to it. */
 import type { Rendered } from '../../contracts/channel.ts';
 import { fencedBlocks } from '../../lib/markdown/fenced-blocks.ts';
 import type { FencedBlock } from '../../lib/markdown/fenced-blocks.ts';
 import type { Say } from '../../contracts/texts/say.ts';
 
-/** Messages that one block of code may fill; a longer one is sent as a file. */
+/** Maximum number of messages that one block of code may fill; a longer one is sent as a file. */
 export const MAX_CODE_MESSAGES = 3;
-/** Files that the code of one answer becomes; what is beyond them stays text. */
+/** Maximum number of files for the code in one answer; the rest stays text. */
 export const MAX_CODE_FILES = 10;
 
 /** A block of code as a file. */
 export interface CodeFile {
   name: string;
   code: string;
-  /** The block as it stood in the text, for a chat that takes no file. */
+  /** The block as it appeared in the text, for a chat that accepts no file. */
   markdown: string;
 }
 
@@ -24,7 +24,7 @@ export interface TextWithCode {
 
 /** The limits of a chat. */
 export interface CodeLimits {
-  /** Says what stands in place of the code. */
+  /** Returns the text that replaces the code. */
   say: Say;
   /** Longest message and largest file. */
   maxLength: number;
@@ -33,7 +33,7 @@ export interface CodeLimits {
   cut: (text: string) => Promise<Rendered[]>;
 }
 
-/** The text without its long blocks of code, and these as files. The same for every attempt to deliver it. */
+/** The text without its long blocks of code, and these as files. The same for every delivery attempt. */
 export async function takeOutLongCode(text: string, limits: CodeLimits): Promise<TextWithCode> {
   const files: CodeFile[] = [];
   let content = '';
@@ -51,7 +51,7 @@ export async function takeOutLongCode(text: string, limits: CodeLimits): Promise
 }
 
 async function isTooLong({ code }: FencedBlock, markdown: string, limits: CodeLimits): Promise<boolean> {
-  // Short ones, which most are, need not be cut to know that they fit.
+  // Short blocks, which most are, need not be cut to know that they fit.
   if (code.length <= limits.maxLength || Buffer.byteLength(code) >= limits.maxFileBytes) return false;
   return (await limits.cut(markdown)).length > MAX_CODE_MESSAGES;
 }
@@ -60,7 +60,7 @@ function standIn({ code }: FencedBlock, { name }: CodeFile, say: Say): string {
   return say('code.follows', { count: code.split('\n').length, name });
 }
 
-/** Endings of files by language, where they differ from its name. */
+/** File extensions by language, if they differ from its name. */
 const ENDINGS: Readonly<Record<string, string>> = {
   bash: 'sh',
   'c#': 'cs',

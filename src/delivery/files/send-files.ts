@@ -1,6 +1,6 @@
 /**
- * The files of a message and the code that is too long for it, each as a message of its own after the text; one that cannot
- * be shown leaves a sentence in its place, and code then stays text.
+ * The files of a message and the code that is too long for it, each sent as a separate message after the text; one
+ * that cannot be shown leaves a sentence in its place, and code then stays text.
  */
 import type { Channel, Rendered } from '../../contracts/channel.ts';
 import { ChannelError, GatewayError, ToolError } from '../../contracts/errors.ts';
@@ -15,18 +15,18 @@ import type { PartDelivery } from '../final/part-delivery.ts';
 import type { CodeFile } from './long-code.ts';
 import type { PlainKey, Say } from '../../contracts/texts/say.ts';
 
-/** A file that another node may still have to share is waited for so long, in milliseconds. */
+/** How long to wait for a file that another node may still have to share, in milliseconds. */
 export const FILE_WAIT_MS = 30_000;
 
 export interface FileParts {
   channel: Channel;
   head: Pick<LaneHead, 'waitedMs'>;
   message: OutboundMessage;
-  /** Code of its text. */
+  /** Code from its text. */
   code: readonly CodeFile[];
-  /** The messages that show the files, in an order of their own: texts of the answer come and go while it grows. */
+  /** The messages that show the files, with a separate order: texts of the answer come and go while it grows. */
   parts: PartDelivery;
-  /** The messages that show the code of this index as text, where the chat takes no file. */
+  /** The messages that show the code at this index as text, if the chat accepts no file. */
   codeParts: (index: number) => Promise<PartDelivery>;
   /** Cuts a Markdown text into messages. */
   cut: (text: string) => Promise<Rendered[]>;
@@ -41,8 +41,8 @@ export function filesRef(ref: string): string {
 }
 
 /**
- * Shows every file of the message with its caption; a caption that is too long follows as a text. Throws `ChannelError` and
- * `StoreError` for what is tried again.
+ * Shows every file of the message with its caption; a caption that is too long follows as a text. Throws
+ * `ChannelError` and `StoreError` if it should be retried.
  */
 export async function sendFiles(sending: FileParts): Promise<void> {
   const { channel, message, parts, code } = sending;
@@ -75,7 +75,7 @@ async function sendCode(
     const bytes = Buffer.byteLength(code);
     await parts.putFile(index, { kind: 'file', name, mimeType: 'text/plain', bytes, path: copy.path });
   } catch (error) {
-    // A bot may be allowed to write here and not to send files.
+    // A bot may be allowed to write here but not to send files.
     const isRefused = isRefusal(error) || (error instanceof ChannelError && error.code === 'blocked');
     if (!isRefused) throw error;
     log.warn({ err: error, channel: channel.name, chatId: message.chatId, file: name }, 'code_sent_as_text');
@@ -115,7 +115,7 @@ async function sendFile(
   }
 }
 
-/** Why a file will never be shown here; undefined when it may be later. */
+/** Why a file will never be shown here; undefined if it may be later. */
 function reasonOf(error: unknown, { waitedMs }: Pick<LaneHead, 'waitedMs'>): PlainKey | undefined {
   if (isRefusal(error)) return 'file.refused';
   if (!(error instanceof ToolError)) return undefined;
@@ -123,13 +123,13 @@ function reasonOf(error: unknown, { waitedMs }: Pick<LaneHead, 'waitedMs'>): Pla
   return error.code === 'changed' ? 'file.changed' : 'file.gone';
 }
 
-/** A file that is not there yet is asked for again. */
+/** A file that does not exist yet is requested again. */
 function laterOf(error: unknown): unknown {
   if (!(error instanceof ToolError)) return error;
   return new GatewayError('file_missing', error.message, { retryable: true, cause: error });
 }
 
-/** A sentence where the file would be, with the caption that would stand under it. */
+/** Puts a sentence in place of the file, with the caption that would appear below it. */
 async function explain(
   { parts, cut, say }: FileParts,
   index: number,

@@ -1,4 +1,7 @@
-/** One delivery: every part of an answer on screen with exactly its text, each id stored before the next part (T7). */
+/**
+ * One delivery: puts every part of an answer on screen with exactly its text, and stores each id before the next part
+ * (T7).
+ */
 import type { Channel, Rendered } from '../../contracts/channel.ts';
 import { regenerateButton } from '../../contracts/delivery.ts';
 import { GatewayError } from '../../contracts/errors.ts';
@@ -25,7 +28,7 @@ import { PartDelivery } from './part-delivery.ts';
 import type { PartNotes } from './part-notes.ts';
 import { logFields, readPayload } from './payload.ts';
 
-/** Text of a message that is no longer needed and cannot be taken away. */
+/** Text of a message that is no longer needed and cannot be deleted. */
 const SURPLUS_TEXT = '…';
 
 export interface DeliverDeps {
@@ -35,25 +38,25 @@ export interface DeliverDeps {
   notes: PartNotes;
   lanes: Pick<LaneStore, 'noteWaiting'>;
   clock: Clock;
-  /** The files that go out. */
+  /** The files to send. */
   files: Pick<OutgoingFiles, 'copy' | 'write'>;
-  /** Resolves when no call of the message that grew for `ref` is in flight. Never rejects. */
+  /** Resolves when no call of the growing message for `ref` is in flight. Never rejects. */
   settled: (ref: string) => Promise<void>;
-  /** Removes and gives the texts that a turn's messages are certain to show. */
+  /** Removes and returns the texts that a turn's messages are certain to show. */
   removeShown: (ref: string) => readonly (string | undefined)[];
-  /** Brings the card of a turn's plan up to date. */
+  /** Updates the card of a turn's plan. */
   card: LastCardDeps;
-  /** The button under answers moves with the newest. */
+  /** The button below answers moves along with the newest one. */
   oldButtons: Pick<OldButtons, 'moved'>;
   log: Log;
-  /** Lets others run while a long text is cut. */
+  /** Lets other work run while a long text is cut. */
   yieldToEventLoop: () => Promise<void>;
   /** Called for a chat that has a new id. */
   onChatMoved: (move: ChatMigration) => void;
   say: SayIn;
 }
 
-/** What the steps of one delivery share. */
+/** The data that the steps of one delivery share. */
 interface Delivering {
   deps: DeliverDeps;
   head: LaneHead;
@@ -63,22 +66,22 @@ interface Delivering {
   partsOf: PartsOf;
   /** Cuts a Markdown text into messages. */
   cut: (text: string) => Promise<Rendered[]>;
-  /** Stands in a message that is no longer needed and cannot be taken away. */
+  /** Replaces the text of a message that is no longer needed and cannot be deleted. */
   instead: Rendered;
 }
 
-/** An answer as it goes on screen. */
+/** An answer as it is put on screen. */
 interface Answer {
-  /** Its text without the code that goes as files. */
+  /** Its text without the code that is sent as files. */
   content: string;
   code: FileParts['code'];
-  /** As one message of the richer kind, where the chat takes one. */
+  /** As a single rich message, if the chat accepts one. */
   whole: Rendered | undefined;
 }
 
 /**
- * Delivers the head. Throws `GatewayError` and `StoreError` for what is tried again, `ApologyShown` when an apology stands in
- * place of a part that the platform refused.
+ * Delivers the head. Throws `GatewayError` and `StoreError` if it should be retried, `ApologyShown` if an apology
+ * replaces a part that the platform refused.
  */
 export async function deliver(deps: DeliverDeps, head: LaneHead, signal: AbortSignal): Promise<LaneStep> {
   const delivering = openDelivery(deps, head, signal);
@@ -91,7 +94,7 @@ export async function deliver(deps: DeliverDeps, head: LaneHead, signal: AbortSi
   if (copies !== undefined) {
     const unknown = copies.filter((copy) => known.every(({ id }) => id !== copy.id));
     await partsOf(ref, unknown).takeAway(0, instead);
-    // What shows `ref` may have been noted by its turn since.
+    // The turn may have recorded the messages that show `ref` in the meantime.
     return await deps.ledger.finishDelivery(head, ref, undefined);
   }
   const card = await lastCard(deps.card, { message, planId }, channel, partsOf);
@@ -146,7 +149,7 @@ function openDelivery(deps: DeliverDeps, head: LaneHead, signal: AbortSignal): D
   };
 }
 
-/** The messages that are known to show `ref`. Throws `StoreError`. */
+/** The messages known to show `ref`. Throws `StoreError`. */
 async function knownParts({ notes, ledger }: DeliverDeps, ref: string): Promise<SentMessage[]> {
   return notes.known(ref, await ledger.sentParts(ref));
 }
@@ -155,7 +158,7 @@ async function knownParts({ notes, ledger }: DeliverDeps, ref: string): Promise<
 async function readAnswer({ deps, payload, channel, say, cut }: Delivering): Promise<Answer> {
   const { message, says } = payload;
   const { maxLength, maxFileBytes } = channel.capabilities;
-  // What a person decides about is read above its buttons: a file would stand below them.
+  // People must read what they decide about above its buttons: a file would appear below them.
   const decides = message.buttons.length > 0;
   const limits = { maxLength: decides ? Infinity : maxLength, maxFileBytes, cut, say };
   const text = says === undefined ? message.content : say(says);
@@ -165,7 +168,10 @@ async function readAnswer({ deps, payload, channel, say, cut }: Delivering): Pro
   return { content, code, whole };
 }
 
-/** Reports answers that the chat has missed. A platform that refuses the sentence still gets the answer after it. */
+/**
+ * Reports answers that the chat has missed. If the platform refuses the sentence, the answer after it is still
+ * delivered.
+ */
 async function reportMissed({ deps, head, payload, partsOf, cut, say }: Delivering): Promise<void> {
   const ref = `${payload.ref}:missed`;
   const about = { ...payload.message, turnId: undefined, replyTo: undefined };
@@ -180,7 +186,7 @@ async function reportMissed({ deps, head, payload, partsOf, cut, say }: Deliveri
     });
 }
 
-/** Puts the text of the answer on screen, and takes away what is too much; gives its messages. */
+/** Puts the text of the answer on screen, and removes surplus messages; returns its messages. */
 async function putAnswer(
   { deps, head, payload, channel, partsOf, cut, say, instead }: Delivering,
   { content, whole }: Answer,
@@ -204,7 +210,7 @@ async function putAnswer(
   return parts;
 }
 
-/** Puts the files of the answer below `after`, its last message, which they belong to. */
+/** Puts the answer's files below `after`, its last message. */
 async function putFiles(
   { deps, head, payload, channel, partsOf, cut, say }: Delivering,
   code: FileParts['code'],
@@ -223,7 +229,7 @@ async function putFiles(
   await sendFiles({ parts, codeParts, channel, head, message, code, cut, files, say, log });
 }
 
-/** An answer with the button that has its question asked again, where the channel shows it. */
+/** An answer with the button that asks its question again, if the channel supports it. */
 function withAnswerButtons(
   message: DeliveryPayload['message'],
   ref: string,
@@ -235,7 +241,7 @@ function withAnswerButtons(
   return offers && buttons.length === 0 ? { ...message, buttons: [regenerateButton(ref, say)] } : message;
 }
 
-/** Shows the answer as one message of the richer kind; false where the platform refuses it. */
+/** Shows the answer as a single rich message; false if the platform refuses it. */
 async function putWhole(parts: PartDelivery, whole: Rendered): Promise<boolean> {
   try {
     await parts.put(0, whole, true);

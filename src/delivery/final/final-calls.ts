@@ -1,4 +1,4 @@
-/** The calls of one delivery, which notes in its lane when it waits for the platform's limits. */
+/** The calls of one delivery, which records in its lane when it waits for the platform's limits. */
 import { ChannelError, toGatewayError } from '../../contracts/errors.ts';
 import { waitNotedAfterMs } from '../../contracts/store/lanes.ts';
 import type { LaneHead, LaneStore } from '../../contracts/store/lanes.ts';
@@ -7,7 +7,7 @@ import { LastingNote } from '../../lib/async/lasting-note.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { CallTarget, Scheduler } from '../rate/scheduler.ts';
 
-/** Makes a call that must happen, as `Scheduler.final` does. Throws what that throws, `FencedError`, `StoreError`. */
+/** Makes a call that must happen, like `Scheduler.final`. Throws the errors of that, `FencedError`, `StoreError`. */
 export type FinalCall = <T>(target: CallTarget, call: () => Promise<T>) => Promise<T>;
 
 interface FinalCallsDeps {
@@ -17,8 +17,9 @@ interface FinalCallsDeps {
 }
 
 /**
- * The calls of the delivery `head`. A crash during its waits for limits has other causes, and while it waits, other suspects
- * can be tried: both are noted in its lane. A short wait of what is under no suspicion costs no note.
+ * The calls of the delivery `head`. A crash while it waits for limits has other causes, and during the wait other
+ * suspects can be tried: both are recorded in its lane. A short wait of a delivery that is not a suspect is not
+ * recorded.
  */
 export function finalCalls(
   scheduler: Pick<Scheduler, 'final'>,

@@ -1,4 +1,4 @@
-/** The `out:` lanes: deliveries are made (T7), tried again, or given up. */
+/** The `out:` lanes: deliveries are made (T7), retried, or abandoned. */
 import type { LaneHandler, LaneOutcome } from '../../contracts/bus.ts';
 import { LaneAbort } from '../../contracts/bus.ts';
 import { ChannelError, FencedError, toGatewayError } from '../../contracts/errors.ts';
@@ -17,11 +17,11 @@ export interface OutDeps extends DeliverDeps {
   /** In [0, 1). */
   random: () => number;
   onAmbiguousSend: () => void;
-  /** Called for a delivery that was given up. */
+  /** Called for a delivery that was abandoned. */
   onDead(payload: DeliveryPayload, error: GatewayError): Promise<void>;
 }
 
-/** Makes the handler of `out:` lanes. */
+/** Creates the handler of `out:` lanes. */
 export function createOut(deps: OutDeps): LaneHandler {
   return {
     maxAttempts: MAX_AMBIGUOUS_SENDS,
@@ -43,16 +43,17 @@ export function createOut(deps: OutDeps): LaneHandler {
       const unreported = !(error instanceof ApologyShown) && !isWakeUp(head);
       const step = await deps.lanes.finish(head, error.message, unreported);
       await reportDead(deps, head, error);
-      // Whoever blocked the bot reads of it with the next answer; a wake-up would be refused, too.
+      // A person who blocked the bot reads about it with the next answer; a wake-up would be refused, too.
       if (unreported && error.code !== 'blocked') await wakeUp(deps, head);
       return step;
     },
   };
 }
 
-/** Outcome of a head that could not be delivered now. Throws the error that makes it a dead letter. */
+/** Outcome of a head that could not be delivered now. Throws the error that turns it into a dead letter. */
 function outcomeOf(deps: OutDeps, head: LaneHead, error: GatewayError): LaneOutcome {
-  // Another node owns the head, or this one is closing: nothing is half done, and nothing more may be written.
+  // Another node owns the head, or this one is closing: nothing is half done, and nothing more may be
+  // written.
   if (error instanceof FencedError || error instanceof LaneAbort || error.code === 'closing')
     return { kind: 'released' };
   switch (error instanceof ChannelError ? error.code : undefined) {
@@ -63,7 +64,7 @@ function outcomeOf(deps: OutDeps, head: LaneHead, error: GatewayError): LaneOutc
       return { kind: 'retry', error, delayMs: pauseMs(head, deps.random) };
     case 'unavailable':
     case 'conflict':
-    // A token that is refused may be accepted again: the channel goes on asking, and so does this.
+    // A refused token may be accepted again: the channel keeps asking, and so does this delivery.
     case 'unauthorized':
       return waitFor(head, error, deps.random);
     default:
@@ -72,7 +73,7 @@ function outcomeOf(deps: OutDeps, head: LaneHead, error: GatewayError): LaneOutc
   }
 }
 
-/** Queues what tells the chat of the dead letter; without it the chat reads of it with its next answer. */
+/** Queues a delivery that tells the chat about the dead letter; without it the chat is told with its next answer. */
 async function wakeUp(deps: OutDeps, head: LaneHead): Promise<void> {
   try {
     const payload = wakeUpAfter(head);
@@ -82,13 +83,13 @@ async function wakeUp(deps: OutDeps, head: LaneHead): Promise<void> {
   }
 }
 
-/** True for a delivery that has nothing of its own that anybody could miss. */
+/** True for a delivery without content that anyone could miss. */
 function isWakeUp({ payload }: LaneHead): boolean {
   const { message, says } = payloadShape.safeParse(payload).data ?? {};
   return message?.content === '' && message.media.length === 0 && says === undefined;
 }
 
-/** Reports a delivery that was given up to its session; a failure to do so must not block the lane. */
+/** Reports an abandoned delivery to its session; a failure to do so must not block the lane. */
 async function reportDead(deps: OutDeps, head: LaneHead, error: GatewayError): Promise<void> {
   deps.log.error({ ...logFields(head), err: error }, 'delivery_dead');
   try {

@@ -13,30 +13,30 @@ export interface PartDeliveryOptions {
   final: FinalCall;
   message: OutboundMessage;
   ref: string;
-  /** Parts on screen already. */
+  /** Parts that are already on screen. */
   known: SentMessage[];
-  /** The message on screen before the first of them. */
+  /** The message on screen before the first part. */
   after?: SentMessage | undefined;
-  /** Texts they are certain to show; undefined where that is not known. */
+  /** Texts that they are certain to show; undefined where unknown. */
   shown: readonly (string | undefined)[];
   log: Log;
   noteSent: (sent: SentMessage[]) => Promise<void>;
-  /** Those of these ids that any delivery is known by. */
+  /** Returns those of these ids under which any delivery is known. */
   sentAmong: (ids: readonly string[]) => Promise<string[]>;
   onChatMoved: (move: ChatMigration) => void;
 }
 
-/** Where a part goes, and what makes it the same part at each attempt. */
+/** Where a part is sent, and what identifies it as the same part at each attempt. */
 type PartPlace = Place & Pick<OutboundPart, 'replyTo' | 'after' | 'nonce' | 'onlyFor' | 'repliesHidden'>;
 
-/** Recoveries that are tried once in a delivery. */
+/** Recoveries that are tried once per delivery. */
 interface Recovered {
   moved: boolean;
   place: boolean;
   gone: boolean;
 }
 
-/** A file to show: what of it does not depend on where. */
+/** A file to show: the fields that do not depend on the place. */
 export type FilePart = Pick<OutboundFile, 'kind' | 'name' | 'mimeType' | 'bytes' | 'path' | 'caption'>;
 
 export class PartDelivery {
@@ -45,7 +45,7 @@ export class PartDelivery {
   #place: Place;
   #replyTo: string | undefined;
   #sent: SentMessage[];
-  /** Messages that took no edit, and show a part of the answer beside the new one. */
+  /** Messages that accepted no edit, and show a part of the answer in addition to the new one. */
   #abandoned: SentMessage[] = [];
 
   constructor(options: PartDeliveryOptions) {
@@ -53,7 +53,7 @@ export class PartDelivery {
     this.#options = options;
     this.#place = { channel, chatId, threadId };
     this.#replyTo = replyTo;
-    // What they showed while they grew no longer matters.
+    // What they showed while growing no longer matters.
     this.#sent = options.known.map(({ shows: _shows, ...sent }) => sent);
   }
 
@@ -62,7 +62,7 @@ export class PartDelivery {
     return [...this.#sent];
   }
 
-  /** Shows one part: edits the message that is there, else sends it and stores its id. Throws `ChannelError`, `StoreError`. */
+  /** Shows one part: edits the existing message, otherwise sends it and stores its id. Throws `ChannelError`, `StoreError`. */
   async put(index: number, body: Rendered, isLast: boolean): Promise<void> {
     let plain = false;
     for (;;) {
@@ -70,7 +70,7 @@ export class PartDelivery {
         await this.#show(index, { body, plain, buttons: isLast ? this.#buttons : [] });
         return;
       } catch (error) {
-        // What is refused of the richer kind is not cut for the usual one.
+        // A refused rich message is not cut into normal ones.
         if (body.rich === true && isRefusedAsIs(error)) throw error;
         if (!(error instanceof ChannelError) || !this.#recover(error, index, plain)) throw error;
         plain ||= error.code === 'bad_markup' || error.code === 'rejected';
@@ -96,7 +96,10 @@ export class PartDelivery {
     }
   }
 
-  /** Replaces the text of a message that is no longer needed; one that is already gone is no error. Throws `ChannelError`. */
+  /**
+   * Replaces the text of a message that is no longer needed; one that is already gone is not an error. Throws
+   * `ChannelError`.
+   */
   async replace(index: number, body: Rendered): Promise<void> {
     const known = this.#sent[index];
     if (known === undefined) return;
@@ -108,8 +111,9 @@ export class PartDelivery {
   }
 
   /**
-   * Takes the messages from `index` on away, the last one first, and those that took no edit; what the platform keeps
-   * shows `instead`. A refusal for good is only logged: the answer is on screen. Throws `ChannelError`, `StoreError` for what is tried again.
+   * Deletes the messages from `index` on, the last one first, and those that accepted no edit; messages that the
+   * platform keeps show `instead`. A permanent refusal is only logged: the answer is on screen. Throws
+   * `ChannelError`, `StoreError` if it should be retried.
    */
   async takeAway(index: number, instead: Rendered): Promise<void> {
     for (const surplus of [...this.#sent.slice(index).toReversed(), ...this.#abandoned.splice(0)]) {
@@ -126,8 +130,8 @@ export class PartDelivery {
   }
 
   /**
-   * Takes away what lost sends of these parts have left. What may be such a copy is asked to show `instead` first: only an
-   * own message does. Throws `ChannelError`, `StoreError` for what is tried again.
+   * Deletes messages left by lost sends of these parts. A possible copy is first edited to show `instead`: that
+   * succeeds only for one of the bot's own messages. Throws `ChannelError`, `StoreError` if it should be retried.
    */
   async takeCopies(instead: Rendered): Promise<void> {
     const { channel, ref, sentAmong } = this.#options;
@@ -148,12 +152,12 @@ export class PartDelivery {
       await this.#delete(copy);
       log.info({ channel: channel.name, chatId: part.chatId, ref, messageId: copy.id }, 'copy_removed');
     } catch (error) {
-      // Mostly it is somebody else's, or of another chat: there was nothing to take away.
+      // Usually it belongs to someone else, or to another chat: there was nothing to delete.
       if (!(error instanceof ChannelError) || error.retryable) throw error;
     }
   }
 
-  /** False for a message that cannot be taken away: the channel cannot, or the platform keeps this one. */
+  /** False for a message that cannot be deleted: the channel cannot, or the platform keeps this one. */
   async #delete(surplus: SentMessage): Promise<boolean> {
     const { channel, final } = this.#options;
     if (channel.delete === undefined) return false;
@@ -195,7 +199,7 @@ export class PartDelivery {
     await this.#options.noteSent(this.sent);
   }
 
-  /** Buttons that copy something are left out where the channel has none. */
+  /** Copy buttons are left out if the channel does not support them. */
   get #buttons(): Button[] {
     const { channel, message } = this.#options;
     return channel.capabilities.copyButtons === true
@@ -223,13 +227,13 @@ export class PartDelivery {
     };
   }
 
-  /** Changes what the platform refused; false when that is impossible, or was tried before. */
+  /** Changes what the platform refused; false if that is impossible, or was tried before. */
   #recover(error: ChannelError, index: number, plain: boolean): boolean {
     switch (error.code) {
       case 'bad_markup':
       case 'rejected':
-        // What is refused as it is may be fine plain; what is refused as an edit may be fine as a new message. Where the platform
-        // knows the nonce of a send, that was an edit, too: of what an earlier process has sent.
+        // What is refused as it is may be accepted as plain text; a refused edit may be accepted as a new message. If the
+        // platform knows the nonce of a send, that send was an edit, too: of a message from an earlier process.
         return !plain || this.#startAnew(index);
       case 'place_gone':
         return this.#leavePlace();
@@ -242,7 +246,7 @@ export class PartDelivery {
     }
   }
 
-  /** The thread or the message replied to is gone: answer in the chat itself. */
+  /** The thread or the message replied to is gone: answers in the chat itself. */
   #leavePlace(): boolean {
     const first = !this.#recovered.place;
     this.#recovered.place = true;
@@ -251,7 +255,7 @@ export class PartDelivery {
     return first;
   }
 
-  /** The message is gone, or takes no edit: this part and all after it are sent as new ones. */
+  /** The message is gone, or accepts no edit: this part and all later ones are sent as new messages. */
   #startAnew(index: number): boolean {
     const first = !this.#recovered.gone;
     this.#recovered.gone = true;
@@ -259,7 +263,7 @@ export class PartDelivery {
     return first;
   }
 
-  /** What is there stays there, and is not known by these ids in the new chat; nor are its threads. */
+  /** Existing messages stay in the old chat, and their ids do not apply in the new one; nor do its threads. */
   #move(to: string | undefined, index: number): boolean {
     if (to === undefined || this.#recovered.moved) return false;
     this.#recovered.moved = true;

@@ -1,4 +1,4 @@
-/** Notes of the messages that show a delivery: in memory from the platform's answer on, until the store has them. */
+/** Records the messages that show a delivery: in memory from the platform's answer on, until the store has them. */
 import type { MessageBus } from '../../contracts/bus.ts';
 import { FencedError, toGatewayError } from '../../contracts/errors.ts';
 import type { Ledger, NotedParts } from '../../contracts/store/ledger.ts';
@@ -6,7 +6,10 @@ import type { Log } from '../../contracts/log.ts';
 import { addressOf, removalOf } from '../../contracts/message.ts';
 import type { Place, SentMessage } from '../../contracts/message.ts';
 
-/** Deliveries whose notes are remembered at once; the oldest is forgotten, and its messages may then be sent once more. */
+/**
+ * Maximum number of deliveries whose notes are remembered; the oldest is forgotten, and its messages may then be sent
+ * once more.
+ */
 export const MAX_UNSTORED = 500;
 
 /** Stores ids of a delivery. Throws only `StoreError`. */
@@ -19,8 +22,8 @@ export interface PartNotesDeps {
 }
 
 /**
- * While the database is away the lane of a turn may be lost and claimed again by this process: what the turn has sent
- * before is known here, and its next attempt goes on in the same messages.
+ * While the database is unavailable, the lane of a turn may be lost and claimed again by this process: the messages
+ * that the turn has already sent are known here, and its next attempt continues in them.
  */
 export class PartNotes {
   readonly #deps: PartNotesDeps;
@@ -38,8 +41,8 @@ export class PartNotes {
   }
 
   /**
-   * Notes all messages that show `ref`. Those that are no part of it, because another owner of the lane shows it by now
-   * or has begun to, are taken away. Throws `StoreError`; `FencedError` when nothing more may be shown.
+   * Records all messages that show `ref`. Messages that are not part of it, because another owner of the lane shows
+   * it by now or has begun to, are deleted. Throws `StoreError`; `FencedError` if nothing more may be shown.
    */
   async save(place: Place, ref: string, sent: SentMessage[], store: Store): Promise<void> {
     this.#unstored.delete(ref);
@@ -66,7 +69,7 @@ export class PartNotes {
   }
 }
 
-/** Stores what only this process knew; when that fails, the next note has it, too. Never throws. */
+/** Stores what only this process knew; if that fails, the next note includes it, too. Never throws. */
 export async function storeLate(
   note: (ref: string, sent: SentMessage[]) => Promise<void>,
   turnId: string,

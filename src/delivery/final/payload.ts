@@ -1,4 +1,4 @@
-/** Payload of an `out:` head, checked where it leaves the store. */
+/** The payload of an `out:` head, validated when it leaves the store. */
 import { z } from 'zod';
 import { GatewayError } from '../../contracts/errors.ts';
 import { mediaShape } from '../../contracts/media.ts';
@@ -67,7 +67,7 @@ export function readPayload(head: LaneHead): DeliveryPayload {
   });
 }
 
-/** Names the delivery in the log, as far as its payload can be read. */
+/** Log fields that identify the delivery, as far as its payload can be read. */
 export function logFields({ lane, seq, payload }: LaneHead): Record<string, unknown> {
   const parsed = payloadShape.safeParse(payload);
   if (!parsed.success) return { lane, laneSeq: seq };

@@ -6,7 +6,7 @@ import type { Post, PostResult, PostStore } from '../../contracts/delivery.ts';
 import type { Attachment } from '../../contracts/media.ts';
 import { parseAddress } from '../../contracts/message.ts';
 
-/** Why a chat does not take a file; undefined where it does. A channel that is off takes it once it is on again. */
+/** Why a chat does not accept a file; undefined if it does. A channel that is off accepts it once it is on again. */
 function fileRefusal(
   { bytes }: Attachment,
   channel: Pick<Channel, 'capabilities'> | undefined,
@@ -17,7 +17,10 @@ function fileRefusal(
   return bytes > maxFileBytes ? { kind: 'too_large', limit: maxFileBytes } : undefined;
 }
 
-/** Makes `Post`: a message of a turn is committed when it resolves, then delivered like any answer; a turn has at most `limit`. */
+/**
+ * Creates `Post`: a message of a turn is committed when it resolves, then delivered like any answer; a turn has at
+ * most `limit`.
+ */
 export function createPost(
   posts: PostStore,
   bus: LaneRunner,
@@ -26,7 +29,7 @@ export function createPost(
 ): Post {
   return async (request) => {
     const { channel } = parseAddress(request.address);
-    // Over HTTP the stored message is the delivery, and takes what a session holds.
+    // Over HTTP the stored message is the delivery, and accepts any file that a session can hold.
     const refusal =
       request.file && channel !== 'http' ? fileRefusal(request.file, channels.get(channel)) : undefined;
     if (refusal !== undefined) return refusal;

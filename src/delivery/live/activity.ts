@@ -8,10 +8,10 @@ import { clipEnd, oneLine } from '../../lib/text.ts';
 /** Work that ends sooner gets no line, in milliseconds. */
 export const SHOW_AFTER_MS = 1_000;
 
-/** Lines at once; more are counted. */
+/** Maximum number of lines; more are counted. */
 export const MAX_ACTIVITY_LINES = 4;
 
-/** Subagents with a line of their own at once; further ones are not shown. */
+/** Maximum number of subagents with separate lines; further ones are not shown. */
 export const MAX_AGENTS_SHOWN = 32;
 
 /** Longest name or task in a line, in UTF-16 units. */
@@ -22,7 +22,7 @@ interface Tool {
   since: number;
   /** Undefined while it runs. */
   isError?: boolean;
-  /** How far it says that it is. */
+  /** The progress that it reports. */
   progress?: string;
 }
 
@@ -30,7 +30,7 @@ interface Agent {
   name: string;
   task: string;
   since: number;
-  /** Tools it runs now, by tool call. */
+  /** Tools that it is running now, by tool call. */
   tools: Map<string, string>;
 }
 
@@ -44,7 +44,7 @@ export class Activity {
     this.#say = say;
   }
 
-  /** Applies one event of the turn; true when the lines may be different now, or later. */
+  /** Applies one event of the turn; true if the lines may be different now, or later. */
   apply(event: AgentEvent, now: number): boolean {
     if (event.type === 'subagent_spawned' || event.type === 'subagent_completed') {
       return this.#applySubagent(event, now);
@@ -52,7 +52,7 @@ export class Activity {
     if (event.isSubagent === true) return this.#applyNested(event);
     switch (event.type) {
       case 'tool_call':
-        // A later call makes the result of an earlier one uninteresting.
+        // A later call makes the result of an earlier one irrelevant.
         this.removeFinished();
         this.#tools.set(event.toolCallId, { name: event.name, since: now });
         return true;
@@ -75,10 +75,10 @@ export class Activity {
     }
   }
 
-  /** Lines as they are at `now`; undefined when there is nothing to show. */
+  /** The lines at `now`; undefined if there is nothing to show. */
   lines(now: number): string | undefined {
     const tools = [...this.#tools.values()].filter(
-      // A call that spawns only waits: the subagent has a line of its own.
+      // A call that spawns only waits: the subagent has a separate line.
       ({ name, since }) => isOld(since, now) && !(name === SPAWN_TOOL && this.#agents.size > 0),
     );
     const running = tools.filter(({ isError }) => isError === undefined);
@@ -92,7 +92,7 @@ export class Activity {
     return lines.join('\n');
   }
 
-  /** Time at which the next line will appear; undefined when none is waiting. */
+  /** Time at which the next line will appear; undefined if none is waiting. */
   nextLineAt(now: number): number | undefined {
     const young = [...this.#tools.values(), ...this.#agents.values()]
       .map(({ since }) => since + SHOW_AFTER_MS)
@@ -112,7 +112,7 @@ export class Activity {
     return true;
   }
 
-  /** A subagent's own events: only the tools it runs now are shown. */
+  /** A subagent's own events: only the tools that it is running now are shown. */
   #applyNested(event: AgentEvent): boolean {
     const agent = event.agentId === undefined ? undefined : this.#agents.get(event.agentId);
     if (agent === undefined) return false;
@@ -121,7 +121,7 @@ export class Activity {
     return true;
   }
 
-  /** Removes tools that have ended, because text follows them; true when there were some. */
+  /** Removes tools that have ended, because text follows them; true if there were any. */
   removeFinished(): boolean {
     const before = this.#tools.size;
     if (before === 0) return false;

@@ -1,4 +1,4 @@
-/** Opens messages that grow: each with its notes, its place in the order of the chat, and the card of its plan. */
+/** Opens growing messages: each with its notes, its place in the order of the chat, and the card of its plan. */
 import { setImmediate as immediate } from 'node:timers/promises';
 import type { Channel } from '../../contracts/channel.ts';
 import type { LiveTurnStart, StreamModes } from '../../contracts/delivery.ts';
@@ -29,17 +29,20 @@ export interface GrowDeps {
   onAmbiguousSend: () => void;
 }
 
-/** Notes the messages that show a card. */
+/** Records the messages that show a card. */
 export type PlanCardNote = (ref: string, sent: SentMessage[]) => Promise<void>;
 
-/** Opens a growing message; undefined in a chat that neither edits nor types: it follows the events itself. */
+/**
+ * Opens a growing message; undefined in a chat that supports neither edits nor typing. The message follows the events
+ * on its own.
+ */
 export type Grow = (
   start: LiveTurnStart,
   calls: GrowingCalls,
   cardOf?: (channel: Channel, note: PlanCardNote) => PlanCard,
 ) => (GrowingMessage & { card: PlanCard | undefined }) | undefined;
 
-/** Makes `Grow`. */
+/** Creates `Grow`. */
 export function createGrow(deps: GrowDeps): Grow {
   const { ledger, notes, clock, log, say, onAmbiguousSend } = deps;
   return (start, calls, cardOf) => {

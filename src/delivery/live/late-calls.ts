@@ -1,4 +1,7 @@
-/** Calls of a process that was paused: what they put on screen may have come after the final text that another node delivered. */
+/**
+ * Calls of a process that was paused: what they put on screen may have arrived after the final text that another node
+ * delivered.
+ */
 import type { MessageBus } from '../../contracts/bus.ts';
 import { toGatewayError } from '../../contracts/errors.ts';
 import type { Ledger } from '../../contracts/store/ledger.ts';
@@ -17,8 +20,8 @@ export interface LateCallDeps {
 }
 
 /**
- * Gives what is called when a call of a growing reply has ended. Where it may have come after the final text of its turn,
- * that text is delivered once more, by whoever holds the chat. Never throws.
+ * Returns the function to call when a call of a growing reply has ended. If that call may have arrived after the
+ * final text of its turn, the node that holds the chat delivers that text once more. Never throws.
  */
 export function watchForLateCalls(
   deps: LateCallDeps,

@@ -1,4 +1,4 @@
-/** The calls of a live message to its platform, counted, and when the first of them were made. */
+/** The calls of a live message to its platform, counted, with the times of the first ones. */
 import { MAX_LIVE_EDITS, MAX_LIVE_POINTS } from '../../contracts/store/traces.ts';
 import type { LiveCounts, LivePoint } from '../../contracts/store/traces.ts';
 import { ChannelError, type GatewayError } from '../../contracts/errors.ts';
@@ -18,7 +18,7 @@ export class LiveCalls {
     return { ...this.#sums, points: [...this.#points] };
   }
 
-  /** A message was sent, or one was edited. */
+  /** A message was sent or edited. */
   shown(kind: 'sent' | 'edited'): void {
     this.#note({ kind });
   }

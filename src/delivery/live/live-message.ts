@@ -20,15 +20,16 @@ import type { Scheduler } from '../rate/scheduler.ts';
 import { Typing } from './typing.ts';
 import type { Recipient, SayIn } from '../../contracts/texts/say.ts';
 
-/** Longest wait of `settle` for a call in flight, in milliseconds. */
+/** How long `settle` waits at most for a call in flight, in milliseconds. */
 export const SETTLE_MS = 10_000;
 
 /** After this many failed calls in a row the reply stops growing; the final delivery shows all of it. */
 export const MAX_LIVE_FAILURES = 3;
 
 /**
- * The longest text, in UTF-16 units, that a message is noted to show when it shows this much: an edit within that needs no
- * note, and a process that goes on in the message after a crash waits until its own text has passed what may be on screen.
+ * The longest text, in UTF-16 units, that a message is recorded to show when it shows this much: an edit within this
+ * length needs no new note, and a process that continues in the message after a crash waits until its own text is
+ * longer than what may be on screen.
  */
 export function notedLength(shown: number): number {
   return Math.ceil(shown * 1.25) + 20;
@@ -40,15 +41,18 @@ export interface LiveMessageDeps {
   scheduler: Scheduler;
   clock: Clock;
   log: Log;
-  /** Lets others run while a long text is cut. */
+  /** Lets other work run while a long text is cut. */
   yieldToEventLoop: () => Promise<void>;
-  /** T5. Throws `StoreError`; `FencedError` when nothing more may be shown. */
+  /** T5. Throws `StoreError`; `FencedError` if nothing more may be shown. */
   note: (ref: string, sent: SentMessage[]) => Promise<void>;
   /** Called for a send that may or may not be on screen. */
   onAmbiguousSend: () => void;
-  /** Called when a call has ended, with the milliseconds it took: a late one may have come after another node's final text. */
+  /**
+   * Called when a call has ended, with its duration in milliseconds: a late one may have arrived after another node's
+   * final text.
+   */
   onCallEnded: (tookMs: number) => void;
-  /** Called, perhaps more than once, when nobody can read the reply. */
+  /** Called, possibly more than once, when no one can read the reply. */
   onBlocked: () => void;
 }
 
@@ -64,23 +68,23 @@ export class LiveMessage implements LiveEdit {
   readonly #shown: (string | undefined)[] = [];
   /** Messages that may have the button Stop. */
   readonly #stoppable = new Set<number>();
-  /** Longest text that the process before may have shown in each message; it shall not shrink before the eyes of its readers. */
+  /** Longest text that the previous process may have shown in each message; readers must not see it shrink. */
   readonly #before: number[];
   /** Monotonic time of the last change on screen by this process. */
   #shownAt: number | undefined;
   #plain = false;
-  /** Set once earlier answers to the chat are on screen: a message sent before would appear above them. */
+  /** Set once earlier answers to the chat are on screen: a message sent sooner would appear above them. */
   #begun: boolean;
-  /** True from a request for an edit until it is made: a token then has nothing to ask for. */
+  /** True from a request for an edit until the edit is made: a token then has nothing to request. */
   #editRequested = false;
   /** Settled in time: no call can change the screen any more. */
   #certain = false;
   #failures = 0;
   /** Calls to the platform. */
   readonly calls: LiveCalls;
-  /** Set where the reply is shown as drafts. */
+  /** Set if the reply is shown as drafts. */
   #drafts: Drafts | undefined;
-  /** Set when the reply cannot or need not grow any further. */
+  /** Set if the reply cannot or need not grow any further. */
   #frozen = false;
   #inFlight: Promise<unknown> = Promise.resolve();
   #cancelWake: (() => void) | undefined;
@@ -121,7 +125,7 @@ export class LiveMessage implements LiveEdit {
     return this.#shownAt;
   }
 
-  /** True when its first message is on screen already. */
+  /** True if its first message is already on screen. */
   get begun(): boolean {
     return this.#begun;
   }
@@ -132,7 +136,7 @@ export class LiveMessage implements LiveEdit {
     this.#requestEdit();
   }
 
-  /** Shows the text as drafts instead, which leave nothing behind; where the platform takes none, in a growing message after all. */
+  /** Shows the text as drafts instead, which leave nothing behind; if the platform accepts none, in a growing message after all. */
   beginDrafts(rules: DraftRules, noteRefused: () => void): void {
     if (this.#frozen) return;
     const look = draftLook(this.#text, { ...this.#deps, place: this.#place });
@@ -146,7 +150,7 @@ export class LiveMessage implements LiveEdit {
     void this.#typing.end();
   }
 
-  /** Brings the first outdated message up to date. */
+  /** Updates the first outdated message. */
   async show(): ReturnType<LiveEdit['show']> {
     const { channel, clock, yieldToEventLoop } = this.#deps;
     this.#editRequested = false;
@@ -154,7 +158,7 @@ export class LiveMessage implements LiveEdit {
     this.#inFlight = over.promise;
     try {
       if (this.#frozen) return 'nothing';
-      // What arrives together is shown together: a short answer is then one call.
+      // Text that arrives together is shown together: a short answer is then a single call.
       if (this.#shownAt === undefined) await yieldToEventLoop();
       const screen = { shown: this.#shown, count: this.#sent.length };
       const next = await this.#text.nextOutdated(screen, clock.monotonicMs(), yieldToEventLoop);
@@ -172,7 +176,7 @@ export class LiveMessage implements LiveEdit {
         this.#shown[index] = chunk.text;
         this.#before[index] = 0;
         this.#shownAt = clock.monotonicMs();
-        // The id is stored before any edit builds on it: after a crash the reply goes on in this message.
+        // The id is stored before any edit builds on it: after a crash the reply continues in this message.
         if (sent !== undefined && sent !== known) await this.#note(index, sent, chunk.text);
         this.#failures = 0;
         this.#typing.noteShown();
@@ -209,13 +213,16 @@ export class LiveMessage implements LiveEdit {
     cancel();
   }
 
-  /** Text that each message shows alone, without a button, where that is certain: the final delivery leaves alone what is right already. */
+  /**
+   * Text that each message shows alone, without a button, where that is certain: the final delivery does not touch
+   * what is already right.
+   */
   get shown(): readonly (string | undefined)[] {
     const isKnown = this.#certain && this.#start.takenOver !== true;
     return isKnown ? this.#shown.map((text, index) => (this.#stoppable.has(index) ? undefined : text)) : [];
   }
 
-  /** Asks for a call as soon as there is something to show; the first one waits for a text worth a notification. */
+  /** Requests a call as soon as there is something to show; the first one waits for a text worth a notification. */
   #requestEdit(): void {
     if (this.#frozen || this.#editRequested) return;
     this.#drafts?.request();
@@ -237,7 +244,10 @@ export class LiveMessage implements LiveEdit {
     this.#deps.scheduler.requestEdit({ place: this.#place, first: this.#sent[0] }, this);
   }
 
-  /** Requests an edit for the time at which a tool or subagent has run long enough for a line: no event comes then. */
+  /**
+   * Requests an edit for the time at which a tool or subagent has run long enough for a line: there will be no event
+   * then.
+   */
   #wakeForActivity(nowMs: number): void {
     const { clock } = this.#deps;
     const at = this.#cancelWake === undefined ? this.#text.nextLineAt(nowMs) : undefined;
@@ -251,7 +261,7 @@ export class LiveMessage implements LiveEdit {
 
   #partOf({ index, chunk, more }: OutdatedChunk): OutboundPart {
     const { capabilities } = this.#deps.channel;
-    // An earlier message loses its button with the last text it gets.
+    // An earlier message loses its button with its last text.
     const stops = capabilities.answerButtons === true && !more;
     if (stops) this.#stoppable.add(index);
     else this.#stoppable.delete(index);
@@ -266,7 +276,7 @@ export class LiveMessage implements LiveEdit {
     };
   }
 
-  /** Decides whether the reply goes on growing. Only "too fast" is left to the scheduler. */
+  /** Decides whether the reply continues to grow. Only "too fast" is left to the scheduler. */
   #handleFailure(thrown: unknown, { index }: OutdatedChunk): void {
     const error = toGatewayError(thrown);
     this.#shown[index] = undefined;

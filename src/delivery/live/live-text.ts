@@ -1,4 +1,4 @@
-/** The text of a running turn, put together from its events. */
+/** The text of a running turn, assembled from its events. */
 import type { Rendered } from '../../contracts/channel.ts';
 import type { AgentEvent } from '../../contracts/event.ts';
 import { Activity } from './activity.ts';
@@ -8,22 +8,25 @@ import type { RenderTarget } from '../text/cut.ts';
 import { inEnglish } from '../../contracts/texts/say.ts';
 import type { Say } from '../../contracts/texts/say.ts';
 
-/** Past this many UTF-16 units a reply stops growing on screen; its end comes with the final delivery. */
+/** Beyond this many UTF-16 units a reply stops growing on screen; its end comes with the final delivery. */
 export const MAX_LIVE_TEXT = 1_048_576;
 
-/** A first message is sent with so many UTF-16 units of text, or a sentence: its notification shows no more than it. */
+/**
+ * A first message is sent with this many UTF-16 units of text, or a sentence: its notification shows no more than
+ * that.
+ */
 const FIRST_CHARS = 30;
 
-/** A first message is sent this long after the first token however short it is, in milliseconds. */
+/** A first message is sent this long after the first token regardless of its length, in milliseconds. */
 export const FIRST_AFTER_MS = 700;
 
-/** The end of a sentence, with something after it; not that of a number in a list. */
+/** The end of a sentence, with something after it; not the period after a list number. */
 const SENTENCE = /\p{L}["'»”)]?[.!?…]+\s|[。！？]/u;
 
 /** Longest notice below a growing reply, in UTF-16 units. */
 const MAX_NOTICE = 400;
 
-/** One message of the text that the chat does not show as it is now. */
+/** One message of the text whose current state the chat does not show. */
 export interface OutdatedChunk {
   index: number;
   chunk: Rendered;
@@ -34,22 +37,22 @@ export interface OutdatedChunk {
 /** A text that is being written. */
 export interface SoFar {
   markdown: string;
-  /** A notice, and what is going on. */
+  /** A notice, and the current activity. */
   below: string | undefined;
 }
 
-/** Collects deltas without parsing them; parses only when asked which message is out of date. */
+/** Collects deltas without parsing them; parses only when asked which message is outdated. */
 export class LiveText {
   readonly #target: RenderTarget;
   #chunker: MessageChunker;
-  /** Text by model call, so that one call can be taken back; without `#deltas`. */
+  /** Text by model call, so that a call can be withdrawn; without `#deltas`. */
   #calls: { msgId: string; text: string }[];
-  /** Deltas of the last call since the messages were asked for: a token costs one array slot. */
+  /** Deltas of the last call since the messages were requested: a token costs one array slot. */
   #deltas: string[] = [];
   #length: number;
   /** Text that the chunker does not have yet; without `#deltas`. */
   #unread: string;
-  /** Messages below this are settled and shown: they are never compared again. */
+  /** Messages below this index are settled and shown: they are never compared again. */
   #firstOpen = 0;
   #notice: string | undefined;
   /** Monotonic time at which there was text for the first time. */
@@ -65,7 +68,7 @@ export class LiveText {
     this.#unread = textSoFar;
   }
 
-  /** Applies one event of the turn, except a delta; true when the messages may look different now, or later. `nowMs` is monotonic. */
+  /** Applies one event of the turn, except a delta; true if the messages may look different now, or later. `nowMs` is monotonic. */
   apply(event: AgentEvent, nowMs: number): boolean {
     const changed = this.#activity.apply(event, nowMs);
     if (event.isSubagent === true) return changed;
@@ -86,7 +89,7 @@ export class LiveText {
     }
   }
 
-  /** Appends a delta of the turn's own text; false when the reply is too long to grow. */
+  /** Appends a delta of the turn's own text; false if the reply is too long to grow. */
   append(msgId: string, delta: string): boolean {
     const removed = this.#activity.removeFinished();
     if (this.#length + delta.length > MAX_LIVE_TEXT) return removed;
@@ -116,8 +119,8 @@ export class LiveText {
   }
 
   /**
-   * The first of the messages that show the text which the screen lacks or shows differently; undefined when it shows
-   * them all. Earlier messages get their last text before later ones appear. `nowMs` is monotonic.
+   * The first message whose text the screen lacks or shows differently; undefined if the screen shows them all.
+   * Earlier messages get their last text before later ones appear. `nowMs` is monotonic.
    */
   async nextOutdated(
     screen: { shown: readonly (string | undefined)[]; count: number },
@@ -136,27 +139,27 @@ export class LiveText {
     }
   }
 
-  /** The newest of the messages that show the text; undefined while there is nothing to show. `nowMs` is monotonic. */
+  /** The newest message of the text; undefined while there is nothing to show. `nowMs` is monotonic. */
   async latest(nowMs: number, yieldToEventLoop: () => Promise<void>): Promise<Rendered | undefined> {
     await this.#parse(yieldToEventLoop);
     const below = this.#below(nowMs);
     return this.#chunker.open(below).at(-1) ?? this.#chunker.at(this.#chunker.settled - 1);
   }
 
-  /** All of the text so far, open markup closed, and what stands below it. `nowMs` is monotonic. */
+  /** All of the text so far, with open markup closed, and what appears below it. `nowMs` is monotonic. */
   async whole(nowMs: number, yieldToEventLoop: () => Promise<void>): Promise<SoFar> {
     await this.#parse(yieldToEventLoop);
     const text = this.#calls.map((call) => call.text).join('');
     return { markdown: this.#chunker.inCode ? text : closeOpenMarkup(text), below: this.#below(nowMs) };
   }
 
-  /** What stands below the text: a notice, and what is going on. */
+  /** What appears below the text: a notice, and the current activity. */
   #below(nowMs: number): string | undefined {
     const below = [this.#notice, this.#activity.lines(nowMs)].filter((line) => line !== undefined);
     return below.length === 0 ? undefined : below.join('\n');
   }
 
-  /** Gives the chunker all text that has arrived, in slices. */
+  /** Passes all text that has arrived to the chunker, in slices. */
   async #parse(yieldToEventLoop: () => Promise<void>): Promise<void> {
     this.#joinDeltas();
     while (this.#unread !== '') {

@@ -37,7 +37,7 @@ export type Settle = Pick<LiveTurn, 'settle'>;
 
 const NOTHING_LIVE: Settle = { settle: () => Promise.resolve(undefined) };
 
-/** Opens the reply; a reply that cannot be shown live harms only itself. Never throws. */
+/** Opens the reply; a reply that cannot be shown live affects only itself. Never throws. */
 export function openReply(deps: ReplyDeps, start: LiveTurnStart): Settle {
   try {
     return growReply(deps, start);
@@ -79,7 +79,7 @@ function growReply(deps: ReplyDeps, start: LiveTurnStart): Settle {
   };
 }
 
-/** A turn that is continued later, here or elsewhere, keeps its sign until then. */
+/** A turn that continues later, here or elsewhere, keeps its sign until then. */
 function signTurn({ events, reactions }: ReplyDeps, { turnId, question }: LiveTurnStart): void {
   if (question === undefined) return;
   reactions.show(question, 'working');
@@ -90,7 +90,10 @@ function signTurn({ events, reactions }: ReplyDeps, { turnId, question }: LiveTu
   });
 }
 
-/** The bot can no longer write to the chat of the question: the other chats of the session go on, or the turn is stopped. */
+/**
+ * The bot can no longer write to the chat of the question: the other chats of the session continue, or the turn is
+ * stopped.
+ */
 async function leaveOrStop(deps: ReplyDeps, start: LiveTurnStart): Promise<void> {
   try {
     if (await deps.dropSurface(start.address)) return;
@@ -100,7 +103,7 @@ async function leaveOrStop(deps: ReplyDeps, start: LiveTurnStart): Promise<void>
   await stopUnread(deps, start);
 }
 
-/** Stops the turn as `/stop` does: its answer has no reader. Never throws. */
+/** Stops the turn like `/stop` does: its answer has no reader. Never throws. */
 async function stopUnread(
   { ledger, lanes, bus, log }: ReplyDeps,
   { turnId, address }: LiveTurnStart,
@@ -115,7 +118,7 @@ async function stopUnread(
   }
 }
 
-/** Does it at the first call only. */
+/** Acts on the first call only. */
 function once(act: () => Promise<void>): () => void {
   let done = false;
   return () => {

@@ -1,6 +1,6 @@
 /** The texts that settled replies show, kept from the end of a turn to its final delivery, which then edits only what differs. */
 
-/** Replies remembered at once; one that is dropped is edited again, which changes nothing visible. */
+/** Maximum number of replies remembered; one that is dropped is edited again, which changes nothing visible. */
 export const MAX_SHOWN_TEXTS = 500;
 
 type Texts = readonly (string | undefined)[];
@@ -14,7 +14,7 @@ export class ShownTexts {
     if (this.#byTurn.size > MAX_SHOWN_TEXTS && oldest !== undefined) this.#byTurn.delete(oldest);
   }
 
-  /** Gives the texts and removes them: a second attempt cannot rely on them. */
+  /** Returns the texts and removes them: a second attempt cannot rely on them. */
   remove(turnId: string): Texts {
     const texts = this.#byTurn.get(turnId) ?? [];
     this.#byTurn.delete(turnId);

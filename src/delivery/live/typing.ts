@@ -1,14 +1,14 @@
-/** Shows "typing…" while a turn runs and its reply does not grow. */
+/** Shows "typing…" while a turn is running and its reply does not grow. */
 import type { Channel } from '../../contracts/channel.ts';
 import { ChannelError } from '../../contracts/errors.ts';
 import type { Place } from '../../contracts/message.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { Scheduler } from '../rate/scheduler.ts';
 
-/** Longest time that one turn shows typing, in milliseconds. */
+/** How long one turn may show typing, in milliseconds. */
 export const TYPING_TTL_MS = 600_000;
 
-/** Typing is renewed after this share of the time that one call lasts. */
+/** Typing is renewed after this fraction of the time that one call lasts. */
 const REFRESH = 0.8;
 
 export class Typing {
@@ -24,7 +24,7 @@ export class Typing {
   /** Monotonic time at which the screen last changed: a growing text needs no "typing…". */
   #shownAt = Number.NEGATIVE_INFINITY;
 
-  /** `onBlocked` is called when nobody can read the reply. */
+  /** `onBlocked` is called when no one can read the reply. */
   constructor(channel: Channel, place: Place, clock: Clock, scheduler: Scheduler, onBlocked: () => void) {
     this.#onBlocked = onBlocked;
     this.#channel = channel;
@@ -35,12 +35,12 @@ export class Typing {
     this.#tick();
   }
 
-  /** Notes that the reply has just grown on screen. */
+  /** Records that the reply has just grown on screen. */
   noteShown(): void {
     this.#shownAt = this.#clock.monotonicMs();
   }
 
-  /** No further call; resolves when the one in flight is over. Never throws. */
+  /** Makes no further call; resolves when the one in flight is over. Never throws. */
   async end(): Promise<void> {
     this.#ended = true;
     this.#cancel?.();

@@ -1,4 +1,4 @@
-/** Buttons under a plan's card, and the comparison of two cards. Pure. */
+/** Buttons below a plan's card, and the comparison of two cards. Pure. */
 import type { Rendered } from '../../contracts/channel.ts';
 import type { Button } from '../../contracts/message.ts';
 import { openStep } from '../../contracts/plans/plan.ts';
@@ -10,8 +10,9 @@ import { inEnglish } from '../../contracts/texts/say.ts';
 import type { Say } from '../../contracts/texts/say.ts';
 
 /**
- * The buttons under a running plan; a paused one has none, because its question has Resume and Stop. Only agentic plans
- * have more than Stop: in planner mode the model follows the plan, in teacher mode each step has a question with Run and Skip.
+ * The buttons below a running plan; a paused one has none, because its question has Resume and Stop. Only agentic
+ * plans have more than Stop: in planner mode the model follows the plan, in teacher mode each step has a question
+ * with Run and Skip.
  */
 export function planButtons(plan: Plan, say: Say = inEnglish): Button[] {
   if (plan.state === 'stored') return storedButtons(plan, say);
@@ -30,7 +31,7 @@ export function planButtons(plan: Plan, say: Say = inEnglish): Button[] {
   return [pause, { label: say('card.skip', { number: step.index + 1 }), value }, stop];
 }
 
-/** The buttons of a plan that is kept: they act on the version that is shown, and start the run after those that have begun. */
+/** The buttons of a stored plan: they act on the displayed version, and start the run after those that have begun. */
 function storedButtons(plan: Plan, say: Say): Button[] {
   const { id: planId, runs = 0 } = plan;
   const now = { planId, version: versionOf(plan), run: runs + 1 };
@@ -47,7 +48,7 @@ function storedButtons(plan: Plan, say: Say): Button[] {
   ];
 }
 
-/** Equal for two cards exactly when no edit is needed to turn one into the other. */
+/** Equal for two cards exactly if no edit is needed to turn one into the other. */
 export function lookOf({ text }: Pick<Rendered, 'text'>, buttons: readonly Button[]): string {
   return JSON.stringify([text, buttons]);
 }

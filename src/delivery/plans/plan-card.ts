@@ -1,4 +1,4 @@
-/** The card of a turn's plan: one message per plan, edited in place while the plan is carried out. */
+/** The card of a turn's plan: one message per plan, edited in place while the plan runs. */
 import type { Channel, OutboundPart } from '../../contracts/channel.ts';
 import { ChannelError, toGatewayError } from '../../contracts/errors.ts';
 import type { AgentEvent } from '../../contracts/event.ts';
@@ -28,7 +28,7 @@ export interface PlanCardDeps {
   say: SayIn;
   /** Platform ids known for a ref. Throws `StoreError`. */
   sentParts: (ref: string) => Promise<SentMessage[]>;
-  /** T5. Throws `StoreError`; `FencedError` when nothing more may be shown. */
+  /** T5. Throws `StoreError`; `FencedError` if nothing more may be shown. */
   note: (ref: string, sent: SentMessage[]) => Promise<void>;
   log: Log;
   /** Called for a send that may or may not be on screen. */
@@ -44,14 +44,14 @@ interface Card {
 /** State of a card when its turn is over. */
 export interface CardOnScreen {
   ref: string;
-  /** As `lookOf` gives it. */
+  /** As returned by `lookOf`. */
   look: string | undefined;
   sent: SentMessage | undefined;
 }
 
 /**
- * Follows one turn: shows the plan as its events change it, and the current activity (S-35, S-48). Updates it misses
- * (a crash, a busy chat) are made by the turn's final delivery.
+ * Follows one turn: shows the plan as its events change it, and the current activity (S-35, S-48). The turn's final
+ * delivery makes the updates that it misses (a crash, a busy chat).
  */
 export class PlanCard implements LiveEdit {
   readonly #deps: PlanCardDeps;
@@ -103,7 +103,7 @@ export class PlanCard implements LiveEdit {
     return await showing;
   }
 
-  /** True when there is a plan to show. */
+  /** True if there is a plan to show. */
   get hasPlan(): boolean {
     return this.#view !== undefined;
   }

@@ -12,7 +12,10 @@ import { lookOf, planButtons } from './plan-buttons.ts';
 import { renderPlan } from './render-plan.ts';
 import type { SayIn } from '../../contracts/texts/say.ts';
 
-/** Cards of ended turns remembered at once; one that is dropped is edited again, which changes nothing on screen. */
+/**
+ * Maximum number of cards of ended turns remembered; one that is dropped is edited again, which changes nothing on
+ * screen.
+ */
 export const MAX_CARDS = 500;
 
 /** Cards by turn. The card of a parked turn stays here and may still be edited. */
@@ -31,7 +34,10 @@ export class PlanCards {
     await oldest[1].release();
   }
 
-  /** Removes and ends the card of a turn that continues or is being delivered; gives its state. It makes no further call. */
+  /**
+   * Removes and ends the card of a turn that continues or is being delivered; returns its state. The card makes no
+   * further call.
+   */
   async release(turnId: string): Promise<CardOnScreen | undefined> {
     const card = this.#byTurn.get(turnId);
     this.#byTurn.delete(turnId);
@@ -40,9 +46,9 @@ export class PlanCards {
 }
 
 export interface LastCardDeps {
-  /** The turn's plan as it is stored. Throws `StoreError`. */
+  /** The turn's plan as stored. Throws `StoreError`. */
   planOf: (turnId: string) => Promise<Plan | undefined>;
-  /** The plan of that id. Throws `StoreError`. */
+  /** The plan with that id. Throws `StoreError`. */
   plan: (id: string) => Promise<Plan | undefined>;
   sentParts: (ref: string) => Promise<SentMessage[]>;
   cards: PlanCards;
@@ -50,7 +56,7 @@ export interface LastCardDeps {
   log: Log;
 }
 
-/** Makes the delivery of the parts of `ref`; `about` = the message whose place and buttons they have. */
+/** Creates the delivery of the parts of `ref`; `about` = the message whose place and buttons they have. */
 export type PartsOf = (
   ref: string,
   known: SentMessage[],
@@ -61,15 +67,15 @@ export type PartsOf = (
   },
 ) => PartDelivery;
 
-/** A turn's card before its last edit; `first` when it must be sent before the answer, because it is not on screen yet. */
+/** A turn's card before its last edit; `first` if it must be sent before the answer, because it is not on screen yet. */
 export interface LastCard {
   first: boolean;
   deliver(): Promise<void>;
 }
 
 /**
- * Finds what is left to do for the card of an answer's turn, from the stored plan: undefined when there is no plan or
- * its card is right already. Its turn is over, so only a stored plan has buttons. Throws `StoreError`.
+ * Finds what is left to do for the card of an answer's turn, from the stored plan: undefined if there is no plan or
+ * its card is already right. Its turn is over, so only a stored plan has buttons. Throws `StoreError`.
  */
 export async function lastCard(
   deps: LastCardDeps,
@@ -99,7 +105,8 @@ export async function lastCard(
         const isNew = sent === undefined || buttons.length > 0;
         await (isNew ? parts.put(0, body, true) : parts.replace(0, body));
       } catch (error) {
-        // The answer matters more: only an error that would also delay the answer is thrown, to be retried.
+        // The answer is more important: only an error that would also delay the answer is thrown, to be
+        // retried.
         const passes = error instanceof ChannelError && !['rate_limited', 'unavailable'].includes(error.code);
         if (!passes) throw error;
         deps.log.warn({ err: error, turnId: message.turnId, ref }, 'plan_card_failed');

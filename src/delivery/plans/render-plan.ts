@@ -18,7 +18,10 @@ export const STEP_MARKS: Record<StepStatus, string> = {
   skipped: '↷',
 };
 
-/** Longest goal and steps, and longest reason for a correction, in UTF-16 units: the first that fits the message is used. */
+/**
+ * Maximum widths of the goal and steps, and of the reason for a correction, in UTF-16 units: the first set that fits
+ * the message is used.
+ */
 const WIDTHS: readonly Widths[] = [
   { text: 600, why: 300 },
   { text: 240, why: 240 },
@@ -28,16 +31,16 @@ const WIDTHS: readonly Widths[] = [
   { text: 20, why: 20 },
   { text: 20, why: 0 },
 ];
-/** Least width of the last lines, also where steps are cut shorter. */
+/** Minimum width of the last lines, even if steps are cut shorter. */
 const MIN_FOOT = 100;
 
 interface Widths {
   text: number;
-  /** None is shown where it is 0. */
+  /** None is shown if it is 0. */
   why: number;
 }
 
-/** The card in a channel's markup, never longer than its message; `note` is a last line about the current activity. */
+/** The card in a channel's markup, never longer than one message; `note` is a last line about the current activity. */
 export function renderPlan(plan: Plan, target: RenderTarget, note?: string, say: Say = inEnglish): Rendered {
   for (const widths of WIDTHS) {
     const body = target.render(rootOf(blocksOf(plan, plan.steps, widths, { note, say })));
@@ -65,7 +68,7 @@ function blocksOf(plan: Plan, steps: PlanStep[], widths: Widths, { note, say }: 
   return [head, lines, foot].filter(({ length }) => length > 0).map((part) => paragraph(...part));
 }
 
-/** Corrections left once one was made, why the plan was given up, and the note. */
+/** The number of corrections left once one was made, why the plan was abandoned, and the note. */
 function footLines(plan: Plan, width: number, { note, say }: Words): PhrasingContent[][] {
   const left = correctionsLeft(plan);
   const lines: PhrasingContent[][] = [];
@@ -76,7 +79,7 @@ function footLines(plan: Plan, width: number, { note, say }: Words): PhrasingCon
   return lines;
 }
 
-/** Reason why a correction inserted, changed, repeated or dropped the step. */
+/** Why a correction inserted, changed, repeated or dropped the step. */
 function whyLine({ revision }: PlanStep, width: number): PhrasingContent[][] {
   return revision === undefined || width === 0 ? [] : [[text(`↳ ${clip(revision, width)}`)]];
 }
@@ -101,7 +104,7 @@ function stateLine(plan: Plan, say: Say): string {
   }
 }
 
-/** Of a plan that is kept: whether it has run. */
+/** For a stored plan: whether it has run. */
 function storedLine({ steps: { length }, runs = 0 }: Plan, say: Say): string {
   const steps = say('card.steps', { count: length });
   return runs === 0 ? say('card.not_begun', { steps }) : say('card.runs', { steps, count: runs });

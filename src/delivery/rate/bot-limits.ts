@@ -1,11 +1,14 @@
-/** All limits of one bot's calls: the places', the bot's own rate, the share of it that edits take, and what a refusal changes. */
+/**
+ * All limits on one bot's calls: those of the places, the bot's own rate, the share of it for edits, and the effects
+ * of a refusal.
+ */
 import type { ChannelError } from '../../contracts/errors.ts';
 import type { RateLimits } from '../../contracts/delivery.ts';
 import { BotRate } from './bot-rate.ts';
 import { BurstTrust } from './burst-trust.ts';
 import type { CallKind, PlaceLimit } from './place-limit.ts';
 
-/** While a final waits, edits take at most this share of the bot's rate. */
+/** While a final is waiting, edits take at most this share of the bot's rate. */
 const EDIT_SHARE = 0.6;
 
 /** Pause after a refusal that names no time, in milliseconds. */
@@ -16,9 +19,9 @@ export interface CountedCall {
   limit: PlaceLimit;
   kind: CallKind | 'optional';
   startedAt: number;
-  /** It came before the interval of its place was over. */
+  /** It was made before the interval of its place was over. */
   early: boolean;
-  /** Its place had been left alone: it cannot have been called too often. */
+  /** Its place had been idle: it cannot have been called too often. */
   quiet: boolean;
 }
 
@@ -27,35 +30,35 @@ export class BotLimits {
   readonly counts = { calls: 0, refused: 0 };
   readonly #bot: BotRate;
   readonly #bursts = new BurstTrust();
-  /** Monotonic time until which the edits have used their share; of edits made while a final waited. */
+  /** Monotonic time until which the edits have used their share; for edits made while a final was waiting. */
   #editsDue = 0;
 
   constructor({ callsPerSecond, bucket }: Pick<RateLimits, 'callsPerSecond' | 'bucket'>) {
     this.#bot = new BotRate(callsPerSecond, bucket);
   }
 
-  /** Calls a second that the bot makes now at most. */
+  /** The bot's current maximum rate, in calls per second. */
   perSecond(now: number): number {
     return this.#bot.perSecond(now);
   }
 
-  /** Monotonic time at which the place takes a call of this kind. */
+  /** Monotonic time at which the place accepts a call of this kind. */
   placeReadyAt(limit: PlaceLimit, kind: CallKind, now: number): number {
     return limit.readyAt(kind, now, this.#bursts.allowed(limit.shape, now));
   }
 
-  /** Monotonic time at which the bot may make a call of this kind; `finalSoon`: a final waits. */
+  /** Monotonic time at which the bot may make a call of this kind; `finalSoon`: a final is waiting. */
   botReadyAt(limit: PlaceLimit, kind: CallKind, now: number, finalSoon: boolean): number {
     if (!limit.countsForBot) return 0;
     return Math.max(this.#bot.readyAt(now, kind), finalSoon && kind === 'edit' ? this.#editsDue : 0);
   }
 
-  /** Notes whether calls wait for the bot's rate: only then it is learned upwards. */
+  /** Records whether calls are waiting for the bot's rate: only then is the rate learned upwards. */
   noteWaiting(now: number, waiting: boolean): void {
     this.#bot.noteWaiting(now, waiting);
   }
 
-  /** Counts a call that starts now; `finalSoon`: a final waits. */
+  /** Counts a call that starts now; `finalSoon`: a final is waiting. */
   count(limit: PlaceLimit, kind: CallKind, now: number, finalSoon = false): CountedCall {
     const call = { limit, kind, startedAt: now, early: limit.isEarly(now), quiet: limit.isQuiet(now) };
     this.counts.calls++;
@@ -68,7 +71,7 @@ export class BotLimits {
     return call;
   }
 
-  /** Counts a call that may be left out; undefined when it should be, because it would keep another waiting. */
+  /** Counts an optional call; undefined if it should be omitted, because it would keep another one waiting. */
   countOptional(limit: PlaceLimit, now: number): CountedCall | undefined {
     if (limit.pausedUntil > now || !this.#bot.isIdle(now)) return undefined;
     this.counts.calls++;
@@ -76,7 +79,7 @@ export class BotLimits {
     return { limit, kind: 'optional', startedAt: now, early: false, quiet: false };
   }
 
-  /** Takes a count back, because no call was made: the place and the bot may use it for something else. */
+  /** Reverts a count, because no call was made: the place and the bot may use it for something else. */
   giveBack({ limit, kind, early }: CountedCall, now: number): void {
     this.counts.calls--;
     if (early) this.#bursts.end(limit.shape, false);
@@ -86,13 +89,16 @@ export class BotLimits {
     if (kind === 'edit') this.#editsDue -= this.#editShareMs(now);
   }
 
-  /** Notes that a call is over and was not too fast. */
+  /** Records that a call is over and was not too fast. */
   pass({ limit, startedAt, early }: CountedCall): void {
     if (early) this.#bursts.end(limit.shape, true);
     if (limit.countsForBot) this.#bot.pass(startedAt);
   }
 
-  /** Pauses the place of a refused call, and finds out what was too fast: the bot, the burst, or the pace of the place. */
+  /**
+   * Pauses the place of a refused call, and determines what was too fast: the bot, the burst, or the pace of the
+   * place.
+   */
   refuse({ limit, startedAt, early, quiet }: CountedCall, error: ChannelError, now: number): void {
     const pauseMs = error.retryAfterMs ?? DEFAULT_PAUSE_MS;
     if (error.local) {

@@ -1,52 +1,62 @@
-/** How many calls a second one bot makes: learned upwards while calls wait, downwards when the platform refuses. */
+/** How many calls per second one bot makes: learned upwards while calls wait, downwards when the platform refuses. */
 import type { RateLimits } from '../../contracts/delivery.ts';
 import type { CallKind } from './place-limit.ts';
 
-/** While calls wait, the rate rises by this much per step, in calls a second, each step after this long, in milliseconds. */
+/**
+ * While calls wait, the rate rises by this much per step, in calls per second, each step after this long, in
+ * milliseconds.
+ */
 const RAISE_BY = 1;
 export const RAISE_EVERY_MS = 10_000;
-/** The same below the usual rate, as long as the platform has refused nothing: a lower limit is met in passing, by one call or two. */
+/** The same below the usual rate, until a first refusal: a lower limit is met by one call or two. */
 export const RAISE_SOON_MS = 150;
 
 /** A refused rate is not reached again for this long, in milliseconds. */
 const CEILING_MS = 3_600_000;
 
-/** After a refusal the rate goes to this share of the refused one, and later rises to at most that share of it. */
+/**
+ * After a refusal the rate drops to this fraction of the refused one, and later rises to at most this fraction of it.
+ */
 const AFTER_REFUSAL = 0.8;
 const BELOW_CEILING = 0.95;
 
-/** While the platform's pause lasts the rate is this share of what it was: other places may go on. */
+/** While the platform's pause lasts the rate is this fraction of what it was: other places may continue. */
 const DURING_PAUSE = 0.5;
 
-/** A bot always makes at least so many calls a second; one that begins with few, at least this share of them. */
+/**
+ * A bot always makes at least this many calls per second; one that starts with fewer, at least this fraction of them.
+ */
 export const LEAST_PER_SECOND = 1;
 const LEAST_SHARE = 0.2;
 
-/** A bot whose calls are counted in a bucket is told the wait for each: it makes at least so many calls a second. */
+/** A bot whose calls are counted in a bucket learns the wait for each: it makes at least this many calls per second. */
 const LEAST_OF_BUCKET = 0.1;
 
-/** Calls that may go out at once after a quiet moment; in any second there are at most so many more than the rate. */
+/** Maximum burst after an idle moment; in any second there are at most this many calls more than the rate. */
 const BURST = 2;
-/** Of a bucket, edits leave so many calls to first messages and finals. */
+/** In a bucket, edits leave this many calls to first messages and finals. */
 const KEPT_FROM_EDITS = 2;
 
-/** A refusal while the bot made fewer than this share of its calls in the last second is not about its rate. */
+/** A refusal while the bot made fewer than this fraction of its calls in the last second does not concern its rate. */
 const BUSY = 0.5;
 
-/** So many refusals in a pause, and no call that passed, mean that the platform refuses the whole bot until it is over. */
+/**
+ * This many refusals in a pause, with no call accepted, mean that the platform refuses the whole bot until the pause
+ * is over.
+ */
 const REFUSED_IN_PAUSE = 3;
 
 const SECOND_MS = 1_000;
 
-/** A refusal of the bot's rate, and what its pause has shown so far. */
+/** A refusal of the bot's rate, and the results of its pause so far. */
 interface Cut {
-  /** When the rate was last lowered: calls that started before were refused for the same reason. */
+  /** When the rate was last lowered: calls that started earlier were refused for the same reason. */
   at: number;
   until: number;
   perSecond: number;
   /** Refusals of calls that started within the pause. */
   refused: number;
-  /** A call that started within the pause was taken. */
+  /** A call that started within the pause was accepted. */
   passed: boolean;
 }
 
@@ -63,13 +73,13 @@ export class BotRate {
   #ceiling: { perSecond: number; until: number } | undefined;
   /** The last refusal: while its pause lasts the rate is lower. */
   #cut: Cut | undefined;
-  /** Since when calls have waited without a break, and when the rate last rose. */
+  /** Since when calls have been waiting without a break, and when the rate last rose. */
   #busySince: number | undefined;
   #raisedAt = 0;
   /** Times of the calls of the last second. */
   #calls: number[] = [];
 
-  /** `bucket`: how many calls the platform takes at once, where it counts them in a bucket. */
+  /** `bucket`: how many calls the platform accepts at once, if it counts them in a bucket. */
   constructor({ start, usual = start, most }: RateLimits['callsPerSecond'], bucket?: number) {
     this.#perSecond = Math.min(start, most);
     this.#most = most;
@@ -79,7 +89,7 @@ export class BotRate {
       bucket === undefined ? Math.min(LEAST_PER_SECOND, this.#perSecond * LEAST_SHARE) : LEAST_OF_BUCKET;
   }
 
-  /** The rate in force, in calls a second. */
+  /** The current rate, in calls per second. */
   perSecond(now: number): number {
     return this.#cut !== undefined && now < this.#cut.until ? this.#cut.perSecond : this.#perSecond;
   }
@@ -91,7 +101,7 @@ export class BotRate {
     return Math.max(this.#stoppedUntil, this.#due - (early * SECOND_MS) / this.perSecond(now));
   }
 
-  /** True when a call now would keep nobody waiting. */
+  /** True if a call now would keep no one waiting. */
   isIdle(now: number): boolean {
     return Math.max(this.#stoppedUntil, this.#due) <= now;
   }
@@ -103,13 +113,16 @@ export class BotRate {
     this.#calls.push(now);
   }
 
-  /** Takes the last count back: no call was made. */
+  /** Reverts the last count: no call was made. */
   giveBack(now: number): void {
     this.#due -= SECOND_MS / this.perSecond(now);
     this.#calls.pop();
   }
 
-  /** Notes whether calls wait for this rate; while they do it rises, soon to the usual rate, then slowly, staying below what was refused. */
+  /**
+   * Records whether calls are waiting for this rate; while they are, it rises, soon to the usual rate, then slowly,
+   * and stays below what was refused.
+   */
   noteWaiting(now: number, waiting: boolean): void {
     if (!waiting) {
       this.#busySince = undefined;
@@ -123,22 +136,22 @@ export class BotRate {
     this.#raisedAt = now;
     const most = Math.min(this.#most, (ceiling?.perSecond ?? Number.POSITIVE_INFINITY) * BELOW_CEILING);
     const raised = Math.max(this.#perSecond, Math.min(this.#perSecond + RAISE_BY, most));
-    // What the bucket lacks comes back at the new pace.
+    // The missing part of the bucket refills at the new pace.
     this.#due = now + (Math.max(0, this.#due - now) * this.#perSecond) / raised;
     this.#perSecond = raised;
   }
 
-  /** True when the bot has been so busy in the last second that a refusal may be about its rate. */
+  /** True if the bot has been so busy in the last second that a refusal may concern its rate. */
   isBusy(now: number): boolean {
     return this.#calls.filter((at) => now - at < SECOND_MS).length >= this.perSecond(now) * BUSY;
   }
 
-  /** Notes that a call which started at `startedAt` was taken. */
+  /** Records that a call that started at `startedAt` was accepted. */
   pass(startedAt: number): void {
     if (this.#cut !== undefined && startedAt > this.#cut.at) this.#cut.passed = true;
   }
 
-  /** Applies a refusal of the bot's rate, of a call that started at `startedAt`: slower, but the bot goes on. */
+  /** Applies a refusal of the bot's rate, for a call that started at `startedAt`: slower, but the bot continues. */
   slowDown(now: number, startedAt: number, pauseMs: number): void {
     const cut = this.#cut;
     // Calls that were in flight together are refused for one reason.
@@ -161,7 +174,10 @@ export class BotRate {
     this.#cut = { at: now, until, perSecond, refused, passed };
   }
 
-  /** The rate that a refusal is about: a bucket that asks for more than a second tells its own pace, unless it is no bucket's wait. */
+  /**
+   * The rate that a refusal refers to: a bucket that asks for more than a second reveals its own pace, unless the
+   * wait is not a bucket's.
+   */
   #refusedRate(pauseMs: number): number {
     const isPace = this.#bucket !== undefined && pauseMs > SECOND_MS && pauseMs <= SECOND_MS / this.#least;
     return isPace ? Math.min(this.#perSecond, SECOND_MS / pauseMs) : this.#perSecond;

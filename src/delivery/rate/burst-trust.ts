@@ -1,11 +1,14 @@
-/** Whether a platform takes calls that come early: tried with one call at first, and not again for a while once it refused some. */
+/** Whether a platform accepts early calls: tried with one call at first, and not again for a while once it refused some. */
 import { AFTER_BURST_MS } from './place-limit.ts';
 
-/** So many places refused within `AFTER_BURST_MS` mean that the platform takes no bursts at all; fewer are those places' own. */
+/**
+ * This many places refused within `AFTER_BURST_MS` mean that the platform accepts no bursts at all; fewer refusals
+ * concern only those places.
+ */
 export const REFUSED_PLACES = 2;
 
 interface Kind {
-  /** An early call was taken: more may follow at once. */
+  /** An early call was accepted: more may follow at once. */
   proven: boolean;
   /** Early calls in flight. */
   inFlight: number;
@@ -13,7 +16,7 @@ interface Kind {
   refused: Map<string, number>;
 }
 
-/** Kinds of places are few: a channel has one for each bucket that it declares. */
+/** There are few kinds of places: a channel has one for each bucket that it declares. */
 export class BurstTrust {
   readonly #kinds = new Map<string, Kind>();
 
@@ -24,19 +27,19 @@ export class BurstTrust {
     return recent.length < REFUSED_PLACES && (proven || inFlight === 0);
   }
 
-  /** Notes that an early call starts. */
+  /** Records that an early call starts. */
   start(kind: string): void {
     this.#kind(kind).inFlight++;
   }
 
-  /** Notes that an early call is over; `taken`: the platform did not refuse it. */
+  /** Records that an early call is over; `taken`: the platform did not refuse it. */
   end(kind: string, taken: boolean): void {
     const known = this.#kind(kind);
     known.inFlight--;
     known.proven ||= taken;
   }
 
-  /** Notes that an early call was refused. */
+  /** Records that an early call was refused. */
   refuse(kind: string, key: string, now: number): void {
     const known = this.#kind(kind);
     known.inFlight--;

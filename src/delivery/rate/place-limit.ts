@@ -1,7 +1,10 @@
 /** Rate limit of one place (a chat, a thread): its declared bucket and window, slower for a while after refusals. */
 import type { PlaceRate } from '../../contracts/delivery.ts';
 
-/** What a call is for, most urgent first: the last text of a message, the first message of an answer, a growing one. */
+/**
+ * The purpose of a call, most urgent first: the last text of a message, the first message of an answer, a growing
+ * one.
+ */
 export type CallKind = 'final' | 'first' | 'edit';
 
 /** Each refusal doubles the interval, up to this many times the declared one. */
@@ -10,7 +13,7 @@ export const MAX_SLOWDOWN = 8;
 /** After this long without a refusal the interval shrinks a little, in milliseconds. */
 export const RECOVER_MS = 60_000;
 
-/** After a refusal of a call that came early none comes early for this long, in milliseconds. */
+/** After the refusal of an early call there are no early calls for this long, in milliseconds. */
 export const AFTER_BURST_MS = 600_000;
 
 const SLOWER = 2;
@@ -19,7 +22,7 @@ const FASTER = 0.9;
 /** Added to every pause, because the platform's clock and ours differ. */
 const PAUSE_MARGIN_MS = 50;
 
-/** A place that was left alone for this many intervals before a call cannot have been called too often. */
+/** A place that was idle for this many intervals before a call cannot have been called too often. */
 const QUIET_INTERVALS = 1.5;
 
 export class PlaceLimit {
@@ -31,19 +34,19 @@ export class PlaceLimit {
   /** Monotonic time at which the slowdown last changed. */
   #changedAt = 0;
   #noBurstUntil = 0;
-  /** Times of the last calls, as many as the window counts, and at least two. */
+  /** Times of the last calls: as many as the window counts, and at least two. */
   readonly #calls: number[] = [];
 
   constructor(rate: PlaceRate) {
     this.#rate = rate;
   }
 
-  /** The interval in force, in milliseconds. */
+  /** The current interval, in milliseconds. */
   get intervalMs(): number {
     return this.#rate.editIntervalMs * this.#slowdown;
   }
 
-  /** False for a place whose calls the platform does not count against the bot. */
+  /** False for a place whose calls do not count against the bot on the platform. */
   get countsForBot(): boolean {
     return this.#rate.countsForBot;
   }
@@ -62,7 +65,7 @@ export class PlaceLimit {
     return this.#pausedUntil;
   }
 
-  /** Monotonic time at which a call of this kind may start; `bursts`: whether the platform takes calls that come early. */
+  /** Monotonic time at which a call of this kind may start; `bursts`: whether the platform accepts early calls. */
   readyAt(kind: CallKind, now: number, bursts: boolean): number {
     const { burst, reserved, window } = this.#rate;
     const share = kind === 'final' ? burst : kind === 'first' ? burst - reserved : 1;
@@ -82,18 +85,18 @@ export class PlaceLimit {
     if (this.#calls.length > Math.max(2, this.#rate.window?.calls ?? 0)) this.#calls.shift();
   }
 
-  /** Takes the last count back: no call was made. */
+  /** Reverts the last count: no call was made. */
   giveBack(): void {
     this.#due -= this.intervalMs;
     this.#calls.pop();
   }
 
-  /** True when a call now would come before its interval is over. */
+  /** True if a call now would be made before its interval is over. */
   isEarly(now: number): boolean {
     return this.#due > now;
   }
 
-  /** True when the place was left alone for longer than its declared interval: a refusal now is not about this place. */
+  /** True if the place was idle for longer than its declared interval: a refusal now does not concern this place. */
   isQuiet(now: number): boolean {
     const last = this.#calls.at(-1);
     return last === undefined || now - last >= this.#rate.editIntervalMs * QUIET_INTERVALS;
@@ -104,7 +107,7 @@ export class PlaceLimit {
     this.#pausedUntil = Math.max(this.#pausedUntil, now + ms + PAUSE_MARGIN_MS);
   }
 
-  /** Applies the refusal of a call that came in its time: a pause, and slower from then on. */
+  /** Applies the refusal of a call that was on time: a pause, and slower from then on. */
   slowDown(now: number, pauseMs: number): void {
     // A refusal of a call that was in flight when the pause began does not count again.
     if (now >= this.#pausedUntil) this.#slowdown = Math.min(MAX_SLOWDOWN, this.#slowdown * SLOWER);
@@ -112,13 +115,13 @@ export class PlaceLimit {
     this.pause(now, pauseMs);
   }
 
-  /** Applies the refusal of a call that came early: a pause, and none comes early for a while. */
+  /** Applies the refusal of an early call: a pause, and no early calls for a while. */
   refuseBurst(now: number, pauseMs: number): void {
     this.#noBurstUntil = now + AFTER_BURST_MS;
     this.pause(now, pauseMs);
   }
 
-  /** True when the limit has no state to keep: a new one would behave the same. */
+  /** True if the limit has no state to keep: a new one would behave the same. */
   isFresh(now: number): boolean {
     const forgotten = this.#slowdown === 1 || now - this.#changedAt > RECOVER_MS * 10;
     const windowEnd = (this.#calls.at(-1) ?? Number.NEGATIVE_INFINITY) + (this.#rate.window?.ms ?? 0);

@@ -1,14 +1,14 @@
-/** The calls that wait for one place: finals in their order, and edits that show the newest state when their turn comes. */
+/** The calls waiting for one place: finals in order, and edits that show the newest state when their turn comes. */
 import type { GatewayError } from '../../contracts/errors.ts';
 import type { CallKind, PlaceLimit } from './place-limit.ts';
 
-/** Something on screen that can bring itself up to date. */
+/** Something on screen that can update itself. */
 export interface LiveEdit {
-  /** Monotonic time at which it last changed on screen; undefined while nothing of it is there. */
+  /** Monotonic time at which it last changed on screen; undefined while none of it is on screen. */
   readonly shownAt: number | undefined;
   /**
-   * Makes at most one call that shows the newest state: `nothing` when none was needed, `more` when there is more to show.
-   * Throws only `ChannelError('rate_limited')`: it is asked again after the pause.
+   * Makes at most one call that shows the newest state: `nothing` if none was needed, `more` if there is more to
+   * show. Throws only `ChannelError('rate_limited')`: it is called again after the pause.
    */
   show(): Promise<'nothing' | 'shown' | 'more'>;
 }
@@ -22,7 +22,7 @@ export interface Final {
   fail(error: GatewayError): void;
 }
 
-/** The next call of a place; of two of one kind the one with the lower `rank` goes first. */
+/** The next call of a place; of two of the same kind the one with the lower `rank` goes first. */
 export type Offer = { queue: PlaceQueue; kind: CallKind; rank: number } & (
   | { final: Final; edit: undefined }
   | { final: undefined; edit: LiveEdit }
@@ -35,7 +35,7 @@ export class PlaceQueue {
   /** A call is in flight: a place has one at a time. */
   busy = false;
   finals: Final[] = [];
-  /** Edits asked for, with the order they were asked in. */
+  /** Requested edits, with the order of the requests. */
   readonly edits = new Map<LiveEdit, number>();
 
   constructor(limit: PlaceLimit) {
@@ -46,7 +46,7 @@ export class PlaceQueue {
     return this.finals.length === 0 && this.edits.size === 0;
   }
 
-  /** What goes next here; undefined when nothing waits, or while a call is in flight. */
+  /** The next call here; undefined if nothing is waiting, or while a call is in flight. */
   get offer(): Offer | undefined {
     if (this.busy) return undefined;
     const [final] = this.finals;
@@ -54,7 +54,7 @@ export class PlaceQueue {
     let next: Offer | undefined;
     for (const [edit, order] of this.edits) {
       const kind = edit.shownAt === undefined ? 'first' : 'edit';
-      // The oldest screen first; first messages in the order they were asked for.
+      // The oldest screen first; first messages in the order of their requests.
       const rank = edit.shownAt ?? order;
       const offer: Offer = { queue: this, kind, rank, final: undefined, edit };
       if (next === undefined || isBefore(offer, next)) next = offer;
@@ -63,7 +63,7 @@ export class PlaceQueue {
   }
 }
 
-/** True when `a` goes before `b`. */
+/** True if `a` goes before `b`. */
 export function isBefore(a: Offer, b: Offer): boolean {
   return a.kind === b.kind ? a.rank < b.rank : URGENCY[a.kind] < URGENCY[b.kind];
 }

@@ -1,4 +1,7 @@
-/** Schedules the calls to one bot's platform: finals, first messages, then the oldest screens; one at a time in a place, never too fast. */
+/**
+ * Schedules the calls to one bot's platform: finals, first messages, then the oldest screens; one call at a time per
+ * place, never too fast.
+ */
 import { ChannelError, GatewayError, toGatewayError } from '../../contracts/errors.ts';
 import type { Place, SentMessage } from '../../contracts/message.ts';
 import type { RateLimits } from '../../contracts/delivery.ts';
@@ -10,16 +13,16 @@ import { PlaceLimit } from './place-limit.ts';
 import { isBefore, PlaceQueue } from './place-queue.ts';
 import type { Final, LiveEdit, Offer } from './place-queue.ts';
 
-/** A final waits in its place for pauses up to this long in all; a longer one is left to its lane. */
+/** A final waits in its place for pauses up to this long in total; a longer one is left to its lane. */
 export const MAX_FINAL_WAIT_MS = 60_000;
 
-/** A final counts as waiting, so that edits leave it room, when its place takes it within this time. */
+/** A final counts as waiting, so that edits leave it room, if its place accepts it within this time. */
 const FINAL_SOON_MS = 1_000;
 
-/** Interval of the look whether this node holds its lanes again, while calls wait for that. */
+/** Interval of the check whether this node holds its lanes again, while calls are waiting for that. */
 const LEASE_CHECK_MS = 250;
 
-/** Where a call goes: `first` is the first message of the answer, where it is on screen already. */
+/** The destination of a call: `first` is the first message of the answer, if it is already on screen. */
 export interface CallTarget {
   place: Place;
   first?: SentMessage | undefined;
@@ -33,7 +36,7 @@ export class Scheduler {
   readonly #isLeased: () => boolean;
   readonly #limits: BotLimits;
   readonly #queues = new Map<string, PlaceQueue>();
-  /** The queue of every edit that waits. */
+  /** The queue of every waiting edit. */
   readonly #queueOf = new Map<LiveEdit, PlaceQueue>();
   #order = 0;
   #wake: { at: number; cancel: () => void } | undefined;
@@ -56,14 +59,14 @@ export class Scheduler {
     return this.#queues.size;
   }
 
-  /** Calls `edit.show` once more when its place may be called next. Cheap to repeat. Never throws. */
+  /** Calls `edit.show` once more when its place may next be called. Cheap to repeat. Never throws. */
   requestEdit(target: CallTarget, edit: LiveEdit): void {
     if (this.#queueOf.has(edit)) return;
     this.#enqueue(this.#queue(target), edit);
     this.#startCalls();
   }
 
-  /** Takes the request back; a call in flight goes on. */
+  /** Withdraws the request; a call in flight continues. */
   cancelEdit(edit: LiveEdit): void {
     this.#queueOf.get(edit)?.edits.delete(edit);
     this.#queueOf.delete(edit);
@@ -71,7 +74,8 @@ export class Scheduler {
 
   /**
    * Makes a call that must happen, before any edit and in order within its place; "too fast" is waited out there.
-   * Throws what `call` throws, `rate_limited` once the waits pass `MAX_FINAL_WAIT_MS`, the signal's reason before the call.
+   * Throws what `call` throws, `rate_limited` once the waits exceed `MAX_FINAL_WAIT_MS`, and the signal's reason
+   * before the call.
    */
   final<T>(target: CallTarget, call: () => Promise<T>, signal: AbortSignal): Promise<T> {
     const { promise, resolve, reject } = Promise.withResolvers<T>();
@@ -95,7 +99,7 @@ export class Scheduler {
     return promise.finally(() => signal.removeEventListener('abort', leave));
   }
 
-  /** Makes a call that may be left out (typing) if the limits allow it now; true unless it failed for good. Never throws. */
+  /** Makes an optional call (typing) if the limits allow it now; true unless it failed permanently. Never throws. */
   async tryOptional(target: CallTarget, call: () => Promise<void>): Promise<boolean> {
     const now = this.#clock.monotonicMs();
     const counted = this.#isLeased() ? this.#limits.countOptional(this.#queue(target).limit, now) : undefined;
@@ -110,7 +114,7 @@ export class Scheduler {
     }
   }
 
-  /** Stops the timer; finals that wait are refused, and their lanes try them again. */
+  /** Stops the timer; waiting finals are refused, and their lanes retry them. */
   close(): void {
     this.#wake?.cancel();
     this.#wake = undefined;
@@ -142,8 +146,9 @@ export class Scheduler {
     for (;;) {
       const now = this.#clock.monotonicMs();
       if (!this.#isLeased()) {
-        // A process that was paused wakes with its calls due, but another node may have shown something newer. Whoever asked
-        // for them is told by its own signal; what is still wanted once the lanes are back is shown then.
+        // A process that was paused wakes with its calls due, but another node may have shown something
+        // newer. The caller learns of it through its own signal; what is still wanted once the lanes are back
+        // is shown then.
         if ([...this.#queues.values()].some((queue) => !queue.isEmpty)) this.#wakeAt(now + LEASE_CHECK_MS);
         return;
       }
@@ -156,7 +161,7 @@ export class Scheduler {
     }
   }
 
-  /** The most urgent call whose time has come; else when to look again. */
+  /** The most urgent call whose time has come; otherwise when to look again. */
   #choose(now: number): { offer: Offer | undefined; nextAt: number | undefined; finalSoon: boolean } {
     const offers = this.#offers(now);
     const finalSoon = offers.some(
@@ -176,7 +181,7 @@ export class Scheduler {
     return { offer: chosen, nextAt, finalSoon };
   }
 
-  /** The next call of every place, and when the place takes it. Forgets the places that have nothing to remember. */
+  /** The next call of every place, and when the place accepts it. Forgets places with nothing to remember. */
   #offers(now: number): { offer: Offer; readyAt: number }[] {
     const offers: { offer: Offer; readyAt: number }[] = [];
     for (const queue of this.#queues.values()) {
@@ -250,7 +255,7 @@ function isRefusal(error: unknown): error is ChannelError {
   return error instanceof ChannelError && error.code === 'rate_limited';
 }
 
-/** The schedulers of all bots, one for each channel, made when the channel is first used. */
+/** The schedulers of all bots, one for each channel, created when the channel is first used. */
 export class Schedulers {
   readonly #known = new Map<string, Scheduler>();
   readonly #clock: Clock;
@@ -278,7 +283,7 @@ export class Schedulers {
     return { calls: sum(({ calls }) => calls), refused: sum(({ refused }) => refused) };
   }
 
-  /** Ends all waits; calling it twice is fine. Never throws. */
+  /** Ends all waits; may be called twice. Never throws. */
   close(): void {
     for (const one of this.#known.values()) one.close();
   }

@@ -5,10 +5,13 @@ import type { Clock } from '../../lib/clock.ts';
 import type { LiveText } from '../live/live-text.ts';
 import { documentOf, withFooter } from '../text/chunker.ts';
 
-/** The look of a draft now; undefined while there is nothing to show. `usual`: of no richer kind. Never throws. */
+/**
+ * The current look of a draft; undefined while there is nothing to show. `usual`: not as a rich message. Never
+ * throws.
+ */
 export type DraftLook = (usual: boolean) => Promise<Rendered | undefined>;
 
-/** Longest Markdown that is read as a whole for each draft, in UTF-16 units. */
+/** Longest Markdown that is parsed as a whole for each draft, in UTF-16 units. */
 const MAX_WHOLE = 65_536;
 
 export interface DraftLookDeps {
@@ -18,7 +21,10 @@ export interface DraftLookDeps {
   yieldToEventLoop: () => Promise<void>;
 }
 
-/** All of the text in the kind of message that the answer will be, so that nothing jumps at its end; of several messages, the newest. */
+/**
+ * All of the text in the same kind of message as the answer, so that nothing jumps at its end; if there are several
+ * messages, the newest.
+ */
 export function draftLook(text: Pick<LiveText, 'latest' | 'whole'>, deps: DraftLookDeps): DraftLook {
   const { channel, place, clock, yieldToEventLoop } = deps;
   return async (usual) => {

@@ -1,4 +1,4 @@
-/** A reply that is shown as drafts: nothing of it stays on screen, and its final text is sent as a message of its own. */
+/** A reply that is shown as drafts: nothing of it stays on screen, and its final text is sent as a separate message. */
 import type { Channel, Rendered } from '../../contracts/channel.ts';
 import { ChannelError, toGatewayError } from '../../contracts/errors.ts';
 import type { DraftRules } from '../../contracts/delivery.ts';
@@ -9,13 +9,13 @@ import type { Clock } from '../../lib/clock.ts';
 import type { Scheduler } from '../rate/scheduler.ts';
 import type { DraftLook } from './draft-look.ts';
 
-/** A draft is shown again after this share of the time that it stays. */
+/** A draft is shown again after this fraction of the time that it stays. */
 const RENEW = 0.6;
 
-/** Making drafts may take one part in so many of the time: a long text is shown less often. */
+/** Creating drafts may take at most one part in this many of the time: a long text is shown less often. */
 const PAUSE_PER_WORK = 10;
 
-/** Longest time for which a turn that says nothing keeps its draft, in milliseconds. */
+/** How long a turn without output keeps its draft, in milliseconds. */
 export const DRAFT_TTL_MS = 600_000;
 
 const THINKING: Rendered = { text: '', plain: '', length: 0 };
@@ -30,22 +30,22 @@ export interface DraftsDeps {
   place: Place;
   look: DraftLook;
   calls: LiveCalls;
-  /** Called when nobody can read the reply. */
+  /** Called when no one can read the reply. */
   onBlocked: () => void;
-  /** Called when the platform takes no drafts there. */
+  /** Called when the platform accepts no drafts there. */
   onRefused: () => void;
 }
 
-/** Shows the newest text about every `everyMs`, and the same one again before it disappears. */
+/** Shows the newest text about every `everyMs`, and shows the same text again before it disappears. */
 export class Drafts {
   readonly #deps: DraftsDeps;
   readonly #until: number;
   #shown: string | undefined;
   #calledAt = Number.NEGATIVE_INFINITY;
   #plain = false;
-  /** The platform takes none of its richer kind. */
+  /** The platform accepts no rich drafts. */
   #usual = false;
-  /** How long the last draft took to be made, in milliseconds. */
+  /** How long it took to create the last draft, in milliseconds. */
   #madeInMs = 0;
   #ended = false;
   #cancel: (() => void) | undefined;
@@ -64,13 +64,13 @@ export class Drafts {
     this.#callAt(Math.max(this.#deps.clock.monotonicMs(), this.#calledAt + pause));
   }
 
-  /** A message has taken the place of the draft: it is shown again. */
+  /** A message has replaced the draft: shows the draft again. */
   replaced(): void {
     this.#shown = undefined;
     this.request();
   }
 
-  /** No further draft; resolves when the call in flight is over. Never throws. */
+  /** Makes no further draft; resolves when the call in flight is over. Never throws. */
   async end(): Promise<void> {
     this.#ended = true;
     this.#cancel?.();
@@ -119,14 +119,14 @@ export class Drafts {
       this.#handleFailure(failure, body);
       return undefined;
     }
-    // Where the limits allowed no call, the next one comes an interval later.
+    // If the limits allowed no call, the next one comes an interval later.
     if (!called) return this.request();
     calls.shown('edited');
     this.#shown = body.text;
     return this.#renewLater();
   }
 
-  /** Gives what went wrong. */
+  /** Returns the error, if any. */
   async #call(body: Rendered): Promise<unknown> {
     try {
       const { channel, place, turnId } = this.#deps;

@@ -1,4 +1,7 @@
-/** How the answers of a chat are streamed: what `/stream` keeps, and where the channel cannot do that, what comes nearest. */
+/**
+ * How the answers in a chat are streamed: the stored choice of `/stream`, or what comes nearest if the channel does
+ * not support it.
+ */
 import type { Channel } from '../../contracts/channel.ts';
 import type { Command } from '../../contracts/command.ts';
 import { STREAM_MODES, STREAM_SETTING } from '../../contracts/delivery.ts';
@@ -17,10 +20,10 @@ export interface StreamModeDeps {
   log: Log;
 }
 
-/** A chat whose drafts were refused is asked again after this long. */
+/** A chat whose drafts were refused is tried again after this long. */
 const REFUSED_MS = 24 * 3_600_000;
 
-/** The name under which a refusal of drafts is kept. */
+/** The key under which a refusal of drafts is stored. */
 const REFUSED = 'drafts';
 
 /** Reads what chats have chosen and what platforms have refused there. */
@@ -47,7 +50,7 @@ export function createStreamModes(deps: StreamModeDeps): StreamModes {
   };
 }
 
-/** Lets a reply appear as its chat has chosen; a growing message where nobody tells. Never rejects. */
+/** Shows a reply in the mode that its chat has chosen; a growing message if the choice is unknown. Never rejects. */
 export async function streamReply(
   modes: StreamModes | undefined,
   { address }: { address: Address },
@@ -81,7 +84,7 @@ async function modeOf(deps: Omit<StreamModeDeps, 'log'>, address: Address): Prom
   return modes.find((mode) => mode === chosen) ?? (modes.includes('edit') ? 'edit' : 'off');
 }
 
-/** The address without a topic, which all its topics share. */
+/** The address without a topic, shared by all its topics. */
 function chatOf(address: Address): Address {
   const { channel, chatId } = parseAddress(address);
   return addressOf({ channel, chatId });
@@ -93,7 +96,7 @@ const MEANING: Record<StreamMode, PlainKey> = {
   off: 'stream.off',
 };
 
-/** Makes the command `/stream`. */
+/** Creates the command `/stream`. */
 export function createStreamCommand(deps: Omit<StreamModeDeps, 'log'>): Command {
   return {
     name: 'stream',

@@ -1,4 +1,4 @@
-/** A turn in the chats of its session that did not ask: in each it grows at its own pace, and none waits for another. */
+/** A turn in the other chats of its session: in each it grows at its own pace, and none waits for another. */
 import type { EventBus } from '../../contracts/bus.ts';
 import { toGatewayError } from '../../contracts/errors.ts';
 import type { LiveTurn, LiveTurnStart } from '../../contracts/delivery.ts';
@@ -10,7 +10,7 @@ import { LATE_CALL_MS } from '../live/late-calls.ts';
 import type { OtherSurface } from '../../contracts/store/records.ts';
 import type { LiveMessage } from '../live/live-message.ts';
 
-/** One growing message, and what ends it. */
+/** One growing message, and the function that ends it. */
 export interface GrowingMessage {
   message: LiveMessage;
   /** Ends the wait for earlier deliveries to the chat. */
@@ -18,21 +18,21 @@ export interface GrowingMessage {
 }
 
 export interface LiveSurfacesDeps {
-  /** Opens a live message; undefined where the channel shows nothing growing. */
+  /** Opens a live message; undefined if the channel shows nothing growing. */
   grow: (start: LiveTurnStart, calls: GrowingCalls) => GrowingMessage | undefined;
   store: Pick<SurfaceStore, 'surfaces'>;
   drop: DropSurface;
   events: Pick<EventBus, 'subscribe' | 'replay'>;
   /** Keeps what is certain to be on screen, and the end of the last call, for the final delivery. */
   keep: (ref: string, message: LiveMessage, settled: Promise<void>) => void;
-  /** Delivers the final text of the turn to the chat once more, where it still shares the session. Never throws. */
+  /** Delivers the final text of the turn to the chat once more, if it still shares the session. Never throws. */
   repair: (turnId: string, address: Address) => void;
   /** False while another node may hold the lane of the turn. */
   isLeased: () => boolean;
   log: Log;
 }
 
-/** What a growing message reports of its calls. */
+/** What a growing message reports about its calls. */
 export interface GrowingCalls {
   onBlocked: () => void;
   onCallEnded: (tookMs: number) => void;
@@ -44,7 +44,7 @@ export class LiveSurfaces {
   readonly #start: LiveTurnStart;
   readonly #growing = new Map<Address, GrowingMessage & { end: () => void }>();
   readonly #blocked = new Set<Address>();
-  /** Who brought each chat in, by its address. */
+  /** The person who brought each chat in, by its address. */
   readonly #shownOn = new Map<Address, string>();
   #over = false;
 
@@ -60,7 +60,7 @@ export class LiveSurfaces {
       .map(([address, userId]) => ({ address, userId }));
   }
 
-  /** A chat has joined or left. A group that joins meanwhile does not see this turn. Never throws. */
+  /** A chat has joined or left. A group that joins in the meantime does not see this turn. Never throws. */
   async refresh(): Promise<void> {
     try {
       const surfaces = await this.#deps.store.surfaces(this.#start.session);
@@ -81,7 +81,7 @@ export class LiveSurfaces {
     for (const [address, one] of this.#growing) this.#settle(address, one);
   }
 
-  /** The events of the turn until now. */
+  /** The events of the turn so far. */
   #soFar(): ReturnType<EventBus['replay']>['events'] {
     const { session, turnId } = this.#start;
     return this.#deps.events.replay(session, undefined).events.filter((event) => event.turnId === turnId);
@@ -97,7 +97,7 @@ export class LiveSurfaces {
     const ref = surfaceRef(turnId, address);
     const calls = {
       onBlocked: () => this.#block(address),
-      // A call that ends after the turn may have come after its final text.
+      // A call that ends after the turn may have arrived after its final text.
       onCallEnded: (tookMs: number) => {
         const late = tookMs > LATE_CALL_MS || !this.#growing.has(address) || !this.#deps.isLeased();
         if (late && !this.#blocked.has(address)) this.#deps.repair(turnId, address);
@@ -119,7 +119,7 @@ export class LiveSurfaces {
     this.#deps.keep(surfaceRef(this.#start.turnId, address), message, message.settle());
   }
 
-  /** Nobody reads it there any more: the chat leaves the session, and the turn goes on for the others. */
+  /** No one reads it there any more: the chat leaves the session, and the turn continues for the others. */
   #block(address: Address): void {
     if (this.#blocked.has(address)) return;
     this.#blocked.add(address);

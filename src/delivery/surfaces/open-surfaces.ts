@@ -27,11 +27,11 @@ export interface OpenSurfacesDeps {
 
 export interface OpenSurfaces {
   open(start: LiveTurnStart): Pick<LiveSurfaces, 'shownOn' | 'settle'>;
-  /** Resolves when the last call of the growing message of `ref` is over, at once where there is none. Never rejects. */
+  /** Resolves when the last call of the growing message of `ref` is over, at once if there is none. Never rejects. */
   settled(ref: string): Promise<void>;
 }
 
-/** Makes it; it follows the sessions from then on. */
+/** Creates it; from then on it follows the sessions. */
 export function createOpenSurfaces(deps: OpenSurfacesDeps): OpenSurfaces {
   const { events, store, ledger, bus, log } = deps;
   const running = new Map<SessionKey, LiveSurfaces>();

@@ -4,10 +4,13 @@ import { readableMath } from '../../lib/markdown/math-text.ts';
 import { parseMarkdown } from '../../lib/markdown/markdown.ts';
 import type { Segment } from './segments.ts';
 
-/** Stands before a text that goes on in the middle of a line while it is parsed: what follows is at no line's start. */
+/**
+ * Placed before a text that continues in the middle of a line while it is parsed: what follows is not at the start of
+ * a line.
+ */
 const LINE_BEFORE = '\u2060';
 
-/** Adds a segment's blocks to those before it; neither list is changed. */
+/** Adds a segment's blocks to the previous ones; neither list is changed. */
 export function appendBlocks(blocks: RootContent[], segment: Segment): RootContent[] {
   const added = parseSegment(segment);
   const last = blocks.at(-1);
@@ -17,7 +20,7 @@ export function appendBlocks(blocks: RootContent[], segment: Segment): RootConte
   return joined === undefined ? [...blocks, ...added] : [...blocks.slice(0, -1), joined, ...added.slice(1)];
 }
 
-/** A repeated opening that did not parse as what it opens is left out again. */
+/** A repeated opening that was not parsed as what it opens is removed again. */
 function parseSegment(segment: Segment): RootContent[] {
   if (segment.text.trim() === '' && segment.head === '') return [];
   if (segment.head !== '') {

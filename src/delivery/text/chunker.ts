@@ -8,7 +8,7 @@ import { closeOpenMarkup } from './close-markup.ts';
 import { Segments } from './segments.ts';
 import type { Segment } from './segments.ts';
 
-/** Longest piece of a text that is worked on before the event loop runs, in UTF-16 units. */
+/** Longest piece of a text that is processed before the event loop runs, in UTF-16 units. */
 export const SLICE_CHARS = 512;
 
 /** Cuts a text into messages as it grows. */
@@ -16,7 +16,7 @@ export class MessageChunker {
   readonly #target: RenderTarget;
   readonly #segments = new Segments();
   readonly #settled: Rendered[] = [];
-  /** Closed blocks that are not in a settled message yet. */
+  /** Closed blocks that are not yet in a settled message. */
   #blocks: RootContent[] = [];
   /** Source length of blocks added since they were last known to fit. */
   #unchecked = 0;
@@ -40,12 +40,12 @@ export class MessageChunker {
     return this.#settled[index];
   }
 
-  /** True while the text stands in a block of code. */
+  /** True while the end of the text is in a code block. */
   get inCode(): boolean {
     return this.#segments.open().inCode;
   }
 
-  /** The messages after the settled ones as they look now: open markup closed, `footer` below where there is room. */
+  /** The current messages after the settled ones: open markup closed, with `footer` below if there is room. */
   open(footer?: string): Rendered[] {
     const { inCode, ...segment } = this.#segments.open();
     const text = inCode ? segment.text : closeOpenMarkup(segment.text);
@@ -55,7 +55,7 @@ export class MessageChunker {
     return [...full, ...(below.length <= this.#target.maxLength ? [below] : this.#lastChunk(rest))];
   }
 
-  /** Every message of the text, now that it is whole. */
+  /** Every message of the text, once it is complete. */
   finish(): Rendered[] {
     this.#add(this.#segments.open());
     this.#settle();
@@ -78,7 +78,7 @@ export class MessageChunker {
     this.#unchecked = 0;
   }
 
-  /** Cuts full messages off the front until what is left fits in one. */
+  /** Cuts full messages off the front until the rest fits in one. */
   #fill(blocks: RootContent[]): { full: Rendered[]; rest: RootContent[] } {
     const full: Rendered[] = [];
     let rest = blocks;
@@ -90,14 +90,14 @@ export class MessageChunker {
     return { full, rest };
   }
 
-  /** The last message; none when it would show nothing, which platforms refuse. */
+  /** The last message; none if it would show nothing, which platforms refuse. */
   #lastChunk(blocks: RootContent[]): Rendered[] {
     const chunk = this.#target.render(rootOf(blocks));
     return chunk.plain.trim() === '' ? [] : [chunk];
   }
 }
 
-/** A whole text as messages. Lets others run in between, so that a long answer holds nothing else up. */
+/** A complete text as messages. Yields in between, so that a long answer does not delay anything else. */
 export async function chunksOf(
   text: string,
   target: RenderTarget,
@@ -111,7 +111,7 @@ export async function chunksOf(
   return chunker.finish();
 }
 
-/** A whole text as one document, parsed in slices. */
+/** A complete text as one document, parsed in slices. */
 export async function documentOf(text: string, yieldToEventLoop: () => Promise<void>): Promise<Root> {
   let whole: Root = rootOf([]);
   const render = (doc: Root): Rendered => {

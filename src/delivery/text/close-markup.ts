@@ -2,7 +2,10 @@
 
 const EMPHASIS = /^(?:\*{1,3}|_{1,3}|~~)$/;
 
-/** The text with open emphasis and code closed, and only the text of a half-written link. Never longer than twice the text. */
+/**
+ * The text with open emphasis and code closed, and a half-written link reduced to its text. Never longer than twice
+ * the text.
+ */
 export function closeOpenMarkup(text: string): string {
   const block = text.lastIndexOf('\n\n') + 1;
   return text.slice(0, block) + closeMarkup(openLinkAsWords(text.slice(block)));

@@ -1,10 +1,13 @@
-/** Cuts a run of blocks where a message is full: never inside a character, best after a block, a line, a sentence, a word. */
+/**
+ * Cuts a run of blocks where a message is full: never inside a character, preferably after a block, a line, a
+ * sentence, a word.
+ */
 import type { Root, RootContent } from 'mdast';
 import type { Rendered } from '../../contracts/channel.ts';
 import { openingsLeft, withoutEmpty } from '../../lib/markdown/details.ts';
 import { flatSize, flatText, sliceBlocks, withChildren } from './slice.ts';
 
-/** A channel's rendering of a document, and the length one message holds. */
+/** A channel's rendering of a document, and the maximum length of one message. */
 export interface RenderTarget {
   render(doc: Root): Rendered;
   /** In the units of `Rendered.length`. */
@@ -17,7 +20,7 @@ export interface Cut {
   rest: RootContent[];
 }
 
-/** A message is at least this full: a better boundary is looked for no further back. */
+/** A message is at least this full: a better boundary is not searched for any further back. */
 const LEAST_FILL = 0.5;
 
 /** Longest summary of details that is repeated after a cut, in UTF-16 units. */
@@ -29,7 +32,7 @@ const CLUSTER_WINDOW = 64;
 const clusters = new Intl.Segmenter(undefined, { granularity: 'grapheme' });
 
 /**
- * The first message of blocks that do not fit in one. Depends only on what comes before the cut, so a text that grows
+ * The first message of blocks that do not fit in one. Depends only on what comes before the cut, so a growing text
  * keeps its cuts. A link whose target alone is too long for a message keeps only its text.
  */
 export function cutChunk(blocks: RootContent[], target: RenderTarget): Cut {
@@ -43,7 +46,7 @@ export function rootOf(blocks: RootContent[]): Root {
   return { type: 'root', children: blocks };
 }
 
-/** The most of the flat text that fits when it is cut anywhere. */
+/** How much of the flat text fits if it may be cut anywhere. */
 function longestFit(blocks: RootContent[], target: RenderTarget): number {
   const fits = (end: number) => target.render(rootOf(sliceBlocks(blocks, 0, end))).length <= target.maxLength;
   const size = flatSize(rootOf(blocks));
@@ -61,7 +64,7 @@ function longestFit(blocks: RootContent[], target: RenderTarget): number {
   return low;
 }
 
-/** Cuts at the best boundary that is not past `most`, and fits also as it then renders. */
+/** Cuts at the best boundary that is not past `most`, and at which the rendered result still fits. */
 function cutAt(blocks: RootContent[], target: RenderTarget, most: number): Cut {
   const text = flatText(rootOf(blocks));
   for (let limit = most; ; limit = Math.floor(limit * 0.9)) {
@@ -75,8 +78,8 @@ function cutAt(blocks: RootContent[], target: RenderTarget, most: number): Cut {
 }
 
 /**
- * What follows a cut, with the details that it goes through opened anew: a message without their end folds all that is left of
- * it. Nothing is opened where a message could be full with the openings.
+ * What follows a cut, with the details that contain the cut opened again: a message that lacks their end folds
+ * everything that is left of it. Nothing is opened if the openings could fill a message.
  */
 function reopened(
   blocks: RootContent[],
@@ -107,7 +110,7 @@ function boundary(text: string, most: number): number {
   return space > least ? space : clusterStart(text, most);
 }
 
-/** The start of the character (as a reader counts them) that `at` falls into. */
+/** The start of the character (as a reader counts them) that contains `at`. */
 function clusterStart(text: string, at: number): number {
   const from = Math.max(0, at - CLUSTER_WINDOW);
   const start =
@@ -117,14 +120,14 @@ function clusterStart(text: string, at: number): number {
   return Math.max(1, low >= 0xdc00 && low <= 0xdfff ? at - 1 : at);
 }
 
-/** Where the text goes on after a cut: past the line breaks or the blanks it was cut at, never past indentation. */
+/** Where the text continues after a cut: past the line breaks or the spaces at the cut, never past indentation. */
 function pastGap(text: string, end: number): number {
   const gap = text.charAt(end) === ' ' ? / *\n*/y : /[\n\t\u2063]*/y;
   gap.lastIndex = end;
   return end + (gap.exec(text)?.[0].length ?? 0);
 }
 
-/** Links and images as their text. */
+/** Links and images reduced to their text. */
 function withoutTargets(node: RootContent): RootContent[] {
   if (node.type === 'link') return node.children.flatMap(withoutTargets);
   if (node.type === 'image') return [{ type: 'text', value: node.alt || '[image]' }];

@@ -1,23 +1,28 @@
 /** Splits a growing Markdown text into segments that can be parsed one by one, so that no edit parses what is finished. */
 
-/** Short blocks share a segment up to this size: parsing has a price per call. */
+/** Short blocks share a segment up to this size: parsing has a cost per call. */
 const LEAST_SEGMENT = 512;
 
-/** A segment past this size ends at the next line of a list, table or code block, to be joined again after parsing. */
+/**
+ * A segment beyond this size ends at the next line of a list, table or code block, to be joined again after parsing.
+ */
 const SOFT_SEGMENT = 2_048;
 
-/** A segment never grows past this many UTF-16 units, wherever that cuts. */
+/** A segment never grows beyond this many UTF-16 units, wherever that cuts. */
 export const HARD_SEGMENT = 8_192;
 
-/** Longest table head that is repeated in front of a continuation; a table with a longer one is not recognised. */
+/** Longest table header that is repeated in front of a continuation; a table with a longer one is not recognized. */
 const MAX_HEAD = 512;
 
-/** A piece of the source that parses by itself. */
+/** A piece of the source that can be parsed separately. */
 export interface Segment {
   text: string;
-  /** Lines to set before `text` when parsing: the opening of the code block or the head of the table it continues. */
+  /**
+   * Lines to insert before `text` when parsing: the opening of the code block or the header of the table that it
+   * continues.
+   */
   head: string;
-  /** Text between the last block of the segment before and its continuation here; undefined when it continues none. */
+  /** Text between the last block of the previous segment and its continuation here; undefined if it continues none. */
   joins: '\n' | '' | undefined;
 }
 
@@ -28,21 +33,21 @@ interface Fence {
 
 type Kind = 'empty' | 'list' | 'table' | 'code' | 'other';
 
-/** Takes text as it arrives, gives segments as they close. Every character is read a bounded number of times. */
+/** Accepts text as it arrives, returns segments as they close. Every character is read a bounded number of times. */
 export class Segments {
   #open = '';
-  /** Up to here `#open` has been read as whole lines. */
+  /** `#open` has been read as whole lines up to this offset. */
   #read = 0;
   #head = '';
   #joins: Segment['joins'];
-  /** Start in `#open` of the block that grows now, and its kind. */
+  /** Start in `#open` of the currently growing block, and its kind. */
   #block = 0;
   #kind: Kind = 'empty';
   #fence: Fence | undefined;
   #lines = 0;
   #blank = false;
 
-  /** Appends text; gives the segments that no later text can change. */
+  /** Appends text; returns the segments that no later text can change. */
   push(text: string): Segment[] {
     this.#open += text;
     const closed: Segment[] = [];
@@ -58,7 +63,7 @@ export class Segments {
     }
   }
 
-  /** What has not closed yet: the end of the text while it grows, and the last segment once it is whole. */
+  /** What has not closed yet: the end of the text while it grows, and the last segment once it is complete. */
   open(): Segment & { inCode: boolean } {
     return { text: this.#open, head: this.#head, joins: this.#joins, inCode: this.#fence !== undefined };
   }
@@ -102,7 +107,7 @@ export class Segments {
     }
   }
 
-  /** Decides if the segment ends before this line, and how the next one continues it. */
+  /** Decides whether the segment ends before this line, and how the next one continues it. */
   #boundary(line: string, fence: boolean): Pick<Segment, 'head' | 'joins'> | undefined {
     if (this.#kind === 'empty') return undefined;
     const item = isListItem(line);
@@ -115,7 +120,7 @@ export class Segments {
     return undefined;
   }
 
-  /** Notes what kind of block a line begins or goes on with. */
+  /** Records what kind of block a line starts or continues. */
   #enter(line: string, fence: Fence | undefined): void {
     this.#blank = false;
     this.#lines++;
@@ -139,7 +144,7 @@ export class Segments {
     );
   }
 
-  /** The block that grows now is one that an earlier segment began. */
+  /** An earlier segment started the currently growing block. */
   get #continues(): boolean {
     return this.#head !== '' && this.#block === 0;
   }
@@ -163,11 +168,14 @@ export class Segments {
     return segment;
   }
 
-  /** Closes an overlong segment: after its last whole line, else before a space, else between two characters. */
+  /**
+   * Closes an overlong segment: after its last whole line, otherwise before a space, otherwise between two
+   * characters.
+   */
   #breakOff(): Segment {
     const head = this.#fence !== undefined || this.#kind === 'table' ? this.#opening() : '';
     if (this.#read > HARD_SEGMENT / 2) return this.#close(this.#read, head, '\n');
-    // Before all blanks of a run: the parser drops those at the end of a text.
+    // Before all spaces of a run: the parser drops those at the end of a text.
     const space = this.#open.slice(0, this.#open.lastIndexOf(' ', HARD_SEGMENT) + 1).trimEnd().length;
     let end = space > HARD_SEGMENT / 2 ? space : HARD_SEGMENT;
     if (/[\ud800-\udbff]/.test(this.#open.charAt(end - 1))) end--;

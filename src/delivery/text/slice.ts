@@ -1,7 +1,7 @@
-/** A document seen as one flat text, and pieces of it by offsets in that text: how a tree is cut without breaking markup. */
+/** A document as one flat text, and pieces of it by offsets in that text: how to cut a tree without breaking markup. */
 import type { List, ListItem, Nodes, Parents, RootContent, Table } from 'mdast';
 
-/** Separator after a heading and a table's header, where no cut may be made: it would leave them without their content. */
+/** Separator after a heading and a table's header, where no cut is allowed: it would leave them without their content. */
 const GLUE = '\u2063';
 
 const sizes = new WeakMap<Nodes, number>();
@@ -17,7 +17,7 @@ export function flatText(node: Nodes): string {
   return text;
 }
 
-/** Length of `flatText`, remembered: trees are never changed once made. */
+/** Length of `flatText`, cached: trees never change once created. */
 export function flatSize(node: Nodes): number {
   const known = sizes.get(node);
   if (known !== undefined) return known;
@@ -35,7 +35,7 @@ function measure(node: Nodes): number {
   );
 }
 
-/** The text of a node without text of its own: it has a length, so that a cut falls before or after it. */
+/** The text of a node that has no text of its own: it has a length, so that a cut falls before or after it. */
 function atomText(node: Nodes): string {
   if (node.type === 'break') return '\n';
   if (node.type === 'image' && node.alt) return node.alt;
@@ -60,8 +60,8 @@ function separator(parent: Parents, index: number): string {
 }
 
 /**
- * The part of a tree between two offsets of its flat text, as whole nodes: markup open at a cut is closed in the one
- * piece and opened in the next. A later piece of a table repeats its header, one of an ordered list continues its
+ * The part of a tree between two offsets of its flat text, as whole nodes: markup that is open at a cut is closed in
+ * one piece and opened in the next. A later piece of a table repeats its header, one of an ordered list continues its
  * numbering, one of a list item has no marker.
  */
 function slice(node: RootContent, from: number, to: number): RootContent[] {
@@ -92,7 +92,7 @@ interface Span {
   to: number;
 }
 
-/** The children that the window touches, each with the window in its own offsets. */
+/** The children that overlap the window, each with the window in its own offsets. */
 function spansOf(parent: Parents, from: number, to: number): Span[] {
   const spans: Span[] = [];
   let offset = 0;

@@ -7,13 +7,15 @@ import type { Webhook } from './settings.ts';
 
 export interface PostNoteDeps {
   store: Pick<WebhookStore, 'turnTexts'>;
-  /** Where this webhook may post to. */
+  /** The egress policy for the addresses that this webhook may post to. */
   egressOf: (target: Pick<Webhook, 'url' | 'private'>) => Egress;
   /** Epoch milliseconds. */
   now: () => number;
 }
 
-/** Posts a note. Throws `GatewayError`: `webhook_refused` for any answer but 2xx, else what the way out throws. */
+/**
+ * Posts a note. Throws `GatewayError`: `webhook_refused` for any answer but 2xx, otherwise the errors of the egress.
+ */
 export async function postNote(
   { store, egressOf, now }: PostNoteDeps,
   webhook: Webhook,
@@ -42,7 +44,7 @@ export function sign(secret: string, seconds: number, body: string): string {
   return `t=${seconds},v1=${createHmac('sha256', secret).update(`${seconds}.${body}`).digest('hex')}`;
 }
 
-/** Texts only where the operator wants them. */
+/** Texts only if the operator wants them. */
 async function textOf(
   store: PostNoteDeps['store'],
   { content }: Webhook,

@@ -1,14 +1,14 @@
-/** `webhooks` of config.json: which programs are told of what. */
+/** `webhooks` of config.json: which programs are notified of what. */
 import { z } from 'zod';
 import { WEBHOOK_EVENTS } from '../../contracts/operator/webhooks.ts';
 import type { WebhookEvent } from '../../contracts/operator/webhooks.ts';
 
-/** Outbound webhooks of one gateway. */
+/** Maximum number of outbound webhooks of one gateway. */
 const MAX_WEBHOOKS = 20;
 const NAME = /^[a-z0-9][a-z0-9-]{0,39}$/;
 /** Shorter ones can be guessed from one signed request. */
 const MIN_SECRET_CHARS = 16;
-/** Sessions that one webhook names. */
+/** Maximum number of sessions that one webhook names. */
 const MAX_SESSIONS = 100;
 
 const webhookRule = z.strictObject({
@@ -78,7 +78,7 @@ export function configureWebhooks(
   return { webhooks, errors };
 }
 
-/** Whether the webhook is told of this; `webhook_added` is always told. */
+/** Whether the webhook is notified of this; always true for `webhook_added`. */
 export function wants(
   { events, sessions }: Pick<Webhook, 'events' | 'sessions'>,
   { type, sessionKey = '' }: { type: WebhookEvent; sessionKey?: string | undefined },

@@ -1,6 +1,7 @@
 /**
- * Outbound webhooks: facts become notes in the `hook:` lane of each webhook that wants them, in order and once, and are posted from
- * there until the receiver takes them. Events bring them in at once; what a crash kept from its event is found in the tables.
+ * Outbound webhooks: facts become notes in the `hook:` lane of each webhook that wants them, in order and once, and
+ * are posted from there until the receiver accepts them. Events bring them in at once; facts whose event was lost in
+ * a crash are found in the tables.
  */
 import type { LaneHandler, MessageBus, EventBus } from '../../contracts/bus.ts';
 import { GatewayError, toGatewayError } from '../../contracts/errors.ts';
@@ -17,14 +18,14 @@ import type { Webhook } from './settings.ts';
 
 export { configureWebhooks, webhooksRule, type Webhook } from './settings.ts';
 
-/** Pause after a failed post: doubling from the first, at most the second, in milliseconds. */
+/** Pause after a failed post, in milliseconds: doubles from the first value up to the second. */
 const RETRY_BASE_MS = 5_000;
 const RETRY_CAP_MS = 60 * 60_000;
 /** The tables are searched for facts without an event this often, in milliseconds. */
 const SEARCH_EVERY_MS = 60_000;
-/** Facts older than this are not searched for, in milliseconds. */
+/** The search ignores facts older than this, in milliseconds. */
 const SEARCH_BACK_MS = 24 * 60 * 60_000;
-/** More tries than fit into `WEBHOOK_TRIED_MS`: the age of a note decides. */
+/** More tries than fit into `WEBHOOK_TRIED_MS`: the age of a note is the limit that matters. */
 const MAX_TRIES = 1_000;
 
 export interface WebhooksDeps extends Omit<PostNoteDeps, 'store'> {
@@ -39,17 +40,17 @@ export interface WebhooksDeps extends Omit<PostNoteDeps, 'store'> {
 export interface Webhooks {
   /** Runs the heads of `hook:` lanes. */
   handler: LaneHandler;
-  /** Begins to follow events, and looks for what a crash has kept from them. */
+  /** Starts to follow events, and looks for facts whose events were lost in a crash. */
   start(): void;
-  /** The webhooks for whom events wait. Throws only `StoreError`. */
+  /** The webhooks for which events are waiting. Throws only `StoreError`. */
   waiting(): Promise<WebhookState[]>;
-  /** Resolves when what came in is queued. Never throws. */
+  /** Resolves when everything received is queued. Never throws. */
   close(): Promise<void>;
 }
 
-/** Makes the module; without webhooks it does nothing. */
+/** Creates the module; without webhooks it does nothing. */
 export function createWebhooks(deps: WebhooksDeps): Webhooks {
-  // One after the other, so that notes are queued in the order of their facts.
+  // One after another, so that notes are queued in the order of their facts.
   let queued: Promise<void> = Promise.resolve();
   let timer: ReturnType<typeof setInterval> | undefined;
   let end: (() => void) | undefined;
@@ -102,7 +103,7 @@ function isFact({ type, isSubagent }: AgentEvent): boolean {
   return FACTS.has(type) && isSubagent !== true;
 }
 
-/** Queues the note of an event, under the id that the tables give it, too. */
+/** Queues the note of an event, under the same id that the tables give it. */
 async function noteEvent(deps: WebhooksDeps, event: AgentEvent): Promise<void> {
   const { sessionKey, at } = event;
   switch (event.type) {
@@ -145,7 +146,7 @@ async function noteEvent(deps: WebhooksDeps, event: AgentEvent): Promise<void> {
   }
 }
 
-/** Queues what the tables hold; what is queued already stays as it is. */
+/** Queues what the tables contain; notes that are already queued stay unchanged. */
 async function searchFacts(deps: WebhooksDeps): Promise<void> {
   let facts: WebhookNote[] | undefined;
   for (const [name, webhook] of deps.webhooks()) {

@@ -24,6 +24,8 @@ export interface FileApiDeps extends OwnedSessions {
   typeOf: FileTypeOf;
 }
 
+type FolderFiles = Awaited<ReturnType<SessionFiles['list']>>['files'];
+
 /** Makes the `FileApi`. */
 export function createFileApi(deps: FileApiDeps): FileApi {
   const { files, limits, visible } = deps;
@@ -68,11 +70,7 @@ export function createFileApi(deps: FileApiDeps): FileApi {
       const session = await visible(caller, key);
       if (session === undefined) return undefined;
       const { files: found, more } = await inWords(() => files.list(session.folder));
-      const listed = found.map(({ path, bytes, changedAt }) => {
-        const name = safeFileName(UPLOADED.exec(path)?.[2] ?? path);
-        return { file: path, name, bytes, changedAt };
-      });
-      return { files: listed.toSorted((a, b) => b.changedAt.getTime() - a.changedAt.getTime()), more };
+      return { files: newestFirst(found), more };
     },
     async open(caller, key, path) {
       const session = await visible(caller, key);
@@ -87,6 +85,15 @@ export function createFileApi(deps: FileApiDeps): FileApi {
       return true;
     },
   };
+}
+
+/** The files of a folder as callers see them. */
+function newestFirst(found: FolderFiles) {
+  const listed = found.map(({ path, bytes, changedAt }) => {
+    const name = safeFileName(UPLOADED.exec(path)?.[2] ?? path);
+    return { file: path, name, bytes, changedAt };
+  });
+  return listed.toSorted((a, b) => b.changedAt.getTime() - a.changedAt.getTime());
 }
 
 /** Bytes that the user's files may still take up. Throws `GatewayError('storage_full')` when there are none. */

@@ -1,15 +1,11 @@
 /** Schedules for HTTP callers: a token sees those of its own sessions, an admin all. */
 import type { Caller } from '../../contracts/access.ts';
-import type { SessionKey } from '../../contracts/message.ts';
-import type { SessionRecord } from '../../contracts/store/records.ts';
 import type { ScheduleApi, Schedules } from '../../contracts/schedules.ts';
 import { isAdmin } from '../sessions/ownership.ts';
+import type { Visible } from '../sessions/ownership.ts';
 
 /** Makes the API; `visible` returns a session the caller may see. */
-export function createScheduleApi(
-  schedules: Schedules,
-  visible: (caller: Caller, key: SessionKey) => Promise<SessionRecord | undefined>,
-): ScheduleApi {
+export function createScheduleApi(schedules: Schedules, visible: Visible): ScheduleApi {
   const isTheirs = async (caller: Caller, id: string): Promise<boolean> => {
     const found = await schedules.find(id);
     return found !== undefined && (isAdmin(caller) || found.creatorId === creatorOf(caller));

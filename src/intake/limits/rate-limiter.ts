@@ -1,4 +1,4 @@
-/** Rate limit per sender: a token bucket for each, in bounded memory. */
+/** Rate limit per sender: a token bucket for each, in limited memory. */
 import { z } from 'zod';
 import { Recent } from '../../lib/recent.ts';
 

@@ -10,7 +10,7 @@ const SUM_KEPT_MS = 10_000;
 const MAX_USERS = 10_000;
 
 export interface TokenBudgetDeps {
-  /** Tokens per user and UTC day as they are now; undefined = no limit, and no query. */
+  /** Current limit of tokens per user and UTC day; undefined = no limit, and no query. */
   tokensPerDay: () => number | undefined;
   usage: Pick<UsageStore, 'sum'>;
   /** Epoch milliseconds. */

@@ -28,7 +28,7 @@ export type AskedEdits = (plan: Plan) => readonly StepEdit[];
 
 /** Attempts while the row of a running plan changes concurrently. */
 const MAX_TRIES = 5;
-/** Pending approvals of one session that are searched for the one of the plan. */
+/** How many pending approvals of one session are searched for the plan's. */
 const MAX_APPROVALS = 20;
 
 /**
@@ -73,7 +73,7 @@ export async function cancelStored(deps: ChangePlanDeps, planId: string, expecte
   });
 }
 
-/** Shows the card of a plan as it is now, in the chat it was made in. Throws `StoreError`. */
+/** Shows the current card of a plan, in the chat it was made in. Throws `StoreError`. */
 export async function showCard(
   { ledger, bus }: Pick<ChangePlanDeps, 'ledger' | 'bus'>,
   { plan, address }: Pick<PlanRecord, 'plan' | 'address'>,
@@ -82,7 +82,7 @@ export async function showCard(
   bus.runHeads(await ledger.enqueue(address, cardDelivery(plan, address), bus.claimingNode('out')));
 }
 
-/** The refusal of a press or request that was made for another version of the plan. */
+/** The refusal of a press or request for a different version of the plan. */
 export function otherVersion(plan: Plan): GatewayError {
   return new GatewayError('plan_changed', said('plan.other_version', { version: versionOf(plan) }));
 }

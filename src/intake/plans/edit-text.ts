@@ -4,7 +4,7 @@ import { MAX_STEP_EDITS } from '../../contracts/plans/plan-edits.ts';
 import { said } from '../../contracts/texts/say.ts';
 import type { Said, Say } from '../../contracts/texts/say.ts';
 
-/** How changes are written, for people. */
+/** How to write changes, for people. */
 export function editHelp(say: Say): string {
   return [say('plan.edit_drop'), say('plan.edit_move'), say('plan.edit_reword'), say('plan.edit_add')].join(
     '\n',

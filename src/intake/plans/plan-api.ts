@@ -3,15 +3,14 @@ import type { Caller } from '../../contracts/access.ts';
 import { GatewayError } from '../../contracts/errors.ts';
 import type { PlanApi } from '../../contracts/plans/plan-api.ts';
 import { parseAddress } from '../../contracts/message.ts';
-import type { SessionKey } from '../../contracts/message.ts';
 import type { Receive } from '../../contracts/receive.ts';
 import type { PlanRecord, PlanStore } from '../../contracts/store/plan-store.ts';
-import type { SessionRecord } from '../../contracts/store/records.ts';
 import { cancelStored, changeSteps } from './change-plan.ts';
 import type { ChangePlanDeps } from './change-plan.ts';
 import { startPlan } from './start-plan.ts';
 import type { StartPlanDeps } from './start-plan.ts';
 import { said } from '../../contracts/texts/say.ts';
+import type { Visible } from '../sessions/ownership.ts';
 
 /** Most plans in one list. */
 const MAX_LISTED = 100;
@@ -23,10 +22,7 @@ export interface PlanApiDeps extends ChangePlanDeps, StartPlanDeps {
 }
 
 /** Makes the API. `visible` returns a session that the caller may see. */
-export function createPlanApi(
-  deps: PlanApiDeps,
-  visible: (caller: Caller, key: SessionKey) => Promise<SessionRecord | undefined>,
-): PlanApi {
+export function createPlanApi(deps: PlanApiDeps, visible: Visible): PlanApi {
   const read = async (caller: Caller, planId: string): Promise<PlanRecord | undefined> => {
     const record = await deps.plans.plan(planId);
     return record && (await visible(caller, record.session)) && record;

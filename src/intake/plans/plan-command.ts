@@ -110,7 +110,7 @@ async function answer(deps: PlanCommandDeps, call: CommandCall, use: Use): Promi
   }
 }
 
-/** How plans are used, after the reason why none can be made here. */
+/** How to use plans, after the reason why none can be made here. */
 async function help({ checkPlanning }: PlanCommandDeps, call: CommandCall): Promise<string> {
   const how = HOW.map((key) => `- ${call.say(key)}`).join('\n');
   try {

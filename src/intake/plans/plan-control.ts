@@ -31,7 +31,7 @@ export interface PlanControlDeps {
   bus: Pick<MessageBus, 'notifyStop' | 'sweepSoon'>;
 }
 
-/** Pending requests of one session that are searched for that of the plan, which has at most one. */
+/** How many pending requests of one session are searched for the plan's, which has at most one. */
 const MAX_REQUESTS = 20;
 
 /** Who acts on a plan. */

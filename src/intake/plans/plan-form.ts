@@ -8,7 +8,7 @@ import { said } from '../../contracts/texts/say.ts';
 import type { Say } from '../../contracts/texts/say.ts';
 
 const STEPS = 'steps';
-/** Longest text of the field; a plan with more is changed by a reply. */
+/** Longest text of the field; a longer plan is changed by a reply. */
 export const MAX_FORM_CHARS = 4_000;
 
 /** The form for a plan's steps; undefined for a plan that does not fit. `value` is returned with it. */

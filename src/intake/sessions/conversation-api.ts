@@ -1,11 +1,9 @@
 /** What people do with a conversation besides writing in it, behind the same owner check as the sessions. */
-import type { Caller } from '../../contracts/access.ts';
 import { GatewayError } from '../../contracts/errors.ts';
 import type { SessionKey } from '../../contracts/message.ts';
 import type { ConversationApi } from '../../contracts/sessions/conversation-api.ts';
 import { WHY_NOT } from '../../contracts/sessions/tries.ts';
 import type { Question, TryStore, WhyNot } from '../../contracts/sessions/tries.ts';
-import type { SessionRecord } from '../../contracts/store/records.ts';
 import { changeWaiting } from './change-waiting.ts';
 import type { WaitingDeps } from './change-waiting.ts';
 import { forkSession } from './fork-session.ts';
@@ -14,6 +12,7 @@ import { checkedChoice, sessionChoices } from './new-session.ts';
 import type { NewSessionDeps } from './new-session.ts';
 import { sessionModel } from './session-model.ts';
 import type { SessionModelDeps } from './session-model.ts';
+import type { Visible } from './ownership.ts';
 
 export type ConversationDeps = ForkDeps &
   WaitingDeps &
@@ -21,10 +20,7 @@ export type ConversationDeps = ForkDeps &
   NewSessionDeps & { tries: TryStore };
 
 /** Makes the API. `visible` returns a session that the caller may see. */
-export function createConversationApi(
-  deps: ConversationDeps,
-  visible: (caller: Caller, key: SessionKey) => Promise<SessionRecord | undefined>,
-): ConversationApi {
+export function createConversationApi(deps: ConversationDeps, visible: Visible): ConversationApi {
   const told = (key: SessionKey, outcome: Question | WhyNot): Question => {
     const question = changed(outcome);
     deps.events.emit(key, { type: 'context_changed' });

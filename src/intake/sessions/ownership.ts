@@ -2,6 +2,7 @@
 import { hasScope } from '../../contracts/access.ts';
 import type { Caller } from '../../contracts/access.ts';
 import type { SessionKey } from '../../contracts/message.ts';
+import type { SessionStore } from '../../contracts/store/ledger.ts';
 import type { SessionRecord } from '../../contracts/store/records.ts';
 
 export function isAdmin(caller: Caller): boolean {
@@ -13,12 +14,25 @@ export function maySee(caller: Caller, record: SessionRecord): boolean {
   return isAdmin(caller) || (record.ownerTokenId !== undefined && record.ownerTokenId === caller.tokenId);
 }
 
+/** Gives the session if the caller may see it. Throws `StoreError`. */
+export type Visible = (caller: Caller, key: SessionKey) => Promise<SessionRecord | undefined>;
+
 /** How to find and create a caller's sessions. */
 export interface OwnedSessions {
-  /** The session if the caller may see it. */
-  visible: (caller: Caller, key: SessionKey) => Promise<SessionRecord | undefined>;
+  visible: Visible;
   /** Creates the session for the caller, unless there is one. */
   make: (caller: Caller, key: SessionKey) => Promise<unknown>;
+}
+
+/** Finds and makes the sessions of callers. */
+export function ownedSessions(ledger: Pick<SessionStore, 'session' | 'updateSession'>): OwnedSessions {
+  return {
+    async visible(caller, key) {
+      const record = await ledger.session(key);
+      return record !== undefined && maySee(caller, record) ? record : undefined;
+    },
+    make: ({ tokenId }, key) => ledger.updateSession(key, {}, { ownerTokenId: tokenId }),
+  };
 }
 
 /** The session, created if needed; undefined when it belongs to someone else. */
@@ -31,4 +45,9 @@ export async function ownSession(
   if (known !== undefined) return known;
   await make(caller, key);
   return await visible(caller, key);
+}
+
+/** The token whose sessions the caller sees; undefined = an admin, who sees all. */
+export function ownerOf(caller: Caller): string | undefined {
+  return isAdmin(caller) ? undefined : caller.tokenId;
 }

@@ -37,7 +37,7 @@ export function createFindChat(deps: FindChatDeps): FindChat {
     const all = [...shared, { address, session }, ...(own === undefined ? [] : [own])];
     const known = [...new Map(all.map((chat) => [chat.address, chat])).values()];
     const named = known.filter((chat) => isNamed(deps, chat.address, to));
-    // Next to another chat of the network, the chat of the request needs no name.
+    // The chat of the request need not be named, so another chat of the network takes precedence.
     const others = named.filter((chat) => chat.address !== address);
     const [only, ...more] = others.length === 0 ? named : others;
     if (only === undefined) return { kind: 'none', others: known.map((chat) => chat.address) };

@@ -19,11 +19,8 @@ export interface FairQueue {
 
 /** Makes a queue in which `limit` run and at most `maxWaiting` wait. */
 export function createFairQueue(limit: number, maxWaiting: number): FairQueue {
-  /** Keys in the order of their next turn, each with its waiters, oldest first. */
-  const turns = new Map<string, Set<() => void>>();
+  const waiters = new Waiters();
   let running = 0;
-  let waiting = 0;
-
   const occupy = (): (() => void) => {
     running += 1;
     let left = false;
@@ -31,53 +28,68 @@ export function createFairQueue(limit: number, maxWaiting: number): FairQueue {
       if (left) return;
       left = true;
       running -= 1;
-      callNext();
+      waiters.callNext();
     };
   };
-
-  const leaveLine = (key: string, start: () => void): void => {
-    const line = turns.get(key);
-    if (line?.delete(start) !== true) return;
-    waiting -= 1;
-    if (line.size === 0) turns.delete(key);
-  };
-
-  const callNext = (): void => {
-    const [key, line] = turns.entries().next().value ?? [];
-    const start = line?.values().next().value;
-    if (key === undefined || line === undefined || start === undefined) return;
-    leaveLine(key, start);
-    // The key goes to the end of the round, so that the next slot goes to another key.
-    if (turns.delete(key)) turns.set(key, line);
-    start();
-  };
-
   return {
     get running() {
       return running;
     },
     get waiting() {
-      return waiting;
+      return waiters.count;
     },
     async enter(key, signal, onWait) {
       signal.throwIfAborted();
       if (running < limit) return occupy();
-      if (waiting >= maxWaiting) return undefined;
+      if (waiters.count >= maxWaiting) return undefined;
       const place = Promise.withResolvers<() => void>();
       const start = (): void => {
         signal.removeEventListener('abort', giveUp);
         place.resolve(occupy());
       };
       const giveUp = (): void => {
-        leaveLine(key, start);
+        waiters.leave(key, start);
         place.reject(signal.reason);
       };
       signal.addEventListener('abort', giveUp, { once: true });
-      const line = turns.get(key) ?? new Set();
-      turns.set(key, line.add(start));
-      onWait?.(waiting);
-      waiting += 1;
+      onWait?.(waiters.count);
+      waiters.add(key, start);
       return place.promise;
     },
   };
+}
+
+/** Callers that wait, each as the function that starts it. */
+class Waiters {
+  /** Keys in the order of their next turn, each with its waiters, oldest first. */
+  readonly #turns = new Map<string, Set<() => void>>();
+  #count = 0;
+
+  get count(): number {
+    return this.#count;
+  }
+
+  add(key: string, start: () => void): void {
+    const line = this.#turns.get(key) ?? new Set();
+    this.#turns.set(key, line.add(start));
+    this.#count += 1;
+  }
+
+  leave(key: string, start: () => void): void {
+    const line = this.#turns.get(key);
+    if (line?.delete(start) !== true) return;
+    this.#count -= 1;
+    if (line.size === 0) this.#turns.delete(key);
+  }
+
+  /** Starts the oldest waiter of the key whose turn it is. */
+  callNext(): void {
+    const [key, line] = this.#turns.entries().next().value ?? [];
+    const start = line?.values().next().value;
+    if (key === undefined || line === undefined || start === undefined) return;
+    this.leave(key, start);
+    // The key goes to the end of the round, so that the next slot goes to another key.
+    if (this.#turns.delete(key)) this.#turns.set(key, line);
+    start();
+  }
 }

@@ -1,4 +1,4 @@
-/** Tasks with the same key run one after another, in the order they came; tasks with different keys do not wait. */
+/** Tasks with the same key run one after another, in the order they arrived; tasks with different keys do not wait. */
 export class KeyedLock {
   /** The end of the last task of each key that is running or waiting. */
   readonly #ends = new Map<string, Promise<void>>();

@@ -4,7 +4,7 @@
 const ESCAPE = /\\(?:u0000|u[dD][89a-fA-F][0-9a-fA-F]{2}|.)/g;
 
 /**
- * `value` as JSON text without NUL (becomes U+2400) and lone surrogates (become U+FFFD), in keys too: Postgres refuses
+ * `value` as JSON text without NUL (becomes U+2400) and lone surrogates (become U+FFFD), in keys too: Postgres rejects
  * both in `jsonb`. Undefined becomes null.
  */
 export function cleanJson(value: unknown): string {

@@ -1,9 +1,9 @@
-/** Where the browser ends after a sign-in: a small server on this machine, for one answer. */
+/** Where the browser arrives after a sign-in: a small server on this machine, for one answer. */
 import { createServer } from 'node:http';
 import { GatewayError } from '../../contracts/errors.ts';
 import { clipEnd, oneLine } from '../../lib/text.ts';
 
-/** Longest reason of an authorization server that is repeated, in UTF-16 units. */
+/** Longest reason from an authorization server that is repeated, in UTF-16 units. */
 const MAX_REASON_CHARS = 200;
 
 /** Waits for the browser. */
@@ -12,14 +12,16 @@ export interface Callback extends AsyncDisposable {
   readonly url: string;
   /** The code of the sign-in. Throws `GatewayError('login_refused')`. */
   readonly code: Promise<string>;
-  /** Takes the address at which a browser has ended on another machine. False for one that belongs to no sign-in. */
+  /**
+   * Accepts the address at which a browser has arrived on another machine. False for one that belongs to no sign-in.
+   */
   take(address: string): boolean;
 }
 
 /** Listens on loopback; only an answer with this `state` counts. */
 export async function openCallback(state: string): Promise<Callback> {
   const { promise: code, resolve, reject } = Promise.withResolvers<string>();
-  // Nobody may be waiting yet when the browser comes.
+  // No one may be waiting yet when the browser arrives.
   code.catch(() => undefined);
   const take = (address: string): boolean => {
     const answer = URL.parse(address, 'http://127.0.0.1')?.searchParams;

@@ -1,4 +1,4 @@
-/** `parley mcp login`: a person signs in at a server in their browser, and the gateway keeps what that gives. */
+/** `parley mcp login`: a person signs in to a server in their browser, and the gateway stores the result. */
 import { randomBytes } from 'node:crypto';
 import { auth, extractWWWAuthenticateParams } from '@modelcontextprotocol/sdk/client/auth.js';
 import type { OAuthClientProvider } from '@modelcontextprotocol/sdk/client/auth.js';
@@ -10,7 +10,7 @@ import type { Callback } from './callback.ts';
 import type { Logins } from './logins.ts';
 import { clientMetadata } from './renewal.ts';
 
-/** Longest time that a person may take, in milliseconds. */
+/** How long a person may take, in milliseconds. */
 export const LOGIN_MS = 10 * 60_000;
 
 export interface LoginDeps {
@@ -18,11 +18,11 @@ export interface LoginDeps {
   request: ServiceFetch['request'];
   /** Shows a line to the person. */
   say: (text: string) => void;
-  /** A line that the person writes; undefined where nobody can. Never throws. */
+  /** A line that the person writes; undefined if there is no one to ask. Never throws. */
   ask: ((question: string) => Promise<string>) | undefined;
 }
 
-/** Signs in at the server of that name. Throws `GatewayError`, or the reason of `signal`. */
+/** Signs in to the server of that name. Throws `GatewayError`, or the reason of `signal`. */
 export async function login(
   { logins, request, say, ask }: LoginDeps,
   { name, url }: { name: string; url: string },
@@ -37,7 +37,7 @@ export async function login(
     redirectUrl: callback.url,
     clientMetadata: clientMetadata(callback.url),
     state: () => state,
-    // Registered anew: the address of the callback is another one each time.
+    // Registered again: the callback address is different each time.
     clientInformation: () => client,
     saveClientInformation: (information) => void (client = information),
     tokens: () => undefined,
@@ -61,7 +61,7 @@ export async function login(
   logins.save(name, { url, client, tokens });
 }
 
-/** Where the server says that people sign in, and for what. */
+/** Where the server sends people to sign in, and for what. */
 async function wantedBy(
   request: (address: string, init: RequestInit) => Promise<Response>,
   url: string,
@@ -74,7 +74,7 @@ async function wantedBy(
   return { ...(resourceMetadataUrl && { resourceMetadataUrl }), ...(scope !== undefined && { scope }) };
 }
 
-/** The code of the browser on this machine, or of the address that the person copies from another one. */
+/** The code from the browser on this machine, or from the address that the person copies from another one. */
 async function answerOf(callback: Callback, ask: LoginDeps['ask'], signal: AbortSignal): Promise<string> {
   const ended = new Promise<never>((_resolve, reject) => {
     signal.addEventListener('abort', () => reject(signal.reason), { once: true });
@@ -82,7 +82,7 @@ async function answerOf(callback: Callback, ask: LoginDeps['ask'], signal: Abort
   const question = 'If the browser is on another machine, paste the address at which it ends';
   const pasted = ask?.(question).then((address) => {
     if (callback.take(address)) return callback.code;
-    // Nothing was pasted, or something else: the browser may still come.
+    // Nothing was pasted, or something else: the browser may still arrive.
     return callback.code;
   });
   return await Promise.race([callback.code, ended, ...(pasted === undefined ? [] : [pasted])]);

@@ -1,17 +1,17 @@
-/** What signing in at MCP servers has given: a file for each server, which only the gateway's user may read. */
+/** The results of signing in to MCP servers: one file per server, readable only by the gateway's user. */
 import { mkdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import path from 'node:path';
 import type { OAuthClientInformation, OAuthTokens } from '@modelcontextprotocol/sdk/shared/auth.js';
 import { z } from 'zod';
 
-/** A sign-in. It is for the server at this address and for no other. */
+/** A sign-in. It is valid only for the server at this address. */
 export interface Login {
   url: string;
   client: OAuthClientInformation;
   tokens: OAuthTokens;
 }
 
-/** As the client of the protocol gives it; `issuer` names the authorization server. */
+/** In the protocol client's form; `issuer` names the authorization server. */
 const shape = z.object({
   url: z.string(),
   client: z.object({
@@ -33,30 +33,30 @@ const shape = z.object({
 });
 
 export interface LoginsDeps {
-  /** Holds the files. */
+  /** Contains the files. */
   folder: string;
-  /** Replaces a file as a whole, readable by its owner only. Throws `GatewayError`. */
+  /** Replaces a whole file, readable by its owner only. Throws `GatewayError`. */
   write: (file: string, text: string) => void;
-  /** Is told every token, for the log to leave out. */
+  /** Receives every token, so that the log omits them. */
   learnSecrets?: ((secrets: readonly string[]) => void) | undefined;
 }
 
-/** The sign-ins of one home. Names of servers are safe as names of files. */
+/** The sign-ins of one home. Server names are safe as file names. */
 export interface Logins {
   readonly folder: string;
-  /** The sign-in for this address; undefined when there is none. Never throws. */
+  /** The sign-in for this address; undefined if there is none. Never throws. */
   read(name: string, url: string): Login | undefined;
   /** Throws `GatewayError('unwritable')`. */
   save(name: string, login: Login): void;
-  /** True when there was one. */
+  /** True if there was one. */
   remove(name: string): boolean;
   /** Changes whenever the file does. Never throws. */
   stamp(name: string): string;
-  /** Tokens that were read or saved since the start, for texts to leave out. */
+  /** Tokens that were read or saved since the start, so that texts omit them. */
   secrets(): readonly string[];
 }
 
-/** Makes the store of the sign-ins. */
+/** Creates the store of sign-ins. */
 export function createLogins({ folder, write, learnSecrets }: LoginsDeps): Logins {
   const fileOf = (name: string): string => path.join(folder, `${name}.json`);
   const known = new Set<string>();
@@ -92,12 +92,12 @@ export function createLogins({ folder, write, learnSecrets }: LoginsDeps): Login
   };
 }
 
-/** Undefined for a file that is not there or holds no sign-in: then people sign in again. */
+/** Undefined for a file that does not exist or contains no sign-in: then people sign in again. */
 function readLogin(file: string): Login | undefined {
   try {
     return shape.parse(JSON.parse(readFileSync(file, 'utf8')));
   } catch {
-    // Nobody has signed in, or the file was changed by hand.
+    // No one has signed in, or the file was edited manually.
     return undefined;
   }
 }

@@ -1,4 +1,4 @@
-/** One use for one refresh token: calls that find their access token expired at the same time share the new one. */
+/** Uses each refresh token once: calls that find their access token expired at the same time share the new one. */
 import type { FetchLike } from '@modelcontextprotocol/sdk/shared/transport.js';
 
 interface Answer {
@@ -8,8 +8,9 @@ interface Answer {
 }
 
 /**
- * The same `fetch`, but requests to renew with a refresh token that is being used, or was used last, get the answer of the
- * first one: servers that rotate these tokens take a second use for theft, and end the sign-in. A refusal is not shared with later ones.
+ * The same `fetch`, but requests to renew with a refresh token that is in use, or was used last, get the answer of
+ * the first request: servers that rotate these tokens treat a second use as theft, and end the sign-in. Later
+ * requests do not share a refusal.
  */
 export function refreshOnce(request: FetchLike): FetchLike {
   let last: { token: string; answer: Promise<Answer> } | undefined;

@@ -1,18 +1,21 @@
-/** The sign-in of a running gateway: it is renewed while the server allows that, and nobody is there to sign in anew. */
+/**
+ * The sign-in of a running gateway: it is renewed as long as the server allows that, because no one is there to sign
+ * in again.
+ */
 import type { OAuthClientProvider } from '@modelcontextprotocol/sdk/client/auth.js';
 import type { OAuthClientMetadata } from '@modelcontextprotocol/sdk/shared/auth.js';
 import { GatewayError } from '../../contracts/errors.ts';
 import type { Logins } from './logins.ts';
 import { PARLEY } from '../../contracts/texts/parley.ts';
 
-/** The error for a server at which somebody must sign in first. */
+/** The error for a server that someone must sign in to first. */
 export function loginNeeded(name: string): GatewayError {
   return new GatewayError('login_needed', `The server wants a sign-in: run "${PARLEY} mcp login ${name}".`, {
     retryable: true,
   });
 }
 
-/** What the gateway says of itself to authorization servers. */
+/** What the gateway tells authorization servers about itself. */
 export function clientMetadata(redirectUrl: string): OAuthClientMetadata {
   return {
     client_name: 'Parley',
@@ -23,16 +26,16 @@ export function clientMetadata(redirectUrl: string): OAuthClientMetadata {
   };
 }
 
-/** Nobody is ever sent there. */
+/** No one is ever sent there. */
 const NOWHERE = 'http://127.0.0.1/callback';
 
-/** The provider for a connection; undefined where nobody has signed in. Its methods throw `GatewayError('login_needed')`. */
+/** The provider for a connection; undefined if no one has signed in. Its methods throw `GatewayError('login_needed')`. */
 export function renewal(logins: Logins, name: string, url: string): OAuthClientProvider | undefined {
   let login = logins.read(name, url);
   if (login === undefined) return undefined;
   const first = login;
   let stamp = logins.stamp(name);
-  /** Another connection or worker may have renewed it: with what is in the file now. */
+  /** Another connection or worker may have renewed it: continue with what the file contains now. */
   const readAgain = (): void => {
     const now = logins.stamp(name);
     if (now === stamp) return;

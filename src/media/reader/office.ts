@@ -2,14 +2,14 @@
 import { unzipSync, zipSync } from 'fflate';
 import { MAX_UNPACKED_BYTES } from './protocol.ts';
 
-/** The text of a .docx, paragraph by paragraph. Throws anything. */
+/** The text of a .docx, paragraph by paragraph. May throw any error. */
 export async function readDocx(bytes: Buffer): Promise<string> {
   const { default: mammoth } = await import('mammoth');
   const { value } = await mammoth.extractRawText({ buffer: Buffer.from(texts(bytes)) });
   return value.trim();
 }
 
-/** The sheets of an .xlsx as comma-separated lines, each under its name. Throws anything. */
+/** The sheets of an .xlsx as comma-separated lines, each under its name. May throw any error. */
 export async function readXlsx(bytes: Buffer): Promise<string> {
   const { default: readSheets } = await import('read-excel-file/universal');
   const sheets = await readSheets(new Blob([texts(bytes)]));

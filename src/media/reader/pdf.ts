@@ -4,7 +4,7 @@ import { MAX_DOCUMENT_CHARS, MAX_PDF_PAGES } from './protocol.ts';
 /** Time after which no further page is started, in milliseconds: what was read until then is still useful. */
 const PAGES_MS = 10_000;
 
-/** The pages' texts, each under its number; scripts and forms are not run. Throws anything. */
+/** The pages' texts, each under its number; scripts and forms are not run. May throw any error. */
 export async function readPdf(bytes: Buffer): Promise<string> {
   const { getDocumentProxy } = await import('unpdf');
   const document = await getDocumentProxy(new Uint8Array(bytes)).catch((error: unknown) => {

@@ -22,7 +22,10 @@ export function isPicture(mimeType: string): boolean {
   return mimeType in LOADERS;
 }
 
-/** The picture as a JPEG, upright, on white where it was transparent. A moving picture is its first frame. Throws anything. */
+/**
+ * The picture as a JPEG, upright, on white where it was transparent. A moving picture is its first frame. May throw any
+ * error.
+ */
 export async function readPicture(bytes: Buffer): Promise<Pick<ReaderAnswer, 'picture'> & { image: Buffer }> {
   const { default: sharp } = await import('sharp');
   sharp.block({ operation: ['VipsForeignLoad'] });

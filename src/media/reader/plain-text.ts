@@ -3,7 +3,7 @@
 /** How much of a text is used to detect its kind, in UTF-16 units. */
 const LOOKED_AT = 1_000;
 
-/** Types of text that look alike, by the ending of the name. */
+/** Types of text that look alike, by file name extension. */
 const ENDINGS: Readonly<Record<string, string>> = {
   csv: 'text/csv',
   json: 'application/json',

@@ -1,4 +1,4 @@
-/** What the gateway and the process that reads files say to each other: a line of JSON, then bytes. */
+/** What the gateway and the process that reads files send each other: a line of JSON, then bytes. */
 import { z } from 'zod';
 
 /** Longest side of a picture for a model, in pixels: larger ones are scaled down by the models themselves. */

@@ -15,7 +15,7 @@ const MAX_READERS = 2;
 const MAX_WAITING = 100;
 /** Longest time to read a file, in milliseconds. */
 const READ_MS = 30_000;
-/** Memory for objects of a process that reads, in megabytes. */
+/** Heap size of a reading process, in megabytes. */
 const MEMORY_MB = 256;
 
 /** What is in a file. */

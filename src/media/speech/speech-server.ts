@@ -76,7 +76,7 @@ async function ask(
   throw new GatewayError('bad_response', said('speech.no_sound'));
 }
 
-/** The error for an answer with another status than 200. */
+/** The error for an answer with a status other than 200. */
 function refusalOf(
   { status, headers, bytes }: { status: number; headers: Headers; bytes: Uint8Array },
   { model, voice, apiKeyEnv }: Pick<SpeechSettings, 'model' | 'voice' | 'apiKeyEnv'>,

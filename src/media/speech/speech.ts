@@ -1,4 +1,4 @@
-/** Answers that are spoken: the lanes, the command, and the server behind them. */
+/** Spoken answers: the lanes, the command, and the server behind them. */
 import type { LaneHandler } from '../../contracts/bus.ts';
 import type { Command } from '../../contracts/command.ts';
 import type { ServiceFetch } from '../../contracts/mcp/service-fetch.ts';

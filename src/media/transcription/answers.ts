@@ -15,7 +15,7 @@ export function readTranscript(body: string): string {
   throw new GatewayError('bad_response', said('hear.no_transcript'));
 }
 
-/** The error for an answer with another status than 200. */
+/** The error for an answer with a status other than 200. */
 export function refusalOf({ status, body, retryAfterMs }: FormAnswer, model: string): GatewayError {
   const reason = reasonIn(body);
   if (status === 401 || status === 403) return new GatewayError('unauthorized', said('hear.unauthorized'));

@@ -42,27 +42,16 @@ export async function createStaging(home: string): Promise<Staging> {
     await current?.close();
     current = undefined;
   };
-  const arrived = async (): Promise<{ file: string; from: string; to: string; isKept: boolean }[]> => {
+  const arrived = async (): Promise<ArrivedFile[]> => {
     await close();
-    const entries = await readdir(folder, { withFileTypes: true, recursive: true });
-    const files = entries
-      .filter((entry) => entry.isFile())
-      .map((entry) => path.join(entry.parentPath, entry.name));
-    return await Promise.all(
-      files.map(async (from) => {
-        const file = path.relative(folder, from);
-        const to = path.join(home, file);
-        return { file, from, to, isKept: KEPT.includes(file) && (await exists(to)) };
-      }),
-    );
+    return await filesIn(folder, home);
   };
   return {
     async begin(file, mode) {
       await close();
       const place = path.join(folder, file);
-      const isInside =
-        path.normalize(file) === file && !path.isAbsolute(file) && !file.split('/').includes('..');
-      if (!isInside) throw new GatewayError('bad_backup', 'The backup names a file outside of the home.');
+      if (!isInside(file))
+        throw new GatewayError('bad_backup', 'The backup names a file outside of the home.');
       await mkdir(path.dirname(place), { recursive: true, mode: 0o700 });
       current = await open(place, 'wx', mode & 0o700);
     },
@@ -95,6 +84,34 @@ export async function createStaging(home: string): Promise<Staging> {
         .then(() => rm(folder, { recursive: true, force: true }))
         .catch(() => undefined),
   };
+}
+
+/** A file that has arrived, by its path in the home. */
+interface ArrivedFile {
+  file: string;
+  from: string;
+  to: string;
+  /** The home keeps its own. */
+  isKept: boolean;
+}
+
+async function filesIn(folder: string, home: string): Promise<ArrivedFile[]> {
+  const entries = await readdir(folder, { withFileTypes: true, recursive: true });
+  const files = entries
+    .filter((entry) => entry.isFile())
+    .map((entry) => path.join(entry.parentPath, entry.name));
+  return await Promise.all(
+    files.map(async (from) => {
+      const file = path.relative(folder, from);
+      const to = path.join(home, file);
+      return { file, from, to, isKept: KEPT.includes(file) && (await exists(to)) };
+    }),
+  );
+}
+
+/** True for a path that does not lead out of the home. */
+function isInside(file: string): boolean {
+  return path.normalize(file) === file && !path.isAbsolute(file) && !file.split('/').includes('..');
 }
 
 async function exists(file: string): Promise<boolean> {

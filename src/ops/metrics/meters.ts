@@ -27,58 +27,91 @@ export interface Meters {
 /** Makes the meters; everything starts at zero. `restarts`: how often the supervisor has started this process again. */
 export function createMeters(version: string, restarts = 0): Meters {
   const registry = new Registry();
-  const registers = [registry];
-  const histogram = <Name extends string>(
-    name: string,
-    help: string,
-    labelNames: Name[],
-    buckets: number[],
-  ) => new Histogram({ name, help, labelNames, buckets, registers });
-  const counter = <Name extends string>(name: string, help: string, labelNames: Name[]) =>
-    new Counter({ name, help, labelNames, registers });
-  const build = { name: 'parley_build_info', help: 'The version that runs; always 1.' };
-  new Gauge({ ...build, labelNames: ['version', 'node'], registers }).set(
-    { version, node: process.version },
-    1,
-  );
-  const turns = histogram('parley_turn_seconds', 'Turns, from acceptance to commit.', ['outcome'], LONG);
-  const queue = histogram('parley_queue_wait_seconds', 'From acceptance to the start of a turn.', [], LONG);
-  const firstToken = histogram(
-    'parley_first_token_seconds',
-    'From the request to the first token.',
-    ['model'],
-    LONG,
-  );
-  const calls = histogram('parley_model_call_seconds', 'Whole model calls.', ['model', 'outcome'], LONG);
-  const tools = histogram('parley_tool_seconds', 'Tool calls.', ['tool', 'outcome'], LONG);
-  const deliveries = histogram(
-    'parley_delivery_seconds',
-    'Attempts to deliver an answer.',
-    ['outcome'],
-    LONG,
-  );
+  const register = registerIn(registry);
+  describeProcess(register, version, restarts);
+  const label = boundedLabels(MAX_LABEL_VALUES);
+  const { histogram, counter } = register;
   const requests = histogram(
     'parley_http_request_seconds',
     'Requests over HTTP, until the answer begins.',
     ['method', 'route', 'status'],
     SHORT,
   );
-  const parked = counter('parley_turns_paused_total', 'Turns that go on later.', ['outcome']);
-  const retries = counter('parley_model_retries_total', 'Pauses before a model call was repeated.', ['code']);
-  const edits = counter('parley_live_calls_total', 'Calls of growing answers.', ['outcome']);
   const refusals = counter('parley_messages_refused_total', 'Messages that became no turn.', ['code']);
   const approvals = counter('parley_approvals_total', 'Decided requests for approval.', ['outcome']);
+  return {
+    registry,
+    turn: meterTurns(register, label),
+    approval: (outcome) => approvals.inc({ outcome }),
+    refused: ({ code }) => refusals.inc({ code: label('refusal', code) }),
+    request({ method, route, status, seconds }) {
+      requests.observe({ method, route, status: String(status) }, seconds);
+    },
+    deliveries: meterDeliveries(register),
+  };
+}
+
+/** Version, start and restarts of this process. */
+function describeProcess({ gauge, counter }: Register, version: string, restarts: number): void {
+  const build = gauge('parley_build_info', 'The version that runs; always 1.', ['version', 'node']);
+  build.set({ version, node: process.version }, 1);
+  counter('parley_process_restarts_total', 'Starts after this process had died.', []).inc(restarts);
+  const started = gauge('process_start_time_seconds', 'Start of this process, as Unix time.', []);
+  started.set(Math.floor(performance.timeOrigin / 1_000));
+}
+
+type Register = ReturnType<typeof registerIn>;
+type Label = ReturnType<typeof boundedLabels>;
+
+/** Makes meters that the registry lists. */
+function registerIn(registry: Registry) {
+  const registers = [registry];
+  return {
+    histogram: <Name extends string>(name: string, help: string, labelNames: Name[], buckets: number[]) =>
+      new Histogram({ name, help, labelNames, buckets, registers }),
+    counter: <Name extends string>(name: string, help: string, labelNames: Name[]) =>
+      new Counter({ name, help, labelNames, registers }),
+    gauge: <Name extends string>(name: string, help: string, labelNames: Name[]) =>
+      new Gauge({ name, help, labelNames, registers }),
+  };
+}
+
+/** Turns, and what their attempts consist of. */
+function meterTurns(register: Register, label: Label): Meters['turn'] {
+  const { histogram, counter } = register;
+  const turns = histogram('parley_turn_seconds', 'Turns, from acceptance to commit.', ['outcome'], LONG);
+  const queue = histogram('parley_queue_wait_seconds', 'From acceptance to the start of a turn.', [], LONG);
+  const parked = counter('parley_turns_paused_total', 'Turns that go on later.', ['outcome']);
+  const edits = counter('parley_live_calls_total', 'Calls of growing answers.', ['outcome']);
   const takenOver = counter(
     'parley_turns_after_crash_total',
     'Attempts at turns with which a process had died.',
     [],
   );
-  counter('parley_process_restarts_total', 'Starts after this process had died.', []).inc(restarts);
-  const started = { name: 'process_start_time_seconds', help: 'Start of this process, as Unix time.' };
-  new Gauge({ ...started, registers }).set(Math.floor(performance.timeOrigin / 1_000));
-  const label = boundedLabels(MAX_LABEL_VALUES);
+  const span = meterSpans(register, label);
+  return ({ attempt, ended }) => {
+    const { outcome, afterMs, ms, live, spans, crashes } = attempt;
+    if (crashes > 0) takenOver.inc();
+    if (attempt.resumed !== true) queue.observe(afterMs / 1_000);
+    if (ended) turns.observe({ outcome: label('outcome', outcome) }, (afterMs + ms) / 1_000);
+    else parked.inc({ outcome });
+    const { points: _points, ...counts } = live ?? {};
+    for (const [name, count] of Object.entries(counts)) edits.inc({ outcome: name }, count);
+    for (const one of spans) span(one);
+  };
+}
 
-  const span = (one: TracedTurn['attempt']['spans'][number]): void => {
+/** Model calls, tool calls and pauses of attempts. */
+function meterSpans(
+  { histogram, counter }: Register,
+  label: Label,
+): (span: TracedTurn['attempt']['spans'][number]) => void {
+  const firstTokens = 'From the request to the first token.';
+  const firstToken = histogram('parley_first_token_seconds', firstTokens, ['model'], LONG);
+  const calls = histogram('parley_model_call_seconds', 'Whole model calls.', ['model', 'outcome'], LONG);
+  const tools = histogram('parley_tool_seconds', 'Tool calls.', ['tool', 'outcome'], LONG);
+  const retries = counter('parley_model_retries_total', 'Pauses before a model call was repeated.', ['code']);
+  return (one) => {
     const seconds = ('ms' in one ? (one.ms ?? 0) : 0) / 1_000;
     if (one.kind === 'retry') retries.inc({ code: label('code', one.code) });
     if (one.kind === 'tool')
@@ -88,48 +121,34 @@ export function createMeters(version: string, restarts = 0): Meters {
       );
     if (one.kind !== 'model_call' || one.model === '') return;
     const model = label('model', one.model);
-    calls.observe(
-      { model, outcome: one.error === undefined ? 'ok' : label('code', one.error.code) },
-      seconds,
-    );
+    const outcome = one.error === undefined ? 'ok' : label('code', one.error.code);
+    calls.observe({ model, outcome }, seconds);
     if (one.firstTokenMs !== undefined) firstToken.observe({ model }, one.firstTokenMs / 1_000);
   };
-  return {
-    registry,
-    turn({ attempt, ended }) {
-      const { outcome, afterMs, ms, live, spans, crashes } = attempt;
-      if (crashes > 0) takenOver.inc();
-      if (attempt.resumed !== true) queue.observe(afterMs / 1_000);
-      if (ended) turns.observe({ outcome: label('outcome', outcome) }, (afterMs + ms) / 1_000);
-      else parked.inc({ outcome });
-      const { points: _points, ...counts } = live ?? {};
-      for (const [name, count] of Object.entries(counts)) edits.inc({ outcome: name }, count);
-      for (const one of spans) span(one);
+}
+
+/** How long deliveries take. */
+function meterDeliveries({ histogram }: Register): Meters['deliveries'] {
+  const help = 'Attempts to deliver an answer.';
+  const deliveries = histogram('parley_delivery_seconds', help, ['outcome'], LONG);
+  return (handler) => ({
+    ...handler,
+    async handle(head, signal) {
+      const stop = deliveries.startTimer();
+      try {
+        const outcome = await handler.handle(head, signal);
+        stop({ outcome: outcome.kind });
+        return outcome;
+      } catch (error) {
+        stop({ outcome: 'error' });
+        throw error;
+      }
     },
-    approval: (outcome) => approvals.inc({ outcome }),
-    refused: ({ code }) => refusals.inc({ code: label('refusal', code) }),
-    request({ method, route, status, seconds }) {
-      requests.observe({ method, route, status: String(status) }, seconds);
+    async onDeadLetter(head, error) {
+      deliveries.observe({ outcome: 'dead' }, 0);
+      return await handler.onDeadLetter(head, error);
     },
-    deliveries: (handler) => ({
-      ...handler,
-      async handle(head, signal) {
-        const stop = deliveries.startTimer();
-        try {
-          const outcome = await handler.handle(head, signal);
-          stop({ outcome: outcome.kind });
-          return outcome;
-        } catch (error) {
-          stop({ outcome: 'error' });
-          throw error;
-        }
-      },
-      async onDeadLetter(head, error) {
-        deliveries.observe({ outcome: 'dead' }, 0);
-        return await handler.onDeadLetter(head, error);
-      },
-    }),
-  };
+  });
 }
 
 /**

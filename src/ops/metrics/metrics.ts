@@ -17,7 +17,7 @@ export interface MetricsDeps {
 }
 
 export interface Metrics {
-  /** All metrics as they are now. Never throws. */
+  /** All current metrics. Never throws. */
   text(): Promise<string>;
 }
 

@@ -10,14 +10,14 @@ import type { Log } from '../../contracts/log.ts';
 
 /** Distinct refusals counted between two statements; further ones are only logged. */
 export const MAX_NOTED = 500;
-/** Longest time that a refusal is in memory only, in milliseconds. */
+/** Longest time that a refusal exists only in memory, in milliseconds. */
 export const FLUSH_MS = 1_000;
 
 export interface RefusalNotes {
   note: NoteRefusal;
-  /** Stores what was noted. Never throws: what cannot be stored is noted again. */
+  /** Stores the noted refusals. Never throws: those that cannot be stored are noted again. */
   flush(): Promise<void>;
-  /** Stores what was noted, for the last time. Never throws. */
+  /** Stores the noted refusals one last time. Never throws. */
   close(): Promise<void>;
 }
 

@@ -184,7 +184,7 @@ function priceText(model: string, usage: Usage, { say, prices }: Pick<Told, 'say
   return cost === undefined ? [] : [costText(cost, say.language)];
 }
 
-/** What the calls of a turn cost that have a price. */
+/** What the calls of a turn cost, for those that have a price. */
 export function costOfTurn({ attempts, answers }: TurnFacts, prices: Prices): Cost | undefined {
   const calls = attempts.flatMap(({ spans }) => spans.filter((span) => span.kind === 'model_call'));
   const seen = new Set(calls.map(({ iteration }) => iteration));

@@ -10,7 +10,7 @@ import type { TextSplitter } from './text-splitters.ts';
 
 /** Reads the texts of one answer. Both methods throw `ProviderError`, which ends the answer. */
 export interface AnswerReader {
-  /** True once the closing record was read, whatever may still come. */
+  /** True once the closing record was read, even if more follows. */
   readonly complete: boolean;
   /** The chunks of a line, or of a whole document. */
   read(text: string): readonly ChatChunk[];

@@ -1,7 +1,7 @@
-/** Fields of answers read leniently: servers disagree about their types, and a field that is not needed may hold anything. */
+/** Fields of answers read leniently: servers disagree about their types, and an unneeded field may contain anything. */
 import { isJsonObject } from '../../lib/json/json.ts';
 
-/** An object whose fields may hold anything. */
+/** An object whose fields may contain anything. */
 export type Fields = Readonly<Record<string, unknown>>;
 
 /** Deepest nesting that is searched for text. */

@@ -23,7 +23,7 @@ export type MakeToolCall = (given: GivenCall) => ToolCall;
 export interface GivenCall {
   id?: string;
   name: string;
-  /** The rest of a name that may have come in pieces. */
+  /** The rest of a name that may have arrived in pieces. */
   moreName?: string;
   args: unknown;
 }

@@ -15,7 +15,7 @@ import { marksIn, START, TEXT } from './places.ts';
 import { takeEnd, takeMark } from './read-marks.ts';
 import { MarkScanner } from './scanner.ts';
 
-/** What the filter knows of the request and the model. */
+/** What the filter knows about the request and the model. */
 export interface FilterOptions {
   offered: OfferedTools;
   makeCall: MakeToolCall;
@@ -29,13 +29,13 @@ const MAY_BEGIN_ANSWER = /^\s|[<[`{◁]/;
 /** Makes the filter of one answer. */
 export function createAnswerFilter({ offered, makeCall, habits }: FilterOptions): AnswerFilter {
   const out = new FilteredOutput(offered, makeCall);
-  const state = new FilterState(out, habits);
-  const scanner = new MarkScanner();
+  const reader = new TextReader(new FilterState(out, habits));
+  const { state } = reader;
   /** The text that passed last: it ends with the last character. */
   let passed = '';
 
   const passes = (text: string): boolean => {
-    if (scanner.held !== '' || text === '') return false;
+    if (reader.isHolding || text === '') return false;
     if (state.place === START) {
       if (!out.isFirst || state.isHolding || habits.startsInThought || MAY_BEGIN_ANSWER.test(text))
         return false;
@@ -45,54 +45,15 @@ export function createAnswerFilter({ offered, makeCall, habits }: FilterOptions)
     passed = text;
     return true;
   };
-
-  const takePlainly = (character: string): void => {
-    while (!takePlain(state, character)) {
-      if (!scanner.isPlain(marksIn(state.place), character)) {
-        takeCharacter(character);
-        return;
-      }
-    }
-    state.previous = character;
-  };
-
-  const takeCharacter = (character: string): void => {
-    if (state.ticks > 0 && state.place === TEXT && character !== '`') openCode(state);
-    const set = marksIn(state.place);
-    if (scanner.isPlain(set, character)) {
-      takePlainly(character);
-      return;
-    }
-    if (scanner.held === '') state.beforeMark = state.previous;
-    const { plain, rest, mark } = scanner.take(set, character);
-    if (mark !== undefined) takeMark(state, mark);
-    else if (plain !== '') {
-      takePlainly(plain);
-      feed(rest);
-    }
-  };
-
-  const feed = (text: string): void => {
-    for (let at = 0; at < text.length && !state.over; at += 1) takeCharacter(text[at] ?? '');
-  };
-
-  const end = (cutOff: boolean): void => {
-    // The beginning of a mark that is never completed is plain text.
-    for (const character of scanner.release()) while (!takePlain(state, character));
-    if (takeEnd(state, cutOff) === 'ended') return;
-    feed(state.release());
-    end(cutOff);
-  };
-
   return {
     passes,
     take(chunk) {
       if (chunk.type === 'text') {
         state.previous = passed.at(-1) ?? state.previous;
         passed = '';
-        feed(chunk.delta);
+        reader.feed(chunk.delta);
       } else if (chunk.type === 'done') {
-        end(chunk.finishReason === 'length');
+        reader.end(chunk.finishReason === 'length');
         const called = out.hasCalls && chunk.finishReason === 'stop';
         out.push(called ? { ...chunk, finishReason: 'tool_calls' } : chunk);
       } else {
@@ -106,4 +67,60 @@ export function createAnswerFilter({ offered, makeCall, habits }: FilterOptions)
       return state.over;
     },
   };
+}
+
+/** Reads the text of an answer character by character: marks change what the text after them is. */
+class TextReader {
+  readonly #scanner = new MarkScanner();
+  readonly state: FilterState;
+
+  constructor(state: FilterState) {
+    this.state = state;
+  }
+
+  /** True within what may become a mark. */
+  get isHolding(): boolean {
+    return this.#scanner.held !== '';
+  }
+
+  feed(text: string): void {
+    for (let at = 0; at < text.length && !this.state.over; at += 1) this.#take(text[at] ?? '');
+  }
+
+  end(cutOff: boolean): void {
+    const { state } = this;
+    // The beginning of a mark that is never completed is plain text.
+    for (const character of this.#scanner.release()) while (!takePlain(state, character));
+    if (takeEnd(state, cutOff) === 'ended') return;
+    this.feed(state.release());
+    this.end(cutOff);
+  }
+
+  #take(character: string): void {
+    const { state } = this;
+    if (state.ticks > 0 && state.place === TEXT && character !== '`') openCode(state);
+    const set = marksIn(state.place);
+    if (this.#scanner.isPlain(set, character)) {
+      this.#takePlainly(character);
+      return;
+    }
+    if (!this.isHolding) state.beforeMark = state.previous;
+    const { plain, rest, mark } = this.#scanner.take(set, character);
+    if (mark !== undefined) takeMark(state, mark);
+    else if (plain !== '') {
+      this.#takePlainly(plain);
+      this.feed(rest);
+    }
+  }
+
+  #takePlainly(character: string): void {
+    const { state } = this;
+    while (!takePlain(state, character)) {
+      if (!this.#scanner.isPlain(marksIn(state.place), character)) {
+        this.#take(character);
+        return;
+      }
+    }
+    state.previous = character;
+  }
 }

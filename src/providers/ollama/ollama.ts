@@ -1,109 +1,40 @@
 /** Ollama as a provider: chats over its HTTP API, one connection per call, closed at once when the call ends; models through its client. */
-import type { Ollama } from 'ollama';
-import { ConfigError, ProviderError } from '../../contracts/errors.ts';
-import type {
-  ChatChunk,
-  ChatRequest,
-  LLMProvider,
-  ModelCapabilities,
-} from '../../contracts/model/provider.ts';
+import { ConfigError } from '../../contracts/errors.ts';
+import type { LLMProvider } from '../../contracts/model/provider.ts';
 import { createCapabilities, createChat } from '../chat.ts';
 import type { ChatServer } from '../chat.ts';
-import { callClient } from '../http/client-call.ts';
 import { createConcurrencyLimit } from '../concurrency-limit.ts';
 import { createConnections } from '../http/connections.ts';
 import type { CallRules } from '../http/connections.ts';
-import { createDiscovery, DISCOVERY_TIMEOUT_MS, UNKNOWN_WINDOW } from '../discovery.ts';
+import { createDiscovery, DISCOVERY_TIMEOUT_MS } from '../discovery.ts';
 import { createEmbed } from '../embed.ts';
 import { lostConnection } from '../errors.ts';
 import type { Where } from '../errors.ts';
 import { DEFAULT_CONCURRENCY } from '../kind.ts';
 import type { ServerOptions } from '../kind.ts';
 import { createLearnedModels } from '../learned.ts';
-import { requestWithin } from '../http/request.ts';
 import { createLineSplitter } from '../answers/text-splitters.ts';
 import { failedMidway, ollamaAt, refusedBy } from './errors.ts';
 import { createAnswerReader } from './lines.ts';
 import { forceToolCall } from './forced-call.ts';
-import { readCapabilities, readEmbeddings, readModels, toWire } from './wire.ts';
+import { discover, modelNames } from './models.ts';
+import { readEmbeddings, toWire } from './wire.ts';
 
 /**
  * Makes the provider; nothing is connected before the first call. The address may be a URL or `host:port`; user and
  * password in it become basic authorization. Throws `ConfigError` when it is not an address.
  */
 export function createOllama(options: ServerOptions): LLMProvider {
-  const answerWithinMs = options.answerWithinMs ?? DISCOVERY_TIMEOUT_MS;
-  const { url, headers } = readHost(options);
-  const at = ollamaAt(url, options.addressSetting);
-  const connections = createConnections(url, headers);
-  const acquire = createConcurrencyLimit(
-    options.concurrency ?? DEFAULT_CONCURRENCY,
-    'Ollama',
-    `providers.${options.name}.concurrency`,
-  );
+  const { url, at, connections, rules, acquire } = connect(options);
   /** The window that was last requested for each model, in tokens. */
   const askedWindow = new Map<string, number>();
 
-  const rulesFor = (where: Where, signal: AbortSignal): CallRules => ({
-    signal,
-    refused: (refusal) => refusedBy(where, refusal),
-    lost: (error, answered) => lostConnection(where, error, answered),
-  });
-
-  /** Makes requests other than chats. The client is loaded with the first call, outside its time limit. */
-  const ask = async <T>(
-    question: (client: Ollama) => Promise<T>,
-    { signal, model }: { signal?: AbortSignal; model?: string } = {},
-  ): Promise<T> => {
-    const where = { ...at, model };
-    const { Ollama: Client } = await import('ollama');
-    return await requestWithin(where, answerWithinMs, signal, (until) =>
-      callClient(connections, rulesFor(where, until), (clientFetch) =>
-        question(new Client({ host: url, fetch: clientFetch })),
-      ),
-    );
-  };
-
-  /**
-   * What the server says about a model. A server that cannot describe models (imitations of Ollama only chat) is
-   * trusted, unless it lists its models and this is not one of them.
-   */
-  const describe = async (model: string): Promise<ReturnType<typeof readCapabilities>> => {
-    try {
-      return await ask(async (client) => readCapabilities(await client.show({ model })), { model });
-    } catch (error) {
-      if (!isMissing(error)) throw error;
-      const listed = await ask(async (client) => readModels(await client.list())).catch(
-        (unlisted: unknown) => {
-          if (isMissing(unlisted)) return undefined;
-          throw unlisted;
-        },
-      );
-      if (listed !== undefined && !listed.some(({ name }) => isNamed(name, model))) throw error;
-      return { contextWindow: undefined, tools: true, thinking: false, vision: false };
-    }
-  };
-
-  /**
-   * A model's own window and abilities. If the server loaded the model with a smaller window than a call asked for, the
-   * loaded window counts: the machine's memory holds no more.
-   */
-  const discover = async (model: string): Promise<ModelCapabilities> => {
-    const shown = await describe(model);
-    const own = shown.contextWindow;
-    const capabilities = {
-      ...shown,
-      contextWindow: own ?? UNKNOWN_WINDOW,
-      ...(own === undefined && { windowGuessed: true }),
-    };
-    const asked = askedWindow.get(model);
-    if (asked === undefined) return capabilities;
-    const running = await ask(async (client) => readModels(await client.ps()));
-    const loaded = running.find(({ name }) => isNamed(name, model))?.window ?? asked;
-    return loaded < asked ? { ...shown, contextWindow: Math.min(own ?? loaded, loaded) } : capabilities;
-  };
-
-  const known = createDiscovery(discover, options.monotonicNow);
+  const answerWithinMs = options.answerWithinMs ?? DISCOVERY_TIMEOUT_MS;
+  const models = { url, at, connections, rules, answerWithinMs };
+  const known = createDiscovery(
+    (model) => discover(models, model, askedWindow.get(model)),
+    options.monotonicNow,
+  );
 
   const learned = createLearnedModels(options.monotonicNow);
   const server: ChatServer = {
@@ -115,7 +46,7 @@ export function createOllama(options: ServerOptions): LLMProvider {
       const body = toWire(request, can);
       const sent = connections.send(
         { method: 'POST', path: '/api/chat', body },
-        rulesFor({ ...at, model: request.model }, signal),
+        rules({ ...at, model: request.model }, signal),
       );
       askedWindow.set(request.model, request.contextWindow);
       return await sent;
@@ -126,24 +57,16 @@ export function createOllama(options: ServerOptions): LLMProvider {
     }),
   };
 
-  const chat = createChat(server);
-  /** The server has no tool choice: a forced call is an answer in the form of its arguments. */
-  const streamChat = (request: ChatRequest, signal: AbortSignal): AsyncIterable<ChatChunk> => {
-    const forced = forceToolCall(request);
-    return forced === undefined ? chat(request, signal) : forced.read(chat(forced.request, signal));
-  };
-
   return {
     name: options.name,
-    models: (signal) =>
-      ask(async (client) => readModels(await client.list()).map(({ name }) => name), { signal }),
+    models: (signal) => modelNames(models, signal),
     capabilities: createCapabilities(server),
-    streamChat,
+    streamChat: withForcedCalls(createChat(server)),
     embed: createEmbed({
       at,
       acquire,
       connections,
-      rules: rulesFor,
+      rules,
       path: '/api/embed',
       body: { truncate: false },
       read: readEmbeddings,
@@ -152,14 +75,32 @@ export function createOllama(options: ServerOptions): LLMProvider {
   };
 }
 
-/** Whether the server does not have what was asked for: a model, or the whole endpoint. */
-function isMissing(error: unknown): boolean {
-  return error instanceof ProviderError && /^(unknown_model|bad_response|bad_request)$/.test(error.code);
+/** The connections to the server, how their failures read, and the limit of its calls. */
+function connect(options: ServerOptions) {
+  const { url, headers } = readHost(options);
+  return {
+    url,
+    at: ollamaAt(url, options.addressSetting),
+    connections: createConnections(url, headers),
+    rules: (where: Where, signal: AbortSignal): CallRules => ({
+      signal,
+      refused: (refusal) => refusedBy(where, refusal),
+      lost: (error, answered) => lostConnection(where, error, answered),
+    }),
+    acquire: createConcurrencyLimit(
+      options.concurrency ?? DEFAULT_CONCURRENCY,
+      'Ollama',
+      `providers.${options.name}.concurrency`,
+    ),
+  };
 }
 
-/** People may omit the tag `latest`. */
-function isNamed(listed: string, model: string): boolean {
-  return listed === model || listed === `${model}:latest`;
+/** The server has no tool choice: a forced call is an answer in the form of its arguments. */
+function withForcedCalls(chat: LLMProvider['streamChat']): LLMProvider['streamChat'] {
+  return (request, signal) => {
+    const forced = forceToolCall(request);
+    return forced === undefined ? chat(request, signal) : forced.read(chat(forced.request, signal));
+  };
 }
 
 const DEFAULT_PORT = '11434';

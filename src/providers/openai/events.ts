@@ -37,17 +37,13 @@ export function createEventReader({ failed, makeCall }: ReaderOptions): AnswerRe
 
   const readData = (given: string): readonly ChatChunk[] => {
     const data = unfinished === '' ? given : `${unfinished}\n${given}`;
-    if (data === '[DONE]') {
-      complete = true;
-      return NOTHING;
-    }
+    complete ||= data === '[DONE]';
+    if (data === '[DONE]') return NOTHING;
     if (isError) throw failed(data);
     const event = parseObject(data);
     unfinished = event === undefined ? data : '';
-    if (event === undefined) {
-      checkLineLength(data);
-      return NOTHING;
-    }
+    checkLineLength(unfinished);
+    if (event === undefined) return NOTHING;
     if (event['error']) throw failed(data);
     const delta = plainText(event);
     if (delta === undefined) return pieces.add(event);
@@ -76,11 +72,8 @@ export function createEventReader({ failed, makeCall }: ReaderOptions): AnswerRe
       begun ||= line !== '';
       if (line === '' && unfinished !== '') throw notJson();
       if (/^event:\s{0,8}error/.test(line)) isError = true;
-      // Comments keep a silent connection open; other event names and ids mean nothing here.
-      if (line === '' || /^(:|(event|id|retry):)/.test(line)) return NOTHING;
-      // Older llama-servers report an error in a separate field.
-      if (line.startsWith('error:')) throw failed(line.slice('error:'.length).trim());
-      throw new ProviderError('bad_response', said('provider.no_event'));
+      if (!isIgnored(line)) throw notAnEvent(line, failed);
+      return NOTHING;
     },
     end() {
       if (whole.length > 0) return readWhole(whole.join('\n'), pieces, failed);
@@ -89,6 +82,17 @@ export function createEventReader({ failed, makeCall }: ReaderOptions): AnswerRe
       return pieces.end();
     },
   };
+}
+
+/** Comments keep a silent connection open; event names and ids mean nothing here, except an error's. */
+function isIgnored(line: string): boolean {
+  return line === '' || /^(:|(event|id|retry):)/.test(line);
+}
+
+/** The error for a line that is no part of an event: older llama-servers report an error in a separate field. */
+function notAnEvent(line: string, failed: ReaderOptions['failed']): ProviderError {
+  if (line.startsWith('error:')) return failed(line.slice('error:'.length).trim());
+  return new ProviderError('bad_response', said('provider.no_event'));
 }
 
 /** Makes the reader of an answer that arrives whole, in one document. */

@@ -122,7 +122,7 @@ export const laneItem = pgTable(
   ],
 );
 
-/** Only addresses whose session has, or had, another name have a row. `earlier` are the last ones, in which repeats are known, too. */
+/** Only addresses whose session has, or had, another name have a row. `earlier` lists the last ones, in which repeats are recognized, too. */
 export const address = pgTable(
   'address',
   {

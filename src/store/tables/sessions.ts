@@ -46,11 +46,7 @@ function marksOf(marks: Marks | null, { role }: { role: string }): MessageMarks 
   };
 }
 
-/** Creates the functions of `SessionStore` that read and write rows of single tables. */
-export function createSessions(
-  database: Database,
-  newSessions: SessionStart,
-): Omit<
+type SessionsOfTables = Omit<
   SessionStore,
   | 'newSessions'
   | 'listSessions'
@@ -62,7 +58,10 @@ export function createSessions(
   | 'counts'
   | 'sessionCount'
   | 'unfinishedTurns'
-> {
+>;
+
+/** Creates the functions of `SessionStore` that read and write rows of single tables. */
+export function createSessions(database: Database, newSessions: SessionStart): SessionsOfTables {
   const find: SessionStore['session'] = (key) =>
     database.query(async (orm) => {
       const [row] = await orm
@@ -81,26 +80,7 @@ export function createSessions(
           .where(eq(addresses.key, cleanText(address)));
         return row === undefined ? address : asSessionKey(row.session);
       }),
-    async updateSession(key, asked, make) {
-      const change = { ...asked, ...(asked.profileId !== undefined && { profileChosen: true }) };
-      const isSame = Object.values(change).every((value) => value === undefined);
-      const known = isSame ? await find(key) : undefined;
-      if (known !== undefined || (isSame && make === undefined)) return known;
-      return database.query(async (orm) => {
-        const update = () =>
-          orm
-            .update(session)
-            .set(change)
-            .where(eq(session.key, cleanText(key)))
-            .returning();
-        const [row] = isSame ? [] : await update();
-        if (row !== undefined || make === undefined) return row && toSession(row);
-        const fresh = { key: cleanText(key), ...newSessions, ...make, ...change };
-        const [made] = await orm.insert(session).values(fresh).onConflictDoNothing().returning();
-        // Another call created it in the meantime: the caller must check again who owns it.
-        return made && toSession(made);
-      });
-    },
+    updateSession: updateSessionIn(database, find, newSessions),
     titleSession: (key, title) =>
       database.query(async (orm) => {
         const untitled = and(eq(session.key, cleanText(key)), isNull(session.title));
@@ -110,36 +90,69 @@ export function createSessions(
           .where(untitled);
         return (await titled.returning({ key: session.key })).length > 0;
       }),
-    messages: (key, { limit, before }) =>
-      database.query(async (orm) => {
-        const older = before === undefined ? undefined : lt(message.seq, before);
-        const newest = orm
-          .select({ row: message, turn: triesOfMessage })
-          .from(message)
-          .leftJoin(turn, eq(turn.id, sql`split_part(${message.turnId}, '.', 1)`))
-          .where(and(eq(message.session, cleanText(key)), older));
-        const rows = await newest.orderBy(desc(message.seq)).limit(limit);
-        return rows
-          .toReversed()
-          .map(({ row, turn: marks }) => ({ ...toMessage(row), ...marksOf(marks, row) }));
-      }),
-    turn: (turnId) =>
-      database.query(async (orm) => {
-        const final = and(eq(message.session, turn.session), eq(message.seq, turn.finalSeq));
-        const ended = orm.select().from(turn).leftJoin(message, final);
-        const spent = usageOfTurn(orm, cleanText(turnId));
-        const found = ended.leftJoin(spent, eq(spent.turnId, turn.id));
-        const [row] = await found.where(eq(turn.id, cleanText(turnId)));
-        if (row === undefined) return undefined;
-        const { session: key, state, reason, failure } = row.turn;
-        return {
-          session: asSessionKey(key),
-          state,
-          reason: reason ?? undefined,
-          failure: failure ?? undefined,
-          final: row.message === null ? undefined : toMessage(row.message),
-          usage: row.spent === null ? undefined : toUsage(row.spent),
-        };
-      }),
+    messages: messagesIn(database),
+    turn: turnIn(database),
   };
+}
+
+function updateSessionIn(
+  database: Database,
+  find: SessionStore['session'],
+  newSessions: SessionStart,
+): SessionStore['updateSession'] {
+  return async (key, asked, make) => {
+    const change = { ...asked, ...(asked.profileId !== undefined && { profileChosen: true }) };
+    const isSame = Object.values(change).every((value) => value === undefined);
+    const known = isSame ? await find(key) : undefined;
+    if (known !== undefined || (isSame && make === undefined)) return known;
+    return database.query(async (orm) => {
+      const update = () =>
+        orm
+          .update(session)
+          .set(change)
+          .where(eq(session.key, cleanText(key)))
+          .returning();
+      const [row] = isSame ? [] : await update();
+      if (row !== undefined || make === undefined) return row && toSession(row);
+      const fresh = { key: cleanText(key), ...newSessions, ...make, ...change };
+      const [made] = await orm.insert(session).values(fresh).onConflictDoNothing().returning();
+      // Another call created it in the meantime: the caller must check again who owns it.
+      return made && toSession(made);
+    });
+  };
+}
+
+function messagesIn(database: Database): SessionStore['messages'] {
+  return (key, { limit, before }) =>
+    database.query(async (orm) => {
+      const older = before === undefined ? undefined : lt(message.seq, before);
+      const newest = orm
+        .select({ row: message, turn: triesOfMessage })
+        .from(message)
+        .leftJoin(turn, eq(turn.id, sql`split_part(${message.turnId}, '.', 1)`))
+        .where(and(eq(message.session, cleanText(key)), older));
+      const rows = await newest.orderBy(desc(message.seq)).limit(limit);
+      return rows.toReversed().map(({ row, turn: marks }) => ({ ...toMessage(row), ...marksOf(marks, row) }));
+    });
+}
+
+function turnIn(database: Database): SessionStore['turn'] {
+  return (turnId) =>
+    database.query(async (orm) => {
+      const final = and(eq(message.session, turn.session), eq(message.seq, turn.finalSeq));
+      const ended = orm.select().from(turn).leftJoin(message, final);
+      const spent = usageOfTurn(orm, cleanText(turnId));
+      const found = ended.leftJoin(spent, eq(spent.turnId, turn.id));
+      const [row] = await found.where(eq(turn.id, cleanText(turnId)));
+      if (row === undefined) return undefined;
+      const { session: key, state, reason, failure } = row.turn;
+      return {
+        session: asSessionKey(key),
+        state,
+        reason: reason ?? undefined,
+        failure: failure ?? undefined,
+        final: row.message === null ? undefined : toMessage(row.message),
+        usage: row.spent === null ? undefined : toUsage(row.spent),
+      };
+    });
 }

@@ -28,7 +28,7 @@ const PROGRAM_FOLDERS = ['/usr', '/usr/local'].flatMap((above) =>
 );
 /** Top-level names that are links into /usr on most systems, and separate folders on others. */
 const SYSTEM_FOLDERS = ['/bin', '/sbin', '/lib', '/lib32', '/lib64'];
-/** The little of /etc that programs need to find their libraries; read-only. */
+/** The few parts of /etc that programs need to find their libraries; read-only. */
 const SYSTEM_FILES = ['/etc/alternatives', '/etc/ld.so.cache'];
 
 /**

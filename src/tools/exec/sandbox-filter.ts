@@ -92,7 +92,9 @@ const REFUSED: readonly Call[] = [
   ['vhangup', 153, 58],
 ];
 
-/** Calls that fail with ENOSYS: memory that no limit of a process and no tmpfs counts, and flags no filter can read. */
+/**
+ * Calls that fail with ENOSYS: memory that neither a process limit nor a tmpfs counts, and flags no filter can read.
+ */
 const MISSING: readonly Call[] = [
   ['clone3', 435, 435],
   ['memfd_create', 319, 279],

@@ -2,7 +2,9 @@
 import type { ChildProcess } from 'node:child_process';
 import { Readable } from 'node:stream';
 
-/** Where bwrap writes its status: one JSON object a line, the first one with the id of the sandbox's first process. */
+/**
+ * Where bwrap writes its status: one JSON object per line, the first one with the id of the sandbox's first process.
+ */
 export const STATUS_FD = 3;
 /** How long a kill waits for that id, in milliseconds. */
 const STATUS_WITHIN_MS = 2_000;

@@ -92,7 +92,7 @@ export async function runShutIn(
   return { output: kept.text(), ending: ended ?? byItself, ok: ended === undefined && byItself === 'exit 0' };
 }
 
-/** The outer environment and command line say nothing: bwrap's own are readable inside, at /proc/1. */
+/** The outer environment and command line reveal nothing: bwrap's own are readable inside, at /proc/1. */
 async function start(
   bwrap: string,
   { workspace, argv }: ShutInRequest,

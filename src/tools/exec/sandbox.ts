@@ -1,4 +1,4 @@
-/** Runs programs of the model inside bubblewrap, or not at all. */
+/** Runs the model's programs inside bubblewrap, or not at all. */
 import { randomUUID } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
@@ -15,7 +15,7 @@ import type { SandboxRun, Shell, ShutInRequest } from './sandbox-run.ts';
 import { RUN_LIMITS } from './sandbox-watch.ts';
 import type { RunLimits } from './sandbox-watch.ts';
 
-/** Programs that run at the same time, in all sessions; one session has one. */
+/** Most programs running concurrently across all sessions; each session has one. */
 export const MAX_RUNS = 4;
 /** Where this gateway's own program is installed, often with a file `.env` that has its passwords. */
 const PROGRAM_DIR = path.resolve(import.meta.dirname, '../../..');
@@ -98,7 +98,7 @@ async function selfTest(
         timeoutMs: SELF_TEST_MS,
         signal: AbortSignal.timeout(SELF_TEST_MS),
       },
-      // A disk that is full now may be empty again later, while a failed self-test stays failed.
+      // A disk that is full now may have space again later, while a failed self-test stays failed.
       { ...limits, freeDiskBytes: 0 },
     );
     if (!ok)

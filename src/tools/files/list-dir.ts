@@ -6,7 +6,7 @@ import { ToolError } from '../../contracts/errors.ts';
 import { defineTool } from '../../contracts/tools/tool.ts';
 import { isSkill, openReadable } from './readable-path.ts';
 
-/** Entries in one answer; `offset` reads on. */
+/** Entries in one answer; use `offset` to continue. */
 export const MAX_ENTRIES = 200;
 /** Entries examined in one folder; anything beyond is reported as "more". */
 export const MAX_SCANNED = 10_000;

@@ -25,16 +25,18 @@ interface Known {
 
 const never = new AbortController().signal;
 
+/** Remembers the state of the folder used last, and forgets those used longest ago. */
+function rememberIn(known: Map<string, Known>, folder: string, state: Known): void {
+  known.delete(folder);
+  known.set(folder, state);
+  const [oldest] = known.keys();
+  if (known.size > MAX_KNOWN_FOLDERS && oldest !== undefined) known.delete(oldest);
+}
+
 /** The `SessionFiles` of one node, shared through `store`. */
 export function createSharedFiles(local: SessionFiles, store: FileStore): SessionFiles {
   const known = new Map<string, Known>();
   const lock = new KeyedLock();
-  const remember = (folder: string, state: Known): void => {
-    known.delete(folder);
-    known.set(folder, state);
-    const [oldest] = known.keys();
-    if (known.size > MAX_KNOWN_FOLDERS && oldest !== undefined) known.delete(oldest);
-  };
   const open = async (folder: string): Promise<string> => {
     const place = await local.open(folder);
     if (folder === STATELESS_FOLDER) return place;
@@ -43,17 +45,17 @@ export function createSharedFiles(local: SessionFiles, store: FileStore): Sessio
       const before = known.get(folder);
       if (before?.version === version) return;
       // What a home contained before it shared its files is stored first.
-      if (version === 0) remember(folder, await storeChanges(store, folder, place));
-      else remember(folder, await fetchChanges(store, folder, place, before));
+      if (version === 0) rememberIn(known, folder, await storeChanges(store, folder, place));
+      else rememberIn(known, folder, await fetchChanges(store, folder, place, before));
     });
     return place;
   };
   const share = async (folder: string): Promise<string[]> => {
     const place = await local.open(folder);
-    return await lock.run(folder, never, async () => {
+    return lock.run(folder, never, async () => {
       const before = known.get(folder);
       const after = await storeChanges(store, folder, place, before);
-      remember(folder, after);
+      rememberIn(known, folder, after);
       return [...after.unshared].filter((name) => before?.unshared.has(name) !== true);
     });
   };
@@ -67,11 +69,11 @@ export function createSharedFiles(local: SessionFiles, store: FileStore): Sessio
       await share(folder);
       return stored;
     },
-    async read(folder, name) {
+    read: async (folder, name) => {
       await open(folder);
       return await local.read(folder, name);
     },
-    async list(folder) {
+    list: async (folder) => {
       await open(folder);
       return await local.list(folder);
     },
@@ -86,9 +88,9 @@ export function createSharedFiles(local: SessionFiles, store: FileStore): Sessio
       await local.copy(from, to);
       await share(to);
     },
-    async remove(folder) {
+    remove: (folder) => {
       known.delete(folder);
-      return await local.remove(folder);
+      return local.remove(folder);
     },
   };
 }

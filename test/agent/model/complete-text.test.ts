@@ -43,7 +43,7 @@ it('emits text and thinking under the title of the call, with their usage', asyn
     { type: 'thinking_delta', msgId, delta: 'Hm. ' },
     { type: 'thinking_delta', msgId, delta: 'It is' },
     { type: 'thinking_delta', msgId, delta: ' so.' },
-    { type: 'thinking_finished', msgId, usage: SCRIPT_USAGE },
+    { type: 'thinking_finished', msgId, model: 'test-model', usage: SCRIPT_USAGE },
   ]);
   expect(usages).toEqual([SCRIPT_USAGE]);
 });

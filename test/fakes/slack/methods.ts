@@ -2,11 +2,13 @@
 import { z } from 'zod';
 import { checkBlocks } from './blocks.ts';
 import type { Tier } from './limits.ts';
+import type { Views } from './views.ts';
 import { Refusal } from './workspace.ts';
 import type { FakeChat, FakeFile, FakeMessage, Workspace } from './workspace.ts';
 
 export interface MethodCall {
   workspace: Workspace;
+  views: Views;
   /** Arguments, with JSON ones parsed. */
   args: Record<string, unknown>;
   /** Addresses of the fake itself. */
@@ -112,6 +114,7 @@ export const METHODS: Readonly<Record<string, Method>> = {
     });
     return { message_ts: workspace.newTs() };
   }),
+  'views.open': bot('', 4, ({ views, args }) => views.show(args)),
   'reactions.add': bot('reactions:write', 3, ({ workspace, args }) => {
     const { message, name } = reactedTo(workspace, args);
     if (message.reactions.includes(name)) throw new Refusal('already_reacted');

@@ -5,9 +5,11 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { buffer } from 'node:stream/consumers';
 import { buttonsOf, checkBlocks, visibleOf } from './blocks.ts';
 import { serveFile, takeUpload } from './files.ts';
+import { readArgs } from './arguments.ts';
 import { Limits } from './limits.ts';
 import { METHODS, shown } from './methods.ts';
 import { SocketMode } from './socket-mode.ts';
+import { Views } from './views.ts';
 import { Refusal, Workspace } from './workspace.ts';
 import type { FakeChat, FakeMessage, FakePerson } from './workspace.ts';
 
@@ -42,6 +44,7 @@ interface Said {
 export class FakeSlack {
   readonly workspace = new Workspace();
   readonly limits: Limits;
+  readonly views: Views;
   readonly socketMode: SocketMode;
   readonly failures: Failure[] = [];
   /** How the next downloads fail: cut off in the middle, or answered with a status. */
@@ -64,6 +67,7 @@ export class FakeSlack {
 
   private constructor({ limits = false, repeatAfterMs = 3_000, now = Date.now }: FakeSlackOptions) {
     this.limits = new Limits(limits, now);
+    this.views = new Views(now);
     this.socketMode = new SocketMode({
       repeatAfterMs,
       answered: (id, payload) => this.#answered(id, payload),
@@ -166,10 +170,12 @@ export class FakeSlack {
     const button = buttonsOf(message.blocks).find((one) => one.label === label);
     if (button === undefined) throw new Error(`no button ${label}`);
     const { ts, threadTs } = message;
+    const trigger = `${this.workspace.newTs()}.trigger`;
+    this.views.triggered(trigger, person.id);
     return this.socketMode.deliver('interactive', {
       type: 'block_actions',
       user: { id: person.id, name: person.name },
-      trigger_id: `${this.workspace.newTs()}.trigger`,
+      trigger_id: trigger,
       container: {
         type: 'message',
         message_ts: ts,
@@ -273,7 +279,8 @@ export class FakeSlack {
         throw new Refusal('missing_scope', { needed: needed.join(','), provided: provided.join(',') });
       const socketUrl = (): string =>
         `${this.root.replace('http', 'ws')}/link?ticket=${this.socketMode.ticket()}`;
-      return { ok: true, ...method.effect({ workspace: this.workspace, args, root: this.root, socketUrl }) };
+      const { workspace, views, root } = this;
+      return { ok: true, ...method.effect({ workspace, views, args, root, socketUrl }) };
     } catch (error) {
       if (!(error instanceof Refusal)) throw error;
       return { ok: false, error: error.code, ...error.more };
@@ -285,14 +292,4 @@ export class FakeSlack {
 export function textOf({ blocks, text }: FakeMessage): string {
   if (blocks !== undefined && blocks.length > 0) return visibleOf(blocks);
   return text.replaceAll('&lt;', '<').replaceAll('&gt;', '>').replaceAll('&amp;', '&');
-}
-
-/** Arguments arrive as a form; lists, objects, numbers and booleans in it are JSON. */
-function readArgs(body: string): Record<string, unknown> {
-  const args: Record<string, unknown> = {};
-  for (const [name, value] of new URLSearchParams(body)) {
-    const isJson = /^[[{]/.test(value) || value === 'true' || value === 'false';
-    args[name] = isJson && name !== 'text' && name !== 'filename' ? JSON.parse(value) : value;
-  }
-  return args;
 }

@@ -12,7 +12,7 @@ const MAX_PLAN_READS = 3;
  * @typedef {object} PlanTurns
  * @property {() => TurnView[]} turns
  * @property {(turnId: string) => TurnView | undefined} known
- * @property {(turnId: string) => TurnView} turnOf Makes the turn where there is none yet.
+ * @property {(turnId: string) => TurnView} turnOf Makes the turn if there is none yet.
  * @property {(turn: TurnView) => void} place
  * @property {AbortSignal} signal Aborted when another chat is opened.
  */

@@ -205,8 +205,14 @@ export class ChatView {
   /** @param {ApiError} error */
   #refused(error) {
     this.#following = false;
-    if (error.status === 404) this.#showGreeting(this.#transcript?.showCommands() !== true);
-    else this.#host.showError(error);
+    if (error.status !== 404) {
+      this.#host.showError(error);
+      return;
+    }
+    // The address names a chat that has no message yet, as after a reload of a new one.
+    this.#details.open(this.key, false);
+    this.#setTitle(say('page.chat.new'));
+    this.#showGreeting(this.#transcript?.showCommands() !== true);
   }
 
   /**

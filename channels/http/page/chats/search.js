@@ -6,7 +6,7 @@ import { channelOf, nameOf } from './session-row.js';
 const WAIT_MS = 200;
 const MAX_FOUND = 30;
 
-/** The field above the list and what it found, which stands in the list's place. */
+/** The field above the list and what it found, which replaces the list. */
 export class ChatSearch {
   #api;
   #host;

@@ -16,7 +16,7 @@ const RELOAD_AFTER_MS = 250;
 
 /**
  * @typedef {object} SidebarHost
- * @property {(key: string, seq?: number) => void} open Shows a chat, at the message of this number where there is one.
+ * @property {(key: string, seq?: number) => void} open Shows a chat, at the message with this number if there is one.
  * @property {(key: string) => void} deleted
  * @property {(error: unknown) => void} showError
  * @property {(key: string) => void} renamed The name of a chat, or of its owner, has changed, or is known now.
@@ -64,7 +64,7 @@ export class Sidebar {
 
   /**
    * Reloads the list in one request for each 200 chats that are shown.
-   * @param {Session[]} [known] the first page, where it was just read
+   * @param {Session[]} [known] the first page, if it was just read
    */
   async refresh(known) {
     const archived = this.#archived;

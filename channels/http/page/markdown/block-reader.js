@@ -97,13 +97,13 @@ export class BlockReader {
     let from = matched;
     while (this.#openPart(from, isWhole && isParagraph)) from = this.#open.length;
     if (this.#line.isBlank || this.#openBlock(from)) return;
-    // A line continues a paragraph even where it lacks the signs of the parts around that.
+    // A line continues a paragraph even if it lacks the signs of the parts around that.
     if (from === matched && !isWhole && !isParagraph) this.#closeTo(matched);
     this.#readText(isWhole);
   }
 
   /**
-   * Opens a quote or an item where one begins.
+   * Opens a quote or an item if one begins.
    * @param {number} from the number of parts that the line continues
    * @param {boolean} inParagraph
    */
@@ -157,7 +157,7 @@ export class BlockReader {
   }
 
   /**
-   * Opens a heading, a rule or code where one begins.
+   * Opens a heading, a rule or code if one begins.
    * @param {number} from
    */
   #openBlock(from) {

@@ -53,7 +53,7 @@ const GRAMMARS = {
 };
 
 /**
- * The language that is served under a name, as it stands at the head of a block; undefined for one that is not.
+ * The language that is served under a name, as it appears at the head of a block; undefined for one that is not.
  * @param {string} name
  */
 export function languageOf(name) {

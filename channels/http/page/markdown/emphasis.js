@@ -8,7 +8,7 @@
  * A run of marks whose partner is not known yet; `grows`: while the answer grows it is shown as if it were closed.
  * @typedef {{ type: 'marks', mark: string, count: number, opens: boolean, closes: boolean, grows: boolean }} Marks
  */
-/** A run that may open, its place in the list, and how deep the trees behind it are. @typedef {{ run: Marks, at: number, depth: number }} Opener */
+/** A run that may open, its place in the list, and how deep the trees after it are. @typedef {{ run: Marks, at: number, depth: number }} Opener */
 
 /** Emphasis nested deeper than this stays text. */
 export const MAX_NESTED = 24;
@@ -28,7 +28,7 @@ function kindOf(char) {
 }
 
 /**
- * The run of marks at a place. Three tildes or more are no marks.
+ * The run of marks at a place. Three tildes or more are not marks.
  * @param {string} text
  * @param {number} at
  * @returns {Marks | undefined}

@@ -272,7 +272,7 @@ class InlineParser {
 }
 
 /**
- * True for a text that ends where the target of a link may stand.
+ * True for a text that ends where the target of a link may be.
  * @param {string} text
  * @param {number} at
  */

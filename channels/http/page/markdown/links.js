@@ -7,7 +7,7 @@ import { decodeCharacters } from './characters.js';
 const SAFE_SCHEMES = new Set(['http:', 'https:', 'mailto:']);
 /** Longest target and title of a link, in characters. */
 export const MAX_TARGET = 1_000;
-/** Parentheses nested deeper than this are no target. */
+/** Parentheses nested deeper than this are not a target. */
 const MAX_PARENTHESES = 32;
 const BLANK = /[ \t\n]*/y;
 const ANGLE_TARGET = /<((?:\\[^\n]|[^<>\n\\]){0,1000})>/y;

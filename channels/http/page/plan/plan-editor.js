@@ -46,7 +46,7 @@ export class PlanEditor {
   }
 
   /**
-   * Shows the steps that can be changed; hidden where there are none.
+   * Shows the steps that can be changed; hidden if there are none.
    * @param {Plan} plan
    */
   show(plan) {

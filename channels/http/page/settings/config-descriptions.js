@@ -91,7 +91,7 @@ function entryFields({ additionalProperties, items }) {
 }
 
 /**
- * A text, with what stands between backticks as code.
+ * A text, with what is between backticks as code.
  * @param {string} text
  */
 function withCode(text) {

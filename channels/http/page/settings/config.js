@@ -26,14 +26,7 @@ let said = '';
 export async function configScreen(host) {
   /** @type {Config} */
   const config = await host.ask('GET', '/v1/config');
-  const groups = Object.entries(config.schema.properties ?? {})
-    .filter(([name]) => name !== '$schema')
-    .map(([name, schema]) => ({
-      name,
-      schema,
-      fields: fieldsOf(schema, [name], config.written[name], config.values[name]),
-    }))
-    .filter(({ fields }) => fields.length > 0);
+  const groups = groupsOf(config);
   const status = h('p', { class: 'settings-status', role: 'status' }, said);
   said = '';
   const errorText = h('p', { class: 'error-text settings-errors', role: 'alert' }, config.errors.join('\n'));
@@ -63,20 +56,7 @@ export async function configScreen(host) {
       errorText.scrollIntoView({ block: 'nearest' });
     }
   };
-  const made = h(
-    'form',
-    { class: 'config-form' },
-    ...groups.map(({ name, schema, fields }) =>
-      h(
-        'details',
-        { class: 'config-group', open: config.written[name] !== undefined },
-        h('summary', {}, ...groupTitle(name)),
-        ...(schema.properties === undefined ? [] : descriptionOf(schema)),
-        ...fields.map(({ element }) => element),
-      ),
-    ),
-    h('div', { class: 'config-save' }, h('button', { type: 'submit', class: 'primary' }, say('page.save'))),
-  );
+  const made = formOf(config, groups);
   made.addEventListener('submit', (event) => {
     event.preventDefault();
     void save();
@@ -93,6 +73,42 @@ export async function configScreen(host) {
     ),
     section(say('page.set.environment'), rows(variables(config), '')),
   ];
+}
+
+/**
+ * The fields by the part of the settings that they are in.
+ * @param {Config} config
+ */
+function groupsOf(config) {
+  return Object.entries(config.schema.properties ?? {})
+    .filter(([name]) => name !== '$schema')
+    .map(([name, schema]) => ({
+      name,
+      schema,
+      fields: fieldsOf(schema, [name], config.written[name], config.values[name]),
+    }))
+    .filter(({ fields }) => fields.length > 0);
+}
+
+/**
+ * @param {Config} config
+ * @param {ReturnType<typeof groupsOf>} groups
+ */
+function formOf(config, groups) {
+  return h(
+    'form',
+    { class: 'config-form' },
+    ...groups.map(({ name, schema, fields }) =>
+      h(
+        'details',
+        { class: 'config-group', open: config.written[name] !== undefined },
+        h('summary', {}, ...groupTitle(name)),
+        ...(schema.properties === undefined ? [] : descriptionOf(schema)),
+        ...fields.map(({ element }) => element),
+      ),
+    ),
+    h('div', { class: 'config-save' }, h('button', { type: 'submit', class: 'primary' }, say('page.save'))),
+  );
 }
 
 /** @param {Config} config */

@@ -62,13 +62,12 @@ export async function logScreen(host) {
  * @param {() => Promise<void>} look
  */
 function followWhileShown(element, look) {
-  const next = () =>
-    setTimeout(() => {
-      if (element.isConnected)
-        void look()
-          .catch(() => undefined)
-          .then(next);
-    }, LOOK_EVERY_MS);
+  const again = async () => {
+    if (!element.isConnected) return;
+    await look().catch(() => undefined);
+    next();
+  };
+  const next = () => setTimeout(() => void again(), LOOK_EVERY_MS);
   next();
 }
 

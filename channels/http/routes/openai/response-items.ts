@@ -19,7 +19,7 @@ export interface Items {
   close: () => void;
 }
 
-/** The two kinds of items that grow: where their text stands, and the names of their events. */
+/** The two kinds of items that grow: where their text is, and the names of their events. */
 const GROWING = {
   message: {
     prefix: 'msg',
@@ -96,19 +96,28 @@ export function createItems(responseId: string, emit: Emit): Items {
     },
     toolCall(call) {
       close();
-      const { id: callId, function: called } = wireToolCall(call);
-      const id = itemId('fc', responseId, output.length);
-      const at = { output_index: output.length };
-      const item = { id, type: 'function_call', call_id: callId, name: called.name };
-      emit('response.output_item.added', { ...at, item: { ...item, arguments: '', status: 'in_progress' } });
-      emit('response.function_call_arguments.delta', { ...at, item_id: id, delta: called.arguments });
-      emit('response.function_call_arguments.done', { ...at, item_id: id, arguments: called.arguments });
-      const done = { ...item, arguments: called.arguments, status: 'completed' };
-      emit('response.output_item.done', { ...at, item: done });
-      output.push(done);
+      output.push(emitToolCall(call, { responseId, index: output.length }, emit));
     },
     close,
   };
+}
+
+/** Emits a function call as a whole; returns its item. */
+function emitToolCall(
+  call: ToolCall,
+  { responseId, index }: { responseId: string; index: number },
+  emit: Emit,
+): Record<string, unknown> {
+  const { id: callId, function: called } = wireToolCall(call);
+  const id = itemId('fc', responseId, index);
+  const at = { output_index: index };
+  const item = { id, type: 'function_call', call_id: callId, name: called.name };
+  emit('response.output_item.added', { ...at, item: { ...item, arguments: '', status: 'in_progress' } });
+  emit('response.function_call_arguments.delta', { ...at, item_id: id, delta: called.arguments });
+  emit('response.function_call_arguments.done', { ...at, item_id: id, arguments: called.arguments });
+  const done = { ...item, arguments: called.arguments, status: 'completed' };
+  emit('response.output_item.done', { ...at, item: done });
+  return done;
 }
 
 function itemId(prefix: string, responseId: string, index: number): string {

@@ -126,7 +126,7 @@ function schemaOf(schema: z.ZodType, io: 'input' | 'output', schemas: Json): unk
   return placed;
 }
 
-/** A path of the table of routes as OpenAPI writes it; the rest behind `*` is one parameter. */
+/** A path of the table of routes as OpenAPI writes it; the rest after `*` is one parameter. */
 function pathOf(route: string): { path: string; names: string[] } {
   const names: string[] = [];
   const path = route.replaceAll(/:(\w+)|\*/g, (_, name: string | undefined) => {

@@ -30,6 +30,8 @@ export const channels = {
       '{network}: privacy mode is on, but the settings of {count} groups ask for all messages. Turn privacy mode off at @BotFather (/setprivacy), then remove the bot from the groups and add it again.',
   },
   'typing.status': 'is typing…',
+  'form.send': 'Send',
+  'form.close': 'Cancel',
   'thread.unnamed': 'Question',
   'room.encrypted':
     'This room is encrypted, and I cannot read encrypted messages. Please write to me in a room without encryption: it is switched off where a room is made, and cannot be switched off later.',

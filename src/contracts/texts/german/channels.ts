@@ -34,6 +34,8 @@ export const channels: TranslationOf<typeof english> = {
       '{network}: Der Privatsphäre-Modus (privacy mode) ist an, aber die Einstellungen von {count} Gruppen wollen alle Nachrichten. Schalte ihn bei @BotFather aus (/setprivacy), entferne dann den Bot aus den Gruppen und füge ihn wieder hinzu.',
   },
   'typing.status': 'schreibt …',
+  'form.send': 'Senden',
+  'form.close': 'Abbrechen',
   'thread.unnamed': 'Frage',
   'room.encrypted':
     'Dieser Raum ist verschlüsselt, und verschlüsselte Nachrichten kann ich nicht lesen. Schreib mir bitte in einem Raum ohne Verschlüsselung: Sie wird beim Anlegen eines Raums ausgeschaltet und lässt sich später nicht mehr ausschalten.',

@@ -155,11 +155,12 @@ function joinTexts(trees: Tree[]): Tree[] {
 /** As much as the gateway parses at once; it turns more markup into plain paragraphs. */
 const MAX_PIECE = 8_192;
 
-/** A section of a document; a long one is cut within its tables. */
+/** A section of a document; a long one is cut within its tables and between the items of its lists. */
 export function piecesOf(section: string): string[] {
   const pieces = [''];
   for (const line of section.split('\n')) {
-    if ((pieces.at(-1) ?? '').length > MAX_PIECE - line.length && line.startsWith('|')) pieces.push('');
+    const isLong = (pieces.at(-1) ?? '').length > MAX_PIECE - line.length;
+    if (isLong && /^(\||- )/.test(line)) pieces.push('');
     pieces.push(`${pieces.pop()}${line}\n`);
   }
   return pieces;

@@ -3,6 +3,7 @@ import { afterAll, expect, it, vi } from 'vitest';
 import { riskyTools } from '../../../fakes/agent/risky-tools.ts';
 import { buttonsOf } from '../../../fakes/slack/blocks.ts';
 import { FakeSlack, SLACK_APP_TOKEN, SLACK_TOKEN, textOf } from '../../../fakes/slack/slack.ts';
+import { submits } from '../../../fakes/slack/views.ts';
 import type { FakeChat } from '../../../fakes/slack/workspace.ts';
 import { describeGateway, WAIT } from '../../setup.ts';
 
@@ -111,6 +112,29 @@ describeGateway('Slack', { env, tools: riskyTools(ran) }, (fixture) => {
       () => expect(slack.workspace.ephemerals.map(({ text }) => text)).toContain('Approved.'),
       WAIT,
     );
+  });
+
+  it('asks for the reason of a denial in a form, and tells it to the model', async () => {
+    const { chat, person } = slack.workspace.dm('Nina');
+    await fixture().store.access.addGrant('slack', 'dm', person.id);
+    fixture().ollama.answer(
+      { toolCalls: [{ name: 'wipe', args: { word: 'the attic' } }] },
+      { when: 'attic' },
+    );
+    slack.says(chat, 'the attic', person);
+    const asked = await vi.waitFor(() => {
+      const message = slack.visible(chat).find(({ blocks }) => buttonsOf(blocks).length > 0);
+      if (message === undefined) throw new Error('nothing was asked');
+      return message;
+    }, WAIT);
+    slack.presses(chat, asked, 'Deny', person);
+    await vi.waitFor(() => expect(slack.views.open.has(person.id)).toBe(true), WAIT);
+    submits(slack, person, { reason: 'It is full of letters.' });
+    await vi.waitFor(() => expect(slack.screen(chat).join()).toContain('Denied by Nina'), WAIT);
+    await vi.waitFor(() => expect(slack.screen(chat)).toContain('echo: the attic'), WAIT);
+    const { body } = await fixture().modelCall('the attic');
+    expect(JSON.stringify(body.messages)).toContain('It is full of letters.');
+    expect(ran).not.toContain('wipe the attic');
   });
 
   it('stays within the limits of Slack with several answers at once', async () => {

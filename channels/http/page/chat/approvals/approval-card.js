@@ -19,32 +19,13 @@ const MAX_REASON_CHARS = 500;
 export function approvalCard(api, approval, mayDecide, decided) {
   const { id, tool, files, warning, expiresAt, mayAlways } = approval;
   const errorText = h('p', { class: 'error-text', role: 'alert' });
-  const reason = h('input', {
-    type: 'text',
-    class: 'approval-reason',
-    maxlength: MAX_REASON_CHARS,
-    'aria-label': say('page.approval.reason'),
-    placeholder: say('page.approval.why_not'),
-    autocomplete: 'off',
-  });
+  const reason = reasonField();
   const deny = () => void decide('denied', reason.value.trim() === '' ? {} : { reason: reason.value.trim() });
   const always = () => void decide('approved', { always: true });
   const buttons = [
-    h(
-      'button',
-      { type: 'button', class: 'primary', onclick: () => void decide('approved') },
-      say('page.approval.approve'),
-    ),
-    ...(mayAlways
-      ? [
-          h(
-            'button',
-            { type: 'button', title: say('page.approval.always_hint'), onclick: always },
-            say('page.approval.always'),
-          ),
-        ]
-      : []),
-    h('button', { type: 'button', class: 'danger', onclick: deny }, say('page.approval.deny')),
+    button('approve', { class: 'primary', onclick: () => void decide('approved') }),
+    ...(mayAlways ? [button('always', { title: say('page.approval.always_hint'), onclick: always })] : []),
+    button('deny', { class: 'danger', onclick: deny }),
   ];
   /**
    * @param {import('../../api.js').ApprovalDecision} decision
@@ -84,7 +65,27 @@ export function approvalCard(api, approval, mayDecide, decided) {
 }
 
 /**
- * A file that the arguments or another file name, with its content where that is short.
+ * @param {'approve' | 'always' | 'deny'} name
+ * @param {Record<string, unknown>} attributes
+ */
+function button(name, attributes) {
+  return h('button', { type: 'button', ...attributes }, say(`page.approval.${name}`));
+}
+
+/** The field for the reason of a refusal. */
+function reasonField() {
+  return h('input', {
+    type: 'text',
+    class: 'approval-reason',
+    maxlength: MAX_REASON_CHARS,
+    'aria-label': say('page.approval.reason'),
+    placeholder: say('page.approval.why_not'),
+    autocomplete: 'off',
+  });
+}
+
+/**
+ * A file that the arguments or another file name, with its content if that is short.
  * @param {Approval['files'][number]} file
  */
 function describeFile(file) {

@@ -7,7 +7,7 @@ import { say } from '../../texts.js';
 /** @typedef {import('../file-views.js').ShownFile} ShownFile */
 
 /**
- * A question as it is shown: a stored message, or what is known of one that was just sent.
+ * A question as it is shown: a stored message, or what is known about one that was just sent.
  * @typedef {{ seq: number, content: string, role?: string, turnId?: string, leftOut?: boolean, senderName?: string | null, attachments?: readonly ShownFile[] }} ShownQuestion
  */
 

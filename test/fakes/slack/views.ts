@@ -1,0 +1,90 @@
+/** Modals of the fake Slack, as strict as Slack ("Modals", "Input block"). */
+import { z } from 'zod';
+import type { FakeSlack } from './slack.ts';
+import { Refusal } from './workspace.ts';
+import type { FakePerson } from './workspace.ts';
+
+const text = (most: number) =>
+  z.strictObject({ type: z.literal('plain_text'), text: z.string().min(1).max(most) });
+
+const input = z
+  .strictObject({
+    type: z.literal('input'),
+    block_id: z.string().min(1).max(255),
+    optional: z.boolean(),
+    label: text(2_000),
+    hint: text(2_000).optional(),
+    element: z.strictObject({
+      type: z.literal('plain_text_input'),
+      action_id: z.string().min(1).max(255),
+      multiline: z.boolean(),
+      max_length: z.int().min(1).max(3_000),
+      initial_value: z.string().max(3_000).optional(),
+    }),
+  })
+  .refine(({ element: { initial_value: given = '', max_length: most } }) => given.length <= most);
+
+const view = z.strictObject({
+  type: z.literal('modal'),
+  callback_id: z.string().min(1).max(255),
+  private_metadata: z.string().max(3_000),
+  title: text(24),
+  submit: text(24),
+  close: text(24),
+  blocks: z.array(input).min(1).max(100),
+});
+export type FakeView = z.infer<typeof view>;
+
+/** Modals by the person who sees them, and the presses that may open one. */
+export class Views {
+  /** The modal that is open for somebody. */
+  readonly open = new Map<string, FakeView>();
+  /** People by their trigger, which opens one modal within three seconds. */
+  readonly #triggers = new Map<string, { person: string; at: number }>();
+  readonly #now: () => number;
+
+  constructor(now: () => number) {
+    this.#now = now;
+  }
+
+  /** Somebody has pressed. */
+  triggered(trigger: string, person: string): void {
+    this.#triggers.set(trigger, { person, at: this.#now() });
+  }
+
+  /** `views.open`. Throws `Refusal`. */
+  show({ trigger_id: id, view: given }: Record<string, unknown>): object {
+    const trigger = this.#triggers.get(String(id));
+    if (trigger === undefined) throw new Refusal('invalid_trigger_id');
+    this.#triggers.delete(String(id));
+    if (this.#now() - trigger.at > 3_000) throw new Refusal('expired_trigger_id');
+    const { data } = view.safeParse(given);
+    if (data === undefined) throw new Refusal('invalid_arguments');
+    this.open.set(trigger.person, data);
+    return { view: { id: `V${String(id)}` } };
+  }
+}
+
+/** Somebody fills in the modal that is open for them and sends it; gives the envelope's id. Throws when none is open. */
+export function submits(
+  { views, socketMode, workspace }: Pick<FakeSlack, 'views' | 'socketMode' | 'workspace'>,
+  person: FakePerson,
+  texts: Readonly<Record<string, string>>,
+): string {
+  const shown = views.open.get(person.id);
+  if (shown === undefined) throw new Error(`no form is open for ${person.name}`);
+  views.open.delete(person.id);
+  const values = shown.blocks.map(({ block_id: name, element }) => {
+    const value = texts[name] ?? element.initial_value ?? '';
+    if (value.length > element.max_length)
+      throw new Error(`"${name}" takes ${element.max_length} characters`);
+    return [name, { [element.action_id]: { type: element.type, value: value === '' ? null : value } }];
+  });
+  const { callback_id, private_metadata } = shown;
+  const view = { id: workspace.newId('V'), callback_id, private_metadata };
+  return socketMode.deliver('interactive', {
+    type: 'view_submission',
+    user: { id: person.id, name: person.name },
+    view: { ...view, state: { values: Object.fromEntries(values) } },
+  });
+}
