@@ -197,13 +197,19 @@ export const gatewayEnvironment = z.object({
   OTEL_EXPORTER_OTLP_ENDPOINT: httpUrl
     .optional()
     .describe(
-      'address of an OpenTelemetry collector (OTLP over HTTP), such as `http://127.0.0.1:4318`: turns are sent to it as traces, without any text; unset = nothing is loaded or sent',
+      'address of an OpenTelemetry collector (OTLP over HTTP), such as `http://127.0.0.1:4318`: turns are sent to it as traces, without texts; unset = nothing is loaded or sent',
     ),
   OTEL_EXPORTER_OTLP_HEADERS: z
     .string()
     .max(4_000)
     .optional()
     .describe('headers of these requests, such as `authorization=Bearer%20…`; several with commas'),
+  OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT: z
+    .enum(['true', 'false'])
+    .default('false')
+    .describe(
+      '`true` sends prompts with the traces: of each attempt the newest one, cut, without secrets of the configuration. Whoever reads the collector then reads conversations',
+    ),
   OLLAMA_HOST: z.string().min(1).default('http://127.0.0.1:11434'),
   OPENAI_BASE_URL: httpUrl.optional(),
   OPENAI_API_KEY: z

@@ -28,6 +28,7 @@ import { createMeters, createRefusalNotes, createTraces, meterUsage, startLoopMo
 import { readHeaders, startTelemetry } from './ops/index.ts';
 import type { Redactor, TelemetryTarget } from './ops/index.ts';
 import { systemClock } from './lib/clock.ts';
+import { serverLookup } from './providers/index.ts';
 import { createAccessPolicy, ensureFirstToken, ownersOf } from './security/index.ts';
 import { createLanguages, descriptionsOf, jsonSchema, watchFolders } from './settings/index.ts';
 import type { HomeStore } from './store/open-store.ts';
@@ -76,10 +77,12 @@ export async function openSecurity(
 }
 
 /** Where traces go; undefined unless the environment says so. */
-function telemetryOf({ env }: Config): TelemetryTarget | undefined {
+function telemetryOf({ env, modelServers }: Config): TelemetryTarget | undefined {
   const { OTEL_EXPORTER_OTLP_ENDPOINT: endpoint, OTEL_EXPORTER_OTLP_HEADERS: headers } = env;
   const { version } = packageFile;
-  return endpoint === undefined ? undefined : { endpoint, headers: readHeaders(headers), version };
+  if (endpoint === undefined) return undefined;
+  const content = env.OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT === 'true';
+  return { endpoint, headers: readHeaders(headers), version, content, serverOf: serverLookup(modelServers) };
 }
 
 /** The two buses, and delivery to the channels, which are loaded last. */

@@ -2,7 +2,7 @@
 import { DiscordAPIError, HTTPError, RateLimitError } from '@discordjs/rest';
 import { GatewayCloseCodes } from 'discord-api-types/v10';
 import { z } from 'zod';
-import { ChannelError } from '../../src/contracts/errors.ts';
+import { ChannelError, channelUnavailable } from '../../src/contracts/errors.ts';
 import type { ChannelErrorCode } from '../../src/contracts/errors.ts';
 import { PrivateFieldError } from './gateway/private-fields.ts';
 import { parseJson } from '../../src/lib/json/json.ts';
@@ -48,8 +48,11 @@ export function toChannelError(error: unknown): ChannelError {
   }
   if (error instanceof DiscordAPIError) return fromRefusal(error);
   if (error instanceof HTTPError)
-    return unavailable(`Discord answered with status ${error.status}; the call is tried again.`, error);
-  return unavailable('Discord cannot be reached; the call is tried again.', error);
+    return channelUnavailable(
+      `Discord answered with status ${error.status}; the call is tried again.`,
+      error,
+    );
+  return channelUnavailable('Discord cannot be reached; the call is tried again.', error);
 }
 
 function fromRefusal(error: DiscordAPIError): ChannelError {
@@ -64,7 +67,7 @@ function fromRefusal(error: DiscordAPIError): ChannelError {
   if (status === 401) return new ChannelError('unauthorized', BAD_TOKEN, { cause: error });
   // Discord's own refusals are JSON with a number; this one came from a server in front of it.
   if (typeof code !== 'number')
-    return unavailable(`Something before Discord answered with status ${status}.`, error);
+    return channelUnavailable(`Something before Discord answered with status ${status}.`, error);
   if (error.message.includes('message_reference'))
     return new ChannelError('place_gone', 'The Discord message to reply to is gone.', { cause: error });
   const isPlace = status === 403 || status === 404;
@@ -132,10 +135,6 @@ export function heldBack(retryAfterMs: number, cause?: unknown): ChannelError {
 function rateLimited(retryAfterMs: number, cause?: unknown): ChannelError {
   const message = `Discord asks to wait ${retryAfterMs} ms.`;
   return new ChannelError('rate_limited', message, { retryable: true, retryAfterMs, cause });
-}
-
-function unavailable(message: string, cause: unknown): ChannelError {
-  return new ChannelError('unavailable', message, { retryable: true, cause });
 }
 
 /** True if the connection broke or timed out, so that Discord may or may not have carried out the call. */

@@ -1,10 +1,10 @@
 /** Calls of the client-server API: throws every limit and failure at once as `ChannelError`; no call waits or is repeated here. */
-import { ChannelError } from '../../src/contracts/errors.ts';
+import { ChannelError, channelUnavailable } from '../../src/contracts/errors.ts';
 import type { ChannelHealth } from '../../src/contracts/gateway-api.ts';
 import { tokenHealth, tokenRefusals, tokenRefused } from '../../src/contracts/platform/refused-tokens.ts';
 import { Pauses } from '../../src/lib/async/call-gate.ts';
 import type { Refusals } from '../../src/lib/async/call-gate.ts';
-import { BAD_TOKEN, isTokenError, rateLimited, refusalOf, unavailable } from './errors.ts';
+import { BAD_TOKEN, isTokenError, rateLimited, refusalOf } from './errors.ts';
 import { openRequest, readBody } from './requests.ts';
 import type { RawRequest } from './requests.ts';
 import { parseJson } from '../../src/lib/json/json.ts';
@@ -123,7 +123,7 @@ export class MatrixClient {
     const { statusCode: status = 0 } = response;
     if (status !== 200) throw refusalOf(status, answer, response.headers['retry-after'], this.#now());
     if (answer === undefined)
-      throw unavailable('Something before the Matrix homeserver answered; the call is tried again.');
+      throw channelUnavailable('Something before the Matrix homeserver answered; the call is tried again.');
     return answer;
   }
 
@@ -137,7 +137,7 @@ export class MatrixClient {
     if (path !== whoami) {
       try {
         await this.#ask('GET', whoami, {});
-        return unavailable(
+        return channelUnavailable(
           'The Matrix homeserver refused one call, but not the token; the call is tried again.',
           refusal,
         );

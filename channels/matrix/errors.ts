@@ -1,6 +1,6 @@
 /** Converts a Matrix homeserver's refusals and failures to `ChannelError`. */
 import { z } from 'zod';
-import { ChannelError } from '../../src/contracts/errors.ts';
+import { ChannelError, channelUnavailable } from '../../src/contracts/errors.ts';
 import type { ChannelErrorCode } from '../../src/contracts/errors.ts';
 
 export const BAD_TOKEN =
@@ -74,14 +74,14 @@ export function refusalOf(
   if (status === 429 || errcode === 'M_LIMIT_EXCEEDED')
     return rateLimited(data?.retry_after_ms ?? waitOf(retryAfter, now), cause);
   if (data === undefined || status >= 500)
-    return unavailable(
+    return channelUnavailable(
       `The Matrix homeserver answered with status ${status}; the call is tried again.`,
       cause,
     );
   if (TOKEN_ERRORS.has(errcode))
     return new ChannelError('unauthorized', BAD_TOKEN, { retryable: true, cause });
   if (errcode === 'M_RESOURCE_LIMIT_EXCEEDED')
-    return unavailable(
+    return channelUnavailable(
       'The Matrix homeserver has reached one of its own limits; the call is tried again.',
       cause,
     );
@@ -110,8 +110,4 @@ export function rateLimited(ms: number, cause?: unknown, local = false): Channel
     global: true,
     cause,
   });
-}
-
-export function unavailable(message: string, cause?: unknown): ChannelError {
-  return new ChannelError('unavailable', message, { retryable: true, cause });
 }

@@ -9,7 +9,7 @@ import type {
   OutboundFile,
   OutboundPart,
 } from '../../src/contracts/channel.ts';
-import { ConfigError } from '../../src/contracts/errors.ts';
+import { ConfigError, channelUnavailable } from '../../src/contracts/errors.ts';
 import type { PlaceRate } from '../../src/contracts/delivery.ts';
 import type { ChannelHealth } from '../../src/contracts/gateway-api.ts';
 import type { SingleSigns } from '../../src/contracts/platform/single-signs.ts';
@@ -17,7 +17,6 @@ import type { Place, SentMessage } from '../../src/contracts/message.ts';
 import type { Receive } from '../../src/contracts/receive.ts';
 import { CLIENT, MatrixClient, pathOf } from './client.ts';
 import { checkPlace, contentOf, MAX_LENGTH, relationOf } from './content.ts';
-import { unavailable } from './errors.ts';
 import { openFile } from './files/download.ts';
 import { MAX_UPLOAD_BYTES, sendFile } from './files/upload.ts';
 import { USER_ID } from './ids.ts';
@@ -201,7 +200,9 @@ class MatrixChannel implements Channel {
     const answer = await this.#client.call('GET', pathOf(CLIENT, 'account', 'whoami'));
     const { data } = Told.safeParse(answer);
     if (data === undefined)
-      throw unavailable('The Matrix homeserver did not say who the token belongs to; asking again later.');
+      throw channelUnavailable(
+        'The Matrix homeserver did not say who the token belongs to; asking again later.',
+      );
     this.#self = data.user_id;
     return data.user_id;
   }

@@ -1,8 +1,9 @@
 /** Requests to a homeserver: bytes in, bytes out, over the connections of one agent. */
+import { channelUnavailable } from '../../src/contracts/errors.ts';
 import { Agent as HttpAgent, request as httpRequest } from 'node:http';
 import type { ClientRequest, IncomingMessage } from 'node:http';
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
-import { LostAnswer, unavailable } from './errors.ts';
+import { LostAnswer } from './errors.ts';
 
 export interface RawRequest {
   url: URL;
@@ -58,7 +59,8 @@ export async function readBody(response: IncomingMessage, maxBytes: number): Pro
   } catch (error) {
     throw lost(error);
   }
-  if (bytes > maxBytes) throw unavailable('The Matrix homeserver gave an answer that is too large to read.');
+  if (bytes > maxBytes)
+    throw channelUnavailable('The Matrix homeserver gave an answer that is too large to read.');
   return Buffer.concat(chunks).toString('utf8');
 }
 
@@ -66,5 +68,5 @@ export async function readBody(response: IncomingMessage, maxBytes: number): Pro
 function lost(error: unknown): Error {
   const code = error instanceof Error && 'code' in error ? ` (${String(error.code)})` : '';
   const what = `The Matrix homeserver cannot be reached${code}; the call is tried again.`;
-  return unavailable(what, new LostAnswer(`no answer${code}`));
+  return channelUnavailable(what, new LostAnswer(`no answer${code}`));
 }

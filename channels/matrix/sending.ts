@@ -8,8 +8,8 @@ import { CLIENT, pathOf } from './client.ts';
 import type { MatrixClient } from './client.ts';
 import { checkPlace, checkSize, editOf } from './content.ts';
 import type { Content } from './content.ts';
-import { errcodeOf, isAnswerLost, unavailable } from './errors.ts';
-import { ChannelError } from '../../src/contracts/errors.ts';
+import { errcodeOf, isAnswerLost } from './errors.ts';
+import { ChannelError, channelUnavailable } from '../../src/contracts/errors.ts';
 import { readEvent } from './events.ts';
 import type { Replacements } from './replacements.ts';
 import type { RawEvent } from './events.ts';
@@ -63,7 +63,7 @@ export class Sending {
       const id = await this.#sendOnce(place, content, transactionOf(place, nonce, redacted));
       if (id !== undefined) return { id };
     }
-    throw unavailable('The Matrix homeserver gives only events that were taken away.');
+    throw channelUnavailable('The Matrix homeserver gives only events that were taken away.');
   }
 
   async #replace({ id }: SentMessage, place: Place, content: Content): Promise<void> {
@@ -148,7 +148,8 @@ export class Sending {
       throw error;
     });
     const { data } = Sent.safeParse(answer);
-    if (data === undefined) throw unavailable('The Matrix homeserver gave an answer that names no event.');
+    if (data === undefined)
+      throw channelUnavailable('The Matrix homeserver gave an answer that names no event.');
     return data.event_id;
   }
 }

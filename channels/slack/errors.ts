@@ -5,7 +5,7 @@ import {
   WebAPIRateLimitedError,
   WebAPIRequestError,
 } from '@slack/web-api';
-import { ChannelError } from '../../src/contracts/errors.ts';
+import { ChannelError, channelUnavailable } from '../../src/contracts/errors.ts';
 import type { ChannelErrorCode } from '../../src/contracts/errors.ts';
 
 export const BAD_TOKEN =
@@ -83,21 +83,25 @@ export function toChannelError(error: unknown): ChannelError {
   if (error instanceof ChannelError) return error;
   if (error instanceof WebAPIRateLimitedError) return rateLimited(error.retryAfter * 1_000, error);
   if (error instanceof WebAPIHTTPError)
-    return unavailable(`Slack answered with status ${error.statusCode}; the call is tried again.`, error);
+    return channelUnavailable(
+      `Slack answered with status ${error.statusCode}; the call is tried again.`,
+      error,
+    );
   if (error instanceof WebAPIPlatformError) return fromRefusal(error);
-  return unavailable('Slack cannot be reached; the call is tried again.', error);
+  return channelUnavailable('Slack cannot be reached; the call is tried again.', error);
 }
 
 function fromRefusal(error: WebAPIPlatformError): ChannelError {
   const code = codeOf(error);
   if (code === undefined)
-    return unavailable('Something before Slack answered; the call is tried again.', error);
+    return channelUnavailable('Something before Slack answered; the call is tried again.', error);
   if (isTokenError(error))
     return new ChannelError('unauthorized', BAD_TOKEN, { retryable: true, cause: error });
   if (code === 'missing_scope') return missingScope(error);
   if (code === 'ratelimited' || code === 'rate_limited' || code === 'message_limit_exceeded')
     return rateLimited(LIMIT_MS, error);
-  if (TRANSIENT.test(code)) return unavailable(`Slack failed with ${code}; the call is tried again.`, error);
+  if (TRANSIENT.test(code))
+    return channelUnavailable(`Slack failed with ${code}; the call is tried again.`, error);
   const [meaning, message] = MEANINGS[code] ?? ['rejected', `Slack refused the call: ${code}.`];
   return new ChannelError(meaning, message, { cause: error });
 }
@@ -113,10 +117,6 @@ function missingScope(error: WebAPIPlatformError): ChannelError {
 export function rateLimited(retryAfterMs: number, cause?: unknown, local = false): ChannelError {
   const message = `Slack asks to wait ${retryAfterMs} ms.`;
   return new ChannelError('rate_limited', message, { retryable: true, retryAfterMs, local, cause });
-}
-
-export function unavailable(message: string, cause?: unknown): ChannelError {
-  return new ChannelError('unavailable', message, { retryable: true, cause });
 }
 
 /**

@@ -7,12 +7,11 @@ import type {
   OutboundFile,
   OutboundPart,
 } from '../../src/contracts/channel.ts';
-import { ConfigError } from '../../src/contracts/errors.ts';
+import { ConfigError, channelUnavailable } from '../../src/contracts/errors.ts';
 import type { ChannelHealth } from '../../src/contracts/gateway-api.ts';
 import type { Place, SentMessage } from '../../src/contracts/message.ts';
 import type { PlaceRate } from '../../src/contracts/delivery.ts';
 import type { Receive } from '../../src/contracts/receive.ts';
-import { unavailable } from './errors.ts';
 import { FileDownload } from './files/download.ts';
 import { SILENCE_MS } from './files/requests.ts';
 import { FileUpload, MAX_UPLOAD_BYTES } from './files/upload.ts';
@@ -152,7 +151,7 @@ class SlackChannel implements Channel {
     const answer = await this.#api.call('auth.test', {});
     const { data } = Tested.safeParse(answer);
     if (data === undefined)
-      throw unavailable('Slack did not say who the bot token belongs to; asking again later.');
+      throw channelUnavailable('Slack did not say who the bot token belongs to; asking again later.');
     this.#self = { teamId: data.team_id, userId: data.user_id, botId: data.bot_id ?? '' };
     return { id: `${data.team_id}.${data.user_id}`, name: data.user ?? data.user_id };
   }

@@ -1,11 +1,12 @@
 /** Sends, edits and deletes messages: one message per nonce, even after one of Slack's answers was lost or a process died. */
+import { channelUnavailable } from '../../src/contracts/errors.ts';
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import type { Log } from '../../src/contracts/log.ts';
 import type { Place, SentMessage } from '../../src/contracts/message.ts';
 import { addressOf } from '../../src/contracts/message.ts';
 import { Recent } from '../../src/lib/recent.ts';
-import { codeOf, isAnswerLost, toChannelError, toEditError, unavailable } from './errors.ts';
+import { codeOf, isAnswerLost, toChannelError, toEditError } from './errors.ts';
 import type { Fields } from './message-fields.ts';
 import { targetOf } from './message-fields.ts';
 import type { SlackApi } from './web-api.ts';
@@ -81,7 +82,7 @@ export class Sending {
       const limit = `chat.postMessage ${target.channel}`;
       const answer = await this.#api.call('chat.postMessage', { ...target, ...fields, metadata }, limit);
       const { data } = Posted.safeParse(answer);
-      if (data === undefined) throw unavailable('Slack gave an answer that is not a message.');
+      if (data === undefined) throw channelUnavailable('Slack gave an answer that is not a message.');
       this.#known.set(key, data.ts);
       this.#familiar.set(addressOf(place), true);
       return { id: data.ts };

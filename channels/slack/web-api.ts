@@ -1,4 +1,5 @@
 /** Calls to Slack's Web API: throws every limit and failure at once as `ChannelError`; no call waits or is repeated here. */
+import { channelUnavailable } from '../../src/contracts/errors.ts';
 import { LogLevel, WebClient } from '@slack/web-api';
 import type { Logger } from '@slack/web-api';
 import type { ChannelError } from '../../src/contracts/errors.ts';
@@ -6,7 +7,7 @@ import type { ChannelHealth } from '../../src/contracts/gateway-api.ts';
 import { tokenHealth, tokenRefusals, tokenRefused } from '../../src/contracts/platform/refused-tokens.ts';
 import { Pauses } from '../../src/lib/async/call-gate.ts';
 import type { Refusals } from '../../src/lib/async/call-gate.ts';
-import { BAD_TOKEN, isTokenError, rateLimited, toChannelError, unavailable } from './errors.ts';
+import { BAD_TOKEN, isTokenError, rateLimited, toChannelError } from './errors.ts';
 
 /** Slack's own API. */
 const OFFICIAL_ROOT = 'https://slack.com/api';
@@ -80,7 +81,7 @@ export class SlackApi {
     if (method !== 'auth.test') {
       try {
         await this.#client.apiCall('auth.test');
-        return unavailable(
+        return channelUnavailable(
           'Slack refused one call, but not the bot token; the call is tried again.',
           refusal,
         );

@@ -21,5 +21,7 @@ export const german: Readonly<Record<string, string>> = {
   'reactions.group': 'dasselbe in einer Gruppe',
   groupCallsPerMinute: 'höchste Zahl von Nachrichten und Änderungen in einer Gruppe in jeder Minute',
   'callsPerSecond.start': 'Aufrufe des ganzen Bots in der Sekunde, zu Beginn',
+  'callsPerSecond.usual':
+    'worauf das binnen Sekunden steigt, solange Aufrufe warten und Telegram noch keinen abgelehnt hat',
   'callsPerSecond.most': 'worauf das steigen darf, solange Aufrufe warten und Telegram keinen ablehnt',
 };

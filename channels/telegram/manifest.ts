@@ -109,10 +109,13 @@ export const manifest = defineChannel({
       .max(1_000)
       .default(20)
       .describe('most messages and edits in one group in any minute'),
-    /** Telegram's FAQ names a limit of about thirty messages per second for a bot. */
+    /** Telegram's FAQ names a limit of about thirty messages per second for a bot; some bots are refused from twenty on. */
     callsPerSecond: z
       .strictObject({
-        start: perSecond.default(28).describe('calls a second of the whole bot at first'),
+        start: perSecond.default(19).describe('calls a second of the whole bot at first'),
+        usual: perSecond
+          .default(28)
+          .describe('what it rises to within seconds while calls wait, until Telegram refuses one'),
         most: perSecond
           .default(60)
           .describe('what it may rise to while calls wait and Telegram refuses none'),

@@ -205,8 +205,11 @@ export interface PlaceRate {
 
 /** Limits of one bot. */
 export interface RateLimits {
-  /** Calls per second over all places: the initial number, and the most that the scheduler may learn. */
-  callsPerSecond: { start: number; most: number };
+  /**
+   * Calls per second over all places: the initial number, the one that it rises to within two seconds while calls wait and
+   * the platform refuses none, and the most that the scheduler may learn.
+   */
+  callsPerSecond: { start: number; usual?: number | undefined; most: number };
   /**
    * If the platform counts the bot's calls in one bucket: its capacity. Calls refill one by one, and the wait in a
    * refusal is the time until the next one. Undefined: counted per second.

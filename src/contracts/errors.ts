@@ -96,6 +96,11 @@ export class ChannelError extends GatewayError {
   }
 }
 
+/** The error for a platform that cannot be reached or does not answer: worth another attempt. */
+export function channelUnavailable(message: string, cause?: unknown): ChannelError {
+  return new ChannelError('unavailable', message, { retryable: true, cause });
+}
+
 export type ProviderErrorCode =
   /** No chunk within the first-chunk limit (N-61). */
   | 'timeout_first_chunk'

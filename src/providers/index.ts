@@ -30,6 +30,19 @@ export interface ModelServers {
   modelProblem: (model: string) => string | undefined;
 }
 
+/** Finds the server that a model is asked on, and its address; undefined for a model that none of them can have. */
+export function serverLookup(
+  servers: readonly ModelServer[],
+  kinds: readonly ProviderKind[] = providerKinds,
+): (model: string) => { provider: string; url: string } | undefined {
+  const names = createModelNames(servers, kinds);
+  return (model) => {
+    const found = names.find(model);
+    const server = 'problem' in found ? undefined : servers.find(({ name }) => name === found.provider);
+    return server && { provider: server.name, url: server.baseUrl };
+  };
+}
+
 /**
  * Makes a provider for each server, and the router over them. Without `MODEL`, a server besides Ollama that the
  * environment names (OPENAI_BASE_URL) provides its first model, else the default server does. Throws `ConfigError`.

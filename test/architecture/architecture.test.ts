@@ -20,6 +20,8 @@ const TOP_LEVEL =
     ' ',
   );
 const MAX_LINES = 300;
+/** A function is read on one screen. */
+const MAX_FUNCTION_LINES = 60;
 /** About twenty files a folder: more have a seam. */
 const MAX_FILES = 22;
 
@@ -155,6 +157,13 @@ describe('the architecture', () => {
     const all = [...everything, ...browser];
     const long = all.filter((file) => file.lines > MAX_LINES).map((file) => `${file.path}: ${file.lines}`);
     expect(long).toEqual([]);
+  });
+
+  it(`has no function over ${MAX_FUNCTION_LINES} lines`, () => {
+    const all = sources.flatMap(({ path: file, functions }) => functions.map((one) => ({ file, ...one })));
+    expect(all.length).toBeGreaterThan(1_000);
+    const long = all.filter(({ lines }) => lines > MAX_FUNCTION_LINES);
+    expect(long.map(({ file, line, lines }) => `${file}:${line}: ${lines}`)).toEqual([]);
   });
 
   it('lets its command line be run from a fresh clone', () => {

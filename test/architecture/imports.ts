@@ -4,7 +4,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parse } from '@babel/parser';
-import { isStringLiteral, traverseFast } from '@babel/types';
+import { isFunction, isStringLiteral, traverseFast } from '@babel/types';
 
 export const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 
@@ -19,6 +19,8 @@ export interface SourceFile {
   documented: string[];
   /** Names of packages that this one imports, `node:` modules as they are written. */
   packages: string[];
+  /** Its functions and methods: the line each begins in, and how many it has. */
+  functions: { line: number; lines: number }[];
 }
 
 /** All files git knows or would add, by path from the top. */
@@ -37,18 +39,26 @@ export function readSources(folders: string[]): SourceFile[] {
     .filter((file) => folders.some((folder) => file.startsWith(`${folder}/`)) && /\.(ts|js)$/.test(file))
     .map((file) => {
       const text = readFileSync(path.join(ROOT, file), 'utf8');
-      return { path: file, text, lines: text.split('\n').length - 1, ...importsOf(file, text) };
+      return { path: file, text, lines: text.split('\n').length - 1, ...readCode(file, text) };
     });
 }
 
-function importsOf(file: string, text: string): Pick<SourceFile, 'own' | 'documented' | 'packages'> {
+function readCode(
+  file: string,
+  text: string,
+): Pick<SourceFile, 'own' | 'documented' | 'packages' | 'functions'> {
   const tree = parse(text, {
     sourceType: 'module',
     createImportExpressions: true,
     plugins: file.endsWith('.ts') ? ['typescript'] : [],
   });
   const specifiers: string[] = [];
+  const functions: SourceFile['functions'] = [];
   traverseFast(tree, (node) => {
+    if (isFunction(node) && node.loc) {
+      const { start, end } = node.loc;
+      functions.push({ line: start.line, lines: end.line - start.line + 1 });
+    }
     const from = 'source' in node ? node.source : undefined;
     if (isStringLiteral(from)) specifiers.push(from.value);
   });
@@ -63,6 +73,7 @@ function importsOf(file: string, text: string): Pick<SourceFile, 'own' | 'docume
     .filter((name) => name.startsWith('.'))
     .map((specifier) => resolveFrom(file, specifier));
   return {
+    functions,
     own: [...new Set(own)],
     documented: [...new Set(documented)],
     packages: [...new Set([...packages, ...typed.filter((name) => !name.startsWith('.')).map(packageName)])],

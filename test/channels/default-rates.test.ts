@@ -4,13 +4,13 @@ import { manifest as discord } from '../../channels/discord/manifest.ts';
 import { manifest as matrix } from '../../channels/matrix/manifest.ts';
 import { manifest as telegram } from '../../channels/telegram/manifest.ts';
 
-it('Telegram begins with 28 calls a second, and keeps two of twenty calls a minute in a group for final texts', () => {
+it('Telegram begins with 19 calls a second, and keeps two of twenty calls a minute in a group for final texts', () => {
   expect(telegram.settings.parse({})).toMatchObject({
     editIntervalMs: { private: 1_100, group: 3_000 },
     burst: { private: 4, group: 5 },
     reservedForFinals: { private: 1, group: 2 },
     groupCallsPerMinute: 20,
-    callsPerSecond: { start: 28, most: 60 },
+    callsPerSecond: { start: 19, usual: 28, most: 60 },
   });
 });
 

@@ -94,7 +94,7 @@ describe('the settings of a channel', () => {
       },
     );
     const telegram = await open(config, 'telegram');
-    expect(telegram.capabilities.rates.callsPerSecond).toEqual({ start: 10, most: 12 });
+    expect(telegram.capabilities.rates.callsPerSecond).toEqual({ start: 10, usual: 28, most: 12 });
     expect(rateOf(telegram, '-42')).toEqual({
       key: '-42',
       editIntervalMs: 3_000,

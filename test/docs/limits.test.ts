@@ -115,7 +115,7 @@ const PROMISES: Readonly<Record<string, readonly string[]>> = {
     `from the ${WRONG_TOKENS_PER_MINUTE + 1}st in a minute on`,
     `Files of more than ${mib(MAX_SHARED_BYTES)}, which`,
     `failed ${MAX_ATTEMPTS} times, or on which alone the gateway crashed ${MAX_LONE_CRASHES} times`,
-    `the work of ${SUSPECT_CRASHES} crashes is suspected, and then worked on one at a time (of many, one in ${SUSPECT_SHARE}`,
+    `running during ${SUSPECT_CRASHES} crashes is suspected, and then runs one at a time (of many, one in ${SUSPECT_SHARE}`,
     `after a reboot waits ${seconds(RENEWED_WITHIN_MS)} seconds`,
     `after about ${seconds(LEASE_MS)} seconds, the time of its lease`,
   ],

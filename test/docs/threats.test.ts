@@ -14,9 +14,9 @@ const rows = [...readText('docs/threats.md').matchAll(ROW)].map(
 );
 
 describe('the table of threats', () => {
-  it('numbers every threat, each with a verdict', () => {
-    expect(rows.map(({ number }) => number)).toEqual(Array.from({ length: 45 }, (_, index) => index + 1));
-    expect(new Set(rows.map(({ verdict }) => verdict))).toEqual(new Set(['holds', 'absent']));
+  it('numbers every threat, each held off by a test', () => {
+    expect(rows.map(({ number }) => number)).toEqual(Array.from({ length: 47 }, (_, index) => index + 1));
+    expect(new Set(rows.map(({ verdict }) => verdict))).toEqual(new Set(['holds']));
   });
 
   it.each(rows)('names a test of $threat that exists', ({ file, title }) => {

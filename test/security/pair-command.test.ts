@@ -30,8 +30,8 @@ describeEachDatabase('parley pair', (databases) => {
   it('allows servers and roles where users belong to any', async () => {
     const { access } = await databases.open();
     const pair = (...args: string[]) => pairCommand(access, ALL, args);
-    expect(await pair('guild', 'discord', '777')).toContain('Everybody in the discord guild 777');
-    expect(await pair('role', 'discord', '778')).toContain('Everybody with the discord role 778');
+    expect(await pair('guild', 'discord', '777')).toContain('Everyone in the discord guild 777');
+    expect(await pair('role', 'discord', '778')).toContain('Everyone with the discord role 778');
     expect(await pair()).toMatch(/granted {2}discord guild 777 since .*\ngranted {2}discord role 778 since /);
     await expect(pair('role', 'telegram', '778')).rejects.toThrow(/Telegram belong to no role/);
     await expect(pair('guild', 'discord', 'friends')).rejects.toThrow(/must be a numeric id/);
@@ -114,7 +114,7 @@ describeEachDatabase('parley pair', (databases) => {
     await expect(refused('group', 'office', '42')).rejects.toThrow(
       '"42" is not an id of Office chat: it must be an id such as U0123ABC.',
     );
-    await expect(refused('group', 'office', 'U0123ABC')).rejects.toThrow(/no id of Office chat/);
+    await expect(refused('group', 'office', 'U0123ABC')).rejects.toThrow(/not an id of Office chat/);
     await expect(refused('revoke', 'telegram', '@ada')).rejects.toThrow(
       /"@ada" is not an id of Telegram: it must be a numeric id/,
     );

@@ -5,7 +5,7 @@ import { byId, h } from './dom.js';
 import { modelWords } from './health-words.js';
 import { offerKeys } from './keys.js';
 import { ScheduleList } from './schedules.js';
-import { SettingsLater } from './settings-later.js';
+import { SettingsLater } from './settings/settings-later.js';
 import { Inbox } from './chats/inbox.js';
 import { followLists } from './chats/list-events.js';
 import { setChannelLabels, Sidebar } from './chats/sidebar.js';
@@ -82,85 +82,115 @@ function showSidebar(open) {
   if (open) byId('close-sidebar', HTMLElement).focus();
 }
 
-async function startPage() {
-  applyTheme();
-  const { api, chats } = await signIn();
-  byId('app', HTMLElement).hidden = false;
-  const refreshList = () => Promise.all([sidebar.refresh(), schedules.refresh()]).catch(showError);
-  const sidebar = new Sidebar(api, {
-    showError,
-    open: (key, seq) => {
+/** The parts of the page, and which of them is open. */
+class App {
+  /** @param {import('./api.js').Api} api */
+  constructor(api) {
+    this.api = api;
+    /** @param {string} key @param {number} [seq] */
+    const open = (key, seq) => {
       showSidebar(false);
-      open(key, { seq });
-    },
-    deleted: (key) => {
-      if (key === chat.key) openNew();
-    },
-    renamed: (key) => {
-      if (key === chat.key) chat.showTitle();
-    },
-  });
-  const schedules = new ScheduleList(api, (key) => {
-    showSidebar(false);
-    open(key);
-  });
-  const chat = new ChatView(api, sidebar, {
-    showError,
-    open: (key) => open(key),
-    changed: () => void refreshList(),
-  });
-
-  const inbox = new Inbox(api, {
-    showError,
-    titleOf: (key) => sidebar.titleOf(key),
-    open: (key) => {
-      showSidebar(false);
-      open(key);
-    },
-  });
-  const settings = new SettingsLater(api, { showError, showSidebar: () => showSidebar(true) });
-  chat.stopWithEscape();
-  offerKeys();
-  offerThemes();
-  offerMemories(api);
-  byId('skip', HTMLElement).addEventListener('click', () => byId('draft', HTMLElement).focus());
+      this.open(key, { seq });
+    };
+    this.sidebar = new Sidebar(api, {
+      showError,
+      open,
+      deleted: (key) => {
+        if (key === this.chat.key) this.openNew();
+      },
+      renamed: (key) => {
+        if (key === this.chat.key) this.chat.showTitle();
+      },
+    });
+    this.schedules = new ScheduleList(api, (key) => open(key));
+    this.chat = new ChatView(api, this.sidebar, {
+      showError,
+      open: (key) => this.open(key),
+      changed: () => {
+        Promise.all([this.sidebar.refresh(), this.schedules.refresh()]).catch(showError);
+      },
+    });
+    this.inbox = new Inbox(api, {
+      showError,
+      titleOf: (key) => this.sidebar.titleOf(key),
+      open: (key) => open(key),
+    });
+    this.settings = new SettingsLater(api, { showError, showSidebar: () => showSidebar(true) });
+  }
 
   /**
    * @param {string} key
    * @param {{ fresh?: boolean, seq?: number | undefined }} [how]
    */
-  function open(key, how = {}) {
+  open(key, how = {}) {
     history.replaceState(null, '', `#${key}`);
-    settings.hide();
-    sidebar.select(key);
-    chat.open(key, how);
+    this.settings.hide();
+    this.sidebar.select(key);
+    this.chat.open(key, how);
   }
 
-  function openNew() {
-    open(newKey(), { fresh: true });
+  openNew() {
+    this.open(newKey(), { fresh: true });
   }
 
-  function openAddressed() {
+  /** Opens what the address names: a chat or a screen of the settings. */
+  openAddressed() {
     const screen = /^#settings(?:\/([a-z-]+))?$/.exec(location.hash);
     if (screen !== null) {
       showSidebar(false);
-      settings.show(screen[1]);
+      this.settings.show(screen[1]);
       return;
     }
     const key = keyInAddress();
-    if (key === undefined) openNew();
-    else open(key);
+    if (key === undefined) this.openNew();
+    else this.open(key);
   }
 
+  /** Shows the health of the gateway and how long ago things happened, now and from now on. */
+  keepFresh() {
+    const refreshHealth = () =>
+      showHealth(this.api, () => {
+        this.sidebar.redraw();
+        this.chat.showChannel();
+      });
+    void refreshHealth();
+    setInterval(() => document.hidden || void refreshHealth(), HEALTH_EVERY_MS);
+    setInterval(() => document.hidden || this.sidebar.redraw(), REDRAW_EVERY_MS);
+  }
+
+  /** Follows what happens in all chats. */
+  follow() {
+    const { sidebar, inbox, schedules } = this;
+    void followLists(this.api, {
+      open: () => {
+        sidebar.refreshSoon();
+        inbox.refreshSoon();
+      },
+      event: ({ type }) => {
+        if (type === 'turn_ended' || type === 'cron_executed') void schedules.refresh().catch(showError);
+        sidebar.refreshSoon();
+        inbox.apply(type);
+      },
+      refused: showError,
+    }).catch(showError);
+  }
+}
+
+/**
+ * The buttons and keys around the chat.
+ * @param {App} app
+ */
+function listenToFrame(app) {
+  byId('skip', HTMLElement).addEventListener('click', () => byId('draft', HTMLElement).focus());
   byId('new-chat', HTMLElement).addEventListener('click', () => {
     showSidebar(false);
-    openNew();
+    app.openNew();
   });
   byId('open-sidebar', HTMLElement).addEventListener('click', () => showSidebar(true));
   byId('close-sidebar', HTMLElement).addEventListener('click', () => showSidebar(false));
   byId('shade', HTMLElement).addEventListener('click', () => showSidebar(false));
   addEventListener('keydown', (event) => event.key === 'Escape' && showSidebar(false));
-  addEventListener('hashchange', openAddressed);
+  addEventListener('hashchange', () => app.openAddressed());
   byId('sign-out', HTMLElement).addEventListener('click', () => {
     removeToken();
     forgetDrafts();
@@ -168,33 +198,27 @@ async function startPage() {
     history.replaceState(null, '', '/');
     location.reload();
   });
-  const refreshHealth = () =>
-    showHealth(api, () => {
-      sidebar.redraw();
-      chat.showChannel();
-    });
-  void refreshHealth();
-  setInterval(() => document.hidden || void refreshHealth(), HEALTH_EVERY_MS);
-  setInterval(() => document.hidden || sidebar.redraw(), REDRAW_EVERY_MS);
-  await sidebar.refresh(chats).catch(showError);
-  openAddressed();
+}
+
+async function startPage() {
+  applyTheme();
+  const { api, chats } = await signIn();
+  byId('app', HTMLElement).hidden = false;
+  const app = new App(api);
+  app.chat.stopWithEscape();
+  offerKeys();
+  offerThemes();
+  offerMemories(api);
+  listenToFrame(app);
+  app.keepFresh();
+  await app.sidebar.refresh(chats).catch(showError);
+  app.openAddressed();
   // Read by tests, and by whoever measures the page in a browser.
   performance.mark('parley-usable');
   // No one has to wait for it before writing.
   setTimeout(() => void offerLanguages(api, showError).catch(showError));
-  void followLists(api, {
-    open: () => {
-      sidebar.refreshSoon();
-      inbox.refreshSoon();
-    },
-    event: ({ type }) => {
-      if (type === 'turn_ended' || type === 'cron_executed') void schedules.refresh().catch(showError);
-      sidebar.refreshSoon();
-      inbox.apply(type);
-    },
-    refused: showError,
-  }).catch(showError);
-  await schedules.refresh().catch(showError);
+  app.follow();
+  await app.schedules.refresh().catch(showError);
 }
 
 startPage().catch(showError);

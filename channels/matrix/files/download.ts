@@ -1,10 +1,9 @@
 /** Downloads files that people send: streams them from the homeserver, with the bot's token ("Content repository"). */
 import type { IncomingMessage } from 'node:http';
-import { ChannelError } from '../../../src/contracts/errors.ts';
+import { ChannelError, channelUnavailable } from '../../../src/contracts/errors.ts';
 import type { Media } from '../../../src/contracts/media.ts';
 import { AUTHENTICATED_MEDIA, pathOf } from '../client.ts';
 import type { MatrixClient } from '../client.ts';
-import { unavailable } from '../errors.ts';
 import { readContentUri } from '../ids.ts';
 
 /** Throws `ChannelError`; so does the stream. The homeserver fetches files of other servers itself. */
@@ -46,5 +45,5 @@ function gone(cause?: unknown): ChannelError {
 /** Includes only the name of the cause: its request contains the token. */
 function cutOff(error: unknown): ChannelError {
   const code = error instanceof Error && 'code' in error ? ` (${String(error.code)})` : '';
-  return unavailable(`The file did not come through between the Matrix homeserver and here${code}.`);
+  return channelUnavailable(`The file did not come through between the Matrix homeserver and here${code}.`);
 }

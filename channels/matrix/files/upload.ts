@@ -2,7 +2,7 @@
 import { readFile } from 'node:fs/promises';
 import { z } from 'zod';
 import type { OutboundFile } from '../../../src/contracts/channel.ts';
-import { ChannelError } from '../../../src/contracts/errors.ts';
+import { ChannelError, channelUnavailable } from '../../../src/contracts/errors.ts';
 import type { MediaKind } from '../../../src/contracts/media.ts';
 import type { SentMessage } from '../../../src/contracts/message.ts';
 import { inMegabytes } from '../../../src/lib/text.ts';
@@ -10,7 +10,6 @@ import { MEDIA, pathOf } from '../client.ts';
 import type { MatrixClient } from '../client.ts';
 import { contentOf, MAX_LENGTH, relationOf } from '../content.ts';
 import type { Content } from '../content.ts';
-import { unavailable } from '../errors.ts';
 import type { Sending } from '../sending.ts';
 
 /**
@@ -47,7 +46,8 @@ export async function sendFile({ client, sending }: UploadParts, file: OutboundF
     limit: 'upload',
   });
   const { data } = Uploaded.safeParse(answer);
-  if (data === undefined) throw unavailable('The Matrix homeserver did not say where it keeps the file.');
+  if (data === undefined)
+    throw channelUnavailable('The Matrix homeserver did not say where it keeps the file.');
   const content = {
     ...contentOfFile(file, bytes.length, data.content_uri),
     ...relationOf(file, file.replyTo, file.after?.id),

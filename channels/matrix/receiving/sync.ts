@@ -1,10 +1,9 @@
 /** One sync after another: what is new in the rooms, and what is missing before it if the homeserver left something out. */
 import { z } from 'zod';
-import { ChannelError } from '../../../src/contracts/errors.ts';
+import { ChannelError, channelUnavailable } from '../../../src/contracts/errors.ts';
 import type { Log } from '../../../src/contracts/log.ts';
 import { CLIENT, pathOf } from '../client.ts';
 import type { MatrixClient } from '../client.ts';
-import { unavailable } from '../errors.ts';
 import { readEvent, readMember, readSync } from '../events.ts';
 import type { RawEvent, RawTimeline, SyncAnswer } from '../events.ts';
 import { POLL_TYPES } from '../polls.ts';
@@ -78,7 +77,8 @@ export async function sync(
   const answer = readSync(
     await client.call('GET', pathOf(CLIENT, 'sync'), { query, signal, silenceMs: waitMs + GRACE_MS }),
   );
-  if (answer === undefined) throw unavailable('The Matrix homeserver gave an answer that is not a sync.');
+  if (answer === undefined)
+    throw channelUnavailable('The Matrix homeserver gave an answer that is not a sync.');
   return answer;
 }
 

@@ -2,8 +2,8 @@
 import { request as httpRequest } from 'node:http';
 import type { ClientRequest, IncomingMessage, OutgoingHttpHeaders } from 'node:http';
 import { request as httpsRequest } from 'node:https';
-import { ChannelError } from '../../../src/contracts/errors.ts';
-import { rateLimited, unavailable } from '../errors.ts';
+import { ChannelError, channelUnavailable } from '../../../src/contracts/errors.ts';
+import { rateLimited } from '../errors.ts';
 
 /** A connection that transfers nothing for this long is closed, in milliseconds. */
 export const SILENCE_MS = 30_000;
@@ -24,7 +24,7 @@ export async function requestFile(call: FileRequest): Promise<IncomingMessage> {
   if (status === 200) return response;
   response.destroy();
   if (status === 429) throw rateLimited(Math.max(1, Number(response.headers['retry-after']) || 1) * 1_000);
-  if (status >= 500) throw unavailable(`Slack answered the request for a file with status ${status}.`);
+  if (status >= 500) throw channelUnavailable(`Slack answered the request for a file with status ${status}.`);
   // Without the scope files:read, Slack redirects to its sign-in page.
   if (status >= 300 && status < 400)
     throw new ChannelError(
@@ -41,7 +41,7 @@ export function gone(cause?: unknown): ChannelError {
 /** Includes only the name of the cause: its request contains the token. */
 export function cutOff(error: unknown): ChannelError {
   const code = error instanceof Error && 'code' in error ? ` (${String(error.code)})` : '';
-  return unavailable(`The file did not come through between Slack and here${code}.`);
+  return channelUnavailable(`The file did not come through between Slack and here${code}.`);
 }
 
 /**

@@ -3,12 +3,12 @@
  * one is open before the old one is closed, so that nothing is lost between them.
  */
 import { z } from 'zod';
-import { ChannelError, toGatewayError } from '../../../src/contracts/errors.ts';
+import { ChannelError, toGatewayError, channelUnavailable } from '../../../src/contracts/errors.ts';
 import type { ChannelHealth } from '../../../src/contracts/gateway-api.ts';
 import type { Log } from '../../../src/contracts/log.ts';
 import { backoffMs } from '../../../src/lib/async/backoff.ts';
 import { pause } from '../../../src/lib/async/sleep.ts';
-import { BAD_APP_TOKEN, unavailable } from '../errors.ts';
+import { BAD_APP_TOKEN } from '../errors.ts';
 import type { SlackApi } from '../web-api.ts';
 import { Socket } from './socket.ts';
 import type { Ending, Envelope } from './socket.ts';
@@ -124,7 +124,7 @@ export class SocketLink {
     try {
       await socket.ready;
     } catch (error) {
-      throw unavailable('The connection to Slack could not be opened; trying again.', error);
+      throw channelUnavailable('The connection to Slack could not be opened; trying again.', error);
     }
     this.#problem = undefined;
     this.#listener.connected(before.length > 0);
@@ -166,7 +166,8 @@ export class SocketLink {
   async #address(): Promise<string> {
     const answer = await this.#parts.api.call('apps.connections.open', {});
     const url = URL.parse(Opened.safeParse(answer).data?.url ?? '');
-    if (url === null || !this.#isSlack(url)) throw unavailable('Slack named no address to connect to.');
+    if (url === null || !this.#isSlack(url))
+      throw channelUnavailable('Slack named no address to connect to.');
     return url.href;
   }
 

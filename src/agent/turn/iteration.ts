@@ -54,7 +54,7 @@ export async function askModel(shared: AgentShared, turn: Turn, n: number, emit:
       turn.trace?.calling(n, request);
       const promptTokens = estimated * shared.scale.of(request.model);
       response = await streamAnswer(call, { request, promptTokens }, emit);
-      noteCall(turn, { n, atMs, call, made });
+      noteCall(turn, { n, atMs, call, made, finish: response.finishReason });
       if (!response.usage.estimated) {
         shared.scale.learn(request.model, estimated, response.usage.promptTokens);
       }
@@ -79,11 +79,12 @@ interface NotedCall {
   atMs: number;
   call: ModelCall;
   made: MadeRequest | undefined;
+  finish?: LLMResponse['finishReason'];
   error?: unknown;
 }
 
 /** Notes a call that has ended for the trace and the log, also one for which no server could be asked for its model. */
-function noteCall(turn: Turn, { n: iteration, atMs, call, made, error }: NotedCall): void {
+function noteCall(turn: Turn, { n: iteration, atMs, call, made, finish, error }: NotedCall): void {
   const model = made?.request.model ?? turn.model ?? '';
   const { usage, firstTokenMs } = call;
   const failure = error === undefined ? undefined : toGatewayError(error);
@@ -93,6 +94,7 @@ function noteCall(turn: Turn, { n: iteration, atMs, call, made, error }: NotedCa
     firstTokenMs,
     usage,
     prompt: made?.parts,
+    ...(finish !== undefined && { finishReason: finish }),
     ...(failure && { error: { code: failure.code, message: failure.message } }),
   });
   const told = { iteration, model, firstTokenMs, ...usage };

@@ -42,6 +42,7 @@ export interface ModelCallSpan {
   /** For a failed call, what it had cost by then. */
   usage?: Usage | undefined;
   prompt?: PromptParts | undefined;
+  finishReason?: string | undefined;
   /** The code of the error that ended it, and its text, which may name addresses. */
   error?: { code: string; message: string } | undefined;
 }

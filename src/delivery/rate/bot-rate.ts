@@ -1,4 +1,5 @@
 /** How many calls per second one bot makes: learned upwards while calls wait, downwards when the platform refuses. */
+import type { RateLimits } from '../../contracts/delivery.ts';
 import type { CallKind } from './place-limit.ts';
 
 /**
@@ -7,6 +8,8 @@ import type { CallKind } from './place-limit.ts';
  */
 const RAISE_BY = 1;
 export const RAISE_EVERY_MS = 10_000;
+/** The same below the usual rate, until a first refusal: a lower limit is met by one call or two. */
+export const RAISE_SOON_MS = 150;
 
 /** A refused rate is not reached again for this long, in milliseconds. */
 const CEILING_MS = 3_600_000;
@@ -59,6 +62,7 @@ interface Cut {
 
 export class BotRate {
   readonly #most: number;
+  readonly #usual: number;
   readonly #least: number;
   readonly #bucket: number | undefined;
   #perSecond: number;
@@ -76,9 +80,10 @@ export class BotRate {
   #calls: number[] = [];
 
   /** `bucket`: how many calls the platform accepts at once, if it counts them in a bucket. */
-  constructor({ start, most }: { start: number; most: number }, bucket?: number) {
+  constructor({ start, usual = start, most }: RateLimits['callsPerSecond'], bucket?: number) {
     this.#perSecond = Math.min(start, most);
     this.#most = most;
+    this.#usual = Math.min(usual, most);
     this.#bucket = bucket;
     this.#least =
       bucket === undefined ? Math.min(LEAST_PER_SECOND, this.#perSecond * LEAST_SHARE) : LEAST_OF_BUCKET;
@@ -115,8 +120,8 @@ export class BotRate {
   }
 
   /**
-   * Records whether calls are waiting for this rate; while they are, it rises slowly and stays below what was
-   * refused.
+   * Records whether calls are waiting for this rate; while they are, it rises, soon to the usual rate, then slowly,
+   * and stays below what was refused.
    */
   noteWaiting(now: number, waiting: boolean): void {
     if (!waiting) {
@@ -124,9 +129,11 @@ export class BotRate {
       return;
     }
     this.#busySince ??= now;
-    if (now - Math.max(this.#busySince, this.#raisedAt) < RAISE_EVERY_MS) return;
-    this.#raisedAt = now;
     const ceiling = this.#ceiling !== undefined && now < this.#ceiling.until ? this.#ceiling : undefined;
+    const isSoon = this.#ceiling === undefined && this.#perSecond < this.#usual;
+    const everyMs = isSoon ? RAISE_SOON_MS : RAISE_EVERY_MS;
+    if (now - Math.max(this.#busySince, this.#raisedAt) < everyMs) return;
+    this.#raisedAt = now;
     const most = Math.min(this.#most, (ceiling?.perSecond ?? Number.POSITIVE_INFINITY) * BELOW_CEILING);
     const raised = Math.max(this.#perSecond, Math.min(this.#perSecond + RAISE_BY, most));
     // The missing part of the bucket refills at the new pace.

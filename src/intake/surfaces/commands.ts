@@ -8,7 +8,7 @@ import { inWords } from './link-commands.ts';
 import { agreeToLink, askRef, declineLink, enterCode, giveCode, linkingOf, separate } from './links.ts';
 import type { LinkDeps } from './links.ts';
 import { describeRefused, listSurfaces, whereOf } from './words.ts';
-import type { Say } from '../../contracts/texts/say.ts';
+import type { PlainKey, Say } from '../../contracts/texts/say.ts';
 
 /** Makes the commands. */
 export function createSurfaceCommands(deps: LinkDeps): Command[] {
@@ -47,22 +47,30 @@ export function createLinkButtons(deps: LinkDeps): PressHandler {
     if (id === undefined) return undefined;
     const shownBy = `${askRef({ id })}@${address}`;
     if (answer === 'no') {
-      const open = await deps.surfaces.openLink(address);
-      const mayDecline = owner || open?.from.userId === userId || open?.to.userId === userId;
-      const declined = mayDecline ? await declineLink(deps, address, id) : undefined;
-      return { reply: say(declined === undefined ? 'link.nothing' : 'link.declined_here'), shownBy };
+      return { reply: say(await declineAs(deps, { address, userId, owner, id })), shownBy };
     }
     const agreed = await agreeToLink(deps, { address, userId, owner, id });
     return { reply: describeAgreed(deps, agreed, say), shownBy };
   };
 }
 
+/** Declines for whoever is asked, or an owner; what they read then. */
+async function declineAs(
+  deps: LinkDeps,
+  { address, userId, owner, id }: Parameters<typeof agreeToLink>[1],
+): Promise<PlainKey> {
+  const open = await deps.surfaces.openLink(address);
+  if (open === undefined) return 'link.nothing';
+  if (!owner && open.from.userId !== userId && open.to.userId !== userId) return 'link.foreign';
+  const declined = await declineLink(deps, address, id);
+  return declined === undefined ? 'link.nothing' : 'link.declined_here';
+}
+
 async function link(deps: LinkDeps, call: CommandCall): Promise<string> {
   const { args, address, session, userId, owner, say } = call;
   const word = args.toLowerCase();
   if (word === 'yes') return describeAgreed(deps, await agreeToLink(deps, { address, userId, owner }), say);
-  if (word === 'no')
-    return say((await declineLink(deps, address)) === undefined ? 'link.nothing' : 'link.declined_here');
+  if (word === 'no') return say(await declineAs(deps, { address, userId, owner }));
   const by = linkingOf(call);
   if (args === '') {
     const { commands } = await giveCode(deps, session, by);

@@ -22,7 +22,8 @@ const SEND_MS = 5_000;
 const TOLD_EVERY_MS = 60_000;
 
 /** Opens the export. Never throws. */
-export function openExport({ endpoint, headers, version }: TelemetryTarget, log: Log): Telemetry {
+export function openExport(target: TelemetryTarget, log: Log): Telemetry {
+  const { endpoint, headers, version } = target;
   const url = `${stripEnd(endpoint, '/')}/v1/traces`;
   const exporter = toldOf(
     new OTLPTraceExporter({ url, headers: { ...headers }, timeoutMillis: SEND_MS }),
@@ -67,7 +68,7 @@ export function openExport({ endpoint, headers, version }: TelemetryTarget, log:
   return {
     turn(traced) {
       try {
-        for (const span of spansOf(traced, idsOf(traced), newSpanId)) add(span);
+        for (const span of spansOf(traced, target, { root: idsOf(traced), newSpanId })) add(span);
       } catch (error) {
         log.warn({ err: toGatewayError(error) }, 'spans_not_made');
       }

@@ -1,7 +1,12 @@
-/** The trace of a turn in OpenTelemetry, by its semantic conventions for generative AI. It contains no one's text. */
+/** The trace of a turn in OpenTelemetry, by its semantic conventions for generative AI. Prompts are in it only if the operator wants them. */
 import { SpanKind } from '@opentelemetry/api';
 import type { Attributes } from '@opentelemetry/api';
-import type { TracedTurn, TraceSpan } from '../../contracts/store/traces.ts';
+import type { PromptMessage } from '../../contracts/store/sent-prompt.ts';
+import type { ModelCallSpan, TraceAttempt, TracedTurn, TraceSpan } from '../../contracts/store/traces.ts';
+import type { TelemetryTarget } from './target.ts';
+
+/** What is told of model calls. */
+type Told = Pick<TelemetryTarget, 'content' | 'serverOf'>;
 
 export interface SpanIds {
   /** 32 and 16 hexadecimal digits. */
@@ -28,10 +33,14 @@ export interface NewSpan {
  * The spans of an attempt: the attempt with its model calls and tools, and with the last attempt the turn itself,
  * starting when its message was accepted.
  */
-export function spansOf(traced: TracedTurn, root: SpanIds, newSpanId: () => string): NewSpan[] {
+export function spansOf(
+  traced: TracedTurn,
+  told: Told,
+  { root, newSpanId }: { root: SpanIds; newSpanId: () => string },
+): NewSpan[] {
   const { turnId, sessionKey, attempt, startedAt, ended } = traced;
   const { traceId } = root;
-  const { profile, outcome, node, epoch, afterMs, ms, spans, attempts, crashes } = attempt;
+  const { outcome, node, epoch, ms, spans, attempts, crashes } = attempt;
   const attemptId = newSpanId();
   const endMs = startedAt + ms;
   const common = { 'parley.turn.id': turnId, 'gen_ai.conversation.id': sessionKey };
@@ -56,17 +65,34 @@ export function spansOf(traced: TracedTurn, root: SpanIds, newSpanId: () => stri
   };
   const inner = spans.flatMap((span) => {
     const made = spanOf(span, startedAt, endMs);
+    const more = span.kind === 'model_call' ? callAttributes(span, attempt, told) : {};
     return made === undefined
       ? []
-      : [{ ...made, ids: { traceId, spanId: newSpanId() }, parentId: attemptId }];
+      : [
+          {
+            ...made,
+            attributes: { ...made.attributes, ...more },
+            ids: { traceId, spanId: newSpanId() },
+            parentId: attemptId,
+          },
+        ];
   });
   if (!ended) return [own, ...inner];
-  const whole: NewSpan = {
-    ids: root,
+  return [turnSpan(traced, root, { common, error }), own, ...inner];
+}
+
+/** The span of the whole turn, from the acceptance of its message. */
+function turnSpan(
+  { attempt: { profile, outcome, afterMs, ms }, startedAt }: TracedTurn,
+  ids: SpanIds,
+  { common, error }: { common: Attributes; error: string | undefined },
+): NewSpan {
+  return {
+    ids,
     name: `invoke_agent ${profile}`,
     kind: SpanKind.INTERNAL,
     startMs: startedAt - afterMs,
-    endMs,
+    endMs: startedAt + ms,
     attributes: {
       ...common,
       'gen_ai.operation.name': 'invoke_agent',
@@ -75,7 +101,6 @@ export function spansOf(traced: TracedTurn, root: SpanIds, newSpanId: () => stri
     },
     error,
   };
-  return [whole, own, ...inner];
 }
 
 /** A model call or a tool; one that never ended lasts as long as its attempt. */
@@ -117,6 +142,34 @@ function spanOf(span: TraceSpan, startedAt: number, attemptEndMs: number): Omit<
     },
     error: error?.code,
   };
+}
+
+/** What else is told of a call: its server, why it ended, and if the operator wants it what was sent. */
+function callAttributes(
+  { model, iteration, finishReason }: ModelCallSpan,
+  { prompt }: TraceAttempt,
+  { content, serverOf }: Told,
+): Attributes {
+  const server = serverOf(model);
+  const url = server && URL.parse(server.url);
+  return {
+    ...(server && { 'gen_ai.provider.name': server.provider }),
+    ...(url && { 'server.address': url.hostname, 'server.port': portOf(url) }),
+    ...(finishReason !== undefined && { 'gen_ai.response.finish_reasons': [finishReason] }),
+    ...(content &&
+      prompt?.iteration === iteration && {
+        'gen_ai.input.messages': JSON.stringify(prompt.messages.map(asMessage)),
+      }),
+  };
+}
+
+function portOf({ port, protocol }: URL): number {
+  return Number(port) || (protocol === 'https:' ? 443 : 80);
+}
+
+/** A message as the conventions write it. */
+function asMessage({ role, content }: PromptMessage): object {
+  return { role, parts: [{ type: 'text', content }] };
 }
 
 /** A pause before a retry, and other noteworthy events: by code, never by text. */

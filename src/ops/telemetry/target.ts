@@ -7,6 +7,18 @@ export interface TelemetryTarget {
   endpoint: string;
   headers: Readonly<Record<string, string>>;
   version: string;
+  /** Whether prompts are sent, too. */
+  content: boolean;
+  /** Which server a model is asked on; undefined for one that no configured server has. */
+  serverOf(model: string): AskedServer | undefined;
+}
+
+/** A model server, as traces name it. */
+export interface AskedServer {
+  /** The name of its provider, as in names of models. */
+  provider: string;
+  /** Its address. */
+  url: string;
 }
 
 export interface Telemetry {

@@ -108,7 +108,7 @@ describeEmbedded('a dangerous call', (databases) => {
     await resume(scenario);
     expect(ran).toEqual([]);
     const results = provider.requests.at(-1)?.messages.filter(({ role }) => role === 'tool');
-    expect(results?.[0]?.content).toContain('nobody allowed wipe in time');
+    expect(results?.[0]?.content).toContain('no one allowed wipe in time');
     expect(JSON.stringify(await sent(store))).toContain('no one answered in time');
   });
 

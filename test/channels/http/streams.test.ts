@@ -122,9 +122,9 @@ describe('open streams', () => {
     const first = response();
     streams.add(OWNER, first);
     for (let i = 1; i < MAX_STREAMS - RESERVED_STREAMS; i += 1) streams.add(OWNER, response());
-    expect(() => streams.add(OWNER, response())).toThrow(/4032 streams are open/);
+    expect(() => streams.add(OWNER, response())).toThrow(/4032 streams are already open/);
     for (let i = 0; i < RESERVED_STREAMS; i += 1) streams.add(admin, response());
-    expect(() => streams.add(admin, response())).toThrow(/4096 streams are open/);
+    expect(() => streams.add(admin, response())).toThrow(/4096 streams are already open/);
     first.emit('close');
     expect(streams.size).toBe(MAX_STREAMS - 1);
     expect(streams.add(admin, response()).open).toBe(true);

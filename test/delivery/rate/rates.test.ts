@@ -3,7 +3,12 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { PlaceRate } from '../../../src/contracts/delivery.ts';
 import { BotLimits } from '../../../src/delivery/rate/bot-limits.ts';
-import { BotRate, LEAST_PER_SECOND, RAISE_EVERY_MS } from '../../../src/delivery/rate/bot-rate.ts';
+import {
+  BotRate,
+  LEAST_PER_SECOND,
+  RAISE_EVERY_MS,
+  RAISE_SOON_MS,
+} from '../../../src/delivery/rate/bot-rate.ts';
 import { BurstTrust, REFUSED_PLACES } from '../../../src/delivery/rate/burst-trust.ts';
 import {
   AFTER_BURST_MS,
@@ -165,6 +170,19 @@ describe("a bot's rate", () => {
     expect(rate.perSecond(0)).toBe(31);
     wait(rate, 300_000, RAISE_EVERY_MS * 100);
     expect(rate.perSecond(0)).toBe(60);
+  });
+
+  it('rises to the usual rate within seconds while calls wait, then slowly, and only slowly once a call was refused', () => {
+    const rate = new BotRate({ start: 19, usual: 28, most: 60 });
+    for (let now = 0; now < 9 * RAISE_SOON_MS; now += 10) rate.noteWaiting(now, true);
+    expect(rate.perSecond(0)).toBe(27);
+    rate.noteWaiting(9 * RAISE_SOON_MS, true);
+    rate.noteWaiting(10 * RAISE_SOON_MS, true);
+    expect(rate.perSecond(0)).toBe(28);
+    const refused = new BotRate({ start: 19, usual: 28, most: 60 });
+    refused.slowDown(1_000, 999, 1_000);
+    for (let now = 2_000; now < 2_000 + RAISE_EVERY_MS; now += 10) refused.noteWaiting(now, true);
+    expect(refused.perSecond(2_000)).toBeCloseTo(0.8 * 19);
   });
 
   it('falls below one call a second if it began below it', () => {

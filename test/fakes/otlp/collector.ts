@@ -15,7 +15,7 @@ export interface CollectedSpan {
   name: string;
   startMs: number;
   endMs: number;
-  attributes: Record<string, string | number>;
+  attributes: Record<string, string | number | string[]>;
   status: number;
 }
 
@@ -95,11 +95,16 @@ function toSpan(bytes: Buffer): CollectedSpan {
   };
 }
 
-/** `KeyValue` with an `AnyValue` that is a text, a boolean, an integer or a double. */
-function attributeOf(pair: Buffer): [string, string | number] {
+/** `KeyValue` with an `AnyValue` that is a text, a boolean, an integer, a double or a list of texts. */
+function attributeOf(pair: Buffer): [string, string | number | string[]] {
   const fields = fieldsOf(pair);
   const [value] = fieldsOf(fields.find(({ number }) => number === 2)?.bytes ?? Buffer.alloc(0));
   const key = text(fields.find(({ number }) => number === 1));
+  if (value?.number === 5)
+    return [
+      key,
+      messages(value.bytes, 1).map((one) => text(fieldsOf(one).find(({ number }) => number === 1))),
+    ];
   if (value?.number === 4) return [key, value.bytes.readDoubleLE()];
   return [key, value?.number === 1 ? text(value) : uint(value)];
 }

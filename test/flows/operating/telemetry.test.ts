@@ -49,6 +49,12 @@ describe('traces for OpenTelemetry', () => {
     expect(calls).toHaveLength(2);
     for (const span of [...calls, tool]) expect(span?.parentId).toBe(attempt?.spanId);
     expect(calls[0]?.attributes['gen_ai.usage.input_tokens']).toBeGreaterThan(0);
+    const { hostname, port } = new URL(fixture.ollama.url);
+    expect(calls.map(({ attributes }) => attributes)).toMatchObject([
+      { 'gen_ai.provider.name': 'ollama', 'server.address': hostname, 'server.port': Number(port) },
+      { 'gen_ai.response.finish_reasons': ['stop'] },
+    ]);
+    expect(spans.some(({ attributes }) => 'gen_ai.input.messages' in attributes)).toBe(false);
     expect(new Set(spans.map(({ traceId }) => traceId)).size).toBe(1);
     for (const { startMs, endMs } of spans) {
       expect(startMs).toBeGreaterThanOrEqual((turn?.startMs ?? 0) - 1);
@@ -60,6 +66,21 @@ describe('traces for OpenTelemetry', () => {
       authorization: 'Bearer collector-secret',
       'x-tenant': 'parley',
     });
+  });
+
+  it('hold the prompt of the newest call where the operator asks for it, without secrets', async () => {
+    fixture.env['OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT'] = 'true';
+    await fixture.restart();
+    const spans = await spansOf(
+      await fixture.post('told', 'A word for the collector: Bearer collector-secret'),
+    );
+    const [call] = spans.filter(({ name }) => name === 'chat fake:latest');
+    const messages = JSON.parse(String(call?.attributes['gen_ai.input.messages'])) as { role: string }[];
+    expect(messages[0]).toMatchObject({ role: 'system', parts: [{ type: 'text' }] });
+    expect(JSON.stringify(messages)).toContain('A word for the collector');
+    expect(JSON.stringify(messages)).not.toContain('collector-secret');
+    delete fixture.env['OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT'];
+    await fixture.restart();
   });
 
   it('stay one trace when another process finishes the turn', async () => {

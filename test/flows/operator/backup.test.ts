@@ -200,7 +200,7 @@ describeGatewayOnEachDatabase('parley backup and restore', {}, (fixture) => {
     const place = await folder();
     const file = path.join(place, 'one.backup');
     await backup(env, file);
-    await expect(backup(env, file)).rejects.toThrow(/exists already/);
+    await expect(backup(env, file)).rejects.toThrow(/already exists/);
     await expect(backup(env, path.join(home, 'here'))).rejects.toThrow(/belong in its folder .*backups/);
     const typed = await parley(['backup', path.join(home, 'backups/here')], env);
     expect(typed).toMatchObject({ code: 0, stdout: expect.stringMatching(/^Written: /) });

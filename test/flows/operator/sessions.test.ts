@@ -50,7 +50,7 @@ describeGatewayOnEachDatabase(
       expect(refused).toMatchObject({ code: 1, stderr: expect.stringMatching(/2 messages.*add --yes/) });
       expect(await sessions('delete', 'http:book', '--yes')).toContain('Deleted http:book');
       expect(await sessions()).not.toContain('http:book');
-      await expect(sessions('show', 'http:book')).rejects.toThrow('There is not a session http:book');
+      await expect(sessions('show', 'http:book')).rejects.toThrow('There is no session http:book');
     });
 
     it(`are exported completely, even beyond ${TRANSCRIPT_PAGE} messages`, async () => {

@@ -112,6 +112,12 @@ describeGatewayOnEachDatabase('a group that shares the conversation of a person'
       await seen(chat, `I am waiting for ${group.network} (group chat)`);
       group.member('/link yes');
       await seenIn(group, 'This question is for someone else');
+      group.member('/link no');
+      await vi.waitFor(
+        () =>
+          expect(group.screen().filter((text) => text.includes('Somebody else is asked'))).toHaveLength(2),
+        WAIT,
+      );
       expect(await fixture().store.surfaces.surface(group.address)).toBeUndefined();
       group.administrator('/link yes');
       await seenIn(group, 'shares this conversation now');

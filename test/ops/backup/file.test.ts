@@ -113,7 +113,7 @@ describe('a passphrase', () => {
 describe('a file that is refused', () => {
   it('is not ours, from a newer version, or missing', async () => {
     await writeFile(file, 'PK\u0003\u0004 something else');
-    await expect(read()).rejects.toThrow(/one\.backup is no backup of Parley/);
+    await expect(read()).rejects.toThrow(/one\.backup is not a backup of Parley/);
     await writeFile(file, '{"parley":"backup","format":2}\n');
     await expect(read()).rejects.toThrow(/made by a newer version of Parley/);
     await rm(file);

@@ -2,7 +2,8 @@
  * Commands and what the gateway answered, by chat: they are not messages, so this browser keeps them, for all of its
  * tabs.
  */
-const STORED_AS = 'parley-command-answers';
+import { StoredList } from '../stored-list.js';
+
 /** The oldest beyond these are forgotten. */
 const MAX_ANSWERS = 100;
 /** Longer answers are cut. */
@@ -12,6 +13,9 @@ const MAX_ANSWER = 10_000;
  * A command with its answer; `after` is the number of the last message before it.
  * @typedef {{ id: string, key: string, after: number, content: string, reply: string }} CommandAnswer
  */
+
+/** @type {StoredList<CommandAnswer>} */
+const answers = new StoredList('parley-command-answers', MAX_ANSWERS);
 
 /** Those of one chat, until `signal` aborts; what another tab keeps is shown, too. */
 export class CommandAnswers {
@@ -29,7 +33,7 @@ export class CommandAnswers {
   constructor(key, signal, draw) {
     this.#key = key;
     this.#draw = draw;
-    addEventListener('storage', (event) => event.key === STORED_AS && this.show(this.#from), { signal });
+    answers.follow(signal, () => this.show(this.#from));
   }
 
   /**
@@ -38,7 +42,7 @@ export class CommandAnswers {
    */
   show(from) {
     this.#from = from;
-    const kept = read().filter(({ key, after }) => key === this.#key && after >= from);
+    const kept = answers.read().filter(({ key, after }) => key === this.#key && after >= from);
     for (const answer of kept) {
       if (this.#shown.has(answer.id)) continue;
       this.#shown.add(answer.id);
@@ -62,25 +66,12 @@ export class CommandAnswers {
       content: content.slice(0, MAX_ANSWER),
       reply: reply.slice(0, MAX_ANSWER),
     };
-    try {
-      localStorage.setItem(STORED_AS, JSON.stringify([...read(), kept].slice(-MAX_ANSWERS)));
-    } catch {
-      // The storage is full or switched off: the answer lives as long as the page.
-    }
+    answers.write([...answers.read(), kept]);
     return kept;
   }
 }
 
 /** Forgets those of all chats. */
 export function forgetCommandAnswers() {
-  localStorage.removeItem(STORED_AS);
-}
-
-/** @returns {CommandAnswer[]} */
-function read() {
-  try {
-    return JSON.parse(localStorage.getItem(STORED_AS) ?? '[]');
-  } catch {
-    return [];
-  }
+  answers.clear();
 }

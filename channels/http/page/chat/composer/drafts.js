@@ -1,14 +1,18 @@
 /** Messages that were started but not sent, by chat: they survive a reload, on this device only. */
-const STORED_AS = 'parley-drafts';
+import { StoredList } from '../../stored-list.js';
+
 const MAX_DRAFTS = 50;
 const MAX_DRAFT = 20_000;
+
+/** Chats with their drafts. @type {StoredList<[string, string]>} */
+const drafts = new StoredList('parley-drafts', MAX_DRAFTS);
 
 /**
  * The draft of a chat; empty without one.
  * @param {string} key
  */
 export function draftOf(key) {
-  return new Map(read()).get(key) ?? '';
+  return new Map(drafts.read()).get(key) ?? '';
 }
 
 /**
@@ -18,25 +22,11 @@ export function draftOf(key) {
  * @param {string} text
  */
 export function keepDraft(key, text) {
-  const others = read().filter(([other]) => other !== key);
-  const all = text.trim() === '' ? others : [...others, [key, text.slice(0, MAX_DRAFT)]];
-  try {
-    localStorage.setItem(STORED_AS, JSON.stringify(all.slice(-MAX_DRAFTS)));
-  } catch {
-    // The storage is full or switched off: the draft lives as long as the page.
-  }
+  const others = drafts.read().filter(([other]) => other !== key);
+  drafts.write(text.trim() === '' ? others : [...others, [key, text.slice(0, MAX_DRAFT)]]);
 }
 
 /** Forgets all of them. */
 export function forgetDrafts() {
-  localStorage.removeItem(STORED_AS);
-}
-
-/** @returns {[string, string][]} */
-function read() {
-  try {
-    return JSON.parse(localStorage.getItem(STORED_AS) ?? '[]');
-  } catch {
-    return [];
-  }
+  drafts.clear();
 }

@@ -4,13 +4,13 @@
 export class SettingsLater {
   #api;
   #host;
-  /** @type {import('./settings/settings.js').Settings | undefined} */
+  /** @type {import('./settings.js').Settings | undefined} */
   #loaded;
   /** The screen to show; undefined = a chat is shown. @type {string | undefined} */
   #wanted;
 
   /**
-   * @param {import('./api.js').Api} api
+   * @param {import('../api.js').Api} api
    * @param {{ showError: (error: unknown) => void, showSidebar: () => void }} host
    */
   constructor(api, host) {
@@ -35,7 +35,7 @@ export class SettingsLater {
   }
 
   async #load() {
-    const { Settings } = await import('./settings/settings.js');
+    const { Settings } = await import('./settings.js');
     this.#loaded ??= new Settings(this.#api, this.#host);
     if (this.#wanted !== undefined) this.#loaded.show(this.#wanted);
   }

@@ -1,0 +1,56 @@
+/** A bounded list in the browser's storage: the newest entries survive a reload, on this device only. */
+
+/**
+ * @template Entry
+ */
+export class StoredList {
+  #name;
+  #max;
+
+  /**
+   * @param {string} name its key in the storage
+   * @param {number} max the oldest entries beyond this number are forgotten
+   */
+  constructor(name, max) {
+    this.#name = name;
+    this.#max = max;
+  }
+
+  /**
+   * The entries, oldest first; none when there are none, or what is stored cannot be read.
+   * @returns {Entry[]}
+   */
+  read() {
+    try {
+      return JSON.parse(localStorage.getItem(this.#name) ?? '[]');
+    } catch {
+      return [];
+    }
+  }
+
+  /**
+   * Stores these entries in place of the others. Where the storage is full or switched off, they are lost with the page.
+   * @param {Entry[]} entries
+   */
+  write(entries) {
+    try {
+      localStorage.setItem(this.#name, JSON.stringify(entries.slice(-this.#max)));
+    } catch {
+      // Full, or switched off: the page goes on without.
+    }
+  }
+
+  /** Removes all entries. */
+  clear() {
+    localStorage.removeItem(this.#name);
+  }
+
+  /**
+   * Calls back when another tab changes the list, until `signal` aborts.
+   * @param {AbortSignal} signal
+   * @param {() => void} changed
+   */
+  follow(signal, changed) {
+    addEventListener('storage', (event) => event.key === this.#name && changed(), { signal });
+  }
+}

@@ -1,0 +1,57 @@
+/** What Telegram can show, and how often it may be called. */
+import type { Capabilities } from '../../src/contracts/channel.ts';
+import type { PlaceRate } from '../../src/contracts/delivery.ts';
+import type { TelegramConfig } from './config.ts';
+import { MAX_CAPTION, MAX_UPLOAD_BYTES } from './files/uploads.ts';
+
+/** Longest message, in UTF-16 units after entity parsing (Bot API `sendMessage`). */
+export const MAX_LENGTH = 4_096;
+
+const MINUTE_MS = 60_000;
+
+/** A draft disappears after this time (Bot API `sendMessageDraft`). */
+const DRAFT_MS = 30_000;
+
+/** One `sendChatAction` shows for this long. */
+const TYPING_MS = 5_000;
+
+type Limits = Omit<TelegramConfig, 'token' | 'apiRoot'>;
+
+/** The abilities of the channel under these settings. */
+export function capabilitiesOf(settings: Limits): Capabilities {
+  return {
+    edit: true,
+    delete: true,
+    draft: { everyMs: settings.draftIntervalMs, keepMs: DRAFT_MS, shownIn: (chatId) => !isGroup(chatId) },
+    stream: settings.stream,
+    typing: true,
+    reactions: (['private', 'group'] as const).filter((kind) => settings.reactions[kind]),
+    buttons: true,
+    copyButtons: true,
+    media: true,
+    maxFileBytes: MAX_UPLOAD_BYTES,
+    maxCaption: MAX_CAPTION,
+    threads: true,
+    maxLength: MAX_LENGTH,
+    rates: { callsPerSecond: settings.callsPerSecond, of: ({ chatId }) => rateOf(chatId, settings) },
+    typingMs: TYPING_MS,
+  };
+}
+
+/** Groups and channels have negative ids. */
+function isGroup(chatId: string): boolean {
+  return chatId.startsWith('-');
+}
+
+/** The rate limit of one chat, shared by all its topics. */
+function rateOf(chatId: string, settings: Limits): PlaceRate {
+  const kind = isGroup(chatId) ? 'group' : 'private';
+  return {
+    key: chatId,
+    editIntervalMs: settings.editIntervalMs[kind],
+    burst: settings.burst[kind],
+    reserved: settings.reservedForFinals[kind],
+    ...(kind === 'group' ? { window: { calls: settings.groupCallsPerMinute, ms: MINUTE_MS } } : {}),
+    countsForBot: true,
+  };
+}

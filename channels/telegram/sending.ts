@@ -1,0 +1,69 @@
+/** Sends, edits and deletes messages, and remembers what Telegram refuses and which sends may have arrived unnoticed. */
+import type { Channel, OutboundPart } from '../../src/contracts/channel.ts';
+import { ChannelError } from '../../src/contracts/errors.ts';
+import type { Place, SentMessage } from '../../src/contracts/message.ts';
+import type { BotApi } from './api/bot-api.ts';
+import type { TelegramLostSends } from './api/lost-sends.ts';
+import { visible } from './hidden-messages.ts';
+import type { HiddenMessages } from './hidden-messages.ts';
+import type { RichKind, WholeAnswers } from './rich/whole-answers.ts';
+
+interface SendingParts {
+  bot: BotApi;
+  hidden: HiddenMessages;
+  whole: WholeAnswers;
+  lostSends: TelegramLostSends;
+}
+
+type Sending = Required<Pick<Channel, 'send' | 'sendFile' | 'edit' | 'delete' | 'draft'>>;
+
+/** Makes the calls that put messages on screen. They throw only `ChannelError`. */
+export function createSending({ bot, hidden, whole, lostSends }: SendingParts): Sending {
+  /** Remembers where Telegram refuses rich messages. */
+  async function noting<Result>(
+    part: Place & Pick<OutboundPart, 'body'>,
+    call: () => Promise<Result>,
+    kind: RichKind = 'rich_messages',
+  ): Promise<Result> {
+    try {
+      return await call();
+    } catch (error) {
+      const isRefusal = error instanceof ChannelError && ['rejected', 'bad_markup'].includes(error.code);
+      if (part.body.rich === true && isRefusal) await whole.noteRefusal(part, kind);
+      throw error;
+    }
+  }
+
+  /** Sends to everyone, and remembers which parts may be on screen without a known id. */
+  async function sendNoting(part: OutboundPart): Promise<SentMessage> {
+    const { chatId, nonce } = part;
+    const after = lostSends.newest(chatId);
+    try {
+      const sent = await noting(part, () => bot.send(visible(part)));
+      lostSends.note(chatId, sent.id);
+      return sent;
+    } catch (error) {
+      if (error instanceof ChannelError && error.code === 'outcome_unknown')
+        lostSends.add(nonce, { chatId, after });
+      throw error;
+    }
+  }
+
+  return {
+    send: async (part) => (await hidden.send(part)) ?? (await sendNoting(part)),
+    sendFile: async (file) => {
+      const sent = await bot.sendFile(file);
+      lostSends.note(file.chatId, sent.id);
+      return sent;
+    },
+    edit: async (sent, part) => {
+      if (!(await hidden.edit(sent, part))) await noting(part, () => bot.edit(sent, part));
+      return sent;
+    },
+    delete: async (sent, place) => {
+      if (!(await hidden.delete(sent, place))) await bot.delete(sent, place);
+    },
+    draft: (place, turnId, body, plain) =>
+      noting({ ...place, body }, () => bot.draft(place, turnId, { body, plain }), 'rich_drafts'),
+  };
+}
