@@ -115,7 +115,9 @@ describeGatewayOnEachDatabase('a group that shares the conversation of a person'
       group.member('/link no');
       await vi.waitFor(
         () =>
-          expect(group.screen().filter((text) => text.includes('Somebody else is asked'))).toHaveLength(2),
+          expect(
+            group.screen().filter((text) => text.includes('This question is for someone else')),
+          ).toHaveLength(2),
         WAIT,
       );
       expect(await fixture().store.surfaces.surface(group.address)).toBeUndefined();
