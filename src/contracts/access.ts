@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import type { Address, InboundMessage } from './message.ts';
 import type { GroupChat } from './store/group-chats.ts';
-import type { Said } from './texts/say.ts';
+import type { TextRef } from './texts/say.ts';
 
 /**
  * What a token may do: `chat` = write and read in its own sessions, `approve` = decide what those ask, `commands` =
@@ -257,8 +257,8 @@ export type Verdict =
   /** The message starts no turn; it is kept for the next one in its group. */
   | { kind: 'observe' }
   /** `why` tells operators more than just that the sender has no access. */
-  | { kind: 'deny'; reply?: Said; why?: DenialDetail }
-  | { kind: 'pairing'; reply: Said };
+  | { kind: 'deny'; reply?: TextRef; why?: DenialDetail }
+  | { kind: 'pairing'; reply: TextRef };
 
 /** Decides for every ingress who is answered. */
 export interface AccessPolicy {

@@ -6,7 +6,7 @@ import type { SessionStore } from './store/ledger.ts';
 import type { Address, InboundMessage, SessionKey } from './message.ts';
 import type { PassedOn } from './receive.ts';
 import type { SessionRecord } from './store/records.ts';
-import { said } from './texts/say.ts';
+import { textRef } from './texts/say.ts';
 import type { PlainKey, Say } from './texts/say.ts';
 
 /** One use of a command. */
@@ -125,5 +125,5 @@ export async function changeSession(
 ): Promise<SessionRecord> {
   const changed = await ledger.updateSession(session, change, { ownerTokenId: tokenId });
   if (changed !== undefined) return changed;
-  throw new GatewayError('try_again', said('session.raced'));
+  throw new GatewayError('try_again', textRef('session.raced'));
 }

@@ -1,6 +1,6 @@
 /** The errors that may leave a module; other errors are converted where they occur. */
-import { inEnglish, said } from './texts/say.ts';
-import type { PlainKey, Said, Say } from './texts/say.ts';
+import { inEnglish, textRef } from './texts/say.ts';
+import type { PlainKey, TextRef, Say } from './texts/say.ts';
 
 /** What an error contains besides its message. */
 export interface ErrorDetails {
@@ -18,17 +18,17 @@ export class GatewayError extends Error {
   readonly retryable: boolean;
   readonly retryAfterMs: number | undefined;
   /** The message for people in their language; `message` is the same in English. */
-  readonly said: Said | undefined;
+  readonly textRef: TextRef | undefined;
 
-  constructor(code: string, message: string | Said, details: ErrorDetails = {}) {
+  constructor(code: string, message: string | TextRef, details: ErrorDetails = {}) {
     const said = typeof message === 'string' ? undefined : message;
     super(
-      typeof message === 'string' ? message : inEnglish.told(message),
+      typeof message === 'string' ? message : inEnglish.text(message),
       details.cause === undefined ? undefined : { cause: details.cause },
     );
     this.name = new.target.name;
     this.code = code;
-    this.said = said;
+    this.textRef = said;
     this.retryable = details.retryable ?? false;
     this.retryAfterMs = details.retryAfterMs;
   }
@@ -131,7 +131,7 @@ export type ProviderErrorCode =
 export class ProviderError extends GatewayError {
   declare readonly code: ProviderErrorCode;
 
-  constructor(code: ProviderErrorCode, message: string | Said, details: ErrorDetails = {}) {
+  constructor(code: ProviderErrorCode, message: string | TextRef, details: ErrorDetails = {}) {
     super(code, message, details);
   }
 }
@@ -208,35 +208,35 @@ const WITHOUT_RETRY: Partial<Readonly<Record<ProviderErrorCode, PlainKey>>> = {
 export function wordError(error: GatewayError, reader: ErrorReader, say: Say = inEnglish): string {
   if (reader === 'person') {
     const words = personalWords(error);
-    return typeof words === 'string' ? words : say.told(words);
+    return typeof words === 'string' ? words : say.text(words);
   }
-  if (error.said !== undefined) return say.told(error.said);
+  if (error.textRef !== undefined) return say.text(error.textRef);
   if (say.language === 'en' || !(error instanceof ProviderError)) return error.message;
-  return say('failure.detailed', { what: failureSaid(error), detail: error.message });
+  return say('failure.detailed', { what: failureText(error), detail: error.message });
 }
 
 /** What a person reads about an error, to be worded later; a string if its message is in no table. Never throws. */
-export function personalWords(error: GatewayError): Said | string {
-  if (error instanceof ProviderError) return failureSaid(error);
-  if (error.said !== undefined) return error.said;
-  if (error instanceof StoreError) return said('failure.store');
-  if (error instanceof ConfigError) return said('failure.config');
+export function personalWords(error: GatewayError): TextRef | string {
+  if (error instanceof ProviderError) return failureText(error);
+  if (error.textRef !== undefined) return error.textRef;
+  if (error instanceof StoreError) return textRef('failure.store');
+  if (error instanceof ConfigError) return textRef('failure.config');
   return error.message;
 }
 
-function failureSaid({ code, retryAfterMs }: ProviderError): Said {
-  if (retryAfterMs === undefined) return said(MODEL_FAILURES[code]);
-  const what = said(WITHOUT_RETRY[code] ?? MODEL_FAILURES[code]);
-  return said('failure.try_in', { what, time: timeSaid(retryAfterMs) });
+function failureText({ code, retryAfterMs }: ProviderError): TextRef {
+  if (retryAfterMs === undefined) return textRef(MODEL_FAILURES[code]);
+  const what = textRef(WITHOUT_RETRY[code] ?? MODEL_FAILURES[code]);
+  return textRef('failure.try_in', { what, time: timeText(retryAfterMs) });
 }
 
 /** A time to wait, rounded up: seconds below two minutes, minutes below two hours, then hours. */
-export function timeSaid(ms: number): Said {
+export function timeText(ms: number): TextRef {
   const seconds = Math.max(1, Math.ceil(ms / 1_000));
-  if (seconds < 120) return said('time.seconds', { seconds });
+  if (seconds < 120) return textRef('time.seconds', { seconds });
   const minutes = Math.ceil(seconds / 60);
-  if (minutes < 120) return said('time.minutes', { count: minutes });
-  return said('time.hours', { count: Math.ceil(minutes / 60) });
+  if (minutes < 120) return textRef('time.minutes', { count: minutes });
+  return textRef('time.hours', { count: Math.ceil(minutes / 60) });
 }
 
 /** The code of a system or library error, such as `ENOENT`; '' if it has none. Never throws. */

@@ -4,7 +4,7 @@ import type { SessionKey } from './message.ts';
 import type { Plan, PlanStep } from './isomorphic/plan-types.ts';
 import type { ToolCall, Usage } from './model/provider.ts';
 import type { Todo } from './store/notes.ts';
-import type { Said } from './texts/say.ts';
+import type { TextRef } from './texts/say.ts';
 
 /**
  * Why a turn ended. `cut_off`: the last answer reached its maximum length. `filtered`: the model refused to answer, or the
@@ -57,10 +57,10 @@ export type EventBody =
   | { type: 'plan_paused' }
   | { type: 'plan_resumed' }
   /** `why` is the reason as people read it, if a table of texts has it. */
-  | { type: 'plan_cancelled'; reason: string; why?: Said }
+  | { type: 'plan_cancelled'; reason: string; why?: TextRef }
   | { type: 'step_changed'; step: PlanStep }
   | { type: 'agent_thinking'; step: PlanStep }
-  | { type: 'agent_stuck'; step?: PlanStep; reason: string; why?: Said }
+  | { type: 'agent_stuck'; step?: PlanStep; reason: string; why?: TextRef }
   | { type: 'retry_attempt'; step: PlanStep; attempt: number; newCommand?: string }
   | { type: 'step_skipped'; step: PlanStep }
   | { type: 'budget_warning'; remaining: number; total: number }

@@ -2,7 +2,7 @@
  * The API of the gateway for channels. Session methods take the caller and return undefined for what the caller may not
  * see.
  */
-import type { Said } from './texts/say.ts';
+import type { TextRef } from './texts/say.ts';
 import type { HookApi } from './operator/hooks.ts';
 import type { SignInApi } from './operator/sign-in.ts';
 import type { Caller } from './access.ts';
@@ -261,7 +261,7 @@ export interface ChannelHealth {
   /** What is wrong and how to fix it; absent when `up`. */
   detail?: string;
   /** What operators should change on the platform, although the channel is up. Names no chat and no person. */
-  notice?: Said;
+  notice?: TextRef;
   /** Updates that the platform holds back, if it reports them. */
   waiting?: number;
 }

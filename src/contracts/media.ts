@@ -1,6 +1,6 @@
 /** Files that come with messages and go with answers: from what a sender's app claims to what the gateway has read. */
 import { z } from 'zod';
-import type { Said, Say } from './texts/say.ts';
+import type { TextRef, Say } from './texts/say.ts';
 
 /** `voice` is sound that was recorded for this chat; `audio` is any other. */
 const mediaKind = z.enum(['image', 'audio', 'voice', 'video', 'file']);
@@ -116,7 +116,7 @@ export interface ReceivedFile {
   /** What went wrong with it, as the end of a sentence for the model. */
   problem?: string | undefined;
   /** The same for the person, if it is one of the gateway's texts. */
-  told?: Said | undefined;
+  told?: TextRef | undefined;
   /** What a document says. */
   document?: DocumentStart | undefined;
   /** What is said in a recording. */

@@ -2,7 +2,7 @@
 import type { Caller } from './access.ts';
 import type { Address, InboundMessage, SessionKey } from './message.ts';
 import type { Source } from './tools/risk.ts';
-import type { Said, Say } from './texts/say.ts';
+import type { TextRef, Say } from './texts/say.ts';
 
 /** Most schedules with a next run. */
 export interface ScheduleLimits {
@@ -65,7 +65,7 @@ export interface NewScheduleRun {
    * Why it did not start: for a skipped one the reason, else a sentence; for a run from before texts had keys, the
    * English text.
    */
-  why?: Said | string | undefined;
+  why?: TextRef | string | undefined;
   /** The turn of a run that has started. */
   turnId?: string | undefined;
 }

@@ -92,7 +92,7 @@ function refusalOf(accepted: NotAccepted, say: Say): Receipt {
     const reply = say('refused.tools_pending', { ids: accepted.toolCallIds.join(', ') });
     return { kind: 'refused', code: 'tools_pending', reply };
   }
-  return { kind: 'refused', code: 'not_retried', reply: say.told(WHY_NOT[accepted.why]) };
+  return { kind: 'refused', code: 'not_retried', reply: say.text(WHY_NOT[accepted.why]) };
 }
 
 /**

@@ -5,7 +5,7 @@ import { GatewayError } from '../contracts/errors.ts';
 import { mayUseProfile } from '../contracts/agent/profile.ts';
 import type { Profile } from '../contracts/agent/profile.ts';
 import type { SessionRecord } from '../contracts/store/records.ts';
-import { said } from '../contracts/texts/say.ts';
+import { textRef } from '../contracts/texts/say.ts';
 
 export interface ChoiceDeps {
   profiles: () => readonly Pick<Profile, 'id' | 'usableBy'>[];
@@ -37,7 +37,7 @@ export async function checkChoice(
       const name = profileId.slice(0, 80);
       throw new GatewayError(
         'forbidden',
-        said('refused.choice_profile', { name, instead: choosableOf(deps) }),
+        textRef('refused.choice_profile', { name, instead: choosableOf(deps) }),
       );
     }
   }
@@ -49,8 +49,8 @@ export async function checkChoice(
   throw new GatewayError(
     'forbidden',
     model === null
-      ? said('refused.choice_other_model', { instead })
-      : said('refused.choice_model', { name: model.slice(0, 80), instead }),
+      ? textRef('refused.choice_other_model', { instead })
+      : textRef('refused.choice_model', { name: model.slice(0, 80), instead }),
   );
 }
 

@@ -52,7 +52,7 @@ export function refuseSender(verdict: Exclude<Verdict, { kind: 'allow' | 'observ
   const why = kind === 'deny' && verdict.why !== undefined ? { why: verdict.why } : {};
   return text === undefined
     ? { kind: 'refused', code, ...why }
-    : { kind: 'refused', code, reply: say.told(text), ...why };
+    : { kind: 'refused', code, reply: say.text(text), ...why };
 }
 
 /** Refuses a sender who writes too fast. */

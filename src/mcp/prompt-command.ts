@@ -9,7 +9,7 @@ import type { SessionKey } from '../contracts/message.ts';
 import type { PassedOn } from '../contracts/receive.ts';
 import { textOfParts } from './content.ts';
 import type { McpServer } from './server.ts';
-import { said } from '../contracts/texts/say.ts';
+import { textRef } from '../contracts/texts/say.ts';
 import type { Say } from '../contracts/texts/say.ts';
 
 /** Longest text of a prompt, in UTF-16 units. */
@@ -85,7 +85,7 @@ async function begin(deps: PromptCommandDeps, { session, args, say }: CommandCal
     const names = missing.map(({ name }) => name).join(', ');
     throw new GatewayError(
       'missing_argument',
-      said('prompt.missing', { names, usage: usageOf(prompt, say) }),
+      textRef('prompt.missing', { names, usage: usageOf(prompt, say) }),
     );
   }
   const params = { name: prompt.name, arguments: values };
@@ -95,7 +95,7 @@ async function begin(deps: PromptCommandDeps, { session, args, say }: CommandCal
     return role === 'user' ? text : `(an answer as an example:)\n${text}`;
   });
   const content = texts.join('\n\n').slice(0, MAX_PROMPT_CHARS).toWellFormed();
-  if (content.trim() === '') throw new GatewayError('empty_prompt', said('prompt.empty'));
+  if (content.trim() === '') throw new GatewayError('empty_prompt', textRef('prompt.empty'));
   return { content, options: {}, prompt: { server: server.name, name: prompt.name } };
 }
 

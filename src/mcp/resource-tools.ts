@@ -6,7 +6,7 @@ import type { Tool, ToolResult } from '../contracts/tools/tool.ts';
 import { oneLine } from '../lib/text.ts';
 import { textOfContents } from './content.ts';
 import type { McpServer } from './server.ts';
-import { said } from '../contracts/texts/say.ts';
+import { textRef } from '../contracts/texts/say.ts';
 
 /** Maximum number of resources in one list that the model reads, and longest line in it, in UTF-16 units. */
 export const MAX_RESOURCES_SHOWN = 100;
@@ -67,7 +67,7 @@ export function createResourceTools(servers: readonly McpServer[]): readonly Too
       parameters: readParameters,
       effect: 'pure',
       risk: ({ server }) => (isTrusted(server) ? 'caution' : 'dangerous'),
-      warning: ({ server }) => said('risk.mcp_read', { server: server.slice(0, 80) }),
+      warning: ({ server }) => textRef('risk.mcp_read', { server: server.slice(0, 80) }),
       results: 'mcp:*',
       reach: () => 'outside',
       async execute({ server, uri }: z.infer<typeof readParameters>, ctx) {

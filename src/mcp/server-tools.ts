@@ -8,7 +8,7 @@ import { schemaProblem, UNFOLLOWABLE } from '../lib/json/json-schema.ts';
 import { oneLine } from '../lib/text.ts';
 import type { McpServerSettings } from './settings.ts';
 import { toolNames } from './tool-names.ts';
-import { said } from '../contracts/texts/say.ts';
+import { textRef } from '../contracts/texts/say.ts';
 
 /** Longest schema of a tool's arguments, in bytes of JSON: it is part of every model call. */
 export const MAX_SCHEMA_BYTES = 16 * 1024;
@@ -137,7 +137,7 @@ function toTool(
     effect: reads ? 'pure' : 'unsafe',
     limitMs: timeoutMs,
     risk: () => (isClosed ? 'safe' : reads ? 'caution' : 'dangerous'),
-    warning: () => said('risk.mcp_call', { tool: shown(listed.name), server }),
+    warning: () => textRef('risk.mcp_call', { tool: shown(listed.name), server }),
     results: source,
     reach: () => (isClosed ? 'session' : 'outside'),
     async execute(args: Record<string, unknown>, ctx) {

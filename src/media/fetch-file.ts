@@ -7,7 +7,7 @@ import type { FilesOfMessage, Media } from '../contracts/media.ts';
 import { backoffMs } from '../lib/async/backoff.ts';
 import { sleep } from '../lib/async/sleep.ts';
 import type { SessionFiles } from '../contracts/tools/tool.ts';
-import { said } from '../contracts/texts/say.ts';
+import { textRef } from '../contracts/texts/say.ts';
 
 /** Longest time to fetch a file, in milliseconds. */
 const FETCH_MS = 120_000;
@@ -50,12 +50,12 @@ export async function fetchFile(
   signal.throwIfAborted();
   const here = media.url.startsWith(HERE);
   const place = here ? media.url.slice(HERE.length) : file;
-  if (here && !place.startsWith('inbox/')) throw new GatewayError('gone', said('upload.foreign'));
+  if (here && !place.startsWith('inbox/')) throw new GatewayError('gone', textRef('upload.foreign'));
   const known = await load(deps.files, folder, place, maxBytes);
   if (known !== undefined) return known;
-  if (here) throw new GatewayError('gone', said('upload.gone'));
+  if (here) throw new GatewayError('gone', textRef('upload.gone'));
   const download = deps.channels.get(channel)?.download;
-  if (download === undefined) throw new GatewayError('no_download', said('upload.no_download'));
+  if (download === undefined) throw new GatewayError('no_download', textRef('upload.no_download'));
   const limit = AbortSignal.any([signal, AbortSignal.timeout(FETCH_MS)]);
   for (let tries = 0; ; tries += 1) {
     try {
@@ -64,14 +64,15 @@ export async function fetchFile(
       break;
     } catch (error) {
       signal.throwIfAborted();
-      if (limit.aborted) throw new GatewayError('too_slow', said('upload.fetched_slowly'), { cause: error });
+      if (limit.aborted)
+        throw new GatewayError('too_slow', textRef('upload.fetched_slowly'), { cause: error });
       const pauseMs = pauseAfter(error, tries);
       if (pauseMs === undefined) throw error;
       await sleep(pauseMs, limit);
     }
   }
   const fetched = await load(deps.files, folder, place, maxBytes);
-  if (fetched === undefined) throw new GatewayError('gone', said('upload.gone'));
+  if (fetched === undefined) throw new GatewayError('gone', textRef('upload.gone'));
   return fetched;
 }
 

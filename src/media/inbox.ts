@@ -22,8 +22,8 @@ import type { MediaSettings } from './settings.ts';
 import { isSpeech, listen, problemOf } from './speech-of.ts';
 import { fetchFile, HERE } from './fetch-file.ts';
 import type { FetchedFile } from './fetch-file.ts';
-import { said } from '../contracts/texts/say.ts';
-import type { Said } from '../contracts/texts/say.ts';
+import { textRef } from '../contracts/texts/say.ts';
+import type { TextRef } from '../contracts/texts/say.ts';
 
 /** Bytes of a document that are sent with the message: about 2,000 tokens, so that several fit a small window. */
 const START_BYTES = 6_000;
@@ -79,7 +79,7 @@ async function receiveOne(
     if (error instanceof StoreError) throw error;
     if (!signal.aborted)
       deps.log.warn({ err: toGatewayError(error), channel: message.channel }, 'file_refused');
-    const told = signal.aborted ? said('upload.stopped') : wordRefusal(error, limit);
+    const told = signal.aborted ? textRef('upload.stopped') : wordRefusal(error, limit);
     return { kind, name, ...problemOf(told) };
   }
 }
@@ -87,7 +87,7 @@ async function receiveOne(
 /** The most bytes that a file may have, and what its sender reads about a longer one. */
 interface Limit {
   maxBytes: number;
-  refusal: Said;
+  refusal: TextRef;
 }
 
 /** Throws `GatewayError` when there is no room for any. */
@@ -98,18 +98,18 @@ async function limitFor(
 ): Promise<Limit> {
   const { maxFileMb, maxFilesPerMessage, maxMbPerPerson, keepDays } = settings;
   if (index >= maxFilesPerMessage)
-    throw new GatewayError('too_many', said('upload.too_many', { most: maxFilesPerMessage }));
+    throw new GatewayError('too_many', textRef('upload.too_many', { most: maxFilesPerMessage }));
   const bytes = media.bytes ?? 0;
   const ofOne = {
     maxBytes: maxFileMb * MEGABYTE,
-    refusal: said('upload.too_large', { most: maxFileMb }),
+    refusal: textRef('upload.too_large', { most: maxFileMb }),
   };
   if (bytes > ofOne.maxBytes) throw new GatewayError('too_large', ofOne.refusal);
   // One that is already in the folder was counted when it arrived.
   if (media.url.startsWith(HERE)) return ofOne;
   const ofMessage = received.reduce((sum, { attachment }) => sum + (attachment?.bytes ?? 0), 0);
   const room = maxMbPerPerson * MEGABYTE - ofMessage - (await keptFiles.keptBytes(userId, keepDays));
-  const refusal = said('upload.person_full', { most: maxMbPerPerson, days: keepDays });
+  const refusal = textRef('upload.person_full', { most: maxMbPerPerson, days: keepDays });
   if (room <= 0 || bytes > room) throw new GatewayError('person_full', refusal);
   return room < ofOne.maxBytes ? { maxBytes: room, refusal } : ofOne;
 }
@@ -127,15 +127,16 @@ async function readOne(
   signal: AbortSignal,
 ): Promise<ReceivedFile> {
   const { kind, name, file, bytes, sha256, seconds } = found;
-  const read: ReadFile & { told?: Said } = await deps
+  const read: ReadFile & { told?: TextRef } = await deps
     .reader(bytes, userId, signal)
-    .catch((error: unknown): ReadFile & { told?: Said } => {
+    .catch((error: unknown): ReadFile & { told?: TextRef } => {
       signal.throwIfAborted();
-      const { message, said: told } = toGatewayError(error);
+      const { message, textRef: told } = toGatewayError(error);
       return { mimeType: 'application/octet-stream', problem: message, ...(told && { told }) };
     });
   const { mimeType, problem, reason } = read;
-  const told = read.told ?? (reason === undefined ? undefined : said('upload.unreadable', { why: reason }));
+  const told =
+    read.told ?? (reason === undefined ? undefined : textRef('upload.unreadable', { why: reason }));
   const timed = seconds === undefined ? {} : { seconds };
   const attachment: Attachment = { kind, name, mimeType, bytes: bytes.length, sha256, file, ...timed };
   const received: ReceivedFile = { kind, name, attachment, ...(problem !== undefined && { problem, told }) };
@@ -161,15 +162,15 @@ async function* pieces(bytes: Buffer): AsyncGenerator<Uint8Array> {
 }
 
 /** What the person reads about a refused file. */
-function wordRefusal(error: unknown, limit: Limit | undefined): Said {
-  const { code, message, said: told } = toGatewayError(error);
+function wordRefusal(error: unknown, limit: Limit | undefined): TextRef {
+  const { code, message, textRef: told } = toGatewayError(error);
   // A platform may have its own limit, which it words itself.
   if (error instanceof ToolError && code === 'too_large' && limit !== undefined) return limit.refusal;
-  if (code === 'empty') return said('upload.empty');
-  if (code === 'workspace_full') return said('upload.folder_full');
-  if (error instanceof ChannelError) return said('upload.not_fetched_because', { why: told ?? message });
-  if (!(error instanceof GatewayError)) return said('upload.not_fetched');
-  return told ?? said('upload.other', { why: message });
+  if (code === 'empty') return textRef('upload.empty');
+  if (code === 'workspace_full') return textRef('upload.folder_full');
+  if (error instanceof ChannelError) return textRef('upload.not_fetched_because', { why: told ?? message });
+  if (!(error instanceof GatewayError)) return textRef('upload.not_fetched');
+  return told ?? textRef('upload.other', { why: message });
 }
 
 /** The beginning of a document that the model reads with the message, with no character cut in two. Never throws. */

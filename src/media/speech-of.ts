@@ -4,8 +4,8 @@ import os from 'node:os';
 import path from 'node:path';
 import { toGatewayError } from '../contracts/errors.ts';
 import type { MediaKind, ReceivedFile, Recording, Transcriber } from '../contracts/media.ts';
-import { inEnglish, said } from '../contracts/texts/say.ts';
-import type { Said } from '../contracts/texts/say.ts';
+import { inEnglish, textRef } from '../contracts/texts/say.ts';
+import type { TextRef } from '../contracts/texts/say.ts';
 
 /** What is said in a recording, or why that is unknown. */
 export type Heard = Pick<ReceivedFile, 'spoken' | 'problem' | 'told'>;
@@ -21,20 +21,20 @@ export async function listen(
   recording: () => Promise<Recording>,
   signal: AbortSignal,
 ): Promise<Heard> {
-  if (transcriber === undefined) return problemOf(said('hear.none'));
+  if (transcriber === undefined) return problemOf(textRef('hear.none'));
   try {
     const spoken = (await transcriber.transcribe(await recording(), signal)).trim();
-    return spoken === '' ? problemOf(said('hear.nothing')) : { spoken };
+    return spoken === '' ? problemOf(textRef('hear.nothing')) : { spoken };
   } catch (error) {
     signal.throwIfAborted();
-    const { said: words, message } = toGatewayError(error);
-    return problemOf(said('hear.failed', { why: words ?? message }));
+    const { textRef: words, message } = toGatewayError(error);
+    return problemOf(textRef('hear.failed', { why: words ?? message }));
   }
 }
 
 /** A problem for both of its readers. */
-export function problemOf(told: Said): { problem: string; told: Said } {
-  return { problem: inEnglish.told(told), told };
+export function problemOf(told: TextRef): { problem: string; told: TextRef } {
+  return { problem: inEnglish.text(told), told };
 }
 
 /**

@@ -15,7 +15,7 @@ export function channelHealth(
       const health: ChannelHealth =
         channel === undefined ? { state: 'off', detail: `needs ${needs}` } : healthOf(channel);
       const { notice, ...state } = health;
-      return [name, { ...state, label, ...(notice !== undefined && { notice: inEnglish.told(notice) }) }];
+      return [name, { ...state, label, ...(notice !== undefined && { notice: inEnglish.text(notice) }) }];
     }),
   );
 }

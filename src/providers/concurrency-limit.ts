@@ -1,7 +1,7 @@
 /** Limits the calls that one model server answers at a time; the others wait and take turns by user. */
 import { ProviderError } from '../contracts/errors.ts';
-import { said } from '../contracts/texts/say.ts';
-import type { Said } from '../contracts/texts/say.ts';
+import { textRef } from '../contracts/texts/say.ts';
+import type { TextRef } from '../contracts/texts/say.ts';
 import { createFairQueue } from '../lib/async/fair-queue.ts';
 import type { ChatRequest } from '../contracts/model/provider.ts';
 
@@ -18,7 +18,11 @@ export type AcquireSlot = (
 ) => Promise<() => void>;
 
 /** `setting` is the field of the configuration that sets `limit`. */
-export function createConcurrencyLimit(limit: number, server: string | Said, setting: string): AcquireSlot {
+export function createConcurrencyLimit(
+  limit: number,
+  server: string | TextRef,
+  setting: string,
+): AcquireSlot {
   const slots = createFairQueue(limit, MAX_WAITING_CALLS);
   return async (request, signal) => {
     let waited = false;
@@ -27,7 +31,7 @@ export function createConcurrencyLimit(limit: number, server: string | Said, set
       request.onQueued?.(ahead);
     });
     const release = await acquired.catch((cause: unknown) => {
-      throw new ProviderError('aborted', said('provider.stopped_waiting'), {
+      throw new ProviderError('aborted', textRef('provider.stopped_waiting'), {
         cause,
       });
     });
@@ -37,7 +41,7 @@ export function createConcurrencyLimit(limit: number, server: string | Said, set
     }
     throw new ProviderError(
       'unavailable',
-      said('provider.queue_full', { most: MAX_WAITING_CALLS, server, setting }),
+      textRef('provider.queue_full', { most: MAX_WAITING_CALLS, server, setting }),
       { retryable: true },
     );
   };

@@ -1,6 +1,6 @@
 /** A cache of what models can do, as reported by their server. */
 import { ProviderError } from '../contracts/errors.ts';
-import { said } from '../contracts/texts/say.ts';
+import { textRef } from '../contracts/texts/say.ts';
 import type { ModelCapabilities } from '../contracts/model/provider.ts';
 
 /** How long a capability is cached (B-26), in milliseconds. */
@@ -44,7 +44,7 @@ export function createDiscovery(
 async function untilAborted<T>(shared: Promise<T>, signal: AbortSignal): Promise<T> {
   const gone = Promise.withResolvers<never>();
   const onAbort = (): void =>
-    gone.reject(new ProviderError('aborted', said('provider.stopped'), { cause: signal.reason }));
+    gone.reject(new ProviderError('aborted', textRef('provider.stopped'), { cause: signal.reason }));
   if (signal.aborted) onAbort();
   signal.addEventListener('abort', onAbort, { once: true });
   try {

@@ -1,18 +1,18 @@
 /** What can go wrong with any model server, as `ProviderError`s that name the setting to change. */
 import { ProviderError } from '../contracts/errors.ts';
-import { said } from '../contracts/texts/say.ts';
-import type { Said } from '../contracts/texts/say.ts';
+import { textRef } from '../contracts/texts/say.ts';
+import type { TextRef } from '../contracts/texts/say.ts';
 
 /** The server that an error is about. */
 export interface Where {
   /** What kind of server it is: its name, as in "Ollama", or a text. */
-  server: string | Said;
+  server: string | TextRef;
   /** Its address, without credentials. */
   host: string;
   /** Names the setting that holds the address. */
   setting: string;
   /** How to start such a server, as a name or a text, too. */
-  start: string | Said;
+  start: string | TextRef;
   /** The model, if one was asked. */
   model?: string | undefined;
 }
@@ -25,33 +25,33 @@ export function lostConnection(where: Where, error: unknown, answered: boolean):
   if (error instanceof ProviderError) return error;
   const { server, host, setting, start } = where;
   if (codeOf(error) === 'UND_ERR_DESTROYED') {
-    return new ProviderError('aborted', said('provider.closed', { server }), { cause: error });
+    return new ProviderError('aborted', textRef('provider.closed', { server }), { cause: error });
   }
   if (answered) {
-    return new ProviderError('bad_response', said('provider.broke_midway', { server }), {
+    return new ProviderError('bad_response', textRef('provider.broke_midway', { server }), {
       retryable: true,
       cause: error,
     });
   }
   if (codeOf(error).startsWith('HPE_')) {
-    const message = said('provider.not_http', { host, setting, server });
+    const message = textRef('provider.not_http', { host, setting, server });
     return new ProviderError('bad_response', message, { cause: error });
   }
-  const code = codeOf(error) || said('provider.connection_failed');
-  const message = said('provider.no_answer', { host, code, start, setting });
+  const code = codeOf(error) || textRef('provider.connection_failed');
+  const message = textRef('provider.no_answer', { host, code, start, setting });
   return new ProviderError('unavailable', message, { retryable: true, cause: error });
 }
 
 /** The error for anything else that was thrown (for an answer of another shape, for instance). */
 export function toProviderError({ server, host }: Where, error: unknown): ProviderError {
   if (error instanceof ProviderError) return error;
-  const message = said('provider.unreadable', { server, host });
+  const message = textRef('provider.unreadable', { server, host });
   return new ProviderError('bad_response', message, { cause: error });
 }
 
 /** The error for a request that was not answered in time. */
 export function timedOut({ server, host, setting }: Where, afterMs: number, cause: unknown): ProviderError {
-  const message = said('provider.slow', { server, host, seconds: afterMs / 1_000, setting });
+  const message = textRef('provider.slow', { server, host, seconds: afterMs / 1_000, setting });
   return new ProviderError('unavailable', message, { retryable: true, cause });
 }
 

@@ -63,7 +63,7 @@ export async function openModelServers(
     usual: prefixOf(beside?.name ?? usual),
     modelProblem(name) {
       const found = names.find(name);
-      return 'problem' in found ? inEnglish.told(found.problem) : undefined;
+      return 'problem' in found ? inEnglish.text(found.problem) : undefined;
     },
   };
 }
@@ -71,7 +71,7 @@ export async function openModelServers(
 /** `MODEL` is a model of the default server unless it names another. */
 function defaultModel(model: string, names: ModelNames, usual: string): string {
   const found = names.find(model);
-  if ('problem' in found) throw new ConfigError('bad_config', `MODEL: ${inEnglish.told(found.problem)}`);
+  if ('problem' in found) throw new ConfigError('bad_config', `MODEL: ${inEnglish.text(found.problem)}`);
   return found.model === model ? prefixOf(usual) + model : model;
 }
 

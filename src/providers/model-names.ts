@@ -1,6 +1,6 @@
 /** Which server a model's name means: `<provider>/<model>`, or a bare name for a model of Ollama or of the only server. */
-import { said } from '../contracts/texts/say.ts';
-import type { Said } from '../contracts/texts/say.ts';
+import { textRef } from '../contracts/texts/say.ts';
+import type { TextRef } from '../contracts/texts/say.ts';
 import type { ProviderKind } from './kind.ts';
 import type { ModelServer } from './servers.ts';
 
@@ -15,7 +15,7 @@ export interface ModelPlace {
 
 export interface ModelNames {
   /** The model that a name means, or why it means none. */
-  find(name: string): ModelPlace | { problem: Said };
+  find(name: string): ModelPlace | { problem: TextRef };
   /** The public name of a provider's model. */
   nameOf(place: ModelPlace): string;
 }
@@ -45,15 +45,15 @@ export function createModelNames(
   const ownNames = names.size > 1 && [...names].some((name) => kinds.every(({ kind }) => kind !== name));
   const bareProvider = names.has(BARE_PROVIDER) ? BARE_PROVIDER : defaultServer(servers);
 
-  const problemOf = (name: string, prefix: string, model: string): Said | undefined => {
+  const problemOf = (name: string, prefix: string, model: string): TextRef | undefined => {
     const about = { name: name.slice(0, MAX_NAME_SHOWN), provider: prefix };
     const environment = kinds.find(({ kind }) => kind === prefix)?.environment;
     if (environment !== undefined) {
-      return said('provider.needs_setting', { ...about, needs: said(environment.needs) });
+      return textRef('provider.needs_setting', { ...about, needs: textRef(environment.needs) });
     }
     if (!ownNames || model.includes(':')) return undefined;
     const known = [...names].join(', ');
-    return said('provider.not_configured', { ...about, known, usual: bareProvider });
+    return textRef('provider.not_configured', { ...about, known, usual: bareProvider });
   };
 
   return {

@@ -1,8 +1,8 @@
 /** What the refusals of model servers have in common: how they are worded, when to retry, what the model cannot do. */
-import { ProviderError, timeSaid } from '../contracts/errors.ts';
+import { ProviderError, timeText } from '../contracts/errors.ts';
 import type { ProviderErrorCode } from '../contracts/errors.ts';
-import { said } from '../contracts/texts/say.ts';
-import type { Said } from '../contracts/texts/say.ts';
+import { textRef } from '../contracts/texts/say.ts';
+import type { TextRef } from '../contracts/texts/say.ts';
 import { clip } from './errors.ts';
 import type { Where } from './errors.ts';
 import { fieldsOf, listOf, textOf, wordOf } from './answers/read-fields.ts';
@@ -24,7 +24,7 @@ export type RefusedFeature = 'tools' | 'thinking' | 'temperature' | 'max_tokens'
 export class FeatureError extends ProviderError {
   readonly feature: RefusedFeature;
 
-  constructor(feature: RefusedFeature, message: Said) {
+  constructor(feature: RefusedFeature, message: TextRef) {
     super('bad_request', message);
     this.feature = feature;
   }
@@ -82,7 +82,7 @@ const FEATURES: readonly { feature: RefusedFeature; words: RegExp }[] = [
 /** The error for a prompt that does not fit, when that is what the server said; undefined when it is not. */
 export function overflowIn({ model }: Where, words: string): ProviderError | undefined {
   if (!OVERFLOWS.some((overflow) => overflow.test(words))) return undefined;
-  const message = said('provider.prompt_too_long', { model: `${model}`, reason: clip(words) });
+  const message = textRef('provider.prompt_too_long', { model: `${model}`, reason: clip(words) });
   return new ProviderError('context_overflow', message);
 }
 
@@ -97,7 +97,7 @@ export function commonRefusal(
 ): ProviderError | undefined {
   const { status, text } = refusal;
   const words = told ?? text;
-  const refused = said('provider.refused', { host: where.host, status, reason: clip(words) });
+  const refused = textRef('provider.refused', { host: where.host, status, reason: clip(words) });
   if (status === 402 || QUOTA.test(words)) return failed(where, 'quota_exceeded', refusal, words);
   if (status === 429) return failed(where, 'rate_limited', refusal, words);
   const overflow = overflowIn(where, words);
@@ -114,7 +114,7 @@ export function commonRefusal(
 /** The error for a model that does not fit the memory of its machine, when that is what the server said. */
 export function outOfMemoryIn({ host, model }: Where, words: string): ProviderError | undefined {
   if (!OUT_OF_MEMORY.test(words)) return undefined;
-  const message = said('provider.little_memory', { host, model: `${model}`, reason: clip(words) });
+  const message = textRef('provider.little_memory', { host, model: `${model}`, reason: clip(words) });
   return new ProviderError('out_of_memory', message, { retryable: true });
 }
 
@@ -124,8 +124,8 @@ function failed(where: Where, code: ProviderErrorCode, refusal: Refusal, words: 
   const about = { host, setting, status, reason: clip(words) };
   const message =
     retryAfterMs === undefined
-      ? said('provider.answered', about)
-      : said('provider.answered_later', { ...about, time: timeSaid(retryAfterMs) });
+      ? textRef('provider.answered', about)
+      : textRef('provider.answered_later', { ...about, time: timeText(retryAfterMs) });
   const retryable = code !== 'quota_exceeded';
   return new ProviderError(code, message, {
     retryable,

@@ -1,6 +1,6 @@
 /** All model servers behind one provider: the name of a model determines which of them is used. */
 import { ProviderError } from '../contracts/errors.ts';
-import { said } from '../contracts/texts/say.ts';
+import { textRef } from '../contracts/texts/say.ts';
 import type { LLMProvider } from '../contracts/model/provider.ts';
 import { BARE_PROVIDER } from './model-names.ts';
 import type { ModelNames } from './model-names.ts';
@@ -22,7 +22,7 @@ export function createRouter(
     if ('problem' in found) throw new ProviderError('unknown_model', found.problem);
     const provider = providers.get(found.provider);
     if (provider !== undefined) return { provider, model: found.model };
-    throw new ProviderError('unknown_model', said('provider.unconfigured', { provider: found.provider }));
+    throw new ProviderError('unknown_model', textRef('provider.unconfigured', { provider: found.provider }));
   };
   const modelsOf = async (provider: LLMProvider, signal: AbortSignal): Promise<string[]> => {
     const models = await provider.models(signal);

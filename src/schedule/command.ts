@@ -5,7 +5,7 @@ import { GatewayError } from '../contracts/errors.ts';
 import { newId } from '../lib/ids.ts';
 import type { Schedules } from '../contracts/schedules.ts';
 import { parseWhen } from './when.ts';
-import { said } from '../contracts/texts/say.ts';
+import { textRef } from '../contracts/texts/say.ts';
 import type { Say } from '../contracts/texts/say.ts';
 
 function usage(say: Say): string {
@@ -83,7 +83,7 @@ async function remove(schedules: Schedules, call: CommandCall, which: string): P
   const rows = await schedules.list({ session: call.session });
   const meant = /^\d{1,4}$/.test(which) ? rows[Number(which) - 1] : rows.find(({ id }) => id === which);
   if (meant === undefined) {
-    throw new GatewayError('unknown_schedule', said('schedule.unknown'));
+    throw new GatewayError('unknown_schedule', textRef('schedule.unknown'));
   }
   if (!call.owner && meant.creatorId !== call.userId && meant.place === 'group') throw notYours();
   await schedules.remove(meant.id);
@@ -91,5 +91,5 @@ async function remove(schedules: Schedules, call: CommandCall, which: string): P
 }
 
 function notYours(): GatewayError {
-  return new GatewayError('forbidden', said('schedule.foreign'));
+  return new GatewayError('forbidden', textRef('schedule.foreign'));
 }

@@ -11,7 +11,7 @@ import { momentIn } from './describe.ts';
 import { missedRuns } from './runs.ts';
 import { nextSlot } from './timing.ts';
 import type { PersonLanguages } from '../contracts/texts/languages.ts';
-import { said } from '../contracts/texts/say.ts';
+import { textRef } from '../contracts/texts/say.ts';
 import type { PlainKey } from '../contracts/texts/say.ts';
 import { recipientOf } from '../contracts/texts/languages.ts';
 
@@ -70,14 +70,14 @@ export async function fire(deps: FireDeps, schedule: DueSchedule): Promise<void>
     await deps.store.switchOffSchedule(id, {
       outcome: 'switched_off',
       dueAt: slot,
-      why: said('schedule.why_no_access'),
+      why: textRef('schedule.why_no_access'),
     });
     log.warn({ creatorId }, 'schedule_switched_off_no_access');
     return;
   }
   const next = slotAfter(schedule);
   if (next instanceof GatewayError) {
-    const why = said('schedule.unreadable');
+    const why = textRef('schedule.unreadable');
     await tell(deps, schedule, 'schedule.unreadable');
     await deps.store.switchOffSchedule(id, { outcome: 'switched_off', dueAt: slot, why });
     log.warn({ err: next }, 'schedule_switched_off_unreadable');
@@ -122,7 +122,7 @@ async function announceTask(
   const { id, session, address, nextAt: dueAt, lastAt, now } = schedule;
   const { waiting } = await deps.ledger.queue(session);
   const skipped = ({ why, told }: NotTaken) => ({
-    run: { outcome: 'skipped' as const, dueAt, why: said(why) },
+    run: { outcome: 'skipped' as const, dueAt, why: textRef(why) },
     told,
   });
   if (waiting >= MAX_WAITING) return skipped(TOO_MANY);

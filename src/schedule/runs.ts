@@ -1,6 +1,6 @@
 /** The history of a schedule: what became of its slots, and how that is worded. Pure. */
 import type { NewScheduleRun, ScheduleRecord, ScheduleRun } from '../contracts/schedules.ts';
-import { inEnglish, isTextKey, said } from '../contracts/texts/say.ts';
+import { inEnglish, isTextKey, textRef } from '../contracts/texts/say.ts';
 import type { Say } from '../contracts/texts/say.ts';
 import { nextSlot } from './timing.ts';
 
@@ -9,13 +9,13 @@ export const MAX_COUNTED = 1_000;
 
 /** How a run ended, in a few words, in English or worded by `say`; its own reason if it did not start. */
 export function resultOf({ outcome, why, turn }: ScheduleRun, say: Say = inEnglish): string {
-  const reason = typeof why === 'object' ? say.told(why) : (why ?? outcome);
+  const reason = typeof why === 'object' ? say.text(why) : (why ?? outcome);
   if (outcome === 'skipped') return say('schedule.run_skipped', { why: reason });
   if (outcome !== 'begun') return reason;
   if (turn === undefined) return say('schedule.run_deleted');
   if (turn.state !== 'done') return say(`schedule.run_${turn.state}`);
   const key = `schedule.run_${turn.reason ?? 'ended'}`;
-  return isTextKey(key) ? say.told({ key }) : (turn.reason ?? '');
+  return isTextKey(key) ? say.text({ key }) : (turn.reason ?? '');
 }
 
 /**
@@ -32,8 +32,8 @@ export function missedRuns({
   const count = countSlots(timing, first, now.getTime());
   const why =
     count > MAX_COUNTED
-      ? said('schedule.why_missed_many', { most: MAX_COUNTED })
-      : said('schedule.why_missed', { count });
+      ? textRef('schedule.why_missed_many', { most: MAX_COUNTED })
+      : textRef('schedule.why_missed', { count });
   return [{ outcome: 'missed', dueAt: new Date(first), why }];
 }
 

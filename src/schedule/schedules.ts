@@ -15,7 +15,7 @@ import { resultOf } from './runs.ts';
 import { badSchedule } from './errors.ts';
 import { firstSlot } from './timing.ts';
 import { readWhen } from './when.ts';
-import { said } from '../contracts/texts/say.ts';
+import { textRef } from '../contracts/texts/say.ts';
 
 /** The share of all schedules that is reserved for owners. */
 const OWNERS_SHARE = 1 / 10;
@@ -80,7 +80,7 @@ export function createSchedules(deps: SchedulesDeps): Schedules {
 async function add(deps: SchedulesDeps, wish: ScheduleRequest): Promise<ScheduleRecord> {
   const { id, session, address, creatorId, sources = [] } = wish;
   if (creatorId === SYSTEM_USER) {
-    throw new GatewayError('forbidden', said('schedule.by_task'));
+    throw new GatewayError('forbidden', textRef('schedule.by_task'));
   }
   const task = checkedTask(wish.task);
   const { limits, timeZone } = deps.settings.current();
@@ -94,7 +94,7 @@ async function add(deps: SchedulesDeps, wish: ScheduleRequest): Promise<Schedule
     // A schedule that could never run is refused.
     throw new GatewayError(
       'forbidden',
-      place === 'group' ? said('schedule.in_group') : said('schedule.may_not_write', { address }),
+      place === 'group' ? textRef('schedule.in_group') : textRef('schedule.may_not_write', { address }),
     );
   }
   const total = (await deps.standing.isOwner(creatorId))
@@ -111,9 +111,9 @@ async function add(deps: SchedulesDeps, wish: ScheduleRequest): Promise<Schedule
 /** Throws `GatewayError('bad_schedule')`. */
 function checkedTask(text: string): string {
   const task = text.trim();
-  if (task === '') throw badSchedule(said('schedule.no_task'));
+  if (task === '') throw badSchedule(textRef('schedule.no_task'));
   if (task.length > MAX_TASK_LENGTH) {
-    throw badSchedule(said('schedule.long_task', { most: MAX_TASK_LENGTH, length: task.length }));
+    throw badSchedule(textRef('schedule.long_task', { most: MAX_TASK_LENGTH, length: task.length }));
   }
   return task;
 }
@@ -146,9 +146,9 @@ function tooMany(
   { perSession, perUser, total }: ScheduleLimits,
 ): GatewayError {
   const text = {
-    session_full: said('schedule.session_full', { most: perSession }),
-    user_full: said('schedule.user_full', { most: perUser }),
-    gateway_full: said('schedule.gateway_full', { most: total }),
+    session_full: textRef('schedule.session_full', { most: perSession }),
+    user_full: textRef('schedule.user_full', { most: perUser }),
+    gateway_full: textRef('schedule.gateway_full', { most: total }),
   };
   return new GatewayError('too_many_schedules', text[full]);
 }

@@ -4,7 +4,7 @@ import { isTimeZone } from '../lib/time-zone.ts';
 import { MIN_EVERY_MS } from '../contracts/schedules.ts';
 import type { ScheduleTiming } from '../contracts/schedules.ts';
 import { badSchedule } from './errors.ts';
-import { said } from '../contracts/texts/say.ts';
+import { textRef } from '../contracts/texts/say.ts';
 
 /** Longest cron line, in UTF-16 units. */
 const MAX_EXPRESSION = 200;
@@ -44,13 +44,13 @@ export function nextSlot(timing: ScheduleTiming, after: number, anchor: number =
 export function firstSlot(timing: ScheduleTiming, now: number): number {
   const first = nextSlot(timing, now);
   if (timing.kind === 'every' && (timing.everyMs < MIN_EVERY_MS || timing.everyMs > MAX_EVERY_MS)) {
-    throw badSchedule(said('schedule.interval'));
+    throw badSchedule(textRef('schedule.interval'));
   }
   if (first === undefined) {
     throw badSchedule(
       timing.kind === 'cron'
-        ? said('schedule.never', { expression: timing.expression })
-        : said('schedule.passed', { now: new Date(now).toISOString() }),
+        ? textRef('schedule.never', { expression: timing.expression })
+        : textRef('schedule.passed', { now: new Date(now).toISOString() }),
     );
   }
   if (timing.kind === 'cron') checkBeat(timing, first);
@@ -61,22 +61,22 @@ function checkBeat(timing: ScheduleTiming & { kind: 'cron' }, first: number): vo
   const cron = readCron(timing.expression, timing.timeZone);
   const slots = [first, ...cron.nextRuns(CHECKED_SLOTS - 1, new Date(first)).map((run) => run.getTime())];
   if (slots.some((slot, index) => slot - (slots[index - 1] ?? -Infinity) < MIN_EVERY_MS)) {
-    throw badSchedule(said('schedule.too_often', { expression: timing.expression }));
+    throw badSchedule(textRef('schedule.too_often', { expression: timing.expression }));
   }
 }
 
 function readCron(expression: string, timeZone: string): Cron {
   if (!isTimeZone(timeZone)) {
-    throw badSchedule(said('schedule.no_zone', { zone: timeZone.slice(0, 60) }));
+    throw badSchedule(textRef('schedule.no_zone', { zone: timeZone.slice(0, 60) }));
   }
   const shown = expression.slice(0, 60);
   // The library accepts a date as a cron line that fires once; `at` is for that.
   if (expression.length > MAX_EXPRESSION || /^\s*\d{4}-/.test(expression)) {
-    throw badSchedule(said('schedule.no_cron', { expression: shown }));
+    throw badSchedule(textRef('schedule.no_cron', { expression: shown }));
   }
   try {
     return new Cron(expression, { timezone: timeZone });
   } catch (error) {
-    throw badSchedule(said('schedule.no_cron', { expression: shown }), error);
+    throw badSchedule(textRef('schedule.no_cron', { expression: shown }), error);
   }
 }

@@ -3,7 +3,7 @@ import { Cron } from 'croner';
 import { isTimeZone } from '../lib/time-zone.ts';
 import type { ScheduleTiming, ScheduleWhen } from '../contracts/schedules.ts';
 import { badSchedule } from './errors.ts';
-import { said } from '../contracts/texts/say.ts';
+import { textRef } from '../contracts/texts/say.ts';
 
 const MINUTE_MS = 60_000;
 
@@ -21,7 +21,7 @@ export function readWhen(
   const { cron, everyMinutes, inMinutes, at } = when;
   const zone = when.timeZone ?? timeZone;
   if ([cron, everyMinutes, inMinutes, at].filter((field) => field !== undefined).length !== 1) {
-    throw badSchedule(said('schedule.one_way'));
+    throw badSchedule(textRef('schedule.one_way'));
   }
   if (cron !== undefined) {
     return { kind: 'cron', expression: cron.trim().replaceAll(/\s+/g, ' '), timeZone: zone };
@@ -42,19 +42,19 @@ function readMoment(text: string, timeZone: string): number {
   const real = new Date(`${day}T${hour}:${minute}:${second}Z`);
   // A day that does not exist in its month would silently become one in the next month.
   if (whole === undefined || Number.isNaN(real.getTime()) || !real.toISOString().startsWith(day)) {
-    throw badSchedule(said('schedule.no_time', { text: text.slice(0, 60) }));
+    throw badSchedule(textRef('schedule.no_time', { text: text.slice(0, 60) }));
   }
   if (offset !== undefined) {
     const moment = Date.parse(whole.replace(' ', 'T').replace(/\s/, ''));
     if (!Number.isNaN(moment)) return moment;
-    throw badSchedule(said('schedule.bad_offset', { text: text.slice(0, 60) }));
+    throw badSchedule(textRef('schedule.bad_offset', { text: text.slice(0, 60) }));
   }
   if (!isTimeZone(timeZone)) {
-    throw badSchedule(said('schedule.no_zone', { zone: timeZone.slice(0, 60) }));
+    throw badSchedule(textRef('schedule.no_zone', { zone: timeZone.slice(0, 60) }));
   }
   const local = new Cron(`${day}T${hour}:${minute}:${second}`, { timezone: timeZone });
   const moment = local.nextRun(new Date(0))?.getTime();
-  if (moment === undefined) throw badSchedule(said('schedule.before_1970'));
+  if (moment === undefined) throw badSchedule(textRef('schedule.before_1970'));
   return moment;
 }
 

@@ -14,7 +14,7 @@ import type { InboundMessage } from '../contracts/message.ts';
 import type { Membership } from '../contracts/platform/membership.ts';
 import { hashSecret, newPairingCode } from './secrets.ts';
 import { createTokenLookup } from './token-lookup.ts';
-import { said } from '../contracts/texts/say.ts';
+import { textRef } from '../contracts/texts/say.ts';
 
 /** A pairing code is valid for this long, and a stranger gets at most one within that time. */
 const PAIRING_TTL_MS = 3_600_000;
@@ -206,7 +206,7 @@ function authorizeGroup(
     return {
       kind: 'deny',
       why: 'group',
-      reply: said('group.not_allowed', { channel: message.channel, chat: message.chatId }),
+      reply: textRef('group.not_allowed', { channel: message.channel, chat: message.chatId }),
     };
   }
   const mustMention = (listed?.mention ?? true) || message.fromBot === true;
@@ -243,5 +243,5 @@ async function offerPairing(access: AccessStore, message: InboundMessage): Promi
     yieldAfterMs: PAIRING_YIELDS_MS,
   });
   if (!stored) return { kind: 'deny', why: 'codes' };
-  return { kind: 'pairing', reply: said('pairing.code', { code }) };
+  return { kind: 'pairing', reply: textRef('pairing.code', { code }) };
 }

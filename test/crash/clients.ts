@@ -6,7 +6,7 @@ import type { FakeSlack } from '../fakes/slack/slack.ts';
 import type { FakeTelegram } from '../fakes/telegram/telegram.ts';
 import type { Place } from './places.ts';
 import { messageAt } from './script.ts';
-import type { Round, Said } from './script.ts';
+import type { Round, TextRef } from './script.ts';
 
 /** Pause before an unacknowledged message is sent again, in milliseconds. */
 const AGAIN_MS = 40;
@@ -30,7 +30,7 @@ export interface PeopleOptions {
 /** All users who write. */
 export class People {
   /** Sent and acknowledged, in sending order. On the platforms, sending is enough: they keep it. */
-  readonly accepted: Said[] = [];
+  readonly accepted: TextRef[] = [];
   /** Answers that no retry can change. */
   readonly refused: string[] = [];
   readonly #options: PeopleOptions;
@@ -77,7 +77,7 @@ export class People {
     await Promise.all(this.#writing);
   }
 
-  #next(session: number): Said | undefined {
+  #next(session: number): TextRef | undefined {
     const index = this.#written[session] ?? 0;
     if (index >= (this.#mayWrite[session] ?? 0)) return undefined;
     return messageAt(this.#options.seed, session, index, this.#options.tools);
@@ -100,7 +100,7 @@ export class People {
     }
   }
 
-  #accept(session: number, said: Said): void {
+  #accept(session: number, said: TextRef): void {
     this.accepted.push(said);
     this.#written[session] = said.index + 1;
   }
@@ -120,7 +120,7 @@ export class People {
   }
 
   /** True when the message does not need to be repeated. */
-  async #post({ key }: Place, said: Said): Promise<boolean> {
+  async #post({ key }: Place, said: TextRef): Promise<boolean> {
     const { token, url } = this.#options;
     try {
       const response = await fetch(`${await url()}/v1/sessions/${key}/messages`, {

@@ -5,7 +5,7 @@ import type { ChatBody } from '../fakes/ollama/ollama.ts';
 import { PLAN_EFFECTS, PLANNED, plannedReply } from './planned.ts';
 
 /** One sent message: the `index`-th of a session, counted from 0. */
-export interface Said {
+export interface TextRef {
   session: string;
   index: number;
   /** `s03#12`: appears in the question, in the answer and nowhere else. */
@@ -47,7 +47,7 @@ export function messageAt(
   session: number,
   index: number,
   tools: readonly Round[][] = TOOL_ROUNDS,
-): Said {
+): TextRef {
   const random = seeded(seed * 1_000_003 + session * 1_009 + index);
   const name = `s${String(session).padStart(2, '0')}`;
   const id = `${name}#${index}`;

@@ -24,7 +24,7 @@ it('lists every way to write a change', () => {
 
 it.each(written)('accepts the change %j', (text) => {
   const read = readEdits(text, PLAN);
-  if ('problem' in read) throw new Error(inEnglish.told(read.problem));
+  if ('problem' in read) throw new Error(inEnglish.text(read.problem));
   expect(editPlan(PLAN, read.edits, context)).toHaveProperty('plan');
 });
 

@@ -17,7 +17,7 @@ import { describeEachDatabase, silentLog } from '../database.ts';
 import type { TestStore } from '../database.ts';
 import { createSignInApi } from '../../src/security/index.ts';
 import { inbound } from '../store/requests.ts';
-import { said } from '../../src/contracts/texts/say.ts';
+import { textRef } from '../../src/contracts/texts/say.ts';
 import { builtInLanguages } from '../fakes/gateway/languages.ts';
 const OWNER: Caller = { tokenId: 'owner', scopes: ['chat', 'admin'] };
 const MAKER: Caller = { tokenId: 'maker', scopes: ['chat', 'commands'] };
@@ -134,11 +134,11 @@ describeEachDatabase('a message at the api', (databases) => {
     const store = await databases.open();
     const table: [Partial<InboundMessage>, Verdict, Receipt['kind'], string, RegExp][] = [
       [{}, { kind: 'deny' }, 'refused', 'denied', NOTHING],
-      [{}, { kind: 'deny', reply: said('observe.usage') }, 'refused', 'denied', /^Write \/observe on/],
+      [{}, { kind: 'deny', reply: textRef('observe.usage') }, 'refused', 'denied', /^Write \/observe on/],
       [{ content: '/stop' }, { kind: 'deny' }, 'refused', 'denied', NOTHING],
       [
         {},
-        { kind: 'pairing', reply: said('pairing.code', { code: 'AB' }) },
+        { kind: 'pairing', reply: textRef('pairing.code', { code: 'AB' }) },
         'refused',
         'pairing',
         /approve AB$/,

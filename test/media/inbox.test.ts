@@ -3,7 +3,7 @@ import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { said } from '../../src/contracts/texts/say.ts';
+import { textRef } from '../../src/contracts/texts/say.ts';
 import { ChannelError } from '../../src/contracts/errors.ts';
 import type { FilesOfMessage, Media } from '../../src/contracts/media.ts';
 import { createInbox } from '../../src/media/inbox.ts';
@@ -162,6 +162,6 @@ describe('the files of a message', () => {
     );
     const [deaf] = await inbox(served).receive(voice);
     expect(deaf?.problem).toContain('transcription.baseUrl');
-    expect(deaf?.told).toEqual(said('hear.none'));
+    expect(deaf?.told).toEqual(textRef('hear.none'));
   });
 });

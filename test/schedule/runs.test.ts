@@ -1,7 +1,7 @@
 /** The history of a schedule in words, and how many slots passed without a gateway. */
 import { describe, expect, it } from 'vitest';
 import type { ScheduleRun, ScheduleTiming } from '../../src/contracts/schedules.ts';
-import { inEnglish, said } from '../../src/contracts/texts/say.ts';
+import { inEnglish, textRef } from '../../src/contracts/texts/say.ts';
 import { builtInLanguages } from '../fakes/gateway/languages.ts';
 import { MAX_COUNTED, missedRuns, resultOf } from '../../src/schedule/runs.ts';
 
@@ -16,7 +16,7 @@ const run = (more: Partial<ScheduleRun>): ScheduleRun => ({
 });
 
 const words = ({ why = '' }: Pick<ScheduleRun, 'why'> = {}): string =>
-  typeof why === 'object' ? inEnglish.told(why) : why;
+  typeof why === 'object' ? inEnglish.text(why) : why;
 
 describe('the slots that were missed', () => {
   const missed = (timing: ScheduleTiming, minutesLate: number) =>
@@ -32,7 +32,7 @@ describe('the slots that were missed', () => {
       {
         outcome: 'missed',
         dueAt: new Date(NOON + 10 * MINUTE_MS),
-        why: said('schedule.why_missed', { count: 1 }),
+        why: textRef('schedule.why_missed', { count: 1 }),
       },
     ]);
     expect(words(missed(timing, 35)[0])).toMatch(/^3 runs were missed because no gateway was running/);
@@ -63,7 +63,7 @@ describe('how a run ended', () => {
 
   it('is described in the language of its reader, except for the text of an older run', () => {
     const german = builtInLanguages.say({ language: 'de', channel: 'http' });
-    const skipped = run({ outcome: 'skipped', why: said('schedule.why_full') });
+    const skipped = run({ outcome: 'skipped', why: textRef('schedule.why_full') });
     expect(resultOf(skipped, german)).toBe(
       'ausgelassen: im Chat warteten zu viele Nachrichten, die /stop verwirft',
     );

@@ -9,7 +9,7 @@ import type { TestStore } from '../database.ts';
 import { office } from '../fakes/office/manifest.ts';
 import { inbound } from '../store/requests.ts';
 import { inEnglish } from '../../src/contracts/texts/say.ts';
-import type { Said } from '../../src/contracts/texts/say.ts';
+import type { TextRef } from '../../src/contracts/texts/say.ts';
 
 const RULES: ChannelAccess = { dm: 'pairing', allow: ['11'], groups: {}, owners: ['99'] };
 
@@ -30,8 +30,8 @@ function policyOf(
 }
 
 const GROUP = { place: 'group' as const, chatId: '-5', mentioned: true };
-const codeIn = (reply: Said | undefined): string =>
-  /pair approve (\w+)/.exec(reply === undefined ? '' : inEnglish.told(reply))?.[1] ?? '';
+const codeIn = (reply: TextRef | undefined): string =>
+  /pair approve (\w+)/.exec(reply === undefined ? '' : inEnglish.text(reply))?.[1] ?? '';
 
 describeEachDatabase('the access policy', (databases) => {
   it('recognizes owners by the configuration and by the scopes of their token', async () => {

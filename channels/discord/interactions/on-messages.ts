@@ -12,8 +12,8 @@ import type { DiscordRest } from '../rest/rest.ts';
 import { ASK_ABOUT, SUMMARISE } from './commands.ts';
 import { byWhom, fieldsOf, placeholderOf } from './read.ts';
 import type { RawForm, RawInteraction } from './read.ts';
-import { said } from '../../../src/contracts/texts/say.ts';
-import type { Said, Say } from '../../../src/contracts/texts/say.ts';
+import { textRef } from '../../../src/contracts/texts/say.ts';
+import type { TextRef, Say } from '../../../src/contracts/texts/say.ts';
 
 /**
  * Maximum number of messages with an open form that are remembered, and for how long in milliseconds; later, Discord
@@ -28,7 +28,7 @@ const FORM = /^about:(\d{1,20})$/;
 
 /** Shown to the person who asked, instead of an answer. */
 export class CannotRead extends GatewayError {
-  constructor(message: Said, options: { cause?: unknown } = {}) {
+  constructor(message: TextRef, options: { cause?: unknown } = {}) {
     super('cannot_read', message, options);
   }
 }
@@ -112,7 +112,7 @@ export class OnMessages {
     const path = `/channels/${channelId}/messages/${id}` as const;
     const message = readMessage(await this.#read(path));
     if (message !== undefined) return message;
-    throw new CannotRead(said('read.gone'));
+    throw new CannotRead(textRef('read.gone'));
   }
 
   async #after(channelId: string, id: string): Promise<RawMessage[]> {
@@ -130,7 +130,9 @@ export class OnMessages {
     } catch (error) {
       if (!(error instanceof ChannelError)) throw error;
       const text =
-        error.code === 'blocked' ? said('read.forbidden') : said('read.not_given', { network: 'Discord' });
+        error.code === 'blocked'
+          ? textRef('read.forbidden')
+          : textRef('read.not_given', { network: 'Discord' });
       throw new CannotRead(text, { cause: error });
     }
   }

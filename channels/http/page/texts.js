@@ -55,7 +55,7 @@ const fill = fillFrom(given.language, given.table, given.english, given.parley);
 
 /**
  * A text that came by its key, as the gateway keeps it; empty without one.
- * @param {import('../../../src/contracts/texts/say.ts').Said | undefined} text
+ * @param {import('../../../src/contracts/texts/say.ts').TextRef | undefined} text
  */
 export function kept(text) {
   return text === undefined ? '' : fill(text.key, text.values);

@@ -2,7 +2,7 @@
 import type { ChannelAccess } from '../../../src/contracts/access.ts';
 import type { ChannelHealth, GatewayApi } from '../../../src/contracts/gateway-api.ts';
 import type { Receive } from '../../../src/contracts/receive.ts';
-import { said } from '../../../src/contracts/texts/say.ts';
+import { textRef } from '../../../src/contracts/texts/say.ts';
 import type { TelegramLostSends } from '../api/lost-sends.ts';
 import { groupsThatNeedAll } from '../privacy.ts';
 import type { Topics } from '../topics.ts';
@@ -89,6 +89,6 @@ function noticeOf(access: ChannelAccess | undefined): Pick<ChannelHealth, 'notic
   const needing = groupsThatNeedAll(access);
   if (needing.length === 0) return {};
   return {
-    notice: said('privacy.on', { network: 'Telegram', count: needing.length }),
+    notice: textRef('privacy.on', { network: 'Telegram', count: needing.length }),
   };
 }

@@ -2,8 +2,8 @@
 import type { Emit } from '../deps.ts';
 import { boundReason, cancelReason, correctionsLeft, MAX_CORRECTIONS } from '../../contracts/plans/plan.ts';
 import type { PlanStep, StepResult } from '../../contracts/plans/plan.ts';
-import { inEnglish, said } from '../../contracts/texts/say.ts';
-import type { Said } from '../../contracts/texts/say.ts';
+import { inEnglish, textRef } from '../../contracts/texts/say.ts';
+import type { TextRef } from '../../contracts/texts/say.ts';
 import { changeStep, describeCommand, insertSteps, insertStepsBefore, replaceStepCommand } from './edits.ts';
 import type { AgentCorrection } from './correction-reply.ts';
 import type { PlanEdit } from './edits.ts';
@@ -19,12 +19,12 @@ export async function correctStep(execution: Execution, step: PlanStep, result: 
   const { deps, run, emit } = execution;
   const number = step.index + 1;
   if ((run.retries[step.id] ?? 0) >= MAX_RETRIES_PER_STEP) {
-    await getStuck(execution, step, said('cancelled.still_fails', { number, most: MAX_RETRIES_PER_STEP }));
+    await getStuck(execution, step, textRef('cancelled.still_fails', { number, most: MAX_RETRIES_PER_STEP }));
     return;
   }
   const remaining = correctionsLeft(run.plan);
   if (remaining <= 0) {
-    await getStuck(execution, step, said('cancelled.no_corrections', { number, most: MAX_CORRECTIONS }));
+    await getStuck(execution, step, textRef('cancelled.no_corrections', { number, most: MAX_CORRECTIONS }));
     return;
   }
   emit({ type: 'agent_thinking', step });
@@ -48,7 +48,7 @@ function isWarningDue(remaining: number): boolean {
   return remaining <= last && remaining + 1 > last;
 }
 
-async function getStuck(execution: Execution, step: PlanStep, why: Said): Promise<void> {
+async function getStuck(execution: Execution, step: PlanStep, why: TextRef): Promise<void> {
   execution.emit({ type: 'agent_stuck', step, ...cancelReason(why) });
   await execution.cancel(why);
 }
@@ -67,12 +67,12 @@ async function applyCorrection(
   if (edit.kind !== 'edited') {
     const why =
       edit.kind === 'too_many_steps'
-        ? said('cancelled.no_room', { count: edit.left })
-        : said('cancelled.no_step', { id: edit.stepId });
+        ? textRef('cancelled.no_room', { count: edit.left })
+        : textRef('cancelled.no_step', { id: edit.stepId });
     // The second refusal in a row ends the plan.
     if (run.refusal !== undefined) await execution.cancel(why);
     else {
-      await execution.record({ type: 'refused', stepId: step.id, reason: inEnglish.told(why) });
+      await execution.record({ type: 'refused', stepId: step.id, reason: inEnglish.text(why) });
       execution.emitStep(step.id);
     }
     return;

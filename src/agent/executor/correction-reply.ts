@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { describeIssues } from '../../lib/json/schema-issues.ts';
 import { GatewayError } from '../../contracts/errors.ts';
 import type { CancelReason } from '../../contracts/plans/plan.ts';
-import { said } from '../../contracts/texts/say.ts';
+import { textRef } from '../../contracts/texts/say.ts';
 import type { Say } from '../../contracts/texts/say.ts';
 import { clipMiddle } from '../../lib/text.ts';
 import type { ProtoStep, StepCommand } from './edits.ts';
@@ -65,7 +65,9 @@ export function readCorrection(
   if (!read.success) {
     throw new GatewayError(
       'bad_correction',
-      said('cancelled.bad_correction', { detail: clipMiddle(describeIssues(read.error), MAX_REASON_CHARS) }),
+      textRef('cancelled.bad_correction', {
+        detail: clipMiddle(describeIssues(read.error), MAX_REASON_CHARS),
+      }),
     );
   }
   const answer = read.data;
@@ -77,7 +79,7 @@ export function readCorrection(
       const { made, note } = toCommand(answer.command ?? {}, names, current);
       if (made !== undefined) return { action: answer.action, reason: why + note, command: made };
       if (answer.action === 'retry') return { action: 'retry', reason: why };
-      throw new GatewayError('bad_correction', said('cancelled.no_new_command'));
+      throw new GatewayError('bad_correction', textRef('cancelled.no_new_command'));
     }
     case 'insert_steps':
       return { action: 'insert_steps', reason: why, newSteps: toProtoSteps(answer.newSteps, names) };
@@ -144,7 +146,7 @@ function jsonIn(text: string): unknown {
     }
     from = text.indexOf('{', from + 1);
   }
-  throw new GatewayError('bad_correction', said('cancelled.no_json'));
+  throw new GatewayError('bad_correction', textRef('cancelled.no_json'));
 }
 
 /** Finds the end of the object that begins at `from`: braces outside strings are counted. */

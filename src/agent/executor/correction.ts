@@ -3,7 +3,7 @@ import { personalWords, toGatewayError } from '../../contracts/errors.ts';
 import { clipMiddle } from '../../lib/text.ts';
 import { cancelReason } from '../../contracts/plans/plan.ts';
 import type { Plan, PlanStep, StepResult } from '../../contracts/plans/plan.ts';
-import { said } from '../../contracts/texts/say.ts';
+import { textRef } from '../../contracts/texts/say.ts';
 import type { Say } from '../../contracts/texts/say.ts';
 import type { ChatMessage } from '../../contracts/model/provider.ts';
 import { markUntrusted } from '../prompt/marks.ts';
@@ -49,7 +49,7 @@ export async function analyzeFailure(
   } catch (error) {
     const why = personalWords(toGatewayError(error));
     const shown = typeof why === 'string' ? clipMiddle(why, MAX_SHOWN_ERROR) : why;
-    return { action: 'abort', ...cancelReason(said('cancelled.correction_failed', { why: shown })) };
+    return { action: 'abort', ...cancelReason(textRef('cancelled.correction_failed', { why: shown })) };
   }
 }
 

@@ -3,7 +3,7 @@ import type { Emit } from '../deps.ts';
 import { cancelReason } from '../../contracts/plans/plan.ts';
 import type { Plan, PlanFact, PlanStep, StepResult } from '../../contracts/plans/plan.ts';
 import { inEnglish } from '../../contracts/texts/say.ts';
-import type { Said } from '../../contracts/texts/say.ts';
+import type { TextRef } from '../../contracts/texts/say.ts';
 import type { AgentCorrection } from './correction-reply.ts';
 import type { Failure } from './correction.ts';
 import type { Classify } from './edits.ts';
@@ -15,8 +15,8 @@ import type { PlanRun } from './run-state.ts';
 export type StepOutcome = Omit<StepResult, 'attemptIndex'>;
 
 /** A failure that the gateway itself finds: people read it in their language, the model in English. */
-export function failedBecause(why: Said): StepOutcome {
-  return { content: inEnglish.told(why), isError: true, why };
+export function failedBecause(why: TextRef): StepOutcome {
+  return { content: inEnglish.text(why), isError: true, why };
 }
 
 /** Whether the next step may run. */
@@ -28,7 +28,7 @@ export type GateVerdict =
   | { kind: 'pause' }
   /** People have changed steps that had not begun; `plan` is the plan with the changes in it. */
   | { kind: 'edit'; plan: Plan }
-  | { kind: 'cancel'; why: Said };
+  | { kind: 'cancel'; why: TextRef };
 
 /** Dependencies of the executor. */
 export interface ExecutorDeps {
@@ -94,7 +94,7 @@ export class Execution {
   }
 
   /** Ends a plan that is still open; a reason that is a string is the model's. Throws `StoreError`. */
-  async cancel(why: Said | string): Promise<void> {
+  async cancel(why: TextRef | string): Promise<void> {
     if (!this.open) return;
     const because = cancelReason(why);
     await this.record({ type: 'cancelled', ...because });

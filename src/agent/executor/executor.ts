@@ -3,7 +3,7 @@ import { LaneAbort } from '../../contracts/bus.ts';
 import { GatewayError, personalWords, StoreError } from '../../contracts/errors.ts';
 import { clipMiddle } from '../../lib/text.ts';
 import type { PlanStep } from '../../contracts/plans/plan.ts';
-import { said } from '../../contracts/texts/say.ts';
+import { textRef } from '../../contracts/texts/say.ts';
 import { correctStep } from './apply-correction.ts';
 import { Execution, failedBecause } from './execution.ts';
 import type { ExecutorDeps, StepOutcome } from './execution.ts';
@@ -24,7 +24,9 @@ export async function executePlan(deps: ExecutorDeps, start: PlanRun): Promise<P
     return await runSteps(execution);
   } catch (error) {
     if (error instanceof LaneAbort && (error.code === 'stopped' || error.code === 'interrupted'))
-      await execution.cancel(said(error.code === 'stopped' ? 'cancelled.by_user' : 'cancelled.interrupted'));
+      await execution.cancel(
+        textRef(error.code === 'stopped' ? 'cancelled.by_user' : 'cancelled.interrupted'),
+      );
     throw error;
   }
 }
@@ -45,7 +47,7 @@ async function runSteps(execution: Execution): Promise<PlanRun> {
     else if (plan.mode === 'agentic') await correctStep(execution, step, failed);
     else {
       const why = failed.why ?? clipMiddle(failed.content, MAX_REASON_CHARS);
-      await execution.cancel(said('cancelled.step_failed', { number: step.index + 1, why }));
+      await execution.cancel(textRef('cancelled.step_failed', { number: step.index + 1, why }));
     }
   }
   return execution.run;

@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import type { ApprovalSubject, PlanWait } from '../../contracts/tools/approvals.ts';
 import type { PlanStep } from '../../contracts/plans/plan.ts';
-import { said } from '../../contracts/texts/say.ts';
+import { textRef } from '../../contracts/texts/say.ts';
 import { ApprovalWait } from '../tools/approval-gate.ts';
 import type { AgentShared, Emit } from '../deps.ts';
 import type { Turn, TurnIdentity, TurnProgress } from '../state/turn-state.ts';
@@ -48,7 +48,7 @@ async function decide(shared: AgentShared, turn: Turn, next: NextStep, emit: Emi
   if (answer?.decision === 'denied')
     return {
       kind: 'cancel',
-      why: said(answer.decidedBy === 'expiry' ? 'cancelled.not_resumed' : 'cancelled.stopped'),
+      why: textRef(answer.decidedBy === 'expiry' ? 'cancelled.not_resumed' : 'cancelled.stopped'),
     };
   if (request.skip === step.id) return { kind: 'skip' };
   if (run.plan.mode !== 'teacher' || run.failed !== undefined) return { kind: 'go' };
@@ -62,7 +62,7 @@ async function askToRun(shared: AgentShared, turn: Turn, next: NextStep, emit: E
   if (answer === undefined) waitFor(turn, step, run, 'step', await explain(shared, turn, next, emit));
   if (answer.decision === 'approved') return { kind: 'go' };
   if (answer.decidedBy !== 'expiry') return { kind: 'skip' };
-  return { kind: 'cancel', why: said('cancelled.not_run', { number: step.index + 1 }) };
+  return { kind: 'cancel', why: textRef('cancelled.not_run', { number: step.index + 1 }) };
 }
 
 /** The explanation before a step runs; the step's description when the model gives none. */

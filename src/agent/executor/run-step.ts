@@ -1,7 +1,7 @@
 /** Runs one step: a tool call, a task for a subagent, or work of the agent itself (N-21). */
 import { clipMiddle } from '../../lib/text.ts';
 import type { PlanStep } from '../../contracts/plans/plan.ts';
-import { said } from '../../contracts/texts/say.ts';
+import { textRef } from '../../contracts/texts/say.ts';
 import type { ToolCall } from '../../contracts/model/provider.ts';
 import { MAX_TASK_CHARS, SPAWN_TOOL } from '../../contracts/agent/subagents.ts';
 import { withoutMarks } from '../../contracts/sessions/marked-text.ts';
@@ -106,11 +106,11 @@ function askedCall(
     const known = own.rows.answer(n);
     // Profiles may be reloaded while a plan waits: the model is not asked for a call that cannot be made.
     if (known === undefined && !own.prepared.tools.has(name))
-      return failedBecause(said('cancelled.tool_gone', { name }));
+      return failedBecause(textRef('cancelled.tool_gone', { name }));
     const answer = known ?? (await askModel(shared, own, n, emitThinking));
     if (answer.toolCalls.length > 0) return await firstCall(shared, own, { n, answer }, emitThinking);
     const text = clipMiddle(answer.content, MAX_QUOTED_CHARS);
-    return failedBecause(said('cancelled.no_call', { name, text }));
+    return failedBecause(textRef('cancelled.no_call', { name, text }));
   });
 }
 
@@ -124,7 +124,7 @@ async function firstCall(
   const first = { ...answer, toolCalls: answer.toolCalls.slice(0, 1) };
   await runToolCalls(shared, own, { n, answer: first }, emit);
   const result = own.rows.result(n, 0);
-  if (result === undefined) return failedBecause(said('cancelled.no_result'));
+  if (result === undefined) return failedBecause(textRef('cancelled.no_result'));
   return { content: result.content, isError: result.isError };
 }
 
@@ -143,12 +143,12 @@ function ownWork(
       const answer = own.rows.answer(n) ?? (await askModel(shared, own, n, emitThinking));
       const { content, toolCalls } = answer;
       if (toolCalls.length === 0) {
-        if (content.trim() === '') return failedBecause(said('cancelled.empty_answer'));
+        if (content.trim() === '') return failedBecause(textRef('cancelled.empty_answer'));
         return { content, isError: reportsFailure(content) };
       }
       await runToolCalls(shared, own, { n, answer }, emitThinking);
     }
-    return failedBecause(said('cancelled.unfinished', { most: MAX_STEP_ITERATIONS }));
+    return failedBecause(textRef('cancelled.unfinished', { most: MAX_STEP_ITERATIONS }));
   });
 }
 

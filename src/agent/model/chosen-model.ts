@@ -1,6 +1,6 @@
 /** The model that answers if nothing names one: chosen once among those of the server, and kept while it is there. */
 import { GatewayError, ProviderError } from '../../contracts/errors.ts';
-import { said } from '../../contracts/texts/say.ts';
+import { textRef } from '../../contracts/texts/say.ts';
 import type { Log } from '../../contracts/log.ts';
 import type { ChatProvider } from '../../contracts/model/provider.ts';
 import type { ChoiceStore } from '../../contracts/store/records.ts';
@@ -54,6 +54,6 @@ async function firstForChats(
   }
   throw new ProviderError(
     'unknown_model',
-    names.length === 0 ? said('provider.no_models') : said('provider.no_chat_models'),
+    names.length === 0 ? textRef('provider.no_models') : textRef('provider.no_chat_models'),
   );
 }

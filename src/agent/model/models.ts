@@ -8,7 +8,7 @@ import type { ChoiceStore } from '../../contracts/store/records.ts';
 import { createChosenModel } from './chosen-model.ts';
 import { FallbackModels } from './fallback-models.ts';
 import { namedByProfiles, reportModels } from './model-report.ts';
-import { inEnglish, said } from '../../contracts/texts/say.ts';
+import { inEnglish, textRef } from '../../contracts/texts/say.ts';
 import type { Say } from '../../contracts/texts/say.ts';
 
 /** Time that the server's list of models is cached, in milliseconds (B-26). */
@@ -147,7 +147,7 @@ export function createModels(deps: ModelsDeps, monotonicNow: () => number = () =
       if (name === deps.model) return { model: name };
       const model = await findModel(name, signal);
       if (model !== undefined) return { model };
-      throw new GatewayError('unknown_model', said('model.unknown', { name: name.slice(0, MAX_NAME_SHOWN) }));
+      throw unknownModel(name);
     },
     async checkProfile(id, signal) {
       const model = find(id)?.model;
@@ -155,6 +155,10 @@ export function createModels(deps: ModelsDeps, monotonicNow: () => number = () =
       await checkModelOf(id, model, () => findModel(model, signal), signal);
     },
   };
+}
+
+function unknownModel(name: string): GatewayError {
+  return new GatewayError('unknown_model', textRef('model.unknown', { name: name.slice(0, MAX_NAME_SHOWN) }));
 }
 
 /** The models that the environment, `config.json` and the profiles name. */
@@ -202,10 +206,10 @@ async function checkModelOf(
     if ((await find()) !== undefined) return;
   } catch (error) {
     if (signal.aborted || !(error instanceof GatewayError) || error.retryable) return;
-    const message = said('profile.cannot_answer', { profile, why: error.said ?? error.message });
+    const message = textRef('profile.cannot_answer', { profile, why: error.textRef ?? error.message });
     if (error instanceof ProviderError) throw new ProviderError(error.code, message, { cause: error });
     throw new GatewayError(error.code, message, { cause: error });
   }
   const name = model.slice(0, MAX_NAME_SHOWN);
-  throw new GatewayError('unknown_model', said('profile.no_such_model', { profile, name }));
+  throw new GatewayError('unknown_model', textRef('profile.no_such_model', { profile, name }));
 }

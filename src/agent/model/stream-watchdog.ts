@@ -1,6 +1,6 @@
 /** Watches a model's stream: silence ends it, and the connection is closed however the reading ends (N-60…N-63). */
 import { ProviderError } from '../../contracts/errors.ts';
-import { said } from '../../contracts/texts/say.ts';
+import { textRef } from '../../contracts/texts/say.ts';
 
 /** Reason with which every connection is closed, finished ones too: made once, because making an error is expensive. */
 const CLOSED = new ProviderError('aborted', 'This answer is not read any further.');
@@ -117,13 +117,13 @@ export class StreamWatchdog {
 function silenceBeforeAnswer(limitMs: number): ProviderError {
   return new ProviderError(
     'timeout_first_chunk',
-    said('provider.silent_first', { seconds: limitMs / 1_000 }),
+    textRef('provider.silent_first', { seconds: limitMs / 1_000 }),
     { retryable: true },
   );
 }
 
 function silenceBetweenChunks(limitMs: number): ProviderError {
-  return new ProviderError('timeout_chunk', said('provider.silent', { seconds: limitMs / 1_000 }), {
+  return new ProviderError('timeout_chunk', textRef('provider.silent', { seconds: limitMs / 1_000 }), {
     retryable: true,
   });
 }

@@ -4,7 +4,7 @@ import type { TurnEndReason } from '../../contracts/event.ts';
 import { newId } from '../../lib/ids.ts';
 import { cancelPlan, cancelReason, isOpenPlan } from '../../contracts/plans/plan.ts';
 import type { Plan, PlanStep, StepStatus } from '../../contracts/plans/plan.ts';
-import { said } from '../../contracts/texts/say.ts';
+import { textRef } from '../../contracts/texts/say.ts';
 import { SPAWN_TOOL } from '../../contracts/agent/subagents.ts';
 import { todoText } from '../../contracts/store/notes.ts';
 import type { Todo, TodoStatus } from '../../contracts/store/notes.ts';
@@ -55,7 +55,7 @@ export async function settlePlan(
 ): Promise<void> {
   const { plan } = turn;
   if (plan === undefined || !isOpenPlan(plan)) return;
-  const why = said(`cancelled.${reason}`);
+  const why = textRef(`cancelled.${reason}`);
   const because = cancelReason(why);
   const next: Plan = isAnswered(reason)
     ? { ...plan, state: 'completed' }

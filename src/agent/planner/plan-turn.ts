@@ -16,7 +16,7 @@ import { planCalls } from '../prompt/plan-calls.ts';
 import { planCard, planForModel, todosOf } from './plan-text.ts';
 import { NO_USAGE } from './planning-call.ts';
 import type { PlanningUsage } from './planning-call.ts';
-import { said } from '../../contracts/texts/say.ts';
+import { textRef } from '../../contracts/texts/say.ts';
 
 /**
  * Makes a plan where the profile always plans (N-14), unless the turn was planned or has answered before. A resumed turn
@@ -53,7 +53,7 @@ export async function planOnCall(shared: AgentShared, turn: Turn, n: number, emi
  */
 export async function planOnly(shared: AgentShared, turn: Turn, emit: Emit): Promise<string> {
   await makeOnce(shared, turn, { required: true }, emit);
-  if (turn.plan === undefined) throw new GatewayError('no_plan', said('turn.no_steps'));
+  if (turn.plan === undefined) throw new GatewayError('no_plan', textRef('turn.no_steps'));
   announce(turn.plan, emit);
   return turn.say('turn.plan_made');
 }
@@ -73,7 +73,7 @@ async function beginRun(
   const stored = record?.plan;
   const isSame = stored !== undefined && versionOf(stored) === version && (stored.runs ?? 0) === run - 1;
   if (record === undefined || stored === undefined || !isSame || isOpenPlan(stored))
-    throw new GatewayError('plan_changed', said('turn.run_changed'));
+    throw new GatewayError('plan_changed', textRef('turn.run_changed'));
   turn.rows.taint.add(stored.sources ?? []);
   const plan = newRun(stored, { id: runIdOf(id, run), mode: turn.mode, run });
   await storePlan(shared, turn, plan, { usage: NO_USAGE });

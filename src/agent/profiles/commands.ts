@@ -11,7 +11,7 @@ import { namesLike } from '../../lib/matching.ts';
 import type { Models } from '../model/models.ts';
 import { describeProfile } from './built-in.ts';
 import type { Profiles } from './profiles.ts';
-import { said } from '../../contracts/texts/say.ts';
+import { textRef } from '../../contracts/texts/say.ts';
 import type { Say } from '../../contracts/texts/say.ts';
 
 /** Longest wait for the model servers to list their models, in milliseconds. */
@@ -127,7 +127,7 @@ async function switchProfile(deps: ProfileCommandDeps, call: CommandCall): Promi
     const ids = deps.profiles.list().map(({ id }) => id);
     throw new GatewayError(
       'unknown_profile',
-      said('profile.unknown', { name: call.args.slice(0, 80), profiles: ids.join(', ') }),
+      textRef('profile.unknown', { name: call.args.slice(0, 80), profiles: ids.join(', ') }),
     );
   }
   const current = (await usedHere(deps, call)).profileId;
@@ -186,7 +186,7 @@ async function changeModel(deps: ProfileCommandDeps, call: CommandCall): Promise
   }
   const { model } = await deps.models.resolve(call.args, AbortSignal.timeout(SERVERS_MS));
   if (model === undefined) {
-    throw new GatewayError('unknown_model', said('model.is_profile', { name: call.args }));
+    throw new GatewayError('unknown_model', textRef('model.is_profile', { name: call.args }));
   }
   await changeSession(deps.ledger, call, { model });
   return call.say('model.changed', { model: `\`${model}\`` });
@@ -197,5 +197,5 @@ function known(deps: ProfileCommandDeps, id: string | undefined): Profile | unde
 }
 
 function ownersOnly(): GatewayError {
-  return new GatewayError('forbidden', said('settings.owners_only'));
+  return new GatewayError('forbidden', textRef('settings.owners_only'));
 }

@@ -4,7 +4,7 @@ import type { LaneHead, LaneStep } from '../../contracts/store/lanes.ts';
 import { answeredMessage, userIdOf } from '../../contracts/message.ts';
 import type { Address, SessionKey } from '../../contracts/message.ts';
 import { cancelPlan, cancelReason, isOpenPlan } from '../../contracts/plans/plan.ts';
-import { said } from '../../contracts/texts/say.ts';
+import { textRef } from '../../contracts/texts/say.ts';
 import type { AgentShared } from '../deps.ts';
 import { deliveryOf, elsewhereOf } from './answer-delivery.ts';
 import { failureOf } from './agent-loop.ts';
@@ -26,7 +26,7 @@ export async function endDeadLetter(
   const replyTo = payload instanceof GatewayError ? undefined : answeredMessage(payload.message);
   const say = payload instanceof GatewayError ? languages.say({}) : await sayFor({ languages }, payload);
   const text = failureText(error, 'person', say);
-  const because = cancelReason(said('cancelled.failed'));
+  const because = cancelReason(textRef('cancelled.failed'));
   const plan = await ledger.planOf(turnId);
   const open = plan !== undefined && isOpenPlan(plan);
   if (open) await ledger.updatePlan(head, cancelPlan(plan, because.reason, because.why));

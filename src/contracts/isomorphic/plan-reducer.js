@@ -8,7 +8,7 @@
  * A plan built from events, with its current activity, which stored plans do not contain.
  * @typedef {object} PlanEventView
  * @property {Plan} plan
- * @property {import('../texts/say.ts').Said} [note] What is happening now, as a sentence.
+ * @property {import('../texts/say.ts').TextRef} [note] What is happening now, as a sentence.
  * @property {string} [analysedStepId] The failed step that the agent is thinking about.
  * @property {boolean} [recovering] True from a failure until the step is done or skipped.
  */
@@ -66,7 +66,7 @@ export function correctionsLeft({ steps }) {
  * The plan cancelled, with the reason, also as worded for people; a step that was running becomes failed. Never throws.
  * @param {Plan} plan
  * @param {string} reason
- * @param {import('../texts/say.ts').Said} [why]
+ * @param {import('../texts/say.ts').TextRef} [why]
  * @returns {Plan}
  */
 export function cancelPlan(plan, reason, why) {

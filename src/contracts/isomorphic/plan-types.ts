@@ -1,6 +1,6 @@
 /** A plan and its steps: the types that the plan reducer needs, below everything that uses it. */
 import type { Source, ToolRisk } from '../tools/risk.ts';
-import type { Said } from '../texts/say.ts';
+import type { TextRef } from '../texts/say.ts';
 
 /** Executor of a step (N-21). */
 export type StepExecutor =
@@ -50,7 +50,7 @@ export interface Plan {
   /** Why it was cancelled, as the model and programs read it: in English, or as the model wrote it; at most `MAX_REASON_CHARS`. */
   reason?: string | undefined;
   /** The same for people, in their language; absent if it is in no table of texts. */
-  why?: Said | undefined;
+  why?: TextRef | undefined;
   /** Rises with each change that a person makes; a plan without it has version 1. */
   version?: number | undefined;
   /** Runs of it that have started, each under its own id. */

@@ -4,8 +4,8 @@ import type { Plan, PlanStep, StepEdit } from './plan.ts';
 import type { ToolRisk } from '../tools/risk.ts';
 import { MAX_TODO_CHARS } from '../store/notes.ts';
 import { oneLine } from '../../lib/text.ts';
-import { said } from '../texts/say.ts';
-import type { Said } from '../texts/say.ts';
+import { textRef } from '../texts/say.ts';
+import type { TextRef } from '../texts/say.ts';
 
 /** Steps that may be added to a plan while it runs, counted against the length it was made with (S-18). */
 export const MAX_ADDED_STEPS = 10;
@@ -31,7 +31,7 @@ export interface EditContext {
 }
 
 /** The changed plan, or a sentence that says why nothing was changed. */
-export type EditedPlan = { plan: Plan } | { problem: Said };
+export type EditedPlan = { plan: Plan } | { problem: TextRef };
 
 /** The version of a plan. */
 export function versionOf({ version = 1 }: Pick<Plan, 'version'>): number {
@@ -47,14 +47,14 @@ export function stepsLeft(plan: Plan): number {
 /** Applies all changes in order, or none. */
 export function editPlan(plan: Plan, edits: readonly StepEdit[], context: EditContext): EditedPlan {
   if (edits.length > MAX_STEP_EDITS)
-    return { problem: said('edit.too_many', { most: MAX_STEP_EDITS, changes: edits.length }) };
+    return { problem: textRef('edit.too_many', { most: MAX_STEP_EDITS, changes: edits.length }) };
   let edited = plan;
   for (const [nth, edit] of edits.entries()) {
     const next = applyEdit(edited, edit, `v${context.version}-${nth + 1}`, context);
     if ('problem' in next) return next;
     edited = next.plan;
   }
-  if (edited.steps.length === 0) return { problem: said('edit.no_steps') };
+  if (edited.steps.length === 0) return { problem: textRef('edit.no_steps') };
   const { length } = edited.steps;
   // A plan that has not started is rebuilt with each change.
   const originalLength = plan.state === 'stored' ? length : plan.originalLength;
@@ -86,7 +86,7 @@ function applyEdit(plan: Plan, edit: StepEdit, newId: string, context: EditConte
       const text = readDescription(edit.description);
       if ('problem' in text) return text;
       const left = stepsLeft(plan);
-      if (left === 0) return { problem: said('edit.full', { count: plan.steps.length }) };
+      if (left === 0) return { problem: textRef('edit.full', { count: plan.steps.length }) };
       const executor = { kind: 'self' as const };
       const risk = context.classify({ executor });
       const step: PlanStep = {
@@ -124,7 +124,7 @@ function applyEdit(plan: Plan, edit: StepEdit, newId: string, context: EditConte
       const found = openStepOf(plan, edit.step, context);
       if ('problem' in found) return found;
       const target = 'before' in edit ? edit.before : edit.after;
-      if (target === edit.step) return { problem: said('edit.beside_itself') };
+      if (target === edit.step) return { problem: textRef('edit.beside_itself') };
       return insertStep({ ...plan, steps: without(plan, found.step) }, found.step, edit, context);
     }
     default:
@@ -146,7 +146,7 @@ function insertStep(
   if (beside !== undefined && found === -1) return noStep(beside);
   const at = beside === undefined ? plan.steps.length : found + (before === undefined ? 1 : 0);
   if (at < firstFree(plan, context))
-    return { problem: said('edit.too_early', { number: firstFree(plan, context) }) };
+    return { problem: textRef('edit.too_early', { number: firstFree(plan, context) }) };
   return { plan: numbered(plan, [...plan.steps.slice(0, at), step, ...plan.steps.slice(at)]) };
 }
 
@@ -156,24 +156,28 @@ function firstFree({ state, steps }: Plan, { asked }: EditContext): number {
   return steps.findLastIndex(({ id, status }) => id === asked || status !== 'pending') + 1;
 }
 
-function openStepOf(plan: Plan, id: string, { asked }: EditContext): { step: PlanStep } | { problem: Said } {
+function openStepOf(
+  plan: Plan,
+  id: string,
+  { asked }: EditContext,
+): { step: PlanStep } | { problem: TextRef } {
   const step = plan.steps.find((one) => one.id === id);
   if (step === undefined) return noStep(id);
-  if (id === asked) return { problem: said('edit.asked', { number: step.index + 1 }) };
+  if (id === asked) return { problem: textRef('edit.asked', { number: step.index + 1 }) };
   if (plan.state !== 'stored' && (step.status !== 'pending' || step.attempts > 0))
-    return { problem: said('edit.begun', { number: step.index + 1 }) };
+    return { problem: textRef('edit.begun', { number: step.index + 1 }) };
   return { step };
 }
 
-function noStep(id: string): { problem: Said } {
-  return { problem: said('edit.no_step', { id: id.slice(0, 40) }) };
+function noStep(id: string): { problem: TextRef } {
+  return { problem: textRef('edit.no_step', { id: id.slice(0, 40) }) };
 }
 
-function readDescription(text: string): { description: string } | { problem: Said } {
+function readDescription(text: string): { description: string } | { problem: TextRef } {
   const description = oneLine(text);
-  if (description === '') return { problem: said('edit.empty') };
+  if (description === '') return { problem: textRef('edit.empty') };
   if (description.length <= MAX_TODO_CHARS) return { description };
-  return { problem: said('edit.too_long', { most: MAX_TODO_CHARS, length: description.length }) };
+  return { problem: textRef('edit.too_long', { most: MAX_TODO_CHARS, length: description.length }) };
 }
 
 function without({ steps }: Plan, { id }: PlanStep): PlanStep[] {

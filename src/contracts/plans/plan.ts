@@ -1,7 +1,7 @@
 /** Plans and their steps, as they are stored and as events and cards show them. */
 import { GatewayError } from '../errors.ts';
-import { inEnglish, said } from '../texts/say.ts';
-import type { Said } from '../texts/say.ts';
+import { inEnglish, textRef } from '../texts/say.ts';
+import type { TextRef } from '../texts/say.ts';
 import type { ExecutionMode, Plan } from '../isomorphic/plan-types.ts';
 
 // Code that the web page also runs is JavaScript that browsers can load.
@@ -42,8 +42,8 @@ export function readMode(name: string): ExecutionMode {
   throw new GatewayError(
     'bad_mode',
     name === 'fixer'
-      ? said('mode.renamed', { name: shown })
-      : said('mode.unknown', { name: shown, modes: MODES.join(', ') }),
+      ? textRef('mode.renamed', { name: shown })
+      : textRef('mode.unknown', { name: shown, modes: MODES.join(', ') }),
   );
 }
 
@@ -52,7 +52,7 @@ export interface StepResult {
   content: string;
   isError: boolean;
   /** Why it failed, as worded for people, if the gateway itself says so. */
-  why?: Said | undefined;
+  why?: TextRef | undefined;
   /** Runs of the same step before this one: 0, 1, 2, … (S-38). */
   attemptIndex: number;
 }
@@ -92,10 +92,10 @@ export type PlanFact =
 /** Why a plan was cancelled: for the model and programs, and as worded for people. */
 export interface CancelReason {
   reason: string;
-  why?: Said;
+  why?: TextRef;
 }
 
 /** The reason in both forms; a string is what the model or a tool wrote. */
-export function cancelReason(why: Said | string): CancelReason {
-  return typeof why === 'string' ? { reason: why } : { reason: inEnglish.told(why), why };
+export function cancelReason(why: TextRef | string): CancelReason {
+  return typeof why === 'string' ? { reason: why } : { reason: inEnglish.text(why), why };
 }

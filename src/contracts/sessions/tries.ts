@@ -1,7 +1,7 @@
 /** Answers that a person takes back or asks for again: which turns of a session the model still reads. */
 import type { SessionKey } from '../message.ts';
-import { said } from '../texts/say.ts';
-import type { Said } from '../texts/say.ts';
+import { textRef } from '../texts/say.ts';
+import type { TextRef } from '../texts/say.ts';
 
 /** Answers to one question, the first one included. */
 export const MAX_TRIES = 10;
@@ -27,15 +27,15 @@ export type WhyNot =
   | 'too_many_tries';
 
 /** Each reason as a sentence for people. */
-export const WHY_NOT: Readonly<Record<WhyNot, Said>> = {
-  busy: said('try.busy'),
-  nothing: said('try.nothing'),
-  summarized: said('try.summarized'),
-  foreign: said('try.foreign'),
-  too_old: said('try.too_old'),
-  ran_a_plan: said('try.ran_a_plan'),
-  has_client_tools: said('try.has_client_tools'),
-  too_many_tries: said('try.too_many_tries', { most: MAX_TRIES }),
+export const WHY_NOT: Readonly<Record<WhyNot, TextRef>> = {
+  busy: textRef('try.busy'),
+  nothing: textRef('try.nothing'),
+  summarized: textRef('try.summarized'),
+  foreign: textRef('try.foreign'),
+  too_old: textRef('try.too_old'),
+  ran_a_plan: textRef('try.ran_a_plan'),
+  has_client_tools: textRef('try.has_client_tools'),
+  too_many_tries: textRef('try.too_many_tries', { most: MAX_TRIES }),
 };
 
 /** A question of a session, and the turn whose answer to it counts. */

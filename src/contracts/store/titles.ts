@@ -1,7 +1,7 @@
 /** The title of a session: what lists show for it. */
 import { oneLine } from '../../lib/text.ts';
 import { GatewayError } from '../errors.ts';
-import { said } from '../texts/say.ts';
+import { textRef } from '../texts/say.ts';
 
 /** Longest title, in UTF-16 units. */
 export const MAX_TITLE_CHARS = 80;
@@ -14,7 +14,7 @@ export function readTitle(text: string): string {
   throw new GatewayError(
     'bad_title',
     title === ''
-      ? said('title.empty', { most: MAX_TITLE_CHARS })
-      : said('title.too_long', { length, most: MAX_TITLE_CHARS }),
+      ? textRef('title.empty', { most: MAX_TITLE_CHARS })
+      : textRef('title.too_long', { length, most: MAX_TITLE_CHARS }),
   );
 }

@@ -12,12 +12,12 @@ type English = typeof ENGLISH;
 export type TextKey = keyof English;
 
 /** A text by its key, kept until its reader is known; a value may be one, too. */
-export interface Said {
+export interface TextRef {
   key: TextKey;
   values?: Readonly<Record<string, Value>> | undefined;
 }
 
-export type Value = string | number | Said;
+export type Value = string | number | TextRef;
 
 type Values<Key extends TextKey> = {
   readonly [Name in NamesOf<English[Key]>]: Name extends 'count' ? number : Value;
@@ -46,7 +46,7 @@ export interface SayText {
 /** Words texts in one language, with commands as one channel writes them. Never throws. */
 export interface Say extends SayText {
   /** A stored text. */
-  told(text: Said): string;
+  text(ref: TextRef): string;
   /** A command as its reader writes it: `/stop`, `!stop`. */
   command: WriteCommand;
   /** Code of the language: `de`, `pt-BR`. */
@@ -68,17 +68,17 @@ export interface Recipient {
 export type SayIn = (to: Recipient) => Say;
 
 /** A text to be worded later. */
-export function said<Key extends TextKey>(key: Key, ...[values]: ValuesOf<Key>): Said {
+export function textRef<Key extends TextKey>(key: Key, ...[values]: ValuesOf<Key>): TextRef {
   return values === undefined ? { key } : { key, values };
 }
 
 /** A text to be worded later, as it is stored. */
-export function storedText(text: Said): string {
+export function storedText(text: TextRef): string {
   return JSON.stringify(text);
 }
 
 /** Reads it; undefined for anything else, and for a key that no longer exists. Never throws. */
-export function readStoredText(stored: string): Said | undefined {
+export function readStoredText(stored: string): TextRef | undefined {
   if (!stored.startsWith('{"key":')) return undefined;
   try {
     return STORED.parse(JSON.parse(stored));
@@ -88,7 +88,7 @@ export function readStoredText(stored: string): Said | undefined {
   }
 }
 
-const STORED: z.ZodType<Said> = z.object({
+const STORED: z.ZodType<TextRef> = z.object({
   key: z.string().refine(isTextKey),
   values: z.lazy(() => z.record(z.string(), z.union([z.string(), z.number(), STORED]))).optional(),
 });
@@ -109,8 +109,8 @@ export function speaker(language: string, table: TextTable): (write: WriteComman
   return (write) => {
     const say = <Key extends TextKey>(key: Key, ...[values]: ValuesOf<Key>): string =>
       fill(key, values, write);
-    const told = ({ key, values }: Said): string => fill(key, values, write);
-    return Object.assign(say, { language, table, told, command: write });
+    const text = ({ key, values }: TextRef): string => fill(key, values, write);
+    return Object.assign(say, { language, table, text, command: write });
   };
 }
 

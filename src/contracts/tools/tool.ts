@@ -7,7 +7,7 @@ import type { Reach, ResultSource, Source, ToolEffect, ToolRisk } from './risk.t
 import type { Spawn } from '../agent/subagents.ts';
 import type { z } from 'zod';
 import type { WriteCommand } from '../isomorphic/fill-text.js';
-import type { Said } from '../texts/say.ts';
+import type { TextRef } from '../texts/say.ts';
 
 export type { ToolEffect, ToolRisk } from './risk.ts';
 
@@ -100,7 +100,7 @@ export interface Tool<Args = unknown> {
   /**
    * Reason why a dangerous call is dangerous, as the end of "it …": "deletes files"; a plain string is shown verbatim.
    */
-  warning?(args: Args): string | Said | undefined;
+  warning?(args: Args): string | TextRef | undefined;
   /** Where the text of its results comes from; anything but `operator` and `verified` taints the session. */
   readonly results: ResultSource;
   /** Where the call has effects. Never throws. */

@@ -178,5 +178,5 @@ export class PlanCard implements LiveEdit {
 /** The note; a thought about a failed step is marked, because the card has no other place for it. */
 function noteOf({ note, analysedStepId }: PlanEventView, say: Say): string | undefined {
   if (note === undefined) return undefined;
-  return analysedStepId === undefined ? say.told(note) : `⚡ ${say.told(note)}`;
+  return analysedStepId === undefined ? say.text(note) : `⚡ ${say.text(note)}`;
 }

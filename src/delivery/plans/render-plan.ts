@@ -73,7 +73,7 @@ function footLines(plan: Plan, width: number, { note, say }: Words): PhrasingCon
   const left = correctionsLeft(plan);
   const lines: PhrasingContent[][] = [];
   if (left < MAX_CORRECTIONS) lines.push([text(say('card.corrections', { left, most: MAX_CORRECTIONS }))]);
-  const reason = plan.why === undefined ? plan.reason : say.told(plan.why);
+  const reason = plan.why === undefined ? plan.reason : say.text(plan.why);
   if (reason !== undefined) lines.push([text(clip(reason, width))]);
   if (note !== undefined) lines.push([{ type: 'emphasis', children: [text(clip(note, width))] }]);
   return lines;

@@ -11,7 +11,7 @@ import type { Log } from '../../contracts/log.ts';
 import { addressOf, parseAddress } from '../../contracts/message.ts';
 import type { Address } from '../../contracts/message.ts';
 import type { ChatSettingStore } from '../../contracts/store/chat-settings.ts';
-import { said } from '../../contracts/texts/say.ts';
+import { textRef } from '../../contracts/texts/say.ts';
 import type { PlainKey } from '../../contracts/texts/say.ts';
 
 export interface StreamModeDeps {
@@ -105,7 +105,7 @@ export function createStreamCommand(deps: Omit<StreamModeDeps, 'log'>): Command 
     async run({ address, args, say }) {
       const modes = modesOf(deps, address);
       if (parseAddress(address).channel === 'http' || modes.length < 2)
-        throw new GatewayError('bad_stream_mode', said('stream.own'));
+        throw new GatewayError('bad_stream_mode', textRef('stream.own'));
       if (args === '') {
         const mode = await modeOf(deps, address);
         const choices = modes.map((one) => `${say.command('stream')} ${one}`).join(', ');
@@ -113,7 +113,7 @@ export function createStreamCommand(deps: Omit<StreamModeDeps, 'log'>): Command 
       }
       const mode = modes.find((one) => one === args.toLowerCase());
       if (mode === undefined)
-        throw new GatewayError('bad_stream_mode', said('stream.unknown', { modes: modes.join(', ') }));
+        throw new GatewayError('bad_stream_mode', textRef('stream.unknown', { modes: modes.join(', ') }));
       await deps.chatSettings.setChatSetting(chatOf(address), STREAM_SETTING, mode);
       return say('stream.changed', { how: say(MEANING[mode]) });
     },

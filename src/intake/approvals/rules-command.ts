@@ -3,7 +3,7 @@ import type { ApprovalRule, Approvals } from '../../contracts/tools/approvals.ts
 import type { Command } from '../../contracts/command.ts';
 import { GatewayError } from '../../contracts/errors.ts';
 import { oneLine } from '../../lib/text.ts';
-import { said } from '../../contracts/texts/say.ts';
+import { textRef } from '../../contracts/texts/say.ts';
 import type { Say } from '../../contracts/texts/say.ts';
 
 /** Characters of a call in the list. */
@@ -23,7 +23,7 @@ export function rulesCommand(approvals: Pick<Approvals, 'rules' | 'removeRule'>)
     },
     async run({ session, args, owner, place = 'group', tokenId, say }) {
       if (!owner && place === 'group' && tokenId === undefined) {
-        throw new GatewayError('forbidden', said('rules.owners_only'));
+        throw new GatewayError('forbidden', textRef('rules.owners_only'));
       }
       const rules = await approvals.rules({ session });
       if (args === '') return listed(rules, say);

@@ -13,7 +13,7 @@ import { newCommand } from '../sessions/new-command.ts';
 import type { NewDeps } from '../sessions/new-command.ts';
 import { describeStop, stopSession } from '../sessions/stop-session.ts';
 import { inEnglish } from '../../contracts/texts/say.ts';
-import type { Said, Say } from '../../contracts/texts/say.ts';
+import type { TextRef, Say } from '../../contracts/texts/say.ts';
 
 export interface CommandDeps extends NewDeps {
   ledger: NewDeps['ledger'] & Pick<SessionStore, 'session' | 'queue' | 'newSessions'>;
@@ -32,7 +32,7 @@ export interface CommandDeps extends NewDeps {
   /** Outbound webhooks with waiting events. Throws only `StoreError`. */
   webhooks(): Promise<readonly WebhookState[]>;
   /** What should be changed on the channels' platforms. */
-  channelNotices(): readonly Said[];
+  channelNotices(): readonly TextRef[];
 }
 
 /** Longest part of a subagent's task that `/status` repeats, in UTF-16 units. */
@@ -154,7 +154,7 @@ async function describeStatus(deps: CommandDeps, call: CommandCall): Promise<str
     ...(deps.profileErrors().length === 0 ? [] : [say('status.profile_errors')]),
     ...(reader === 'operator'
       ? [
-          ...deps.channelNotices().map((notice) => say.told(notice)),
+          ...deps.channelNotices().map((notice) => say.text(notice)),
           ...webhookLines(await deps.webhooks(), say),
           ...settingsLines(deps.settingsReport(), say),
         ]

@@ -3,7 +3,7 @@ import type { Command, CommandCall } from '../../contracts/command.ts';
 import { GatewayError } from '../../contracts/errors.ts';
 import { oneLine } from '../../lib/text.ts';
 import type { MemoryRecord, MemoryStore } from '../../contracts/store/notes.ts';
-import { said } from '../../contracts/texts/say.ts';
+import { textRef } from '../../contracts/texts/say.ts';
 import type { Say } from '../../contracts/texts/say.ts';
 
 /** Facts in one reply. */
@@ -66,7 +66,7 @@ function numberIn(words: string): number | undefined {
 
 function checkPlace({ place }: CommandCall): void {
   if (place === 'private') return;
-  throw new GatewayError('not_here', said('memory.not_here'));
+  throw new GatewayError('not_here', textRef('memory.not_here'));
 }
 
 function listed(found: readonly MemoryRecord[], words: string, say: Say): string {

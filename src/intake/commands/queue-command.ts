@@ -4,7 +4,7 @@ import type { Command } from '../../contracts/command.ts';
 import { GatewayError } from '../../contracts/errors.ts';
 import type { SessionStore } from '../../contracts/store/ledger.ts';
 import type { QueueMode } from '../../contracts/store/records.ts';
-import { said } from '../../contracts/texts/say.ts';
+import { textRef } from '../../contracts/texts/say.ts';
 import type { PlainKey } from '../../contracts/texts/say.ts';
 
 /** Every mode as worded for users. */
@@ -21,7 +21,7 @@ export function readQueueMode(text: string): QueueMode {
   if (mode !== undefined) return mode;
   throw new GatewayError(
     'bad_queue_mode',
-    said('queue.unknown', { name: text.slice(0, 80), modes: modes().join(', ') }),
+    textRef('queue.unknown', { name: text.slice(0, 80), modes: modes().join(', ') }),
   );
 }
 

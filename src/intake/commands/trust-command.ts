@@ -3,7 +3,7 @@ import type { Command } from '../../contracts/command.ts';
 import { GatewayError } from '../../contracts/errors.ts';
 import type { SessionStore } from '../../contracts/store/ledger.ts';
 import { describeSources, taints } from '../../contracts/tools/risk.ts';
-import { said } from '../../contracts/texts/say.ts';
+import { textRef } from '../../contracts/texts/say.ts';
 
 /** Makes the command. */
 export function trustCommand({ ledger }: { ledger: Pick<SessionStore, 'trustSession'> }): Command {
@@ -13,11 +13,11 @@ export function trustCommand({ ledger }: { ledger: Pick<SessionStore, 'trustSess
     description: 'about.trust',
     async run({ session, owner, say }) {
       if (!owner) {
-        throw new GatewayError('forbidden', said('trust.owners_only'));
+        throw new GatewayError('forbidden', textRef('trust.owners_only'));
       }
       const sources = await ledger.trustSession(session);
       if (sources === undefined) {
-        throw new GatewayError('busy', said('trust.busy'));
+        throw new GatewayError('busy', textRef('trust.busy'));
       }
       if (!taints(sources)) return say('trust.nothing');
       return say('trust.done', { sources: describeSources(sources, say) });

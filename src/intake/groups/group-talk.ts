@@ -13,7 +13,7 @@ import type { NoteRefusal } from '../../contracts/store/traces.ts';
 import type { GroupChatStore } from '../../contracts/store/group-chats.ts';
 import { oneLine } from '../../lib/text.ts';
 import type { PersonLanguages } from '../../contracts/texts/languages.ts';
-import { said } from '../../contracts/texts/say.ts';
+import { textRef } from '../../contracts/texts/say.ts';
 
 export interface GroupTalkDeps {
   groupChats: Pick<GroupChatStore, 'keepObserved' | 'admitBot'>;
@@ -31,7 +31,7 @@ type Refusal = Extract<Receipt, { kind: 'refused' }>;
 const minutes = (ms: number): number => ms / 60_000;
 
 /** The sentence that tells the people of a chat that bots get no more answers there. */
-const QUIET = said('group.quiet', {
+const QUIET = textRef('group.quiet', {
   turns: BOT_TURNS,
   within: minutes(BOT_WINDOW_MS),
   quiet: minutes(BOT_QUIET_MS),
@@ -68,7 +68,7 @@ export async function refuseBot(
   if (verdict === 'answered') return undefined;
   if (verdict !== 'quiet_begins') return refused;
   const language = await languages.languageOf(addressOf(message));
-  return { ...refused, reply: languages.say({ ...message, language }).told(QUIET) };
+  return { ...refused, reply: languages.say({ ...message, language }).text(QUIET) };
 }
 
 /** A refusal for a bot: without text, which it might answer. */

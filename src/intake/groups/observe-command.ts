@@ -5,7 +5,7 @@ import { GatewayError } from '../../contracts/errors.ts';
 import { parseAddress } from '../../contracts/message.ts';
 import { MAX_OBSERVED } from '../../contracts/store/group-chats.ts';
 import type { GroupChatStore } from '../../contracts/store/group-chats.ts';
-import { said } from '../../contracts/texts/say.ts';
+import { textRef } from '../../contracts/texts/say.ts';
 import type { Say } from '../../contracts/texts/say.ts';
 
 export interface ObserveDeps {
@@ -28,12 +28,12 @@ export function observeCommand({ accessPolicy, groupChats }: ObserveDeps): Comma
       choices: ['on', 'off'],
     },
     async run({ address, place, owner, args, say }) {
-      if (place !== 'group') throw new GatewayError('not_a_group', said('observe.private'));
+      if (place !== 'group') throw new GatewayError('not_a_group', textRef('observe.private'));
       const { channel, chatId } = parseAddress(address);
       const wanted = args.toLowerCase();
       if (wanted === '') return describe(await accessPolicy.observes({ channel, chatId }), say);
-      if (wanted !== 'on' && wanted !== 'off') throw new GatewayError('bad_choice', said('observe.usage'));
-      if (!owner) throw new GatewayError('forbidden', said('observe.owners_only'));
+      if (wanted !== 'on' && wanted !== 'off') throw new GatewayError('bad_choice', textRef('observe.usage'));
+      if (!owner) throw new GatewayError('forbidden', textRef('observe.owners_only'));
       await groupChats.setObserving({ channel, chatId }, wanted === 'on');
       return describe(wanted === 'on', say);
     },

@@ -3,7 +3,7 @@ import type { Command } from '../../contracts/command.ts';
 import { GatewayError } from '../../contracts/errors.ts';
 import { AUTO, bestLanguage, recipientOf } from '../../contracts/texts/languages.ts';
 import type { PersonLanguages } from '../../contracts/texts/languages.ts';
-import { said } from '../../contracts/texts/say.ts';
+import { textRef } from '../../contracts/texts/say.ts';
 import type { Say } from '../../contracts/texts/say.ts';
 import { namesLike } from '../../lib/matching.ts';
 
@@ -35,7 +35,7 @@ export function languageCommand(languages: PersonLanguages): Command {
       if (code === undefined)
         throw new GatewayError(
           'unknown_language',
-          said('language.unknown', { name: args.slice(0, 40), languages: listed(languages) }),
+          textRef('language.unknown', { name: args.slice(0, 40), languages: listed(languages) }),
         );
       await languages.choose(userId, code);
       const next = languages.say(recipientOf(address, code));

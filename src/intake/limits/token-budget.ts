@@ -2,7 +2,7 @@
 import { GatewayError } from '../../contracts/errors.ts';
 import type { UsageStore } from '../../contracts/model/usage.ts';
 import { Recent } from '../../lib/recent.ts';
-import { said } from '../../contracts/texts/say.ts';
+import { textRef } from '../../contracts/texts/say.ts';
 
 const DAY_MS = 86_400_000;
 /** How long a user's sum is cached: an answer that ended in the meantime counts after that. */
@@ -47,7 +47,7 @@ export function createTokenBudget({
     const reset = new Date(today + DAY_MS);
     throw new GatewayError(
       'rate_limited',
-      said('refused.tokens', {
+      textRef('refused.tokens', {
         tokens: tokensPerDay,
         reset: reset.toISOString().slice(0, 16).replace('T', ' '),
       }),

@@ -10,8 +10,8 @@ import { parseAddress } from '../../contracts/message.ts';
 import type { Ledger } from '../../contracts/store/ledger.ts';
 import { cardDelivery, MAX_PENDING_EDITS } from '../../contracts/store/plan-store.ts';
 import type { PlanRecord, PlanStore } from '../../contracts/store/plan-store.ts';
-import { said } from '../../contracts/texts/say.ts';
-import type { Said } from '../../contracts/texts/say.ts';
+import { textRef } from '../../contracts/texts/say.ts';
+import type { TextRef } from '../../contracts/texts/say.ts';
 
 export interface ChangePlanDeps {
   plans: PlanStore;
@@ -52,7 +52,7 @@ export async function changeSteps(
     const classify: ClassifyStep = (step) => deps.classify(profileId, step);
     const edits = asked(plan);
     const edited = editPlan(plan, edits, { version, asked: question?.plan?.stepId, classify });
-    if ('problem' in edited) throw unchanged(said('plan.unchanged', { problem: edited.problem }));
+    if ('problem' in edited) throw unchanged(textRef('plan.unchanged', { problem: edited.problem }));
     const change = plan.state === 'stored' ? { plan: edited.plan } : { edit: { version, edits } };
     return { plan: edited.plan, change };
   });
@@ -63,7 +63,7 @@ export async function cancelStored(deps: ChangePlanDeps, planId: string, expecte
   return await changed(deps, planId, expected, (record) => {
     if (record.plan.state !== 'stored') throw unchanged(whyOver(record.plan));
     const because = cancelReason(
-      said(record.plan.runs === undefined ? 'cancelled.before_run' : 'cancelled.again'),
+      textRef(record.plan.runs === undefined ? 'cancelled.before_run' : 'cancelled.again'),
     );
     const plan = {
       ...cancelPlan(record.plan, because.reason, because.why),
@@ -84,7 +84,7 @@ export async function showCard(
 
 /** The refusal of a press or request for a different version of the plan. */
 export function otherVersion(plan: Plan): GatewayError {
-  return new GatewayError('plan_changed', said('plan.other_version', { version: versionOf(plan) }));
+  return new GatewayError('plan_changed', textRef('plan.other_version', { version: versionOf(plan) }));
 }
 
 type Change = Parameters<PlanStore['changePlan']>[1];
@@ -97,7 +97,7 @@ async function changed(
 ): Promise<Plan> {
   for (let tries = 1; tries <= MAX_TRIES; tries += 1) {
     const record = await deps.plans.plan(planId);
-    if (record === undefined) throw unchanged(said('plan.gone'));
+    if (record === undefined) throw unchanged(textRef('plan.gone'));
     if (expected !== undefined && expected !== versionOf(record.plan)) throw otherVersion(record.plan);
     const { plan, change } = await decide(record);
     if (!(await deps.plans.changePlan(record, change))) continue;
@@ -107,7 +107,7 @@ async function changed(
     if (turn?.state !== 'running') await showCard(deps, { ...record, plan });
     return plan;
   }
-  throw new GatewayError('plan_busy', said('plan.busy'), { retryable: true });
+  throw new GatewayError('plan_busy', textRef('plan.busy'), { retryable: true });
 }
 
 /** Throws for a plan whose steps people cannot change now. */
@@ -117,15 +117,15 @@ async function refuseIfFixed(
 ): Promise<void> {
   if (plan.state === 'stored') return;
   if (!isOpenPlan(plan) || (await ledger.turn(turnId))?.state === 'done') throw unchanged(whyOver(plan));
-  if (plan.mode === 'planner') throw unchanged(said('plan.planner_fixed'));
+  if (plan.mode === 'planner') throw unchanged(textRef('plan.planner_fixed'));
   if (pendingEdits >= MAX_PENDING_EDITS)
-    throw unchanged(said('plan.edits_wait', { most: MAX_PENDING_EDITS }));
+    throw unchanged(textRef('plan.edits_wait', { most: MAX_PENDING_EDITS }));
 }
 
-function whyOver(plan: Plan): Said {
-  return said(isOpenPlan(plan) ? 'plan.begun' : 'plan.over_unchangeable');
+function whyOver(plan: Plan): TextRef {
+  return textRef(isOpenPlan(plan) ? 'plan.begun' : 'plan.over_unchangeable');
 }
 
-function unchanged(text: Said): GatewayError {
+function unchanged(text: TextRef): GatewayError {
   return new GatewayError('plan_unchanged', text);
 }

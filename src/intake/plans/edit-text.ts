@@ -1,8 +1,8 @@
 /** Changes of a plan as people write them in a chat: one per line, with the numbers that the card shows. */
 import type { Plan, StepEdit } from '../../contracts/plans/plan.ts';
 import { MAX_STEP_EDITS } from '../../contracts/plans/plan-edits.ts';
-import { said } from '../../contracts/texts/say.ts';
-import type { Said, Say } from '../../contracts/texts/say.ts';
+import { textRef } from '../../contracts/texts/say.ts';
+import type { TextRef, Say } from '../../contracts/texts/say.ts';
 
 /** How to write changes, for people. */
 export function editHelp(say: Say): string {
@@ -12,7 +12,7 @@ export function editHelp(say: Say): string {
 }
 
 /** What was read: the changes, or a sentence about the line that was not understood. */
-export type ReadEdits = { edits: StepEdit[] } | { problem: Said };
+export type ReadEdits = { edits: StepEdit[] } | { problem: TextRef };
 
 /** Longest part of a line that an answer repeats, in UTF-16 units. */
 const SHOWN = 80;
@@ -36,9 +36,9 @@ export function readEdits(text: string, plan: Plan): ReadEdits {
     .split(BETWEEN)
     .map((line) => line.replaceAll(/\s+/g, ' ').trim())
     .filter((line) => line !== '');
-  if (lines.length === 0) return { problem: said('edit.none') };
+  if (lines.length === 0) return { problem: textRef('edit.none') };
   if (lines.length > MAX_STEP_EDITS)
-    return { problem: said('edit.too_many', { most: MAX_STEP_EDITS, changes: lines.length }) };
+    return { problem: textRef('edit.too_many', { most: MAX_STEP_EDITS, changes: lines.length }) };
   const edits: StepEdit[] = [];
   for (const line of lines) {
     const read = readLine(line, plan);
@@ -48,10 +48,10 @@ export function readEdits(text: string, plan: Plan): ReadEdits {
   return { edits };
 }
 
-function readLine(line: string, { steps }: Plan): { edit: StepEdit } | { problem: Said } {
+function readLine(line: string, { steps }: Plan): { edit: StepEdit } | { problem: TextRef } {
   const idOf = (number: string | undefined): string | undefined => steps[Number(number) - 1]?.id;
   const missing = (number = '') => ({
-    problem: said('edit.no_number', { number, steps: steps.length }),
+    problem: textRef('edit.no_number', { number, steps: steps.length }),
   });
   const [drops, dropped = drops?.[1]] = [DROP.exec(line), DROP.exec(line)?.[2]];
   if (dropped !== undefined) {
@@ -72,7 +72,7 @@ function readLine(line: string, { steps }: Plan): { edit: StepEdit } | { problem
     return step === undefined ? missing(reworded) : { edit: { op: 'reword', step, description: words } };
   }
   const [, where, at, description] = ADD.exec(line) ?? [];
-  if (description === undefined) return { problem: said('edit.unclear', { line: clip(line) }) };
+  if (description === undefined) return { problem: textRef('edit.unclear', { line: clip(line) }) };
   if (where === undefined) return { edit: { op: 'add', description } };
   const target = idOf(at);
   if (target === undefined) return missing(at);

@@ -12,7 +12,7 @@ import type { PlanStore } from '../../contracts/store/plan-store.ts';
 import type { SessionRecord } from '../../contracts/store/records.ts';
 import { answeringHere, planningOff } from './planning-off.ts';
 import type { PlanningDeps, PlanningPlace } from './planning-off.ts';
-import { said } from '../../contracts/texts/say.ts';
+import { textRef } from '../../contracts/texts/say.ts';
 import type { PlainKey, Say } from '../../contracts/texts/say.ts';
 
 export interface ModeDeps {
@@ -46,7 +46,7 @@ export async function refuseWhilePlanRuns(
   const latest = await plans.latestPlan(session);
   if (latest === undefined || !isOpenPlan(latest.plan)) return;
   if ((await ledger.turn(latest.turnId))?.state === 'done') return;
-  throw new GatewayError('plan_running', said('mode.plan_running'));
+  throw new GatewayError('plan_running', textRef('mode.plan_running'));
 }
 
 /** `/mode`: shows or changes it. */

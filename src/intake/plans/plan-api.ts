@@ -9,7 +9,7 @@ import { cancelStored, changeSteps } from './change-plan.ts';
 import type { ChangePlanDeps } from './change-plan.ts';
 import { startPlan } from './start-plan.ts';
 import type { StartPlanDeps } from './start-plan.ts';
-import { said } from '../../contracts/texts/say.ts';
+import { textRef } from '../../contracts/texts/say.ts';
 import type { Visible } from '../sessions/ownership.ts';
 
 /** Most plans in one list. */
@@ -44,7 +44,7 @@ export function createPlanApi(deps: PlanApiDeps, visible: Visible): PlanApi {
       const { session } = record;
       const place = parseAddress(session);
       if (place.channel !== 'http')
-        throw new GatewayError('not_an_http_session', said('plan.elsewhere', { channel: place.channel }));
+        throw new GatewayError('not_an_http_session', textRef('plan.elsewhere', { channel: place.channel }));
       const { content, options } = await startPlan(deps, record, asked);
       const message = {
         ...place,

@@ -15,8 +15,8 @@ import { describeChange, describePlan, listPlans } from './plan-words.ts';
 import type { CheckPlanning } from './planning-off.ts';
 import { startPlan } from './start-plan.ts';
 import type { StartPlanDeps } from './start-plan.ts';
-import { said } from '../../contracts/texts/say.ts';
-import type { Said } from '../../contracts/texts/say.ts';
+import { textRef } from '../../contracts/texts/say.ts';
+import type { TextRef } from '../../contracts/texts/say.ts';
 
 export interface PlanCommandDeps extends ChangePlanDeps, StartPlanDeps {
   plans: PlanStore;
@@ -130,7 +130,7 @@ async function chosen(
   if (number === undefined) return await newestOf(deps, session);
   const found = await deps.plans.planNumber(session, Number(number));
   if (found !== undefined) return found;
-  throw noPlan(said('plan.no_number', { number }));
+  throw noPlan(textRef('plan.no_number', { number }));
 }
 
 /** The newest plan, or the plan run in progress. */
@@ -139,13 +139,13 @@ async function newestOf({ plans }: PlanCommandDeps, session: SessionKey): Promis
   if (latest !== undefined && isOpenPlan(latest.plan)) return latest;
   const [newest]: (NumberedPlan | undefined)[] = await plans.plans(session, 1);
   if (newest !== undefined) return newest.record;
-  throw noPlan(said('plan.none'));
+  throw noPlan(textRef('plan.none'));
 }
 
 function modeOf(name: string | undefined): ExecutionMode | undefined {
   return MODES.find((mode) => mode === name?.toLowerCase());
 }
 
-function noPlan(text: Said): GatewayError {
+function noPlan(text: TextRef): GatewayError {
   return new GatewayError('no_plan', text);
 }

@@ -4,7 +4,7 @@ import type { Form } from '../../contracts/receive.ts';
 import type { Plan, StepEdit } from '../../contracts/plans/plan.ts';
 import { oneLine } from '../../lib/text.ts';
 import type { AskedEdits } from './change-plan.ts';
-import { said } from '../../contracts/texts/say.ts';
+import { textRef } from '../../contracts/texts/say.ts';
 import type { Say } from '../../contracts/texts/say.ts';
 
 const STEPS = 'steps';
@@ -34,7 +34,7 @@ export function askedInForm(fields: Readonly<Record<string, string>>): AskedEdit
   return (plan) => {
     const edits = editsIn(fields[STEPS] ?? '', plan);
     if (edits.length > 0) return edits;
-    throw new GatewayError('plan_unchanged', said('plan.form_same'));
+    throw new GatewayError('plan_unchanged', textRef('plan.form_same'));
   };
 }
 

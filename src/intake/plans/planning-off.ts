@@ -4,8 +4,8 @@ import type { BoundTo, CommandCall } from '../../contracts/command.ts';
 import { planningOf } from '../../contracts/agent/profile.ts';
 import type { Profile } from '../../contracts/agent/profile.ts';
 import type { SessionStore } from '../../contracts/store/ledger.ts';
-import { said } from '../../contracts/texts/say.ts';
-import type { Said } from '../../contracts/texts/say.ts';
+import { textRef } from '../../contracts/texts/say.ts';
+import type { TextRef } from '../../contracts/texts/say.ts';
 
 /** Where someone writes, and the profile that the message itself names. */
 export type PlanningPlace = Pick<CommandCall, 'session' | 'address' | 'userId' | 'profileId'>;
@@ -29,8 +29,8 @@ export function createPlanningCheck(deps: PlanningDeps): CheckPlanning {
 }
 
 /** The sentence about a profile whose planning is off. */
-export function planningOff(profileId: string): Said {
-  return said('planning.off', { profile: profileId });
+export function planningOff(profileId: string): TextRef {
+  return textRef('planning.off', { profile: profileId });
 }
 
 /**

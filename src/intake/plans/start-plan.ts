@@ -9,7 +9,7 @@ import type { SessionStore } from '../../contracts/store/ledger.ts';
 import { MAX_PLAN_RUNS } from '../../contracts/store/plan-store.ts';
 import type { PlanRecord, PlanStore } from '../../contracts/store/plan-store.ts';
 import { otherVersion } from './change-plan.ts';
-import { inEnglish, said } from '../../contracts/texts/say.ts';
+import { inEnglish, textRef } from '../../contracts/texts/say.ts';
 import type { PlainKey, Say } from '../../contracts/texts/say.ts';
 
 export interface StartPlanDeps {
@@ -45,11 +45,11 @@ export async function startPlan(deps: StartPlanDeps, shown: PlanRecord, asked: A
   await refuseWhileRunning(deps, session);
   const run = (plan.runs ?? 0) + 1;
   if (asked.run !== undefined && asked.run < run)
-    throw new GatewayError('plan_started', said('plan.started_already'));
+    throw new GatewayError('plan_started', textRef('plan.started_already'));
   if (asked.version !== undefined && asked.version !== versionOf(plan)) throw otherVersion(plan);
   if (run > MAX_PLAN_RUNS)
-    throw new GatewayError('plan_unchanged', said('plan.too_many_runs', { most: MAX_PLAN_RUNS }));
-  if (plan.steps.length === 0) throw new GatewayError('plan_unchanged', said('plan.no_steps'));
+    throw new GatewayError('plan_unchanged', textRef('plan.too_many_runs', { most: MAX_PLAN_RUNS }));
+  if (plan.steps.length === 0) throw new GatewayError('plan_unchanged', textRef('plan.no_steps'));
   const mode = asked.mode ?? plan.mode;
   const { say = inEnglish } = asked;
   return {
@@ -63,7 +63,7 @@ async function refuseWhileRunning({ plans, ledger }: StartPlanDeps, session: Ses
   const latest = await plans.latestPlan(session);
   if (latest === undefined || !isOpenPlan(latest.plan)) return;
   if ((await ledger.turn(latest.turnId))?.state === 'done') return;
-  throw new GatewayError('already_running', said('plan.already_running'));
+  throw new GatewayError('already_running', textRef('plan.already_running'));
 }
 
 async function rootOf({ plans }: StartPlanDeps, record: PlanRecord): Promise<PlanRecord> {

@@ -19,7 +19,7 @@ export function createTryCommands({ tries, events }: TryCommandDeps): Command[] 
     {
       name: 'retry',
       description: 'about.retry',
-      run: ({ say }) => Promise.resolve(say.told(WHY_NOT.nothing)),
+      run: ({ say }) => Promise.resolve(say.text(WHY_NOT.nothing)),
       async passOn({ session }) {
         const last = await tries.lastQuestion(session);
         return last && { content: last.content, options: { retryOf: last.turnId } };
@@ -30,7 +30,7 @@ export function createTryCommands({ tries, events }: TryCommandDeps): Command[] 
       description: 'about.undo',
       async run({ session, say }) {
         const undone = await tries.undo(session);
-        if (typeof undone === 'string') return say.told(WHY_NOT[undone]);
+        if (typeof undone === 'string') return say.text(WHY_NOT[undone]);
         events.emit(session, { type: 'context_changed' });
         const question = clipEnd(oneLine(undone.content), MAX_REPEATED);
         return say('undo.done', { question });

@@ -23,7 +23,7 @@ import { linkCommands } from './link-commands.ts';
 import type { LinkNetwork } from './link-commands.ts';
 import { explainToGuest, explainToHost, whereOf } from './words.ts';
 import type { LabelOf } from './words.ts';
-import { said } from '../../contracts/texts/say.ts';
+import { textRef } from '../../contracts/texts/say.ts';
 import type { Say } from '../../contracts/texts/say.ts';
 
 export interface LinkDeps extends TellDeps {
@@ -54,7 +54,7 @@ export async function giveCode(deps: LinkDeps, session: SessionKey, by: Linking)
   await checkGroup(deps, by);
   const code = newLinkCode();
   const given = await deps.surfaces.giveCode(hashLinkCode(code) ?? '', { ...endOf(by), session });
-  if (given === undefined) throw new GatewayError('too_many_surfaces', said('link.too_many'));
+  if (given === undefined) throw new GatewayError('too_many_surfaces', textRef('link.too_many'));
   deps.log.info({ address: by.address, sessionKey: session, userId: by.userId }, 'link_code_given');
   const { channel } = parseAddress(by.address);
   return { code, commands: linkCommands(code, deps.networks, channel), expiresAt: given.expiresAt };
@@ -161,7 +161,7 @@ async function leaveAsked(
 /** In a group its owner decides: an owner of the gateway, or an administrator of the group. */
 async function checkGroup(deps: LinkDeps, { place, owner, address, senderId }: Linking): Promise<void> {
   if (place !== 'group' || owner || (await deps.isGroupAdmin(address, senderId))) return;
-  throw new GatewayError('forbidden', said('link.admins_only'));
+  throw new GatewayError('forbidden', textRef('link.admins_only'));
 }
 
 function endOf({ address, place, name, userId }: Linking): SurfaceEnd {

@@ -3,8 +3,8 @@ import { parseAddress } from '../../contracts/message.ts';
 import { sidesOf } from '../../contracts/sessions/surfaces.ts';
 import type { EnteredCode, OpenLink, Surface, SurfaceEnd } from '../../contracts/sessions/surfaces.ts';
 import { clipEnd, oneLine } from '../../lib/text.ts';
-import { said } from '../../contracts/texts/say.ts';
-import type { Said, Say } from '../../contracts/texts/say.ts';
+import { textRef } from '../../contracts/texts/say.ts';
+import type { TextRef, Say } from '../../contracts/texts/say.ts';
 
 /** Returns the display name of a channel. */
 export type LabelOf = (channel: string) => string | undefined;
@@ -24,13 +24,13 @@ export function networkOf({ address }: Pick<SurfaceEnd, 'address'>, labelOf: Lab
 }
 
 /** `Telegram (private chat with Ada)`. */
-export function whereOf(end: Pick<SurfaceEnd, 'address' | 'place' | 'name'>, labelOf: LabelOf): Said {
+export function whereOf(end: Pick<SurfaceEnd, 'address' | 'place' | 'name'>, labelOf: LabelOf): TextRef {
   const network = networkOf(end, labelOf);
-  if (end.place === 'group') return said('surfaces.group', { network });
+  if (end.place === 'group') return textRef('surfaces.group', { network });
   const name = plainName(end.name ?? '');
   return name === ''
-    ? said('surfaces.private', { network })
-    : said('surfaces.private_with', { network, name });
+    ? textRef('surfaces.private', { network })
+    : textRef('surfaces.private_with', { network, name });
 }
 
 /** What will happen, for the chat that joins the conversation of another. */

@@ -8,7 +8,7 @@ import { createFairQueue } from '../../lib/async/fair-queue.ts';
 import { decodeText, textType } from './plain-text.ts';
 import { answerShape, MAX_DOCUMENT_CHARS } from './protocol.ts';
 import type { ReaderAnswer } from './protocol.ts';
-import { said } from '../../contracts/texts/say.ts';
+import { textRef } from '../../contracts/texts/say.ts';
 
 /** Concurrent reading processes, and files that may wait for one. */
 const MAX_READERS = 2;
@@ -40,7 +40,7 @@ export function createReader({ readMs = READ_MS, program = PROGRAM }: ReaderOpti
     const text = isPlain(bytes) ? decodeText(bytes) : undefined;
     if (text !== undefined) return readPlain(text);
     const leave = await slots.enter(key, signal);
-    if (leave === undefined) throw new GatewayError('busy', said('upload.busy'));
+    if (leave === undefined) throw new GatewayError('busy', textRef('upload.busy'));
     try {
       return await readApart(program, bytes, AbortSignal.any([signal, AbortSignal.timeout(readMs)]), signal);
     } finally {
@@ -96,8 +96,8 @@ async function readApart(
   try {
     const [output, code] = await Promise.all([buffer(child.stdout), ended]);
     asked.throwIfAborted();
-    if (until.aborted) throw new GatewayError('too_slow', said('upload.read_slowly'));
-    if (code !== 0) throw new GatewayError('unreadable', said('upload.damaged'));
+    if (until.aborted) throw new GatewayError('too_slow', textRef('upload.read_slowly'));
+    if (code !== 0) throw new GatewayError('unreadable', textRef('upload.damaged'));
     return parse(output);
   } finally {
     until.removeEventListener('abort', kill);

@@ -5,7 +5,7 @@
 import { z } from 'zod';
 import type { EventBus, LaneHandler } from '../../contracts/bus.ts';
 import type { Post, PostRequest } from '../../contracts/delivery.ts';
-import { said } from '../../contracts/texts/say.ts';
+import { textRef } from '../../contracts/texts/say.ts';
 import type { Say } from '../../contracts/texts/say.ts';
 import { GatewayError, StoreError, ToolError } from '../../contracts/errors.ts';
 import { TYPE_HEAD_BYTES } from '../../contracts/file-api.ts';
@@ -99,7 +99,7 @@ async function tellOnce(
 ): Promise<void> {
   if (session.voiceFailing) return;
   const say = await sayIn(deps, answer);
-  const content = say('turn.not_spoken', { why: error.said ?? error.message });
+  const content = say('turn.not_spoken', { why: error.textRef ?? error.message });
   await postOnce(deps, answer, session.key, { content });
   await deps.ledger.updateSession(session.key, { voiceFailing: true });
 }
@@ -138,7 +138,7 @@ async function spokenFile(
   const bytes = (await bytesAt(files, folder, path)) ?? (await synthesize(text, settings, signal));
   const name = `answer.${ending}`;
   const { mimeType, kind } = await fileTypeOf(bytes.subarray(0, TYPE_HEAD_BYTES), name);
-  if (kind !== 'audio') throw new GatewayError('bad_response', said('speech.no_sound'));
+  if (kind !== 'audio') throw new GatewayError('bad_response', textRef('speech.no_sound'));
   const chunks = (async function* () {
     yield bytes;
   })();

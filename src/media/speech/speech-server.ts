@@ -5,7 +5,7 @@ import type { ServiceFetch } from '../../contracts/mcp/service-fetch.ts';
 import { backoffMs } from '../../lib/async/backoff.ts';
 import { sleep } from '../../lib/async/sleep.ts';
 import { clipEnd, oneLine } from '../../lib/text.ts';
-import { said } from '../../contracts/texts/say.ts';
+import { textRef } from '../../contracts/texts/say.ts';
 import { reasonIn } from '../server-reason.ts';
 import type { SpeechSettings } from './settings.ts';
 
@@ -73,7 +73,7 @@ async function ask(
   if (status !== 200) throw refusalOf({ status, headers, bytes }, { model, voice, apiKeyEnv });
   const isSound = /^(audio\/|application\/(ogg|octet-stream))/i.test(headers.get('content-type') ?? '');
   if (isSound && bytes.length > 0) return bytes;
-  throw new GatewayError('bad_response', said('speech.no_sound'));
+  throw new GatewayError('bad_response', textRef('speech.no_sound'));
 }
 
 /** The error for an answer with a status other than 200. */
@@ -84,33 +84,33 @@ function refusalOf(
   const reason = reasonIn(Buffer.from(bytes).toString('utf8'));
   if (status === 401 || status === 403) {
     const refused =
-      apiKeyEnv === undefined ? said('speech.no_key') : said('speech.bad_key', { name: apiKeyEnv });
+      apiKeyEnv === undefined ? textRef('speech.no_key') : textRef('speech.bad_key', { name: apiKeyEnv });
     return new GatewayError('unauthorized', refused);
   }
   if (status === 429) {
     const seconds = Number(headers.get('retry-after'));
-    return new GatewayError('rate_limited', said('speech.busy'), {
+    return new GatewayError('rate_limited', textRef('speech.busy'), {
       retryable: true,
       ...(seconds > 0 && { retryAfterMs: seconds * 1_000 }),
     });
   }
   if (status >= 500)
-    return new GatewayError('unavailable', said('speech.failed', { status, reason }), {
+    return new GatewayError('unavailable', textRef('speech.failed', { status, reason }), {
       retryable: true,
     });
   const named = { model: clipEnd(oneLine(model), 80), voice: clipEnd(oneLine(voice), 80) };
-  if (status >= 400) return new GatewayError('refused', said('speech.refused', { ...named, reason }));
-  return new GatewayError('bad_response', said('speech.odd_status', { status }));
+  if (status >= 400) return new GatewayError('refused', textRef('speech.refused', { ...named, reason }));
+  return new GatewayError('bad_response', textRef('speech.odd_status', { status }));
 }
 
 /** The error for a request without a whole answer. */
 function unreachable(cause: unknown): GatewayError {
   if (cause instanceof GatewayError) return cause;
   const code = cause instanceof Error && 'code' in cause ? ` (${String(cause.code)})` : '';
-  return new GatewayError('unavailable', said('speech.unreachable', { code }), { retryable: true, cause });
+  return new GatewayError('unavailable', textRef('speech.unreachable', { code }), { retryable: true, cause });
 }
 
 function tooSlow(totalMs: number): GatewayError {
   const minutes = Math.ceil(totalMs / 60_000);
-  return new GatewayError('timeout', said('speech.slow', { count: minutes }));
+  return new GatewayError('timeout', textRef('speech.slow', { count: minutes }));
 }

@@ -3,7 +3,7 @@ import { changeSession } from '../../contracts/command.ts';
 import type { Command } from '../../contracts/command.ts';
 import { GatewayError } from '../../contracts/errors.ts';
 import type { SessionStore } from '../../contracts/store/ledger.ts';
-import { said } from '../../contracts/texts/say.ts';
+import { textRef } from '../../contracts/texts/say.ts';
 import type { Say } from '../../contracts/texts/say.ts';
 
 export interface VoiceCommandDeps {
@@ -27,9 +27,9 @@ export function createVoiceCommand({ ledger, canSpeak }: VoiceCommandDeps): Comm
     async run(call) {
       const asked = call.args.toLowerCase();
       if (asked === '') return describe((await ledger.session(call.session))?.voice ?? false, call.say);
-      if (asked !== 'on' && asked !== 'off') throw new GatewayError('bad_argument', said('voice.usage'));
+      if (asked !== 'on' && asked !== 'off') throw new GatewayError('bad_argument', textRef('voice.usage'));
       const voice = asked === 'on';
-      if (voice && !canSpeak()) throw new GatewayError('no_speech', said('voice.cannot'));
+      if (voice && !canSpeak()) throw new GatewayError('no_speech', textRef('voice.cannot'));
       await changeSession(ledger, call, { voice, voiceFailing: false });
       return describe(voice, call.say);
     },

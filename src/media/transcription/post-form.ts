@@ -7,7 +7,7 @@ import type { IncomingMessage } from 'node:http';
 import { request as httpsRequest } from 'node:https';
 import { pipeline } from 'node:stream/promises';
 import { GatewayError } from '../../contracts/errors.ts';
-import { said } from '../../contracts/texts/say.ts';
+import { textRef } from '../../contracts/texts/say.ts';
 
 /** Largest answer that is read, in bytes. */
 export const MAX_ANSWER_BYTES = 1_000_000;
@@ -73,7 +73,7 @@ async function readAnswer(response: IncomingMessage): Promise<FormAnswer> {
   let length = 0;
   for await (const chunk of response as AsyncIterable<Buffer>) {
     length += chunk.length;
-    if (length > MAX_ANSWER_BYTES) throw new GatewayError('bad_response', said('hear.endless'));
+    if (length > MAX_ANSWER_BYTES) throw new GatewayError('bad_response', textRef('hear.endless'));
     chunks.push(chunk);
   }
   const seconds = Number(response.headers['retry-after']);

@@ -9,7 +9,7 @@ import { clipMiddle, stripEnd } from '../../lib/text.ts';
 import { postForm } from './post-form.ts';
 import { readTranscript, refusalOf, unreachable } from './answers.ts';
 import type { TranscriptionSettings } from './settings.ts';
-import { said } from '../../contracts/texts/say.ts';
+import { textRef } from '../../contracts/texts/say.ts';
 
 /** Largest recording that is sent, in bytes: OpenAI's limit, which other servers adopted. */
 export const MAX_RECORDING_BYTES = 25 * 1024 * 1024;
@@ -80,10 +80,10 @@ async function checkSize(
   { maxMinutes }: TranscriptionSettings,
 ): Promise<void> {
   if (seconds > maxMinutes * 60) {
-    throw new GatewayError('too_large', said('hear.too_long', { count: maxMinutes }));
+    throw new GatewayError('too_large', textRef('hear.too_long', { count: maxMinutes }));
   }
   if ((await stat(path)).size > MAX_RECORDING_BYTES)
-    throw new GatewayError('too_large', said('hear.too_large'));
+    throw new GatewayError('too_large', textRef('hear.too_large'));
 }
 
 /** One request. Throws `GatewayError`. */
@@ -111,5 +111,5 @@ async function ask(
 
 function tooSlow(totalMs: number): GatewayError {
   const minutes = Math.ceil(totalMs / 60_000);
-  return new GatewayError('timeout', said('hear.too_slow', { count: minutes }));
+  return new GatewayError('timeout', textRef('hear.too_slow', { count: minutes }));
 }

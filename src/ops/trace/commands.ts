@@ -1,7 +1,7 @@
 /** `parley trace` and `/why`: what happened to a message. */
 import type { Command } from '../../contracts/command.ts';
 import { GatewayError, readerOf } from '../../contracts/errors.ts';
-import { said } from '../../contracts/texts/say.ts';
+import { textRef } from '../../contracts/texts/say.ts';
 import { oneLine } from '../../lib/text.ts';
 import type { RefusalNotes } from './refusal-notes.ts';
 import { traceText, whyText } from './trace-text.ts';
@@ -44,7 +44,7 @@ export function createWhyCommand({ traces, refusals }: WhyDeps): Command {
     personal: true,
     async run(call) {
       if (!call.owner) {
-        throw new GatewayError('forbidden', said('why.owners_only'));
+        throw new GatewayError('forbidden', textRef('why.owners_only'));
       }
       await refusals.flush();
       const detail = readerOf(call) === 'operator';

@@ -138,7 +138,7 @@ function spanLine(span: TraceSpan, fromMs: number, told: Told): TimelineLine {
 /** Each event has its own text; a notice was already worded for its reader. */
 function noteText({ code, text, values }: Extract<TraceSpan, { kind: 'note' }>, say: Say): string {
   const key = `trace.note_${code}`;
-  if (text === '' && isTextKey(key)) return say.told({ key, values });
+  if (text === '' && isTextKey(key)) return say.text({ key, values });
   return [code, text].filter(Boolean).join(': ');
 }
 

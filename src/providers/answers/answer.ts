@@ -1,7 +1,7 @@
 /** The body of one answer as it arrives: read packet by packet, abandoned at once when its call ends early. */
 import type { Dispatcher } from 'undici';
 import { ProviderError } from '../../contracts/errors.ts';
-import { said } from '../../contracts/texts/say.ts';
+import { textRef } from '../../contracts/texts/say.ts';
 
 /** An answer that is being read; only one reader at a time. */
 export interface Answer {
@@ -79,5 +79,5 @@ export function createAnswer(
 
 /** The error of a call that its caller's signal ended. */
 export function stoppedCall(signal: AbortSignal): ProviderError {
-  return new ProviderError('aborted', said('provider.stopped'), { cause: signal.reason });
+  return new ProviderError('aborted', textRef('provider.stopped'), { cause: signal.reason });
 }

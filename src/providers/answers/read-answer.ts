@@ -2,7 +2,7 @@
  * From the packets of an answer to its chunks: split into texts, each parsed once, each chunk passed on as it arrives.
  */
 import { ProviderError } from '../../contracts/errors.ts';
-import { said } from '../../contracts/texts/say.ts';
+import { textRef } from '../../contracts/texts/say.ts';
 import type { ChatChunk } from '../../contracts/model/provider.ts';
 import type { Answer } from './answer.ts';
 import { createDocumentCollector } from './text-splitters.ts';
@@ -98,7 +98,7 @@ export async function readWhole(answer: Answer): Promise<string> {
 
 /** The error for an answer that ended before it was complete. */
 export function endedEarly(): ProviderError {
-  return new ProviderError('bad_response', said('provider.ended_early'), {
+  return new ProviderError('bad_response', textRef('provider.ended_early'), {
     retryable: true,
   });
 }

@@ -1,6 +1,6 @@
 /** How the packets of an answer become texts of bounded length: lines of a stream, or one whole document. */
 import { ProviderError } from '../../contracts/errors.ts';
-import { said } from '../../contracts/texts/say.ts';
+import { textRef } from '../../contracts/texts/say.ts';
 
 /** The longest line accepted from a model server, in bytes. */
 export const MAX_LINE_BYTES = 1024 * 1024;
@@ -65,5 +65,5 @@ export function createDocumentCollector(): TextSplitter {
 }
 
 function tooLong(key: 'provider.long_line' | 'provider.too_much', bytes: number): ProviderError {
-  return new ProviderError('bad_response', said(key, { bytes }));
+  return new ProviderError('bad_response', textRef(key, { bytes }));
 }

@@ -3,7 +3,7 @@
  * own.
  */
 import { ProviderError } from '../../contracts/errors.ts';
-import { said } from '../../contracts/texts/say.ts';
+import { textRef } from '../../contracts/texts/say.ts';
 import type { CallRules, Connections } from './connections.ts';
 import { readWhole } from '../answers/read-answer.ts';
 
@@ -46,5 +46,5 @@ export async function callClient<T>(
 }
 
 function notJson(): ProviderError {
-  return new ProviderError('bad_response', said('provider.not_json'));
+  return new ProviderError('bad_response', textRef('provider.not_json'));
 }

@@ -1,6 +1,6 @@
 /** What Ollama's own refusals and error lines mean, and what to do about them. */
 import { ProviderError } from '../../contracts/errors.ts';
-import { said } from '../../contracts/texts/say.ts';
+import { textRef } from '../../contracts/texts/say.ts';
 import { clip } from '../errors.ts';
 import type { Where } from '../errors.ts';
 import { commonRefusal, outOfMemoryIn, overflowIn, saidIn } from '../refusals.ts';
@@ -8,7 +8,7 @@ import type { Refusal } from '../refusals.ts';
 
 /** An Ollama as error messages name it; `host` is without credentials, `setting` holds its address. */
 export function ollamaAt(host: string, setting: string): Where {
-  return { server: 'Ollama', host, setting, start: said('provider.start_ollama') };
+  return { server: 'Ollama', host, setting, start: textRef('provider.start_ollama') };
 }
 
 /** The error for an answer that is not 200. */
@@ -18,22 +18,22 @@ export function refusedBy(where: Where, refusal: Refusal): ProviderError {
   const words = saidIn(text);
   if (status === 404 && where.model !== undefined && words !== undefined) return unknownModel(where);
   if (status === 401 || status === 403) {
-    return new ProviderError('unauthorized', said('provider.access_refused', { host, status, setting }));
+    return new ProviderError('unauthorized', textRef('provider.access_refused', { host, status, setting }));
   }
   const common = commonRefusal(where, refusal, words);
   if (common !== undefined) return common;
   if (words === undefined) {
-    return new ProviderError('bad_response', said('provider.not_ollama', { host, status, setting }));
+    return new ProviderError('bad_response', textRef('provider.not_ollama', { host, status, setting }));
   }
   return new ProviderError(
     'bad_request',
-    said('provider.ollama_refused', { host, status, reason: clip(words) }),
+    textRef('provider.ollama_refused', { host, status, reason: clip(words) }),
   );
 }
 
 /** The error for an `{"error": …}` line after status 200. */
 export function failedMidway(where: Where, error: string): ProviderError {
-  const broken = said('provider.ollama_broke_off', { reason: clip(error) });
+  const broken = textRef('provider.ollama_broke_off', { reason: clip(error) });
   return (
     overflowIn(where, error) ??
     outOfMemoryIn(where, error) ??
@@ -43,5 +43,5 @@ export function failedMidway(where: Where, error: string): ProviderError {
 
 /** The error for a model that the server does not list. */
 function unknownModel({ host, model }: Where): ProviderError {
-  return new ProviderError('unknown_model', said('provider.ollama_no_model', { host, model: `${model}` }));
+  return new ProviderError('unknown_model', textRef('provider.ollama_no_model', { host, model: `${model}` }));
 }

@@ -10,7 +10,7 @@ import type {
   ToolSchema,
 } from '../../contracts/model/provider.ts';
 import { ProviderError } from '../../contracts/errors.ts';
-import { said } from '../../contracts/texts/say.ts';
+import { textRef } from '../../contracts/texts/say.ts';
 import { createCallMaker, offeredTools } from '../answers/tool-calls.ts';
 import type { MakeToolCall } from '../answers/tool-calls.ts';
 import { isJsonObject } from '../../lib/json/json.ts';
@@ -111,7 +111,7 @@ function toCall(text: string, tool: string | undefined, makeCall: MakeToolCall):
     tool === undefined ? (isJsonObject(value?.['arguments']) ? value['arguments'] : undefined) : value;
   const name = tool ?? value?.['name'];
   if (typeof name !== 'string') {
-    throw new ProviderError('bad_response', said('provider.no_call'), {
+    throw new ProviderError('bad_response', textRef('provider.no_call'), {
       retryable: true,
     });
   }

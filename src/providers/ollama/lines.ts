@@ -1,6 +1,6 @@
 /** Reads Ollama's streams: lines, each a JSON object, the last one `done`. Fields are read leniently, one by one. */
 import { ProviderError } from '../../contracts/errors.ts';
-import { said } from '../../contracts/texts/say.ts';
+import { textRef } from '../../contracts/texts/say.ts';
 import type { ChatChunk, FinishReason } from '../../contracts/model/provider.ts';
 import { endedEarly } from '../answers/read-answer.ts';
 import type { AnswerReader } from '../answers/read-answer.ts';
@@ -93,7 +93,7 @@ function parseObject(line: string): Fields {
 
 function garbage(line: string, cause?: unknown): ProviderError {
   const shown = JSON.stringify(line.slice(0, 80));
-  const message = said('provider.bad_line', { line: shown });
+  const message = textRef('provider.bad_line', { line: shown });
   return new ProviderError('bad_response', message, { cause });
 }
 
@@ -107,7 +107,7 @@ function toDone(line: Fields, called: boolean): ChatChunk {
   if (reason === 'error') {
     throw new ProviderError(
       'bad_response',
-      said('provider.ollama_failed', { reason: 'done_reason "error"' }),
+      textRef('provider.ollama_failed', { reason: 'done_reason "error"' }),
       {
         retryable: true,
       },

@@ -1,6 +1,6 @@
 /** What the refusals and errors of an OpenAI-compatible server mean, and which variable to change. */
 import { ProviderError } from '../../contracts/errors.ts';
-import { said } from '../../contracts/texts/say.ts';
+import { textRef } from '../../contracts/texts/say.ts';
 import { clip } from '../errors.ts';
 import type { Where } from '../errors.ts';
 import { commonRefusal, outOfMemoryIn, overflowIn, saidIn } from '../refusals.ts';
@@ -21,11 +21,11 @@ export function openaiAt(
   { addressSetting, keySetting }: { addressSetting: string; keySetting: string },
 ): OpenaiPlace {
   return {
-    server: said('provider.some_server'),
+    server: textRef('provider.some_server'),
     host,
     setting: addressSetting,
     keySetting,
-    start: said('provider.start_server'),
+    start: textRef('provider.start_server'),
   };
 }
 
@@ -37,7 +37,7 @@ export function refusedBy(where: OpenaiPlace, refusal: Refusal): ProviderError {
   if (status === 401 || status === 403) {
     return new ProviderError(
       'unauthorized',
-      said('provider.key_refused', { host, status, setting: keySetting }),
+      textRef('provider.key_refused', { host, status, setting: keySetting }),
     );
   }
   const words = saidIn(text);
@@ -47,18 +47,18 @@ export function refusedBy(where: OpenaiPlace, refusal: Refusal): ProviderError {
   const common = commonRefusal(where, refusal, words);
   if (common !== undefined) return common;
   if (status === 404 || words === undefined) {
-    return new ProviderError('bad_response', said('provider.not_openai', { host, status, setting }));
+    return new ProviderError('bad_response', textRef('provider.not_openai', { host, status, setting }));
   }
   return new ProviderError(
     'bad_request',
-    said('provider.openai_refused', { host, status, reason: clip(words) }),
+    textRef('provider.openai_refused', { host, status, reason: clip(words) }),
   );
 }
 
 /** The error that an event reports after status 200. */
 export function failedMidway(where: Where, data: string): ProviderError {
   const words = saidIn(data) ?? data;
-  const broken = said('provider.openai_broke_off', { host: where.host, reason: clip(words) });
+  const broken = textRef('provider.openai_broke_off', { host: where.host, reason: clip(words) });
   return (
     overflowIn(where, words) ??
     outOfMemoryIn(where, words) ??
@@ -72,6 +72,8 @@ export function unknownModel({ host, model }: Where, has: readonly string[]): Pr
   const models = clip(has.slice(0, MAX_NAMED).join(', '));
   return new ProviderError(
     'unknown_model',
-    models === '' ? said('provider.no_model', about) : said('provider.no_model_has', { ...about, models }),
+    models === ''
+      ? textRef('provider.no_model', about)
+      : textRef('provider.no_model_has', { ...about, models }),
   );
 }

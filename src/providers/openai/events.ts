@@ -1,6 +1,6 @@
 /** Reads an OpenAI-compatible stream: server-sent events, one JSON object each, that end with `[DONE]`. */
 import { ProviderError } from '../../contracts/errors.ts';
-import { said } from '../../contracts/texts/say.ts';
+import { textRef } from '../../contracts/texts/say.ts';
 import type { ChatChunk } from '../../contracts/model/provider.ts';
 import { endedEarly } from '../answers/read-answer.ts';
 import type { AnswerReader } from '../answers/read-answer.ts';
@@ -92,7 +92,7 @@ function isIgnored(line: string): boolean {
 /** The error for a line that is no part of an event: older llama-servers report an error in a separate field. */
 function notAnEvent(line: string, failed: ReaderOptions['failed']): ProviderError {
   if (line.startsWith('error:')) return failed(line.slice('error:'.length).trim());
-  return new ProviderError('bad_response', said('provider.no_event'));
+  return new ProviderError('bad_response', textRef('provider.no_event'));
 }
 
 /** Makes the reader of an answer that arrives whole, in one document. */
@@ -128,15 +128,15 @@ function readWhole(text: string, pieces: AnswerPieces, failed: ReaderOptions['fa
 
 /** Neither the text nor its parser's error is repeated: some servers repeat part of the key. */
 function notJson(): ProviderError {
-  return new ProviderError('bad_response', said('provider.data_not_json'));
+  return new ProviderError('bad_response', textRef('provider.data_not_json'));
 }
 
 function notAnAnswer(): ProviderError {
-  return new ProviderError('bad_response', said('provider.not_an_answer'));
+  return new ProviderError('bad_response', textRef('provider.not_an_answer'));
 }
 
 function tooLong(): ProviderError {
-  return new ProviderError('bad_response', said('provider.too_much', { bytes: MAX_DOCUMENT_BYTES }));
+  return new ProviderError('bad_response', textRef('provider.too_much', { bytes: MAX_DOCUMENT_BYTES }));
 }
 
 /** Undefined for text that is not JSON, or not yet. Throws for JSON that is not an object. */
@@ -150,7 +150,7 @@ function parseObject(data: string): Fields | undefined {
   }
   const event = fieldsOf(value);
   if (event !== undefined) return event;
-  throw new ProviderError('bad_response', said('provider.no_object'));
+  throw new ProviderError('bad_response', textRef('provider.no_object'));
 }
 
 /** The fields of an event that are examined, whatever they hold. */

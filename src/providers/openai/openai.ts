@@ -1,6 +1,6 @@
 /** Any OpenAI-compatible server as a provider (llama-server, vLLM, LM Studio, …): chats over its HTTP API, models through the `openai` package. */
 import { ConfigError } from '../../contracts/errors.ts';
-import { said } from '../../contracts/texts/say.ts';
+import { textRef } from '../../contracts/texts/say.ts';
 import type { LLMProvider } from '../../contracts/model/provider.ts';
 import { createCapabilities, createChat } from '../chat.ts';
 import type { ChatServer } from '../chat.ts';
@@ -103,7 +103,7 @@ function connect(options: OpenaiOptions) {
     }),
     acquire: createConcurrencyLimit(
       options.concurrency ?? DEFAULT_CONCURRENCY,
-      said('provider.the_server'),
+      textRef('provider.the_server'),
       `providers.${options.name}.concurrency`,
     ),
   };

@@ -1,6 +1,6 @@
 /** The parts of an OpenAI-compatible answer that come in pieces, read field by field: text, thoughts, tool calls, usage, the end. */
 import { ProviderError } from '../../contracts/errors.ts';
-import { said } from '../../contracts/texts/say.ts';
+import { textRef } from '../../contracts/texts/say.ts';
 import type { ChatChunk, FinishReason, Usage } from '../../contracts/model/provider.ts';
 import { fieldsOf, listOf, numberOf, textOf, thoughtsAmong, wordOf } from '../answers/read-fields.ts';
 import type { Fields } from '../answers/read-fields.ts';
@@ -67,7 +67,7 @@ export function createPieces(makeCall: MakeToolCall): AnswerPieces {
     },
     end() {
       if (/^(error|failed|server_error)$/i.test(finish)) {
-        const message = said('provider.broke_off', { reason: `finish_reason "${finish}"` });
+        const message = textRef('provider.broke_off', { reason: `finish_reason "${finish}"` });
         throw new ProviderError('bad_response', message, { retryable: true });
       }
       const called = calls.all().map((call) => ({ type: 'tool_call' as const, call: makeCall(call) }));
@@ -130,7 +130,7 @@ function createCallGatherer() {
       const text = argumentText(part['arguments'] ?? part['parameters']);
       chars += 1 + id.length + name.length + text.length;
       if (chars > MAX_CALL_CHARS) {
-        throw new ProviderError('bad_response', said('provider.calls_too_long', { most: MAX_CALL_CHARS }));
+        throw new ProviderError('bad_response', textRef('provider.calls_too_long', { most: MAX_CALL_CHARS }));
       }
       const index = wordOf(fields['index']);
       const growing = index === '' ? calls.at(-1) : byIndex.get(index);

@@ -2,7 +2,7 @@
 import type { LaneKey, StopResult } from '../../contracts/store/lanes.ts';
 import type { DeliveryPayload } from '../../contracts/store/ledger.ts';
 import { cancelReason } from '../../contracts/plans/plan.ts';
-import { said } from '../../contracts/texts/say.ts';
+import { textRef } from '../../contracts/texts/say.ts';
 import { cleanJson } from '../../lib/json/json.ts';
 import { parseAddress } from '../../contracts/message.ts';
 import type { Address, SessionKey } from '../../contracts/message.ts';
@@ -13,7 +13,7 @@ import { bumpLane, dueNow, liveNode } from './lane-sql.ts';
 import { endPlans } from './turn/turn-plan.ts';
 
 /** Reason stored with a plan that a stop cancelled. */
-const CANCELLED_PLAN = cancelReason(said('cancelled.stopped'));
+const CANCELLED_PLAN = cancelReason(textRef('cancelled.stopped'));
 
 interface CancelledTurn {
   id: string;

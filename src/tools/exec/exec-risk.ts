@@ -3,7 +3,7 @@
  * without a question, and only where no shell could interpret their words differently; everything else asks.
  */
 import type { ToolRisk } from '../../contracts/tools/risk.ts';
-import type { PlainKey, Said } from '../../contracts/texts/say.ts';
+import type { PlainKey, TextRef } from '../../contracts/texts/say.ts';
 
 /** A program to run, as the tool `exec` accepts it. */
 export interface Run {
@@ -42,7 +42,7 @@ export function riskOfRun(run: Run): ToolRisk {
 }
 
 /** What makes a run worth a second look, as the end of "it …". */
-export function warningOfRun({ command, argv }: Run): Said {
+export function warningOfRun({ command, argv }: Run): TextRef {
   const line = (command ?? argv?.join(' ') ?? '').slice(0, MAX_READ_CHARS);
   const found = NOTABLE.find(([pattern, , then]) => {
     const at = line.search(pattern);

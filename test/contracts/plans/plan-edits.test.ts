@@ -22,7 +22,7 @@ const stored = (length: number): Plan => testPlan(length, { state: 'stored' });
 /** The plan after the edits. Throws the sentence that refuses them. */
 function edited(plan: Plan, ...edits: StepEdit[]): Plan {
   const result = editPlan(plan, edits, context);
-  if ('problem' in result) throw new Error(inEnglish.told(result.problem));
+  if ('problem' in result) throw new Error(inEnglish.text(result.problem));
   return result.plan;
 }
 
@@ -88,7 +88,7 @@ describe('a change to a plan', () => {
 
   it('leaves a step that waits for an answer unchanged', () => {
     const result = editPlan(testPlan(2), [{ op: 'drop', step: 's1' }], { ...context, asked: 's1' });
-    expect('problem' in result && inEnglish.told(result.problem)).toContain('run it or skip it');
+    expect('problem' in result && inEnglish.text(result.problem)).toContain('run it or skip it');
   });
 
   it(`accepts at most ${MAX_STEP_EDITS} changes at once`, () => {

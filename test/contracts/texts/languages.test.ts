@@ -1,7 +1,7 @@
 /** Which of a user's preferred languages is used, and what operators read about a failure in it. */
 import { describe, expect, it } from 'vitest';
 import { GERMAN } from '../../../src/contracts/texts/german.ts';
-import { readStoredText, said, sayFrom, storedText } from '../../../src/contracts/texts/say.ts';
+import { readStoredText, textRef, sayFrom, storedText } from '../../../src/contracts/texts/say.ts';
 import { ProviderError, wordError } from '../../../src/contracts/errors.ts';
 import { bestLanguage } from '../../../src/contracts/texts/languages.ts';
 
@@ -45,7 +45,7 @@ describe('a failure of the model', () => {
   it('is reported to operators only in their language if the tables have its details, and to no one else', () => {
     const german = sayFrom('de', GERMAN);
     const about = { host: 'http://127.0.0.1:11434', model: 'odd' };
-    const unknown = new ProviderError('unknown_model', said('provider.no_model', about));
+    const unknown = new ProviderError('unknown_model', textRef('provider.no_model', about));
     expect(unknown.message).toBe(
       'The server at http://127.0.0.1:11434 has no model "odd": load it there, or name another in MODEL.',
     );
@@ -57,7 +57,10 @@ describe('a failure of the model', () => {
 });
 
 it('keeps a text with texts among its values, and reads nothing else as one', () => {
-  const kept = said('profile.cannot_answer', { profile: 'x', why: said('model.unknown', { name: 'odd' }) });
+  const kept = textRef('profile.cannot_answer', {
+    profile: 'x',
+    why: textRef('model.unknown', { name: 'odd' }),
+  });
   expect(readStoredText(storedText(kept))).toEqual(kept);
   const strange = '{"key":"profile.cannot_answer","values":{"why":{"key":"no.such"}}}';
   expect(readStoredText(strange)).toBeUndefined();

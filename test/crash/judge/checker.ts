@@ -2,7 +2,7 @@
 import type { ReadTurn } from '../readers.ts';
 import { effectsOf, readQuestion, wholeAnswer } from '../script.ts';
 import { bareWords, judgeScreenOrder, judgeScreens, judgeStreams, missingOnScreen } from './seen.ts';
-import type { Question, Said } from '../script.ts';
+import type { Question, TextRef } from '../script.ts';
 import { isFailed } from '../rows.ts';
 import type { FinalRows, KillRows, TurnRow } from '../rows.ts';
 
@@ -22,7 +22,7 @@ export interface KillEvidence {
 }
 
 export interface Evidence {
-  accepted: readonly Said[];
+  accepted: readonly TextRef[];
   refused: readonly string[];
   final: FinalRows;
   /** Questions in the order in which the model was asked. */
@@ -86,7 +86,7 @@ function byQuestion(turns: readonly TurnRow[]): Map<string, TurnRow[]> {
   return Map.groupBy(turns, (turn) => readQuestion(turn.question)?.id ?? turn.id);
 }
 
-function lossOf(said: Said, turns: Map<string, TurnRow[]>, evidence: Evidence): string[] {
+function lossOf(said: TextRef, turns: Map<string, TurnRow[]>, evidence: Evidence): string[] {
   const turn = turns.get(said.id)?.[0];
   const question = readQuestion(said.text);
   if (turn === undefined || question === undefined) return [`${said.id}: no turn`];
@@ -101,7 +101,7 @@ function lossOf(said: Said, turns: Map<string, TurnRow[]>, evidence: Evidence): 
 }
 
 /** A failed turn is also lost, unless its user can read why. */
-function unreported({ id }: Said, turn: TurnRow, evidence: Evidence): string[] {
+function unreported({ id }: TextRef, turn: TurnRow, evidence: Evidence): string[] {
   const why = turn.answers.at(-1) ?? '';
   if (why.trim() === '') return [`${id}: failed without a word`];
   const missing = missingOnScreen(turn, why, evidence, bareWords);

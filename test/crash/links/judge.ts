@@ -2,7 +2,7 @@
 import { surfaceRef } from '../../../src/contracts/sessions/surfaces.ts';
 import type { ShownMessage, Verdict } from '../judge/checker.ts';
 import { readQuestion, wholeAnswer } from '../script.ts';
-import type { Said } from '../script.ts';
+import type { TextRef } from '../script.ts';
 import type { SharedTurn } from './rows.ts';
 
 /** A time in which a chat certainly shared a session: from when the tables said so until it was told to leave. */
@@ -15,7 +15,7 @@ export interface Membership {
 
 export interface LinkEvidence {
   /** What was sent, with the address of its chat, in sending order. */
-  said: readonly (Said & { address: string })[];
+  said: readonly (TextRef & { address: string })[];
   refused: readonly string[];
   turns: readonly SharedTurn[];
   /** Platform ids by ref. */
@@ -57,7 +57,7 @@ export function judgeLinks(evidence: LinkEvidence): Judged {
 }
 
 function lossOf(
-  { id, text, address }: Said & { address: string },
+  { id, text, address }: TextRef & { address: string },
   turns: readonly SharedTurn[] | undefined,
   evidence: LinkEvidence,
 ): string[] {

@@ -4,7 +4,7 @@ import type { ShownMessage } from '../judge/checker.ts';
 import { TOKEN } from '../scenario.ts';
 import type { Scenario } from '../scenario.ts';
 import { messageAt } from '../script.ts';
-import type { Said } from '../script.ts';
+import type { TextRef } from '../script.ts';
 import { chatsOfPerson } from './chats.ts';
 import type { LinkedChat } from './chats.ts';
 import type { Membership } from './judge.ts';
@@ -22,7 +22,7 @@ export class Ring {
   readonly session: `http:${string}`;
   /** On the platforms, in addition to the page. */
   readonly chats: readonly LinkedChat[];
-  readonly said: (Said & { address: string })[] = [];
+  readonly said: (TextRef & { address: string })[] = [];
   readonly refused: string[] = [];
   readonly members: Membership[] = [];
   readonly #scenario: Scenario;
@@ -77,7 +77,7 @@ export class Ring {
     return work.finally(() => (this.#working -= 1));
   }
 
-  async #post(said: Said): Promise<void> {
+  async #post(said: TextRef): Promise<void> {
     const key = said.id.replace('#', '-');
     while (!this.#closed) {
       const answer = await this.#call(

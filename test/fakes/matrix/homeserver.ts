@@ -33,7 +33,7 @@ interface HomeserverOptions {
   now?: () => number;
 }
 
-interface Said {
+interface TextRef {
   /** The root of a thread. */
   thread?: string | undefined;
   replyTo?: string;
@@ -93,7 +93,7 @@ export class FakeHomeserver {
     room: FakeRoom,
     body: string,
     person: FakePerson,
-    { thread, replyTo, mentions, ts, more }: Said = {},
+    { thread, replyTo, mentions, ts, more }: TextRef = {},
   ): FakeEvent {
     const reply = replyTo === undefined ? {} : { 'm.in_reply_to': { event_id: replyTo } };
     const relation = thread === undefined ? reply : { rel_type: 'm.thread', event_id: thread, ...reply };

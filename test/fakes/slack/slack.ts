@@ -35,7 +35,7 @@ export interface FakeSlackOptions {
   now?: () => number;
 }
 
-interface Said {
+interface TextRef {
   threadTs?: string;
   files?: { name: string; bytes: Uint8Array; mimetype?: string; subtype?: string }[];
   attachments?: object[];
@@ -93,7 +93,7 @@ export class FakeSlack {
     chat: FakeChat,
     text: string,
     person: FakePerson,
-    { threadTs, files = [], attachments }: Said = {},
+    { threadTs, files = [], attachments }: TextRef = {},
   ): FakeMessage {
     if (text.startsWith('/'))
       throw new Error(`Slack takes "${text}" for a slash command, and sends no message.`);

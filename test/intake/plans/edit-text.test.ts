@@ -48,7 +48,7 @@ it.each([
   [Array.from({ length: 31 }, () => '1 drop').join('\n'), /At most 30/],
 ])('refuses %j with a sentence about the line', (text, why) => {
   const read = readEdits(text, PLAN);
-  expect('problem' in read ? inEnglish.told(read.problem) : 'was read').toMatch(why);
+  expect('problem' in read ? inEnglish.text(read.problem) : 'was read').toMatch(why);
 });
 
 it('never throws, and returns either changes or a sentence', () => {
@@ -59,7 +59,7 @@ it('never throws, and returns either changes or a sentence', () => {
   fc.assert(
     fc.property(fc.array(line), (lines) => {
       const read = readEdits(lines.join('\n'), PLAN);
-      expect('edits' in read ? read.edits.length : inEnglish.told(read.problem).length).toBeGreaterThan(0);
+      expect('edits' in read ? read.edits.length : inEnglish.text(read.problem).length).toBeGreaterThan(0);
     }),
   );
 });

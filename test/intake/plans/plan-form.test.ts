@@ -22,7 +22,7 @@ function planOf(...descriptions: string[]): Plan {
 function changed(plan: Plan, lines: string): string[] {
   const edits: readonly StepEdit[] = askedInForm({ steps: lines })(plan);
   const edited = editPlan(plan, edits, { version: 2, classify: () => 'safe' });
-  if ('problem' in edited) throw new Error(inEnglish.told(edited.problem));
+  if ('problem' in edited) throw new Error(inEnglish.text(edited.problem));
   return edited.plan.steps.map(({ description }) => description);
 }
 

@@ -1,7 +1,7 @@
 /** Schemas of plans, as events and answers contain them (a test compares the types). */
 import { z } from 'zod';
 import { isTextKey } from '../../../../src/contracts/texts/say.ts';
-import type { Said } from '../../../../src/contracts/texts/say.ts';
+import type { TextRef } from '../../../../src/contracts/texts/say.ts';
 
 const executor = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('tool'), tool: z.string() }),
@@ -10,7 +10,7 @@ const executor = z.discriminatedUnion('kind', [
 ]);
 
 /** A text by its key, which each reader sees in their language. */
-export const keptText: z.ZodType<Said> = z
+export const keptText: z.ZodType<TextRef> = z
   .object({
     key: z.string().refine(isTextKey),
     values: z.lazy(() => z.record(z.string(), z.union([z.string(), z.number(), keptText]))).optional(),
