@@ -4,6 +4,7 @@ import { clipMiddle } from '../../lib/text.ts';
 import type { Profile } from '../../contracts/agent/profile.ts';
 import type { ChatMessage, ModelCapabilities } from '../../contracts/model/provider.ts';
 import type { PromptParts } from '../../contracts/store/traces.ts';
+import { textRef } from '../../contracts/texts/say.ts';
 import type { Group } from './history.ts';
 
 /** Window of a model when no profile asks for one, in tokens: large windows fill a home machine's memory. */
@@ -140,19 +141,12 @@ function fitStep(step: Group, budget: number): Group {
 }
 
 function windowTooSmall(): GatewayError {
-  return new GatewayError(
-    'window_too_small',
-    "The model's window is too small for this profile's prompt, its tools and what the turn has gathered: " +
-      'raise contextWindow or lower maxTokens in the profile, or use fewer tools.',
-  );
+  return new GatewayError('window_too_small', textRef('failure.window_too_small'));
 }
 
 function messageTooLarge(tokens: number, room: number): GatewayError {
-  return new GatewayError(
-    'message_too_large',
-    `This message is too long for the model: about ${tokens} tokens, and there is room for ${Math.max(0, room)}. ` +
-      'Send it in smaller pieces, or raise contextWindow in the profile.',
-  );
+  const values = { tokens, room: Math.max(0, room) };
+  return new GatewayError('message_too_large', textRef('failure.message_too_large', values));
 }
 
 /** Bounds of the scale: a wrong report of a server must not empty or overfill the window. */

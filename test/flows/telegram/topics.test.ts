@@ -132,9 +132,11 @@ describeGateway('topics of a group', IN_FORUM, (fixture) => {
   it('/new does not mention topics in a group that has none', async () => {
     const { telegram } = fixture();
     telegram.chats.open(FORUM).isForum = false;
-    const before = telegram.messages(FORUM).length;
+    // What was said in a topic before may still get its reply there.
+    const outsideTopics = () => telegram.messages(FORUM).filter(({ threadId }) => threadId === undefined);
+    const before = outsideTopics().length;
     says('/new');
-    await vi.waitFor(() => expect(telegram.messages(FORUM).length).toBe(before + 1), WAIT);
-    expect(telegram.messages(FORUM).at(-1)?.text).toBe('This is a new conversation.');
+    await vi.waitFor(() => expect(outsideTopics().length).toBe(before + 1), WAIT);
+    expect(outsideTopics().at(-1)?.text).toBe('This is a new conversation.');
   });
 });
