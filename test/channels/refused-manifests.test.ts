@@ -39,12 +39,12 @@ describe('a list of manifests that cannot be used', () => {
     [
       'a variable of another channel',
       [office, officeWith({ name: 'second' })],
-      /channel second: env: OFFICE_TOKEN belongs to the channel office already/,
+      /channel second: env: OFFICE_TOKEN already belongs to the channel office/,
     ],
     [
       'a variable of the gateway',
       [officeWith({ env: z.object({ LOG_LEVEL: z.string().optional() }) })],
-      /channel office: env: LOG_LEVEL belongs to the gateway itself/,
+      /channel office: env: LOG_LEVEL already belongs to the gateway itself/,
     ],
     [
       'a variable that must be set',

@@ -158,7 +158,7 @@ describe('scratchpad', () => {
   it(`holds ${MAX_NOTES} notes of ${MAX_NOTE_CHARS} characters, and reports it for the next one`, async () => {
     const { run, tool } = pad();
     for (let n = 0; n < MAX_NOTES; n += 1) await run({ action: 'set', name: `n${n}`, text: '' });
-    await expect(run({ action: 'set', name: 'more', text: '' })).rejects.toThrow('50 notes already');
+    await expect(run({ action: 'set', name: 'more', text: '' })).rejects.toThrow('already 50 notes');
     await run({ action: 'set', name: 'n7', text: 'x'.repeat(MAX_NOTE_CHARS) });
     const long = { action: 'set', name: 'n7', text: 'x'.repeat(MAX_NOTE_CHARS + 1) };
     expect(tool.parameters.safeParse(long).success).toBe(false);

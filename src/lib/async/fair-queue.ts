@@ -52,8 +52,10 @@ export function createFairQueue(limit: number, maxWaiting: number): FairQueue {
         place.reject(signal.reason);
       };
       signal.addEventListener('abort', giveUp, { once: true });
-      onWait?.(waiters.count);
+      const ahead = waiters.count;
       waiters.add(key, start);
+      // Last, because it may abort the signal: then the caller leaves the line that it has joined.
+      onWait?.(ahead);
       return place.promise;
     },
   };

@@ -80,7 +80,7 @@ describe('the correction call', () => {
 
       Steps that may still be added: 10
 
-      Your last decision could not be carried out: There is room for 0 more steps. Decide anew."
+      Your last decision could not be carried out: There is room for 0 more steps. Decide again."
     `);
   });
 

@@ -14,7 +14,7 @@ import { TurnScenario } from '../../fakes/agent/turn-setup.ts';
 it('has a separate prompt for each mode (S-44)', () => {
   expect(Object.fromEntries(MODES.map((mode) => [mode, modePrompt(mode)]))).toMatchInlineSnapshot(`
     {
-      "agentic": "A plan is carried out step by step without anybody watching. Each step is given to you alone, with what came before it. Do the step completely, check what you did, and report failures as they are: they are repaired elsewhere.",
+      "agentic": "A plan is carried out step by step without anyone watching. Each step is given to you alone, with what came before it. Do the step completely, check what you did, and report failures as they are: they are repaired elsewhere.",
       "planner": "You follow a plan of your own. Carry its steps out in their order, keep the todo list up to date, and when a step fails, say why, then repair it or change the rest of the plan.",
       "teacher": "You teach while a plan is carried out: the user allows each step. Do only the step that was allowed, and explain in plain words what was done, why, and what can be learned from it.",
     }

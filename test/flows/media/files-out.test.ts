@@ -97,7 +97,9 @@ describeGatewayOnEachDatabase('outgoing files', { telegram: true, discord: true,
     ]);
     const { body } = await fixture().modelCall(`show ${chat}`);
     const results = body.messages.filter(({ role }) => role === 'tool').map(({ content }) => content);
-    expect(results.join('\n')).toMatch(/said\.ogg is no picture[\s\S]*no "missing\.pdf"[\s\S]*leads out of/);
+    expect(results.join('\n')).toMatch(
+      /said\.ogg is not a picture[\s\S]*no "missing\.pdf"[\s\S]*leads out of/,
+    );
   });
 
   it('over HTTP are attachments of a stored message, announced by an event, with their bytes in the session', async () => {
@@ -139,7 +141,7 @@ describeGatewayOnEachDatabase('outgoing files', { telegram: true, discord: true,
     fixture().discord.says(channel, `large ${channel.id}`, person);
     await vi.waitFor(() => expect(fixture().discord.screen(channel)).toContain('Too large, it seems.'), WAIT);
     const { body } = await fixture().modelCall(`large ${channel.id}`);
-    expect(body.messages.find(({ role }) => role === 'tool')?.content).toContain('takes at most 10 MB');
+    expect(body.messages.find(({ role }) => role === 'tool')?.content).toContain('files of at most 10 MB');
   });
 
   it('survive a restart, and are on screen once', async () => {

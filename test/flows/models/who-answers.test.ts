@@ -102,7 +102,7 @@ describeGateway('the answering model', { env: { MODEL: 'gone' }, furnish, model:
       () =>
         expect(notices.texts).toEqual([
           'The model big is out of memory; fake answers instead.',
-          'The model big answers again.',
+          'The model big is answering again.',
         ]),
       WAIT,
     );

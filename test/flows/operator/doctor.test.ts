@@ -105,7 +105,7 @@ describe('parley doctor on a broken setup', () => {
     model.setModels([{ name: 'tiny', contextLength: 2_048, capabilities: ['completion'] }]);
     const said = await complaints(env);
     expect(said).toMatch(/warning +Model +The window of tiny is small/);
-    expect(said).toMatch(/warning +Model +tiny calls no tools/);
+    expect(said).toMatch(/warning +Model +tiny cannot call tools/);
   });
 
   it('names 10: a webhook left at Telegram, which --fix removes, and 11: groups that privacy mode hides', async () => {

@@ -39,6 +39,16 @@ describe('a fair queue', () => {
     expect([queue.running, queue.waiting]).toEqual([0, 0]);
   });
 
+  it('keeps no slot for a caller that gives up as soon as it hears that it has to wait', async () => {
+    const queue = createFairQueue(1, 10);
+    const leave = await queue.enter('a', never);
+    const stop = new AbortController();
+    const waiting = queue.enter('b', stop.signal, () => stop.abort(new Error('not that long')));
+    await expect(waiting).rejects.toThrow('not that long');
+    leave?.();
+    expect([queue.running, queue.waiting]).toEqual([0, 0]);
+  });
+
   it('never exceeds its limit, serves each key in order, and never makes a key wait twice as long as others', async () => {
     const keys = fc.array(fc.constantFrom('a', 'b', 'c'), { minLength: 1, maxLength: 40 });
     await fc.assert(

@@ -100,7 +100,7 @@ async function outliveOutage(
  * Frees the lanes of dead nodes, and counts the crash against everything that had begun: a turn that was still queued
  * and a head that was waiting did nothing, and an election is not a message. A suspect that was the only one on its
  * node gets more of the blame; it was claimed as such, so that a suspect whose companions had already finished is not
- * mistaken for one.
+ * mistaken for one. Gateways of version 0033 of the database note a waiting suspect by a negative group.
  */
 async function releaseDeadNodes(sql: Sql): Promise<void> {
   await sql`
@@ -115,7 +115,7 @@ async function releaseDeadNodes(sql: Sql): Promise<void> {
       update lane_item set crashes = crashes + 1, lone_crashes = lone_crashes + case when alone then 1 else 0 end
       from orphaned where begun and lane_item.lane = key and lane_item.seq = head + 1 returning key, crashes)
     update lane set owner = null,
-      suspect_group = case when blamed.crashes >= ${SUSPECT_CRASHES} then greatest(suspect_group, 1) else suspect_group end
+      suspect_group = case when blamed.crashes >= ${SUSPECT_CRASHES} then greatest(suspect_group, 1) else abs(suspect_group) end
     from orphaned left join blamed using (key) where lane.key = orphaned.key`;
 }
 
