@@ -141,7 +141,7 @@ describeGatewayOnEachDatabase('outgoing files', { telegram: true, discord: true,
     fixture().discord.says(channel, `large ${channel.id}`, person);
     await vi.waitFor(() => expect(fixture().discord.screen(channel)).toContain('Too large, it seems.'), WAIT);
     const { body } = await fixture().modelCall(`large ${channel.id}`);
-    expect(body.messages.find(({ role }) => role === 'tool')?.content).toContain('files of at most 10 MB');
+    expect(body.messages.find(({ role }) => role === 'tool')?.content).toContain('accepts at most 10 MB');
   });
 
   it('survive a restart, and are on screen once', async () => {

@@ -5,7 +5,7 @@
 import { createHmac } from 'node:crypto';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { expect, it, onTestFinished, vi } from 'vitest';
+import { afterAll, expect, it, onTestFinished, vi } from 'vitest';
 import { describeGatewayOnEachDatabase, WAIT } from '../setup.ts';
 
 const SECRET = 'a-secret-of-the-receiver-0123456789';
@@ -75,6 +75,10 @@ const SETTINGS = {
 };
 
 describeGatewayOnEachDatabase('an outbound webhook', SETTINGS, (fixture) => {
+  // The gateway on the next database begins with empty receivers.
+  afterAll(() => {
+    for (const { posts } of [plain, whole]) posts.length = 0;
+  });
   const says = async (id: string, text: string): Promise<string> => {
     const turn = await fixture().post(id, text);
     await fixture().idle(`http:${id}`);
