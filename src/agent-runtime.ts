@@ -62,7 +62,10 @@ export async function openAgentRuntime(
   await openProfiles(settings, profiles, { tools, added, modelProblem });
   const allTools = withChangingTools(tools, {
     more: mcp.tools,
-    searches: () => settings.current().search !== undefined,
+    setUp: () => {
+      const { tools: rules, search } = settings.current();
+      return { exec: rules.exec, searches: search !== undefined };
+    },
   });
   const agent = openAgent(parts, { media, profiles, provider, models, memories, tools: allTools, redact });
   const webhooks = openWebhooks(parts);

@@ -152,9 +152,16 @@ async function examineModel(
   }
 }
 
+/** Programs are off: fine, unless the settings name the tool that runs them. */
+function sandboxUnused(subject: string, enabled: readonly string[]): Finding {
+  if (!enabled.includes('exec')) return { subject, level: 'ok', text: 'Not needed: tools.exec is off.' };
+  const text = 'tools.enabled names exec, which the model is not offered because tools.exec is off.';
+  return { subject, level: 'warning', text, remedy: `${PARLEY} config set tools.exec true` };
+}
+
 async function examineSandbox({ tools, home }: Config): Promise<Finding[]> {
   const subject = 'Sandbox';
-  if (!tools.exec) return [{ subject, level: 'ok', text: 'Not needed: tools.exec is off.' }];
+  if (!tools.exec) return [sandboxUnused(subject, tools.enabled ?? [])];
   const problem = existsSync(home)
     ? await sandboxProblem({ home, hidden: [path.join(home, 'workspace')] })
     : 'The home does not exist yet.';

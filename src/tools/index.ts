@@ -82,24 +82,24 @@ export function createTools(options: ToolsOptions, added: readonly Tool[] = []):
 export interface ChangingTools {
   /** Tools that come and go and yield to any other of the same name; the same list until one of them changes. */
   more: () => readonly Tool[];
-  searches: () => boolean;
+  /** What the tools need is set up, or no longer. */
+  setUp: () => SetUp;
 }
 
-/** The tools that can be offered now. The same list as before until something in it changes. */
+/** The tools that can be offered now: no one is asked to approve a call that cannot run. The same list as before until something in it changes. */
 export function withChangingTools(
   tools: readonly Tool[],
-  { more, searches }: ChangingTools,
+  { more, setUp }: ChangingTools,
 ): () => readonly Tool[] {
   const names = new Set(tools.map(({ name }) => name));
-  let seen: { current: readonly Tool[]; searching: boolean } | undefined;
+  let seen: (SetUp & { current: readonly Tool[] }) | undefined;
   let all = tools;
   return () => {
-    const current = more();
-    const searching = searches();
-    if (current !== seen?.current || searching !== seen.searching) {
-      seen = { current, searching };
-      const own = searching ? tools : tools.filter(({ name }) => name !== WEB_SEARCH);
-      all = [...own, ...current.filter(({ name }) => !names.has(name))];
+    const now = { ...setUp(), current: more() };
+    if (now.current !== seen?.current || now.searches !== seen.searches || now.exec !== seen.exec) {
+      seen = now;
+      const own = tools.filter(({ name }) => canWork(tools, name, now));
+      all = [...own, ...now.current.filter(({ name }) => !names.has(name))];
     }
     return all;
   };

@@ -76,17 +76,22 @@ it('enables the default tools when none is named, search only once it is set up'
   expect(enabledTools({ ...noMore, tools, searches: true })).toEqual([...usual, 'web_search', ...rest]);
 });
 
-it('offers web_search only while a search is set up, and the same list until something changes', () => {
-  let searches = false;
-  const offered = withChangingTools(tools, { more: () => NO_TOOLS, searches: () => searches });
-  const names = (): string[] => offered().map(({ name }) => name);
-  expect(names()).not.toContain('web_search');
+it('offers web_search and exec only while they are set up, and the same list until something changes', () => {
+  let setUp = { exec: false, searches: false };
+  const offered = withChangingTools(tools, { more: () => NO_TOOLS, setUp: () => setUp });
+  const needing = (): string[] =>
+    offered()
+      .map(({ name }) => name)
+      .filter((name) => name === 'web_search' || name === 'exec');
+  expect(needing()).toEqual([]);
   expect(offered()).toBe(offered());
-  searches = true;
-  expect(names()).toContain('web_search');
+  setUp = { exec: false, searches: true };
+  expect(needing()).toEqual(['web_search']);
   expect(offered()).toBe(offered());
-  searches = false;
-  expect(names()).not.toContain('web_search');
+  setUp = { exec: true, searches: false };
+  expect(needing()).toEqual(['exec']);
+  setUp = { exec: false, searches: false };
+  expect(needing()).toEqual([]);
 });
 
 it('adds the tools of MCP servers to the default and the named ones, unless some of theirs are named', () => {

@@ -155,6 +155,11 @@ describe('parley doctor on a broken setup', () => {
     expect(said).toMatch(/error +Sandbox +Running programs is unavailable: /);
   });
 
+  it('names a tool that the settings enable but switch off', async () => {
+    await settings('{"tools": {"enabled": ["exec"], "exec": false}}');
+    expect(await complaints(env)).toMatch(/warning +Sandbox +tools\.enabled names exec, which .* is off\./);
+  });
+
   it('names 16: an embedded database that is incomplete, and 17: a TZ that names no zone', async () => {
     await mkdir(path.join(home, 'pg'));
     await writeFile(path.join(home, 'pg', 'postmaster.opts'), '');

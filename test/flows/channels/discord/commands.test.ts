@@ -58,11 +58,13 @@ describeGateway('Discord, by commands and forms', { discord: true, tools: riskyT
     expect(undescribed).toEqual([]);
   });
 
-  it('suggest models and profiles to an owner who is typing, and nothing to a stranger, who gets no pairing code that way', async () => {
+  it('suggest models, profiles and what /schedule can do to an owner who is typing, and nothing to a stranger, who gets no pairing code that way', async () => {
     const { discord } = fixture();
     const { channel, person } = await friend(true);
     const model = types(discord, channel, 'model', { name: 'name', value: 'def' }, person);
     const profile = types(discord, channel, 'profile', { name: 'id', value: '' }, person);
+    const schedule = types(discord, channel, 'schedule', { name: 'what', value: 'li' }, person);
+    await vi.waitFor(() => expect(schedule.choices).toEqual(['list']), WAIT);
     await vi.waitFor(() => expect(model.choices).toEqual(['default']), WAIT);
     await vi.waitFor(() => expect(profile.choices?.length).toBeGreaterThan(0), WAIT);
     const { channel: closed, person: eve } = discord.dm('Eve');
