@@ -30,7 +30,8 @@ export class PlanEditor {
   #plan;
   /** The steps that the rows were made for. */
   #shown = '';
-  #busy = false;
+  /** The change made last: resolved once it is made or refused. */
+  #sent = Promise.resolve(true);
   element = h('details', { class: 'plan-editor', hidden: true });
 
   /** @param {Change} change */
@@ -57,12 +58,15 @@ export class PlanEditor {
     if (shown === this.#shown) return;
     this.#shown = shown;
     const focused = this.#list.contains(document.activeElement) ? document.activeElement?.id : undefined;
+    const typed = typedIn(document.activeElement);
     this.#list.replaceChildren(
       ...steps.map((step, place) => this.#row(step, steps[place - 1], steps[place + 1])),
     );
     // The rows are new: the focus returns to the control that had it, or to the words of the new step.
     if (focused === undefined) return;
     const again = document.getElementById(focused);
+    // A change that arrives while a person types does not take their words.
+    if (again instanceof HTMLInputElement && typed !== undefined) again.value = typed;
     if (again instanceof HTMLElement && !again.hasAttribute('disabled')) again.focus();
     else this.#words.focus();
   }
@@ -95,6 +99,7 @@ export class PlanEditor {
       maxlength: MAX_DESCRIPTION,
       'aria-label': say('page.plan.words_of', { number }),
     });
+    words.dataset['stored'] = step.description;
     words.addEventListener('change', () => {
       if (words.value.trim() !== step.description)
         void this.#send({ op: 'reword', step: step.id, description: words.value });
@@ -118,12 +123,22 @@ export class PlanEditor {
   }
 
   /**
-   * True when the change was made; otherwise the reason is shown.
+   * True when the change was made; otherwise the reason is shown. A change made while another is on its way follows it.
    * @param {StepEdit} edit
+   * @returns {Promise<boolean>}
    */
-  async #send(edit) {
-    if (this.#plan === undefined || this.#busy) return false;
-    this.#busy = true;
+  #send(edit) {
+    const sent = this.#sent.then(() => this.#make(edit));
+    this.#sent = sent;
+    return sent;
+  }
+
+  /**
+   * @param {StepEdit} edit
+   * @returns {Promise<boolean>} never rejected
+   */
+  async #make(edit) {
+    if (this.#plan === undefined) return false;
     try {
       await this.#change(this.#plan, edit);
       this.#say(say('page.plan.changed'), false);
@@ -131,8 +146,6 @@ export class PlanEditor {
     } catch (error) {
       this.#say(error instanceof Error ? error.message : String(error), true);
       return false;
-    } finally {
-      this.#busy = false;
     }
   }
 
@@ -144,6 +157,15 @@ export class PlanEditor {
     this.#said.textContent = text;
     this.#said.classList.toggle('refused', refused);
   }
+}
+
+/**
+ * What a person has typed into this field and not sent yet; undefined for anything else.
+ * @param {Element | null} field
+ */
+function typedIn(field) {
+  if (!(field instanceof HTMLInputElement)) return undefined;
+  return field.value === field.dataset['stored'] ? undefined : field.value;
 }
 
 /** @param {Plan} plan */
