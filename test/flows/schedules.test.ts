@@ -43,7 +43,7 @@ describeGatewayOnEachDatabase('schedules', { telegram: true, discord: true, file
     'a task created with /schedule arrives in its Telegram chat as a new message (B-36)',
     async () => {
       fixture().ollama.answer({ text: 'The news: none.' }, { when: 'Tell Ada the news' });
-      fixture().telegram.says(ada, `/schedule add "at ${soon().slice(0, 19)}Z" Tell Ada the news`, ada);
+      fixture().telegram.says(ada, `/schedule add "at ${soon(4_200).slice(0, 19)}Z" Tell Ada the news`, ada);
       await vi.waitFor(() => expect(screen(ada)[0]).toMatch(/^Scheduled: once, next .* \(UTC\)/), WAIT);
       await vi.waitFor(() => expect(screen(ada)).toHaveLength(2), LOOKED);
       await vi.waitFor(() => expect(screen(ada)[1]).toBe('The news: none.'), LOOKED);
