@@ -1,5 +1,4 @@
 /** How the tests run: node 24 on the sources as written, a report for `npm run` tools to read. */
-import os from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { configDefaults, defineConfig } from 'vitest/config';
 import { existingTests, leftOut, LongestFirst } from './runs/order.ts';
@@ -23,8 +22,6 @@ const ALONE = existingTests([
   'bus/driver-model.test.ts',
   'providers/ollama/silence.test.ts',
 ]);
-
-const GIB = 2 ** 30;
 
 export default defineConfig({
   root: fileURLToPath(new URL('..', import.meta.url)),
