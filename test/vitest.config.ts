@@ -29,9 +29,9 @@ export default defineConfig({
     reporters: ['default', 'json'],
     outputFile: { json: process.env['TEST_REPORT'] ?? 'test/.tmp/report.json' },
     pool: 'forks',
-    // More than a small machine has cores: many tests wait for processes, platforms and browsers. A worker
-    // takes up to 1 GB.
-    maxWorkers: os.totalmem() > 12 * GIB ? 6 : 4,
+    // Two more than the cores of a small machine, because many tests wait for processes, platforms and browsers. With six, tests
+    // that race two processes were unsteady, and the run was no faster.
+    maxWorkers: 4,
     // Tests that run in parallel within a file wait for paced platforms and models, not for the processor.
     maxConcurrency: 12,
     testTimeout: 60_000,
