@@ -47,6 +47,7 @@ describeGatewayOnEachDatabase('a plan with a step for the coder', options, (fixt
       'The list is written.',
       'Bread costs 3 euros, see prices.txt.',
     );
+    const before = website.asked.length;
     const content = `Make ${tag} from ${website.origin}/prices`;
     const json = { content, mode: 'agentic' };
     const posted = await fixture().call('/v1/sessions/http:coded/messages', { json });
@@ -54,7 +55,7 @@ describeGatewayOnEachDatabase('a plan with a step for the coder', options, (fixt
     const { id, tool, warning } = await asks('http:coded');
     expect(tool).toBe('exec');
     expect(warning).toContain('text from web pages (127.0.0.1) may have caused it');
-    expect(website.asked).toEqual(['/prices']);
+    expect(website.asked.slice(before)).toEqual(['/prices']);
     await fixture().call(`/v1/approvals/${id}`, { json: { decision: 'approved' } });
     await fixture().idle('http:coded');
     const answer = await fixture().call('/v1/sessions/http:coded/messages?include=steps');
