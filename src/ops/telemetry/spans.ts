@@ -5,8 +5,8 @@ import type { PromptMessage } from '../../contracts/store/sent-prompt.ts';
 import type { ModelCallSpan, TraceAttempt, TracedTurn, TraceSpan } from '../../contracts/store/traces.ts';
 import type { TelemetryTarget } from './target.ts';
 
-/** What is told of model calls. */
-type Told = Pick<TelemetryTarget, 'content' | 'serverOf'>;
+/** What the spans of model calls need besides the trace. */
+type CallSource = Pick<TelemetryTarget, 'content' | 'serverOf'>;
 
 export interface SpanIds {
   /** 32 and 16 hexadecimal digits. */
@@ -35,7 +35,7 @@ export interface NewSpan {
  */
 export function spansOf(
   traced: TracedTurn,
-  told: Told,
+  source: CallSource,
   { root, newSpanId }: { root: SpanIds; newSpanId: () => string },
 ): NewSpan[] {
   const { turnId, sessionKey, attempt, startedAt, ended } = traced;
@@ -65,7 +65,7 @@ export function spansOf(
   };
   const inner = spans.flatMap((span) => {
     const made = spanOf(span, startedAt, endMs);
-    const more = span.kind === 'model_call' ? callAttributes(span, attempt, told) : {};
+    const more = span.kind === 'model_call' ? callAttributes(span, attempt, source) : {};
     return made === undefined
       ? []
       : [
@@ -144,11 +144,11 @@ function spanOf(span: TraceSpan, startedAt: number, attemptEndMs: number): Omit<
   };
 }
 
-/** What else is told of a call: its server, why it ended, and if the operator wants it what was sent. */
+/** More attributes of a call: its server, why it ended, and what was sent if the operator wants it. */
 function callAttributes(
   { model, iteration, finishReason }: ModelCallSpan,
   { prompt }: TraceAttempt,
-  { content, serverOf }: Told,
+  { content, serverOf }: CallSource,
 ): Attributes {
   const server = serverOf(model);
   const url = server && URL.parse(server.url);

@@ -1,9 +1,10 @@
 /** Copies the plain files of one session's folder into another one while programs may still change them. */
 import { constants } from 'node:fs';
-import { open, opendir } from 'node:fs/promises';
+import { open } from 'node:fs/promises';
 import path from 'node:path';
 import { pipeline } from 'node:stream/promises';
-import { ToolError, errorCode } from '../../contracts/errors.ts';
+import { ToolError } from '../../contracts/errors.ts';
+import { walkFolder } from './walk-folder.ts';
 import { openFolder, openInside, pathError, pathParts } from './workspace.ts';
 import { MAX_WORKSPACE_BYTES, MAX_WORKSPACE_ENTRIES } from './workspace-usage.ts';
 
@@ -14,24 +15,10 @@ import { MAX_WORKSPACE_BYTES, MAX_WORKSPACE_ENTRIES } from './workspace-usage.ts
 export async function copyFiles(from: string, to: string): Promise<void> {
   let entries = 0;
   let bytes = 0;
-  const folders = [''];
-  for (let folder = folders.pop(); folder !== undefined; folder = folders.pop()) {
-    for await (const entry of await entriesOf(path.join(from, folder))) {
-      entries += 1;
-      const name = path.posix.join(folder, entry.name);
-      if (entry.isDirectory()) folders.push(name);
-      if (entry.isFile()) bytes += await unlessGone(copyFile(from, to, name, MAX_WORKSPACE_BYTES - bytes));
-      if (entries > MAX_WORKSPACE_ENTRIES) throw tooMuch();
-    }
-  }
-}
-
-async function entriesOf(place: string) {
-  try {
-    return await opendir(place);
-  } catch (error) {
-    if (errorCode(error) === 'ENOENT') return [];
-    throw pathError(error, '.');
+  for await (const { name, isFile } of walkFolder(from)) {
+    entries += 1;
+    if (isFile) bytes += await unlessGone(copyFile(from, to, name, MAX_WORKSPACE_BYTES - bytes));
+    if (entries > MAX_WORKSPACE_ENTRIES) throw tooMuch();
   }
 }
 

@@ -1,9 +1,10 @@
 /** The plain files of a session's folder, for people who look at them. */
-import { lstat, opendir } from 'node:fs/promises';
+import { lstat } from 'node:fs/promises';
 import path from 'node:path';
 import { errorCode } from '../../contracts/errors.ts';
 import { MAX_LISTED_FILES } from '../../contracts/tools/tool.ts';
 import type { FolderFile } from '../../contracts/tools/tool.ts';
+import { walkFolder } from './walk-folder.ts';
 import { pathError } from './workspace.ts';
 import { MAX_WORKSPACE_ENTRIES } from './workspace-usage.ts';
 
@@ -19,26 +20,12 @@ export async function listFiles(place: string): Promise<{ files: FolderFile[]; m
 async function namesIn(place: string): Promise<string[]> {
   const names: string[] = [];
   let entries = 0;
-  const folders = [''];
-  for (let folder = folders.pop(); folder !== undefined; folder = folders.pop()) {
-    for await (const entry of await entriesOf(path.join(place, folder))) {
-      entries += 1;
-      const name = path.posix.join(folder, entry.name);
-      if (entry.isDirectory()) folders.push(name);
-      if (entry.isFile()) names.push(name);
-      if (entries >= MAX_WORKSPACE_ENTRIES) return names.sort();
-    }
+  for await (const { name, isFile } of walkFolder(place)) {
+    entries += 1;
+    if (isFile) names.push(name);
+    if (entries >= MAX_WORKSPACE_ENTRIES) break;
   }
   return names.sort();
-}
-
-async function entriesOf(place: string) {
-  try {
-    return await opendir(place);
-  } catch (error) {
-    if (errorCode(error) === 'ENOENT') return [];
-    throw pathError(error, '.');
-  }
 }
 
 async function fileAt(place: string, name: string): Promise<FolderFile | undefined> {
