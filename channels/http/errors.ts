@@ -162,10 +162,10 @@ export function toHttpError(
  */
 export function endedTurn(end: {
   reason: string;
-  lastText: string;
+  why: string;
   failure?: TurnFailure | undefined;
 }): HttpError {
-  const message = end.lastText || 'The turn ended without an answer; its session has the details.';
+  const message = end.why || 'The turn ended without an answer; its session has the details.';
   const { code, retryAfterMs } = end.failure ?? {};
   const status = STATUS[code ?? ''];
   if (code === undefined || status === undefined) {

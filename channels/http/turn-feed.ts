@@ -1,4 +1,5 @@
 /** Follows one turn to its end over an event bus that may lose events; the text it passes on is the stored one. */
+import { isFailure } from '../../src/contracts/event.ts';
 import type { AgentEvent, TurnEndReason } from '../../src/contracts/event.ts';
 import type { GatewayApi, TurnStatus } from '../../src/contracts/gateway-api.ts';
 import type { SessionKey } from '../../src/contracts/message.ts';
@@ -6,7 +7,7 @@ import type { Usage } from '../../src/contracts/model/provider.ts';
 import type { TurnFailure } from '../../src/contracts/store/records.ts';
 import { TURN_POLL_MS } from './config.ts';
 import { HttpError, toHttpError } from './errors.ts';
-import { addUsage, NOTHING_YET } from './routes/turn-reader.ts';
+import { addUsage, NOTHING_YET, readReason } from './routes/turn-reader.ts';
 import type { TurnReader, TurnSoFar } from './routes/turn-reader.ts';
 
 const RESTARTED = new HttpError(
@@ -50,7 +51,10 @@ export class TurnFeed {
   /** The text of the events so far, and where the part of each model call begins. */
   #text = '';
   readonly #callStarts = new Map<string, number>();
-  #lastCallStart = 0;
+  /** The call whose text is the reason of a failure: readers get it with the end, not as part of the answer. */
+  #failureCall: { msgId: string; start: number } | undefined;
+  /** The text of a snapshot is not sent yet: if the turn has just failed, it ends with the reason. */
+  #held = false;
   /** True once subagents or plan steps called the model: only the store knows their usage. */
   #hasSideCalls = false;
   /** Text the reader already has; it cannot be taken back. */
@@ -143,11 +147,13 @@ export class TurnFeed {
   #apply(event: AgentEvent, reader: TurnReader): void {
     switch (event.type) {
       case 'stream_start':
+        if (this.#held) this.#catchUp(this.#text, reader);
         this.#callStarts.set(event.msgId, this.#text.length);
-        this.#lastCallStart = this.#text.length;
+        if (event.failure === true) this.#failureCall = { msgId: event.msgId, start: this.#text.length };
         break;
       case 'stream_chunk':
         this.#text += event.delta;
+        if (event.msgId === this.#failureCall?.msgId) break;
         if (this.#complete) this.#sendText(event.delta, reader);
         else if (this.#contiguous) this.#catchUp(this.#text, reader);
         break;
@@ -159,7 +165,7 @@ export class TurnFeed {
         this.#text = event.text;
         this.#complete = false;
         this.#contiguous = true;
-        this.#catchUp(this.#text, reader);
+        this.#held = true;
         break;
       case 'stream_end':
         this.#usage = addUsage(this.#usage, event.usage);
@@ -186,12 +192,7 @@ export class TurnFeed {
           this.#endWithCalls({ calls: event.calls, text: this.#text, usage: this.#usage }, NOTHING_YET.usage);
         break;
       case 'turn_ended':
-        if (
-          !this.#complete ||
-          this.#hasSideCalls ||
-          event.reason === 'failed' ||
-          event.reason === 'interrupted'
-        ) {
+        if (!this.#complete || this.#hasSideCalls || isFailure(event.reason)) {
           this.#readStoredTurn();
         } else this.#end(event.reason, this.#text, this.#usage);
         break;
@@ -207,6 +208,7 @@ export class TurnFeed {
 
   /** Sends the part of `text` that was not sent yet; false when `text` does not start with what was sent. */
   #catchUp(text: string, reader: TurnReader): boolean {
+    this.#held = false;
     if (!text.startsWith(this.#sent)) return false;
     if (text.length > this.#sent.length) this.#sendText(text.slice(this.#sent.length), reader);
     return true;
@@ -214,7 +216,7 @@ export class TurnFeed {
 
   #checkSilence(): void {
     this.#silentChecks += 1;
-    if (this.#silentChecks < MAX_SILENT_CHECKS) return;
+    if (this.#silentChecks < MAX_SILENT_CHECKS && !this.#held) return;
     this.#silentChecks = 0;
     this.#readStoredTurn();
   }
@@ -229,7 +231,10 @@ export class TurnFeed {
         // It was deleted with its session, and that event was lost.
         if (turn === undefined) this.#finish((reader) => reader.failed(DELETED));
         if (turn?.waitsFor !== undefined) this.#endWithCalls(turn.waitsFor, this.#before.usage);
-        if (turn?.state !== 'done') return;
+        if (turn?.state !== 'done') {
+          if (this.#held && this.#reader !== undefined) this.#catchUp(this.#text, this.#reader);
+          return;
+        }
         const joined = turn.reason === 'joined';
         const text = joined ? JOINED : (turn.final?.content ?? '');
         const spent = turn.usage && addUsage(turn.usage, this.#before.usage, -1);
@@ -257,14 +262,18 @@ export class TurnFeed {
   }
 
   #end(reason: TurnEndReason, text: string, usage: Usage, failure?: TurnFailure): void {
-    const lastText = (text === this.#text ? text.slice(this.#lastCallStart) : text).trim();
     this.#finish((reader) => {
-      const failed = reason === 'failed' || reason === 'interrupted';
       if (reader.whole === true) reader.text(text.slice(this.#before.text.length));
-      if (failed || reader.whole === true || this.#catchUp(text, reader))
-        reader.ended({ reason, text, lastText, usage, failure });
+      if (isFailure(reason) || reader.whole === true || this.#catchUp(text, reader))
+        reader.ended({ reason, text, why: this.#reasonIn(text), usage, failure });
       else reader.failed(RESTARTED);
     });
+  }
+
+  /** The part of a failed turn's text that is its reason: the gateway's own call, else what follows the text sent so far. */
+  #reasonIn(text: string): string {
+    const known = text === this.#text ? this.#failureCall?.start : undefined;
+    return text.slice(known ?? (text.startsWith(this.#sent) ? this.#sent.length : 0)).trim();
   }
 
   #finish(report: (reader: TurnReader) => void): void {
@@ -272,18 +281,4 @@ export class TurnFeed {
     this.close();
     if (reader !== undefined) report(reader);
   }
-}
-
-const REASONS: readonly TurnEndReason[] = [
-  'completed',
-  'cut_off',
-  'filtered',
-  'stopped',
-  'max_iterations',
-  'failed',
-  'interrupted',
-];
-
-function readReason(reason: string | undefined): TurnEndReason {
-  return REASONS.find((known) => known === reason) ?? 'interrupted';
 }

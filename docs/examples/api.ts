@@ -206,6 +206,10 @@ export type Event =
        * names the call of the model
        */
       msgId: string;
+      /**
+       * the text is the reason why the turn has no answer
+       */
+      failure?: true;
       [k: string]: unknown;
     }
   | {

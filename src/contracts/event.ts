@@ -24,6 +24,11 @@ export function isAnswered(reason: TurnEndReason): boolean {
   return reason === 'completed' || reason === 'cut_off';
 }
 
+/** True for a turn that has no answer, only a reason why there is none. */
+export function isFailure(reason: TurnEndReason): boolean {
+  return reason === 'failed' || reason === 'interrupted';
+}
+
 /** What happened. `msgId` is unique per model call (B-37). */
 export type EventBody =
   | { type: 'message_received'; content: string; seq: number; senderName?: string | undefined }
@@ -38,8 +43,11 @@ export type EventBody =
   | { type: 'thinking_delta'; msgId: string; delta: string }
   /** `usage` and `model` when the whole call is shown as thinking (planning, a step of a plan) and no `stream_end` reports it. */
   | { type: 'thinking_finished'; msgId: string; usage?: Usage | undefined; model?: string | undefined }
-  /** One model call's text. The deltas of all calls of a turn that were not reset, joined, equal the stored text. */
-  | { type: 'stream_start'; msgId: string }
+  /**
+   * One model call's text. The deltas of all calls of a turn that were not reset, joined, equal the stored text.
+   * `failure`: it is not the model's, but the gateway's reason why the turn ends without an answer.
+   */
+  | { type: 'stream_start'; msgId: string; failure?: true }
   | { type: 'stream_chunk'; msgId: string; delta: string }
   /** The deltas of `msgId` are void: the call is repeated after a crash, an overflow or a broken stream. */
   | { type: 'stream_reset'; msgId: string }

@@ -4,11 +4,11 @@ import type { ToolCall, Usage } from '../../../src/contracts/model/provider.ts';
 import type { TurnFailure } from '../../../src/contracts/store/records.ts';
 import type { HttpError } from '../errors.ts';
 
-/** The end of a turn. `text` is the stored text; `lastText` its last part, which is the reason when the turn failed. */
+/** The end of a turn. `text` is the stored text; `why` is the reason that it ends with, if the turn failed. */
 export interface TurnEnd {
   reason: TurnEndReason;
   text: string;
-  lastText: string;
+  why: string;
   usage: Usage;
   /** Why it failed. */
   failure?: TurnFailure | undefined;
@@ -51,4 +51,19 @@ export function addUsage(a: Usage, b: Usage, sign: 1 | -1 = 1): Usage {
     completionTokens: Math.max(0, a.completionTokens + sign * b.completionTokens),
     modelMs: Math.max(0, a.modelMs + sign * b.modelMs),
   };
+}
+
+const REASONS: readonly TurnEndReason[] = [
+  'completed',
+  'cut_off',
+  'filtered',
+  'stopped',
+  'max_iterations',
+  'failed',
+  'interrupted',
+];
+
+/** The reason for which a stored turn ended; an unknown one counts as an interruption. */
+export function readReason(reason: string | undefined): TurnEndReason {
+  return REASONS.find((known) => known === reason) ?? 'interrupted';
 }

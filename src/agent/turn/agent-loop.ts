@@ -1,6 +1,7 @@
 /** A turn from its first event to its result: the tool-calling loop, and the end of a turn that cannot continue (N-01, N-02). */
 import { LaneAbort } from '../../contracts/bus.ts';
 import { GatewayError, StoreError } from '../../contracts/errors.ts';
+import { isFailure } from '../../contracts/event.ts';
 import type { TurnEndReason } from '../../contracts/event.ts';
 import type { TurnFailure } from '../../contracts/store/records.ts';
 import type { Answer } from '../prompt/history.ts';
@@ -152,7 +153,7 @@ function endWith(turn: EndingTurn, end: TurnResult, emit: Emit): TurnResult {
   }
   const msgId = endMsgId(turn);
   const delta = turn.reply.addCall(text);
-  emit({ type: 'stream_start', msgId });
+  emit({ type: 'stream_start', msgId, ...(isFailure(reason) && { failure: true }) });
   emit({ type: 'stream_chunk', msgId, delta });
   emit({ type: 'stream_end', msgId, content: delta, usage });
   return { reason, text: turn.reply.text, isError };

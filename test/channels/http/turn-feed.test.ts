@@ -106,6 +106,43 @@ describe('a streamed answer', () => {
     expect(read.at(-1)?.data).toContain('answer_restarted');
   });
 
+  it('keeps the reason of a failure out of the text, whether it comes as a call or in a snapshot', async () => {
+    const session = { 'x-session-id': 'anna' };
+    const failed = async (content: string, script: (turn: FakeTurn) => void): Promise<unknown[]> => {
+      api.gateway.script = script;
+      const read = await allFrames(await complete({ messages: says(content), stream: true }, session));
+      const { error } = JSON.parse(read.at(-1)?.data ?? '{}');
+      return [textOf(read), error.message];
+    };
+    const asCall = (turn: FakeTurn): void => {
+      turn.say('Half');
+      turn.end('failed', 'Sorry.');
+    };
+    expect(await failed('x', asCall)).toEqual(['Half', 'Sorry.']);
+    const asSnapshot = (turn: FakeTurn): void => {
+      turn.say('Half');
+      api.gateway.events.lose(() => turn.say('\n\nSorry.'));
+      turn.snapshot();
+      turn.end('failed');
+    };
+    expect(await failed('y', asSnapshot)).toEqual(['Half', 'Sorry.']);
+  });
+
+  it('gets the text of a snapshot even if nothing follows it for a while', async () => {
+    let turn: FakeTurn | undefined;
+    api.gateway.script = (started) => {
+      turn = started;
+      started.say('one ');
+      api.gateway.events.lose(() => started.say('two'));
+      started.snapshot();
+    };
+    const reading = frames(await complete({ messages: says('x'), stream: true }, { 'x-session-id': 'anna' }));
+    const seen: Frame[] = [];
+    while (!textOf(seen).includes('two')) seen.push((await reading.next()).value);
+    turn?.end();
+    expect(textOf(seen) + textOf(await allFrames(reading))).toBe('one two');
+  });
+
   it('answers from the store when no event arrives at all', async () => {
     api.gateway.script = async (turn) => {
       api.gateway.events.listeners.clear();

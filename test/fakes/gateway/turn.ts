@@ -1,5 +1,6 @@
 /** A turn of the fake gateway, driven by the test. */
 import type { Attachment } from '../../../src/contracts/media.ts';
+import { isFailure } from '../../../src/contracts/event.ts';
 import type { EventBody, TurnEndReason } from '../../../src/contracts/event.ts';
 import type { TurnStatus } from '../../../src/contracts/gateway-api.ts';
 import type { InboundMessage, SessionKey } from '../../../src/contracts/message.ts';
@@ -96,7 +97,7 @@ export class FakeTurn {
   }
 
   say(...deltas: string[]): void {
-    if (this.#call === '') this.emit({ type: 'stream_start', msgId: (this.#call = this.#msgId()) });
+    if (this.#call === '') this.#begin();
     for (const delta of deltas) {
       this.#text += delta;
       this.emit({ type: 'stream_chunk', msgId: this.#call, delta });
@@ -126,6 +127,7 @@ export class FakeTurn {
     if (this.state === 'done') return;
     this.#endCall();
     if (lastWords !== '') {
+      if (isFailure(reason)) this.#begin({ failure: true });
       this.say(`${this.#text === '' ? '' : '\n\n'}${lastWords}`);
       this.#endCall();
     }
@@ -148,6 +150,11 @@ export class FakeTurn {
   /** Emits all text so far, numbered like the last event it covers. */
   snapshot(): void {
     this.#gateway.events.snapshot(this.#key, this.id, this.#text);
+  }
+
+  #begin(of: { failure?: true } = {}): void {
+    this.#call = this.#msgId();
+    this.emit({ type: 'stream_start', msgId: this.#call, ...of });
   }
 
   #msgId(): string {

@@ -80,7 +80,10 @@ const ANSWERS = [
     usage: usage.optional(),
     model: z.string().optional().describe('of the call, where it has a usage'),
   }),
-  event('stream_start', 'a call of the model begins', call),
+  event('stream_start', 'a call of the model begins', {
+    ...call,
+    failure: z.literal(true).optional().describe('the text is the reason why the turn has no answer'),
+  }),
   event('stream_chunk', 'the text grows', { ...call, delta: z.string() }),
   event('stream_reset', 'the deltas of a call are void: it is repeated', call),
   event('stream_end', 'a call of the model has ended', { ...call, content: z.string(), usage }),
