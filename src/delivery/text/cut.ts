@@ -4,6 +4,7 @@
  */
 import type { Root, RootContent } from 'mdast';
 import type { Rendered } from '../../contracts/channel.ts';
+import { graphemesOf } from '../../lib/graphemes.ts';
 import { openingsLeft, withoutEmpty } from '../../lib/markdown/details.ts';
 import { flatSize, flatText, sliceBlocks, withChildren } from './slice.ts';
 
@@ -28,8 +29,6 @@ const MAX_SUMMARY = 100;
 
 /** Longest cluster (an emoji family, letters with many marks) that is kept whole. */
 const CLUSTER_WINDOW = 64;
-
-const clusters = new Intl.Segmenter(undefined, { granularity: 'grapheme' });
 
 /**
  * The first message of blocks that do not fit in one. Depends only on what comes before the cut, so a growing text
@@ -113,8 +112,7 @@ function boundary(text: string, most: number): number {
 /** The start of the character (as a reader counts them) that contains `at`. */
 function clusterStart(text: string, at: number): number {
   const from = Math.max(0, at - CLUSTER_WINDOW);
-  const start =
-    clusters.segment(text.slice(from, at + CLUSTER_WINDOW)).containing(at - from)?.index ?? at - from;
+  const start = graphemesOf(text.slice(from, at + CLUSTER_WINDOW)).containing(at - from)?.index ?? at - from;
   if (start > 0) return from + start;
   const low = text.charCodeAt(at);
   return Math.max(1, low >= 0xdc00 && low <= 0xdfff ? at - 1 : at);

@@ -1,7 +1,6 @@
 /** A table drawn with characters, for a monospaced font. */
 import type { AlignType } from 'mdast';
-
-const graphemes = new Intl.Segmenter();
+import { graphemesOf } from '../graphemes.ts';
 
 /** Characters that take one column each: no need to look for clusters. */
 const NARROW = /^[ -\u02FF]*$/;
@@ -56,6 +55,6 @@ function pad({ text, width }: Cell, columns: number, align: AlignType | undefine
 function measured(text: string): Cell {
   if (NARROW.test(text)) return { text, width: text.length };
   let width = 0;
-  for (const { segment } of graphemes.segment(text)) width += WIDE.test(segment) ? 2 : 1;
+  for (const { segment } of graphemesOf(text)) width += WIDE.test(segment) ? 2 : 1;
   return { text, width };
 }
