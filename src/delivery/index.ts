@@ -78,9 +78,8 @@ export interface DeliveryDeps {
 
 /** Totals since startup, for the metrics. */
 export interface DeliveryCounts {
-  /** Calls to platforms, and those answered "too fast". */
-  calls: number;
-  refused: number;
+  /** Calls to the platform of each channel used so far, and those answered "too fast". */
+  platforms: ReadonlyMap<string, { readonly calls: number; readonly refused: number }>;
   /** Sends whose answer was lost: they may be visible twice. */
   ambiguousSends: number;
   /** Abandoned deliveries. */
@@ -151,7 +150,7 @@ export function createDelivery(deps: DeliveryDeps): Delivery {
       random: deps.random ?? Math.random,
       yieldToEventLoop: () => immediate(),
     }),
-    counts: () => ({ ...own, ...schedulers.counts }),
+    counts: () => ({ ...own, platforms: schedulers.counts() }),
     noteWaiting: (question) => reactions.show(question, 'waiting'),
     close() {
       for (const one of [reactions, oldButtons, schedulers]) one.close();

@@ -66,6 +66,18 @@ describe('the meters', () => {
     expect(text).not.toContain('10.0.0.7');
   });
 
+  it('count refused messages by channel and reason, and bound the channels', async () => {
+    const meters = createMeters('1.2.3');
+    const refuse = (address: string) =>
+      meters.refused({ address, senderId: '1', code: 'rate_limited', detail: '' });
+    refuse('telegram:1');
+    refuse('telegram:-100/5');
+    for (let nth = 0; nth < MAX_LABEL_VALUES; nth += 1) refuse(`made${nth}:1`);
+    const text = await meters.registry.metrics();
+    expect(text).toContain('parley_messages_refused_total{channel="telegram",code="rate_limited"} 2\n');
+    expect(text).toContain('parley_messages_refused_total{channel="other",code="rate_limited"} 1\n');
+  });
+
   it(`give a label at most ${MAX_LABEL_VALUES} values, and assign the rest to "other"`, async () => {
     const meters = createMeters('1.2.3');
     const spans = Array.from({ length: MAX_LABEL_VALUES + 2 }, (_, n) => ({

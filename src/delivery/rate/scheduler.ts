@@ -275,12 +275,9 @@ export class Schedulers {
     return made;
   }
 
-  /** Calls of all bots, and those answered "too fast". */
-  get counts(): Pick<Scheduler['counts'], 'calls' | 'refused'> {
-    const all = [...this.#known.values()].map(({ counts }) => counts);
-    const sum = (pick: (counts: Scheduler['counts']) => number) =>
-      all.reduce((total, counts) => total + pick(counts), 0);
-    return { calls: sum(({ calls }) => calls), refused: sum(({ refused }) => refused) };
+  /** Calls of each channel's bot, and those answered "too fast". */
+  counts(): ReadonlyMap<string, Scheduler['counts']> {
+    return new Map([...this.#known].map(([name, { counts }]) => [name, counts]));
   }
 
   /** Ends all waits; may be called twice. Never throws. */

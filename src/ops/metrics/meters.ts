@@ -37,18 +37,28 @@ export function createMeters(version: string, restarts = 0): Meters {
     ['method', 'route', 'status'],
     SHORT,
   );
-  const refusals = counter('parley_messages_refused_total', 'Messages that became no turn.', ['code']);
+  const refusals = counter('parley_messages_refused_total', 'Messages that became no turn.', [
+    'channel',
+    'code',
+  ]);
   const approvals = counter('parley_approvals_total', 'Decided requests for approval.', ['outcome']);
   return {
     registry,
     turn: meterTurns(register, label),
     approval: (outcome) => approvals.inc({ outcome }),
-    refused: ({ code }) => refusals.inc({ code: label('refusal', code) }),
+    refused: ({ address, code }) =>
+      refusals.inc({ channel: label('channel', channelOf(address)), code: label('refusal', code) }),
     request({ method, route, status, seconds }) {
       requests.observe({ method, route, status: String(status) }, seconds);
     },
     deliveries: meterDeliveries(register),
   };
+}
+
+/** The channel of `channel:chat_id`. */
+function channelOf(address: string): string {
+  const [channel = ''] = address.split(':', 1);
+  return channel;
 }
 
 /** Version, start and restarts of this process. */

@@ -5,13 +5,16 @@ import type { Health } from '../health.ts';
 import type { LoopMonitor } from '../loop-delay.ts';
 import type { Meters } from './meters.ts';
 
+/** Calls to the platform of each channel, and those that it refused as too fast. */
+type PlatformCounts = ReadonlyMap<string, { readonly calls: number; readonly refused: number }>;
+
 export interface MetricsDeps {
   health: Pick<Health, 'counts'>;
   bus: Pick<MessageBus, 'running'>;
   /** Counters of tokens and model time. */
   usageMeter: { lines(): string[] };
   loop: Pick<LoopMonitor, 'p99Ms'>;
-  delivery: { counts(): { calls: number; refused: number; ambiguousSends: number; dead: number } };
+  delivery: { counts(): { platforms: PlatformCounts; ambiguousSends: number; dead: number } };
   fanout: Pick<Fanout, 'refused'> | undefined;
   meters: Pick<Meters, 'registry'>;
 }
@@ -45,8 +48,7 @@ export function createMetrics(deps: MetricsDeps): Metrics {
         ),
         ...metric('parley_dead_letters', 'gauge', 'Messages given up.', counts?.deadLetters ?? 0),
         ...metric('parley_sessions', 'gauge', 'Sessions known.', counts?.sessions ?? 0),
-        ...metric('parley_platform_calls_total', 'counter', 'Calls to chat platforms.', delivery.calls),
-        ...metric('parley_platform_refused_total', 'counter', 'Calls answered "too fast".', delivery.refused),
+        ...platformLines(delivery.platforms),
         ...metric(
           'parley_ambiguous_sends_total',
           'counter',
@@ -85,6 +87,23 @@ export function createMetrics(deps: MetricsDeps): Metrics {
 function cpuSeconds(): number {
   const { user, system } = process.cpuUsage();
   return (user + system) / 1_000_000;
+}
+
+/** Counters of calls with one sample for each channel: there are as many as the gateway has. */
+function platformLines(platforms: PlatformCounts): string[] {
+  const counter = (
+    name: string,
+    help: string,
+    pick: (counts: { calls: number; refused: number }) => number,
+  ) => [
+    `# HELP ${name} ${help}`,
+    `# TYPE ${name} counter`,
+    ...[...platforms].map(([channel, counts]) => `${name}{channel="${channel}"} ${pick(counts)}`),
+  ];
+  return [
+    ...counter('parley_platform_calls_total', 'Calls to chat platforms.', ({ calls }) => calls),
+    ...counter('parley_platform_refused_total', 'Calls answered "too fast".', ({ refused }) => refused),
+  ];
 }
 
 function metric(name: string, type: 'gauge' | 'counter', help: string, value: number): string[] {

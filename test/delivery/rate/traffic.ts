@@ -107,7 +107,7 @@ export async function simulate(traffic: Traffic): Promise<Flow> {
   while (open.size > 0 && gateway.clock.monotonicMs() < LONGEST_MS) await gateway.clock.advance(1_000);
   if (open.size > 0) throw new Error(`${open.size} chats still wait for their answers`);
   await Promise.all(running);
-  const counts = gateway.delivery.counts();
+  const [counts = { calls: 0, refused: 0 }] = gateway.delivery.counts().platforms.values();
   gateway.delivery.close();
   const log = gateway.channel.calls.filter(({ kind }) => kind !== 'typing');
   return {
