@@ -100,6 +100,11 @@ export function readSync(value: unknown): SyncAnswer | undefined {
   return syncAnswer.safeParse(value).data;
 }
 
+/** The events in a list; none for anything but a list. */
+export function readEvents(value: unknown): RawEvent[] {
+  return (z.array(z.unknown()).safeParse(value).data ?? []).flatMap((one) => readEvent(one) ?? []);
+}
+
 /** Undefined for anything but an event. */
 export function readEvent(value: unknown): RawEvent | undefined {
   return event.safeParse(value).data;

@@ -15,8 +15,10 @@ import type { ChannelHealth } from '../../src/contracts/gateway-api.ts';
 import type { SingleSigns } from '../../src/contracts/platform/single-signs.ts';
 import type { Place, SentMessage } from '../../src/contracts/message.ts';
 import type { Receive } from '../../src/contracts/receive.ts';
+import { isAdministrator } from './administrators.ts';
 import { CLIENT, MatrixClient, pathOf } from './client.ts';
 import { checkPlace, contentOf, MAX_LENGTH, relationOf } from './content.ts';
+import { readEvents } from './events.ts';
 import { openFile } from './files/download.ts';
 import { MAX_UPLOAD_BYTES, sendFile } from './files/upload.ts';
 import { USER_ID } from './ids.ts';
@@ -189,6 +191,13 @@ class MatrixChannel implements Channel {
       body: { typing: true, timeout: TYPING_SHOWN_MS },
       limit: 'typing',
     });
+  }
+
+  /** Reads the full state of the room: the content of the event that created it does not say by whom. */
+  async isAdmin(place: Place, senderId: string): Promise<boolean> {
+    checkPlace(place);
+    const answer = await this.#client.call('GET', pathOf(CLIENT, 'rooms', place.chatId, 'state'));
+    return isAdministrator(readEvents(answer), senderId);
   }
 
   health(): ChannelHealth {

@@ -4,7 +4,7 @@ import { ChannelError } from '../../src/contracts/errors.ts';
 import { Recent } from '../../src/lib/recent.ts';
 import { CLIENT, pathOf } from './client.ts';
 import type { MatrixClient } from './client.ts';
-import { readEvent, readMember } from './events.ts';
+import { readEvents, readMember } from './events.ts';
 import { ROOM_ID } from './ids.ts';
 
 /** How long it is remembered whether and where a room continues, in milliseconds, and for how many rooms. */
@@ -64,8 +64,7 @@ export class Replacements {
     const to = Tombstone.safeParse(content).data?.replacement_room;
     if (to === undefined || to === roomId) return undefined;
     // Only the full state reveals who wrote it.
-    const all = z.array(z.unknown()).safeParse(await this.#state(roomId)).data ?? [];
-    const events = all.flatMap((one) => readEvent(one) ?? []);
+    const events = readEvents(await this.#state(roomId));
     const by = events.find(({ type, state_key: key }) => type === TOMBSTONE && key === '')?.sender;
     const isThere = events.some((event) => {
       const member = readMember(event);

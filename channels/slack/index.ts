@@ -12,6 +12,7 @@ import type { ChannelHealth } from '../../src/contracts/gateway-api.ts';
 import type { Place, SentMessage } from '../../src/contracts/message.ts';
 import type { PlaceRate } from '../../src/contracts/delivery.ts';
 import type { Receive } from '../../src/contracts/receive.ts';
+import { isAdministrator } from './administrators.ts';
 import { FileDownload } from './files/download.ts';
 import { SILENCE_MS } from './files/requests.ts';
 import { FileUpload, MAX_UPLOAD_BYTES } from './files/upload.ts';
@@ -148,18 +149,13 @@ class SlackChannel implements Channel {
   }
 
   async identify(): Promise<ChannelIdentity> {
-    const answer = await this.#api.call('auth.test', {});
-    const { data } = Tested.safeParse(answer);
-    if (data === undefined)
-      throw channelUnavailable('Slack did not say who the bot token belongs to; asking again later.');
-    this.#self = { teamId: data.team_id, userId: data.user_id, botId: data.bot_id ?? '' };
-    return { id: `${data.team_id}.${data.user_id}`, name: data.user ?? data.user_id };
+    const { teamId, userId, name } = await this.#askSelf();
+    return { id: `${teamId}.${userId}`, name };
   }
 
   async start(receive: Receive): Promise<void> {
     await this.#receiving?.stop();
-    if (this.#self === undefined) await this.identify();
-    const self = this.#self ?? { teamId: '', userId: '', botId: '' };
+    const self = this.#self ?? (await this.#askSelf());
     this.#receiving = new Receiving(this.#settings, { ...this.#parts, self, receive });
     await this.#receiving.start();
   }
@@ -194,9 +190,23 @@ class SlackChannel implements Channel {
     else await this.#uploads.delete(file);
   }
 
+  async isAdmin({ chatId }: Place, senderId: string): Promise<boolean> {
+    const { teamId } = this.#self ?? (await this.#askSelf());
+    return await isAdministrator(this.#api, { chatId, userId: senderId, teamId });
+  }
+
   health(): ChannelHealth {
     const receiving = this.#receiving?.health ?? { state: 'off' };
     return receiving.state === 'off' ? receiving : (this.#api.health ?? receiving);
+  }
+
+  async #askSelf(): Promise<Self & { name: string }> {
+    const { data } = Tested.safeParse(await this.#api.call('auth.test', {}));
+    if (data === undefined)
+      throw channelUnavailable('Slack did not say who the bot token belongs to; asking again later.');
+    const { team_id: teamId, user_id: userId, bot_id: botId = '', user: name = userId } = data;
+    this.#self = { teamId, userId, botId };
+    return { teamId, userId, botId, name };
   }
 }
 

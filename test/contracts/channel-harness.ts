@@ -38,6 +38,8 @@ export interface ChannelHarness {
   echoes?(chat: ContractChat, text: string, from: 'self' | 'bot'): void;
   /** The chat's user sends a file. Does not wait for the channel. */
   sendsFile?(chat: ContractChat, name: string, bytes: Uint8Array): void;
+  /** A chat of several people: who has the platform's rights of an administrator there, and who has not. */
+  group?(): { chatId: string; administrators: string[]; others: string[] };
   /** The next download is cut off in the middle, or answered with this status. */
   failsDownload?(failure: 'cut' | number): void;
   /** The next call is refused with the platform's "wait this long". */
@@ -64,6 +66,8 @@ export type ChannelRequirement =
   | 'echoes'
   /** Messages carry files that `download` reads, and the fake can make downloads fail. */
   | 'sendsFile'
+  /** Chats of several people have administrators. */
+  | 'group'
   | 'rateLimits'
   | 'blocks'
   | 'losesAnswer'

@@ -1,6 +1,5 @@
 /** The contract suite that every channel passes: its promises to the gateway and to its users, tested over real sockets. */
 import { inspect } from 'node:util';
-import * as fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { OutboundPart } from '../../src/contracts/channel.ts';
 import { ChannelError, GatewayError } from '../../src/contracts/errors.ts';
@@ -12,7 +11,9 @@ import { sentFilesContract } from './channel-files.ts';
 import { ACCEPTED, WAIT } from './channel-harness.ts';
 import type { ChannelHarness, ChannelRequirement } from './channel-harness.ts';
 import { downloadContract } from './channel-downloads.ts';
-import { HOSTILE_TEXTS, markdownish } from './hostile-texts.ts';
+import { groupContract } from './channel-groups.ts';
+import { renderingContract } from './channel-rendering.ts';
+import { HOSTILE_TEXTS } from './hostile-texts.ts';
 
 /** Runs the suite over one channel; each test gets a fresh harness, closed after it. */
 export function channelContract(
@@ -261,25 +262,11 @@ export function channelContract(
     });
 
     sentFilesContract(() => harness);
+    renderingContract(() => harness);
     const parts = { harness: () => harness, receive, received: () => received };
     commandContract(name, parts);
     if (requires('sendsFile')) downloadContract(parts);
-
-    describe('rendering', () => {
-      it('is pure, accepted by the platform, and counts the way the platform does', () => {
-        fc.assert(
-          fc.property(markdownish, (text) => {
-            const doc = parseMarkdown(text);
-            const before = JSON.stringify(doc);
-            const rendered = harness.channel.render(doc);
-            expect(harness.channel.render(doc)).toEqual(rendered);
-            expect(JSON.stringify(doc)).toBe(before);
-            expect(harness.reads(rendered.text).length).toBe(rendered.length);
-          }),
-          { numRuns: 300 },
-        );
-      });
-    });
+    if (requires('group')) groupContract(name, () => harness);
 
     it('declares exactly the capabilities that it has', async () => {
       const { channel } = harness;
@@ -289,6 +276,7 @@ export function channelContract(
       expect([capabilities.edit, capabilities.delete, capabilities.typing]).toEqual(has);
       expect(channel.removeButtons !== undefined).toBe(capabilities.answerButtons === true);
       expect(requires('sendsFile')).toBe(channel.download !== undefined);
+      expect(requires('group')).toBe(channel.isAdmin !== undefined);
       expect(capabilities.typingMs > 0).toBe(capabilities.typing);
       const place = { channel: name, chatId: harness.chats[0].chatId };
       const { editIntervalMs, burst, reserved } = capabilities.rates.of(place, undefined);

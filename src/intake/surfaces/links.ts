@@ -1,7 +1,7 @@
 /** Linking chats: a code from one, entered in another, agreed to in both; and how a chat leaves. */
 import type { Channel } from '../../contracts/channel.ts';
 import type { CommandCall } from '../../contracts/command.ts';
-import { GatewayError } from '../../contracts/errors.ts';
+import { ChannelError, GatewayError } from '../../contracts/errors.ts';
 import type { Log } from '../../contracts/log.ts';
 import { parseAddress } from '../../contracts/message.ts';
 import type { Address, Button, SessionKey } from '../../contracts/message.ts';
@@ -160,7 +160,14 @@ async function leaveAsked(
 
 /** In a group its owner decides: an owner of the gateway, or an administrator of the group. */
 async function checkGroup(deps: LinkDeps, { place, owner, address, senderId }: Linking): Promise<void> {
-  if (place !== 'group' || owner || (await deps.isGroupAdmin(address, senderId))) return;
+  if (place !== 'group' || owner) return;
+  try {
+    if (await deps.isGroupAdmin(address, senderId)) return;
+  } catch (error) {
+    if (!(error instanceof ChannelError)) throw error;
+    deps.log.warn({ err: error, address }, 'group_admin_unknown');
+    throw new GatewayError('forbidden', textRef('link.admins_unknown'), { cause: error });
+  }
   throw new GatewayError('forbidden', textRef('link.admins_only'));
 }
 
@@ -195,7 +202,7 @@ function buttonsOf({ id }: OpenLink, say: Say): Button[] {
   ];
 }
 
-/** Asks the channel of a group. A channel without administrators has none, nor does one that cannot be asked now. */
+/** Asks the channel of a group; a channel without groups has no administrators. */
 export function groupAdminIn(channels: ReadonlyMap<string, Channel>): LinkDeps['isGroupAdmin'] {
   return async (address, senderId) => {
     const place = parseAddress(address);

@@ -1,4 +1,5 @@
 /** The Discord channel under the contract that every channel passes, and details of sending. */
+import { PermissionFlagsBits } from 'discord-api-types/v10';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { channelContract } from '../../contracts/channel.ts';
 import { visibleText } from '../../fakes/discord/markdown.ts';
@@ -54,6 +55,18 @@ channelContract(
         discord.says(channel, '', person, {
           attachments: [discord.cdn.attachment(channel.id, { name, bytes })],
         });
+      },
+      group() {
+        const { platform } = discord;
+        const [boss, member] = [discord.person('Boss'), discord.person('Mia')];
+        boss.roles = [platform.addRole('Administrators', PermissionFlagsBits.ManageGuild)];
+        const owner = discord.person('Owner');
+        platform.ownerId = owner.id;
+        return {
+          chatId: platform.addChannel(0).id,
+          administrators: [boss.id, owner.id],
+          others: [member.id, platform.newId()],
+        };
       },
       failsDownload: (failure) => discord.cdn.failure(failure),
       rateLimits(retryAfterMs) {

@@ -55,6 +55,16 @@ channelContract('matrix', async () => {
       const { room, person } = find(chat.chatId);
       server.sends(room, name, bytes, person);
     },
+    group() {
+      const [creator, moderator, member] = [
+        rooms.person('Creator'),
+        rooms.person('Moderator'),
+        rooms.person('Mia'),
+      ];
+      const room = rooms.created(creator, {}, { users: { [moderator.id]: 50, [member.id]: 49 } });
+      for (const person of [moderator, member]) rooms.member(room, person, 'join');
+      return { chatId: room.id, administrators: [creator.id, moderator.id], others: [member.id, 'nobody'] };
+    },
     failsDownload: (failure) => void server.downloadFailures.push(failure),
     rateLimits: (ms) => server.limits.force(ms),
     blocks(chatId) {

@@ -50,6 +50,18 @@ channelContract('slack', async () => {
       const { chat: where, person } = find(chat.chatId);
       slack.says(where, '', person, { files: [{ name, bytes }] });
     },
+    group() {
+      const { workspace } = slack;
+      const chat = workspace.channel();
+      const [admin, creator, member] = ['Admin', 'Creator', 'Mia'].map((name) => workspace.person(name));
+      if (admin !== undefined) admin.role = 'admin';
+      chat.creator = creator?.id ?? '';
+      return {
+        chatId: chat.id,
+        administrators: [admin?.id ?? '', chat.creator],
+        others: [member?.id ?? '', 'U0NOBODY', 'not an id'],
+      };
+    },
     failsDownload: (failure) => void slack.downloadFailures.push(failure),
     rateLimits: (ms) => slack.limits.force(/^chat\.postMessage$|^files\.getUploadURLExternal$/, ms),
     blocks(chatId) {

@@ -42,6 +42,11 @@ async function makeHarness(): Promise<ChannelHarness> {
     },
     sendsFile: (chat, name, bytes) =>
       void fake.sends(chat.chatId, fake.files.document({ name, bytes }), chat.senderId),
+    group() {
+      fake.chats.open('-1003003');
+      for (const id of ['3001', '3002']) fake.introduction.administrators.add(`-1003003 ${id}`);
+      return { chatId: '-1003003', administrators: ['3001', '3002'], others: ['3003'] };
+    },
     failsDownload: (failure) => fake.files.failure(failure),
     rateLimits: (retryAfterMs) => fake.rateLimit(retryAfterMs / 1_000),
     blocks: (chatId) => fake.closeChat(chatId),

@@ -80,6 +80,21 @@ export class Rooms {
     return known;
   }
 
+  /** A room that somebody created, with the bot in it; by default of the newest version. */
+  created(by: FakePerson, how: Record<string, unknown> = {}, levels?: Record<string, unknown>): FakeRoom {
+    const room = this.empty();
+    const content = { room_version: '12', ...how };
+    this.add(room, { type: 'm.room.create', sender: by.id, state_key: '', content });
+    for (const person of [by, this.bot]) this.member(room, person, 'join');
+    if (levels !== undefined) this.levels(room, by, levels);
+    return room;
+  }
+
+  /** Changes who has which power. */
+  levels(room: FakeRoom, by: FakePerson, content: Record<string, unknown>): FakeEvent {
+    return this.add(room, { type: 'm.room.power_levels', sender: by.id, state_key: '', content });
+  }
+
   /** A room of these people, with the bot in it. */
   room(...people: readonly FakePerson[]): FakeRoom {
     const room = this.empty();

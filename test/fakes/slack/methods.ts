@@ -1,6 +1,7 @@
 /** The methods of the Web API that the fake Slack knows, each with its scopes, its tier, and what it refuses. */
 import { z } from 'zod';
 import { checkBlocks } from './blocks.ts';
+import { describeFile, describePerson, shown } from './described.ts';
 import type { Tier } from './limits.ts';
 import type { Views } from './views.ts';
 import { Refusal } from './workspace.ts';
@@ -33,7 +34,7 @@ const bot = (scope: string, tier: Method['tier'], effect: Method['effect']): Met
 
 const reading = (effect: Method['effect']): Method => ({
   token: 'bot',
-  scopes: (chat) => [chat?.kind === 'channel' ? 'channels:history' : `${chat?.kind ?? 'im'}:history`],
+  scopes: (chat) => [`${scopeOf(chat)}:history`],
   tier: 3,
   effect,
 });
@@ -141,13 +142,21 @@ export const METHODS: Readonly<Record<string, Method>> = {
       args,
     );
   }),
+  'conversations.info': {
+    token: 'bot',
+    scopes: (chat) => [`${scopeOf(chat)}:read`],
+    tier: 3,
+    effect: ({ workspace, args }) => {
+      const chat = workspace.chat(String(args['channel']));
+      if (chat.isPrivate === true && !chat.hasBot) throw new Refusal('channel_not_found');
+      const { id, creator } = chat;
+      return { channel: { id, ...(creator !== undefined && { creator }) } };
+    },
+  },
   'users.info': bot('users:read', 4, ({ workspace, args }) => {
     const person = workspace.people.get(String(args['user']));
     if (person === undefined) throw new Refusal('user_not_found');
-    const { id, name, locale = 'en-US' } = person;
-    const about = { id, name: name.toLowerCase(), profile: { display_name: name, real_name: name } };
-    // Only if requested.
-    return { user: { ...about, ...(String(args['include_locale']) === 'true' && { locale }) } };
+    return { user: describePerson(workspace, person, String(args['include_locale']) === 'true') };
   }),
   'files.getUploadURLExternal': bot('files:write', 4, ({ workspace, args, root }) => {
     const length = Number(args['length']);
@@ -203,40 +212,10 @@ function reactedTo(workspace: Workspace, args: MethodCall['args']): { message: F
   return { message, name };
 }
 
-/** A message as events and histories show it. */
-export function shown(message: FakeMessage, root = '', withMetadata = false): Record<string, unknown> {
-  const { ts, user, botId, subtype, text, blocks, threadTs, metadata, files, editedAt } = message;
-  return {
-    type: 'message',
-    ts,
-    user,
-    text,
-    ...(subtype !== undefined && { subtype }),
-    ...(botId !== undefined && { bot_id: botId }),
-    ...(blocks !== undefined && { blocks }),
-    ...(threadTs !== undefined && { thread_ts: threadTs }),
-    ...(editedAt !== undefined && { edited: { user, ts: editedAt } }),
-    ...(files.length > 0 && { files: files.map((file) => describeFile(file, root)) }),
-    ...(withMetadata && metadata !== undefined && { metadata }),
-  };
-}
-
-export function describeFile(file: FakeFile, root: string): object {
-  const url = `${root}/files-pri/${file.id}/${encodeURIComponent(file.name)}`;
-  const where = [...file.shownIn];
-  return {
-    id: file.id,
-    name: file.name,
-    title: file.name,
-    mimetype: file.mimetype,
-    size: file.bytes.length,
-    mode: 'hosted',
-    url_private: url,
-    url_private_download: url,
-    channels: where.filter((id) => id.startsWith('C')),
-    ims: where.filter((id) => id.startsWith('D')),
-    ...(file.subtype !== undefined && { subtype: file.subtype }),
-  };
+/** What the names of scopes call the kind of a chat. */
+function scopeOf(chat: FakeChat | undefined): string {
+  if (chat?.kind !== 'channel') return chat?.kind ?? 'im';
+  return chat.isPrivate === true ? 'groups' : 'channels';
 }
 
 /** What `chat.update` accepts: text and blocks. Throws `Refusal`. */

@@ -7,7 +7,8 @@ import { buttonsOf, checkBlocks, visibleOf } from './blocks.ts';
 import { serveFile, takeUpload } from './files.ts';
 import { readArgs } from './arguments.ts';
 import { Limits } from './limits.ts';
-import { METHODS, shown } from './methods.ts';
+import { shown } from './described.ts';
+import { METHODS } from './methods.ts';
 import { SocketMode } from './socket-mode.ts';
 import { Views } from './views.ts';
 import { Refusal, Workspace } from './workspace.ts';
@@ -18,7 +19,7 @@ export const SLACK_APP_TOKEN = 'xapp-1-A0FAKE-1234567890-fake-app-token';
 
 /** All scopes of the app's manifest in docs/slack.md. */
 const SCOPES =
-  'app_mentions:read,channels:history,chat:write,commands,files:read,files:write,groups:history,im:history,mpim:history,reactions:read,reactions:write,users:read';
+  'app_mentions:read,channels:history,channels:read,chat:write,commands,files:read,files:write,groups:history,groups:read,im:history,mpim:history,mpim:read,reactions:read,reactions:write,users:read';
 
 /** How the next call of a matching method fails: `drop` applies it, then cuts the connection; `late` answers it later. */
 export type Failure = { match: RegExp } & (

@@ -7,6 +7,10 @@ export interface FakePerson {
   botId?: string;
   /** The language of their app; default: `en-US`. */
   locale?: string;
+  role?: 'admin' | 'owner' | 'guest';
+  /** Their own workspace, if they come from another. */
+  teamId?: string;
+  isDeleted?: boolean;
 }
 
 export interface FakeFile {
@@ -45,6 +49,10 @@ export interface FakeChat {
   with?: string;
   hasBot: boolean;
   isArchived: boolean;
+  /** Who created it; absent for direct messages. */
+  creator?: string;
+  /** A private channel. */
+  isPrivate?: boolean;
   messages: FakeMessage[];
 }
 

@@ -1,6 +1,9 @@
-/** A private chat that shares its conversation with a channel or a thread on Discord, or with a topic on Telegram. */
+/** A private chat that shares its conversation with a group: a channel, a thread, a topic or a room. */
 import { PermissionFlagsBits } from 'discord-api-types/v10';
-import { expect, it, vi } from 'vitest';
+import { afterAll, expect, it, vi } from 'vitest';
+import { addressOf } from '../../../src/contracts/message.ts';
+import { FakeHomeserver, MATRIX_TOKEN } from '../../fakes/matrix/homeserver.ts';
+import { FakeSlack, SLACK_APP_TOKEN, SLACK_TOKEN, textOf } from '../../fakes/slack/slack.ts';
 import { describeGatewayOnEachDatabase, FRIENDS, WAIT } from '../setup.ts';
 
 const people = FRIENDS.values();
@@ -17,7 +20,21 @@ interface Group {
   around: () => string[];
 }
 
+const slack = await FakeSlack.open();
+const matrix = await FakeHomeserver.open();
+afterAll(async () => {
+  await slack.close();
+  await matrix.close();
+});
+
 const SETTINGS = {
+  env: {
+    SLACK_BOT_TOKEN: SLACK_TOKEN,
+    SLACK_APP_TOKEN,
+    SLACK_API_ROOT: slack.apiRoot,
+    MATRIX_URL: matrix.root,
+    MATRIX_TOKEN,
+  },
   telegram: true,
   discord: true,
   file: {
@@ -80,6 +97,46 @@ describeGatewayOnEachDatabase('a group that shares the conversation of a person'
           .map(({ text }) => text),
     });
   };
+  const slackThread = async (): Promise<Group> => {
+    const { workspace } = slack;
+    const chat = workspace.channel();
+    await fixture().store.access.addGrant('slack', 'group', chat.id);
+    const [creator, member] = [workspace.person('Boss'), workspace.person('Mia')];
+    chat.creator = creator.id;
+    const { ts } = slack.says(chat, 'a thread', creator);
+    const says = (text: string, person = member): unknown =>
+      slack.says(chat, `<@${workspace.bot.userId}> ${text}`, person, { threadTs: ts });
+    const screen = (inThread: boolean): string[] =>
+      slack
+        .visible(chat)
+        .filter(({ threadTs }) => (threadTs === ts) === inThread)
+        .map(textOf);
+    return {
+      address: `slack:${chat.id}:${ts}`,
+      network: 'Slack',
+      administrator: (text) => says(text, creator),
+      member: (text) => says(text),
+      screen: () => screen(true),
+      around: () => screen(false),
+    };
+  };
+  const matrixRoom = async (): Promise<Group> => {
+    const { rooms } = matrix;
+    const [creator, member] = [rooms.person('Boss'), rooms.person('Mia')];
+    const [room, other] = [rooms.created(creator), rooms.created(creator)];
+    for (const one of [room, other]) rooms.member(one, member, 'join');
+    await fixture().store.access.addGrant('matrix', 'group', room.id);
+    const says = (text: string, person = member): unknown =>
+      matrix.says(room, text.replace(/^\//, '!'), person, { mentions: true });
+    return {
+      address: addressOf({ channel: 'matrix', chatId: room.id }),
+      network: 'Matrix',
+      administrator: (text) => says(text, creator),
+      member: (text) => says(text),
+      screen: () => matrix.screen(room),
+      around: () => matrix.screen(other),
+    };
+  };
   const codeOf = async (chat: string): Promise<string> => {
     says(chat, '/link');
     await seen(chat, '/link ');
@@ -90,6 +147,8 @@ describeGatewayOnEachDatabase('a group that shares the conversation of a person'
     ['a channel on Discord', () => discordGroup(false)],
     ['a thread on Discord', () => discordGroup(true)],
     ['a topic on Telegram', topic],
+    ['a thread on Slack', slackThread],
+    ['a room on Matrix', matrixRoom],
   ])(
     '%s joins only through its administrator, with the rights of a group, and leaves it again',
     async (_, open) => {
@@ -153,4 +212,14 @@ describeGatewayOnEachDatabase('a group that shares the conversation of a person'
       expect(group.around().join('\n')).not.toContain(chat);
     },
   );
+
+  it('says that it cannot tell who is an administrator, if the platform does not let it know', async () => {
+    const group = await slackThread();
+    const { scopes } = slack;
+    slack.scopes = scopes.filter((scope) => scope !== 'channels:read');
+    group.administrator('/link');
+    await seenIn(group, 'I cannot tell whether you are an administrator of this group');
+    expect(fixture().log.join('\n')).toContain('The bot lacks the scope channels:read');
+    slack.scopes = scopes;
+  });
 });

@@ -17,6 +17,8 @@ export const surfaces = {
   'link.full': 'That conversation has {most} chats and cannot take any more.',
   'link.too_many': 'This conversation has as many chats as it can have: send {/unlink} in one of them first.',
   'link.admins_only': 'Only an owner of this bot or an administrator of this group can link it.',
+  'link.admins_unknown':
+    'I cannot tell whether you are an administrator of this group. Try again later, or ask an owner of this bot to link it.',
   'link.has_joined':
     '{where} shares this conversation now. {/surfaces} lists its chats, {/unlink} separates one.',
   'link.unknown': {

@@ -21,6 +21,8 @@ export const surfaces: TranslationOf<typeof english> = {
     'Dieses Gespräch hat schon so viele Chats, wie es haben kann: Schick vorher in einem davon {/unlink}.',
   'link.admins_only':
     'Nur ein Eigentümer dieses Bots oder ein Administrator dieser Gruppe kann sie verbinden.',
+  'link.admins_unknown':
+    'Ich kann gerade nicht feststellen, ob du Administrator dieser Gruppe bist. Versuch es später noch einmal, oder bitte einen Eigentümer dieses Bots, sie zu verbinden.',
   'link.has_joined':
     'Dieses Gespräch wird jetzt geteilt mit: {where}. {/surfaces} zeigt seine Chats, {/unlink} trennt einen.',
   'link.unknown': {
