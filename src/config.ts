@@ -272,13 +272,13 @@ function fieldOf(text: string): FieldPath {
 function issuesOf(error: z.ZodError): { path: FieldPath; text: string }[] {
   return error.issues.flatMap((issue) => {
     if (issue.code === 'unrecognized_keys')
-      return issue.keys.map((key) => told([...issue.path, key], 'there is no such field'));
+      return issue.keys.map((key) => issueAt([...issue.path, key], 'there is no such field'));
     const [why = issue] = issue.code === 'invalid_key' ? issue.issues : [];
-    return [told(issue.path, why.message)];
+    return [issueAt(issue.path, why.message)];
   });
 }
 
-function told(at: FieldPath, message: string): { path: FieldPath; text: string } {
+function issueAt(at: FieldPath, message: string): { path: FieldPath; text: string } {
   return { path: at, text: `${at.join('.') || 'the file'}: ${message}` };
 }
 

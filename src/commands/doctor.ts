@@ -75,8 +75,8 @@ async function examine(environment: Environment): Promise<Finding[]> {
   // A home that cannot be read is a separate finding below.
   const holder = existsSync(home) ? await holderOf(home).catch(() => undefined) : undefined;
   const open = openPlaces(home);
-  const told = new Set(open.map(({ text }) => text));
-  const settings = problems.filter(({ text }) => !told.has(text));
+  const reported = new Set(open.map(({ text }) => text));
+  const settings = problems.filter(({ text }) => !reported.has(text));
   const first = [
     nodeFinding(process.versions.node, packageFile.engines.node, packageFile.version),
     homeFinding(home, holder, makeHome),

@@ -116,7 +116,7 @@ export interface ReceivedFile {
   /** What went wrong with it, as the end of a sentence for the model. */
   problem?: string | undefined;
   /** The same for the person, if it is one of the gateway's texts. */
-  told?: TextRef | undefined;
+  problemText?: TextRef | undefined;
   /** What a document says. */
   document?: DocumentStart | undefined;
   /** What is said in a recording. */

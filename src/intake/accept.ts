@@ -57,12 +57,12 @@ export async function accept(
   if (accepted.kind !== 'accepted' && accepted.kind !== 'duplicate') return refusalOf(accepted, say);
   const { session, turnId, laneSeq, seq } = accepted;
   const { channel, chatId } = message;
-  const told = { channel, chatId, sessionKey: session, turnId, laneSeq };
+  const fields = { channel, chatId, sessionKey: session, turnId, laneSeq };
   if (accepted.kind === 'duplicate') {
-    deps.log.debug(told, 'message_duplicate');
+    deps.log.debug(fields, 'message_duplicate');
     return { kind: 'duplicate', turnId, seq, ...(accepted.differs && { differs: true }) };
   }
-  deps.log.debug(told, 'message_accepted');
+  deps.log.debug(fields, 'message_accepted');
   deps.events.emit(
     session,
     options.retryOf !== undefined

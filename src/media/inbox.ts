@@ -79,8 +79,8 @@ async function receiveOne(
     if (error instanceof StoreError) throw error;
     if (!signal.aborted)
       deps.log.warn({ err: toGatewayError(error), channel: message.channel }, 'file_refused');
-    const told = signal.aborted ? textRef('upload.stopped') : wordRefusal(error, limit);
-    return { kind, name, ...problemOf(told) };
+    const problemText = signal.aborted ? textRef('upload.stopped') : wordRefusal(error, limit);
+    return { kind, name, ...problemOf(problemText) };
   }
 }
 
@@ -127,19 +127,28 @@ async function readOne(
   signal: AbortSignal,
 ): Promise<ReceivedFile> {
   const { kind, name, file, bytes, sha256, seconds } = found;
-  const read: ReadFile & { told?: TextRef } = await deps
+  const read: ReadFile & { problemText?: TextRef } = await deps
     .reader(bytes, userId, signal)
-    .catch((error: unknown): ReadFile & { told?: TextRef } => {
+    .catch((error: unknown): ReadFile & { problemText?: TextRef } => {
       signal.throwIfAborted();
-      const { message, textRef: told } = toGatewayError(error);
-      return { mimeType: 'application/octet-stream', problem: message, ...(told && { told }) };
+      const { message, textRef: wording } = toGatewayError(error);
+      return {
+        mimeType: 'application/octet-stream',
+        problem: message,
+        ...(wording && { problemText: wording }),
+      };
     });
   const { mimeType, problem, reason } = read;
-  const told =
-    read.told ?? (reason === undefined ? undefined : textRef('upload.unreadable', { why: reason }));
+  const problemText =
+    read.problemText ?? (reason === undefined ? undefined : textRef('upload.unreadable', { why: reason }));
   const timed = seconds === undefined ? {} : { seconds };
   const attachment: Attachment = { kind, name, mimeType, bytes: bytes.length, sha256, file, ...timed };
-  const received: ReceivedFile = { kind, name, attachment, ...(problem !== undefined && { problem, told }) };
+  const received: ReceivedFile = {
+    kind,
+    name,
+    attachment,
+    ...(problem !== undefined && { problem, problemText }),
+  };
   if (read.image !== undefined && read.picture !== undefined) {
     const ref = picturePath(file);
     const { image } = read;
@@ -163,14 +172,15 @@ async function* pieces(bytes: Buffer): AsyncGenerator<Uint8Array> {
 
 /** What the person reads about a refused file. */
 function wordRefusal(error: unknown, limit: Limit | undefined): TextRef {
-  const { code, message, textRef: told } = toGatewayError(error);
+  const { code, message, textRef: wording } = toGatewayError(error);
   // A platform may have its own limit, which it words itself.
   if (error instanceof ToolError && code === 'too_large' && limit !== undefined) return limit.refusal;
   if (code === 'empty') return textRef('upload.empty');
   if (code === 'workspace_full') return textRef('upload.folder_full');
-  if (error instanceof ChannelError) return textRef('upload.not_fetched_because', { why: told ?? message });
+  if (error instanceof ChannelError)
+    return textRef('upload.not_fetched_because', { why: wording ?? message });
   if (!(error instanceof GatewayError)) return textRef('upload.not_fetched');
-  return told ?? textRef('upload.other', { why: message });
+  return wording ?? textRef('upload.other', { why: message });
 }
 
 /** The beginning of a document that the model reads with the message, with no character cut in two. Never throws. */

@@ -8,7 +8,7 @@ import { inEnglish, textRef } from '../contracts/texts/say.ts';
 import type { TextRef } from '../contracts/texts/say.ts';
 
 /** What is said in a recording, or why that is unknown. */
-export type Heard = Pick<ReceivedFile, 'spoken' | 'problem' | 'told'>;
+export type Heard = Pick<ReceivedFile, 'spoken' | 'problem' | 'problemText'>;
 
 /** True for sound. */
 export function isSpeech(kind: MediaKind, mimeType: string): boolean {
@@ -33,8 +33,8 @@ export async function listen(
 }
 
 /** A problem for both of its readers. */
-export function problemOf(told: TextRef): { problem: string; told: TextRef } {
-  return { problem: inEnglish.text(told), told };
+export function problemOf(problemText: TextRef): { problem: string; problemText: TextRef } {
+  return { problem: inEnglish.text(problemText), problemText };
 }
 
 /**

@@ -88,26 +88,26 @@ export function overflowIn({ model }: Where, words: string): ProviderError | und
 
 /**
  * The error for a refusal that means the same from every server: too long, a quota, a pause, a missing feature, a
- * server failure. `told` is its text, as `saidIn` reads it. Undefined for any other.
+ * server failure. `serverText` is its text, as `saidIn` reads it. Undefined for any other.
  */
 export function commonRefusal(
   where: Where,
   refusal: Refusal,
-  told: string | undefined,
+  serverText: string | undefined,
 ): ProviderError | undefined {
   const { status, text } = refusal;
-  const words = told ?? text;
+  const words = serverText ?? text;
   const refused = textRef('provider.refused', { host: where.host, status, reason: clip(words) });
   if (status === 402 || QUOTA.test(words)) return failed(where, 'quota_exceeded', refusal, words);
   if (status === 429) return failed(where, 'rate_limited', refusal, words);
   const overflow = overflowIn(where, words);
   if (overflow !== undefined) return overflow;
-  if (told !== undefined && NO_PICTURES.test(told)) return new FeatureError('pictures', refused);
+  if (serverText !== undefined && NO_PICTURES.test(serverText)) return new FeatureError('pictures', refused);
   const noMemory = status >= 500 ? outOfMemoryIn(where, words) : undefined;
   if (noMemory !== undefined) return noMemory;
   if ((status >= 500 && status !== 501) || status === 408 || status === 425 || status === 499)
     return failed(where, 'unavailable', refusal, words);
-  const lacking = told === undefined ? undefined : FEATURES.find((each) => each.words.test(told));
+  const lacking = serverText === undefined ? undefined : FEATURES.find((each) => each.words.test(serverText));
   return lacking && new FeatureError(lacking.feature, refused);
 }
 

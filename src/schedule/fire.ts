@@ -25,21 +25,21 @@ const AGAIN_MS = 60_000;
 /** Why the chat did not accept a task: for the history, and as worded for the chat. */
 interface NotTaken {
   why: PlainKey;
-  told: PlainKey;
+  notice: PlainKey;
 }
 
 const TOO_MANY: NotTaken = {
   why: 'schedule.why_full',
-  told: 'schedule.skipped_full',
+  notice: 'schedule.skipped_full',
 };
 const NOT_TAKEN: Record<string, NotTaken> = {
   full: TOO_MANY,
   tools_pending: {
     why: 'schedule.why_tools',
-    told: 'schedule.skipped_tools',
+    notice: 'schedule.skipped_tools',
   },
 };
-const OTHERWISE: NotTaken = { why: 'schedule.why_not_taken', told: 'schedule.skipped' };
+const OTHERWISE: NotTaken = { why: 'schedule.why_not_taken', notice: 'schedule.skipped' };
 
 /** A schedule that is due; `now` is the database's clock. */
 export type DueSchedule = ScheduleRecord & { nextAt: Date; now: Date };
@@ -83,9 +83,9 @@ export async function fire(deps: FireDeps, schedule: DueSchedule): Promise<void>
     log.warn({ err: next }, 'schedule_switched_off_unreadable');
     return;
   }
-  const { run, told } = await announceTask(deps, schedule);
+  const { run, notice } = await announceTask(deps, schedule);
   const taken = run.outcome === 'begun';
-  if (told !== undefined) await tell(deps, schedule, told);
+  if (notice !== undefined) await tell(deps, schedule, notice);
   const nextAt = next ?? (taken ? undefined : now.getTime() + AGAIN_MS);
   const nextSlotAt = nextAt === undefined ? undefined : new Date(nextAt);
   if (!(await deps.store.advanceSchedule(id, slot, nextSlotAt, [run, ...missedRuns(schedule)]))) return;
@@ -118,12 +118,12 @@ function slotAfter({ timing, now, nextAt }: DueSchedule): number | undefined | G
 async function announceTask(
   deps: FireDeps,
   schedule: DueSchedule,
-): Promise<{ run: NewScheduleRun; told?: PlainKey }> {
+): Promise<{ run: NewScheduleRun; notice?: PlainKey }> {
   const { id, session, address, nextAt: dueAt, lastAt, now } = schedule;
   const { waiting } = await deps.ledger.queue(session);
-  const skipped = ({ why, told }: NotTaken) => ({
+  const skipped = ({ why, notice }: NotTaken) => ({
     run: { outcome: 'skipped' as const, dueAt, why: textRef(why) },
-    told,
+    notice,
   });
   if (waiting >= MAX_WAITING) return skipped(TOO_MANY);
   const accepted = await deps.announce({

@@ -74,14 +74,14 @@ function set({ file, check, needsRestart }: ConfigFile, field: string, values: r
     if (added.length === 0) {
       if (after === before) return `${field} stays as it was.`;
       writeWhole(file, after);
-      return told(field, value, needsRestart(before, after));
+      return changeText(field, value, needsRestart(before, after));
     }
     if (refused.length === 0) refused = added;
   }
   throw refusal('Nothing was changed:', refused);
 }
 
-function told(field: string, value: unknown, restart: readonly string[]): string {
+function changeText(field: string, value: unknown, restart: readonly string[]): string {
   const what = value === undefined ? `${field} has its default again.` : `${field} is set.`;
   return restart.length === 0
     ? `${what} A running gateway applies it automatically.`

@@ -66,7 +66,7 @@ export function createLanguages({
   let says = saysOf(kept, german);
   let errors: readonly string[] = [];
   /** What has been logged about missing texts. */
-  const told = new Map<string, string>();
+  const logged = new Map<string, string>();
   let watcher: FolderWatch | undefined;
 
   const look = async (): Promise<void> => {
@@ -76,7 +76,7 @@ export function createLanguages({
       for (const code of kept.keys()) if (!files.some((file) => file.code === code)) kept.delete(code);
       for (const { code, read } of files) if ('table' in read) kept.set(code, read);
       says = saysOf(kept, german);
-      tellMissing(kept, told, log);
+      tellMissing(kept, logged, log);
       setErrors(files.flatMap(({ read }) => ('errors' in read ? read.errors : [])));
     } catch (error) {
       setErrors([`languages: cannot be read: ${toGatewayError(error).message}`]);
@@ -125,14 +125,14 @@ function saysOf(
 /** Logs once for each state of a file how many texts it lacks, which are then in English. */
 function tellMissing(
   kept: ReadonlyMap<string, { missing: readonly string[] }>,
-  told: Map<string, string>,
+  logged: Map<string, string>,
   log: Log,
 ): void {
   for (const [language, { missing }] of kept) {
     const first = missing[0];
     const state = `${missing.length} ${first}`;
-    if (BUILT_IN.has(language) || told.get(language) === state) continue;
-    told.set(language, state);
+    if (BUILT_IN.has(language) || logged.get(language) === state) continue;
+    logged.set(language, state);
     if (first === undefined) log.info({ language }, 'language_loaded');
     else log.warn({ language, missing: missing.length, first }, 'language_incomplete');
   }

@@ -162,6 +162,6 @@ describe('the files of a message', () => {
     );
     const [deaf] = await inbox(served).receive(voice);
     expect(deaf?.problem).toContain('transcription.baseUrl');
-    expect(deaf?.told).toEqual(textRef('hear.none'));
+    expect(deaf?.problemText).toEqual(textRef('hear.none'));
   });
 });

@@ -11,7 +11,7 @@ import { modelBudget } from '../model/model-budget.ts';
 import type { AfterTurnWorker, EndedTurn } from '../../contracts/agent/after-turn.ts';
 import type { EventBody } from '../../contracts/event.ts';
 import { contextSize } from '../state/turn-state.ts';
-import type { Turn, TurnContext, TurnIdentity } from '../state/turn-state.ts';
+import type { TurnAttempt, TurnContext, TurnIdentity, TurnProgress } from '../state/turn-state.ts';
 import { shouldCompressAfterTurn, exceedsThreshold } from './choose.ts';
 import { compressOnce } from './compress.ts';
 import type { Compacted, CompressionJob } from './compress.ts';
@@ -27,12 +27,18 @@ const MAX_COOLING_DOWN = 10_000;
 const COMPACTED_MS = 10 * 60_000;
 const MAX_COMPACTED = 32;
 
+/** The parts of a turn that has not begun which its compression reads and changes. */
+export type WaitingTurn = Pick<TurnIdentity, 'sessionKey' | 'userId' | 'log'> &
+  TurnContext &
+  Pick<TurnProgress, 'rows'> &
+  Pick<TurnAttempt, 'signal'>;
+
 export interface Compressor {
   /**
    * Compresses the context of a turn that has not begun, if it is too large (N-67). When the workers of the previous turn
    * are still `running`, it waits for them instead. Throws `StoreError`, or the signal's reason.
    */
-  before(turn: Turn, running: Promise<void> | undefined, emit: Emit): Promise<void>;
+  before(turn: WaitingTurn, running: Promise<void> | undefined, emit: Emit): Promise<void>;
   /** Compresses the context of a turn that has ended, if it is too large for the next one (N-66). */
   readonly worker: AfterTurnWorker;
   /** What was summarized of the session since this was last called; undefined when nothing was. */
@@ -148,7 +154,10 @@ function jobOf(
   return { session, userId, profile, model, signal };
 }
 
-async function rereadHistory(shared: AgentShared, turn: TurnIdentity & TurnContext): Promise<void> {
+async function rereadHistory(
+  shared: AgentShared,
+  turn: Pick<TurnIdentity, 'sessionKey'> & Pick<TurnContext, 'past' | 'history'>,
+): Promise<void> {
   const rows = await shared.deps.contexts.unsummarized(turn.sessionKey, HISTORY_ROWS);
   turn.past = rows;
   turn.history = toGroups(rows, { thinking: false });

@@ -6,7 +6,7 @@ import type { AgentShared, Emit } from '../deps.ts';
 import { completeText } from '../model/complete-text.ts';
 import type { ShownCall } from '../model/complete-text.ts';
 import { modelBudget } from '../model/model-budget.ts';
-import type { Turn, TurnContext, TurnIdentity, TurnProgress } from '../state/turn-state.ts';
+import type { TurnAttempt, TurnContext, TurnIdentity, TurnProgress } from '../state/turn-state.ts';
 
 /** Low: decisions need the likely answer. */
 const TEMPERATURE = 0.2;
@@ -16,6 +16,12 @@ const MAX_TOKENS = 1_024;
 const MAX_CHARS = 16_000;
 /** Largest part of the input budget that a call fills: token counts are estimates. */
 const FILL = 0.9;
+
+/** The parts of a turn that a call outside its conversation reads and changes. */
+export type CallingTurn = Pick<TurnIdentity, 'userId'> &
+  Pick<TurnContext, 'profile' | 'model'> &
+  Pick<TurnProgress, 'otherUsage'> &
+  Pick<TurnAttempt, 'waits'>;
 
 /** The question to the model. */
 export interface PlainQuestion {
@@ -32,7 +38,7 @@ export interface PlainQuestion {
  */
 export async function callWithoutHistory(
   shared: AgentShared,
-  turn: TurnIdentity & TurnContext & Pick<TurnProgress, 'otherUsage'> & Pick<Turn, 'waits'>,
+  turn: CallingTurn,
   call: PlainQuestion,
   emit: Emit = () => undefined,
 ): Promise<string> {

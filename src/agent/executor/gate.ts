@@ -5,12 +5,13 @@ import type { PlanStep } from '../../contracts/plans/plan.ts';
 import { textRef } from '../../contracts/texts/say.ts';
 import { ApprovalWait } from '../tools/approval-gate.ts';
 import type { AgentShared, Emit } from '../deps.ts';
-import type { Turn, TurnIdentity, TurnProgress } from '../state/turn-state.ts';
+import type { TurnAttempt, TurnContext, TurnIdentity, TurnProgress } from '../state/turn-state.ts';
 import { withPendingEdits } from '../../contracts/plans/plan-edits.ts';
 import { classifyFor, describeCommand } from './edits.ts';
 import type { ExecutorDeps, GateVerdict } from './execution.ts';
 import { EXPLAIN_PROMPT } from './mode-prompts.ts';
 import { callWithoutHistory } from './call-without-history.ts';
+import type { CallingTurn } from './call-without-history.ts';
 import type { PlanRun } from './run-state.ts';
 import { resultsSoFar } from './step-prompt.ts';
 import { stepTitle } from './step-thinking.ts';
@@ -18,8 +19,19 @@ import { stepTitle } from './step-thinking.ts';
 /** Longest results of earlier steps that an explanation reads, in UTF-16 units. */
 const MAX_RESULTS = 4_000;
 
+/** The parts of a turn that the gate reads. */
+export type GatedTurn = TurnIdentity &
+  CallingTurn &
+  Pick<TurnContext, 'prepared'> &
+  Pick<TurnProgress, 'approvals'> &
+  Pick<TurnAttempt, 'signal'>;
+
 /** Makes the gate of the plan executor for one turn. */
-export function createGate(shared: AgentShared, turn: Turn, emit: Emit): Pick<ExecutorDeps, 'gate' | 'park'> {
+export function createGate(
+  shared: AgentShared,
+  turn: GatedTurn,
+  emit: Emit,
+): Pick<ExecutorDeps, 'gate' | 'park'> {
   return {
     gate: (step, run) => decide(shared, turn, { step, run }, emit),
     park: async (step, run) =>
@@ -33,7 +45,12 @@ interface NextStep {
   run: PlanRun;
 }
 
-async function decide(shared: AgentShared, turn: Turn, next: NextStep, emit: Emit): Promise<GateVerdict> {
+async function decide(
+  shared: AgentShared,
+  turn: GatedTurn,
+  next: NextStep,
+  emit: Emit,
+): Promise<GateVerdict> {
   const { step, run } = next;
   const { plans } = shared.deps;
   const request = await plans.planRequests(run.plan.id);
@@ -56,7 +73,12 @@ async function decide(shared: AgentShared, turn: Turn, next: NextStep, emit: Emi
 }
 
 /** Explains the step and waits for the user to press Run; a refused step is skipped. */
-async function askToRun(shared: AgentShared, turn: Turn, next: NextStep, emit: Emit): Promise<GateVerdict> {
+async function askToRun(
+  shared: AgentShared,
+  turn: TurnIdentity & CallingTurn & Pick<TurnProgress, 'approvals'> & Pick<TurnAttempt, 'signal'>,
+  next: NextStep,
+  emit: Emit,
+): Promise<GateVerdict> {
   const { step, run } = next;
   const answer = answerTo(turn, next, 'step');
   if (answer === undefined) waitFor(turn, step, run, 'step', await explain(shared, turn, next, emit));
@@ -68,7 +90,7 @@ async function askToRun(shared: AgentShared, turn: Turn, next: NextStep, emit: E
 /** The explanation before a step runs; the step's description when the model gives none. */
 async function explain(
   shared: AgentShared,
-  turn: Turn,
+  turn: TurnIdentity & CallingTurn & Pick<TurnAttempt, 'signal'>,
   { step, run }: NextStep,
   emit: Emit,
 ): Promise<string> {
@@ -93,7 +115,7 @@ async function explain(
 
 /** The answer to the current question, if any; a plan asks at most one question after each fact of its journal. */
 function answerTo(
-  turn: TurnIdentity & TurnProgress,
+  turn: Pick<TurnIdentity, 'turnId'> & Pick<TurnProgress, 'approvals'>,
   next: NextStep,
   wait: PlanWait['wait'],
 ): TurnProgress['approvals'][number] | undefined {
@@ -102,7 +124,11 @@ function answerTo(
 }
 
 /** Changes of other steps leave a question as it is; the answer about one step does not apply to another. */
-function waitKey({ turnId }: TurnIdentity, { step, run }: NextStep, wait: PlanWait['wait']): string {
+function waitKey(
+  { turnId }: Pick<TurnIdentity, 'turnId'>,
+  { step, run }: NextStep,
+  wait: PlanWait['wait'],
+): string {
   const key = `${turnId}.plan-${wait}-${run.facts - run.edits}`;
   if (wait === 'pause') return key;
   return `${key}-${createHash('sha256').update(`${step.id} ${step.description}`).digest('hex').slice(0, 16)}`;

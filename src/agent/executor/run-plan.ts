@@ -9,34 +9,44 @@ import { todosOf } from '../planner/plan-text.ts';
 import { markUntrusted } from '../prompt/marks.ts';
 import { summaryOf } from '../prompt/prepared-profile.ts';
 import { callMsgId } from '../state/turn-state.ts';
-import type { Turn, TurnContext, TurnIdentity, TurnProgress } from '../state/turn-state.ts';
+import type { TurnContext, TurnIdentity, TurnProgress } from '../state/turn-state.ts';
 import { analyzeFailure } from './correction.ts';
 import type { AvailableExecutors } from './correction-reply.ts';
 import type { ExecutorDeps } from './execution.ts';
 import { executePlan } from './executor.ts';
 import { classifyFor } from './edits.ts';
 import { createGate } from './gate.ts';
+import type { GatedTurn } from './gate.ts';
 import { SUMMARY_PROMPT } from './mode-prompts.ts';
 import { withSteering, withUserAdditions } from './steering.ts';
+import type { SteeredTurn } from '../turn/queue-modes.ts';
 import { callWithoutHistory } from './call-without-history.ts';
-import type { PlainQuestion } from './call-without-history.ts';
+import type { CallingTurn, PlainQuestion } from './call-without-history.ts';
 import { RollingContext } from './rolling-context.ts';
 import { foldFacts, startRun } from './run-state.ts';
 import type { PlanRun } from './run-state.ts';
 import { runPlanStep } from './run-step.ts';
 import { resultsSoFar } from './step-prompt.ts';
+import type { StepTurn } from './step-turn.ts';
 
 /** Name of the tool call under which the model sees the run of its plan. */
 export const RUN_PLAN = 'carry_out_plan';
 /** Longest description of a tool that a correction reads, in UTF-16 units. */
 const MAX_DESCRIPTION_CHARS = 160;
 
+/** The parts of a turn that the run of its plan reads and changes. */
+export type PlanRunTurn = StepTurn & GatedTurn & SteeredTurn;
+
+/** The parts of a turn in which facts of its plan are journaled. */
+type JournalTurn = Pick<TurnIdentity, 'fence' | 'turnId'> &
+  Pick<TurnProgress, 'rows' | 'otherUsage' | 'plan'>;
+
 /**
  * Runs the plan of a turn, except in planner mode, where the model follows the plan itself. The result is added to the
  * turn's rows as the n-th answer, a tool call with its result, so that the loop continues with the final answer. Throws
  * `StoreError`, `ApprovalWait` when a human must answer, and the signal's reason.
  */
-export async function runPlan(shared: AgentShared, turn: Turn, n: number, emit: Emit): Promise<void> {
+export async function runPlan(shared: AgentShared, turn: PlanRunTurn, n: number, emit: Emit): Promise<void> {
   const { plan } = turn;
   if (plan === undefined || plan.mode === 'planner' || turn.rows.answer(n) !== undefined) return;
   const known = foldFacts(factsOf(turn, plan));
@@ -54,20 +64,20 @@ export async function runPlan(shared: AgentShared, turn: Turn, n: number, emit: 
   }
 }
 
-function factsOf(turn: TurnProgress, { id }: Plan): PlanFact[] {
+function factsOf(turn: Pick<TurnProgress, 'rows'>, { id }: Plan): PlanFact[] {
   return turn.rows.ofPlan.flatMap(({ entry }) =>
     entry.kind === 'plan_fact' && entry.planId === id ? [entry.fact] : [],
   );
 }
 
-async function begin(shared: AgentShared, turn: TurnIdentity & TurnProgress, plan: Plan): Promise<PlanRun> {
+async function begin(shared: AgentShared, turn: JournalTurn, plan: Plan): Promise<PlanRun> {
   await journalFact(shared, turn, 0, { type: 'started', plan }, plan);
   return startRun(plan);
 }
 
 async function journalFact(
   shared: AgentShared,
-  turn: TurnIdentity & TurnProgress,
+  turn: JournalTurn,
   part: number,
   fact: PlanFact,
   plan: Plan,
@@ -86,7 +96,12 @@ async function journalFact(
   return true;
 }
 
-function executorDeps(shared: AgentShared, turn: Turn, context: RollingContext, emit: Emit): ExecutorDeps {
+function executorDeps(
+  shared: AgentShared,
+  turn: PlanRunTurn,
+  context: RollingContext,
+  emit: Emit,
+): ExecutorDeps {
   const executors = availableExecutors(shared, turn);
   const { gate, park } = createGate(shared, turn, emit);
   return {
@@ -114,7 +129,7 @@ function executorDeps(shared: AgentShared, turn: Turn, context: RollingContext, 
   };
 }
 
-function availableExecutors(shared: AgentShared, turn: TurnContext): AvailableExecutors {
+function availableExecutors(shared: AgentShared, turn: Pick<TurnContext, 'prepared'>): AvailableExecutors {
   const tools = [...turn.prepared.tools.values()].filter(({ name }) => name !== SPAWN_TOOL);
   const maySpawn = turn.prepared.tools.has(SPAWN_TOOL);
   return {
@@ -123,7 +138,7 @@ function availableExecutors(shared: AgentShared, turn: TurnContext): AvailableEx
   };
 }
 
-function rollingContext(shared: AgentShared, turn: Turn, signal: AbortSignal): RollingContext {
+function rollingContext(shared: AgentShared, turn: CallingTurn, signal: AbortSignal): RollingContext {
   return new RollingContext((entries) => {
     const lines = entries.map(
       ({ step, result }) => `${step.description} (${result.isError ? 'failed' : 'done'}):\n${result.content}`,
@@ -135,12 +150,7 @@ function rollingContext(shared: AgentShared, turn: Turn, signal: AbortSignal): R
 }
 
 /** Journals the report of the plan in one commit: a tool call that only the gateway makes, and its result. */
-async function journalReport(
-  shared: AgentShared,
-  turn: TurnIdentity & TurnProgress,
-  n: number,
-  run: PlanRun,
-): Promise<void> {
+async function journalReport(shared: AgentShared, turn: JournalTurn, n: number, run: PlanRun): Promise<void> {
   const call = { toolCallId: `plan_${run.facts}`, toolName: RUN_PLAN, callIndex: 0 };
   const toolCalls = [{ id: call.toolCallId, name: RUN_PLAN, args: { goal: run.plan.goal } }];
   turn.rows.add(n, {

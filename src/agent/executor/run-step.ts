@@ -11,13 +11,14 @@ import type { AgentShared, Emit } from '../deps.ts';
 import { askModel } from '../turn/iteration.ts';
 import { estimateTokens } from '../../lib/tokens.ts';
 import { runToolCalls } from '../tools/tool-calls.ts';
-import type { Turn } from '../state/turn-state.ts';
+import type { TurnContext } from '../state/turn-state.ts';
 import { callMsgId } from '../state/turn-state.ts';
 import { failedBecause } from './execution.ts';
 import type { StepOutcome } from './execution.ts';
 import type { PlanRun } from './run-state.ts';
 import { agentTask, callTask, reportsFailure, selfTask } from './step-prompt.ts';
 import { journalFresh, stepIteration, stepTurn } from './step-turn.ts';
+import type { StepTurn } from './step-turn.ts';
 import { StepThinking, stepTitle } from './step-thinking.ts';
 
 /** Model calls that one run of a step may make. */
@@ -41,7 +42,7 @@ export interface StepRun {
  */
 export async function runPlanStep(
   shared: AgentShared,
-  turn: Turn,
+  turn: StepTurn,
   work: StepRun,
   emit: Emit,
 ): Promise<StepOutcome> {
@@ -50,7 +51,7 @@ export async function runPlanStep(
   return { content: clipMiddle(withoutMarks(content), MAX_STEP_RESULT_CHARS), ...outcome };
 }
 
-function runByExecutor(shared: AgentShared, turn: Turn, work: StepRun, emit: Emit): Promise<StepOutcome> {
+function runByExecutor(shared: AgentShared, turn: StepTurn, work: StepRun, emit: Emit): Promise<StepOutcome> {
   const { step, state } = work;
   const { executor, args } = step;
   const window = turn.profile.contextWindow ?? SAFE_WINDOW;
@@ -75,7 +76,7 @@ function runByExecutor(shared: AgentShared, turn: Turn, work: StepRun, emit: Emi
 /** A tool call whose arguments are known: journaled as an answer, as if the model had made it. */
 function givenCall(
   shared: AgentShared,
-  turn: Turn,
+  turn: StepTurn,
   work: StepRun,
   call: Omit<ToolCall, 'id'>,
   emit: Emit,
@@ -96,7 +97,7 @@ function givenCall(
 /** One call of one tool, with arguments that the model chooses. */
 function askedCall(
   shared: AgentShared,
-  turn: Turn,
+  turn: StepTurn,
   work: StepRun,
   { name, task }: { name: string; task: string },
   emit: Emit,
@@ -117,7 +118,7 @@ function askedCall(
 /** Runs the first call of an answer; a step of one call has no second. */
 async function firstCall(
   shared: AgentShared,
-  own: Turn,
+  own: StepTurn,
   { n, answer }: { n: number; answer: Answer },
   emit: Emit,
 ): Promise<StepOutcome> {
@@ -131,7 +132,7 @@ async function firstCall(
 /** A tool-calling loop for one step. */
 function ownWork(
   shared: AgentShared,
-  turn: Turn,
+  turn: StepTurn,
   work: StepRun,
   task: string,
   emit: Emit,
@@ -155,10 +156,10 @@ function ownWork(
 /** Runs `act` in the conversation of the step, and journals the rows it made. */
 async function inStep(
   shared: AgentShared,
-  turn: Turn,
+  turn: StepTurn,
   { step, run, task }: StepRun & { task: string },
   emit: Emit,
-  act: (own: Turn, emit: Emit) => Promise<StepOutcome>,
+  act: (own: StepTurn, emit: Emit) => Promise<StepOutcome>,
 ): Promise<StepOutcome> {
   const own = stepTurn(turn, run, task);
   const thinking = new StepThinking(stepTitle(step, turn.say), emit, () => own.model);
@@ -175,7 +176,7 @@ async function inStep(
 }
 
 /** The turn with only one tool. */
-function withOneTool(turn: Turn, name: string): Turn {
+function withOneTool<T extends Pick<TurnContext, 'prepared'>>(turn: T, name: string): T {
   const { prepared } = turn;
   const schemas = prepared.schemas.filter((schema) => schema.name === name);
   const tools = new Map([...prepared.tools].filter(([known]) => known === name));

@@ -2,7 +2,8 @@
 import type { Plan } from '../../contracts/plans/plan.ts';
 import type { AgentShared, Emit } from '../deps.ts';
 import { takeSteering } from '../turn/queue-modes.ts';
-import type { Turn, TurnIdentity, TurnProgress } from '../state/turn-state.ts';
+import type { SteeredTurn } from '../turn/queue-modes.ts';
+import type { TurnProgress } from '../state/turn-state.ts';
 import type { ExecutorDeps } from './execution.ts';
 
 /**
@@ -18,7 +19,7 @@ const PLAN_ITERATION = 1;
 export function withSteering(
   gate: ExecutorDeps['gate'],
   shared: AgentShared,
-  turn: TurnIdentity & TurnProgress & Pick<Turn, 'signal'>,
+  turn: SteeredTurn,
   emit: Emit,
 ): ExecutorDeps['gate'] {
   return async (step, state) => {

@@ -3,11 +3,16 @@ import { STEP_ITERATIONS } from '../../contracts/store/records.ts';
 import type { AgentShared } from '../deps.ts';
 import { Reply } from '../state/reply.ts';
 import { TurnRows } from '../state/turn-rows.ts';
-import type { Turn, TurnIdentity, TurnProgress } from '../state/turn-state.ts';
+import type { TurnIdentity, TurnProgress } from '../state/turn-state.ts';
+import type { AskingTurn } from '../turn/iteration.ts';
+import type { ToolTurn } from '../tools/tool-calls.ts';
 import { withModePrompt } from './mode-prompts.ts';
 
+/** The parts of a turn that a step of its plan works with: it calls the model and runs tools. */
+export type StepTurn = AskingTurn & ToolTurn;
+
 /** The turn for one run of a step. Its n-th answer has the iteration `stepIteration(run, n)`. */
-export function stepTurn(turn: Turn, run: number, task: string): Turn {
+export function stepTurn(turn: StepTurn, run: number, task: string): StepTurn {
   const own = turn.rows.ofPlan.filter(({ iteration }) => Math.floor(iteration / STEP_ITERATIONS) === run);
   const before = turn.rows.ofPlan.filter((row) => !own.includes(row));
   const past = [...turn.past, turn.rows.user, ...turn.rows.steps, ...before];
@@ -18,7 +23,6 @@ export function stepTurn(turn: Turn, run: number, task: string): Turn {
     history: [],
     past,
     reply: new Reply(),
-    restarted: false,
     plan: undefined,
     prepared: {
       ...turn.prepared,
@@ -42,7 +46,10 @@ export function stepIteration(run: number, n: number): number {
 }
 
 /** Journals the rows of a step that are not in the journal yet. Throws `StoreError`. */
-export async function journalFresh(shared: AgentShared, own: TurnIdentity & TurnProgress): Promise<void> {
+export async function journalFresh(
+  shared: AgentShared,
+  own: Pick<TurnIdentity, 'fence' | 'turnId'> & Pick<TurnProgress, 'rows'>,
+): Promise<void> {
   const fresh = own.rows.fresh();
   if (fresh.length === 0) return;
   await shared.deps.ledger.journalAnswer(own.fence, own.turnId, fresh);

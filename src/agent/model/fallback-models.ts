@@ -23,7 +23,7 @@ const REASONS: Readonly<Partial<Record<ProviderErrorCode, PlainKey>>> = {
 /** A change is forgotten after this time, in milliseconds: then a conversation is notified of it again. */
 const KEPT_MS = 3_600_000;
 /** Conversations that were notified of changes, and models that did not answer, remembered at once. */
-const MAX_TOLD = 10_000;
+const MAX_NOTIFIED = 10_000;
 const MAX_FAILED = 1_000;
 
 /** The parts of a turn that are read and changed. */
@@ -48,12 +48,12 @@ export class FallbackModels {
   /** By the model that failed. */
   readonly #failed: Recent<Failed>;
   /** The changes that a conversation was notified of, `from` to `next`. */
-  readonly #told: Recent<Map<string, string>>;
+  readonly #notified: Recent<Map<string, string>>;
 
   /** `monotonicNow` is a clock in milliseconds. */
   constructor(monotonicNow: () => number = () => performance.now()) {
     this.#failed = new Recent(KEPT_MS, MAX_FAILED, monotonicNow);
-    this.#told = new Recent(KEPT_MS, MAX_TOLD, monotonicNow);
+    this.#notified = new Recent(KEPT_MS, MAX_NOTIFIED, monotonicNow);
   }
 
   /**
@@ -81,8 +81,8 @@ export class FallbackModels {
   answered(turn: Failing, emit: Emit): void {
     const model = turn.model ?? '';
     this.#failed.delete(model);
-    const told = this.#told.get(turn.sessionKey);
-    if (told?.delete(model) !== true || turn.triedModels !== undefined) return;
+    const notified = this.#notified.get(turn.sessionKey);
+    if (notified?.delete(model) !== true || turn.triedModels !== undefined) return;
     emit({
       type: 'notice',
       code: 'model_changed',
@@ -116,9 +116,9 @@ export class FallbackModels {
   }
 
   #say({ sessionKey: session, say = inEnglish }: Failing, { model, instead, why }: Failed, emit: Emit): void {
-    const told = this.#told.get(session) ?? new Map<string, string>();
-    if (told.get(model) === instead) return;
-    this.#told.set(session, told.set(model, instead));
+    const notified = this.#notified.get(session) ?? new Map<string, string>();
+    if (notified.get(model) === instead) return;
+    this.#notified.set(session, notified.set(model, instead));
     const text =
       model === ''
         ? say('turn.usual_instead', { why: say(why), instead })

@@ -18,7 +18,7 @@ import type { TurnIdentity, TurnProgress } from '../state/turn-state.ts';
  */
 export async function followTodos(
   shared: AgentShared,
-  turn: TurnIdentity & TurnProgress,
+  turn: TurnIdentity & Pick<TurnProgress, 'plan'>,
   tools: readonly string[],
   emit: Emit,
 ): Promise<void> {
@@ -49,7 +49,7 @@ function changesTodos(tool: string): boolean {
 /** Ends a plan that is still open when its turn ends: each plan has exactly one terminal event. Throws `StoreError`. */
 export async function settlePlan(
   shared: AgentShared,
-  turn: TurnIdentity & TurnProgress,
+  turn: TurnIdentity & Pick<TurnProgress, 'plan'>,
   reason: TurnEndReason,
   emit: Emit,
 ): Promise<void> {

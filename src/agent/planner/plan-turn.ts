@@ -10,19 +10,29 @@ import { cardDelivery, runIdOf } from '../../contracts/store/plan-store.ts';
 import type { PlanToRun } from '../../contracts/store/plan-store.ts';
 import { planningOf } from '../../contracts/agent/profile.ts';
 import type { AgentShared, Emit } from '../deps.ts';
-import type { Turn, TurnContext, TurnIdentity, TurnProgress } from '../state/turn-state.ts';
+import type { TurnContext, TurnIdentity, TurnProgress } from '../state/turn-state.ts';
 import { draftPlan } from './draft-plan.ts';
 import { planCalls } from '../prompt/plan-calls.ts';
 import { planCard, planForModel, todosOf } from './plan-text.ts';
 import { NO_USAGE } from './planning-call.ts';
-import type { PlanningUsage } from './planning-call.ts';
+import type { Planning, PlanningUsage } from './planning-call.ts';
 import { textRef } from '../../contracts/texts/say.ts';
+
+/** The parts of a turn that making its plan reads and changes. */
+export type PlannedTurn = Planning & Pick<TurnProgress, 'otherUsage' | 'planned' | 'plan'>;
+
+/** The parts of a turn that storing its plan reads and changes. */
+type StoredTurn = TurnIdentity & Pick<TurnContext, 'model'> & Pick<TurnProgress, 'rows' | 'plan'>;
 
 /**
  * Makes a plan where the profile always plans (N-14), unless the turn was planned or has answered before. A resumed turn
  * emits its plan again, and the end of the plan if it has ended, so that each attempt emits exactly one end. Throws only `StoreError` and the signal's reason.
  */
-export async function planTurn(shared: AgentShared, turn: Turn, emit: Emit): Promise<void> {
+export async function planTurn(
+  shared: AgentShared,
+  turn: PlannedTurn & Pick<TurnProgress, 'toRun'>,
+  emit: Emit,
+): Promise<void> {
   const isBegun = turn.rows.answers().length > 0;
   if (turn.toRun !== undefined) await beginRun(shared, turn, turn.toRun, emit);
   else if (planningOf(turn.profile) === 'always' && !isBegun) await makeOnce(shared, turn, {}, emit);
@@ -38,7 +48,12 @@ export async function planTurn(shared: AgentShared, turn: Turn, emit: Emit): Pro
  * Makes the plan that the n-th answer asked for with the tool `plan`. True when the turn has a plan and asked for it with
  * this answer, also in an attempt before this one. Throws only `StoreError` and the signal's reason.
  */
-export async function planOnCall(shared: AgentShared, turn: Turn, n: number, emit: Emit): Promise<boolean> {
+export async function planOnCall(
+  shared: AgentShared,
+  turn: PlannedTurn,
+  n: number,
+  emit: Emit,
+): Promise<boolean> {
   const [first] = planCalls(turn.rows);
   if (first?.iteration !== n) return false;
   const before = turn.plan;
@@ -51,7 +66,7 @@ export async function planOnCall(shared: AgentShared, turn: Turn, n: number, emi
  * Makes and stores the plan that a person asked for with `/plan`, and returns the sentence that answers: nothing of the
  * plan runs. Throws what `draftPlan` throws, and `GatewayError('no_plan')` when the model wrote none.
  */
-export async function planOnly(shared: AgentShared, turn: Turn, emit: Emit): Promise<string> {
+export async function planOnly(shared: AgentShared, turn: PlannedTurn, emit: Emit): Promise<string> {
   await makeOnce(shared, turn, { required: true }, emit);
   if (turn.plan === undefined) throw new GatewayError('no_plan', textRef('turn.no_steps'));
   announce(turn.plan, emit);
@@ -64,7 +79,7 @@ export async function planOnly(shared: AgentShared, turn: Turn, emit: Emit): Pro
  */
 async function beginRun(
   shared: AgentShared,
-  turn: Turn,
+  turn: StoredTurn & Pick<TurnContext, 'mode'>,
   { id, version, run }: PlanToRun,
   emit: Emit,
 ): Promise<void> {
@@ -87,7 +102,7 @@ async function beginRun(
 /** Makes the turn's plan, unless that was done before a crash or by an earlier call. */
 async function makeOnce(
   shared: AgentShared,
-  turn: Turn,
+  turn: PlannedTurn,
   { goal, required }: { goal?: string | undefined; required?: boolean },
   emit: Emit,
 ): Promise<void> {
@@ -116,7 +131,7 @@ function announce(plan: Plan, emit: Emit): void {
 /** Stores the plan and its usage in one commit: a resumed turn loads the plan, or learns from the usage that it needs none. */
 async function storePlan(
   shared: AgentShared,
-  turn: TurnIdentity & TurnContext & TurnProgress,
+  turn: StoredTurn,
   plan: Plan | undefined,
   spent: PlanningUsage,
 ): Promise<void> {

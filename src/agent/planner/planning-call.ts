@@ -9,7 +9,7 @@ import type { AgentShared, Emit } from '../deps.ts';
 import { completeText } from '../model/complete-text.ts';
 import type { ShownCall } from '../model/complete-text.ts';
 import { modelBudget } from '../model/model-budget.ts';
-import type { Turn, TurnContext, TurnIdentity, TurnProgress } from '../state/turn-state.ts';
+import type { TurnAttempt, TurnContext, TurnIdentity, TurnProgress } from '../state/turn-state.ts';
 import { addUsage } from '../state/unjournaled-usage.ts';
 
 /** Low: planning needs the likely plan (N-28). */
@@ -26,7 +26,7 @@ export const NO_USAGE: Usage = { promptTokens: 0, completionTokens: 0, modelMs: 
 export type Planning = TurnIdentity &
   TurnContext &
   Pick<TurnProgress, 'rows'> &
-  Pick<Turn, 'signal' | 'waits'>;
+  Pick<TurnAttempt, 'signal' | 'waits'>;
 
 export interface PlanningCall extends ShownCall {
   /** The instruction after the user's message. */

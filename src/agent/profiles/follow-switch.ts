@@ -4,12 +4,15 @@ import type { AgentShared } from '../deps.ts';
 import { withCallerOptions } from '../model/caller-options.ts';
 import type { TurnContext, TurnIdentity, TurnProgress } from '../state/turn-state.ts';
 
+/** The parts of a turn that its tools follow from. */
+type ToolsTurn = Pick<TurnContext, 'profile' | 'prepared' | 'options'> & Pick<TurnProgress, 'rows'>;
+
 /**
  * Applies the session's profile when one of the n-th answer's tool calls switched it, also before a crash. Throws only `StoreError` and `GatewayError('unknown_profile')`.
  */
 export async function followSwitch(
   shared: AgentShared,
-  turn: TurnIdentity & TurnContext & TurnProgress,
+  turn: Pick<TurnIdentity, 'sessionKey'> & ToolsTurn & Pick<TurnContext, 'model' | 'askedModel'>,
   n: number,
 ): Promise<void> {
   const switched = turn.rows.steps.some(
@@ -25,7 +28,7 @@ export async function followSwitch(
 }
 
 /** Gives the turn the prompt and tools of its profile as they are now; what others wrote about the tools taints it. */
-export function followTools(shared: AgentShared, turn: TurnContext & Pick<TurnProgress, 'rows'>): void {
+export function followTools(shared: AgentShared, turn: ToolsTurn): void {
   const prepared = shared.prepare(turn.profile);
   turn.rows.taint.add(prepared.sources);
   if (prepared === (turn.prepared.base ?? turn.prepared)) return;

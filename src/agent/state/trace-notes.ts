@@ -203,8 +203,8 @@ export class TraceNotes {
   }
 
   #note(code: string, text: string, values?: NoteValues): void {
-    const told = values === undefined ? {} : { values };
-    this.#add({ kind: 'note', atMs: this.nowMs, code, text: clipEnd(text, MAX_SPAN_CHARS), ...told });
+    const note = { code, text: clipEnd(text, MAX_SPAN_CHARS), ...(values && { values }) };
+    this.#add({ kind: 'note', atMs: this.nowMs, ...note });
   }
 
   #add(span: TraceSpan): boolean {

@@ -56,6 +56,8 @@ export interface TurnIdentity {
   place: 'private' | 'group';
   /** The other chats that share the session; none in a subagent. */
   surfaces: readonly OtherSurface[];
+  /** False in a background subagent: no human can be asked there. */
+  mayAsk?: boolean | undefined;
   /** Says texts in the language of the person who is answered; in English what the model of another turn reads. */
   say: Say;
   log: Log;
@@ -112,8 +114,8 @@ export interface TurnProgress {
   joining?: { payload: TurnPayload; unreported: string[] } | undefined;
 }
 
-/** A running turn. A function that needs a part of it takes that part as its parameter. */
-export interface Turn extends TurnIdentity, TurnContext, TurnProgress {
+/** What one attempt of a turn runs with on this node. */
+export interface TurnAttempt {
   signal: AbortSignal;
   /** Like `signal`, but lets a tool finish on shutdown: a tool cut short is worse than a slow shutdown. */
   toolSignal: AbortSignal;
@@ -123,20 +125,28 @@ export interface Turn extends TurnIdentity, TurnContext, TurnProgress {
   trace?: TraceNotes | undefined;
   /** Starts subagents; undefined in a subagent. */
   agents?: Subagents | undefined;
-  /** False in a background subagent: no human can be asked there. */
-  mayAsk?: boolean | undefined;
 }
+
+/** A running turn, whole where it begins, runs and ends. Every other function takes the parts, or the fields, that it reads. */
+export type Turn = TurnIdentity & TurnContext & TurnProgress & TurnAttempt;
 
 /**
  * The subagents of one turn. `callKey` is the same in every attempt of a call; `reader` is the turn, or the step of its
  * plan, whose model makes the call; `signal` aborts with the turn or before it.
  */
 export interface Subagents {
-  forCall(reader: TurnContext & TurnProgress, callKey: string, signal: AbortSignal): SubagentCall;
+  forCall(reader: TaskWriter, callKey: string, signal: AbortSignal): SubagentCall;
 }
 
+/** The conversation whose model writes the task of a subagent. */
+export type TaskWriter = Pick<TurnContext, 'past'> & Pick<TurnProgress, 'rows'>;
+
 /** Size of the context that the next turn of the session would read, this turn included. */
-export function contextSize({ history, past, rows }: TurnContext & TurnProgress): ContextSize {
+export function contextSize({
+  history,
+  past,
+  rows,
+}: Pick<TurnContext, 'history' | 'past'> & Pick<TurnProgress, 'rows'>): ContextSize {
   const own = [rows.user, ...rows.steps].filter(({ entry }) => entry.kind !== 'tool_intent');
   const sum = (all: readonly { tokens: number }[]): number =>
     all.reduce((total, { tokens }) => total + tokens, 0);
@@ -155,7 +165,7 @@ export function replySoFar(rows: TurnRows): Reply {
  * call, get the text that is valid. A subagent's text is not part of the turn's.
  */
 export function emitReset(
-  turn: TurnIdentity & TurnProgress,
+  turn: Pick<TurnIdentity, 'parentTurnId'> & Pick<TurnProgress, 'reply'>,
   msgIds: readonly string[],
   emit: (event: EventBody) => void,
 ): void {

@@ -192,7 +192,7 @@ function knownResult(
 
 /** After a normal end the text is the last answer; otherwise it is everything the subagent wrote and why it ended. */
 function resultOf(
-  turn: TurnProgress,
+  turn: Pick<TurnProgress, 'rows' | 'lastFinish'>,
   result: TurnResult,
 ): Pick<SubagentResult, 'text' | 'completedNormally'> {
   const completedNormally = isAnswered(result.reason) && !result.isError;

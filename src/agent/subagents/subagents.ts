@@ -5,27 +5,35 @@ import type { EventBody } from '../../contracts/event.ts';
 import { pause } from '../../lib/async/sleep.ts';
 import { toolsOf } from '../../contracts/agent/profile.ts';
 import type { Profile } from '../../contracts/agent/profile.ts';
-import {
-  agentIdOf,
-  MAX_SUBAGENTS_AT_ONCE,
-  MAX_SUBAGENTS_PER_TURN,
-  MAX_TASK_CHARS,
-  SPAWN_TOOL,
-} from '../../contracts/agent/subagents.ts';
+import { agentIdOf, MAX_SUBAGENTS_AT_ONCE, MAX_TASK_CHARS } from '../../contracts/agent/subagents.ts';
 import type { SpawnOutcome, SpawnRequest, SubagentCall } from '../../contracts/agent/subagents.ts';
 import { contextRow } from '../prompt/history.ts';
 import type { AgentShared } from '../deps.ts';
+import { SubagentSlots } from './subagent-slots.ts';
 import { isInterruption, runSubagent } from './run-subagent.ts';
 import type { SubagentResult } from './run-subagent.ts';
-import type { Subagents, Turn, TurnContext, TurnIdentity, TurnProgress } from '../state/turn-state.ts';
+import type {
+  Subagents,
+  TaskWriter,
+  TurnAttempt,
+  TurnContext,
+  TurnIdentity,
+  TurnProgress,
+} from '../state/turn-state.ts';
 
 /** Longest wait of an ending turn for its subagent to end with it, in milliseconds. */
 const ENDING_MS = 5_000;
 
+/** The parts of a turn that its subagents start from. */
+type SpawningTurn = TurnIdentity &
+  Pick<TurnContext, 'profile' | 'prepared' | 'model'> &
+  Pick<TurnProgress, 'rows' | 'approvals' | 'restarted'> &
+  Pick<TurnAttempt, 'toolSignal'>;
+
 /** Makes the subagents of a turn. `profileId` is the profile that this turn alone was asked for, if any. */
 export function createSubagents(
   shared: AgentShared,
-  turn: Turn,
+  turn: SpawningTurn,
   emitter: TurnEmitter,
   profileId: string | undefined,
 ): Subagents {
@@ -38,9 +46,9 @@ export function createSubagents(
 
 interface Parent {
   shared: AgentShared;
-  turn: Turn;
+  turn: SpawningTurn;
   /** The turn, or the step of its plan, whose model wrote the task. */
-  reader: TurnContext & TurnProgress;
+  reader: TaskWriter;
   emitter: TurnEmitter;
   profileId: string | undefined;
   slots: SubagentSlots;
@@ -142,7 +150,7 @@ async function profileOf({ shared, turn, profileId }: Parent, asked: string | un
 }
 
 /** The tools that a subagent may have: its own where the turn's profile delegates to it, else at most those of the turn (N-11). */
-function toolsFor(turn: TurnContext, profile: Profile): string[] {
+function toolsFor(turn: Pick<TurnContext, 'profile' | 'prepared'>, profile: Profile): string[] {
   return turn.profile.delegatesTo.includes(profile.id) ? toolsOf(profile) : [...turn.prepared.tools.keys()];
 }
 
@@ -253,40 +261,4 @@ async function startInBackground(
   shown.detach();
   if (started.kind === 'started') background.run(started);
   return { kind: 'started', agentId };
-}
-
-/** Counts the subagents of a turn against their limits. */
-class SubagentSlots {
-  readonly #shared: AgentShared;
-  readonly #turn: TurnIdentity & TurnProgress;
-  /** Calls that started a subagent, those from before a crash included. */
-  readonly #made: Set<string>;
-  readonly #waitedFor = new Set<string>();
-
-  constructor(shared: AgentShared, turn: TurnIdentity & TurnProgress) {
-    this.#shared = shared;
-    this.#turn = turn;
-    this.#made = new Set(
-      [...turn.rows.steps, ...turn.rows.ofPlan].flatMap(({ iteration, entry }) =>
-        entry.kind === 'tool_intent' && entry.toolName === SPAWN_TOOL
-          ? [`${turn.turnId}.${iteration}.${entry.callIndex}`]
-          : [],
-      ),
-    );
-  }
-
-  /** Takes a slot and returns the function that releases it, or the reason why none is free. */
-  async acquire(callKey: string, agentId: string): Promise<(() => void) | string> {
-    if (!this.#made.has(callKey) && this.#made.size >= MAX_SUBAGENTS_PER_TURN) {
-      return `A turn makes at most ${MAX_SUBAGENTS_PER_TURN} subagents, and this one already has. Do the rest yourself.`;
-    }
-    this.#made.add(callKey);
-    this.#waitedFor.add(callKey);
-    const release = (): void => void this.#waitedFor.delete(callKey);
-    const others = [...this.#made].map((key) => agentIdOf(this.#turn.sessionKey, key));
-    const atWork = await this.#shared.deps.subagents.atWork(others.filter((id) => id !== agentId));
-    if (this.#waitedFor.size + atWork <= MAX_SUBAGENTS_AT_ONCE) return release;
-    release();
-    return `${MAX_SUBAGENTS_AT_ONCE} subagents of this turn are already at work, the maximum at once.`;
-  }
 }

@@ -11,7 +11,7 @@ import { judgeCall, mustAsk } from './risk.ts';
 import { failure } from './tool-run.ts';
 import type { Outcome } from './tool-run.ts';
 import type { Reader } from './unasked-reads.ts';
-import type { Turn, TurnContext, TurnIdentity, TurnProgress } from '../state/turn-state.ts';
+import type { TurnContext, TurnIdentity, TurnProgress } from '../state/turn-state.ts';
 
 /** Thrown where a turn must wait for a human: the turn handler then parks the turn. */
 export class ApprovalWait extends Error {
@@ -36,11 +36,7 @@ export interface GatedCall {
 }
 
 /** The parts of a turn that the gate reads. */
-type Gated = TurnIdentity &
-  Pick<TurnContext, 'profile'> &
-  Pick<TurnProgress, 'approvals'> &
-  Pick<Turn, 'mayAsk'> &
-  ReaderInput;
+type Gated = TurnIdentity & Pick<TurnContext, 'profile'> & Pick<TurnProgress, 'approvals'> & ReaderInput;
 
 /** The parts of a turn that its calls are judged by. */
 type ReaderInput = Pick<TurnContext, 'past'> & Pick<TurnProgress, 'rows'> & Pick<TurnIdentity, 'author'>;

@@ -4,7 +4,7 @@ import { GatewayError } from '../../contracts/errors.ts';
 import { MAX_CALLS_RUN } from '../deps.ts';
 import type { Emit } from '../deps.ts';
 import type { Answer } from '../prompt/history.ts';
-import type { Turn, TurnContext, TurnProgress } from '../state/turn-state.ts';
+import type { TurnContext, TurnProgress } from '../state/turn-state.ts';
 
 /** Thrown where a turn must wait for its caller: the turn handler then parks the turn. */
 export class CallerWait extends Error {
@@ -45,7 +45,12 @@ export function callerCalls(
 }
 
 /** Emits the results that have arrived, once: while no later answer has read them. */
-export function announceResults(turn: Turn, { answered }: CallerCalls, n: number, emit: Emit): void {
+export function announceResults(
+  turn: Pick<TurnProgress, 'rows'>,
+  { answered }: CallerCalls,
+  n: number,
+  emit: Emit,
+): void {
   if (turn.rows.answer(n + 1) !== undefined) return;
   for (const { call, result } of answered) {
     emit({ type: 'tool_result', toolCallId: call.id, name: call.name, result, isError: false });
@@ -56,7 +61,11 @@ export function announceResults(turn: Turn, { answered }: CallerCalls, n: number
  * Throws `CallerWait` when calls have no result yet, and `GatewayError('tools_unanswered')` when the turn has already
  * waited for them: then no one is listening anymore.
  */
-export function waitForCaller(turn: Turn, { open }: CallerCalls, emit: Emit): void {
+export function waitForCaller(
+  turn: Pick<TurnProgress, 'unanswered'>,
+  { open }: CallerCalls,
+  emit: Emit,
+): void {
   if (open.length === 0) return;
   if (turn.unanswered === true) {
     const text = 'The results of the tools that the client runs did not come in time.';

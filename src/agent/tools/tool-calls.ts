@@ -7,6 +7,7 @@ import { MAX_SUBAGENTS_AT_ONCE } from '../../contracts/agent/subagents.ts';
 import type { Tool, ToolContext } from '../../contracts/tools/tool.ts';
 import { passGate } from './approval-gate.ts';
 import { announceResults, callerCalls, isCallersTool, waitForCaller } from './caller-calls.ts';
+import { runConcurrently } from '../../lib/async/run-concurrently.ts';
 import type { Answer } from '../prompt/history.ts';
 import type { AgentShared, Emit } from '../deps.ts';
 import { createProgress } from './progress.ts';
@@ -14,7 +15,13 @@ import { checkCall, contentForModel, executeTool, failure } from './tool-run.ts'
 import { roleOf } from './user-role.ts';
 import type { Outcome } from './tool-run.ts';
 import { sentBy } from './unasked-reads.ts';
-import type { Turn, TurnContext, TurnIdentity, TurnProgress } from '../state/turn-state.ts';
+import type { TurnAttempt, TurnContext, TurnIdentity, TurnProgress } from '../state/turn-state.ts';
+
+/** The parts of a turn, or of the step of a plan, that its tool calls read and change. */
+export type ToolTurn = TurnIdentity &
+  Pick<TurnContext, 'profile' | 'prepared' | 'model' | 'options' | 'past'> &
+  Pick<TurnProgress, 'rows' | 'approvals' | 'unanswered'> &
+  Pick<TurnAttempt, 'signal' | 'toolSignal' | 'agents'>;
 
 /** The n-th answer of a turn. */
 interface AnswerToRun {
@@ -32,7 +39,7 @@ interface AnswerToRun {
  */
 export async function runToolCalls(
   shared: AgentShared,
-  turn: Turn,
+  turn: ToolTurn,
   { n, answer, onResults }: AnswerToRun,
   emit: Emit,
 ): Promise<void> {
@@ -50,31 +57,8 @@ export async function runToolCalls(
   waitForCaller(turn, forCaller, emit);
 }
 
-/**
- * Runs the tasks concurrently, at most `width` at once. When one of them throws, `onFailure` is called, no further task
- * starts, the running ones are awaited, and the first error is thrown.
- */
-export async function runConcurrently(
-  tasks: readonly (() => Promise<void>)[],
-  width: number,
-  onFailure: () => void,
-): Promise<void> {
-  const waiting = tasks.values();
-  const failures: unknown[] = [];
-  const work = async (): Promise<void> => {
-    for (const task of waiting) {
-      if (failures.length > 0) return;
-      try {
-        await task();
-      } catch (error) {
-        failures.push(error);
-        onFailure();
-      }
-    }
-  };
-  await Promise.all(Array.from({ length: Math.min(width, tasks.length) }, work));
-  if (failures.length > 0) throw failures[0];
-}
+/** The parts of a turn that one call reads and changes. */
+type CallTurn = Omit<ToolTurn, 'signal' | 'options' | 'unanswered'>;
 
 /** A call of the n-th answer. `signal` aborts with the turn or before it. */
 interface PendingCall {
@@ -87,7 +71,7 @@ interface PendingCall {
 /** The calls in order; consecutive calls of a tool that may run concurrently form one batch. */
 function batchesOf(
   calls: readonly ToolCall[],
-  turn: TurnContext,
+  turn: Pick<TurnContext, 'prepared' | 'options'>,
 ): Pick<PendingCall, 'callIndex' | 'call'>[][] {
   const batches: Pick<PendingCall, 'callIndex' | 'call'>[][] = [];
   let last: string | undefined;
@@ -102,7 +86,12 @@ function batchesOf(
 }
 
 /** Runs one call and journals its result (T4). */
-async function finishCall(shared: AgentShared, turn: Turn, pending: PendingCall, emit: Emit): Promise<void> {
+async function finishCall(
+  shared: AgentShared,
+  turn: CallTurn,
+  pending: PendingCall,
+  emit: Emit,
+): Promise<void> {
   const { n, callIndex, call, signal } = pending;
   if (turn.rows.result(n, callIndex) !== undefined) return;
   signal.throwIfAborted();
@@ -128,7 +117,7 @@ async function finishCall(shared: AgentShared, turn: Turn, pending: PendingCall,
 /** `sent` is what a read has sent out. */
 async function runCall(
   shared: AgentShared,
-  turn: Turn,
+  turn: CallTurn,
   { n, callIndex, call, signal }: PendingCall,
   emit: Emit,
 ): Promise<Outcome & { sent?: string }> {
@@ -156,7 +145,7 @@ interface ReadyCall {
 
 async function runReady(
   shared: AgentShared,
-  turn: Turn,
+  turn: CallTurn,
   { n, callIndex, call, signal }: PendingCall,
   { tool, args, callKey, begun }: ReadyCall,
   emit: Emit,
@@ -191,9 +180,9 @@ async function runReady(
   // Before the result is stored, so that whichever node continues finds what it refers to.
   const unshared = tool.files === undefined ? [] : await files.share(turn.folder);
   await subagent?.settled();
-  const told =
+  const result =
     unshared.length === 0 ? outcome : { ...outcome, content: outcome.content + onlyHere(unshared) };
-  return sent === undefined ? told : { ...told, sent };
+  return sent === undefined ? result : { ...result, sent };
 }
 
 /** What one call adds to what every tool of the turn receives. */
@@ -203,7 +192,10 @@ interface CallContext extends Pick<ToolContext, 'callKey' | 'userRole' | 'worksp
 
 function contextOf(
   { deps }: AgentShared,
-  turn: Turn,
+  turn: TurnIdentity &
+    Pick<TurnContext, 'profile' | 'model'> &
+    Pick<TurnProgress, 'rows'> &
+    Pick<TurnAttempt, 'toolSignal'>,
   { call, ...own }: CallContext,
   emit: Emit,
 ): ToolContext {
@@ -232,7 +224,10 @@ function contextOf(
 }
 
 /** The id of a subagent; undefined for the turn itself. */
-function agentIdOf({ parentTurnId, turnId }: TurnIdentity): string | undefined {
+function agentIdOf({
+  parentTurnId,
+  turnId,
+}: Pick<TurnIdentity, 'parentTurnId' | 'turnId'>): string | undefined {
   return parentTurnId === undefined ? undefined : turnId;
 }
 
@@ -251,7 +246,7 @@ function onlyHere(paths: readonly string[]): string {
  */
 async function refuseWhileAsking(
   { deps }: AgentShared,
-  turn: TurnIdentity,
+  turn: Pick<TurnIdentity, 'parentTurnId' | 'sessionKey'>,
   { tool, callKey }: Pick<ReadyCall, 'tool' | 'callKey'>,
 ): Promise<Outcome | undefined> {
   if (tool.files === undefined || turn.parentTurnId === undefined) return undefined;
@@ -265,7 +260,7 @@ async function refuseWhileAsking(
 /** T3. */
 async function journalIntent(
   shared: AgentShared,
-  turn: TurnIdentity & TurnProgress,
+  turn: Pick<TurnIdentity, 'fence' | 'turnId'> & Pick<TurnProgress, 'rows'>,
   n: number,
   callIndex: number,
   call: ToolCall,

@@ -79,7 +79,7 @@ export function createAfterTurn(
 
 /** What workers learn about a turn. `title` is that of its session when it began. */
 export function endedTurn(
-  turn: TurnIdentity & TurnContext & TurnProgress,
+  turn: TurnIdentity & TurnContext & Pick<TurnProgress, 'rows'>,
   { reason, text, title }: { reason: TurnEndReason; text: string; title: string | undefined },
 ): EndedTurn {
   const { turnId, sessionKey, userId, memoryOwner, place, profile, model, rows, log } = turn;

@@ -11,8 +11,10 @@ import { endOfAnswer, failureText, turnReader } from './failure-text.ts';
 import { askModel } from './iteration.ts';
 import { takeSteering } from './queue-modes.ts';
 import { runPlan } from '../executor/run-plan.ts';
+import type { PlanRunTurn } from '../executor/run-plan.ts';
 import { followTodos, settlePlan } from '../planner/follow-plan.ts';
 import { planOnCall, planOnly, planTurn } from '../planner/plan-turn.ts';
+import type { PlannedTurn } from '../planner/plan-turn.ts';
 import { followSwitch, followTools } from '../profiles/follow-switch.ts';
 import { isSilent } from './silent-token.ts';
 import { optionsOfCall } from '../tools/caller-calls.ts';
@@ -79,8 +81,11 @@ export async function runTurn(
   return result;
 }
 
+/** The parts of a turn that its loop reads and changes. */
+type LoopTurn = PlannedTurn & PlanRunTurn & EndingTurn;
+
 /** The tool-calling loop. An answer that is in the journal is not requested again. */
-async function iterate(shared: AgentShared, turn: Turn, emit: Emit): Promise<TurnResult> {
+async function iterate(shared: AgentShared, turn: LoopTurn, emit: Emit): Promise<TurnResult> {
   for (let n = 1; n <= turn.profile.maxIterations; n += 1) {
     turn.signal.throwIfAborted();
     await takeSteering(shared, turn, n, emit);
@@ -97,7 +102,9 @@ async function iterate(shared: AgentShared, turn: Turn, emit: Emit): Promise<Tur
 }
 
 /** The parts of a turn that its end reads. */
-type EndingTurn = TurnIdentity & TurnProgress & Pick<TurnContext, 'silentToken' | 'options'>;
+type EndingTurn = TurnIdentity &
+  Pick<TurnProgress, 'rows' | 'reply' | 'lastFinish'> &
+  Pick<TurnContext, 'silentToken' | 'options'>;
 
 /** Throws `GatewayError('invalid_answer')` for a text that does not have the requested form. */
 function endWithAnswer(turn: EndingTurn, answer: Answer, emit: Emit): TurnResult {
@@ -159,17 +166,21 @@ function endWith(turn: EndingTurn, end: TurnResult, emit: Emit): TurnResult {
   return { reason, text: turn.reply.text, isError };
 }
 
-function openMsgId(turn: EndingTurn): string {
+function openMsgId(turn: Pick<TurnIdentity, 'turnId'> & Pick<TurnProgress, 'rows'>): string {
   return callMsgId(turn, turn.rows.answers().length + 1);
 }
 
 /** The message id of the gateway's own sentence at the end. */
-function endMsgId(turn: TurnIdentity): string {
+function endMsgId(turn: Pick<TurnIdentity, 'turnId'>): string {
   return `${turn.turnId}.end`;
 }
 
 /** The text of a turn that reached its iteration limit: the reason, and the tools it used (N-42, B-08). */
-function limitText(turn: TurnIdentity & TurnContext & TurnProgress): string {
+function limitText(
+  turn: Pick<TurnIdentity, 'say' | 'parentTurnId'> &
+    Pick<TurnContext, 'profile'> &
+    Pick<TurnProgress, 'rows'>,
+): string {
   const counts = new Map<string, number>();
   for (const { toolName } of turn.rows.results()) counts.set(toolName, (counts.get(toolName) ?? 0) + 1);
   const done = [...counts].map(([name, count]) => (count === 1 ? name : `${name} ×${count}`)).join(', ');

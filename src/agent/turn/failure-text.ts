@@ -28,7 +28,10 @@ export async function sayFor(
 }
 
 /** Who reads what a turn says: its user, and in a group everyone. Never throws. */
-export async function turnReader(deps: Pick<AgentDeps, 'isOwner'>, turn: TurnIdentity): Promise<ErrorReader> {
+export async function turnReader(
+  deps: Pick<AgentDeps, 'isOwner'>,
+  turn: Pick<TurnIdentity, 'place' | 'userId' | 'userRole'>,
+): Promise<ErrorReader> {
   if (turn.place === 'group') return 'person';
   try {
     turn.userRole ??= await roleOf(deps, turn.userId);

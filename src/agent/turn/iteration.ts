@@ -20,19 +20,30 @@ import { turnReader } from './failure-text.ts';
 import { modelBudget } from '../model/model-budget.ts';
 import { optionsOfCall } from '../tools/caller-calls.ts';
 import { callMsgId, emitReset } from '../state/turn-state.ts';
-import type { Turn, TurnContext, TurnIdentity, TurnProgress } from '../state/turn-state.ts';
+import type { TurnAttempt, TurnContext, TurnIdentity, TurnProgress } from '../state/turn-state.ts';
 
 /** How much longer the pauses are before a server that limits its calls is asked again. */
 const RATE_LIMIT_FACTOR = 4;
 /** A plan up to this share of the budget is never dropped from the prompt. */
 const PLAN_SHARE = 0.25;
 
+/** The parts of a turn, or of the step of a plan, that a model call reads and changes. */
+export type AskingTurn = TurnIdentity &
+  TurnContext &
+  Pick<TurnProgress, 'rows' | 'reply' | 'otherUsage' | 'lastFinish' | 'plan'> &
+  Pick<TurnAttempt, 'signal' | 'waits' | 'trace'>;
+
 /**
  * Requests the turn's n-th answer and stores it: in the journal (T2) when tool calls follow, else among the rows that T6
  * commits with the end of the turn. Throws `ProviderError`, `GatewayError` (window), `StoreError`, or the signal's
  * reason; the reply then still contains the text of the broken call.
  */
-export async function askModel(shared: AgentShared, turn: Turn, n: number, emit: Emit): Promise<Answer> {
+export async function askModel(
+  shared: AgentShared,
+  turn: AskingTurn,
+  n: number,
+  emit: Emit,
+): Promise<Answer> {
   const msgId = callMsgId(turn, n);
   let attempts: Attempts = { shrunk: false, repeated: false, waits: 0 };
   for (;;) {
@@ -84,7 +95,10 @@ interface NotedCall {
 }
 
 /** Notes a call that has ended for the trace and the log, also one for which no server could be asked for its model. */
-function noteCall(turn: Turn, { n: iteration, atMs, call, made, finish, error }: NotedCall): void {
+function noteCall(
+  turn: Pick<TurnIdentity, 'log'> & Pick<TurnContext, 'model'> & Pick<TurnAttempt, 'trace'>,
+  { n: iteration, atMs, call, made, finish, error }: NotedCall,
+): void {
   const model = made?.request.model ?? turn.model ?? '';
   const { usage, firstTokenMs } = call;
   const failure = error === undefined ? undefined : toGatewayError(error);
@@ -97,14 +111,14 @@ function noteCall(turn: Turn, { n: iteration, atMs, call, made, finish, error }:
     ...(finish !== undefined && { finishReason: finish }),
     ...(failure && { error: { code: failure.code, message: failure.message } }),
   });
-  const told = { iteration, model, firstTokenMs, ...usage };
-  if (failure === undefined) turn.log.debug(told, 'model_call_ended');
-  else turn.log.debug({ ...told, code: failure.code }, 'model_call_failed');
+  const fields = { iteration, model, firstTokenMs, ...usage };
+  if (failure === undefined) turn.log.debug(fields, 'model_call_ended');
+  else turn.log.debug({ ...fields, code: failure.code }, 'model_call_failed');
 }
 
 async function storeAnswer(
   shared: AgentShared,
-  turn: TurnIdentity & TurnContext & TurnProgress,
+  turn: TurnIdentity & Pick<TurnContext, 'options' | 'model'> & Pick<TurnProgress, 'rows' | 'otherUsage'>,
   n: number,
   response: LLMResponse,
 ): Promise<Answer> {
@@ -154,7 +168,10 @@ interface BrokenCall {
 /** Drops the text of a broken call and waits until it may be repeated. Throws its error when it must not be. */
 async function prepareRepeat(
   { deps, limits }: AgentShared,
-  turn: Turn,
+  turn: TurnIdentity &
+    Pick<TurnContext, 'model'> &
+    Pick<TurnProgress, 'reply' | 'otherUsage'> &
+    Pick<TurnAttempt, 'signal' | 'trace'>,
   { n, call, attempts, error }: BrokenCall,
   emit: Emit,
 ): Promise<void> {
@@ -220,7 +237,7 @@ interface MadeRequest {
 /** Builds the request of one call (N-43, N-44), within the server's window and the profile's limits. */
 async function makeRequest(
   shared: AgentShared,
-  turn: Turn,
+  turn: TurnIdentity & TurnContext & Pick<TurnProgress, 'rows' | 'plan'> & Pick<TurnAttempt, 'signal'>,
   n: number,
   shrunk: boolean,
 ): Promise<MadeRequest> {
@@ -253,7 +270,11 @@ async function makeRequest(
 
 /** The system prompt; in planner mode, where the model itself follows a plan, with the prompt of that mode (S-44). */
 function systemOf(
-  { prepared, promptContext, plan }: TurnContext & TurnProgress,
+  {
+    prepared,
+    promptContext,
+    plan,
+  }: Pick<TurnContext, 'prepared' | 'promptContext'> & Pick<TurnProgress, 'plan'>,
   can: Pick<ModelCapabilities, 'tools'>,
 ): PromptPart {
   const system = systemPart(prepared, promptContext, can);
@@ -261,7 +282,10 @@ function systemOf(
 }
 
 /** The turn's own groups. The plan stays with the message it was made for, unless it would leave too little room for the rest. */
-function ownGroups({ rows }: TurnProgress, planBudget: number): { current: Group; steps: Group[] } {
+function ownGroups(
+  { rows }: Pick<TurnProgress, 'rows'>,
+  planBudget: number,
+): { current: Group; steps: Group[] } {
   const steps = toGroups(rows.steps, { thinking: true });
   const [current, ...plan] = toGroups(rows.plan === undefined ? [rows.user] : [rows.user, rows.plan], {
     thinking: false,

@@ -42,8 +42,8 @@ export async function receiveFiles(
   if (problems.length > 0) {
     const say = await sayFor(deps, payload);
     const content = problems
-      .map(({ name, problem = '', told }) =>
-        say('upload.problem', { name: quoted(name), why: told ?? problem }),
+      .map(({ name, problem = '', problemText }) =>
+        say('upload.problem', { name: quoted(name), why: problemText ?? problem }),
       )
       .join('\n');
     await deps.post({ ref: `${turnId}.files`, turnId, address, content });

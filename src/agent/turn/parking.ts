@@ -56,7 +56,7 @@ export async function parkForCaller(
  */
 export async function announceDecision(
   { deps }: AgentShared,
-  turn: TurnIdentity & TurnProgress,
+  turn: TurnIdentity & Pick<TurnProgress, 'approvals' | 'rows'>,
   emitter: TurnEmitter,
 ): Promise<void> {
   const [newest] = turn.approvals;
@@ -120,7 +120,10 @@ function decidedCall(
 }
 
 /** True when the call has a result: its decision was announced before it ran. */
-function isAnswered(turn: TurnIdentity & TurnProgress, callKey: string): boolean {
+function isAnswered(
+  turn: Pick<TurnIdentity, 'turnId'> & Pick<TurnProgress, 'rows'>,
+  callKey: string,
+): boolean {
   const [place, iteration, callIndex] = /\.(\d+)\.(\d+)$/.exec(callKey) ?? [];
   // A subagent's call has its result in another journal.
   if (callKey !== `${turn.turnId}${place}`) return false;

@@ -12,7 +12,7 @@ import type { AgentShared, Emit } from '../deps.ts';
 import { MAX_PICTURES_PER_MESSAGE, receiveFiles } from './message-files.ts';
 import { readMessage, readTurnPayload } from './turn-payload.ts';
 import type { ReadMessage } from './turn-payload.ts';
-import type { Turn, TurnIdentity, TurnProgress } from '../state/turn-state.ts';
+import type { TurnAttempt, TurnIdentity, TurnProgress } from '../state/turn-state.ts';
 
 /** A burst ends after this much silence, in milliseconds: clients send the pieces of a long paste faster. */
 export const COLLECT_QUIET_MS = 1_500;
@@ -24,7 +24,9 @@ export const MAX_JOINED = 50;
 const MAX_JOINED_CHARS = 100_000;
 
 /** The parts of a turn that messages join. */
-type SteeredTurn = TurnIdentity & TurnProgress & Pick<Turn, 'signal'>;
+export type SteeredTurn = Pick<TurnIdentity, 'fence' | 'turnId' | 'folder'> &
+  Pick<TurnProgress, 'rows' | 'joining'> &
+  Pick<TurnAttempt, 'signal'>;
 
 /** A message that joins a turn. */
 interface Joining extends ReadMessage {

@@ -18,12 +18,12 @@ export function quotedText({ text, by, author, media }: Quoted, quotedBy: string
 }
 
 /** Longest text of what was said in the meantime, in UTF-16 units; the newest messages that fit are kept. */
-export const MAX_MEANWHILE_CHARS = 6_000;
+export const MAX_OBSERVED_CHARS = 6_000;
 
 /** What was said in the chat since the last answer without naming the bot: one line for each message. */
-export function meanwhileText(observed: readonly ObservedMessage[]): string {
+export function observedText(observed: readonly ObservedMessage[]): string {
   const lines: string[] = [];
-  let left = MAX_MEANWHILE_CHARS;
+  let left = MAX_OBSERVED_CHARS;
   for (const { senderName, content } of observed.toReversed()) {
     const line = `${titleOf(senderName)}: ${content}`;
     left -= line.length + 1;

@@ -63,7 +63,7 @@ export async function startTurn(
   afterTurn.turnBegins(opened.session.key);
   const files = hasBegun(opened) ? [] : await receiveFiles(shared, head, withFiles, signal);
   const where = networkOf(shared, payload.message, opened.surfaces);
-  const message = readMessage(payload.message, files, opened.meanwhile, where);
+  const message = readMessage(payload.message, files, opened.observed, where);
   const burst = signal.aborted
     ? undefined
     : await collectBurst(shared, head, { payload, message, opened, signal });

@@ -161,7 +161,7 @@ async function leaveTurn(
 /** T6. */
 async function commit(
   shared: AgentShared,
-  turn: TurnIdentity & TurnContext & TurnProgress,
+  turn: TurnIdentity & Pick<TurnContext, 'model'> & Pick<TurnProgress, 'rows' | 'otherUsage'>,
   address: Address,
   {
     result,

@@ -5,13 +5,13 @@ import { askedQuestion } from '../../contracts/message.ts';
 import type { LaneHead } from '../../contracts/store/lanes.ts';
 import type { OpenedTurn } from '../../contracts/store/records.ts';
 import type { AgentShared, Emit } from '../deps.ts';
-import type { Turn } from '../state/turn-state.ts';
+import type { TurnContext, TurnIdentity, TurnProgress } from '../state/turn-state.ts';
 import { openLiveOutput } from './silent-reply.ts';
 import type { LiveOutput } from './silent-reply.ts';
 
 interface OutputStart {
   head: LaneHead;
-  turn: Turn;
+  turn: TurnIdentity & Pick<TurnContext, 'silentToken'> & Pick<TurnProgress, 'reply'>;
   payload: TurnPayload;
   opened: OpenedTurn;
   emitter: TurnEmitter;

@@ -15,7 +15,7 @@ import { describeSources, storedSources, taints } from '../../contracts/tools/ri
 import { filesText, ownText, picturesOf } from './message-files.ts';
 import { markText, markUntrusted, titleOf } from '../prompt/marks.ts';
 import type { TextOrigin } from '../state/turn-rows.ts';
-import { meanwhileText, quotedText } from './quoted-text.ts';
+import { observedText, quotedText } from './quoted-text.ts';
 
 const address = z.templateLiteral([z.string().min(1), ':', z.string().min(1)]);
 const metadata = z.record(z.string(), z.string()).optional();
@@ -83,13 +83,13 @@ export interface ReadMessage extends TextOrigin {
 export function readMessage(
   message: InboundMessage,
   files: readonly ReceivedFile[] = [],
-  meanwhile: readonly ObservedMessage[] = [],
+  observed: readonly ObservedMessage[] = [],
   where?: string,
 ): ReadMessage {
   const { quoted, media } = message;
   const own = message.channel === 'system' ? systemText(message) : textOf(message, files, where);
   const before = [
-    ...(meanwhile.length === 0 ? [] : [meanwhileText(meanwhile)]),
+    ...(observed.length === 0 ? [] : [observedText(observed)]),
     ...(quoted === undefined
       ? []
       : [quotedText(quoted, message.place === 'group' ? senderOf(message) : 'the user')]),

@@ -3,21 +3,24 @@ import { toGatewayError } from '../../contracts/errors.ts';
 import type { TraceAttempt } from '../../contracts/store/traces.ts';
 import type { AgentShared } from '../deps.ts';
 import type { TraceNotes } from '../state/trace-notes.ts';
-import type { Turn } from '../state/turn-state.ts';
+import type { TurnContext, TurnIdentity } from '../state/turn-state.ts';
+
+/** The parts of a turn that its trace names. */
+type NotedTurn = Pick<TurnIdentity, 'turnId' | 'sessionKey' | 'log'> & { trace: TraceNotes };
 
 /** Passes a stored attempt to those who count and export it, and logs its end. Never throws. */
 export function endTrace(
   { deps }: AgentShared,
-  turn: Turn & { trace: TraceNotes },
+  turn: NotedTurn,
   attempt: TraceAttempt,
   ended: boolean,
 ): void {
   const { turnId, sessionKey } = turn;
   const { outcome, ms, afterMs } = attempt;
   const calls = attempt.spans.filter(({ kind }) => kind === 'model_call').length;
-  const told = { reason: outcome, ms, afterMs, calls };
-  if (ended) turn.log.info(told, 'turn_ended');
-  else turn.log.info(told, outcome === 'parked' ? 'turn_parked' : 'turn_released');
+  const fields = { reason: outcome, ms, afterMs, calls };
+  if (ended) turn.log.info(fields, 'turn_ended');
+  else turn.log.info(fields, outcome === 'parked' ? 'turn_parked' : 'turn_released');
   deps.traces.ended({ turnId, sessionKey, attempt, startedAt: turn.trace.startedAt, ended });
 }
 
@@ -27,7 +30,7 @@ export function endTrace(
  */
 export async function leaveTrace(
   shared: AgentShared,
-  turn: Turn & { trace: TraceNotes },
+  turn: NotedTurn & Pick<TurnContext, 'profile'>,
   outcome: 'parked' | 'released',
 ): Promise<void> {
   const attempt = turn.trace.end(outcome, turn.profile.id);

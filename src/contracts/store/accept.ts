@@ -32,18 +32,8 @@ export type AcceptResult =
   /** The session waits for the results of its caller's tools. */
   | { kind: 'tools_pending'; toolCallIds: string[] };
 
-export interface AcceptRequest {
-  message: InboundMessage;
-  address: Address;
-  entry: TurnPayload['entry'];
-  silentToken?: string | undefined;
-  model?: string | undefined;
-  profileId?: string | undefined;
-  usualModel?: string | undefined;
-  mode?: ExecutionMode | undefined;
-  plan?: PlanToRun | undefined;
-  options?: CallerOptions | undefined;
-  isOwner?: boolean | undefined;
+/** A message to accept: what its turn will read, and how it is accepted. */
+export interface AcceptRequest extends Omit<TurnPayload, 'turnId' | 'edited'> {
   /** Settings of the session, when this is its first message. */
   begins?: SessionChoice | undefined;
   /** Refuse the message while the session waits for its caller's tools. */

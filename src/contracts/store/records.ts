@@ -212,7 +212,7 @@ export interface OpenedTurn {
   /** The first turn with the question that it answers again: its journal starts with the question. */
   askedAgain?: string | undefined;
   /** What was said in the chat since the previous turn without naming the bot; oldest first, at most `MAX_OBSERVED`. */
-  meanwhile?: readonly ObservedMessage[] | undefined;
+  observed?: readonly ObservedMessage[] | undefined;
 }
 
 /** A chat that shares the session of a turn that was asked elsewhere, with what is on screen there of the turn. */

@@ -70,11 +70,11 @@ export function createPersonLanguages(deps: PersonLanguagesDeps): PersonLanguage
       return isThere(chosen) ? chosen : ofStranger(wanted ?? platform);
     },
     async notePlatform(userId, wanted) {
-      const told = wanted?.slice(0, MAX_WANTED_CHARS);
+      const language = wanted?.slice(0, MAX_WANTED_CHARS);
       const before = await known(userId);
-      if (told === undefined || told === before.platform) return;
-      people.set(userId, { ...before, platform: told });
-      await chatSettings.setChatSetting(userId, PLATFORM_LANGUAGE, told, PLATFORM_KEPT_MS);
+      if (language === undefined || language === before.platform) return;
+      people.set(userId, { ...before, platform: language });
+      await chatSettings.setChatSetting(userId, PLATFORM_LANGUAGE, language, PLATFORM_KEPT_MS);
     },
     async choose(userId, language) {
       await chatSettings.setChatSetting(userId, LANGUAGE_SETTING, language);

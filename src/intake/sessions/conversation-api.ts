@@ -21,7 +21,7 @@ export type ConversationDeps = ForkDeps &
 
 /** Makes the API. `visible` returns a session that the caller may see. */
 export function createConversationApi(deps: ConversationDeps, visible: Visible): ConversationApi {
-  const told = (key: SessionKey, outcome: Question | WhyNot): Question => {
+  const announced = (key: SessionKey, outcome: Question | WhyNot): Question => {
     const question = changed(outcome);
     deps.events.emit(key, { type: 'context_changed' });
     return question;
@@ -35,7 +35,7 @@ export function createConversationApi(deps: ConversationDeps, visible: Visible):
       return (await visible(caller, key)) && changed((await deps.tries.lastQuestion(key)) ?? 'nothing');
     },
     async undo(caller, key) {
-      return (await visible(caller, key)) && told(key, await deps.tries.undo(key));
+      return (await visible(caller, key)) && announced(key, await deps.tries.undo(key));
     },
     async queue(caller, key) {
       return (await visible(caller, key)) && (await deps.waiting.waiting(key));
@@ -50,7 +50,7 @@ export function createConversationApi(deps: ConversationDeps, visible: Visible):
     choices: (caller, profileId, say) => sessionChoices(deps, caller, profileId, say),
     checkChoice: (caller, asked) => checkedChoice(deps, caller, asked),
     async choose(caller, key, turnId) {
-      return (await visible(caller, key)) && told(key, await deps.tries.choose(key, turnId));
+      return (await visible(caller, key)) && announced(key, await deps.tries.choose(key, turnId));
     },
   };
 }

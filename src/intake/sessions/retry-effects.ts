@@ -15,10 +15,10 @@ export async function tellEffects(
   const text = say('retry.effects', { effects: effects.join(', ') });
   const { channel, chatId, threadId } = message;
   if (channel === 'http') return text;
-  const told = { channel, chatId, threadId, content: text, media: [], buttons: [] };
+  const notice = { channel, chatId, threadId, content: text, media: [], buttons: [] };
   const step = await deps.ledger.enqueue(
     addressOf(message),
-    { ref: `again:${turnId}`, message: told },
+    { ref: `again:${turnId}`, message: notice },
     deps.bus.claimingNode('out'),
   );
   deps.bus.runHeads(step);

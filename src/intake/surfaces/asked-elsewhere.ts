@@ -50,9 +50,9 @@ function lineOf(message: InboundMessage, labelOf: LabelOf, say: Say): string {
   const name = plainName(message.senderName ?? '');
   const network = networkOf({ address: addressOf(message) }, labelOf);
   const text = escapeMarkdown(clipEnd(oneLine(message.content), MAX_REPEATED));
-  const told = { name: name === '' ? say('surfaces.somebody') : name, network, text };
+  const values = { name: name === '' ? say('surfaces.somebody') : name, network, text };
   const count = message.media.length;
-  return count === 0 ? say('surfaces.asked', told) : say('surfaces.asked_files', { ...told, count });
+  return count === 0 ? say('surfaces.asked', values) : say('surfaces.asked_files', { ...values, count });
 }
 
 /** The text without any effect of its characters as Markdown. */

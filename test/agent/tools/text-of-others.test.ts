@@ -1,6 +1,6 @@
 /** Whose text a message is, how the model reads it, and the sets of sources kept for it. */
 import { describe, expect, it } from 'vitest';
-import { MAX_MEANWHILE_CHARS, meanwhileText } from '../../../src/agent/turn/quoted-text.ts';
+import { MAX_OBSERVED_CHARS, observedText } from '../../../src/agent/turn/quoted-text.ts';
 import { readMessage } from '../../../src/agent/turn/turn-payload.ts';
 import { authorOf, sourcesOfMessage } from '../../../src/contracts/message.ts';
 import { boundQuote, MAX_QUOTED_CHARS } from '../../../src/contracts/quoted.ts';
@@ -120,7 +120,7 @@ describe('a quoted text', () => {
 
 describe('what was said in the meantime', () => {
   const line = { senderName: 'Eve', content: 'x'.repeat(494) };
-  const lines = Array.from({ length: MAX_MEANWHILE_CHARS / 500 }, () => line);
+  const lines = Array.from({ length: MAX_OBSERVED_CHARS / 500 }, () => line);
 
   it('comes before the message, is text of others, and does not count as typed by its author', () => {
     const read = readMessage(inboundMessage('so?', { place: 'group', senderName: 'Ann' }), [], [line]);
@@ -130,9 +130,9 @@ describe('what was said in the meantime', () => {
     );
   });
 
-  it(`holds at most ${MAX_MEANWHILE_CHARS} characters, the newest ones, and says what is missing`, () => {
-    expect(meanwhileText(lines)).not.toContain('left out');
-    const more = meanwhileText([{ senderName: 'Bo', content: 'first' }, ...lines]);
+  it(`holds at most ${MAX_OBSERVED_CHARS} characters, the newest ones, and says what is missing`, () => {
+    expect(observedText(lines)).not.toContain('left out');
+    const more = observedText([{ senderName: 'Bo', content: 'first' }, ...lines]);
     expect(more).toContain('[… 1 earlier messages left out …]');
     expect(more).not.toContain('first');
   });

@@ -50,7 +50,7 @@ async function journals(sql: Sql, ids: readonly string[]): Promise<JournalPage> 
         from (select c.seq, c.turn_id, c.payload from context c
           where c.turn_id in (${asked}) and c.kind = 'plan_fact'
             and c.payload -> 'fact' ->> 'type' in ('started', 'step_began', 'corrected', 'edited')
-          order by c.seq desc limit ${MAX_WORK_FACTS}) told) as facts`;
+          order by c.seq desc limit ${MAX_WORK_FACTS}) newest) as facts`;
   const { rows, approvals, facts, cut } = row ?? { rows: [], approvals: [], facts: [], cut: [] };
   return { rows, approvals, facts, cut: new Set(cut) };
 }

@@ -37,7 +37,7 @@ interface SurroundingsRow {
   history: PackedRecords;
   surfaces: OtherSurface[];
   remembers: boolean;
-  meanwhile: ObservedMessage[];
+  observed: ObservedMessage[];
 }
 
 interface OpenedRow extends SurroundingsRow {
@@ -204,9 +204,9 @@ function surroundings(
     (select coalesce(jsonb_agg(jsonb_build_object('senderName', o.sender_name, 'content', o.content) order by o.id), '[]')
       from observed o where o.session = ${session} and o.after_seq < ${laneSeq}
         and o.after_seq >= ${freshSeq}
-        and o.after_seq >= (select lane_seq from written)) as meanwhile`;
+        and o.after_seq >= (select lane_seq from written)) as observed`;
 }
 
-function surroundingsOf({ session, history, surfaces, remembers, meanwhile }: SurroundingsRow) {
-  return { session: toSession(session), history: unpacked(history), surfaces, remembers, meanwhile };
+function surroundingsOf({ session, history, surfaces, remembers, observed }: SurroundingsRow) {
+  return { session: toSession(session), history: unpacked(history), surfaces, remembers, observed };
 }

@@ -1,6 +1,6 @@
 /** Calls that run concurrently: nothing lost, never more than the limit, and one failure ends them all. */
 import { describe, expect, it } from 'vitest';
-import { runConcurrently } from '../../../src/agent/tools/tool-calls.ts';
+import { runConcurrently } from '../../../src/lib/async/run-concurrently.ts';
 
 const ignore = (): void => undefined;
 const nextTick = () => new Promise((resolve) => setImmediate(resolve));
