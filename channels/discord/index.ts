@@ -8,8 +8,10 @@ import type {
   OutboundPart,
 } from '../../src/contracts/channel.ts';
 import type { Shard } from '../../src/contracts/platform/shard.ts';
-import { ChannelError } from '../../src/contracts/errors.ts';
+import { ChannelError, channelUnavailable } from '../../src/contracts/errors.ts';
 import type { ChannelHealth } from '../../src/contracts/gateway-api.ts';
+import { CHANNEL_TIMING } from '../../src/contracts/platform/channel-timing.ts';
+import type { ChannelTiming } from '../../src/contracts/platform/channel-timing.ts';
 import type { Place, SentMessage } from '../../src/contracts/message.ts';
 import type { Receive } from '../../src/contracts/receive.ts';
 import { capabilitiesOf } from './capabilities.ts';
@@ -17,7 +19,7 @@ import type { DiscordConfig } from './config.ts';
 import { BotRoles } from './guilds/bot-roles.ts';
 import { Members } from './guilds/members.ts';
 import { questionSigns } from './earlier/question-signs.ts';
-import { FileDownload, SILENCE_MS } from './files/file-download.ts';
+import { FileDownload } from './files/file-download.ts';
 import { InteractionEndpoint } from './interactions/endpoint.ts';
 import { Interactions } from './interactions/interactions.ts';
 import { readGateway } from './gateway/address.ts';
@@ -39,38 +41,28 @@ import { stripEnd } from '../../src/lib/text.ts';
 const OFFICIAL_ROOT = 'https://discord.com/api';
 
 /** The channel's clock and waits, in milliseconds. */
-export interface DiscordTiming {
-  now: () => number;
-  /** The clock that measures every wait: `now` may be set back. */
-  monotonicMs: () => number;
+export interface DiscordTiming extends ChannelTiming {
   /** Waits this many milliseconds, or until the signal aborts. Never rejects. */
   pause: (ms: number, signal: AbortSignal) => Promise<void>;
   /** Between two identifies. Discord accepts one per 5 seconds. */
   identifySpacingMs: number;
-  /** Before the first new attempt after a failed connection. */
-  retryBaseMs: number;
   /** Between two writes of how far the events of the gateway are stored. */
   saveEveryMs: number;
   /** Between two calls that read missed messages. */
   historySpacingMs: number;
   /** Longest wait for the gateway connection to close during `stop`. */
   closeMs: number;
-  /** A download that delivers nothing for this long is aborted. */
-  silenceMs: number;
   /** How long a commit may take before a slash command is deferred without waiting for it; Discord waits 3 seconds. */
   deferAfterMs: number;
 }
 
 const TIMING: DiscordTiming = {
-  now: Date.now,
-  monotonicMs: () => performance.now(),
+  ...CHANNEL_TIMING,
   pause,
   identifySpacingMs: 5_100,
-  retryBaseMs: 1_000,
   saveEveryMs: 2_000,
   historySpacingMs: 100,
   closeMs: 2_000,
-  silenceMs: SILENCE_MS,
   deferAfterMs: 1_500,
 };
 
@@ -158,11 +150,7 @@ class DiscordChannel implements Channel {
       this.#botId = self.data.id;
       return { id: self.data.id, name: self.data.username };
     }
-    throw new ChannelError(
-      'unavailable',
-      'Discord did not say who the bot token belongs to; asking again later.',
-      { retryable: true },
-    );
+    throw channelUnavailable('Discord did not say who the bot token belongs to; asking again later.');
   }
 
   async isAdmin(place: Place, senderId: string): Promise<boolean> {

@@ -1,6 +1,7 @@
 /** What the gateway knows about Discord before it loads the channel: its settings, its ids and its secrets. */
 import { z } from 'zod';
-import { defineChannel, MAX_EDIT_INTERVAL_MS } from '../../src/contracts/channel.ts';
+import { defineChannel } from '../../src/contracts/channel.ts';
+import { editInterval, reactionSettings } from '../../src/contracts/platform/channel-settings.ts';
 import { withSlash } from '../../src/contracts/isomorphic/fill-text.js';
 import { german } from './german.ts';
 
@@ -24,12 +25,10 @@ export const manifest = defineChannel({
       .describe("another address of Discord's API, for tests"),
   }),
   settings: z.strictObject({
-    editIntervalMs: z
-      .int()
-      .min(1)
-      .max(MAX_EDIT_INTERVAL_MS)
-      .default(1_200)
-      .describe('least milliseconds between two edits of a growing answer in one channel or thread'),
+    editIntervalMs: editInterval(
+      1_200,
+      'least milliseconds between two edits of a growing answer in one channel or thread',
+    ),
     burst: z
       .int()
       .min(1)
@@ -60,17 +59,11 @@ export const manifest = defineChannel({
       .boolean()
       .default(true)
       .describe('a Stop button under a growing answer, and Regenerate under a finished one'),
-    reactions: z
-      .strictObject({
-        private: z
-          .boolean()
-          .default(false)
-          .describe(
-            'show at a question in a direct message that it waits ⏳, is worked on 👀, was answered ✅ or failed ❌',
-          ),
-        group: z.boolean().default(true).describe('the same in a channel of a server'),
-      })
-      .prefault({}),
+    reactions: reactionSettings({
+      private:
+        'show at a question in a direct message that it waits ⏳, is worked on 👀, was answered ✅ or failed ❌',
+      group: 'the same in a channel of a server',
+    }),
     threads: z
       .strictObject({
         all: z.boolean().default(false).describe('open a thread for each question in a channel of a server'),

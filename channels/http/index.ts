@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net';
 import type { Channel, ChannelDeps } from '../../src/contracts/channel.ts';
 import { ChannelError } from '../../src/contracts/errors.ts';
 import type { ChannelHealth } from '../../src/contracts/gateway-api.ts';
+import { usualCapabilities } from '../../src/contracts/platform/usual-capabilities.ts';
 import { steadyRates } from '../../src/contracts/delivery.ts';
 import { systemClock } from '../../src/lib/clock.ts';
 import type { Clock } from '../../src/lib/clock.ts';
@@ -102,22 +103,15 @@ interface Running {
 }
 
 /** Clients read stored messages: nothing is sent to them. */
-const CAPABILITIES: Channel['capabilities'] = {
+const CAPABILITIES = usualCapabilities({
   edit: false,
   delete: false,
-  draft: undefined,
   stream: 'off',
-  typing: false,
-  reactions: [],
   buttons: false,
-  media: false,
-  maxFileBytes: 0,
-  maxCaption: 0,
   threads: false,
   maxLength: 1_000_000,
   rates: steadyRates({ callsPerSecond: 1, editIntervalMs: 0 }),
-  typingMs: 0,
-};
+});
 
 /**
  * Returns the function that starts a server: limits of tokens and addresses outlive it. It throws what `listen` throws.

@@ -11,6 +11,9 @@ import type {
 } from '../../src/contracts/channel.ts';
 import { ConfigError, channelUnavailable } from '../../src/contracts/errors.ts';
 import type { PlaceRate } from '../../src/contracts/delivery.ts';
+import { CHANNEL_TIMING } from '../../src/contracts/platform/channel-timing.ts';
+import type { ChannelTiming } from '../../src/contracts/platform/channel-timing.ts';
+import { usualCapabilities } from '../../src/contracts/platform/usual-capabilities.ts';
 import type { ChannelHealth } from '../../src/contracts/gateway-api.ts';
 import type { SingleSigns } from '../../src/contracts/platform/single-signs.ts';
 import type { Place, SentMessage } from '../../src/contracts/message.ts';
@@ -48,25 +51,12 @@ export interface MatrixConfig {
 }
 
 /** The channel's clock and waits, in milliseconds. */
-export interface MatrixTiming {
-  now: () => number;
-  /** The clock that measures every wait: `now` may be set back. */
-  monotonicMs: () => number;
+export interface MatrixTiming extends ChannelTiming {
   /** How long the homeserver may hold a sync open. */
   longPollMs: number;
-  /** Before the first new attempt after a failed sync. */
-  retryBaseMs: number;
-  /** A file that delivers nothing for this long is aborted. */
-  silenceMs: number;
 }
 
-const TIMING: MatrixTiming = {
-  now: Date.now,
-  monotonicMs: () => performance.now(),
-  longPollMs: 30_000,
-  retryBaseMs: 1_000,
-  silenceMs: 30_000,
-};
+const TIMING: MatrixTiming = { ...CHANNEL_TIMING, longPollMs: 30_000 };
 
 /** How long others see that the bot is typing, and after how long this is renewed. */
 const TYPING_SHOWN_MS = 12_000;
@@ -117,18 +107,9 @@ class MatrixChannel implements Channel {
     });
     this.react = (question, state) => this.#signs.show(question, state);
     this.download = async (media, signal) => await openFile({ client, silenceMs }, media, signal);
-    this.capabilities = {
-      edit: true,
-      delete: true,
-      draft: undefined,
-      stream: 'edit',
-      typing: true,
-      reactions: (['private', 'group'] as const).filter((kind) => config.reactions[kind]),
-      buttons: true,
-      media: true,
+    this.capabilities = usualCapabilities({
+      reactsIn: config.reactions,
       maxFileBytes: MAX_UPLOAD_BYTES,
-      maxCaption: MAX_LENGTH,
-      threads: true,
       maxLength: MAX_LENGTH,
       rates: {
         callsPerSecond: config.eventsPerSecond,
@@ -136,7 +117,7 @@ class MatrixChannel implements Channel {
         of: ({ chatId }) => rateOf(config, chatId),
       },
       typingMs: TYPING_MS,
-    };
+    });
   }
 
   async identify(): Promise<ChannelIdentity> {

@@ -1,6 +1,7 @@
 /** What the gateway knows about Matrix before it loads the channel: its settings, its ids and its secrets. */
 import { z } from 'zod';
-import { defineChannel, MAX_EDIT_INTERVAL_MS } from '../../src/contracts/channel.ts';
+import { defineChannel } from '../../src/contracts/channel.ts';
+import { editInterval, reactionSettings } from '../../src/contracts/platform/channel-settings.ts';
 import { ROOM_ID, USER_ID } from './ids.ts';
 import { german } from './german.ts';
 
@@ -25,12 +26,10 @@ export const manifest = defineChannel({
       .describe('switches Matrix on, together with `MATRIX_URL`'),
   }),
   settings: z.strictObject({
-    editIntervalMs: z
-      .int()
-      .min(1)
-      .max(MAX_EDIT_INTERVAL_MS)
-      .default(2_000)
-      .describe('least milliseconds between two edits of a growing answer in one room'),
+    editIntervalMs: editInterval(
+      2_000,
+      'least milliseconds between two edits of a growing answer in one room',
+    ),
     burst: z.int().min(2).max(100).default(5).describe('events that may go out at once in a room'),
     /** Synapse's `rc_message` by default. */
     accountBurst: z
@@ -41,20 +40,11 @@ export const manifest = defineChannel({
       .describe(
         'events that may go out at once in all rooms together: `burst_count` of Synapse’s `rc_message`',
       ),
-    reactions: z
-      .strictObject({
-        private: z
-          .boolean()
-          .default(false)
-          .describe(
-            'show at a question in a direct chat that it waits ⏳, is worked on 👀, was answered ✅ or failed ❌',
-          ),
-        group: z
-          .boolean()
-          .default(true)
-          .describe('the same in a room of several people; each change is two events, which texts go before'),
-      })
-      .prefault({}),
+    reactions: reactionSettings({
+      private:
+        'show at a question in a direct chat that it waits ⏳, is worked on 👀, was answered ✅ or failed ❌',
+      group: 'the same in a room of several people; each change is two events, which texts go before',
+    }),
     /** Synapse accepts 0.2 by default; its refusal of a further event reveals the limit, and an account without a limit gets no refusals. */
     eventsPerSecond: z
       .strictObject({

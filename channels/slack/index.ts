@@ -8,13 +8,15 @@ import type {
   OutboundPart,
 } from '../../src/contracts/channel.ts';
 import { ConfigError, channelUnavailable } from '../../src/contracts/errors.ts';
+import { CHANNEL_TIMING } from '../../src/contracts/platform/channel-timing.ts';
+import type { ChannelTiming } from '../../src/contracts/platform/channel-timing.ts';
+import { usualCapabilities } from '../../src/contracts/platform/usual-capabilities.ts';
 import type { ChannelHealth } from '../../src/contracts/gateway-api.ts';
 import type { Place, SentMessage } from '../../src/contracts/message.ts';
 import type { PlaceRate } from '../../src/contracts/delivery.ts';
 import type { Receive } from '../../src/contracts/receive.ts';
 import { isAdministrator } from './administrators.ts';
 import { FileDownload } from './files/download.ts';
-import { SILENCE_MS } from './files/requests.ts';
 import { FileUpload, MAX_UPLOAD_BYTES } from './files/upload.ts';
 import type { Self } from './inbound.ts';
 import { fieldsOf, MAX_LENGTH } from './message-fields.ts';
@@ -46,20 +48,13 @@ export interface SlackConfig {
 }
 
 /** The channel's clock and waits, in milliseconds. */
-export interface SlackTiming {
-  now: () => number;
-  /** The clock that measures every wait: `now` may be set back. */
-  monotonicMs: () => number;
-  /** Before the first new attempt after a failed connection. */
-  retryBaseMs: number;
+export interface SlackTiming extends ChannelTiming {
   /** Between two writes of how far everything is stored. */
   saveEveryMs: number;
   /** Between two calls that read missed messages. */
   historySpacingMs: number;
   /** Longest wait for the connection to close during `stop`. */
   closeMs: number;
-  /** A file that delivers nothing for this long is aborted. */
-  silenceMs: number;
   /**
    * How long a commit may take before a slash command is acknowledged without waiting for it; Slack waits 3 seconds.
    */
@@ -67,13 +62,10 @@ export interface SlackTiming {
 }
 
 const TIMING: SlackTiming = {
-  now: Date.now,
-  monotonicMs: () => performance.now(),
-  retryBaseMs: 1_000,
+  ...CHANNEL_TIMING,
   saveEveryMs: 5_000,
   historySpacingMs: 1_250,
   closeMs: 2_000,
-  silenceMs: SILENCE_MS,
   deferAfterMs: 2_000,
 };
 
@@ -126,18 +118,9 @@ class SlackChannel implements Channel {
     this.#parts = { ...deps, api: this.#api, sending: this.#sending, people, status: this.#status, signs };
     const appApi = new SlackApi({ token: appToken, apiRoot, monotonicMs });
     this.#settings = { ...timing, api: appApi, apiRoot, log };
-    this.capabilities = {
-      edit: true,
-      delete: true,
-      draft: undefined,
-      stream: 'edit',
-      typing: true,
-      reactions: (['private', 'group'] as const).filter((kind) => config.reactions[kind]),
-      buttons: true,
-      media: true,
+    this.capabilities = usualCapabilities({
+      reactsIn: config.reactions,
       maxFileBytes: MAX_UPLOAD_BYTES,
-      maxCaption: MAX_LENGTH,
-      threads: true,
       maxLength: MAX_LENGTH,
       rates: {
         callsPerSecond: config.editsPerSecond,
@@ -145,7 +128,7 @@ class SlackChannel implements Channel {
         ofSigns: () => ({ ...rateOf(config, { chatId: '' }, undefined), key: 'signs' }),
       },
       typingMs: STATUS_MS,
-    };
+    });
   }
 
   async identify(): Promise<ChannelIdentity> {

@@ -1,6 +1,7 @@
 /** What the gateway knows about Slack before it loads the channel: its settings, its ids and its secrets. */
 import { z } from 'zod';
-import { defineChannel, MAX_EDIT_INTERVAL_MS } from '../../src/contracts/channel.ts';
+import { defineChannel } from '../../src/contracts/channel.ts';
+import { editInterval, reactionSettings } from '../../src/contracts/platform/channel-settings.ts';
 import { CHAT_ID, privacyOf, USER_ID } from './ids.ts';
 import { german } from './german.ts';
 
@@ -33,29 +34,21 @@ export const manifest = defineChannel({
       .describe("another address of Slack's API, for tests"),
   }),
   settings: z.strictObject({
-    editIntervalMs: z
-      .int()
-      .min(1)
-      .max(MAX_EDIT_INTERVAL_MS)
-      .default(1_500)
-      .describe('least milliseconds between two edits of a growing answer in one channel'),
+    editIntervalMs: editInterval(
+      1_500,
+      'least milliseconds between two edits of a growing answer in one channel',
+    ),
     burst: z
       .int()
       .min(2)
       .max(100)
       .default(3)
       .describe('messages that may go out at once in a channel, where Slack allows about one a second'),
-    reactions: z
-      .strictObject({
-        private: z
-          .boolean()
-          .default(false)
-          .describe(
-            'show at a question in a direct message that it waits ⏳, is worked on 👀, was answered ✅ or failed ❌',
-          ),
-        group: z.boolean().default(true).describe('the same in a channel'),
-      })
-      .prefault({}),
+    reactions: reactionSettings({
+      private:
+        'show at a question in a direct message that it waits ⏳, is worked on 👀, was answered ✅ or failed ❌',
+      group: 'the same in a channel',
+    }),
     /** `chat.update` is in Tier 3: at least 50 calls per minute in a workspace. */
     editsPerSecond: z
       .strictObject({

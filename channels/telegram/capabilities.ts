@@ -1,5 +1,6 @@
 /** What Telegram can show, and how often it may be called. */
 import type { Capabilities } from '../../src/contracts/channel.ts';
+import { usualCapabilities } from '../../src/contracts/platform/usual-capabilities.ts';
 import type { PlaceRate } from '../../src/contracts/delivery.ts';
 import type { TelegramConfig } from './config.ts';
 import { MAX_CAPTION, MAX_UPLOAD_BYTES } from './files/uploads.ts';
@@ -19,23 +20,17 @@ type Limits = Omit<TelegramConfig, 'token' | 'apiRoot'>;
 
 /** The abilities of the channel under these settings. */
 export function capabilitiesOf(settings: Limits): Capabilities {
-  return {
-    edit: true,
-    delete: true,
+  return usualCapabilities({
     draft: { everyMs: settings.draftIntervalMs, keepMs: DRAFT_MS, shownIn: (chatId) => !isGroup(chatId) },
     stream: settings.stream,
-    typing: true,
-    reactions: (['private', 'group'] as const).filter((kind) => settings.reactions[kind]),
-    buttons: true,
+    reactsIn: settings.reactions,
     copyButtons: true,
-    media: true,
     maxFileBytes: MAX_UPLOAD_BYTES,
     maxCaption: MAX_CAPTION,
-    threads: true,
     maxLength: MAX_LENGTH,
     rates: { callsPerSecond: settings.callsPerSecond, of: ({ chatId }) => rateOf(chatId, settings) },
     typingMs: TYPING_MS,
-  };
+  });
 }
 
 /** Groups and channels have negative ids. */

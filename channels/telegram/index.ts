@@ -2,12 +2,13 @@
  * The Telegram channel: receives by long polling and sends messages that grow by edits, over grammY's Bot API client.
  */
 import type { Channel, ChannelDeps, QuestionState } from '../../src/contracts/channel.ts';
+import { CHANNEL_TIMING } from '../../src/contracts/platform/channel-timing.ts';
 import type { GatewayApi } from '../../src/contracts/gateway-api.ts';
 import { systemClock } from '../../src/lib/clock.ts';
 import type { Clock } from '../../src/lib/clock.ts';
 import { BotApi, CALL_TIMEOUT_MS, fileRootOf } from './api/bot-api.ts';
 import type { Emoji } from './api/bot-api.ts';
-import { FileDownload, SILENCE_MS } from './files/file-download.ts';
+import { FileDownload } from './files/file-download.ts';
 import { HiddenMessages } from './hidden-messages.ts';
 import { TelegramLostSends } from './api/lost-sends.ts';
 import { capabilitiesOf, MAX_LENGTH } from './capabilities.ts';
@@ -34,7 +35,7 @@ export interface TelegramTiming extends PollTiming {
 const TIMING: TelegramTiming = {
   ...POLL_TIMING,
   callTimeoutMs: CALL_TIMEOUT_MS,
-  silenceMs: SILENCE_MS,
+  silenceMs: CHANNEL_TIMING.silenceMs,
   clock: systemClock,
 };
 

@@ -1,12 +1,11 @@
 /** What the gateway knows about Telegram before it loads the channel: its settings, its ids and its secrets. */
 import { z } from 'zod';
 import { STREAM_MODES } from '../../src/contracts/delivery.ts';
-import { defineChannel, MAX_EDIT_INTERVAL_MS } from '../../src/contracts/channel.ts';
+import { defineChannel } from '../../src/contracts/channel.ts';
+import { editInterval, reactionSettings } from '../../src/contracts/platform/channel-settings.ts';
 import { withSlash } from '../../src/contracts/isomorphic/fill-text.js';
 import { german } from './german.ts';
 
-/** Minimum time between two edits in one chat, in milliseconds. */
-const interval = z.int().min(1).max(MAX_EDIT_INTERVAL_MS);
 const count = z.int().min(1).max(100);
 const perSecond = z.number().min(1).max(1_000);
 
@@ -44,12 +43,11 @@ export const manifest = defineChannel({
     /** Telegram allows about one message per second in a private chat, and twenty per minute in a group. */
     editIntervalMs: z
       .strictObject({
-        private: interval
-          .default(1_100)
-          .describe('least milliseconds between two edits of a growing answer in a private chat'),
-        group: interval
-          .default(3_000)
-          .describe('the same in a group, where Telegram takes twenty messages a minute'),
+        private: editInterval(
+          1_100,
+          'least milliseconds between two edits of a growing answer in a private chat',
+        ),
+        group: editInterval(3_000, 'the same in a group, where Telegram takes twenty messages a minute'),
       })
       .prefault({}),
     stream: z
@@ -64,9 +62,7 @@ export const manifest = defineChannel({
       .describe(
         'answers with a table, a formula, tasks or details, and those of more than 4,096 characters, are sent as one rich message where Telegram accepts it',
       ),
-    draftIntervalMs: interval
-      .default(1_100)
-      .describe('least milliseconds between two drafts in a private chat'),
+    draftIntervalMs: editInterval(1_100, 'least milliseconds between two drafts in a private chat'),
     /** Telegram's FAQ allows "short bursts". One call of the burst is restored per interval. */
     burst: z
       .strictObject({
@@ -92,17 +88,11 @@ export const manifest = defineChannel({
           .describe('the same in a group, also of the calls of a minute'),
       })
       .prefault({}),
-    reactions: z
-      .strictObject({
-        private: z
-          .boolean()
-          .default(false)
-          .describe(
-            'show at a question in a private chat that it waits 👀, is worked on ✍, was answered 👌 or failed 😢',
-          ),
-        group: z.boolean().default(true).describe('the same in a group'),
-      })
-      .prefault({}),
+    reactions: reactionSettings({
+      private:
+        'show at a question in a private chat that it waits 👀, is worked on ✍, was answered 👌 or failed 😢',
+      group: 'the same in a group',
+    }),
     groupCallsPerMinute: z
       .int()
       .min(1)

@@ -224,9 +224,6 @@ export interface ChannelDeps {
   owners: () => Promise<readonly string[]>;
 }
 
-/** Longest setting of an edit interval, in milliseconds: with a longer one a reply would not visibly grow. */
-export const MAX_EDIT_INTERVAL_MS = 60_000;
-
 /**
  * A network as the gateway knows it before any of its code is loaded. `channels/<name>/manifest.ts` exports one as
  * `manifest` and imports no vendor's package. Only `create` throws.

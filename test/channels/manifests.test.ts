@@ -9,7 +9,7 @@ import { environmentSchemaFor, fileSchemaFor } from '../../src/config-schema.ts'
 import { loadConfig } from '../../src/config.ts';
 import { accessOf, secretsOf } from '../../src/config-views.ts';
 import type { Config } from '../../src/config.ts';
-import { MAX_EDIT_INTERVAL_MS } from '../../src/contracts/channel.ts';
+import { MAX_EDIT_INTERVAL_MS } from '../../src/contracts/platform/channel-settings.ts';
 import type { Channel } from '../../src/contracts/channel.ts';
 import { ConfigError } from '../../src/contracts/errors.ts';
 import type { SentMessage } from '../../src/contracts/message.ts';

@@ -10,9 +10,6 @@ import { Attachment, readReference } from '../receiving/attachments.ts';
 import type { MessagePlace } from '../receiving/attachments.ts';
 import type { DiscordRest } from '../rest/rest.ts';
 
-/** A connection that delivers nothing for this long is closed, in milliseconds. */
-export const SILENCE_MS = 30_000;
-
 /** The hosts on which Discord keeps files. */
 const FILE_HOSTS = ['cdn.discordapp.com', 'media.discordapp.net'];
 

@@ -5,9 +5,6 @@ import { request as httpsRequest } from 'node:https';
 import { ChannelError, channelUnavailable } from '../../../src/contracts/errors.ts';
 import { rateLimited } from '../errors.ts';
 
-/** A connection that transfers nothing for this long is closed, in milliseconds. */
-export const SILENCE_MS = 30_000;
-
 export interface FileRequest {
   url: URL;
   method: 'GET' | 'POST';

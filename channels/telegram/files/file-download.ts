@@ -6,9 +6,6 @@ import type { Media } from '../../../src/contracts/media.ts';
 import { ChannelError, GatewayError } from '../../../src/contracts/errors.ts';
 import type { BotApi } from '../api/bot-api.ts';
 
-/** A connection that delivers nothing for this long is closed, in milliseconds. */
-export const SILENCE_MS = 30_000;
-
 /** A path as the Bot API returns it: `documents/file_7.pdf`. */
 const FILE_PATH = /^[\w.-]{1,200}(?:\/[\w.-]{1,200}){0,10}$/;
 
