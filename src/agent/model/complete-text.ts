@@ -1,9 +1,10 @@
 /** A model call outside the conversation: its whole text and usage, and thinking events while it streams. */
 import { cleanText } from '../../lib/text.ts';
-import type { ChatRequest, Usage } from '../../contracts/model/provider.ts';
+import type { ChatChunk, ChatRequest, Usage } from '../../contracts/model/provider.ts';
 import type { LastingNote } from '../../lib/async/lasting-note.ts';
 import type { AgentDeps, Emit } from '../deps.ts';
 import { withQueueNotice } from './model-call.ts';
+import { readStream } from './read-stream.ts';
 import { StreamWatchdog } from './stream-watchdog.ts';
 import type { StreamLimits } from './stream-watchdog.ts';
 import { meterCall } from './call-usage.ts';
@@ -40,27 +41,23 @@ export async function completeText(
   const meter = meterCall(request, 0);
   const watchdog = new StreamWatchdog(signal, limits);
   let text = '';
-  let chars = 0;
-  if (shown !== undefined) emit({ type: 'thinking_started', ...shown });
-  try {
-    const connection = watchdog.start();
-    const stream = deps.provider.streamChat(withQueueNotice(request, { watchdog, waits }, emit), connection);
-    for await (const chunk of stream) {
-      watchdog.onChunk();
+  const taker = {
+    chars: 0,
+    take(chunk: ChatChunk): undefined {
       meter.add(chunk);
       if (chunk.type === 'text_was_thinking') text = '';
-      if (chunk.type !== 'text' && chunk.type !== 'thinking') continue;
+      if (chunk.type !== 'text' && chunk.type !== 'thinking') return;
       if (chunk.type === 'text') text += chunk.delta;
       const delta = cleanText(chunk.delta);
       if (shown !== undefined && delta !== '') emit({ type: 'thinking_delta', msgId: shown.msgId, delta });
-      chars += delta.length;
-      if (chars > maxChars) break;
-    }
-    watchdog.throwIfEnded();
-  } catch (error) {
-    throw watchdog.timeout ?? error;
+      taker.chars += delta.length;
+    },
+  };
+  if (shown !== undefined) emit({ type: 'thinking_started', ...shown });
+  try {
+    const queueable = withQueueNotice(request, { watchdog, waits }, emit);
+    await readStream({ provider: deps.provider, request: queueable, watchdog, maxChars }, taker);
   } finally {
-    watchdog.close();
     await waits?.end();
     const usage = meter.usage(watchdog.startedAt);
     if (usage !== undefined) await onUsage(usage);

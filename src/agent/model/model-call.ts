@@ -12,6 +12,8 @@ import { MAX_ANSWER_CHARS, MAX_CALLS_KEPT } from '../deps.ts';
 import type { Emit } from '../deps.ts';
 import type { Reply } from '../state/reply.ts';
 import { completeUsage } from './call-usage.ts';
+import { readStream } from './read-stream.ts';
+import type { ChunkTaker } from './read-stream.ts';
 import { StreamWatchdog } from './stream-watchdog.ts';
 import type { StreamLimits } from './stream-watchdog.ts';
 import { inEnglish } from '../../contracts/texts/say.ts';
@@ -60,20 +62,13 @@ export async function streamAnswer(
   const watchdog = new StreamWatchdog(call.signal, call.limits);
   const measure = (): Usage => (call.usage = answer.usage(promptTokens, watchdog.startedAt));
   try {
-    const connection = watchdog.start();
     const queueable = withQueueNotice(request, { watchdog, waits: call.waits }, emit);
-    const stream = call.provider.streamChat(queueable, connection);
-    for await (const chunk of stream) {
-      watchdog.onChunk();
-      answer.add(chunk);
-      if (answer.chars > MAX_ANSWER_CHARS) break;
-    }
-    watchdog.throwIfEnded();
+    const { provider } = call;
+    await readStream({ provider, request: queueable, watchdog, maxChars: MAX_ANSWER_CHARS }, answer);
   } catch (error) {
     if (watchdog.begun) measure();
-    throw watchdog.timeout ?? error;
+    throw error;
   } finally {
-    watchdog.close();
     answer.finishThinking();
     call.begun = watchdog.begun;
     call.firstTokenMs = watchdog.firstChunkMs;
@@ -83,7 +78,7 @@ export async function streamAnswer(
 }
 
 /** An answer while it streams. Its text grows in the turn's reply. */
-class StreamingAnswer {
+class StreamingAnswer implements ChunkTaker {
   readonly #msgId: string;
   readonly #reply: Reply;
   readonly #emit: Emit;
@@ -106,7 +101,7 @@ class StreamingAnswer {
     return this.#textChars + this.#thinking.length;
   }
 
-  add(chunk: ChatChunk): void {
+  take(chunk: ChatChunk): undefined {
     if (chunk.type === 'thinking') {
       this.#addThinking(cleanText(chunk.delta));
       return;

@@ -18,10 +18,13 @@ import { modelWindow } from '../prompt/context-window.ts';
 import { MAX_ANSWER_CHARS, MAX_CALLS_KEPT, MAX_CALLS_RUN } from '../deps.ts';
 import type { AgentShared } from '../deps.ts';
 import { showsPictures, withFilesRead } from './stateless-files.ts';
+import { passStream } from './read-stream.ts';
+import type { ChunkTaker } from './read-stream.ts';
 import { StreamWatchdog } from './stream-watchdog.ts';
 import { Taint } from '../state/taint.ts';
 import { addUsage } from '../state/unjournaled-usage.ts';
 import { meterCall } from './call-usage.ts';
+import type { CallMeter } from './call-usage.ts';
 import {
   callFields,
   callsOf,
@@ -113,7 +116,7 @@ function* endWithCalls(completion: Completion, options: CallerOptions, answer: A
   // Whether there are calls is said below: some of the model's own may have been left out.
   const ended = answer.finishReason === 'tool_calls' ? 'stop' : answer.finishReason;
   if (ended === 'stop') checkCalls(calls, options);
-  if (calls.length === 0) checkEnd({ ...answer, finishReason: ended }, options);
+  if (calls.length === 0) checkEnd({ content: answer.content, finishReason: ended }, options);
   for (const call of calls) yield { type: 'tool_call', call };
   const usage = completion.usage ?? NOTHING;
   yield {
@@ -124,17 +127,14 @@ function* endWithCalls(completion: Completion, options: CallerOptions, answer: A
 }
 
 /** An answer that was cut off cannot have its form; its finish reason says so. */
-function checkEnd({ content, finishReason }: Answer, options: CallerOptions | undefined): void {
+function checkEnd(
+  { content, finishReason }: Pick<Answer, 'content' | 'finishReason'>,
+  options: CallerOptions | undefined,
+): void {
   if (options !== undefined && finishReason === 'stop') checkFormat(content, options);
 }
 
 const NOTHING: Usage = { promptTokens: 0, completionTokens: 0, modelMs: 0 };
-
-interface Answer {
-  content: string;
-  toolCalls: ToolCall[];
-  finishReason: FinishReason;
-}
 
 /** One answer: of the completion's model, or of the next one of its profile when that cannot begin to answer. */
 async function* ask(
@@ -144,26 +144,85 @@ async function* ask(
   messages: readonly ChatMessage[],
   afterText: boolean,
 ): AsyncGenerator<ChatChunk, Answer> {
+  const { provider } = shared.deps;
   for (;;) {
-    const attempt = { begun: false };
+    const watchdog = new StreamWatchdog(completion.signal, shared.limits);
+    let answer: Answer | undefined;
     try {
-      const answer = yield* askOnce(shared, completion, stateless, { messages, afterText, attempt });
+      const request = await requestOf(shared, completion, stateless, messages);
+      answer = new Answer(request, completion.prepared.toolTokens, afterText);
+      const queueable = { ...request, onQueued: () => watchdog.onQueued() };
+      yield* passStream({ provider, request: queueable, watchdog, maxChars: MAX_ANSWER_CHARS }, answer);
       shared.fallbacks.answered(completion, () => undefined);
       return answer;
     } catch (error) {
       completion.signal.throwIfAborted();
       // There is no conversation that could be notified.
-      const changed = shared.fallbacks.change(completion, { error, ...attempt }, () => undefined);
-      if (!changed) throw error;
+      const failed = { error, begun: watchdog.begun };
+      if (!shared.fallbacks.change(completion, failed, () => undefined)) throw error;
+    } finally {
+      // Also when the client has disconnected: the model has worked.
+      const usage = answer?.usage(watchdog.startedAt);
+      if (usage !== undefined) completion.usage = addUsage(completion.usage ?? NOTHING, usage);
     }
   }
 }
 
-/** One call: its messages, and whether the model has begun to answer it. */
-interface Attempt {
-  messages: readonly ChatMessage[];
-  afterText: boolean;
-  attempt: { begun: boolean };
+/** The answer of one call, as it streams. */
+class Answer implements ChunkTaker {
+  content = '';
+  readonly toolCalls: ToolCall[] = [];
+  finishReason: FinishReason = 'length';
+  /** Text and thinking, both bounded: either may never end. */
+  chars = 0;
+  readonly #request: ChatRequest;
+  readonly #meter: CallMeter;
+  readonly #afterText: boolean;
+
+  /** `afterText`: an earlier answer of the completion had a text, from which a paragraph separates this one. */
+  constructor(request: ChatRequest, toolTokens: number, afterText: boolean) {
+    this.#request = request;
+    this.#meter = meterCall(request, toolTokens);
+    this.#afterText = afterText;
+  }
+
+  /** Throws `FieldError` where the server does not report what the client asked for. */
+  take(chunk: ChatChunk): ChatChunk | undefined {
+    this.#meter.add(chunk);
+    switch (chunk.type) {
+      case 'text':
+        this.chars += chunk.delta.length;
+        return chunk.delta === '' ? undefined : this.#takeText(chunk);
+      case 'thinking':
+        this.chars += chunk.delta.length;
+        return chunk;
+      case 'text_was_thinking':
+        this.content = '';
+        return chunk;
+      case 'tool_call':
+        if (this.toolCalls.length < MAX_CALLS_KEPT) this.toolCalls.push(chunk.call);
+        return undefined;
+      case 'done':
+        this.finishReason = chunk.finishReason;
+        return undefined;
+      default:
+        return chunk satisfies never;
+    }
+  }
+
+  /** As `CallMeter.usage`. */
+  usage(startedAt: number): Usage | undefined {
+    return this.#meter.usage(startedAt);
+  }
+
+  #takeText(chunk: Extract<ChatChunk, { type: 'text' }>): ChatChunk {
+    const isFirst = this.content === '';
+    const { model, topLogprobs } = this.#request;
+    if (topLogprobs !== undefined && chunk.logprobs === undefined && isFirst)
+      throw new FieldError('topLogprobs', `the server of the model ${model} does not report them`);
+    this.content += chunk.delta;
+    return { ...chunk, delta: (this.#afterText && isFirst ? '\n\n' : '') + chunk.delta };
+  }
 }
 
 /** The request of a call. Throws `FieldError` for what the model cannot do, and `ProviderError`. */
@@ -186,54 +245,4 @@ async function requestOf(
     ...callFields(profile, can, options),
     topLogprobs,
   };
-}
-
-async function* askOnce(
-  shared: AgentShared,
-  completion: Completion,
-  stateless: StatelessRequest,
-  { messages, afterText, attempt }: Attempt,
-): AsyncGenerator<ChatChunk, Answer> {
-  const { model, prepared, signal } = completion;
-  const request = await requestOf(shared, completion, stateless, messages);
-  const answer: Answer = { content: '', toolCalls: [], finishReason: 'length' };
-  /** Text and thinking, both bounded: either may never end. */
-  let chars = 0;
-  const meter = meterCall(request, prepared.toolTokens);
-  const watchdog = new StreamWatchdog(signal, shared.limits);
-  const queueable = { ...request, onQueued: () => watchdog.onQueued() };
-  try {
-    for await (const chunk of shared.deps.provider.streamChat(queueable, watchdog.start())) {
-      watchdog.onChunk();
-      attempt.begun = true;
-      meter.add(chunk);
-      if (chunk.type === 'text' && chunk.delta !== '') {
-        if (request.topLogprobs !== undefined && chunk.logprobs === undefined && answer.content === '') {
-          throw new FieldError('topLogprobs', `the server of the model ${model} does not report them`);
-        }
-        const paragraph = afterText && answer.content === '' ? '\n\n' : '';
-        answer.content += chunk.delta;
-        yield { ...chunk, delta: paragraph + chunk.delta };
-      } else if (chunk.type === 'thinking') yield chunk;
-      else if (chunk.type === 'tool_call' && answer.toolCalls.length < MAX_CALLS_KEPT) {
-        answer.toolCalls.push(chunk.call);
-      } else if (chunk.type === 'done') {
-        answer.finishReason = chunk.finishReason;
-      } else if (chunk.type === 'text_was_thinking') {
-        answer.content = '';
-        yield chunk;
-      }
-      if (chunk.type === 'text' || chunk.type === 'thinking') chars += chunk.delta.length;
-      if (chars > MAX_ANSWER_CHARS) break;
-    }
-    watchdog.throwIfEnded();
-  } catch (error) {
-    throw watchdog.timeout ?? error;
-  } finally {
-    watchdog.close();
-    // Also when the client has disconnected: the model has worked.
-    const usage = meter.usage(watchdog.startedAt);
-    if (usage !== undefined) completion.usage = addUsage(completion.usage ?? NOTHING, usage);
-  }
-  return answer;
 }
