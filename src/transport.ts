@@ -208,7 +208,7 @@ async function openObservers(settings: Settings<Config>, log: Log, store: HomeSt
   const telemetry = await startTelemetry(telemetryOf(settings.current()), log);
   const traces = createTraces(store.traces, prices, [
     { ended: (traced) => meters.turn(traced), decided: (outcome) => meters.approval(outcome) },
-    { ended: (traced) => telemetry.turn(traced) },
+    { ended: (traced) => telemetry.turn(traced), subagentEnded: (traced) => telemetry.subagent(traced) },
   ]);
   const notes = createRefusalNotes(store.traces, systemClock, log);
   const refusals = {

@@ -96,6 +96,7 @@ async function work(
       approvals: [],
       mayAsk: false,
       timeMs: await shared.deps.subagents.leftMs(agentId),
+      background: true,
       signal: ending,
       toolSignal: withoutShutdown(ending),
       waits: notedWaits(shared.deps, head),

@@ -27,6 +27,7 @@ import type { Turn, TurnProgress } from '../state/turn-state.ts';
 import { runTurn } from '../turn/agent-loop.ts';
 import { inEnglish } from '../../contracts/texts/say.ts';
 import type { TurnResult } from '../turn/agent-loop.ts';
+import { outcomeOf, traceSubagent } from './subagent-trace.ts';
 import type { Say } from '../../contracts/texts/say.ts';
 
 /** Everything a subagent works with, passed as arguments: there is no shared state to restore (N-12). */
@@ -63,6 +64,8 @@ export interface Child extends Pick<
   taint: Taint;
   /** Milliseconds it may take from now on. */
   timeMs: number;
+  /** It does not end with its turn. */
+  background: boolean;
   log: Log;
   emit: Emit;
 }
@@ -90,22 +93,26 @@ export async function runSubagent(shared: AgentShared, child: Child): Promise<Su
   const journal = await shared.deps.subagents.journal(child.agentId);
   const own = withOwnJournal(shared, child);
   const bounds = startBounds(child, journal);
-  const turn = childTurn(own, child, journal, bounds.signal);
+  const trace = traceSubagent(shared, child, journal.length > 0);
+  const turn = { ...childTurn(own, child, journal, bounds.signal), trace: trace.notes };
   const ended = knownResult(journal);
   try {
     if (ended !== undefined) return { ...ended, usage: usageOf(turn), known: true };
     let last: EventBody['type'] | undefined;
     const result = await runTurn(own, turn, { planning: 'first' }, (event) => {
       bounds.count(event);
+      trace.notes.event(event);
       // Only the parent's turn is announced as started, and the subagent's plan is not the session's todo list.
       const isParents =
         event.type === 'turn_started' || (event.type === 'todo_changed' && last === 'plan_ready');
       if (!isParents) child.emit(event);
       last = event.type;
     });
+    trace.end(result.reason);
     const { sources } = turn.rows.taint;
     return { ...resultOf(turn, result), sources, usage: usageOf(turn), known: false };
   } catch (error) {
+    trace.end(outcomeOf(error));
     if (isInterruption(error) && !(error instanceof StoreError))
       await recordUnreported(shared.deps.ledger, turn);
     throw error;

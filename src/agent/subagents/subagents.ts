@@ -206,6 +206,7 @@ async function runToResult(
     past: [...reader.past, reader.rows.user, ...reader.rows.steps],
     approvals: turn.approvals,
     timeMs: shared.limits.subagentMs,
+    background: false,
     signal,
     toolSignal: turn.toolSignal,
     restarted: turn.restarted,

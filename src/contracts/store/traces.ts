@@ -123,27 +123,6 @@ export interface TraceAttempt {
   prompt?: SentPrompt | undefined;
 }
 
-/** A finished or interrupted attempt, for code that counts or exports it. */
-export interface TracedTurn {
-  turnId: string;
-  sessionKey: SessionKey;
-  attempt: TraceAttempt;
-  /** Epoch milliseconds of this machine. */
-  startedAt: number;
-  /** False if the turn continues later. */
-  ended: boolean;
-}
-
-/** Follows the turns running on this node. Never throws. */
-export interface TurnWatch {
-  /** A turn starts; `look` returns its attempt so far. Returns the function that forgets it. */
-  begin(turnId: string, look: () => TraceAttempt): () => void;
-  /** An attempt has ended and is stored. */
-  ended(traced: TracedTurn): void;
-  /** What a turn had asked a person was decided, and it resumes. */
-  decided(outcome: 'approved' | 'denied' | 'expired' | 'stopped'): void;
-}
-
 /** What the store knows about a turn. Milliseconds in `…Ms` count from the acceptance of its message. */
 export interface TurnFacts {
   turnId: string;

@@ -2,7 +2,8 @@
 import { Counter, Gauge, Histogram, Registry } from 'prom-client';
 import type { LaneHandler } from '../../contracts/bus.ts';
 import type { AnsweredRequest } from '../../contracts/gateway-api.ts';
-import type { NoteRefusal, TracedTurn } from '../../contracts/store/traces.ts';
+import type { TracedTurn } from '../../contracts/agent/turn-watch.ts';
+import type { NoteRefusal } from '../../contracts/store/traces.ts';
 import type { ApprovalOutcome } from '../../contracts/tools/approvals.ts';
 
 /** Most distinct values of one label; any further one is counted as `other`. */

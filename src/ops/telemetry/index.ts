@@ -6,7 +6,8 @@ export type { TelemetryTarget } from './target.ts';
 
 /** Starts it; without a target nothing is loaded, and the result does nothing. */
 export async function startTelemetry(target: TelemetryTarget | undefined, log: Log): Promise<Telemetry> {
-  if (target === undefined) return { turn: () => undefined, close: () => Promise.resolve() };
+  if (target === undefined)
+    return { turn: () => undefined, subagent: () => undefined, close: () => Promise.resolve() };
   const { openExport } = await import('./otlp.ts');
   return openExport(target, log);
 }

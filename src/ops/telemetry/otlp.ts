@@ -1,17 +1,19 @@
-/** The export over OTLP/HTTP: attempts of turns as spans of one trace per turn, no matter which nodes ran them. */
+/** The export over OTLP/HTTP: one trace per turn with its attempts and subagents, no matter which nodes ran them. */
 import { createHash, randomBytes } from 'node:crypto';
-import { ROOT_CONTEXT, SpanStatusCode, trace } from '@opentelemetry/api';
+import { ROOT_CONTEXT, SpanStatusCode, trace, TraceFlags } from '@opentelemetry/api';
+import type { SpanContext, Tracer } from '@opentelemetry/api';
 import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-proto';
 import { resourceFromAttributes } from '@opentelemetry/resources';
 import { BatchSpanProcessor, TracerProvider } from '@opentelemetry/sdk-trace';
 import type { SpanExporter } from '@opentelemetry/sdk-trace';
 import { toGatewayError } from '../../contracts/errors.ts';
 import type { Log } from '../../contracts/log.ts';
-import type { TracedTurn } from '../../contracts/store/traces.ts';
+import type { TracedSubagent, TracedTurn } from '../../contracts/agent/turn-watch.ts';
 import { stripEnd } from '../../lib/text.ts';
 import type { Telemetry, TelemetryTarget } from './target.ts';
 import { spansOf } from './spans.ts';
 import type { NewSpan, SpanIds } from './spans.ts';
+import { spansOfSubagent } from './subagent-spans.ts';
 
 /** Spans that wait to be sent; further ones are dropped, so that an unreachable collector costs little. */
 const MAX_WAITING_SPANS = 2_048;
@@ -44,43 +46,54 @@ export function openExport(target: TelemetryTarget, log: Log): Telemetry {
     ],
   });
   const tracer = provider.getTracer('parley', version);
-  const add = ({
-    ids,
-    parentId,
-    name,
-    kind,
-    startMs,
-    endMs,
-    attributes,
-    error,
-    events = [],
-  }: NewSpan): void => {
-    next = ids;
-    const parent =
-      parentId === undefined
-        ? ROOT_CONTEXT
-        : trace.setSpanContext(ROOT_CONTEXT, { traceId: ids.traceId, spanId: parentId, traceFlags: 1 });
-    const span = tracer.startSpan(name, { kind, startTime: startMs, attributes }, parent);
-    for (const event of events) span.addEvent(event.name, event.attributes, event.atMs);
-    if (error !== undefined) span.setStatus({ code: SpanStatusCode.ERROR, message: error });
-    span.end(endMs);
+  const addAll = (make: () => NewSpan[]): void => {
+    try {
+      for (const span of make()) {
+        next = span.ids;
+        record(tracer, span);
+      }
+    } catch (error) {
+      log.warn({ err: toGatewayError(error) }, 'spans_not_made');
+    }
   };
   return {
-    turn(traced) {
-      try {
-        for (const span of spansOf(traced, target, { root: idsOf(traced), newSpanId })) add(span);
-      } catch (error) {
-        log.warn({ err: toGatewayError(error) }, 'spans_not_made');
-      }
-    },
+    turn: (traced) => addAll(() => spansOf(traced, target, { root: idsOf(traced), newSpanId })),
+    subagent: (traced) =>
+      addAll(() => {
+        const ids = { turn: idsOf(traced), background: backgroundTraceOf(traced), newSpanId };
+        return spansOfSubagent(traced, target, ids);
+      }),
     close: () => provider.shutdown().catch((error: unknown) => log.warn({ err: error }, 'spans_not_sent')),
   };
 }
 
+/** Records a span that has ended already. */
+function record(tracer: Tracer, span: NewSpan): void {
+  const { ids, parentId, name, kind, startMs, endMs, attributes, error, events = [], links = [] } = span;
+  const parent =
+    parentId === undefined
+      ? ROOT_CONTEXT
+      : trace.setSpanContext(ROOT_CONTEXT, contextOf({ traceId: ids.traceId, spanId: parentId }));
+  const linked = links.map((to) => ({ context: contextOf(to) }));
+  const recorded = tracer.startSpan(name, { kind, startTime: startMs, attributes, links: linked }, parent);
+  for (const event of events) recorded.addEvent(event.name, event.attributes, event.atMs);
+  if (error !== undefined) recorded.setStatus({ code: SpanStatusCode.ERROR, message: error });
+  recorded.end(endMs);
+}
+
 /** The trace and the root span of a turn: digests of its id. */
-function idsOf({ turnId }: TracedTurn): SpanIds {
+function idsOf({ turnId }: Pick<TracedTurn, 'turnId'>): SpanIds {
   const digest = createHash('sha256').update(`turn ${turnId}`).digest('hex');
   return { traceId: digest.slice(0, 32), spanId: digest.slice(32, 48) };
+}
+
+/** The trace of a subagent in the background: a digest of its id, so that all its runs are in one. */
+function backgroundTraceOf({ agentId }: TracedSubagent): string {
+  return createHash('sha256').update(`agent ${agentId}`).digest('hex').slice(0, 32);
+}
+
+function contextOf({ traceId, spanId }: SpanIds): SpanContext {
+  return { traceId, spanId, traceFlags: TraceFlags.SAMPLED };
 }
 
 function newSpanId(): string {

@@ -2,11 +2,12 @@
 import { SpanKind } from '@opentelemetry/api';
 import type { Attributes } from '@opentelemetry/api';
 import type { PromptMessage } from '../../contracts/store/sent-prompt.ts';
-import type { ModelCallSpan, TraceAttempt, TracedTurn, TraceSpan } from '../../contracts/store/traces.ts';
+import type { TracedTurn } from '../../contracts/agent/turn-watch.ts';
+import type { ModelCallSpan, TraceAttempt, TraceSpan } from '../../contracts/store/traces.ts';
 import type { TelemetryTarget } from './target.ts';
 
 /** What the spans of model calls need besides the trace. */
-type CallSource = Pick<TelemetryTarget, 'content' | 'serverOf'>;
+export type CallSource = Pick<TelemetryTarget, 'content' | 'serverOf'>;
 
 export interface SpanIds {
   /** 32 and 16 hexadecimal digits. */
@@ -27,6 +28,8 @@ export interface NewSpan {
   /** The code of the error that ended it. */
   error?: string | undefined;
   events?: { name: string; atMs: number; attributes: Attributes }[];
+  /** Spans of other traces that it belongs to. */
+  links?: readonly SpanIds[];
 }
 
 /**
@@ -41,12 +44,12 @@ export function spansOf(
   const { turnId, sessionKey, attempt, startedAt, ended } = traced;
   const { traceId } = root;
   const { outcome, node, epoch, ms, spans, attempts, crashes } = attempt;
-  const attemptId = newSpanId();
+  const ids = { traceId, spanId: newSpanId() };
   const endMs = startedAt + ms;
   const common = { 'parley.turn.id': turnId, 'gen_ai.conversation.id': sessionKey };
   const error = outcome === 'failed' ? outcome : undefined;
   const own: NewSpan = {
-    ids: { traceId, spanId: attemptId },
+    ids,
     parentId: root.spanId,
     name: 'attempt',
     kind: SpanKind.INTERNAL,
@@ -63,22 +66,24 @@ export function spansOf(
     error,
     events: spans.flatMap((span) => eventOf(span, startedAt)),
   };
-  const inner = spans.flatMap((span) => {
-    const made = spanOf(span, startedAt, endMs);
-    const more = span.kind === 'model_call' ? callAttributes(span, attempt, source) : {};
-    return made === undefined
-      ? []
-      : [
-          {
-            ...made,
-            attributes: { ...made.attributes, ...more },
-            ids: { traceId, spanId: newSpanId() },
-            parentId: attemptId,
-          },
-        ];
-  });
+  const inner = innerSpans(traced, source, { parent: ids, newSpanId });
   if (!ended) return [own, ...inner];
   return [turnSpan(traced, root, { common, error }), own, ...inner];
+}
+
+/** The model calls and tools of an attempt, below `parent`. */
+export function innerSpans(
+  { attempt, startedAt }: Pick<TracedTurn, 'attempt' | 'startedAt'>,
+  source: CallSource,
+  { parent, newSpanId }: { parent: SpanIds; newSpanId: () => string },
+): NewSpan[] {
+  return attempt.spans.flatMap((span) => {
+    const made = spanOf(span, startedAt, startedAt + attempt.ms);
+    if (made === undefined) return [];
+    const more = span.kind === 'model_call' ? callAttributes(span, attempt, source) : {};
+    const ids = { traceId: parent.traceId, spanId: newSpanId() };
+    return [{ ...made, attributes: { ...made.attributes, ...more }, ids, parentId: parent.spanId }];
+  });
 }
 
 /** The span of the whole turn, from the acceptance of its message. */
@@ -173,7 +178,7 @@ function asMessage({ role, content }: PromptMessage): object {
 }
 
 /** A pause before a retry, and other noteworthy events: by code, never by text. */
-function eventOf(span: TraceSpan, startedAt: number): NonNullable<NewSpan['events']> {
+export function eventOf(span: TraceSpan, startedAt: number): NonNullable<NewSpan['events']> {
   if (span.kind !== 'retry' && span.kind !== 'note') return [];
   const attributes = span.kind === 'retry' ? { code: span.code, 'wait.ms': span.ms } : { code: span.code };
   return [{ name: span.kind, atMs: startedAt + span.atMs, attributes }];

@@ -1,5 +1,5 @@
 /** Where traces go, and what sends them. */
-import type { TracedTurn } from '../../contracts/store/traces.ts';
+import type { TracedSubagent, TracedTurn } from '../../contracts/agent/turn-watch.ts';
 
 /** Where the traces go, and what each request contains. */
 export interface TelemetryTarget {
@@ -24,6 +24,8 @@ export interface AskedServer {
 export interface Telemetry {
   /** An attempt of a turn has ended. Never throws. */
   turn(traced: TracedTurn): void;
+  /** A run of a subagent has ended. Never throws. */
+  subagent(traced: TracedSubagent): void;
   /** Sends what is still waiting, for at most a few seconds. Never throws. */
   close(): Promise<void>;
 }

@@ -1,11 +1,6 @@
 /** What happened to a message: its turn explained, or why it did not become one. */
-import type {
-  Refusal,
-  TraceStore,
-  TurnExplanation,
-  TurnFacts,
-  TurnWatch,
-} from '../../contracts/store/traces.ts';
+import type { Refusal, TraceStore, TurnExplanation, TurnFacts } from '../../contracts/store/traces.ts';
+import type { TurnWatch } from '../../contracts/agent/turn-watch.ts';
 import type { Prices } from '../../contracts/operator/prices.ts';
 import type { Say } from '../../contracts/texts/say.ts';
 import { explainTurn } from './explain.ts';
@@ -31,7 +26,7 @@ export interface Traces extends TurnWatch {
 }
 
 /** Called with attempts and decisions; never throws. */
-export type TraceListener = Partial<Pick<TurnWatch, 'ended' | 'decided'>>;
+export type TraceListener = Partial<Pick<TurnWatch, 'ended' | 'subagentEnded' | 'decided'>>;
 
 /** Makes the traces; `listeners` hear of each attempt that ended, and of each decision. */
 export function createTraces(
@@ -59,6 +54,9 @@ export function createTraces(
     },
     ended(traced) {
       for (const listener of listeners) listener.ended?.(traced);
+    },
+    subagentEnded(traced) {
+      for (const listener of listeners) listener.subagentEnded?.(traced);
     },
     decided(outcome) {
       for (const listener of listeners) listener.decided?.(outcome);

@@ -216,6 +216,7 @@ export class TurnScenario {
         noteAttempt: async () => undefined,
         begin: () => () => undefined,
         ended: () => undefined,
+        subagentEnded: () => undefined,
         decided: () => undefined,
       },
       events: this.#eventBus(),

@@ -17,6 +17,8 @@ export interface CollectedSpan {
   endMs: number;
   attributes: Record<string, string | number | string[]>;
   status: number;
+  /** The spans that it links to. */
+  links: { traceId: string; spanId: string }[];
 }
 
 export interface FakeCollector {
@@ -83,6 +85,10 @@ function toSpan(bytes: Buffer): CollectedSpan {
   };
   const attributes = fields.filter(({ number }) => number === 9).map(({ bytes: pair }) => attributeOf(pair));
   const status = one(15)?.bytes;
+  const links = messages(bytes, 13).map((link) => {
+    const [traceId, spanId] = [messages(link, 1), messages(link, 2)].map(([id]) => id?.toString('hex') ?? '');
+    return { traceId: traceId ?? '', spanId: spanId ?? '' };
+  });
   return {
     traceId: hex(1, 16),
     spanId: hex(2, 8),
@@ -91,6 +97,7 @@ function toSpan(bytes: Buffer): CollectedSpan {
     startMs: uint(one(7)) / 1e6,
     endMs: uint(one(8)) / 1e6,
     attributes: Object.fromEntries(attributes),
+    links,
     status: status === undefined ? 0 : uint(fieldsOf(status).find(({ number }) => number === 3)),
   };
 }

@@ -15,6 +15,7 @@ describe('traces for OpenTelemetry', () => {
         OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
         OTEL_EXPORTER_OTLP_HEADERS: 'authorization=Bearer%20collector-secret,x-tenant=parley',
       },
+      file: { tools: { enabled: ['list_dir', 'spawn_agent'] } },
       model: { fallback: { text: 'A private answer.' } },
     });
   });
@@ -93,6 +94,92 @@ describe('traces for OpenTelemetry', () => {
     expect(attempts.map(({ attributes }) => attributes['parley.outcome'])).toEqual(['released', 'completed']);
     expect(new Set(attempts.map(({ parentId }) => parentId)).size).toBe(1);
     expect(spans.filter(({ name }) => name === 'invoke_agent default')).toHaveLength(1);
+  });
+
+  describe('of subagents', () => {
+    const spawn = (task: string, more: Record<string, unknown> = {}) => ({
+      toolCalls: [{ name: 'spawn_agent', args: { task, ...more } }],
+    });
+    const lists = { toolCalls: [{ name: 'list_dir', args: { path: '.' } }] };
+    /** The spans below this one. */
+    const below = (parent: CollectedSpan | undefined): string[] =>
+      collector.spans
+        .filter(({ parentId, traceId }) => parentId === parent?.spanId && traceId === parent?.traceId)
+        .map(({ name }) => name)
+        .toSorted();
+    const agentsOf = (turnId: string): CollectedSpan[] =>
+      collector.spans.filter(
+        ({ attributes }) => attributes['parley.turn.id'] === turnId && 'parley.agent.id' in attributes,
+      );
+
+    it('that the turn waits for are below it, with their own calls and tools', async () => {
+      fixture.ollama.answer(spawn('count the files'), { when: 'ask somebody' });
+      fixture.ollama.answer(lists, { when: 'count the files' });
+      const turnId = await fixture.post('asked', 'ask somebody');
+      const spans = await spansOf(turnId);
+      const [agent, ...others] = agentsOf(turnId);
+      expect(others).toEqual([]);
+      const turn = spans.find(({ parentId }) => parentId === '');
+      expect(agent).toMatchObject({
+        name: 'invoke_agent default',
+        traceId: turn?.traceId,
+        parentId: turn?.spanId,
+        status: 0,
+        links: [],
+        attributes: {
+          'gen_ai.operation.name': 'invoke_agent',
+          'gen_ai.agent.name': 'default',
+          'gen_ai.conversation.id': 'http:asked',
+          'parley.outcome': 'completed',
+        },
+      });
+      expect(below(agent)).toEqual(['chat fake:latest', 'chat fake:latest', 'execute_tool list_dir']);
+      const [call] = spans.filter(
+        ({ parentId, name }) => parentId === agent?.spanId && name.startsWith('chat'),
+      );
+      expect(call?.attributes['gen_ai.usage.input_tokens']).toBeGreaterThan(0);
+      const attempt = spans.find(({ name }) => name === 'attempt');
+      expect(below(attempt)).toEqual(['chat fake:latest', 'chat fake:latest', 'execute_tool spawn_agent']);
+      expect(agent?.endMs).toBeLessThanOrEqual((turn?.endMs ?? 0) + 1);
+    });
+
+    it('that fail say so by their code, without a word of the error', async () => {
+      fixture.ollama.answer(spawn('break it'), { when: 'ask for trouble' });
+      const refused = { kind: 'status', status: 400, error: 'a private reason' } as const;
+      fixture.ollama.answer({ failure: refused }, { when: 'break it' });
+      const turnId = await fixture.post('troubled', 'ask for trouble');
+      await spansOf(turnId);
+      expect(agentsOf(turnId)).toMatchObject([{ status: 2, attributes: { 'error.type': 'failed' } }]);
+      expect(Buffer.concat(collector.bodies).toString('latin1')).not.toContain('private reason');
+    });
+
+    it('in the background have a trace of their own, which links to the turn that started them', async () => {
+      fixture.ollama.answer(spawn('take your time', { background: true }), { when: 'start somebody' });
+      fixture.ollama.answer(lists, { when: 'take your time' });
+      const turnId = await fixture.post('started', 'start somebody');
+      const turn = (await spansOf(turnId)).find(({ parentId }) => parentId === '');
+      await expect.poll(() => agentsOf(turnId).length, WAIT).toBe(1);
+      const [agent] = agentsOf(turnId);
+      expect(agent?.traceId).not.toBe(turn?.traceId);
+      expect(agent).toMatchObject({
+        parentId: '',
+        links: [{ traceId: turn?.traceId, spanId: turn?.spanId }],
+      });
+      expect(below(agent)).toEqual(['chat fake:latest', 'chat fake:latest', 'execute_tool list_dir']);
+    });
+
+    it('that another process goes on with have one span for each run, in one trace', async () => {
+      fixture.ollama.answer(spawn('write slowly', { background: true }), { when: 'start a slow one' });
+      fixture.ollama.answer({ text: 'one two three four five six', perSecond: 2 }, { when: 'write slowly' });
+      const turnId = await fixture.post('slowed', 'start a slow one');
+      await fixture.modelCall('write slowly');
+      await fixture.idle('http:slowed');
+      await fixture.restart();
+      await expect.poll(() => agentsOf(turnId).length, WAIT).toBe(2);
+      const runs = agentsOf(turnId);
+      expect(runs.map(({ attributes }) => attributes['parley.outcome'])).toEqual(['released', 'completed']);
+      expect(new Set(runs.map(({ traceId }) => traceId)).size).toBe(1);
+    });
   });
 
   it('cost an answer nothing when the collector refuses them, which is logged once', async () => {
