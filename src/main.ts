@@ -1,5 +1,7 @@
 /** The gateway as a process: configuration, start, signals, and a clean end. */
+import { existsSync } from 'node:fs';
 import { flushCompileCache } from 'node:module';
+import { writeFirstConfig } from './commands/first-config.ts';
 import { openProcessLog } from './commands/process-log.ts';
 import { processNotes } from './commands/start-progress.ts';
 import type { StartNotes } from './commands/start-progress.ts';
@@ -32,6 +34,7 @@ export async function run(options: Pick<GatewayOptions, 'demo' | 'tools'> = {}):
     await makeHome(config.home);
     const { log: opened, redact } = openProcessLog(config);
     log = opened;
+    if (!existsSync(config.source.file)) writeFirstConfig(config.source.file, log);
     progress = processNotes(log);
     const announceToken = process.stdout.isTTY ? tellToken : undefined;
     const gateway = await startGateway(config, {

@@ -16,6 +16,7 @@ import { pullModel } from '../providers/ollama/pull.ts';
 import { editedText, withVariables, writeWhole } from '../settings/index.ts';
 import { makeHome } from '../store/embedded/home-folder.ts';
 import type { Dialog } from './dialog.ts';
+import { firstConfig } from './first-config.ts';
 import { refuseUnknownOptions } from './known-options.ts';
 import { homeEnvFile } from './environment.ts';
 import { PARLEY } from '../contracts/texts/parley.ts';
@@ -27,13 +28,6 @@ const ATTEMPTS = 3;
 /** Where OpenAI-compatible servers listen by default: LM Studio, vLLM, llama-server. */
 const USUAL_PLACES = ['http://127.0.0.1:1234/v1', 'http://127.0.0.1:8000/v1', 'http://127.0.0.1:8081/v1'];
 const FIRST_MODEL = 'qwen3:4b';
-
-const FIRST_CONFIG = `// Settings of Parley; docs/configuration.md explains all. Tokens and addresses are in the file .env next to this one.
-// Most changes count while the gateway runs: "${PARLEY} config validate" checks them first.
-{
-  "$schema": "./config.schema.json"
-}
-`;
 
 /** What was decided: variables for `.env`, and fields of `config.json` by dotted name. */
 interface Decisions {
@@ -256,7 +250,7 @@ async function write(
 ): Promise<string> {
   const [config, env] = [configFile(environment), homeEnvFile(environment)];
   const before = contentOf(config);
-  let text = before ?? FIRST_CONFIG;
+  let text = before ?? firstConfig();
   for (const [field, value] of fields) text = editedText(text, field, value);
   const { problems } = checkConfig({ ...environment, ...variables }, { text });
   if (problems.length > 0)

@@ -1,8 +1,9 @@
 /** What a start reports while it takes time. */
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
+import { firstConfig } from '../../../src/commands/first-config.ts';
 import { createStartNotes } from '../../../src/commands/start-progress.ts';
 import { startGatewayProcess, startParley } from '../../child.ts';
 
@@ -12,14 +13,18 @@ async function freshHome(): Promise<string> {
   return home;
 }
 
-it('reports that the first start prepares the database, and what it is waiting for', async () => {
+it('reports that the first start prepares the database, and writes the settings with their defaults, once', async () => {
   const settings = { GATEWAY_HOME: await freshHome(), OLLAMA_HOST: 'http://127.0.0.1:9' };
   const first = await startGatewayProcess(settings);
   expect(first.stdout()).toContain('Preparing the database (first start)…');
   first.signal('SIGTERM');
   expect(await first.ended).toBe(0);
+  const file = path.join(settings.GATEWAY_HOME, 'config.json');
+  expect(await readFile(file, 'utf8')).toBe(firstConfig());
+  await writeFile(file, '{}');
   const second = await startGatewayProcess(settings);
   expect(second.stdout()).not.toContain('first start');
+  expect(await readFile(file, 'utf8')).toBe('{}');
 }, 60_000);
 
 it('reports which Postgres it is waiting for, why, and how long, without the password', async () => {
