@@ -116,6 +116,8 @@ function openStarters({ settings, log, store, security, transport }: AgentParts)
     announce,
     standing,
     ledger,
+    posts: store.posts,
+    events,
     log,
     now: () => Date.now(),
   });

@@ -179,8 +179,22 @@ export type FindChat = (asked: AskedChat) => Promise<FoundChat>;
 /** Commits a message and starts its delivery. Throws only `StoreError`. */
 export type Post = (request: PostRequest) => Promise<PostResult>;
 
+/** A message that belongs to no turn, for a session over HTTP. `ref` makes a repeated one a no-op. */
+export interface NoticeRequest {
+  ref: string;
+  address: Address;
+  content: string;
+}
+
+export type NoticeResult = { kind: 'posted'; session: SessionKey; seq: number } | { kind: 'known' };
+
 /** Throws only `StoreError`. */
 export interface PostStore {
+  /**
+   * Stores the notice among the session's messages, which is its delivery; a session that does not exist yet begins with
+   * it. The model does not read it.
+   */
+  notice(request: NoticeRequest): Promise<NoticeResult>;
   /** Stores the message and queues its delivery in one statement; over HTTP the stored message is the delivery. */
   post(request: PostRequest, limit: number, node?: string): Promise<PostResult & LaneStep>;
 }

@@ -184,7 +184,7 @@ function storesOf(database: Database, notes: Database, newSessions: SessionStart
     ledger: createLedger(database, notes, newSessions),
     lanes: createLanes(database),
     subagents: createSubagentStore(database),
-    posts: createPosts(database),
+    posts: createPosts(database, newSessions),
     access: { ...createGrants(database), ...createPairings(database), ...createTokens(database) },
     groupChats: createGroupChats(database),
     questions: createQuestions(database),

@@ -2,6 +2,7 @@
  * The page in a real browser against a whole gateway: live tokens, thinking, tools, stop, reload, and a restart of the
  * gateway.
  */
+import { createHmac } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, expect, it, vi } from 'vitest';
 import { write } from '../browser/browser.ts';
 import { describePage, PHONE } from '../browser/describe-page.ts';
@@ -10,10 +11,24 @@ import type { GatewayFixture } from './setup.ts';
 
 const words = (count: number): string => Array.from({ length: count }, (_, n) => `word${n}`).join(' ');
 
+const SECRET = 'a-secret-of-the-sender-0123456789';
+
 describePage('the page of a gateway', (tab) => {
   let fixture: GatewayFixture;
   beforeAll(async () => {
-    fixture = await openGatewayFixture('embedded');
+    fixture = await openGatewayFixture('embedded', {
+      env: { HOOK_SECRET: SECRET },
+      file: {
+        hooks: {
+          nightly: {
+            secretEnv: 'HOOK_SECRET',
+            kind: 'github',
+            to: 'http:ops',
+            text: 'The job {{job}} has failed.',
+          },
+        },
+      },
+    });
   });
   afterAll(() => fixture.close());
   beforeEach(() => tab.open(fixture.gateway.url, { token: OWNER }));
@@ -68,6 +83,33 @@ describePage('the page of a gateway', (tab) => {
     await tab.screenshot('stopped');
     const { by } = await (await fixture.modelCall('a long story')).closed;
     expect(by).toBe('client');
+  });
+
+  it('shows what a webhook leaves in a chat: as unread in the list, live in the open chat, and after a reload', async () => {
+    const call = async (job: string): Promise<void> => {
+      const body = JSON.stringify({ job });
+      const signature = createHmac('sha256', SECRET).update(body).digest('hex');
+      const headers = { 'x-hub-signature-256': `sha256=${signature}`, 'content-type': 'application/json' };
+      const { status } = await fetch(`${fixture.gateway.url}/v1/hooks/nightly`, {
+        method: 'POST',
+        headers,
+        body,
+      });
+      expect(status).toBe(202);
+    };
+    await tab.page.getByRole('button', { name: 'New chat' }).click();
+    await call('backup');
+    const row = tab.page.locator('.session', { hasText: 'The job backup has failed.' });
+    await row.locator('.mark.new').waitFor();
+    await row.click();
+    await tab.page.locator('.md', { hasText: 'The job backup has failed.' }).waitFor();
+    await call('index');
+    await tab.page.locator('.md', { hasText: 'The job index has failed.' }).waitFor();
+    await row.locator('.mark.new').waitFor({ state: 'detached' });
+    await tab.screenshot('webhook');
+    await tab.page.reload();
+    await tab.page.locator('.md', { hasText: 'The job index has failed.' }).waitFor();
+    expect(await shown()).toEqual(['The job backup has failed.', 'The job index has failed.']);
   });
 
   it('loses nothing when the gateway is restarted in the middle of an answer', async () => {

@@ -6,7 +6,10 @@ import type { HookApi, HookReceipt } from '../../contracts/operator/hooks.ts';
 import type { CreatorAccess } from '../../contracts/access.ts';
 import type { Log } from '../../contracts/log.ts';
 import { parseAddress } from '../../contracts/message.ts';
+import type { Address } from '../../contracts/message.ts';
 import type { SendSystemMessage } from '../../contracts/receive.ts';
+import type { EventBus } from '../../contracts/bus.ts';
+import type { PostStore } from '../../contracts/delivery.ts';
 import type { Ledger } from '../../contracts/store/ledger.ts';
 import { oneLine } from '../../lib/text.ts';
 import { hookText } from './hook-text.ts';
@@ -18,6 +21,8 @@ export interface HookDeps {
   announce: SendSystemMessage;
   standing: Pick<CreatorAccess, 'placeOf'>;
   ledger: Pick<Ledger, 'sessionOf' | 'enqueue'>;
+  posts: Pick<PostStore, 'notice'>;
+  events: Pick<EventBus, 'emit'>;
   log: Log;
   /** Epoch milliseconds. */
   now: () => number;
@@ -59,11 +64,7 @@ async function take(
 ): Promise<HookReceipt> {
   const { address, task } = hook;
   const text = hookText(hook.text, payload);
-  if (task === undefined) {
-    const message = { ...parseAddress(address), content: text, media: [], buttons: [] };
-    await deps.ledger.enqueue(address, { ref: id, message });
-    return { kind: 'accepted', turnId: null };
-  }
+  if (task === undefined) return await tell(deps, { address, id, text });
   const accepted = await deps.announce({
     id,
     session: await deps.ledger.sessionOf(address),
@@ -77,4 +78,20 @@ async function take(
   });
   if (accepted.kind === 'accepted') return { kind: 'accepted', turnId: accepted.turnId };
   return { kind: accepted.kind === 'full' ? 'full' : 'duplicate' };
+}
+
+/** Writes the text into the chat, without a turn. Over HTTP the stored message is the delivery, and its event shows it. */
+async function tell(
+  { ledger, posts, events }: HookDeps,
+  { address, id, text }: { address: Address; id: string; text: string },
+): Promise<HookReceipt> {
+  const place = parseAddress(address);
+  if (place.channel !== 'http') {
+    await ledger.enqueue(address, { ref: id, message: { ...place, content: text, media: [], buttons: [] } });
+    return { kind: 'accepted', turnId: null };
+  }
+  const left = await posts.notice({ ref: id, address, content: text });
+  if (left.kind === 'known') return { kind: 'duplicate' };
+  events.emit(left.session, { type: 'message_sent', seq: left.seq, content: text });
+  return { kind: 'accepted', turnId: null };
 }

@@ -70,8 +70,6 @@ export function configureHooks(
       errors.push(`${secretEnv}: must have at least ${MIN_SECRET_CHARS} characters`);
     if (address === undefined)
       errors.push(`hooks.${name}.to: must name a chat of a channel that is on, such as "http:ops"`);
-    if (rest.task === undefined && address?.startsWith('http:') === true)
-      errors.push(`hooks.${name}.task: is needed for "http:" sessions, to which nothing else is sent`);
     if (secret !== undefined && address !== undefined) hooks.set(name, { ...rest, secret, address });
   }
   return { hooks, errors };

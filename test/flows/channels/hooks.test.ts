@@ -3,6 +3,7 @@ import { createHmac } from 'node:crypto';
 import { expect, it, vi } from 'vitest';
 import { codeBlocks } from '../../docs/pages.ts';
 import { runShell } from '../../docs/shell.ts';
+import { eventsUntil } from '../../channels/http/client.ts';
 import { describeGatewayOnEachDatabase, WAIT } from '../setup.ts';
 
 const SECRET = 'a-secret-of-the-sender-0123456789';
@@ -17,6 +18,7 @@ const settings = {
       text: '{{repository.full_name}}: {{head_commit.message}}',
       task: 'Say in one line what was deployed.',
     },
+    ops: { secretEnv: 'HOOK_SECRET', to: 'http:ops', text: 'The job {{job}} has {{result}}.' },
     nightly: { secretEnv: 'HOOK_SECRET', to: `telegram:${CHAT}`, text: 'The job {{job}} has {{result}}.' },
   },
 };
@@ -117,6 +119,54 @@ describeGatewayOnEachDatabase(
         WAIT,
       );
       expect(fixture().ollama.calls).toHaveLength(calls);
+    });
+
+    it('without a task leaves its text in a session over HTTP: once, live, unread, and without a model', async () => {
+      const calls = fixture().ollama.calls.length;
+      const signed = (job: string, seconds = Math.floor(Date.now() / 1_000)): (() => Promise<Response>) => {
+        const body = JSON.stringify({ job, result: 'failed' });
+        const digest = createHmac('sha256', SECRET).update(`${seconds}.${body}`).digest('hex');
+        return () =>
+          fetch(`${fixture().gateway.url}/v1/hooks/ops`, {
+            method: 'POST',
+            headers: {
+              'x-parley-signature': `t=${seconds},v1=${digest}`,
+              'content-type': 'application/json',
+            },
+            body,
+          });
+      };
+      const first = signed('backup');
+      const accepted = await first();
+      expect([accepted.status, await accepted.json()]).toEqual([202, { accepted: true, turnId: null }]);
+      const stream = await fixture().call('/v1/sessions/http:ops/events');
+      const listed = async () => {
+        const { sessions } = await (await fixture().call('/v1/sessions')).json();
+        return sessions.find(({ key }: { key: string }) => key === 'http:ops');
+      };
+      expect(await listed()).toMatchObject({ unread: 1, state: 'idle' });
+      const live = eventsUntil(stream, ({ type }) => type === 'message_sent');
+      await signed('index')();
+      expect((await live).events.at(-1)).toMatchObject({ content: 'The job index has failed.', seq: 2 });
+      expect(await (await first()).json()).toEqual({ accepted: true, turnId: null, repeated: true });
+      await fixture().restart();
+      expect(await (await first()).json()).toEqual({ accepted: true, turnId: null, repeated: true });
+      const { messages } = await (await fixture().call('/v1/sessions/http:ops/messages')).json();
+      expect(messages).toMatchObject([
+        { role: 'assistant', content: 'The job backup has failed.', seq: 1 },
+        { role: 'assistant', content: 'The job index has failed.', seq: 2 },
+      ]);
+      expect(await listed()).toMatchObject({ unread: 2 });
+      expect(fixture().ollama.calls).toHaveLength(calls);
+      // The conversation goes on after it, and its answer has the next number.
+      await fixture().post('ops', 'what happened?');
+      await fixture().idle('http:ops');
+      expect((await fixture().messages('http:ops')).map(({ content }) => content)).toEqual([
+        'The job backup has failed.',
+        'The job index has failed.',
+        'what happened?',
+        'echo: what happened?',
+      ]);
     });
   },
 );

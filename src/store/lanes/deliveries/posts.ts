@@ -1,18 +1,44 @@
-/** Messages in the middle of a turn: one statement stores what people see and queues its delivery, once for each call. */
+/** Messages besides answers: one statement stores what people see and queues its delivery, once for each call. */
 import { cleanJson } from '../../../lib/json/json.ts';
 import { cleanText } from '../../../lib/text.ts';
 import { parseAddress } from '../../../contracts/message.ts';
-import type { DeliveryPayload } from '../../../contracts/message.ts';
-import type { PostRequest, PostStore } from '../../../contracts/delivery.ts';
+import type { DeliveryPayload, SessionKey } from '../../../contracts/message.ts';
+import type { NoticeRequest, NoticeResult, PostRequest, PostStore } from '../../../contracts/delivery.ts';
+import { SESSION_START } from '../../../contracts/store/records.ts';
+import type { SessionStart } from '../../../contracts/store/records.ts';
 import type { Database, Sql } from '../../database/database.ts';
 import { bumpLane, claimedHeads, type HeadRow, headsOf, liveNode, settleHeads } from '../lane-sql.ts';
 
 /** The `PostStore` over a database. */
-export function createPosts(database: Database): PostStore {
+export function createPosts(database: Database, newSessions: SessionStart = SESSION_START): PostStore {
   return {
+    notice: (request) => database.run((sql) => notice(sql, request, newSessions)),
     post: (request, limit, node) =>
       database.run((sql, attempt) => post(sql, { ...request, limit, node }, attempt)),
   };
+}
+
+/** The row of the delivery's parts tells a repeated call that the notice is there. */
+async function notice(
+  sql: Sql,
+  { ref, address, content }: NoticeRequest,
+  { mode, queueMode }: SessionStart,
+): Promise<NoticeResult> {
+  const [row] = await sql<{ session: SessionKey; seq: number }[]>`
+    with target as (
+      select coalesce((select a.session from address a where a.key = ${address}), ${address}) as session),
+    first as (
+      insert into delivery (ref, parts) values (${ref}, '[]') on conflict (ref) do nothing returning ref),
+    talk as (
+      insert into session as s (key, message_seq, mode, queue_mode)
+      select session, 1, ${mode}, ${queueMode} from target, first
+      on conflict (key) do update set message_seq = s.message_seq + 1, updated_at = now()
+      returning key, message_seq),
+    said as (
+      insert into message (session, seq, turn_id, role, content)
+      select key, message_seq, ${ref}, 'assistant', ${cleanText(content)} from talk)
+    select key as session, message_seq as seq from talk`;
+  return row === undefined ? { kind: 'known' } : { kind: 'posted', ...row };
 }
 
 /** Messages of another conversation among which those of a turn are counted. */
