@@ -7,7 +7,7 @@ import { emptySpread } from './times.ts';
 const BARS = { resumeMs: 2_000, ambiguousShare: 0.005 };
 const NAME = { campaign: 'kills', database: 'embedded', seed: 1 };
 
-/** A run of 400 messages. */
+/** A run of 400 messages with a kill for each time to resume, unless `more` has a `count`. */
 function outcome(resume: number[], ambiguous: number, more = {}): Outcome {
   return {
     verdict: {
@@ -34,21 +34,21 @@ function cell(row: string, column: (typeof COLUMNS)[number]): string | undefined
 
 describe('the row of a campaign', () => {
   it('shows the bars next to the measurements', () => {
-    const run = outcome([800, 1_900], 2);
+    const run = outcome([800, 1_900], 3, { count: 20 });
     expect(missedBars(run, BARS)).toEqual({});
     const row = tableRow(NAME, run, BARS);
-    expect(cell(row, 'ambiguous')).toBe('2 (0.50 %; bar 0.50 %)');
+    expect(cell(row, 'ambiguous')).toBe('3 (0.75 %; bar 0.43 % of 0.50 %)');
     expect(cell(row, 'resume p50/p95 (s)')).toBe('kill 1.90/1.90; bar p95 2.00');
   });
 
   it('reports which bars were missed', () => {
-    const run = outcome([800, 2_100], 3);
+    const run = outcome([800, 2_100], 4, { count: 20 });
     expect(Object.values(missedBars(run, BARS))).toEqual([
       'resume p95 2.10 s, bar 2 s',
-      'ambiguous 0.75 % of the messages, bar 0.50 %',
+      'ambiguous 0.57 % at one kill per 35 messages, bar 0.50 %',
     ]);
     const row = tableRow(NAME, run, BARS);
-    expect(cell(row, 'ambiguous')).toBe('3 (0.75 %; bar 0.50 % MISSED)');
+    expect(cell(row, 'ambiguous')).toBe('4 (1.00 %; bar 0.57 % of 0.50 % MISSED)');
     expect(cell(row, 'resume p50/p95 (s)')).toBe('kill 2.10/2.10; bar p95 2.00 MISSED');
   });
 

@@ -36,9 +36,15 @@ export interface RunName {
 export interface Bars {
   /** p95 of all times to resume, in milliseconds. */
   resumeMs?: number;
-  /** Share of ambiguous messages. */
+  /** Share of ambiguous messages at one kill per `MESSAGES_PER_KILL` messages. */
   ambiguousShare?: number;
 }
+
+/**
+ * How often the bar of the ambiguous messages assumes a kill. Each kill can leave some, so their share of all messages
+ * depends on how dense the kills are; campaigns kill more often than this.
+ */
+const MESSAGES_PER_KILL = 35;
 
 /** One row. */
 export function tableRow({ campaign, database, seed }: RunName, outcome: Outcome, bars: Bars = {}): string {
@@ -61,7 +67,7 @@ export function tableRow({ campaign, database, seed }: RunName, outcome: Outcome
     failures.join(', ') || 'none',
     String(messages),
     ...counts.map((list) => String(list.length)),
-    `${verdict.ambiguous.length} (${percent(ambiguousShare(outcome))}${barOf('ambiguousShare', percent(bars.ambiguousShare ?? 0))})`,
+    `${verdict.ambiguous.length} (${percent(messages === 0 ? 0 : verdict.ambiguous.length / messages)}${barOf('ambiguousShare', `${percent(ambiguousShare(outcome))} of ${percent(bars.ambiguousShare ?? 0)}`)})`,
     ...rest.map((list) => String(list.length)),
     `${spreads(times, 'resume')}${barOf('resumeMs', `p95 ${((bars.resumeMs ?? 0) / 1_000).toFixed(2)}`)}`,
     spreads(times, 'takeover'),
@@ -90,13 +96,15 @@ export function missedBars(
       }),
     ...(most !== undefined &&
       share > most && {
-        ambiguousShare: `ambiguous ${percent(share)} of the messages, bar ${percent(most)}`,
+        ambiguousShare: `ambiguous ${percent(share)} at one kill per ${MESSAGES_PER_KILL} messages, bar ${percent(most)}`,
       }),
   };
 }
 
-function ambiguousShare({ verdict, messages }: Outcome): number {
-  return messages === 0 ? 0 : verdict.ambiguous.length / messages;
+/** The share of ambiguous messages if the same kills had come once per `MESSAGES_PER_KILL` messages. */
+function ambiguousShare({ verdict, times }: Outcome): number {
+  const kills = [...times.values()].reduce((sum, { count }) => sum + count, 0);
+  return kills === 0 ? 0 : verdict.ambiguous.length / (kills * MESSAGES_PER_KILL);
 }
 
 function percent(share: number): string {
