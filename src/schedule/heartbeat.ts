@@ -1,5 +1,6 @@
 /** The heartbeat: at intervals the agent reads the operator's list and writes only when there is something to say. */
 import { readFile } from 'node:fs/promises';
+import type { CreatorAccess } from '../contracts/access.ts';
 import type { EventBus } from '../contracts/bus.ts';
 import { errorCode, toGatewayError } from '../contracts/errors.ts';
 import type { SessionStore } from '../contracts/store/ledger.ts';
@@ -30,6 +31,7 @@ export interface HeartbeatDeps {
   store: Pick<ScheduleStore, 'advanceSchedule'>;
   announce: SendSystemMessage;
   ledger: Pick<SessionStore, 'queue' | 'sessionOf'>;
+  standing: Pick<CreatorAccess, 'placeOf'>;
   events: Pick<EventBus, 'emit'>;
   log: Log;
   /** Absolute path of `HEARTBEAT.md`. */
@@ -40,22 +42,29 @@ export interface HeartbeatDeps {
   everyMs: number;
 }
 
+interface SettleDeps extends Pick<HeartbeatDeps, 'standing' | 'log'> {
+  store: Pick<ScheduleStore, 'schedule' | 'addSchedule' | 'removeSchedule'>;
+}
+
 /**
- * Sets the heartbeat's schedule to the configured interval; 0 = none. All gateways of one database share it: a gateway
+ * Sets the heartbeat's schedule to the configured interval and the kind of its chat; undefined or 0 = none. All gateways of one database share it: a gateway
  * that finds an interval different from its own logs it, since its own may have changed or another gateway's may
  * differ. `now` is epoch milliseconds. Throws only `StoreError`.
  */
 export async function settleHeartbeat(
-  { store, log }: { store: Pick<ScheduleStore, 'schedule' | 'addSchedule' | 'removeSchedule'>; log: Log },
-  everyMs: number,
+  { store, standing, log }: SettleDeps,
+  heartbeat: Pick<HeartbeatDeps, 'everyMs' | 'address'> | undefined,
   now: number,
 ): Promise<void> {
   const there = await store.schedule(HEARTBEAT_ID);
+  const everyMs = heartbeat?.everyMs ?? 0;
+  const place = heartbeat === undefined ? 'private' : await standing.placeOf(heartbeat.address);
   const timing = { kind: 'every', everyMs } as const;
-  if (there?.nextAt !== undefined && there.timing.kind === 'every' && there.timing.everyMs === everyMs)
-    return;
-  if (there !== undefined) {
-    await store.removeSchedule(HEARTBEAT_ID);
+  const isSame =
+    there?.nextAt !== undefined && there.timing.kind === 'every' && there.timing.everyMs === everyMs;
+  if (isSame && there.place === place) return;
+  if (there !== undefined) await store.removeSchedule(HEARTBEAT_ID);
+  if (there !== undefined && !isSame) {
     const before = describeTiming(there.timing);
     if (everyMs === 0) log.warn({ before, detail: FOR_ALL }, 'heartbeat_disabled');
     else log.warn({ before, now: describeTiming(timing), detail: FOR_ALL }, 'heartbeat_interval_changed');
@@ -65,12 +74,13 @@ export async function settleHeartbeat(
     id: HEARTBEAT_ID,
     session: HEARTBEAT_SESSION,
     address: HEARTBEAT_SESSION,
-    place: 'private',
+    place,
     creatorId: SYSTEM_USER,
     timing,
     task: 'HEARTBEAT.md',
     sources: [],
-    nextAt: new Date(now + everyMs),
+    // Another chat is no reason to skip a beat.
+    nextAt: isSame ? there.nextAt : new Date(now + everyMs),
   });
 }
 
@@ -96,6 +106,7 @@ export async function beat(deps: HeartbeatDeps, { timing, nextAt: slot, now }: D
       senderId: HEARTBEAT_ID,
       senderName: 'Heartbeat',
       content: wordsFor(instructions),
+      place: await deps.standing.placeOf(address),
       timestamp: now.getTime(),
       entry: 'run',
       silentToken: QUIET_TOKEN,

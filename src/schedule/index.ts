@@ -58,10 +58,12 @@ export function createScheduling(deps: SchedulingDeps): Scheduling {
     settings,
     soon: () => driver?.soon(),
   });
-  const everyMs = (): number => settings.current().heartbeat?.everyMs ?? 0;
-  const settle = async (): Promise<void> => settleHeartbeat(deps, everyMs(), (await store.now()).getTime());
+  const settle = async (): Promise<void> =>
+    settleHeartbeat(deps, settings.current().heartbeat, (await store.now()).getTime());
   settings.subscribe((next) => {
-    const isOther = (next.heartbeat?.everyMs ?? 0) !== everyMs();
+    const before = settings.current().heartbeat;
+    const isOther =
+      next.heartbeat?.everyMs !== before?.everyMs || next.heartbeat?.address !== before?.address;
     return () => {
       if (!isOther || driver === undefined) return;
       settle().then(

@@ -3,6 +3,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { expect, it, onTestFinished, vi } from 'vitest';
+import type { CreatorAccess } from '../../src/contracts/access.ts';
 import type { TurnPayload } from '../../src/contracts/store/accept.ts';
 import {
   HEARTBEAT_ID,
@@ -14,7 +15,7 @@ import {
 import { describeEachDatabase, silentLog } from '../database.ts';
 import type { TestStore } from '../database.ts';
 import { request } from '../store/requests.ts';
-import { nodeOf, said } from './scenario.ts';
+import { anybody, nodeOf, said } from './scenario.ts';
 
 const WAIT = { timeout: 10_000, interval: 20 };
 const MINUTE_MS = 60_000;
@@ -48,7 +49,8 @@ describeEachDatabase('the heartbeat', (databases) => {
     store.sql`update schedule set next_at = date_trunc('milliseconds', now()) - interval '1 second' where id = ${HEARTBEAT_ID}`;
   /** It existed before and is due: a node that starts now checks immediately. */
   const isDue = async (store: TestStore) => {
-    await settleHeartbeat({ store: store.schedules, log: silentLog }, 30 * MINUTE_MS, Date.now());
+    const every = { everyMs: 30 * MINUTE_MS, address: 'telegram:42' } as const;
+    await settleHeartbeat({ store: store.schedules, standing: anybody, log: silentLog }, every, Date.now());
     await passTime(store);
   };
   /** What the agent is shown, in order of arrival. */
@@ -74,6 +76,39 @@ describeEachDatabase('the heartbeat', (databases) => {
     expect(node.events).toEqual(['telegram:42 heartbeat_tick']);
     // It belongs to the gateway: no user's list shows it, and it counts against no one's limit.
     expect(await node.schedules.list({})).toEqual([]);
+  });
+
+  it('is a group’s where its chat is a group, in its schedule and in what the agent is shown', async () => {
+    const store = await databases.open();
+    const address = 'telegram:-1007' as const;
+    const standing: CreatorAccess = {
+      ...anybody,
+      placeOf: (asked) => Promise.resolve(asked === address ? 'group' : 'private'),
+    };
+    const node = nodeOf(store, { heartbeat: { ...(await heartbeat('- look around')), address }, standing });
+    // Stored before, for a private chat: the interval is the same, so the beat stays where it is.
+    await isDue(store);
+    const before = await store.schedules.schedule(HEARTBEAT_ID);
+    expect(before?.place).toBe('private');
+    await node.start();
+    await vi.waitFor(() => expect(ticks(node.events)).toEqual([`${address} heartbeat_tick`]), WAIT);
+    expect(await store.schedules.schedule(HEARTBEAT_ID)).toMatchObject({ place: 'group' });
+    const [row] = await store.sql<{ payload: TurnPayload }[]>`
+      select payload from lane_item where lane = ${`in:${address}`}`;
+    expect(row?.payload.message.place).toBe('group');
+  });
+
+  it('goes to the shared conversation of a chat that is linked, as a message of that chat', async () => {
+    const store = await databases.open();
+    await store.sql`insert into address (key, session) values ('telegram:42', 'http:shared')`;
+    const node = nodeOf(store, { heartbeat: await heartbeat('- look around') });
+    await isDue(store);
+    await node.start();
+    await vi.waitFor(() => expect(ticks(node.events)).toEqual(['http:shared heartbeat_tick']), WAIT);
+    const [row] = await store.sql<{ payload: TurnPayload }[]>`
+      select payload from lane_item where lane = 'in:http:shared'`;
+    expect(row?.payload).toMatchObject({ address: 'telegram:42', message: { place: 'private' } });
+    expect(await store.schedules.schedule(HEARTBEAT_ID)).toMatchObject({ place: 'private' });
   });
 
   it('ticks once, and is shown once, on three nodes', async () => {

@@ -63,6 +63,7 @@ const CASES: Case[] = [
     ...onServer,
     fill: refuseWrites('25006'),
     says: 'is read-only',
+    // It takes over a minute, as long as the full disk: what was refused is sent again after growing pauses.
     isUsual: false,
   },
   {
