@@ -50,6 +50,7 @@ export function createInbound({ settings, log, store, security, transport, runti
     lanes,
     groupChats: store.groupChats,
     questions: store.questions,
+    waiting: store.waiting,
     noteWaiting: (question) => transport.delivery.noteWaiting(question),
     approvals,
     plans,

@@ -52,6 +52,8 @@ const event = z.object({
   sender: userId,
   origin_server_ts: z.number(),
   state_key: z.string().optional(),
+  /** What a redaction removes, before room version 11; afterwards it is in the content. */
+  redacts: eventId.optional().catch(undefined),
   content: z.record(z.string(), z.unknown()),
   unsigned: z
     .object({
@@ -132,6 +134,12 @@ export function readReaction(raw: RawEvent): { about: string; key: string } | un
   return data.event_id === undefined || data.key === undefined
     ? undefined
     : { about: data.event_id, key: data.key };
+}
+
+/** The event that a redaction removes; undefined for any other event. */
+export function readRedaction({ type, redacts, content }: RawEvent): string | undefined {
+  if (type !== 'm.room.redaction') return undefined;
+  return eventId.safeParse(content['redacts']).data ?? redacts;
 }
 
 /** A person's membership; undefined for any other event. */

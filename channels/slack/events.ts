@@ -57,6 +57,27 @@ const change = z.object({
   previous_message: z.object({ text: z.string().catch('') }).optional(),
 });
 
+const deletion = z.object({
+  type: z.literal('message'),
+  subtype: z.literal('message_deleted'),
+  channel: chatId,
+  deleted_ts: ts,
+});
+
+/** What remains of a message whose thread has replies. */
+const tombstone = z.object({
+  type: z.literal('message'),
+  subtype: z.literal('message_changed'),
+  channel: chatId,
+  message: z.object({ subtype: z.literal('tombstone'), ts }),
+});
+
+/** A deleted message. */
+export interface RawDeletion {
+  channel: string;
+  ts: string;
+}
+
 const reaction = z.object({
   type: z.literal('reaction_added'),
   user: z.string(),
@@ -105,12 +126,15 @@ const callback = z.object({ event: z.unknown() });
 export type RawEvent =
   | { kind: 'message'; message: RawMessage }
   | { kind: 'edit'; message: RawMessage }
+  | { kind: 'deletion'; deletion: RawDeletion }
   | { kind: 'reaction'; reaction: RawReaction }
   | { kind: 'membership'; membership: RawMembership };
 
 /** The event in an Events API envelope; undefined for anything that is not read. */
 export function readEvent(payload: unknown): RawEvent | undefined {
   const event = callback.safeParse(payload).data?.event;
+  const deleted = readDeletion(event);
+  if (deleted !== undefined) return { kind: 'deletion', deletion: deleted };
   const changed = change.safeParse(event).data;
   if (changed !== undefined) return readChange(changed);
   const reacted = reaction.safeParse(event).data;
@@ -119,6 +143,13 @@ export function readEvent(payload: unknown): RawEvent | undefined {
   if (moved !== undefined) return { kind: 'membership', membership: moved };
   const said = readMessage(event);
   return said && { kind: 'message', message: said };
+}
+
+function readDeletion(event: unknown): RawDeletion | undefined {
+  const gone = deletion.safeParse(event).data;
+  if (gone !== undefined) return { channel: gone.channel, ts: gone.deleted_ts };
+  const left = tombstone.safeParse(event).data;
+  return left && { channel: left.channel, ts: left.message.ts };
 }
 
 /** Undefined for anything but a message; `channel` is that of a history, whose messages do not name it. */

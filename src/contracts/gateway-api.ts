@@ -25,6 +25,7 @@ import type {
   ReplacedModel,
   Usage,
 } from './model/provider.ts';
+import type { NoteDeleted } from './platform/deleted-messages.ts';
 import type { FollowChatMigration, NoteMembership } from './message.ts';
 import type { SettingsReport } from './settings.ts';
 import type { Todo } from './store/notes.ts';
@@ -108,6 +109,8 @@ export interface GatewayApi {
   chatMoved: FollowChatMigration;
   /** Called by a channel when the bot joins a chat or can no longer write there. */
   membershipChanged: NoteMembership;
+  /** Called by a channel when its platform reports that messages were deleted. */
+  messagesDeleted: NoteDeleted;
   /** Sign-in on the page through a link. */
   signIns: SignInApi;
   /** The commands that channels list for users. */

@@ -10,9 +10,11 @@ import type { Log } from '../contracts/log.ts';
 import type { MemoryStore } from '../contracts/store/notes.ts';
 import type { NoteRefusal } from '../contracts/store/traces.ts';
 import type { PlanStore } from '../contracts/store/plan-store.ts';
+import type { NoteDeleted } from '../contracts/platform/deleted-messages.ts';
 import type { NoteMembership } from '../contracts/message.ts';
 import type { Receive } from '../contracts/receive.ts';
 import type { TryStore } from '../contracts/sessions/tries.ts';
+import type { WaitingStore } from '../contracts/sessions/waiting.ts';
 import type { Settings } from '../contracts/settings.ts';
 import type { GroupChatStore } from '../contracts/store/group-chats.ts';
 import type { QuestionStore } from '../contracts/store/questions.ts';
@@ -25,6 +27,7 @@ import { createMemoryCommands } from './commands/memory-commands.ts';
 import type { ChangePlanDeps } from './plans/change-plan.ts';
 import { createChangeByReply } from './plans/plan-reply.ts';
 import { createPlanningCheck } from './plans/planning-off.ts';
+import { createNoteDeleted } from './questions/deleted-question.ts';
 import { createNoteMembership } from './groups/membership.ts';
 import type { MembershipDeps } from './groups/membership.ts';
 import type { ModeDeps } from './plans/modes.ts';
@@ -101,6 +104,7 @@ export interface IntakeOptions
   settings: Settings<{ limits: IntakeLimits }>;
   groupChats: GroupChatStore;
   questions: QuestionStore;
+  waiting: Pick<WaitingStore, 'dropWaiting'>;
   /** Marks a question as waiting. Never throws. */
   noteWaiting: (question: AskedQuestion) => void;
   profiles: () => readonly (ReturnType<NewSessionDeps['profiles']>[number] &
@@ -117,6 +121,7 @@ export interface Intake {
   receive: Receive;
   suggest: Suggest;
   membershipChanged: NoteMembership;
+  messagesDeleted: NoteDeleted;
   approvals: Approvals;
   commands: readonly Command[];
   checkTokenBudget: CheckTokenBudget;
@@ -164,7 +169,8 @@ export function createIntake(options: IntakeOptions): Intake {
   });
   const membershipChanged = createNoteMembership(options);
   const suggest = createSuggest({ commands, accessPolicy, ledger });
-  return { receive, suggest, membershipChanged, approvals, commands, checkTokenBudget };
+  const messagesDeleted = createNoteDeleted(options);
+  return { receive, suggest, membershipChanged, messagesDeleted, approvals, commands, checkTokenBudget };
 }
 
 type PlanControl = Parameters<typeof createPlanCommands>[0] & Parameters<typeof createPlanButtons>[0];

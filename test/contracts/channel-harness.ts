@@ -1,5 +1,6 @@
 /** What the channel contract needs from a channel's test: the channel with a fake platform, and control of the fake. */
 import type { Channel } from '../../src/contracts/channel.ts';
+import type { DeletedMessages } from '../../src/contracts/platform/deleted-messages.ts';
 import type { Receipt, Receive } from '../../src/contracts/receive.ts';
 
 export const WAIT = { timeout: 5_000, interval: 5 };
@@ -38,6 +39,10 @@ export interface ChannelHarness {
   echoes?(chat: ContractChat, text: string, from: 'self' | 'bot'): void;
   /** The chat's user sends a file. Does not wait for the channel. */
   sendsFile?(chat: ContractChat, name: string, bytes: Uint8Array): void;
+  /** The chat's user deletes the newest message that they wrote. */
+  deletes?(chat: ContractChat): void;
+  /** What the channel has told the gateway about deleted messages. */
+  deleted?(): readonly DeletedMessages[];
   /** A chat of several people: who has the platform's rights of an administrator there, and who has not. */
   group?(): { chatId: string; administrators: string[]; others: string[] };
   /** The next download is cut off in the middle, or answered with this status. */
@@ -66,6 +71,8 @@ export type ChannelRequirement =
   | 'echoes'
   /** Messages carry files that `download` reads, and the fake can make downloads fail. */
   | 'sendsFile'
+  /** The platform reports which messages were deleted. */
+  | 'deletes'
   /** Chats of several people have administrators. */
   | 'group'
   | 'rateLimits'

@@ -10,6 +10,7 @@ import { commandContract } from './channel-commands.ts';
 import { sentFilesContract } from './channel-files.ts';
 import { ACCEPTED, WAIT } from './channel-harness.ts';
 import type { ChannelHarness, ChannelRequirement } from './channel-harness.ts';
+import { deletionContract } from './channel-deletions.ts';
 import { downloadContract } from './channel-downloads.ts';
 import { groupContract } from './channel-groups.ts';
 import { renderingContract } from './channel-rendering.ts';
@@ -266,6 +267,7 @@ export function channelContract(
     const parts = { harness: () => harness, receive, received: () => received };
     commandContract(name, parts);
     if (requires('sendsFile')) downloadContract(parts);
+    if (requires('deletes')) deletionContract(name, parts);
     if (requires('group')) groupContract(name, () => harness);
 
     it('declares exactly the capabilities that it has', async () => {

@@ -83,7 +83,7 @@ function intakeOf(store: TestStore, verdict: Verdict = { kind: 'allow', owner: f
   const receive = createReceive({ ...deps, commands, approvals });
   const no = (): never => expect.fail('the session routes ask no model');
   const unused = { chatMoved: no, membershipChanged: no, labelOf: no, networks: [], isGroupAdmin: no };
-  const never = { fileTypeOf: no, prices: no, metrics: no, settings: no };
+  const never = { messagesDeleted: no, fileTypeOf: no, prices: no, metrics: no, settings: no };
   const changes = { add: no, change: no, runNow: no, remove: no };
   const api = createGatewayApi({
     ...store,

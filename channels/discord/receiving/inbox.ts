@@ -1,14 +1,18 @@
 /** Queues messages on their way into the gateway: in order per chat, kept until committed, read from history after a gap. */
 import { addressOf } from '../../../src/contracts/message.ts';
 import type { InboundMessage } from '../../../src/contracts/message.ts';
+import type { NoteDeleted } from '../../../src/contracts/platform/deleted-messages.ts';
 import type { NoteRefusal } from '../../../src/contracts/store/traces.ts';
 import { backoffMs } from '../../../src/lib/async/backoff.ts';
 import { pause, sleep } from '../../../src/lib/async/sleep.ts';
 import type { Receipt, ReceiveOptions } from '../../../src/contracts/receive.ts';
+import type { Deletion } from '../earlier/deletion.ts';
+import { isLater, widen } from './gap.ts';
+import type { Gap } from './gap.ts';
 import type { History } from './history.ts';
 import { isTextHidden, kindOfEvent, toInbound } from './inbound.ts';
 import type { ChannelKind, RawMessage } from './inbound.ts';
-import { isTransientError } from '../rest/retry.ts';
+import { isTransientError, retryTransient } from '../rest/retry.ts';
 import type { KindOf, QuestionThreads } from '../threads/question-threads.ts';
 import { readWhole } from './whole-message.ts';
 import type { WholeMessageParts } from './whole-message.ts';
@@ -25,22 +29,15 @@ const CLOSE_MS = 2_000;
 /** A server channel: assumed until Discord has described the channel. */
 const GROUP: ChannelKind = { place: 'group' };
 
-/** A part of the history that may have been missed: everything after an id. */
-interface Gap {
-  after: string;
-  /** An earlier process may have received some of it: an old `/stop` or `/new` must not act twice. */
-  mayRepeat: boolean;
-  /** Called once all of it is stored. */
-  stored: (() => void)[];
-}
-
 /** A gateway message; `stored` is called once it would not be lost with this process. */
-interface Waiting {
+interface WaitingMessage {
   message: RawMessage;
   /** The sender has edited a message to this text. */
   isEdit: boolean;
   stored: () => void;
 }
+
+type Waiting = WaitingMessage | { deleted: readonly string[]; stored: () => void };
 
 interface Chat {
   id: string;
@@ -64,6 +61,8 @@ export interface InboxParts extends Omit<WholeMessageParts, 'kindOf'> {
   noteRefusal: NoteRefusal;
   /** Commits a message in the gateway. */
   publish(message: InboundMessage, options?: ReceiveOptions): Promise<Receipt>;
+  /** Takes back deleted questions that still wait in the gateway. */
+  deleted: NoteDeleted;
 }
 
 export class Inbox {
@@ -96,9 +95,22 @@ export class Inbox {
     // The messages waiting here have not started, and the history has the newest text.
     else if (isEdit) stored();
     else {
-      const before = (BigInt(chat.waiting[0]?.message.id ?? message.id) - 1n).toString();
+      const [first = { message }] = chat.waiting.filter((one) => 'message' in one);
+      const before = (BigInt(first.message.id) - 1n).toString();
       this.#missed(chat, { after: chat.lastId ?? before, mayRepeat: false, stored: [stored] });
     }
+    this.#wake(chat);
+  }
+
+  /** Queues the deletion of messages, behind those of their chat: one that is not committed yet never will be. */
+  delete({ channelId, messageIds }: Deletion, stored: () => void): void {
+    const chat = this.#chat(channelId, undefined);
+    const isGone = (one: Waiting): boolean => 'message' in one && messageIds.includes(one.message.id);
+    for (const gone of chat.waiting.filter(isGone)) gone.stored();
+    chat.waiting = chat.waiting.filter((one) => !isGone(one));
+    if (chat.waiting.length < MAX_WAITING) chat.waiting.push({ deleted: messageIds, stored });
+    // So many wait only while the store is unavailable: then a deleted question is answered.
+    else stored();
     this.#wake(chat);
   }
 
@@ -196,7 +208,8 @@ export class Inbox {
       }
       const next = chat.waiting.shift();
       if (next === undefined) return;
-      await this.#commit(next.message, chat, { isEdit: next.isEdit });
+      if ('message' in next) await this.#commit(next.message, chat, { isEdit: next.isEdit });
+      else await this.#noteDeleted(chat.id, next.deleted);
       if (!signal.aborted) next.stored();
     }
   }
@@ -245,6 +258,16 @@ export class Inbox {
     }
   }
 
+  async #noteDeleted(chatId: string, messageIds: readonly string[]): Promise<void> {
+    const { signal, log, deleted } = this.#parts;
+    try {
+      await retryTransient(() => deleted({ channel: 'discord', chatId, messageIds }), signal);
+    } catch (error) {
+      signal.throwIfAborted();
+      log.error({ err: error, chatId }, 'discord_deletion_dropped');
+    }
+  }
+
   /** A question that stands alone gets a thread, if the settings ask for it. */
   #threadFor(message: RawMessage, { content }: InboundMessage, kindOf: KindOf): ReceiveOptions {
     const isOwn = async (): Promise<boolean> => (await kindOf(message.id))?.ownerId === this.#parts.botId();
@@ -257,17 +280,7 @@ function asEdit(message: InboundMessage, { id, edited_timestamp: at }: RawMessag
   return { ...message, id: `${id}:edit:${at}`, isEdit: true };
 }
 
-/** Both gaps in one. */
-function widen(one: Gap, other: Gap): Pick<Gap, 'after' | 'mayRepeat'> {
-  const after = isLater(one.after, other.after) ? other.after : one.after;
-  return { after, mayRepeat: one.mayRepeat || other.mayRepeat };
-}
-
 /** True for a message that calls the bot, or may do so through its role. */
 function isCall(message: RawMessage, botId: string): boolean {
   return message.mention_roles.length > 0 || toInbound(message, { botId }, GROUP)?.mentioned === true;
-}
-
-function isLater(id: string, than: string | undefined): boolean {
-  return than === undefined || BigInt(id) > BigInt(than);
 }

@@ -18,6 +18,7 @@ import type { GatewayParts } from '../gateway/link.ts';
 import type { FileDownload } from '../files/file-download.ts';
 import { History } from './history.ts';
 import { readEdit, readMessage } from './inbound.ts';
+import { readDeletion } from '../earlier/deletion.ts';
 import { fromStopReaction, readStopReaction } from '../earlier/stop-reaction.ts';
 import type { DispatchedEvent } from '../gateway/socket.ts';
 import { Inbox } from './inbox.ts';
@@ -43,7 +44,10 @@ const SAVE_MS = 2_000;
 
 /** The channel's dependencies: a log, the commands it offers, who is allowed, and the sessions that are kept. */
 export interface DiscordDeps extends Pick<ChannelDeps, 'log' | 'connections' | 'languages'> {
-  gateway: Pick<GatewayApi, 'commands' | 'groups' | 'noteRefusal' | 'receive' | 'subscribe' | 'suggest'>;
+  gateway: Pick<
+    GatewayApi,
+    'commands' | 'groups' | 'messagesDeleted' | 'noteRefusal' | 'receive' | 'subscribe' | 'suggest'
+  >;
 }
 
 export interface ReceivingParts extends DiscordDeps {
@@ -112,6 +116,7 @@ export class Receiving {
       threads: parts.threads,
       groups: async () => await parts.gateway.groups('discord'),
       publish: async (message, options) => await this.#publish(message, options),
+      deleted: parts.gateway.messagesDeleted,
     });
     this.#resume = new ResumeState({ connections, log, saveEveryMs: settings.saveEveryMs });
     this.#link = new GatewayLink(
@@ -178,6 +183,13 @@ export class Receiving {
         const message = readEdit(data);
         if (message === undefined) stored();
         else this.#inbox.push(message, stored, true);
+        return;
+      }
+      case 'MESSAGE_DELETE':
+      case 'MESSAGE_DELETE_BULK': {
+        const deletion = readDeletion(name, data);
+        if (deletion === undefined) stored();
+        else this.#inbox.delete(deletion, stored);
         return;
       }
       case 'MESSAGE_REACTION_ADD':

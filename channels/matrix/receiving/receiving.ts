@@ -11,7 +11,7 @@ import { pause } from '../../../src/lib/async/sleep.ts';
 import type { MatrixClient } from '../client.ts';
 import { contentOfText } from '../content.ts';
 import { errcodeOf } from '../errors.ts';
-import { isRoom, isTombstone, readEvent, readMember } from '../events.ts';
+import { isRoom, isTombstone, readEvent, readMember, readRedaction } from '../events.ts';
 import type { RawEvent, SyncAnswer } from '../events.ts';
 import type { Replacements } from '../replacements.ts';
 import type { Sending } from '../sending.ts';
@@ -37,7 +37,10 @@ export interface MatrixDeps extends Pick<
   ChannelDeps,
   'log' | 'connections' | 'access' | 'chatSettings' | 'languages'
 > {
-  gateway: Pick<GatewayApi, 'commands' | 'groups' | 'mayWrite' | 'membershipChanged' | 'chatMoved'>;
+  gateway: Pick<
+    GatewayApi,
+    'commands' | 'groups' | 'mayWrite' | 'membershipChanged' | 'messagesDeleted' | 'chatMoved'
+  >;
 }
 
 export interface ReceivingParts extends MatrixDeps {
@@ -204,6 +207,7 @@ export class Receiving {
     for (const event of events) {
       signal.throwIfAborted();
       this.#noteMember(roomId, event);
+      await this.#noteRedaction(roomId, event);
       const message = await retryWhile(isRetryable, () => this.#reader.read(roomId, event), signal);
       if (message !== undefined) await this.#commit(message);
     }
@@ -214,6 +218,15 @@ export class Receiving {
   #noteMember(roomId: string, event: RawEvent): void {
     const member = readMember(event);
     if (member !== undefined) this.#rooms.changed(roomId, member.userId);
+  }
+
+  /** The homeserver shows redactions only by those who may: the author, and people with the power for it. */
+  async #noteRedaction(chatId: string, event: RawEvent): Promise<void> {
+    const redacted = readRedaction(event);
+    const { gateway, self } = this.#parts;
+    if (redacted === undefined || event.sender === self) return;
+    const deleted = { channel: 'matrix', chatId, messageIds: [redacted] };
+    await retryWhile(isRetryable, () => gateway.messagesDeleted(deleted), this.#stop.signal);
   }
 
   /** A message that can never be committed must not stop all others: it is skipped, with an error in the log. */

@@ -22,6 +22,7 @@ const TYPES = [
   'm.sticker',
   ...POLL_TYPES,
   'm.reaction',
+  'm.room.redaction',
   'm.room.member',
   'm.room.encrypted',
   'm.room.tombstone',

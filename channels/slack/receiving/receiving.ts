@@ -37,7 +37,7 @@ const SAVE_MS = 2_000;
  * was received.
  */
 export interface SlackDeps extends Pick<ChannelDeps, 'log' | 'connections' | 'languages'> {
-  gateway: Pick<GatewayApi, 'commands' | 'groups' | 'membershipChanged'>;
+  gateway: Pick<GatewayApi, 'commands' | 'groups' | 'membershipChanged' | 'messagesDeleted'>;
 }
 
 export interface ReceivingParts extends SlackDeps {
@@ -175,17 +175,29 @@ export class Receiving {
       }
       case 'membership': {
         const change = toMembership(event.membership, self);
-        const note = async (): Promise<undefined> => {
-          if (change !== undefined)
-            await retryWhile(isRetryable, () => gateway.membershipChanged(change), this.#stop.signal);
-          return undefined;
-        };
-        this.#inbox.push({ chatId: event.membership.channel, read: note, stored });
+        if (change === undefined) stored();
+        else this.#note(change.chatId, () => gateway.membershipChanged(change), stored);
+        return;
+      }
+      // After the message itself, which comes before it in the same queue.
+      case 'deletion': {
+        const { channel: chatId, ts } = event.deletion;
+        const deleted = { channel: 'slack', chatId, messageIds: [ts] };
+        this.#note(chatId, () => gateway.messagesDeleted(deleted), stored);
         return;
       }
       default:
         stored();
     }
+  }
+
+  /** Queues something that is not a message, behind the messages of its chat. */
+  #note(chatId: string, work: () => Promise<void>, stored: () => void): void {
+    const read = async (): Promise<undefined> => {
+      await retryWhile(isRetryable, work, this.#stop.signal);
+      return undefined;
+    };
+    this.#inbox.push({ chatId, read, stored });
   }
 
   async #read(message: RawMessage, isEdit: boolean): Promise<InboundMessage | undefined> {

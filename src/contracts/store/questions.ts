@@ -1,5 +1,6 @@
 /** Questions that their senders edit, and answers that are on screen while their turn runs. */
 import type { Place, SessionKey } from '../message.ts';
+import type { DeletedMessages } from '../platform/deleted-messages.ts';
 
 /** Messages of a session, counted back from the newest, among which an edited one is looked up. */
 export const EDITABLE_MESSAGES = 200;
@@ -31,6 +32,8 @@ export interface QuestionStore {
   ): Promise<EditOutcome>;
   /** Undefined when the question was not edited, or is no longer known. */
   editedQuestion(turnId: string): Promise<EditedQuestion | undefined>;
+  /** Turns of accepted messages that were not answered yet, among those with these ids in this chat or thread. */
+  unansweredQuestions(deleted: DeletedMessages): Promise<{ session: SessionKey; turnId: string }[]>;
   /** The session of the running or waiting turn whose answer shows in this message of a chat. */
   sessionShowing(chat: Pick<Place, 'channel' | 'chatId'>, messageId: string): Promise<SessionKey | undefined>;
 }

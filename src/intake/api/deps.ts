@@ -9,6 +9,7 @@ import type { KeptFiles } from '../../contracts/media.ts';
 import type { GatewayApi } from '../../contracts/gateway-api.ts';
 import type { HealthReport } from '../../contracts/gateway-api.ts';
 import type { Ledger } from '../../contracts/store/ledger.ts';
+import type { NoteDeleted } from '../../contracts/platform/deleted-messages.ts';
 import type { FollowChatMigration, NoteMembership } from '../../contracts/message.ts';
 import type { PlanStore } from '../../contracts/store/plan-store.ts';
 import type { Receive } from '../../contracts/receive.ts';
@@ -41,6 +42,7 @@ export interface GatewayApiDeps extends Pick<
   suggest: GatewayApi['suggest'];
   chatMoved: FollowChatMigration;
   membershipChanged: NoteMembership;
+  messagesDeleted: NoteDeleted;
   commands: readonly Command[];
   turnConcurrency: number;
   signIns: GatewayApi['signIns'];

@@ -36,6 +36,7 @@ export function createGatewayApi(deps: GatewayApiDeps): GatewayApi {
     interactions: (channel) => deps.platform(channel)?.interactions,
     chatMoved: deps.chatMoved,
     membershipChanged: deps.membershipChanged,
+    messagesDeleted: deps.messagesDeleted,
     signIns: deps.signIns,
     commands: listingInAll(deps.commands),
     commandsFor: (caller, say) =>

@@ -3,6 +3,7 @@ import { PermissionFlagsBits } from 'discord-api-types/v10';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { channelContract } from '../../contracts/channel.ts';
 import { visibleText } from '../../fakes/discord/markdown.ts';
+import { deletes } from '../../fakes/discord/acts.ts';
 import { DiscordSetup } from '../../fakes/discord/setup.ts';
 import { failureOf } from '../../fakes/gateway/channel-setup.ts';
 import { FLAG_SUPPRESS_EMBEDS, Refusal } from '../../fakes/discord/platform.ts';
@@ -56,6 +57,8 @@ channelContract(
           attachments: [discord.cdn.attachment(channel.id, { name, bytes })],
         });
       },
+      deletes: () => deletes(discord, last),
+      deleted: () => setup.deleted,
       group() {
         const { platform } = discord;
         const [boss, member] = [discord.person('Boss'), discord.person('Mia')];

@@ -63,6 +63,7 @@ channelContract(
   {
     sends: NOTHING_IS_SENT,
     echoes: 'messages of the gateway never come in over HTTP',
+    deletes: 'messages over HTTP cannot be deleted, only dropped while they wait',
     group: 'sessions over HTTP belong to one token and have no groups',
     sendsFile: 'files over HTTP lie in the folder of their session before they are received',
     rateLimits: NOTHING_IS_SENT,

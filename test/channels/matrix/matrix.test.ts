@@ -55,6 +55,14 @@ channelContract('matrix', async () => {
       const { room, person } = find(chat.chatId);
       server.sends(room, name, bytes, person);
     },
+    deletes(chat) {
+      const { room, person } = find(chat.chatId);
+      const message = room.events.findLast(
+        ({ type, sender }) => type === 'm.room.message' && sender === person.id,
+      );
+      if (message !== undefined) rooms.redact(room, message.event_id, person.id);
+    },
+    deleted: () => setup.deleted,
     group() {
       const [creator, moderator, member] = [
         rooms.person('Creator'),

@@ -60,6 +60,7 @@ describe('the check of Slack', () => {
       groups: () => Promise.resolve([]),
       commands: [],
       membershipChanged: () => Promise.resolve(),
+      messagesDeleted: () => Promise.resolve(),
     };
     const make = () => create(config, { log: silentLog, connections, gateway, languages: builtInLanguages });
     expect(make).toThrow(ConfigError);

@@ -1,6 +1,7 @@
 /** The Slack channel under the contract that every channel passes. */
 import { JSON_PER_CHARACTER } from '../../../channels/slack/rendering/render.ts';
 import { channelContract } from '../../contracts/channel.ts';
+import { deletes } from '../../fakes/slack/acts.ts';
 import { parts, seen } from '../../fakes/slack/blocks.ts';
 import { SlackSetup } from '../../fakes/slack/setup.ts';
 import { SLACK_TOKEN, textOf } from '../../fakes/slack/slack.ts';
@@ -50,6 +51,12 @@ channelContract('slack', async () => {
       const { chat: where, person } = find(chat.chatId);
       slack.says(where, '', person, { files: [{ name, bytes }] });
     },
+    deletes(chat) {
+      const { chat: where, person } = find(chat.chatId);
+      const message = where.messages.findLast(({ user }) => user === person.id);
+      if (message !== undefined) deletes(slack, where, message);
+    },
+    deleted: () => setup.deleted,
     group() {
       const { workspace } = slack;
       const chat = workspace.channel();

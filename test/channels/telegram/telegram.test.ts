@@ -65,5 +65,6 @@ async function makeHarness(): Promise<ChannelHarness> {
 }
 
 channelContract('telegram', makeHarness, {
+  deletes: 'the Bot API tells bots of no deleted messages, except in chats of businesses',
   nonce: 'the Bot API has no idempotency key, so a repeated send is a second message',
 });

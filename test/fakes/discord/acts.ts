@@ -37,6 +37,22 @@ export function edits(discord: FakeDiscord, message: FakeMessage, text: string):
   changed(discord, message);
 }
 
+/** Messages of one channel are deleted, several of them in bulk. */
+export function deletes(discord: FakeDiscord, ...messages: readonly [FakeMessage, ...FakeMessage[]]): void {
+  const channel = discord.platform.channel(messages[0].channelId);
+  const { id: channelId, guildId } = channel;
+  const known = discord.platform.messages.get(channelId) ?? [];
+  for (const message of messages) known.splice(known.indexOf(message), 1);
+  const ids = messages.map(({ id }) => id);
+  const place = { channel_id: channelId, ...(channel.type !== 1 && { guild_id: guildId }) };
+  discord.gateway.dispatch(
+    ids.length === 1 ? 'MESSAGE_DELETE' : 'MESSAGE_DELETE_BULK',
+    channel.type === 1 ? INTENT.directMessages : INTENT.guildMessages,
+    () => (ids.length === 1 ? { id: ids[0], ...place } : { ids, ...place }),
+    guildId,
+  );
+}
+
 /** A message has changed without an edit, as when Discord adds the preview of a link. */
 export function changed(discord: FakeDiscord, message: FakeMessage): void {
   const channel = discord.platform.channel(message.channelId);

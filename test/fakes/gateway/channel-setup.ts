@@ -6,6 +6,7 @@ import pino from 'pino';
 import type { Channel, OutboundPart } from '../../../src/contracts/channel.ts';
 import { ChannelError } from '../../../src/contracts/errors.ts';
 import type { InboundMessage, MembershipChange } from '../../../src/contracts/message.ts';
+import type { DeletedMessages } from '../../../src/contracts/platform/deleted-messages.ts';
 import type { Receipt, Receive } from '../../../src/contracts/receive.ts';
 import { parseMarkdown } from '../../../src/lib/markdown/markdown.ts';
 import { MemoryConnections } from '../stores/connections.ts';
@@ -20,6 +21,8 @@ export abstract class ChannelSetup {
   readonly connections = new MemoryConnections();
   readonly received: InboundMessage[] = [];
   readonly memberships: MembershipChange[] = [];
+  /** What the platform reported as deleted. */
+  readonly deleted: DeletedMessages[] = [];
   /** Lines of the channel's log. */
   readonly log: string[] = [];
   /** Groups in which the bot answers. */
@@ -51,6 +54,7 @@ export abstract class ChannelSetup {
   protected readonly gateway = {
     groups: () => Promise.resolve(this.groups),
     membershipChanged: async (change: MembershipChange) => void this.memberships.push(change),
+    messagesDeleted: async (deleted: DeletedMessages) => void this.deleted.push(deleted),
   };
 
   get contents(): string[] {

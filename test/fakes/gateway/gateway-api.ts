@@ -44,6 +44,7 @@ export class FakeGateway implements GatewayApi {
   pendingApprovals: ApprovalRecord[] = [];
   chatMoved: GatewayApi['chatMoved'] = async () => undefined;
   membershipChanged: GatewayApi['membershipChanged'] = async () => undefined;
+  messagesDeleted: GatewayApi['messagesDeleted'] = async () => undefined;
   readonly approvals = async (): Promise<ApprovalRecord[]> => this.pendingApprovals;
   actOnPlan: GatewayApi['actOnPlan'] = async () => undefined;
   groups: GatewayApi['groups'] = async () => [];

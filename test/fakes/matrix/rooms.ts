@@ -15,6 +15,7 @@ export interface FakeEvent {
   origin_server_ts: number;
   state_key?: string;
   content: Record<string, unknown>;
+  redacts?: string;
   prev_content?: Record<string, unknown>;
   redactedBy?: string;
 }
@@ -156,7 +157,7 @@ export class Rooms {
   /** Adds an event as the homeserver does: checked, with an id, at the end. */
   add(
     room: FakeRoom,
-    given: Pick<FakeEvent, 'type' | 'sender' | 'content'> & { state_key?: string; ts?: number },
+    given: Pick<FakeEvent, 'type' | 'sender' | 'content' | 'redacts' | 'state_key'> & { ts?: number },
   ): FakeEvent {
     const { ts, ...event } = given;
     checkSize(given);
@@ -182,7 +183,11 @@ export class Rooms {
     const target = room.events.find(({ event_id }) => event_id === eventId);
     if (target === undefined) throw new Refusal(404, 'M_NOT_FOUND');
     if (target.sender !== by) throw new Refusal(403, 'M_FORBIDDEN');
-    const redaction = this.add(room, { type: 'm.room.redaction', sender: by, content: { redacts: eventId } });
+    // Before room version 11, what it removes was not part of its content.
+    const what = room.id.includes(':')
+      ? { redacts: eventId, content: {} }
+      : { content: { redacts: eventId } };
+    const redaction = this.add(room, { type: 'm.room.redaction', sender: by, ...what });
     target.content = {};
     target.redactedBy = redaction.event_id;
     return redaction;

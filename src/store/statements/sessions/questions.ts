@@ -23,6 +23,16 @@ export function createQuestions(database: Database): QuestionStore {
           where t.id = ${cleanText(turnId)} and i.payload ? 'edited'`;
         return row;
       }),
+    unansweredQuestions: ({ channel, chatId, messageIds }) =>
+      database.run(
+        (sql) => sql<{ session: SessionKey; turnId: string }[]>`
+          select substr(l.key, 4) as session, i.payload ->> 'turnId' as "turnId"
+          from lane l join lane_item i on i.lane = l.key and i.seq > l.head and i.done_at is null
+          where l.class = 'in' and l.tail > l.head
+            and ${cleanJson(messageIds)}::jsonb @> (i.payload #> '{message,messageId}')
+            and i.payload #>> '{message,channel}' = ${channel}
+            and ${cleanText(chatId)} in (i.payload #>> '{message,chatId}', i.payload #>> '{message,threadId}')`,
+      ),
     sessionShowing: (chat, messageId) =>
       database.run(async (sql) => {
         const address = addressOf(chat);

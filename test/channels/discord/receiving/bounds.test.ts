@@ -47,6 +47,7 @@ describe('the inbox', () => {
       signal: stop.signal,
       botId: () => '2',
       limited: () => false,
+      deleted: () => Promise.resolve(),
       publish: () => {
         published += 1;
         return Promise.resolve(ACCEPTED);
@@ -77,6 +78,7 @@ describe('the inbox', () => {
       signal: running.signal,
       botId: () => '2',
       limited: () => false,
+      deleted: () => Promise.resolve(),
       publish: (inbound) => {
         received.push(inbound.content);
         return Promise.resolve(ACCEPTED);

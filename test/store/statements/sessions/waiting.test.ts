@@ -115,4 +115,29 @@ describeEachDatabase('the waiting messages', (databases) => {
     expect(await join([{ seq: 2, turnId: third }])).toBe(true);
     expect(await texts(store)).toEqual(['changed']);
   });
+
+  it('are found by their id on the platform, in their chat or thread only, until their turn begins', async () => {
+    const store = await databases.open();
+    const node = await store.lanes.register('home', LEASE_MS);
+    const ask = async (id: string, threadId?: string) =>
+      accepted(await store.ledger.accept(request(id, { messageId: id, chatId: '-7', threadId })));
+    const head = only(
+      accepted(await store.ledger.accept(request('m1', { messageId: 'm1', chatId: '-7' }, node))),
+    );
+    const [second, inThread] = [await ask('m2'), await ask('m3', '5')];
+    const find = async (chatId: string, messageIds: string[], channel = 'telegram') =>
+      (await store.questions.unansweredQuestions({ channel, chatId, messageIds })).map(
+        ({ turnId }) => turnId,
+      );
+    expect(await find('-7', ['m2', 'm9'])).toEqual([second.turnId]);
+    expect(await find('-7', ['m3'])).toEqual([inThread.turnId]);
+    expect(await find('5', ['m3', 'm2'])).toEqual([inThread.turnId]);
+    expect([...(await find('8', ['m2'])), ...(await find('-7', ['m2'], 'discord'))]).toEqual([]);
+    const [running = ''] = await find('-7', ['m1']);
+    expect(await store.waiting.dropWaiting('telegram:-7', running)).toBe('begun');
+    expect(await store.waiting.dropWaiting('telegram:-7', second.turnId)).toBe('changed');
+    expect(await find('-7', ['m2'])).toEqual([]);
+    await store.ledger.finishTurn(head, finished(running, 'a', { entries: [said('text of m1')] }));
+    expect(await find('-7', ['m1'])).toEqual([]);
+  });
 });

@@ -1,0 +1,26 @@
+/** Questions that are deleted on their platform: those that still wait are taken back. */
+import type { EventBus, MessageBus } from '../../contracts/bus.ts';
+import type { Log } from '../../contracts/log.ts';
+import type { NoteDeleted } from '../../contracts/platform/deleted-messages.ts';
+import type { WaitingStore } from '../../contracts/sessions/waiting.ts';
+import type { QuestionStore } from '../../contracts/store/questions.ts';
+
+export interface DeletedDeps {
+  questions: Pick<QuestionStore, 'unansweredQuestions'>;
+  waiting: Pick<WaitingStore, 'dropWaiting'>;
+  bus: Pick<MessageBus, 'sweepSoon'>;
+  events: Pick<EventBus, 'emit'>;
+  log: Log;
+}
+
+/** Makes the handler: what the page does when a person drops a waiting message there. A turn that has begun goes on. */
+export function createNoteDeleted({ questions, waiting, bus, events, log }: DeletedDeps): NoteDeleted {
+  return async (deleted) => {
+    for (const { session, turnId } of await questions.unansweredQuestions(deleted)) {
+      if ((await waiting.dropWaiting(session, turnId)) === 'begun') continue;
+      log.info({ sessionKey: session, turnId }, 'message_deleted');
+      events.emit(session, { type: 'queue_changed' });
+      bus.sweepSoon();
+    }
+  };
+}
