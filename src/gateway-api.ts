@@ -140,6 +140,7 @@ export function createApi(parts: ApiParts) {
     platform: (channel) => channels.get(channel),
     subagents: store.subagents,
     journals: store.journals,
+    contexts: store.contexts,
     forks: store.forks,
     tries: store.tries,
     waiting: store.waiting,

@@ -40,6 +40,11 @@ export type WireChoices = Json<ReturnType<typeof wireChoices>>;
 export type WireSessionModel = Json<ReturnType<typeof wireSessionModel>>;
 /** A stored message as clients read it. */
 export type WireMessage = Json<ReturnType<typeof wireMessage>>;
+/** Where `/new` began a new conversation, as clients read it: behind the message with the number `after`. */
+export interface WireReset {
+  after: number;
+  at: string;
+}
 /** A pending approval as clients read it. */
 export type WireApproval = Json<ReturnType<typeof wireApproval>>;
 /** A run of a schedule as clients read it. */

@@ -1295,6 +1295,7 @@ export interface Api {
     };
     answer: {
       messages: Message[];
+      resets: ContextReset[];
       [k: string]: unknown;
     };
   };
@@ -2159,6 +2160,16 @@ export interface Message {
   leftOut: boolean;
   model: string | null;
   [k: string]: unknown;
+}
+export interface ContextReset {
+  /**
+   * the number of the last message that the model no longer reads
+   */
+  after: number;
+  /**
+   * ISO 8601
+   */
+  at: string;
 }
 export interface Usage {
   promptTokens: number;

@@ -106,7 +106,7 @@ export type EventBody =
   | { type: 'heartbeat_tick' }
   /** A person, or the gateway after the first answer, has given the session a title; null = it no longer has one. */
   | { type: 'session_titled'; title: string | null }
-  /** A person has asked a question again, chosen among its answers, or taken them back: reload the messages. */
+  /** A person has asked a question again, chosen among its answers, taken them back, or begun a new conversation: reload the messages. */
   | { type: 'context_changed' }
   /** A chat has joined those that share the session, or has left them. */
   | { type: 'surfaces_changed' }

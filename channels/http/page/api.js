@@ -10,6 +10,7 @@ export { ApiError };
 /** @typedef {{ title?: string | null, mode?: string, queueMode?: string, model?: string | null, profileId?: string, pinned?: boolean, archived?: boolean, readSeq?: number }} SessionChange */
 /** @typedef {{ profileId?: string, model?: string, mode?: string }} Beginning What a new chat begins with. */
 /** @typedef {import('../wire.ts').WireMessage} Message */
+/** @typedef {import('../wire.ts').WireReset} Reset */
 /** @typedef {import('../wire.ts').WireApproval} Approval */
 /** @typedef {import('../wire.ts').WireSchedule} Schedule */
 /** @typedef {import('../wire.ts').WireWork} Work */
@@ -81,19 +82,17 @@ export class Api {
   /**
    * @param {string} key
    * @param {{ limit: number, before?: number }} page
-   * @returns {Promise<Message[]>}
+   * @returns {Promise<{ messages: Message[], resets: Reset[] }>}
    */
-  async messages(key, page) {
-    /** @type {{ messages: Message[] }} */
-    const { messages } = await this.#requests.json('GET', messagesPath(key, page));
-    return messages;
+  messages(key, page) {
+    return this.#requests.json('GET', messagesPath(key, page));
   }
 
   /**
    * Messages with the work of their turns.
    * @param {string} key
    * @param {{ limit: number, before?: number }} page
-   * @returns {Promise<{ messages: Message[], steps: TurnWork[] }>}
+   * @returns {Promise<{ messages: Message[], resets: Reset[], steps: TurnWork[] }>}
    */
   messagesWithWork(key, page) {
     return this.#requests.json('GET', `${messagesPath(key, page)}&include=steps`);

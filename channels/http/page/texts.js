@@ -119,11 +119,11 @@ export function dayAndClock(at) {
 }
 
 /**
- * Day and time to the second.
+ * Weekday, date and time to the second: "Tuesday 3 March 2026 at 14:02:11".
  * @param {string | number | Date} at
  */
 export function exactly(at) {
-  return new Date(at).toLocaleString(locale);
+  return new Date(at).toLocaleString(locale, { dateStyle: 'full', timeStyle: 'medium' });
 }
 
 /**

@@ -2,6 +2,7 @@
 import { z } from 'zod';
 import { cleanText } from '../../../src/lib/text.ts';
 import { MAX_DELETED_AT_ONCE } from '../../../src/contracts/sessions/session-list.ts';
+import type { MessageRecord } from '../../../src/contracts/store/records.ts';
 import { readJson } from '../body.ts';
 import { MAX_PAGE_SIZE } from '../config.ts';
 import type { HandlerDeps, HttpContext } from '../route.ts';
@@ -10,6 +11,7 @@ import { idempotencyKey, wantedLanguages, postableId, readableKey } from '../inb
 import { sayToCaller } from './language.ts';
 import { acceptPosted, messageSchema } from './posted-message.ts';
 import { wireFound, wireListed, wireMessage, wireSession, wireWork } from '../wire.ts';
+import type { WireReset } from '../wire.ts';
 
 const DEFAULT_PAGE_SIZE = 50;
 
@@ -112,7 +114,7 @@ export async function stopSession(c: HttpContext, deps: HandlerDeps): Promise<Re
   return c.json({ stopped: result.stopped, cancelled: result.cancelled, agents: result.agents });
 }
 
-/** The newest `limit` messages before `before`, ascending; with `include=steps`, also the work of their turns. */
+/** The newest `limit` messages before `before`, ascending, and where `/new` came behind one of them; with `include=steps`, also the work of their turns. */
 export async function listMessages(c: HttpContext, deps: HandlerDeps): Promise<Response> {
   const key = keyOf(c);
   const text = c.req.query('before');
@@ -124,11 +126,27 @@ export async function listMessages(c: HttpContext, deps: HandlerDeps): Promise<R
     const say = await sayToCaller(c, deps);
     const found = await deps.gateway.messagesWithWork(c.get('caller'), key, page, say);
     if (found === undefined) throw noSession(key);
-    return c.json({ messages: found.messages.map(wireMessage), steps: found.work });
+    const resets = await resetsAmong(c, deps, found.messages, before);
+    return c.json({ messages: found.messages.map(wireMessage), resets, steps: found.work });
   }
   const messages = await deps.gateway.messages(c.get('caller'), key, page);
   if (messages === undefined) throw noSession(key);
-  return c.json({ messages: messages.map(wireMessage) });
+  return c.json({
+    messages: messages.map(wireMessage),
+    resets: await resetsAmong(c, deps, messages, before),
+  });
+}
+
+/** Where `/new` came behind one of the messages of a page. */
+async function resetsAmong(
+  c: HttpContext,
+  { gateway }: HandlerDeps,
+  [oldest]: readonly MessageRecord[],
+  before: number | undefined,
+): Promise<WireReset[]> {
+  if (oldest === undefined) return [];
+  const found = await gateway.resets(c.get('caller'), keyOf(c), { from: oldest.seq, before });
+  return (found ?? []).map(({ after, at }) => ({ after, at: at.toISOString() }));
 }
 
 /** 202 once the message is committed; a repeated `Idempotency-Key` gets the same answer. A command runs at once: 200. */

@@ -16,8 +16,17 @@ export interface SummaryRange {
   tokens: number;
 }
 
+/** Where `/new` began a new conversation: the model no longer reads what was accepted up to then. */
+export interface ContextReset {
+  /** The number of the last message before it. A turn that it stopped may store its answer later. */
+  after: number;
+  at: Date;
+}
+
 /** Throws only `StoreError`. */
 export interface ContextStore {
+  /** Those behind the messages `from`…`before` - 1 of a session, oldest first; without `before`, to the end. */
+  resets(session: SessionKey, span: { from: number; before?: number | undefined }): Promise<ContextReset[]>;
   /**
    * What the next turn of the session would read: the last summary since `/new`, then the newest rows of finished turns
    * after it, at most `limit`, oldest first. Read by index: the cost does not grow with the session's age.

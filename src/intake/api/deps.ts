@@ -8,6 +8,7 @@ import type { FileLimits, FileTypeOf, PersonLimit } from '../../contracts/file-a
 import type { KeptFiles } from '../../contracts/media.ts';
 import type { GatewayApi } from '../../contracts/gateway-api.ts';
 import type { HealthReport } from '../../contracts/gateway-api.ts';
+import type { ContextStore } from '../../contracts/store/contexts.ts';
 import type { Ledger } from '../../contracts/store/ledger.ts';
 import type { NoteDeleted } from '../../contracts/platform/deleted-messages.ts';
 import type { FollowChatMigration, NoteMembership } from '../../contracts/message.ts';
@@ -57,6 +58,7 @@ export interface GatewayApiDeps extends Pick<
   events: EventBus;
   approvals: Approvals;
   journals: WorkStore;
+  contexts: Pick<ContextStore, 'resets'>;
   forks: ForkStore;
   tries: TryStore;
   waiting: WaitingStore;

@@ -1,4 +1,5 @@
 /** `/new`: a fresh conversation, in its own thread if the chat has threads. */
+import type { EventBus } from '../../contracts/bus.ts';
 import type { Channel } from '../../contracts/channel.ts';
 import type { Command } from '../../contracts/command.ts';
 import { toGatewayError } from '../../contracts/errors.ts';
@@ -32,6 +33,7 @@ export function openThreadIn(channels: ReadonlyMap<string, Channel>, log: Log): 
 
 export interface NewDeps extends StopDeps, Omit<TellDeps, 'bus'> {
   bus: StopDeps['bus'] & TellDeps['bus'];
+  events: Pick<EventBus, 'emit'>;
   openThread: OpenThread;
 }
 
@@ -45,6 +47,7 @@ export function newCommand(deps: NewDeps): Command {
       const thread = await deps.openThread(address, name);
       if (thread === undefined || thread === 'no_right') {
         const stopped = describeStop(await stopSession(deps, session, true), say);
+        deps.events.emit(session, { type: 'context_changed' });
         const why = thread === undefined ? '' : say('new.no_right');
         return [stopped, say('new.begun'), why].filter((part) => part !== '').join(' ');
       }

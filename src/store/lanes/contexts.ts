@@ -1,6 +1,11 @@
 /** Summaries that replace old context rows: read from the newest end, stored in one statement. */
 import type postgres from 'postgres';
-import type { ContextStore, SummaryRange, UnsummarizedRow } from '../../contracts/store/contexts.ts';
+import type {
+  ContextReset,
+  ContextStore,
+  SummaryRange,
+  UnsummarizedRow,
+} from '../../contracts/store/contexts.ts';
 import type { ContextRecord } from '../../contracts/store/records.ts';
 import { cleanJson } from '../../lib/json/json.ts';
 import { cleanText } from '../../lib/text.ts';
@@ -13,8 +18,8 @@ type Fragment = postgres.PendingQuery<postgres.Row[]>;
 const SUMMARIES = 'summary:';
 
 /**
- * The value of `turn_id` for a session's summaries, whose `iteration` is the lane seq of the last turn they cover:
- * they belong to no turn, and the unique index finds the newest one.
+ * The value of `turn_id` for a session's summaries, whose `iteration` is the lane seq of the last turn they cover, and for
+ * the marks of `/new`: they belong to no turn, and the unique index finds the newest one.
  */
 export function summariesOf(session: string): string {
   return `${SUMMARIES}${session}`;
@@ -75,9 +80,36 @@ export function unpacked({ seqs, turnIds, iterations, entries, tokens }: PackedR
 /** The `ContextStore` over a database. */
 export function createContexts(database: Database): ContextStore {
   return {
+    resets: (session, span) => database.run((sql) => resets(sql, cleanText(session), span)),
     unsummarized: (session, limit) => database.run((sql) => unsummarized(sql, cleanText(session), limit)),
     summarize: (session, range) => database.run((sql) => summarize(sql, session, range)),
   };
+}
+
+/**
+ * Marks for people where `/new` began a new conversation, after the turn at `tail`; no one reads anything before the
+ * first message. A repeat without a message in between moves the mark. No model ever reads it, hence `summarized_by` 0.
+ */
+export async function markReset(sql: Sql, session: string, tail: number): Promise<void> {
+  await sql`
+    insert into context (session, lane_seq, turn_id, iteration, kind, part, payload, tokens, summarized_by)
+    select key, ${tail}, ${summariesOf(session)}, ${tail}, 'reset', 0,
+      jsonb_build_object('after', message_seq, 'at', now()), 0, 0
+    from session where key = ${session} and message_seq > 0
+    on conflict (turn_id, iteration, kind, part) do update set payload = excluded.payload`;
+}
+
+async function resets(
+  sql: Sql,
+  session: string,
+  { from, before }: { from: number; before?: number | undefined },
+): Promise<ContextReset[]> {
+  const rows = await sql<{ after: number; at: string }[]>`
+    select (payload -> 'after')::int as after, payload ->> 'at' as at from context
+    where turn_id = ${summariesOf(session)} and kind = 'reset' and (payload -> 'after')::int >= ${from}
+      and (payload -> 'after')::int < ${before ?? null}::int is not false
+    order by iteration`;
+  return rows.map(({ after, at }) => ({ after, at: new Date(at) }));
 }
 
 async function unsummarized(sql: Sql, session: string, limit: number): Promise<UnsummarizedRow[]> {

@@ -9,6 +9,7 @@ import type { Address, SessionKey } from '../../contracts/message.ts';
 import { agentLane } from '../../contracts/agent/subagents.ts';
 import { agentPrefix } from '../../contracts/agent/subagents.ts';
 import type { Sql } from '../database/database.ts';
+import { markReset } from './contexts.ts';
 import { bumpLane, dueNow, liveNode } from './lane-sql.ts';
 import { endPlans } from './turn/turn-plan.ts';
 
@@ -39,6 +40,7 @@ export async function lockLane(sql: Sql, key: string): Promise<LockedLane | unde
 /** Starts a fresh context: also deletes the agent's notes. */
 async function forget(sql: Sql, session: SessionKey, tail: number): Promise<void> {
   await sql`update session set fresh_seq = ${tail}, fresh_at = now(), sources = '[]' where key = ${session}`;
+  await markReset(sql, session, tail);
   for (const table of ['todo', 'scratchpad']) await sql`delete from ${sql(table)} where session = ${session}`;
 }
 

@@ -145,6 +145,30 @@ describeEachDatabase('stop and park', (databases) => {
     expect(only(await lanes.sweep(node, IN_ROOM))).toMatchObject({ stopped: true });
   });
 
+  it('keeps where /new began a new conversation, once for each place, and nowhere before the first message', async () => {
+    const store = await databases.open();
+    const { ledger, lanes, contexts } = store;
+    await lanes.stop(SESSION, { fresh: true });
+    const first = await startTurn(store);
+    expect(await contexts.resets(SESSION, { from: 0 })).toEqual([]);
+    await lanes.stop(SESSION, { fresh: true });
+    await lanes.stop(SESSION, { fresh: true });
+    await ledger.finishTurn(first.head, finished(first.turnId, 'late', { reason: 'stopped' }));
+    await ledger.accept(request('m2'));
+    await lanes.stop(SESSION, { fresh: false });
+    await ledger.accept(request('m3'));
+    await lanes.stop(SESSION, { fresh: true });
+    const places = async (span: { from: number; before?: number }) =>
+      (await contexts.resets(SESSION, span)).map(({ after }) => after);
+    expect(await places({ from: 1 })).toEqual([1, 4]);
+    expect(await places({ from: 2 })).toEqual([4]);
+    expect(await places({ from: 1, before: 4 })).toEqual([1]);
+    const [{ at } = { at: new Date(0) }] = await contexts.resets(SESSION, { from: 4 });
+    expect(Math.abs(Date.now() - at.getTime())).toBeLessThan(60_000);
+    expect(await ledger.deleteSession(SESSION)).toBe(true);
+    expect(await contexts.resets(SESSION, { from: 1 })).toEqual([]);
+  });
+
   it('starts a new context at /new, without what a stopped turn writes after it', async () => {
     const { ledger, lanes, ...store } = await databases.open();
     const first = await startTurn({ ledger, lanes, ...store });

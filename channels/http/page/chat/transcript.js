@@ -5,6 +5,7 @@ import { CommandAnswers } from '../commands/command-answers.js';
 import { EndOfList } from './end-of-list.js';
 import { FileViews } from './file-views.js';
 import { plainText } from '../markdown/plain-text.js';
+import { ResetLine } from './turn/reset-line.js';
 import { standings } from './turn/standing.js';
 import { showTrace, traceOf } from './turn/trace-panel.js';
 import { TurnList } from './turn/turn-list.js';
@@ -32,6 +33,8 @@ export class Transcript {
   #turnIds = new Map();
   /** Turn ids by the agent ids of their subagents. @type {Map<string | undefined, string>} */
   #agents = new Map();
+  /** Lines where a new conversation began, by the number of the message before. @type {Map<number, ResetLine>} */
+  #resets = new Map();
   #plans;
   #files;
   #commands;
@@ -100,13 +103,13 @@ export class Transcript {
    */
   async refresh(withWork) {
     const page = { limit: PAGE_SIZE };
-    const { messages, steps } =
-      withWork || [...this.#turns.values()].some(({ missesWork }) => missesWork)
-        ? await this.#api.messagesWithWork(this.#key, page)
-        : { messages: await this.#api.messages(this.#key, page), steps: [] };
+    const isWhole = withWork || [...this.#turns.values()].some(({ missesWork }) => missesWork);
+    const read = isWhole
+      ? await this.#api.messagesWithWork(this.#key, page)
+      : { steps: [], ...(await this.#api.messages(this.#key, page)) };
     if (this.#ended.signal.aborted) return;
-    this.#addMessages(messages, steps);
-    if (messages.some(({ isPlan }) => isPlan)) await this.#plans.load(false);
+    this.#addMessages(read);
+    if (read.messages.some(({ isPlan }) => isPlan)) await this.#plans.load(false);
   }
 
   /**
@@ -140,10 +143,10 @@ export class Transcript {
    * @param {number} limit
    */
   async #loadBefore(before, limit) {
-    const { messages, steps } = await this.#api.messagesWithWork(this.#key, { limit, before });
+    const read = await this.#api.messagesWithWork(this.#key, { limit, before });
     if (this.#ended.signal.aborted) return;
-    if (messages.length === 0) this.#oldest = 1;
-    this.#end.keepPlace(() => this.#addMessages(messages, steps));
+    if (read.messages.length === 0) this.#oldest = 1;
+    this.#end.keepPlace(() => this.#addMessages(read));
   }
 
   /** @param {AgentEvent} event */
@@ -205,7 +208,7 @@ export class Transcript {
       },
       /** @param {string | null} reply */
       handled: (reply) => {
-        const last = this.#shown.turns.findLast(({ seq }) => seq !== Infinity)?.seq ?? 0;
+        const last = this.#shown.lastSeq;
         const told = { content, reply: reply ?? say('page.chat.done') };
         this.#showCommand(this.#commands.keep({ after: Math.floor(last), ...told }), turn);
       },
@@ -255,11 +258,8 @@ export class Transcript {
     this.#plans.setApprovals(approvals);
   }
 
-  /**
-   * @param {Message[]} messages
-   * @param {import('../api.js').TurnWork[]} steps
-   */
-  #addMessages(messages, steps) {
+  /** @param {{ messages: Message[], resets: import('../api.js').Reset[], steps: import('../api.js').TurnWork[] }} read */
+  #addMessages({ messages, resets, steps }) {
     for (const work of steps) this.#turnOf(work.turnId).setWork(work);
     for (const message of messages) {
       this.#oldest = Math.min(this.#oldest, message.seq);
@@ -271,6 +271,7 @@ export class Transcript {
       else turn.setAnswer(message);
       this.#shown.place(turn);
     }
+    for (const reset of resets) this.#showReset(reset);
     const shown = this.#shown.turns;
     const stands = standings(shown.map(({ marks }) => marks).filter(({ turnId }) => turnId !== ''));
     for (const turn of shown) {
@@ -279,6 +280,19 @@ export class Transcript {
     }
     this.#earlier.hidden = this.#oldest <= 1 || this.#oldest === Infinity;
     this.showCommands();
+  }
+
+  /**
+   * A repeated `/new` moves its line.
+   * @param {import('../api.js').Reset} reset
+   */
+  #showReset(reset) {
+    const known = this.#resets.get(reset.after);
+    if (known?.at === reset.at) return;
+    if (known !== undefined) this.#shown.remove(known);
+    const line = new ResetLine(reset);
+    this.#resets.set(reset.after, line);
+    this.#shown.place(line);
   }
 
   /** @param {string} turnId */

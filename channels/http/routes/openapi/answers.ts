@@ -51,6 +51,14 @@ export const message = z
   })
   .meta({ id: 'Message' });
 
+/** Where `/new` began a new conversation. */
+export const reset = z
+  .object({
+    after: z.int().describe('the number of the last message that the model no longer reads'),
+    at: moment,
+  })
+  .meta({ id: 'ContextReset' });
+
 /** What waits in a session. */
 export const queue = z
   .looseObject({

@@ -5,7 +5,7 @@ import { messageSchema } from '../posted-message.ts';
 import { waitingSchema } from '../queue.ts';
 import { changeSchema, deleteSchema } from '../sessions.ts';
 import { answerLinkSchema, enterCodeSchema } from '../surfaces.ts';
-import { listedSession, message, queue, receipt, session } from './answers.ts';
+import { listedSession, message, queue, receipt, reset, session } from './answers.ts';
 import type { Operations } from './operation.ts';
 
 const surface = z.object({
@@ -60,7 +60,7 @@ export const SESSION_OPERATIONS: Operations = {
     tag: 'sessions',
     summary: 'Messages, ascending',
     query: { ...PAGE, before: 'a message number', include: '`steps`: also the work of their turns' },
-    answer: z.looseObject({ messages: z.array(message) }),
+    answer: z.looseObject({ messages: z.array(message), resets: z.array(reset) }),
   },
   'POST /v1/sessions/:key/messages': {
     tag: 'sessions',

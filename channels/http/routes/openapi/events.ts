@@ -67,7 +67,7 @@ const MESSAGES = [
   event('queue_changed', 'a person has edited, moved or dropped messages that wait'),
   event(
     'context_changed',
-    'a question was asked again, its answer chosen or taken back: read the messages again',
+    'a question was asked again, its answer chosen or taken back, or `/new` began a new conversation: read the messages again',
   ),
 ] as const;
 

@@ -53,6 +53,7 @@ async function fork(sql: Sql, request: ForkRequest): Promise<Fork | undefined> {
     select ${request.folder}, path, ${cleanText(request.userId)}, bytes, kept_at from kept_file
     where folder = (select folder from session where key = ${source})`;
   await copyContext(sql, { source, key, folder: request.folder }, span);
+  await copyResets(sql, source, key);
   const session = await readSession(sql, key);
   return session && { session, messages: session.messageCount, leftBehind: span.leftBehind };
 }
@@ -169,6 +170,18 @@ async function copyContext(
     select ${key}, c.lane_seq, ${copiedId(sql, key, sql`c.turn_id`)}, c.iteration, c.kind, c.part, ${payload}, c.tokens,
       case when c.summarized_by = 0 then 0 else (select seq from summary where c.lane_seq <= summary.lane_seq) end
     from context c
-    where c.session = ${source} and c.lane_seq between ${first} and ${last} and c.kind <> 'summary'
+    where c.session = ${source} and c.lane_seq between ${first} and ${last} and c.kind not in ('summary', 'reset')
     order by c.seq`;
+}
+
+/** Where `/new` began a new conversation, as far as the fork's model does not read what was before; by the fork's numbers. */
+async function copyResets(sql: Sql, source: string, key: string): Promise<void> {
+  await sql`
+    insert into context (session, lane_seq, turn_id, iteration, kind, part, payload, tokens, summarized_by)
+    select ${key}, c.lane_seq, ${summariesOf(key)}, c.iteration, c.kind, c.part,
+      jsonb_set(c.payload, '{after}', to_jsonb(copied.count)), c.tokens, c.summarized_by
+    from context c join session made on made.key = ${key} and c.iteration <= made.fresh_seq, lateral (
+      select count(*)::int as count from message m join turn t on t.id = split_part(m.turn_id, '.', 1)
+      where m.session = ${key} and t.lane_seq <= c.iteration) copied
+    where c.turn_id = ${summariesOf(source)} and c.kind = 'reset' and copied.count > 0`;
 }

@@ -142,6 +142,23 @@ describeEachDatabase('a fork', (databases) => {
     expect(await nextReads(store, 'http:later')).toEqual(['q2', 'a2']);
   });
 
+  it('shows where /new began a new conversation, unless it remembers what was before', async () => {
+    const store = await databases.open();
+    const session = await openSession(store);
+    await session.turn(1);
+    await store.lanes.stop(source, { fresh: true });
+    await session.turn(2);
+    await store.lanes.stop(source, { fresh: true });
+    await session.turn(3);
+    const places = async (key: SessionKey) =>
+      (await store.contexts.resets(key, { from: 1 })).map(({ after }) => after);
+    await forkAt(store, 6, 'whole');
+    expect(await places('http:whole')).toEqual([2, 4]);
+    await forkAt(store, 4, 'remembers');
+    expect(await nextReads(store, 'http:remembers')).toEqual(['q1', 'a1', 'q2', 'a2']);
+    expect(await places('http:remembers')).toEqual([]);
+  });
+
   it('points its pictures at its own folder, and outlives its source', async () => {
     const store = await databases.open();
     const session = await openSession(store);

@@ -4,55 +4,61 @@
  * readers find them.
  */
 import { h } from '../../dom.js';
+import { TurnView } from './turn-view.js';
 
 /** Turns in one group. */
 export const GROUP_TURNS = 25;
 
-/** @typedef {import('./turn-view.js').TurnView} TurnView */
+/** @typedef {TurnView | import('./reset-line.js').ResetLine} Placed */
 
-/** Turns by their `seq`, shown in `place`. */
+/** Turns and the lines between them by their `seq`, shown in `place`. */
 export class TurnList {
   #place;
-  /** In the order in which they are shown. @type {TurnView[]} */
-  #turns = [];
+  /** In the order in which they are shown. @type {Placed[]} */
+  #placed = [];
 
   /** @param {Element} place holds the groups, after what it already holds */
   constructor(place) {
     this.#place = place;
   }
 
-  /** Those that are placed, in order. @type {readonly TurnView[]} */
+  /** The turns that are placed, in order. @type {readonly TurnView[]} */
   get turns() {
-    return this.#turns;
+    return this.#placed.filter((placed) => placed instanceof TurnView);
+  }
+
+  /** The number of the last turn or line that has one. */
+  get lastSeq() {
+    return this.#placed.findLast(({ seq }) => seq !== Infinity)?.seq ?? 0;
   }
 
   /**
    * Puts a turn in its place by number; nothing happens when it is already there.
-   * @param {TurnView} turn
+   * @param {Placed} turn
    */
   place(turn) {
     if (turn.placedAt === turn.seq) return;
     if (turn.placedAt !== undefined) this.remove(turn);
     turn.placedAt = turn.seq;
     // Nearly always that is the end, or the beginning while earlier ones are loaded.
-    const index = this.#turns.findLastIndex(({ seq }) => seq <= turn.seq) + 1;
-    this.#show(turn, this.#turns[index - 1], this.#turns[index]);
-    this.#turns.splice(index, 0, turn);
+    const index = this.#placed.findLastIndex(({ seq }) => seq <= turn.seq) + 1;
+    this.#show(turn, this.#placed[index - 1], this.#placed[index]);
+    this.#placed.splice(index, 0, turn);
   }
 
-  /** @param {TurnView} turn */
+  /** @param {Placed} turn */
   remove(turn) {
     const group = turn.element.parentElement;
     turn.element.remove();
     turn.placedAt = undefined;
     if (group?.childElementCount === 0) group.remove();
-    this.#turns = this.#turns.filter((other) => other !== turn);
+    this.#placed = this.#placed.filter((other) => other !== turn);
   }
 
   /**
-   * @param {TurnView} turn
-   * @param {TurnView | undefined} before
-   * @param {TurnView | undefined} after
+   * @param {Placed} turn
+   * @param {Placed | undefined} before
+   * @param {Placed | undefined} after
    */
   #show(turn, before, after) {
     const ofBefore = before?.element.parentElement;

@@ -54,5 +54,6 @@ export const pageChat = {
   'page.mode.teacher': 'Teacher: each step is explained and waits for you',
   'page.mode.agentic': 'Agentic: failed steps are repaired automatically',
   'page.chat.earlier': 'Earlier messages',
+  'page.chat.reset': 'New conversation',
   'page.chat.done': 'Done.',
 } as const;

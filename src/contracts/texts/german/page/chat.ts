@@ -55,5 +55,6 @@ export const pageChat = {
   'page.mode.teacher': 'Lehrer: Jeder Schritt wird erklärt und wartet auf dich',
   'page.mode.agentic': 'Agentisch: Misslungene Schritte werden von selbst verbessert',
   'page.chat.earlier': 'Frühere Nachrichten',
+  'page.chat.reset': 'Neues Gespräch',
   'page.chat.done': 'Erledigt.',
 };
