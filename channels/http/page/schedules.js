@@ -1,7 +1,8 @@
 /** The list of schedules in the sidebar: when each runs, and a button to remove it. Hidden while it is empty. */
 import { confirmDelete } from './confirm.js';
 import { byId, h, icon } from './dom.js';
-import { clock, dayAndMonth, say } from './texts.js';
+import { nearTime, say, sayParts } from './texts.js';
+import { timeElement } from './times.js';
 
 /** @typedef {import('./api.js').Schedule} Schedule */
 
@@ -36,13 +37,13 @@ export class ScheduleList {
   #row({ id, session, task, timing, nextAt }) {
     const next =
       nextAt === null
-        ? say('page.schedules.ended')
-        : say('page.schedules.next', { moment: formatTime(nextAt) });
+        ? [say('page.schedules.ended')]
+        : sayParts('page.schedules.next', { moment: timeElement(nextAt, nearTime) });
     const open = h(
       'button',
       { type: 'button', class: 'session', title: task, onclick: () => this.#open(session) },
       h('span', { class: 'session-title', dir: 'auto' }, task),
-      h('span', { class: 'session-meta' }, `${describeTiming(timing)} · ${next}`),
+      h('span', { class: 'session-meta' }, `${describeTiming(timing)} · `, ...next),
     );
     const remove = h(
       'button',
@@ -76,11 +77,4 @@ function describeTiming(timing) {
   if (minutes % 1_440 === 0) return say('page.every.days', { count: minutes / 1_440 });
   if (minutes % 60 === 0) return say('page.every.hours', { count: minutes / 60 });
   return say('page.every.minutes', { count: minutes });
-}
-
-/** @param {string} iso */
-function formatTime(iso) {
-  const at = new Date(iso);
-  const today = at.toDateString() === new Date().toDateString();
-  return today ? clock(at) : `${dayAndMonth(at)}, ${clock(at)}`;
 }

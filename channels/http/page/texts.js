@@ -76,18 +76,23 @@ export function refusal(code, message, { table } = given) {
 /**
  * A text in which elements stand for some of its values: its parts in order.
  * @template {TextKey} Key
- * @template Part
+ * @template {object} Part
  * @param {Key} key
- * @param {Record<string, Part | string>} values
+ * @param {Record<string, Part | string | number>} values
  * @param {(key: string, values: Record<string, FilledValue>) => string} [fillWith]
  * @returns {(Part | string)[]}
  */
 export function sayParts(key, values, fillWith = fill) {
-  const names = Object.keys(values);
-  const marks = Object.fromEntries(names.map((name, nth) => [name, `${MARK}${nth}${MARK}`]));
-  return fillWith(key, marks)
+  /** @type {Part[]} */
+  const parts = [];
+  /** @type {Record<string, FilledValue>} */
+  const filled = {};
+  for (const [name, value] of Object.entries(values)) {
+    filled[name] = typeof value === 'object' ? `${MARK}${parts.push(value) - 1}${MARK}` : value;
+  }
+  return fillWith(key, filled)
     .split(MARK)
-    .map((part, nth) => (nth % 2 === 0 ? part : (values[names[Number(part)] ?? ''] ?? '')))
+    .map((part, nth) => (nth % 2 === 0 ? part : (parts[Number(part)] ?? '')))
     .filter((part) => part !== '');
 }
 
@@ -145,12 +150,22 @@ export function money({ amount, currency }) {
 }
 
 /**
- * A time in its shortest form: "now", "5 min", "14:02" or "3 Mar".
- * @param {string} iso
+ * A time of today as "14:02", any other as "3 Mar, 14:02".
+ * @param {string | number | Date} at
  * @param {number} [now]
  */
-export function shortTime(iso, now = Date.now()) {
-  const at = new Date(iso);
+export function nearTime(at, now = Date.now()) {
+  const isToday = new Date(at).toDateString() === new Date(now).toDateString();
+  return isToday ? clock(at) : `${dayAndMonth(at)}, ${clock(at)}`;
+}
+
+/**
+ * A time in its shortest form: "now", "5 min", "14:02" or "3 Mar".
+ * @param {string | number} moment
+ * @param {number} [now]
+ */
+export function shortTime(moment, now = Date.now()) {
+  const at = new Date(moment);
   const minutes = Math.floor((now - at.getTime()) / 60_000);
   if (minutes < 1) return say('page.time.now');
   if (minutes < 60) return say('page.time.minutes', { count: minutes });

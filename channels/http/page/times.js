@@ -1,12 +1,12 @@
-/** The only elements that show moments: in short, with the whole date and time for whoever points at them. */
+/** The elements that show moments: in few words, with the whole date and time for whoever points at them. */
 import { h } from './dom.js';
 import { exactly, shortTime } from './texts.js';
 
 /**
  * A moment as `shown` words it, by default in its shortest form.
- * @param {string} iso
- * @param {(iso: string) => string} [shown]
+ * @param {string | number} at ISO, or epoch milliseconds
+ * @param {(at: string | number) => string} [shown]
  */
-export function timeElement(iso, shown = shortTime) {
-  return h('time', { datetime: iso, title: exactly(iso) }, shown(iso));
+export function timeElement(at, shown = shortTime) {
+  return h('time', { datetime: new Date(at).toISOString(), title: exactly(at) }, shown(at));
 }

@@ -3,7 +3,7 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { Page } from 'playwright-core';
 import { openGatewayFixture } from '../setup.ts';
-import type { GatewayFixture } from '../setup.ts';
+import type { FixtureOptions, GatewayFixture } from '../setup.ts';
 
 /** All screens, by their addresses. */
 export const SCREENS = [
@@ -21,10 +21,12 @@ export const SCREENS = [
   'log',
 ];
 
-/** Opens it on the embedded database; the caller closes it. */
-export async function openFurnishedGateway(): Promise<GatewayFixture> {
+/** Opens it on the embedded database, with further tools where a test needs them; the caller closes it. */
+export async function openFurnishedGateway(
+  more: Pick<FixtureOptions, 'tools'> = {},
+): Promise<GatewayFixture> {
   const file = { limits: { messagesPerMinute: 30 }, access: { telegram: { allow: ['7001'] } } };
-  const fixture = await openGatewayFixture('embedded', { telegram: true, file });
+  const fixture = await openGatewayFixture('embedded', { telegram: true, file, ...more });
   await fixture.post('plans', 'what is the weather?');
   await fixture.idle('http:plans');
   const json = { session: 'http:plans', task: 'Tell me the tides', everyMinutes: 60 };

@@ -1,6 +1,7 @@
 /** About the open chat, in a dialog: the whole chat as a file, and the files of its folder. */
 import { byId, h } from '../dom.js';
 import { dayAndClock, say } from '../texts.js';
+import { timeElement } from '../times.js';
 import { fileSize, saveAs } from './file-views.js';
 
 /** @typedef {{ file: string, name: string, bytes: number, changedAt: string }} ListedFile */
@@ -94,7 +95,7 @@ function listOf({ files, more }, take) {
       'li',
       { class: 'linked-row' },
       h('span', { dir: 'auto' }, file.name),
-      h('span', { class: 'quiet' }, `${fileSize(file.bytes)} · ${dayAndClock(file.changedAt)}`),
+      h('span', { class: 'quiet' }, `${fileSize(file.bytes)} · `, timeElement(file.changedAt, dayAndClock)),
       h(
         'button',
         {

@@ -5,6 +5,7 @@ import { confirmDelete } from '../confirm.js';
 import { byId, h } from '../dom.js';
 import { pathOf } from '../requests.js';
 import { dayAndClock, say, sayParts } from '../texts.js';
+import { timeElement } from '../times.js';
 
 /**
  * @typedef {object} LinkedChat
@@ -142,7 +143,11 @@ export class LinkedChats {
       'li',
       { class: 'linked-row' },
       h('span', { dir: 'auto' }, where),
-      h('span', { class: 'quiet' }, say('page.linked.since', { moment: dayAndClock(chat.linkedAt) })),
+      h(
+        'span',
+        { class: 'quiet' },
+        ...sayParts('page.linked.since', { moment: timeElement(chat.linkedAt, dayAndClock) }),
+      ),
       h(
         'button',
         {

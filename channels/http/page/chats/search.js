@@ -1,6 +1,7 @@
 /** The search over chats: by words of titles and messages, as the user types. */
 import { byId, h } from '../dom.js';
-import { say, shortTime } from '../texts.js';
+import { say } from '../texts.js';
+import { timeElement } from '../times.js';
 import { channelOf, nameOf } from './session-row.js';
 
 const WAIT_MS = 200;
@@ -69,7 +70,7 @@ export class ChatSearch {
       { type: 'button', class: 'session found', onclick: () => this.#host.open(key, match?.seq) },
       h('span', { class: 'session-title', dir: 'auto' }, nameOf({ key, title, preview: '' })),
       ...(match === null ? [] : [h('span', { class: 'snippet', dir: 'auto' }, match.snippet)]),
-      h('span', { class: 'session-meta' }, where + shortTime(match?.createdAt ?? updatedAt)),
+      h('span', { class: 'session-meta' }, where, timeElement(match?.createdAt ?? updatedAt)),
     );
   }
 }

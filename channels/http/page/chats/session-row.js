@@ -1,6 +1,7 @@
 /** One chat in the list: its name, its marks, and the menu of what can be done with it. */
 import { h, icon } from '../dom.js';
-import { say, shortTime } from '../texts.js';
+import { say } from '../texts.js';
+import { timeElement } from '../times.js';
 
 /** @typedef {import('../api.js').Session} Session */
 
@@ -58,7 +59,7 @@ function ownerOf({ own, ownerName }) {
  */
 export function sessionRow(session, { isCurrent, selected, open, menuClosed, actions }) {
   const { key, updatedAt, state, unread, pinned } = session;
-  const where = [key.startsWith('http:') ? ownerOf(session) : channelOf(key), shortTime(updatedAt)];
+  const where = key.startsWith('http:') ? ownerOf(session) : channelOf(key);
   const isUnread = unread > 0 && !isCurrent && state !== 'running';
   const button = h(
     'button',
@@ -83,7 +84,8 @@ export function sessionRow(session, { isCurrent, selected, open, menuClosed, act
       ...(pinned ? [h('span', { class: 'mark' }, say('page.row.pinned'))] : []),
       ...stateMark(state),
       ...(isUnread ? [h('span', { class: 'mark new' }, say('page.row.new', { count: unread }))] : []),
-      where.filter((part) => part !== '').join(' · '),
+      where === '' ? '' : `${where} · `,
+      timeElement(updatedAt),
     ),
   );
   const row = h('div', { class: 'session-row', 'data-key': key }, button);

@@ -1,7 +1,8 @@
 /** What is remembered about the person who is signed in: read, and forgotten one by one. */
 import { confirmDelete } from '../confirm.js';
 import { byId, h } from '../dom.js';
-import { dayAndClock, say } from '../texts.js';
+import { dayAndClock, say, sayParts } from '../texts.js';
+import { timeElement } from '../times.js';
 
 /** @typedef {{ id: number, text: string, session: string, untrusted: boolean, createdAt: string }} Memory */
 
@@ -65,12 +66,16 @@ function listOf(memories, forget) {
   if (memories.length === 0) return h('p', {}, say('page.memory.none'));
   const rows = memories.map((memory) => {
     const { text, session, untrusted, createdAt } = memory;
-    const values = { session, moment: dayAndClock(createdAt) };
+    const values = { session, moment: timeElement(createdAt, dayAndClock) };
     return h(
       'li',
       { class: 'linked-row' },
       h('span', { dir: 'auto' }, text),
-      h('span', { class: 'quiet' }, say(untrusted ? 'page.memory.unverified' : 'page.memory.from', values)),
+      h(
+        'span',
+        { class: 'quiet' },
+        ...sayParts(untrusted ? 'page.memory.unverified' : 'page.memory.from', values),
+      ),
       h(
         'button',
         {

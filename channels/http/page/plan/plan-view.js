@@ -13,7 +13,8 @@ import {
   openStep,
 } from '../../../../src/contracts/isomorphic/plan-reducer.js';
 import { StepRows } from './plan-step.js';
-import { clock, kept, say } from '../texts.js';
+import { kept, nearTime, say, sayParts } from '../texts.js';
+import { timeElement } from '../times.js';
 
 /** @typedef {import('../../../../src/contracts/event.ts').AgentEvent} AgentEvent */
 /** @typedef {import('../../../../src/contracts/plans/plan.ts').Plan} Plan */
@@ -164,10 +165,11 @@ export class PlanView {
       asked: isWaiting ? approval.plan?.stepId : undefined,
     });
     changeText(this.#note, plan.state === 'cancelled' ? reasonOf(plan) : (approval?.warning ?? kept(note)));
-    changeText(
-      this.#until,
-      approval === undefined ? '' : say('page.plan.until', { time: clock(approval.expiresAt) }),
-    );
+    const until =
+      approval === undefined
+        ? []
+        : sayParts('page.plan.until', { time: timeElement(approval.expiresAt, nearTime) });
+    changeText(this.#until, ...until);
     const left = correctionsLeft(plan);
     changeText(
       this.#budget,
@@ -197,8 +199,9 @@ function stateOf(plan) {
 /**
  * Changes a text only where it differs, so that screen readers do not repeat it.
  * @param {HTMLElement} element
- * @param {string} text
+ * @param {...(string | HTMLElement)} parts
  */
-function changeText(element, text) {
-  if (element.textContent !== text) element.textContent = text;
+function changeText(element, ...parts) {
+  const text = parts.map((part) => (typeof part === 'string' ? part : part.textContent)).join('');
+  if (element.textContent !== text) element.replaceChildren(...parts);
 }

@@ -2,7 +2,7 @@
 import { confirmDelete } from '../confirm.js';
 import { h } from '../dom.js';
 import { button, choice, form, labelled, moment, row, rows, section } from './parts.js';
-import { say } from '../texts.js';
+import { say, sayParts } from '../texts.js';
 
 /**
  * @typedef {object} Access
@@ -26,7 +26,7 @@ export async function accessScreen(host) {
   const asking = pairings.map(({ channel, senderId, senderName, expiresAt }) =>
     row(
       `${senderName ?? senderId} (${channel} ${senderId})`,
-      say('page.set.asks_until', { moment: moment(expiresAt) }),
+      sayParts('page.set.asks_until', { moment: moment(expiresAt) }),
     ),
   );
   const allowed = grants.map((grant) => {
@@ -42,7 +42,10 @@ export async function accessScreen(host) {
         return;
       await host.act(() => host.ask('DELETE', path));
     };
-    const about = say('page.set.right_since', { right: KINDS[grant.kind], moment: moment(grant.grantedAt) });
+    const about = sayParts('page.set.right_since', {
+      right: KINDS[grant.kind],
+      moment: moment(grant.grantedAt),
+    });
     return row(
       name,
       about,

@@ -2,7 +2,7 @@
 import { confirmDelete } from '../confirm.js';
 import { h } from '../dom.js';
 import { button, moment, row, rows, section } from './parts.js';
-import { say } from '../texts.js';
+import { say, sayParts } from '../texts.js';
 
 /** @typedef {{ lane: string, seq: number, error: string, attempts: number, crashes: number, deadAt: string, text?: string }} Letter */
 
@@ -17,7 +17,7 @@ export async function deadLettersScreen(host) {
       if (!(await confirmDelete(say('page.set.letter_delete', { name })))) return;
       await host.act(() => host.ask('POST', '/v1/dead-letters/drop', { lane, seq }));
     };
-    const about = say('page.set.letter_about', { moment: moment(deadAt), attempts, crashes, error });
+    const about = sayParts('page.set.letter_about', { moment: moment(deadAt), attempts, crashes, error });
     const shown = row(
       name,
       about,

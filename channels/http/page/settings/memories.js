@@ -2,7 +2,7 @@
 import { confirmDelete } from '../confirm.js';
 import { h } from '../dom.js';
 import { button, form, labelled, moment, row, rows, section } from './parts.js';
-import { say } from '../texts.js';
+import { say, sayParts } from '../texts.js';
 
 /** @typedef {{ id: number, userId: string, text: string, session: string, untrusted: boolean, createdAt: string }} Memory */
 
@@ -61,7 +61,7 @@ function fact(host, { id, userId, text, session, untrusted, createdAt }) {
       await host.act(() => host.ask('DELETE', `/v1/memories/${id}`));
   };
   const values = { userId, session, moment: moment(createdAt) };
-  const about = untrusted ? say('page.set.memory_unverified', values) : say('page.set.memory_about', values);
+  const about = sayParts(untrusted ? 'page.set.memory_unverified' : 'page.set.memory_about', values);
   return row(
     text,
     about,

@@ -1,6 +1,7 @@
 /** The parts that screens of the settings are made of: sections, rows with buttons, fields, forms and tables. */
 import { h } from '../dom.js';
 import { dayAndClock } from '../texts.js';
+import { timeElement } from '../times.js';
 
 /**
  * What a screen works with: `ask` calls the API; `act` does something, shows its error, and redraws the screen when it
@@ -24,7 +25,7 @@ export function section(title, ...content) {
 /**
  * A row: what it is about, more about it, and what can be done with it.
  * @param {string} title
- * @param {string} about
+ * @param {string | (string | Node)[]} about
  * @param {...HTMLElement} buttons
  */
 export function row(title, about, ...buttons) {
@@ -32,7 +33,7 @@ export function row(title, about, ...buttons) {
     'li',
     { class: 'settings-row' },
     h('span', { class: 'settings-row-title', dir: 'auto' }, title),
-    h('span', { class: 'quiet settings-row-about', dir: 'auto' }, about),
+    h('span', { class: 'quiet settings-row-about', dir: 'auto' }, ...[about].flat()),
     h('span', { class: 'settings-row-buttons' }, ...buttons),
   );
 }
@@ -123,9 +124,9 @@ export function table(caption, heads, cells) {
 }
 
 /**
- * A moment in the words of this browser; a dash without one.
+ * A moment with day and time; a dash without one.
  * @param {string | number | null | undefined} at
  */
 export function moment(at) {
-  return at === null || at === undefined ? '–' : dayAndClock(at);
+  return at === null || at === undefined ? '–' : timeElement(at, dayAndClock);
 }

@@ -1,7 +1,8 @@
 /** The screen about approval rules: the calls that run without a question. */
 import { confirmDelete } from '../confirm.js';
+import { h } from '../dom.js';
 import { button, moment, row, rows, section } from './parts.js';
-import { say } from '../texts.js';
+import { say, sayParts } from '../texts.js';
 
 /** @typedef {{ id: string, session: string, tool: string, args: unknown, createdBy: string, createdName: string | null, createdAt: string, uses: number, usedAt: string | null }} Rule */
 
@@ -18,8 +19,8 @@ export async function rulesScreen(host) {
     const used =
       uses === 0
         ? say('page.set.unused')
-        : say('page.set.used_times', { count: uses, moment: moment(usedAt) });
-    const about = say('page.set.rule_about', {
+        : h('span', {}, ...sayParts('page.set.used_times', { count: uses, moment: moment(usedAt) }));
+    const about = sayParts('page.set.rule_about', {
       session,
       who: createdName ?? createdBy,
       moment: moment(createdAt),

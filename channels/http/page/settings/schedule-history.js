@@ -2,7 +2,7 @@
 import { showTrace } from '../chat/turn/trace-panel.js';
 import { h } from '../dom.js';
 import { button, moment, table } from './parts.js';
-import { say } from '../texts.js';
+import { dayAndClock, say } from '../texts.js';
 
 /** @typedef {import('../../wire.ts').WireRun} Run */
 
@@ -54,7 +54,7 @@ export async function showHistory(host, { id, task }) {
  */
 function cells(host, { dueAt, at, outcome, result, turnId, endedAt }) {
   const read = () => host.ask('GET', `/v1/turns/${encodeURIComponent(turnId ?? '')}/trace`);
-  const ended = endedAt === null ? result : `${result}, ${moment(endedAt)}`;
+  const ended = endedAt === null ? result : h('span', {}, `${result}, `, moment(endedAt));
   return [
     moment(dueAt),
     outcome === 'begun' ? moment(at) : '–',
@@ -63,7 +63,7 @@ function cells(host, { dueAt, at, outcome, result, turnId, endedAt }) {
       ? ''
       : button(
           say('page.trace'),
-          say('page.set.run_due', { moment: moment(dueAt) }),
+          say('page.set.run_due', { moment: dayAndClock(dueAt) }),
           () => void showTrace(read),
         ),
   ];

@@ -3,7 +3,7 @@ import { askText, confirmDelete } from '../confirm.js';
 import { h } from '../dom.js';
 import { button, choice, form, labelled, moment, row, rows, section } from './parts.js';
 import { showHistory } from './schedule-history.js';
-import { say } from '../texts.js';
+import { say, sayParts } from '../texts.js';
 
 /** @typedef {import('../api.js').Schedule} Schedule */
 
@@ -119,8 +119,15 @@ async function newSchedule(host) {
 /** @param {Schedule} schedule */
 function about({ session, timing, nextAt, lastAt }) {
   const next =
-    nextAt === null ? say('page.set.paused') : say('page.schedules.next', { moment: moment(nextAt) });
-  return say('page.set.schedule_about', { session, timing: describe(timing), next, moment: moment(lastAt) });
+    nextAt === null
+      ? say('page.set.paused')
+      : h('span', {}, ...sayParts('page.schedules.next', { moment: moment(nextAt) }));
+  return sayParts('page.set.schedule_about', {
+    session,
+    timing: describe(timing),
+    next,
+    moment: moment(lastAt),
+  });
 }
 
 /** @param {Schedule['timing']} timing */

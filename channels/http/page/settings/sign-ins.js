@@ -2,7 +2,7 @@
 import { confirmDelete } from '../confirm.js';
 import { h } from '../dom.js';
 import { button, moment, row, rows, section } from './parts.js';
-import { say } from '../texts.js';
+import { dayAndClock, say, sayParts } from '../texts.js';
 
 /**
  * @typedef {object} SignIn
@@ -28,8 +28,15 @@ export async function signInsScreen(host) {
     };
     const buttons = signIn.isOwn
       ? []
-      : [button(say('page.sign_out'), `${name}, ${aboutTimes(signIn)}`, () => void end(), 'danger')];
-    const about = `${aboutTimes(signIn)} · ${signIn.client || say('page.set.no_name')}`;
+      : [
+          button(
+            say('page.sign_out'),
+            `${name}, ${dayAndClock(signIn.createdAt)}`,
+            () => void end(),
+            'danger',
+          ),
+        ];
+    const about = [...aboutTimes(signIn), ' · ', signIn.client || say('page.set.no_name')];
     return row(signIn.isOwn ? say('page.set.this_browser', { name }) : name, about, ...buttons);
   });
   const others = signIns.filter(({ isOwn }) => !isOwn).length;
@@ -55,8 +62,10 @@ export async function signInsScreen(host) {
 /** @param {SignIn} signIn */
 function aboutTimes({ createdAt, expiresAt, lastUsedAt }) {
   const used =
-    lastUsedAt === null ? say('page.set.unused') : say('page.set.last_used', { moment: moment(lastUsedAt) });
-  return say('page.set.sign_in_about', { since: moment(createdAt), used, until: moment(expiresAt) });
+    lastUsedAt === null
+      ? say('page.set.unused')
+      : h('span', {}, ...sayParts('page.set.last_used', { moment: moment(lastUsedAt) }));
+  return sayParts('page.set.sign_in_about', { since: moment(createdAt), used, until: moment(expiresAt) });
 }
 
 /**

@@ -2,7 +2,7 @@
 import { askText, confirmDelete } from '../confirm.js';
 import { copyButton, h } from '../dom.js';
 import { button, form, labelled, moment, row, rows, section } from './parts.js';
-import { say } from '../texts.js';
+import { say, sayParts } from '../texts.js';
 
 /**
  * @typedef {object} Token
@@ -72,18 +72,14 @@ export async function tokensScreen(host) {
 function aboutToken({ scopes, origin, expired, expiresAt, lastUsedAt }) {
   const used =
     lastUsedAt === null
-      ? say('page.set.never_used')
-      : say('page.set.last_used', { moment: moment(lastUsedAt) });
+      ? [say('page.set.never_used')]
+      : sayParts('page.set.last_used', { moment: moment(lastUsedAt) });
   const until = { moment: moment(expiresAt) };
-  const ends = expired ? say('page.set.expired', until) : say('page.set.expires', until);
-  const life = expiresAt === null ? say('page.set.no_expiry') : ends;
+  const ends = sayParts(expired ? 'page.set.expired' : 'page.set.expires', until);
+  const life = expiresAt === null ? [say('page.set.no_expiry')] : ends;
   const from = ORIGINS[origin];
-  return [
-    scopes.join(', '),
-    used,
-    life,
-    ...(from === undefined ? [] : [say('page.set.from', { from })]),
-  ].join(' · ');
+  const told = from === undefined ? [] : [' · ', say('page.set.from', { from })];
+  return [scopes.join(', '), ' · ', ...used, ' · ', ...life, ...told];
 }
 
 /**

@@ -2,7 +2,8 @@
 import { ApiError } from '../../api.js';
 import { h } from '../../dom.js';
 import { callArguments, visible } from './call-arguments.js';
-import { clock, say, sayParts } from '../../texts.js';
+import { nearTime, say, sayParts } from '../../texts.js';
+import { timeElement } from '../../times.js';
 
 /** @typedef {import('../../api.js').Approval} Approval */
 
@@ -58,7 +59,11 @@ export function approvalCard(api, approval, mayDecide, decided) {
       'div',
       { class: 'approval-foot' },
       ...(mayDecide ? [...buttons, reason] : [h('span', {}, say('page.approval.not_yours'))]),
-      h('span', { class: 'quiet' }, say('page.approval.until', { time: clock(expiresAt) })),
+      h(
+        'span',
+        { class: 'quiet' },
+        ...sayParts('page.approval.until', { time: timeElement(expiresAt, nearTime) }),
+      ),
     ),
     errorText,
   );

@@ -1,6 +1,7 @@
 /** What became of a turn: one sentence, its timeline, and what the model was sent, in a dialog. */
 import { h } from '../../dom.js';
 import { exactly, money, number, say } from '../../texts.js';
+import { timeElement } from '../../times.js';
 import { promptPart } from './trace-prompt.js';
 
 /** @typedef {import('../../../wire.ts').WireTrace} Trace */
@@ -58,18 +59,23 @@ export async function showTrace(read) {
 
 /** @param {Trace} trace */
 function parts({ why, turnId, acceptedAt, cost, timeline }) {
+  const begun = new Date(acceptedAt).getTime();
   const rows = timeline.map((line) =>
     h(
       'tr',
       { class: line.isError === true ? 'failed' : undefined },
-      h('td', { class: 'trace-at' }, `+${duration(line.atMs)}`),
+      h(
+        'td',
+        { class: 'trace-at' },
+        timeElement(begun + line.atMs, () => `+${duration(line.atMs)}`),
+      ),
       h('td', { class: 'trace-at' }, line.ms === undefined ? '' : duration(line.ms)),
       h('td', { dir: 'auto' }, line.text),
     ),
   );
   return [
     h('p', { class: 'trace-why' }, why),
-    h('p', { class: 'trace-id' }, `${exactly(acceptedAt)} · ${turnId}`),
+    h('p', { class: 'trace-id' }, timeElement(acceptedAt, exactly), ` · ${turnId}`),
     ...(cost === null ? [] : [h('p', { class: 'trace-id' }, say('page.trace.cost', { cost: money(cost) }))]),
     h('table', {}, h('tbody', {}, ...rows)),
   ];

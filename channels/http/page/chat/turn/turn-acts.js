@@ -3,7 +3,8 @@
  * with an event.
  */
 import { byId, copyButton, h, icon } from '../../dom.js';
-import { say, shortTime } from '../../texts.js';
+import { say } from '../../texts.js';
+import { timeElement } from '../../times.js';
 import { traceButton } from './trace-panel.js';
 
 /**
@@ -48,7 +49,7 @@ export function footOf({ seq, turnId, content, createdAt, model }, tries) {
   // A message that a turn sent along the way has an id that begins with the turn's.
   const [turn = ''] = turnId.split('.', 1);
   return [
-    h('time', { datetime: createdAt }, shortTime(createdAt)),
+    timeElement(createdAt),
     tries,
     ...(content === '' ? [] : [copyButton(() => content, say('page.act.copy'))]),
     actButton(say('page.act.again'), icon(AGAIN), { do: 'retry' }, 'turn-act only-last'),

@@ -1,7 +1,8 @@
 /** The parts of an answer besides its text: thinking, tool calls, notes. */
 import { h, icon } from '../../dom.js';
 import { drawMarkdown } from '../../markdown/view.js';
-import { number, say, shortTime } from '../../texts.js';
+import { number, say } from '../../texts.js';
+import { timeElement } from '../../times.js';
 
 /** Characters shown of arguments and results; the model may have read more. */
 const MAX_SHOWN = 20_000;
@@ -142,9 +143,9 @@ export class ToolPart {
     this.element.classList.remove('waiting');
     if (this.isRunning) this.#state.textContent = say('page.part.running');
     this.#decided.hidden = false;
-    const at = decidedAt === undefined ? '' : `, ${shortTime(decidedAt)}`;
+    const at = decidedAt === undefined ? [] : [', ', timeElement(decidedAt)];
     const why = reason === undefined ? '' : say('page.part.reason', { reason });
-    this.#decided.textContent = `${decidedBy(decision, how, by)}${at}${why}`;
+    this.#decided.replaceChildren(decidedBy(decision, how, by), ...at, why);
   }
 
   /** Marks the call when the turn ended before its result. */
