@@ -3,7 +3,7 @@ import { riskyTools } from '../fakes/agent/risky-tools.ts';
 import { goToScreen, openFurnishedGateway, SCREENS } from '../flows/operator/settings-setup.ts';
 import { OWNER } from '../flows/setup.ts';
 import type { GatewayFixture } from '../flows/setup.ts';
-import { write } from './browser.ts';
+import type { Page } from 'playwright-core';
 import type { OpenOptions, Tab } from './describe-page.ts';
 
 const TEXT =
@@ -39,6 +39,23 @@ export async function visitEveryScreen(
 }
 
 type Look = (screen: string) => Promise<void>;
+
+/** With the button: on touch screens Enter begins a new line. */
+async function write(page: Page, text: string): Promise<void> {
+  await page.getByLabel('Message', { exact: true }).fill(text);
+  await page.getByRole('button', { name: 'Send', exact: true }).click();
+}
+
+/** On a phone the list covers the chat. */
+async function showList(page: Page): Promise<void> {
+  const show = page.getByRole('button', { name: 'Show the list of chats' }).first();
+  if (await show.isVisible()) await show.click();
+}
+
+async function hideList(page: Page): Promise<void> {
+  const hide = page.getByRole('button', { name: 'Close the list of chats' }).first();
+  if (await hide.isVisible()) await hide.click();
+}
 
 async function visitChat({ page }: Tab, ollama: GatewayFixture['ollama'], look: Look): Promise<void> {
   await page.locator('.starters').waitFor();
@@ -77,11 +94,14 @@ async function visitQuestion({ page }: Tab, ollama: GatewayFixture['ollama'], lo
   await write(page, 'wipe the disk');
   await page.locator('#approvals').getByText('May I do this?').waitFor();
   await look('question');
+  await showList(page);
   await page.getByRole('button', { name: 'Waiting for you: 1' }).click();
   const inbox = page.getByRole('dialog', { name: 'Waiting for you' });
   await inbox.getByText('May I do this?').waitFor();
   await look('inbox');
   await inbox.getByRole('button', { name: 'Approve', exact: true }).click();
+  await inbox.waitFor({ state: 'hidden' });
+  await hideList(page);
   await page.locator('#transcript').getByText('Wiped.').waitFor();
   await page.locator('#transcript .tool').last().locator('summary').click();
   await look('decided question');
@@ -99,14 +119,16 @@ async function visitPlan({ page }: Tab, ollama: GatewayFixture['ollama'], look: 
 }
 
 async function visitLists({ page }: Tab, look: Look): Promise<void> {
-  const show = page.getByRole('button', { name: 'Show the list of chats' });
-  if (await show.first().isVisible()) await show.first().click();
+  await showList(page);
   await page.locator('#schedules summary').click();
   await page.locator('#sessions [aria-label^="Actions for"]').first().click();
   await look('list of chats');
   await page.keyboard.press('Escape');
   await page.getByLabel('Search chats and messages').fill('attic');
-  await page.getByRole('region', { name: 'Search results' }).getByText('chat found').waitFor();
+  await page
+    .getByRole('region', { name: 'Search results' })
+    .getByText(/chats? found/)
+    .waitFor();
   await look('search');
   await page.getByLabel('Search chats and messages').fill('');
 }
