@@ -33,7 +33,6 @@ import type { NoteRefusal, TurnExplanation } from './store/traces.ts';
 import type { PlanApi } from './plans/plan-api.ts';
 import type { PlanAction, PlanAnswer, PlanRecord } from './store/plan-store.ts';
 import type { PlatformInteractions, PlatformWebhook, Receive } from './receive.ts';
-import type { ContextReset } from './store/contexts.ts';
 import type {
   ApprovalDecision,
   MessageRecord,
@@ -166,12 +165,6 @@ export interface GatewayApi {
     options: { limit: number; before?: number | undefined },
     say?: Say,
   ): Promise<MessagesWithWork | undefined>;
-  /** Where `/new` began new conversations, behind the messages `from`…`before` - 1. */
-  resets(
-    caller: Caller,
-    key: SessionKey,
-    span: { from: number; before?: number | undefined },
-  ): Promise<ContextReset[] | undefined>;
   conversations: ConversationApi;
   files: FileApi;
   memories: MemoryApi;

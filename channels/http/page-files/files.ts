@@ -66,6 +66,8 @@ const PAGE = new URL('../page/', import.meta.url);
 const RECOVERY = 'recover.js';
 /** The script that the page links, with the texts of one language. */
 const MAIN = 'main.js';
+/** The script that runs before anything is painted: in the page itself, because a file of its own would be one more request. */
+const EARLY = 'first-paint.js';
 const PICTURES = new Set(['.svg', '.png']);
 const STYLES_LINK = /^ *<link rel="stylesheet" href="\/page\/(.+?)" \/>\n/gm;
 
@@ -124,6 +126,8 @@ class Assembly {
       [first, `    <link rel="stylesheet" href="${this.#publish('styles.css', styles)}" />\n`],
       ...others.map((link): [string, string] => [link, '']),
     );
+    const early = await this.#bundle(fileURLToPath(new URL(EARLY, PAGE)));
+    this.#addresses.push([`<script src="/page/${EARLY}"></script>`, `<script>${early}</script>`]);
     const script = await this.#bundle(fileURLToPath(new URL(MAIN, PAGE)));
     const templates = NAMED.map(([address, name]): [string, string, string] => [
       address,
@@ -227,6 +231,15 @@ function hashOf(content: string | Buffer<ArrayBuffer>): string {
   return createHash('sha256').update(content).digest('hex');
 }
 
+/** The policy of a file; that of the page allows the scripts which it contains, by their hashes. */
+function policyOf(ext: string, content: string | Buffer<ArrayBuffer>): string {
+  const own = ext === '.html' ? [...String(content).matchAll(/<script>(.*?)<\/script>/gs)] : [];
+  const hashes = own.map(
+    ([, code = '']) => ` 'sha256-${createHash('sha256').update(code).digest('base64')}'`,
+  );
+  return CONTENT_SECURITY_POLICY.replace("script-src 'self'", (self) => self + hashes.join(''));
+}
+
 function toPageFile(
   ext: string,
   content: string | Buffer<ArrayBuffer>,
@@ -237,7 +250,7 @@ function toPageFile(
     'content-type': TYPES[ext] ?? '',
     'cache-control': cacheControl,
     vary,
-    'content-security-policy': CONTENT_SECURITY_POLICY,
+    'content-security-policy': policyOf(ext, content),
     ...(cacheControl === NOT_AT_ALL ? {} : { etag: `"${hashOf(content).slice(0, 32)}"` }),
   };
   return { body: typeof content === 'string' ? Buffer.from(content) : content, headers };

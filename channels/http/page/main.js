@@ -4,7 +4,7 @@ import { ChatView } from './chat/chat-view.js';
 import { byId, h } from './dom.js';
 import { modelWords } from './health-words.js';
 import { offerKeys } from './keys.js';
-import { ScheduleList } from './schedules.js';
+import { ScheduleList } from './chats/schedules.js';
 import { SettingsLater } from './settings/settings-later.js';
 import { Inbox } from './chats/inbox.js';
 import { followLists } from './chats/list-events.js';
@@ -14,7 +14,7 @@ import { forgetDrafts } from './chat/composer/drafts.js';
 import { offerLanguages } from './language.js';
 import { offerMemories } from './person/own-memories.js';
 import { removeToken, signIn } from './sign-in.js';
-import { applyTheme, offerThemes } from './person/theme.js';
+import { offerThemes } from './person/theme.js';
 
 /**
  * What the page asks for again and again while it is looked at, as does only the screen of the log: whether models
@@ -201,7 +201,6 @@ function listenToFrame(app) {
 }
 
 async function startPage() {
-  applyTheme();
   const { api, chats } = await signIn();
   byId('app', HTMLElement).hidden = false;
   const app = new App(api);

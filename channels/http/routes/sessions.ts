@@ -145,7 +145,7 @@ async function resetsAmong(
   before: number | undefined,
 ): Promise<WireReset[]> {
   if (oldest === undefined) return [];
-  const found = await gateway.resets(c.get('caller'), keyOf(c), { from: oldest.seq, before });
+  const found = await gateway.conversations.resets(c.get('caller'), keyOf(c), { from: oldest.seq, before });
   return (found ?? []).map(({ after, at }) => ({ after, at: at.toISOString() }));
 }
 

@@ -6,6 +6,7 @@ import type { Fork } from './fork.ts';
 import type { ExecutionMode } from '../plans/plan.ts';
 import type { SessionChoice } from './session-choice.ts';
 import type { Say } from '../texts/say.ts';
+import type { ContextReset } from '../store/contexts.ts';
 import type { WaitingQueue } from './waiting.ts';
 import type { Question } from './tries.ts';
 
@@ -64,6 +65,12 @@ export interface ConversationApi {
    * `GatewayError('not_changed')`.
    */
   choose(caller: Caller, key: SessionKey, turnId: string): Promise<Question | undefined>;
+  /** Where `/new` began new conversations, behind the messages `from`…`before` - 1 (`ContextStore.resets`). */
+  resets(
+    caller: Caller,
+    key: SessionKey,
+    span: { from: number; before?: number | undefined },
+  ): Promise<ContextReset[] | undefined>;
   /** What is waiting behind the running turn. */
   queue(caller: Caller, key: SessionKey): Promise<WaitingQueue | undefined>;
   /**

@@ -25,7 +25,6 @@ type SessionApi = Pick<
   | 'stop'
   | 'messages'
   | 'messagesWithWork'
-  | 'resets'
 >;
 
 /** Makes the sessions; a caller sees its own, an admin all. Methods throw only `GatewayError`. */
@@ -69,9 +68,6 @@ export function createSessionApi(deps: GatewayApiDeps, visible: Visible, choice:
       const messages = await deps.ledger.messages(key, { ...page, limit: Math.min(page.limit, MAX_PAGE) });
       const work = await workOf(deps.journals, key, [...new Set(messages.map(({ turnId }) => turnId))], say);
       return { messages, work };
-    },
-    async resets(caller, key, span) {
-      return (await visible(caller, key)) === undefined ? undefined : await deps.contexts.resets(key, span);
     },
   };
 }

@@ -2,6 +2,7 @@
 import { GatewayError } from '../../contracts/errors.ts';
 import type { SessionKey } from '../../contracts/message.ts';
 import type { ConversationApi } from '../../contracts/sessions/conversation-api.ts';
+import type { ContextStore } from '../../contracts/store/contexts.ts';
 import { WHY_NOT } from '../../contracts/sessions/tries.ts';
 import type { Question, TryStore, WhyNot } from '../../contracts/sessions/tries.ts';
 import { changeWaiting } from './change-waiting.ts';
@@ -17,7 +18,7 @@ import type { Visible } from './ownership.ts';
 export type ConversationDeps = ForkDeps &
   WaitingDeps &
   SessionModelDeps &
-  NewSessionDeps & { tries: TryStore };
+  NewSessionDeps & { tries: TryStore; contexts: Pick<ContextStore, 'resets'> };
 
 /** Makes the API. `visible` returns a session that the caller may see. */
 export function createConversationApi(deps: ConversationDeps, visible: Visible): ConversationApi {
@@ -36,6 +37,9 @@ export function createConversationApi(deps: ConversationDeps, visible: Visible):
     },
     async undo(caller, key) {
       return (await visible(caller, key)) && announced(key, await deps.tries.undo(key));
+    },
+    async resets(caller, key, span) {
+      return (await visible(caller, key)) && (await deps.contexts.resets(key, span));
     },
     async queue(caller, key) {
       return (await visible(caller, key)) && (await deps.waiting.waiting(key));

@@ -71,10 +71,14 @@ it('lets browsers cache permanently what has the hash of its bytes in its addres
   }
 });
 
-it('gives every file the same policy, which lets only files of this server run', async () => {
+it('gives every file the same policy, which lets only files of this server run, and the early script of the page by its hash', async () => {
+  const [, early = ''] = /<script>(.+?)<\/script>/s.exec(html) ?? [];
+  expect(early).toContain('parley-theme');
+  const hash = createHash('sha256').update(early).digest('base64');
   for (const address of ['/', ...linked]) {
     const policy = (await fetch(api.url + address)).headers.get('content-security-policy');
-    expect(policy).toContain("default-src 'none'; script-src 'self'; style-src 'self'");
+    const scripts = address === '/' ? `'self' 'sha256-${hash}'` : "'self'";
+    expect(policy).toContain(`default-src 'none'; script-src ${scripts}; style-src 'self'`);
     expect(policy).not.toContain('unsafe');
   }
 });

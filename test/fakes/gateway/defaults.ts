@@ -56,6 +56,7 @@ export const EMPTY: Pick<
     byProxy: async () => ({ kind: 'refused', code: 'unknown_user', text: 'Nobody.' }),
   },
   conversations: {
+    resets: () => Promise.resolve([]),
     fork: async () => undefined,
     lastQuestion: async () => undefined,
     undo: async () => undefined,

@@ -202,12 +202,6 @@ export class FakeGateway implements GatewayApi {
     return messages && { messages, work: this.events.workOf(key, messages) };
   };
 
-  /** Its `/new` is that of a test, which sets them. */
-  resets: GatewayApi['resets'] = async (caller, key) => {
-    await this.#commitTime();
-    return this.#visible(caller, key) && [];
-  };
-
   async turn(turnId: string): Promise<TurnStatus | undefined> {
     await this.#commitTime();
     return this.turns.get(turnId)?.status();

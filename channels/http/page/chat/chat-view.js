@@ -9,7 +9,7 @@ import { ChatDetails } from './chat-details.js';
 import { LinkedChats } from './linked-chats.js';
 import { SessionHead } from './session-head.js';
 import { channelOf } from '../chats/sidebar.js';
-import { showChatInTitle } from '../title.js';
+import { showChatInTitle } from '../chats/title.js';
 import { QueuePanel } from './composer/queue-panel.js';
 import { TurnActs } from './turn/turn-acts.js';
 import { Transcript } from './transcript.js';

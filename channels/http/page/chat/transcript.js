@@ -5,7 +5,7 @@ import { CommandAnswers } from '../commands/command-answers.js';
 import { EndOfList } from './end-of-list.js';
 import { FileViews } from './file-views.js';
 import { plainText } from '../markdown/plain-text.js';
-import { ResetLine } from './turn/reset-line.js';
+import { ResetLines } from './turn/reset-line.js';
 import { standings } from './turn/standing.js';
 import { showTrace, traceOf } from './turn/trace-panel.js';
 import { TurnList } from './turn/turn-list.js';
@@ -33,8 +33,7 @@ export class Transcript {
   #turnIds = new Map();
   /** Turn ids by the agent ids of their subagents. @type {Map<string | undefined, string>} */
   #agents = new Map();
-  /** Lines where a new conversation began, by the number of the message before. @type {Map<number, ResetLine>} */
-  #resets = new Map();
+  #resets = new ResetLines(this.#shown);
   #plans;
   #files;
   #commands;
@@ -271,7 +270,7 @@ export class Transcript {
       else turn.setAnswer(message);
       this.#shown.place(turn);
     }
-    for (const reset of resets) this.#showReset(reset);
+    this.#resets.show(resets);
     const shown = this.#shown.turns;
     const stands = standings(shown.map(({ marks }) => marks).filter(({ turnId }) => turnId !== ''));
     for (const turn of shown) {
@@ -280,19 +279,6 @@ export class Transcript {
     }
     this.#earlier.hidden = this.#oldest <= 1 || this.#oldest === Infinity;
     this.showCommands();
-  }
-
-  /**
-   * A repeated `/new` moves its line.
-   * @param {import('../api.js').Reset} reset
-   */
-  #showReset(reset) {
-    const known = this.#resets.get(reset.after);
-    if (known?.at === reset.at) return;
-    if (known !== undefined) this.#shown.remove(known);
-    const line = new ResetLine(reset);
-    this.#resets.set(reset.after, line);
-    this.#shown.place(line);
   }
 
   /** @param {string} turnId */

@@ -2,7 +2,7 @@
 import { approvalCard } from '../chat/approvals/approval-card.js';
 import { byId, h } from '../dom.js';
 import { planQuestion } from './plan-question.js';
-import { showWaitingInTitle } from '../title.js';
+import { showWaitingInTitle } from './title.js';
 import { say } from '../texts.js';
 
 /** @typedef {import('../api.js').Approval} Approval */

@@ -1,10 +1,10 @@
 /** The list of schedules in the sidebar: when each runs, and a button to remove it. Hidden while it is empty. */
-import { confirmDelete } from './confirm.js';
-import { byId, h, icon } from './dom.js';
-import { nearTime, say, sayParts } from './texts.js';
-import { timeElement } from './times.js';
+import { confirmDelete } from '../confirm.js';
+import { byId, h, icon } from '../dom.js';
+import { nearTime, say, sayParts } from '../texts.js';
+import { timeElement } from '../times.js';
 
-/** @typedef {import('./api.js').Schedule} Schedule */
+/** @typedef {import('../api.js').Schedule} Schedule */
 
 const MINUTE_MS = 60_000;
 
@@ -17,7 +17,7 @@ export class ScheduleList {
   #list = byId('schedule-list', HTMLElement);
 
   /**
-   * @param {import('./api.js').Api} api
+   * @param {import('../api.js').Api} api
    * @param {(key: string) => void} open
    */
   constructor(api, open) {

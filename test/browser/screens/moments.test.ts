@@ -1,12 +1,12 @@
 /** Times on the page: in few words, with the whole date and time for whoever points at them, on every screen. */
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import type { GatewayFixture } from '../flows/setup.ts';
-import { OWNER } from '../flows/setup.ts';
-import { describePage } from './describe-page.ts';
+import type { GatewayFixture } from '../../flows/setup.ts';
+import { OWNER } from '../../flows/setup.ts';
+import { describePage } from '../describe-page.ts';
 import { openGatewayOfEveryScreen, visitEveryScreen } from './every-screen.ts';
 
 /** Gives the times outside of `<time>`, and those in one that says too little; a plain string, because it runs in the page. */
-const UNTOLD = `(() => {
+const UNREPORTED = `(() => {
   const found = [];
   const texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
   for (let node = texts.nextNode(); node !== null; node = texts.nextNode()) {
@@ -30,8 +30,8 @@ describePage('times', (tab) => {
     const found: string[] = [];
     const screens: string[] = [];
     await visitEveryScreen(tab, fixture, {}, async (screen) => {
-      const untold = await tab.page.evaluate<string[]>(UNTOLD);
-      found.push(...untold.map((text) => `${screen}: ${text}`));
+      const unreported = await tab.page.evaluate<string[]>(UNREPORTED);
+      found.push(...unreported.map((text) => `${screen}: ${text}`));
       if ((await tab.page.locator('time:visible').count()) > 0) screens.push(screen);
     });
     expect(found).toEqual([]);

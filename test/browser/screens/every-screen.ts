@@ -1,10 +1,10 @@
 /** A gateway with something on every screen of the page, and a walk over all of them: chat, plan, question, lists, dialogs, settings. */
-import { riskyTools } from '../fakes/agent/risky-tools.ts';
-import { goToScreen, openFurnishedGateway, SCREENS } from '../flows/operator/settings-setup.ts';
-import { OWNER } from '../flows/setup.ts';
-import type { GatewayFixture } from '../flows/setup.ts';
+import { riskyTools } from '../../fakes/agent/risky-tools.ts';
+import { goToScreen, openFurnishedGateway, SCREENS } from '../../flows/operator/settings-setup.ts';
+import { OWNER } from '../../flows/setup.ts';
+import type { GatewayFixture } from '../../flows/setup.ts';
 import type { Page } from 'playwright-core';
-import type { OpenOptions, Tab } from './describe-page.ts';
+import type { OpenOptions, Tab } from '../describe-page.ts';
 
 const TEXT =
   'Some `code` and a [link](https://example.org).\n\n```js\nconst sum = 1;\n```\n\n| a |\n|---|\n| 1 |';

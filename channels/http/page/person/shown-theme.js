@@ -1,0 +1,45 @@
+/** Light, dark, or like the system: what was chosen on this device, and how the page shows it. */
+
+const STORED_AS = 'parley-theme';
+
+/** @typedef {'system' | 'light' | 'dark'} Theme */
+/** @type {readonly Theme[]} */
+export const THEMES = ['system', 'light', 'dark'];
+
+/** What was chosen on this device. */
+export function keptTheme() {
+  try {
+    const stored = localStorage.getItem(STORED_AS);
+    return THEMES.find((theme) => theme === stored) ?? 'system';
+  } catch {
+    return 'system';
+  }
+}
+
+/**
+ * Keeps a choice on this device, and shows it.
+ * @param {Theme} theme
+ */
+export function chooseTheme(theme) {
+  try {
+    localStorage.setItem(STORED_AS, theme);
+  } catch {
+    // The storage is full or switched off: the choice lives as long as the page.
+  }
+  showTheme(theme);
+}
+
+/** @param {Theme} theme */
+export function showTheme(theme) {
+  const root = document.documentElement;
+  if (theme === 'system') delete root.dataset['theme'];
+  else root.dataset['theme'] = theme;
+  // The bars of a phone's browser have the colour of the page.
+  for (const bar of document.querySelectorAll('meta[name="theme-color"]')) {
+    const own = bar.getAttribute('data-scheme') ?? '';
+    bar.setAttribute(
+      'media',
+      theme === 'system' ? `(prefers-color-scheme: ${own})` : own === theme ? 'all' : 'not all',
+    );
+  }
+}
