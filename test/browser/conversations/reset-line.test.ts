@@ -34,7 +34,8 @@ describePage('the line of a new conversation', (tab) => {
     expect(await line.innerText()).toMatch(/^New conversation · .*\d:\d\d/);
     expect(await line.locator('time').getAttribute('title')).toMatch(/\d{4}.*\d:\d\d:\d\d/);
     await write(tab.page, '/status');
-    await tab.page.locator('.message-text', { hasText: '/status' }).waitFor();
+    // The answer of the command is there.
+    await vi.waitFor(async () => expect(await tab.page.locator('.md').count()).toBe(3), WAIT);
     await ask('the second question', 'The second answer.');
     const before = await shown();
     expect(before.slice(0, 6)).toEqual([
