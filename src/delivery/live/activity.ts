@@ -94,6 +94,7 @@ export class Activity {
 
   /** Time at which the next line will appear; undefined if none is waiting. */
   nextLineAt(now: number): number | undefined {
+    if (this.#tools.size === 0 && this.#agents.size === 0) return undefined;
     const young = [...this.#tools.values(), ...this.#agents.values()]
       .map(({ since }) => since + SHOW_AFTER_MS)
       .filter((at) => at > now);

@@ -111,13 +111,10 @@ export class LiveMessage implements LiveEdit {
   apply(event: AgentEvent): void {
     if (this.#frozen) return;
     if (event.type === 'message_sent') this.#drafts?.replaced();
-    if (event.type === 'stream_chunk' && event.isSubagent !== true) {
-      if (!this.#text.append(event.msgId, event.delta)) return;
-    } else {
-      const nowMs = this.#deps.clock.monotonicMs();
-      if (!this.#text.apply(event, nowMs)) return;
-      this.#wakeForActivity(nowMs);
-    }
+    const nowMs = this.#deps.clock.monotonicMs();
+    const isToken = event.type === 'stream_chunk' && event.isSubagent !== true;
+    if (!(isToken ? this.#text.append(event.msgId, event.delta) : this.#text.apply(event, nowMs))) return;
+    this.#wakeForChange(nowMs);
     this.#requestEdit();
   }
 
@@ -244,17 +241,14 @@ export class LiveMessage implements LiveEdit {
     this.#deps.scheduler.requestEdit({ place: this.#place, first: this.#sent[0] }, this);
   }
 
-  /**
-   * Requests an edit for the time at which a tool or subagent has run long enough for a line: there will be no event
-   * then.
-   */
-  #wakeForActivity(nowMs: number): void {
+  /** Requests an edit for the time at which the text looks different although there will be no event then. */
+  #wakeForChange(nowMs: number): void {
     const { clock } = this.#deps;
-    const at = this.#cancelWake === undefined ? this.#text.nextLineAt(nowMs) : undefined;
+    const at = this.#cancelWake === undefined ? this.#text.changesAt(nowMs) : undefined;
     if (at === undefined) return;
     this.#cancelWake = clock.after(at - nowMs, () => {
       this.#cancelWake = undefined;
-      this.#wakeForActivity(clock.monotonicMs());
+      this.#wakeForChange(clock.monotonicMs());
       this.#requestEdit();
     });
   }

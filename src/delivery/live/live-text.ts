@@ -23,6 +23,9 @@ export const FIRST_AFTER_MS = 700;
 /** The end of a sentence, with something after it; not the period after a list number. */
 const SENTENCE = /\p{L}["'»”)]?[.!?…]+\s|[。！？]/u;
 
+/** The beginning of what may be a table is held back for this long while nothing follows it, in milliseconds. */
+export const HOLD_MS = 1_000;
+
 /** Longest notice below a growing reply, in UTF-16 units. */
 const MAX_NOTICE = 400;
 
@@ -58,6 +61,10 @@ export class LiveText {
   /** Monotonic time at which there was text for the first time. */
   #firstTextAt: number | undefined;
   readonly #activity: Activity;
+  /** There may be a text that is held back. */
+  #holds: boolean;
+  /** Length of the text when it was last seen to have grown, and when that was. */
+  #grown = { length: 0, atMs: 0 };
 
   constructor(target: RenderTarget, textSoFar: string, say: Say = inEnglish) {
     this.#activity = new Activity(say);
@@ -66,6 +73,7 @@ export class LiveText {
     this.#calls = [{ msgId: '', text: textSoFar }];
     this.#length = textSoFar.length;
     this.#unread = textSoFar;
+    this.#holds = textSoFar.includes('|');
   }
 
   /** Applies one event of the turn, except a delta; true if the messages may look different now, or later. `nowMs` is monotonic. */
@@ -78,6 +86,10 @@ export class LiveText {
         return this.#restart(this.#calls.filter((call) => call.msgId !== event.msgId));
       case 'snapshot':
         return this.#restart([{ msgId: '', text: event.text }]);
+      case 'stream_end':
+        // What was held back is shown now.
+        this.#grown = { length: this.#length, atMs: Number.NEGATIVE_INFINITY };
+        return changed || this.#holds;
       case 'notice':
         this.#notice = `ℹ ${event.text}`.slice(0, MAX_NOTICE).toWellFormed();
         return true;
@@ -99,6 +111,7 @@ export class LiveText {
     }
     this.#deltas.push(delta);
     this.#length += delta.length;
+    this.#holds ||= delta.includes('|');
     this.#notice = undefined;
     return true;
   }
@@ -113,9 +126,13 @@ export class LiveText {
     return SENTENCE.test(text) ? nowMs : this.#firstTextAt + FIRST_AFTER_MS;
   }
 
-  /** Monotonic time at which the next line about a running tool or subagent appears. */
-  nextLineAt(nowMs: number): number | undefined {
-    return this.#activity.nextLineAt(nowMs);
+  /**
+   * Monotonic time at which the text may look different without an event: the next line about a running tool or subagent
+   * appears, or what was held back.
+   */
+  changesAt(nowMs: number): number | undefined {
+    const line = this.#activity.nextLineAt(nowMs);
+    return this.#holds ? Math.min(nowMs + HOLD_MS, line ?? Infinity) : line;
   }
 
   /**
@@ -127,7 +144,7 @@ export class LiveText {
     nowMs: number,
     yieldToEventLoop: () => Promise<void>,
   ): Promise<OutdatedChunk | undefined> {
-    await this.#parse(yieldToEventLoop);
+    await this.#read(nowMs, yieldToEventLoop);
     const { settled } = this.#chunker;
     const open = this.#chunker.open(this.#below(nowMs));
     for (let index = this.#firstOpen; ; index++) {
@@ -141,15 +158,16 @@ export class LiveText {
 
   /** The newest message of the text; undefined while there is nothing to show. `nowMs` is monotonic. */
   async latest(nowMs: number, yieldToEventLoop: () => Promise<void>): Promise<Rendered | undefined> {
-    await this.#parse(yieldToEventLoop);
+    await this.#read(nowMs, yieldToEventLoop);
     const below = this.#below(nowMs);
     return this.#chunker.open(below).at(-1) ?? this.#chunker.at(this.#chunker.settled - 1);
   }
 
   /** All of the text so far, with open markup closed, and what appears below it. `nowMs` is monotonic. */
   async whole(nowMs: number, yieldToEventLoop: () => Promise<void>): Promise<SoFar> {
-    await this.#parse(yieldToEventLoop);
-    const text = this.#calls.map((call) => call.text).join('');
+    await this.#read(nowMs, yieldToEventLoop);
+    const all = this.#calls.map((call) => call.text).join('');
+    const text = all.slice(0, all.length - this.#chunker.held);
     return { markdown: this.#chunker.inCode ? text : closeOpenMarkup(text), below: this.#below(nowMs) };
   }
 
@@ -157,6 +175,14 @@ export class LiveText {
   #below(nowMs: number): string | undefined {
     const below = [this.#notice, this.#activity.lines(nowMs)].filter((line) => line !== undefined);
     return below.length === 0 ? undefined : below.join('\n');
+  }
+
+  /** Passes on the text that has arrived, and notes whether its end is held back: not for long while it does not grow. */
+  async #read(nowMs: number, yieldToEventLoop: () => Promise<void>): Promise<void> {
+    await this.#parse(yieldToEventLoop);
+    if (this.#length !== this.#grown.length) this.#grown = { length: this.#length, atMs: nowMs };
+    else if (nowMs - this.#grown.atMs >= HOLD_MS) this.#chunker.release();
+    this.#holds = this.#chunker.held > 0;
   }
 
   /** Passes all text that has arrived to the chunker, in slices. */
@@ -190,6 +216,7 @@ export class LiveText {
       .slice(0, MAX_LIVE_TEXT);
     this.#length = this.#unread.length;
     this.#chunker = new MessageChunker(this.#target);
+    this.#holds = this.#unread.includes('|');
     this.#firstOpen = 0;
     return true;
   }

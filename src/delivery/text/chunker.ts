@@ -7,6 +7,7 @@ import type { RenderTarget } from './cut.ts';
 import { closeOpenMarkup } from './close-markup.ts';
 import { Segments } from './segments.ts';
 import type { Segment } from './segments.ts';
+import { tableStart } from './table-start.ts';
 
 /** Longest piece of a text that is processed before the event loop runs, in UTF-16 units. */
 export const SLICE_CHARS = 512;
@@ -20,6 +21,9 @@ export class MessageChunker {
   #blocks: RootContent[] = [];
   /** Source length of blocks added since they were last known to fit. */
   #unchecked = 0;
+  #length = 0;
+  /** Nothing of the text up to here is held back. */
+  #released = 0;
 
   constructor(target: RenderTarget) {
     this.#target = target;
@@ -27,6 +31,7 @@ export class MessageChunker {
 
   /** Appends text; messages that fill up settle and never change again. */
   push(text: string): void {
+    this.#length += text.length;
     for (const segment of this.#segments.push(text)) this.#add(segment);
   }
 
@@ -45,10 +50,27 @@ export class MessageChunker {
     return this.#segments.open().inCode;
   }
 
-  /** The current messages after the settled ones: open markup closed, with `footer` below if there is room. */
+  /** UTF-16 units at the end that `open` holds back, because they may become the head of a table. */
+  get held(): number {
+    const { text, head, inCode } = this.#segments.open();
+    if (inCode || head !== '') return 0;
+    const held = text.length - tableStart(text);
+    return this.#length - held < this.#released ? 0 : held;
+  }
+
+  /** Shows all of the text so far, and from then on what continues it, because no more of it is expected soon. */
+  release(): void {
+    this.#released = this.#length;
+  }
+
+  /**
+   * The current messages after the settled ones: open markup closed, without what is held back, and with `footer` below
+   * if there is room.
+   */
   open(footer?: string): Rendered[] {
     const { inCode, ...segment } = this.#segments.open();
-    const text = inCode ? segment.text : closeOpenMarkup(segment.text);
+    const shown = segment.text.slice(0, segment.text.length - this.held);
+    const text = inCode ? shown : closeOpenMarkup(shown);
     const { full, rest } = this.#fill(appendBlocks(this.#blocks, { ...segment, text }));
     if (footer === undefined) return [...full, ...this.#lastChunk(rest)];
     const below = this.#target.render(withFooter(rootOf(rest), footer));
