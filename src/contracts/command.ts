@@ -75,6 +75,15 @@ interface CommandArgument {
   suggests?: true | undefined;
 }
 
+/** The argument of a command that switches something on or off, and says how it is without one. */
+export const ON_OR_OFF = {
+  name: 'on|off',
+  label: 'word.on_off',
+  description: 'argument.on_off',
+  required: false,
+  choices: ['on', 'off'],
+} as const;
+
 /** Most suggestions at a time (Discord's limit). */
 export const MAX_SUGGESTIONS = 25;
 

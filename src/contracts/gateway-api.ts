@@ -33,13 +33,8 @@ import type { NoteRefusal, TurnExplanation } from './store/traces.ts';
 import type { PlanApi } from './plans/plan-api.ts';
 import type { PlanAction, PlanAnswer, PlanRecord } from './store/plan-store.ts';
 import type { PlatformInteractions, PlatformWebhook, Receive } from './receive.ts';
-import type {
-  ApprovalDecision,
-  MessageRecord,
-  SessionRecord,
-  TurnFailure,
-  WaitingCalls,
-} from './store/records.ts';
+import type { ApprovalDecision, MessageRecord, SessionRecord } from './store/records.ts';
+import type { TurnStatus } from './store/turn-status.ts';
 import type { ListedSession, SessionListQuery, SessionListStore } from './sessions/session-list.ts';
 import type { ConversationApi } from './sessions/conversation-api.ts';
 import type { SurfaceApi } from './sessions/surfaces.ts';
@@ -63,18 +58,6 @@ export interface StatelessRequest {
 
 /** A message with the files that its user sent; they are not stored. */
 export type StatelessMessage = ChatMessage & { files?: InlineFile[] };
-
-/** State of a turn, for channels that wait for its end. */
-export interface TurnStatus {
-  state: 'queued' | 'running' | 'parked' | 'done';
-  reason?: string | undefined;
-  failure?: TurnFailure | undefined;
-  final?: MessageRecord | undefined;
-  /** Sum of all model calls of a finished turn. */
-  usage?: Usage | undefined;
-  /** Set while it waits for its caller's tools. */
-  waitsFor?: WaitingCalls | undefined;
-}
 
 /** Results of the tools that a caller runs, and options for the rest of the answer. */
 export interface ToolAnswers {

@@ -1,8 +1,9 @@
 /** `parley config`: checks `config.json`, shows a setting, and changes one without touching the comments around it. */
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { applyEdits, modify } from 'jsonc-parser';
 import { ConfigError, GatewayError, toGatewayError } from '../contracts/errors.ts';
 import type { FieldPath } from '../contracts/settings.ts';
+import { configText } from './config-text.ts';
 import { readJson } from './read-json.ts';
 import { writeWhole } from './write-file.ts';
 import { PARLEY } from '../contracts/texts/parley.ts';
@@ -39,14 +40,14 @@ export function configCommand(args: readonly string[]): (file: ConfigFile) => st
 }
 
 function validate({ file, check }: ConfigFile): string {
-  const { problems } = check(textOf(file));
+  const { problems } = check(configText(file));
   if (problems.length > 0) throw refusal('The configuration cannot be used:', problems);
   return existsSync(file) ? `${file} is valid.` : `There is no ${file}: every setting has its default.`;
 }
 
 /** Texts are printed verbatim, everything else as JSON. */
 function get({ file, check }: ConfigFile, field: string | undefined): string {
-  const { problems, values } = check(textOf(file));
+  const { problems, values } = check(configText(file));
   if (values === undefined) throw refusal('The configuration cannot be used:', problems);
   let value: unknown = values;
   for (const key of field === undefined ? [] : pathOf(field)) value = childOf(value, key);
@@ -60,7 +61,7 @@ function get({ file, check }: ConfigFile, field: string | undefined): string {
 
 /** Writes the first of the values that the check accepts. Errors that were there before do not count. */
 function set({ file, check, needsRestart }: ConfigFile, field: string, values: readonly unknown[]): string {
-  const before = textOf(file);
+  const before = configText(file);
   const { errors } = readJson(before);
   if (errors.length > 0) {
     const broken = errors.map(({ place, message }) => ({ line: `${file}${place}: ${message}` }));
@@ -127,16 +128,6 @@ function pathOf(field: string): string[] {
 function childOf(parent: unknown, key: FieldPath[number]): unknown {
   if (typeof parent !== 'object' || parent === null || !Object.hasOwn(parent, key)) return undefined;
   return Object.getOwnPropertyDescriptor(parent, key)?.value;
-}
-
-/** The content of the file, or of an empty one if there is none. Throws `ConfigError` when it cannot be read. */
-function textOf(file: string): string {
-  try {
-    return existsSync(file) ? readFileSync(file, 'utf8') : '{}\n';
-  } catch (error) {
-    const { message } = toGatewayError(error);
-    throw new ConfigError('bad_config', `${file} cannot be read: ${message}`, { cause: error });
-  }
 }
 
 function refusal(title: string, problems: readonly { line: string }[]): ConfigError {

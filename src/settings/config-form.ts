@@ -1,11 +1,10 @@
 /** `config.json` for a form: its schema, what it says without secrets, and changes that are checked before they are written. */
 import { createHash } from 'node:crypto';
-import { existsSync, readFileSync } from 'node:fs';
-import { ConfigError, toGatewayError } from '../contracts/errors.ts';
 import { SET_SECRET } from '../contracts/operator/administration.ts';
 import type { ConfigChange, ConfigChanged, ConfigReport } from '../contracts/operator/administration.ts';
 import { editedText } from './config-command.ts';
 import type { ConfigFile } from './config-command.ts';
+import { configText } from './config-text.ts';
 import { differences } from './differences.ts';
 import { readJson } from './read-json.ts';
 import { writeWhole } from './write-file.ts';
@@ -18,7 +17,7 @@ export function readConfigForm({
   file,
   check,
 }: ConfigFile): Pick<ConfigReport, 'file' | 'version' | 'written' | 'values' | 'errors'> {
-  const text = textOf(file);
+  const text = configText(file);
   const { problems, values } = check(text);
   return {
     file,
@@ -39,7 +38,7 @@ export function changeConfigFile(
   version: string,
   changes: readonly ConfigChange[],
 ): ConfigChanged {
-  const before = textOf(file);
+  const before = configText(file);
   if (versionOf(before) !== version) return { kind: 'stale' };
   const { errors } = readJson(before);
   if (errors.length > 0)
@@ -62,15 +61,6 @@ function refusedFor(problems: readonly { line: string }[]): ConfigChanged {
 
 function versionOf(text: string): string {
   return createHash('sha256').update(text).digest('base64url').slice(0, 22);
-}
-
-function textOf(file: string): string {
-  try {
-    return existsSync(file) ? readFileSync(file, 'utf8') : '{}\n';
-  } catch (error) {
-    const { message } = toGatewayError(error);
-    throw new ConfigError('bad_config', `${file} cannot be read: ${message}`, { cause: error });
-  }
 }
 
 /** Objects of the file whose texts may be secrets: what MCP servers get in their environment and headers. */

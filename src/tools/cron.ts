@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { ToolError } from '../contracts/errors.ts';
 import { MAX_TASK_LENGTH } from '../contracts/schedules.ts';
 import type { Schedules } from '../contracts/schedules.ts';
-import { mergeSources } from '../contracts/tools/risk.ts';
+import { mergeSources, UNKNOWN_SOURCES } from '../contracts/tools/risk.ts';
 import type { Source } from '../contracts/tools/risk.ts';
 import type { FindChat } from '../contracts/delivery.ts';
 import { defineTool } from '../contracts/tools/tool.ts';
@@ -111,7 +111,7 @@ async function add(
     creatorId: ctx.userId,
     task: args.task ?? '',
     // If no one says what was read before, assume the worst.
-    sources: ctx.sources ?? ['local'],
+    sources: ctx.sources ?? UNKNOWN_SOURCES,
     when: { cron, everyMinutes, inMinutes, at, timeZone },
   });
   const where = args.to === undefined ? '' : ` It answers in ${address}.`;

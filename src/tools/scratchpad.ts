@@ -4,7 +4,7 @@ import { ToolError } from '../contracts/errors.ts';
 import { oneLine } from '../lib/text.ts';
 import { MAX_NOTE_CHARS, MAX_NOTES } from '../contracts/store/notes.ts';
 import type { ScratchpadStore } from '../contracts/store/notes.ts';
-import { mergeSources } from '../contracts/tools/risk.ts';
+import { mergeSources, UNKNOWN_SOURCES } from '../contracts/tools/risk.ts';
 import type { Source } from '../contracts/tools/risk.ts';
 import { defineTool } from '../contracts/tools/tool.ts';
 import type { ToolContext, ToolResult } from '../contracts/tools/tool.ts';
@@ -29,9 +29,6 @@ const parameters = z.strictObject({
 
 type Args = z.infer<typeof parameters>;
 
-/** If no one says what was read before, assume the worst. */
-const UNKNOWN: readonly Source[] = ['local'];
-
 /** Makes the tool over the notes of all sessions; a call acts on the session of its context. */
 export function createScratchpadTool(scratchpad: ScratchpadStore) {
   return defineTool({
@@ -53,7 +50,7 @@ export function createScratchpadTool(scratchpad: ScratchpadStore) {
         return { content: `There is no longer a note ${JSON.stringify(args.name)}.` };
       }
       if (args.text === undefined) throw new ToolError('missing_argument', '"set" needs "text".');
-      const note = { text: args.text, sources: ctx.sources ?? UNKNOWN };
+      const note = { text: args.text, sources: ctx.sources ?? UNKNOWN_SOURCES };
       if (await scratchpad.setNote(ctx.sessionKey, args.name, note)) {
         return { content: `Noted ${JSON.stringify(args.name)}, ${args.text.length} characters.` };
       }

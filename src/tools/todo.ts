@@ -1,7 +1,7 @@
 /** The tool `todo`: the session's to-do list, whose progress people see (N-27, N-38). */
 import { z } from 'zod';
 import { ToolError } from '../contracts/errors.ts';
-import { mergeSources } from '../contracts/tools/risk.ts';
+import { mergeSources, UNKNOWN_SOURCES } from '../contracts/tools/risk.ts';
 import type { Source } from '../contracts/tools/risk.ts';
 import { MAX_TODO_CHARS, MAX_TODOS, todoText, TODO_STATUSES, writeTodos } from '../contracts/store/notes.ts';
 import type { Todo, TodoStore } from '../contracts/store/notes.ts';
@@ -35,9 +35,6 @@ const parameters = z.strictObject({
 });
 
 type Args = z.infer<typeof parameters>;
-
-/** If no one says what was read before, assume the worst. */
-const UNKNOWN: readonly Source[] = ['local'];
 
 /** Makes the tool over the lists of all sessions; a call acts on the session of its context. */
 export function createTodoTool(todos: TodoStore) {
@@ -87,7 +84,7 @@ async function replace(todos: TodoStore, args: Args, ctx: ToolContext): Promise<
     const known = before.get(text);
     const given = item.validation ?? (known?.status === 'done' ? known.validation : undefined);
     const checked = validationOf(item.status, given, ctx, `item ${at + 1}`);
-    const sources = mergeSources(known?.sources ?? [], ctx.sources ?? UNKNOWN);
+    const sources = mergeSources(known?.sources ?? [], ctx.sources ?? UNKNOWN_SOURCES);
     return { text, status: item.status, ...checked, ...(sources.length > 0 && { sources }) };
   });
   await todos.setTodos(ctx.sessionKey, items);

@@ -1,9 +1,10 @@
 /** Rows 6 and 7: how soon the gateway is ready, and how much memory it uses when idle. */
 import { setTimeout as pause } from 'node:timers/promises';
-import { DISCORD_TOKEN, FakeDiscord } from '../fakes/discord/discord.ts';
-import { FakeHomeserver, MATRIX_TOKEN } from '../fakes/matrix/homeserver.ts';
-import { FakeSlack, SLACK_APP_TOKEN, SLACK_TOKEN } from '../fakes/slack/slack.ts';
-import { FAKE_TOKEN, FakeTelegram } from '../fakes/telegram/telegram.ts';
+import { FakeDiscord } from '../fakes/discord/discord.ts';
+import { FakeHomeserver } from '../fakes/matrix/homeserver.ts';
+import { variablesOf } from '../fakes/networks.ts';
+import { FakeSlack } from '../fakes/slack/slack.ts';
+import { FakeTelegram } from '../fakes/telegram/telegram.ts';
 import { median } from './figures.ts';
 import type { Figure } from './figures.ts';
 import type { RunningGateway } from './gateway-setup.ts';
@@ -35,17 +36,7 @@ export async function idleMemory(gateway: RunningGateway): Promise<Figure> {
   const discord = await FakeDiscord.open();
   const slack = await FakeSlack.open();
   const matrix = await FakeHomeserver.open();
-  const idle = await gateway.restart({
-    TELEGRAM_BOT_TOKEN: FAKE_TOKEN,
-    TELEGRAM_API_ROOT: telegram.root,
-    DISCORD_BOT_TOKEN: DISCORD_TOKEN,
-    DISCORD_API_ROOT: discord.apiRoot,
-    SLACK_BOT_TOKEN: SLACK_TOKEN,
-    SLACK_APP_TOKEN,
-    SLACK_API_ROOT: slack.apiRoot,
-    MATRIX_URL: matrix.root,
-    MATRIX_TOKEN,
-  });
+  const idle = await gateway.restart(variablesOf({ telegram, discord, slack, matrix }));
   await whenAllUp(idle.url);
   await pause(SETTLE_MS);
   const value = idle.rss();

@@ -2,20 +2,13 @@
  * `npm run docs:pictures`: takes the pictures of the README from a running gateway: the page in Chromium, and a Telegram
  * chat as the platform's fake shows it while an answer grows. The model is the demo's script. Needs Chromium.
  */
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import type { Browser, Page } from 'playwright-core';
-import { loadConfig } from '../../src/config.ts';
-import { startGateway } from '../../src/gateway.ts';
 import type { Gateway } from '../../src/gateway.ts';
-import { findChromium, launch, openPage, signIn, write } from '../browser/browser.ts';
-import { silentLog } from '../database.ts';
-import { demoAnswer } from '../fakes/demo/answer.ts';
-import { writeDemoHome } from '../fakes/demo/home.ts';
-import { startFakeOllama } from '../fakes/ollama/ollama.ts';
+import { openPage, signIn, write } from '../browser/browser.ts';
 import { FAKE_TOKEN, FakeTelegram } from '../fakes/telegram/telegram.ts';
+import { openDrawnGateway } from './drawn-gateway.ts';
 import { ROOT } from './pages.ts';
 
 const IMAGES = path.join(ROOT, 'docs/images');
@@ -29,40 +22,26 @@ const PHONES = `
   p { margin: 0 0 10px; padding: 8px 11px; border-radius: 12px; background: #fff; white-space: pre-wrap; width: fit-content }
   .mine { margin-left: auto; background: #effdde }`;
 
-const chromium = findChromium();
-if (chromium === undefined)
-  throw new Error('There is no Chromium: install one, or set CHROMIUM to its path.');
-const home = await mkdtemp(path.join(tmpdir(), 'parley-pictures-'));
-await writeDemoHome(home);
-const settings = {
-  access: { telegram: { dm: 'open' } },
-  tools: { enabled: ['list_dir', 'read_file', 'write_file', 'todo'] },
-  turns: { mode: 'agentic' },
-};
-await writeFile(path.join(home, 'config.json'), JSON.stringify(settings), { mode: 0o600 });
-const model = await startFakeOllama({ fallback: demoAnswer });
 const telegram = await FakeTelegram.start();
-const gateway = await startGateway(
-  loadConfig({
-    GATEWAY_HOME: home,
+const drawn = await openDrawnGateway({
+  settings: {
+    access: { telegram: { dm: 'open' } },
+    tools: { enabled: ['list_dir', 'read_file', 'write_file', 'todo'] },
+    turns: { mode: 'agentic' },
+  },
+  env: {
     GATEWAY_TOKEN: TOKEN,
-    PORT: '0',
-    OLLAMA_HOST: model.url,
     TELEGRAM_BOT_TOKEN: FAKE_TOKEN,
     TELEGRAM_API_ROOT: telegram.root,
-  }),
-  { log: silentLog, demo: true },
-);
-const browser = await launch(chromium);
+  },
+  platforms: [telegram],
+});
+const { gateway, browser } = drawn;
 try {
   await takePage(browser, gateway);
   await takeTelegram(browser);
 } finally {
-  await browser.close();
-  await gateway.stop();
-  await model.close();
-  await telegram.close();
-  await rm(home, { recursive: true, force: true });
+  await drawn.close();
 }
 
 /** The page: a half-written answer, and a plan at its end. */

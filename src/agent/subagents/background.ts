@@ -7,8 +7,7 @@ import { GatewayError, toGatewayError, wordError } from '../../contracts/errors.
 import type { EventBody } from '../../contracts/event.ts';
 import type { LaneHead, LaneStep } from '../../contracts/store/lanes.ts';
 import { newId } from '../../lib/ids.ts';
-import { mergeSources, storedSources, taints } from '../../contracts/tools/risk.ts';
-import type { Source } from '../../contracts/tools/risk.ts';
+import { mergeSources, storedSources, taints, UNKNOWN_SOURCES } from '../../contracts/tools/risk.ts';
 import { systemInbound } from '../../contracts/receive.ts';
 import { BACKGROUND_SUBAGENT_MS } from '../../contracts/agent/subagents.ts';
 import type { SubagentFinish, SubagentPayload } from '../../contracts/agent/subagents.ts';
@@ -24,8 +23,6 @@ import { withoutShutdown } from '../tools/tool-run.ts';
 
 /** Longest part of the task that the report repeats, in UTF-16 units. */
 const TASK_SHOWN = 1_000;
-/** The sources of an error, which may quote what the subagent has read. */
-const UNKNOWN: readonly Source[] = ['local'];
 const STOPPED = 'It was stopped with its session: there is no result.';
 
 /** The handler of `agent:` lanes. A subagent's failure is its result; `StoreError`s go to the bus. */
@@ -42,7 +39,7 @@ export function createSubagentHandler(now: SharedNow): LaneHandler {
       const payload = readPayload(head.payload);
       if (payload instanceof GatewayError) return await shared.deps.lanes.finish(head, error.message);
       const text = `It could not be run: ${wordError(error, 'person')}`;
-      const result = { text, completedNormally: false, sources: UNKNOWN, usage: [] };
+      const result = { text, completedNormally: false, sources: UNKNOWN_SOURCES, usage: [] };
       return await report(shared, head, payload, result, error.message);
     },
   };
@@ -109,7 +106,7 @@ async function work(
     if (isInterruption(error)) throw error;
     log.error({ err: error, agentId }, 'subagent_failed');
     const text = `The subagent failed: ${wordError(toGatewayError(error), 'person')}`;
-    return { text, completedNormally: false, sources: UNKNOWN, usage: [] };
+    return { text, completedNormally: false, sources: UNKNOWN_SOURCES, usage: [] };
   }
 }
 

@@ -13,10 +13,9 @@ import type {
   QueueMode,
   SessionRecord,
   SessionStart,
-  TurnFailure,
   TurnFinish,
-  WaitingCalls,
 } from './records.ts';
+import type { TurnStatus } from './turn-status.ts';
 import type { AcceptRequest, AcceptResult } from './accept.ts';
 import type { SessionListStore } from '../sessions/session-list.ts';
 import type { Todo } from './notes.ts';
@@ -223,20 +222,7 @@ export interface SessionStore extends SessionListStore {
   /** Those of these turns that are queued or running; one waiting for a person is neither. */
   unfinishedTurns(turnIds: readonly string[]): Promise<ReadonlySet<string>>;
   /** The state of a turn, with its final message once it is done. */
-  turn(turnId: string): Promise<
-    | {
-        session: SessionKey;
-        state: 'queued' | 'running' | 'parked' | 'done';
-        reason?: string | undefined;
-        failure?: TurnFailure | undefined;
-        final?: MessageRecord | undefined;
-        /** Sum of all model calls of a finished turn; undefined when there were none. */
-        usage?: Usage | undefined;
-        /** Set while it waits for its caller's tools. */
-        waitsFor?: WaitingCalls | undefined;
-      }
-    | undefined
-  >;
+  turn(turnId: string): Promise<(TurnStatus & { session: SessionKey }) | undefined>;
   /**
    * The newest message of this sender that the session accepted, whatever happened to it; `sentAt` in epoch
    * milliseconds.

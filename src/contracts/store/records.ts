@@ -224,13 +224,6 @@ export interface OtherSurface {
   placeholders: SentMessage[];
 }
 
-/** Calls of tools that a turn's caller runs, with the turn's text and usage up to them. */
-export interface WaitingCalls {
-  calls: ToolCall[];
-  text: string;
-  usage: Usage;
-}
-
 /** Why a turn failed, for clients that have to distinguish causes: the code of its `GatewayError`. */
 export interface TurnFailure {
   code: string;

@@ -56,6 +56,9 @@ export const OTHER_SERVERS = 'mcp:*';
  */
 export type Source = TextSource | 'verified' | `web:${string}`;
 
+/** The sources of text of which it is not known what was read before it was written: the worst is assumed. */
+export const UNKNOWN_SOURCES: readonly Source[] = ['local'];
+
 /** For parsing sources that were stored. */
 export const storedSources = z.array(
   z.union([

@@ -1,5 +1,6 @@
 /** `/observe`: whether to keep what people say in a group without naming the bot for its next answer. */
 import type { AccessPolicy } from '../../contracts/access.ts';
+import { ON_OR_OFF } from '../../contracts/command.ts';
 import type { Command } from '../../contracts/command.ts';
 import { GatewayError } from '../../contracts/errors.ts';
 import { parseAddress } from '../../contracts/message.ts';
@@ -20,13 +21,7 @@ export function observeCommand({ accessPolicy, groupChats }: ObserveDeps): Comma
     place: 'group',
     owners: true,
     description: 'about.observe',
-    argument: {
-      name: 'on|off',
-      label: 'word.on_off',
-      description: 'argument.on_off',
-      required: false,
-      choices: ['on', 'off'],
-    },
+    argument: ON_OR_OFF,
     async run({ address, place, owner, args, say }) {
       if (place !== 'group') throw new GatewayError('not_a_group', textRef('observe.private'));
       const { channel, chatId } = parseAddress(address);

@@ -1,5 +1,5 @@
 /** `/voice`: whether answers are also spoken. */
-import { changeSession } from '../../contracts/command.ts';
+import { changeSession, ON_OR_OFF } from '../../contracts/command.ts';
 import type { Command } from '../../contracts/command.ts';
 import { GatewayError } from '../../contracts/errors.ts';
 import type { SessionStore } from '../../contracts/store/ledger.ts';
@@ -17,13 +17,7 @@ export function createVoiceCommand({ ledger, canSpeak }: VoiceCommandDeps): Comm
   return {
     name: 'voice',
     description: 'about.voice',
-    argument: {
-      name: 'on|off',
-      label: 'word.on_off',
-      description: 'argument.on_off',
-      required: false,
-      choices: ['on', 'off'],
-    },
+    argument: ON_OR_OFF,
     async run(call) {
       const asked = call.args.toLowerCase();
       if (asked === '') return describe((await ledger.session(call.session))?.voice ?? false, call.say);

@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import type postgres from 'postgres';
 import { FencedError } from '../../contracts/errors.ts';
 import { cleanText } from '../../lib/text.ts';
-import type { Fence, LaneHead, LaneKey } from '../../contracts/store/lanes.ts';
+import type { Fence, LaneHead } from '../../contracts/store/lanes.ts';
 import type { Sql } from '../database/database.ts';
 
 type Fragment = postgres.PendingQuery<postgres.Row[]>;
@@ -20,20 +20,7 @@ export function dedupeKey(id: string): string {
 }
 
 /** A claimed head as the statements return it. `dedupe` is null if the message was committed after the statement's snapshot. */
-export interface HeadRow {
-  lane: LaneKey;
-  node: string;
-  epoch: number;
-  seq: number;
-  dedupe: string | null;
-  payload: unknown;
-  attempts: number;
-  crashes: number;
-  loneCrashes: number;
-  waitedMs: number;
-  unreported: number;
-  stopped: boolean;
-}
+export type HeadRow = Omit<LaneHead, 'dedupe' | 'opened'> & { dedupe: string | null };
 
 /** CTE `live`: the node that may claim, if one is given and its lease is valid. */
 export function liveNode(sql: Sql, node: string | undefined): Fragment {

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { ToolError } from '../../contracts/errors.ts';
 import { defineTool } from '../../contracts/tools/tool.ts';
 import { refuseSkills } from './readable-path.ts';
-import { isReadUnasked, MAX_FILE_BYTES, saveFile } from './save-file.ts';
+import { CHANGES_A_FILE, MAX_FILE_BYTES, saveFile } from './save-file.ts';
 import { openInside } from './workspace.ts';
 
 const parameters = z.strictObject({
@@ -22,10 +22,7 @@ export const editFile = defineTool({
   parameters,
   // A second run would not find the passage, or would find it inside the new text and apply it twice.
   effect: 'unsafe',
-  risk: () => 'caution',
-  results: 'operator',
-  reach: ({ path }) => (isReadUnasked(path) ? 'outside' : 'session'),
-  files: ({ path }) => [path],
+  ...CHANGES_A_FILE,
   async execute(args: z.infer<typeof parameters>, ctx) {
     refuseSkills(args.path);
     const text = await readText(ctx.workspace, args.path);

@@ -4,6 +4,7 @@ import { constants } from 'node:fs';
 import { lstat, open, rename, unlink } from 'node:fs/promises';
 import path from 'node:path';
 import { ToolError, errorCode } from '../../contracts/errors.ts';
+import type { Tool } from '../../contracts/tools/tool.ts';
 import { checkKind, namesIn, openFolder, pathError, pathParts } from './workspace.ts';
 import { MAX_WORKSPACE_BYTES, MAX_WORKSPACE_ENTRIES, workspaceUsage } from './workspace-usage.ts';
 import type { WorkspaceUsage } from './workspace-usage.ts';
@@ -16,10 +17,21 @@ const READ_UNASKED =
   /(^|\/)((agents|soul|user|tools|identity|memory|heartbeat|bootstrap|skill|\w*system_prompt)\.md$|skills(\/|$))/;
 
 /** True for a file whose text appears in later conversations on its own: writing it has effects outside this one. */
-export function isReadUnasked(given: string): boolean {
+function isReadUnasked(given: string): boolean {
   const names = namesIn(given.normalize('NFKC').replaceAll('\\', '/'));
   return READ_UNASKED.test(names.map((name) => name.toLowerCase().trim()).join('/'));
 }
+
+/** What tools that change the file `path` have in common. */
+export const CHANGES_A_FILE: Pick<
+  Required<Tool<{ path: string }>>,
+  'risk' | 'results' | 'reach' | 'files'
+> = {
+  risk: () => 'caution',
+  results: 'operator',
+  reach: ({ path }) => (isReadUnasked(path) ? 'outside' : 'session'),
+  files: ({ path }) => [path],
+};
 
 /**
  * Writes `content` to the file `given`; missing folders are created. A reader sees the old file or the new one, never a

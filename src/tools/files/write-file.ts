@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { defineTool } from '../../contracts/tools/tool.ts';
 import { refuseSkills } from './readable-path.ts';
-import { isReadUnasked, MAX_FILE_BYTES, saveFile } from './save-file.ts';
+import { CHANGES_A_FILE, MAX_FILE_BYTES, saveFile } from './save-file.ts';
 
 const parameters = z.strictObject({
   path: z.string().min(1).describe('File relative to the workspace; missing folders are made.'),
@@ -14,10 +14,7 @@ export const writeFile = defineTool({
   description: 'Write a text file in the workspace. An existing file is replaced.',
   parameters,
   effect: 'idempotent',
-  risk: () => 'caution',
-  results: 'operator',
-  reach: ({ path }) => (isReadUnasked(path) ? 'outside' : 'session'),
-  files: ({ path }) => [path],
+  ...CHANGES_A_FILE,
   async execute(args: z.infer<typeof parameters>, ctx) {
     refuseSkills(args.path);
     const content = Buffer.from(args.content, 'utf8');

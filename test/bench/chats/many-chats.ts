@@ -1,10 +1,11 @@
 /** Row `many`: many chats stream at once, against platform limits that the gateway does not know. */
 import { FakeDiscord } from '../../fakes/discord/discord.ts';
 import type { FakeChannel } from '../../fakes/discord/platform.ts';
-import { FakeHomeserver, MATRIX_TOKEN } from '../../fakes/matrix/homeserver.ts';
-import { FakeSlack, SLACK_APP_TOKEN, SLACK_TOKEN } from '../../fakes/slack/slack.ts';
+import { FakeHomeserver } from '../../fakes/matrix/homeserver.ts';
+import { FakeSlack } from '../../fakes/slack/slack.ts';
+import { variablesOf } from '../../fakes/networks.ts';
 import { KNOWN_LIMITS } from '../../fakes/telegram/limits.ts';
-import { FAKE_TOKEN, FakeTelegram } from '../../fakes/telegram/telegram.ts';
+import { FakeTelegram } from '../../fakes/telegram/telegram.ts';
 import { askOnDiscord, calls, FIVE, lookAt } from './chats.ts';
 import { median, quantile } from '../figures.ts';
 import type { Figure } from '../figures.ts';
@@ -55,18 +56,7 @@ export async function manyChatsOnScreen(gateway: RunningGateway): Promise<Figure
   const groups = Object.fromEntries(parents.map(({ id }) => [id, { mention: true }]));
   const open = { dm: 'open' };
   const access = { telegram: open, discord: { ...open, groups }, slack: open, matrix: open };
-  const env = {
-    TELEGRAM_BOT_TOKEN: FAKE_TOKEN,
-    TELEGRAM_API_ROOT: telegram.root,
-    DISCORD_BOT_TOKEN: discord.token,
-    DISCORD_API_ROOT: discord.apiRoot,
-    SLACK_BOT_TOKEN: SLACK_TOKEN,
-    SLACK_APP_TOKEN,
-    SLACK_API_ROOT: slack.apiRoot,
-    MATRIX_URL: matrix.root,
-    MATRIX_TOKEN,
-  };
-  await gateway.restart(env, { access });
+  await gateway.restart(variablesOf({ telegram, discord, slack, matrix }), { access });
   try {
     const measured: Measured[] = [];
     for (const network of [

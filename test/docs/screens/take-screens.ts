@@ -3,22 +3,17 @@
  * received: a long answer, a plan, a request for approval, an error, a stopped answer; and one conversation on all of them at the
  * same moment. For people who judge how it reads. Needs Chromium.
  */
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { mkdir } from 'node:fs/promises';
 import path from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import { loadConfig } from '../../../src/config.ts';
-import { startGateway } from '../../../src/gateway.ts';
-import { findChromium, launch, openPage, signIn } from '../../browser/browser.ts';
-import { silentLog } from '../../database.ts';
+import { openPage, signIn } from '../../browser/browser.ts';
 import { riskyTools } from '../../fakes/agent/risky-tools.ts';
-import { demoAnswer } from '../../fakes/demo/answer.ts';
-import { writeDemoHome } from '../../fakes/demo/home.ts';
 import { FakeDiscord } from '../../fakes/discord/discord.ts';
-import { FakeHomeserver, MATRIX_TOKEN } from '../../fakes/matrix/homeserver.ts';
-import { startFakeOllama } from '../../fakes/ollama/ollama.ts';
-import { FakeSlack, SLACK_APP_TOKEN, SLACK_TOKEN } from '../../fakes/slack/slack.ts';
-import { FAKE_TOKEN, FakeTelegram } from '../../fakes/telegram/telegram.ts';
+import { FakeHomeserver } from '../../fakes/matrix/homeserver.ts';
+import { FakeSlack } from '../../fakes/slack/slack.ts';
+import { FakeTelegram } from '../../fakes/telegram/telegram.ts';
+import { variablesOf } from '../../fakes/networks.ts';
+import { openDrawnGateway } from '../drawn-gateway.ts';
 import { ROOT } from '../pages.ts';
 import { drawDiscord, drawMatrix, drawSlack, drawTelegram, pageOf } from './draw.ts';
 import type { Drawn } from './draw.ts';
@@ -37,49 +32,29 @@ interface Chat {
   hidden?: () => string;
 }
 
-const chromium = findChromium();
-if (chromium === undefined)
-  throw new Error('There is no Chromium: install one, or set CHROMIUM to its path.');
-const home = await mkdtemp(path.join(tmpdir(), 'parley-screens-'));
-await writeDemoHome(home);
 const open = { dm: 'open' };
-const settings = {
-  access: { telegram: open, discord: open, slack: open, matrix: open },
-  limits: { messagesPerMinute: 600, messagesAtOnce: 60 },
-  channels: {
-    slack: { editsPerSecond: { start: 20, most: 20 } },
-    telegram: { richMessages: 'off' },
-  },
-  tools: { enabled: ['list_dir', 'read_file', 'write_file', 'todo', 'wipe'] },
-  turns: { mode: 'agentic' },
-};
-await writeFile(path.join(home, 'config.json'), JSON.stringify(settings), { mode: 0o600 });
-const [model, telegram, discord, slack, matrix] = await Promise.all([
-  startFakeOllama({ fallback: demoAnswer }),
+const [telegram, discord, slack, matrix] = await Promise.all([
   FakeTelegram.start(),
   FakeDiscord.open(),
   FakeSlack.open(),
   FakeHomeserver.open(),
 ]);
-const gateway = await startGateway(
-  loadConfig({
-    GATEWAY_HOME: home,
-    GATEWAY_TOKEN: TOKEN,
-    PORT: '0',
-    OLLAMA_HOST: model.url,
-    TELEGRAM_BOT_TOKEN: FAKE_TOKEN,
-    TELEGRAM_API_ROOT: telegram.root,
-    DISCORD_BOT_TOKEN: discord.token,
-    DISCORD_API_ROOT: discord.apiRoot,
-    SLACK_BOT_TOKEN: SLACK_TOKEN,
-    SLACK_APP_TOKEN,
-    SLACK_API_ROOT: slack.apiRoot,
-    MATRIX_URL: matrix.root,
-    MATRIX_TOKEN,
-  }),
-  { log: silentLog, demo: true, tools: riskyTools([]) },
-);
-const browser = await launch(chromium);
+const drawn = await openDrawnGateway({
+  settings: {
+    access: { telegram: open, discord: open, slack: open, matrix: open },
+    limits: { messagesPerMinute: 600, messagesAtOnce: 60 },
+    channels: {
+      slack: { editsPerSecond: { start: 20, most: 20 } },
+      telegram: { richMessages: 'off' },
+    },
+    tools: { enabled: ['list_dir', 'read_file', 'write_file', 'todo', 'wipe'] },
+    turns: { mode: 'agentic' },
+  },
+  env: { GATEWAY_TOKEN: TOKEN, ...variablesOf({ telegram, discord, slack, matrix }) },
+  platforms: [telegram, discord, slack, matrix],
+  tools: riskyTools([]),
+});
+const { gateway, model, browser } = drawn;
 try {
   await mkdir(FOLDER, { recursive: true });
   await until(
@@ -91,10 +66,7 @@ try {
   await takeShared(chats);
   process.stdout.write(`The pictures are in ${FOLDER}.\n`);
 } finally {
-  await browser.close();
-  await gateway.stop();
-  await Promise.all([model.close(), telegram.close(), discord.close(), slack.close(), matrix.close()]);
-  await rm(home, { recursive: true, force: true });
+  await drawn.close();
 }
 
 function openChats(): Record<string, Chat> {

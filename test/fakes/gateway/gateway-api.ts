@@ -4,12 +4,13 @@ import type { ApprovalRecord, Decided } from '../../../src/contracts/tools/appro
 import type { Caller } from '../../../src/contracts/access.ts';
 import type { EventFilter, EventListener, EventReplay } from '../../../src/contracts/bus.ts';
 import { StoreError } from '../../../src/contracts/errors.ts';
-import type { GatewayApi, StatelessRequest, TurnStatus } from '../../../src/contracts/gateway-api.ts';
+import type { GatewayApi, StatelessRequest } from '../../../src/contracts/gateway-api.ts';
 import type { InboundMessage, SessionKey } from '../../../src/contracts/message.ts';
 import type { PlanRecord } from '../../../src/contracts/store/plan-store.ts';
 import type { ChatChunk } from '../../../src/contracts/model/provider.ts';
 import type { Receipt, ReceiveOptions } from '../../../src/contracts/receive.ts';
 import type { MessageRecord, SessionRecord } from '../../../src/contracts/store/records.ts';
+import type { TurnStatus } from '../../../src/contracts/store/turn-status.ts';
 import { echoCompletion, fakeEmbed } from '../model/echo-completion.ts';
 import { EMPTY, listModels, metrics, newRecord, READY, resolveModel, settings } from './defaults.ts';
 import { COMMANDS, commandsFor, knownCallers, validOf } from './callers.ts';

@@ -2,13 +2,13 @@
 import type { Attachment } from '../../../src/contracts/media.ts';
 import { isFailure } from '../../../src/contracts/event.ts';
 import type { EventBody, TurnEndReason } from '../../../src/contracts/event.ts';
-import type { TurnStatus } from '../../../src/contracts/gateway-api.ts';
 import type { InboundMessage, SessionKey } from '../../../src/contracts/message.ts';
 import type { Plan } from '../../../src/contracts/plans/plan.ts';
 import type { PlanRecord } from '../../../src/contracts/store/plan-store.ts';
 import type { Usage } from '../../../src/contracts/model/provider.ts';
 import type { ReceiveOptions } from '../../../src/contracts/receive.ts';
 import type { MessageRecord, TurnFailure } from '../../../src/contracts/store/records.ts';
+import type { TurnStatus } from '../../../src/contracts/store/turn-status.ts';
 import type { FakeEvents } from './events.ts';
 
 /** What every model call of the fake gateway costs. */

@@ -1,7 +1,8 @@
 /** Reactions show the progress of a question, on Slack and on Matrix, through a whole gateway. */
 import { afterAll, expect, it, vi } from 'vitest';
-import { FakeHomeserver, MATRIX_TOKEN } from '../../fakes/matrix/homeserver.ts';
-import { FakeSlack, SLACK_APP_TOKEN, SLACK_TOKEN } from '../../fakes/slack/slack.ts';
+import { FakeHomeserver } from '../../fakes/matrix/homeserver.ts';
+import { variablesOf } from '../../fakes/networks.ts';
+import { FakeSlack } from '../../fakes/slack/slack.ts';
 import { describeGateway, WAIT } from '../setup.ts';
 
 const slack = await FakeSlack.open();
@@ -10,13 +11,7 @@ afterAll(async () => {
   await slack.close();
   await matrix.close();
 });
-const env = {
-  SLACK_BOT_TOKEN: SLACK_TOKEN,
-  SLACK_APP_TOKEN,
-  SLACK_API_ROOT: slack.apiRoot,
-  MATRIX_URL: matrix.root,
-  MATRIX_TOKEN,
-};
+const env = variablesOf({ slack, matrix });
 
 interface Asking {
   /** Asks in a group, or in a chat with the bot alone; returns the bot's signs at the question. */

@@ -1,8 +1,9 @@
 /** One conversation on the page, Telegram, Discord, Slack and Matrix: an answer grows on all of them at the same moment. */
 import { afterAll, expect, it, vi } from 'vitest';
 import { describePage } from '../../browser/describe-page.ts';
-import { FakeHomeserver, MATRIX_TOKEN } from '../../fakes/matrix/homeserver.ts';
-import { FakeSlack, SLACK_APP_TOKEN, SLACK_TOKEN } from '../../fakes/slack/slack.ts';
+import { FakeHomeserver } from '../../fakes/matrix/homeserver.ts';
+import { variablesOf } from '../../fakes/networks.ts';
+import { FakeSlack } from '../../fakes/slack/slack.ts';
 import { describeGateway, FRIENDS, OWNER, WAIT } from '../setup.ts';
 
 const slack = await FakeSlack.open();
@@ -15,13 +16,7 @@ const [FRIEND = ''] = FRIENDS;
 const SETTINGS = {
   telegram: true,
   discord: true,
-  env: {
-    SLACK_BOT_TOKEN: SLACK_TOKEN,
-    SLACK_APP_TOKEN,
-    SLACK_API_ROOT: slack.apiRoot,
-    MATRIX_URL: matrix.root,
-    MATRIX_TOKEN,
-  },
+  env: variablesOf({ slack, matrix }),
   file: {
     access: { telegram: { allow: [FRIEND] } },
     limits: { messagesPerMinute: 600, messagesAtOnce: 60 },

@@ -2,8 +2,9 @@
 import { PermissionFlagsBits } from 'discord-api-types/v10';
 import { afterAll, expect, it, vi } from 'vitest';
 import { addressOf } from '../../../src/contracts/message.ts';
-import { FakeHomeserver, MATRIX_TOKEN } from '../../fakes/matrix/homeserver.ts';
-import { FakeSlack, SLACK_APP_TOKEN, SLACK_TOKEN, textOf } from '../../fakes/slack/slack.ts';
+import { FakeHomeserver } from '../../fakes/matrix/homeserver.ts';
+import { variablesOf } from '../../fakes/networks.ts';
+import { FakeSlack, textOf } from '../../fakes/slack/slack.ts';
 import { describeGatewayOnEachDatabase, FRIENDS, WAIT } from '../setup.ts';
 
 const people = FRIENDS.values();
@@ -28,13 +29,7 @@ afterAll(async () => {
 });
 
 const SETTINGS = {
-  env: {
-    SLACK_BOT_TOKEN: SLACK_TOKEN,
-    SLACK_APP_TOKEN,
-    SLACK_API_ROOT: slack.apiRoot,
-    MATRIX_URL: matrix.root,
-    MATRIX_TOKEN,
-  },
+  env: variablesOf({ slack, matrix }),
   telegram: true,
   discord: true,
   file: {
