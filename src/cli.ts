@@ -124,6 +124,13 @@ const WITHOUT_STORE: Record<string, (args: string[]) => Promise<void> | void> = 
       ),
     );
   },
+  async service(args) {
+    const { serviceCommand } = await import('./commands/service.ts');
+    const { thisMachine } = await import('./commands/service-machine.ts');
+    const { text, ok } = serviceCommand(args, process.env, thisMachine());
+    print(text);
+    if (!ok) process.exitCode = 1;
+  },
   async doctor(args) {
     const { doctorCommand } = await import('./commands/doctor.ts');
     const colours = process.stdout.hasColors?.() ?? false;

@@ -153,6 +153,21 @@ export const COMMAND_FORMS: readonly CommandForm[] = [
     options: [['--all', 'all of them, without ID']],
   },
   { usage: 'dead-letters drop ID', does: 'delete one permanently' },
+  {
+    usage: 'service install',
+    does: 'write the file with which systemd (Linux) or launchd (macOS) runs the gateway, and say what comes next',
+    options: [
+      [
+        '--system, --user',
+        'for the machine, under an account of its own (default for root), or for yourself',
+      ],
+      ['--as ACCOUNT', 'the account of a service of the machine (default parley)'],
+      ['--print', 'print the file instead'],
+      ['--replace', 'also over one that differs'],
+    ],
+  },
+  { usage: 'service uninstall', does: 'stop the service and remove its file' },
+  { usage: 'service status', does: 'whether it is installed and runs; exits with 1 otherwise' },
   { usage: 'completion SHELL', does: 'print a completion script for bash, zsh or fish' },
 ];
 

@@ -9,6 +9,7 @@ import { fileURLToPath } from 'node:url';
 import { COMPLETION_FIELDS, RESPONSE_FIELDS } from '../../channels/http/routes/openai/fields.ts';
 import type { FieldTable } from '../../channels/http/routes/openai/fields.ts';
 import { channels } from '../../channels/index.ts';
+import { ENV_NODE, launchAgent, STATE_HOME, systemUnit } from '../../src/commands/service-files.ts';
 import { environmentSchemaFor, fileSchemaFor } from '../../src/config-schema.ts';
 import { profileSchema } from '../../src/contracts/agent/profile.ts';
 import { createTools } from '../../src/tools/index.ts';
@@ -154,9 +155,34 @@ export function renderEnvExample(): string {
   return `${head}\n# Written by "npm run docs" from docs/configuration.md.\n\n${entries.join('\n')}`;
 }
 
+/** The files of docs/service that `parley service` writes for a machine, with places to be replaced. */
+export const SERVICE_FILES: readonly { file: string; text: () => string }[] = [
+  {
+    file: 'docs/service/parley.service',
+    text: () => `# A systemd unit for a clone in /srv/parley, run by a user of its own. Written by "npm run docs"; "parley service install" writes
+# the one of your machine.
+#   useradd --system --home-dir /var/lib/parley --shell /usr/sbin/nologin parley
+#   cp docs/service/parley.service /etc/systemd/system/ && systemctl daemon-reload && systemctl enable --now parley
+#   journalctl -u parley -f
+${systemUnit({ folder: '/srv/parley', home: STATE_HOME, node: ENV_NODE, account: 'parley', exec: false })}`,
+  },
+  {
+    file: 'docs/service/org.parley.gateway.plist',
+    text: () =>
+      launchAgent(
+        { folder: '/Users/you/parley', home: '/Users/you/.parley', node: '/opt/homebrew/bin/node' },
+        '/Users/you/Library/Logs/parley.log',
+      ).replace(
+        '<plist',
+        '<!-- A launch agent for macOS, written by "npm run docs"; "parley service install" writes the one of your Mac. Otherwise replace /Users/you by your home folder, and the path of node by what `which node` prints. -->\n<plist',
+      ),
+  },
+];
+
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
   for (const page of new Set(TABLES.map((table) => table.page)))
     writeFileSync(path.join(ROOT, page), renderPage(page, readText(page)));
+  for (const { file, text } of SERVICE_FILES) writeFileSync(path.join(ROOT, file), text());
   writeFileSync(path.join(ROOT, '.env.example'), renderEnvExample());
   writeFileSync(path.join(ROOT, TYPES_FILE), await clientTypes());
 }

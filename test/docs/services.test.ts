@@ -6,7 +6,7 @@ import { z } from 'zod';
 import { channels } from '../../channels/index.ts';
 import { environmentSchemaFor } from '../../src/config-schema.ts';
 import project from '../../package.json' with { type: 'json' };
-import { renderEnvExample } from './generated-pages.ts';
+import { renderEnvExample, SERVICE_FILES } from './generated-pages.ts';
 import { codeBlocks, readText, ROOT } from './pages.ts';
 
 const variables = Object.keys(environmentSchemaFor(channels).shape);
@@ -14,6 +14,12 @@ const unit = 'docs/service/parley.service';
 const hasSystemd = spawnSync('systemd-analyze', ['--version']).status === 0;
 if (!hasSystemd)
   process.stderr.write('\n*** The systemd unit is not verified: there is no systemd-analyze here. ***\n\n');
+
+describe.each(SERVICE_FILES)('$file', ({ file, text }) => {
+  it('is as "npm run docs" writes it, from the source of "parley service"', () => {
+    expect(readText(file), 'run: npm run docs').toBe(text());
+  });
+});
 
 describe('the systemd unit', () => {
   const text = readText(unit);
