@@ -30,11 +30,15 @@ export async function run(options: Pick<GatewayOptions, 'demo' | 'tools'> = {}):
   let log: Log | undefined;
   let progress: StartNotes | undefined;
   try {
-    const config = loadConfig(process.env);
+    let config = loadConfig(process.env);
     await makeHome(config.home);
     const { log: opened, redact } = openProcessLog(config);
     log = opened;
-    if (!existsSync(config.source.file)) writeFirstConfig(config.source.file, log);
+    if (!existsSync(config.source.file)) {
+      writeFirstConfig(config.source.file, log);
+      // It means the same, but is now the content that later ones are compared with.
+      config = loadConfig(process.env);
+    }
     progress = processNotes(log);
     const announceToken = process.stdout.isTTY ? tellToken : undefined;
     const gateway = await startGateway(config, {

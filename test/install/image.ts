@@ -1,0 +1,112 @@
+/** The image of the Dockerfile without an engine: its instructions, and a sandbox with the files that it copies and no others. */
+import { existsSync } from 'node:fs';
+import path from 'node:path';
+import lockfile from '../../package-lock.json' with { type: 'json' };
+import { ROOT } from '../architecture/imports.ts';
+import { readText } from '../docs/pages.ts';
+
+export interface Instruction {
+  /** In capitals, such as `COPY`. */
+  name: string;
+  /** What follows it, on one line. */
+  words: string;
+}
+
+/** The instructions of the Dockerfile, in order, without comments. */
+export function instructionsOf(text: string): Instruction[] {
+  const lines = text
+    .replaceAll(/^\s*#.*\n/gm, '')
+    .replaceAll(/\\\n\s*/g, ' ')
+    .split('\n');
+  return lines.flatMap((line) => {
+    const [, name, words] = /^([A-Z]+) +(.*)$/.exec(line.trim()) ?? [];
+    return name === undefined || words === undefined ? [] : [{ name, words }];
+  });
+}
+
+export const DOCKERFILE = instructionsOf(readText('Dockerfile'));
+
+/** What follows the only instruction of this name. Throws when there are several, or none. */
+export function only(name: string): string {
+  const [found, ...more] = DOCKERFILE.filter((one) => one.name === name);
+  if (found === undefined || more.length > 0) throw new Error(`the Dockerfile has not one ${name}`);
+  return found.words;
+}
+
+/** The variables that the image sets. */
+export function environmentOf(): Record<string, string> {
+  const pairs = only('ENV').matchAll(/([A-Z_]+)=(?:"([^"]*)"|(\S+))/g);
+  return Object.fromEntries([...pairs].map(([, name = '', quoted, plain]) => [name, quoted ?? plain ?? '']));
+}
+
+/** The words of an instruction in its JSON form. */
+export function wordsOf(json: string): string[] {
+  const words: unknown = JSON.parse(json);
+  if (!Array.isArray(words) || !words.every((word) => typeof word === 'string'))
+    throw new Error(`not in the JSON form: ${json}`);
+  return words;
+}
+
+/** What the image copies: each path of the repository, with its place below the work folder. */
+export function copied(): { from: string; to: string }[] {
+  return DOCKERFILE.filter(({ name }) => name === 'COPY').flatMap(({ words }) => {
+    const paths = words.split(/\s+/);
+    const target = paths.pop() ?? '';
+    return paths.map((from) => ({
+      from,
+      to: path.posix.normalize(target.endsWith('/') ? `${target}${from}` : target),
+    }));
+  });
+}
+
+/** The packages that `npm ci --omit=dev` installs on this machine and the image keeps, by their place in the repository. */
+export function keptPackages(): string[] {
+  const packages: Readonly<Record<string, { dev?: boolean; version?: string }>> = lockfile.packages;
+  return Object.entries(packages)
+    .filter(([place, { dev }]) => place !== '' && dev !== true)
+    .map(([place]) => place)
+    .filter((place) => !place.includes('/node_modules/') && !place.startsWith('node_modules/node-linux-'))
+    .filter((place) => existsSync(path.join(ROOT, place)));
+}
+
+/** Makes the sandbox. */
+export const BWRAP = '/usr/bin/bwrap';
+
+/** Where the sandbox has what the image has: its root cannot be written, as `read_only: true` of the compose file has it. */
+const APP = only('WORKDIR');
+
+/**
+ * The command line that runs `command` as in a container of the image: its files and packages, this machine's programs,
+ * an account without rights, and one folder that can be written. `home` is that folder.
+ */
+export function inImage(home: string, environment: Record<string, string>, command: string[]): string[] {
+  const image = environmentOf();
+  const system = ['/usr', '/bin', '/sbin', '/lib', '/lib64', '/etc'].filter((place) => existsSync(place));
+  const files = [
+    ...copied().map(({ from, to }) => [from, path.posix.join(APP, to)] as const),
+    ...keptPackages().map((place) => [place, path.posix.join(APP, place)] as const),
+  ];
+  const variables = { ...image, PATH: '/node:/usr/bin:/bin', HOME: '/tmp', ...environment };
+  const flags =
+    '--unshare-user --unshare-ipc --unshare-uts --uid 1000 --gid 1000 --die-with-parent --clearenv';
+  const readable = [
+    ...system.map((place) => [place, place] as const),
+    [process.execPath, '/node/node'] as const,
+  ];
+  const bind = ([from, to]: readonly [string, string]) => ['--ro-bind', path.resolve(ROOT, from), to];
+  return [
+    BWRAP,
+    // No process numbers of its own: bwrap itself would be the first, and passes no signals on.
+    ...flags.split(' '),
+    ...readable.flatMap(bind),
+    ...'--proc /proc --dev /dev --tmpfs /tmp'.split(' '),
+    ...files.flatMap(bind),
+    '--bind',
+    home,
+    image['GATEWAY_HOME'] ?? '',
+    ...`--remount-ro / --chdir ${APP}`.split(' '),
+    ...Object.entries(variables).flatMap(([name, value]) => ['--setenv', name, value]),
+    '--',
+    ...command,
+  ];
+}
