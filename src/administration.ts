@@ -10,13 +10,24 @@ import { GatewayError } from './contracts/errors.ts';
 import type { Log } from './contracts/log.ts';
 import { MAX_ADMIN_ROWS } from './contracts/operator/administration.ts';
 import type { Administration, ConfigReport } from './contracts/operator/administration.ts';
-import type { Profile } from './contracts/agent/profile.ts';
+import { profileSchema, PROFILE_SETTINGS } from './contracts/agent/profile.ts';
+import type { ProfileFiles } from './contracts/operator/profile-files.ts';
 import { PARLEY } from './contracts/texts/parley.ts';
 import { editableConfig } from './live-config.ts';
+import { createProfileFiles } from './agent/index.ts';
+import type { Profiles } from './agent/index.ts';
 import { logFileOf } from './ops/log-file.ts';
 import { tailLog } from './ops/log-tail.ts';
 import { hashSecret, newToken } from './security/index.ts';
-import { changeConfigFile, describedIn, jsonSchema, readConfigForm } from './settings/index.ts';
+import {
+  changeConfigFile,
+  describedIn,
+  editedText,
+  jsonSchema,
+  readConfigForm,
+  readJson,
+  writeWhole,
+} from './settings/index.ts';
 import type { LiveSettings } from './settings/index.ts';
 import type { Store } from './store/store.ts';
 
@@ -24,7 +35,7 @@ interface AdministrationParts {
   settings: LiveSettings<Config>;
   store: Pick<Store, 'access' | 'administration' | 'lanes'>;
   bus: { sweepSoon(): void };
-  profiles: { list(): readonly Profile[]; errors(): readonly string[] };
+  profiles: Profiles;
   log: Log;
 }
 
@@ -35,6 +46,7 @@ export function createAdministration(parts: AdministrationParts): Administration
     ...tokensOf(parts),
     ...contentsOf(parts),
     ...configurationOf(parts),
+    ...profileFilesOf(parts),
   };
 }
 
@@ -128,7 +140,10 @@ function tokensOf({ store: { access }, log }: AdministrationParts): TokenPart {
   };
 }
 
-type ContentPart = Omit<Administration, keyof AccessPart | keyof TokenPart | keyof ConfigPart>;
+type ContentPart = Omit<
+  Administration,
+  keyof AccessPart | keyof TokenPart | keyof ConfigPart | keyof ProfileFiles
+>;
 
 function contentsOf({ settings, store, bus, profiles }: AdministrationParts): ContentPart {
   const { administration, lanes } = store;
@@ -170,4 +185,17 @@ function configurationOf({ settings, log }: AdministrationParts): ConfigPart {
       return changed;
     },
   };
+}
+
+function profileFilesOf({ settings, profiles, log }: AdministrationParts): ProfileFiles {
+  const schema = jsonSchema(profileSchema);
+  return createProfileFiles({
+    folder: path.join(settings.current().home, 'profiles'),
+    profiles,
+    readJson,
+    edited: editedText,
+    write: writeWhole,
+    schema: (texts) => describedIn(schema, texts, PROFILE_SETTINGS),
+    log,
+  });
 }

@@ -10,6 +10,7 @@ import { proxySignInRule } from './contracts/operator/proxy-sign-in.ts';
 import { retentionRule } from './contracts/operator/retention.ts';
 import { SCHEDULE_LIMITS } from './contracts/schedules.ts';
 import { SESSION_START } from './contracts/store/records.ts';
+import { GERMAN_PROFILE_SETTINGS } from './contracts/texts/german/profile-descriptions.ts';
 import { GERMAN_SETTINGS } from './contracts/texts/german/setting-descriptions.ts';
 import { AUTO, LANGUAGE_CODE } from './contracts/texts/languages.ts';
 import type { SettingKey } from './contracts/texts/say.ts';
@@ -264,7 +265,7 @@ export function germanSettingsFor(
       text,
     ]),
   );
-  return { ...GERMAN_SETTINGS, ...Object.fromEntries(own) };
+  return { ...GERMAN_SETTINGS, ...GERMAN_PROFILE_SETTINGS, ...Object.fromEntries(own) };
 }
 
 /** The environment with the variables of the given channels; all others are ignored. */

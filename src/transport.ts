@@ -6,6 +6,7 @@ import { accessOf } from './config-views.ts';
 import { proxyTokenOf } from './contracts/operator/proxy-sign-in.ts';
 import type { Config } from './config.ts';
 import { fileSchemaFor, germanSettingsFor } from './config-schema.ts';
+import { PROFILE_SETTINGS, profileSchema } from './contracts/agent/profile.ts';
 import { chooseFanout, createEventBus, createMessageBus } from './bus/index.ts';
 import type { Channel } from './contracts/channel.ts';
 import type { Log } from './contracts/log.ts';
@@ -184,7 +185,10 @@ async function openLanguages(
     watch: (changed) => watchFolders(changed, log),
     writeCommand,
     german: germanSettingsFor(manifests),
-    settings: () => [...descriptionsOf(jsonSchema(fileSchemaFor(manifests))).keys()],
+    settings: () => [
+      ...descriptionsOf(jsonSchema(fileSchemaFor(manifests))).keys(),
+      ...descriptionsOf(jsonSchema(profileSchema), PROFILE_SETTINGS).keys(),
+    ],
     log,
   });
   await languageFiles.open();

@@ -1910,6 +1910,112 @@ export interface Api {
       [k: string]: unknown;
     };
   };
+  'POST /v1/profiles': {
+    body: {
+      id: string;
+    };
+    answer: {
+      [k: string]: unknown;
+    };
+  };
+  'GET /v1/profiles/{id}': {
+    path: {
+      id: string;
+    };
+    answer: {
+      [k: string]: unknown;
+    };
+  };
+  'PATCH /v1/profiles/{id}': {
+    path: {
+      id: string;
+    };
+    body: {
+      version: string;
+      /**
+       * @maxItems 50
+       */
+      changes?: {
+        /**
+         * @minItems 1
+         * @maxItems 10
+         */
+        path:
+          | [string | number]
+          | [string | number, string | number]
+          | [string | number, string | number, string | number]
+          | [string | number, string | number, string | number, string | number]
+          | [string | number, string | number, string | number, string | number, string | number]
+          | [
+              string | number,
+              string | number,
+              string | number,
+              string | number,
+              string | number,
+              string | number
+            ]
+          | [
+              string | number,
+              string | number,
+              string | number,
+              string | number,
+              string | number,
+              string | number,
+              string | number
+            ]
+          | [
+              string | number,
+              string | number,
+              string | number,
+              string | number,
+              string | number,
+              string | number,
+              string | number,
+              string | number
+            ]
+          | [
+              string | number,
+              string | number,
+              string | number,
+              string | number,
+              string | number,
+              string | number,
+              string | number,
+              string | number,
+              string | number
+            ]
+          | [
+              string | number,
+              string | number,
+              string | number,
+              string | number,
+              string | number,
+              string | number,
+              string | number,
+              string | number,
+              string | number,
+              string | number
+            ];
+        value?: unknown;
+      }[];
+      systemPrompt?: string | null;
+      subagentSystemPrompt?: string | null;
+    };
+    answer: {
+      [k: string]: unknown;
+    };
+  };
+  'DELETE /v1/profiles/{id}': {
+    path: {
+      id: string;
+    };
+    query?: {
+      version?: string;
+    };
+    answer: {
+      [k: string]: unknown;
+    };
+  };
   'GET /v1/memories': {
     answer: {
       [k: string]: unknown;

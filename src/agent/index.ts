@@ -3,4 +3,6 @@ export { createAgent } from './agent.ts';
 export { builtInProfiles } from './profiles/built-in.ts';
 export { createProfileCommands } from './profiles/commands.ts';
 export { createModels } from './model/models.ts';
+export { createProfileFiles } from './profiles/profile-files.ts';
 export { createProfiles } from './profiles/profiles.ts';
+export type { Profiles } from './profiles/profiles.ts';

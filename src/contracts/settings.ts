@@ -3,6 +3,12 @@
 /** A field of a file, from the top: `['access', 'telegram', 'allow', 0]`. */
 export type FieldPath = readonly PropertyKey[];
 
+/** A field and its new value; undefined removes it, so that it has its default. */
+export interface ConfigChange {
+  path: readonly (string | number)[];
+  value?: unknown;
+}
+
 /** A JSON file with comments and trailing commas, as far as it could be parsed. */
 export interface JsonText {
   /** The content; if there are errors, as much as could be parsed. */

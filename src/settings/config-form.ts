@@ -1,7 +1,8 @@
 /** `config.json` for a form: its schema, what it says without secrets, and changes that are checked before they are written. */
 import { createHash } from 'node:crypto';
 import { SET_SECRET } from '../contracts/operator/administration.ts';
-import type { ConfigChange, ConfigChanged, ConfigReport } from '../contracts/operator/administration.ts';
+import type { ConfigChanged, ConfigReport } from '../contracts/operator/administration.ts';
+import type { ConfigChange } from '../contracts/settings.ts';
 import { editedText } from './config-command.ts';
 import type { ConfigFile } from './config-command.ts';
 import { configText } from './config-text.ts';

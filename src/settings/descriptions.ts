@@ -13,26 +13,35 @@ export function withoutLinks(schema: Schema): Schema {
   return describedBy(schema, (_path, description) => description.replaceAll(LINK, '$1'));
 }
 
-/** The schema with its descriptions in the language of a table; what the table lacks stays unchanged. */
-export function describedIn(schema: Schema, table: TextTable): Schema {
+/**
+ * The schema with its descriptions in the language of a table; what the table lacks stays unchanged. The table has the
+ * settings of the file below `path`.
+ */
+export function describedIn(schema: Schema, table: TextTable, path = ''): Schema {
   return describedBy(
     schema,
-    (path, description) =>
-      keysOf(path)
+    (field, description) =>
+      keysOf(field)
         .map((key) => table[key])
         .find(isText) ?? description,
+    path,
   );
 }
 
 /**
- * What the schema says about each setting, by its path, in its order: `limits.messagesPerMinute`, `providers.*.kind`.
+ * What the schema says about each setting, by its path, in its order: `limits.messagesPerMinute`, `providers.*.kind`; all
+ * of them below `under`.
  */
-export function descriptionsOf(schema: Schema): ReadonlyMap<string, string> {
+export function descriptionsOf(schema: Schema, under = ''): ReadonlyMap<string, string> {
   const found = new Map<string, string>();
-  describedBy(schema, (path, description) => {
-    found.set(path, description);
-    return description;
-  });
+  describedBy(
+    schema,
+    (path, description) => {
+      found.set(path, description);
+      return description;
+    },
+    under,
+  );
   return found;
 }
 

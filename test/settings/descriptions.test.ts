@@ -3,11 +3,14 @@ import { expect, it } from 'vitest';
 import { channels } from '../../channels/index.ts';
 import { fileSchemaFor, germanSettingsFor } from '../../src/config-schema.ts';
 import { keysOf } from '../../src/settings/descriptions.ts';
+import { PROFILE_SETTINGS, profileSchema } from '../../src/contracts/agent/profile.ts';
 import { describedIn, descriptionsOf, jsonSchema } from '../../src/settings/index.ts';
 import { settingsOf } from '../docs/settings.ts';
 
 const schema = jsonSchema(fileSchemaFor(channels));
-const english = descriptionsOf(schema);
+const profile = jsonSchema(profileSchema);
+/** Of `config.json` and, below `profiles`, of a profile. */
+const english = new Map([...descriptionsOf(schema), ...descriptionsOf(profile, PROFILE_SETTINGS)]);
 const inGerman = germanSettingsFor(channels);
 const german = new Map<string, string>(Object.entries(inGerman));
 const keyOf = (path: string): string => keysOf(path).find((key) => german.has(key)) ?? 'none';
@@ -21,7 +24,10 @@ it('is in the schema for every setting, without links of the pages', () => {
 });
 
 it('is in German for every setting', () => {
-  const told = descriptionsOf(describedIn(schema, inGerman));
+  const told = new Map([
+    ...descriptionsOf(describedIn(schema, inGerman)),
+    ...descriptionsOf(describedIn(profile, inGerman, PROFILE_SETTINGS), PROFILE_SETTINGS),
+  ]);
   expect([...english].filter(([path, text]) => told.get(path) === text)).toEqual([]);
 });
 

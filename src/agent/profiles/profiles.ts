@@ -6,8 +6,8 @@ import type { Log } from '../../contracts/log.ts';
 import type { Profile } from '../../contracts/agent/profile.ts';
 import type { ApplySettings, FolderWatch, ReadJson, WatchFolders } from '../../contracts/settings.ts';
 import type { BuiltInProfiles } from './built-in.ts';
-import { readProfiles } from './read-profiles.ts';
-import type { ProfileRules, ProfilesRead } from './read-profiles.ts';
+import { checkProfile, readProfiles } from './read-profiles.ts';
+import type { ProfileRead, ProfileRules, ProfilesRead, ProfileTexts } from './read-profiles.ts';
 
 export interface ProfilesOptions {
   /** `$GATEWAY_HOME/profiles`; it is made when it is missing. */
@@ -26,6 +26,12 @@ export interface Profiles {
   prepare(rules: ProfileRules): Promise<ApplySettings>;
   /** Empty before `open`; then `default` first, then the others by id, built-in ones included. A profile whose files changed is a new object, any other the same. */
   list(): readonly Profile[];
+  /** The profile that files with these texts would be; nothing is stored. Throws before `open`. */
+  check(id: string, texts: ProfileTexts): ProfileRead;
+  /** The profiles that exist without files. Throws before `open`. */
+  builtIn(): BuiltInProfiles;
+  /** Reads the folder again now. Never throws. */
+  reload(): Promise<void>;
   /** Current errors in the files, by file and field; the last valid content stays in use. */
   errors(): readonly string[];
   close(): Promise<void>;
@@ -62,18 +68,16 @@ export function createProfiles({ folder, readJson, watch, log }: ProfilesOptions
     }
   };
   return {
+    check: (id, texts) => checkProfile(id, texts, opened(current), readJson),
+    builtIn: () => opened(current),
+    reload: () => (last = last.then(reload)),
     async open(rules) {
       current = rules;
       watcher = watch(() => void (last = last.then(reload)));
-      try {
-        await mkdir(folder, { recursive: true });
+      await openFolder(folder, watcher, async () => {
         await reload();
-        if (errors.length > 0) throw cannotBeUsed(errors);
-      } catch (error) {
-        watcher.close();
-        if (error instanceof ConfigError) throw error;
-        throw cannotBeUsed([`profiles: ${toGatewayError(error).message}`]);
-      }
+        return errors;
+      });
     },
     async prepare(rules) {
       const read = await readProfiles(folder, rules, readJson);
@@ -91,6 +95,28 @@ export function createProfiles({ folder, readJson, watch, log }: ProfilesOptions
       await last;
     },
   };
+}
+
+function opened(rules: ProfileRules | undefined): ProfileRules {
+  if (rules === undefined) throw new ConfigError('bad_profiles', 'The profiles are not read yet.');
+  return rules;
+}
+
+/** Makes the folder and reads it for the first time; `read` returns the errors in it. Throws `ConfigError`, and watches no longer then. */
+async function openFolder(
+  folder: string,
+  watcher: FolderWatch,
+  read: () => Promise<readonly string[]>,
+): Promise<void> {
+  try {
+    await mkdir(folder, { recursive: true });
+    const errors = await read();
+    if (errors.length > 0) throw cannotBeUsed(errors);
+  } catch (error) {
+    watcher.close();
+    if (error instanceof ConfigError) throw error;
+    throw cannotBeUsed([`profiles: ${toGatewayError(error).message}`]);
+  }
 }
 
 /**

@@ -16,7 +16,11 @@ export const MAX_PROFILE_FILE_BYTES = 64 * 1024;
 const CONFIG = 'config.json';
 const PROMPT = 'system_prompt.md';
 const SUBAGENT_PROMPT = 'subagent_system_prompt.md';
-const FILES = [CONFIG, PROMPT, SUBAGENT_PROMPT] as const;
+/** The files of a profile, in its folder. */
+export const PROFILE_FILES = [CONFIG, PROMPT, SUBAGENT_PROMPT] as const;
+
+/** What they say; undefined = there is none. */
+export type ProfileTexts = { readonly [name in (typeof PROFILE_FILES)[number]]?: string | undefined };
 
 /** Defaults and names that profiles are checked against. Persona, prompts and tools of `usual` are used where a folder has none. */
 export interface ProfileRules extends BuiltInProfiles {
@@ -64,19 +68,19 @@ export async function readProfiles(
 
 /** The text of a file, the error of reading it, or undefined when it does not exist. */
 type Text = { content: string } | { error: string } | undefined;
-type Texts = Record<(typeof FILES)[number], Text>;
+type Texts = Record<(typeof PROFILE_FILES)[number], Text>;
 
 async function readTexts(folder: string): Promise<Texts | undefined> {
   const texts: Texts = { [CONFIG]: undefined, [PROMPT]: undefined, [SUBAGENT_PROMPT]: undefined };
-  for (const name of FILES) texts[name] = await readText(path.join(folder, name));
-  return FILES.some((name) => texts[name] !== undefined) ? texts : undefined;
+  for (const name of PROFILE_FILES) texts[name] = await readText(path.join(folder, name));
+  return PROFILE_FILES.some((name) => texts[name] !== undefined) ? texts : undefined;
 }
 
 async function readText(file: string): Promise<Text> {
   try {
     const { size } = await stat(file);
     if (size > MAX_PROFILE_FILE_BYTES) {
-      return { error: `is too long: ${size} bytes, and ${MAX_PROFILE_FILE_BYTES} are allowed` };
+      return { error: longText(size) };
     }
     return { content: cleanText(await readFile(file, 'utf8')) };
   } catch (error) {
@@ -86,17 +90,44 @@ async function readText(file: string): Promise<Text> {
   }
 }
 
+/** The same for texts that are not stored yet. */
+export function checkProfile(
+  id: string,
+  texts: ProfileTexts,
+  rules: ProfileRules,
+  readJson: ReadJson,
+): ProfileRead {
+  const given = (name: (typeof PROFILE_FILES)[number]): Text => {
+    const content = texts[name];
+    return content === undefined ? undefined : { content };
+  };
+  const all = { [CONFIG]: given(CONFIG), [PROMPT]: given(PROMPT), [SUBAGENT_PROMPT]: given(SUBAGENT_PROMPT) };
+  return readProfile(id, all, rules, readJson);
+}
+
+/** Which of these texts are too long to be read. */
+export function tooLong(id: string, texts: ProfileTexts): string[] {
+  return PROFILE_FILES.flatMap((name) => {
+    const size = Buffer.byteLength(texts[name] ?? '');
+    return size > MAX_PROFILE_FILE_BYTES ? [`profiles/${id}/${name}: ${longText(size)}`] : [];
+  });
+}
+
+function longText(size: number): string {
+  return `is too long: ${size} bytes, and ${MAX_PROFILE_FILE_BYTES} are allowed`;
+}
+
 function readProfile(id: string, texts: Texts, rules: ProfileRules, readJson: ReadJson): ProfileRead {
   const errors: string[] = [];
   if (!PROFILE_ID.test(id)) {
     errors.push(`profiles/${id}: a profile's name has 1 to 32 of the characters a-z, 0-9, "-" and "_"`);
   }
-  const contentOf = (name: (typeof FILES)[number]): string | undefined => {
+  const contentOf = (name: (typeof PROFILE_FILES)[number]): string | undefined => {
     const text = texts[name];
     if (text !== undefined && 'error' in text) errors.push(`profiles/${id}/${name}: ${text.error}`);
     return text !== undefined && 'content' in text ? text.content : undefined;
   };
-  const [config, systemPrompt, subagentSystemPrompt] = FILES.map(contentOf);
+  const [config, systemPrompt, subagentSystemPrompt] = PROFILE_FILES.map(contentOf);
   const json = readJson(config ?? '{}');
   const report = (place: string, text: string): void =>
     void errors.push(`profiles/${id}/${CONFIG}${place}: ${text}`);

@@ -4,6 +4,9 @@ import { z } from 'zod';
 /** Ids of profiles, which are also names of folders. */
 export const PROFILE_ID = /^[a-z0-9_-]{1,32}$/;
 
+/** Where descriptions of its fields are among those of all settings. */
+export const PROFILE_SETTINGS = 'profiles';
+
 /** The tool after which a turn reads its session's profile again (N-55). */
 export const SWITCH_PROFILE = 'switch_profile';
 
@@ -30,66 +33,88 @@ export const DEFAULT_TOOLS: readonly string[] = [
   'send_file',
 ];
 
-/** Flags and numbers of a profile; every field has a default. */
+/** Flags and numbers of a profile; every field has a default. The descriptions are those of docs/configuration.md and of the form. */
 export const profileSchema = z.strictObject({
-  /** `../profile.schema.json`, which the gateway writes for editors. */
-  $schema: z.string().max(2_000).optional(),
-  /** What it is for, in lists of profiles. */
-  description: z.string().max(200).optional(),
-  /** Who may choose it: `owners` (and tokens with the scope `admin`), or `everyone`. A session keeps the one it has. */
-  usableBy: z.enum(['owners', 'everyone']).default('owners'),
-  /** Model name, `<provider>/<model>` for one on a named server; unset = the gateway's model. */
-  model: z.string().min(1).optional(),
-  /** Models that answer instead, tried in this order, while that one is unreachable, unknown, refuses, or is out of memory. */
-  fallbacks: z.array(z.string().min(1)).max(10).default([]),
-  /** Iterations of the tool-calling loop in one turn (N-42, B-08). */
-  maxIterations: z.int().min(1).max(200).default(20),
-  /** Names of the tools the model may call. */
-  enabledTools: z.array(z.string()).default([...DEFAULT_TOOLS]),
-  /**
-   * When a plan is made in three phases (N-14): never, when the model asks for one with the tool `plan`, or before
-   * every answer. If plans are made, the profile has the tools for them.
-   */
-  planning: z.enum(['off', 'auto', 'always']).default('auto'),
-  /** Wins over `planning`: `true` = `always`, `false` = `off`. */
-  planningEnabled: z.boolean().optional(),
-  /** Review of the analysis, when the analysis asks for it (N-17, N-33). */
-  planningPhase2Enabled: z.boolean().default(false),
-  /** Extended reasoning on every call of the loop (N-31). */
-  thinkEnabled: z.boolean().default(true),
-  /** Tell the model how many iterations are left (N-32). */
-  iterationBudgetEnabled: z.boolean().default(true),
-  /** Remind the model of its goal every `goalAnchoringInterval` iterations (N-34, N-35). */
-  goalAnchoringEnabled: z.boolean().default(true),
-  goalAnchoringInterval: z.int().min(1).max(200).default(5),
-  /** Warn after `antiStallThreshold` iterations without progress in the todo list (N-36, N-37). */
-  antiStallEnabled: z.boolean().default(true),
-  antiStallThreshold: z.int().min(1).max(200).default(8),
-  /** A todo is only `done` with a `validation` (N-38). */
-  stepValidationEnabled: z.boolean().default(false),
-  /** A failed todo makes the model plan again at the next iteration (N-39). */
-  adaptiveReplanEnabled: z.boolean().default(false),
-  /** Subagents under this profile plan, too (N-40). */
-  subagentPlanningEnabled: z.boolean().default(false),
-  /**
-   * Profiles whose subagents have their own tools, even those that this one lacks; any other subagent has none that
-   * this one lacks (N-11).
-   */
-  delegatesTo: z.array(z.string()).max(20).default([]),
-  /** Tools of subagents under this profile; empty = `enabledTools` (N-11). */
-  subagentTools: z.array(z.string()).default([]),
-  /** Iterations of a subagent (B-33). */
-  subagentMaxIterations: z.int().min(1).max(200).default(15),
-  /** Summarize the oldest turns when the conversation fills this share of the prompt budget (N-67). */
-  compressionEnabled: z.boolean().default(true),
-  compressionThreshold: z.number().min(0.2).max(0.95).default(0.7),
-  /** Context window in tokens; overrides the discovered one (B-30). */
-  contextWindow: z.int().min(512).optional(),
-  /** Tokens reserved for the answer; overrides the default (B-30). */
-  maxTokens: z.int().min(16).optional(),
-  temperature: z.number().min(0).max(2).optional(),
-  /** Tool calls that wait for a human: dangerous ones always, with `caution` also those that change anything. */
-  approvals: z.enum(['dangerous', 'caution']).default('dangerous'),
+  $schema: z
+    .string()
+    .max(2_000)
+    .optional()
+    .describe('`../../profile.schema.json`, which the gateway writes for editors'),
+  description: z.string().max(200).optional().describe('what the profile is for, in lists'),
+  usableBy: z
+    .enum(['owners', 'everyone'])
+    .default('owners')
+    .describe(
+      'who may choose it: `owners` (over HTTP: tokens with the scope `admin`) or `everyone`; a session keeps the profile it has',
+    ),
+  model: z.string().min(1).optional().describe("model name; unset = the gateway's model"),
+  fallbacks: z
+    .array(z.string().min(1))
+    .max(10)
+    .default([])
+    .describe(
+      'models that answer instead, tried in order, while that one is unreachable, unknown, refuses or is out of memory; the chat is told once, and once when it is back; no model may stand in it twice',
+    ),
+  maxIterations: z.int().min(1).max(200).default(20).describe('model calls in one turn'),
+  enabledTools: z
+    .array(z.string())
+    .default([...DEFAULT_TOOLS])
+    .describe('[tools](tools.md) the model may call; unset = those of the default profile'),
+  planning: z
+    .enum(['off', 'auto', 'always'])
+    .default('auto')
+    .describe(
+      'when a [plan](profiles-and-planning.md#planning) is made: `off`, `auto` (the model asks for one) or `always`',
+    ),
+  planningEnabled: z
+    .boolean()
+    .optional()
+    .describe('wins over `planning`: `true` = `always`, `false` = `off`'),
+  planningPhase2Enabled: z.boolean().default(false).describe('review the analysis where it asks for that'),
+  thinkEnabled: z.boolean().default(true).describe('ask for extended reasoning on every call of the loop'),
+  iterationBudgetEnabled: z.boolean().default(true).describe('tell the model how many iterations are left'),
+  goalAnchoringEnabled: z.boolean().default(true).describe('remind the model of its goal'),
+  goalAnchoringInterval: z.int().min(1).max(200).default(5).describe('iterations between two reminders'),
+  antiStallEnabled: z.boolean().default(true).describe('warn the model when its todo list stalls'),
+  antiStallThreshold: z
+    .int()
+    .min(1)
+    .max(200)
+    .default(8)
+    .describe('iterations without progress before that warning'),
+  stepValidationEnabled: z
+    .boolean()
+    .default(false)
+    .describe('accept a todo as done only with a statement of how it was checked'),
+  adaptiveReplanEnabled: z.boolean().default(false).describe('ask for a new plan after a todo failed'),
+  subagentPlanningEnabled: z.boolean().default(false).describe('let subagents of this profile plan'),
+  delegatesTo: z
+    .array(z.string())
+    .max(20)
+    .default([])
+    .describe('profiles whose subagents have their own tools, also those that this one lacks'),
+  subagentTools: z.array(z.string()).default([]).describe('tools of its subagents; empty = `enabledTools`'),
+  subagentMaxIterations: z.int().min(1).max(200).default(15).describe('model calls of a subagent'),
+  compressionEnabled: z.boolean().default(true).describe('summarize the oldest turns of long conversations'),
+  compressionThreshold: z
+    .number()
+    .min(0.2)
+    .max(0.95)
+    .default(0.7)
+    .describe('the part of the prompt budget at which it does so'),
+  contextWindow: z
+    .int()
+    .min(512)
+    .optional()
+    .describe('context window in tokens; overrides what the server tells'),
+  maxTokens: z.int().min(16).optional().describe('tokens kept free for the answer'),
+  temperature: z.number().min(0).max(2).optional().describe('sampling temperature, 0 to 2'),
+  approvals: z
+    .enum(['dangerous', 'caution'])
+    .default('dangerous')
+    .describe(
+      'which tool calls wait for a person: `dangerous` ones, or with `caution` also those that change anything',
+    ),
 });
 
 export type ProfileSettings = z.infer<typeof profileSchema>;

@@ -3,6 +3,8 @@
  * alone.
  */
 import type { Grant, PairingRecord, Scope, TokenRecord } from '../access.ts';
+import type { ConfigChange } from '../settings.ts';
+import type { ProfileFiles } from './profile-files.ts';
 import type { Profile } from '../agent/profile.ts';
 import type { LaneKey, DeadLetter } from '../store/lanes.ts';
 import type { TextTable } from '../texts/say.ts';
@@ -86,12 +88,6 @@ export interface ConfigReport {
 /** Stands for a text of the file that may be a secret. */
 export const SET_SECRET = '(set)';
 
-/** A field and its new value; undefined removes it, so that it has its default. */
-export interface ConfigChange {
-  path: readonly (string | number)[];
-  value?: unknown;
-}
-
 /** The result of changes. */
 export type ConfigChanged =
   | { kind: 'changed'; version: string; atOnce: readonly string[]; needsRestart: readonly string[] }
@@ -101,7 +97,7 @@ export type ConfigChanged =
   | { kind: 'refused'; problems: readonly string[] };
 
 /** Throws only `GatewayError`, whose message is for the operator. */
-export interface Administration {
+export interface Administration extends ProfileFiles {
   access(): Promise<AccessReport>;
   /** Approves the request with this code; throws `bad_code`. The first person becomes an owner with `firstOwns`. */
   approvePairing(

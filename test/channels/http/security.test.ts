@@ -160,7 +160,9 @@ describe('every answer', () => {
   it('has headers against content sniffing; the page runs only what this server serves', async () => {
     const page = await fetch(api.url);
     expect(page.headers.get('content-type')).toBe('text/html; charset=utf-8');
-    expect(page.headers.get('content-security-policy')).toMatch(/^default-src 'none'; script-src 'self';/);
+    expect(page.headers.get('content-security-policy')).toMatch(
+      /^default-src 'none'; script-src 'self' 'sha256-[\w+/=]+';/,
+    );
     expect(page.headers.get('content-security-policy')).toContain("frame-ancestors 'none'");
     for (const response of [page, await fetch(`${api.url}/v1/models`), await fetch(`${api.url}/nothing`)]) {
       expect(response.headers.get('x-content-type-options')).toBe('nosniff');

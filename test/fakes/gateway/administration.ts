@@ -33,5 +33,9 @@ export function fakeAdministration(): Administration {
       needsRestart: [],
     }),
     changeConfig: () => ({ kind: 'stale' }),
+    profile: () => undefined,
+    createProfile: async () => ({ kind: 'unknown' }),
+    changeProfile: async () => ({ kind: 'unknown' }),
+    removeProfile: async () => ({ kind: 'unknown' }),
   };
 }

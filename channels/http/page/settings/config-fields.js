@@ -8,7 +8,7 @@ import { say } from '../texts.js';
 
 /**
  * @typedef {{ path: string[], value?: unknown }} Change
- * @typedef {{ element: HTMLElement, change: () => Change[] }} Field
+ * @typedef {{ path: string[], element: HTMLElement, change: () => Change[] }} Field
  */
 
 /** Stands for a text that may be a secret. */
@@ -76,7 +76,7 @@ function fieldOf(schema, path, written, value) {
     if (after === before) return [];
     return after === '' ? [{ path }] : [{ path, value: control.parse(after) }];
   };
-  return { element, change };
+  return { path, element, change };
 }
 
 /**

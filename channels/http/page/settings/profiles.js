@@ -1,25 +1,86 @@
-/** The screen about profiles: what each is for, its model and its tools. */
+/** The screen about profiles: what each is for, its model and its tools; new ones, and the form of one. */
 import { h } from '../dom.js';
-import { row, rows, section } from './parts.js';
+import { profileForm } from './profile-form.js';
+import { button, form, labelled, row, rows, section } from './parts.js';
 import { say } from '../texts.js';
 
 /** @typedef {import('../../../../src/contracts/agent/profile.ts').Profile} Profile */
 
+/** The profile whose form is shown; '' = the list. */
+let edited = '';
+/** What the last change reported; shown once, above the list. */
+let said = '';
+
 /** @type {import('./parts.js').Screen} */
-export async function profilesScreen({ ask }) {
+export async function profilesScreen(host) {
+  const id = edited;
+  /** @param {string} report */
+  const done = (report) => {
+    edited = '';
+    said = report;
+    return host.act(async () => undefined);
+  };
+  // A form that cannot be shown, such as that of a profile that is gone, gives way to the list with the next look.
+  edited = '';
+  const shown = id === '' ? await list(host) : await profileForm(host, id, done);
+  edited = id;
+  return shown;
+}
+
+/** @param {import('./parts.js').ScreenHost} host */
+async function list(host) {
   /** @type {{ profiles: Profile[], errors: string[] }} */
-  const { profiles, errors } = await ask('GET', '/v1/profiles');
-  const shown = profiles.map(({ id, description, model, usableBy, enabledTools, planning }) => {
-    const tools = enabledTools.length === 0 ? say('page.set.no_tools') : enabledTools.join(', ');
-    const about = say('page.set.profile_about', {
-      model: model ?? say('page.set.own_model'),
-      who: say(`page.set.usable_${usableBy}`),
-      planning: say(`page.set.planning_${planning}`),
-      tools,
-    });
-    return row(description === undefined ? id : `${id}: ${description}`, about);
-  });
+  const { profiles, errors } = await host.ask('GET', '/v1/profiles');
+  const status = h('p', { class: 'settings-status', role: 'status' }, said);
+  said = '';
   const broken = errors.map((error) => h('p', { class: 'error-text' }, error));
   const where = h('p', { class: 'quiet' }, say('page.set.profiles_where'));
-  return [section(say('page.set.profiles'), ...broken, rows(shown, ''), where)];
+  const shown = profiles.map((profile) => profileRow(host, profile));
+  return [
+    section(say('page.set.profiles'), status, ...broken, rows(shown, ''), where),
+    section(say('page.set.profile_new'), newProfile(host)),
+  ];
+}
+
+/**
+ * @param {import('./parts.js').ScreenHost} host
+ * @param {Profile} profile
+ */
+function profileRow(host, { id, description, model, usableBy, enabledTools, planning }) {
+  const about = say('page.set.profile_about', {
+    model: model ?? say('page.set.own_model'),
+    who: say(`page.set.usable_${usableBy}`),
+    planning: say(`page.set.planning_${planning}`),
+    tools: enabledTools.length === 0 ? say('page.set.no_tools') : enabledTools.join(', '),
+  });
+  return row(
+    description === undefined ? id : `${id}: ${description}`,
+    about,
+    button(say('page.edit'), id, () => void edit(host, id)),
+  );
+}
+
+/**
+ * @param {import('./parts.js').ScreenHost} host
+ * @param {string} id
+ */
+function edit(host, id) {
+  edited = id;
+  return host.act(async () => undefined);
+}
+
+/** @param {import('./parts.js').ScreenHost} host */
+function newProfile(host) {
+  const name = h('input', { type: 'text', required: true, autocomplete: 'off', spellcheck: 'false' });
+  const create = async () => {
+    const id = name.value.trim();
+    await host.ask('POST', '/v1/profiles', { id });
+    await edit(host, id);
+  };
+  return form(
+    say('page.set.create'),
+    // What was typed stays when the gateway refuses it.
+    () => void create().catch(host.showError),
+    labelled(say('page.set.name'), name),
+  );
 }

@@ -12,22 +12,23 @@ export async function readConfig(c: HttpContext, deps: HandlerDeps): Promise<Res
   return c.json(deps.gateway.administration.config(table));
 }
 
+/** What an edit is based on. */
+export const versionSchema = z.string().min(1).max(100);
+
+/** A field of a file, and its new value. */
+export const changeSchema = z.strictObject({
+  path: z
+    .array(z.union([z.string().min(1).max(200), z.int().min(0).max(10_000)]))
+    .min(1)
+    .max(10),
+  /** Left out: the field is reset to its default. */
+  value: z.unknown().optional(),
+});
+
 /** The body. */
 export const changesSchema = z.strictObject({
-  version: z.string().min(1).max(100),
-  changes: z
-    .array(
-      z.strictObject({
-        path: z
-          .array(z.union([z.string().min(1).max(200), z.int().min(0).max(10_000)]))
-          .min(1)
-          .max(10),
-        /** Left out: the field is reset to its default. */
-        value: z.unknown().optional(),
-      }),
-    )
-    .min(1)
-    .max(MAX_CONFIG_CHANGES),
+  version: versionSchema,
+  changes: z.array(changeSchema).min(1).max(MAX_CONFIG_CHANGES),
 });
 
 /** Makes all changes or none: 400 names every error by its field, 409 says that the file was edited in between. */

@@ -1,4 +1,4 @@
-/** The routes about what the gateway holds: health, profiles, memories, dead letters, the log. */
+/** The routes about what the gateway holds: health, memories, dead letters, the log. */
 import { z } from 'zod';
 import { MAX_ADMIN_ROWS, MAX_LOG_LINES } from '../../../../src/contracts/operator/administration.ts';
 import { LANE_CLASSES } from '../../../../src/contracts/store/lanes.ts';
@@ -10,11 +10,6 @@ import type { HandlerDeps, HttpContext } from '../../route.ts';
 /** The whole report, with reasons, addresses and counts. */
 export async function readHealth(c: HttpContext, { gateway }: HandlerDeps): Promise<Response> {
   return c.json(await gateway.health());
-}
-
-/** The profiles as they apply now, and what is wrong with their files. */
-export function listProfiles(c: HttpContext, { gateway }: HandlerDeps): Response {
-  return c.json(gateway.administration.profiles());
 }
 
 /** Facts about people, newest first: those of `user`, or of all; the next page begins with `before`. */

@@ -6,12 +6,12 @@ import {
   dropDeadLetter,
   listDeadLetters,
   listMemories,
-  listProfiles,
   readHealth,
   readLog,
   removeMemory,
   retryDeadLetter,
 } from './contents.ts';
+import { changeProfile, createProfile, listProfiles, readProfile, removeProfile } from './profiles.ts';
 import { createToken, listTokens, renameToken, revokeToken, rotateToken } from './tokens.ts';
 
 const TABLE: [Route['method'], string, Handler][] = [
@@ -26,6 +26,10 @@ const TABLE: [Route['method'], string, Handler][] = [
   ['POST', '/v1/tokens/:id/rotate', rotateToken],
   ['DELETE', '/v1/tokens/:id', revokeToken],
   ['GET', '/v1/profiles', listProfiles],
+  ['POST', '/v1/profiles', createProfile],
+  ['GET', '/v1/profiles/:id', readProfile],
+  ['PATCH', '/v1/profiles/:id', changeProfile],
+  ['DELETE', '/v1/profiles/:id', removeProfile],
   ['GET', '/v1/memories', listMemories],
   ['DELETE', '/v1/memories/:id', removeMemory],
   ['GET', '/v1/dead-letters', listDeadLetters],

@@ -2,6 +2,7 @@
 import { grantSchema, pairingSchema } from '../admin/access.ts';
 import { changesSchema } from '../admin/config.ts';
 import { letterSchema } from '../admin/contents.ts';
+import { newProfileSchema, profileEditSchema } from '../admin/profiles.ts';
 import { renameSchema, tokenSchema } from '../admin/tokens.ts';
 import type { Operations } from './operation.ts';
 
@@ -28,6 +29,18 @@ export const ADMIN_OPERATIONS: Operations = {
   'POST /v1/tokens/:id/rotate': { tag, summary: 'Give a token another secret, which is shown once' },
   'DELETE /v1/tokens/:id': { tag, summary: 'Revoke a token' },
   'GET /v1/profiles': { tag, summary: 'The profiles' },
+  'POST /v1/profiles': { tag, summary: 'Make a profile', body: newProfileSchema, status: 201 },
+  'GET /v1/profiles/:id': { tag, summary: 'One profile: what its files say, and their schema' },
+  'PATCH /v1/profiles/:id': {
+    tag,
+    summary: 'Change the files of a profile, as they were read with `version`',
+    body: profileEditSchema,
+  },
+  'DELETE /v1/profiles/:id': {
+    tag,
+    summary: 'Delete the files of a profile; a built-in one is as without them then',
+    query: { version: 'that of the profile as it was read' },
+  },
   'GET /v1/memories': { tag, summary: 'What is remembered about people' },
   'DELETE /v1/memories/:id': { tag, summary: 'Forget one of it' },
   'GET /v1/dead-letters': { tag, summary: 'Messages that were given up' },

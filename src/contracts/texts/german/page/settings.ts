@@ -85,7 +85,17 @@ export const pageSettings = {
   'page.set.no_tools': 'keine Werkzeuge',
   'page.set.own_model': 'das Modell des Gateways',
   'page.set.profiles_where':
-    'Profile sind Dateien im Ordner profiles des Gateways; sie werden neu gelesen, wenn sie sich ändern.',
+    'Profile sind Dateien im Ordner profiles dieses Gateways; eine Änderung gilt ab der nächsten Antwort.',
+  'page.set.profile_new': 'Neues Profil',
+  'page.set.profile_systemPrompt': 'Prompt',
+  'page.set.profile_subagentSystemPrompt': 'Prompt seiner Subagenten',
+  'page.set.profile_prompt_how': 'Leer: der des Profils default.',
+  'page.set.profile_saved': 'Das Profil {id} ist gespeichert; es gilt ab der nächsten Antwort.',
+  'page.set.profile_removed': 'Die Dateien des Profils {id} sind gelöscht.',
+  'page.set.profile_delete_ask':
+    'Das Profil {id} löschen? Chats, die es haben, verwenden dann das Profil default.',
+  'page.set.profile_reset': 'Zurück zum eingebauten',
+  'page.set.profile_reset_ask': 'Die Dateien des Profils {id} löschen? Es ist dann wieder das eingebaute.',
   'page.set.profile_about': '{model} · für {who} · Planung {planning} · {tools}',
   'page.set.usable_owners': 'Eigentümer',
   'page.set.usable_everyone': 'alle',

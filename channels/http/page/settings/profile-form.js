@@ -1,0 +1,110 @@
+/** The form of a profile: its prompts, and a field for each value of its `config.json`. */
+import { confirmDelete } from '../confirm.js';
+import { h } from '../dom.js';
+import { fieldsOf } from './config-fields.js';
+import { section } from './parts.js';
+import { say } from '../texts.js';
+
+/**
+ * @typedef {Omit<import('../../../../src/contracts/operator/profile-files.ts').ProfileReport, 'schema'> & { schema: import('./config-descriptions.js').Schema }} Report
+ * @typedef {{ element: HTMLElement, change: () => Record<string, string | null> }} Prompt
+ */
+
+/**
+ * Reads the profile and makes its form; `done` gets what to say about a change, or '' where there was none.
+ * @param {import('./parts.js').ScreenHost} host
+ * @param {string} id
+ * @param {(report: string) => Promise<void>} done
+ * @returns {Promise<Node[]>}
+ */
+export async function profileForm(host, id, done) {
+  const path = `/v1/profiles/${encodeURIComponent(id)}`;
+  /** @type {Report} */
+  const profile = await host.ask('GET', path);
+  const errorText = h('p', { class: 'error-text settings-errors', role: 'alert' }, profile.errors.join('\n'));
+  /** @param {() => Promise<void>} work */
+  const attempt = async (work) => {
+    try {
+      errorText.textContent = '';
+      await work();
+    } catch (error) {
+      errorText.textContent = error instanceof Error ? error.message : String(error);
+      errorText.scrollIntoView({ block: 'nearest' });
+    }
+  };
+  const prompts = [promptOf('systemPrompt', profile), promptOf('subagentSystemPrompt', profile)];
+  const fields = fieldsOf(profile.schema, [], profile.written, profile.values).filter(
+    ({ path: [name] }) => name !== '$schema',
+  );
+  const save = async () => {
+    const changes = fields.flatMap((field) => field.change());
+    const told = Object.assign({}, ...prompts.map((prompt) => prompt.change()));
+    if (changes.length === 0 && Object.keys(told).length === 0) {
+      await done(say('page.set.unchanged'));
+      return;
+    }
+    await host.ask('PATCH', path, { version: profile.version, changes, ...told });
+    await done(say('page.set.profile_saved', { id }));
+  };
+  const remove = async () => {
+    const question = profile.isBuiltIn ? 'page.set.profile_reset_ask' : 'page.set.profile_delete_ask';
+    const word = say(profile.isBuiltIn ? 'page.set.profile_reset' : 'page.delete');
+    if (!(await confirmDelete(say(question, { id }), word))) return;
+    await host.ask('DELETE', `${path}?version=${encodeURIComponent(profile.version)}`);
+    await done(say('page.set.profile_removed', { id }));
+  };
+  const made = h(
+    'form',
+    { class: 'config-form' },
+    ...prompts.map(({ element }) => element),
+    ...fields.map(({ element }) => element),
+    buttons(
+      profile,
+      () => void attempt(remove),
+      () => void done(''),
+    ),
+  );
+  made.addEventListener('submit', (event) => {
+    event.preventDefault();
+    void attempt(save);
+  });
+  return [section(id, h('p', { class: 'quiet' }, profile.folder), errorText, made)];
+}
+
+/**
+ * Only what has files can be deleted; a built-in profile is then as it was without them.
+ * @param {Report} profile
+ * @param {() => void} remove
+ * @param {() => void} leave
+ */
+function buttons({ isBuiltIn, hasFiles }, remove, leave) {
+  const word = say(isBuiltIn ? 'page.set.profile_reset' : 'page.delete');
+  return h(
+    'div',
+    { class: 'config-save' },
+    h('button', { type: 'submit', class: 'primary' }, say('page.save')),
+    h('button', { type: 'button', onclick: leave }, say('page.cancel')),
+    ...(hasFiles ? [h('button', { type: 'button', class: 'danger', onclick: remove }, word)] : []),
+  );
+}
+
+/**
+ * @param {'systemPrompt' | 'subagentSystemPrompt'} name
+ * @param {Report} profile
+ * @returns {Prompt}
+ */
+function promptOf(name, { [name]: written }) {
+  const field = h('textarea', { rows: 6, dir: 'auto' }, written ?? '');
+  const before = field.value;
+  const element = h(
+    'div',
+    { class: 'config-field' },
+    h('label', {}, h('span', {}, say(`page.set.profile_${name}`)), field),
+    h('p', { class: 'quiet' }, say('page.set.profile_prompt_how')),
+  );
+  const change = () => {
+    if (field.value === before) return {};
+    return { [name]: field.value.trim() === '' ? null : `${field.value.trimEnd()}\n` };
+  };
+  return { element, change };
+}

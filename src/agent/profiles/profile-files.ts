@@ -1,0 +1,222 @@
+/** The files of profiles, read and changed for the form of the page: checked as a whole before anything is written. */
+import { createHash } from 'node:crypto';
+import { readdirSync, readFileSync, rmdirSync, rmSync } from 'node:fs';
+import path from 'node:path';
+import { isDeepStrictEqual } from 'node:util';
+import { PROFILE_ID, profileSchema } from '../../contracts/agent/profile.ts';
+import type { Profile } from '../../contracts/agent/profile.ts';
+import { errorCode, GatewayError, toGatewayError } from '../../contracts/errors.ts';
+import type { Log } from '../../contracts/log.ts';
+import type {
+  ProfileChanged,
+  ProfileEdit,
+  ProfileFiles,
+  ProfileRemoved,
+  ProfileReport,
+} from '../../contracts/operator/profile-files.ts';
+import type { ReadJson } from '../../contracts/settings.ts';
+import type { TextTable } from '../../contracts/texts/say.ts';
+import type { Profiles } from './profiles.ts';
+import { MAX_PROFILES, PROFILE_FILES, tooLong } from './read-profiles.ts';
+import type { ProfileTexts } from './read-profiles.ts';
+
+/** What a new profile has in its `config.json`. */
+const EMPTY = '{}\n';
+/** A prompt that a profile does not have itself. */
+const OF_DEFAULT = null;
+
+export interface ProfileFilesOptions {
+  /** `$GATEWAY_HOME/profiles`. */
+  folder: string;
+  profiles: Pick<Profiles, 'check' | 'builtIn' | 'reload'>;
+  readJson: ReadJson;
+  /** The text with a field set or removed; comments stay. Throws `GatewayError('usage')`. */
+  edited: (text: string, field: readonly string[], value: unknown) => string;
+  /** Replaces a file as a whole. Throws `GatewayError('unwritable')`. */
+  write: (file: string, text: string) => void;
+  /** The JSON Schema of a profile, described by a table. */
+  schema: (texts: TextTable) => ProfileReport['schema'];
+  log: Log;
+}
+
+/** Makes them. What is read and what is written are one step of this process, so no edit through it is lost. */
+export function createProfileFiles(options: ProfileFilesOptions): ProfileFiles {
+  const { folder, profiles, log } = options;
+  const store = async (id: string, before: ProfileTexts, after: ProfileTexts): Promise<ProfileChanged> => {
+    const problems = [...tooLong(id, after), ...profiles.check(id, after).errors];
+    if (problems.length > 0) return { kind: 'refused', problems };
+    for (const name of PROFILE_FILES) {
+      const [file, text] = [path.join(folder, id, name), after[name]];
+      if (text === before[name]) continue;
+      if (text === undefined) remove(file);
+      else options.write(file, text);
+    }
+    log.info({ profile: id }, 'profile_changed');
+    await profiles.reload();
+    return { kind: 'changed', version: versionOf(after) };
+  };
+  const find = (id: string) => findProfile(options, id);
+  return {
+    profile: (id, texts) => report(options, id, texts),
+    async createProfile(id) {
+      const name = `the name of the profile: ${id.slice(0, 80)}`;
+      if (!PROFILE_ID.test(id))
+        return refused(`${name}: it has 1 to 32 of the characters a-z, 0-9, "-" and "_"`);
+      if (find(id) !== undefined) return refused(`${name}: there is one of that name already`);
+      if (foldersIn(folder) >= MAX_PROFILES)
+        return refused(`${name}: there may be ${MAX_PROFILES} folders of profiles`);
+      return await store(id, {}, { 'config.json': EMPTY });
+    },
+    async changeProfile(id, version, edit) {
+      const found = find(id);
+      if (found === undefined) return { kind: 'unknown' };
+      const { stored, texts } = found;
+      if (versionOf(texts) !== version) return { kind: 'stale' };
+      const { errors } = options.readJson(texts['config.json'] ?? EMPTY);
+      const file = `profiles/${id}/config.json`;
+      if (errors.length > 0)
+        return refused(...errors.map(({ place, message }) => `${file}${place}: ${message}`));
+      return await store(id, stored, editedTexts(texts, edit, options.edited));
+    },
+    async removeProfile(id, version): Promise<ProfileRemoved> {
+      const found = find(id);
+      if (found === undefined) return { kind: 'unknown' };
+      const { stored, texts, builtIn } = found;
+      if (builtIn !== undefined && isEmpty(stored)) return { kind: 'built_in' };
+      if (versionOf(texts) !== version) return { kind: 'stale' };
+      for (const name of PROFILE_FILES) remove(path.join(folder, id, name));
+      removeEmpty(path.join(folder, id));
+      log.info({ profile: id }, 'profile_removed');
+      await profiles.reload();
+      return { kind: 'removed', isBuiltIn: builtIn !== undefined };
+    },
+  };
+}
+
+interface Found {
+  /** Its files as they are. */
+  stored: ProfileTexts;
+  /** The same; of a built-in profile without files, those that would make the same profile. */
+  texts: ProfileTexts;
+  builtIn: Profile | undefined;
+}
+
+function findProfile({ folder, profiles }: ProfileFilesOptions, id: string): Found | undefined {
+  if (!PROFILE_ID.test(id)) return undefined;
+  const stored = Object.fromEntries(
+    PROFILE_FILES.map((name) => [name, textOf(path.join(folder, id, name))]),
+  ) as ProfileTexts;
+  const { usual, others } = profiles.builtIn();
+  const builtIn = [usual, ...others].find((profile) => profile.id === id);
+  if (!isEmpty(stored)) return { stored, texts: stored, builtIn };
+  return builtIn && { stored, texts: textsOf(builtIn, usual), builtIn };
+}
+
+function report(options: ProfileFilesOptions, id: string, table: TextTable): ProfileReport | undefined {
+  const found = findProfile(options, id);
+  if (found === undefined) return undefined;
+  const { stored, texts, builtIn } = found;
+  const { profile, errors } = options.profiles.check(id, texts);
+  return {
+    id,
+    folder: path.join(options.folder, id),
+    version: versionOf(texts),
+    isBuiltIn: builtIn !== undefined,
+    hasFiles: !isEmpty(stored),
+    schema: options.schema(table),
+    written: options.readJson(texts['config.json'] ?? EMPTY).value,
+    values: profile ?? {},
+    systemPrompt: texts['system_prompt.md'] ?? OF_DEFAULT,
+    subagentSystemPrompt: texts['subagent_system_prompt.md'] ?? OF_DEFAULT,
+    errors,
+  };
+}
+
+/** Files that make the same profile as a built-in one: what differs from the defaults, and its own prompts. */
+function textsOf(builtIn: Profile, usual: Profile): ProfileTexts {
+  // A folder `default` leaves the tools and the rest to the gateway's configuration.
+  if (builtIn === usual) return {};
+  const defaults = new Map<string, unknown>(Object.entries(profileSchema.parse({})));
+  const { id: _id, persona: _persona, systemPrompt, subagentSystemPrompt, ...settings } = builtIn;
+  const own = Object.entries(settings).filter(
+    ([name, value]) => name === 'enabledTools' || !isDeepStrictEqual(value, defaults.get(name)),
+  );
+  return {
+    'config.json': `${JSON.stringify(Object.fromEntries(own), undefined, 2)}\n`,
+    'system_prompt.md': `${systemPrompt}\n`,
+    ...(subagentSystemPrompt !== usual.subagentSystemPrompt && {
+      'subagent_system_prompt.md': `${subagentSystemPrompt}\n`,
+    }),
+  };
+}
+
+function editedTexts(
+  texts: ProfileTexts,
+  { changes, systemPrompt, subagentSystemPrompt }: ProfileEdit,
+  edited: ProfileFilesOptions['edited'],
+): ProfileTexts {
+  const prompt = (name: keyof ProfileTexts, given: string | null | undefined): string | undefined =>
+    given === undefined ? texts[name] : (given ?? undefined);
+  let config = texts['config.json'];
+  for (const { path: field, value } of changes) config = edited(config ?? EMPTY, field.map(String), value);
+  return {
+    // Without any file the folder would be no profile.
+    'config.json': config ?? EMPTY,
+    'system_prompt.md': prompt('system_prompt.md', systemPrompt),
+    'subagent_system_prompt.md': prompt('subagent_system_prompt.md', subagentSystemPrompt),
+  };
+}
+
+function versionOf(texts: ProfileTexts): string {
+  const all = PROFILE_FILES.map((name) => texts[name] ?? null);
+  return createHash('sha256').update(JSON.stringify(all)).digest('base64url').slice(0, 22);
+}
+
+function isEmpty(texts: ProfileTexts): boolean {
+  return PROFILE_FILES.every((name) => texts[name] === undefined);
+}
+
+function refused(...problems: string[]): ProfileChanged {
+  return { kind: 'refused', problems };
+}
+
+function foldersIn(folder: string): number {
+  try {
+    return readdirSync(folder).filter((name) => !name.startsWith('.')).length;
+  } catch (error) {
+    throw unwritable(folder, error);
+  }
+}
+
+function textOf(file: string): string | undefined {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch (error) {
+    const code = errorCode(error);
+    if (code === 'ENOENT' || code === 'ENOTDIR') return undefined;
+    throw unwritable(file, error);
+  }
+}
+
+function remove(file: string): void {
+  try {
+    rmSync(file, { force: true });
+  } catch (error) {
+    throw unwritable(file, error);
+  }
+}
+
+/** The folder stays if it has other files, or is a link. */
+function removeEmpty(folder: string): void {
+  try {
+    rmdirSync(folder);
+  } catch (error) {
+    if (!['ENOTEMPTY', 'EEXIST', 'ENOTDIR', 'ENOENT'].includes(errorCode(error) ?? ''))
+      throw unwritable(folder, error);
+  }
+}
+
+function unwritable(file: string, cause: unknown): GatewayError {
+  const { message } = toGatewayError(cause);
+  return new GatewayError('unwritable', `${file} cannot be read or written: ${message}`, { cause });
+}

@@ -1,0 +1,99 @@
+/** Profiles changed over HTTP and with the form of the page, in a running gateway: the next turn has the change. */
+import { readFile } from 'node:fs/promises';
+import path from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describePage } from '../../browser/describe-page.ts';
+import { openGatewayFixture, OWNER } from '../setup.ts';
+import type { CallInit, GatewayFixture } from '../setup.ts';
+import { goToScreen } from './settings-setup.ts';
+
+let fixture: GatewayFixture;
+beforeAll(async () => void (fixture = await openGatewayFixture('embedded')));
+afterAll(() => fixture.close());
+
+interface Answer {
+  status: number;
+  body: { version: string; error: { code: string; message: string } } & Record<string, unknown>;
+}
+const ask = async (address: string, init: CallInit = {}): Promise<Answer> => {
+  const response = await fixture.call(address, init);
+  return { status: response.status, body: (await response.json()) as Answer['body'] };
+};
+const change = (id: string, json: unknown) => ask(`/v1/profiles/${id}`, { method: 'PATCH', json });
+const versionOf = async (id: string): Promise<string> => (await ask(`/v1/profiles/${id}`)).body.version;
+/** The system prompt that a turn with this question had. */
+const promptOf = async (chat: string, content: string, profileId?: string): Promise<string> => {
+  const session = profileId === undefined ? {} : { session: { profileId } };
+  await fixture.call(`/v1/sessions/http:${chat}/messages`, { json: { content, ...session } });
+  const call = await fixture.modelCall(content);
+  await fixture.idle(`http:${chat}`);
+  return JSON.stringify(call.body.messages[0]);
+};
+
+describe('a profile', () => {
+  it('is made, edited and deleted over HTTP, and the next turn has what was edited', async () => {
+    expect((await ask('/v1/profiles', { json: { id: 'poet' } })).status).toBe(201);
+    await change('poet', { version: await versionOf('poet'), systemPrompt: 'Answer in rhyme.' });
+    expect(await promptOf('poems', 'a poem about rain', 'poet')).toContain('Answer in rhyme.');
+    const edit = { changes: [{ path: ['maxIterations'], value: 7 }], systemPrompt: 'Answer in haiku.' };
+    const edited = await change('poet', { version: await versionOf('poet'), ...edit });
+    expect(edited).toMatchObject({ status: 200, body: { id: 'poet', version: await versionOf('poet') } });
+    const prompt = await promptOf('poems', 'a poem about snow');
+    expect([prompt.includes('in haiku'), prompt.includes('in rhyme')]).toEqual([true, false]);
+    const file = path.join(fixture.home, 'profiles', 'poet', 'config.json');
+    expect(JSON.parse(await readFile(file, 'utf8'))).toEqual({ maxIterations: 7 });
+    const address = `/v1/profiles/poet?version=${await versionOf('poet')}`;
+    expect(await ask(address, { method: 'DELETE' })).toMatchObject({
+      body: { deleted: true, isBuiltIn: false },
+    });
+    expect((await ask('/v1/profiles/poet')).body.error.code).toBe('profile_not_found');
+    expect(await promptOf('poems', 'a poem about hail')).not.toContain('in haiku');
+  });
+
+  it('is not changed by an edit of an earlier version, or one with an error, which names its field', async () => {
+    const version = await versionOf('chat');
+    const wrong = await change('chat', { version, changes: [{ path: ['temperature'], value: 9 }] });
+    expect([wrong.status, wrong.body.error.code]).toEqual([400, 'bad_profile']);
+    expect(wrong.body.error.message).toMatch(/profiles\/chat\/config.json:\d+:\d+: temperature: /);
+    expect((await change('chat', { version, systemPrompt: 'Only talk.' })).status).toBe(200);
+    const late = await change('chat', { version, systemPrompt: 'Only listen.' });
+    expect([late.status, late.body.error.code]).toEqual([409, 'profile_changed']);
+    const stays = await ask(`/v1/profiles/coder?version=${await versionOf('coder')}`, { method: 'DELETE' });
+    expect([stays.status, stays.body.error.code]).toEqual([409, 'profile_built_in']);
+    expect((await ask('/v1/profiles', { json: { id: 'A b' } })).body.error.message).toContain('1 to 32');
+  });
+
+  it('is described in the language of its reader', async () => {
+    const { body } = await ask('/v1/profiles/chat', { headers: { 'accept-language': 'de' } });
+    expect(JSON.stringify(body['schema'])).toContain('Aufrufe des Modells in einem Durchgang');
+  });
+});
+
+describePage('the form of a profile', (tab) => {
+  it('makes a profile, edits it, shows which field is wrong, and deletes it', async () => {
+    const page = await tab.open(fixture.gateway.url, { token: OWNER });
+    await goToScreen(page, 'profiles');
+    await page.getByLabel('Name', { exact: true }).fill('singer');
+    await page.getByRole('button', { name: 'Create' }).click();
+    await page.getByLabel('Prompt', { exact: true }).fill('Sing every answer.');
+    await page.getByLabel('temperature', { exact: true }).fill('3');
+    await tab.screenshot('profile-form');
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.getByRole('alert').getByText('temperature').waitFor();
+    await page.getByLabel('temperature', { exact: true }).fill('0.5');
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.getByText('The profile singer is saved').waitFor();
+    expect(await promptOf('songs', 'a song about rain', 'singer')).toContain('Sing every answer.');
+    await page.getByRole('button', { name: 'Edit: singer' }).click();
+    expect(await page.getByLabel('temperature', { exact: true }).inputValue()).toBe('0.5');
+    await page.getByRole('button', { name: 'Delete' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click();
+    await page.getByText('The files of the profile singer are deleted.').waitFor();
+    expect(await page.getByRole('button', { name: 'Edit: singer' }).count()).toBe(0);
+    await page.getByRole('button', { name: 'Edit: coder' }).click();
+    await page.getByRole('button', { name: 'Save' }).waitFor();
+    expect(await page.getByRole('button', { name: /Back to|Delete/ }).count()).toBe(0);
+    await page.getByRole('button', { name: 'Cancel' }).click();
+    await page.getByRole('button', { name: 'Edit: coder' }).waitFor();
+  });
+});
