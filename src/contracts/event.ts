@@ -32,7 +32,7 @@ export function isFailure(reason: TurnEndReason): boolean {
 /** What happened. `msgId` is unique per model call (B-37). */
 export type EventBody =
   | { type: 'message_received'; content: string; seq: number; senderName?: string | undefined }
-  /** A message in the middle of a turn, besides its answer; it is stored among the session's messages. */
+  /** A message besides an answer: in the middle of a turn, or of a webhook outside any; it is stored among the session's messages. */
   | { type: 'message_sent'; seq: number; content: string; attachments?: readonly Attachment[] }
   | { type: 'turn_started' }
   /**

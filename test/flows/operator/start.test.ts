@@ -25,7 +25,7 @@ it('reports that the first start prepares the database, and writes the settings 
   const second = await startGatewayProcess(settings);
   expect(second.stdout()).not.toContain('first start');
   expect(await readFile(file, 'utf8')).toBe('{}');
-}, 60_000);
+}, 120_000);
 
 it('reports which Postgres it is waiting for, why, and how long, without the password', async () => {
   const child = startParley(['start'], {

@@ -57,7 +57,7 @@ const MESSAGES = [
     seq: z.int(),
     senderName: z.string().optional(),
   }),
-  event('message_sent', 'a message in the middle of a turn, besides its answer', {
+  event('message_sent', 'a message besides an answer: in the middle of a turn, or of a webhook', {
     seq: z.int(),
     content: z.string(),
     attachments: z.array(attachment).readonly().optional(),
