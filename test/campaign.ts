@@ -21,3 +21,8 @@ export function campaignCases<Case>(all: readonly Case[], least = 6): Case[] {
     ? [...all]
     : Array.from({ length: size }, (_, at) => all[Math.floor((at * all.length) / size)]!);
 }
+
+/** Writes a line for every tenth of a campaign in full: the test runner itself reports only whole files. */
+export function noteProgress(what: string, done: number, of: number): void {
+  if (runsAll && done % Math.ceil(of / 10) === 0) process.stderr.write(`${what}: ${done} of ${of}\n`);
+}

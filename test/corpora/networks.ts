@@ -104,24 +104,46 @@ export async function shownOf({ target, read }: Network, markdown: string): Prom
   return joinedViews((await chunksOf(markdown, target, yieldToNobody)).map(read));
 }
 
-/** What users read while an answer grows, after every bite, and once it is complete. Throws the platform's refusal. */
-export function* shownWhileGrowing(
-  { target, read }: Network,
-  bites: readonly string[],
-): Generator<{ text: string; shown: [string, string] }> {
-  const chunker = new MessageChunker(target);
-  const settled: (readonly [string, string])[] = [];
+/** What users of one network read while an answer grows. */
+export interface Look {
+  network: Network;
+  /** The messages that have settled since the look before. */
+  settled: (readonly [string, string])[];
+  /** The other messages. */
+  open: (readonly [string, string])[];
+}
+
+/** What users of every network read after each bite of an answer. Throws the platform's refusal. */
+export function* shownWhileGrowing(bites: readonly string[]): Generator<{ text: string; looks: Look[] }> {
+  const growing = NETWORKS.map((network) => ({
+    network,
+    chunker: new MessageChunker(network.target),
+    settled: 0,
+  }));
   let text = '';
   for (const bite of bites) {
     text += bite;
-    chunker.push(bite);
-    while (settled.length < chunker.settled) settled.push(read(chunker.at(settled.length)!));
-    yield { text, shown: joinedViews([...settled, ...chunker.open().map(read)]) };
+    const looks = growing.map((one): Look => {
+      const { network, chunker } = one;
+      chunker.push(bite);
+      const settled: Look['settled'] = [];
+      for (; one.settled < chunker.settled; one.settled += 1)
+        settled.push(network.read(chunker.at(one.settled)!));
+      return { network, settled, open: chunker.open().map(network.read) };
+    });
+    yield { text, looks };
   }
-  yield { text, shown: joinedViews(chunker.finish().map(read)) };
 }
 
-function joinedViews(views: readonly (readonly [string, string])[]): [string, string] {
+/** What users read of an answer that has arrived in bites. Throws the platform's refusal. */
+export function shownInTheEnd({ target, read }: Network, bites: readonly string[]): [string, string] {
+  const chunker = new MessageChunker(target);
+  for (const bite of bites) chunker.push(bite);
+  return joinedViews(chunker.finish().map(read));
+}
+
+/** All messages of an answer, with their markup and without. */
+export function joinedViews(views: readonly (readonly [string, string])[]): [string, string] {
   return [views.map(([marked]) => marked).join('\n'), views.map(([, plain]) => plain).join('\n')];
 }
 

@@ -21,6 +21,18 @@ export function wordsOf(text: string): Words {
   return counts;
 }
 
+/** Adds words to others that were counted before. */
+export function addWords(counts: Map<string, number>, more: Words): void {
+  for (const [word, count] of more) counts.set(word, (counts.get(word) ?? 0) + count);
+}
+
+/** Whether two parts of what is shown have all the words together. False proves nothing: see `lostWords`. */
+export function haveAll(expected: Words, settled: Words, open: Words): boolean {
+  for (const [word, count] of expected)
+    if ((settled.get(word) ?? 0) + (open.get(word) ?? 0) < count) return false;
+  return true;
+}
+
 /** The words that occur less often in what is shown than in what should be. */
 export function lostWords(expected: Words, shown: string): string[] {
   const counts = wordsOf(shown);

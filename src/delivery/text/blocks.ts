@@ -20,8 +20,20 @@ export function appendBlocks(blocks: RootContent[], segment: Segment): RootConte
   return joined === undefined ? [...blocks, ...added] : [...blocks.slice(0, -1), joined, ...added.slice(1)];
 }
 
-/** A repeated opening that was not parsed as what it opens is removed again. */
+/** The newest parsed segment: an open end is shown in several chats, and again when only the lines below it change. */
+let newest: { segment: Segment; blocks: RootContent[] } | undefined;
+
 function parseSegment(segment: Segment): RootContent[] {
+  const { text, head, joins } = segment;
+  const known = newest?.segment;
+  if (newest !== undefined && known?.text === text && known.head === head && known.joins === joins)
+    return newest.blocks;
+  newest = { segment: { text, head, joins }, blocks: parsed(segment) };
+  return newest.blocks;
+}
+
+/** A repeated opening that was not parsed as what it opens is removed again. */
+function parsed(segment: Segment): RootContent[] {
   if (segment.text.trim() === '' && segment.head === '') return [];
   if (segment.head !== '') {
     const blocks = parseMarkdown(readableMath(segment.head + segment.text)).children;
