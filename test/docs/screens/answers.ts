@@ -39,6 +39,13 @@ export const LONG_ANSWER = `${LESSON}\n${Array.from(
     `Paragraph ${n + 1} says more of it: what is let go begins slowly, gains the same speed in every second, and only the air ends that. A feather shows it in a tube without air, where it comes down as fast as the stone beside it.`,
 ).join('\n\n')}\n\nThat is all.`;
 
+/** With everything that only a rich message of Telegram shows as it is meant. */
+export const RICH_ANSWER = `${LESSON}
+- [x] Find a tower.
+- [ ] Let the stone fall.
+
+That is all.`;
+
 export const SHARED_ANSWER = `A stone falls **faster and faster**, by \\(v = g \\cdot t\\): ${'every second it gains as much as in the one before, '.repeat(6)}until it lands.
 
 | time | speed |

@@ -9,6 +9,8 @@ import { buttonsOf } from '../../fakes/slack/blocks.ts';
 import type { FakeSlack } from '../../fakes/slack/slack.ts';
 import type { FakeChat } from '../../fakes/slack/workspace.ts';
 import type { FakeTelegram } from '../../fakes/telegram/telegram.ts';
+import { drawRich } from './draw-rich.ts';
+import { escapeHtml } from './escape.ts';
 
 /** A message as HTML, and the labels below it. */
 export interface Drawn {
@@ -16,14 +18,10 @@ export interface Drawn {
   buttons: string[];
 }
 
-export function escapeHtml(text: string): string {
-  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;');
-}
-
-/** Telegram's HTML is shown with its line breaks; a text without markup as it is. */
+/** Telegram's HTML is shown with its line breaks, a text without markup as it is, and a rich message block by block. */
 export function drawTelegram(telegram: FakeTelegram, chatId: string): Drawn[] {
-  return telegram.messages(chatId).map(({ source, buttons }) => ({
-    html: `<div class="lines">${source}</div>`,
+  return telegram.messages(chatId).map(({ source, rich, buttons }) => ({
+    html: rich === undefined ? `<div class="lines">${source}</div>` : drawRich(rich),
     buttons: buttons.map(({ text }) => text),
   }));
 }
@@ -108,6 +106,9 @@ const STYLE = `
   pre, code { background: #f2f3f5; font: 12px/1.4 'Liberation Mono', monospace } pre { padding: 8px; overflow-x: auto; white-space: pre }
   blockquote { margin: 4px 0; padding: 2px 10px; border-left: 3px solid #9ab; color: #333 }
   table { border-collapse: collapse } td, th { border: 1px solid #ccd; padding: 2px 8px }
+  .formula { font-family: 'Liberation Serif', serif; font-style: italic } div.formula { margin: 6px 0; font-size: 17px; text-align: center }
+  h3, h4, h5 { margin: 8px 0 4px } ul { margin: 0 0 8px; padding-left: 22px } summary { font-weight: bold }
+  li[data-sign] { list-style: none } li[data-sign]::before { content: attr(data-sign); float: left; margin-left: -20px }
   .buttons span { display: inline-block; margin: 6px 6px 0 0; padding: 3px 12px; border-radius: 6px; background: #dfe5ee }`;
 
 /** A page of chats beside each other, each under its title. */

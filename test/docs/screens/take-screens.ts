@@ -1,7 +1,7 @@
 /**
  * `npm run docs:screens [FOLDER]`: a picture of each network (`test/.tmp/screens` by default), drawn from what its strict fake has
  * received: a long answer, a plan, a request for approval, an error, a stopped answer; and one conversation on all of them at the
- * same moment. For people who judge how it reads. Needs Chromium.
+ * same moment; and a rich message of Telegram beside the same as normal messages. For people who judge how it reads. Needs Chromium.
  */
 import { mkdir } from 'node:fs/promises';
 import path from 'node:path';
@@ -17,7 +17,7 @@ import { openDrawnGateway } from '../drawn-gateway.ts';
 import { ROOT } from '../pages.ts';
 import { drawDiscord, drawMatrix, drawSlack, drawTelegram, pageOf } from './draw.ts';
 import type { Drawn } from './draw.ts';
-import { LONG_ANSWER, SHARED_ANSWER } from './answers.ts';
+import { LONG_ANSWER, RICH_ANSWER, SHARED_ANSWER } from './answers.ts';
 
 const FOLDER = path.resolve(process.argv[2] ?? path.join(ROOT, 'test/.tmp/screens'));
 const TOKEN = 'a-token-for-the-screens-0123456789';
@@ -45,7 +45,6 @@ const drawn = await openDrawnGateway({
     limits: { messagesPerMinute: 600, messagesAtOnce: 60 },
     channels: {
       slack: { editsPerSecond: { start: 20, most: 20 } },
-      telegram: { richMessages: 'off' },
     },
     tools: { enabled: ['list_dir', 'read_file', 'write_file', 'todo', 'wipe'] },
     turns: { mode: 'agentic' },
@@ -63,6 +62,7 @@ try {
   );
   const chats = openChats();
   for (const [name, chat] of Object.entries(chats)) await takeChat(name, chat);
+  await takeRich();
   await takeShared(chats);
   process.stdout.write(`The pictures are in ${FOLDER}.\n`);
 } finally {
@@ -133,6 +133,25 @@ async function takeChat(name: string, chat: Chat): Promise<void> {
     'approval, its end, an error, a stopped answer': [...approval, ...denied, ...failed, ...stopped],
   };
   await save(name.toLowerCase(), pageOf(columns), 1_500);
+}
+
+/** The same answer on a Telegram that knows rich messages, and in a chat that gets normal ones. */
+async function takeRich(): Promise<void> {
+  const drawnFor = async (person: string, isRich: boolean): Promise<Drawn[]> => {
+    telegram.knowsRich = isRich;
+    const question = `explain stones to ${person}`;
+    scripted(question, { text: RICH_ANSWER });
+    telegram.says(person, question, person);
+    const drawn = (): Drawn[] => drawTelegram(telegram, person);
+    const isWhole = (): boolean => drawn().some(({ html }) => html.includes('That is all.'));
+    await until(() => `${person} got the answer, but ${JSON.stringify(drawn())}`, isWhole);
+    return drawn();
+  };
+  const columns = {
+    'Telegram: a rich message': await drawnFor('1002', true),
+    'the same as normal messages': await drawnFor('1003', false),
+  };
+  await save('telegram-rich', pageOf(columns), 1_100);
 }
 
 /** One conversation on every network and on the page, while its answer is half written, and at its end. */
