@@ -1,8 +1,8 @@
 /** The entry of the page: signs in, then shows the list of chats and the open one. */
 import { ApiError } from './api.js';
 import { ChatView } from './chat/chat-view.js';
-import { byId, h } from './dom.js';
-import { modelWords } from './health-words.js';
+import { byId } from './dom.js';
+import { modelWords } from './failures/health-words.js';
 import { offerKeys } from './keys.js';
 import { ScheduleList } from './chats/schedules.js';
 import { SettingsLater } from './settings/settings-later.js';
@@ -13,6 +13,7 @@ import { forgetCommandAnswers } from './commands/command-answers.js';
 import { forgetDrafts } from './chat/composer/drafts.js';
 import { offerLanguages } from './language.js';
 import { offerMemories } from './person/own-memories.js';
+import { showError } from './failures/show-error.js';
 import { removeToken, signIn } from './sign-in.js';
 import { offerThemes } from './person/theme.js';
 
@@ -24,22 +25,6 @@ import { offerThemes } from './person/theme.js';
 const HEALTH_EVERY_MS = 30_000;
 /** The times in the list are relative. */
 const REDRAW_EVERY_MS = 60_000;
-const TOAST_MS = 6_000;
-
-/**
- * Shows an error that belongs to no message. A revoked token leads back to the sign-in.
- * @param {unknown} error
- */
-function showError(error) {
-  if (error instanceof ApiError && error.status === 401) {
-    removeToken(error.message);
-    location.reload();
-    return;
-  }
-  const toast = h('p', { class: 'toast' }, error instanceof Error ? error.message : String(error));
-  byId('toasts', HTMLElement).append(toast);
-  setTimeout(() => toast.remove(), TOAST_MS);
-}
 
 function newKey() {
   const bytes = crypto.getRandomValues(new Uint8Array(6));
@@ -68,9 +53,12 @@ async function showHealth(api, onNewLabels) {
     const words = modelWords(health.model);
     banner.hidden = words === undefined;
     banner.textContent = words ?? '';
+    banner.classList.toggle('model-down', health.model.state === 'down');
   } catch (error) {
-    banner.hidden = false;
+    // Another banner says that the gateway cannot be reached.
+    banner.hidden = error instanceof ApiError && error.isUnreachable;
     banner.textContent = error instanceof Error ? error.message : String(error);
+    banner.classList.remove('model-down');
   }
 }
 

@@ -1,4 +1,5 @@
 /** Requests to the gateway, and what their errors mean for people. */
+import { noteRequest } from './failures/reachability.js';
 import { refusal, say } from './texts.js';
 
 /** The gateway answered with an error, or could not be reached (`status` 0). */
@@ -20,6 +21,11 @@ export class ApiError extends Error {
    */
   get isRefusal() {
     return this.status >= 400 && this.status < 500;
+  }
+
+  /** The gateway could not be reached: a banner says so. */
+  get isUnreachable() {
+    return this.code === 'unreachable';
   }
 }
 
@@ -53,9 +59,12 @@ function readError(status, text) {
  */
 async function reach(path, init) {
   try {
-    return await fetch(path, init);
+    const response = await fetch(path, init);
+    noteRequest(true);
+    return response;
   } catch (error) {
     if (error instanceof DOMException && error.name === 'AbortError') throw error;
+    noteRequest(false);
     throw new ApiError(0, 'unreachable', say('page.unreachable'));
   }
 }

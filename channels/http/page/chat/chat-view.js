@@ -3,6 +3,7 @@ import { ApiError } from '../api.js';
 import { ApprovalCards } from './approvals/approval-cards.js';
 import { Composer } from './composer/composer.js';
 import { byId } from '../dom.js';
+import { noteStream } from '../failures/reachability.js';
 import { followSession } from '../follow.js';
 import { showGreeting } from './greeting.js';
 import { ChatDetails } from './chat-details.js';
@@ -49,7 +50,6 @@ export class ChatView {
   #linked;
   #details;
   #composer;
-  #banner = byId('connection-banner', HTMLElement);
   /** @type {Transcript | undefined} */
   #transcript;
   /** @type {() => void} */
@@ -158,7 +158,7 @@ export class ChatView {
     this.#stopFollowing = () => undefined;
     this.#following = false;
     this.#transcript?.close();
-    this.#banner.hidden = true;
+    noteStream(false);
   }
 
   /** Follows the session's events; each time the connection opens, the stored messages are reloaded. */
@@ -170,14 +170,14 @@ export class ChatView {
       void transcript.refresh(withWork).catch((error) => this.#host.showError(error));
     this.#stopFollowing = followSession(this.#api, this.key, {
       open: () => {
-        this.#banner.hidden = true;
+        noteStream(false);
         void this.#head.refresh();
         void this.#approvals.refresh();
         this.#queue.refreshSoon();
         void this.#linked.refresh();
         refresh(true);
       },
-      lost: () => (this.#banner.hidden = false),
+      lost: () => noteStream(true),
       refused: (error) => this.#refused(error),
       event: (event) => {
         transcript.apply(event);
@@ -248,7 +248,7 @@ export class ChatView {
           this.#showGreeting(shown.takeBack());
           return;
         }
-        shown.failed(error instanceof ApiError ? error.message : String(error), () => {
+        shown.failed(error, () => {
           shown.again();
           void attempt();
         });

@@ -212,10 +212,10 @@ export class Transcript {
         this.#showCommand(this.#commands.keep({ after: Math.floor(last), ...told }), turn);
       },
       /**
-       * @param {string} why
+       * @param {unknown} error
        * @param {() => void} again
        */
-      failed: (why, again) => turn.question.setUnsent(why, again),
+      failed: (error, again) => turn.question.setUnsent(error, again),
       again: () => turn.question.setSending(content, attachments),
       /** Removes it, because it is in the message field again; true when nothing else is shown. */
       takeBack: () => {

@@ -1,6 +1,6 @@
 /** The screen about the gateway as a whole: its state, its channels, its model. */
 import { row, rows, section } from './parts.js';
-import { modelWords } from '../health-words.js';
+import { modelWords } from '../failures/health-words.js';
 import { say } from '../texts.js';
 
 /** @typedef {import('../../../../src/contracts/gateway-api.ts').HealthReport} HealthReport */

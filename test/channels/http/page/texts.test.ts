@@ -1,7 +1,7 @@
 /** What the page says, without a browser: texts of one language, English for those that it lacks, numbers and elements in them. */
 import { describe, expect, it } from 'vitest';
 import { fillTemplate, textsScript } from '../../../../channels/http/page-files/template.ts';
-import { modelWords } from '../../../../channels/http/page/health-words.js';
+import { modelWords } from '../../../../channels/http/page/failures/health-words.js';
 import { localeOf, refusal, sayFrom, sayParts } from '../../../../channels/http/page/texts.js';
 import type { GivenTexts } from '../../../../channels/http/page/texts.js';
 import { ENGLISH } from '../../../../src/contracts/texts/english.ts';

@@ -125,7 +125,9 @@ export class AnswerParts {
    * @param {string} text
    */
   addNote(text) {
-    this.element.append(note(text));
+    const added = note(text);
+    this.element.append(added);
+    return added;
   }
 
   /**

@@ -1,4 +1,6 @@
 /** The message of a turn: its sender, its files and its text, also while it is being sent. */
+import { ApiError } from '../../api.js';
+import { isBannerShown } from '../../failures/reachability.js';
 import { h } from '../../dom.js';
 import { foldedText } from './long-text.js';
 import { editField, pencil } from './turn-acts.js';
@@ -69,18 +71,28 @@ export class QuestionPart {
   }
 
   /**
-   * @param {string} why
+   * @param {unknown} error
    * @param {() => void} retry
    */
-  setUnsent(why, retry) {
+  setUnsent(error, retry) {
     this.element.classList.replace('sending', 'unsent');
     const button = h('button', { type: 'button', class: 'text-button', onclick: retry }, say('page.again'));
-    this.element.append(h('p', { class: 'error-text' }, `${say('page.question.unsent', { why })} `, button));
+    this.element.append(h('p', { class: 'error-text' }, `${whyUnsent(error)} `, button));
   }
 
   #shownFiles() {
     return this.#files.list(this.#attachments, `${this.#owner} asked`);
   }
+}
+
+/**
+ * That it was not sent, and why, where the banner about the connection does not say it.
+ * @param {unknown} error
+ */
+function whyUnsent(error) {
+  if (error instanceof ApiError && error.isUnreachable && isBannerShown())
+    return say('page.question.not_sent');
+  return say('page.question.unsent', { why: error instanceof Error ? error.message : String(error) });
 }
 
 /**

@@ -39,6 +39,8 @@ export class TurnView {
   #standing = '';
   #tries = h('span');
   #takenBack = h('p', { class: 'turn-note', hidden: true });
+  /** That it waits for the model server. @type {HTMLElement | undefined} */
+  #modelNote;
   #status = h('p', { class: 'turn-status', hidden: true });
   #foot = h('div', { class: 'turn-foot', hidden: true });
   element;
@@ -260,7 +262,7 @@ export class TurnView {
         this.#answer.addNote(say('page.turn.profile', { profile: event.profileId }));
         break;
       case 'notice':
-        this.#answer.addNote(event.text);
+        this.#note(event);
         break;
       case 'turn_ended':
         this.#finish(event.reason);
@@ -269,8 +271,16 @@ export class TurnView {
     }
   }
 
+  /** @param {Extract<AgentEvent, { type: 'notice' }>} event */
+  #note({ code, text }) {
+    const note = this.#answer.addNote(text);
+    if (code === 'model_unavailable') this.#modelNote = note;
+  }
+
   /** @param {TurnEndReason} reason */
   #finish(reason) {
+    // The error says it then.
+    if (reason === 'failed') this.#modelNote?.remove();
     this.state = 'ended';
     this.#setStatus('');
     this.#answer.finish();

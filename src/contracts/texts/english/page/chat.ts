@@ -42,6 +42,7 @@ export const pageChat = {
   'page.long.all': 'Show all',
   'page.long.less': 'Show less',
   'page.question.unsent': 'Not sent: {why}',
+  'page.question.not_sent': 'Not sent.',
   'page.queue.mode_queue': 'wait their turn',
   'page.queue.mode_steer': 'join the running answer',
   'page.queue.mode_interrupt': 'end the running answer',

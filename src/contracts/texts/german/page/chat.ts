@@ -43,6 +43,7 @@ export const pageChat = {
   'page.long.all': 'Alles zeigen',
   'page.long.less': 'Weniger zeigen',
   'page.question.unsent': 'Nicht gesendet: {why}',
+  'page.question.not_sent': 'Nicht gesendet.',
   'page.queue.mode_queue': 'warten, bis sie dran sind',
   'page.queue.mode_steer': 'lenken die laufende Antwort',
   'page.queue.mode_interrupt': 'beenden die laufende Antwort',

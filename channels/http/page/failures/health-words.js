@@ -1,9 +1,9 @@
 /**
  * What is wrong with the model server, for a reader: in English the gateway's own words, which are the most specific.
  */
-import { language, say } from './texts.js';
+import { language, say } from '../texts.js';
 
-/** @typedef {import('../../../src/contracts/gateway-api.ts').HealthReport} HealthReport */
+/** @typedef {import('../../../../src/contracts/gateway-api.ts').HealthReport} HealthReport */
 
 /**
  * Undefined while all is well, and for a reader who may not learn what is wrong.

@@ -1,0 +1,38 @@
+/** Errors that belong to no message: a note at the edge of the page for a while, each once. */
+import { ApiError } from '../api.js';
+import { byId, h } from '../dom.js';
+import { removeToken } from '../sign-in.js';
+import { isBannerShown } from './reachability.js';
+
+const TOAST_MS = 6_000;
+
+/** When the note of a text goes. @type {Map<string, ReturnType<typeof setTimeout>>} */
+const shown = new Map();
+
+/**
+ * Shows an error. A revoked token leads back to the sign-in, which says why; that the gateway cannot be reached is said by its
+ * banner. One cause often fails several requests at once: their text is shown once.
+ * @param {unknown} error
+ */
+export function showError(error) {
+  if (error instanceof ApiError && error.status === 401) {
+    removeToken(error.message);
+    location.reload();
+    return;
+  }
+  if (error instanceof ApiError && error.isUnreachable && isBannerShown()) return;
+  const text = error instanceof Error ? error.message : String(error);
+  const going = shown.get(text);
+  if (going !== undefined) clearTimeout(going);
+  else byId('toasts', HTMLElement).append(h('p', { class: 'toast' }, text));
+  shown.set(
+    text,
+    setTimeout(() => remove(text), TOAST_MS),
+  );
+}
+
+/** @param {string} text */
+function remove(text) {
+  shown.delete(text);
+  for (const toast of byId('toasts', HTMLElement).children) if (toast.textContent === text) toast.remove();
+}
