@@ -187,11 +187,27 @@ describePageOnFakeGateway('the page', (tab, fixture) => {
       expect(await tab.page.locator('.md').innerText()).toContain('<script>alert(1)</script>');
     });
 
+    it('keeps the button of code that is whole when the answer ends, so that a press on it is confirmed', async () => {
+      const turn = await fixture.ask('code');
+      turn.say('```js\nconst a = 1;\n```\n');
+      const button = tab.page.getByRole('button', { name: 'Copy the code' });
+      await tab.page.locator('.code', { hasText: 'const a = 1;' }).waitFor();
+      const before = await button.elementHandle();
+      turn.end();
+      await tab.page.locator('.turn-foot time').waitFor();
+      await tab.page.evaluate(
+        () => new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn))),
+      );
+      expect(await before?.evaluate((element) => element.isConnected)).toBe(true);
+    });
+
     it('shows code unchanged, with a button to copy it', async () => {
       await tab.page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
       const turn = await fixture.ask('code');
       turn.say('```js\nconst a = "<b>";\n  indented();\n', '```\n');
       turn.end();
+      // Until then each part of the answer draws the block anew.
+      await tab.page.locator('.turn-foot time').waitFor();
       await tab.page.getByRole('button', { name: 'Copy the code' }).click();
       await tab.page.getByText('Copied').waitFor();
       expect(await tab.page.evaluate(() => navigator.clipboard.readText())).toBe(

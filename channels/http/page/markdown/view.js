@@ -61,7 +61,10 @@ export class LiveMarkdown {
     const growing = this.#growing;
     const blocks = growing?.blocksOf(this.text) ?? parseDocument(this.text);
     const isOpen = (/** @type {number} */ index) => growing !== undefined && index === blocks.length - 1;
-    const wanted = blocks.map(({ source }, index) => (isOpen(index) ? `${source}\0` : source));
+    // Code looks the same while it grows: its button stays when the text ends.
+    const wanted = blocks.map(({ source, type }, index) =>
+      isOpen(index) && type !== 'code' ? `${source}\0` : source,
+    );
     const kept = wanted.findIndex((source, index) => source !== this.#drawn[index]);
     const from = kept < 0 ? blocks.length : kept;
     while (this.element.children.length > from) this.element.lastElementChild?.remove();
