@@ -2,16 +2,13 @@
  * A gateway as a separate process that has asked on Telegram before a dangerous call, and can be killed while the
  * question waits.
  */
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import path from 'node:path';
-import { expect, onTestFinished, vi } from 'vitest';
-import { GatewayProcess } from '../../crash/gateways.ts';
+import { expect, vi } from 'vitest';
+import type { GatewayProcess } from '../../crash/gateways.ts';
 import { startEffects } from '../../fakes/agent/effect-tools.ts';
 import type { EffectsServer } from '../../fakes/agent/effect-tools.ts';
-import { startFakeOllama } from '../../fakes/ollama/ollama.ts';
-import { FAKE_TOKEN, FakeTelegram } from '../../fakes/telegram/telegram.ts';
+import type { FakeTelegram } from '../../fakes/telegram/telegram.ts';
 import { FRIENDS, OWNER } from '../setup.ts';
+import { telegramProcess } from '../telegram-process.ts';
 
 /** Long enough for a process that starts on a busy machine. */
 const LONG_WAIT = { timeout: 60_000, interval: 50 };
@@ -37,29 +34,10 @@ export interface AskingGateway {
 
 /** Starts it and has it ask; the process is killed and restarted once in between. Everything ends with the test. */
 export async function killedWhileAsking(): Promise<AskingGateway> {
-  const [telegram, effects, ollama] = await Promise.all([
-    FakeTelegram.start(),
-    startEffects(),
-    startFakeOllama(),
-  ]);
-  const folder = await mkdtemp(path.join(tmpdir(), 'parley-asked-'));
-  const home = path.join(folder, 'home');
-  await mkdir(home);
-  const access = { telegram: { allow: FRIENDS } };
-  await writeFile(path.join(home, 'config.json'), JSON.stringify({ access }), { mode: 0o600 });
-  const gateway = new GatewayProcess(home, {
-    PORT: '0',
-    GATEWAY_TOKEN: OWNER,
-    OLLAMA_HOST: ollama.url,
-    TELEGRAM_BOT_TOKEN: FAKE_TOKEN,
-    TELEGRAM_API_ROOT: telegram.root,
-    EFFECTS_URL: effects.url,
-    EFFECTS_RISK: 'dangerous',
-  });
-  onTestFinished(async () => {
-    await gateway.kill();
-    await Promise.all([telegram.close(), effects.close(), ollama.close()]);
-    await rm(folder, { recursive: true, force: true });
+  const effects = await startEffects();
+  const { telegram, ollama, gateway, start, ...started } = await telegramProcess({
+    environment: { EFFECTS_URL: effects.url, EFFECTS_RISK: 'dangerous' },
+    others: [effects],
   });
   const api = async (route: string, json?: unknown): Promise<Response> =>
     await fetch((await gateway.url()) + route, {
@@ -67,10 +45,6 @@ export async function killedWhileAsking(): Promise<AskingGateway> {
       headers: { authorization: `Bearer ${OWNER}`, 'content-type': 'application/json' },
       ...(json !== undefined && { body: JSON.stringify(json) }),
     });
-  const start = async (): Promise<void> => {
-    gateway.start();
-    await gateway.url();
-  };
   // What Telegram shows before its id is stored is sent again by the next process: a separate case.
   const delivered = (): Promise<void> =>
     vi.waitFor(async () => {
@@ -79,8 +53,7 @@ export async function killedWhileAsking(): Promise<AskingGateway> {
     }, LONG_WAIT);
   const killAndStart = async (): Promise<void> => {
     await delivered();
-    await gateway.kill();
-    await start();
+    await started.killAndStart();
   };
   const [chat = ''] = FRIENDS;
   const shows = (text: RegExp): Promise<void> =>

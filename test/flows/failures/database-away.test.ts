@@ -1,15 +1,10 @@
 /** The database goes away at the moment Telegram answers the first send of a reply: one message, complete. */
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import path from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { campaignCases } from '../../campaign.ts';
 import { serverDatabase } from '../../crash/databases.ts';
-import { GatewayProcess } from '../../crash/gateways.ts';
-import { startFakeOllama } from '../../fakes/ollama/ollama.ts';
-import { FAKE_TOKEN, FakeTelegram } from '../../fakes/telegram/telegram.ts';
-import { FRIENDS, OWNER } from '../setup.ts';
+import { FRIENDS } from '../setup.ts';
+import { telegramProcess } from '../telegram-process.ts';
 
 const LONG_WAIT = { timeout: 60_000, interval: 50 };
 const CHATS = FRIENDS.slice(0, 6);
@@ -19,32 +14,14 @@ const serverUrl = process.env['DATABASE_URL'];
 /** A gateway on Postgres behind a proxy, with Telegram; everything ends with the test. */
 async function openGateway(databaseUrl: string) {
   let asked = 0;
-  const [telegram, ollama, database] = await Promise.all([
-    FakeTelegram.start(),
+  const database = await serverDatabase(databaseUrl, 1);
+  const { telegram, ollama, start } = await telegramProcess({
+    environment: database.environment(0),
     // The first answer of each chat arrives when the database is away, the others at once.
-    startFakeOllama({ fallback: () => ({ text: ANSWER, perSecond: 20, hold: asked++ < CHATS.length }) }),
-    serverDatabase(databaseUrl, 1),
-  ]);
-  const folder = await mkdtemp(path.join(tmpdir(), 'parley-away-'));
-  const home = path.join(folder, 'home');
-  await mkdir(home);
-  const access = { telegram: { allow: FRIENDS } };
-  await writeFile(path.join(home, 'config.json'), JSON.stringify({ access }), { mode: 0o600 });
-  const gateway = new GatewayProcess(home, {
-    PORT: '0',
-    GATEWAY_TOKEN: OWNER,
-    OLLAMA_HOST: ollama.url,
-    TELEGRAM_BOT_TOKEN: FAKE_TOKEN,
-    TELEGRAM_API_ROOT: telegram.root,
-    ...database.environment(0),
+    model: { fallback: () => ({ text: ANSWER, perSecond: 20, hold: asked++ < CHATS.length }) },
+    others: [database],
   });
-  onTestFinished(async () => {
-    await gateway.kill();
-    await Promise.all([telegram.close(), ollama.close(), database.close()]);
-    await rm(folder, { recursive: true, force: true });
-  });
-  gateway.start();
-  await gateway.url();
+  await start();
   const [proxy] = database.proxies;
   if (proxy === undefined) throw new Error('There is no proxy.');
   return { telegram, ollama, proxy, database };

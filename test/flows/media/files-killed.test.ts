@@ -1,51 +1,26 @@
 /** A real process killed while an album arrives and while files are sent: nothing is lost, nothing is done twice. */
-import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readdir } from 'node:fs/promises';
 import path from 'node:path';
-import { expect, it, onTestFinished, vi } from 'vitest';
+import { expect, it, vi } from 'vitest';
 import { runsAll } from '../../campaign.ts';
-import { GatewayProcess } from '../../crash/gateways.ts';
-import { startFakeOllama } from '../../fakes/ollama/ollama.ts';
 import { lastUserText } from '../../fakes/ollama/request.ts';
-import { FAKE_TOKEN, FakeTelegram } from '../../fakes/telegram/telegram.ts';
 import { FRIENDS, OWNER } from '../setup.ts';
+import { telegramProcess } from '../telegram-process.ts';
 
 const LONG_WAIT = { timeout: 60_000, interval: 10 };
 const until = (check: () => void): Promise<void> => vi.waitFor(check, LONG_WAIT);
 
 /** A gateway in a separate process, with a chat of one person. */
 async function setUp() {
-  const folder = await mkdtemp(path.join(tmpdir(), 'parley-killed-'));
-  const home = path.join(folder, 'home');
-  await mkdir(home, { recursive: true });
-  const config = { access: { telegram: { allow: FRIENDS } } };
-  await writeFile(path.join(home, 'config.json'), JSON.stringify(config), { mode: 0o600 });
-  const [telegram, ollama] = await Promise.all([FakeTelegram.start(), startFakeOllama()]);
-  const gateway = new GatewayProcess(home, {
-    PORT: '0',
-    GATEWAY_TOKEN: OWNER,
-    OLLAMA_HOST: ollama.url,
-    TELEGRAM_BOT_TOKEN: FAKE_TOKEN,
-    TELEGRAM_API_ROOT: telegram.root,
-  });
-  onTestFinished(async () => {
-    await gateway.kill();
-    await Promise.all([telegram.close(), ollama.close()]);
-    await rm(folder, { recursive: true, force: true });
-  });
-  gateway.start();
-  await gateway.url();
+  const { telegram, ollama, gateway, home, start, killAndStart } = await telegramProcess();
+  await start();
   const [chat = ''] = FRIENDS;
   return {
     telegram,
     ollama,
     chat,
     screen: () => telegram.screen(chat),
-    killAndStart: async (): Promise<void> => {
-      await gateway.kill();
-      gateway.start();
-      await gateway.url();
-    },
+    killAndStart,
     /** The requests to the model that answer a message with this text. */
     asked: (text: string) => ollama.calls.filter(({ body }) => lastUserText(body).includes(text)),
     /** The files of the chat's folder, and what is stored of its newest message that brought some. */

@@ -2,26 +2,14 @@
  * Chat completions by OpenAI's own client against a whole gateway, without a session: each feature works, or is
  * refused by name.
  */
-import OpenAI from 'openai';
 import { zodResponseFormat } from 'openai/helpers/zod';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { describeGateway, OWNER } from '../setup.ts';
-
-const LOOK = {
-  type: 'function' as const,
-  function: {
-    name: 'look',
-    description: 'Looks at a place.',
-    parameters: { type: 'object', properties: { at: { type: 'string' } }, required: ['at'] },
-  },
-};
-const says = (content: string) => [{ role: 'user' as const, content }];
-const place = z.object({ city: z.string(), people: z.number() });
+import { describeGateway } from '../setup.ts';
+import { LOOK, openaiClient, place, says } from './client.ts';
 
 describeGateway('the openai client', {}, (fixture) => {
-  const client = (maxRetries = 0) =>
-    new OpenAI({ baseURL: `${fixture().gateway.url}/v1`, apiKey: OWNER, maxRetries });
+  const client = (maxRetries = 0) => openaiClient(fixture().gateway.url, maxRetries);
 
   describe('with its own tools', () => {
     it('gets the calls back, and the answer after their results; the model sees no other tool', async () => {

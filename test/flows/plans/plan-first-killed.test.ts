@@ -1,28 +1,14 @@
 /** A real process killed between the making of a plan, its card, the press on Run and the first step: everything happens once. */
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { expect, it, onTestFinished, vi } from 'vitest';
-import { GatewayProcess } from '../../crash/gateways.ts';
+import { expect, it, vi } from 'vitest';
 import { connect } from '../../crash/rows.ts';
-import { startFakeOllama } from '../../fakes/ollama/ollama.ts';
 import { lastUserText } from '../../fakes/ollama/request.ts';
-import { FAKE_TOKEN, FakeTelegram } from '../../fakes/telegram/telegram.ts';
 import { FRIENDS, OWNER } from '../setup.ts';
+import { telegramProcess } from '../telegram-process.ts';
 
 const LONG_WAIT = { timeout: 60_000, interval: 20 };
 const [CHAT = ''] = FRIENDS;
 const TAG = 'the cellar';
-
-async function makeHome(): Promise<string> {
-  const folder = await mkdtemp(path.join(tmpdir(), 'parley-plan-'));
-  onTestFinished(() => rm(folder, { recursive: true, force: true }));
-  const home = path.join(folder, 'home');
-  await mkdir(home, { recursive: true });
-  const config = { access: { telegram: { allow: FRIENDS } } };
-  await writeFile(path.join(home, 'config.json'), JSON.stringify(config), { mode: 0o600 });
-  return home;
-}
 
 /** Cards whose ids on the platform are stored. */
 async function storedCards(home: string): Promise<number> {
@@ -36,23 +22,7 @@ async function storedCards(home: string): Promise<number> {
 }
 
 it('plans once, shows one card and runs each step once, wherever it is killed', async () => {
-  const [telegram, ollama, home] = await Promise.all([FakeTelegram.start(), startFakeOllama(), makeHome()]);
-  const gateway = new GatewayProcess(home, {
-    PORT: '0',
-    GATEWAY_TOKEN: OWNER,
-    OLLAMA_HOST: ollama.url,
-    TELEGRAM_BOT_TOKEN: FAKE_TOKEN,
-    TELEGRAM_API_ROOT: telegram.root,
-  });
-  onTestFinished(async () => {
-    await gateway.kill();
-    await Promise.all([telegram.close(), ollama.close()]);
-  });
-  const killAndStart = async (): Promise<void> => {
-    await gateway.kill();
-    gateway.start();
-    await gateway.url();
-  };
+  const { telegram, ollama, gateway, home, killAndStart } = await telegramProcess();
   const cards = () => telegram.messages(CHAT).filter(({ text }) => text.startsWith('Plan: '));
   const asked = (what: string): number =>
     ollama.calls.filter(({ body }) => lastUserText(body).includes(what)).length;

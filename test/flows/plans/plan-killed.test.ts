@@ -1,50 +1,25 @@
 /** A real process killed while a plan runs: its card is continued in place, and its buttons work. */
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { expect, it, onTestFinished, vi } from 'vitest';
-import { GatewayProcess } from '../../crash/gateways.ts';
-import { startFakeOllama } from '../../fakes/ollama/ollama.ts';
+import { expect, it, vi } from 'vitest';
 import { lastUserText } from '../../fakes/ollama/request.ts';
 import { readCard } from '../../fakes/gateway/read-card.ts';
-import { FAKE_TOKEN, FakeTelegram } from '../../fakes/telegram/telegram.ts';
-import { FRIENDS, OWNER } from '../setup.ts';
+import { FRIENDS } from '../setup.ts';
+import { telegramProcess } from '../telegram-process.ts';
 
 const LONG_WAIT = { timeout: 60_000, interval: 50 };
 const [CHAT = ''] = FRIENDS;
 const SAID = 'tidy up the attic';
 
-/** A home whose default profile plans, and runs its plans on its own. */
-async function makeHome(): Promise<string> {
-  const folder = await mkdtemp(path.join(tmpdir(), 'parley-plan-'));
-  onTestFinished(() => rm(folder, { recursive: true, force: true }));
-  const profile = path.join(folder, 'home', 'profiles', 'default');
+it('continues in the same message after kill -9, is stopped by its button, and then has no buttons (S-36)', async () => {
+  const { telegram, ollama, home, killAndStart } = await telegramProcess({
+    config: { turns: { mode: 'agentic' } },
+  });
+  // The default profile plans.
+  const profile = path.join(home, 'profiles', 'default');
   await mkdir(profile, { recursive: true });
   const flags = { planningEnabled: true, enabledTools: ['list_dir'] };
   await writeFile(path.join(profile, 'config.json'), JSON.stringify(flags));
-  const config = { access: { telegram: { allow: FRIENDS } }, turns: { mode: 'agentic' } };
-  await writeFile(path.join(folder, 'home', 'config.json'), JSON.stringify(config), { mode: 0o600 });
-  return path.join(folder, 'home');
-}
-
-it('continues in the same message after kill -9, is stopped by its button, and then has no buttons (S-36)', async () => {
-  const [telegram, ollama, home] = await Promise.all([FakeTelegram.start(), startFakeOllama(), makeHome()]);
-  const gateway = new GatewayProcess(home, {
-    PORT: '0',
-    GATEWAY_TOKEN: OWNER,
-    OLLAMA_HOST: ollama.url,
-    TELEGRAM_BOT_TOKEN: FAKE_TOKEN,
-    TELEGRAM_API_ROOT: telegram.root,
-  });
-  onTestFinished(async () => {
-    await gateway.kill();
-    await Promise.all([telegram.close(), ollama.close()]);
-  });
-  const killAndStart = async (): Promise<void> => {
-    await gateway.kill();
-    gateway.start();
-    await gateway.url();
-  };
   const cards = () => telegram.messages(CHAT).filter(({ text }) => text.startsWith('Plan: '));
   const labels = (): string[] => cards().flatMap(({ buttons }) => buttons.map(({ text }) => text));
   const shows = (state: string, ...marks: string[]): Promise<void> =>
