@@ -236,8 +236,9 @@ describe('whatever is listed is under its contract', () => {
       expect(list, `src/tools/index.ts names ${tool.path}`).toContain(
         `./${path.posix.relative('src/tools', tool.path)}`,
       );
-    const missing = tools.length > 0 && !textOf('test/contracts/tool.test.ts').includes('src/tools/index.ts');
-    expect(missing, 'test/contracts/tool.test.ts runs over src/tools/index.ts').toBe(false);
+    const missing =
+      tools.length > 0 && !textOf('test/contracts/tools/tool.test.ts').includes('src/tools/index.ts');
+    expect(missing, 'test/contracts/tools/tool.test.ts runs over src/tools/index.ts').toBe(false);
   });
 
   it('lists every search service and runs the search contract over it', () => {

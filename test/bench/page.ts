@@ -1,6 +1,6 @@
 /** The row "page": frames of the page in Chromium while an answer streams below 2,500 loaded turns. */
 import type { Page } from 'playwright-core';
-import { findChromium, launch, openPage, signIn, write } from '../browser/browser.ts';
+import { findChromium, launch, openPage, signIn, write } from '../channels/http/page/browser/browser.ts';
 import { connect } from '../crash/rows.ts';
 import { BENCH_TOKEN } from './children.ts';
 import { median, quantile } from './figures.ts';

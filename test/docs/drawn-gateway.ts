@@ -7,7 +7,7 @@ import { loadConfig } from '../../src/config.ts';
 import { startGateway } from '../../src/gateway.ts';
 import type { Gateway } from '../../src/gateway.ts';
 import type { Tool } from '../../src/contracts/tools/tool.ts';
-import { findChromium, launch } from '../browser/browser.ts';
+import { findChromium, launch } from '../channels/http/page/browser/browser.ts';
 import { silentLog } from '../database.ts';
 import { demoAnswer } from '../fakes/demo/answer.ts';
 import { writeDemoHome } from '../fakes/demo/home.ts';

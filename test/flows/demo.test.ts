@@ -5,9 +5,9 @@
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import type { AgentEvent } from '../../src/contracts/event.ts';
 import type { Plan } from '../../src/contracts/plans/plan.ts';
-import { write } from '../browser/browser.ts';
-import { describePage } from '../browser/describe-page.ts';
-import { readPanel } from '../browser/plans/panel.ts';
+import { write } from '../channels/http/page/browser/browser.ts';
+import { describePage } from '../channels/http/page/browser/describe-page.ts';
+import { readPanel } from '../channels/http/page/plan/panel.ts';
 import { eventsUntil } from '../channels/http/client.ts';
 import { writeDemoHome } from '../fakes/demo/home.ts';
 import { demoAnswer } from '../fakes/demo/answer.ts';

@@ -4,8 +4,8 @@
  */
 import { createHmac } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, expect, it, vi } from 'vitest';
-import { write } from '../browser/browser.ts';
-import { describePage, PHONE } from '../browser/describe-page.ts';
+import { write } from '../channels/http/page/browser/browser.ts';
+import { describePage, PHONE } from '../channels/http/page/browser/describe-page.ts';
 import { openGatewayFixture, OWNER, WAIT } from './setup.ts';
 import type { GatewayFixture } from './setup.ts';
 

@@ -2,8 +2,8 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import { write } from '../browser/browser.ts';
-import { describePage } from '../browser/describe-page.ts';
+import { write } from '../channels/http/page/browser/browser.ts';
+import { describePage } from '../channels/http/page/browser/describe-page.ts';
 import type { FakeToolCall } from '../fakes/ollama/ollama.ts';
 import { ANALYSIS, PLAN } from '../fakes/gateway/planned-turn.ts';
 import { openGatewayFixture, OWNER, WAIT } from './setup.ts';

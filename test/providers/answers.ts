@@ -5,7 +5,7 @@ import { createCallMaker, offeredTools } from '../../src/providers/answers/tool-
 import { streamAnswer } from '../../src/providers/answers/read-answer.ts';
 import type { AnswerReader } from '../../src/providers/answers/read-answer.ts';
 import { createLineSplitter } from '../../src/providers/answers/text-splitters.ts';
-import { drain } from '../contracts/provider.ts';
+import { drain } from '../contracts/model/provider.ts';
 
 /** The filter for a request without tools, to a model about which nothing is known. */
 const plainFilter = () =>

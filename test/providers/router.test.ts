@@ -7,7 +7,7 @@ import { createModelNames } from '../../src/providers/model-names.ts';
 import { createOllama } from '../../src/providers/ollama/ollama.ts';
 import { createRouter } from '../../src/providers/router.ts';
 import { configureServers } from '../../src/providers/servers.ts';
-import { providerContract } from '../contracts/provider.ts';
+import { providerContract } from '../contracts/model/provider.ts';
 import { startFakeLlama } from '../fakes/llama-server/llama-server.ts';
 import { startFakeOllama } from '../fakes/ollama/ollama.ts';
 import { startRawServer } from '../fakes/network/raw-server.ts';

@@ -6,7 +6,7 @@
 import { mkdir } from 'node:fs/promises';
 import path from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import { openPage, signIn } from '../../browser/browser.ts';
+import { openPage, signIn } from '../../channels/http/page/browser/browser.ts';
 import { riskyTools } from '../../fakes/agent/risky-tools.ts';
 import { FakeDiscord } from '../../fakes/discord/discord.ts';
 import { FakeHomeserver } from '../../fakes/matrix/homeserver.ts';

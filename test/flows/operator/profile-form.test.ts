@@ -2,7 +2,7 @@
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { describePage } from '../../browser/describe-page.ts';
+import { describePage } from '../../channels/http/page/browser/describe-page.ts';
 import { openGatewayFixture, OWNER } from '../setup.ts';
 import type { CallInit, GatewayFixture } from '../setup.ts';
 import { goToScreen } from './settings-setup.ts';

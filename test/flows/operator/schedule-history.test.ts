@@ -5,7 +5,7 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { scheduleCommand } from '../../../src/commands/schedule.ts';
 import { loadConfig } from '../../../src/config.ts';
-import { describePage } from '../../browser/describe-page.ts';
+import { describePage } from '../../channels/http/page/browser/describe-page.ts';
 import { describeGatewayOnEachDatabase, openGatewayFixture, OWNER, WAIT } from '../setup.ts';
 import type { GatewayFixture } from '../setup.ts';
 import { goToScreen } from './settings-setup.ts';

@@ -1,7 +1,7 @@
 /** Every screen of the settings under axe, with content on it: nothing critical and nothing serious. */
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { objections } from '../../browser/axe.ts';
-import { describePage } from '../../browser/describe-page.ts';
+import { objections } from '../../channels/http/page/browser/axe.ts';
+import { describePage } from '../../channels/http/page/browser/describe-page.ts';
 import { OWNER } from '../setup.ts';
 import type { GatewayFixture } from '../setup.ts';
 import { goToScreen, openFurnishedGateway, SCREENS } from './settings-setup.ts';

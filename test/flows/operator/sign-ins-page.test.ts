@@ -1,7 +1,7 @@
 /** Signed-in browsers, as an owner sees them in the settings and signs them out. */
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { signInLink } from '../../../src/security/index.ts';
-import { describePage } from '../../browser/describe-page.ts';
+import { describePage } from '../../channels/http/page/browser/describe-page.ts';
 import { openGatewayFixture, WAIT } from '../setup.ts';
 import type { GatewayFixture } from '../setup.ts';
 import { goToScreen } from './settings-setup.ts';

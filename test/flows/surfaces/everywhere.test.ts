@@ -1,6 +1,6 @@
 /** One conversation on the page, Telegram, Discord, Slack and Matrix: an answer grows on all of them at the same moment. */
 import { afterAll, expect, it, vi } from 'vitest';
-import { describePage } from '../../browser/describe-page.ts';
+import { describePage } from '../../channels/http/page/browser/describe-page.ts';
 import { FakeHomeserver } from '../../fakes/matrix/homeserver.ts';
 import { variablesOf } from '../../fakes/networks.ts';
 import { FakeSlack } from '../../fakes/slack/slack.ts';

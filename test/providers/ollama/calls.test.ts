@@ -4,7 +4,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { collectChat } from '../../fakes/agent/collect-chat.ts';
 import type { ChatRequest, LLMProvider } from '../../../src/contracts/model/provider.ts';
 import { MAX_WAITING_CALLS } from '../../../src/providers/concurrency-limit.ts';
-import { drain } from '../../contracts/provider.ts';
+import { drain } from '../../contracts/model/provider.ts';
 import { createPairs } from './setup.ts';
 import { never, question } from '../request.ts';
 

@@ -4,7 +4,7 @@ import { createServer } from 'node:http';
 import { afterEach, describe, expect, it, onTestFinished } from 'vitest';
 import { collectChat } from '../../fakes/agent/collect-chat.ts';
 import { DISCOVERY_TTL_MS } from '../../../src/providers/discovery.ts';
-import { drain } from '../../contracts/provider.ts';
+import { drain } from '../../contracts/model/provider.ts';
 import { startRawServer } from '../../fakes/network/raw-server.ts';
 import { createPairs } from './setup.ts';
 import { never, question } from '../request.ts';

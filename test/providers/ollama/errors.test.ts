@@ -3,7 +3,7 @@ import { afterEach, describe, expect, it, vi } from 'vitest';
 import { ConfigError } from '../../../src/contracts/errors.ts';
 import { collectChat } from '../../fakes/agent/collect-chat.ts';
 import { MAX_LINE_BYTES } from '../../../src/providers/answers/text-splitters.ts';
-import { drain } from '../../contracts/provider.ts';
+import { drain } from '../../contracts/model/provider.ts';
 import type { Failure } from '../../fakes/ollama/ollama.ts';
 import { createPairs } from './setup.ts';
 import { never, question } from '../request.ts';

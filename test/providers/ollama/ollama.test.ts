@@ -1,6 +1,6 @@
 /** The provider contract for the Ollama provider, over the fake's real socket. */
 import { createOllama } from '../../../src/providers/ollama/ollama.ts';
-import { providerContract } from '../../contracts/provider.ts';
+import { providerContract } from '../../contracts/model/provider.ts';
 import { startFakeOllama } from '../../fakes/ollama/ollama.ts';
 import { toReply } from './setup.ts';
 import { harnessOf } from '../harness.ts';

@@ -4,7 +4,7 @@ import { createOllama } from '../../../src/providers/ollama/ollama.ts';
 import type { LLMProvider } from '../../../src/contracts/model/provider.ts';
 import { startFakeOllama } from '../../fakes/ollama/ollama.ts';
 import type { FakeOllama, FakeOllamaOptions, Failure, Reply } from '../../fakes/ollama/ollama.ts';
-import type { ContractReply } from '../../contracts/provider.ts';
+import type { ContractReply } from '../../contracts/model/provider-harness.ts';
 import { OLLAMA_SERVER } from '../servers.ts';
 
 export interface Pair {

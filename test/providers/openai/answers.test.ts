@@ -6,7 +6,7 @@ import { ProviderError } from '../../../src/contracts/errors.ts';
 import { createEventReader } from '../../../src/providers/openai/events.ts';
 import { createCallMaker } from '../../../src/providers/answers/tool-calls.ts';
 import { MAX_CALL_CHARS } from '../../../src/providers/openai/pieces.ts';
-import { drain } from '../../contracts/provider.ts';
+import { drain } from '../../contracts/model/provider.ts';
 import type { LlamaReply } from '../../fakes/llama-server/reply.ts';
 import { readPackets } from '../answers.ts';
 import { createLlamaPairs } from './setup.ts';

@@ -1,5 +1,5 @@
 /** What the provider contract expects of a server, as a reply of the fake llama-server. */
-import type { ContractReply } from '../../contracts/provider.ts';
+import type { ContractReply } from '../../contracts/model/provider-harness.ts';
 import type { LlamaFailure, LlamaReply } from '../../fakes/llama-server/reply.ts';
 
 /** The reply in the fake's fields. */

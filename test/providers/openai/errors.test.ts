@@ -3,7 +3,7 @@ import { inspect } from 'node:util';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { ConfigError } from '../../../src/contracts/errors.ts';
 import { collectChat } from '../../fakes/agent/collect-chat.ts';
-import { drain } from '../../contracts/provider.ts';
+import { drain } from '../../contracts/model/provider.ts';
 import type { LlamaFailure } from '../../fakes/llama-server/reply.ts';
 import { startRawServer } from '../../fakes/network/raw-server.ts';
 import { createLlamaPairs } from './setup.ts';

@@ -1,6 +1,6 @@
 /** The provider contract over any OpenAI-compatible server, against a llama-server that behaves like the real one. */
 import { createOpenai } from '../../../src/providers/openai/openai.ts';
-import { providerContract } from '../../contracts/provider.ts';
+import { providerContract } from '../../contracts/model/provider.ts';
 import { startFakeLlama } from '../../fakes/llama-server/llama-server.ts';
 import { harnessOf } from '../harness.ts';
 import { OPENAI_SERVER } from '../servers.ts';

@@ -1,5 +1,5 @@
 /** The search contract over Tavily. */
-import { searchContract } from '../../../contracts/search.ts';
+import { searchContract } from './contract.ts';
 import { startFakeTavily } from '../../../fakes/search/tavily.ts';
 
 searchContract('tavily', { start: startFakeTavily, variable: 'TAVILY_API_KEY' });

@@ -1,0 +1,83 @@
+/** The dialog of linked chats on the page of a whole gateway: codes both ways, consent, the list, and separating. */
+import { afterAll, beforeAll, beforeEach, expect, it, vi } from 'vitest';
+import { FRIENDS, openGatewayFixture, OWNER, WAIT } from '../../../../flows/setup.ts';
+import type { GatewayFixture } from '../../../../flows/setup.ts';
+import { write } from '../browser/browser.ts';
+import { describePage, PHONE } from '../browser/describe-page.ts';
+
+const people = FRIENDS.values();
+
+describePage('linked chats', (tab) => {
+  let fixture: GatewayFixture;
+  beforeAll(async () => {
+    const file = { access: { telegram: { allow: FRIENDS } } };
+    fixture = await openGatewayFixture('embedded', { telegram: true, file });
+  });
+  afterAll(() => fixture.close());
+  beforeEach(() => tab.open(fixture.gateway.url, { token: OWNER }));
+
+  const someone = (): string => people.next().value ?? '';
+  const screen = (chat: string): string => fixture.telegram.screen(chat).join('\n');
+  const seen = (chat: string, text: string): Promise<void> =>
+    vi.waitFor(() => expect(screen(chat)).toContain(text), WAIT);
+  const says = (chat: string, text: string): unknown => fixture.telegram.says(chat, text, chat);
+  const dialog = () => tab.page.getByRole('dialog', { name: 'Linked chats' });
+
+  it('takes the code of another chat, asks, lists the chat, and separates it again', async () => {
+    const chat = someone();
+    says(chat, '/link');
+    await seen(chat, '/link ');
+    const code = /\/link ([0-9A-Z-]{11})/.exec(screen(chat))?.[1] ?? '';
+    await tab.page.getByRole('button', { name: 'Link', exact: true }).click();
+    await dialog().getByLabel('Code of the other chat').fill('AAAAA-00000');
+    await dialog().getByRole('button', { name: 'Enter' }).click();
+    await dialog().getByText('I do not know this code').waitFor();
+    await dialog().getByLabel('Code of the other chat').fill(code);
+    await dialog().getByRole('button', { name: 'Enter' }).click();
+    await dialog().getByText('would share this conversation').waitFor();
+    await tab.screenshot('linked-asks');
+    // The same question is in the chat, for users who do not look into the dialog.
+    await dialog().getByRole('button', { name: 'Close' }).click();
+    await tab.page.locator('#link-asks').getByRole('button', { name: 'Decline' }).waitFor();
+    await tab.screenshot('linked-asks-in-chat');
+    await tab.page.getByRole('button', { name: 'Linked chats: asks' }).click();
+    await dialog().getByRole('button', { name: 'Join' }).click();
+    await dialog().getByText('is being asked, too').waitFor();
+    says(chat, '/link yes');
+    await seen(chat, 'shares this conversation now');
+    await dialog().getByRole('listitem').filter({ hasText: 'Telegram (private chat' }).waitFor();
+    await tab.screenshot('linked-list');
+    await dialog().getByRole('button', { name: 'Close' }).click();
+    fixture.ollama.answer({ text: `To the page, ${chat}.` }, { when: `from the page ${chat}` });
+    fixture.ollama.answer({ text: `To Telegram, ${chat}.` }, { when: `from Telegram ${chat}` });
+    await write(tab.page, `from the page ${chat}`);
+    await seen(chat, `To the page, ${chat}.`);
+    says(chat, `from Telegram ${chat}`);
+    await tab.page.locator('.md', { hasText: `To Telegram, ${chat}.` }).waitFor();
+    await tab.page.getByRole('button', { name: 'Linked chats: 1' }).click();
+    await dialog().getByRole('button', { name: 'Separate' }).click();
+    await tab.page
+      .getByRole('dialog', { name: 'Separate' })
+      .getByRole('button', { name: 'Separate' })
+      .click();
+    await seen(chat, 'This chat is on its own again');
+    await tab.page.getByRole('button', { name: 'Link', exact: true }).waitFor({ state: 'attached' });
+    expect(await dialog().getByRole('listitem').count()).toBe(0);
+  });
+
+  it('gives a code on a phone, and declines the user who entered it', async () => {
+    const chat = someone();
+    await tab.open(fixture.gateway.url, { ...PHONE, token: OWNER });
+    await tab.page.getByRole('button', { name: 'Link', exact: true }).click();
+    await dialog().getByRole('button', { name: 'Give a code' }).click();
+    const given = dialog().getByText('Send this within ten minutes');
+    await given.waitFor();
+    await tab.screenshot('linked-given-phone');
+    says(chat, /\/link [0-9A-Z-]{11}/.exec(await given.innerText())?.[0] ?? '');
+    await dialog().getByText('would share this conversation').waitFor();
+    await dialog().getByRole('button', { name: 'Decline' }).click();
+    await dialog().getByText('Declined: nothing was joined').waitFor();
+    await seen(chat, 'Declined: nothing was joined');
+    expect(await fixture.store.surfaces.surface(`telegram:${chat}`)).toBeUndefined();
+  });
+});

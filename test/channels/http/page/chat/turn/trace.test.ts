@@ -1,0 +1,100 @@
+/** What happened in a turn, opened from its answer on the page. */
+import { expect, it } from 'vitest';
+import { objections } from '../../browser/axe.ts';
+import { write } from '../../browser/browser.ts';
+import { describePageOnFakeGateway } from '../../browser/describe-page.ts';
+
+describePageOnFakeGateway('the trace on the page', (tab, fixture) => {
+  it('opens from an answer with its summary and its timeline, and closes', async () => {
+    const page = await fixture.open();
+    const turn = await fixture.ask('hello');
+    turn.say('Hi.');
+    turn.end();
+    fixture.api.gateway.trace = async (_caller, turnId) => ({
+      turnId,
+      session: 'http:one',
+      state: 'done',
+      reason: 'completed',
+      acceptedAt: new Date(0),
+      code: 'answered',
+      why: 'It was answered after 1.2 s.',
+      cost: { amount: 0.0042, currency: 'USD' },
+      timeline: [
+        { atMs: 0, kind: 'accepted', text: 'the message was accepted' },
+        { atMs: 20, ms: 1_180, kind: 'model_call', text: 'model call 1: <b>qwen</b>', isError: true },
+      ],
+    });
+    await page.getByRole('button', { name: 'Trace: what happened in this turn' }).click();
+    const dialog = page.getByRole('dialog', { name: 'Trace of a turn' });
+    await dialog.getByText('It was answered after 1.2 s.').waitFor();
+    await dialog.getByText('Cost: $0.0042').waitFor();
+    expect(await dialog.locator('tr').allInnerTexts()).toEqual([
+      expect.stringContaining('the message was accepted'),
+      expect.stringMatching(/\+20 ms\s+1\.2 s\s+model call 1: <b>qwen<\/b>/),
+    ]);
+    await tab.screenshot('trace');
+    await dialog.getByRole('button', { name: 'Close' }).click();
+    await dialog.waitFor({ state: 'detached' });
+  });
+
+  it('shows what was sent to the model, which is loaded only when it is opened', async () => {
+    const page = await fixture.open();
+    const turn = await fixture.ask('hello');
+    turn.say('Hi.');
+    turn.end();
+    fixture.api.gateway.trace = async (_caller, turnId) => ({
+      turnId,
+      session: 'http:one',
+      state: 'done',
+      acceptedAt: new Date(0),
+      code: 'answered',
+      why: 'It was answered.',
+      timeline: [],
+      prompt: {
+        iteration: 1,
+        model: 'qwen',
+        omitted: 3,
+        tools: [{ name: 'read_file', tokens: 90 }],
+        messages: [
+          { role: 'system', tokens: 2_400, content: 'You are <b>helpful</b>.' },
+          { role: 'user', tokens: 2, content: 'hello' },
+        ],
+      },
+    });
+    const asked: string[] = [];
+    page.on('request', (request) => void asked.push(request.url()));
+    await page.getByRole('button', { name: 'Trace: what happened in this turn' }).click();
+    const dialog = page.getByRole('dialog', { name: 'Trace of a turn' });
+    await dialog.getByText('It was answered.').waitFor();
+    expect(asked.filter((url) => url.includes('include=prompt'))).toEqual([]);
+    await dialog.getByText('What was sent to the model').click();
+    await dialog.getByText('Tools: read_file (≈ 90)').waitFor();
+    await dialog.getByText('3 older messages of the prompt are not kept.').waitFor();
+    await dialog.getByText('≈ 2,400 tokens').click();
+    expect(await dialog.locator('pre').first().innerText()).toBe('You are <b>helpful</b>.');
+    expect(await objections(page)).toEqual([]);
+    await tab.screenshot('trace-prompt');
+  });
+
+  it('opens from a running turn, and from one that waits behind it', async () => {
+    const page = await fixture.open();
+    await fixture.ask('the long one');
+    await write(page, 'the waiting one');
+    const traced: string[] = [];
+    fixture.api.gateway.trace = async (_caller, turnId) => {
+      traced.push(turnId);
+      return undefined;
+    };
+    const buttons = page.getByRole('button', {
+      name: 'Trace: what happened in this turn',
+    });
+    for (const at of [0, 1]) {
+      await buttons.nth(at).click();
+      const dialog = page.getByRole('dialog', { name: 'Trace of a turn' });
+      await dialog.getByText('There is no turn').waitFor();
+      await dialog.getByRole('button', { name: 'Close' }).click();
+      await dialog.waitFor({ state: 'detached' });
+    }
+    expect(new Set(traced).size).toBe(2);
+  });
+});

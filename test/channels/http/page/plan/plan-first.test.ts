@@ -1,0 +1,63 @@
+/** A plan that is made before it runs, on the page: changed with the keyboard, run with a button, run again. */
+import { afterAll, beforeAll, expect, it, vi } from 'vitest';
+import { openGatewayFixture, OWNER } from '../../../../flows/setup.ts';
+import type { GatewayFixture } from '../../../../flows/setup.ts';
+import { WAIT } from '../browser/browser.ts';
+import { describePage } from '../browser/describe-page.ts';
+
+describePage('a plan before it runs', (tab) => {
+  let gateway: GatewayFixture;
+  beforeAll(async () => {
+    gateway = await openGatewayFixture('embedded');
+  });
+  afterAll(() => gateway.close());
+
+  const panel = () => tab.page.locator('.plan').first();
+  const shownSteps = () => panel().locator('.step-words').allTextContents();
+  const shows = (...steps: string[]) =>
+    vi.waitFor(async () => expect(await shownSteps()).toEqual(steps), WAIT);
+  const stored = async () => (await gateway.store.plans.plans('http:kept', 5))[0]?.record.plan;
+
+  it('is changed with the keyboard, refuses a change of an old version, and runs', async () => {
+    gateway.ollama.answer('Two steps.\nREFLECT: no', { when: 'clean the attic' });
+    gateway.ollama.answer('Steps\n1. [SELF] Sweep\n2. [SELF] Mop', { when: 'clean the attic' });
+    await tab.open(`${gateway.gateway.url}/#http:kept`, { token: OWNER });
+    await tab.page.locator('#composer textarea, textarea').first().fill('/plan clean the attic');
+    await tab.page.keyboard.press('Enter');
+    await panel().getByText('not begun').waitFor();
+    await shows('1. Sweep', '2. Mop');
+    expect((await stored())?.state).toBe('stored');
+
+    await panel().getByText('Edit the steps').focus();
+    await tab.page.keyboard.press('Enter');
+    await panel().getByLabel('Move step 1 down').focus();
+    await tab.page.keyboard.press('Enter');
+    await shows('1. Mop', '2. Sweep');
+    await panel().getByLabel('Text of step 2').fill('Sweep the floor');
+    await tab.page.keyboard.press('Enter');
+    await shows('1. Mop', '2. Sweep the floor');
+    await panel().getByLabel('New step').fill('Open the window');
+    await tab.page.keyboard.press('Enter');
+    await shows('1. Mop', '2. Sweep the floor', '3. Open the window');
+    await panel().getByLabel('Drop step 1').press('Enter');
+    await shows('1. Sweep the floor', '2. Open the window');
+    await tab.screenshot('plan-first-edited');
+
+    // Someone else changes it, and this page learns of it through the event.
+    const before = await stored();
+    const json = { version: before?.version, edits: [{ op: 'add', description: 'Turn the light off' }] };
+    const changed = await gateway.call(`/v1/plans/${before?.id}`, { method: 'PATCH', json });
+    expect(changed.status).toBe(200);
+    await shows('1. Sweep the floor', '2. Open the window', '3. Turn the light off');
+    expect((await gateway.call(`/v1/plans/${before?.id}`, { method: 'PATCH', json })).status).toBe(409);
+
+    await panel().getByRole('button', { name: 'Run', exact: true }).press('Enter');
+    const run = tab.page.locator('.plan').last();
+    await run.getByText('completed').waitFor();
+    expect(await run.locator('.step-words').allTextContents()).toEqual(await shownSteps());
+    await panel().getByText('run 1 ×').waitFor();
+    await run.getByRole('button', { name: 'Run again' }).press('Enter');
+    await vi.waitFor(async () => expect((await stored())?.runs).toBe(2), WAIT);
+    await tab.screenshot('plan-first-run-again');
+  });
+});
