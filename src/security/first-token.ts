@@ -12,7 +12,7 @@ const EVERYTHING: Scope[] = ['chat', 'approve', 'commands', 'admin'];
 
 /** What a start found, for the log. */
 export interface FirstToken {
-  /** The file that holds the token. */
+  /** The file into which a new token was written. */
   file?: string;
   /** `GATEWAY_TOKEN` or that file, when its token was revoked: it stays revoked. */
   revoked?: string;
@@ -41,7 +41,7 @@ export async function ensureFirstToken(options: {
     // Before the environment's token is revoked: it may be the same one, and keeps what belongs to it.
     const kept = await access.replaceToken('file', { hash, name: 'first', scopes: EVERYTHING });
     await access.removeTokens('env');
-    if (kept !== undefined) return { file };
+    if (kept !== undefined) return {};
     revoked = file;
     await rm(file);
   } else await access.removeTokens('env');
