@@ -211,7 +211,11 @@ async function openObservers(settings: Settings<Config>, log: Log, store: HomeSt
   const prices = () => settings.current().prices;
   const telemetry = await startTelemetry(telemetryOf(settings.current()), log);
   const traces = createTraces(store.traces, prices, [
-    { ended: (traced) => meters.turn(traced), decided: (outcome) => meters.approval(outcome) },
+    {
+      ended: (traced) => meters.turn(traced),
+      subagentEnded: (traced) => meters.subagent(traced),
+      decided: (outcome) => meters.approval(outcome),
+    },
     { ended: (traced) => telemetry.turn(traced), subagentEnded: (traced) => telemetry.subagent(traced) },
   ]);
   const notes = createRefusalNotes(store.traces, systemClock, log);

@@ -66,6 +66,30 @@ describe('the meters', () => {
     expect(text).not.toContain('10.0.0.7');
   });
 
+  it('count the runs of subagents, and their calls and tools like those of turns', async () => {
+    const meters = createMeters('1.2.3');
+    const spans = [
+      { kind: 'model_call' as const, atMs: 0, ms: 100, iteration: 1, model: 'qwen', firstTokenMs: 40 },
+      { kind: 'tool' as const, atMs: 100, ms: 50, callId: 'c1', name: 'read_file' },
+    ];
+    const { sessionKey, startedAt, attempt: run } = traced({ spans });
+    meters.turn(traced({ spans }));
+    meters.subagent({
+      sessionKey,
+      startedAt,
+      attempt: run,
+      agentId: 'a1',
+      turnId: 't1',
+      background: false,
+    });
+    const text = await meters.registry.metrics();
+    expect(text).toContain('parley_subagent_seconds_count{outcome="completed"} 1\n');
+    expect(text).toContain('parley_turn_seconds_count{outcome="completed"} 1\n');
+    expect(text).toContain('parley_model_call_seconds_count{model="qwen",outcome="ok"} 2\n');
+    expect(text).toContain('parley_first_token_seconds_count{model="qwen"} 2\n');
+    expect(text).toContain('parley_tool_seconds_count{tool="read_file",outcome="ok"} 2\n');
+  });
+
   it('count refused messages by channel and reason, and bound the channels', async () => {
     const meters = createMeters('1.2.3');
     const refuse = (address: string) =>

@@ -2,7 +2,7 @@
 import { Counter, Gauge, Histogram, Registry } from 'prom-client';
 import type { LaneHandler } from '../../contracts/bus.ts';
 import type { AnsweredRequest } from '../../contracts/gateway-api.ts';
-import type { TracedTurn } from '../../contracts/agent/turn-watch.ts';
+import type { TracedSubagent, TracedTurn } from '../../contracts/agent/turn-watch.ts';
 import type { NoteRefusal } from '../../contracts/store/traces.ts';
 import type { ApprovalOutcome } from '../../contracts/tools/approvals.ts';
 
@@ -17,6 +17,8 @@ export interface Meters {
   registry: Registry;
   /** Counts an attempt of a turn that has ended. Never throws. */
   turn(traced: TracedTurn): void;
+  /** Counts a run of a subagent that is over. Never throws. */
+  subagent(traced: TracedSubagent): void;
   /** Counts a decided request for approval. */
   approval(outcome: ApprovalOutcome): void;
   refused: NoteRefusal;
@@ -43,9 +45,15 @@ export function createMeters(version: string, restarts = 0): Meters {
     'code',
   ]);
   const approvals = counter('parley_approvals_total', 'Decided requests for approval.', ['outcome']);
+  const span = meterSpans(register, label);
+  const subagents = histogram('parley_subagent_seconds', 'Runs of subagents.', ['outcome'], LONG);
   return {
     registry,
-    turn: meterTurns(register, label),
+    turn: meterTurns(register, label, span),
+    subagent({ attempt: { outcome, ms, spans } }) {
+      subagents.observe({ outcome: label('outcome', outcome) }, ms / 1_000);
+      for (const one of spans) span(one);
+    },
     approval: (outcome) => approvals.inc({ outcome }),
     refused: ({ address, code }) =>
       refusals.inc({ channel: label('channel', channelOf(address)), code: label('refusal', code) }),
@@ -88,7 +96,7 @@ function registerIn(registry: Registry) {
 }
 
 /** Turns, and what their attempts consist of. */
-function meterTurns(register: Register, label: Label): Meters['turn'] {
+function meterTurns(register: Register, label: Label, span: MeterSpan): Meters['turn'] {
   const { histogram, counter } = register;
   const turns = histogram('parley_turn_seconds', 'Turns, from acceptance to commit.', ['outcome'], LONG);
   const queue = histogram('parley_queue_wait_seconds', 'From acceptance to the start of a turn.', [], LONG);
@@ -99,7 +107,6 @@ function meterTurns(register: Register, label: Label): Meters['turn'] {
     'Attempts at turns with which a process had died.',
     [],
   );
-  const span = meterSpans(register, label);
   return ({ attempt, ended }) => {
     const { outcome, afterMs, ms, live, spans, crashes } = attempt;
     if (crashes > 0) takenOver.inc();
@@ -112,11 +119,10 @@ function meterTurns(register: Register, label: Label): Meters['turn'] {
   };
 }
 
-/** Model calls, tool calls and pauses of attempts. */
-function meterSpans(
-  { histogram, counter }: Register,
-  label: Label,
-): (span: TracedTurn['attempt']['spans'][number]) => void {
+type MeterSpan = (span: TracedTurn['attempt']['spans'][number]) => void;
+
+/** Model calls, tool calls and pauses of turns and subagents. */
+function meterSpans({ histogram, counter }: Register, label: Label): MeterSpan {
   const firstTokens = 'From the request to the first token.';
   const firstToken = histogram('parley_first_token_seconds', firstTokens, ['model'], LONG);
   const calls = histogram('parley_model_call_seconds', 'Whole model calls.', ['model', 'outcome'], LONG);

@@ -40,6 +40,26 @@ describeGateway('the metrics', { telegram: true }, (fixture) => {
     }, WAIT);
   });
 
+  it('count subagents, and their tools like those of turns', async () => {
+    const spawn = { name: 'spawn_agent', args: { task: 'count the files' } };
+    fixture().ollama.answer({ toolCalls: [spawn] }, { when: 'ask somebody' });
+    fixture().ollama.answer(
+      { toolCalls: [{ name: 'list_dir', args: { path: '.' } }] },
+      { when: 'count the files' },
+    );
+    const lists = async (): Promise<number> =>
+      Number(
+        /parley_tool_seconds_count\{tool="list_dir",outcome="ok"\} (\d+)/.exec(await metrics())?.[1] ?? 0,
+      );
+    const before = await lists();
+    await fixture().post('asked', 'ask somebody');
+    await fixture().idle('http:asked');
+    await vi.waitFor(async () => {
+      expect(await metrics()).toMatch(/parley_subagent_seconds_count\{outcome="completed"\} 1\n/);
+      expect(await lists()).toBe(before + 1);
+    }, WAIT);
+  });
+
   it('count what a platform refuses as too fast, and what we refuse a sender, under its channel', async () => {
     const [, chat = ''] = FRIENDS;
     fixture().telegram.rateLimit(1);
