@@ -2,6 +2,7 @@
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { objections } from '../../channels/http/page/browser/axe.ts';
 import { describePage } from '../../channels/http/page/browser/describe-page.ts';
 import { openGatewayFixture, OWNER } from '../setup.ts';
 import type { CallInit, GatewayFixture } from '../setup.ts';
@@ -78,6 +79,7 @@ describePage('the form of a profile', (tab) => {
     await page.getByLabel('Prompt', { exact: true }).fill('Sing every answer.');
     await page.getByLabel('temperature', { exact: true }).fill('3');
     await tab.screenshot('profile-form');
+    expect(await objections(page)).toEqual([]);
     await page.getByRole('button', { name: 'Save' }).click();
     await page.getByRole('alert').getByText('temperature').waitFor();
     await page.getByLabel('temperature', { exact: true }).fill('0.5');

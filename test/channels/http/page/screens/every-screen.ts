@@ -36,6 +36,11 @@ export async function visitEveryScreen(
     await folded.evaluateAll((all) => all.slice(0, 3).forEach((one) => one.setAttribute('open', '')));
     await look(`settings/${screen}`);
   }
+  await goToScreen(tab.page, 'profiles');
+  await tab.page.getByRole('button', { name: 'Edit: coder' }).click();
+  await tab.page.getByRole('button', { name: 'Save' }).waitFor();
+  await look('settings/profiles/coder');
+  await tab.page.getByRole('button', { name: 'Cancel' }).click();
 }
 
 type Look = (screen: string) => Promise<void>;
