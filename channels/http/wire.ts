@@ -186,9 +186,9 @@ export function wirePlan({ plan, session, turnId, createdAt, updatedAt }: PlanRe
 }
 
 /** What became of a turn; the prompt of its newest model call only if it is requested. */
-export function wireTrace({ prompt, reason, cost, ...told }: TurnExplanation, withPrompt: boolean) {
+export function wireTrace({ prompt, reason, cost, ...shown }: TurnExplanation, withPrompt: boolean) {
   return {
-    ...told,
+    ...shown,
     reason: reason ?? null,
     cost: cost ?? null,
     ...(withPrompt && { prompt: prompt ?? null }),

@@ -128,8 +128,8 @@ export async function restoreCommand(
       if (!replace) await staging.refuseOverwriting();
       await loading.finish();
       const kept = await staging.settle({ replace });
-      const told = kept.length === 0 ? '' : ` Kept as it is: ${kept.join(', ')}.`;
-      return `Restored: ${size.rows} rows, ${size.files} files.${told}`;
+      const keptText = kept.length === 0 ? '' : ` Kept as it is: ${kept.join(', ')}.`;
+      return `Restored: ${size.rows} rows, ${size.files} files.${keptText}`;
     } finally {
       await loading.close();
       await staging.discard();

@@ -181,14 +181,14 @@ function programsOf({ mcpServers }: Config) {
 
 function permissionFinding({ place, mode, text, isError }: ReturnType<typeof openPlaces>[number]): Finding {
   const [said = text, remedy] = text.split('; run: ');
-  const told = `changed the mode of ${place} to ${mode.toString(8)}`;
+  const done = `changed the mode of ${place} to ${mode.toString(8)}`;
   const level = isError ? 'error' : 'warning';
   return {
     subject: 'Permissions',
     level,
     text: `${said}.`,
     remedy,
-    fix: { told, apply: () => chmod(place, mode) },
+    fix: { done, apply: () => chmod(place, mode) },
   };
 }
 

@@ -58,7 +58,7 @@ export async function tellStatus(
 ): Promise<void> {
   let model: HealthReport['model'] | undefined;
   let askAt = 0;
-  let told = '';
+  let saved = '';
   while (!signal.aborted) {
     if (performance.now() >= askAt) {
       askAt = performance.now() + ASK_MS;
@@ -68,8 +68,8 @@ export async function tellStatus(
     const status = { url, model, channels: health.channels() };
     const text = JSON.stringify(status);
     try {
-      if (text !== told) await nodes.saveNodeStatus(instance, status);
-      told = text;
+      if (text !== saved) await nodes.saveNodeStatus(instance, status);
+      saved = text;
     } catch (error) {
       // The next check tries again.
       if (!signal.aborted) log.warn({ err: error }, 'node_status_not_stored');

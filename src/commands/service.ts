@@ -171,14 +171,14 @@ function uninstall({ file, end: [program, ...args], after }: Supervised, { run }
   const command = [program, ...args].join(' ');
   const ended = run(program, ...args);
   if (ended === undefined) throw unsupported(`${program} is not there, so the service cannot be stopped.`);
-  const told = ended.ok ? `Stopped: ${command}` : `It did not run (${command}: ${ended.output}).`;
+  const outcome = ended.ok ? `Stopped: ${command}` : `It did not run (${command}: ${ended.output}).`;
   try {
     rmSync(file);
   } catch (error) {
     const { message } = toGatewayError(error);
     throw new GatewayError('unwritable', `${file} cannot be removed: ${message}`, { cause: error });
   }
-  return [told, `Removed: ${file}`, ...(after === undefined ? [] : ['Next:', `  ${after}`])].join('\n');
+  return [outcome, `Removed: ${file}`, ...(after === undefined ? [] : ['Next:', `  ${after}`])].join('\n');
 }
 
 function status({ file, state: [program, ...args] }: Supervised, { run }: Machine): ServiceAnswer {

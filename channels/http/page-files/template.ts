@@ -51,13 +51,13 @@ export function textsScript(say: Say): string {
     Object.entries(table).filter(([key]) => AREAS.test(key));
   // In English the page shows the errors' own messages, which are the most specific.
   const own = keys(say.table).filter(([key]) => say.language !== 'en' || !REFUSALS.test(key));
-  const told = new Set(own.map(([key]) => key));
+  const included = new Set(own.map(([key]) => key));
   const texts = {
     language: say.language,
     parley: PARLEY,
     table: Object.fromEntries(own),
     english: Object.fromEntries(
-      keys(inEnglish.table).filter(([key]) => !told.has(key) && !REFUSALS.test(key)),
+      keys(inEnglish.table).filter(([key]) => !included.has(key) && !REFUSALS.test(key)),
     ),
   };
   return `globalThis.parleyTexts=${JSON.stringify(texts)};\n`;

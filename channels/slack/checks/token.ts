@@ -46,9 +46,9 @@ export async function check(
         'auth.test',
         {},
       );
-      const { user, team, response_metadata: told } = Tested.parse(answer);
+      const { user, team, response_metadata: metadata } = Tested.parse(answer);
       const name = `The token belongs to ${user ?? 'the bot'} in the workspace ${team ?? ''}.`;
-      return [{ subject: SUBJECT, level: 'ok', text: name }, ...scopesFinding(told?.scopes)];
+      return [{ subject: SUBJECT, level: 'ok', text: name }, ...scopesFinding(metadata?.scopes)];
     },
     'set SLACK_BOT_TOKEN to the Bot User OAuth Token (OAuth & Permissions)',
     'The bot token is refused.',

@@ -75,7 +75,7 @@ function receivingFindings(
       level: 'error',
       text: 'A webhook is set for this bot, so another program gets its messages, or none does.',
       remedy: `${PARLEY} doctor --fix removes it; messages that wait at Telegram are kept`,
-      fix: { told: "removed the bot's webhook at Telegram", apply: async () => void (await remove()) },
+      fix: { done: "removed the bot's webhook at Telegram", apply: async () => void (await remove()) },
     },
   ];
 }

@@ -192,6 +192,6 @@ function withAddress(shown: Piece, target: string): Piece {
   const address = /^(?:mailto|tel|sms):([^?]+)/i.exec(target)?.[1] ?? target;
   if (address === '' || HARMFUL.test(target) || shown.visible.includes(address)) return shown;
   // Telegram links mail addresses and telephone numbers; a path would become a command.
-  const told = address === target ? wrapped('code', words(address)) : words(address);
-  return joined([shown, words(' ('), told, words(')')]);
+  const shownAddress = address === target ? wrapped('code', words(address)) : words(address);
+  return joined([shown, words(' ('), shownAddress, words(')')]);
 }

@@ -3,7 +3,7 @@
 /** A change that `parley doctor --fix` may make: it loses nothing that anyone wrote. */
 export interface Fix {
   /** What is done, such as "Removed the webhook". */
-  told: string;
+  done: string;
   /** Throws `GatewayError` or an error of the file system. */
   apply: () => Promise<void>;
 }

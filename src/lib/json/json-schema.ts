@@ -22,6 +22,13 @@ interface Check {
   steps: number;
 }
 
+/** A value inside the checked one: where it is, and how many schemas deep. */
+interface Spot {
+  value: unknown;
+  at: string;
+  depth: number;
+}
+
 /** Thrown inside a check that exceeds its limits or meets a schema it cannot follow. */
 class Unfollowable extends Error {}
 
@@ -32,20 +39,15 @@ class Unfollowable extends Error {}
 export function schemaProblem(schema: Schema, value: unknown): string | undefined {
   const check: Check = { root: schema, steps: 0 };
   try {
-    return problemAt(check, schema, value, '', 0);
+    return problemAt(check, schema, { value, at: '', depth: 0 });
   } catch (error) {
     if (error instanceof Unfollowable) return `${UNFOLLOWABLE}: ${error.message}`;
     throw error;
   }
 }
 
-function problemAt(
-  check: Check,
-  schema: unknown,
-  value: unknown,
-  at: string,
-  depth: number,
-): string | undefined {
+function problemAt(check: Check, schema: unknown, spot: Spot): string | undefined {
+  const { value, at, depth } = spot;
   check.steps += 1;
   if (check.steps > MAX_SCHEMA_STEPS) throw new Unfollowable(`more than ${MAX_SCHEMA_STEPS} steps`);
   if (depth > MAX_SCHEMA_DEPTH) throw new Unfollowable(`deeper than ${MAX_SCHEMA_DEPTH} levels`);
@@ -53,7 +55,7 @@ function problemAt(
   if (!isJsonObject(schema)) return undefined;
   const { $ref: reference } = schema;
   if (typeof reference === 'string') {
-    const problem = problemAt(check, resolve(check.root, reference), value, at, depth + 1);
+    const problem = problemAt(check, resolve(check.root, reference), { value, at, depth: depth + 1 });
     if (problem !== undefined) return problem;
   }
   const { type, const: constant, enum: allowed } = schema;
@@ -67,9 +69,9 @@ function problemAt(
   return (
     numberProblem(schema, value, at) ??
     lengthProblem(schema, value, at) ??
-    itemsProblem(check, schema, value, at, depth) ??
-    propertiesProblem(check, schema, value, at, depth) ??
-    combinedProblem(check, schema, value, at, depth)
+    itemsProblem(check, schema, spot) ??
+    propertiesProblem(check, schema, spot) ??
+    combinedProblem(check, schema, spot)
   );
 }
 
@@ -106,30 +108,18 @@ function lengthProblem(schema: Schema, value: unknown, at: string): string | und
   return undefined;
 }
 
-function itemsProblem(
-  check: Check,
-  schema: Schema,
-  value: unknown,
-  at: string,
-  depth: number,
-): string | undefined {
+function itemsProblem(check: Check, schema: Schema, { value, at, depth }: Spot): string | undefined {
   if (!Array.isArray(value)) return undefined;
   const first: unknown[] = Array.isArray(schema['prefixItems']) ? schema['prefixItems'] : [];
   for (const [index, item] of value.entries()) {
     const own = index < first.length ? first[index] : schema['items'];
-    const problem = problemAt(check, own, item, `${at}/${index}`, depth + 1);
+    const problem = problemAt(check, own, { value: item, at: `${at}/${index}`, depth: depth + 1 });
     if (problem !== undefined) return problem;
   }
   return undefined;
 }
 
-function propertiesProblem(
-  check: Check,
-  schema: Schema,
-  value: unknown,
-  at: string,
-  depth: number,
-): string | undefined {
+function propertiesProblem(check: Check, schema: Schema, { value, at, depth }: Spot): string | undefined {
   if (!isJsonObject(value)) return undefined;
   const required = Array.isArray(schema['required']) ? schema['required'] : [];
   for (const name of required) {
@@ -141,20 +131,15 @@ function propertiesProblem(
     // Which names a pattern matches is unknown here: with patterns, no name counts as extra.
     if (!known && schema['patternProperties'] !== undefined) continue;
     const own = known ? properties[name] : schema['additionalProperties'];
-    const problem = problemAt(check, own, field, `${at}/${name}`, depth + 1);
+    const problem = problemAt(check, own, { value: field, at: `${at}/${name}`, depth: depth + 1 });
     if (problem !== undefined) return problem;
   }
   return undefined;
 }
 
-function combinedProblem(
-  check: Check,
-  schema: Schema,
-  value: unknown,
-  at: string,
-  depth: number,
-): string | undefined {
-  const problemOf = (one: unknown): string | undefined => problemAt(check, one, value, at, depth + 1);
+function combinedProblem(check: Check, schema: Schema, { value, at, depth }: Spot): string | undefined {
+  const problemOf = (one: unknown): string | undefined =>
+    problemAt(check, one, { value, at, depth: depth + 1 });
   const { allOf, anyOf, oneOf, not } = schema;
   for (const one of Array.isArray(allOf) ? allOf : []) {
     const problem = problemOf(one);

@@ -66,12 +66,12 @@ function versionFinding({ version, tables }: DatabaseReport & { state: 'open' },
       text: `${what}: made by a version from before the first release, which cannot be upgraded.`,
       remedy: 'point DATABASE_URL at an empty database, or start with another GATEWAY_HOME',
     };
-  const told = {
+  const state = {
     none: 'empty; the first start makes the tables',
     current: 'its tables are up to date',
     behind: 'the next start brings its tables up to date',
   }[tables];
-  return { subject, level: 'ok', text: `${what}; ${told}.` };
+  return { subject, level: 'ok', text: `${what}; ${state}.` };
 }
 
 function clockFinding({ clockAheadMs, clockErrorMs }: DatabaseReport & { state: 'open' }): Finding {

@@ -43,7 +43,7 @@ export function homeFinding(
       text: `${home} does not exist yet; the first start makes it.`,
       remedy: `${PARLEY} init, or ${PARLEY} start`,
       fix: {
-        told: `made ${home} (0700)`,
+        done: `made ${home} (0700)`,
         apply: () => make(home),
       },
     };

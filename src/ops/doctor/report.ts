@@ -46,7 +46,7 @@ export async function applyFixes(findings: readonly Finding[]): Promise<string[]
     if (fix === undefined) continue;
     try {
       await fix.apply();
-      lines.push(`${subject}: ${fix.told}.`);
+      lines.push(`${subject}: ${fix.done}.`);
     } catch (error) {
       lines.push(`${subject}: could not be corrected: ${toGatewayError(error).message}`);
     }

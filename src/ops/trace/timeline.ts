@@ -22,18 +22,18 @@ export interface Telling {
 }
 
 /** What is the same for all lines. */
-type Told = Telling & { say: Say };
+type Wording = Telling & { say: Say };
 
 /** The lines of a turn, oldest first. */
 export function timelineOf(facts: TurnFacts, { say = inEnglish, ...telling }: Telling): TimelineLine[] {
-  const told: Told = { ...telling, say };
+  const wording: Wording = { ...telling, say };
   const { detail } = telling;
   const lines: TimelineLine[] = [{ atMs: 0, kind: 'accepted', text: say('trace.accepted') }];
   for (const [index, attempt] of facts.attempts.entries()) {
-    lines.push(...attemptLines(attempt, facts.attempts[index - 1], told));
+    lines.push(...attemptLines(attempt, facts.attempts[index - 1], wording));
   }
   lines.push(
-    ...unseenAnswers(facts, told),
+    ...unseenAnswers(facts, wording),
     ...approvalLines(facts, say),
     ...deliveryLines(facts, detail, say),
   );
@@ -46,15 +46,19 @@ export function timelineOf(facts: TurnFacts, { say = inEnglish, ...telling }: Te
   return lines.toSorted((a, b) => a.atMs - b.atMs);
 }
 
-function attemptLines(attempt: TraceAttempt, before: TraceAttempt | undefined, told: Told): TimelineLine[] {
-  const { say } = told;
+function attemptLines(
+  attempt: TraceAttempt,
+  before: TraceAttempt | undefined,
+  wording: Wording,
+): TimelineLine[] {
+  const { say } = wording;
   const { afterMs, live, dropped, outcome, ms } = attempt;
-  const spans = attempt.spans.map((span) => spanLine(span, afterMs, told));
+  const spans = attempt.spans.map((span) => spanLine(span, afterMs, wording));
   const end = afterMs + ms;
   return [
     { atMs: afterMs, kind: 'begun', text: begunText(attempt, before, say) },
     ...spans,
-    ...livePoints(attempt, told),
+    ...livePoints(attempt, wording),
     ...(live === undefined ? [] : [{ atMs: end, kind: 'live' as const, text: liveText(live, say) }]),
     ...(dropped === undefined
       ? []
@@ -79,7 +83,7 @@ function begunText(attempt: TraceAttempt, before: TraceAttempt | undefined, say:
 }
 
 /** The first calls of the live message, each with its time. */
-function livePoints({ afterMs, live }: TraceAttempt, { say }: Told): TimelineLine[] {
+function livePoints({ afterMs, live }: TraceAttempt, { say }: Wording): TimelineLine[] {
   return (live?.points ?? []).map(({ atMs, kind, code = '', retryAfterMs = 0 }) => {
     const text =
       kind === 'refused'
@@ -102,8 +106,8 @@ function liveText({ sent, edited, refused, failed }: NonNullable<TraceAttempt['l
   return say('trace.live', { sent: say('trace.sent', numbered(sent)), edits, refused, failed });
 }
 
-function spanLine(span: TraceSpan, fromMs: number, told: Told): TimelineLine {
-  const { say } = told;
+function spanLine(span: TraceSpan, fromMs: number, wording: Wording): TimelineLine {
+  const { say } = wording;
   const atMs = fromMs + span.atMs;
   switch (span.kind) {
     case 'model_call': {
@@ -112,7 +116,7 @@ function spanLine(span: TraceSpan, fromMs: number, told: Told): TimelineLine {
         atMs,
         ms: span.ms,
         kind: 'model_call',
-        text: callText(span, told),
+        text: callText(span, wording),
         ...isError,
       };
     }
@@ -142,7 +146,7 @@ function noteText({ code, text, values }: Extract<TraceSpan, { kind: 'note' }>, 
   return [code, text].filter(Boolean).join(': ');
 }
 
-function callText(span: ModelCallSpan, { detail, say, prices }: Told): string {
+function callText(span: ModelCallSpan, { detail, say, prices }: Wording): string {
   const { iteration: number, title, model, usage, firstTokenMs, prompt, error, ms } = span;
   const about = usage?.estimated === true ? '≈' : '';
   const writes = ms === undefined ? 0 : ms - (firstTokenMs ?? 0);
@@ -179,7 +183,7 @@ function tokensText(
 }
 
 /** What a call cost, if its model has a price. */
-function priceText(model: string, usage: Usage, { say, prices }: Pick<Told, 'say' | 'prices'>): string[] {
+function priceText(model: string, usage: Usage, { say, prices }: Pick<Wording, 'say' | 'prices'>): string[] {
   const cost = prices && costOf(prices, [amountOf(prices, model, usage)]);
   return cost === undefined ? [] : [costText(cost, say.language)];
 }
@@ -205,7 +209,7 @@ function partsText(prompt: PromptParts, say: Say): string {
 }
 
 /** Answers of the journal whose attempt left no notes, because its process died. */
-function unseenAnswers({ attempts, answers }: TurnFacts, { say, prices }: Told): TimelineLine[] {
+function unseenAnswers({ attempts, answers }: TurnFacts, { say, prices }: Wording): TimelineLine[] {
   const seen = new Set(
     attempts.flatMap(({ spans }) =>
       spans.flatMap((span) => (span.kind === 'model_call' ? [span.iteration] : [])),
