@@ -105,9 +105,12 @@ function openHealth({ settings, log, transport, runtime, inbound, demo, isReady 
     demo,
     models: (signal) => models.report(signal),
     replaced: () => models.fallbacks.replaced(),
-    channels: () =>
-      channelHealth(settings.current().channels, transport.channels, (channel) =>
-        inbound.leader.health(channel),
+    channels: (say) =>
+      channelHealth(
+        settings.current().channels,
+        transport.channels,
+        (channel) => inbound.leader.health(channel),
+        say,
       ),
     isReady,
     profileErrors: () => profiles.errors(),
@@ -162,7 +165,7 @@ export function createApi(parts: ApiParts) {
     boundTo: boundBy(settings),
     schedules: scheduling.schedules,
     profiles: () => profiles.list(),
-    health: () => health.report(),
+    health: (say) => health.report(say),
     usage: store.usage,
     prices: transport.prices,
     metrics: sharedMetrics(() => metrics.text()),

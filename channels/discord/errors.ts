@@ -2,19 +2,23 @@
 import { DiscordAPIError, HTTPError, RateLimitError } from '@discordjs/rest';
 import { GatewayCloseCodes } from 'discord-api-types/v10';
 import { z } from 'zod';
-import { ChannelError, channelUnavailable } from '../../src/contracts/errors.ts';
+import { ChannelError, channelUnavailable, wordsOf } from '../../src/contracts/errors.ts';
 import type { ChannelErrorCode } from '../../src/contracts/errors.ts';
+import { textRef } from '../../src/contracts/texts/say.ts';
+import type { TextRef } from '../../src/contracts/texts/say.ts';
 import { PrivateFieldError } from './gateway/private-fields.ts';
 import { parseJson } from '../../src/lib/json/json.ts';
 
-export const BAD_TOKEN =
-  'Discord refused the bot token: copy the one from the Developer Portal (your application, Bot, Reset Token) into DISCORD_BOT_TOKEN and restart.';
+export const BAD_TOKEN = textRef('health.portal_token', {
+  network: 'Discord',
+  variable: 'DISCORD_BOT_TOKEN',
+});
 
 /** The wait in milliseconds if Discord reports a write limit (20028) without a time. */
 const WRITE_LIMIT_MS = 5_000;
 
 /** JSON error codes (Discord's documentation, "JSON Error Codes") and what they mean for the gateway. */
-const MEANINGS: Readonly<Record<number, [ChannelErrorCode, string]>> = {
+const MEANINGS: Readonly<Record<number, [ChannelErrorCode, string | TextRef]>> = {
   10_003: ['blocked', 'Discord does not know this channel: it was deleted, or the bot was removed from it.'],
   10_008: ['message_gone', 'The Discord message no longer exists.'],
   10_015: ['message_gone', 'The reply to this Discord command can no longer be edited.'],
@@ -22,20 +26,17 @@ const MEANINGS: Readonly<Record<number, [ChannelErrorCode, string]>> = {
   20_028: ['rate_limited', 'Discord limits writes to this channel.'],
   30_046: ['message_gone', 'Discord accepts no more edits of this message, because it is over an hour old.'],
   40_060: ['rejected', 'The Discord command was already acknowledged.'],
-  50_001: ['blocked', 'The bot cannot see this Discord channel: give it the View Channel permission.'],
+  50_001: ['blocked', textRef('health.unseen', { network: 'Discord' })],
   50_005: ['message_gone', 'The Discord message was written by someone else and cannot be edited.'],
   50_006: ['rejected', 'Discord does not accept an empty message.'],
   50_007: ['blocked', 'This person takes no direct messages from the bot on Discord.'],
-  50_013: [
-    'blocked',
-    'The bot is not allowed to do this on Discord: give it the Send Messages permission in this channel.',
-  ],
+  50_013: ['blocked', textRef('health.forbidden', { network: 'Discord' })],
   50_027: [
     'message_gone',
     'The reply to this Discord command can no longer be edited: its 15 minutes have passed.',
   ],
-  50_083: ['blocked', 'The Discord thread is archived: unarchive it to write there.'],
-  160_005: ['blocked', 'The Discord thread is locked: unlock it to write there.'],
+  50_083: ['blocked', textRef('health.archived', { network: 'Discord' })],
+  160_005: ['blocked', textRef('health.locked', { network: 'Discord' })],
   200_000: ['rejected', "Discord's AutoMod blocked the text: the server's rules forbid something in it."],
 };
 
@@ -49,10 +50,10 @@ export function toChannelError(error: unknown): ChannelError {
   if (error instanceof DiscordAPIError) return fromRefusal(error);
   if (error instanceof HTTPError)
     return channelUnavailable(
-      `Discord answered with status ${error.status}; the call is tried again.`,
+      textRef('health.answered', { network: 'Discord', status: String(error.status) }),
       error,
     );
-  return channelUnavailable('Discord cannot be reached; the call is tried again.', error);
+  return channelUnavailable(textRef('health.unreachable', { network: 'Discord' }), error);
 }
 
 function fromRefusal(error: DiscordAPIError): ChannelError {
@@ -82,7 +83,7 @@ function fromRefusal(error: DiscordAPIError): ChannelError {
 export function toEditError(error: unknown): unknown {
   if (!(error instanceof ChannelError)) return error;
   if (error.code !== 'rejected' && error.code !== 'blocked') return error;
-  return new ChannelError('message_gone', error.message, { cause: error.cause });
+  return new ChannelError('message_gone', wordsOf(error), { cause: error.cause });
 }
 
 /** True if the message to change is gone or can no longer be changed. */
@@ -144,26 +145,19 @@ export function isAnswerLost(error: unknown): boolean {
   return !(cause instanceof HTTPError || cause instanceof DiscordAPIError || cause instanceof ChannelError);
 }
 
+/** The health of a bot that has just started. */
+export const CONNECTING = textRef('health.connecting', { network: 'Discord' });
+
 /** The health of a bot whose privileged intent Discord refuses (close code 4014). */
-export const NO_MESSAGE_CONTENT =
-  'Discord refuses the bot the texts of messages that do not mention it: mentions, direct messages and slash commands are answered. Switch on "Message Content Intent" in the Developer Portal (your application, Bot, Privileged Gateway Intents) and restart.';
+export const NO_MESSAGE_CONTENT = textRef('health.no_content', { network: 'Discord' });
 
 /** Gateway close codes after which a reconnect cannot help, and how to fix each. */
-const FATAL_CLOSES: ReadonlyMap<number, [ChannelErrorCode, string]> = new Map([
+const FATAL_CLOSES: ReadonlyMap<number, [ChannelErrorCode, string | TextRef]> = new Map([
   [GatewayCloseCodes.AuthenticationFailed, ['unauthorized', BAD_TOKEN]],
-  [
-    GatewayCloseCodes.ShardingRequired,
-    [
-      'rejected',
-      'Discord demands more shards than it asked for (4011): restart Parley, so that it asks again how many it needs.',
-    ],
-  ],
-  [GatewayCloseCodes.InvalidShard, ['rejected', 'Discord refused the shard (4010): update Parley.']],
-  [
-    GatewayCloseCodes.InvalidAPIVersion,
-    ['rejected', 'Discord refused the API version (4012): update Parley.'],
-  ],
-  [GatewayCloseCodes.InvalidIntents, ['rejected', 'Discord refused the intents (4013): update Parley.']],
+  [GatewayCloseCodes.ShardingRequired, ['rejected', textRef('health.more_shards', { network: 'Discord' })]],
+  [GatewayCloseCodes.InvalidShard, ['rejected', textRef('health.bad_shard', { network: 'Discord' })]],
+  [GatewayCloseCodes.InvalidAPIVersion, ['rejected', textRef('health.bad_version', { network: 'Discord' })]],
+  [GatewayCloseCodes.InvalidIntents, ['rejected', textRef('health.bad_intents', { network: 'Discord' })]],
 ]);
 
 /** The meaning of an unrecoverable gateway close code; undefined for all others. */

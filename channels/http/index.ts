@@ -1,8 +1,10 @@
 /** The HTTP channel: the page, an OpenAI-compatible API and the sessions, on one port. */
+import type { TextRef } from '../../src/contracts/texts/say.ts';
+import { textRef } from '../../src/contracts/texts/say.ts';
 import type { IncomingMessage, Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Channel, ChannelDeps } from '../../src/contracts/channel.ts';
-import { ChannelError } from '../../src/contracts/errors.ts';
+import { ChannelError, wordsOf } from '../../src/contracts/errors.ts';
 import type { ChannelHealth } from '../../src/contracts/gateway-api.ts';
 import { usualCapabilities } from '../../src/contracts/platform/usual-capabilities.ts';
 import { steadyRates } from '../../src/contracts/delivery.ts';
@@ -57,7 +59,7 @@ export function create(
       readPageFiles().catch((error: unknown) => deps.log.error({ err: error }, 'page_unreadable'));
     } catch (error) {
       const channelError = listenError(error, config);
-      health = { state: 'dead', detail: channelError.message };
+      health = { state: 'dead', detail: wordsOf(channelError) };
       throw channelError;
     }
   }
@@ -202,12 +204,13 @@ function listen(server: Server, config: HttpConfig): Promise<AddressInfo> {
 /** Says why the address cannot be listened on, and which setting to change. */
 function listenError(error: unknown, { host, port }: HttpConfig): ChannelError {
   const code = error instanceof Error && 'code' in error ? error.code : undefined;
-  const advice: Record<string, string> = {
-    EADDRINUSE: `Port ${port} on ${host} is in use by another program; set PORT to a free one.`,
-    EACCES: `No permission to listen on port ${port}; set PORT to one above 1023.`,
-    EADDRNOTAVAIL: `${host} is not an address of this machine; set HOST to one, or to 127.0.0.1.`,
-    ENOTFOUND: `${host} cannot be resolved; set HOST to an address of this machine, or to 127.0.0.1.`,
+  const advice: Record<string, TextRef> = {
+    EADDRINUSE: textRef('health.http.in_use', { port: String(port), host }),
+    EACCES: textRef('health.http.no_permission', { port: String(port) }),
+    EADDRNOTAVAIL: textRef('health.http.not_here', { host }),
+    ENOTFOUND: textRef('health.http.unknown_host', { host }),
   };
-  const message = advice[String(code)] ?? `Cannot listen on ${host}:${port} (HOST, PORT): ${String(code)}.`;
+  const otherwise = textRef('health.http.cannot_listen', { host, port: String(port), code: String(code) });
+  const message = advice[String(code)] ?? otherwise;
   return new ChannelError(code === 'EADDRINUSE' ? 'conflict' : 'rejected', message, { cause: error });
 }

@@ -1,4 +1,5 @@
 /** Calls of the client-server API: throws every limit and failure at once as `ChannelError`; no call waits or is repeated here. */
+import { textRef } from '../../src/contracts/texts/say.ts';
 import { ChannelError, channelUnavailable } from '../../src/contracts/errors.ts';
 import type { ChannelHealth } from '../../src/contracts/gateway-api.ts';
 import { tokenHealth, tokenRefusals, tokenRefused } from '../../src/contracts/platform/refused-tokens.ts';
@@ -109,7 +110,10 @@ export class MatrixClient {
   get health(): ChannelHealth | undefined {
     const refused = tokenHealth(this.#refusals, BAD_TOKEN);
     if (refused !== undefined || this.#failures < MAX_FAILURES) return refused;
-    return { state: 'degraded', detail: 'The Matrix homeserver (MATRIX_URL) does not answer; trying again.' };
+    return {
+      state: 'degraded',
+      detail: textRef('health.server_calls', { network: 'Matrix', variable: 'MATRIX_URL' }),
+    };
   }
 
   async #ask(method: RawRequest['method'], path: string, call: Call): Promise<unknown> {

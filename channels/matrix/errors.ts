@@ -2,9 +2,9 @@
 import { z } from 'zod';
 import { ChannelError, channelUnavailable } from '../../src/contracts/errors.ts';
 import type { ChannelErrorCode } from '../../src/contracts/errors.ts';
+import { textRef } from '../../src/contracts/texts/say.ts';
 
-export const BAD_TOKEN =
-  'The Matrix homeserver refused the access token: log the bot in again, set MATRIX_TOKEN to the new token, and restart.';
+export const BAD_TOKEN = textRef('health.login_token', { network: 'Matrix', variable: 'MATRIX_TOKEN' });
 
 /** A refusal in the homeserver's format ("Standard error response"); kept as the cause of the error. */
 class Refusal extends Error {

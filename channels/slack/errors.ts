@@ -7,11 +7,20 @@ import {
 } from '@slack/web-api';
 import { ChannelError, channelUnavailable } from '../../src/contracts/errors.ts';
 import type { ChannelErrorCode } from '../../src/contracts/errors.ts';
+import { textRef } from '../../src/contracts/texts/say.ts';
 
-export const BAD_TOKEN =
-  'Slack refused the bot token: copy the Bot User OAuth Token (your app at api.slack.com/apps, OAuth & Permissions) into SLACK_BOT_TOKEN and restart.';
-export const BAD_APP_TOKEN =
-  'Slack refused the app token: make an App-Level Token with the scope connections:write (your app at api.slack.com/apps, Basic Information), set SLACK_APP_TOKEN to it and restart.';
+const APP_PAGE = 'api.slack.com/apps';
+
+export const BAD_TOKEN = textRef('health.app_page_token', {
+  network: 'Slack',
+  variable: 'SLACK_BOT_TOKEN',
+  page: APP_PAGE,
+});
+export const BAD_APP_TOKEN = textRef('health.app_level_token', {
+  network: 'Slack',
+  variable: 'SLACK_APP_TOKEN',
+  page: APP_PAGE,
+});
 
 /** Errors of any method that mean that the token is invalid (Slack's documentation, "Errors" of each method). */
 const TOKEN_ERRORS =
@@ -84,24 +93,23 @@ export function toChannelError(error: unknown): ChannelError {
   if (error instanceof WebAPIRateLimitedError) return rateLimited(error.retryAfter * 1_000, error);
   if (error instanceof WebAPIHTTPError)
     return channelUnavailable(
-      `Slack answered with status ${error.statusCode}; the call is tried again.`,
+      textRef('health.answered', { network: 'Slack', status: String(error.statusCode) }),
       error,
     );
   if (error instanceof WebAPIPlatformError) return fromRefusal(error);
-  return channelUnavailable('Slack cannot be reached; the call is tried again.', error);
+  return channelUnavailable(textRef('health.unreachable', { network: 'Slack' }), error);
 }
 
 function fromRefusal(error: WebAPIPlatformError): ChannelError {
   const code = codeOf(error);
-  if (code === undefined)
-    return channelUnavailable('Something before Slack answered; the call is tried again.', error);
+  if (code === undefined) return channelUnavailable(textRef('health.foreign', { network: 'Slack' }), error);
   if (isTokenError(error))
     return new ChannelError('unauthorized', BAD_TOKEN, { retryable: true, cause: error });
   if (code === 'missing_scope') return missingScope(error);
   if (code === 'ratelimited' || code === 'rate_limited' || code === 'message_limit_exceeded')
     return rateLimited(LIMIT_MS, error);
   if (TRANSIENT.test(code))
-    return channelUnavailable(`Slack failed with ${code}; the call is tried again.`, error);
+    return channelUnavailable(textRef('health.failed', { network: 'Slack', code }), error);
   const [meaning, message] = MEANINGS[code] ?? ['rejected', `Slack refused the call: ${code}.`];
   return new ChannelError(meaning, message, { cause: error });
 }
@@ -115,7 +123,7 @@ function missingScope(error: WebAPIPlatformError): ChannelError {
 
 /** A refusal that names the wait. `local`: no call was made. */
 export function rateLimited(retryAfterMs: number, cause?: unknown, local = false): ChannelError {
-  const message = `Slack asks to wait ${retryAfterMs} ms.`;
+  const message = textRef('health.wait', { network: 'Slack', ms: retryAfterMs });
   return new ChannelError('rate_limited', message, { retryable: true, retryAfterMs, local, cause });
 }
 

@@ -1,4 +1,5 @@
 /** Calls to Slack's Web API: throws every limit and failure at once as `ChannelError`; no call waits or is repeated here. */
+import { textRef } from '../../src/contracts/texts/say.ts';
 import { channelUnavailable } from '../../src/contracts/errors.ts';
 import { LogLevel, WebClient } from '@slack/web-api';
 import type { Logger } from '@slack/web-api';
@@ -73,7 +74,7 @@ export class SlackApi {
   get health(): ChannelHealth | undefined {
     const refused = tokenHealth(this.#refusals, BAD_TOKEN);
     if (refused !== undefined || this.#failures < MAX_FAILURES) return refused;
-    return { state: 'degraded', detail: 'Slack does not answer calls of its Web API; trying again.' };
+    return { state: 'degraded', detail: textRef('health.calls', { network: 'Slack', api: 'Web API' }) };
   }
 
   /** A single refusal proves nothing: `auth.test` shows whether the token is good. */

@@ -86,7 +86,7 @@ export class ChannelError extends GatewayError {
 
   constructor(
     code: ChannelErrorCode,
-    message: string,
+    message: string | TextRef,
     details: ErrorDetails & { movedTo?: string; global?: boolean; local?: boolean } = {},
   ) {
     super(code, message, details);
@@ -97,7 +97,7 @@ export class ChannelError extends GatewayError {
 }
 
 /** The error for a platform that cannot be reached or does not answer: worth another attempt. */
-export function channelUnavailable(message: string, cause?: unknown): ChannelError {
+export function channelUnavailable(message: string | TextRef, cause?: unknown): ChannelError {
   return new ChannelError('unavailable', message, { retryable: true, cause });
 }
 
@@ -147,6 +147,11 @@ export class FencedError extends StoreError {
   constructor(lane: string, cause?: unknown) {
     super('fenced', `Lane ${lane} belongs to another node now; this node's work on it is void.`, { cause });
   }
+}
+
+/** What an error says, to be worded for its reader; a string if it is not one of the gateway's texts. */
+export function wordsOf({ textRef: ref, message }: GatewayError): TextRef | string {
+  return ref ?? message;
 }
 
 /** True when the same call may succeed later. */

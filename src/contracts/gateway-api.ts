@@ -223,7 +223,8 @@ export interface GatewayApi {
   lastEventId(key: SessionKey): string;
   /** Usage of models: an admin sees everything, another token its own. */
   usage(caller: Caller, span: Pick<UsageQuery, 'from' | 'to'>, by: UsageGroup): Promise<UsageReport>;
-  health(): Promise<HealthReport>;
+  /** The details of channels are worded by `say`, by default in English. */
+  health(say?: Say): Promise<HealthReport>;
   /** The settings file, what of it is in effect, and what is not. For admins. */
   settings(): SettingsReport & { file: string; values: Readonly<Record<string, unknown>> };
   /** Counts an answered request of a client. Never throws. */
@@ -244,8 +245,8 @@ export interface AnsweredRequest {
 /** Health of a channel, for `/readyz` and `parley status`. */
 export interface ChannelHealth {
   state: 'off' | 'starting' | 'up' | 'degraded' | 'dead';
-  /** What is wrong and how to fix it; absent when `up`. */
-  detail?: string;
+  /** What is wrong and how to fix it; absent when `up`. A string for what a platform or a library says, in its words. */
+  detail?: TextRef | string;
   /** What operators should change on the platform, although the channel is up. Names no chat and no person. */
   notice?: TextRef;
   /** Updates that the platform holds back, if it reports them. */
@@ -268,7 +269,10 @@ export interface HealthReport {
     replaced?: readonly ReplacedModel[];
   };
   /** By name; `label` is the network's display name. */
-  channels: Record<string, Omit<ChannelHealth, 'notice'> & { label: string; notice?: string }>;
+  channels: Record<
+    string,
+    Omit<ChannelHealth, 'notice' | 'detail'> & { label: string; notice?: string; detail?: string }
+  >;
   /** MCP servers by name, without their errors, which may name addresses; not part of readiness. */
   mcp: Record<string, { state: McpState; tools: number }>;
   /** `degraded` while a file of a profile is invalid and its last valid content stays in use. */

@@ -2,11 +2,12 @@
  * Leader election per bot: only the node that holds the lane `poll:<channel>:<bot id>` receives for it; for a bot that
  * is split across several connections, each has its own lane.
  */
+import { textRef } from '../contracts/texts/say.ts';
 import type { LaneRunner, LaneHandler, LaneOutcome } from '../contracts/bus.ts';
 import { z } from 'zod';
 import type { Channel, ChannelIdentity } from '../contracts/channel.ts';
 import type { Shard } from '../contracts/platform/shard.ts';
-import { ChannelError, toGatewayError } from '../contracts/errors.ts';
+import { ChannelError, toGatewayError, wordsOf } from '../contracts/errors.ts';
 import type { ChannelHealth } from '../contracts/gateway-api.ts';
 import type { LaneHead, LaneKey, LaneStore } from '../contracts/store/lanes.ts';
 import { DEAD_AFTER_MS, DEAD_INTERVAL_MS } from '../contracts/channel.ts';
@@ -74,7 +75,7 @@ export function createLeader(deps: LeaderDeps): Leader {
       for (const one of held.connections.values())
         if (one.channel === channel.name && one.count !== count) one.end.abort();
       // This is the state until this node is elected; another node may stay elected for as long as it runs.
-      report({ state: 'starting', detail: 'waits to receive; another node may be receiving now' });
+      report({ state: 'starting', detail: textRef('health.queued') });
       for (let shard = 0; shard < count; shard += 1)
         await queueForLeadership(
           deps,
@@ -131,7 +132,7 @@ async function queueForLeadership(
       return;
     } catch (thrown) {
       const error = toGatewayError(thrown);
-      report({ state: 'degraded', detail: error.message });
+      report({ state: 'degraded', detail: wordsOf(error) });
       deps.log.error({ err: error, channel: channel.name }, 'leader_queue_failed');
       await pauseOn(deps.clock ?? systemClock, backoffMs(attempt, 1_000, IDENTIFY_CAP_MS), signal);
     }
@@ -161,7 +162,7 @@ async function identify(
       const now = clock.monotonicMs();
       if (refused) refusedSince ??= now;
       const dead = refusedSince !== undefined && now - refusedSince >= DEAD_AFTER_MS;
-      report({ state: dead ? 'dead' : 'degraded', detail: error.message });
+      report({ state: dead ? 'dead' : 'degraded', detail: wordsOf(error) });
       log.error({ err: error, channel: channel.name }, refused ? 'channel_refused' : 'channel_unreachable');
       const soonMs = error.retryAfterMs ?? backoffMs(attempt, 1_000, IDENTIFY_CAP_MS);
       await pauseOn(clock, dead ? DEAD_INTERVAL_MS : soonMs, signal);

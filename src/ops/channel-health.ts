@@ -1,21 +1,33 @@
 /** Health of the channels: those that are enabled report it themselves, the others name what they need. */
 import type { Channel, ChannelManifest } from '../contracts/channel.ts';
-import { inEnglish } from '../contracts/texts/say.ts';
+import { inEnglish, textRef } from '../contracts/texts/say.ts';
+import type { Say } from '../contracts/texts/say.ts';
 import type { ChannelHealth, HealthReport } from '../contracts/gateway-api.ts';
 
-/** The health of every channel of the list, by name, with its label for people. */
+/** The health of every channel of the list, by name, with its label for people; `say` words what is wrong. */
 export function channelHealth(
   list: readonly Pick<ChannelManifest, 'name' | 'label' | 'needs'>[],
   channels: ReadonlyMap<string, Channel>,
   healthOf: (channel: Channel) => ChannelHealth,
+  say: Say = inEnglish,
 ): HealthReport['channels'] {
   return Object.fromEntries(
     list.map(({ name, label, needs }) => {
       const channel = channels.get(name);
       const health: ChannelHealth =
-        channel === undefined ? { state: 'off', detail: `needs ${needs}` } : healthOf(channel);
-      const { notice, ...state } = health;
-      return [name, { ...state, label, ...(notice !== undefined && { notice: inEnglish.text(notice) }) }];
+        channel === undefined
+          ? { state: 'off', detail: textRef('health.needs', { needs }) }
+          : healthOf(channel);
+      const { notice, detail, ...state } = health;
+      return [
+        name,
+        {
+          ...state,
+          label,
+          ...(detail !== undefined && { detail: typeof detail === 'string' ? detail : say.text(detail) }),
+          ...(notice !== undefined && { notice: say.text(notice) }),
+        },
+      ];
     }),
   );
 }

@@ -6,6 +6,7 @@ import type { Log } from '../contracts/log.ts';
 import type { ModelReport, ReplacedModel } from '../contracts/model/provider.ts';
 import type { McpServerStatus } from '../contracts/mcp/servers.ts';
 import type { SettingsReport } from '../contracts/settings.ts';
+import type { Say } from '../contracts/texts/say.ts';
 
 /** How long the answers of the store and of the model server are cached, in milliseconds. */
 const COUNTS_KEPT_MS = 1_000;
@@ -19,7 +20,7 @@ export interface HealthDeps {
   models: (signal: AbortSignal) => Promise<ModelReport>;
   /** Models that are currently replaced by others. */
   replaced: () => readonly ReplacedModel[];
-  channels: () => HealthReport['channels'];
+  channels: (say?: Say) => HealthReport['channels'];
   /** The MCP servers of this gateway. */
   mcp: () => readonly McpServerStatus[];
   /** Errors in the files of the profiles. */
@@ -37,7 +38,8 @@ type Counts = Awaited<ReturnType<SessionStore['counts']>>;
 
 /** The counts; undefined while the store does not answer. */
 export interface Health {
-  report(): Promise<HealthReport>;
+  /** `say` words the details of channels, by default in English. */
+  report(say?: Say): Promise<HealthReport>;
   counts(): Promise<Counts | undefined>;
   channels(): HealthReport['channels'];
 }
@@ -60,13 +62,13 @@ export function createHealth(deps: HealthDeps): Health {
   return {
     counts,
     channels: () => deps.channels(),
-    async report() {
+    async report(say) {
       const [known, named] = await Promise.all([counts(), models()]);
       return {
         ready: deps.isReady() && known !== undefined,
         store: known === undefined ? 'down' : 'up',
         model: modelHealth(named, deps.replaced()),
-        channels: deps.channels(),
+        channels: deps.channels(say),
         mcp: Object.fromEntries(
           deps.mcp().map(({ name, state, tools }) => [name, { state, tools: tools.length }]),
         ),

@@ -10,6 +10,8 @@ import type { Words } from './words.ts';
 /** Characters per bite: a token, and single characters in every fifth answer. */
 const [TOKEN, FINE] = runsAll ? [4, 1] : [160, 40];
 const FINE_EVERY = 5;
+/** The longest answer in single characters, on a busy machine, in milliseconds. */
+const LONGEST_MS = 300_000;
 
 const ALL = answers().map((text, number) => ({ number, text }));
 /** `npm test` uses these of the 200 answers. */
@@ -62,6 +64,7 @@ describe('every network', () => {
       expect(lost).toEqual([]);
       noteProgress('growing answers', answer.number + 1, ALL.length);
     },
+    LONGEST_MS,
   );
 });
 

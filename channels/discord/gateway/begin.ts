@@ -1,6 +1,8 @@
 /** Where a new session with the gateway starts, once the session budget allows one. */
 import type { Log } from '../../../src/contracts/log.ts';
 import type { DiscordRest } from '../rest/rest.ts';
+import { textRef } from '../../../src/contracts/texts/say.ts';
+import type { TextRef } from '../../../src/contracts/texts/say.ts';
 import { readGateway } from './address.ts';
 import type { BudgetKeys, IdentifyBudget } from './identify-budget.ts';
 
@@ -12,7 +14,7 @@ export interface BeginParts {
   /** Waits this many milliseconds, or until the signal aborts. Never rejects. */
   pause: (ms: number, signal: AbortSignal) => Promise<void>;
   /** Called with the reason why the connection is waiting, for its health. */
-  say: (detail: string) => void;
+  say: (detail: TextRef) => void;
 }
 
 /**
@@ -26,7 +28,7 @@ export async function whereToBegin(
 ): Promise<{ url: string; keys: BudgetKeys } | undefined> {
   const wait = await budget.waitMs(keysFor(1).session);
   if (wait > 0) {
-    say(`The last sessions with Discord ended soon; the next begins in ${Math.ceil(wait / 1_000)} s.`);
+    say(textRef('health.sessions_short', { network: 'Discord', seconds: Math.ceil(wait / 1_000) }));
     await pause(wait, signal);
   }
   const { url, limit } = await readGateway(rest, signal);
@@ -39,9 +41,7 @@ export async function whereToBegin(
   const { remaining, total } = limit;
   const until = new Date(now() + exhausted).toISOString();
   log.error({ remaining, total, until }, 'discord_session_starts_exhausted');
-  say(
-    `Too many sessions were begun today, and Discord resets the bot token past ${total}; connecting again at ${until}.`,
-  );
+  say(textRef('health.sessions_used_up', { network: 'Discord', total, until }));
   await pause(exhausted, signal);
   return undefined;
 }

@@ -1,13 +1,14 @@
 /** The connection to Discord's gateway: resumes its session while Discord keeps it, and rarely starts new ones. */
+import { textRef } from '../../../src/contracts/texts/say.ts';
+import { wordsOf, type ChannelError } from '../../../src/contracts/errors.ts';
 import { GatewayIntentBits } from 'discord-api-types/v10';
 import { z } from 'zod';
 import type { Shard } from '../../../src/contracts/platform/shard.ts';
 import { DEAD_AFTER_MS, DEAD_INTERVAL_MS } from '../../../src/contracts/channel.ts';
-import type { ChannelError } from '../../../src/contracts/errors.ts';
 import type { ChannelHealth } from '../../../src/contracts/gateway-api.ts';
 import type { Log } from '../../../src/contracts/log.ts';
 import { backoffMs } from '../../../src/lib/async/backoff.ts';
-import { fatalClose, fatalError, NO_MESSAGE_CONTENT } from '../errors.ts';
+import { CONNECTING, fatalClose, fatalError, NO_MESSAGE_CONTENT } from '../errors.ts';
 import { isTextAllowed, readGateway } from './address.ts';
 import { whereToBegin } from './begin.ts';
 import type { BudgetKeys, IdentifyBudget } from './identify-budget.ts';
@@ -77,7 +78,7 @@ export class GatewayLink {
   readonly #events: GatewayEvents;
   readonly #stop = new AbortController();
   readonly #begun = Promise.withResolvers<void>();
-  #health: ChannelHealth = { state: 'starting', detail: 'Connecting to Discord.' };
+  #health: ChannelHealth = { state: 'starting', detail: CONNECTING };
   #running: Promise<void> | undefined;
   /** Name of the connection in the store; undefined until its session has been read. */
   #key: string | undefined;
@@ -134,12 +135,12 @@ export class GatewayLink {
         continue;
       }
       if (fatal !== undefined) {
-        this.#health = { state: 'dead', detail: fatal.message };
+        this.#health = { state: 'dead', detail: wordsOf(fatal) };
         log.error({ err: fatal }, 'discord_connection_refused');
         this.#begun.reject(fatal);
         return;
       }
-      this.#degrade('The connection to Discord broke; connecting again.');
+      this.#degrade(textRef('health.broke', { network: 'Discord' }));
       if (this.#failures > 0) await pause(backoffMs(this.#failures - 1, retryBaseMs, RETRY_CAP_MS), signal);
     }
   }
@@ -149,7 +150,7 @@ export class GatewayLink {
     const { monotonicMs, pause, log, retryBaseMs } = this.#parts;
     this.#refusedSince ??= monotonicMs();
     const isDead = monotonicMs() - this.#refusedSince >= DEAD_AFTER_MS;
-    this.#health = { state: isDead ? 'dead' : 'degraded', detail: refusal.message };
+    this.#health = { state: isDead ? 'dead' : 'degraded', detail: wordsOf(refusal) };
     log.error({ err: refusal }, 'discord_token_refused');
     const soon = backoffMs(this.#failures, retryBaseMs, RETRY_CAP_MS);
     await pause(isDead ? DEAD_INTERVAL_MS : soon, signal);
@@ -290,7 +291,7 @@ export class GatewayLink {
     return undefined;
   }
 
-  #degrade(detail: string): void {
+  #degrade(detail: ChannelHealth['detail']): void {
     if (this.#refusedSince !== undefined) return;
     this.#health = { state: this.#health.state === 'starting' ? 'starting' : 'degraded', detail };
   }

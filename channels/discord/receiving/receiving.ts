@@ -1,4 +1,5 @@
 /** Receiving from `start` to `stop`: gateway connection, inbox, commands, and messages missed while not connected. */
+import { textRef } from '../../../src/contracts/texts/say.ts';
 import type { ChannelDeps } from '../../../src/contracts/channel.ts';
 import type { Shard } from '../../../src/contracts/platform/shard.ts';
 import type { ChannelHealth, GatewayApi } from '../../../src/contracts/gateway-api.ts';
@@ -139,8 +140,9 @@ export class Receiving {
     const { health } = this.#link;
     const { chats, at } = this.#leftOut;
     if (chats === 0 || this.#settings.now() - at > NOTICE_MS || health.state === 'dead') return health;
-    const text = `Messages missed in ${chats} chats could not all be read: see discord_catch_up in the log.`;
-    const detail = health.detail === undefined ? text : `${health.detail} ${text}`;
+    const missed = textRef('health.missed', { count: chats, event: 'discord_catch_up' });
+    const { detail: first } = health;
+    const detail = first === undefined ? missed : textRef('health.both', { first, second: missed });
     return { state: health.state === 'up' ? 'degraded' : health.state, detail };
   }
 

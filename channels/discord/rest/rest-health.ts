@@ -1,5 +1,8 @@
 /** What the calls to Discord's REST API say about the channel's health. */
+import { wordsOf } from '../../../src/contracts/errors.ts';
 import type { ChannelError } from '../../../src/contracts/errors.ts';
+import { textRef } from '../../../src/contracts/texts/say.ts';
+import type { TextRef } from '../../../src/contracts/texts/say.ts';
 import type { ChannelHealth } from '../../../src/contracts/gateway-api.ts';
 import { Recent } from '../../../src/lib/recent.ts';
 import { lacksPermission } from '../errors.ts';
@@ -12,7 +15,7 @@ export const REFUSAL_KEPT_MS = 3_600_000;
 const MAX_REFUSING = 100;
 
 export class RestHealth {
-  readonly #refusing: Recent<string>;
+  readonly #refusing: Recent<TextRef | string>;
   #failures = 0;
 
   constructor(now: () => number) {
@@ -29,18 +32,18 @@ export class RestHealth {
     if (failure === undefined) this.#refusing.delete(channelId);
     if (failure === undefined || !lacksPermission(failure)) return false;
     const isFirst = this.#refusing.get(channelId) === undefined;
-    this.#refusing.set(channelId, failure.message);
+    this.#refusing.set(channelId, wordsOf(failure));
     return isFirst;
   }
 
   /** Undefined while all is well. */
   get health(): ChannelHealth | undefined {
     if (this.#failures >= MAX_FAILURES)
-      return { state: 'degraded', detail: 'Discord does not answer calls of its REST API; trying again.' };
+      return { state: 'degraded', detail: textRef('health.calls', { network: 'Discord', api: 'REST API' }) };
     const refusals = this.#refusing.values();
     const [first] = refusals;
     if (first === undefined) return undefined;
-    const where = refusals.length === 1 ? 'In one channel' : `In ${refusals.length} channels`;
-    return { state: 'degraded', detail: `${where} the bot could not write within the last hour. ${first}` };
+    const detail = textRef('health.unwritable', { count: refusals.length, why: first });
+    return { state: 'degraded', detail };
   }
 }

@@ -16,9 +16,9 @@ export function healthz(c: HttpContext): Response {
  * counts and the version are for admins.
  */
 export async function readyz(c: HttpContext, deps: HandlerDeps): Promise<Response> {
-  const report = await deps.gateway.health();
   const caller: Caller | undefined = c.get('caller');
   const isAdmin = caller?.scopes.includes('admin') ?? false;
+  const report = await deps.gateway.health(isAdmin ? await sayToCaller(c, deps) : undefined);
   return c.json(isAdmin ? report : statesOf(report), report.ready ? 200 : 503);
 }
 

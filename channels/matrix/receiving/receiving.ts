@@ -1,4 +1,5 @@
 /** Receiving from `start` to `stop`: one sync after another, each finished once everything in it is committed. */
+import { textRef } from '../../../src/contracts/texts/say.ts';
 import type { ChannelDeps } from '../../../src/contracts/channel.ts';
 import { toGatewayError, isRetryable } from '../../../src/contracts/errors.ts';
 import type { ChannelHealth, GatewayApi } from '../../../src/contracts/gateway-api.ts';
@@ -87,7 +88,7 @@ export class Receiving {
     if (this.#isUp) return { state: 'up' };
     return this.#failures === 0
       ? { state: 'starting' }
-      : { state: 'degraded', detail: 'No answer to a sync from the Matrix homeserver; trying again.' };
+      : { state: 'degraded', detail: textRef('health.server_sync', { network: 'Matrix' }) };
   }
 
   /**

@@ -2,8 +2,9 @@
  * Keeps a Socket Mode connection open from `start` to `stop`. Slack renews each connection every few hours: the next
  * one is open before the old one is closed, so that nothing is lost between them.
  */
+import { textRef } from '../../../src/contracts/texts/say.ts';
 import { z } from 'zod';
-import { ChannelError, toGatewayError, channelUnavailable } from '../../../src/contracts/errors.ts';
+import { ChannelError, toGatewayError, channelUnavailable, wordsOf } from '../../../src/contracts/errors.ts';
 import type { ChannelHealth } from '../../../src/contracts/gateway-api.ts';
 import type { Log } from '../../../src/contracts/log.ts';
 import { backoffMs } from '../../../src/lib/async/backoff.ts';
@@ -27,8 +28,7 @@ const DRAIN_MS = 10_000;
 /** Envelopes of a connection that wait until the connection has started. */
 export const MAX_EARLY = 1_000;
 
-const SWITCHED_OFF =
-  'Socket Mode is switched off for the Slack app: switch it on (your app at api.slack.com/apps, Socket Mode).';
+const SWITCHED_OFF = textRef('health.socket_off', { network: 'Slack', page: 'api.slack.com/apps' });
 
 const Opened = z.object({ url: z.string() });
 
@@ -124,7 +124,7 @@ export class SocketLink {
     try {
       await socket.ready;
     } catch (error) {
-      throw channelUnavailable('The connection to Slack could not be opened; trying again.', error);
+      throw channelUnavailable(textRef('health.not_opened', { network: 'Slack' }), error);
     }
     this.#problem = undefined;
     this.#listener.connected(before.length > 0);
@@ -146,7 +146,7 @@ export class SocketLink {
   #closed(socket: Socket): void {
     this.#open.delete(socket);
     if (this.#open.size > 0 || this.#stop.signal.aborted) return;
-    this.#problem ??= { state: 'degraded', detail: 'The connection to Slack broke; connecting again.' };
+    this.#problem ??= { state: 'degraded', detail: textRef('health.broke', { network: 'Slack' }) };
     this.#listener.lost();
   }
 
@@ -154,11 +154,11 @@ export class SocketLink {
     const { log, retryBaseMs } = this.#parts;
     const failure = toGatewayError(error);
     const refused = failure instanceof ChannelError && failure.code === 'unauthorized';
-    const detail = refused ? BAD_APP_TOKEN : failure.message;
+    const detail = refused ? BAD_APP_TOKEN : wordsOf(failure);
     this.#problem = { state: 'degraded', detail };
     log.warn({ err: failure, failures }, 'slack_connection_failed');
     const ms =
-      failure.message === SWITCHED_OFF ? DISABLED_MS : backoffMs(failures - 1, retryBaseMs, RETRY_CAP_MS);
+      failure.textRef === SWITCHED_OFF ? DISABLED_MS : backoffMs(failures - 1, retryBaseMs, RETRY_CAP_MS);
     await pause(Math.max(ms, failure.retryAfterMs ?? 0), this.#stop.signal);
   }
 
@@ -167,7 +167,7 @@ export class SocketLink {
     const answer = await this.#parts.api.call('apps.connections.open', {});
     const url = URL.parse(Opened.safeParse(answer).data?.url ?? '');
     if (url === null || !this.#isSlack(url))
-      throw channelUnavailable('Slack named no address to connect to.');
+      throw channelUnavailable(textRef('health.no_address', { network: 'Slack' }));
     return url.href;
   }
 

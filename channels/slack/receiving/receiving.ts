@@ -2,6 +2,7 @@
  * Receiving from `start` to `stop`: the connection, the inbox, commands, and what was missed while there was no
  * connection.
  */
+import { textRef } from '../../../src/contracts/texts/say.ts';
 import type { ChannelDeps } from '../../../src/contracts/channel.ts';
 import type { ChannelHealth, GatewayApi } from '../../../src/contracts/gateway-api.ts';
 import type { InboundMessage } from '../../../src/contracts/message.ts';
@@ -122,7 +123,7 @@ export class Receiving {
     const { health } = this.#link;
     const { chats, at } = this.#leftOut;
     if (chats === 0 || this.#settings.now() - at > NOTICE_MS || health.state !== 'up') return health;
-    const detail = `Messages missed in ${chats} chats could not all be read: see slack_catch_up in the log.`;
+    const detail = textRef('health.missed', { count: chats, event: 'slack_catch_up' });
     return { state: 'degraded', detail };
   }
 

@@ -1,6 +1,7 @@
 /** Converts grammY's and Telegram's failures to `ChannelError`, without any part of the token. */
 import { GrammyError, HttpError } from 'grammy/web';
 import { ChannelError } from '../../../src/contracts/errors.ts';
+import { textRef } from '../../../src/contracts/texts/say.ts';
 import { ForeignAnswer, NoAnswer } from './http-call.ts';
 
 /** The parts of a failed call that its error depends on. */
@@ -12,8 +13,7 @@ export interface FailedCall {
 }
 
 /** Shown when Telegram refuses the token. */
-const TOKEN_REFUSED =
-  'Telegram refuses the bot token: put the one @BotFather shows for your bot into TELEGRAM_BOT_TOKEN, then restart. Parley keeps asking Telegram, in case it accepts this one after all.';
+const TOKEN_REFUSED = textRef('health.chat_token', { network: 'Telegram', variable: 'TELEGRAM_BOT_TOKEN' });
 
 /** Telegram's descriptions of a bot that is blocked, removed, or was never started. */
 const UNWANTED =
@@ -78,7 +78,11 @@ export function toChannelError(error: unknown, call: FailedCall): ChannelError {
 function fromAnswer(error: GrammyError, call: FailedCall): ChannelError {
   const { error_code: status, description, parameters } = error;
   const cause = bareCause(error, call.token);
-  const refusal = `Telegram answered ${call.method} with "${clip(description)}".`;
+  const refusal = textRef('health.said', {
+    network: 'Telegram',
+    method: call.method,
+    description: clip(description),
+  });
   if (status === 429) {
     const retryAfterMs = Math.max(1, parameters.retry_after ?? 1) * 1_000;
     return new ChannelError('rate_limited', refusal, { retryable: true, retryAfterMs, cause });
@@ -89,8 +93,8 @@ function fromAnswer(error: GrammyError, call: FailedCall): ChannelError {
   }
   if (status === 401 || status === 404) return new ChannelError('unauthorized', TOKEN_REFUSED, { cause });
   if (status === 409) {
-    const advice = 'Something else is receiving with this bot token: stop it, or use a separate bot.';
-    return new ChannelError('conflict', `${refusal} ${advice}`, { retryable: true, cause });
+    const elsewhere = textRef('health.conflict', { refusal });
+    return new ChannelError('conflict', elsewhere, { retryable: true, cause });
   }
   if (status >= 500) return new ChannelError('unavailable', refusal, { retryable: true, cause });
   if (parameters.migrate_to_chat_id !== undefined) {
@@ -104,8 +108,11 @@ function fromAnswer(error: GrammyError, call: FailedCall): ChannelError {
   if (FILE_AWAY.test(description))
     return new ChannelError('unavailable', refusal, { retryable: true, cause });
   if (BAD_MARKUP.test(description)) return new ChannelError('bad_markup', refusal, { cause });
-  const remedy = call.method === 'setWebhook' ? ' Correct channels.telegram.webhook.url.' : '';
-  return new ChannelError('rejected', `${refusal}${remedy}`, { cause });
+  const isWebhook = call.method === 'setWebhook';
+  const advice = isWebhook
+    ? textRef('health.webhook_address', { setting: 'channels.telegram.webhook.url', refusal })
+    : refusal;
+  return new ChannelError('rejected', advice, { cause });
 }
 
 function fromNetwork(error: unknown, call: FailedCall): ChannelError {
@@ -121,7 +128,12 @@ function fromNetwork(error: unknown, call: FailedCall): ChannelError {
   }
   return new ChannelError(
     'unavailable',
-    `Telegram cannot be reached for ${call.method} (${why}): check the network, and TELEGRAM_API_ROOT if it is set.`,
+    textRef('health.not_reached', {
+      network: 'Telegram',
+      variable: 'TELEGRAM_API_ROOT',
+      method: call.method,
+      why,
+    }),
     { retryable: true, cause },
   );
 }

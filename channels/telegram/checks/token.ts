@@ -2,6 +2,7 @@
  * What `parley doctor` asks Telegram about the bot: its token, a webhook left behind, and privacy mode. Does not
  * change anything itself.
  */
+import { inEnglish } from '../../../src/contracts/texts/say.ts';
 import { Agent as HttpAgent } from 'node:http';
 import { Agent as HttpsAgent } from 'node:https';
 import { Api } from 'grammy/web';
@@ -99,7 +100,7 @@ function webhookFinding(address: string, info: WebhookInfo): Finding {
       text: `The webhook is set; ${waiting} updates wait at Telegram.`,
     };
   const remedy = `see whether ${address} reaches the gateway from the internet, with the Host in channels.http.allowedHosts`;
-  return { subject: SUBJECT, level: 'error', text: trouble, remedy };
+  return { subject: SUBJECT, level: 'error', text: inEnglish.text(trouble), remedy };
 }
 
 function privacyFinding(readsAll: boolean | undefined, access: ChannelAccess | undefined): Finding {

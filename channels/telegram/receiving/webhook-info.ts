@@ -1,4 +1,6 @@
 /** The webhook's address, and what Telegram reports about it. Pure. */
+import { textRef } from '../../../src/contracts/texts/say.ts';
+import type { TextRef } from '../../../src/contracts/texts/say.ts';
 import { stripEnd } from '../../../src/lib/text.ts';
 
 /** The path below the gateway's public address (see docs/http-api.md). */
@@ -23,12 +25,17 @@ export interface WebhookInfo {
 }
 
 /** The error of the last post, in words, while it lasts; undefined when posts arrive. */
-export function webhookTrouble(info: WebhookInfo, nowMs: number): string | undefined {
+export function webhookTrouble(info: WebhookInfo, nowMs: number): TextRef | undefined {
   const {
     pending_update_count: waiting = 0,
     last_error_date: at,
     last_error_message: why = 'no reason',
   } = info;
   if (at === undefined || nowMs - at * 1_000 > ERROR_MS || waiting === 0) return undefined;
-  return `Telegram cannot post updates to channels.telegram.webhook.url: "${why.slice(0, 300)}". It holds ${waiting} back and tries again.`;
+  return textRef('health.webhook', {
+    network: 'Telegram',
+    setting: 'channels.telegram.webhook.url',
+    why: why.slice(0, 300),
+    waiting,
+  });
 }

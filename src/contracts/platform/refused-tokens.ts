@@ -6,6 +6,7 @@ import { Refusals } from '../../lib/async/call-gate.ts';
 import { DEAD_AFTER_MS, DEAD_INTERVAL_MS } from '../channel.ts';
 import { ChannelError } from '../errors.ts';
 import type { ChannelHealth } from '../gateway-api.ts';
+import type { TextRef } from '../texts/say.ts';
 
 const WAITS = {
   firstMs: 5_000,
@@ -20,12 +21,12 @@ export function tokenRefusals(monotonicMs: () => number): Refusals {
 }
 
 /** The error of calls until the token is tried again; `message` says what to do. */
-export function tokenRefused(refusals: Refusals, message: string, cause?: unknown): ChannelError {
+export function tokenRefused(refusals: Refusals, message: TextRef, cause?: unknown): ChannelError {
   const retryAfterMs = Math.max(1, refusals.leftMs);
   return new ChannelError('unauthorized', message, { retryable: true, retryAfterMs, cause });
 }
 
 /** Undefined while the token is valid. */
-export function tokenHealth({ state }: Refusals, detail: string): ChannelHealth | undefined {
+export function tokenHealth({ state }: Refusals, detail: TextRef): ChannelHealth | undefined {
   return state && { state: state === 'lasting' ? 'dead' : 'degraded', detail };
 }

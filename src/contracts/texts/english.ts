@@ -2,6 +2,7 @@
 import { about } from './english/about.ts';
 import { access } from './english/access.ts';
 import { approvals } from './english/approvals.ts';
+import { channelHealth } from './english/channel-health.ts';
 import { channels } from './english/channels.ts';
 import { commands } from './english/commands.ts';
 import { delivery } from './english/delivery.ts';
@@ -27,6 +28,7 @@ export const ENGLISH = {
   ...access,
   ...approvals,
   ...channels,
+  ...channelHealth,
   ...commands,
   ...delivery,
   ...failures,

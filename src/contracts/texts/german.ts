@@ -3,6 +3,7 @@ import type { ENGLISH } from './english.ts';
 import { about } from './german/about.ts';
 import { access } from './german/access.ts';
 import { approvals } from './german/approvals.ts';
+import { channelHealth } from './german/channel-health.ts';
 import { channels } from './german/channels.ts';
 import { commands } from './german/commands.ts';
 import { delivery } from './german/delivery.ts';
@@ -29,6 +30,7 @@ export const GERMAN: TranslationOf<typeof ENGLISH> = {
   ...access,
   ...approvals,
   ...channels,
+  ...channelHealth,
   ...commands,
   ...delivery,
   ...failures,

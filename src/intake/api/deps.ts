@@ -7,7 +7,6 @@ import type { Command } from '../../contracts/command.ts';
 import type { FileLimits, FileTypeOf, PersonLimit } from '../../contracts/file-api.ts';
 import type { KeptFiles } from '../../contracts/media.ts';
 import type { GatewayApi } from '../../contracts/gateway-api.ts';
-import type { HealthReport } from '../../contracts/gateway-api.ts';
 import type { ContextStore } from '../../contracts/store/contexts.ts';
 import type { Ledger } from '../../contracts/store/ledger.ts';
 import type { NoteDeleted } from '../../contracts/platform/deleted-messages.ts';
@@ -99,7 +98,7 @@ export interface GatewayApiDeps extends Pick<
   explainTurn(turnId: string, detail: boolean, say?: Say): Promise<TurnExplanation | undefined>;
   noteRefusal: NoteRefusal;
   noteRequest: GatewayApi['noteRequest'];
-  health: () => Promise<HealthReport>;
+  health: GatewayApi['health'];
   metrics: () => Promise<string>;
   settings: GatewayApi['settings'];
   administration: GatewayApi['administration'];

@@ -2,6 +2,7 @@
  * What arrives from Slack: mentions, threads, edits, shared messages, the connection's renewal, and what was missed in
  * between.
  */
+import { wordedHealth } from '../../fakes/gateway/worded-health.ts';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { manifest } from '../../../channels/slack/manifest.ts';
 import { MAX_CHATS_READ, MAX_PAGES } from '../../../channels/slack/receiving/catch-up.ts';
@@ -176,7 +177,7 @@ describe('the connection to Slack', () => {
     await setup.start();
     setup.slack.socketMode.recycle('link_disabled');
     await vi.waitFor(
-      () => expect(setup.channel.health().detail).toContain('Socket Mode is switched off'),
+      () => expect(wordedHealth(setup.channel).detail).toContain('Socket Mode is switched off'),
       WAIT,
     );
     expect(setup.channel.health().state).toBe('degraded');
@@ -227,7 +228,7 @@ describe('what was said while no one was listening', () => {
     known(...chats.map(({ id }) => `slack:${id}`));
     await setup.start();
     await restart(() => undefined);
-    await vi.waitFor(() => expect(setup.channel.health().detail).toContain('missed in 1 chats'), WAIT);
+    await vi.waitFor(() => expect(wordedHealth(setup.channel).detail).toContain('missed in one chat'), WAIT);
     const read = setup.slack.calls.filter((method) => method === 'conversations.history');
     expect(read).toHaveLength(MAX_CHATS_READ);
   });
@@ -238,7 +239,10 @@ describe('what was said while no one was listening', () => {
     await restart(() => {
       for (let n = 0; n <= MAX_PAGES * 100; n += 1) setup.slack.says(channel, `missed ${n}`, ada);
     });
-    await vi.waitFor(() => expect(setup.channel.health().detail).toContain('could not all be read'), WAIT);
+    await vi.waitFor(
+      () => expect(wordedHealth(setup.channel).detail).toContain('could not all be read'),
+      WAIT,
+    );
     expect(setup.log.some((line) => line.includes('slack_history_truncated'))).toBe(true);
   });
 

@@ -1,4 +1,5 @@
 /** Details of sending to Slack: one message per nonce, limits, buttons, refusals, and what people see. */
+import { wordedHealth } from '../../fakes/gateway/worded-health.ts';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { codeOf } from '../../../channels/slack/errors.ts';
 import { render } from '../../../channels/slack/rendering/render.ts';
@@ -200,7 +201,7 @@ describe('a refused token', () => {
     await setup.close();
     setup = await SlackSetup.open({ appToken: 'xapp-wrong' });
     void setup.start();
-    await vi.waitFor(() => expect(setup.channel.health().detail).toContain('SLACK_APP_TOKEN'), WAIT);
+    await vi.waitFor(() => expect(wordedHealth(setup.channel).detail).toContain('SLACK_APP_TOKEN'), WAIT);
   });
 });
 

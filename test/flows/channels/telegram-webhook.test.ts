@@ -3,7 +3,7 @@ import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { rawRequest } from '../../channels/http/raw-http.ts';
-import { describeGatewayOnEachDatabase, FRIENDS, openGatewayFixture, WAIT } from '../setup.ts';
+import { describeGatewayOnEachDatabase, FRIENDS, openGatewayFixture, WAIT, OWNER } from '../setup.ts';
 import type { GatewayFixture } from '../setup.ts';
 
 const SECRET = 'a-secret-of-the-webhook-0123456789';
@@ -134,6 +134,12 @@ describeGatewayOnEachDatabase('a webhook of Telegram', { telegram: true, file, e
       expect(channels['telegram']).toMatchObject({ state: 'degraded', waiting: 1 });
       expect(channels['telegram']?.detail).toContain('"Connection refused". It holds 1 back');
     }, WAIT);
+    for (const path of ['/v1/health', '/readyz']) {
+      const answer = await fixture().call(path, { token: OWNER, headers: { 'accept-language': 'de' } });
+      const { channels }: { channels: Record<string, { detail?: string }> } = await answer.json();
+      expect(channels['telegram']?.detail).toContain('„Connection refused“. Es hält 1 zurück');
+      expect(channels['slack']?.detail).toContain('braucht SLACK_BOT_TOKEN');
+    }
     reach(fixture());
     await vi.waitFor(() => expect(telegram.screen(person)).toHaveLength(1), WAIT);
   });

@@ -6,10 +6,11 @@ import type { LaneKey } from '../../../../src/contracts/store/lanes.ts';
 import { readJson } from '../../body.ts';
 import { HttpError } from '../../errors.ts';
 import type { HandlerDeps, HttpContext } from '../../route.ts';
+import { sayToCaller } from '../language.ts';
 
 /** The whole report, with reasons, addresses and counts. */
-export async function readHealth(c: HttpContext, { gateway }: HandlerDeps): Promise<Response> {
-  return c.json(await gateway.health());
+export async function readHealth(c: HttpContext, deps: HandlerDeps): Promise<Response> {
+  return c.json(await deps.gateway.health(await sayToCaller(c, deps)));
 }
 
 /** Facts about people, newest first: those of `user`, or of all; the next page begins with `before`. */

@@ -1,4 +1,5 @@
 /** Failures of the Discord gateway connection: resume, lost sessions, missing heartbeats, fatal closes, outages. */
+import { wordedHealth } from '../../../fakes/gateway/worded-health.ts';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { StoreError } from '../../../../src/contracts/errors.ts';
 import { DiscordSetup } from '../../../fakes/discord/setup.ts';
@@ -103,7 +104,7 @@ describe('the connection to the Discord gateway', () => {
     await setup.start();
     setup.discord.gateway.close(code);
     await vi.waitFor(() => expect(setup.channel.health().state).toBe('dead'), WAIT);
-    expect(setup.channel.health().detail).toContain(words);
+    expect(wordedHealth(setup.channel).detail).toContain(words);
     const { connections } = setup.discord.gateway.counts;
     await new Promise((resolve) => setTimeout(resolve, 700));
     expect(setup.discord.gateway.counts.connections).toBe(connections);
@@ -115,7 +116,7 @@ describe('the connection to the Discord gateway', () => {
     const started = setup.start();
     const refused = (): number => setup.log.filter((line) => line.includes('discord_token_refused')).length;
     await vi.waitFor(() => expect(refused()).toBeGreaterThan(1), WAIT);
-    expect(setup.channel.health()).toMatchObject({
+    expect(wordedHealth(setup.channel)).toMatchObject({
       state: 'degraded',
       detail: expect.stringContaining('DISCORD_BOT_TOKEN'),
     });
@@ -129,7 +130,7 @@ describe('the connection to the Discord gateway', () => {
     await setup.start();
     setup.discord.gateway.tokenReset = true;
     setup.discord.gateway.close(4_004);
-    await vi.waitFor(() => expect(setup.channel.health().detail).toContain('DISCORD_BOT_TOKEN'), WAIT);
+    await vi.waitFor(() => expect(wordedHealth(setup.channel).detail).toContain('DISCORD_BOT_TOKEN'), WAIT);
     setup.discord.gateway.tokenReset = false;
     await isUp();
     says('after all');

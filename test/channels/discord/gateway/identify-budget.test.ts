@@ -1,4 +1,5 @@
 /** Sessions with Discord's gateway over simulated days: never near the 1,000 at which Discord resets the token. */
+import { wordedHealth } from '../../../fakes/gateway/worded-health.ts';
 import { setImmediate as immediate } from 'node:timers/promises';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { IdentifyBudget } from '../../../../channels/discord/gateway/identify-budget.ts';
@@ -121,7 +122,7 @@ describe('sessions with a gateway that flaps', () => {
     const started = setup.start();
     await isOver(clock);
     expect(gateway.counts.identifies).toBe(0);
-    expect(setup.channel.health().detail).toMatch(
+    expect(wordedHealth(setup.channel).detail).toMatch(
       /^Too many sessions .* resets the bot token past 1000; .* at 2026-01-0[12]T/,
     );
     expect(setup.log.join('')).toContain('discord_session_starts_exhausted');

@@ -1,4 +1,5 @@
 /** What a restart keeps: the session is resumed, and if Discord has forgotten it, what was missed is read. */
+import { wordedHealth } from '../../../fakes/gateway/worded-health.ts';
 import { setImmediate as immediate } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { catchUp, MAX_CHATS_READ } from '../../../../channels/discord/receiving/catch-up.ts';
@@ -231,7 +232,7 @@ describe('a restart after Discord has forgotten the session', () => {
       setup.discord.gateway.forgetSessions();
     });
     await vi.waitFor(() => expect(setup.channel.health().state).toBe('degraded'), WAIT);
-    expect(setup.channel.health().detail).toContain('Messages missed in 1 chats could not all be read');
+    expect(wordedHealth(setup.channel).detail).toContain('Messages missed in one chat could not all be read');
     shift = HOUR_MS + 1_000;
     await vi.waitFor(() => expect(setup.channel.health()).toEqual({ state: 'up' }), WAIT);
   });
@@ -265,7 +266,7 @@ describe('a bot whose Message Content Intent is switched off (close code 4014)',
     setup.discord.says(channel, 'in private', ada);
     setup.discord.slash(room, 'ask', { prompt: 'by command' }, ada);
     await arrives(['for the bot', 'in private', 'by command']);
-    expect(setup.channel.health()).toMatchObject({
+    expect(wordedHealth(setup.channel)).toMatchObject({
       state: 'degraded',
       detail: expect.stringContaining('Message Content Intent'),
     });

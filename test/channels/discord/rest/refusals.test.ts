@@ -1,4 +1,5 @@
 /** Refusals of Discord's REST API: what is retried and when, what becomes a new message, and what health reports. */
+import { wordedHealth } from '../../../fakes/gateway/worded-health.ts';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { MAX_UNNAMED, UNNAMED_WAIT_MS } from '../../../../channels/discord/rest/bucket-pauses.ts';
 import { REFUSAL_KEPT_MS } from '../../../../channels/discord/rest/rest-health.ts';
@@ -81,7 +82,7 @@ describe('refusals by Discord', () => {
       expect(setup.channel.health().state).toBe('degraded');
       now += 1;
       expect(setup.channel.health()).toMatchObject({ state: 'dead' });
-      expect(setup.channel.health().detail).toContain('DISCORD_BOT_TOKEN');
+      expect(wordedHealth(setup.channel).detail).toContain('DISCORD_BOT_TOKEN');
       expect(await failureOf(send('dead'))).toMatchObject({ retryAfterMs: DEAD_INTERVAL_MS });
       setup.discord.rest.revoked = false;
       now += DEAD_INTERVAL_MS - 1;
@@ -178,7 +179,7 @@ describe('refusals by Discord', () => {
     room.forbidden = true;
     expect(await failureOf(send('x'))).toMatchObject({ code: 'blocked' });
     expect(setup.channel.health()).toMatchObject({ state: 'degraded' });
-    expect(setup.channel.health().detail).toContain('Send Messages');
+    expect(wordedHealth(setup.channel).detail).toContain('Send Messages');
     room.forbidden = false;
     await send('y');
     expect(setup.channel.health().state).toBe('off');

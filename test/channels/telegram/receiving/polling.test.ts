@@ -1,4 +1,5 @@
 /** Receiving under every failure of Telegram and of the gateway: no message is lost, and receiving resumes. */
+import { wordedHealth } from '../../../fakes/gateway/worded-health.ts';
 import { describe, expect, it, vi } from 'vitest';
 import { POLL_TIMING } from '../../../../channels/telegram/receiving/polling.ts';
 import { CHATS_AT_ONCE, PUBLISH_TRIES } from '../../../../channels/telegram/receiving/publishing.ts';
@@ -52,7 +53,7 @@ describe('committing before advancing', () => {
     });
     fake.says('1', 'wait for me', '1');
     await vi.waitFor(
-      () => expect(channel.health()).toEqual({ state: 'degraded', detail: 'The store is unavailable.' }),
+      () => expect(wordedHealth(channel)).toEqual({ state: 'degraded', detail: 'The store is unavailable.' }),
       WAIT,
     );
     unavailable = false;
@@ -125,7 +126,7 @@ describe('recovery', () => {
     const other = `${fake.root}/bot${FAKE_TOKEN}/getUpdates?timeout=50`;
     const otherEnd = new AbortController();
     const otherPoll = fetch(other, { signal: otherEnd.signal }).catch(() => 'gone');
-    await vi.waitFor(() => expect(channel.health().detail).toMatch(/other getUpdates request/), WAIT);
+    await vi.waitFor(() => expect(wordedHealth(channel).detail).toMatch(/other getUpdates request/), WAIT);
     expect(channel.health().state).toBe('degraded');
     expect(POLL_TIMING.backoffCapMs).toBeLessThanOrEqual(35_000);
     otherEnd.abort();
@@ -162,7 +163,7 @@ describe('recovery', () => {
     fake.updates.end();
     await vi.waitFor(() => expect(channel.health().state).toBe('degraded'), WAIT);
     await vi.waitFor(() => expect(channel.health().state).toBe('dead'), WAIT);
-    expect(channel.health().detail).toContain('TELEGRAM_BOT_TOKEN');
+    expect(wordedHealth(channel).detail).toContain('TELEGRAM_BOT_TOKEN');
     expect(log.join('')).not.toContain(FAKE_TOKEN);
   });
 
@@ -192,7 +193,7 @@ describe('recovery', () => {
     await gone.close();
     const { channel, received, log } = await startChannel(root);
     await vi.waitFor(() => expect(channel.health().state).toBe('degraded'), WAIT);
-    expect(channel.health().detail).toMatch(/ECONNREFUSED.*TELEGRAM_API_ROOT/);
+    expect(wordedHealth(channel).detail).toMatch(/ECONNREFUSED.*TELEGRAM_API_ROOT/);
     const fake = await startFake(port);
     fake.says('1', 'finally', '1');
     await vi.waitFor(() => expect(received).toEqual(['finally']), WAIT);
@@ -216,7 +217,7 @@ describe('recovery', () => {
     fake.failure({ kind: 'status', status: 429, ms: 1_000, method: 'getUpdates' });
     fake.says('1', 'later', '1');
     const { channel, received } = await startChannel(fake.root);
-    await vi.waitFor(() => expect(channel.health().detail).toContain('retry after 1'), WAIT);
+    await vi.waitFor(() => expect(wordedHealth(channel).detail).toContain('retry after 1'), WAIT);
     expect(received).toEqual([]);
     await vi.waitFor(() => expect(received).toEqual(['later']), WAIT);
     expect(fake.flood.violations).toEqual([]);
