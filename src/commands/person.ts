@@ -9,7 +9,7 @@ import type { Person, PersonData, PersonRow } from '../contracts/operator/people
 import { proxyTokenOf } from '../contracts/operator/proxy-sign-in.ts';
 import { transcriptOf } from '../contracts/sessions/transcript.ts';
 import { oneLine } from '../lib/text.ts';
-import { deleteSession } from '../ops/sessions-command.ts';
+import { deleteSession, transcriptSource } from '../ops/sessions-command.ts';
 import type { HomeStore } from '../store/open-store.ts';
 import { PARLEY } from '../contracts/texts/parley.ts';
 
@@ -101,7 +101,10 @@ function personOfChannel({ channels }: Config, name: string): Person {
   );
 }
 
-async function* exported({ people, ledger }: HomeStore, { person, name }: Named): AsyncGenerator<string> {
+async function* exported(
+  { people, ledger, contexts }: HomeStore,
+  { person, name }: Named,
+): AsyncGenerator<string> {
   const data = await people.person(person);
   yield `{\n  "person": ${JSON.stringify(name)},\n  "sessions": [`;
   let first = true;
@@ -110,7 +113,7 @@ async function* exported({ people, ledger }: HomeStore, { person, name }: Named)
     if (session === undefined) continue;
     yield first ? '\n' : ',\n';
     first = false;
-    yield* transcriptOf(session, (page) => ledger.messages(key, page), 'json');
+    yield* transcriptOf(session, transcriptSource({ ledger, contexts }, key), 'json');
   }
   yield ']';
   const parts: Readonly<Record<PersonRow['kind'], string>> = {

@@ -4,6 +4,8 @@ import { GatewayError } from '../contracts/errors.ts';
 import { parseAddress } from '../contracts/message.ts';
 import type { SessionKey } from '../contracts/message.ts';
 import { readFormat, transcriptOf } from '../contracts/sessions/transcript.ts';
+import type { TranscriptSource } from '../contracts/sessions/transcript.ts';
+import type { ContextStore } from '../contracts/store/contexts.ts';
 import type { LaneStore } from '../contracts/store/lanes.ts';
 import type { SessionStore } from '../contracts/store/ledger.ts';
 import type { SessionRecord } from '../contracts/store/records.ts';
@@ -35,6 +37,7 @@ export interface SessionsStore {
     'listSessions' | 'session' | 'messages' | 'updateSession' | 'deleteSession' | 'queue'
   >;
   lanes: Pick<LaneStore, 'stop'>;
+  contexts: Pick<ContextStore, 'resets'>;
 }
 
 /** Runs a parsed command; returns the text. Throws `GatewayError('unknown_session')` and `StoreError`. */
@@ -68,9 +71,20 @@ export function exportCommand(args: readonly string[]): (store: SessionsStore) =
   if (key === undefined || more.length > 0) throw usage(EXPORT_USAGE);
   const session = readKey(key);
   const format = readFormat(values.format);
-  return async function* pieces({ ledger }) {
+  return async function* pieces({ ledger, contexts }) {
     const record = await found(ledger, session);
-    yield* transcriptOf(record, (page) => ledger.messages(session, page), format);
+    yield* transcriptOf(record, transcriptSource({ ledger, contexts }, session), format);
+  };
+}
+
+/** What a transcript of the session is written from. */
+export function transcriptSource(
+  { ledger, contexts }: { ledger: Pick<SessionStore, 'messages'>; contexts: Pick<ContextStore, 'resets'> },
+  session: SessionKey,
+): TranscriptSource {
+  return {
+    messages: (page) => ledger.messages(session, page),
+    resets: (span) => contexts.resets(session, span),
   };
 }
 

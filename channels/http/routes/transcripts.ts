@@ -3,7 +3,7 @@ import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { readFormat, transcriptOf } from '../../../src/contracts/sessions/transcript.ts';
-import type { TranscriptFormat } from '../../../src/contracts/sessions/transcript.ts';
+import type { TranscriptFormat, TranscriptSource } from '../../../src/contracts/sessions/transcript.ts';
 import { HttpError, noSession } from '../errors.ts';
 import { readableKey } from '../inbound.ts';
 import { requestId } from '../route.ts';
@@ -29,7 +29,11 @@ export async function exportSession(c: HttpContext, { gateway, log }: HandlerDep
     'cache-control': 'no-store',
     'x-content-type-options': 'nosniff',
   });
-  const pieces = transcriptOf(session, (page) => gateway.messages(caller, key, page), format);
+  const source: TranscriptSource = {
+    messages: (page) => gateway.messages(caller, key, page),
+    resets: (span) => gateway.conversations.resets(caller, key, span),
+  };
+  const pieces = transcriptOf(session, source, format);
   try {
     await pipeline(Readable.from(pieces), outgoing);
   } catch (error) {

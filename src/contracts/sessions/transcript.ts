@@ -1,14 +1,20 @@
 /** A session as a file: for people in Markdown, for programs in JSON. Written piece by piece, regardless of length. */
 import { oneLine } from '../../lib/text.ts';
 import { GatewayError } from '../errors.ts';
+import type { ContextReset } from '../store/contexts.ts';
 import type { MessageRecord, SessionRecord } from '../store/records.ts';
 
 /** Markdown for people, JSON for programs. */
 const TRANSCRIPT_FORMATS = ['md', 'json'] as const;
 export type TranscriptFormat = (typeof TRANSCRIPT_FORMATS)[number];
 
-/** The newest `limit` messages of the session before `before`, ascending; undefined when the session is gone. */
-export type ReadMessages = (page: { limit: number; before: number }) => Promise<MessageRecord[] | undefined>;
+/** Reads what a transcript consists of; undefined when the session is gone. */
+export interface TranscriptSource {
+  /** The newest `limit` messages of the session before `before`, ascending. */
+  messages(page: { limit: number; before: number }): Promise<MessageRecord[] | undefined>;
+  /** Where `/new` began new conversations, behind the messages from number `from` on, ascending. */
+  resets(span: { from: number }): Promise<ContextReset[] | undefined>;
+}
 
 /** Messages read at a time. */
 export const TRANSCRIPT_PAGE = 200;
@@ -20,29 +26,58 @@ export function readFormat(name: string): TranscriptFormat {
   throw new GatewayError('usage', `There is no format "${oneLine(name).slice(0, 40)}": use md or json.`);
 }
 
-/** The session with its messages, in pieces. Files of messages are named, not included. Throws what `read` throws. */
+/**
+ * The session with its messages, and where `/new` began new conversations, in pieces. Files of messages are named, not
+ * included. Throws what the source throws.
+ */
 export async function* transcriptOf(
   session: SessionRecord,
-  read: ReadMessages,
+  source: TranscriptSource,
   format: TranscriptFormat,
 ): AsyncGenerator<string> {
-  yield format === 'md' ? mdHead(session) : jsonHead(session);
-  let first = true;
-  for await (const message of messagesOf(read, session)) {
-    yield format === 'md' ? mdMessage(message) : `${first ? '' : ','}\n    ${JSON.stringify(plain(message))}`;
-    first = false;
+  const resets = (await source.resets({ from: 1 })) ?? [];
+  yield* format === 'md' ? asMarkdown(session, source, resets) : asJson(session, source, resets);
+}
+
+async function* asMarkdown(
+  session: SessionRecord,
+  source: TranscriptSource,
+  resets: readonly ContextReset[],
+): AsyncGenerator<string> {
+  yield mdHead(session);
+  let next = 0;
+  for await (const message of messagesOf(source, session)) {
+    for (; (resets[next]?.after ?? Infinity) < message.seq; next += 1) yield mdReset(resets[next]);
+    yield mdMessage(message);
   }
-  if (format === 'json') yield '\n  ]\n}\n';
+  for (; next < resets.length; next += 1) yield mdReset(resets[next]);
+}
+
+async function* asJson(
+  session: SessionRecord,
+  source: TranscriptSource,
+  resets: readonly ContextReset[],
+): AsyncGenerator<string> {
+  yield jsonHead(session);
+  let comma = '';
+  for await (const message of messagesOf(source, session)) {
+    yield `${comma}\n    ${JSON.stringify(plain(message))}`;
+    comma = ',';
+  }
+  yield `\n  ],\n  "resets": ${JSON.stringify(resets)}\n}\n`;
 }
 
 /** All messages that the session had when it was read, ascending. */
 async function* messagesOf(
-  read: ReadMessages,
+  source: TranscriptSource,
   { messageCount }: SessionRecord,
 ): AsyncGenerator<MessageRecord> {
   let last = 0;
   for (let from = 1; from <= messageCount; from += TRANSCRIPT_PAGE) {
-    for (const message of (await read({ limit: TRANSCRIPT_PAGE, before: from + TRANSCRIPT_PAGE })) ?? []) {
+    for (const message of (await source.messages({
+      limit: TRANSCRIPT_PAGE,
+      before: from + TRANSCRIPT_PAGE,
+    })) ?? []) {
       // A page reaches further back if numbers are missing.
       if (message.seq <= last || message.seq > messageCount) continue;
       last = message.seq;
@@ -53,6 +88,10 @@ async function* messagesOf(
 
 function mdHead({ key, title, createdAt }: SessionRecord): string {
   return `# ${oneLine(title ?? key)}\n\nSession \`${key}\`, begun ${createdAt.toISOString()}\n`;
+}
+
+function mdReset(reset: ContextReset | undefined): string {
+  return reset === undefined ? '' : `\n---\n\n*New conversation, ${reset.at.toISOString()}*\n`;
 }
 
 function mdMessage({ role, senderName, content, createdAt, attachments = [] }: MessageRecord): string {

@@ -53,6 +53,25 @@ describeGatewayOnEachDatabase(
       await expect(sessions('show', 'http:book')).rejects.toThrow('There is no session http:book');
     });
 
+    it('are exported with the places where /new began a new conversation, between messages and at the end', async () => {
+      const on = fixture();
+      for (const text of ['Tell me of Celia', 'And of Orlando']) {
+        await on.post('forest', text);
+        await on.idle('http:forest');
+        await on.call('/v1/sessions/http:forest/messages', { json: { content: '/new' } });
+      }
+      const md = await (await on.call('/v1/sessions/http:forest/export')).text();
+      const order = [
+        ...md.matchAll(/Tell me of Celia|And of Orlando|---\n\n\*New conversation, \d{4}-\S+Z\*/g),
+      ];
+      expect(order.map(([found]) => found.slice(0, 6))).toEqual(['Tell m', '---\n\n*', 'And of', '---\n\n*']);
+      const { messages, resets } = (await (
+        await on.call('/v1/sessions/http:forest/export?format=json')
+      ).json()) as { messages: { seq: number }[]; resets: { after: number; at: string }[] };
+      const last = messages.at(-1)?.seq ?? 0;
+      expect(resets.map(({ after }) => after)).toEqual([last / 2, last]);
+    });
+
     it(`are exported completely, even beyond ${TRANSCRIPT_PAGE} messages`, async () => {
       const on = fixture();
       const { sql } = on;
