@@ -11,8 +11,9 @@ const ITEM = /^(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)+/;
 /** A line that may grow into the rule below a head. */
 const RULE_BEGUN = /^[ \t|:-]*$/;
 const RULE_CELL = /^:?-+:?$/;
-/** Code and formulas, closed or not: their pipes separate no cells in prose. */
-const LITERAL = /(`+).*?(?:\1|$)|\\\(.*?(?:\\\)|$)|\\\[.*?(?:\\\]|$)|\$\$.*?(?:\$\$|$)/g;
+/** What code and formulas begin with, and end with if that is something else. */
+const OPENING = /`+|\\[([]|\$\$/g;
+const CLOSINGS: Readonly<Record<string, string>> = { '\\(': '\\)', '\\[': '\\]' };
 
 /**
  * Where the text ends that can be shown: before the first pipe of what may be the head of a table, and of its rule while
@@ -55,7 +56,22 @@ function firstPipe(line: string): number {
   const bare = line.slice(before).replace(ITEM, '');
   if (bare.startsWith('|')) return line.length > MAX_HEAD ? -1 : line.length - bare.length;
   if (line.length > MAX_BARE_HEAD) return -1;
-  return line.replaceAll(LITERAL, (literal) => 'x'.repeat(literal.length)).search(/(?<!\\)\|/);
+  return withoutLiterals(line).search(/(?<!\\)\|/);
+}
+
+/** The line with other characters for code and formulas, closed or not: their pipes separate no cells in prose. */
+function withoutLiterals(line: string): string {
+  let hidden = '';
+  let at = 0;
+  for (const { 0: opening, index } of line.matchAll(OPENING)) {
+    if (index < at) continue;
+    const closing = CLOSINGS[opening] ?? opening;
+    const found = line.indexOf(closing, index + opening.length);
+    const end = found < 0 ? line.length : found + closing.length;
+    hidden += line.slice(at, index) + 'x'.repeat(end - index);
+    at = end;
+  }
+  return hidden + line.slice(at);
 }
 
 function cellsOf(line: string): string[] {
