@@ -199,6 +199,8 @@ const CONSTRUCTS = [
   'http://host_name/a*b',
   'http://localhost:8080/a',
   '[see https://x.org',
+  '[https://x.org/a**',
+  '![https://x.org/a<@',
   '**a*',
   '__a_',
   '**a* b**',
@@ -239,8 +241,15 @@ const DIFFERENCES: Record<string, string[]> = {
     'https://x.org/a"b',
     'https://x.org/a`b`',
   ],
+  'An address behind an open bracket ends before markup, as it does everywhere else.': [
+    '[https://x.org/a**',
+    '![https://x.org/a<@',
+  ],
   'Host names may have underscores: containers on a local network have them.': ['http://host_name/a*b'],
 };
+
+/** An address behind a bracket, with what may end it for the page only: the difference of open brackets. */
+const BRACKETED_ADDRESS = /\[https?:\/\/\S*[*_~<]/i;
 
 const NAMED = Object.values(DIFFERENCES).flat();
 /** Real documents, section by section, long ones cut within a table. */
@@ -284,7 +293,7 @@ describe("the page's Markdown parser", () => {
   it('agrees with the gateway on any document of well-formed blocks', () => {
     fc.assert(
       fc.property(markdownDocument, (text) => {
-        fc.pre(text.length <= MAX_CHARS);
+        fc.pre(text.length <= MAX_CHARS && !BRACKETED_ADDRESS.test(text));
         expect(pageTree(text)).toEqual(gatewayTree(text));
       }),
       { numRuns: campaignSize(1_000) },

@@ -73,8 +73,10 @@ function addressByAccident(link: Link): string | undefined {
 
 /**
  * A text without the few things that the page reads differently and the reference cannot: on the page an address ends
- * before a quotation mark, a backtick, a tilde, a backslash and ">", and a carriage return is a line break.
+ * before a quotation mark, a backtick, a tilde, a backslash and ">", and a carriage return is a line break. Behind an open
+ * bracket, the reference takes markup at the end of an address, and a bracket with a parenthesis, as part of it.
  */
 export function comparable(text: string): string {
-  return text.replaceAll(/\r\n?/g, '\n').replaceAll(/(https?:\/\/[^\s<"`~\\>]*)(?=["`~\\>])/gi, '$1 ');
+  const lines = text.replaceAll(/\r\n?/g, '\n').replaceAll(/(https?:\/\/[^\s<"`~\\>]*)(?=["`~\\>])/gi, '$1 ');
+  return lines.includes('[') ? lines.replaceAll(/(https?:\/\/[^\s<*]*?)(?=[<*]|\]\()/gi, '$1 ') : lines;
 }
