@@ -29,11 +29,11 @@ const RESTART_MS = 10_000;
  */
 const OTHER_COUNT_MS = 600_000;
 /**
- * How often a node that holds a connection leaves another one of the bot to whichever node claims it first, and for how
- * long in milliseconds: nodes that start together share them.
+ * How often a node that holds a connection leaves another one of the bot to whichever node claims it first: nodes that
+ * start together share them. It is free at once, so all others look for it before this node's next sweep; a pause could
+ * end just before that, each time.
  */
 export const YIELDS = 4;
-const YIELD_MS = 300;
 
 export interface LeaderDeps {
   channels: ReadonlyMap<string, Channel>;
@@ -184,7 +184,7 @@ async function lead(deps: LeaderDeps, held: Held, head: LaneHead, signal: AbortS
   const shard = shardOf(head);
   const isOver = () => (held.counts.get(name) ?? shard.count) !== shard.count;
   if (isOver()) return { kind: 'released', delayMs: OTHER_COUNT_MS };
-  if (leavesToOthers(held, head, name)) return { kind: 'released', delayMs: YIELD_MS };
+  if (leavesToOthers(held, head, name)) return { kind: 'released' };
   const end = new AbortController();
   const ended = AbortSignal.any([signal, end.signal]);
   const of = shard.count === 1 ? undefined : shard;

@@ -71,7 +71,7 @@ describe.skipIf(process.env['DATABASE_URL'] === undefined)('two nodes with two s
         select owner from lane where key like 'poll:discord:%:2' and owner is not null order by key`;
       return lanes.map(({ owner }) => owner);
     };
-    expect(new Set(await owners()).size).toBe(2);
+    await vi.waitFor(async () => expect(new Set(await owners()).size).toBe(2), WAIT);
     const say = (text: string): void => {
       for (const room of both) discord.says(room, text, discord.person('Ada'), { mention: true });
     };
