@@ -241,10 +241,7 @@ const DIFFERENCES: Record<string, string[]> = {
     'https://x.org/a"b',
     'https://x.org/a`b`',
   ],
-  'An address behind an open bracket ends before markup, as it does everywhere else.': [
-    '[https://x.org/a**',
-    '![https://x.org/a<@',
-  ],
+  'An address behind an open bracket ends before markup.': ['[https://x.org/a**', '![https://x.org/a<@'],
   'Host names may have underscores: containers on a local network have them.': ['http://host_name/a*b'],
 };
 
