@@ -10,14 +10,17 @@ import type { TextRef } from './texts/say.ts';
  * Why a turn ended. `cut_off`: the last answer reached its maximum length. `filtered`: the model refused to answer, or the
  * content filter of its server ended the answer.
  */
-export type TurnEndReason =
-  | 'completed'
-  | 'cut_off'
-  | 'filtered'
-  | 'stopped'
-  | 'max_iterations'
-  | 'failed'
-  | 'interrupted';
+export const TURN_END_REASONS = [
+  'completed',
+  'cut_off',
+  'filtered',
+  'stopped',
+  'max_iterations',
+  'failed',
+  'interrupted',
+] as const;
+/** One of them. */
+export type TurnEndReason = (typeof TURN_END_REASONS)[number];
 
 /** True for a turn that has its answer, even if cut off. */
 export function isAnswered(reason: TurnEndReason): boolean {

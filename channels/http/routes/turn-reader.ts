@@ -1,4 +1,5 @@
 /** Who reads a turn, and what a reader receives. */
+import { TURN_END_REASONS } from '../../../src/contracts/event.ts';
 import type { TurnEndReason } from '../../../src/contracts/event.ts';
 import type { ToolCall, Usage } from '../../../src/contracts/model/provider.ts';
 import type { TurnFailure } from '../../../src/contracts/store/records.ts';
@@ -53,17 +54,7 @@ export function addUsage(a: Usage, b: Usage, sign: 1 | -1 = 1): Usage {
   };
 }
 
-const REASONS: readonly TurnEndReason[] = [
-  'completed',
-  'cut_off',
-  'filtered',
-  'stopped',
-  'max_iterations',
-  'failed',
-  'interrupted',
-];
-
 /** The reason for which a stored turn ended; an unknown one counts as an interruption. */
 export function readReason(reason: string | undefined): TurnEndReason {
-  return REASONS.find((known) => known === reason) ?? 'interrupted';
+  return TURN_END_REASONS.find((known) => known === reason) ?? 'interrupted';
 }

@@ -38,12 +38,12 @@ export async function profileForm(host, id, done) {
   );
   const save = async () => {
     const changes = fields.flatMap((field) => field.change());
-    const told = Object.assign({}, ...prompts.map((prompt) => prompt.change()));
-    if (changes.length === 0 && Object.keys(told).length === 0) {
+    const prompted = Object.assign({}, ...prompts.map((prompt) => prompt.change()));
+    if (changes.length === 0 && Object.keys(prompted).length === 0) {
       await done(say('page.set.unchanged'));
       return;
     }
-    await host.ask('PATCH', path, { version: profile.version, changes, ...told });
+    await host.ask('PATCH', path, { version: profile.version, changes, ...prompted });
     await done(say('page.set.profile_saved', { id }));
   };
   const remove = async () => {

@@ -78,8 +78,8 @@ function aboutToken({ scopes, origin, expired, expiresAt, lastUsedAt }) {
   const ends = sayParts(expired ? 'page.set.expired' : 'page.set.expires', until);
   const life = expiresAt === null ? [say('page.set.no_expiry')] : ends;
   const from = ORIGINS[origin];
-  const told = from === undefined ? [] : [' · ', say('page.set.from', { from })];
-  return [scopes.join(', '), ' · ', ...used, ' · ', ...life, ...told];
+  const source = from === undefined ? [] : [' · ', say('page.set.from', { from })];
+  return [scopes.join(', '), ' · ', ...used, ' · ', ...life, ...source];
 }
 
 /**

@@ -1,5 +1,6 @@
 /** The catalogue of events, as streams and WebSockets send them (a test compares it with the union of the gateway). */
 import { z } from 'zod';
+import { TURN_END_REASONS } from '../../../../src/contracts/event.ts';
 import { keptText, plan, planStep } from './plan-schema.ts';
 
 const usage = z
@@ -89,15 +90,7 @@ const ANSWERS = [
   event('stream_end', 'a call of the model has ended', { ...call, content: z.string(), usage }),
   event('snapshot', 'the whole text so far, where single deltas are no longer known', { text: z.string() }),
   event('turn_ended', 'the turn is stored; always its last event', {
-    reason: z.enum([
-      'completed',
-      'cut_off',
-      'filtered',
-      'stopped',
-      'max_iterations',
-      'failed',
-      'interrupted',
-    ]),
+    reason: z.enum(TURN_END_REASONS),
   }),
 ] as const;
 

@@ -20,6 +20,7 @@ const TOO_SMALL = `(async () => {
   const CONTROLS = 'button, a[href], summary, select, input, textarea, label:has(input[type=checkbox], input[type=radio])';
   const found = [];
   const moving = document.getAnimations().filter((one) => one instanceof CSSTransition);
+  // A transition that another one replaces rejects: it has ended, too.
   await Promise.all(moving.map((one) => one.finished.catch(() => undefined)));
   const top = [...document.querySelectorAll('dialog[open]')].at(-1);
   for (const control of (top ?? document).querySelectorAll(CONTROLS)) {
