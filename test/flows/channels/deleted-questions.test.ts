@@ -1,11 +1,14 @@
-/** Questions that people delete on their platform before or after their turn has begun. */
-import { afterAll, describe, expect, it, vi } from 'vitest';
+/** Questions that people delete on their platform before or after their turn has begun, also with two nodes. */
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { addressOf } from '../../../src/contracts/message.ts';
+import type { Address } from '../../../src/contracts/message.ts';
 import { deletes as deletesOnDiscord } from '../../fakes/discord/acts.ts';
+import type { FakeCall } from '../../fakes/ollama/ollama.ts';
 import { FakeHomeserver, MATRIX_TOKEN } from '../../fakes/matrix/homeserver.ts';
 import { deletes as deletesOnSlack } from '../../fakes/slack/acts.ts';
 import { FakeSlack, SLACK_APP_TOKEN, SLACK_TOKEN } from '../../fakes/slack/slack.ts';
-import { describeGatewayOnEachDatabase, WAIT } from '../setup.ts';
+import { describeGatewayOnEachDatabase, openGatewayFixture, WAIT } from '../setup.ts';
+import type { GatewayFixture } from '../setup.ts';
 
 const slack = await FakeSlack.open();
 const matrix = await FakeHomeserver.open();
@@ -24,76 +27,89 @@ let chats = 0;
 
 /** A private chat of one network. */
 interface Chat {
-  address: string;
+  address: Address;
   /** Somebody writes; returns how they delete it, and how their platform reports the last thing again. */
   says(text: string): { deletes: () => void };
   screen(): string[];
 }
 
-describeGatewayOnEachDatabase('A deleted question', { discord: true, env }, (fixture) => {
-  const onDiscord = async (): Promise<Chat> => {
-    const { discord, store } = fixture();
-    const { channel, person } = discord.dm(`Person ${(chats += 1)}`);
-    await store.access.addGrant('discord', 'dm', person.id);
-    return {
-      address: `discord:${channel.id}`,
-      says(text) {
-        const message = discord.says(channel, text, person);
-        return { deletes: () => deletesOnDiscord(discord, message) };
-      },
-      screen: () => discord.screen(channel),
-    };
-  };
-  const onSlack = async (): Promise<Chat> => {
-    const { chat, person } = slack.workspace.dm(`Person ${(chats += 1)}`);
-    await fixture().store.access.addGrant('slack', 'dm', person.id);
-    return {
-      address: `slack:${chat.id}`,
-      says(text) {
-        const message = slack.says(chat, text, person);
-        return {
-          deletes() {
-            deletesOnSlack(slack, chat, message);
-            slack.redelivers();
-          },
-        };
-      },
-      screen: () => slack.screen(chat),
-    };
-  };
-  const onMatrix = async (): Promise<Chat> => {
-    const person = matrix.rooms.person(`Person ${(chats += 1)}`);
-    await fixture().store.access.addGrant('matrix', 'dm', person.id);
-    const room = matrix.rooms.room(person);
-    return {
-      address: addressOf({ channel: 'matrix', chatId: room.id }),
-      says(text) {
-        const { event_id: id } = matrix.says(room, text, person);
-        return { deletes: () => void matrix.rooms.redact(room, id, person.id) };
-      },
-      screen: () => matrix.screen(room),
-    };
-  };
-  const waiting = async ({ address }: Chat): Promise<number> =>
-    (await fixture().store.ledger.queue(address as `${string}:${string}`)).waiting;
-  const answersOf = (chat: Chat): string => chat.screen().join('\n');
+/** Opens a chat with somebody whom the gateway knows. */
+type OpenChat = (fixture: GatewayFixture) => Promise<Chat>;
 
-  describe.each([
-    ['Discord', onDiscord],
-    ['Slack', onSlack],
-    ['Matrix', onMatrix],
-  ])('on %s', (_, open) => {
+const onDiscord: OpenChat = async ({ discord, store }) => {
+  const { channel, person } = discord.dm(`Person ${(chats += 1)}`);
+  await store.access.addGrant('discord', 'dm', person.id);
+  return {
+    address: `discord:${channel.id}`,
+    says(text) {
+      const message = discord.says(channel, text, person);
+      return { deletes: () => deletesOnDiscord(discord, message) };
+    },
+    screen: () => discord.screen(channel),
+  };
+};
+
+const onSlack: OpenChat = async ({ store }) => {
+  const { chat, person } = slack.workspace.dm(`Person ${(chats += 1)}`);
+  await store.access.addGrant('slack', 'dm', person.id);
+  return {
+    address: `slack:${chat.id}`,
+    says(text) {
+      const message = slack.says(chat, text, person);
+      return {
+        deletes() {
+          deletesOnSlack(slack, chat, message);
+          slack.redelivers();
+        },
+      };
+    },
+    screen: () => slack.screen(chat),
+  };
+};
+
+const onMatrix: OpenChat = async ({ store }) => {
+  const person = matrix.rooms.person(`Person ${(chats += 1)}`);
+  await store.access.addGrant('matrix', 'dm', person.id);
+  const room = matrix.rooms.room(person);
+  return {
+    address: addressOf({ channel: 'matrix', chatId: room.id }),
+    says(text) {
+      const { event_id: id } = matrix.says(room, text, person);
+      return { deletes: () => void matrix.rooms.redact(room, id, person.id) };
+    },
+    screen: () => matrix.screen(room),
+  };
+};
+
+const NETWORKS: [string, OpenChat][] = [
+  ['Discord', onDiscord],
+  ['Slack', onSlack],
+  ['Matrix', onMatrix],
+];
+
+/** Waits until so many messages wait in a chat's lane. */
+async function waiting({ store }: GatewayFixture, { address }: Chat, count: number): Promise<void> {
+  await vi.waitFor(async () => {
+    const queue = await store.ledger.queue(address);
+    expect(queue.waiting).toBe(count);
+  }, WAIT);
+}
+
+const answersOf = (chat: Chat): string => chat.screen().join('\n');
+
+describeGatewayOnEachDatabase('A deleted question', { discord: true, env }, (fixture) => {
+  describe.each(NETWORKS)('on %s', (_, open) => {
     it('gets no answer while it waits, and stays in the history as taken back', async () => {
-      const chat = await open();
+      const chat = await open(fixture());
       const first = `hold ${chat.address}`;
       fixture().ollama.answer({ text: 'first done', hold: true }, { when: first });
       chat.says(first);
       const call = await fixture().modelCall(first);
       const taken = chat.says('forget this one');
       chat.says('but answer this');
-      await vi.waitFor(async () => expect(await waiting(chat)).toBe(2), WAIT);
+      await waiting(fixture(), chat, 2);
       taken.deletes();
-      await vi.waitFor(async () => expect(await waiting(chat)).toBe(1), WAIT);
+      await waiting(fixture(), chat, 1);
       call.release();
       await vi.waitFor(() => expect(answersOf(chat)).toContain('echo: but answer this'), WAIT);
       await fixture().idle(chat.address);
@@ -112,16 +128,16 @@ describeGatewayOnEachDatabase('A deleted question', { discord: true, env }, (fix
     });
 
     it('is answered when its turn has begun', async () => {
-      const chat = await open();
+      const chat = await open(fixture());
       const asked = `slowly ${chat.address}`;
       fixture().ollama.answer({ text: `done ${chat.address}`, hold: true }, { when: asked });
       const question = chat.says(asked);
       const call = await fixture().modelCall(asked);
       question.deletes();
       const next = chat.says('and then');
-      await vi.waitFor(async () => expect(await waiting(chat)).toBe(1), WAIT);
+      await waiting(fixture(), chat, 1);
       next.deletes();
-      await vi.waitFor(async () => expect(await waiting(chat)).toBe(0), WAIT);
+      await waiting(fixture(), chat, 0);
       call.release();
       await vi.waitFor(() => expect(answersOf(chat)).toContain(`done ${chat.address}`), WAIT);
       await fixture().idle(chat.address);
@@ -150,5 +166,86 @@ describeGatewayOnEachDatabase('A deleted question', { discord: true, env }, (fix
     await vi.waitFor(() => expect(discord.screen(thread).join('')).toContain('first done'), WAIT);
     await fixture().idle(address);
     expect(discord.screen(thread).join('')).not.toContain('echo: spam');
+  });
+});
+
+describe.skipIf(process.env['DATABASE_URL'] === undefined)('two nodes on one Postgres', () => {
+  let a: GatewayFixture;
+  let b: GatewayFixture;
+  beforeAll(async () => {
+    // A node with one running turn leaves the other lanes to the other node.
+    const options = { discord: true, env, file: { turns: { concurrency: 1 } } };
+    a = await openGatewayFixture('postgres', options);
+    b = await openGatewayFixture('postgres', { ...options, beside: a });
+  });
+  afterAll(async () => {
+    await b.close();
+    await a.close();
+  });
+
+  /** The node that holds the lane of an address. */
+  const holderOf = async (address: string): Promise<string | null | undefined> => {
+    const [lane] = await a.sql<{ owner: string | null }[]>`
+      select owner from lane where key = ${`in:${address}`} and tail > head`;
+    return lane?.owner;
+  };
+  /** Lets a node run a turn of a session of its own; returns the call that it waits for. */
+  const occupy = async (node: GatewayFixture, id: string): Promise<FakeCall> => {
+    a.ollama.answer({ text: 'done', hold: true }, { when: `occupy ${id}` });
+    await node.post(id, `occupy ${id}`);
+    return await a.modelCall(`occupy ${id}`);
+  };
+
+  describe.each(NETWORKS)('a question that is deleted on %s', (network, open) => {
+    it('is not answered by the node that runs the turn before it, and the next one is', async () => {
+      const chat = await open(a);
+      const name = `runs-${network}`;
+      const occupied = await occupy(a, name);
+      const first = `hold ${chat.address}`;
+      a.ollama.answer({ text: 'first done', hold: true }, { when: first });
+      chat.says(first);
+      const call = await a.modelCall(first);
+      const holders = [await holderOf(chat.address), await holderOf(`http:${name}`)];
+      expect(holders).toEqual([expect.any(String), expect.any(String)]);
+      expect(holders[0]).not.toBe(holders[1]);
+      const taken = chat.says('forget this one');
+      chat.says('but answer this');
+      await waiting(a, chat, 2);
+      taken.deletes();
+      await waiting(a, chat, 1);
+      call.release();
+      await vi.waitFor(() => expect(answersOf(chat)).toContain('echo: but answer this'), WAIT);
+      await a.idle(chat.address);
+      expect(answersOf(chat)).not.toContain('forget this');
+      occupied.release();
+      await a.idle(`http:${name}`);
+    });
+
+    it('is not answered by the node that becomes free for its chat, and the next one is', async () => {
+      const chat = await open(a);
+      const [mine, other] = [`mine-${network}`, `other-${network}`];
+      const occupied = [await occupy(a, mine), await occupy(b, other)];
+      const taken = chat.says('forget this one');
+      chat.says('but answer this');
+      await waiting(a, chat, 2);
+      expect(await holderOf(chat.address)).toBeNull();
+      taken.deletes();
+      await waiting(a, chat, 1);
+      occupied[1]?.release();
+      await vi.waitFor(() => expect(answersOf(chat)).toContain('echo: but answer this'), WAIT);
+      await a.idle(chat.address);
+      expect(answersOf(chat)).not.toContain('forget this');
+      occupied[0]?.release();
+      await a.idle(`http:${mine}`);
+    });
+  });
+
+  it('leave the connections of all networks to one of them', async () => {
+    const states = async ({ gateway }: GatewayFixture): Promise<(string | undefined)[]> => {
+      const { channels } = await gateway.health();
+      return ['discord', 'slack', 'matrix'].map((name) => channels[name]?.state);
+    };
+    expect(await states(a)).toEqual(['up', 'up', 'up']);
+    expect(await states(b)).not.toContain('up');
   });
 });
