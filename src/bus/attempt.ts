@@ -12,7 +12,7 @@ import type { Log } from '../contracts/log.ts';
 /** Attempts that ended in an error before a message becomes a dead letter, unless its handler allows more. */
 export const MAX_ATTEMPTS = 5;
 /** Crashes of a node during one message, when it was the only suspect there, before it becomes a dead letter. */
-export const MAX_LONE_CRASHES = 3;
+export const MAX_LONE_CRASHES = 5;
 /** Pause before a retry: doubling from the first, at most the second, in milliseconds. */
 const RETRY_BASE_MS = 1_000;
 export const RETRY_CAP_MS = 60_000;

@@ -22,8 +22,8 @@ const CASES = [
   return isHere && (isUsual || runsAll);
 });
 
-/** Deaths of a suspect next to others, before it runs alone for long enough: 250 ms, 500 ms, 1 s, 2 s; 4 s on a busy machine. */
-const UNCLEAR_DEATHS = 5;
+/** Deaths of a suspect next to others, before it runs alone for long enough: 250 ms, 500 ms, 1 s, 2 s; 4 s and 8 s on a busy machine. */
+const UNCLEAR_DEATHS = 6;
 
 let scenario: Scenario | undefined;
 afterEach(() => scenario?.close());
@@ -49,7 +49,7 @@ describe.each(CASES)('a message that ends the process ($tool, $database)', ({ po
     for (const session of INNOCENTS) await say(url, session, 'innocent');
     await vi.waitFor(() => expect(ollama.active).toBe(INNOCENTS.length), { timeout: 20_000 });
     await say(url, 'poison', 'poison');
-    await vi.waitFor(() => untilAllOver(run, gateway), { timeout: 150_000, interval: 200 });
+    await vi.waitFor(() => untilAllOver(run, gateway), { timeout: 240_000, interval: 200 });
     // Until it is alone for longer than it takes to end the process, others run next to it and no death is
     // conclusive.
     const deaths = gateway.exits.length;
@@ -61,5 +61,5 @@ describe.each(CASES)('a message that ends the process ($tool, $database)', ({ po
     expect(await answers(now, 'poison')).toEqual([
       expect.stringMatching(new RegExp(`^Sorry, .*crashed ${deaths} times`, 'u')),
     ]);
-  }, 180_000);
+  }, 300_000);
 });
