@@ -89,6 +89,7 @@ class App {
       renamed: (key) => {
         if (key === this.chat.key) this.chat.showTitle();
       },
+      loaded: () => this.inbox.elsewhere.redraw(),
     });
     this.schedules = new ScheduleList(api, (key) => open(key));
     this.chat = new ChatView(api, this.sidebar, {
@@ -103,7 +104,11 @@ class App {
       titleOf: (key) => this.sidebar.titleOf(key),
       open: (key) => open(key),
     });
-    this.settings = new SettingsLater(api, { showError, showSidebar: () => showSidebar(true) });
+    this.settings = new SettingsLater(api, {
+      showError,
+      showSidebar: () => showSidebar(true),
+      labelled: (menu) => this.inbox.elsewhere.labelled(menu),
+    });
   }
 
   /**
@@ -114,6 +119,7 @@ class App {
     history.replaceState(null, '', `#${key}`);
     this.settings.hide();
     this.sidebar.select(key);
+    this.inbox.elsewhere.openChat(key);
     this.chat.open(key, how);
   }
 

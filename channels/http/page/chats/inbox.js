@@ -3,6 +3,7 @@ import { approvalCard } from '../chat/approvals/approval-card.js';
 import { byId, h } from '../dom.js';
 import { planQuestion } from './plan-question.js';
 import { showWaitingInTitle } from './title.js';
+import { WaitingElsewhere } from './waiting-elsewhere.js';
 import { say } from '../texts.js';
 
 /** @typedef {import('../api.js').Approval} Approval */
@@ -24,6 +25,7 @@ export class Inbox {
   #button = byId('open-inbox', HTMLButtonElement);
   #dialog = byId('inbox', HTMLDialogElement);
   #list = byId('inbox-list', HTMLElement);
+  #elsewhere;
   #notify = byId('inbox-notify', HTMLButtonElement);
   /** Ids of the questions that were there before; undefined before the first answer. @type {Set<string> | undefined} */
   #known;
@@ -39,14 +41,21 @@ export class Inbox {
   constructor(api, host) {
     this.#api = api;
     this.#host = host;
-    this.#button.addEventListener('click', () => {
+    const openInbox = () => {
       this.#dialog.showModal();
       this.#draw();
-    });
+    };
+    this.#elsewhere = new WaitingElsewhere({ titleOf: host.titleOf, openInbox });
+    this.#button.addEventListener('click', openInbox);
     this.#dialog.addEventListener('close', () => this.#draw());
     byId('close-inbox', HTMLElement).addEventListener('click', () => this.#dialog.close());
     this.#notify.addEventListener('click', () => void this.#allow());
     this.#showNotify();
+  }
+
+  /** The same questions where the list of chats, and with it the button, is hidden. */
+  get elsewhere() {
+    return this.#elsewhere;
   }
 
   /** @param {string} type of an event of any chat */
@@ -87,6 +96,7 @@ export class Inbox {
     this.#button.hidden = count === 0;
     this.#button.textContent = say('page.inbox.count', { count });
     showWaitingInTitle(count);
+    this.#elsewhere.show(approvals);
     this.#waiting = approvals;
     this.#mayDecide = mayDecide;
     if (count === 0) this.#dialog.close();

@@ -19,6 +19,7 @@ const RELOAD_AFTER_MS = 250;
  * @property {(key: string, seq?: number) => void} open Shows a chat, at the message with this number if there is one.
  * @property {(key: string) => void} deleted
  * @property {(error: unknown) => void} showError
+ * @property {() => void} loaded The list has other chats now, or other names.
  * @property {(key: string) => void} renamed The name of a chat, or of its owner, has changed, or is known now.
  */
 
@@ -79,6 +80,7 @@ export class Sidebar {
     const before = named();
     this.#sessions = sessions;
     this.redraw();
+    this.#host.loaded();
     if (named() !== before) this.#host.renamed(this.#current);
     await this.#markRead();
   }

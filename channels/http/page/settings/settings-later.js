@@ -11,7 +11,7 @@ export class SettingsLater {
 
   /**
    * @param {import('../api.js').Api} api
-   * @param {{ showError: (error: unknown) => void, showSidebar: () => void }} host
+   * @param {import('./settings.js').SettingsHost} host
    */
   constructor(api, host) {
     this.#api = api;

@@ -16,6 +16,13 @@ import { say } from '../texts.js';
 
 /** @typedef {import('./parts.js').Screen} Screen */
 
+/**
+ * @typedef {object} SettingsHost
+ * @property {(error: unknown) => void} showError
+ * @property {() => void} showSidebar
+ * @property {<Button extends Element>(menu: Button) => Button} labelled Says on a button that shows the list of chats what waits there.
+ */
+
 /** @type {{ title: string, draw: Screen }} */
 const OVERVIEW = { title: say('page.set.overview'), draw: overviewScreen };
 /** @type {Record<string, { title: string, draw: Screen }>} */
@@ -46,7 +53,7 @@ export class Settings {
 
   /**
    * @param {import('../api.js').Api} api
-   * @param {{ showError: (error: unknown) => void, showSidebar: () => void }} host
+   * @param {SettingsHost} host
    */
   constructor(api, host) {
     this.#api = api;
@@ -108,15 +115,14 @@ export class Settings {
   #frame(title, content) {
     const menu = h(
       'button',
-      { type: 'button', class: 'icon-button only-phone', 'aria-label': say('page.sidebar.show') },
+      { type: 'button', class: 'icon-button only-phone', onclick: () => this.#host.showSidebar() },
       icon('M4 7h16M4 12h16M4 17h10'),
     );
-    menu.addEventListener('click', () => this.#host.showSidebar());
     const links = Object.entries(SCREENS).map(([name, screen]) =>
       h('a', { href: `#settings/${name}`, 'aria-current': name === this.#name && 'page' }, screen.title),
     );
     return [
-      h('header', { class: 'chat-head' }, menu, h('h1', { class: 'chat-title' }, title)),
+      h('header', { class: 'chat-head' }, this.#host.labelled(menu), h('h1', { class: 'chat-title' }, title)),
       h('nav', { class: 'settings-nav', 'aria-label': say('page.settings') }, ...links),
       // It scrolls, also with the keyboard when it holds no control.
       h(

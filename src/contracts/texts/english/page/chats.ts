@@ -39,6 +39,14 @@ export const pageChats = {
   'page.every.minutes': { one: 'every {count} min', other: 'every {count} min' },
   'page.inbox.count': { one: 'Waiting for you: {count}', other: 'Waiting for you: {count}' },
   'page.inbox.in': 'In “{name}”',
+  'page.inbox.needed_in': {
+    one: 'Decision needed in “{name}”',
+    other: '{count} decisions needed in “{name}”',
+  },
+  'page.inbox.needed_elsewhere': {
+    one: '{count} decision needed in other chats',
+    other: '{count} decisions needed in other chats',
+  },
   'page.inbox.plan': 'A plan is waiting for its next step.',
   'page.inbox.plan_paused': 'A plan is paused.',
   'page.inbox.notice': 'Parley is waiting for you',

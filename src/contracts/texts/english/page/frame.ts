@@ -24,6 +24,10 @@ export const pageFrame = {
   'page.sign_out': 'Sign out',
   'page.files.drop': 'Drop files to add them to your message',
   'page.sidebar.show': 'Show the list of chats',
+  'page.sidebar.show_waiting': {
+    one: 'Show the list of chats: {count} decision is waiting',
+    other: 'Show the list of chats: {count} decisions are waiting',
+  },
   'page.profile.badge': 'The profile that answers',
   'page.linked.link': 'Link',
   'page.mode': 'Plan mode',

@@ -39,6 +39,14 @@ export const pageChats = {
   'page.every.minutes': { one: 'jede Minute', other: 'alle {count} Min.' },
   'page.inbox.count': { one: 'Wartet auf dich: {count}', other: 'Warten auf dich: {count}' },
   'page.inbox.in': 'In „{name}“',
+  'page.inbox.needed_in': {
+    one: 'Entscheidung nötig in „{name}“',
+    other: '{count} Entscheidungen nötig in „{name}“',
+  },
+  'page.inbox.needed_elsewhere': {
+    one: '{count} Entscheidung nötig in anderen Chats',
+    other: '{count} Entscheidungen nötig in anderen Chats',
+  },
   'page.inbox.plan': 'Ein Plan wartet auf seinen nächsten Schritt.',
   'page.inbox.plan_paused': 'Ein Plan ist angehalten.',
   'page.inbox.notice': 'Parley wartet auf dich',

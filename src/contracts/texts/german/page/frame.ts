@@ -25,6 +25,10 @@ export const pageFrame = {
   'page.sign_out': 'Abmelden',
   'page.files.drop': 'Lass Dateien hier fallen, um sie an deine Nachricht zu hängen',
   'page.sidebar.show': 'Liste der Chats zeigen',
+  'page.sidebar.show_waiting': {
+    one: 'Liste der Chats zeigen: {count} Entscheidung steht aus',
+    other: 'Liste der Chats zeigen: {count} Entscheidungen stehen aus',
+  },
   'page.profile.badge': 'Das Profil, das antwortet',
   'page.linked.link': 'Verbinden',
   'page.mode': 'Planungsmodus',

@@ -2,31 +2,10 @@
 import { beforeEach, expect, it } from 'vitest';
 import type { ApprovalRecord, DecisionDetail } from '../../../../../../src/contracts/tools/approvals.ts';
 import type { ApprovalDecision } from '../../../../../../src/contracts/store/records.ts';
+import { pendingApproval } from '../../../../../fakes/gateway/pending-approval.ts';
 import type { FakeTurn } from '../../../../../fakes/gateway/turn.ts';
 import { objections } from '../../browser/axe.ts';
 import { describePageOnFakeGateway } from '../../browser/describe-page.ts';
-
-function approval(turn: FakeTurn, id: string, command: string): ApprovalRecord {
-  const session = `http:${turn.message.chatId}` as const;
-  return {
-    id,
-    session,
-    address: session,
-    turnId: turn.id,
-    callKey: `${turn.id}.1.0`,
-    toolCallId: 'c',
-    tool: 'exec',
-    args: { command },
-    digest: 'd',
-    warning: 'It deletes files.',
-    userId: 'token:admin',
-    state: 'pending',
-    createdAt: new Date(),
-    expiresAt: new Date(Date.now() + 3_600_000),
-    expired: false,
-    surfaces: [],
-  };
-}
 
 describePageOnFakeGateway('approvals on the page', (tab, fixture) => {
   let decided: [string, ApprovalDecision][];
@@ -47,7 +26,7 @@ describePageOnFakeGateway('approvals on the page', (tab, fixture) => {
 
   async function requestApproval(id: string, command: string): Promise<FakeTurn> {
     const turn = await fixture.ask('clean up');
-    fixture.api.gateway.pendingApprovals = [approval(turn, id, command)];
+    fixture.api.gateway.pendingApprovals = [pendingApproval(turn, id, command)];
     turn.emit({ type: 'approval_needed', approvalId: id, warningMessage: 'It deletes files.' });
     await tab.page.getByText('May I do this?').waitFor();
     return turn;
@@ -79,7 +58,7 @@ describePageOnFakeGateway('approvals on the page', (tab, fixture) => {
     };
     const turn = await fixture.ask('plan it');
     const waiting = (id: string, wait: 'step' | 'pause'): ApprovalRecord => ({
-      ...approval(turn, id, ''),
+      ...pendingApproval(turn, id, ''),
       plan: { id: `plan-${id}`, stepId: 's1', wait },
     });
     fixture.api.gateway.pendingApprovals = [waiting('p1', 'step'), waiting('p2', 'pause')];
@@ -128,7 +107,7 @@ describePageOnFakeGateway('approvals on the page', (tab, fixture) => {
       { path: 'long.sh', namedIn: 'build.sh', bytes: 70_000, sha256: 'c'.repeat(64), mayNameMore: true },
       { path: 'run', problem: '"run" is a link; only plain files and folders are used.' },
     ];
-    fixture.api.gateway.pendingApprovals = [{ ...approval(turn, 'q4', 'sh build.sh'), files: named }];
+    fixture.api.gateway.pendingApprovals = [{ ...pendingApproval(turn, 'q4', 'sh build.sh'), files: named }];
     turn.emit({ type: 'approval_needed', approvalId: 'q4' });
     await tab.page.getByText('May I do this?').waitFor();
     const shown = await tab.page.locator('.approval').textContent();
@@ -148,7 +127,7 @@ describePageOnFakeGateway('approvals on the page', (tab, fixture) => {
       args: unknown,
       more: Partial<ApprovalRecord> = {},
     ): ApprovalRecord => ({
-      ...approval(turn, id, ''),
+      ...pendingApproval(turn, id, ''),
       tool,
       args,
       ...more,
@@ -192,7 +171,7 @@ describePageOnFakeGateway('approvals on the page', (tab, fixture) => {
     await tab.page.getByLabel('Reason for denying it').fill(' keep x ');
     await tab.page.getByRole('button', { name: 'Deny' }).click();
     await tab.page.getByText('May I do this?').waitFor({ state: 'detached' });
-    fixture.api.gateway.pendingApprovals = [{ ...approval(turn, 'r2', 'rm y'), rule: 'a-digest' }];
+    fixture.api.gateway.pendingApprovals = [{ ...pendingApproval(turn, 'r2', 'rm y'), rule: 'a-digest' }];
     turn.emit({ type: 'approval_needed', approvalId: 'r2' });
     await tab.screenshot('approval-always');
     await always.click();
@@ -206,7 +185,7 @@ describePageOnFakeGateway('approvals on the page', (tab, fixture) => {
     await tab.page.getByRole('button', { name: 'Deny' }).click();
     await tab.page.getByText('May I do this?').waitFor({ state: 'detached' });
     expect(decided).toEqual([['q2', 'denied']]);
-    fixture.api.gateway.pendingApprovals = [approval(turn, 'q3', 'rm b')];
+    fixture.api.gateway.pendingApprovals = [pendingApproval(turn, 'q3', 'rm b')];
     turn.emit({ type: 'approval_needed', approvalId: 'q3' });
     await tab.page.getByText('rm b').waitFor();
     fixture.api.gateway.pendingApprovals = [];

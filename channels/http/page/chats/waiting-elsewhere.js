@@ -1,0 +1,79 @@
+/**
+ * Decisions that wait, for a phone, where the list of chats is hidden: a number on the buttons that show the list, and a
+ * line above the open chat when others wait.
+ */
+import { byId, h, icon } from '../dom.js';
+import { say } from '../texts.js';
+
+/** @typedef {import('../api.js').Approval} Approval */
+
+/** The line and the numbers, as the inbox knows what waits. */
+export class WaitingElsewhere {
+  #titleOf;
+  #line = byId('waiting-elsewhere', HTMLElement);
+  #words = h('span', { class: 'waiting-words', dir: 'auto' });
+  /** @type {Approval[]} */
+  #waiting = [];
+  #openKey = '';
+
+  /** @param {{ titleOf: (key: string) => string, openInbox: () => void }} host */
+  constructor({ titleOf, openInbox }) {
+    this.#titleOf = titleOf;
+    this.#line.append(h('button', { type: 'button', onclick: openInbox }, this.#words, icon('M9 6l6 6-6 6')));
+  }
+
+  /** @param {Approval[]} waiting in all chats */
+  show(waiting) {
+    this.#waiting = waiting;
+    for (const button of document.querySelectorAll('.menu-button')) this.#label(button);
+    this.redraw();
+  }
+
+  /**
+   * What waits in the open chat is shown there.
+   * @param {string} key
+   */
+  openChat(key) {
+    this.#openKey = key;
+    this.redraw();
+  }
+
+  /** Draws the line again: a chat may have another name. */
+  redraw() {
+    const elsewhere = this.#waiting.filter(({ session }) => session !== this.#openKey);
+    const words = this.#wordsOf(elsewhere);
+    this.#line.hidden = elsewhere.length === 0;
+    // A screen reader says the line again whenever its text is set.
+    if (this.#words.textContent !== words) this.#words.textContent = words;
+  }
+
+  /**
+   * Adds the number to a button that shows the list of chats.
+   * @template {Element} Button
+   * @param {Button} button
+   */
+  labelled(button) {
+    button.classList.add('menu-button');
+    this.#label(button);
+    return button;
+  }
+
+  /** @param {Element} button */
+  #label(button) {
+    const count = this.#waiting.length;
+    const label = count === 0 ? say('page.sidebar.show') : say('page.sidebar.show_waiting', { count });
+    button.setAttribute('aria-label', label);
+    button.querySelector('.waiting-count')?.remove();
+    if (count > 0) button.append(h('span', { class: 'waiting-count', 'aria-hidden': 'true' }, `${count}`));
+  }
+
+  /** @param {Approval[]} elsewhere */
+  #wordsOf(elsewhere) {
+    const count = elsewhere.length;
+    const [session, ...others] = new Set(elsewhere.map((approval) => approval.session));
+    if (session === undefined) return '';
+    return others.length === 0
+      ? say('page.inbox.needed_in', { count, name: this.#titleOf(session) })
+      : say('page.inbox.needed_elsewhere', { count });
+  }
+}
