@@ -68,11 +68,11 @@ function fromRefusal(error: DiscordAPIError): ChannelError {
   if (status === 401) return new ChannelError('unauthorized', BAD_TOKEN, { cause: error });
   // Discord's own refusals are JSON with a number; this one came from a server in front of it.
   if (typeof code !== 'number')
-    return channelUnavailable(`Something before Discord answered with status ${status}.`, error);
+    return channelUnavailable(textRef('health.foreign', { network: 'Discord' }), error);
   if (error.message.includes('message_reference'))
     return new ChannelError('place_gone', 'The Discord message to reply to is gone.', { cause: error });
   const isPlace = status === 403 || status === 404;
-  const message = `Discord refused the call: ${error.message.slice(0, 300)}`;
+  const message = textRef('health.refused', { network: 'Discord', detail: error.message.slice(0, 300) });
   return new ChannelError(isPlace ? 'blocked' : 'rejected', message, { cause: error });
 }
 
@@ -128,13 +128,13 @@ export async function fromTooMany(
 
 /** A call that is not made at all, because Discord has asked the bot to wait. */
 export function heldBack(retryAfterMs: number, cause?: unknown): ChannelError {
-  const message = `Discord asks to wait ${retryAfterMs} ms.`;
+  const message = textRef('health.wait', { network: 'Discord', ms: retryAfterMs });
   return new ChannelError('rate_limited', message, { retryable: true, retryAfterMs, local: true, cause });
 }
 
 /** A refusal that names the wait. */
 function rateLimited(retryAfterMs: number, cause?: unknown): ChannelError {
-  const message = `Discord asks to wait ${retryAfterMs} ms.`;
+  const message = textRef('health.wait', { network: 'Discord', ms: retryAfterMs });
   return new ChannelError('rate_limited', message, { retryable: true, retryAfterMs, cause });
 }
 

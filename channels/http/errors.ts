@@ -3,11 +3,19 @@ import type { ServerResponse } from 'node:http';
 import { FieldError, GatewayError, readerOf, wordError } from '../../src/contracts/errors.ts';
 import type { ErrorReader } from '../../src/contracts/errors.ts';
 import type { Caller } from '../../src/contracts/access.ts';
+import type { TextRef } from '../../src/contracts/texts/say.ts';
 import type { TurnFailure } from '../../src/contracts/store/records.ts';
 
 /** The body of every error answer, and of an error frame in a stream. */
 export interface ErrorBody {
-  error: { message: string; type: string; code: string; param: string | null };
+  error: {
+    message: string;
+    type: string;
+    code: string;
+    param: string | null;
+    /** Of files with several: what the message says in English, as texts for a reader of another language. */
+    problems?: readonly TextRef[];
+  };
 }
 
 /** An error with an HTTP status; `param` names the invalid field or header. */
@@ -16,17 +24,26 @@ export class HttpError extends GatewayError {
   readonly param: string | null;
   /** False when the same request must not be repeated automatically: its message is kept, and its turn has ended. */
   readonly mayRepeat: boolean;
+  /** What is wrong, as texts for a reader: the message has them in English. */
+  readonly problems: readonly TextRef[] | undefined;
 
   constructor(
     status: number,
     code: string,
     message: string,
-    details: { param?: string; retryAfterMs?: number; mayRepeat?: false; cause?: unknown } = {},
+    details: {
+      param?: string;
+      retryAfterMs?: number;
+      mayRepeat?: false;
+      problems?: readonly TextRef[];
+      cause?: unknown;
+    } = {},
   ) {
     super(code, message, { ...details, retryable: status === 429 || status === 503 });
     this.status = status;
     this.param = details.param ?? null;
     this.mayRepeat = details.mayRepeat ?? true;
+    this.problems = details.problems;
   }
 }
 
@@ -192,9 +209,8 @@ function internalError(cause: unknown): HttpError {
 
 /** The error as the body of an answer or an error frame. */
 export function errorBody(error: HttpError): ErrorBody {
-  return {
-    error: { message: error.message, type: typeOf(error.status), code: error.code, param: error.param },
-  };
+  const { message, status, code, param, problems } = error;
+  return { error: { message, type: typeOf(status), code, param, ...(problems && { problems }) } };
 }
 
 function typeOf(status: number): string {

@@ -126,8 +126,7 @@ export class MatrixClient {
     const answer = parseJson(await readBody(response, MAX_ANSWER_BYTES));
     const { statusCode: status = 0 } = response;
     if (status !== 200) throw refusalOf(status, answer, response.headers['retry-after'], this.#now());
-    if (answer === undefined)
-      throw channelUnavailable('Something before the Matrix homeserver answered; the call is tried again.');
+    if (answer === undefined) throw channelUnavailable(textRef('health.foreign', { network: 'Matrix' }));
     return answer;
   }
 

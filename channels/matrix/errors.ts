@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { ChannelError, channelUnavailable } from '../../src/contracts/errors.ts';
 import type { ChannelErrorCode } from '../../src/contracts/errors.ts';
 import { textRef } from '../../src/contracts/texts/say.ts';
+import type { TextRef } from '../../src/contracts/texts/say.ts';
 
 export const BAD_TOKEN = textRef('health.login_token', { network: 'Matrix', variable: 'MATRIX_TOKEN' });
 
@@ -26,7 +27,7 @@ const Body = z.object({ errcode: z.string(), retry_after_ms: z.number().optional
 /** Errors that say that the token is invalid. */
 const TOKEN_ERRORS = new Set(['M_UNKNOWN_TOKEN', 'M_MISSING_TOKEN', 'M_USER_DEACTIVATED', 'M_USER_LOCKED']);
 
-const MEANINGS: Readonly<Record<string, [ChannelErrorCode, string]>> = {
+const MEANINGS: Readonly<Record<string, [ChannelErrorCode, string | TextRef]>> = {
   M_FORBIDDEN: [
     'blocked',
     'The bot is not allowed to do this in the Matrix room: it is not in it, or lacks the power.',
@@ -75,19 +76,16 @@ export function refusalOf(
     return rateLimited(data?.retry_after_ms ?? waitOf(retryAfter, now), cause);
   if (data === undefined || status >= 500)
     return channelUnavailable(
-      `The Matrix homeserver answered with status ${status}; the call is tried again.`,
+      textRef('health.answered', { network: 'Matrix', status: String(status) }),
       cause,
     );
   if (TOKEN_ERRORS.has(errcode))
     return new ChannelError('unauthorized', BAD_TOKEN, { retryable: true, cause });
   if (errcode === 'M_RESOURCE_LIMIT_EXCEEDED')
-    return channelUnavailable(
-      'The Matrix homeserver has reached one of its own limits; the call is tried again.',
-      cause,
-    );
+    return channelUnavailable(textRef('health.at_limit', { network: 'Matrix' }), cause);
   const [code, message] = MEANINGS[errcode] ?? [
     'rejected',
-    `The Matrix homeserver refused the call: ${errcode}.`,
+    textRef('health.refused', { network: 'Matrix', detail: errcode }),
   ];
   return new ChannelError(code, message, { cause });
 }
@@ -102,7 +100,7 @@ function waitOf(header: string | undefined, now: number): number {
 /** A refusal that names the wait, which applies to the whole account. `local`: no call was made. */
 export function rateLimited(ms: number, cause?: unknown, local = false): ChannelError {
   const retryAfterMs = Math.min(MAX_LIMIT_MS, Math.max(1, Math.ceil(ms)));
-  const message = `The Matrix homeserver asks to wait ${retryAfterMs} ms.`;
+  const message = textRef('health.wait', { network: 'Matrix', ms: retryAfterMs });
   return new ChannelError('rate_limited', message, {
     retryable: true,
     retryAfterMs,

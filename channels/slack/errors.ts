@@ -5,9 +5,10 @@ import {
   WebAPIRateLimitedError,
   WebAPIRequestError,
 } from '@slack/web-api';
-import { ChannelError, channelUnavailable } from '../../src/contracts/errors.ts';
+import { ChannelError, channelUnavailable, wordsOf } from '../../src/contracts/errors.ts';
 import type { ChannelErrorCode } from '../../src/contracts/errors.ts';
 import { textRef } from '../../src/contracts/texts/say.ts';
+import type { TextRef } from '../../src/contracts/texts/say.ts';
 
 const APP_PAGE = 'api.slack.com/apps';
 
@@ -27,7 +28,7 @@ const TOKEN_ERRORS =
   /^(invalid_auth|not_authed|account_inactive|token_revoked|token_expired|not_allowed_token_type|no_permission)$/;
 
 /** Error codes and what they mean for the gateway. */
-const MEANINGS: Readonly<Record<string, [ChannelErrorCode, string]>> = {
+const MEANINGS: Readonly<Record<string, [ChannelErrorCode, string | TextRef]>> = {
   channel_not_found: [
     'blocked',
     'Slack does not know this channel, or the bot is not in it: /invite it there.',
@@ -110,14 +111,19 @@ function fromRefusal(error: WebAPIPlatformError): ChannelError {
     return rateLimited(LIMIT_MS, error);
   if (TRANSIENT.test(code))
     return channelUnavailable(textRef('health.failed', { network: 'Slack', code }), error);
-  const [meaning, message] = MEANINGS[code] ?? ['rejected', `Slack refused the call: ${code}.`];
+  const [meaning, message] = MEANINGS[code] ?? [
+    'rejected',
+    textRef('health.refused', { network: 'Slack', detail: code }),
+  ];
   return new ChannelError(meaning, message, { cause: error });
 }
 
 function missingScope(error: WebAPIPlatformError): ChannelError {
   const needed: unknown = 'needed' in error.data ? error.data['needed'] : undefined;
-  const scope = typeof needed === 'string' && /^[\w:.,-]{1,100}$/.test(needed) ? needed : 'more';
-  const message = `The bot lacks the scope ${scope} on Slack: add it (your app at api.slack.com/apps, OAuth & Permissions) and install the app again.`;
+  const isNamed = typeof needed === 'string' && /^[\w:.,-]{1,100}$/.test(needed);
+  const message = isNamed
+    ? textRef('health.scope', { network: 'Slack', scope: needed, page: APP_PAGE })
+    : textRef('health.scopes', { network: 'Slack', page: APP_PAGE });
   return new ChannelError('rejected', message, { cause: error });
 }
 
@@ -133,5 +139,5 @@ export function rateLimited(retryAfterMs: number, cause?: unknown, local = false
  */
 export function toEditError(error: unknown): unknown {
   if (!(error instanceof ChannelError) || error.code !== 'blocked') return error;
-  return new ChannelError('message_gone', error.message, { cause: error.cause });
+  return new ChannelError('message_gone', wordsOf(error), { cause: error.cause });
 }

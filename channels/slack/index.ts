@@ -8,6 +8,7 @@ import type {
   OutboundPart,
 } from '../../src/contracts/channel.ts';
 import { ConfigError, channelUnavailable } from '../../src/contracts/errors.ts';
+import { textRef } from '../../src/contracts/texts/say.ts';
 import { CHANNEL_TIMING } from '../../src/contracts/platform/channel-timing.ts';
 import type { ChannelTiming } from '../../src/contracts/platform/channel-timing.ts';
 import { usualCapabilities } from '../../src/contracts/platform/usual-capabilities.ts';
@@ -185,8 +186,7 @@ class SlackChannel implements Channel {
 
   async #askSelf(): Promise<Self & { name: string }> {
     const { data } = Tested.safeParse(await this.#api.call('auth.test', {}));
-    if (data === undefined)
-      throw channelUnavailable('Slack did not say who the bot token belongs to; asking again later.');
+    if (data === undefined) throw channelUnavailable(textRef('health.not_read', { network: 'Slack' }));
     const { team_id: teamId, user_id: userId, bot_id: botId = '', user: name = userId } = data;
     this.#self = { teamId, userId, botId };
     return { teamId, userId, botId, name };

@@ -82,10 +82,7 @@ export class SlackApi {
     if (method !== 'auth.test') {
       try {
         await this.#client.apiCall('auth.test');
-        return channelUnavailable(
-          'Slack refused one call, but not the bot token; the call is tried again.',
-          refusal,
-        );
+        return channelUnavailable(textRef('health.refused_once', { network: 'Slack' }), refusal);
       } catch (error) {
         if (!isTokenError(error)) return toChannelError(error);
       }

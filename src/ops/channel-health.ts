@@ -1,7 +1,7 @@
 /** Health of the channels: those that are enabled report it themselves, the others name what they need. */
 import type { Channel, ChannelManifest } from '../contracts/channel.ts';
 import { inEnglish, textRef } from '../contracts/texts/say.ts';
-import type { Say } from '../contracts/texts/say.ts';
+import type { Say, TextRef } from '../contracts/texts/say.ts';
 import type { ChannelHealth, HealthReport } from '../contracts/gateway-api.ts';
 
 /** The health of every channel of the list, by name, with its label for people; `say` words what is wrong. */
@@ -24,10 +24,15 @@ export function channelHealth(
         {
           ...state,
           label,
-          ...(detail !== undefined && { detail: typeof detail === 'string' ? detail : say.text(detail) }),
+          ...(detail !== undefined && { detail: wordsOfDetail(detail, label, say) }),
           ...(notice !== undefined && { notice: say.text(notice) }),
         },
       ];
     }),
   );
+}
+
+/** What a platform or a library says stays in its words, in a sentence of the reader's language. */
+function wordsOfDetail(detail: TextRef | string, network: string, say: Say): string {
+  return typeof detail === 'string' ? say('health.other', { network, detail }) : say.text(detail);
 }

@@ -24,7 +24,7 @@ export interface HealthDeps {
   /** The MCP servers of this gateway. */
   mcp: () => readonly McpServerStatus[];
   /** Errors in the files of the profiles. */
-  profileErrors: () => readonly string[];
+  profileErrors: () => readonly unknown[];
   settings: () => SettingsReport;
   isReady: () => boolean;
   version: string;

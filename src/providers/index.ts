@@ -1,6 +1,7 @@
 /** The list of kinds of model servers, one line each, and the provider that reaches all configured servers. */
 import { ConfigError } from '../contracts/errors.ts';
 import { inEnglish } from '../contracts/texts/say.ts';
+import type { TextRef } from '../contracts/texts/say.ts';
 import type { LLMProvider } from '../contracts/model/provider.ts';
 import type { ProviderKind } from './kind.ts';
 import { BARE_PROVIDER, createModelNames, defaultServer } from './model-names.ts';
@@ -27,7 +28,7 @@ export interface ModelServers {
   /** Without `MODEL`: the server with this name provides its first model. */
   usual: string;
   /** Why no configured server can have a model of that name; undefined when one may. */
-  modelProblem: (model: string) => string | undefined;
+  modelProblem: (model: string) => TextRef | undefined;
 }
 
 /** Finds the server that a model is asked on, and its address; undefined for a model that none of them can have. */
@@ -63,7 +64,7 @@ export async function openModelServers(
     usual: prefixOf(beside?.name ?? usual),
     modelProblem(name) {
       const found = names.find(name);
-      return 'problem' in found ? inEnglish.text(found.problem) : undefined;
+      return 'problem' in found ? found.problem : undefined;
     },
   };
 }

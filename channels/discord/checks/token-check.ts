@@ -1,5 +1,6 @@
 /** Whether Discord really refuses the bot token: a single 401 proves nothing, and a storm of them would get the address banned. */
-import { ChannelError } from '../../../src/contracts/errors.ts';
+import { ChannelError, channelUnavailable } from '../../../src/contracts/errors.ts';
+import { textRef } from '../../../src/contracts/texts/say.ts';
 import type { ChannelHealth } from '../../../src/contracts/gateway-api.ts';
 import { tokenHealth, tokenRefusals, tokenRefused } from '../../../src/contracts/platform/refused-tokens.ts';
 import type { Refusals } from '../../../src/lib/async/call-gate.ts';
@@ -30,8 +31,7 @@ export class TokenCheck {
   async explain(refusal: ChannelError): Promise<ChannelError> {
     await this.#verify();
     if (this.#refusals.state !== undefined) return tokenRefused(this.#refusals, BAD_TOKEN, refusal);
-    const message = 'Discord refused one call, but not the bot token; the call is tried again.';
-    return new ChannelError('unavailable', message, { retryable: true, cause: refusal });
+    return channelUnavailable(textRef('health.refused_once', { network: 'Discord' }), refusal);
   }
 
   /** Undefined while the token is good. */

@@ -1,6 +1,7 @@
 /** What Discord's REST API says about the gateway before a connection: its address, the daily limit, the bot's intents. */
 import { z } from 'zod';
-import { ChannelError } from '../../../src/contracts/errors.ts';
+import { channelUnavailable } from '../../../src/contracts/errors.ts';
+import { textRef } from '../../../src/contracts/texts/say.ts';
 import { SessionStartLimit } from './identify-budget.ts';
 import type { DiscordRest } from '../rest/rest.ts';
 
@@ -25,8 +26,7 @@ export async function readGateway(
   const answer = await rest.call({ method: 'get', path: '/gateway/bot', bucket: 'gateway', signal });
   const { data } = GatewayBot.safeParse(answer);
   if (data !== undefined) return { url: data.url, shards: data.shards, limit: data.session_start_limit };
-  const text = "Discord did not give its gateway's address; asking again later.";
-  throw new ChannelError('unavailable', text, { retryable: true });
+  throw channelUnavailable(textRef('health.no_address', { network: 'Discord' }));
 }
 
 /** Whether the bot's Message Content Intent is enabled (`GET /applications/@me`). Throws `ChannelError`. */

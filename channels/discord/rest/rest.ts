@@ -2,6 +2,7 @@
 import { DefaultRestOptions, REST } from '@discordjs/rest';
 import type { RESTOptions } from '@discordjs/rest';
 import { ChannelError } from '../../../src/contracts/errors.ts';
+import { textRef } from '../../../src/contracts/texts/say.ts';
 import type { ChannelHealth } from '../../../src/contracts/gateway-api.ts';
 import { BucketPauses } from './bucket-pauses.ts';
 import { fromTooMany, heldBack, toChannelError } from '../errors.ts';
@@ -131,7 +132,7 @@ export class DiscordRest {
           retryable: true,
           cause: failure,
         })
-      : new ChannelError('rate_limited', `Discord asks to wait ${retryAfterMs} ms.`, {
+      : new ChannelError('rate_limited', textRef('health.wait', { network: 'Discord', ms: retryAfterMs }), {
           retryable: true,
           retryAfterMs,
           global,

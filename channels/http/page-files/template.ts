@@ -41,7 +41,7 @@ function toHtml(text: string): string {
 }
 
 /** Keys of texts that the page's scripts use, by their area. */
-const AREAS = /^(page|link|cancelled|step|failure|time)\./;
+const AREAS = /^(page|link|cancelled|step|failure|time|problem)\./;
 /** Keys of the words for errors, by their code. */
 const REFUSALS = /^page\.error\./;
 

@@ -1,6 +1,6 @@
 /** Requests to the gateway, and what their errors mean for people. */
 import { noteRequest } from './failures/reachability.js';
-import { refusal, say } from './texts.js';
+import { listed, refusal, say } from './texts.js';
 
 /** The gateway answered with an error, or could not be reached (`status` 0). */
 export class ApiError extends Error {
@@ -46,7 +46,8 @@ function readError(status, text) {
   try {
     /** @type {import('../errors.ts').ErrorBody} */
     const { error } = JSON.parse(text);
-    return new ApiError(status, error.code, refusal(error.code, error.message));
+    const words = listed(error.problems) ?? refusal(error.code, error.message);
+    return new ApiError(status, error.code, words);
   } catch {
     // The answer of a proxy may not be JSON.
     return new ApiError(status, 'unknown', say('page.answered', { status }));

@@ -5,6 +5,7 @@ import { fillFrom } from '../../../src/contracts/isomorphic/fill-text.js';
 /** @typedef {import('../../../src/contracts/texts/template.ts').Template} Template */
 /** @typedef {import('../../../src/contracts/texts/say.ts').SayText} SayText */
 /** @typedef {import('../../../src/contracts/texts/say.ts').TextKey} TextKey */
+/** @typedef {import('../../../src/contracts/texts/say.ts').TextRef} TextRef */
 
 /**
  * What the gateway puts before the first script: the texts of one language, and the English ones for those that it lacks.
@@ -55,7 +56,7 @@ const fill = fillFrom(given.language, given.table, given.english, given.parley);
 
 /**
  * A text that came by its key, as the gateway keeps it; empty without one.
- * @param {import('../../../src/contracts/texts/say.ts').TextRef | undefined} text
+ * @param {TextRef | undefined} text
  */
 export function kept(text) {
   return text === undefined ? '' : fill(text.key, text.values);
@@ -71,6 +72,15 @@ export function kept(text) {
 export function refusal(code, message, { table } = given) {
   const text = table[`page.error.${code}`];
   return typeof text === 'string' ? text : message;
+}
+
+/**
+ * Why the gateway changed nothing, where it says so for each field of a file; undefined elsewhere.
+ * @param {readonly TextRef[] | undefined} problems
+ */
+export function listed(problems) {
+  if (problems === undefined) return undefined;
+  return [say('problem.nothing_changed'), ...problems.map(kept)].join('\n');
 }
 
 /**

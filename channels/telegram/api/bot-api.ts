@@ -4,7 +4,8 @@ import { Agent as HttpsAgent } from 'node:https';
 import { Api } from 'grammy/web';
 import type { ReactionType } from 'grammy/types';
 import type { ChannelIdentity, OutboundFile, OutboundPart } from '../../../src/contracts/channel.ts';
-import { ChannelError } from '../../../src/contracts/errors.ts';
+import { ChannelError, channelUnavailable } from '../../../src/contracts/errors.ts';
+import { textRef } from '../../../src/contracts/texts/say.ts';
 import type { Place, SentMessage } from '../../../src/contracts/message.ts';
 import { createFetch } from './http-call.ts';
 import { isDeleted, isFileTooBig, isNotModified, isWebhookConflict, toChannelError } from './errors.ts';
@@ -84,9 +85,7 @@ export class BotApi {
         this.#api.getUpdates(options, limit),
       );
       if (Array.isArray(updates)) return updates;
-      throw new ChannelError('unavailable', 'Telegram answered getUpdates with no list.', {
-        retryable: true,
-      });
+      throw channelUnavailable(textRef('health.no_list', { network: 'Telegram', method: 'getUpdates' }));
     } catch (error) {
       if (isWebhookConflict(error))
         await this.#call('deleteWebhook', signal, (limit) => this.#api.deleteWebhook({}, limit));

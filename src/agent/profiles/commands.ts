@@ -69,7 +69,7 @@ async function showProfiles(deps: ProfileCommandDeps, call: CommandCall): Promis
   const { say } = call;
   const broken = say('profile.errors');
   // Details of the files are for owners, who write them.
-  const details = call.owner ? errors.map((error) => `- ${error}`) : [];
+  const details = call.owner ? errors.map((error) => `- ${say.text(error)}`) : [];
   return [
     say(bound === undefined ? 'profile.is' : 'profile.bound', { profile: `\`${current}\`` }),
     deps.profiles

@@ -15,9 +15,11 @@ import type {
   ProfileReport,
 } from '../../contracts/operator/profile-files.ts';
 import type { ReadJson } from '../../contracts/settings.ts';
-import type { TextTable } from '../../contracts/texts/say.ts';
+import { textRef } from '../../contracts/texts/say.ts';
+import type { TextRef, TextTable } from '../../contracts/texts/say.ts';
 import type { Profiles } from './profiles.ts';
-import { MAX_PROFILES, PROFILE_FILES, tooLong } from './read-profiles.ts';
+import { problemAt } from './file-problems.ts';
+import { jsonProblems, MAX_PROFILES, PROFILE_FILES, tooLong } from './read-profiles.ts';
 import type { ProfileTexts } from './read-profiles.ts';
 
 /** What a new profile has in its `config.json`. */
@@ -59,12 +61,10 @@ export function createProfileFiles(options: ProfileFilesOptions): ProfileFiles {
   return {
     profile: (id, texts) => report(options, id, texts),
     async createProfile(id) {
-      const name = `the name of the profile: ${id.slice(0, 80)}`;
-      if (!PROFILE_ID.test(id))
-        return refused(`${name}: it has 1 to 32 of the characters a-z, 0-9, "-" and "_"`);
-      if (find(id) !== undefined) return refused(`${name}: there is one of that name already`);
+      if (!PROFILE_ID.test(id)) return refused(nameProblem(id, textRef('problem.name_form')));
+      if (find(id) !== undefined) return refused(nameProblem(id, textRef('problem.name_taken')));
       if (foldersIn(folder) >= MAX_PROFILES)
-        return refused(`${name}: there may be ${MAX_PROFILES} folders of profiles`);
+        return refused(nameProblem(id, textRef('problem.no_room', { most: MAX_PROFILES })));
       return await store(id, {}, { 'config.json': EMPTY });
     },
     async changeProfile(id, version, edit) {
@@ -73,9 +73,7 @@ export function createProfileFiles(options: ProfileFilesOptions): ProfileFiles {
       const { stored, texts } = found;
       if (versionOf(texts) !== version) return { kind: 'stale' };
       const { errors } = options.readJson(texts['config.json'] ?? EMPTY);
-      const file = `profiles/${id}/config.json`;
-      if (errors.length > 0)
-        return refused(...errors.map(({ place, message }) => `${file}${place}: ${message}`));
+      if (errors.length > 0) return refused(...jsonProblems(id, errors));
       return await store(id, stored, editedTexts(texts, edit, options.edited));
     },
     async removeProfile(id, version): Promise<ProfileRemoved> {
@@ -176,7 +174,11 @@ function isEmpty(texts: ProfileTexts): boolean {
   return PROFILE_FILES.every((name) => texts[name] === undefined);
 }
 
-function refused(...problems: string[]): ProfileChanged {
+function nameProblem(id: string, what: TextRef): TextRef {
+  return problemAt(textRef('problem.profile_name', { name: id.slice(0, 80) }), what);
+}
+
+function refused(...problems: TextRef[]): ProfileChanged {
   return { kind: 'refused', problems };
 }
 

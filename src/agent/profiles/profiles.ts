@@ -6,6 +6,9 @@ import type { Log } from '../../contracts/log.ts';
 import type { Profile } from '../../contracts/agent/profile.ts';
 import type { ApplySettings, FolderWatch, ReadJson, WatchFolders } from '../../contracts/settings.ts';
 import type { BuiltInProfiles } from './built-in.ts';
+import { inEnglish, textRef } from '../../contracts/texts/say.ts';
+import type { TextRef } from '../../contracts/texts/say.ts';
+import { problemAt } from './file-problems.ts';
 import { checkProfile, readProfiles } from './read-profiles.ts';
 import type { ProfileRead, ProfileRules, ProfilesRead, ProfileTexts } from './read-profiles.ts';
 
@@ -33,7 +36,7 @@ export interface Profiles {
   /** Reads the folder again now. Never throws. */
   reload(): Promise<void>;
   /** Current errors in the files, by file and field; the last valid content stays in use. */
-  errors(): readonly string[];
+  errors(): readonly TextRef[];
   close(): Promise<void>;
 }
 
@@ -43,7 +46,7 @@ export function createProfiles({ folder, readJson, watch, log }: ProfilesOptions
   let list: readonly Profile[] = [];
   let current: ProfileRules | undefined;
   let watcher: FolderWatch | undefined;
-  let errors: readonly string[] = [];
+  let errors: readonly TextRef[] = [];
 
   const apply = ({ reads, folders }: ProfilesRead, { usual, others: builtIn }: BuiltInProfiles): void => {
     for (const id of keepRead(kept, reads)) log.info({ profile: id }, 'profile_loaded');
@@ -51,8 +54,9 @@ export function createProfiles({ folder, readJson, watch, log }: ProfilesOptions
     setErrors(reads.flatMap((read) => read.errors));
     watcher?.folders([folder, ...folders]);
   };
-  const setErrors = (found: readonly string[]): void => {
-    const added = found.filter((error) => !errors.includes(error));
+  const setErrors = (found: readonly TextRef[]): void => {
+    const before = new Set(errors.map((problem) => inEnglish.text(problem)));
+    const added = found.map((problem) => inEnglish.text(problem)).filter((error) => !before.has(error));
     if (added.length > 0) log.error({ errors: added }, 'profiles_invalid');
     errors = found;
   };
@@ -64,7 +68,8 @@ export function createProfiles({ folder, readJson, watch, log }: ProfilesOptions
       const read = await readProfiles(folder, rules, readJson);
       if (rules === current) apply(read, rules);
     } catch (error) {
-      setErrors([`profiles: the folder cannot be read (${toGatewayError(error).message})`]);
+      const detail = toGatewayError(error).message;
+      setErrors([problemAt('profiles', textRef('problem.folder_unreadable', { detail }))]);
     }
   };
   return {
@@ -106,12 +111,12 @@ function opened(rules: ProfileRules | undefined): ProfileRules {
 async function openFolder(
   folder: string,
   watcher: FolderWatch,
-  read: () => Promise<readonly string[]>,
+  read: () => Promise<readonly TextRef[]>,
 ): Promise<void> {
   try {
     await mkdir(folder, { recursive: true });
     const errors = await read();
-    if (errors.length > 0) throw cannotBeUsed(errors);
+    if (errors.length > 0) throw cannotBeUsed(errors.map((problem) => inEnglish.text(problem)));
   } catch (error) {
     watcher.close();
     if (error instanceof ConfigError) throw error;

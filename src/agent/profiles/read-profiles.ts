@@ -4,9 +4,12 @@ import path from 'node:path';
 import { cleanText } from '../../lib/text.ts';
 import { PROFILE_ID, profileSchema } from '../../contracts/agent/profile.ts';
 import type { Profile } from '../../contracts/agent/profile.ts';
-import type { FieldPath, ReadJson } from '../../contracts/settings.ts';
+import type { FieldPath, JsonText, ReadJson } from '../../contracts/settings.ts';
 import type { BuiltInProfiles } from './built-in.ts';
 import { errorCode } from '../../contracts/errors.ts';
+import { textRef } from '../../contracts/texts/say.ts';
+import type { TextRef } from '../../contracts/texts/say.ts';
+import { problemAt, problemOfField, textOfIssue } from './file-problems.ts';
 
 /** Most profiles that are read. */
 export const MAX_PROFILES = 100;
@@ -29,14 +32,14 @@ export interface ProfileRules extends BuiltInProfiles {
   /** True for the name of a tool that may come later, from an MCP server. */
   mayCome?: (toolName: string) => boolean;
   /** Why no server can have a model of that name; undefined when one may. */
-  modelProblem?: (model: string) => string | undefined;
+  modelProblem?: (model: string) => TextRef | undefined;
 }
 
 /** One folder. `profile` is undefined when it has errors. */
 export interface ProfileRead {
   id: string;
   profile?: Profile | undefined;
-  errors: string[];
+  errors: TextRef[];
 }
 
 /** Content of the profiles folder. */
@@ -67,7 +70,7 @@ export async function readProfiles(
 }
 
 /** The text of a file, the error of reading it, or undefined when it does not exist. */
-type Text = { content: string } | { error: string } | undefined;
+type Text = { content: string } | { error: TextRef } | undefined;
 type Texts = Record<(typeof PROFILE_FILES)[number], Text>;
 
 async function readTexts(folder: string): Promise<Texts | undefined> {
@@ -86,7 +89,9 @@ async function readText(file: string): Promise<Text> {
   } catch (error) {
     const code = errorCode(error) || 'unreadable';
     // The file does not exist, or its folder is not a folder.
-    return code === 'ENOENT' || code === 'ENOTDIR' ? undefined : { error: `cannot be read (${code})` };
+    return code === 'ENOENT' || code === 'ENOTDIR'
+      ? undefined
+      : { error: textRef('problem.unreadable', { code }) };
   }
 }
 
@@ -106,35 +111,33 @@ export function checkProfile(
 }
 
 /** Which of these texts are too long to be read. */
-export function tooLong(id: string, texts: ProfileTexts): string[] {
+export function tooLong(id: string, texts: ProfileTexts): TextRef[] {
   return PROFILE_FILES.flatMap((name) => {
     const size = Buffer.byteLength(texts[name] ?? '');
-    return size > MAX_PROFILE_FILE_BYTES ? [`profiles/${id}/${name}: ${longText(size)}`] : [];
+    return size > MAX_PROFILE_FILE_BYTES ? [problemAt(`profiles/${id}/${name}`, longText(size))] : [];
   });
 }
 
-function longText(size: number): string {
-  return `is too long: ${size} bytes, and ${MAX_PROFILE_FILE_BYTES} are allowed`;
+function longText(size: number): TextRef {
+  return textRef('problem.too_long', { size, most: MAX_PROFILE_FILE_BYTES });
 }
 
 function readProfile(id: string, texts: Texts, rules: ProfileRules, readJson: ReadJson): ProfileRead {
-  const errors: string[] = [];
+  const errors: TextRef[] = [];
   if (!PROFILE_ID.test(id)) {
-    errors.push(`profiles/${id}: a profile's name has 1 to 32 of the characters a-z, 0-9, "-" and "_"`);
+    errors.push(problemAt(`profiles/${id}`, textRef('problem.profile_id')));
   }
   const contentOf = (name: (typeof PROFILE_FILES)[number]): string | undefined => {
     const text = texts[name];
-    if (text !== undefined && 'error' in text) errors.push(`profiles/${id}/${name}: ${text.error}`);
+    if (text !== undefined && 'error' in text) errors.push(problemAt(`profiles/${id}/${name}`, text.error));
     return text !== undefined && 'content' in text ? text.content : undefined;
   };
   const [config, systemPrompt, subagentSystemPrompt] = PROFILE_FILES.map(contentOf);
   const json = readJson(config ?? '{}');
-  const report = (place: string, text: string): void =>
-    void errors.push(`profiles/${id}/${CONFIG}${place}: ${text}`);
-  for (const { place, message } of json.errors) report(place, message);
-  const settings = readSettings(json.value, id, rules, (path, text) =>
-    report(json.placeOf(path), `${path.join('.') || 'the file'}: ${text}`),
-  );
+  errors.push(...jsonProblems(id, json.errors));
+  const settings = readSettings(json.value, id, rules, (path, what) => {
+    errors.push(problemOfField(`profiles/${id}/${CONFIG}${json.placeOf(path)}`, path, what));
+  });
   if (settings === undefined || errors.length > 0) return { id, errors };
   const { persona, ...usual } = rules.usual;
   const profile: Profile = {
@@ -147,18 +150,25 @@ function readProfile(id: string, texts: Texts, rules: ProfileRules, readJson: Re
   return { id, profile, errors };
 }
 
+/** The errors in the syntax of a profile's `config.json`. */
+export function jsonProblems(id: string, errors: JsonText['errors']): TextRef[] {
+  return errors.map(({ place, message }) =>
+    problemAt(`profiles/${id}/${CONFIG}${place}`, textRef('problem.json', { detail: message })),
+  );
+}
+
 function readSettings(
   given: unknown,
   id: string,
   { usual, toolNames, mayCome, modelProblem }: ProfileRules,
-  report: (path: FieldPath, text: string) => void,
+  report: (path: FieldPath, what: TextRef) => void,
 ): ReturnType<typeof profileSchema.parse> | undefined {
   const { success, data, error } = profileSchema.safeParse(given);
   if (!success) {
     for (const issue of error.issues) {
       const unknown = issue.code === 'unrecognized_keys' ? issue.keys : undefined;
-      for (const key of unknown ?? []) report([...issue.path, key], 'there is no such field');
-      if (unknown === undefined) report(issue.path, issue.message);
+      for (const key of unknown ?? []) report([...issue.path, key], textRef('problem.unknown_field'));
+      if (unknown === undefined) report(issue.path, textOfIssue(issue));
     }
     return undefined;
   }
@@ -167,7 +177,10 @@ function readSettings(
     if (!names(field)) continue;
     for (const [at, name] of data[field].entries()) {
       if (toolNames.includes(name) || mayCome?.(name) === true) continue;
-      report([field, at], `there is no tool "${name.slice(0, 80)}"; the tools are ${toolNames.join(', ')}`);
+      report(
+        [field, at],
+        textRef('problem.no_tool', { name: name.slice(0, 80), tools: toolNames.join(', ') }),
+      );
     }
   }
   const problem = data.model === undefined ? undefined : modelProblem?.(data.model);
@@ -175,7 +188,7 @@ function readSettings(
   const chain = [...(data.model === undefined ? [] : [data.model]), ...data.fallbacks];
   for (const [at, name] of data.fallbacks.entries()) {
     if (chain.indexOf(name) === chain.length - data.fallbacks.length + at) continue;
-    report(['fallbacks', at], `the chain returns to an earlier model: ${chain.join(' → ')}`);
+    report(['fallbacks', at], textRef('problem.chain', { chain: chain.join(' → ') }));
   }
   // The tools of the default profile are set in the gateway's config.json.
   return {
@@ -186,6 +199,10 @@ function readSettings(
 }
 
 function tooMany(ids: readonly string[]): ProfileRead {
-  const error = `profiles: there may be ${MAX_PROFILES} folders; ${ids.length} more are not read, from "${ids[0] ?? ''}" on`;
-  return { id: '', errors: [error] };
+  const what = textRef('problem.too_many_folders', {
+    most: MAX_PROFILES,
+    count: ids.length,
+    first: ids[0] ?? '',
+  });
+  return { id: '', errors: [problemAt('profiles', what)] };
 }

@@ -7,7 +7,7 @@ import type { ConfigChange } from '../settings.ts';
 import type { ProfileFiles } from './profile-files.ts';
 import type { Profile } from '../agent/profile.ts';
 import type { LaneKey, DeadLetter } from '../store/lanes.ts';
-import type { TextTable } from '../texts/say.ts';
+import type { TextRef, TextTable } from '../texts/say.ts';
 
 /** Rows of a page of memories or of dead letters. */
 export const MAX_ADMIN_ROWS = 200;
@@ -114,7 +114,7 @@ export interface Administration extends ProfileFiles {
   /** Replaces its secret. Undefined when there is no such token; throws `bad_token` if its secret is kept elsewhere. */
   rotateToken(tokenId: string): Promise<MadeToken | undefined>;
   revokeToken(tokenId: string): Promise<boolean>;
-  profiles(): { profiles: readonly Profile[]; errors: readonly string[] };
+  profiles(): { profiles: readonly Profile[]; errors: readonly TextRef[] };
   memories: AdministrationStore['allMemories'];
   removeMemory: AdministrationStore['removeMemory'];
   /** The newest first, and whether there are more than `MAX_ADMIN_ROWS`. */

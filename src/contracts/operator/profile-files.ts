@@ -1,5 +1,5 @@
 /** The files of a profile as a form needs them, and changes to them; for admin tokens alone. */
-import type { TextTable } from '../texts/say.ts';
+import type { TextRef, TextTable } from '../texts/say.ts';
 import type { ConfigChange } from '../settings.ts';
 
 /** A profile with what its files say. */
@@ -23,7 +23,7 @@ export interface ProfileReport {
   systemPrompt: string | null;
   subagentSystemPrompt: string | null;
   /** What is currently wrong with its files. */
-  errors: readonly string[];
+  errors: readonly TextRef[];
 }
 
 /** Changes of a profile's files. */
@@ -43,7 +43,7 @@ export type ProfileChanged =
   /** The files are no longer those that the version identifies. */
   | { kind: 'stale' }
   /** Nothing was written; each line names a field. */
-  | { kind: 'refused'; problems: readonly string[] };
+  | { kind: 'refused'; problems: readonly TextRef[] };
 
 /** The result of a deletion; of a built-in profile only its files go, and it is as it was without them. */
 export type ProfileRemoved =

@@ -7,6 +7,7 @@ import { channels } from './english/channels.ts';
 import { commands } from './english/commands.ts';
 import { delivery } from './english/delivery.ts';
 import { failures } from './english/failures.ts';
+import { fileProblems } from './english/file-problems.ts';
 import { files } from './english/files.ts';
 import { pageFrame } from './english/page/frame.ts';
 import { pageChats } from './english/page/chats.ts';
@@ -32,6 +33,7 @@ export const ENGLISH = {
   ...commands,
   ...delivery,
   ...failures,
+  ...fileProblems,
   ...files,
   ...pageFrame,
   ...pageChats,

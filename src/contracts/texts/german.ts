@@ -8,6 +8,7 @@ import { channels } from './german/channels.ts';
 import { commands } from './german/commands.ts';
 import { delivery } from './german/delivery.ts';
 import { failures } from './german/failures.ts';
+import { fileProblems } from './german/file-problems.ts';
 import { files } from './german/files.ts';
 import { pageFrame } from './german/page/frame.ts';
 import { pageChats } from './german/page/chats.ts';
@@ -34,6 +35,7 @@ export const GERMAN: TranslationOf<typeof ENGLISH> = {
   ...commands,
   ...delivery,
   ...failures,
+  ...fileProblems,
   ...files,
   ...pageFrame,
   ...pageChats,

@@ -11,6 +11,7 @@ import { MAX_PROFILE_FILE_BYTES, MAX_PROFILES } from '../../../src/agent/profile
 import { builtInProfiles, defaultProfile } from '../../../src/agent/profiles/built-in.ts';
 import { profileSchema } from '../../../src/contracts/agent/profile.ts';
 import type { Profile } from '../../../src/contracts/agent/profile.ts';
+import { inEnglish, textRef } from '../../../src/contracts/texts/say.ts';
 import { readJson, watchFolders } from '../../../src/settings/index.ts';
 import { testLog } from '../../fakes/agent/tool-context.ts';
 
@@ -41,7 +42,8 @@ async function open(pollMs = NEVER_MS, others: Profile[] = []): Promise<Profiles
     log: testLog(logged),
   });
   opened.push(profiles);
-  const modelProblem = (model: string) => (model.startsWith('gpo/') ? `no provider has ${model}` : undefined);
+  const modelProblem = (model: string) =>
+    model.startsWith('gpo/') ? textRef('problem.other', { detail: `no provider has ${model}` }) : undefined;
   await profiles.open({ usual, others, toolNames, modelProblem });
   return profiles;
 }
@@ -158,7 +160,7 @@ it('reports all errors together by file and field, and does not start if there a
     /profiles\/broken\/config\.json:1:11: a value is expected here/,
     /profiles\/long\/system_prompt\.md: is too long: 65537 bytes, and 65536 are allowed/,
     /profiles\/list\/config\.json:1:\d+: the file: /,
-    /profiles\/far\/config\.json:1:\d+: model: no provider has gpo\/qwen3/,
+    /profiles\/far\/config\.json:1:\d+: model: is not valid: no provider has gpo\/qwen3/,
   ])
     expect(text).toMatch(part);
   expect(text).not.toContain('profiles/near');
@@ -215,7 +217,9 @@ it('keeps the last valid content of an invalid file, logs this once, and recover
   const profiles = await open();
   await write('coder', 'config.json', { maxIterations: 'many' });
   await vi.waitFor(() => expect(profiles.errors()).toHaveLength(1), WAIT);
-  expect(profiles.errors()[0]).toMatch(/^profiles\/coder\/config\.json:1:2: maxIterations: /);
+  expect(profiles.errors().map((problem) => inEnglish.text(problem))[0]).toMatch(
+    /^profiles\/coder\/config\.json:1:2: maxIterations: /,
+  );
   expect(find(profiles, 'coder')?.maxIterations).toBe(7);
   await write('poet', 'config.json', {});
   await vi.waitFor(() => expect(ids(profiles)).toEqual(['default', 'coder', 'poet']), WAIT);
@@ -249,7 +253,10 @@ it(`reads ${MAX_PROFILES} folders and reports that there are more`, async () => 
   expect(profiles.list()).toHaveLength(MAX_PROFILES + 1);
   await write(all.at(-1)!, 'config.json', {});
   await vi.waitFor(
-    () => expect(profiles.errors()).toEqual([expect.stringMatching(/100 folders; 1 more.*"p100"/)]),
+    () =>
+      expect(profiles.errors().map((problem) => inEnglish.text(problem))).toEqual([
+        expect.stringMatching(/100 folders; 1 more.*"p100"/),
+      ]),
     WAIT,
   );
   expect(profiles.list()).toHaveLength(MAX_PROFILES + 1);

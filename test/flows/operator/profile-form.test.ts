@@ -1,5 +1,5 @@
 /** Profiles changed over HTTP and with the form of the page, in a running gateway: the next turn has the change. */
-import { readFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { objections } from '../../channels/http/page/browser/axe.ts';
@@ -14,7 +14,10 @@ afterAll(() => fixture.close());
 
 interface Answer {
   status: number;
-  body: { version: string; error: { code: string; message: string } } & Record<string, unknown>;
+  body: { version: string; error: { code: string; message: string; problems?: unknown } } & Record<
+    string,
+    unknown
+  >;
 }
 const ask = async (address: string, init: CallInit = {}): Promise<Answer> => {
   const response = await fixture.call(address, init);
@@ -55,7 +58,11 @@ describe('a profile', () => {
     const version = await versionOf('chat');
     const wrong = await change('chat', { version, changes: [{ path: ['temperature'], value: 9 }] });
     expect([wrong.status, wrong.body.error.code]).toEqual([400, 'bad_profile']);
-    expect(wrong.body.error.message).toMatch(/profiles\/chat\/config.json:\d+:\d+: temperature: /);
+    expect(wrong.body.error.message).toMatch(
+      /^Nothing was changed:\nprofiles\/chat\/config.json:\d+:\d+: temperature: must be at most 2$/,
+    );
+    // A client words it for another reader: the text by its key, with the limit.
+    expect(JSON.stringify(wrong.body.error.problems)).toContain('{"key":"problem.most","values":{"most":2}}');
     expect((await change('chat', { version, systemPrompt: 'Only talk.' })).status).toBe(200);
     const late = await change('chat', { version, systemPrompt: 'Only listen.' });
     expect([late.status, late.body.error.code]).toEqual([409, 'profile_changed']);
@@ -97,5 +104,32 @@ describePage('the form of a profile', (tab) => {
     expect(await page.getByRole('button', { name: /Back to|Delete/ }).count()).toBe(0);
     await page.getByRole('button', { name: 'Cancel' }).click();
     await page.getByRole('button', { name: 'Edit: coder' }).waitFor();
+  });
+
+  it('says in German which fields are wrong, also of files that were edited by hand', async () => {
+    const page = await tab.open(fixture.gateway.url, { token: OWNER, locale: 'de-AT' });
+    await goToScreen(page, 'profiles');
+    await page.getByLabel('Name', { exact: true }).fill('A b');
+    await page.getByRole('button', { name: 'Anlegen' }).click();
+    await page.getByText('der Name des Profils: A b: er hat 1 bis 32 der Zeichen').waitFor();
+    await page.getByLabel('Name', { exact: true }).fill('maler');
+    await page.getByRole('button', { name: 'Anlegen' }).click();
+    await page.getByLabel('temperature', { exact: true }).fill('3');
+    await page.getByLabel('maxIterations', { exact: true }).fill('0');
+    await page.getByRole('button', { name: 'Speichern' }).click();
+    const alert = page.locator('.settings-errors');
+    await alert.getByText('Nichts wurde geändert:').waitFor();
+    const lines = (await alert.innerText()).split('\n').map((line) => line.replace(/:\d+:\d+:/, ':'));
+    expect(lines.toSorted()).toEqual([
+      'Nichts wurde geändert:',
+      'profiles/maler/config.json: maxIterations: muss mindestens 1 sein',
+      'profiles/maler/config.json: temperature: darf höchstens 2 sein',
+    ]);
+    await tab.screenshot('profile-form-german-errors');
+    await page.getByRole('button', { name: 'Abbrechen' }).click();
+    await page.getByRole('button', { name: 'Bearbeiten: maler' }).waitFor();
+    await writeFile(path.join(fixture.home, 'profiles', 'maler', 'config.json'), '{ "nope": 1 }\n');
+    await page.getByRole('button', { name: 'Bearbeiten: maler' }).click();
+    await page.getByText(/profiles\/maler\/config\.json:1:\d: nope: dieses Feld gibt es nicht/).waitFor();
   });
 });

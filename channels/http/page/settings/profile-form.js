@@ -3,10 +3,10 @@ import { confirmDelete } from '../confirm.js';
 import { h } from '../dom.js';
 import { fieldsOf } from './config-fields.js';
 import { section } from './parts.js';
-import { say } from '../texts.js';
+import { kept, say } from '../texts.js';
 
 /**
- * @typedef {Omit<import('../../../../src/contracts/operator/profile-files.ts').ProfileReport, 'schema'> & { schema: import('./config-descriptions.js').Schema }} Report
+ * @typedef {Omit<import('../../../../src/contracts/operator/profile-files.ts').ProfileReport, 'schema' | 'errors'> & { schema: import('./config-descriptions.js').Schema, problems: import('../texts.js').TextRef[] }} Report
  * @typedef {{ element: HTMLElement, change: () => Record<string, string | null> }} Prompt
  */
 
@@ -21,7 +21,11 @@ export async function profileForm(host, id, done) {
   const path = `/v1/profiles/${encodeURIComponent(id)}`;
   /** @type {Report} */
   const profile = await host.ask('GET', path);
-  const errorText = h('p', { class: 'error-text settings-errors', role: 'alert' }, profile.errors.join('\n'));
+  const errorText = h(
+    'p',
+    { class: 'error-text settings-errors', role: 'alert' },
+    profile.problems.map(kept).join('\n'),
+  );
   /** @param {() => Promise<void>} work */
   const attempt = async (work) => {
     try {

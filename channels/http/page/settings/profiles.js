@@ -2,7 +2,7 @@
 import { h } from '../dom.js';
 import { profileForm } from './profile-form.js';
 import { button, form, labelled, row, rows, section } from './parts.js';
-import { say } from '../texts.js';
+import { kept, say } from '../texts.js';
 
 /** @typedef {import('../../../../src/contracts/agent/profile.ts').Profile} Profile */
 
@@ -29,11 +29,11 @@ export async function profilesScreen(host) {
 
 /** @param {import('./parts.js').ScreenHost} host */
 async function list(host) {
-  /** @type {{ profiles: Profile[], errors: string[] }} */
-  const { profiles, errors } = await host.ask('GET', '/v1/profiles');
+  /** @type {{ profiles: Profile[], problems: import('../texts.js').TextRef[] }} */
+  const { profiles, problems } = await host.ask('GET', '/v1/profiles');
   const status = h('p', { class: 'settings-status', role: 'status' }, said);
   said = '';
-  const broken = errors.map((error) => h('p', { class: 'error-text' }, error));
+  const broken = problems.map((problem) => h('p', { class: 'error-text' }, kept(problem)));
   const where = h('p', { class: 'quiet' }, say('page.set.profiles_where'));
   const shown = profiles.map((profile) => profileRow(host, profile));
   return [

@@ -2,6 +2,8 @@
 import { z } from 'zod';
 import { MAX_CONFIG_CHANGES } from '../../../../src/contracts/operator/administration.ts';
 import type { ProfileChanged } from '../../../../src/contracts/operator/profile-files.ts';
+import { inEnglish } from '../../../../src/contracts/texts/say.ts';
+import type { TextRef } from '../../../../src/contracts/texts/say.ts';
 import { readJson } from '../../body.ts';
 import { HttpError } from '../../errors.ts';
 import type { HandlerDeps, HttpContext } from '../../route.ts';
@@ -13,7 +15,8 @@ const MAX_PROMPT = 64 * 1024;
 
 /** The profiles as they apply now, and what is wrong with their files. */
 export function listProfiles(c: HttpContext, { gateway }: HandlerDeps): Response {
-  return c.json(gateway.administration.profiles());
+  const { profiles, errors } = gateway.administration.profiles();
+  return c.json({ profiles, ...wireProblems(errors) });
 }
 
 /** One profile with what its files say and their schema, described in the caller's language. */
@@ -22,7 +25,7 @@ export async function readProfile(c: HttpContext, deps: HandlerDeps): Promise<Re
   const id = idOf(c);
   const found = deps.gateway.administration.profile(id, table);
   if (found === undefined) throw noProfile(id);
-  return c.json(found);
+  return c.json({ ...found, ...wireProblems(found.errors) });
 }
 
 /** The body. */
@@ -82,10 +85,21 @@ function answerOf(id: string, changed: ProfileChanged): { id: string; version: s
     case 'stale':
       throw changedMeanwhile(id);
     case 'refused':
-      throw new HttpError(400, 'bad_profile', `Nothing was changed:\n${changed.problems.join('\n')}`);
+      throw new HttpError(400, 'bad_profile', refusalOf(changed.problems), { problems: changed.problems });
     default:
       return changed satisfies never;
   }
+}
+
+/** What is wrong with files: in English, and as texts that a client can word for another reader. */
+function wireProblems(problems: readonly TextRef[]): { errors: string[]; problems: readonly TextRef[] } {
+  return { errors: problems.map((problem) => inEnglish.text(problem)), problems };
+}
+
+function refusalOf(problems: readonly TextRef[]): string {
+  return [inEnglish('problem.nothing_changed'), ...problems.map((problem) => inEnglish.text(problem))].join(
+    '\n',
+  );
 }
 
 function idOf(c: HttpContext): string {

@@ -117,6 +117,10 @@ export const error = z
       type: z.string(),
       code: z.string(),
       param: z.string().nullable(),
+      problems: z
+        .array(z.object({ key: z.string(), values: z.record(z.string(), z.unknown()).optional() }))
+        .optional()
+        .describe('what the message says of single fields, as texts for a reader of another language'),
     }),
   })
   .meta({ id: 'Error' });

@@ -44,6 +44,16 @@ export const channelHealth = {
   'health.no_address': '{network} named no address to connect to.',
   'health.failed': '{network} failed with {code}; the call is tried again.',
   'health.foreign': 'Something before {network} answered; the call is tried again.',
+  'health.other': '{network} reports: {detail}',
+  'health.refused': '{network} refused the call: {detail}',
+  'health.refused_once': '{network} refused one call, but not the bot token; the call is tried again.',
+  'health.at_limit': '{network} has reached one of its own limits; the call is tried again.',
+  'health.no_list': '{network} answered {method} with no list.',
+  'health.not_read': '{network} did not say who the bot token belongs to; asking again later.',
+  'health.scope':
+    'The bot lacks the scope {scope} on {network}: add it (your app at {page}, OAuth & Permissions) and install the app again.',
+  'health.scopes':
+    'The bot lacks a scope on {network}: compare those it has with the documentation (your app at {page}, OAuth & Permissions), and install the app again.',
   'health.wait': '{network} asks to wait {ms} ms.',
   'health.login_token':
     'The {network} homeserver refused the access token: log the bot in again, set {variable} to the new token, and restart.',

@@ -48,6 +48,17 @@ export const channelHealth: TranslationOf<typeof english> = {
   'health.no_address': '{network} hat keine Adresse für die Verbindung genannt.',
   'health.failed': '{network} meldet den Fehler {code}; der Aufruf wird wiederholt.',
   'health.foreign': 'Etwas vor {network} hat geantwortet; der Aufruf wird wiederholt.',
+  'health.other': '{network} meldet: {detail}',
+  'health.refused': '{network} hat den Aufruf abgelehnt: {detail}',
+  'health.refused_once':
+    '{network} hat einen Aufruf abgelehnt, aber nicht das Token des Bots; der Aufruf wird wiederholt.',
+  'health.at_limit': '{network} hat eine eigene Grenze erreicht; der Aufruf wird wiederholt.',
+  'health.no_list': '{network} hat {method} nicht mit einer Liste beantwortet.',
+  'health.not_read': '{network} hat nicht gesagt, wem das Token des Bots gehört; später wird wieder gefragt.',
+  'health.scope':
+    'Dem Bot fehlt bei {network} das Recht {scope}: füge es hinzu (deine App unter {page}, OAuth & Permissions) und installiere die App neu.',
+  'health.scopes':
+    'Dem Bot fehlt bei {network} ein Recht: vergleiche seine Rechte mit der Dokumentation (deine App unter {page}, OAuth & Permissions) und installiere die App neu.',
   'health.wait': '{network} bittet um {ms} ms Pause.',
   'health.login_token':
     'Der {network}-Homeserver hat den Zugriffstoken abgelehnt: Melde den Bot neu an, setze {variable} auf den neuen Token und starte neu.',

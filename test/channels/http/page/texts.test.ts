@@ -16,8 +16,8 @@ function givenBy(language: string, table: Parameters<typeof sayFromTable>[1]): G
   return JSON.parse(code.slice(code.indexOf('=') + 1, code.lastIndexOf(';')));
 }
 
-/** The page has its own texts, those of links, and those that explain why plans were given up. */
-const AREAS = /^(page|link|cancelled|step|failure|time)\./;
+/** The page has its own texts, those of links, those that explain why plans were given up, and what is wrong with files. */
+const AREAS = /^(page|link|cancelled|step|failure|time|problem)\./;
 
 describe('the texts of the page', () => {
   it('are those of its language, with values and forms of plurals', () => {

@@ -1,0 +1,70 @@
+/** What is wrong with the files of profiles, as texts for whoever reads them: the log in English, the page in its language. */
+import type { z } from 'zod';
+import { textRef } from '../../contracts/texts/say.ts';
+import type { TextRef } from '../../contracts/texts/say.ts';
+
+type Issue = z.core.$ZodIssue;
+
+/** A problem and where it is: a file with line and column, then its field. */
+export function problemAt(place: string | TextRef, what: TextRef): TextRef {
+  return textRef('problem.at', { place, what });
+}
+
+/** A problem of a field; without a path, of the file as a whole. */
+export function problemOfField(place: string, path: readonly PropertyKey[], what: TextRef): TextRef {
+  const field = path.length === 0 ? textRef('problem.file') : path.map(String).join('.');
+  return problemAt(place, textRef('problem.at', { place: field, what }));
+}
+
+/** What an issue of a schema says, with its limits. */
+export function textOfIssue(issue: Issue): TextRef {
+  switch (issue.code) {
+    case 'invalid_type':
+      return textRef('problem.kind', { kind: KINDS[issue.expected] ?? issue.expected });
+    case 'invalid_value':
+      return textRef('problem.choice', { choices: issue.values.map(String).join(', ') });
+    case 'too_small':
+      return tooSmall(issue) ?? inItsWords(issue);
+    case 'too_big':
+      return tooBig(issue) ?? inItsWords(issue);
+    default:
+      return inItsWords(issue);
+  }
+}
+
+/** Kinds of values by the names that zod gives them. */
+const KINDS: Readonly<Record<string, TextRef>> = {
+  string: textRef('problem.kind.text'),
+  number: textRef('problem.kind.number'),
+  int: textRef('problem.kind.whole'),
+  boolean: textRef('problem.kind.switch'),
+  array: textRef('problem.kind.list'),
+  object: textRef('problem.kind.object'),
+};
+
+function tooSmall({
+  origin,
+  minimum,
+  inclusive,
+}: Extract<Issue, { code: 'too_small' }>): TextRef | undefined {
+  if (inclusive === false) return undefined;
+  const count = Number(minimum);
+  if (origin === 'string') return textRef('problem.shortest', { count });
+  return isNumber(origin) ? textRef('problem.least', { least: count }) : undefined;
+}
+
+function tooBig({ origin, maximum, inclusive }: Extract<Issue, { code: 'too_big' }>): TextRef | undefined {
+  if (inclusive === false) return undefined;
+  const count = Number(maximum);
+  if (origin === 'string') return textRef('problem.longest', { count });
+  if (origin === 'array') return textRef('problem.fullest', { count });
+  return isNumber(origin) ? textRef('problem.most', { most: count }) : undefined;
+}
+
+function isNumber(origin: string): boolean {
+  return origin === 'number' || origin === 'int';
+}
+
+function inItsWords({ message }: Issue): TextRef {
+  return textRef('problem.other', { detail: message });
+}

@@ -1,0 +1,43 @@
+/** What is wrong with the files of profiles: by file and field, in the log, on the command line and on the page. */
+
+export const fileProblems = {
+  'problem.nothing_changed': 'Nothing was changed:',
+  'problem.at': '{place}: {what}',
+  'problem.file': 'the file',
+  'problem.json': '{detail}',
+  'problem.unknown_field': 'there is no such field',
+  'problem.kind': 'must be {kind}',
+  'problem.kind.text': 'a text',
+  'problem.kind.number': 'a number',
+  'problem.kind.whole': 'a whole number',
+  'problem.kind.switch': 'true or false',
+  'problem.kind.list': 'a list',
+  'problem.kind.object': 'an object, in curly brackets',
+  'problem.least': 'must be at least {least}',
+  'problem.most': 'must be at most {most}',
+  'problem.shortest': {
+    one: 'must have at least {count} character',
+    other: 'must have at least {count} characters',
+  },
+  'problem.longest': {
+    one: 'must have at most {count} character',
+    other: 'must have at most {count} characters',
+  },
+  'problem.fullest': { one: 'must have at most {count} entry', other: 'must have at most {count} entries' },
+  'problem.choice': 'must be one of {choices}',
+  'problem.other': 'is not valid: {detail}',
+  'problem.no_tool': 'there is no tool "{name}"; the tools are {tools}',
+  'problem.chain': 'the chain returns to an earlier model: {chain}',
+  'problem.too_long': 'is too long: {size} bytes, and {most} are allowed',
+  'problem.unreadable': 'cannot be read ({code})',
+  'problem.folder_unreadable': 'the folder cannot be read ({detail})',
+  'problem.too_many_folders': {
+    one: 'there may be {most} folders; {count} more is not read, from "{first}" on',
+    other: 'there may be {most} folders; {count} more are not read, from "{first}" on',
+  },
+  'problem.profile_id': 'a profile\'s name has 1 to 32 of the characters a-z, 0-9, "-" and "_"',
+  'problem.profile_name': 'the name of the profile: {name}',
+  'problem.name_form': 'it has 1 to 32 of the characters a-z, 0-9, "-" and "_"',
+  'problem.name_taken': 'there is one of that name already',
+  'problem.no_room': 'there may be {most} folders of profiles',
+} as const;

@@ -1,0 +1,46 @@
+/** What is wrong with the files of profiles, in German. */
+
+export const fileProblems = {
+  'problem.nothing_changed': 'Nichts wurde geändert:',
+  'problem.at': '{place}: {what}',
+  'problem.file': 'die Datei',
+  'problem.json': 'so kein gültiges JSON ({detail})',
+  'problem.unknown_field': 'dieses Feld gibt es nicht',
+  'problem.kind': 'muss {kind} sein',
+  'problem.kind.text': 'ein Text',
+  'problem.kind.number': 'eine Zahl',
+  'problem.kind.whole': 'eine ganze Zahl',
+  'problem.kind.switch': 'true oder false',
+  'problem.kind.list': 'eine Liste',
+  'problem.kind.object': 'ein Objekt in geschweiften Klammern',
+  'problem.least': 'muss mindestens {least} sein',
+  'problem.most': 'darf höchstens {most} sein',
+  'problem.shortest': {
+    one: 'muss mindestens {count} Zeichen haben',
+    other: 'muss mindestens {count} Zeichen haben',
+  },
+  'problem.longest': {
+    one: 'darf höchstens {count} Zeichen haben',
+    other: 'darf höchstens {count} Zeichen haben',
+  },
+  'problem.fullest': {
+    one: 'darf höchstens {count} Eintrag haben',
+    other: 'darf höchstens {count} Einträge haben',
+  },
+  'problem.choice': 'muss eines davon sein: {choices}',
+  'problem.other': 'ist nicht gültig: {detail}',
+  'problem.no_tool': 'es gibt kein Werkzeug „{name}“; die Werkzeuge sind {tools}',
+  'problem.chain': 'die Kette kehrt zu einem früheren Modell zurück: {chain}',
+  'problem.too_long': 'ist zu lang: {size} Bytes, und {most} sind erlaubt',
+  'problem.unreadable': 'kann nicht gelesen werden ({code})',
+  'problem.folder_unreadable': 'der Ordner kann nicht gelesen werden ({detail})',
+  'problem.too_many_folders': {
+    one: 'es darf {most} Ordner geben; {count} weiterer wird nicht gelesen, ab „{first}“',
+    other: 'es darf {most} Ordner geben; {count} weitere werden nicht gelesen, ab „{first}“',
+  },
+  'problem.profile_id': 'der Name eines Profils hat 1 bis 32 der Zeichen a-z, 0-9, „-“ und „_“',
+  'problem.profile_name': 'der Name des Profils: {name}',
+  'problem.name_form': 'er hat 1 bis 32 der Zeichen a-z, 0-9, „-“ und „_“',
+  'problem.name_taken': 'es gibt schon eines mit diesem Namen',
+  'problem.no_room': 'es darf {most} Ordner mit Profilen geben',
+};
