@@ -16,6 +16,7 @@ import { offerMemories } from './person/own-memories.js';
 import { showError } from './failures/show-error.js';
 import { removeToken, signIn } from './sign-in.js';
 import { offerThemes } from './person/theme.js';
+import { wordsOf } from './failures/in-place.js';
 
 /**
  * What the page asks for again and again while it is looked at, as does only the screen of the log: whether models
@@ -57,7 +58,7 @@ async function showHealth(api, onNewLabels) {
   } catch (error) {
     // Another banner says that the gateway cannot be reached.
     banner.hidden = error instanceof ApiError && error.isUnreachable;
-    banner.textContent = error instanceof Error ? error.message : String(error);
+    banner.textContent = wordsOf(error);
     banner.classList.remove('model-down');
   }
 }

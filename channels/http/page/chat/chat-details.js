@@ -3,6 +3,7 @@ import { byId, h } from '../dom.js';
 import { dayAndClock, say } from '../texts.js';
 import { timeElement } from '../times.js';
 import { fileSize, saveAs } from './file-views.js';
+import { attempt } from '../failures/in-place.js';
 
 /** @typedef {{ file: string, name: string, bytes: number, changedAt: string }} ListedFile */
 /** @typedef {{ files: ListedFile[], more: boolean }} Listed */
@@ -32,15 +33,6 @@ export class ChatDetails {
   async #show() {
     const key = this.#key;
     const note = h('p', { class: 'error-text', role: 'alert' });
-    /** @param {() => Promise<unknown>} work */
-    const attempt = async (work) => {
-      try {
-        note.textContent = '';
-        await work();
-      } catch (error) {
-        note.textContent = error instanceof Error ? error.message : String(error);
-      }
-    };
     /** @param {'md' | 'json'} format */
     const save = async (format) =>
       saveAs(
@@ -57,12 +49,12 @@ export class ChatDetails {
         { class: 'linked-form' },
         h(
           'button',
-          { type: 'button', onclick: () => void attempt(() => save('md')) },
+          { type: 'button', onclick: () => void attempt(note, () => save('md')) },
           say('page.details.as_markdown'),
         ),
         h(
           'button',
-          { type: 'button', onclick: () => void attempt(() => save('json')) },
+          { type: 'button', onclick: () => void attempt(note, () => save('json')) },
           say('page.details.as_json'),
         ),
       ),
@@ -74,10 +66,10 @@ export class ChatDetails {
     dialog.addEventListener('close', () => dialog.remove());
     document.body.append(dialog);
     dialog.showModal();
-    await attempt(async () => {
+    await attempt(note, async () => {
       const listed = await this.#api.conversations.files(key);
       const take = (/** @type {ListedFile} */ { file, name }) =>
-        void attempt(async () => saveAs(await this.#api.file(key, file), name));
+        void attempt(note, async () => saveAs(await this.#api.file(key, file), name));
       files.replaceChildren(...listOf(listed, take));
     });
     if (files.childElementCount === 0) files.replaceChildren();

@@ -1,6 +1,7 @@
 /** Files of stored messages: pictures in place, sound with its controls, everything else as a download. */
 import { byId, h, icon } from '../dom.js';
 import { number, say } from '../texts.js';
+import { attempt } from '../failures/in-place.js';
 
 /** @typedef {Pick<import('../api.js').StoredFile, 'file' | 'kind' | 'name' | 'mimeType' | 'bytes' | 'inText'>} ShownFile */
 
@@ -179,12 +180,7 @@ export class FileViews {
         h('span', { class: 'chip-size' }, fileSize(file.bytes)),
       ),
     );
-    button.addEventListener('click', () => {
-      told.textContent = '';
-      this.#save(file).catch(
-        (error) => (told.textContent = error instanceof Error ? error.message : String(error)),
-      );
-    });
+    button.addEventListener('click', () => void attempt(told, () => this.#save(file)));
     return h('span', { class: 'download' }, button, told);
   }
 

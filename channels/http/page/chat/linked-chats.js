@@ -6,6 +6,7 @@ import { byId, h } from '../dom.js';
 import { pathOf } from '../requests.js';
 import { dayAndClock, say, sayParts } from '../texts.js';
 import { timeElement } from '../times.js';
+import { attempt } from '../failures/in-place.js';
 
 /**
  * @typedef {object} LinkedChat
@@ -223,13 +224,10 @@ export class LinkedChats {
    * @param {() => Promise<unknown>} work
    */
   async #act(work) {
-    this.#note.textContent = '';
-    try {
+    await attempt(this.#note, async () => {
       await work();
       this.#host.made();
-    } catch (error) {
-      this.#note.textContent = error instanceof Error ? error.message : String(error);
-    }
+    });
     await this.refresh();
   }
 }

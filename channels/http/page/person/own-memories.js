@@ -3,6 +3,7 @@ import { confirmDelete } from '../confirm.js';
 import { byId, h } from '../dom.js';
 import { dayAndClock, say, sayParts } from '../texts.js';
 import { timeElement } from '../times.js';
+import { attempt } from '../failures/in-place.js';
 
 /** @typedef {{ id: number, text: string, session: string, untrusted: boolean, createdAt: string }} Memory */
 
@@ -35,19 +36,10 @@ async function showMemories(api) {
   dialog.addEventListener('close', () => dialog.remove());
   document.body.append(dialog);
   dialog.showModal();
-  /** @param {() => Promise<unknown>} work */
-  const attempt = async (work) => {
-    try {
-      note.textContent = '';
-      await work();
-    } catch (error) {
-      note.textContent = error instanceof Error ? error.message : String(error);
-    }
-  };
   const read = async () => {
     /** @type {{ memories: Memory[] }} */
     const { memories } = await api.ask('GET', '/v1/me/memories');
-    list.replaceChildren(listOf(memories, (memory) => void attempt(() => forget(memory))));
+    list.replaceChildren(listOf(memories, (memory) => void attempt(note, () => forget(memory))));
   };
   /** @param {Memory} memory */
   const forget = async ({ id, text }) => {
@@ -55,7 +47,7 @@ async function showMemories(api) {
     await api.ask('DELETE', `/v1/me/memories/${id}`);
     await read();
   };
-  await attempt(read);
+  await attempt(note, read);
 }
 
 /**

@@ -1,6 +1,7 @@
 /** The controls that change the steps of a plan before they begin: reword, move, drop, add. */
 import { h } from '../dom.js';
 import { say } from '../texts.js';
+import { wordsOf } from '../failures/in-place.js';
 
 /** @typedef {import('../../../../src/contracts/plans/plan.ts').Plan} Plan */
 /** @typedef {import('../../../../src/contracts/plans/plan.ts').PlanStep} PlanStep */
@@ -144,7 +145,7 @@ export class PlanEditor {
       this.#say(say('page.plan.changed'), false);
       return true;
     } catch (error) {
-      this.#say(error instanceof Error ? error.message : String(error), true);
+      this.#say(wordsOf(error), true);
       return false;
     }
   }

@@ -6,6 +6,7 @@ import { descriptionOf, groupTitle } from './config-descriptions.js';
 import { fieldsOf } from './config-fields.js';
 import { row, rows, section } from './parts.js';
 import { say } from '../texts.js';
+import { wordsOf } from '../failures/in-place.js';
 
 /**
  * @typedef {object} Config
@@ -52,7 +53,7 @@ export async function configScreen(host) {
         .trim();
       await host.act(async () => undefined);
     } catch (error) {
-      errorText.textContent = error instanceof Error ? error.message : String(error);
+      errorText.textContent = wordsOf(error);
       errorText.scrollIntoView({ block: 'nearest' });
     }
   };

@@ -4,6 +4,7 @@ import { h } from '../dom.js';
 import { fieldsOf } from './config-fields.js';
 import { section } from './parts.js';
 import { kept, say } from '../texts.js';
+import { attempt } from '../failures/in-place.js';
 
 /**
  * @typedef {Omit<import('../../../../src/contracts/operator/profile-files.ts').ProfileReport, 'schema' | 'errors'> & { schema: import('./config-descriptions.js').Schema, problems: import('../texts.js').TextRef[] }} Report
@@ -27,14 +28,8 @@ export async function profileForm(host, id, done) {
     profile.problems.map(kept).join('\n'),
   );
   /** @param {() => Promise<void>} work */
-  const attempt = async (work) => {
-    try {
-      errorText.textContent = '';
-      await work();
-    } catch (error) {
-      errorText.textContent = error instanceof Error ? error.message : String(error);
-      errorText.scrollIntoView({ block: 'nearest' });
-    }
+  const act = async (work) => {
+    if (!(await attempt(errorText, work))) errorText.scrollIntoView({ block: 'nearest' });
   };
   const prompts = [promptOf('systemPrompt', profile), promptOf('subagentSystemPrompt', profile)];
   const fields = fieldsOf(profile.schema, [], profile.written, profile.values).filter(
@@ -64,13 +59,13 @@ export async function profileForm(host, id, done) {
     ...fields.map(({ element }) => element),
     buttons(
       profile,
-      () => void attempt(remove),
+      () => void act(remove),
       () => void done(''),
     ),
   );
   made.addEventListener('submit', (event) => {
     event.preventDefault();
-    void attempt(save);
+    void act(save);
   });
   return [section(id, h('p', { class: 'quiet' }, profile.folder), errorText, made)];
 }

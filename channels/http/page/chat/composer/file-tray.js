@@ -2,6 +2,7 @@
 import { byId, h, icon } from '../../dom.js';
 import { fileSize } from '../file-views.js';
 import { say } from '../../texts.js';
+import { wordsOf } from '../../failures/in-place.js';
 
 /** @typedef {import('../../api.js').StoredFile} StoredFile */
 
@@ -142,11 +143,7 @@ export class FileTray {
       this.#changed();
     } catch (error) {
       if (chosen.ended.signal.aborted) return;
-      this.#fail(
-        chosen,
-        error instanceof Error ? error.message : String(error),
-        () => void this.#upload(chosen),
-      );
+      this.#fail(chosen, wordsOf(error), () => void this.#upload(chosen));
     }
   }
 

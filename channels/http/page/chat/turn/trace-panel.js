@@ -3,6 +3,7 @@ import { h } from '../../dom.js';
 import { exactly, money, number, say } from '../../texts.js';
 import { timeElement } from '../../times.js';
 import { promptPart } from './trace-prompt.js';
+import { wordsOf } from '../../failures/in-place.js';
 
 /** @typedef {import('../../../wire.ts').WireTrace} Trace */
 
@@ -51,9 +52,7 @@ export async function showTrace(read) {
       promptPart(() => read({ prompt: true })),
     );
   } catch (error) {
-    body.replaceChildren(
-      h('p', { class: 'error-text' }, error instanceof Error ? error.message : String(error)),
-    );
+    body.replaceChildren(h('p', { class: 'error-text' }, wordsOf(error)));
   }
 }
 
