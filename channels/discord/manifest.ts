@@ -1,11 +1,14 @@
 /** What the gateway knows about Discord before it loads the channel: its settings, its ids and its secrets. */
 import { z } from 'zod';
 import { defineChannel } from '../../src/contracts/channel.ts';
-import { editInterval, reactionSettings } from '../../src/contracts/platform/channel-settings.ts';
+import {
+  editInterval,
+  paceSettings,
+  reactionSettings,
+} from '../../src/contracts/platform/channel-settings.ts';
 import { withSlash } from '../../src/contracts/isomorphic/fill-text.js';
 import { german } from './german.ts';
 
-const perSecond = z.number().min(1).max(1_000);
 const SNOWFLAKE = /^\d{1,20}$/;
 
 export const manifest = defineChannel({
@@ -49,12 +52,13 @@ export const manifest = defineChannel({
       .default(1)
       .describe('how many of both only final texts may use'),
     /** Discord allows a bot fifty calls a second; some of them do not come from answers. */
-    callsPerSecond: z
-      .strictObject({
-        start: perSecond.default(45).describe('calls a second of the whole bot at first'),
-        most: perSecond.default(48).describe('what it may rise to while calls wait and Discord refuses none'),
-      })
-      .prefault({}),
+    callsPerSecond: paceSettings(
+      { start: 45, most: 48 },
+      {
+        start: 'calls a second of the whole bot at first',
+        most: 'what it may rise to while calls wait and Discord refuses none',
+      },
+    ),
     answerButtons: z
       .boolean()
       .default(true)

@@ -11,6 +11,7 @@ import type {
 } from '../../src/contracts/channel.ts';
 import { ConfigError, channelUnavailable } from '../../src/contracts/errors.ts';
 import type { PlaceRate } from '../../src/contracts/delivery.ts';
+import type { PaceSettings, ShowingSettings } from '../../src/contracts/platform/channel-settings.ts';
 import { CHANNEL_TIMING } from '../../src/contracts/platform/channel-timing.ts';
 import type { ChannelTiming } from '../../src/contracts/platform/channel-timing.ts';
 import { usualCapabilities } from '../../src/contracts/platform/usual-capabilities.ts';
@@ -33,21 +34,15 @@ import { render } from './rendering/render.ts';
 import { Sending } from './sending.ts';
 
 /** Settings of the channel, checked by its manifest. */
-export interface MatrixConfig {
+export interface MatrixConfig extends ShowingSettings {
   /** Address of the homeserver. */
   url: string | undefined;
   /** Secret. */
   token: string;
-  /** Minimum time between two edits in one room, in milliseconds. */
-  editIntervalMs: number;
-  /** Maximum burst of events there. */
-  burst: number;
   /** Maximum burst of events of the account. */
   accountBurst: number;
-  /** Where the bot reacts to questions. */
-  reactions: { private: boolean; group: boolean };
-  /** Events per second of the account: at first, and at most. */
-  eventsPerSecond: { start: number; most: number };
+  /** Events of the account. */
+  eventsPerSecond: PaceSettings;
 }
 
 /** The channel's clock and waits, in milliseconds. */

@@ -1,11 +1,13 @@
 /** What the gateway knows about Matrix before it loads the channel: its settings, its ids and its secrets. */
 import { z } from 'zod';
 import { defineChannel } from '../../src/contracts/channel.ts';
-import { editInterval, reactionSettings } from '../../src/contracts/platform/channel-settings.ts';
+import {
+  editInterval,
+  paceSettings,
+  reactionSettings,
+} from '../../src/contracts/platform/channel-settings.ts';
 import { ROOM_ID, USER_ID } from './ids.ts';
 import { german } from './german.ts';
-
-const perSecond = z.number().min(0.1).max(1_000);
 
 export const manifest = defineChannel({
   name: 'matrix',
@@ -46,14 +48,13 @@ export const manifest = defineChannel({
       group: 'the same in a room of several people; each change is two events, which texts go before',
     }),
     /** Synapse accepts 0.2 by default; its refusal of a further event reveals the limit, and an account without a limit gets no refusals. */
-    eventsPerSecond: z
-      .strictObject({
-        start: perSecond.default(10).describe('events a second of the whole account at first'),
-        most: perSecond
-          .default(20)
-          .describe('what it may rise to while edits wait and the homeserver refuses none'),
-      })
-      .prefault({}),
+    eventsPerSecond: paceSettings(
+      { least: 0.1, start: 10, most: 20 },
+      {
+        start: 'events a second of the whole account at first',
+        most: 'what it may rise to while edits wait and the homeserver refuses none',
+      },
+    ),
   }),
   german,
   ids: {

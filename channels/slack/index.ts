@@ -9,6 +9,7 @@ import type {
 } from '../../src/contracts/channel.ts';
 import { ConfigError, channelUnavailable } from '../../src/contracts/errors.ts';
 import { textRef } from '../../src/contracts/texts/say.ts';
+import type { PaceSettings, ShowingSettings } from '../../src/contracts/platform/channel-settings.ts';
 import { CHANNEL_TIMING } from '../../src/contracts/platform/channel-timing.ts';
 import type { ChannelTiming } from '../../src/contracts/platform/channel-timing.ts';
 import { usualCapabilities } from '../../src/contracts/platform/usual-capabilities.ts';
@@ -31,21 +32,15 @@ import { Status, STATUS_MS } from './status.ts';
 import { SlackApi } from './web-api.ts';
 
 /** Settings of the channel, checked by its manifest. */
-export interface SlackConfig {
+export interface SlackConfig extends ShowingSettings {
   /** Secret. */
   token: string;
   /** Secret. */
   appToken: string | undefined;
   /** Another server that implements Slack's API; Slack's own by default. */
   apiRoot?: string | undefined;
-  /** Minimum time between two edits in one channel, in milliseconds. */
-  editIntervalMs: number;
-  /** Maximum burst of messages there. */
-  burst: number;
-  /** Where the app reacts to questions. */
-  reactions: { private: boolean; group: boolean };
-  /** Edits per second in the workspace: at first, and at most. */
-  editsPerSecond: { start: number; most: number };
+  /** Edits in the workspace. */
+  editsPerSecond: PaceSettings;
 }
 
 /** The channel's clock and waits, in milliseconds. */

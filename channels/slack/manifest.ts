@@ -1,11 +1,13 @@
 /** What the gateway knows about Slack before it loads the channel: its settings, its ids and its secrets. */
 import { z } from 'zod';
 import { defineChannel } from '../../src/contracts/channel.ts';
-import { editInterval, reactionSettings } from '../../src/contracts/platform/channel-settings.ts';
+import {
+  editInterval,
+  paceSettings,
+  reactionSettings,
+} from '../../src/contracts/platform/channel-settings.ts';
 import { CHAT_ID, privacyOf, USER_ID } from './ids.ts';
 import { german } from './german.ts';
-
-const perSecond = z.number().min(0.1).max(1_000);
 
 export const manifest = defineChannel({
   name: 'slack',
@@ -50,12 +52,13 @@ export const manifest = defineChannel({
       group: 'the same in a channel',
     }),
     /** `chat.update` is in Tier 3: at least 50 calls per minute in a workspace. */
-    editsPerSecond: z
-      .strictObject({
-        start: perSecond.default(0.8).describe('edits a second in the whole workspace at first'),
-        most: perSecond.default(4).describe('what it may rise to while edits wait and Slack refuses none'),
-      })
-      .prefault({}),
+    editsPerSecond: paceSettings(
+      { least: 0.1, start: 0.8, most: 4 },
+      {
+        start: 'edits a second in the whole workspace at first',
+        most: 'what it may rise to while edits wait and Slack refuses none',
+      },
+    ),
   }),
   german,
   ids: {

@@ -1,5 +1,6 @@
 /** The settings of Telegram. */
 import type { StreamMode } from '../../src/contracts/delivery.ts';
+import type { ReactionSettings } from '../../src/contracts/platform/channel-settings.ts';
 import type { WebhookConfig } from './receiving/webhook.ts';
 
 /** Settings of the channel, checked by its manifest. */
@@ -23,7 +24,7 @@ export interface TelegramConfig {
   /** How many of these calls are reserved for finals. */
   reservedForFinals: PerKind;
   /** Where the bot reacts to questions. */
-  reactions: { private: boolean; group: boolean };
+  reactions: ReactionSettings;
   /** Maximum number of calls in one group in any minute. */
   groupCallsPerMinute: number;
   /** Calls per second of the whole bot: at first, and at most. */

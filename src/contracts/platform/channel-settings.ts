@@ -18,3 +18,32 @@ export function reactionSettings(descriptions: { private: string; group: string 
     })
     .prefault({});
 }
+
+/** In which chats questions get status signs. */
+export type ReactionSettings = z.infer<ReturnType<typeof reactionSettings>>;
+
+/** How many calls per second a whole bot makes: at first, and at most. Neither may be set below `least`. */
+export function paceSettings(
+  { least = 1, start, most }: { least?: number; start: number; most: number },
+  descriptions: { start: string; most: string },
+) {
+  const perSecond = z.number().min(least).max(1_000);
+  return z
+    .strictObject({
+      start: perSecond.default(start).describe(descriptions.start),
+      most: perSecond.default(most).describe(descriptions.most),
+    })
+    .prefault({});
+}
+
+/** Calls per second of a whole bot: at first, and at most. */
+export type PaceSettings = z.infer<ReturnType<typeof paceSettings>>;
+
+/** The checked settings of how a channel shows answers and questions in its chats. */
+export interface ShowingSettings {
+  /** Minimum time between two edits in one chat, in milliseconds. */
+  editIntervalMs: number;
+  /** Maximum burst of calls in one chat. */
+  burst: number;
+  reactions: ReactionSettings;
+}
