@@ -1,20 +1,11 @@
 /** The part of the channel contract about commands: users can type what a text names. */
 import { describe, expect, it, vi } from 'vitest';
 import { channels } from '../../channels/index.ts';
-import type { InboundMessage } from '../../src/contracts/message.ts';
-import type { Receive } from '../../src/contracts/receive.ts';
 import { WAIT } from './channel-harness.ts';
-import type { ChannelHarness } from './channel-harness.ts';
+import type { ReceivingPart } from './channel-harness.ts';
 
 /** Runs the part over the harness of each test. */
-export function commandContract(
-  name: string,
-  {
-    harness,
-    receive,
-    received,
-  }: { harness: () => ChannelHarness; receive: Receive; received: () => InboundMessage[] },
-): void {
+export function commandContract(name: string, { harness, receive, received }: ReceivingPart): void {
   describe('commands', () => {
     it('are understood the way the manifest says users write them', async () => {
       const writeCommand = channels.find((one) => one.name === name)?.writeCommand ?? (() => '');

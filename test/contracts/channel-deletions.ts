@@ -1,19 +1,11 @@
 /** The part of the channel contract about messages that people delete. */
 import { expect, it, vi } from 'vitest';
-import type { InboundMessage } from '../../src/contracts/message.ts';
-import type { Receipt, Receive } from '../../src/contracts/receive.ts';
+import type { Receipt } from '../../src/contracts/receive.ts';
 import { ACCEPTED, WAIT } from './channel-harness.ts';
-import type { ChannelHarness } from './channel-harness.ts';
+import type { ReceivingPart } from './channel-harness.ts';
 
 /** Runs the part over the harness of each test. */
-export function deletionContract(
-  name: string,
-  {
-    harness,
-    receive,
-    received,
-  }: { harness: () => ChannelHarness; receive: Receive; received: () => InboundMessage[] },
-): void {
+export function deletionContract(name: string, { harness, receive, received }: ReceivingPart): void {
   const reported = (): string[] =>
     (harness().deleted?.() ?? []).flatMap(({ channel, chatId, messageIds }) =>
       messageIds.map((id) => `${channel} ${chatId} ${id}`),

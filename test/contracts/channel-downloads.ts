@@ -5,24 +5,14 @@ import { describe, expect, it, vi } from 'vitest';
 import type { Channel } from '../../src/contracts/channel.ts';
 import { ChannelError } from '../../src/contracts/errors.ts';
 import type { Media } from '../../src/contracts/media.ts';
-import type { InboundMessage } from '../../src/contracts/message.ts';
-import type { Receive } from '../../src/contracts/receive.ts';
 import { WAIT } from './channel-harness.ts';
-import type { ChannelHarness } from './channel-harness.ts';
+import type { ReceivingPart } from './channel-harness.ts';
 
 /** More than a socket buffers, so that a stream can break off in the middle. */
 const CONTENT = Buffer.alloc(3 * 1024 * 1024, 'a file of many bytes. ');
 
 /** Runs the part over the harness of each test. */
-export function downloadContract({
-  harness,
-  receive,
-  received,
-}: {
-  harness: () => ChannelHarness;
-  receive: Receive;
-  received: () => InboundMessage[];
-}): void {
+export function downloadContract({ harness, receive, received }: ReceivingPart): void {
   /** A file that arrived with a message. */
   const arrived = async (name = 'report.txt'): Promise<Media> => {
     await harness().channel.start(receive);

@@ -1,5 +1,6 @@
 /** What the channel contract needs from a channel's test: the channel with a fake platform, and control of the fake. */
 import type { Channel } from '../../src/contracts/channel.ts';
+import type { InboundMessage } from '../../src/contracts/message.ts';
 import type { DeletedMessages } from '../../src/contracts/platform/deleted-messages.ts';
 import type { Receipt, Receive } from '../../src/contracts/receive.ts';
 
@@ -60,6 +61,15 @@ export interface ChannelHarness {
   /** The next call is refused as if the token were wrong. */
   refusesToken?(): void;
   close(): Promise<void>;
+}
+
+/** What the parts of the contract about receiving run over: the harness of each test, and what its channel delivers to. */
+export interface ReceivingPart {
+  harness: () => ChannelHarness;
+  /** Accepts every message. */
+  receive: Receive;
+  /** The messages that it accepted. */
+  received: () => InboundMessage[];
 }
 
 /** Requirements that a channel may be exempt from, each with the reason. */

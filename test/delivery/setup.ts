@@ -15,6 +15,7 @@ import { FakeChannel } from '../fakes/gateway/channel.ts';
 import type { FakeChannelOptions } from '../fakes/gateway/channel.ts';
 import { FakeClock } from '../fakes/clock.ts';
 import { builtInLanguages } from '../fakes/gateway/languages.ts';
+import { laneHead } from '../fakes/stores/lane-head.ts';
 
 /** Result of handling a head: an outcome, or the error that makes it a dead letter. */
 export interface DeliveryResult {
@@ -241,17 +242,4 @@ export function buildDelivery(options: Partial<FakeChannelOptions> = {}) {
   };
 }
 
-export const HEAD: LaneHead = {
-  lane: 'out:fake:1',
-  node: 'node',
-  epoch: 1,
-  seq: 1,
-  dedupe: 'ref-1',
-  payload: {},
-  attempts: 0,
-  crashes: 0,
-  loneCrashes: 0,
-  waitedMs: 0,
-  unreported: 0,
-  stopped: false,
-};
+export const HEAD = laneHead('out:fake:1', 'ref-1');

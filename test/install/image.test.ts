@@ -2,7 +2,6 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { chmod, mkdtemp, rm } from 'node:fs/promises';
-import { createServer } from 'node:net';
 import { existsSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -17,6 +16,7 @@ import { docx, png } from '../fakes/files/documents.ts';
 import { startFakeOllama } from '../fakes/ollama/ollama.ts';
 import { composeProblems, VARIABLES } from './compose-files.ts';
 import { BWRAP, copied, environmentOf, inImage, only, wordsOf } from './image.ts';
+import { freePort } from '../fakes/network/free-port.ts';
 
 const schema = environmentSchemaFor(channels);
 const image = environmentOf();
@@ -94,15 +94,6 @@ describe('the compose files', () => {
 const hasSandbox = existsSync(BWRAP);
 if (!hasSandbox)
   process.stderr.write('\n*** The files of the image are not run: there is no bubblewrap here. ***\n\n');
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const address = server.address();
-  server.close();
-  await once(server, 'close');
-  return typeof address === 'object' && address !== null ? address.port : 0;
-}
 
 describe.skipIf(!hasSandbox)('the files of the image, alone and where only the volume is written', () => {
   it('run a gateway: its health, its page, its files and its commands', async () => {

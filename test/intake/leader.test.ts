@@ -9,21 +9,9 @@ import type { LaneHead, LaneStore } from '../../src/contracts/store/lanes.ts';
 import { DEAD_AFTER_MS, DEAD_INTERVAL_MS } from '../../src/contracts/channel.ts';
 import { createLog } from '../../src/ops/log.ts';
 import { FakeClock } from '../fakes/clock.ts';
+import { laneHead } from '../fakes/stores/lane-head.ts';
 
-const HEAD: LaneHead = {
-  lane: 'poll:telegram:7',
-  node: 'n',
-  epoch: 1,
-  seq: 1,
-  dedupe: 'leader',
-  payload: {},
-  attempts: 0,
-  crashes: 0,
-  loneCrashes: 0,
-  waitedMs: 0,
-  unreported: 0,
-  stopped: false,
-};
+const HEAD = laneHead('poll:telegram:7', 'leader');
 
 function buildLeader(
   append: LaneStore['append'] = () => Promise.resolve({ seq: 1, duplicate: false, heads: [] }),

@@ -1,6 +1,5 @@
 /** The reference server of the protocol: all of its tools are called, over standard streams and over both kinds of HTTP. */
 import { spawn } from 'node:child_process';
-import { createServer } from 'node:net';
 import { once } from 'node:events';
 import { createRequire } from 'node:module';
 import { expect, it, onTestFinished, vi } from 'vitest';
@@ -8,6 +7,7 @@ import { executeTool } from '../../src/agent/tools/tool-run.ts';
 import { toolContext } from '../fakes/agent/tool-context.ts';
 import { allUp, startMcp, WAIT } from '../fakes/mcp/servers.ts';
 import type { OpenMcp } from '../fakes/mcp/servers.ts';
+import { freePort } from '../fakes/network/free-port.ts';
 
 const require = createRequire(import.meta.url);
 const ENTRY = require.resolve('@modelcontextprotocol/server-everything/dist/index.js');
@@ -62,15 +62,6 @@ async function startHttp(kind: string, port: number): Promise<() => Promise<void
   onTestFinished(kill);
   await vi.waitFor(() => fetch(`http://127.0.0.1:${port}/`), WAIT);
   return kill;
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const address = server.address();
-  server.close();
-  await once(server, 'close');
-  return typeof address === 'object' && address !== null ? address.port : 0;
 }
 
 it('answers every tool over standard streams', async () => {

@@ -9,19 +9,10 @@ import { StoreError } from '../../src/contracts/errors.ts';
 import type { UsageNote, UsageQuery, UsageSum } from '../../src/contracts/model/usage.ts';
 import { describeEachDatabase } from '../database.ts';
 import { finished, startTurn } from '../store/lanes/turns.ts';
-import { inEnglish } from '../../src/contracts/texts/say.ts';
+import { commandCall } from '../fakes/gateway/command-call.ts';
 
 const NOON = Date.parse('2026-03-10T12:00:00Z');
-const CALL: CommandCall = {
-  session: 'telegram:42',
-  address: 'telegram:42',
-  senderId: '42',
-  userId: 'telegram:42',
-  memoryOwner: 'telegram:42',
-  owner: false,
-  args: '',
-  say: inEnglish,
-};
+const CALL = commandCall();
 const sum = (more: Partial<UsageSum> = {}): UsageSum => ({
   promptTokens: 12_345,
   completionTokens: 67,

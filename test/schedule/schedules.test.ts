@@ -5,7 +5,7 @@ import { MAX_TASK_LENGTH, SCHEDULE_LIMITS } from '../../src/contracts/schedules.
 import type { ScheduleRequest } from '../../src/contracts/schedules.ts';
 import { describeEachDatabase } from '../database.ts';
 import { anybody, nodeOf } from './scenario.ts';
-import { inEnglish } from '../../src/contracts/texts/say.ts';
+import { commandCall } from '../fakes/gateway/command-call.ts';
 
 const wish = (change: Partial<ScheduleRequest> = {}): ScheduleRequest => ({
   id: 'one',
@@ -17,17 +17,8 @@ const wish = (change: Partial<ScheduleRequest> = {}): ScheduleRequest => ({
   ...change,
 });
 
-const call = (args: string, change: Partial<CommandCall> = {}): CommandCall => ({
-  say: inEnglish,
-  session: 'telegram:42',
-  address: 'telegram:42',
-  senderId: '42',
-  userId: 'telegram:42',
-  memoryOwner: 'telegram:42',
-  owner: false,
-  args,
-  ...change,
-});
+const call = (args: string, change: Partial<CommandCall> = {}): CommandCall =>
+  commandCall({ args, ...change });
 
 describeEachDatabase('schedules', (databases) => {
   it('are added once per id, and report their next run', async () => {

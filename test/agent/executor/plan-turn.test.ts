@@ -18,33 +18,37 @@ import type { TurnScenario } from '../../fakes/agent/turn-setup.ts';
 /** `read {name}` works for every name but `missing`; `write {name}` is recorded. */
 function shelf(done: string[]): Tool[] {
   const parameters = z.strictObject({ name: z.string() });
-  const read = defineTool({
-    name: 'read',
-    description: 'Reads a book.',
-    parameters,
-    effect: 'pure',
-    risk: () => 'safe',
-    results: 'operator',
-    reach: () => 'session',
-    async execute({ name }: z.infer<typeof parameters>) {
-      done.push(`read ${name}`);
-      if (name === 'missing') throw new ToolError('missing', 'There is no such book.');
-      return { content: `words of ${name}` };
+  const bookTool = (
+    name: string,
+    { description, effect, reach }: Pick<Tool, 'description' | 'effect'> & { reach: 'session' | 'outside' },
+    contentOf: (book: string) => string,
+  ): Tool =>
+    defineTool({
+      name,
+      description,
+      parameters,
+      effect,
+      risk: () => 'safe',
+      results: 'operator',
+      reach: () => reach,
+      async execute({ name: book }: z.infer<typeof parameters>) {
+        done.push(`${name} ${book}`);
+        return { content: contentOf(book) };
+      },
+    });
+  const read = bookTool(
+    'read',
+    { description: 'Reads a book.', effect: 'pure', reach: 'session' },
+    (book) => {
+      if (book === 'missing') throw new ToolError('missing', 'There is no such book.');
+      return `words of ${book}`;
     },
-  });
-  const write = defineTool({
-    name: 'write',
-    description: 'Writes a book.',
-    parameters,
-    effect: 'unsafe',
-    risk: () => 'safe',
-    results: 'operator',
-    reach: () => 'outside',
-    async execute({ name }: z.infer<typeof parameters>) {
-      done.push(`write ${name}`);
-      return { content: `${name} is written` };
-    },
-  });
+  );
+  const write = bookTool(
+    'write',
+    { description: 'Writes a book.', effect: 'unsafe', reach: 'outside' },
+    (book) => `${book} is written`,
+  );
   return [read, write];
 }
 

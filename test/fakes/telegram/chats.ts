@@ -118,8 +118,7 @@ export class FakeChats {
         ? readText(params, 'message is too long')
         : { text: readRich(rich).text, entities: [] };
     const buttons = readKeyboard(params);
-    const threadId = threadOf(chat, params, false);
-    const replyTo = replyOf(chat, params);
+    const at = placeOf(chat, params);
     const message = this.#add(chat, {
       fromBot: true,
       text,
@@ -127,8 +126,7 @@ export class FakeChats {
       buttons,
       source: rich === undefined ? textOf(params['text']) : JSON.stringify(rich),
       ...(rich !== undefined && { rich }),
-      ...(threadId === undefined ? {} : { threadId }),
-      ...(replyTo === undefined ? {} : { replyTo }),
+      ...at,
     });
     return { chat, message };
   }
@@ -145,8 +143,7 @@ export class FakeChats {
       source === ''
         ? { text: '', entities: [] }
         : readText(caption, 'message caption is too long', MAX_CAPTION);
-    const threadId = threadOf(chat, params, false);
-    const replyTo = replyOf(chat, params);
+    const at = placeOf(chat, params);
     const message = this.#add(chat, {
       fromBot: true,
       text,
@@ -154,8 +151,7 @@ export class FakeChats {
       buttons: readKeyboard(params),
       source,
       file,
-      ...(threadId === undefined ? {} : { threadId }),
-      ...(replyTo === undefined ? {} : { replyTo }),
+      ...at,
     });
     return { chat, message };
   }
@@ -255,6 +251,13 @@ export function threadOf(chat: FakeChat, params: Params, isAction: boolean): num
   if (isAction && chat.isForum && threadId === 1) return threadId;
   if (!chat.topics.has(threadId)) throw badRequest('message thread not found');
   return threadId;
+}
+
+/** The thread and the message that a sent one belongs to. */
+function placeOf(chat: FakeChat, params: Params): Pick<FakeMessage, 'threadId' | 'replyTo'> {
+  const threadId = threadOf(chat, params, false);
+  const replyTo = replyOf(chat, params);
+  return { ...(threadId !== undefined && { threadId }), ...(replyTo !== undefined && { replyTo }) };
 }
 
 function replyOf(chat: FakeChat, params: Params): number | undefined {

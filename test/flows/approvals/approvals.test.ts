@@ -4,6 +4,8 @@ import { hashSecret } from '../../../src/security/index.ts';
 import { riskyTools } from '../../fakes/agent/risky-tools.ts';
 import { describeGatewayOnEachDatabase, FRIENDS, OWNER, WAIT } from '../setup.ts';
 import type { GatewayFixture } from '../setup.ts';
+import { pendingNow, pendingSoon } from './pending.ts';
+import type { Pending } from './pending.ts';
 
 const people = FRIENDS.toReversed().values();
 const ran: string[] = [];
@@ -16,14 +18,6 @@ const file = {
   },
 };
 
-interface Waiting {
-  id: string;
-  session: string;
-  tool: string;
-  args: unknown;
-  warning: string;
-}
-
 describeGatewayOnEachDatabase(
   'approvals',
   { telegram: true, discord: true, file, tools: riskyTools(ran) },
@@ -35,17 +29,9 @@ describeGatewayOnEachDatabase(
       fixture().ollama.answer({ toolCalls: [{ name: 'wipe', args: { word: said } }] }, { when: said });
     };
     const runsOf = (said: string): number => ran.filter((run) => run === `wipe ${said}`).length;
-    const waiting = async (session: string, token = OWNER): Promise<Waiting | undefined> => {
-      const answer = await fixture().call('/v1/approvals', { token });
-      const { approvals }: { approvals: Waiting[] } = await answer.json();
-      return approvals.find((approval) => approval.session === session);
-    };
-    const asked = (session: string): Promise<Waiting> =>
-      vi.waitFor(async () => {
-        const found = await waiting(session);
-        if (found === undefined) throw new Error(`${session} waits for nothing`);
-        return found;
-      }, WAIT);
+    const waiting = (session: string, token?: string): Promise<Pending | undefined> =>
+      pendingNow(fixture(), { session }, token);
+    const asked = (session: string): Promise<Pending> => pendingSoon(fixture(), { session });
     const decide = (id: string, decision: string, token = OWNER): Promise<Response> =>
       fixture().call(`/v1/approvals/${id}`, { json: { decision }, token });
     const shows = (chat: string, text: string | RegExp): Promise<void> =>

@@ -2,7 +2,7 @@
  * A gateway in a separate process, killed in the middle of an answer: what the tests of editing channels have in
  * common.
  */
-import { afterEach, expect, vi } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 import type { GatewayProcess } from '../../crash/gateways.ts';
 import type { Place } from '../../crash/places.ts';
 import { startScenario } from '../../crash/scenario.ts';
@@ -12,7 +12,7 @@ const SERVER = process.env['DATABASE_URL'];
 export const LONG = { timeout: 60_000, interval: 50 };
 /** Three starts of a gateway, each of which may take a while. */
 export const MINUTES = 180_000;
-export const DATABASES = [
+const DATABASES = [
   { database: 'embedded', postgresUrl: undefined, isHere: process.env['ONLY_DATABASE'] !== 'postgres' },
   { database: 'postgres', postgresUrl: SERVER, isHere: SERVER !== undefined },
 ];
@@ -26,39 +26,58 @@ interface Chat {
   screen: () => string[];
 }
 
-interface Started {
+export interface Started {
   scenario: Scenario;
   gateway: GatewayProcess;
   place: Place;
 }
 
-/** Returns a function that starts a gateway with one chat on a channel; it ends with the test. */
-export function gatewaysOn(
+/** A gateway that runs, and the chat of a person with it. */
+type StartedChat = Pick<Started, 'scenario' | 'gateway'> & Chat;
+
+/**
+ * Describes a gateway that is killed while it answers on a channel, on each database: that it finishes the answer, and
+ * the further `tests`. `chatOf` waits until the channel is connected and finds its chat.
+ */
+export function describeKilledOn(
   channel: 'slack' | 'matrix',
-): (postgresUrl: string | undefined) => Promise<Started> {
-  let open: Scenario | undefined;
-  afterEach(() => open?.close());
-  return async (postgresUrl) => {
-    const scenario = (open = await startScenario({ postgresUrl, sessions: { [channel]: 1 } }));
-    const [gateway] = scenario.gateways;
-    const [place] = scenario.places;
-    if (gateway === undefined || place === undefined) throw new Error('a scenario has a gateway and a place');
-    gateway.start();
-    await gateway.url();
-    return { scenario, gateway, place };
-  };
+  { name, chatOf }: { name: string; chatOf: (started: Started) => Promise<Chat> },
+  tests: (start: () => Promise<StartedChat>, isHere: boolean) => void,
+): void {
+  describe.each(DATABASES)(`a gateway killed while it answers on ${name}, on $database`, (database) => {
+    const { postgresUrl, isHere } = database;
+    let open: Scenario | undefined;
+    afterEach(() => open?.close());
+    const start = async (): Promise<StartedChat> => {
+      const scenario = (open = await startScenario({ postgresUrl, sessions: { [channel]: 1 } }));
+      const [gateway] = scenario.gateways;
+      const [place] = scenario.places;
+      if (gateway === undefined || place === undefined)
+        throw new Error('a scenario has a gateway and a place');
+      gateway.start();
+      await gateway.url();
+      return { scenario, gateway, ...(await chatOf({ scenario, gateway, place })) };
+    };
+
+    it.skipIf(!isHere)(
+      'finishes the answer in the existing message, and reads what was said in the meantime',
+      async () => {
+        const started = await start();
+        const whole = await killWhileAnswering(started);
+        await vi.waitFor(() => expect(started.screen()).toEqual(whole), LONG);
+      },
+      MINUTES,
+    );
+
+    tests(start, isHere);
+  });
 }
 
 /**
  * Kills it in the middle of an answer, writes in the meantime, and restarts it; returns what must be on screen in the
  * end.
  */
-export async function killWhileAnswering({
-  scenario,
-  gateway,
-  says,
-  screen,
-}: Omit<Started, 'place'> & Chat): Promise<string[]> {
+async function killWhileAnswering({ scenario, gateway, says, screen }: StartedChat): Promise<string[]> {
   scenario.ollama.answer({ text: words(200), perSecond: 20 }, { when: 'tell me' });
   says('tell me');
   await vi.waitFor(() => expect(screen().join('')).toContain('word9'), LONG);

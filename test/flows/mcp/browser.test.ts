@@ -5,6 +5,8 @@
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import { BROWSER_TOOL_NAMES } from '../../fakes/mcp/browser-tools.ts';
 import { scripted, seenBy, WAIT } from '../../fakes/mcp/servers.ts';
+import { pendingSoon } from '../approvals/pending.ts';
+import type { Pending } from '../approvals/pending.ts';
 import { describeGateway } from '../setup.ts';
 
 const seen = seenBy(afterAll);
@@ -12,22 +14,8 @@ const file = {
   mcp: { servers: { web: { ...scripted(BROWSER_TOOL_NAMES, { FAKE_LOG: seen.file }), trusted: true } } },
 };
 
-interface Waiting {
-  id: string;
-  session: string;
-  tool: string;
-  args: unknown;
-  warning: string;
-}
-
 describeGateway('a browser through MCP', { file }, (fixture) => {
-  const asked = (tool: string): Promise<Waiting> =>
-    vi.waitFor(async () => {
-      const { approvals }: { approvals: Waiting[] } = await (await fixture().call('/v1/approvals')).json();
-      const found = approvals.find((approval) => approval.tool === tool);
-      if (found === undefined) throw new Error(`${tool} waits for nobody`);
-      return found;
-    }, WAIT);
+  const asked = (tool: string): Promise<Pending> => pendingSoon(fixture(), { tool });
   const decide = (id: string, decision: string) =>
     fixture().call(`/v1/approvals/${id}`, { json: { decision } });
 

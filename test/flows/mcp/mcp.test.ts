@@ -5,6 +5,8 @@
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import { mcpCommand } from '../../../src/mcp/command.ts';
 import { scripted, seenBy, WAIT } from '../../fakes/mcp/servers.ts';
+import { pendingSoon } from '../approvals/pending.ts';
+import type { Pending } from '../approvals/pending.ts';
 import { describeGatewayOnEachDatabase } from '../setup.ts';
 
 const seen = seenBy(afterAll);
@@ -20,27 +22,12 @@ const file = {
   },
 };
 
-interface Waiting {
-  id: string;
-  session: string;
-  tool: string;
-  args: unknown;
-  warning: string;
-}
-
 describeGatewayOnEachDatabase('MCP servers', { file }, (fixture) => {
   const offered = async (said: string): Promise<string[]> => {
     const { body } = await fixture().modelCall(said);
     return (body.tools ?? []).map((tool) => tool.function.name);
   };
-  const asked = (session: string): Promise<Waiting> =>
-    vi.waitFor(async () => {
-      const answer = await fixture().call('/v1/approvals');
-      const { approvals }: { approvals: Waiting[] } = await answer.json();
-      const found = approvals.find((approval) => approval.session === `http:${session}`);
-      if (found === undefined) throw new Error(`${session} waits for nothing`);
-      return found;
-    }, WAIT);
+  const asked = (session: string): Promise<Pending> => pendingSoon(fixture(), { session: `http:${session}` });
   const decide = (id: string, decision: string) =>
     fixture().call(`/v1/approvals/${id}`, { json: { decision } });
   const answered = (session: string, text: string): Promise<void> =>

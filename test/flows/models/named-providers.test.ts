@@ -8,6 +8,8 @@ import type { GatewayFixture } from '../setup.ts';
 /** A start with an embedded database takes seconds, and more on a busy machine. */
 const START_MS = 90_000;
 const KEY = 'sk-of-the-gpu-0123456789';
+/** What the list of models has besides those of the attic. */
+const OTHERS = ['default', 'chat', 'coder', 'researcher', 'fake:latest', 'plain:latest', 'gpu/fake'];
 
 describe('Ollama and two OpenAI-compatible servers in one gateway', { timeout: START_MS }, () => {
   let gpu: FakeLlama;
@@ -49,16 +51,7 @@ describe('Ollama and two OpenAI-compatible servers in one gateway', { timeout: S
 
   it('lists the models of all three under names that can be used in calls', async () => {
     const ids = await listed();
-    expect(ids).toEqual([
-      'default',
-      'chat',
-      'coder',
-      'researcher',
-      'fake:latest',
-      'plain:latest',
-      'gpu/fake',
-      'attic/fake',
-    ]);
+    expect(ids).toEqual([...OTHERS, 'attic/fake']);
     await ask('lists', 'hello');
     for (const id of ids.slice(1)) {
       expect(await choose('lists', id)).toEqual([200, expect.stringContaining(id)]);
@@ -90,15 +83,7 @@ describe('Ollama and two OpenAI-compatible servers in one gateway', { timeout: S
 
   it('keeps using the others while one is down', async () => {
     await attic.close();
-    expect(await listed()).toEqual([
-      'default',
-      'chat',
-      'coder',
-      'researcher',
-      'fake:latest',
-      'plain:latest',
-      'gpu/fake',
-    ]);
+    expect(await listed()).toEqual(OTHERS);
     gpu.answer('still here');
     expect(await ask('a', 'and you?')).toBe('still here');
     expect(await ask('c', 'and you?')).toBe('echo: and you?');

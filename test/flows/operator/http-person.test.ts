@@ -1,11 +1,9 @@
 /** Everything about people who write over HTTP: of a token, of an end user that a client names, of a user of the identity proxy. */
 import { beforeAll, expect, it } from 'vitest';
 import { endUserKey } from '../../../channels/http/routes/end-user.ts';
-import { personCommand } from '../../../src/commands/person.ts';
-import { loadConfig } from '../../../src/config.ts';
 import { hashSecret } from '../../../src/security/index.ts';
 import { describeGatewayOnEachDatabase } from '../setup.ts';
-import type { GatewayFixture } from '../setup.ts';
+import { personText, rowsOf } from './person-data.ts';
 
 const SECRETS = {
   ada: 'a-token-of-ada-0123456789',
@@ -16,19 +14,6 @@ const file = {
   tools: { enabled: ['memory'] },
   proxySignIn: { users: { 'ada@example.org': 'ada', 'bob@example.org': 'both', 'eve@example.org': 'both' } },
 };
-
-/** Rows of every table as text. What names a token itself is in `token`, and nodes say nothing of people. */
-async function rows({ sql }: GatewayFixture): Promise<string[]> {
-  const tables = await sql<{ name: string }[]>`
-    select tablename as name from pg_tables where schemaname = 'public'
-      and tablename not in ('node', 'lane', 'mcp_status', 'node_settings', 'node_status', 'connection', 'token', 'removed_folder')`;
-  const all = await Promise.all(
-    tables.map(async ({ name }) =>
-      (await sql`select * from ${sql(name)}`).map((row) => `${name} ${JSON.stringify(row)}`),
-    ),
-  );
-  return all.flat();
-}
 
 const model = { fallback: { text: 'Noted.' } };
 
@@ -45,11 +30,7 @@ describeGatewayOnEachDatabase('the data of a person over HTTP', { file, model },
       ids.set(name, made.tokenId);
     }
   });
-  const person = async (...args: string[]): Promise<string> => {
-    let text = '';
-    for await (const piece of personCommand(args)(fixture().store, loadConfig(fixture().env))) text += piece;
-    return text;
-  };
+  const person = (...args: string[]): Promise<string> => personText(fixture(), args);
   const says = async (token: string, id: string, content: string, user?: string): Promise<void> => {
     const json = { content, ...(user !== undefined && { user }) };
     const answer = await fixture().call(`/v1/sessions/http:${id}/messages`, { json, token });
@@ -62,7 +43,7 @@ describeGatewayOnEachDatabase('the data of a person over HTTP', { file, model },
     return says(token, id, `note: ${fact}`, user);
   };
   const withWords = async (word: string): Promise<string[]> =>
-    (await rows(fixture())).filter((row) => row.includes(word));
+    (await rowsOf(fixture())).filter((row) => row.includes(word));
 
   it('of a token goes whole, with its sessions, memories, files, sign-ins and language', async () => {
     const ada = ids.get('ada') ?? '';

@@ -1,28 +1,14 @@
 /** Everything about one person: listed, exported and deleted, while what belongs to others stays row by row. */
 import { expect, it } from 'vitest';
 import { personCommand } from '../../../src/commands/person.ts';
-import { loadConfig } from '../../../src/config.ts';
 import { parley } from '../../child.ts';
 import { describeGatewayOnEachDatabase, FRIENDS, WAIT } from '../setup.ts';
-import type { GatewayFixture } from '../setup.ts';
+import { personText, rowsOf } from './person-data.ts';
 
 const [ada = '', bob = '', eve = ''] = FRIENDS;
 
 /** Words that only one person says, to find them in any table. */
 const secretOf = (person: string, n: number): string => `secret${person}x${n}`;
-
-/** Rows of every table as text, by table; timestamps of lanes and sessions change on their own and are left out. */
-async function rows({ sql }: GatewayFixture): Promise<string[]> {
-  const tables = await sql<{ name: string }[]>`
-    select tablename as name from pg_tables where schemaname = 'public'
-      and tablename not in ('node', 'lane', 'mcp_status', 'node_settings', 'node_status', 'connection', 'token', 'removed_folder')`;
-  const all = await Promise.all(
-    tables.map(async ({ name }) =>
-      (await sql`select * from ${sql(name)}`).map((row) => `${name} ${JSON.stringify(row)}`),
-    ),
-  );
-  return all.flat();
-}
 
 describeGatewayOnEachDatabase(
   'the data of a person',
@@ -36,12 +22,7 @@ describeGatewayOnEachDatabase(
     model: { fallback: { text: 'Noted.' } },
   },
   (fixture) => {
-    const person = async (...args: string[]): Promise<string> => {
-      const pieces = personCommand(args)(fixture().store, loadConfig(fixture().env));
-      let text = '';
-      for await (const piece of pieces) text += piece;
-      return text;
-    };
+    const person = (...args: string[]): Promise<string> => personText(fixture(), args);
 
     it('is exported and deleted completely, and not a row of others changes', async () => {
       const on = fixture();
@@ -66,7 +47,7 @@ describeGatewayOnEachDatabase(
       await expect.poll(async () => (await store.schedules.schedules({ limit: 9 })).length, WAIT).toBe(2);
       await on.idle(`telegram:${ada}`);
       await on.idle(`telegram:${bob}`);
-      const before = await rows(on);
+      const before = await rowsOf(on);
 
       const exported = await parley(['person', 'export', `telegram:${ada}`], on.env);
       const content = JSON.parse(exported.stdout) as Record<string, unknown[]>;
@@ -82,10 +63,10 @@ describeGatewayOnEachDatabase(
       expect(told.stderr).toMatch(
         /3 messages in 2 sessions with others[\s\S]*memories: 1; schedules: 1; rights and pairing codes: 1/,
       );
-      expect(await rows(on)).toEqual(before);
+      expect(await rowsOf(on)).toEqual(before);
 
       expect(await person('delete', `telegram:${ada}`, '--yes')).toContain('Deleted what belonged to');
-      const after = await rows(on);
+      const after = await rowsOf(on);
       const leaks = after.filter((row) => row.includes(`secret${ada}`) || row.includes(`telegram:${ada}`));
       expect(leaks).toEqual([]);
       // Rows of others are unchanged: those that named Ada nowhere.

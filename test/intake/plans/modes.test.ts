@@ -9,19 +9,10 @@ import { describeEachDatabase, silentLog } from '../../database.ts';
 import { describeGateway, WAIT } from '../../flows/setup.ts';
 import { testPlan } from '../../fakes/agent/plans.ts';
 import { finished, startTurn } from '../../store/lanes/turns.ts';
-import { inEnglish } from '../../../src/contracts/texts/say.ts';
+import { commandCall } from '../../fakes/gateway/command-call.ts';
 
 const USAGE = { promptTokens: 1, completionTokens: 1, modelMs: 1 };
-const call = (args: string): CommandCall => ({
-  say: inEnglish,
-  session: 'telegram:42',
-  address: 'telegram:42',
-  senderId: '42',
-  userId: 'telegram:42',
-  memoryOwner: 'telegram:42',
-  owner: false,
-  args,
-});
+const call = (args: string): CommandCall => commandCall({ args });
 
 const PLANNING = {
   profiles: () => [{ id: 'default', planning: 'auto' as const, enabledTools: ['list_dir'] }],

@@ -1,12 +1,12 @@
 /** Text to speech over HTTP: what is requested, how each answer is handled, and where it ends. */
-import { inspect } from 'node:util';
 import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
-import { GatewayError } from '../../../src/contracts/errors.ts';
+import type { GatewayError } from '../../../src/contracts/errors.ts';
 import { configureSpeech, speechRule } from '../../../src/media/speech/settings.ts';
 import { createSynthesize } from '../../../src/media/speech/speech-server.ts';
 import { createServiceFetch } from '../../../src/security/index.ts';
 import { silentLog } from '../../database.ts';
 import { OGG } from '../../fakes/media/media-bytes.ts';
+import { askInSilence, serviceErrorOf } from '../../fakes/media/service-errors.ts';
 import { startRawServer } from '../../fakes/network/raw-server.ts';
 import { startFakeSpeech } from '../../fakes/media/speech.ts';
 import type { FakeSpeech } from '../../fakes/media/speech.ts';
@@ -45,13 +45,8 @@ async function ask(asked: Asked = {}): Promise<Uint8Array> {
 }
 
 /** The error of a text that is not spoken; it reveals neither key nor address. */
-async function failure(asked: Asked = {}): Promise<GatewayError> {
-  const error: unknown = await ask(asked).catch((thrown: unknown) => thrown);
-  if (!(error instanceof GatewayError)) throw new Error(`no GatewayError but ${inspect(error)}`);
-  expect(error.message).toMatch(/^[A-Z].*\.$/);
-  expect(error.message).not.toContain(KEY);
-  expect(error.message).not.toContain('127.0.0.1');
-  return error;
+function failure(asked: Asked = {}): Promise<GatewayError> {
+  return serviceErrorOf(ask(asked), KEY);
 }
 
 describe('a text', () => {
@@ -95,13 +90,9 @@ describe('a text-to-speech server', () => {
   });
 
   it('is abandoned when it falls silent, and immediately when the gateway stops', async () => {
-    server.fails('silence');
-    expect(await failure({ totalMs: 100 })).toMatchObject({ code: 'timeout' });
-    server.fails('silence');
-    const stop = new AbortController();
-    const asked = ask({ signal: stop.signal });
-    stop.abort(new Error('stopped'));
-    await expect(asked).rejects.toThrow('stopped');
+    const { late, stopped } = await askInSilence(server, { ask, failure });
+    expect(late).toMatchObject({ code: 'timeout' });
+    expect(stopped).toEqual(new Error('stopped'));
   });
 
   it('is reported with the setting when it cannot be reached or hangs up', async () => {

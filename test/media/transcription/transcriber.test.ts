@@ -2,9 +2,8 @@
 import { mkdtemp, rm, truncate, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { inspect } from 'node:util';
 import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
-import { GatewayError } from '../../../src/contracts/errors.ts';
+import type { GatewayError } from '../../../src/contracts/errors.ts';
 import { MAX_ANSWER_BYTES } from '../../../src/media/transcription/post-form.ts';
 import { transcriptionRule } from '../../../src/media/transcription/settings.ts';
 import {
@@ -15,6 +14,7 @@ import {
 import { silentLog } from '../../database.ts';
 import { startFakeTranscription } from '../../fakes/media/transcription.ts';
 import type { FakeTranscription } from '../../fakes/media/transcription.ts';
+import { askInSilence, serviceErrorOf } from '../../fakes/media/service-errors.ts';
 import { startRawServer } from '../../fakes/network/raw-server.ts';
 
 const KEY = 'key-of-the-speech-server';
@@ -57,13 +57,8 @@ async function ask({ settings, apiKey = KEY, totalMs = 5_000, ...asked }: Asked 
 }
 
 /** The error of a recording that cannot be transcribed; it reveals neither key nor address. */
-async function failure(asked: Asked = {}): Promise<GatewayError> {
-  const error: unknown = await ask(asked).catch((thrown: unknown) => thrown);
-  if (!(error instanceof GatewayError)) throw new Error(`no GatewayError but ${inspect(error)}`);
-  expect(error.message).toMatch(/^[A-Z].*\.$/);
-  expect(error.message).not.toContain(KEY);
-  expect(error.message).not.toContain('127.0.0.1');
-  return error;
+function failure(asked: Asked = {}): Promise<GatewayError> {
+  return serviceErrorOf(ask(asked), KEY);
 }
 
 describe('a recording', () => {
@@ -136,13 +131,9 @@ describe('a speech-to-text server', () => {
   });
 
   it('is abandoned when it falls silent, and immediately when the turn is stopped', async () => {
-    server.fails('silence');
-    expect(await failure({ totalMs: 100 })).toMatchObject({ code: 'timeout' });
-    server.fails('silence');
-    const stop = new AbortController();
-    const asked = ask({ signal: stop.signal });
-    stop.abort(new Error('stopped'));
-    await expect(asked).rejects.toThrow('stopped');
+    const { late, stopped } = await askInSilence(server, { ask, failure });
+    expect(late).toMatchObject({ code: 'timeout' });
+    expect(stopped).toEqual(new Error('stopped'));
   });
 
   it('is reported with the setting when it cannot be reached or hangs up', async () => {

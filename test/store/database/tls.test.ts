@@ -1,7 +1,5 @@
 /** TLS to Postgres: what each `sslmode` checks, against a real server with a certificate from its own CA. */
 import { copyFile, chmod } from 'node:fs/promises';
-import { createServer } from 'node:net';
-import type { AddressInfo } from 'node:net';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { tlsOf } from '../../../src/store/database/tls.ts';
@@ -10,6 +8,7 @@ import { hasOpenssl, makeCertificates } from '../../fakes/network/certificates.t
 import type { Certificates } from '../../fakes/network/certificates.ts';
 import { postgresBinaries, startCluster } from '../../crash/cluster.ts';
 import type { Cluster } from '../../crash/cluster.ts';
+import { freePort } from '../../fakes/network/free-port.ts';
 
 const binaries = postgresBinaries();
 const canServe = binaries !== undefined && hasOpenssl;
@@ -113,11 +112,3 @@ describe('the URL of a database', () => {
     );
   });
 });
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await new Promise((resolve) => server.once('listening', resolve));
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return port;
-}

@@ -13,6 +13,7 @@ import {
 import { ChannelKinds, MAX_KINDS, MAX_LOOKUPS } from '../../../../channels/discord/channel-kinds.ts';
 import { MAX_GUEST_CHATS, Sending } from '../../../../channels/discord/sending.ts';
 import { ChannelError } from '../../../../src/contracts/errors.ts';
+import type { InboundMessage } from '../../../../src/contracts/message.ts';
 import { ACCEPTED } from '../../../fakes/gateway/channel-setup.ts';
 
 const id = (n: number): string => String(1_000_000_000_000_000_000n + BigInt(n));
@@ -30,29 +31,34 @@ function message(channel: number, n: number): RawMessage {
   return read;
 }
 
+/** An inbox of a group without history, threads and roles. */
+function inboxOf(signal: AbortSignal, publish: (inbound: InboundMessage) => void): Inbox {
+  return new Inbox({
+    noteRefusal: () => undefined,
+    threads: { mayOpen: () => false, open: () => Promise.resolve(undefined) },
+    groups: () => Promise.resolve([]),
+    members: { rolesOf: () => Promise.resolve([]) },
+    history: { kindOf: () => Promise.resolve({ place: 'group' }), async *after() {} },
+    roles: { of: () => Promise.resolve(undefined) },
+    files: { open: () => Promise.reject(new Error('no message has files')) },
+    log: pino({ level: 'silent' }),
+    signal,
+    botId: () => '2',
+    limited: () => false,
+    deleted: () => Promise.resolve(),
+    publish: (inbound) => {
+      publish(inbound);
+      return Promise.resolve(ACCEPTED);
+    },
+  });
+}
+
 describe('the inbox', () => {
   const stop = new AbortController();
 
   it(`remembers the ${MAX_CHATS} most recently active chats`, async () => {
     let published = 0;
-    const inbox = new Inbox({
-      noteRefusal: () => undefined,
-      threads: { mayOpen: () => false, open: () => Promise.resolve(undefined) },
-      groups: () => Promise.resolve([]),
-      members: { rolesOf: () => Promise.resolve([]) },
-      history: { kindOf: () => Promise.resolve({ place: 'group' }), async *after() {} },
-      roles: { of: () => Promise.resolve(undefined) },
-      files: { open: () => Promise.reject(new Error('no message has files')) },
-      log: pino({ level: 'silent' }),
-      signal: stop.signal,
-      botId: () => '2',
-      limited: () => false,
-      deleted: () => Promise.resolve(),
-      publish: () => {
-        published += 1;
-        return Promise.resolve(ACCEPTED);
-      },
-    });
+    const inbox = inboxOf(stop.signal, () => (published += 1));
     for (let n = 0; n <= MAX_CHATS; n += 1) {
       inbox.push(message(n, n), () => undefined);
       await vi.waitFor(() => expect(published).toBe(n + 1), { interval: 0 });
@@ -66,24 +72,7 @@ describe('the inbox', () => {
   it('leaves no message waiting that arrives while the last one is being finished', async () => {
     const running = new AbortController();
     const received: string[] = [];
-    const inbox = new Inbox({
-      noteRefusal: () => undefined,
-      threads: { mayOpen: () => false, open: () => Promise.resolve(undefined) },
-      groups: () => Promise.resolve([]),
-      members: { rolesOf: () => Promise.resolve([]) },
-      history: { kindOf: () => Promise.resolve({ place: 'group' }), async *after() {} },
-      roles: { of: () => Promise.resolve(undefined) },
-      files: { open: () => Promise.reject(new Error('no message has files')) },
-      log: pino({ level: 'silent' }),
-      signal: running.signal,
-      botId: () => '2',
-      limited: () => false,
-      deleted: () => Promise.resolve(),
-      publish: (inbound) => {
-        received.push(inbound.content);
-        return Promise.resolve(ACCEPTED);
-      },
-    });
+    const inbox = inboxOf(running.signal, ({ content }) => received.push(content));
     for (let ticks = 0; ticks < 20; ticks += 1) {
       inbox.push(message(1, 2 * ticks), () => undefined);
       for (let i = 0; i < ticks; i += 1) await Promise.resolve();

@@ -36,6 +36,15 @@ describeEachDatabase('subagents in the store', (databases) => {
     sources: [],
     limitMs: 60_000,
   });
+  /** A subagent of a running turn, as its node has it. */
+  const startOne = async (store: TestStore) => {
+    const { head, node, turnId } = await begin(store);
+    const run = payload(turnId, 'a');
+    const started = await store.subagents.start(head, run, 4, node);
+    const [child] = started.kind === 'started' ? started.heads : [];
+    if (child === undefined) throw new Error('nothing began');
+    return { head, node, turnId, run, child };
+  };
   const finishOf = (run: SubagentPayload): SubagentFinish => ({
     ...run,
     usage: [],
@@ -127,11 +136,7 @@ describeEachDatabase('subagents in the store', (databases) => {
 
   it('ends one with a message in its session, queued behind what waits there', async () => {
     const store = await databases.open();
-    const { head, node, turnId } = await begin(store);
-    const run = payload(turnId, 'a');
-    const started = await store.subagents.start(head, run, 4, node);
-    const [child] = started.kind === 'started' ? started.heads : [];
-    if (child === undefined) throw new Error('nothing began');
+    const { head, run, child } = await startOne(store);
     const finished = await store.subagents.finish(child, finishOf(run));
     expect(finished).toEqual({ heads: [], seq: 2 });
     // Repeating the call, as after a lost answer, finds what it did.
@@ -146,11 +151,7 @@ describeEachDatabase('subagents in the store', (databases) => {
 
   it('announces nothing once the session is stopped, whichever finished first', async () => {
     const store = await databases.open();
-    const { head, node, turnId } = await begin(store);
-    const run = payload(turnId, 'a');
-    const started = await store.subagents.start(head, run, 4, node);
-    const [child] = started.kind === 'started' ? started.heads : [];
-    if (child === undefined) throw new Error('nothing began');
+    const { run, child } = await startOne(store);
     await store.subagents.write(child, run, [
       { iteration: 0, entry: { kind: 'user', content: 'look' }, tokens: 1 },
     ]);

@@ -2,8 +2,6 @@
  * The setup of page tests: one browser per worker, one tab per test, and a fake gateway where a test needs no whole
  * one.
  */
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 import { afterEach, beforeAll, beforeEach, describe, expect, vi } from 'vitest';
 import { openApi } from '../../client.ts';
@@ -11,6 +9,7 @@ import type { OpenApi } from '../../client.ts';
 import type { FakeTurn } from '../../../../fakes/gateway/turn.ts';
 import { announceSkip, findChromium, openPage, sharedBrowser, signIn, WAIT, write } from './browser.ts';
 import type { OpenedPage } from './browser.ts';
+import { freePort } from '../../../../fakes/network/free-port.ts';
 
 /** The owner's token at the fake gateway. */
 export const TOKEN = 'admin-token-of-the-owner';
@@ -115,13 +114,4 @@ export function describePageOnFakeGateway(
       },
     });
   });
-}
-
-/** A port that no program is listening on. */
-async function freePort(): Promise<number> {
-  const probe = createServer();
-  await new Promise<void>((resolve) => probe.listen(0, '127.0.0.1', resolve));
-  const { port } = probe.address() as AddressInfo;
-  await new Promise((resolve) => probe.close(resolve));
-  return port;
 }

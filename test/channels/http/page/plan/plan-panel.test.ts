@@ -3,6 +3,7 @@ import { beforeEach, describe, expect, it, vi } from 'vitest';
 import type { ApprovalRecord, PlanWait } from '../../../../../src/contracts/tools/approvals.ts';
 import type { Plan } from '../../../../../src/contracts/plans/plan.ts';
 import type { PlanAction, PlanAnswer } from '../../../../../src/contracts/store/plan-store.ts';
+import { pendingApproval } from '../../../../fakes/gateway/pending-approval.ts';
 import type { FakeTurn } from '../../../../fakes/gateway/turn.ts';
 import { plan, withStatus } from '../../../../fakes/gateway/shown-plans.ts';
 import { WAIT } from '../browser/browser.ts';
@@ -13,25 +14,14 @@ const NARROW = { viewport: { width: 360, height: 740 }, colorScheme: 'dark' as c
 const RUNNING: Plan = withStatus(withStatus(plan(3, { mode: 'agentic' }), 0, 'done'), 1, 'running');
 
 function approval(turn: FakeTurn, of: Plan, wait: PlanWait['wait']): ApprovalRecord {
-  const session = `http:${turn.message.chatId}` as const;
   const id = `q-${wait}`;
   return {
-    id,
-    session,
-    address: session,
-    turnId: turn.id,
+    ...pendingApproval(turn, id, ''),
     callKey: id,
     toolCallId: id,
     tool: 'step 2',
     args: {},
-    digest: 'd',
     warning: wait === 'step' ? 'Now we mix the dough.' : 'The plan is paused before step 2.',
-    userId: 'token:admin',
-    state: 'pending',
-    createdAt: new Date(),
-    expiresAt: new Date(Date.now() + 3_600_000),
-    expired: false,
-    surfaces: [],
     plan: { id: of.id, stepId: 's1', wait },
   };
 }

@@ -1,11 +1,21 @@
 /** What happened in a turn, opened from its answer on the page. */
+import type { Locator, Page } from 'playwright-core';
 import { expect, it } from 'vitest';
+import type { TurnExplanation } from '../../../../../../src/contracts/store/traces.ts';
 import { objections } from '../../browser/axe.ts';
 import { write } from '../../browser/browser.ts';
 import { describePageOnFakeGateway } from '../../browser/describe-page.ts';
 
+async function openTrace(page: Page): Promise<Locator> {
+  await page.getByRole('button', { name: 'Trace: what happened in this turn' }).click();
+  return page.getByRole('dialog', { name: 'Trace of a turn' });
+}
+
 describePageOnFakeGateway('the trace on the page', (tab, fixture) => {
-  it('opens from an answer with its summary and its timeline, and closes', async () => {
+  /** The page with one answer, whose turn has this trace. */
+  async function openAnswered(
+    trace: Pick<TurnExplanation, 'why' | 'timeline'> & Partial<TurnExplanation>,
+  ): Promise<Page> {
     const page = await fixture.open();
     const turn = await fixture.ask('hello');
     turn.say('Hi.');
@@ -14,9 +24,16 @@ describePageOnFakeGateway('the trace on the page', (tab, fixture) => {
       turnId,
       session: 'http:one',
       state: 'done',
-      reason: 'completed',
       acceptedAt: new Date(0),
       code: 'answered',
+      ...trace,
+    });
+    return page;
+  }
+
+  it('opens from an answer with its summary and its timeline, and closes', async () => {
+    const page = await openAnswered({
+      reason: 'completed',
       why: 'It was answered after 1.2 s.',
       cost: { amount: 0.0042, currency: 'USD' },
       timeline: [
@@ -24,8 +41,7 @@ describePageOnFakeGateway('the trace on the page', (tab, fixture) => {
         { atMs: 20, ms: 1_180, kind: 'model_call', text: 'model call 1: <b>qwen</b>', isError: true },
       ],
     });
-    await page.getByRole('button', { name: 'Trace: what happened in this turn' }).click();
-    const dialog = page.getByRole('dialog', { name: 'Trace of a turn' });
+    const dialog = await openTrace(page);
     await dialog.getByText('It was answered after 1.2 s.').waitFor();
     await dialog.getByText('Cost: $0.0042').waitFor();
     expect(await dialog.locator('tr').allInnerTexts()).toEqual([
@@ -38,16 +54,7 @@ describePageOnFakeGateway('the trace on the page', (tab, fixture) => {
   });
 
   it('shows what was sent to the model, which is loaded only when it is opened', async () => {
-    const page = await fixture.open();
-    const turn = await fixture.ask('hello');
-    turn.say('Hi.');
-    turn.end();
-    fixture.api.gateway.trace = async (_caller, turnId) => ({
-      turnId,
-      session: 'http:one',
-      state: 'done',
-      acceptedAt: new Date(0),
-      code: 'answered',
+    const page = await openAnswered({
       why: 'It was answered.',
       timeline: [],
       prompt: {
@@ -63,8 +70,7 @@ describePageOnFakeGateway('the trace on the page', (tab, fixture) => {
     });
     const asked: string[] = [];
     page.on('request', (request) => void asked.push(request.url()));
-    await page.getByRole('button', { name: 'Trace: what happened in this turn' }).click();
-    const dialog = page.getByRole('dialog', { name: 'Trace of a turn' });
+    const dialog = await openTrace(page);
     await dialog.getByText('It was answered.').waitFor();
     expect(asked.filter((url) => url.includes('include=prompt'))).toEqual([]);
     await dialog.getByText('What was sent to the model').click();
