@@ -226,12 +226,9 @@ export class McpServer {
   /** Periodically checks whether the server is alive, until it is not, or the gateway stops. */
   async #untilLost(connection: Connection, signal: AbortSignal): Promise<string> {
     const ended = new AbortController();
-    const stopped = new Promise<string>((resolve) => {
-      signal.addEventListener('abort', () => resolve(''), { once: true });
-    });
     const { clock, log } = this.#deps;
     const pinging = pingUntilLost(connection, { clock, log }, AbortSignal.any([signal, ended.signal]));
-    const why = await Promise.race([connection.lost, pinging, stopped]);
+    const why = await Promise.race([connection.lost, pinging]);
     ended.abort();
     return why;
   }
