@@ -165,6 +165,7 @@ async function findServer(environment: Environment): Promise<FoundServer | undef
       const server = usable({ ...environment, ...variables }).modelServers[0];
       return { address: server?.baseUrl ?? '', names, ollama: server?.kind === 'ollama', variables };
     } catch (error) {
+      // No server answers there: the next place may have one, and if none has, the person is told.
       if (!(error instanceof GatewayError)) throw error;
     } finally {
       await provider.close();
@@ -283,6 +284,7 @@ function contentOf(file: string): string | undefined {
     throw new ConfigError(
       'bad_config',
       `${path.basename(file)} cannot be read: ${toGatewayError(error).message}`,
+      { cause: error },
     );
   }
 }

@@ -247,7 +247,7 @@ export interface ChannelAccess extends z.output<ReturnType<typeof chatRules>> {
 
 /**
  * `group`: the group has no grant; `not_mentioned`: a message there must name the bot; `codes`: too many pairing codes
- * are pending.
+ * are pending; `bot`: another bot wrote in private.
  */
 export type DenialDetail = 'group' | 'not_mentioned' | 'codes' | 'bot';
 

@@ -18,14 +18,16 @@ export type Receipt =
    * sender.
    */
   | { kind: 'accepted'; turnId: string; seq: number; position: number; note?: string | undefined }
-  /** Received before; the ids are those of the first time. */
-  /** `differs`: the message accepted under this id before has a different text. */
+  /**
+   * Received before; the ids are those of the first time. `differs`: the message accepted under this id before has a
+   * different text.
+   */
   | { kind: 'duplicate'; turnId: string; seq: number; differs?: true }
   /**
    * Handled at once, without the queue (`/stop`, a button); `reply` is the text for the user, if the channel answers in
    * place (a press, a command with a placeholder); else it was queued as a delivery. `form` is shown in its place.
+   * `personal`: the reply is useful only to the sender.
    */
-  /** `personal`: the reply is useful only to the sender. */
   | { kind: 'handled'; reply?: string; personal?: true | undefined; form?: Form | undefined }
   /**
    * Not accepted; `reply` says why and what to do, and is undefined when no reply is appropriate (a stranger in a

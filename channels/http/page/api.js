@@ -185,10 +185,8 @@ export class Api {
    * The pending approvals of all sessions of this token, and whether it may decide them.
    * @returns {Promise<{ approvals: Approval[], mayDecide: boolean }>}
    */
-  async approvals() {
-    /** @type {{ approvals: Approval[], mayDecide: boolean }} */
-    const { approvals, mayDecide } = await this.#requests.json('GET', '/v1/approvals');
-    return { approvals, mayDecide };
+  approvals() {
+    return this.#requests.json('GET', '/v1/approvals');
   }
 
   /**

@@ -97,7 +97,7 @@ export class Receiving {
    */
   async start(): Promise<void> {
     this.#since = (await this.#parts.connections.connection(this.#key))?.session?.id;
-    if (this.#since === undefined) await this.#next();
+    if (this.#since === undefined) await this.#syncOnce();
     this.#done = this.#run();
   }
 
@@ -112,11 +112,11 @@ export class Receiving {
   }
 
   async #run(): Promise<void> {
-    while (!this.#stop.signal.aborted) await this.#next();
+    while (!this.#stop.signal.aborted) await this.#syncOnce();
   }
 
   /** Never throws. */
-  async #next(): Promise<void> {
+  async #syncOnce(): Promise<void> {
     const { signal } = this.#stop;
     const { log, retryBaseMs } = this.#parts;
     try {
@@ -128,16 +128,16 @@ export class Receiving {
         signal,
       );
       this.#isUp = true;
-      if (this.#since !== undefined) await this.#take(answer, this.#since);
+      if (this.#since !== undefined) await this.#takeAnswer(answer, this.#since);
       else await this.#takeInvites(answer, answer.next_batch);
-      await this.#keep(answer.next_batch);
+      await this.#keepPosition(answer.next_batch);
       this.#failures = 0;
     } catch (thrown) {
       if (signal.aborted) return;
       const error = toGatewayError(thrown);
       this.#isUp = false;
       log.warn({ err: error, failures: this.#failures }, 'matrix_receiving_failed');
-      if (this.#failures + 1 >= MAX_REFUSALS && isBadToken(error)) this.#forget();
+      if (this.#failures + 1 >= MAX_REFUSALS && isPositionRefused(error)) this.#forgetPosition();
       const waitMs = error.retryAfterMs ?? backoffMs(this.#failures, retryBaseMs, BACKOFF_CAP_MS);
       this.#failures += 1;
       await pause(waitMs, signal);
@@ -145,7 +145,7 @@ export class Receiving {
   }
 
   /** Only now can nothing of the sync be lost: the next one starts after it. Throws `StoreError`. */
-  async #keep(since: string): Promise<void> {
+  async #keepPosition(since: string): Promise<void> {
     if (since === this.#since) return;
     const { connections, now } = this.#parts;
     await connections.saveSession(this.#key, { id: since, sequence: 0, detail: {} }, now());
@@ -153,13 +153,13 @@ export class Receiving {
   }
 
   /** The homeserver no longer knows the position, for example after it was reinstalled. */
-  #forget(): void {
+  #forgetPosition(): void {
     if (this.#since === undefined) return;
     this.#parts.log.error({}, 'matrix_position_refused');
     this.#since = undefined;
   }
 
-  async #take(answer: SyncAnswer, since: string): Promise<void> {
+  async #takeAnswer(answer: SyncAnswer, since: string): Promise<void> {
     await this.#takeInvites(answer, since);
     const rooms = Object.entries(answer.rooms?.join ?? {}).filter(([roomId]) => isRoom(roomId));
     const takeRooms = async (): Promise<void> => {
@@ -264,7 +264,7 @@ function isMembershipOf(userId: string): (event: RawEvent) => boolean {
 }
 
 /** The homeserver refuses the position to continue from, and not the account. */
-function isBadToken(error: unknown): boolean {
+function isPositionRefused(error: unknown): boolean {
   const code = errcodeOf(error);
   return (
     code === 'M_INVALID_PARAM' || code === 'M_UNKNOWN_POS' || code === 'M_BAD_PARAM' || code === 'M_UNKNOWN'

@@ -153,8 +153,9 @@ interface Attempts {
   shrunk: boolean;
   /** The stream broke after its first chunk, and was repeated, once. */
   repeated: boolean;
-  /** Attempts to reach an unavailable server, and when the first of them failed. */
+  /** Attempts to reach an unavailable server. */
   waits: number;
+  /** When the first of them failed. */
   refusedSince?: number;
 }
 
@@ -194,10 +195,11 @@ async function prepareRepeat(
 }
 
 /**
- * The pause in milliseconds before a failed call is repeated, or undefined to give up. A prompt that was too long is
- * repeated once, shorter; a stream that broke after its first chunk is repeated once, because the server is up. An
- * unavailable server is tried with growing pauses, or after the one it asks for, for `modelWaitMs` in all: a longer one ends the turn at once. A timeout before the first chunk is not
- * repeated: the user has waited two minutes by then.
+ * Counts a failed call in `attempts`; returns the pause in milliseconds before it is repeated, or undefined to give up. A
+ * prompt that was too long is repeated once, shorter; a stream that broke after its first chunk is repeated once, because
+ * the server is up. An unavailable server is tried with growing pauses, or after the one it asks for, for `modelWaitMs` in
+ * all: a longer one ends the turn at once. A timeout before the first chunk is not repeated: the user has waited two
+ * minutes by then.
  */
 function pauseAfter(
   error: ProviderError,

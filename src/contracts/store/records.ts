@@ -164,14 +164,15 @@ export interface SessionRecord {
   createdAt: Date;
   updatedAt: Date;
   messageCount: number;
-  /** Shown first in lists; left out of them. */
+  /** Shown first in lists. */
   pinned: boolean;
+  /** Left out of lists. */
   archived: boolean;
   /** The last message read on the page. */
   readSeq: number;
   /** Answers are also spoken. */
   voice: boolean;
-  /** The last one could not be, and the chat was notified. */
+  /** The last answer could not be spoken, and the chat was notified. */
   voiceFailing: boolean;
 }
 

@@ -267,7 +267,7 @@ export function buttonValue(id: string, decision: ButtonDecision): string {
 export function readButtonValue(
   value: string,
 ): { id: string; decision: ApprovalDecision; always: boolean } | undefined {
-  const [, verb, id] = /^(approve|deny|always):([\w-]{1,50})$/.exec(value) ?? [];
-  if (verb === undefined || id === undefined) return undefined;
+  const [, verb, id = ''] = /^(approve|deny|always):([^]*)$/.exec(value) ?? [];
+  if (verb === undefined || !isApprovalId(id)) return undefined;
   return { id, decision: verb === 'deny' ? 'denied' : 'approved', always: verb === 'always' };
 }

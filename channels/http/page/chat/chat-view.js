@@ -108,8 +108,8 @@ export class ChatView {
       forked: (fork, message) => this.#openFork(fork, message),
     });
     this.#transcript = new Transcript(this.#api, key, (signal) => acts.listen(signal));
-    byId('transcript', HTMLElement).classList.toggle('writable', key.startsWith('http:'));
     const here = key.startsWith('http:');
+    byId('transcript', HTMLElement).classList.toggle('writable', here);
     this.#composer.open(key);
     this.#setTitle(fresh ? say('page.chat.new') : this.#sidebar.titleOf(key));
     this.showChannel();

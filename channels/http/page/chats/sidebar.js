@@ -11,6 +11,9 @@ export { channelOf, setChannelLabels } from './session-row.js';
 
 /** Chats that the list shows at first, and that *More chats* adds. */
 export const CHATS_PER_PAGE = 50;
+/** Most chats that the API lists, and that it deletes, in one request. */
+const MAX_LISTED = 200;
+const MAX_DELETED = 100;
 /** Events of many chats at once are one reload. */
 const RELOAD_AFTER_MS = 250;
 
@@ -64,15 +67,15 @@ export class Sidebar {
   }
 
   /**
-   * Reloads the list in one request for each 200 chats that are shown.
+   * Reloads the list in as many requests as it takes.
    * @param {Session[]} [known] the first page, if it was just read
    */
   async refresh(known) {
     const archived = this.#archived;
-    const first = known ?? (await this.#api.sessions({ limit: Math.min(this.#shown, 200), archived }));
+    const first = known ?? (await this.#api.sessions({ limit: Math.min(this.#shown, MAX_LISTED), archived }));
     const sessions = [...first];
-    for (let page = first; page.length >= 200 && sessions.length < this.#shown;) {
-      page = await this.#api.sessions({ limit: 200, archived, before: page.at(-1)?.updatedAt });
+    for (let page = first; page.length >= MAX_LISTED && sessions.length < this.#shown;) {
+      page = await this.#api.sessions({ limit: MAX_LISTED, archived, before: page.at(-1)?.updatedAt });
       sessions.push(...page);
     }
     this.#hasMore = sessions.length >= this.#shown;
@@ -282,8 +285,8 @@ export class Sidebar {
         ? say('page.chats.delete', { count: keys.length })
         : say('page.row.delete', { name });
     if (!(await confirmDelete(question))) return;
-    for (let from = 0; from < keys.length; from += 100) {
-      const { deleted } = await this.#api.deleteSessions(keys.slice(from, from + 100));
+    for (let from = 0; from < keys.length; from += MAX_DELETED) {
+      const { deleted } = await this.#api.deleteSessions(keys.slice(from, from + MAX_DELETED));
       for (const key of deleted) this.#host.deleted(key);
     }
     if (this.#selected !== undefined) this.#select(false);

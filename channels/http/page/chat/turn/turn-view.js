@@ -101,7 +101,7 @@ export class TurnView {
     this.#question.set(message);
   }
 
-  /** The message while it is not accepted yet. */
+  /** The part with the message, which also shows whether it could be sent. */
   get question() {
     return this.#question;
   }
