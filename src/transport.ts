@@ -25,8 +25,15 @@ import {
 } from './intake/index.ts';
 import { newId } from './lib/ids.ts';
 import { fileTypeOf } from './media/index.ts';
-import { createMeters, createRefusalNotes, createTraces, meterUsage, startLoopMonitor } from './ops/index.ts';
-import { readHeaders, startTelemetry } from './ops/index.ts';
+import {
+  createMeters,
+  createRefusalNotes,
+  createTraces,
+  meterUsage,
+  startLoopMonitor,
+  readHeaders,
+  startTelemetry,
+} from './ops/index.ts';
 import type { Redactor, TelemetryTarget } from './ops/index.ts';
 import { systemClock } from './lib/clock.ts';
 import { serverLookup } from './providers/index.ts';

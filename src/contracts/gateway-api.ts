@@ -2,7 +2,7 @@
  * The API of the gateway for channels. Session methods take the caller and return undefined for what the caller may not
  * see.
  */
-import type { TextRef } from './texts/say.ts';
+import type { TextRef, Say } from './texts/say.ts';
 import type { HookApi } from './operator/hooks.ts';
 import type { SignInApi } from './operator/sign-in.ts';
 import type { Caller } from './access.ts';
@@ -14,7 +14,7 @@ import type { FileApi } from './file-api.ts';
 import type { InlineFile } from './media.ts';
 import type { StopResult } from './store/lanes.ts';
 import type { McpState } from './mcp/servers.ts';
-import type { InboundMessage, SessionKey } from './message.ts';
+import type { InboundMessage, SessionKey, FollowChatMigration, NoteMembership } from './message.ts';
 import type { Administration } from './operator/administration.ts';
 import type {
   CallerOptions,
@@ -26,7 +26,6 @@ import type {
   Usage,
 } from './model/provider.ts';
 import type { NoteDeleted } from './platform/deleted-messages.ts';
-import type { FollowChatMigration, NoteMembership } from './message.ts';
 import type { SettingsReport } from './settings.ts';
 import type { Todo } from './store/notes.ts';
 import type { NoteRefusal, TurnExplanation } from './store/traces.ts';
@@ -39,7 +38,6 @@ import type { ListedSession, SessionListQuery, SessionListStore } from './sessio
 import type { ConversationApi } from './sessions/conversation-api.ts';
 import type { SurfaceApi } from './sessions/surfaces.ts';
 import type { MessagesWithWork } from './sessions/turn-work.ts';
-import type { Say } from './texts/say.ts';
 import type { ScheduleApi } from './schedules.ts';
 import type { UsageGroup, UsageQuery, UsageReport } from './model/usage.ts';
 

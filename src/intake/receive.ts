@@ -1,13 +1,12 @@
 /** `receive`: refuses what is not allowed in, acts at once on buttons and commands, and commits every other message. */
 import type { AccessPolicy } from '../contracts/access.ts';
 import type { Approvals } from '../contracts/tools/approvals.ts';
-import type { PressHandler } from '../contracts/receive.ts';
+import type { PressHandler, Receipt, Receive, ReceiveOptions } from '../contracts/receive.ts';
 import type { Command } from '../contracts/command.ts';
 import { GatewayError, readerOf, StoreError, wordError } from '../contracts/errors.ts';
 import { cleanText } from '../lib/text.ts';
 import { addressOf, memoryOwnerOf, userIdOf } from '../contracts/message.ts';
 import type { InboundMessage, SessionKey } from '../contracts/message.ts';
-import type { Receipt, Receive, ReceiveOptions } from '../contracts/receive.ts';
 import { accept } from './accept.ts';
 import type { AcceptDeps } from './accept.ts';
 import { createApprovalButtons } from './approvals/commands.ts';

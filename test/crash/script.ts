@@ -1,7 +1,6 @@
 /** What users send and what the model answers in a crash run: both derive from the seed, so a run can be reproduced. */
 import { SUMMARY_INSTRUCTION } from '../../src/agent/compression/transcript.ts';
-import type { FakeToolCall, Reply } from '../fakes/ollama/ollama.ts';
-import type { ChatBody } from '../fakes/ollama/ollama.ts';
+import type { FakeToolCall, Reply, ChatBody } from '../fakes/ollama/ollama.ts';
 import { PLAN_EFFECTS, PLANNED, plannedReply } from './planned.ts';
 
 /** One sent message: the `index`-th of a session, counted from 0. */

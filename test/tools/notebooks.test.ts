@@ -3,9 +3,9 @@ import { isDeepStrictEqual } from 'node:util';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { EventBody } from '../../src/contracts/event.ts';
-import { MAX_NOTE_CHARS, MAX_NOTES } from '../../src/contracts/store/notes.ts';
-import { cleanText } from '../../src/lib/text.ts';
 import {
+  MAX_NOTE_CHARS,
+  MAX_NOTES,
   MAX_TODO_CHARS,
   MAX_TODOS,
   readTodos,
@@ -13,6 +13,7 @@ import {
   todoText,
   writeTodos,
 } from '../../src/contracts/store/notes.ts';
+import { cleanText } from '../../src/lib/text.ts';
 import type { Todo } from '../../src/contracts/store/notes.ts';
 import type { ToolContext, ToolResult } from '../../src/contracts/tools/tool.ts';
 import { createScratchpadTool } from '../../src/tools/scratchpad.ts';

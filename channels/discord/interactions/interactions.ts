@@ -9,8 +9,17 @@ import type { InboundMessage } from '../../../src/contracts/message.ts';
 import type { Receipt, Receive } from '../../../src/contracts/receive.ts';
 import { modalOf } from './forms.ts';
 import { CannotRead, OnMessages } from './on-messages.ts';
-import { fromForm, fromInteraction, fromPress, placeholderOf } from './read.ts';
-import { readForm, readInteraction, readMessageCommand, readPress, readTyping } from './read.ts';
+import {
+  fromForm,
+  fromInteraction,
+  fromPress,
+  placeholderOf,
+  readForm,
+  readInteraction,
+  readMessageCommand,
+  readPress,
+  readTyping,
+} from './read.ts';
 import type { RawForm, RawInteraction, RawPress } from './read.ts';
 import { fromChoice, readChoice, Selects } from './selects.ts';
 import type { Replies } from '../replies.ts';

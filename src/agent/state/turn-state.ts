@@ -1,5 +1,5 @@
 /** The state of a running turn: its identity, its context and its progress. */
-import type { CallerOptions } from '../../contracts/model/provider.ts';
+import type { CallerOptions, FinishReason } from '../../contracts/model/provider.ts';
 import type { EventBody } from '../../contracts/event.ts';
 import type { Fence } from '../../contracts/store/lanes.ts';
 import type { TurnPayload } from '../../contracts/store/accept.ts';
@@ -7,7 +7,6 @@ import type { PlanToRun } from '../../contracts/store/plan-store.ts';
 import type { Log } from '../../contracts/log.ts';
 import type { Address, SessionKey } from '../../contracts/message.ts';
 import type { ExecutionMode, Plan } from '../../contracts/plans/plan.ts';
-import type { FinishReason } from '../../contracts/model/provider.ts';
 import type { Profile } from '../../contracts/agent/profile.ts';
 import type { OtherSurface, TurnApproval } from '../../contracts/store/records.ts';
 import type { SubagentCall } from '../../contracts/agent/subagents.ts';

@@ -2,8 +2,7 @@
 import type { Channel, OutboundFile, OutboundPart, Rendered } from '../../contracts/channel.ts';
 import { ChannelError } from '../../contracts/errors.ts';
 import type { Log } from '../../contracts/log.ts';
-import type { Button, OutboundMessage, Place, SentMessage } from '../../contracts/message.ts';
-import type { ChatMigration } from '../../contracts/message.ts';
+import type { Button, OutboundMessage, Place, SentMessage, ChatMigration } from '../../contracts/message.ts';
 import { nonceOf } from '../nonce.ts';
 import type { FinalCall } from './final-calls.ts';
 import type { CallTarget } from '../rate/scheduler.ts';

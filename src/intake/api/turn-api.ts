@@ -4,11 +4,10 @@ import type { Decider } from '../../contracts/tools/approvals.ts';
 import { hasScope } from '../../contracts/access.ts';
 import type { GatewayApi } from '../../contracts/gateway-api.ts';
 import { answerTools } from './caller-tools.ts';
-import { isAdmin } from '../sessions/ownership.ts';
+import { isAdmin, ownerOf } from '../sessions/ownership.ts';
 import { actOnPlan } from '../plans/plan-control.ts';
 import type { GatewayApiDeps } from './deps.ts';
 import type { Visible } from '../sessions/ownership.ts';
-import { ownerOf } from '../sessions/ownership.ts';
 
 type TurnApi = Pick<
   GatewayApi,

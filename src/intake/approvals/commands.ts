@@ -3,8 +3,7 @@ import { MAX_REASON_CHARS, readButtonValue } from '../../contracts/tools/approva
 import type { Approvals, Decided, Decider } from '../../contracts/tools/approvals.ts';
 import { addressOf, userIdOf } from '../../contracts/message.ts';
 import type { InboundMessage, SessionKey } from '../../contracts/message.ts';
-import type { Form } from '../../contracts/receive.ts';
-import type { PressHandler } from '../../contracts/receive.ts';
+import type { Form, PressHandler } from '../../contracts/receive.ts';
 import type { Command, CommandCall } from '../../contracts/command.ts';
 import type { Ledger } from '../../contracts/store/ledger.ts';
 import { describeDecided } from './approvals.ts';

@@ -1,9 +1,8 @@
 /** Control of a running plan by users: run or skip a step, pause, resume, stop; by command, button or API. */
 import type { Approvals, ApprovalRecord, Decider } from '../../contracts/tools/approvals.ts';
 import type { MessageBus } from '../../contracts/bus.ts';
-import type { PressHandler } from '../../contracts/receive.ts';
+import type { PressHandler, PassedOn } from '../../contracts/receive.ts';
 import type { Command, CommandCall } from '../../contracts/command.ts';
-import type { PassedOn } from '../../contracts/receive.ts';
 import type { LaneStore } from '../../contracts/store/lanes.ts';
 import type { SessionStore } from '../../contracts/store/ledger.ts';
 import type { SessionKey } from '../../contracts/message.ts';

@@ -1,6 +1,5 @@
 /** T1: a person's message becomes a queued turn, in one statement. */
-import type { AcceptRequest, AcceptResult } from '../../contracts/store/accept.ts';
-import type { TurnPayload } from '../../contracts/store/accept.ts';
+import type { AcceptRequest, AcceptResult, TurnPayload } from '../../contracts/store/accept.ts';
 import { MAX_PENDING } from '../../contracts/store/ledger.ts';
 import { newId } from '../../lib/ids.ts';
 import { cleanJson } from '../../lib/json/json.ts';

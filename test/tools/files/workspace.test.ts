@@ -6,8 +6,13 @@ import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { campaignSize } from '../../campaign.ts';
 import { GatewayError } from '../../../src/contracts/errors.ts';
-import { openInside, pathParts } from '../../../src/tools/files/workspace.ts';
-import { MAX_NAME_BYTES, MAX_PATH_BYTES, MAX_PATH_DEPTH } from '../../../src/tools/files/workspace.ts';
+import {
+  openInside,
+  pathParts,
+  MAX_NAME_BYTES,
+  MAX_PATH_BYTES,
+  MAX_PATH_DEPTH,
+} from '../../../src/tools/files/workspace.ts';
 
 let root = '';
 let workspace = '';

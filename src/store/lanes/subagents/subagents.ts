@@ -4,8 +4,7 @@ import type { Fence } from '../../../contracts/store/lanes.ts';
 import { cleanJson } from '../../../lib/json/json.ts';
 import type { SessionKey } from '../../../contracts/message.ts';
 import type { ContextRecord } from '../../../contracts/store/records.ts';
-import { agentLane } from '../../../contracts/agent/subagents.ts';
-import { agentPrefix, BACKGROUND_SUBAGENT_MS } from '../../../contracts/agent/subagents.ts';
+import { agentLane, agentPrefix, BACKGROUND_SUBAGENT_MS } from '../../../contracts/agent/subagents.ts';
 import type {
   SubagentPayload,
   SubagentStart,

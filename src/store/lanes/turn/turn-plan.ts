@@ -1,8 +1,7 @@
 /** The plan of a turn: read for its card, and cancelled when its turn ends without running. */
 import { cleanJson } from '../../../lib/json/json.ts';
 import { cancelPlan } from '../../../contracts/plans/plan.ts';
-import type { CancelReason } from '../../../contracts/plans/plan.ts';
-import type { Plan } from '../../../contracts/plans/plan.ts';
+import type { CancelReason, Plan } from '../../../contracts/plans/plan.ts';
 import { cardRef } from '../../../contracts/store/plan-store.ts';
 import type { Sql } from '../../database/database.ts';
 

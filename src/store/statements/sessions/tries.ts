@@ -2,8 +2,7 @@
 import type postgres from 'postgres';
 import { MAX_TRIES } from '../../../contracts/sessions/tries.ts';
 import type { Question, TryStore, WhyNot } from '../../../contracts/sessions/tries.ts';
-import type { AcceptRequest, AcceptResult } from '../../../contracts/store/accept.ts';
-import type { TurnPayload } from '../../../contracts/store/accept.ts';
+import type { AcceptRequest, AcceptResult, TurnPayload } from '../../../contracts/store/accept.ts';
 import type { SessionStart } from '../../../contracts/store/records.ts';
 import { cleanJson } from '../../../lib/json/json.ts';
 import { cleanText } from '../../../lib/text.ts';

@@ -2,8 +2,7 @@
 import { expect, it, onTestFinished, vi } from 'vitest';
 import { FencedError } from '../../../../src/contracts/errors.ts';
 import type { Fence } from '../../../../src/contracts/store/lanes.ts';
-import { agentLane } from '../../../../src/contracts/agent/subagents.ts';
-import { agentIdOf } from '../../../../src/contracts/agent/subagents.ts';
+import { agentLane, agentIdOf } from '../../../../src/contracts/agent/subagents.ts';
 import type { SubagentFinish, SubagentPayload } from '../../../../src/contracts/agent/subagents.ts';
 import { describeEachDatabase } from '../../../database.ts';
 import type { TestStore } from '../../../database.ts';
