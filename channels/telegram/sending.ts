@@ -19,19 +19,15 @@ type Sending = Required<Pick<Channel, 'send' | 'sendFile' | 'edit' | 'delete' | 
 
 /** Makes the calls that put messages on screen. They throw only `ChannelError`. */
 export function createSending({ bot, hidden, whole, lostSends }: SendingParts): Sending {
-  /** Remembers where Telegram refuses rich messages. */
-  async function noting<Result>(
+  /** Remembers where Telegram refuses rich messages, and throws the error again. */
+  async function noteRefusal(
     part: Place & Pick<OutboundPart, 'body'>,
-    call: () => Promise<Result>,
+    error: unknown,
     kind: RichKind = 'rich_messages',
-  ): Promise<Result> {
-    try {
-      return await call();
-    } catch (error) {
-      const isRefusal = error instanceof ChannelError && ['rejected', 'bad_markup'].includes(error.code);
-      if (part.body.rich === true && isRefusal) await whole.noteRefusal(part, kind);
-      throw error;
-    }
+  ): Promise<never> {
+    const isRefusal = error instanceof ChannelError && ['rejected', 'bad_markup'].includes(error.code);
+    if (part.body.rich === true && isRefusal) await whole.noteRefusal(part, kind);
+    throw error;
   }
 
   /** Sends to everyone, and remembers which parts may be on screen without a known id. */
@@ -39,13 +35,13 @@ export function createSending({ bot, hidden, whole, lostSends }: SendingParts): 
     const { chatId, nonce } = part;
     const after = lostSends.newest(chatId);
     try {
-      const sent = await noting(part, () => bot.send(visible(part)));
+      const sent = await bot.send(visible(part));
       lostSends.note(chatId, sent.id);
       return sent;
     } catch (error) {
       if (error instanceof ChannelError && error.code === 'outcome_unknown')
         lostSends.add(nonce, { chatId, after });
-      throw error;
+      return await noteRefusal(part, error);
     }
   }
 
@@ -57,13 +53,16 @@ export function createSending({ bot, hidden, whole, lostSends }: SendingParts): 
       return sent;
     },
     edit: async (sent, part) => {
-      if (!(await hidden.edit(sent, part))) await noting(part, () => bot.edit(sent, part));
+      if (await hidden.edit(sent, part)) return sent;
+      await bot.edit(sent, part).catch((error: unknown) => noteRefusal(part, error));
       return sent;
     },
     delete: async (sent, place) => {
       if (!(await hidden.delete(sent, place))) await bot.delete(sent, place);
     },
     draft: (place, turnId, body, plain) =>
-      noting({ ...place, body }, () => bot.draft(place, turnId, { body, plain }), 'rich_drafts'),
+      bot
+        .draft(place, turnId, { body, plain })
+        .catch((error: unknown) => noteRefusal({ ...place, body }, error, 'rich_drafts')),
   };
 }

@@ -80,17 +80,18 @@ export class BotApi {
       timeout: Math.floor(ask.waitMs / 1_000),
       allowed_updates: WANTED_UPDATES,
     };
-    try {
-      const updates: unknown = await this.#limited(ask.stallMs, signal, (limit) =>
-        this.#api.getUpdates(options, limit),
-      );
-      if (Array.isArray(updates)) return updates;
+    const poll = async (limit: GrammySignal): Promise<unknown[]> => {
+      try {
+        const updates: unknown = await this.#api.getUpdates(options, limit);
+        if (Array.isArray(updates)) return updates;
+      } catch (error) {
+        if (isWebhookConflict(error))
+          await this.#call('deleteWebhook', signal, (within) => this.#api.deleteWebhook({}, within));
+        throw error;
+      }
       throw channelUnavailable(textRef('health.no_list', { network: 'Telegram', method: 'getUpdates' }));
-    } catch (error) {
-      if (isWebhookConflict(error))
-        await this.#call('deleteWebhook', signal, (limit) => this.#api.deleteWebhook({}, limit));
-      throw this.#converted(error, 'getUpdates');
-    }
+    };
+    return await this.#call('getUpdates', signal, poll, ask.stallMs);
   }
 
   /** `sendMessage`. Not tried during an outage, so that it cannot be applied without an answer: `unavailable`. */
@@ -247,40 +248,26 @@ export class BotApi {
     );
   }
 
+  /** Aborts the request after `limitMs`, or earlier with `signal`; a failure leaves as `ChannelError`. */
   async #call<T>(
     method: string,
     signal: AbortSignal | undefined,
     request: (limit: GrammySignal) => Promise<T>,
     limitMs = this.#callTimeoutMs,
   ): Promise<T> {
-    try {
-      return await this.#limited(limitMs, signal, request);
-    } catch (error) {
-      throw this.#converted(error, method);
-    }
-  }
-
-  /** Aborts the request after `ms`, or earlier with `signal`. */
-  async #limited<T>(
-    ms: number,
-    signal: AbortSignal | undefined,
-    request: (limit: GrammySignal) => Promise<T>,
-  ): Promise<T> {
     const late = new AbortController();
-    const cancel = this.#clock.after(ms, () => late.abort());
+    const cancel = this.#clock.after(limitMs, () => late.abort());
     const both = signal === undefined ? late.signal : AbortSignal.any([signal, late.signal]);
     try {
       return await request(both as GrammySignal);
+    } catch (error) {
+      const call = { method, token: this.#token, duplicateVisible: /^send(?!ChatAction)/.test(method) };
+      const failure = toChannelError(error, call);
+      if (isOutage(failure)) this.reachability.noteFailure();
+      throw failure;
     } finally {
       cancel();
     }
-  }
-
-  #converted(error: unknown, method: string): ChannelError {
-    const call = { method, token: this.#token, duplicateVisible: /^send(?!ChatAction)/.test(method) };
-    const failure = toChannelError(error, call);
-    if (isOutage(failure)) this.reachability.noteFailure();
-    return failure;
   }
 }
 

@@ -11,7 +11,7 @@ import type { Reader } from './inbound-kinds.ts';
 import type { Introduction } from '../introduction.ts';
 import { Publisher } from './publishing.ts';
 import type { UpdateSource } from './update-source.ts';
-import { readUpdates, Updates } from './updates.ts';
+import { updateIdOf, Updates } from './updates.ts';
 import type { UpdatesParts } from './updates.ts';
 import type { ChannelIdentity } from '../../../src/contracts/channel.ts';
 import type { CommandListing } from '../../../src/contracts/command.ts';
@@ -144,14 +144,10 @@ export class Poller {
     // The first poll, and the first after a failure, must return at once: health must not wait for a message.
     const waitMs = this.#polls === 0 ? 0 : timing.longPollMs;
     const updates = await source.next({ waitMs, stallMs: timing.stallMs }, signal);
-    const read = readUpdates(updates, me);
-    const messages = await this.#updates.messagesOf(read);
+    const messages = await this.#updates.messagesOf(updates, me);
     const { whole, open } = this.#split.collect(messages);
     await this.#publisher.publish(whole, signal);
-    await source.finish(
-      read.map(({ id }) => id),
-      new Set(open.map(({ id }) => id)),
-    );
+    await source.finish(updates.map(updateIdOf), new Set(open.map(({ id }) => id)));
     this.#polls += 1;
     this.#failures = 0;
     this.#refusedSince = undefined;

@@ -61,7 +61,8 @@ export class Publisher {
   async #publishOne(parts: PendingParts): Promise<void> {
     const [{ id, message, callbackId }] = parts;
     try {
-      const receipt = await this.#receive(parts);
+      const receipt = await this.#parts.receive(joinParts(parts));
+      if (isStoredOtherwise(receipt)) await this.#publishLate(parts);
       // The effect is committed: only now answer the press, with the reply.
       if (callbackId !== undefined) void this.#answer(callbackId, receipt, message);
     } catch (error) {
@@ -70,22 +71,21 @@ export class Publisher {
   }
 
   /**
-   * Passes a message to the gateway. One that was committed with fewer parts, before a crash or a lost confirmation,
+   * Passes on the parts of a message that was committed with fewer of them, before a crash or a lost confirmation: it
    * stays unchanged, and the parts that came later form a separate message.
    */
-  async #receive(parts: PendingParts): Promise<Receipt> {
+  async #publishLate([first, ...rest]: PendingParts): Promise<void> {
     const { receive, log } = this.#parts;
-    const receipt = await receive(joinParts(parts));
-    if (parts.length === 1 || receipt.kind !== 'duplicate' || receipt.differs !== true) return receipt;
-    const [first, ...rest] = parts;
     for (let left = 1; left <= rest.length; left += 1) {
       const [late, ...later] = rest.slice(-left);
       const before = await receive(joinParts([first, ...rest.slice(0, -left)]));
-      const isIt = before.kind === 'duplicate' && before.differs !== true;
-      if (isIt && late !== undefined) return await this.#receive([late, ...later]);
+      if (late === undefined || before.kind !== 'duplicate' || isStoredOtherwise(before)) continue;
+      if (isStoredOtherwise(await receive(joinParts([late, ...later]))))
+        await this.#publishLate([late, ...later]);
+      return;
     }
-    log.warn({ messageId: first.message.id, parts: parts.length }, 'telegram_parts_differ');
-    return receipt;
+    if (rest.length > 0)
+      log.warn({ messageId: first.message.id, parts: rest.length + 1 }, 'telegram_parts_differ');
   }
 
   /** Shows the reply to the person who pressed a button. Never throws. */
@@ -104,4 +104,9 @@ export class Publisher {
     if (tries < PUBLISH_TRIES) throw failure;
     this.#parts.log.error({ err: failure, messageId }, 'telegram_message_skipped');
   }
+}
+
+/** True for a message that is stored with another content. */
+function isStoredOtherwise(receipt: Receipt): boolean {
+  return receipt.kind === 'duplicate' && receipt.differs === true;
 }

@@ -24,14 +24,9 @@ export interface UpdatesParts {
 }
 
 /** An update with its id; -1 if it has none. */
-export interface ReadUpdate {
+interface ReadUpdate {
   id: number;
   inbound: Inbound;
-}
-
-/** Reads updates of any shape. Never throws. */
-export function readUpdates(updates: readonly unknown[], bot: Reader): ReadUpdate[] {
-  return updates.map((update) => ({ id: updateIdOf(update), inbound: toInbound(update, bot) }));
 }
 
 export class Updates {
@@ -41,8 +36,12 @@ export class Updates {
     this.#parts = parts;
   }
 
-  /** Returns the messages among the updates, in their order. Throws `GatewayError` while the store is unavailable, to be retried. */
-  async messagesOf(read: readonly ReadUpdate[]): Promise<PendingMessage[]> {
+  /**
+   * Returns the messages among updates of any shape, in their order. Throws `GatewayError` while the store is
+   * unavailable, to be retried.
+   */
+  async messagesOf(updates: readonly unknown[], bot: Reader): Promise<PendingMessage[]> {
+    const read = updates.map((update) => ({ id: updateIdOf(update), inbound: toInbound(update, bot) }));
     const messages: PendingMessage[] = [];
     for (const [index, { id, inbound }] of read.entries()) {
       switch (inbound.kind) {
