@@ -4,13 +4,15 @@ import type { EventBus, MessageBus } from '../contracts/bus.ts';
 import type { Ledger } from '../contracts/store/ledger.ts';
 import type { Log } from '../contracts/log.ts';
 import type { AskedQuestion } from '../contracts/delivery.ts';
-import { addressOf, askedQuestion } from '../contracts/message.ts';
+import { addressOf, askedQuestion, userIdOf } from '../contracts/message.ts';
 import type { InboundMessage } from '../contracts/message.ts';
 import type { Receipt, ReceiveOptions } from '../contracts/receive.ts';
 import { HISTORY_ROWS } from '../contracts/store/accept.ts';
 import type { AcceptResult } from '../contracts/store/accept.ts';
 import { WHY_NOT } from '../contracts/sessions/tries.ts';
+import type { CheckTokenBudget } from './limits/token-budget.ts';
 import { withKnownQuote } from './quotes.ts';
+import { refuseByRule } from './refused.ts';
 import { tellEffects } from './sessions/retry-effects.ts';
 import { sendWaitingNotice } from './waiting-notice.ts';
 import type { Say } from '../contracts/texts/say.ts';
@@ -22,18 +24,22 @@ export interface AcceptDeps {
   bus: MessageBus;
   events: EventBus;
   languages: Pick<Languages, 'say'>;
+  checkTokenBudget: CheckTokenBudget;
   /** Marks a question as waiting. Never throws. */
   noteWaiting: (question: AskedQuestion) => void;
   log: Log;
 }
 
-/** Commits the message (T1), then emits its events and runs its lane. */
+/** Commits the message (T1) if its sender has tokens left, then emits its events and runs its lane. */
 export async function accept(
   deps: AcceptDeps,
   asked: InboundMessage,
   options: ReceiveOptions,
   isOwner: boolean,
 ): Promise<Receipt> {
+  const check = () => deps.checkTokenBudget(userIdOf(asked));
+  const refusal = isOwner ? undefined : await refuseByRule(deps.languages.say(asked), check);
+  if (refusal !== undefined) return refusal;
   const message = await inThread(deps, asked, options);
   const accepted = await deps.ledger.accept({
     message: await withKnownQuote(deps.ledger, message),

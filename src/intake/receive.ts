@@ -26,7 +26,6 @@ import type { GroupTalkDeps } from './groups/group-talk.ts';
 import { actOnEarlier, isAboutEarlier } from './questions/act-on-earlier.ts';
 import type { EarlierDeps } from './questions/act-on-earlier.ts';
 import { isAdmin, maySee } from './sessions/ownership.ts';
-import type { CheckTokenBudget } from './limits/token-budget.ts';
 import { createRateLimiter } from './limits/rate-limiter.ts';
 import type { MessageRate, RateLimiter, RateVerdict } from './limits/rate-limiter.ts';
 import type { PersonLanguages } from '../contracts/texts/languages.ts';
@@ -44,7 +43,6 @@ export interface IntakeDeps
   buttons?: readonly PressHandler[];
   accessPolicy: Pick<AccessPolicy, 'authorize'>;
   languages: Pick<PersonLanguages, 'say' | 'languageOf' | 'notePlatform'>;
-  checkTokenBudget: CheckTokenBudget;
   /** Refuses a request for a plan if none can be made. Throws `GatewayError('planning_off')`. */
   checkPlanning: CheckPlanning;
   /** Applies changes to a plan in a reply to its card; undefined for any other message. */
@@ -78,31 +76,26 @@ export function createReceive(deps: IntakeDeps): Receive {
     // A forwarded message is not an instruction from its sender, and a question asked again is not a command.
     const isText = message.forwarded === true || options.retryOf !== undefined;
     const use = isText ? undefined : readCommand(message.content);
-    const act = async (): Promise<Receipt> => {
-      if (use !== undefined) return await runCommand(deps, use, message, options, verdict.owner);
-      const changed = await changeByReply(deps, message, verdict.owner);
-      if (changed !== undefined) return { kind: 'handled', reply: changed };
-      const refusal = await refuseByRule(say, async () => {
-        await checkChosen(deps, message, options);
-        if (options.entry !== 'plan') return;
-        const session = await sessionOf(deps, message);
-        const { profileId } = options;
-        const place = { session, address: addressOf(message), userId: userIdOf(message), profileId };
-        await deps.checkPlanning(place);
-      });
-      return refusal ?? (await acceptPaid(deps, message, options, verdict.owner));
-    };
-    if (isUnlimited(use)) return await reply(deps, message, await act());
-    const refused = refuseContent(message, say);
+    const isFree = isUnlimited(use);
+    const refused = isFree ? undefined : refuseContent(message, say);
     if (refused !== undefined) return await reply(deps, message, refused);
-    const rate = rateOf(message, verdict.owner, limit);
+    const rate = rateOf(message, verdict.owner || isFree, limit);
     if (!rate.allowed) return await reply(deps, message, refuseRate(rate, say));
-    const receipt = act().catch((error: unknown) => {
+    let receipt: Receipt;
+    try {
+      const changed = use === undefined ? await changeByReply(deps, message, verdict.owner) : undefined;
+      if (use !== undefined) receipt = await runCommand(deps, use, message, options, verdict.owner);
+      else if (changed !== undefined) receipt = { kind: 'handled', reply: changed };
+      else
+        receipt =
+          (await refuseChosen(deps, message, options)) ??
+          (await accept(deps, message, options, verdict.owner));
+    } catch (error) {
       // The channel retries this message: it must count only once.
       rate.giveBack();
       throw error;
-    });
-    return await reply(deps, message, await receipt);
+    }
+    return await reply(deps, message, receipt);
   };
 }
 
@@ -116,7 +109,7 @@ async function receiveBot(
   if (refused !== undefined) return await reply(deps, message, withoutWords(refused));
   const quiet = await refuseBot(deps, message);
   if (quiet !== undefined) return await reply(deps, message, quiet);
-  return await reply(deps, message, withoutWords(await acceptPaid(deps, message, options, false)));
+  return await reply(deps, message, withoutWords(await accept(deps, message, options, false)));
 }
 
 /** `/stop` always acts: someone who wrote too much or too fast must be able to stop the result. */
@@ -136,23 +129,11 @@ function refuseContent({ content, media }: InboundMessage, say: Say): Refusal | 
 /** Counts a message. Owners and clients over HTTP, which hold a token, are limited only by the length of their queue. */
 function rateOf(
   { channel, senderId, timestamp }: InboundMessage,
-  isOwner: boolean,
+  isFree: boolean,
   limit: RateLimiter,
 ): RateVerdict {
-  if (isOwner || channel === 'http') return { allowed: true, giveBack: () => undefined };
+  if (isFree || channel === 'http') return { allowed: true, giveBack: () => undefined };
   return limit(`${channel}:${senderId}`, timestamp);
-}
-
-/** Accepts a message whose sender has tokens left. */
-async function acceptPaid(
-  deps: IntakeDeps,
-  message: InboundMessage,
-  options: ReceiveOptions,
-  owner: boolean,
-): Promise<Receipt> {
-  const check = () => deps.checkTokenBudget(userIdOf(message));
-  const refusal = owner ? undefined : await refuseByRule(deps.languages.say(message), check);
-  return refusal ?? (await accept(deps, message, options, owner));
 }
 
 async function sessionOf(
@@ -170,6 +151,22 @@ async function changeByReply(
 ): Promise<string | undefined> {
   if (message.replyTo === undefined || message.forwarded === true) return undefined;
   return await deps.changeByReply(message, await sessionOf(deps, message), owner);
+}
+
+/** Refuses a profile, a model or a plan that the caller may not ask for. */
+async function refuseChosen(
+  deps: IntakeDeps,
+  message: InboundMessage,
+  options: ReceiveOptions,
+): Promise<Refusal | undefined> {
+  return await refuseByRule(deps.languages.say(message), async () => {
+    await checkChosen(deps, message, options);
+    if (options.entry !== 'plan') return;
+    const session = await sessionOf(deps, message);
+    const { profileId } = options;
+    const place = { session, address: addressOf(message), userId: userIdOf(message), profileId };
+    await deps.checkPlanning(place);
+  });
 }
 
 /** Throws `GatewayError('forbidden')` for a profile or model of this message that the caller may not choose. */
@@ -204,7 +201,7 @@ async function press(
     if (passedOn === undefined) return { kind: 'handled', reply: answer.reply, form };
     const { button: _button, buttonUnder: _under, placeholder: _placeholder, ...rest } = message;
     const written = { ...rest, content: passedOn.content, id: passedOn.id ?? rest.id };
-    const receipt = await acceptPaid(deps, written, passedOn.options, owner);
+    const receipt = await accept(deps, written, passedOn.options, owner);
     // The person who pressed reads why it was refused; a repeated press gets the same answer as the first
     // one.
     return {
@@ -244,7 +241,7 @@ async function runCommand(
     const asked = { ...options, ...passedOn.options, openThread: undefined };
     const { content, prompt } = passedOn;
     const begun = { ...message, content, ...(prompt && { prompt }) };
-    return await acceptPaid(deps, begun, asked, owner);
+    return await accept(deps, begun, asked, owner);
   } catch (error) {
     if (error instanceof StoreError || !(error instanceof GatewayError)) throw error;
     return { kind: 'handled', reply: wordError(error, readerOf({ owner, place }), say) };
