@@ -26,13 +26,34 @@ import {
 import { dividedByZero, violatedKey } from '../database/retry.ts';
 
 /** `Ledger.accept` of a new message. */
-export function accept(
+export async function accept(
   database: Database,
   request: AcceptRequest,
   newSessions: SessionStart,
 ): Promise<AcceptResult> {
   const call = acceptCall(request, newSessions);
-  return database.run((sql, attempt) => acceptOnce(sql, call, attempt));
+  return await database.run(async (sql, attempt) => {
+    let row: AcceptedRow | undefined;
+    try {
+      row = await insertTurn(sql, call);
+    } catch (error) {
+      if (dividedByZero(error)) return { kind: 'foreign' };
+      // A row of our own previous attempt may violate either key first.
+      const key = violatedKey(error);
+      if (key !== 'lane_item_dedupe' && key !== 'turn_pkey') throw error;
+      const known = await acceptedBefore(sql, call, attempt);
+      if (known === undefined) throw error;
+      return known;
+    }
+    if (row === undefined)
+      return (await acceptedBefore(sql, call, attempt)) ?? (await refusedBecause(sql, call));
+    const { opened, ...accepted } = row;
+    const heads = await settleHeads(sql, accepted.heads, call.node ?? '', call.claim);
+    const [head] = heads;
+    if (head !== undefined && call.opens !== undefined && opened !== null)
+      head.opened = openedAtOnce(opened, { address: call.opens.address, placeholder: call.placeholder });
+    return { kind: 'accepted', turnId: call.turnId, ...accepted, heads };
+  });
 }
 
 /**
@@ -105,29 +126,6 @@ interface AcceptedRow {
   interrupts: boolean;
   heads: HeadRow[];
   opened: Parameters<typeof openedAtOnce>[0] | null;
-}
-
-async function acceptOnce(sql: Sql, call: AcceptCall, attempt: number): Promise<AcceptResult> {
-  let row: AcceptedRow | undefined;
-  try {
-    row = await insertTurn(sql, call);
-  } catch (error) {
-    if (dividedByZero(error)) return { kind: 'foreign' };
-    // A row of our own previous attempt may violate either key first.
-    const key = violatedKey(error);
-    if (key !== 'lane_item_dedupe' && key !== 'turn_pkey') throw error;
-    const known = await acceptedBefore(sql, call, attempt);
-    if (known === undefined) throw error;
-    return known;
-  }
-  if (row === undefined)
-    return (await acceptedBefore(sql, call, attempt)) ?? (await refusedBecause(sql, call));
-  const { opened, ...accepted } = row;
-  const heads = await settleHeads(sql, accepted.heads, call.node ?? '', call.claim);
-  const [head] = heads;
-  if (head !== undefined && call.opens !== undefined && opened !== null)
-    head.opened = openedAtOnce(opened, { address: call.opens.address, placeholder: call.placeholder });
-  return { kind: 'accepted', turnId: call.turnId, ...accepted, heads };
 }
 
 /** Why a lane accepted no message. */
