@@ -157,7 +157,22 @@ export class Scheduler {
         if (nextAt !== undefined) this.#wakeAt(nextAt);
         return;
       }
-      this.#start(offer, this.#limits.count(offer.queue.limit, offer.kind, now, finalSoon));
+      const { queue, kind, final, edit } = offer;
+      const counted = this.#limits.count(queue.limit, kind, now, finalSoon);
+      queue.busy = true;
+      if (edit === undefined) {
+        queue.finals.shift();
+        final.call().then(
+          () => this.#passed(queue, counted),
+          (error: unknown) => this.#finalFailed(queue, counted, final, error),
+        );
+      } else {
+        this.cancelEdit(edit);
+        edit.show().then(
+          (shown) => this.#editEnded(queue, counted, edit, shown),
+          (error: unknown) => this.#editFailed(queue, counted, edit, error),
+        );
+      }
     }
   }
 
@@ -193,35 +208,29 @@ export class Scheduler {
     return offers;
   }
 
-  #start({ queue, final, edit }: Offer, counted: CountedCall): void {
-    queue.busy = true;
-    if (edit === undefined) {
-      queue.finals.shift();
-      final.call().then(
-        () => {
-          this.#limits.pass(counted);
-          this.#ended(queue);
-        },
-        (error: unknown) => this.#finalFailed(queue, counted, final, error),
-      );
-      return;
-    }
-    this.cancelEdit(edit);
-    edit.show().then(
-      (shown) => {
-        if (shown === 'nothing') this.#limits.giveBack(counted, this.#clock.monotonicMs());
-        else this.#limits.pass(counted);
-        if (shown === 'more') this.#enqueue(queue, edit);
-        this.#ended(queue);
-      },
-      (error: unknown) => {
-        if (isRefusal(error)) {
-          this.#limits.refuse(counted, error, this.#clock.monotonicMs());
-          this.#enqueue(queue, edit);
-        } else this.#limits.pass(counted);
-        this.#ended(queue);
-      },
-    );
+  #passed(queue: PlaceQueue, counted: CountedCall): void {
+    this.#limits.pass(counted);
+    this.#ended(queue);
+  }
+
+  #editEnded(
+    queue: PlaceQueue,
+    counted: CountedCall,
+    edit: LiveEdit,
+    shown: Awaited<ReturnType<LiveEdit['show']>>,
+  ): void {
+    if (shown === 'nothing') this.#limits.giveBack(counted, this.#clock.monotonicMs());
+    else this.#limits.pass(counted);
+    if (shown === 'more') this.#enqueue(queue, edit);
+    this.#ended(queue);
+  }
+
+  #editFailed(queue: PlaceQueue, counted: CountedCall, edit: LiveEdit, error: unknown): void {
+    if (isRefusal(error)) {
+      this.#limits.refuse(counted, error, this.#clock.monotonicMs());
+      this.#enqueue(queue, edit);
+    } else this.#limits.pass(counted);
+    this.#ended(queue);
   }
 
   #ended(queue: PlaceQueue): void {
