@@ -107,8 +107,12 @@ class StreamingAnswer implements ChunkTaker {
       return;
     }
     this.finishThinking();
-    if (chunk.type === 'text') this.#addText(cleanText(chunk.delta));
-    else if (chunk.type === 'text_was_thinking') this.#moveTextToThinking();
+    if (chunk.type === 'text') {
+      const text = cleanText(chunk.delta);
+      if (text === '') return;
+      this.#textChars += text.length;
+      this.#emit({ type: 'stream_chunk', msgId: this.#msgId, delta: this.#reply.addText(text) });
+    } else if (chunk.type === 'text_was_thinking') this.#moveTextToThinking();
     else if (chunk.type === 'done') {
       this.#finishReason = chunk.finishReason;
       this.#reported = chunk.usage;
@@ -162,12 +166,6 @@ class StreamingAnswer implements ChunkTaker {
     this.#emit({ type: 'stream_start', msgId });
     this.#addThinking(thought);
     this.finishThinking();
-  }
-
-  #addText(text: string): void {
-    if (text === '') return;
-    this.#textChars += text.length;
-    this.#emit({ type: 'stream_chunk', msgId: this.#msgId, delta: this.#reply.addText(text) });
   }
 }
 
