@@ -1,4 +1,5 @@
 /** One chat call, the same for every kind of server: its slot, its request, its answer, and what is learned from a refusal. */
+import type { ProviderError } from '../contracts/errors.ts';
 import { unseenPictures } from '../contracts/media.ts';
 import type {
   ChatChunk,
@@ -15,8 +16,7 @@ import type { Where } from './errors.ts';
 import { createAnswerFilter } from './filter/answer-filter.ts';
 import type { LearnedModels, ModelHabits } from './learned.ts';
 import { withLogprobs } from './answers/logprobs.ts';
-import { streamAnswer } from './answers/read-answer.ts';
-import type { AnswerReader } from './answers/read-answer.ts';
+import type { AnswerFilter, AnswerReader } from './answers/read-answer.ts';
 import { FeatureError } from './refusals.ts';
 import type { RefusedFeature } from './refusals.ts';
 import type { TextSplitter } from './answers/text-splitters.ts';
@@ -43,29 +43,59 @@ export interface SentCall {
   signal: AbortSignal;
 }
 
-/** Makes `streamChat` of a provider. */
+/** How an answer ends when its model continued past the end of its turn. */
+const OVER: ChatChunk = {
+  type: 'done',
+  finishReason: 'stop',
+  usage: { promptTokens: 0, completionTokens: 0, modelMs: 0 },
+};
+
+/** Makes `streamChat` of a provider: each chunk is passed on as it arrives, and when the reader stops, the call ends. */
 export function createChat(server: ChatServer): LLMProvider['streamChat'] {
-  const { at, known, learned } = server;
-  return (request, signal): AsyncGenerator<ChatChunk> => {
-    const { model } = request;
-    const habits = learned.of(model);
-    const offered = offeredTools(request.tools);
-    const makeCall = createCallMaker(offered);
-    const { reader, splitter } = server.read(model, makeCall);
-    return streamAnswer({
-      acquire: () => server.acquire(request, signal),
-      send: async () => await sendAccepted(server, request, habits, signal),
-      reader: withLogprobs(request, reader),
-      splitter,
-      filter: createAnswerFilter({ offered, makeCall, habits }),
-      toError(error) {
-        const failure = toProviderError({ ...at, model }, error);
-        // The cached window was wrong: the next call asks the server again (B-11).
-        if (failure.code === 'context_overflow') known.invalidate(model);
-        return failure;
-      },
-    });
+  return async function* chat(request, signal) {
+    const { reader, splitter, filter, habits } = readingOf(server, request);
+    const release = await server.acquire(request, signal);
+    let answer: Answer | undefined;
+    try {
+      answer = await sendAccepted(server, request, habits, signal);
+      while (!reader.complete) {
+        const packet = await answer.read();
+        for (const text of packet === undefined ? splitter.end() : splitter.push(packet)) {
+          for (const chunk of reader.read(text)) {
+            if (chunk.type === 'text' && filter.passes(chunk.delta)) yield chunk;
+            else yield* filter.take(chunk);
+          }
+          if (reader.complete || filter.over) break;
+        }
+        if (packet === undefined || filter.over) break;
+      }
+      const ends = filter.over && !reader.complete ? [OVER] : reader.end();
+      for (const chunk of ends) yield* filter.take(chunk);
+    } catch (error) {
+      throw failureOf(server, request.model, error);
+    } finally {
+      answer?.end(reader.complete);
+      release();
+    }
   };
+}
+
+/** What the answer to a request is read with. */
+function readingOf(server: ChatServer, request: ChatRequest) {
+  const habits = server.learned.of(request.model);
+  const offered = offeredTools(request.tools);
+  const makeCall = createCallMaker(offered);
+  const { reader, splitter } = server.read(request.model, makeCall);
+  const filter: AnswerFilter = createAnswerFilter({ offered, makeCall, habits });
+  return { reader: withLogprobs(request, reader), splitter, filter, habits };
+}
+
+/** The error that the caller gets for whatever was thrown once the call had its slot. */
+function failureOf({ at, known }: ChatServer, model: string, error: unknown): ProviderError {
+  const failure = toProviderError({ ...at, model }, error);
+  // The cached window was wrong: the next call asks the server again (B-11).
+  if (failure.code === 'context_overflow') known.invalidate(model);
+  return failure;
 }
 
 /** What a model can do, without what its server has refused. */
