@@ -4,7 +4,7 @@ import type { ChatChunk, ChatRequest, Usage } from '../../contracts/model/provid
 import type { LastingNote } from '../../lib/async/lasting-note.ts';
 import type { AgentDeps, Emit } from '../deps.ts';
 import { withQueueNotice } from './model-call.ts';
-import { readStream } from './read-stream.ts';
+import { passStream } from './read-stream.ts';
 import { StreamWatchdog } from './stream-watchdog.ts';
 import type { StreamLimits } from './stream-watchdog.ts';
 import { meterCall } from './call-usage.ts';
@@ -56,7 +56,7 @@ export async function completeText(
   if (shown !== undefined) emit({ type: 'thinking_started', ...shown });
   try {
     const queueable = withQueueNotice(request, { watchdog, waits }, emit);
-    await readStream({ provider: deps.provider, request: queueable, watchdog, maxChars }, taker);
+    await passStream({ provider: deps.provider, request: queueable, watchdog, maxChars }, taker).next();
   } finally {
     await waits?.end();
     const usage = meter.usage(watchdog.startedAt);

@@ -12,7 +12,7 @@ import { MAX_ANSWER_CHARS, MAX_CALLS_KEPT } from '../deps.ts';
 import type { Emit } from '../deps.ts';
 import type { Reply } from '../state/reply.ts';
 import { completeUsage } from './call-usage.ts';
-import { readStream } from './read-stream.ts';
+import { passStream } from './read-stream.ts';
 import type { ChunkTaker } from './read-stream.ts';
 import { StreamWatchdog } from './stream-watchdog.ts';
 import type { StreamLimits } from './stream-watchdog.ts';
@@ -64,7 +64,7 @@ export async function streamAnswer(
   try {
     const queueable = withQueueNotice(request, { watchdog, waits: call.waits }, emit);
     const { provider } = call;
-    await readStream({ provider, request: queueable, watchdog, maxChars: MAX_ANSWER_CHARS }, answer);
+    await passStream({ provider, request: queueable, watchdog, maxChars: MAX_ANSWER_CHARS }, answer).next();
   } catch (error) {
     if (watchdog.begun) measure();
     throw error;

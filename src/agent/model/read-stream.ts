@@ -20,7 +20,8 @@ export interface ChunkTaker {
 }
 
 /**
- * Yields what the taker passes on. Throws `ProviderError`, the reason of the signal that the watchdog follows, or what
+ * Yields what the taker passes on; if that is nothing, a single `next()` reads the whole stream, which costs no step of
+ * a generator for a chunk. Throws `ProviderError`, the reason of the signal that the watchdog follows, or what
  * the taker throws; the watchdog's timeout comes before any other error.
  */
 export async function* passStream(
@@ -40,9 +41,4 @@ export async function* passStream(
   } finally {
     watchdog.close();
   }
-}
-
-/** Reads a stream of which nothing is passed on: that costs no step of a generator for a chunk. Throws as `passStream`. */
-export async function readStream(call: StreamCall, taker: ChunkTaker): Promise<void> {
-  await passStream(call, taker).next();
 }
