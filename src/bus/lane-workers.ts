@@ -56,12 +56,21 @@ export class LaneWorkers {
   readonly #pending = new Set<Promise<void>>();
   #closing = false;
 
-  /** Runs heads that a commit claimed for this node, now or when there is capacity. Never throws. */
-  readonly runHeads = ({ heads }: LaneStep): void => {
+  /**
+   * Runs heads that a commit, or a sweep, claimed for this node, now or when there is capacity. Never throws. A head of a
+   * lane that has a worker, or waits already, takes the place of the older one.
+   */
+  readonly runHeads = ({ heads }: LaneStep, isSwept = false): void => {
     for (const head of heads) {
       const pool = this.#poolFor(head);
-      if (pool?.starved === true) this.#release(head);
-      else if (pool !== undefined) this.#admit(pool, head);
+      if (pool === undefined) continue;
+      const worker = this.#workers.get(head.lane);
+      const known = worker === undefined ? pool.waiting.get(head.lane) : (worker.next ?? worker.head);
+      const isFull = known === undefined && pool.waiting.size >= MAX_WAITING_HEADS;
+      if (isFull || (pool.starved && !isSwept)) this.#release(head);
+      else if (known !== undefined && !isNewer(head, known)) continue;
+      else if (worker !== undefined) worker.next = head;
+      else pool.waiting.set(head.lane, head);
     }
     this.#startWaiting();
     for (const { lane } of heads) this.#forgetOpened(lane);
@@ -121,17 +130,13 @@ export class LaneWorkers {
    * Runs heads that a sweep for these capacities claimed; a capacity used up means that there may be more. Never
    * throws.
    */
-  runSwept(capacities: readonly LaneCapacity[], heads: readonly LaneHead[]): void {
-    for (const head of heads) {
-      const pool = this.#poolFor(head);
-      if (pool !== undefined) this.#admit(pool, head);
-    }
+  runSwept(capacities: readonly LaneCapacity[], heads: LaneHead[]): void {
     for (const { class: laneClass, free } of capacities) {
       const pool = this.#pools.get(laneClass);
       const claimed = heads.filter((head) => classOf(head.lane) === laneClass).length;
       if (pool !== undefined && claimed >= free) pool.starved = true;
     }
-    this.#startWaiting();
+    this.runHeads({ heads }, true);
   }
 
   /** Ends what runs at or before a lane's stop mark, or what is interrupted. */
@@ -183,15 +188,6 @@ export class LaneWorkers {
     return pool;
   }
 
-  #admit(pool: WorkerPool, head: LaneHead): void {
-    const worker = this.#workers.get(head.lane);
-    const known = worker === undefined ? pool.waiting.get(head.lane) : (worker.next ?? worker.head);
-    if (known !== undefined && !isNewer(head, known)) return;
-    if (worker !== undefined) worker.next = head;
-    else if (known === undefined && pool.waiting.size >= MAX_WAITING_HEADS) this.#release(head);
-    else pool.waiting.set(head.lane, head);
-  }
-
   /** Starts waiting heads as far as there is capacity, and reports capacity that is left after a shortage. */
   #startWaiting(): void {
     if (this.#closing) return;
@@ -224,7 +220,7 @@ export class LaneWorkers {
   #ended(pool: WorkerPool, worker: Worker, heads: LaneHead[]): void {
     this.#workers.delete(worker.head.lane);
     pool.busy -= 1;
-    if (worker.next !== undefined) this.#admit(pool, worker.next);
+    if (worker.next !== undefined) pool.waiting.set(worker.next.lane, worker.next);
     this.runHeads({ heads });
     if (isSuspect(worker.head)) this.#options.onFree();
   }
