@@ -57,7 +57,7 @@ export interface IntakeDeps
 export function createReceive(deps: IntakeDeps): Receive {
   const limit = createRateLimiter(deps.monotonicNow, deps.messageRate);
   const readCommand = readCommands(deps.commands);
-  return async (raw, options = {}) => {
+  return async function receive(raw, options = {}) {
     const said = { ...raw, content: cleanText(raw.content) };
     const [verdict, language] = await Promise.all([
       deps.accessPolicy.authorize(said, options.caller),

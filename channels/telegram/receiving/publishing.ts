@@ -44,29 +44,27 @@ export class Publisher {
   /** Throws `GatewayError` if a message could not be committed, once every chat is finished or has failed. */
   async publish(messages: readonly PendingParts[], signal: AbortSignal): Promise<void> {
     const chats = [...Map.groupBy(messages, ([{ message }]) => message.chatId).values()];
-    const publishChats = async (): Promise<void> => {
-      for (let chat = chats.shift(); chat !== undefined; chat = chats.shift()) {
-        for (const parts of chat) {
-          signal.throwIfAborted();
-          await this.#publishOne(parts);
-        }
-      }
-    };
-    const workers = Array.from({ length: Math.min(CHATS_AT_ONCE, chats.length) }, publishChats);
+    const workers = chats.slice(0, CHATS_AT_ONCE).map(async () => await this.#publishChats(chats, signal));
     for (const result of await Promise.allSettled(workers))
       if (result.status === 'rejected') throw toGatewayError(result.reason);
     this.#tries.clear();
   }
 
-  async #publishOne(parts: PendingParts): Promise<void> {
-    const [{ id, message, callbackId }] = parts;
-    try {
-      const receipt = await this.#parts.receive(joinParts(parts));
-      if (isStoredOtherwise(receipt)) await this.#publishLate(parts);
-      // The effect is committed: only now answer the press, with the reply.
-      if (callbackId !== undefined) void this.#answer(callbackId, receipt, message);
-    } catch (error) {
-      this.#skipOrThrow(id, message.id, toGatewayError(error));
+  /** Takes chats until none is left, and publishes the messages of each, one after another. */
+  async #publishChats(chats: PendingParts[][], signal: AbortSignal): Promise<void> {
+    for (let chat = chats.shift(); chat !== undefined; chat = chats.shift()) {
+      for (const parts of chat) {
+        const [{ id, message, callbackId }] = parts;
+        signal.throwIfAborted();
+        try {
+          const receipt = await this.#parts.receive(joinParts(parts));
+          if (isStoredOtherwise(receipt)) await this.#publishLate(parts);
+          // The effect is committed: only now answer the press, with the reply.
+          if (callbackId !== undefined) void this.#answer(callbackId, receipt, message);
+        } catch (error) {
+          this.#skipOrThrow(id, message.id, toGatewayError(error));
+        }
+      }
     }
   }
 
