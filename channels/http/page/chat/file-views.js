@@ -168,7 +168,7 @@ export class FileViews {
 
   /** @param {ShownFile} file */
   #download(file) {
-    const told = h('span', { class: 'error-text', role: 'alert' });
+    const errorText = h('span', { class: 'error-text', role: 'alert' });
     const button = h(
       'button',
       { type: 'button', class: 'file-chip', title: say('page.files.download', { name: file.name }) },
@@ -180,8 +180,8 @@ export class FileViews {
         h('span', { class: 'chip-size' }, fileSize(file.bytes)),
       ),
     );
-    button.addEventListener('click', () => void attempt(told, () => this.#save(file)));
-    return h('span', { class: 'download' }, button, told);
+    button.addEventListener('click', () => void attempt(errorText, () => this.#save(file)));
+    return h('span', { class: 'download' }, button, errorText);
   }
 
   /**

@@ -208,8 +208,8 @@ export class Transcript {
       /** @param {string | null} reply */
       handled: (reply) => {
         const last = this.#shown.lastSeq;
-        const told = { content, reply: reply ?? say('page.chat.done') };
-        this.#showCommand(this.#commands.keep({ after: Math.floor(last), ...told }), turn);
+        const answer = { content, reply: reply ?? say('page.chat.done') };
+        this.#showCommand(this.#commands.keep({ after: Math.floor(last), ...answer }), turn);
       },
       /**
        * @param {unknown} error

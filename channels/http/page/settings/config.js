@@ -46,8 +46,8 @@ export async function configScreen(host) {
       });
       said = [
         say('page.set.saved'),
-        told('page.set.counts_now', atOnce),
-        told('page.set.counts_later', needsRestart),
+        fieldsText('page.set.counts_now', atOnce),
+        fieldsText('page.set.counts_later', needsRestart),
       ]
         .join(' ')
         .trim();
@@ -62,7 +62,7 @@ export async function configScreen(host) {
     event.preventDefault();
     void save();
   });
-  const waiting = told('page.set.waits_restart', config.needsRestart);
+  const waiting = fieldsText('page.set.waits_restart', config.needsRestart);
   return [
     section(
       'config.json',
@@ -123,6 +123,6 @@ function variables({ environment }) {
  * @param {'page.set.counts_now' | 'page.set.counts_later' | 'page.set.waits_restart'} key
  * @param {string[]} fields
  */
-function told(key, fields) {
+function fieldsText(key, fields) {
   return fields.length === 0 ? '' : say(key, { fields: fields.join(', ') });
 }

@@ -24,10 +24,10 @@ describePageOnFakeGateway('the page of a German browser', (tab, fixture) => {
   const englishShown = async (): Promise<string[]> => {
     const shown = await tab.page.evaluate(() => {
       const attributes = ['aria-label', 'title', 'placeholder'];
-      const told = [...document.querySelectorAll('*')].flatMap((element) =>
+      const inAttributes = [...document.querySelectorAll('*')].flatMap((element) =>
         attributes.map((name) => element.getAttribute(name) ?? ''),
       );
-      return [...document.body.innerText.split('\n'), ...told].map((line) => line.trim());
+      return [...document.body.innerText.split('\n'), ...inAttributes].map((line) => line.trim());
     });
     return sentences.filter((text) => shown.includes(text));
   };

@@ -110,13 +110,13 @@ function describeFile(file) {
     ];
   }
   const { bytes, sha256, text, mayNameMore } = file;
-  const told = { name, bytes: String(bytes), sha: h('code', {}, sha256) };
+  const described = { name, bytes: String(bytes), sha: h('code', {}, sha256) };
   const heading = h(
     'p',
     {},
     ...(place === undefined
-      ? sayParts('page.approval.file', told)
-      : sayParts('page.approval.file_in', { place, ...told })),
+      ? sayParts('page.approval.file', described)
+      : sayParts('page.approval.file_in', { place, ...described })),
   );
   const notes = [
     ...(text === undefined ? [say('page.approval.file_long')] : []),

@@ -156,13 +156,13 @@ export class FileTray {
     chosen.state = 'failed';
     const retry =
       again && h('button', { type: 'button', class: 'text-button', onclick: again }, say('page.again'));
-    const told = h(
+    const errorText = h(
       'p',
       { class: 'error-text', role: 'alert' },
       why,
       ...(retry === undefined ? [] : [' ', retry]),
     );
-    chosen.element.replaceChildren(...this.#chip(chosen), told);
+    chosen.element.replaceChildren(...this.#chip(chosen), errorText);
     this.#changed();
   }
 
