@@ -49,6 +49,15 @@ export function icon(path) {
 }
 
 /**
+ * The last line of a dialog: the button that closes it.
+ * @param {() => void} close
+ */
+export function closeLine(close) {
+  const button = h('button', { type: 'button', onclick: close }, say('page.close'));
+  return h('div', { class: 'confirm-buttons' }, button);
+}
+
+/**
  * A button that copies a text and confirms it.
  * @param {() => string} text
  * @param {string} label

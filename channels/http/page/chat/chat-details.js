@@ -1,5 +1,5 @@
 /** About the open chat, in a dialog: the whole chat as a file, and the files of its folder. */
-import { byId, h } from '../dom.js';
+import { byId, closeLine, h } from '../dom.js';
 import { dayAndClock, say } from '../texts.js';
 import { timeElement } from '../times.js';
 import { fileSize, saveAs } from './file-views.js';
@@ -61,7 +61,7 @@ export class ChatDetails {
       h('h2', {}, say('page.details.files')),
       files,
       note,
-      h('button', { type: 'button', class: 'text-button', onclick: () => dialog.close() }, say('page.close')),
+      closeLine(() => dialog.close()),
     );
     dialog.addEventListener('close', () => dialog.remove());
     document.body.append(dialog);

@@ -225,9 +225,10 @@ export class Transcript {
     };
   }
 
-  /** Shows the commands of the loaded part that this browser has kept; returns whether there are any. */
+  /** Shows the commands of the loaded part that this browser has kept; returns whether anything is shown. */
   showCommands() {
-    return this.#commands.show(this.#oldest === Infinity ? 0 : this.#oldest - 1);
+    const hasCommands = this.#commands.show(this.#oldest === Infinity ? 0 : this.#oldest - 1);
+    return hasCommands || this.#shown.turns.length > 0;
   }
 
   /**

@@ -1,6 +1,6 @@
 /** What is remembered about the person who is signed in: read, and forgotten one by one. */
 import { confirmDelete } from '../confirm.js';
-import { byId, h } from '../dom.js';
+import { byId, closeLine, h } from '../dom.js';
 import { dayAndClock, say, sayParts } from '../texts.js';
 import { timeElement } from '../times.js';
 import { attempt } from '../failures/in-place.js';
@@ -19,11 +19,7 @@ export function offerMemories(api) {
 async function showMemories(api) {
   const note = h('p', { class: 'error-text', role: 'alert' });
   const list = h('div', { 'aria-live': 'polite' }, say('page.memory.reading'));
-  const close = h(
-    'button',
-    { type: 'button', class: 'text-button', onclick: () => dialog.close() },
-    say('page.close'),
-  );
+  const close = closeLine(() => dialog.close());
   const dialog = h(
     'dialog',
     { class: 'trace memory', 'aria-label': say('page.memory.title') },

@@ -1,5 +1,5 @@
 /** What became of a turn: one sentence, its timeline, and what the model was sent, in a dialog. */
-import { h } from '../../dom.js';
+import { closeLine, h } from '../../dom.js';
 import { exactly, money, number, say } from '../../texts.js';
 import { timeElement } from '../../times.js';
 import { promptPart } from './trace-prompt.js';
@@ -37,11 +37,7 @@ export function traceOf(event) {
  */
 export async function showTrace(read) {
   const body = h('div', { class: 'trace-body', 'aria-live': 'polite' }, say('page.trace.reading'));
-  const close = h(
-    'button',
-    { type: 'button', class: 'text-button', onclick: () => dialog.close() },
-    say('page.close'),
-  );
+  const close = closeLine(() => dialog.close());
   const dialog = h('dialog', { class: 'trace', 'aria-label': say('page.trace.of') }, body, close);
   dialog.addEventListener('close', () => dialog.remove());
   document.body.append(dialog);

@@ -49,6 +49,40 @@ describePageOnFakeGateway('the page, over time', (tab, fixture) => {
     expect(await tab.page.locator('.md').innerText()).toBe('one two');
   });
 
+  it('greets no one above a message that was sent while the page still looked for the chat', async () => {
+    let wasAsked = (): void => undefined;
+    const asked = new Promise<void>((resolve) => (wasAsked = resolve));
+    let answerLate = (): void => undefined;
+    const late = new Promise<void>((resolve) => (answerLate = resolve));
+    await fixture.open();
+    await tab.page.route(
+      '**/v1/sessions/http%3Anew-one/events',
+      async (route) => {
+        const response = await route.fetch();
+        wasAsked();
+        await late;
+        await route.fulfill({ response });
+      },
+      { times: 1 },
+    );
+    await tab.page.route('**/v1/sessions/http%3Anew-one/messages', async (route) => {
+      if (route.request().method() === 'POST') {
+        const refused = tab.page.waitForResponse(/new-one\/events/);
+        answerLate();
+        await refused;
+      }
+      await route.continue();
+    });
+    await tab.page.evaluate(() => (location.hash = '#http:new-one'));
+    await asked;
+    const turn = await fixture.ask('hello');
+    turn.say('Hi.');
+    turn.end();
+    await tab.page.locator('.turn-foot time').waitFor();
+    expect(await tab.page.getByText('What would you like to talk about?').count()).toBe(0);
+    await tab.page.unrouteAll({ behavior: 'wait' });
+  });
+
   it('removes a turn that ends without text', async () => {
     await fixture.open();
     const turn = await fixture.ask('hello');

@@ -1,5 +1,6 @@
 /** Places on the page that only a look at it shows: what stands in one line with what, and what is cut off. */
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import type { Locator } from 'playwright-core';
 import { goToScreen, openFurnishedGateway } from '../../../../flows/operator/settings-setup.ts';
 import { OWNER } from '../../../../flows/setup.ts';
 import type { GatewayFixture } from '../../../../flows/setup.ts';
@@ -32,6 +33,43 @@ describePage('the layout', (tab) => {
     expect(edges(waiting)).toEqual(edges(field));
     (await fixture.modelCall('take time')).release();
     await page.locator('#queue').waitFor({ state: 'hidden' });
+  });
+
+  it('gives the pickers of a chat all that its head has left on a phone', async () => {
+    const page = await tab.open(`${fixture.gateway.url}/#http:pickers`, { ...PHONE, token: OWNER });
+    await write(page, 'hello');
+    const [head, last] = await Promise.all(
+      ['.chat-head', '#model-picker'].map(async (place) => {
+        await page.locator(place).waitFor();
+        return await page.locator(place).boundingBox();
+      }),
+    );
+    const edgeOf = (box: typeof head): number => (box?.x ?? 0) + (box?.width ?? 0);
+    expect(edgeOf(head) - edgeOf(last)).toBeLessThan(10);
+  });
+
+  it('has fields that stand in one line as high as the button after them, and longer texts as wide as the form', async () => {
+    const page = await tab.open(fixture.gateway.url, { token: OWNER });
+    await goToScreen(page, 'schedules');
+    const form = page.locator('.settings-form');
+    const heightOf = async (place: string): Promise<number> =>
+      Math.round((await form.locator(place).last().boundingBox())?.height ?? 0);
+    const button = await heightOf('button');
+    expect([await heightOf('select'), await heightOf('input')]).toEqual([button, button]);
+    const widthOf = async (place: Locator): Promise<number> =>
+      Math.round((await place.boundingBox())?.width ?? 0);
+    expect(await widthOf(form.locator('textarea'))).toBe(await widthOf(form));
+  });
+
+  it('closes every dialog with a button at its end', async () => {
+    const page = await tab.open(`${fixture.gateway.url}/#http:plans`, { token: OWNER });
+    await page.getByRole('button', { name: 'Memory' }).click();
+    const dialog = page.getByRole('dialog');
+    const [box, close] = await Promise.all(
+      [dialog, dialog.getByRole('button', { name: 'Close' })].map((place) => place.boundingBox()),
+    );
+    const beside = (box?.x ?? 0) + (box?.width ?? 0) - (close?.x ?? 0) - (close?.width ?? 0);
+    expect(beside).toBeLessThan(40);
   });
 
   it('has the times of the log in one line each', async () => {
