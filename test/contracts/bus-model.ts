@@ -28,7 +28,7 @@ interface ModelLane {
   suspect: boolean;
   /** How many suspects, including itself, its head was claimed with. */
   group: number;
-  /** It is a suspect that only waits for something external. */
+  /** Its head only waits for something external, and is not to blame for a death. */
   waiting: boolean;
 }
 

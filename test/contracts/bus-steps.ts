@@ -142,12 +142,12 @@ function release(index: number, attempt: boolean): Step {
   });
 }
 
-/** A suspected head waits for something external, or works again. */
+/** A head waits for something external, or works again. */
 function noteWaiting(index: number, isWaiting: boolean): Step {
   return step(`noteWaiting(${index}, ${isWaiting})`, isHeld(index), async (model, { lanes }) => {
     const lane = model.lanes[index]!;
     await lanes.noteWaiting(model.held.get(index)!, isWaiting);
-    lane.waiting = isWaiting && lane.group > 0;
+    lane.waiting = isWaiting;
   });
 }
 
