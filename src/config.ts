@@ -8,7 +8,8 @@ import type { EnvironmentConfig, GatewayFile } from './config-schema.ts';
 import { manifestErrors, manifestFieldErrors } from './contracts/platform/channel-manifest.ts';
 import type { ChannelManifest } from './contracts/channel.ts';
 import { configureChannel, type ConfiguredChannel } from './contracts/platform/configured-channel.ts';
-import { ConfigError, errorCode } from './contracts/errors.ts';
+import { errorCode } from './contracts/errors.ts';
+import { textRef } from './contracts/texts/say.ts';
 import { configureMcpServers } from './mcp/settings.ts';
 import type { McpServerSettings } from './mcp/settings.ts';
 import type { Address } from './contracts/message.ts';
@@ -20,14 +21,21 @@ import { providerKinds } from './providers/index.ts';
 import { configureServers, presentProviders } from './providers/servers.ts';
 import type { ModelServer } from './providers/servers.ts';
 import { databaseUrlOf, homePermissions, linkWarnings } from './security/index.ts';
-import { readJson } from './settings/index.ts';
+import {
+  byPlace,
+  configError,
+  elsewhere,
+  issuesOf,
+  problemOf,
+  readJson,
+  syntaxProblems,
+  wordsOf,
+} from './settings/index.ts';
+import type { ConfigProblem } from './settings/index.ts';
 import { configureSpeech } from './media/index.ts';
 import type { SpeechSettings } from './media/index.ts';
 import { configureSearch } from './tools/web/search/services.ts';
 import type { SearchSettings } from './tools/web/search/services.ts';
-
-/** Errors that are reported for one configuration; a file may have thousands. */
-const MAX_TOLD = 50;
 
 export interface Config extends Omit<
   GatewayFile,
@@ -67,12 +75,6 @@ export interface ConfigSource {
   check: (text: string) => ConfigCheck;
 }
 
-/** One error: `text` begins with the variable or field; `place` is the file with line and column, '' for a variable. */
-export interface ConfigProblem {
-  place: string;
-  text: string;
-}
-
 /** A configuration that can be used, or what is wrong with it. `values` is the file with its defaults, where it has a meaning. */
 export interface ConfigCheck {
   config: Config | undefined;
@@ -96,7 +98,7 @@ export function loadConfig(
   manifests: readonly ChannelManifest[] = allChannels,
 ): Config {
   const { config, problems } = checkConfig(environment, { manifests });
-  if (config === undefined) throw refusal(problems);
+  if (config === undefined) throw configError(problems);
   return config;
 }
 
@@ -115,21 +117,21 @@ export function checkConfig(
   const set: Record<string, string> = {};
   for (const [name, value] of Object.entries(environment)) if (value) set[name] = value;
   const env = environmentSchemaFor(manifests).safeParse(set);
-  if (!env.success) problems.push(...issuesOf(env.error).map(({ text: said }) => elsewhere(said)));
+  if (!env.success) problems.push(...issuesOf(env.error).map(({ words }) => problemOf('', words)));
   const { url, errors: ofUrl } = databaseUrlOf(env.data);
   const file = configFile(environment);
   const home = path.dirname(file);
   const permissions = withPermissions ? homePermissions(home) : { errors: [], warnings: [] };
   problems.push(...[...ofUrl, ...permissions.errors].map(elsewhere));
   const json = readJson(text ?? textOf(file, problems) ?? '{}');
-  problems.push(...json.errors.map(({ place, message }) => ({ place: file + place, text: message })));
-  const inFile = (said: string, at: FieldPath = fieldOf(said)): void =>
-    void problems.push({ place: file + json.placeOf(at), text: said });
+  problems.push(...syntaxProblems(file, json.errors));
+  const inFile = (said: string): void =>
+    void problems.push(problemOf(file + json.placeOf(fieldOf(said)), wordsOf(said)));
   const schema = fileSchemaFor(manifests);
   const content = inPresentShape(json.value, inFile);
   const parsed = schema.safeParse(content);
   const issues = parsed.success ? [] : issuesOf(parsed.error);
-  for (const { text: said, path: at } of issues) inFile(said, at);
+  for (const { words, path: at } of issues) problems.push(problemOf(file + json.placeOf(at), words));
   const values = parsed.data;
   if (!env.success || !parsed.success) {
     // What is wrong with the other fields is reported at the same time.
@@ -209,32 +211,6 @@ function unusable(problems: readonly ConfigProblem[]): ConfigCheck {
   return { config: undefined, problems, values: undefined };
 }
 
-/** In the order of the file. */
-function byPlace(a: ConfigProblem, b: ConfigProblem): number {
-  return a.place.localeCompare(b.place, 'en', { numeric: true });
-}
-
-/** An error that is not in the file. */
-function elsewhere(text: string): ConfigProblem {
-  return { place: '', text };
-}
-
-/** The error as people read it. */
-export function lineOf({ place, text }: ConfigProblem): string {
-  return place === '' ? text : `${place}: ${text}`;
-}
-
-/** One line per error, as many as people read. */
-export function problemLines(problems: readonly ConfigProblem[]): string[] {
-  const lines = problems.slice(0, MAX_TOLD).map(lineOf);
-  return problems.length > MAX_TOLD ? [...lines, `and ${problems.length - MAX_TOLD} more`] : lines;
-}
-
-function refusal(problems: readonly ConfigProblem[]): ConfigError {
-  const list = problemLines(problems).map((line) => `  - ${line}`);
-  return new ConfigError('bad_config', ['The configuration cannot be used:', ...list].join('\n'));
-}
-
 /** The content of the file; undefined when there is none, or it cannot be read, which is an error. */
 function textOf(file: string, problems: ConfigProblem[]): string | undefined {
   try {
@@ -243,7 +219,7 @@ function textOf(file: string, problems: ConfigProblem[]): string | undefined {
     const code = errorCode(error) || 'unreadable';
     // A home below a file is reported when the home is made.
     const isMissing = code === 'ENOENT' || code === 'ENOTDIR';
-    if (!isMissing) problems.push({ place: file, text: `cannot be read (${code})` });
+    if (!isMissing) problems.push(problemOf(file, textRef('problem.unreadable', { code })));
     return undefined;
   }
 }
@@ -266,20 +242,6 @@ function inPresentShape(content: unknown, report: (text: string) => void): unkno
 /** The field with which a text begins. */
 function fieldOf(text: string): FieldPath {
   return text.slice(0, Math.max(0, text.indexOf(': '))).split('.');
-}
-
-/** One entry per error: where, what; never the value, which may be a secret. */
-function issuesOf(error: z.ZodError): { path: FieldPath; text: string }[] {
-  return error.issues.flatMap((issue) => {
-    if (issue.code === 'unrecognized_keys')
-      return issue.keys.map((key) => issueAt([...issue.path, key], 'there is no such field'));
-    const [why = issue] = issue.code === 'invalid_key' ? issue.issues : [];
-    return [issueAt(issue.path, why.message)];
-  });
-}
-
-function issueAt(at: FieldPath, message: string): { path: FieldPath; text: string } {
-  return { path: at, text: `${at.join('.') || 'the file'}: ${message}` };
 }
 
 /**

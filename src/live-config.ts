@@ -1,11 +1,11 @@
 /**
  * The configuration while the gateway runs: which changed fields of `config.json` take effect at once, and which wait.
  */
-import { checkConfig, configFile, lineOf, problemLines } from './config.ts';
+import { checkConfig, configFile } from './config.ts';
 import type { Config, Environment } from './config.ts';
 import type { GatewayFile } from './config-schema.ts';
 import type { Log } from './contracts/log.ts';
-import { createLiveSettings, differences, watchFolders } from './settings/index.ts';
+import { createLiveSettings, differences, problemLines, watchFolders } from './settings/index.ts';
 import type { ConfigFile, LiveSettings } from './settings/index.ts';
 
 /** For every field: does a change wait for a restart? A list names the fields in it that do. */
@@ -87,10 +87,7 @@ export function editableConfig(environment: Environment): ConfigFile {
   const valuesOf = (text: string) => checkConfig(environment, { text }).values ?? {};
   return {
     file: configFile(environment),
-    check(text) {
-      const { problems, values } = checkConfig(environment, { text });
-      return { problems: problems.map((problem) => ({ ...problem, line: lineOf(problem) })), values };
-    },
+    check: (text) => checkConfig(environment, { text }),
     needsRestart: (before, after) => waiting(differences(valuesOf(before), valuesOf(after))),
   };
 }

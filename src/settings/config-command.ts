@@ -3,6 +3,8 @@ import { existsSync } from 'node:fs';
 import { applyEdits, modify } from 'jsonc-parser';
 import { ConfigError, GatewayError, toGatewayError } from '../contracts/errors.ts';
 import type { FieldPath } from '../contracts/settings.ts';
+import { lineOf, syntaxProblems } from './config-problems.ts';
+import type { ConfigProblem } from './config-problems.ts';
 import { configText } from './config-text.ts';
 import { readJson } from './read-json.ts';
 import { writeWhole } from './write-file.ts';
@@ -12,8 +14,7 @@ const USAGE = `Expected: config validate | get [FIELD] | set FIELD VALUE | unset
 
 /** What a check of the file's content finds. */
 export interface FileCheck {
-  /** `text`, without the position, identifies the error; `line` is for people. */
-  problems: readonly { text: string; line: string }[];
+  problems: readonly ConfigProblem[];
   /** The fields with their defaults; undefined if the content is invalid. */
   values: Readonly<Record<string, unknown>> | undefined;
 }
@@ -64,7 +65,7 @@ function set({ file, check, needsRestart }: ConfigFile, field: string, values: r
   const before = configText(file);
   const { errors } = readJson(before);
   if (errors.length > 0) {
-    const broken = errors.map(({ place, message }) => ({ line: `${file}${place}: ${message}` }));
+    const broken = syntaxProblems(file, errors);
     throw refusal('Nothing was changed; correct the file first:', broken);
   }
   const known = new Set(check(before).problems.map(({ text }) => text));
@@ -130,6 +131,7 @@ function childOf(parent: unknown, key: FieldPath[number]): unknown {
   return Object.getOwnPropertyDescriptor(parent, key)?.value;
 }
 
-function refusal(title: string, problems: readonly { line: string }[]): ConfigError {
-  return new ConfigError('bad_config', [title, ...problems.map(({ line }) => `  - ${line}`)].join('\n'));
+function refusal(title: string, problems: readonly ConfigProblem[]): ConfigError {
+  const lines = problems.map((problem) => `  - ${lineOf(problem)}`);
+  return new ConfigError('bad_config', [title, ...lines].join('\n'));
 }

@@ -5,6 +5,8 @@ import type { ConfigChanged, ConfigReport } from '../contracts/operator/administ
 import type { ConfigChange } from '../contracts/settings.ts';
 import { editedText } from './config-command.ts';
 import type { ConfigFile } from './config-command.ts';
+import { syntaxProblems } from './config-problems.ts';
+import type { ConfigProblem } from './config-problems.ts';
 import { configText } from './config-text.ts';
 import { differences } from './differences.ts';
 import { readJson } from './read-json.ts';
@@ -17,7 +19,7 @@ const MAX_PROBLEMS = 50;
 export function readConfigForm({
   file,
   check,
-}: ConfigFile): Pick<ConfigReport, 'file' | 'version' | 'written' | 'values' | 'errors'> {
+}: ConfigFile): Pick<ConfigReport, 'file' | 'version' | 'written' | 'values' | 'problems'> {
   const text = configText(file);
   const { problems, values } = check(text);
   return {
@@ -25,7 +27,7 @@ export function readConfigForm({
     version: versionOf(text),
     written: withoutSecrets(readJson(text).value),
     values: withoutSecrets(values ?? {}),
-    errors: problems.map(({ line }) => line),
+    problems: problems.map(({ words }) => words),
   };
 }
 
@@ -42,8 +44,7 @@ export function changeConfigFile(
   const before = configText(file);
   if (versionOf(before) !== version) return { kind: 'stale' };
   const { errors } = readJson(before);
-  if (errors.length > 0)
-    return refusedFor(errors.map(({ place, message }) => ({ line: `${file}${place}: ${message}` })));
+  if (errors.length > 0) return refusedFor(syntaxProblems(file, errors));
   let after = before;
   for (const { path, value } of changes) after = editedText(after, path.map(String), value);
   const known = new Set(check(before).problems.map(({ text }) => text));
@@ -56,8 +57,8 @@ export function changeConfigFile(
   return { kind: 'changed', version: versionOf(after), atOnce, needsRestart: later };
 }
 
-function refusedFor(problems: readonly { line: string }[]): ConfigChanged {
-  return { kind: 'refused', problems: problems.slice(0, MAX_PROBLEMS).map(({ line }) => line) };
+function refusedFor(problems: readonly ConfigProblem[]): ConfigChanged {
+  return { kind: 'refused', problems: problems.slice(0, MAX_PROBLEMS).map(({ words }) => words) };
 }
 
 function versionOf(text: string): string {

@@ -1,5 +1,17 @@
 /** Public API of the settings module: reading and changing files that people write, and the current settings. */
 export { changeConfigFile, readConfigForm } from './config-form.ts';
+export {
+  byPlace,
+  configError,
+  elsewhere,
+  issuesOf,
+  lineOf,
+  problemLines,
+  problemOf,
+  syntaxProblems,
+  wordsOf,
+} from './config-problems.ts';
+export type { ConfigProblem } from './config-problems.ts';
 export { configCommand, editedText } from './config-command.ts';
 export { withVariables } from './env-file.ts';
 export { writeWhole } from './write-file.ts';

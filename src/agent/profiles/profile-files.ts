@@ -18,7 +18,7 @@ import type { ReadJson } from '../../contracts/settings.ts';
 import { textRef } from '../../contracts/texts/say.ts';
 import type { TextRef, TextTable } from '../../contracts/texts/say.ts';
 import type { Profiles } from './profiles.ts';
-import { problemAt } from './file-problems.ts';
+import { problemAt } from '../../contracts/operator/file-problems.ts';
 import { jsonProblems, MAX_PROFILES, PROFILE_FILES, tooLong } from './read-profiles.ts';
 import type { ProfileTexts } from './read-profiles.ts';
 

@@ -8,7 +8,7 @@ import type { ApplySettings, FolderWatch, ReadJson, WatchFolders } from '../../c
 import type { BuiltInProfiles } from './built-in.ts';
 import { inEnglish, textRef } from '../../contracts/texts/say.ts';
 import type { TextRef } from '../../contracts/texts/say.ts';
-import { problemAt } from './file-problems.ts';
+import { problemAt } from '../../contracts/operator/file-problems.ts';
 import { checkProfile, readProfiles } from './read-profiles.ts';
 import type { ProfileRead, ProfileRules, ProfilesRead, ProfileTexts } from './read-profiles.ts';
 

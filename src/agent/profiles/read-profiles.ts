@@ -9,7 +9,7 @@ import type { BuiltInProfiles } from './built-in.ts';
 import { errorCode } from '../../contracts/errors.ts';
 import { textRef } from '../../contracts/texts/say.ts';
 import type { TextRef } from '../../contracts/texts/say.ts';
-import { problemAt, problemOfField, textOfIssue } from './file-problems.ts';
+import { problemAt, problemOfField, textOfIssue } from '../../contracts/operator/file-problems.ts';
 
 /** Most profiles that are read. */
 export const MAX_PROFILES = 100;
@@ -136,7 +136,7 @@ function readProfile(id: string, texts: Texts, rules: ProfileRules, readJson: Re
   const json = readJson(config ?? '{}');
   errors.push(...jsonProblems(id, json.errors));
   const settings = readSettings(json.value, id, rules, (path, what) => {
-    errors.push(problemOfField(`profiles/${id}/${CONFIG}${json.placeOf(path)}`, path, what));
+    errors.push(problemAt(`profiles/${id}/${CONFIG}${json.placeOf(path)}`, problemOfField(path, what)));
   });
   if (settings === undefined || errors.length > 0) return { id, errors };
   const { persona, ...usual } = rules.usual;

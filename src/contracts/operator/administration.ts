@@ -80,7 +80,7 @@ export interface ConfigReport {
   /** Variables of the environment: whether each is set, never its value. */
   environment: { name: string; isSet: boolean }[];
   /** What is currently wrong with the file. */
-  errors: readonly string[];
+  problems: readonly TextRef[];
   /** Changed fields that take effect after a restart. */
   needsRestart: readonly string[];
 }
@@ -93,8 +93,8 @@ export type ConfigChanged =
   | { kind: 'changed'; version: string; atOnce: readonly string[]; needsRestart: readonly string[] }
   /** The file is no longer the one that the version identifies. */
   | { kind: 'stale' }
-  /** Nothing was written; each line names a field. */
-  | { kind: 'refused'; problems: readonly string[] };
+  /** Nothing was written; each problem names a field. */
+  | { kind: 'refused'; problems: readonly TextRef[] };
 
 /** Throws only `GatewayError`, whose message is for the operator. */
 export interface Administration extends ProfileFiles {

@@ -29,7 +29,7 @@ export function fakeAdministration(): Administration {
       written: {},
       values: {},
       environment: [],
-      errors: [],
+      problems: [],
       needsRestart: [],
     }),
     changeConfig: () => ({ kind: 'stale' }),

@@ -58,6 +58,28 @@ describePage('the form of the settings', (tab) => {
     }
   });
 
+  it('names in German each field that cannot be saved, and in English to an English browser', async () => {
+    const errorsIn = async (locale: string, save: string): Promise<string[]> => {
+      await formIn({ locale });
+      await tab.page.getByLabel('limits.messagesPerMinute', { exact: true }).fill('0');
+      await tab.page.getByLabel('limits.messagesAtOnce', { exact: true }).fill('1.5');
+      await tab.page.getByRole('button', { name: save, exact: true }).click();
+      const alert = tab.page.locator('.settings-errors');
+      await alert.getByText('limits.messagesAtOnce').waitFor();
+      return (await alert.innerText()).split('\n').map((line) => line.replace(/^.*config\.json\S*: /, ''));
+    };
+    expect(await errorsIn('de-AT', 'Speichern')).toEqual([
+      'Nichts wurde geändert:',
+      'limits.messagesPerMinute: muss mindestens 1 sein',
+      'limits.messagesAtOnce: muss eine ganze Zahl sein',
+    ]);
+    expect(await errorsIn('en-GB', 'Save')).toEqual([
+      'Nothing was changed:',
+      'limits.messagesPerMinute: must be at least 1',
+      'limits.messagesAtOnce: must be a whole number',
+    ]);
+  });
+
   it('shows every setting in English to an English browser', async () => {
     const shown = await formIn({ locale: 'en-GB' });
     const hidden = new Set(['$schema']);

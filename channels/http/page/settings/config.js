@@ -5,7 +5,7 @@ import { h } from '../dom.js';
 import { descriptionOf, groupTitle } from './config-descriptions.js';
 import { fieldsOf } from './config-fields.js';
 import { row, rows, section } from './parts.js';
-import { say } from '../texts.js';
+import { kept, say } from '../texts.js';
 import { wordsOf } from '../failures/in-place.js';
 
 /**
@@ -16,7 +16,7 @@ import { wordsOf } from '../failures/in-place.js';
  * @property {Record<string, unknown>} written
  * @property {Record<string, unknown>} values
  * @property {{ name: string, isSet: boolean }[]} environment
- * @property {string[]} errors
+ * @property {import('../texts.js').TextRef[]} problems What is wrong with the file as it is.
  * @property {string[]} needsRestart
  */
 
@@ -30,7 +30,11 @@ export async function configScreen(host) {
   const groups = groupsOf(config);
   const status = h('p', { class: 'settings-status', role: 'status' }, said);
   said = '';
-  const errorText = h('p', { class: 'error-text settings-errors', role: 'alert' }, config.errors.join('\n'));
+  const errorText = h(
+    'p',
+    { class: 'error-text settings-errors', role: 'alert' },
+    config.problems.map(kept).join('\n'),
+  );
   const save = async () => {
     status.textContent = '';
     try {

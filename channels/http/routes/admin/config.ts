@@ -5,11 +5,13 @@ import { readJson } from '../../body.ts';
 import { HttpError } from '../../errors.ts';
 import type { HandlerDeps, HttpContext } from '../../route.ts';
 import { sayToCaller } from '../language.ts';
+import { refusedChange, wireProblems } from './problems.ts';
 
 /** The file with its schema, described in the caller's language; texts that may be secrets are only reported as set. */
 export async function readConfig(c: HttpContext, deps: HandlerDeps): Promise<Response> {
   const { table } = await sayToCaller(c, deps);
-  return c.json(deps.gateway.administration.config(table));
+  const report = deps.gateway.administration.config(table);
+  return c.json({ ...report, ...wireProblems(report.problems) });
 }
 
 /** What an edit is based on. */
@@ -44,7 +46,7 @@ export async function changeConfig(c: HttpContext, { gateway }: HandlerDeps): Pr
       throw new HttpError(409, 'config_changed', message);
     }
     case 'refused':
-      throw new HttpError(400, 'bad_config', `Nothing was changed:\n${changed.problems.join('\n')}`);
+      throw refusedChange('bad_config', changed.problems);
     default:
       return changed satisfies never;
   }

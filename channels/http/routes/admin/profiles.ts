@@ -2,13 +2,12 @@
 import { z } from 'zod';
 import { MAX_CONFIG_CHANGES } from '../../../../src/contracts/operator/administration.ts';
 import type { ProfileChanged } from '../../../../src/contracts/operator/profile-files.ts';
-import { inEnglish } from '../../../../src/contracts/texts/say.ts';
-import type { TextRef } from '../../../../src/contracts/texts/say.ts';
 import { readJson } from '../../body.ts';
 import { HttpError } from '../../errors.ts';
 import type { HandlerDeps, HttpContext } from '../../route.ts';
 import { sayToCaller } from '../language.ts';
 import { changeSchema, versionSchema } from './config.ts';
+import { refusedChange, wireProblems } from './problems.ts';
 
 /** Longest prompt that is read, in UTF-16 units; the gateway counts bytes. */
 const MAX_PROMPT = 64 * 1024;
@@ -85,21 +84,10 @@ function answerOf(id: string, changed: ProfileChanged): { id: string; version: s
     case 'stale':
       throw changedMeanwhile(id);
     case 'refused':
-      throw new HttpError(400, 'bad_profile', refusalOf(changed.problems), { problems: changed.problems });
+      throw refusedChange('bad_profile', changed.problems);
     default:
       return changed satisfies never;
   }
-}
-
-/** What is wrong with files: in English, and as texts that a client can word for another reader. */
-function wireProblems(problems: readonly TextRef[]): { errors: string[]; problems: readonly TextRef[] } {
-  return { errors: problems.map((problem) => inEnglish.text(problem)), problems };
-}
-
-function refusalOf(problems: readonly TextRef[]): string {
-  return [inEnglish('problem.nothing_changed'), ...problems.map((problem) => inEnglish.text(problem))].join(
-    '\n',
-  );
 }
 
 function idOf(c: HttpContext): string {

@@ -26,6 +26,7 @@ export const fileProblems = {
   'problem.fullest': { one: 'must have at most {count} entry', other: 'must have at most {count} entries' },
   'problem.choice': 'must be one of {choices}',
   'problem.other': 'is not valid: {detail}',
+  'problem.said': '{detail}',
   'problem.no_tool': 'there is no tool "{name}"; the tools are {tools}',
   'problem.chain': 'the chain returns to an earlier model: {chain}',
   'problem.too_long': 'is too long: {size} bytes, and {most} are allowed',

@@ -29,6 +29,7 @@ export const fileProblems = {
   },
   'problem.choice': 'muss eines davon sein: {choices}',
   'problem.other': 'ist nicht gültig: {detail}',
+  'problem.said': 'ist nicht gültig: {detail}',
   'problem.no_tool': 'es gibt kein Werkzeug „{name}“; die Werkzeuge sind {tools}',
   'problem.chain': 'die Kette kehrt zu einem früheren Modell zurück: {chain}',
   'problem.too_long': 'ist zu lang: {size} Bytes, und {most} sind erlaubt',

@@ -1,9 +1,9 @@
-/** What is wrong with fields of a profile, in the words of its reader: the limits and choices come from the schema. */
+/** What is wrong with fields of settings and profiles, in the words of their reader: the limits and choices come from the schema. */
 import { describe, expect, it } from 'vitest';
 import { profileSchema } from '../../../src/contracts/agent/profile.ts';
 import { GERMAN } from '../../../src/contracts/texts/german.ts';
 import { inEnglish, sayFrom } from '../../../src/contracts/texts/say.ts';
-import { problemOfField, textOfIssue } from '../../../src/agent/profiles/file-problems.ts';
+import { problemAt, problemOfField, textOfIssue } from '../../../src/contracts/operator/file-problems.ts';
 import { z } from 'zod';
 
 const inGerman = sayFrom('de', GERMAN);
@@ -12,7 +12,7 @@ const inGerman = sayFrom('de', GERMAN);
 function problemsOf(given: unknown, schema: z.ZodType = profileSchema): [english: string, german: string][] {
   const { error } = schema.safeParse(given);
   return (error?.issues ?? []).map((issue) => {
-    const problem = problemOfField('config.json:1:2', issue.path, textOfIssue(issue));
+    const problem = problemAt('config.json:1:2', problemOfField(issue.path, textOfIssue(issue)));
     return [inEnglish.text(problem), inGerman.text(problem)];
   });
 }
@@ -54,10 +54,10 @@ describe('a problem of a field', () => {
     expect(problemsOf(given)).toEqual([[`config.json:1:2: ${english}`, `config.json:1:2: ${german}`]]);
   });
 
-  it('that no text is for keeps the words of its schema, in a sentence of its reader', () => {
+  it('that its schema words keeps these words, in a sentence of its reader', () => {
     const schema = z.object({ even: z.number().refine((given) => given % 2 === 0, 'is odd') });
     expect(problemsOf({ even: 1 }, schema)).toEqual([
-      ['config.json:1:2: even: is not valid: is odd', 'config.json:1:2: even: ist nicht gültig: is odd'],
+      ['config.json:1:2: even: is odd', 'config.json:1:2: even: ist nicht gültig: is odd'],
     ]);
   });
 });

@@ -1,7 +1,7 @@
-/** What is wrong with the files of profiles, as texts for whoever reads them: the log in English, the page in its language. */
+/** What is wrong with settings and profiles, as texts for whoever reads them: the log in English, the page in its language. */
 import type { z } from 'zod';
-import { textRef } from '../../contracts/texts/say.ts';
-import type { TextRef } from '../../contracts/texts/say.ts';
+import { textRef } from '../texts/say.ts';
+import type { TextRef } from '../texts/say.ts';
 
 type Issue = z.core.$ZodIssue;
 
@@ -11,13 +11,16 @@ export function problemAt(place: string | TextRef, what: TextRef): TextRef {
 }
 
 /** A problem of a field; without a path, of the file as a whole. */
-export function problemOfField(place: string, path: readonly PropertyKey[], what: TextRef): TextRef {
-  const field = path.length === 0 ? textRef('problem.file') : path.map(String).join('.');
-  return problemAt(place, textRef('problem.at', { place: field, what }));
+export function problemOfField(path: readonly PropertyKey[], what: TextRef): TextRef {
+  return problemAt(path.length === 0 ? textRef('problem.file') : path.map(String).join('.'), what);
 }
+
+/** How zod's own sentences begin; any other is that of a schema, which says more. */
+const GENERAL_WORDS = /^(?:Too|Invalid) /;
 
 /** What an issue of a schema says, with its limits. */
 export function textOfIssue(issue: Issue): TextRef {
+  if (!GENERAL_WORDS.test(issue.message)) return textRef('problem.said', { detail: issue.message });
   switch (issue.code) {
     case 'invalid_type':
       return textRef('problem.kind', { kind: KINDS[issue.expected] ?? issue.expected });
