@@ -64,7 +64,7 @@ describeGateway('the way in which answers appear', { telegram: true, file }, (fi
   it('shows the end of a long answer as a draft, and all of it as messages', async () => {
     const { telegram } = fixture();
     const person = await someone('draft');
-    asks(person, 'a long one', { text: words(1_200), perSecond: 300 });
+    asks(person, 'a long one', { text: words(1_200), perSecond: 200 });
     await vi.waitFor(() => expect(answersOf(person).length).toBeGreaterThan(1), WAIT);
     await fixture().idle(`telegram:${person}`);
     expect(
@@ -135,7 +135,10 @@ describeGateway('the way in which answers appear', { telegram: true, file }, (fi
     expect(growing.every(({ canStop }) => canStop)).toBe(true);
     expect(new Set(drafts.map(({ draftId }) => draftId)).size).toBe(1);
     expect(answersOf(person)[0]?.shown).toHaveLength(1);
-    expect(answersOf(person)[0]?.text.startsWith(growing.at(-1)?.text ?? '')).toBe(true);
+    // The last row of a draft may be cut in the middle of a cell.
+    const whole = growing.at(-1)?.text.split('\n').slice(0, -1).join('\n');
+    expect(whole).toContain('| tea 0 | green |');
+    expect(answersOf(person)[0]?.text.startsWith(whole ?? '')).toBe(true);
   });
 
   it('is a draft of the usual kind if rich ones are refused, including for the next answers there', async () => {
