@@ -25,6 +25,10 @@ import { TurnRings } from './turn-rings.ts';
 
 /** Time between two removals of expired rings, in milliseconds; opening a turn also removes them. */
 const EXPIRE_EVERY_MS = 10_000;
+/** Pause before a node asks again for the text of a turn with a gap: the first question or its answer may be lost, too. */
+export const ASK_AGAIN_MS = 250;
+/** Times a node asks before it delivers the end of a turn without the text that was lost. */
+export const ASKS_AT_END = 8;
 
 export interface EventBusOptions {
   /** Absent on the embedded database: there are no other nodes. */
@@ -55,6 +59,8 @@ class NodeEventBus implements EventBus {
   readonly #joiner: DeltaJoiner;
   readonly #link: NodeLink | undefined;
   readonly #stopListeners = new Set<(lane: LaneKey) => void>();
+  /** Ends of turns whose text has a gap: each waits for the text. The function cancels the next question. */
+  readonly #heldEnds = new Map<TurnRing, { event: AgentEvent; cancel: () => void }>();
   #expireTimer: NodeJS.Timeout | undefined;
 
   constructor(options: EventBusOptions) {
@@ -81,6 +87,8 @@ class NodeEventBus implements EventBus {
 
   async stop(): Promise<void> {
     clearInterval(this.#expireTimer);
+    for (const { cancel } of this.#heldEnds.values()) cancel();
+    this.#heldEnds.clear();
     this.#joiner.flush();
     await this.#link?.stop();
   }
@@ -174,13 +182,46 @@ class NodeEventBus implements EventBus {
     if (ring === undefined || ring.epoch < epoch) {
       // Its beginning was lost, or this node started after the turn.
       ring = this.#addRing(run, { local: false, seq: eventSeq - 1, text: '', whole: false });
-      this.#link?.send({ want: run });
     } else if (eventSeq > ring.lastSeq + 1) {
-      if (ring.whole) this.#link?.send({ want: run });
       ring.skipTo(eventSeq - 1);
     }
+    if (!ring.whole && event.type === 'turn_ended') {
+      this.#holdEnd(ring, event);
+      return;
+    }
+    if (!ring.whole) this.#askFor(ring);
     this.#keep(ring, event);
     this.#listeners.dispatch(event);
+  }
+
+  /** Asks the run's own node for its text, unless it was asked a moment ago. */
+  #askFor(ring: TurnRing): void {
+    const now = this.#clock.monotonicMs();
+    if (ring.askedAt !== undefined && now - ring.askedAt < ASK_AGAIN_MS) return;
+    ring.askedAt = now;
+    this.#link?.send({ want: runOf(ring) });
+  }
+
+  /** Delivers the end of a turn only after its text, which is asked for a few times: a reader stops at the end. */
+  #holdEnd(ring: TurnRing, event: AgentEvent, asks = 0): void {
+    if (ring.superseded) {
+      this.#heldEnds.delete(ring);
+    } else if (asks === ASKS_AT_END) {
+      this.#deliverHeldEnd(ring);
+    } else {
+      this.#link?.send({ want: runOf(ring) });
+      const cancel = this.#clock.after(ASK_AGAIN_MS, () => this.#holdEnd(ring, event, asks + 1));
+      this.#heldEnds.set(ring, { event, cancel });
+    }
+  }
+
+  #deliverHeldEnd(ring: TurnRing): void {
+    const held = this.#heldEnds.get(ring);
+    if (held === undefined) return;
+    held.cancel();
+    this.#heldEnds.delete(ring);
+    this.#keep(ring, held.event);
+    this.#listeners.dispatch(held.event);
   }
 
   /** What was kept of a deleted session must not reach readers of a later one with the same name. */
@@ -198,13 +239,16 @@ class NodeEventBus implements EventBus {
     } else if (!known.local && !known.whole && !known.ended && seq >= known.lastSeq) {
       known.restore(seq, text);
       this.#showSnapshot(known);
+      this.#deliverHeldEnd(known);
     }
   }
 
   #sendState(run: TurnRun): void {
     const ring = this.#rings.ofTurn(run);
     if (ring === undefined || !ring.local || ring.epoch !== run.epoch) return;
-    this.#link?.send({ state: { ...runOf(ring), seq: ring.lastSeq, text: ring.text } });
+    // Another node may hold the end back until it has the text before it.
+    const seq = ring.ended ? ring.lastSeq - 1 : ring.lastSeq;
+    this.#link?.send({ state: { ...runOf(ring), seq, text: ring.text } });
   }
 }
 

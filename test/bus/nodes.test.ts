@@ -7,9 +7,9 @@ import {
   MAX_WAITING_RECORDS,
   PEER_GONE_MS,
 } from '../../src/bus/node-link.ts';
-import { createEventBus } from '../../src/bus/event-bus.ts';
+import { ASK_AGAIN_MS, ASKS_AT_END, createEventBus } from '../../src/bus/event-bus.ts';
 import { BATCH_BYTES, RECORD_BYTES } from '../../src/bus/batches.ts';
-import { sseId } from '../../src/contracts/event.ts';
+import { FIRST_EVENT_ID, sseId } from '../../src/contracts/event.ts';
 import type { AgentEvent, EventBody } from '../../src/contracts/event.ts';
 import { systemClock } from '../../src/lib/clock.ts';
 import { recordingLog, TestNetwork, textOnScreen } from './events.ts';
@@ -80,6 +80,61 @@ describe('two nodes', () => {
     expect(lengths.length).toBeLessThanOrEqual(Math.ceil(100_200 / 7_400) + 4 + 1);
     await flush();
     expect(b.heard).toEqual(a.heard);
+  });
+
+  it('ask again for lost text if the first question is lost with it', async () => {
+    const { a, b } = await twoNodes();
+    const turn = a.bus.turn(RUN);
+    turn.emit(chunk('one '));
+    await flush();
+    network.current.lose = () => true;
+    turn.emit(chunk('two '));
+    await flush();
+    // From here on everything but the questions of the other node arrives.
+    network.current.lose = (batch) => batch.startsWith('b ');
+    turn.emit(chunk('three '));
+    await flush();
+    expect(textOnScreen(b.heard)).toBe('one three ');
+    network.current.lose = () => false;
+    await vi.advanceTimersByTimeAsync(ASK_AGAIN_MS);
+    turn.emit(chunk('four'));
+    await flush();
+    expect(textOnScreen(b.heard)).toBe('one two three four');
+  });
+
+  it('deliver the end of a turn after its lost text, and once', async () => {
+    const { a, b } = await twoNodes();
+    const turn = a.bus.turn(RUN);
+    turn.emit(chunk('one '));
+    await flush();
+    network.current.lose = () => true;
+    turn.emit(chunk('two'));
+    await flush();
+    network.current.lose = () => false;
+    turn.emit({ type: 'turn_ended', reason: 'completed' });
+    await flush();
+    await flush();
+    expect(textOnScreen(b.heard)).toBe('one two');
+    expect(b.heard.map(({ type }) => type)).toEqual(['stream_chunk', 'snapshot', 'turn_ended']);
+    expect(sseId(b.heard.at(-1)!)).toBe(sseId(a.heard.at(-1)!));
+    expect(textOnScreen(b.bus.replay(KEY, FIRST_EVENT_ID).events)).toBe('one two');
+  });
+
+  it(`deliver the end of a turn without its lost text after ${ASKS_AT_END} questions without an answer`, async () => {
+    const { a, b } = await twoNodes();
+    const turn = a.bus.turn(RUN);
+    turn.emit(chunk('one '));
+    await flush();
+    network.current.lose = () => true;
+    turn.emit(chunk('two'));
+    await flush();
+    network.current.lose = (batch) => batch.startsWith('b ');
+    turn.emit({ type: 'turn_ended', reason: 'completed' });
+    await flush();
+    await vi.advanceTimersByTimeAsync((ASKS_AT_END - 1) * ASK_AGAIN_MS);
+    expect(b.heard.map(({ type }) => type)).toEqual(['stream_chunk']);
+    await vi.advanceTimersByTimeAsync(ASK_AGAIN_MS);
+    expect(b.heard.map(({ type }) => type)).toEqual(['stream_chunk', 'turn_ended']);
   });
 
   it('replace a lost delta with a snapshot', async () => {
