@@ -9,6 +9,7 @@ import { manifestErrors, manifestFieldErrors } from './contracts/platform/channe
 import type { ChannelManifest } from './contracts/channel.ts';
 import { configureChannel, type ConfiguredChannel } from './contracts/platform/configured-channel.ts';
 import { errorCode } from './contracts/errors.ts';
+import { problemOfField, schemaProblems } from './contracts/operator/file-problems.ts';
 import { textRef } from './contracts/texts/say.ts';
 import { configureMcpServers } from './mcp/settings.ts';
 import type { McpServerSettings } from './mcp/settings.ts';
@@ -25,11 +26,10 @@ import {
   byPlace,
   configError,
   elsewhere,
-  issuesOf,
   problemOf,
   readJson,
   syntaxProblems,
-  wordsOf,
+  sentenceWords,
 } from './settings/index.ts';
 import type { ConfigProblem } from './settings/index.ts';
 import { configureSpeech } from './media/index.ts';
@@ -117,7 +117,9 @@ export function checkConfig(
   const set: Record<string, string> = {};
   for (const [name, value] of Object.entries(environment)) if (value) set[name] = value;
   const env = environmentSchemaFor(manifests).safeParse(set);
-  if (!env.success) problems.push(...issuesOf(env.error).map(({ words }) => problemOf('', words)));
+  if (!env.success)
+    for (const { path: at, what } of schemaProblems(env.error))
+      problems.push(problemOf('', problemOfField(at, what)));
   const { url, errors: ofUrl } = databaseUrlOf(env.data);
   const file = configFile(environment);
   const home = path.dirname(file);
@@ -126,12 +128,13 @@ export function checkConfig(
   const json = readJson(text ?? textOf(file, problems) ?? '{}');
   problems.push(...syntaxProblems(file, json.errors));
   const inFile = (said: string): void =>
-    void problems.push(problemOf(file + json.placeOf(fieldOf(said)), wordsOf(said)));
+    void problems.push(problemOf(file + json.placeOf(fieldOf(said)), sentenceWords(said)));
   const schema = fileSchemaFor(manifests);
   const content = inPresentShape(json.value, inFile);
   const parsed = schema.safeParse(content);
-  const issues = parsed.success ? [] : issuesOf(parsed.error);
-  for (const { words, path: at } of issues) problems.push(problemOf(file + json.placeOf(at), words));
+  const issues = parsed.success ? [] : schemaProblems(parsed.error);
+  for (const { path: at, what } of issues)
+    problems.push(problemOf(file + json.placeOf(at), problemOfField(at, what)));
   const values = parsed.data;
   if (!env.success || !parsed.success) {
     // What is wrong with the other fields is reported at the same time.

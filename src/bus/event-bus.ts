@@ -189,16 +189,14 @@ class NodeEventBus implements EventBus {
       this.#holdEnd(ring, event);
       return;
     }
-    if (!ring.whole) this.#askFor(ring);
+    if (!ring.whole && this.#clock.monotonicMs() >= ring.askAgainAt) this.#askFor(ring);
     this.#keep(ring, event);
     this.#listeners.dispatch(event);
   }
 
-  /** Asks the run's own node for its text, unless it was asked a moment ago. */
+  /** Asks the run's own node for its text. */
   #askFor(ring: TurnRing): void {
-    const now = this.#clock.monotonicMs();
-    if (ring.askedAt !== undefined && now - ring.askedAt < ASK_AGAIN_MS) return;
-    ring.askedAt = now;
+    ring.askAgainAt = this.#clock.monotonicMs() + ASK_AGAIN_MS;
     this.#link?.send({ want: runOf(ring) });
   }
 
@@ -209,7 +207,7 @@ class NodeEventBus implements EventBus {
     } else if (asks === ASKS_AT_END) {
       this.#deliverHeldEnd(ring);
     } else {
-      this.#link?.send({ want: runOf(ring) });
+      this.#askFor(ring);
       const cancel = this.#clock.after(ASK_AGAIN_MS, () => this.#holdEnd(ring, event, asks + 1));
       this.#heldEnds.set(ring, { event, cancel });
     }

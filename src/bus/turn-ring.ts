@@ -40,8 +40,8 @@ export class TurnRing implements TurnRun {
   whole: boolean;
   /** Set when the turn runs again: events that this run still emits are ignored. */
   superseded = false;
-  /** Monotonic time at which the run's own node was last asked for its text. */
-  askedAt: number | undefined;
+  /** Monotonic time from which the run's own node may be asked again for its text. */
+  askAgainAt = -Infinity;
   /** Monotonic time of `turn_ended`. */
   endedAt: number | undefined;
   #events: Kept[] = [];

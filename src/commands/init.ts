@@ -165,7 +165,7 @@ async function findServer(environment: Environment): Promise<FoundServer | undef
       const server = usable({ ...environment, ...variables }).modelServers[0];
       return { address: server?.baseUrl ?? '', names, ollama: server?.kind === 'ollama', variables };
     } catch (error) {
-      // No server answers there: the next place may have one, and if none has, the person is told.
+      // No server answers there: the next place may have one, and the caller reports when none has.
       if (!(error instanceof GatewayError)) throw error;
     } finally {
       await provider.close();

@@ -6,7 +6,7 @@ import type { Log } from '../contracts/log.ts';
 import type { ModelReport, ReplacedModel } from '../contracts/model/provider.ts';
 import type { McpServerStatus } from '../contracts/mcp/servers.ts';
 import type { SettingsReport } from '../contracts/settings.ts';
-import type { Say } from '../contracts/texts/say.ts';
+import type { Say, TextRef } from '../contracts/texts/say.ts';
 
 /** How long the answers of the store and of the model server are cached, in milliseconds. */
 const COUNTS_KEPT_MS = 1_000;
@@ -24,7 +24,7 @@ export interface HealthDeps {
   /** The MCP servers of this gateway. */
   mcp: () => readonly McpServerStatus[];
   /** Errors in the files of the profiles. */
-  profileErrors: () => readonly unknown[];
+  profileErrors: () => readonly TextRef[];
   settings: () => SettingsReport;
   isReady: () => boolean;
   version: string;

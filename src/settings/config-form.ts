@@ -5,15 +5,12 @@ import type { ConfigChanged, ConfigReport } from '../contracts/operator/administ
 import type { ConfigChange } from '../contracts/settings.ts';
 import { editedText } from './config-command.ts';
 import type { ConfigFile } from './config-command.ts';
-import { syntaxProblems } from './config-problems.ts';
+import { MAX_PROBLEMS, syntaxProblems } from './config-problems.ts';
 import type { ConfigProblem } from './config-problems.ts';
 import { configText } from './config-text.ts';
 import { differences } from './differences.ts';
 import { readJson } from './read-json.ts';
 import { writeWhole } from './write-file.ts';
-
-/** Most problems reported in one answer. */
-const MAX_PROBLEMS = 50;
 
 /** What the form shows from the file. Throws `ConfigError` when it cannot be read. */
 export function readConfigForm({

@@ -1,13 +1,12 @@
 /** What is wrong with a configuration: in English for a terminal and the log, and as texts for a reader of another language. */
-import type { z } from 'zod';
 import { ConfigError } from '../contracts/errors.ts';
-import { problemAt, problemOfField, textOfIssue } from '../contracts/operator/file-problems.ts';
+import { problemAt } from '../contracts/operator/file-problems.ts';
 import { inEnglish, textRef } from '../contracts/texts/say.ts';
-import type { FieldPath, JsonText } from '../contracts/settings.ts';
+import type { JsonText } from '../contracts/settings.ts';
 import type { TextRef } from '../contracts/texts/say.ts';
 
 /** Errors that are reported for one configuration; a file may have thousands. */
-const MAX_TOLD = 50;
+export const MAX_PROBLEMS = 50;
 
 /** A name of a variable or field, and what is wrong with it. */
 const OF_A_FIELD = /^(?<field>[\w.-]+): (?<detail>.*)$/s;
@@ -36,29 +35,15 @@ export function syntaxProblems(file: string, errors: JsonText['errors']): Config
 
 /** An error that is not in the file. */
 export function elsewhere(text: string): ConfigProblem {
-  return problemOf('', wordsOf(text));
+  return problemOf('', sentenceWords(text));
 }
 
 /** An English sentence; if it begins with a field, its reader gets the field first. */
-export function wordsOf(text: string): TextRef {
+export function sentenceWords(text: string): TextRef {
   const { field, detail } = OF_A_FIELD.exec(text)?.groups ?? {};
   return field === undefined || detail === undefined
     ? textRef('problem.said', { detail: text })
     : problemAt(field, textRef('problem.said', { detail }));
-}
-
-/** One entry per error: where, what; never the value, which may be a secret. */
-export function issuesOf(error: z.ZodError): { path: FieldPath; words: TextRef }[] {
-  return error.issues.flatMap((issue) => {
-    if (issue.code === 'unrecognized_keys')
-      return issue.keys.map((key) => issueAt([...issue.path, key], textRef('problem.unknown_field')));
-    const [why = issue] = issue.code === 'invalid_key' ? issue.issues : [];
-    return [issueAt(issue.path, textOfIssue(why))];
-  });
-}
-
-function issueAt(path: FieldPath, what: TextRef): { path: FieldPath; words: TextRef } {
-  return { path, words: problemOfField(path, what) };
 }
 
 /** In the order of the file. */
@@ -73,8 +58,8 @@ export function lineOf({ words }: ConfigProblem): string {
 
 /** One line per error, as many as people read. */
 export function problemLines(problems: readonly ConfigProblem[]): string[] {
-  const lines = problems.slice(0, MAX_TOLD).map(lineOf);
-  return problems.length > MAX_TOLD ? [...lines, `and ${problems.length - MAX_TOLD} more`] : lines;
+  const lines = problems.slice(0, MAX_PROBLEMS).map(lineOf);
+  return problems.length > MAX_PROBLEMS ? [...lines, `and ${problems.length - MAX_PROBLEMS} more`] : lines;
 }
 
 /** The one error for all of them. */

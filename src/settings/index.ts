@@ -4,12 +4,11 @@ export {
   byPlace,
   configError,
   elsewhere,
-  issuesOf,
   lineOf,
   problemLines,
   problemOf,
   syntaxProblems,
-  wordsOf,
+  sentenceWords,
 } from './config-problems.ts';
 export type { ConfigProblem } from './config-problems.ts';
 export { configCommand, editedText } from './config-command.ts';

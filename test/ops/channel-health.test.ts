@@ -13,7 +13,7 @@ import { channelHealth } from '../../src/ops/channel-health.ts';
 
 const OFFICE = { name: 'office', label: 'Office', needs: 'OFFICE_TOKEN' };
 
-/** What a reader of each language is told about a channel whose health says `detail`. */
+/** What a reader of each language sees about a channel whose health says `detail`. */
 function readersOf(detail: ChannelHealth['detail']): { english: string; german: string } {
   // A stand-in: only its health is asked for.
   const running = new Map([['office', {} as Channel]]);

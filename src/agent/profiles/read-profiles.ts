@@ -9,7 +9,7 @@ import type { BuiltInProfiles } from './built-in.ts';
 import { errorCode } from '../../contracts/errors.ts';
 import { textRef } from '../../contracts/texts/say.ts';
 import type { TextRef } from '../../contracts/texts/say.ts';
-import { problemAt, problemOfField, textOfIssue } from '../../contracts/operator/file-problems.ts';
+import { problemAt, problemOfField, schemaProblems } from '../../contracts/operator/file-problems.ts';
 
 /** Most profiles that are read. */
 export const MAX_PROFILES = 100;
@@ -165,11 +165,7 @@ function readSettings(
 ): ReturnType<typeof profileSchema.parse> | undefined {
   const { success, data, error } = profileSchema.safeParse(given);
   if (!success) {
-    for (const issue of error.issues) {
-      const unknown = issue.code === 'unrecognized_keys' ? issue.keys : undefined;
-      for (const key of unknown ?? []) report([...issue.path, key], textRef('problem.unknown_field'));
-      if (unknown === undefined) report(issue.path, textOfIssue(issue));
-    }
+    for (const { path: at, what } of schemaProblems(error)) report(at, what);
     return undefined;
   }
   const names = (field: string): boolean => typeof given === 'object' && given !== null && field in given;

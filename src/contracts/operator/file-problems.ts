@@ -1,5 +1,6 @@
 /** What is wrong with settings and profiles, as texts for whoever reads them: the log in English, the page in its language. */
 import type { z } from 'zod';
+import type { FieldPath } from '../settings.ts';
 import { textRef } from '../texts/say.ts';
 import type { TextRef } from '../texts/say.ts';
 
@@ -18,8 +19,21 @@ export function problemOfField(path: readonly PropertyKey[], what: TextRef): Tex
 /** How zod's own sentences begin; any other is that of a schema, which says more. */
 const GENERAL_WORDS = /^(?:Too|Invalid) /;
 
+/** One entry per error of a schema: where, what; never the value, which may be a secret. */
+export function schemaProblems(error: z.ZodError): { path: FieldPath; what: TextRef }[] {
+  return error.issues.flatMap((issue) => {
+    if (issue.code === 'unrecognized_keys')
+      return issue.keys.map((key) => ({
+        path: [...issue.path, key],
+        what: textRef('problem.unknown_field'),
+      }));
+    const [why = issue] = issue.code === 'invalid_key' ? issue.issues : [];
+    return [{ path: issue.path, what: textOfIssue(why) }];
+  });
+}
+
 /** What an issue of a schema says, with its limits. */
-export function textOfIssue(issue: Issue): TextRef {
+function textOfIssue(issue: Issue): TextRef {
   if (!GENERAL_WORDS.test(issue.message)) return textRef('problem.said', { detail: issue.message });
   switch (issue.code) {
     case 'invalid_type':

@@ -25,7 +25,7 @@ export interface CommandDeps extends NewDeps {
   /** The binding of config.json for the sender of a command, if any. */
   boundTo: BoundTo;
   /** Errors in the files of the profiles. */
-  profileErrors(): readonly unknown[];
+  profileErrors(): readonly TextRef[];
   /** The MCP servers of this gateway. */
   mcp(): readonly McpServerStatus[];
   settingsReport(): SettingsReport;

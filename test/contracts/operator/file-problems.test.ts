@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { profileSchema } from '../../../src/contracts/agent/profile.ts';
 import { GERMAN } from '../../../src/contracts/texts/german.ts';
 import { inEnglish, sayFrom } from '../../../src/contracts/texts/say.ts';
-import { problemAt, problemOfField, textOfIssue } from '../../../src/contracts/operator/file-problems.ts';
+import { problemAt, problemOfField, schemaProblems } from '../../../src/contracts/operator/file-problems.ts';
 import { z } from 'zod';
 
 const inGerman = sayFrom('de', GERMAN);
@@ -11,8 +11,8 @@ const inGerman = sayFrom('de', GERMAN);
 /** What is wrong with a profile, in both languages. */
 function problemsOf(given: unknown, schema: z.ZodType = profileSchema): [english: string, german: string][] {
   const { error } = schema.safeParse(given);
-  return (error?.issues ?? []).map((issue) => {
-    const problem = problemAt('config.json:1:2', problemOfField(issue.path, textOfIssue(issue)));
+  return (error === undefined ? [] : schemaProblems(error)).map(({ path, what }) => {
+    const problem = problemAt('config.json:1:2', problemOfField(path, what));
     return [inEnglish.text(problem), inGerman.text(problem)];
   });
 }
