@@ -34,7 +34,7 @@ describeGateway('the way in which answers appear', { telegram: true, file }, (fi
   it('is a growing draft, replaced by one message with the whole answer', async () => {
     const { telegram } = fixture();
     const person = await someone('draft');
-    asks(person, 'draft it', { text: words(60), perSecond: 30 });
+    asks(person, 'draft it', { text: words(60), perSecond: 15 });
     await vi.waitFor(() => expect(telegram.drafts.now(person)?.text).toMatch(/^word0 /), WAIT);
     expect(answersOf(person)).toEqual([]);
     await vi.waitFor(() => expect(answersOf(person)).toHaveLength(1), WAIT);
@@ -42,7 +42,7 @@ describeGateway('the way in which answers appear', { telegram: true, file }, (fi
     const [answer] = answersOf(person);
     expect(answer?.shown).toEqual([words(60)]);
     const drafts = telegram.drafts.shown(person);
-    expect(drafts.length).toBeGreaterThan(2);
+    expect(drafts.length).toBeGreaterThan(4);
     expect(new Set(drafts.map(({ draftId }) => draftId)).size).toBe(1);
     for (const { text } of drafts) expect(words(60).startsWith(text)).toBe(true);
     expect(telegram.drafts.now(person)).toBeUndefined();
@@ -135,10 +135,10 @@ describeGateway('the way in which answers appear', { telegram: true, file }, (fi
     expect(growing.every(({ canStop }) => canStop)).toBe(true);
     expect(new Set(drafts.map(({ draftId }) => draftId)).size).toBe(1);
     expect(answersOf(person)[0]?.shown).toHaveLength(1);
-    // The last row of a draft may be cut in the middle of a cell.
-    const whole = growing.at(-1)?.text.split('\n').slice(0, -1).join('\n');
-    expect(whole).toContain('| tea 0 | green |');
-    expect(answersOf(person)[0]?.text.startsWith(whole ?? '')).toBe(true);
+    // The last row of a draft may be cut in the middle of a cell, which is closed then.
+    const open = growing.at(-1)?.text.replace(/[ |]*$/, '') ?? '';
+    expect(open).toContain('| tea 0 | green');
+    expect(answersOf(person)[0]?.text.startsWith(open)).toBe(true);
   });
 
   it('is a draft of the usual kind if rich ones are refused, including for the next answers there', async () => {
