@@ -185,8 +185,9 @@ async function drained({ scenario, people }: Stage): Promise<void> {
   let least = Infinity;
   let end = performance.now() + STUCK_MS;
   for (;;) {
-    const [queued, turns] = [await scenario.read(pendingCount), await scenario.read(countTurns)];
-    const pending = queued + Math.max(0, people.accepted.length - turns);
+    // Turns first: a message that becomes a turn between the two reads is still pending in the second.
+    const turns = await scenario.read(countTurns);
+    const pending = (await scenario.read(pendingCount)) + Math.max(0, people.accepted.length - turns);
     if (people.quiet && pending === 0) return;
     if (pending < least) {
       least = pending;
