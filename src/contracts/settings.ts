@@ -1,4 +1,5 @@
 /** Settings: files that people write, and their current values, which may change while the gateway runs. */
+import type { TextRef } from './texts/say.ts';
 
 /** A field of a file, from the top: `['access', 'telegram', 'allow', 0]`. */
 export type FieldPath = readonly PropertyKey[];
@@ -14,7 +15,7 @@ export interface JsonText {
   /** The content; if there are errors, as much as could be parsed. */
   value: unknown;
   /** Syntax errors, in the order of the text. */
-  errors: readonly { place: string; message: string }[];
+  errors: readonly { place: string; what: TextRef }[];
   /** The position of a field, or of the nearest field around it: `:3:14` for line and column; '' in an empty file. */
   placeOf: (path: FieldPath) => string;
 }

@@ -28,9 +28,7 @@ export function problemOf(place: string, words: TextRef): ConfigProblem {
 
 /** Errors in the syntax of the file. */
 export function syntaxProblems(file: string, errors: JsonText['errors']): ConfigProblem[] {
-  return errors.map(({ place, message }) =>
-    problemOf(file + place, textRef('problem.json', { detail: message })),
-  );
+  return errors.map(({ place, what }) => problemOf(file + place, what));
 }
 
 /** An error that is not in the file. */

@@ -1,6 +1,7 @@
 /** A file with the gateway's texts in a language: the keys of the English table, each with its text. Pure. */
 import { z } from 'zod';
 import { ENGLISH } from '../contracts/texts/english.ts';
+import { inEnglish } from '../contracts/texts/say.ts';
 import type { SettingKey, TextTable } from '../contracts/texts/say.ts';
 import { placesOf } from '../contracts/texts/template.ts';
 import type { Template } from '../contracts/texts/template.ts';
@@ -32,7 +33,7 @@ export function readTable(content: string, shown: string, settings: readonly str
   const keys = new Set<string>(settings.flatMap(keysOf));
   const isOfSetting = (key: string): key is SettingKey => keys.has(key);
   const { value, errors: form, placeOf } = readJson(content);
-  const errors = form.map(({ place, message }) => `${shown}${place}: ${message}`);
+  const errors = form.map(({ place, what }) => `${shown}${place}: ${inEnglish.text(what)}`);
   const entries = z.record(z.string(), z.unknown()).safeParse(value);
   if (!entries.success) return { errors: [...errors, `${shown}: does not hold an object of texts`] };
   const texts: Record<string, Template> = {};

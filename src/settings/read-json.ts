@@ -2,6 +2,8 @@
 import { parseTree, printParseErrorCode } from 'jsonc-parser';
 import type { Node, ParseError } from 'jsonc-parser';
 import type { FieldPath, JsonText } from '../contracts/settings.ts';
+import { textRef } from '../contracts/texts/say.ts';
+import type { TextRef } from '../contracts/texts/say.ts';
 
 /** Longest file that is read, in UTF-16 units. */
 export const MAX_FILE_CHARS = 1_000_000;
@@ -9,44 +11,42 @@ export const MAX_FILE_CHARS = 1_000_000;
 export const MAX_DEPTH = 64;
 
 /** What each of the parser's errors means. */
-const MEANING: Readonly<Record<string, string>> = {
-  InvalidSymbol:
-    'this is not a value: a text goes in double quotes, others are numbers, true, false and null',
-  InvalidNumberFormat: 'this is not a number',
-  PropertyNameExpected: 'the name of a field is expected here, in double quotes',
-  ValueExpected: 'a value is expected here',
-  ColonExpected: 'a colon is expected here',
-  CommaExpected: 'a comma is missing before this',
-  CloseBraceExpected: 'a closing } is missing',
-  CloseBracketExpected: 'a closing ] is missing',
-  EndOfFileExpected: 'the file should end before this',
-  InvalidCommentToken: 'this is no comment: write // or /* … */',
-  UnexpectedEndOfComment: 'a comment is not closed: write */ at its end',
-  UnexpectedEndOfString: 'a text is not closed: write " at its end, on the same line',
-  UnexpectedEndOfNumber: 'a number ends too early',
-  InvalidUnicode: 'after \\u come four hexadecimal digits',
-  InvalidEscapeCharacter: 'a backslash in a text is written \\\\',
-  InvalidCharacter: 'a text may hold no control character: write \\n for a line break, \\t for a tab',
+const MEANING: Readonly<Record<string, TextRef>> = {
+  InvalidSymbol: textRef('json.no_value'),
+  InvalidNumberFormat: textRef('json.no_number'),
+  PropertyNameExpected: textRef('json.name_expected'),
+  ValueExpected: textRef('json.value_expected'),
+  ColonExpected: textRef('json.colon_expected'),
+  CommaExpected: textRef('json.comma_missing'),
+  CloseBraceExpected: textRef('json.bracket_missing', { bracket: '}' }),
+  CloseBracketExpected: textRef('json.bracket_missing', { bracket: ']' }),
+  EndOfFileExpected: textRef('json.end_expected'),
+  InvalidCommentToken: textRef('json.no_comment'),
+  UnexpectedEndOfComment: textRef('json.open_comment'),
+  UnexpectedEndOfString: textRef('json.open_text'),
+  UnexpectedEndOfNumber: textRef('json.short_number'),
+  InvalidUnicode: textRef('json.bad_unicode'),
+  InvalidEscapeCharacter: textRef('json.bad_escape'),
+  InvalidCharacter: textRef('json.control_character'),
 };
 
 /** Parses as much of a text as possible. Never throws. */
 export function readJson(given: string): JsonText {
   // Some editors start a file with a byte order mark.
   const text = given.replace(/^\uFEFF/, ' ');
-  const refuse = (message: string): JsonText => ({
+  const refuse = (what: TextRef): JsonText => ({
     value: {},
-    errors: [{ place: '', message }],
+    errors: [{ place: '', what }],
     placeOf: () => '',
   });
-  if (text.trim() === '') return refuse('is empty: write {} for no settings');
-  if (text.length > MAX_FILE_CHARS)
-    return refuse(`is too long: at most ${MAX_FILE_CHARS} characters are read`);
-  if (depthOf(text) > MAX_DEPTH) return refuse(`is nested too deep: at most ${MAX_DEPTH} levels are read`);
+  if (text.trim() === '') return refuse(textRef('json.empty', { braces: '{}' }));
+  if (text.length > MAX_FILE_CHARS) return refuse(textRef('json.too_long', { most: MAX_FILE_CHARS }));
+  if (depthOf(text) > MAX_DEPTH) return refuse(textRef('json.too_deep', { most: MAX_DEPTH }));
   const found: ParseError[] = [];
   const root = parseTree(text, found, { allowTrailingComma: true });
   const errors = found.map(({ error, offset }) => {
     const name = printParseErrorCode(error);
-    return { offset, message: MEANING[name] ?? name };
+    return { offset, what: MEANING[name] ?? textRef('problem.other', { detail: name }) };
   });
   errors.push(...repeatedFields(root));
   const starts = lineStarts(text);
@@ -54,7 +54,7 @@ export function readJson(given: string): JsonText {
     value: root === undefined ? {} : valueOf(root),
     errors: errors
       .toSorted((a, b) => a.offset - b.offset)
-      .map(({ offset, message }) => ({ place: placeAt(starts, offset), message })),
+      .map(({ offset, what }) => ({ place: placeAt(starts, offset), what })),
     placeOf: (path) => (root === undefined ? '' : placeAt(starts, nearest(root, path).offset)),
   };
 }
@@ -95,13 +95,15 @@ function fieldsOf(node: Node): Field[] {
 }
 
 /** Finds fields that are written twice: no one should have to know which of them counts. */
-function repeatedFields(node: Node | undefined): { offset: number; message: string }[] {
+function repeatedFields(node: Node | undefined): { offset: number; what: TextRef }[] {
   if (node === undefined) return [];
   const seen = new Set<string>();
   const own = (node.type === 'object' ? fieldsOf(node) : []).flatMap(({ name, property }) => {
     const isNew = !seen.has(name);
     seen.add(name);
-    return isNew ? [] : [{ offset: property.offset, message: `"${name.slice(0, 80)}" is written twice` }];
+    return isNew
+      ? []
+      : [{ offset: property.offset, what: textRef('json.twice', { name: name.slice(0, 80) }) }];
   });
   return [...own, ...(node.children ?? []).flatMap(repeatedFields)];
 }

@@ -1,10 +1,12 @@
 /** Settings files the way users write them: comments, trailing commas, and every error with its position. */
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { GERMAN } from '../../src/contracts/texts/german.ts';
+import { inEnglish, sayFrom } from '../../src/contracts/texts/say.ts';
 import { MAX_DEPTH, MAX_FILE_CHARS, readJson } from '../../src/settings/read-json.ts';
 
 const errorsOf = (text: string): string[] =>
-  readJson(text).errors.map(({ place, message }) => `${place} ${message}`);
+  readJson(text).errors.map(({ place, what }) => `${place} ${inEnglish.text(what)}`);
 
 describe('a settings file', () => {
   it('may have comments, trailing commas and a byte order mark', () => {
@@ -33,6 +35,16 @@ describe('a settings file', () => {
       ':5:3 a comma is missing before this',
     ]);
     expect(readJson(text).value).toMatchObject({ a: 1, d: 4 });
+  });
+
+  it('reports every error in the language of the reader', () => {
+    const text = '{"a": 1 "a": no, /* "b": "\\q", "c": "\\u12", "d": 1., "e" 2, [}';
+    const { errors } = readJson(text);
+    expect(errors.length).toBeGreaterThan(4);
+    const german = sayFrom('de', GERMAN);
+    const both = errors.map(({ what }) => [inEnglish.text(what), german.text(what)]);
+    expect(both.filter(([english, other]) => english === other)).toEqual([]);
+    expect(both[0]).toEqual(['a comma is missing before this', 'davor fehlt ein Komma']);
   });
 
   it('reports a duplicate field', () => {

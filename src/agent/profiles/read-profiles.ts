@@ -152,9 +152,7 @@ function readProfile(id: string, texts: Texts, rules: ProfileRules, readJson: Re
 
 /** The errors in the syntax of a profile's `config.json`. */
 export function jsonProblems(id: string, errors: JsonText['errors']): TextRef[] {
-  return errors.map(({ place, message }) =>
-    problemAt(`profiles/${id}/${CONFIG}${place}`, textRef('problem.json', { detail: message })),
-  );
+  return errors.map(({ place, what }) => problemAt(`profiles/${id}/${CONFIG}${place}`, what));
 }
 
 function readSettings(

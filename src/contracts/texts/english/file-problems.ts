@@ -1,10 +1,9 @@
-/** What is wrong with the files of profiles: by file and field, in the log, on the command line and on the page. */
+/** What is wrong with settings and profiles: by file and field, in the log, on the command line and on the page. */
 
 export const fileProblems = {
   'problem.nothing_changed': 'Nothing was changed:',
   'problem.at': '{place}: {what}',
   'problem.file': 'the file',
-  'problem.json': '{detail}',
   'problem.unknown_field': 'there is no such field',
   'problem.kind': 'must be {kind}',
   'problem.kind.text': 'a text',
@@ -41,4 +40,24 @@ export const fileProblems = {
   'problem.name_form': 'it has 1 to 32 of the characters a-z, 0-9, "-" and "_"',
   'problem.name_taken': 'there is one of that name already',
   'problem.no_room': 'there may be {most} folders of profiles',
+  'json.empty': 'is empty: write {braces} for no settings',
+  'json.too_long': 'is too long: at most {most} characters are read',
+  'json.too_deep': 'is nested too deep: at most {most} levels are read',
+  'json.twice': '"{name}" is written twice',
+  'json.no_value':
+    'this is not a value: a text goes in double quotes, others are numbers, true, false and null',
+  'json.no_number': 'this is not a number',
+  'json.name_expected': 'the name of a field is expected here, in double quotes',
+  'json.value_expected': 'a value is expected here',
+  'json.colon_expected': 'a colon is expected here',
+  'json.comma_missing': 'a comma is missing before this',
+  'json.bracket_missing': 'a closing {bracket} is missing',
+  'json.end_expected': 'the file should end before this',
+  'json.no_comment': 'this is no comment: write // or /* … */',
+  'json.open_comment': 'a comment is not closed: write */ at its end',
+  'json.open_text': 'a text is not closed: write " at its end, on the same line',
+  'json.short_number': 'a number ends too early',
+  'json.bad_unicode': 'after \\u come four hexadecimal digits',
+  'json.bad_escape': 'a backslash in a text is written \\\\',
+  'json.control_character': 'a text may hold no control character: write \\n for a line break, \\t for a tab',
 } as const;

@@ -1,10 +1,9 @@
-/** What is wrong with the files of profiles, in German. */
+/** What is wrong with settings and profiles, in German. */
 
 export const fileProblems = {
   'problem.nothing_changed': 'Nichts wurde geändert:',
   'problem.at': '{place}: {what}',
   'problem.file': 'die Datei',
-  'problem.json': 'so kein gültiges JSON ({detail})',
   'problem.unknown_field': 'dieses Feld gibt es nicht',
   'problem.kind': 'muss {kind} sein',
   'problem.kind.text': 'ein Text',
@@ -44,4 +43,25 @@ export const fileProblems = {
   'problem.name_form': 'er hat 1 bis 32 der Zeichen a-z, 0-9, „-“ und „_“',
   'problem.name_taken': 'es gibt schon eines mit diesem Namen',
   'problem.no_room': 'es darf {most} Ordner mit Profilen geben',
+  'json.empty': 'ist leer: {braces} steht für keine Einstellungen',
+  'json.too_long': 'ist zu lang: höchstens {most} Zeichen werden gelesen',
+  'json.too_deep': 'ist zu tief verschachtelt: höchstens {most} Ebenen werden gelesen',
+  'json.twice': '„{name}“ steht zweimal da',
+  'json.no_value':
+    'das ist kein Wert: ein Text steht in doppelten Anführungszeichen, sonst gibt es Zahlen, true, false und null',
+  'json.no_number': 'das ist keine Zahl',
+  'json.name_expected': 'hier wird der Name eines Feldes erwartet, in doppelten Anführungszeichen',
+  'json.value_expected': 'hier wird ein Wert erwartet',
+  'json.colon_expected': 'hier wird ein Doppelpunkt erwartet',
+  'json.comma_missing': 'davor fehlt ein Komma',
+  'json.bracket_missing': 'eine schließende {bracket} fehlt',
+  'json.end_expected': 'die Datei sollte davor enden',
+  'json.no_comment': 'das ist kein Kommentar: er beginnt mit // oder steht in /* … */',
+  'json.open_comment': 'ein Kommentar ist nicht geschlossen: an sein Ende gehört */',
+  'json.open_text': 'ein Text ist nicht geschlossen: an sein Ende gehört ", in derselben Zeile',
+  'json.short_number': 'eine Zahl endet zu früh',
+  'json.bad_unicode': 'nach \\u kommen vier Hexadezimalziffern',
+  'json.bad_escape': 'ein Backslash in einem Text wird \\\\ geschrieben',
+  'json.control_character':
+    'ein Text darf kein Steuerzeichen enthalten: ein Zeilenumbruch wird \\n geschrieben, ein Tabulator \\t',
 };

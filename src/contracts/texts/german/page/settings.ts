@@ -128,7 +128,7 @@ export const pageSettings = {
   'page.set.history': 'Verlauf',
   'page.set.its_chat': 'Sein Chat',
   'page.set.add_schedule': 'Zeitplan hinzufügen',
-  'page.set.schedule_no_chat': 'Ein Zeitplan antwortet in einem Chat: Schreiben Sie zuerst in einem.',
+  'page.set.schedule_no_chat': 'Ein Zeitplan antwortet in einem Chat: Schreib zuerst in einem.',
   'page.set.chat': 'Chat',
   'page.set.when_kind': 'Er läuft',
   'page.set.when_it_runs': 'Wann',
