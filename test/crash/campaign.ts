@@ -3,11 +3,12 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { judge } from './judge/checker.ts';
 import type { Verdict } from './judge/checker.ts';
 import { People } from './clients.ts';
+import { drained } from './drained.ts';
 import type { Failure, Stage, FailureResult } from './failure.ts';
 import { gatewayAt } from './failure.ts';
 import { orphansOf } from './orphans.ts';
 import { EventReader } from './readers.ts';
-import { countTurns, pendingCount, readFinal } from './rows.ts';
+import { countTurns, readFinal } from './rows.ts';
 import { seeded } from './script.ts';
 import type { Round } from './script.ts';
 import { startScenario, TOKEN } from './scenario.ts';
@@ -51,8 +52,6 @@ export interface Outcome {
 
 /** Messages a session is ahead of the failures, so that there is always something to interrupt. */
 const AHEAD = 2;
-/** When there is no progress for this long, what still waits is lost. Groups get an answer every three seconds. */
-const STUCK_MS = 60_000;
 /** How long it may take until a new chat is known, in milliseconds. */
 const KNOWN_WITHIN_MS = 60_000;
 
@@ -91,7 +90,7 @@ export async function runCampaign(options: CampaignOptions): Promise<Outcome> {
       );
     }
     people.release(Math.max(0, perSession - released));
-    await drained(stage);
+    await drained(scenario, { accepted: () => people.accepted.length, quiet: () => people.quiet });
     const final = await scenario.read(readFinal);
     const seen = { effects: scenario.effects.counts(), screens: scenario.screens(), asked: scenario.asked };
     const said = { accepted: people.accepted, refused: people.refused };
@@ -178,22 +177,4 @@ function hitsOf({ kill }: FailureResult): string {
   if (kill === undefined) return '';
   const hits = Object.entries(kill.strike.hits).filter(([, count]) => count > 0);
   return ` (${kill.strike.running} running, ${hits.map((hit) => hit.join(' ')).join(', ')})`;
-}
-
-/** Waits until everything sent is done, or there is no more progress. */
-async function drained({ scenario, people }: Stage): Promise<void> {
-  let least = Infinity;
-  let end = performance.now() + STUCK_MS;
-  for (;;) {
-    // Turns first: a message that becomes a turn between the two reads is still pending in the second.
-    const turns = await scenario.read(countTurns);
-    const pending = (await scenario.read(pendingCount)) + Math.max(0, people.accepted.length - turns);
-    if (people.quiet && pending === 0) return;
-    if (pending < least) {
-      least = pending;
-      end = performance.now() + STUCK_MS;
-    }
-    if (performance.now() > end) return;
-    await pause(100);
-  }
 }

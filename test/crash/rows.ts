@@ -153,6 +153,13 @@ export async function plansOfTurns(
     join message on message.session = turn.session and message.seq = turn.user_seq group by turn.id, 1`;
 }
 
+/** How many messages and deliveries were ever finished: dead ones, too. */
+export async function finishedCount(sql: postgres.Sql): Promise<number> {
+  const [row] = await sql<{ count: number }[]>`
+    select coalesce(sum(head), 0)::int as count from lane where class in ('in', 'out')`;
+  return row?.count ?? 0;
+}
+
 /** How many messages and deliveries are waiting or running. */
 export async function pendingCount(sql: postgres.Sql): Promise<number> {
   const [row] = await sql<{ count: number }[]>`

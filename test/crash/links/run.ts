@@ -1,9 +1,9 @@
 /** A run with linked chats: randomly linked, separated and used while the gateway is killed, and judged at the end. */
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Outcome } from '../campaign.ts';
+import { drained } from '../drained.ts';
 import type { Verdict } from '../judge/checker.ts';
 import { orphansOf } from '../orphans.ts';
-import { pendingCount } from '../rows.ts';
 import { readQuestion, seeded } from '../script.ts';
 import { startScenario } from '../scenario.ts';
 import type { Scenario, ScenarioOptions } from '../scenario.ts';
@@ -31,8 +31,8 @@ const TOGGLES = 0.25;
 const LATEST_MS = 250;
 /** What appeared on a screen within this time before a kill may be a send whose reply it took, in milliseconds. */
 const STRUCK_MS = 250;
-/** When there is no progress for this long, what still waits is lost. */
-const STUCK_MS = 60_000;
+/** Longest wait for two more answers of each user, in milliseconds. */
+const PROGRESS_MS = 60_000;
 
 /** Runs everything from the first start to the verdict. Throws when a gateway does not start. */
 export async function runLinks(options: LinkRun): Promise<Outcome> {
@@ -67,7 +67,7 @@ export async function runLinks(options: LinkRun): Promise<Outcome> {
       readyMs.push(await killNow(scenario, rings, { struck, random }));
       options.progress?.(`kill ${kill + 1} of ${options.kills}`);
     }
-    await drained(scenario, rings);
+    await settled(scenario, rings);
     const [turns, parts] = [await scenario.read(sharedTurns), await scenario.read(partsByRef)];
     const said = rings.flatMap((ring) => ring.said);
     const judged = judgeLinks({
@@ -115,9 +115,9 @@ async function start({ gateways }: Scenario): Promise<void> {
 async function begin(scenario: Scenario, rings: readonly Ring[]): Promise<void> {
   while (scenario.discord.gateway.counts.identifies === 0) await pause(20);
   for (const ring of rings) for (let at = 0; at <= CHATS_OF_A_PERSON; at += 1) ring.say(at);
-  await drained(scenario, rings);
+  await settled(scenario, rings);
   for (const ring of rings) for (let at = 0; at < CHATS_OF_A_PERSON; at += 1) ring.toggle(at);
-  await drained(scenario, rings);
+  await settled(scenario, rings);
 }
 
 function screensOf(rings: readonly Ring[]): Map<string, { id: string; text: string }[]> {
@@ -158,26 +158,15 @@ async function progressed(scenario: Scenario, rings: readonly Ring[]): Promise<v
     return rings.map((ring) => ring.said.filter(({ id }) => done.has(id)).length);
   };
   const wanted = (await doneIn()).map((done, at) => Math.min(done + 2, rings[at]?.said.length ?? 0));
-  const end = performance.now() + STUCK_MS;
+  const end = performance.now() + PROGRESS_MS;
   while (performance.now() < end && (await doneIn()).some((done, at) => done < (wanted[at] ?? 0)))
     await pause(50);
 }
 
-/** Waits until everything sent is done, or there is no more progress. */
-async function drained(scenario: Scenario, rings: readonly Ring[]): Promise<void> {
-  let least = Infinity;
-  let end = performance.now() + STUCK_MS;
-  for (;;) {
-    const turns = await scenario.read(sharedTurns);
-    const said = rings.reduce((sum, ring) => sum + ring.said.length, 0);
-    const pending = (await scenario.read(pendingCount)) + Math.max(0, said - turns.length);
-    const quiet = rings.every((ring) => ring.quiet);
-    if (quiet && pending === 0) return;
-    if (pending < least || !quiet) {
-      least = Math.min(least, pending);
-      end = performance.now() + STUCK_MS;
-    }
-    if (performance.now() > end) return;
-    await pause(50);
-  }
+/** Waits until everything sent is done, or nothing moves any more. */
+async function settled(scenario: Scenario, rings: readonly Ring[]): Promise<void> {
+  await drained(scenario, {
+    accepted: () => rings.reduce((sum, ring) => sum + ring.said.length, 0),
+    quiet: () => rings.every((ring) => ring.quiet),
+  });
 }
