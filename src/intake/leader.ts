@@ -37,7 +37,7 @@ export const YIELDS = 4;
 
 export interface LeaderDeps {
   channels: ReadonlyMap<string, Channel>;
-  lanes: Pick<LaneStore, 'append' | 'finish'>;
+  lanes: Pick<LaneStore, 'append' | 'endDelay' | 'finish'>;
   bus: LaneRunner;
   receive: Receive;
   log: Log;
@@ -128,7 +128,10 @@ async function queueForLeadership(
   for (let attempt = 0; !signal.aborted; attempt += 1) {
     try {
       const payload = { channel: channel.name, ...(shard.count > 1 && { shard }) };
-      deps.bus.runHeads(await deps.lanes.append(lane, 'leader', payload, deps.bus.claimingNode('poll')));
+      const appended = await deps.lanes.append(lane, 'leader', payload, deps.bus.claimingNode('poll'));
+      deps.bus.runHeads(appended);
+      // A node where the channel is off, or could not start, has left it to later ones with a delay.
+      if (appended.duplicate) await deps.lanes.endDelay(lane);
       return;
     } catch (thrown) {
       const error = toGatewayError(thrown);

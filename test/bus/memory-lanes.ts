@@ -166,6 +166,7 @@ export class MemoryLanes implements Pick<LaneStore, Driven> {
       append: (...args) => this.append(...args),
       finish: (fence, error) => this.finish(fence, error),
       release: (...args) => this.release(...args),
+      endDelay: refuse,
       noteWaiting: refuse,
       stop: refuse,
       park: refuse,

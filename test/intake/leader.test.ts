@@ -16,6 +16,7 @@ const HEAD = laneHead('poll:telegram:7', 'leader');
 function buildLeader(
   append: LaneStore['append'] = () => Promise.resolve({ seq: 1, duplicate: false, heads: [] }),
 ) {
+  const dueAtOnce: string[] = [];
   const clock = new FakeClock();
   let state: ChannelHealth['state'] = 'off';
   const channel = {
@@ -36,6 +37,7 @@ function buildLeader(
     lanes: {
       append,
       finish: () => Promise.resolve({ heads: [] }),
+      endDelay: async (lane) => void dueAtOnce.push(lane),
     },
     bus: { claimingNode: () => undefined, runHeads: () => undefined },
     receive: () => Promise.reject(new Error('nobody writes here')),
@@ -47,7 +49,7 @@ function buildLeader(
     const outcome = leader.handler.handle(HEAD, closing.signal);
     return { outcome, close: () => closing.abort(new LaneAbort('shutdown')) };
   };
-  return { channel, clock, leader, run };
+  return { channel, clock, leader, run, dueAtOnce };
 }
 
 it('receives over each of several connections, leaving the second one to other nodes a few times', async () => {
@@ -112,6 +114,15 @@ it('stays up when a restarted node took its lane back before the platform identi
   expect(leader.health(channel).state).toBe('up');
   close();
   await outcome;
+});
+
+it('does not wait for a delay with which an earlier node left the bot, where the channel was off', async () => {
+  const fresh = buildLeader();
+  await fresh.leader.enter(fresh.channel, NEVER);
+  expect(fresh.dueAtOnce).toEqual([]);
+  const known = buildLeader(() => Promise.resolve({ seq: 1, duplicate: true, heads: [] }));
+  await known.leader.enter(known.channel, NEVER);
+  expect(known.dueAtOnce).toEqual(['poll:telegram:7']);
 });
 
 it('is queued for election once an unreachable store is back', async () => {

@@ -160,6 +160,8 @@ export interface LaneStore {
    * to the previous ones.
    */
   release(fence: Fence, options: { delayMs: number; attempt: boolean; error?: string }): Promise<void>;
+  /** Makes a lane whose head was released with a delay due at once; nothing where it is not waiting for that. */
+  endDelay(lane: LaneKey): Promise<void>;
   /**
    * Records that a head is waiting for something outside, or working again. While it waits, other suspects may run, and
    * a death of the node is not counted against it. The record ends with the claim.

@@ -166,6 +166,12 @@ export class BotRate {
       this.#perSecond = Math.max(this.#least, tooFast * AFTER_REFUSAL);
       this.#raisedAt = until;
     }
+    // The platform has counted too many calls already: there is no burst, and the next one waits its whole time.
+    const waits = Math.min(
+      now + (BURST * SECOND_MS) / perSecond,
+      until + ((BURST - 1) * SECOND_MS) / this.#perSecond,
+    );
+    this.#due = Math.max(this.#due, waits);
     // The bucket is empty: after the pause it holds one call.
     if (this.#bucket !== undefined) this.#due = until + ((this.#bucket - 1) * SECOND_MS) / this.#perSecond;
     const refused = inPause === undefined ? 0 : inPause.refused + 1;

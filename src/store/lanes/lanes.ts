@@ -11,6 +11,7 @@ import {
   advanceLane,
   claimOf,
   dueAfter,
+  dueNow,
   endMessage,
   type HeadRow,
   headsOf,
@@ -33,6 +34,7 @@ export function createLanes(database: Database): LaneStore {
         finish(sql, fence, error === undefined ? undefined : cleanText(error), unreported),
       ),
     release: (fence, options) => database.run((sql, attempt) => release(sql, fence, options, attempt)),
+    endDelay: (lane) => database.run((sql) => endDelay(sql, lane)),
     noteWaiting: (fence, isWaiting) => database.run((sql) => noteWaiting(sql, fence, isWaiting)),
     stop: (session, options) => database.transaction((sql) => stopSession(sql, session, options.fresh)),
     deadLetters: (limit, only) => database.run((sql) => deadLetters(sql, limit, only)),
@@ -77,6 +79,10 @@ async function release(
     select exists (select 1 from freed) as held`;
   // On a repeat, the previous attempt freed the lane, or it has moved on since: either way it is released.
   if (row?.held !== true && attempt === 0) throw new FencedError(fence.lane);
+}
+
+async function endDelay(sql: Sql, lane: LaneKey): Promise<void> {
+  await sql`update lane set ${dueNow(sql)} where key = ${lane} and owner is null and delay_ms is not null`;
 }
 
 /** When a suspect works again, its time alone starts again. */

@@ -214,6 +214,16 @@ describe("a bot's rate", () => {
     expect(rate.perSecond(3_999)).toBe(LEAST_PER_SECOND);
   });
 
+  it('makes no call at once after a refusal, and the next one at the lower rate, within the pause at the latest', () => {
+    const readyAfter = ({ start: first, pauseMs }: { start: number; pauseMs: number }): number => {
+      const rate = new BotRate({ start: first, most: 60 });
+      rate.slowDown(1_000, 999, pauseMs);
+      return rate.readyAt(1_000) - 1_000;
+    };
+    expect(readyAfter({ start: 28, pauseMs: 1_000 })).toBeCloseTo(1_000 / 14);
+    expect(readyAfter({ start: 0.5, pauseMs: 1_000 })).toBeLessThanOrEqual(1_000);
+  });
+
   it('stops for the rest of a pause in which calls are refused and none is accepted', () => {
     const untilReady = (taken: boolean): number => {
       const rate = new BotRate(start);
@@ -222,7 +232,8 @@ describe("a bot's rate", () => {
       for (const now of [1_100, 1_200, 1_300]) rate.slowDown(now, now - 1, 4_000 - now);
       return rate.readyAt(1_300);
     };
-    expect(untilReady(true)).toBeLessThan(1_300);
+    // Four halvings of 28 a second.
+    expect(untilReady(true)).toBeCloseTo(1_300 + 1_000 / 1.75);
     expect(untilReady(false)).toBe(4_000);
   });
 

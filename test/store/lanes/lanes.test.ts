@@ -86,7 +86,7 @@ describeEachDatabase('lanes', (databases) => {
     expect(await lanes.finish(taken)).toEqual({ heads: [] });
   });
 
-  it('releases a head for the given time; only errors count', async () => {
+  it('releases a head for the given time, which can be ended early; only errors count', async () => {
     const { lanes } = await databases.open();
     const node = await lanes.register('home', LEASE_MS);
     const capacities = [{ class: 'in' as const, free: 1 }];
@@ -100,6 +100,11 @@ describeEachDatabase('lanes', (databases) => {
     await lanes.release(head, { delayMs: 3_600_000, attempt: true });
     expect(await lanes.sweep(node, capacities)).toEqual([]);
     expect((await lanes.append('in:a:1', 'later', {}, node)).heads).toEqual([]);
+    await lanes.endDelay('in:a:1');
+    head = only(await lanes.sweep(node, capacities));
+    expect(head).toMatchObject({ seq: 1, attempts: 2, epoch: 4 });
+    await lanes.endDelay('in:a:1');
+    expect(await lanes.finish(head)).toMatchObject({ heads: [{ seq: 2, attempts: 0 }] });
   });
 
   it('adds up the pauses after failures, starting over when a dead letter is requeued', async () => {
