@@ -55,6 +55,8 @@ export class ChatView {
   /** @type {() => void} */
   #stopFollowing = () => undefined;
   #following = false;
+  /** A message was accepted since the events were last asked for: the chat exists now. */
+  #isBegun = false;
 
   /**
    * @param {import('../api.js').Api} api
@@ -157,6 +159,7 @@ export class ChatView {
     this.#stopFollowing();
     this.#stopFollowing = () => undefined;
     this.#following = false;
+    this.#isBegun = false;
     this.#transcript?.close();
     noteStream(false);
   }
@@ -207,6 +210,12 @@ export class ChatView {
     this.#following = false;
     if (error.status !== 404) {
       this.#host.showError(error);
+      return;
+    }
+    if (this.#isBegun) {
+      // The first message was accepted while the answer was on its way.
+      this.#isBegun = false;
+      this.#follow();
       return;
     }
     // The address names a chat that has no message yet, as after a reload of a new one.
@@ -266,6 +275,7 @@ export class ChatView {
     if (key === this.key) {
       this.#details.open(key, true);
       this.#setTitle(this.#sidebar.titleOf(key));
+      this.#isBegun = this.#following;
       this.#follow();
     }
     this.#host.changed();

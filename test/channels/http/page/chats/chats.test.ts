@@ -83,6 +83,33 @@ describePageOnFakeGateway('the page, over time', (tab, fixture) => {
     await tab.page.unrouteAll({ behavior: 'wait' });
   });
 
+  it('follows a chat whose first message was accepted before the page learnt that there was no such chat', async () => {
+    const posted = Promise.withResolvers<void>();
+    const asked = Promise.withResolvers<void>();
+    await fixture.open();
+    await tab.page.route(
+      '**/v1/sessions/http%3Anew-two/events',
+      async (route) => {
+        const response = await route.fetch();
+        asked.resolve();
+        await posted.promise;
+        await route.fulfill({ response });
+      },
+      { times: 1 },
+    );
+    await tab.page.evaluate(() => (location.hash = '#http:new-two'));
+    await asked.promise;
+    await write(tab.page, 'hello');
+    await vi.waitFor(async () => expect(await tab.page.title()).toContain('hello'), WAIT);
+    posted.resolve();
+    const [turn] = fixture.turns;
+    turn?.say('Hi.');
+    await tab.page.locator('.md', { hasText: 'Hi.' }).waitFor();
+    turn?.end();
+    await tab.page.locator('.turn-foot time').waitFor();
+    await tab.page.unrouteAll({ behavior: 'wait' });
+  });
+
   it('removes a turn that ends without text', async () => {
     await fixture.open();
     const turn = await fixture.ask('hello');
