@@ -2,10 +2,11 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { TITLE_REQUEST } from '../src/agent/title/title-text.ts';
 import { run } from '../src/main.ts';
 import { newToken } from '../src/security/index.ts';
 import { writeDemoHome } from './fakes/demo/home.ts';
-import { demoAnswer } from './fakes/demo/answer.ts';
+import { demoAnswer, demoTitle } from './fakes/demo/answer.ts';
 import { startFakeOllama } from './fakes/ollama/ollama.ts';
 
 const home = mkdtempSync(path.join(tmpdir(), 'parley-demo-'));
@@ -13,6 +14,7 @@ process.once('exit', () => rmSync(home, { recursive: true, force: true }));
 await writeDemoHome(home);
 
 const model = await startFakeOllama({ fallback: demoAnswer });
+model.answer(demoTitle, { when: TITLE_REQUEST, times: Infinity });
 const token = process.env['GATEWAY_TOKEN'] || newToken();
 // None of the machine's real settings: no bots, no database, no home.
 for (const name of ['DATABASE_URL', 'NATS_URL', 'MODEL', 'TELEGRAM_BOT_TOKEN', 'DISCORD_BOT_TOKEN'])

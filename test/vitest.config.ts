@@ -1,6 +1,7 @@
 /** How the tests run: node 24 on the sources as written, a report for `npm run` tools to read. */
 import { fileURLToPath } from 'node:url';
 import { configDefaults, defineConfig } from 'vitest/config';
+import { runsAll } from './campaign.ts';
 import { existingTests, leftOut, LongestFirst } from './runs/order.ts';
 
 /**
@@ -34,7 +35,8 @@ export default defineConfig({
     maxWorkers: 4,
     // Tests that run in parallel within a file wait for paced platforms and models, not for the processor.
     maxConcurrency: 12,
-    testTimeout: 60_000,
+    // A campaign in full takes as long as the machine needs.
+    testTimeout: runsAll ? 600_000 : 60_000,
     hookTimeout: 60_000,
     sequence: { sequencer: LongestFirst },
     globalSetup: 'test/runs/folder.ts',

@@ -6,6 +6,7 @@
 import { mkdir } from 'node:fs/promises';
 import path from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
+import { parseArgs } from 'node:util';
 import { openPage, signIn } from '../../channels/http/page/browser/browser.ts';
 import { riskyTools } from '../../fakes/agent/risky-tools.ts';
 import { FakeDiscord } from '../../fakes/discord/discord.ts';
@@ -19,7 +20,8 @@ import { drawDiscord, drawMatrix, drawSlack, drawTelegram, pageOf } from './draw
 import type { Drawn } from './draw.ts';
 import { LONG_ANSWER, RICH_ANSWER, SHARED_ANSWER } from './answers.ts';
 
-const FOLDER = path.resolve(process.argv[2] ?? path.join(ROOT, 'test/.tmp/screens'));
+const { positionals } = parseArgs({ allowPositionals: true });
+const FOLDER = path.resolve(positionals[0] ?? path.join(ROOT, 'test/.tmp/screens'));
 const TOKEN = 'a-token-for-the-screens-0123456789';
 const PERSON = '1001';
 const WAIT_MS = 60_000;
@@ -101,16 +103,17 @@ function openChats(): Record<string, Chat> {
 
 /** Everything that a chat shows, in three columns. */
 async function takeChat(name: string, chat: Chat): Promise<void> {
-  const part = async (text: string, last: string, commands = false): Promise<Drawn[]> => {
+  const part = async (text: string, last: string, commands = false, also = ''): Promise<Drawn[]> => {
     const before = chat.drawn().length;
     if (commands) chat.commands(text);
     else chat.says(text);
     await shows(chat, last, before);
+    await shows(chat, also, before);
     return chat.drawn().slice(before);
   };
   scripted(`tell of stones on ${name}`, { text: LONG_ANSWER });
   const long = await part(`tell of stones on ${name}`, 'That is all.');
-  const plan = await part('plan a picnic', 'for real answers.');
+  const plan = await part('plan a picnic', 'for real answers.', false, 'Completed');
   scripted(
     `tidy up on ${name}`,
     { toolCalls: [{ name: 'wipe', args: { word: 'old drafts' } }] },

@@ -7,8 +7,9 @@ import { EXPLAIN_PROMPT, SUMMARY_PROMPT } from '../../../src/agent/executor/mode
 import { ANALYSIS, planInstruction, reviewInstruction } from '../../../src/agent/planner/instructions.ts';
 import { readAnalysis, readReview } from '../../../src/agent/planner/read-analysis.ts';
 import { readPlan } from '../../../src/agent/planner/read-plan.ts';
+import { markUntrusted } from '../../../src/agent/prompt/marks.ts';
 import { topicOf } from './demo-text.ts';
-import { demoAnswer } from './answer.ts';
+import { demoAnswer, demoTitle } from './answer.ts';
 import type { ChatBody, ChatBodyMessage } from '../ollama/request.ts';
 import { testPlan, testStep } from '../agent/plans.ts';
 
@@ -29,9 +30,17 @@ describe("the demo's persona", () => {
     const looked = demoAnswer({ ...asked(question), think: true, tools: [someTool()] });
     expect(looked.thinking).toContain('demo');
     expect(looked.toolCalls).toEqual([{ name: 'list_dir', args: { path: '.' } }]);
-    const found: ChatBodyMessage = { role: 'tool', content: 'notes.txt', tool_name: 'list_dir' };
-    expect(demoAnswer(asked(question, found)).text).toContain('notes.txt');
+    const marked = markUntrusted('the names of files', 'notes.txt');
+    const found: ChatBodyMessage = { role: 'tool', content: marked, tool_name: 'list_dir' };
+    expect(demoAnswer(asked(question, found)).text).toContain('```\nnotes.txt\n```');
     expect(demoAnswer(asked(question, found, system('steps left: 19'))).text).toContain('notes.txt');
+  });
+
+  it('names a conversation by how it began, in at most six words', () => {
+    const answer: ChatBodyMessage = { role: 'assistant', content: 'Done.' };
+    const titleOf = (said: string) => demoTitle(asked(user(said), answer, user('Title?'))).text;
+    expect(titleOf('plan a picnic')).toBe('Plan a picnic');
+    expect(titleOf(' which files are there\nin my folder, please? ')).toBe('Which files are there in my');
   });
 
   it('answers other messages without a plan, and says so without its usual pace (N-15)', () => {

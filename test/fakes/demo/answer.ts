@@ -1,4 +1,5 @@
 /** The persona of `npm run demo`: it answers without a model and says so, thinks on request, reads files on request, and plans. */
+import { withoutMarks } from '../../../src/contracts/sessions/marked-text.ts';
 import { plannedTurnReply } from './planned-turn.ts';
 import { planReply } from './plan.ts';
 import { FILE_NAME, paced, SIGNED } from './demo-text.ts';
@@ -8,12 +9,21 @@ import type { FakeToolCall, Reply } from '../ollama/reply.ts';
 
 const ABOUT_FILES = /\b(files?|folders?|director(y|ies)|workspace|read|list)\b/i;
 const MAX_QUOTED = 600;
+/** A title has at most this many words. */
+const TITLE_WORDS = 6;
 
 /** Chooses the demo's answer to a request. */
 export function demoAnswer(body: ChatBody): Reply {
   return (
     planReply(body) ?? plannedTurnReply(body) ?? paced(body, { thinking: WEIGHED, ...plainAnswer(body) })
   );
+}
+
+/** Names a conversation by how it began. */
+export function demoTitle({ messages }: ChatBody): Reply {
+  const [first = ''] = messages.flatMap(({ role, content }) => (role === 'user' ? [content.trim()] : []));
+  const words = first.split(/\s+/).slice(0, TITLE_WORDS).join(' ');
+  return { text: words.charAt(0).toUpperCase() + words.slice(1) };
 }
 
 const WEIGHED =
@@ -59,6 +69,7 @@ function fileCall(said: string, body: ChatBody): FakeToolCall | undefined {
   return undefined;
 }
 
+/** Without the gateway's marks around a text of others, which a model reads but does not repeat. */
 function quoted(text: string): string {
-  return `\`\`\`\n${text.slice(0, MAX_QUOTED).replaceAll('```', "'''").trimEnd()}\n\`\`\``;
+  return `\`\`\`\n${withoutMarks(text).slice(0, MAX_QUOTED).replaceAll('```', "'''").trimEnd()}\n\`\`\``;
 }

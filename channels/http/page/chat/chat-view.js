@@ -3,6 +3,7 @@ import { ApiError } from '../api.js';
 import { ApprovalCards } from './approvals/approval-cards.js';
 import { Composer } from './composer/composer.js';
 import { byId } from '../dom.js';
+import { asSentAgain } from './file-views.js';
 import { noteStream } from '../failures/reachability.js';
 import { followSession } from '../follow.js';
 import { showGreeting } from './greeting.js';
@@ -27,16 +28,6 @@ import { say } from '../texts.js';
 const TURNING = new Set(['turn_started', 'turn_ended']);
 /** Events after which the stored messages are read again. */
 const REFRESHING = new Set(['message_received', 'message_sent', 'context_changed', 'queue_changed']);
-
-/**
- * A file of an edited message, which the new chat has a copy of.
- * @param {string} file
- * @returns {import('../api.js').StoredFile}
- */
-function asSentAgain(file) {
-  const name = file.slice(file.indexOf('-') + 1);
-  return { file, name, kind: 'file', mimeType: '', bytes: 0, sha256: '' };
-}
 
 /** The main part of the page, which shows one session at a time. */
 export class ChatView {

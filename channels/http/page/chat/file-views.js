@@ -213,3 +213,13 @@ export function fileSize(bytes) {
   if (bytes < 1_000_000) return `${Math.round(bytes / 1_000)} kB`;
   return `${number(Math.round(bytes / 100_000) / 10)} MB`;
 }
+
+/**
+ * A file of an edited message, which the new chat has a copy of.
+ * @param {string} file
+ * @returns {import('../api.js').StoredFile}
+ */
+export function asSentAgain(file) {
+  const name = file.slice(file.indexOf('-') + 1);
+  return { file, name, kind: 'file', mimeType: '', bytes: 0, sha256: '' };
+}
