@@ -10,6 +10,7 @@ import type {
 import type { Shard } from '../../src/contracts/platform/shard.ts';
 import { ChannelError, channelUnavailable } from '../../src/contracts/errors.ts';
 import type { ChannelHealth } from '../../src/contracts/gateway-api.ts';
+import { SharedClock } from '../../src/lib/shared-clock.ts';
 import { CHANNEL_TIMING } from '../../src/contracts/platform/channel-timing.ts';
 import type { ChannelTiming } from '../../src/contracts/platform/channel-timing.ts';
 import type { Place, SentMessage } from '../../src/contracts/message.ts';
@@ -129,9 +130,11 @@ class DiscordChannel implements Channel {
       members: new Members(rest),
     };
     const { connections } = deps;
-    const budget = new IdentifyBudget({ connections, now: timing.now, spacingMs: timing.identifySpacingMs });
+    const clock = new SharedClock(timing);
+    const { now } = clock;
+    const budget = new IdentifyBudget({ connections, now, spacingMs: timing.identifySpacingMs });
     const botId = async (signal: AbortSignal) => this.#botId ?? (await this.#self(signal)).id;
-    this.#settings = { ...timing, token, budget, botId };
+    this.#settings = { ...timing, now, clock, token, budget, botId };
     const { receive } = deps.gateway;
     this.interactions = new InteractionEndpoint({ ...timing, rest, interactions, receive, botId });
     this.capabilities = capabilitiesOf(config, this.#replies);

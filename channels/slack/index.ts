@@ -10,6 +10,7 @@ import type {
 import { ConfigError, channelUnavailable } from '../../src/contracts/errors.ts';
 import { textRef } from '../../src/contracts/texts/say.ts';
 import type { PaceSettings, ShowingSettings } from '../../src/contracts/platform/channel-settings.ts';
+import { SharedClock } from '../../src/lib/shared-clock.ts';
 import { CHANNEL_TIMING } from '../../src/contracts/platform/channel-timing.ts';
 import type { ChannelTiming } from '../../src/contracts/platform/channel-timing.ts';
 import { usualCapabilities } from '../../src/contracts/platform/usual-capabilities.ts';
@@ -113,7 +114,8 @@ class SlackChannel implements Channel {
     const people = new People({ api: this.#api, log, now });
     this.#parts = { ...deps, api: this.#api, sending: this.#sending, people, status: this.#status, signs };
     const appApi = new SlackApi({ token: appToken, apiRoot, monotonicMs });
-    this.#settings = { ...timing, api: appApi, apiRoot, log };
+    const clock = new SharedClock(timing);
+    this.#settings = { ...timing, now: clock.now, clock, api: appApi, apiRoot, log };
     this.capabilities = usualCapabilities({
       reactsIn: config.reactions,
       maxFileBytes: MAX_UPLOAD_BYTES,

@@ -215,10 +215,10 @@ export interface PlatformSession {
   detail: Record<string, unknown>;
 }
 
-/** What is known about a connection. Times are epoch milliseconds. */
+/** What is known about a connection. Times are epoch milliseconds of the database's clock, which all nodes share. */
 export interface ConnectionRecord {
   session?: PlatformSession | undefined;
-  /** Everything that the platform dispatched before this moment is stored. */
+  /** Everything that the platform dispatched before this moment is stored; none that lies in the future. */
   heardAt?: number | undefined;
   /** Sessions started on `day` (UTC, `2026-01-31`). */
   day?: string | undefined;
@@ -238,6 +238,8 @@ export interface HeardChat {
 
 /** The rows behind connections. Throws only `StoreError`. `key` names a channel and its bot. */
 export interface ConnectionStore {
+  /** The database's clock, in epoch milliseconds. */
+  now(): Promise<number>;
   connection(key: string): Promise<ConnectionRecord | undefined>;
   /** Stores a session and how far its events are stored; neither the sequence of a session nor `heardAt` moves back. */
   saveSession(key: string, session: PlatformSession, heardAt: number): Promise<void>;

@@ -5,6 +5,7 @@
 import { z } from 'zod';
 import type { ConnectionStore, PlatformSession } from '../../../src/contracts/receive.ts';
 import type { Log } from '../../../src/contracts/log.ts';
+import type { SharedClock } from '../../../src/lib/shared-clock.ts';
 import { Checkpoint } from './checkpoint.ts';
 import type { Position } from './checkpoint.ts';
 import type { ResumableSession } from './socket.ts';
@@ -34,7 +35,9 @@ const Detail = z.object({
 });
 
 export interface ResumeStateParts {
-  connections: Pick<ConnectionStore, 'connection' | 'saveSession'>;
+  connections: Pick<ConnectionStore, 'connection' | 'now' | 'saveSession'>;
+  /** Set to the clock that all nodes share, before the position that one of them has written is read. */
+  clock: SharedClock;
   log: Log;
   /** Time between two writes of the position, in milliseconds. */
   saveEveryMs: number;
@@ -55,7 +58,9 @@ export class ResumeState {
 
   /** The session that the store keeps under this key; from now on it is written there. Throws `StoreError`. */
   async load(key: string): Promise<KeptSession | undefined> {
-    const record = await this.#parts.connections.connection(key);
+    const { clock, connections } = this.#parts;
+    await clock.set(() => connections.now());
+    const record = await connections.connection(key);
     this.#key = key;
     this.#kept = readSession(record?.session);
     const sequence = this.#kept?.session.sequence ?? 0;

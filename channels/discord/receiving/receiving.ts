@@ -7,6 +7,7 @@ import type { AgentEvent } from '../../../src/contracts/event.ts';
 import type { InboundMessage } from '../../../src/contracts/message.ts';
 import type { Receipt, Receive, ReceiveOptions } from '../../../src/contracts/receive.ts';
 import { backoffMs } from '../../../src/lib/async/backoff.ts';
+import type { SharedClock } from '../../../src/lib/shared-clock.ts';
 import { BackgroundWork } from '../../../src/lib/async/background.ts';
 import { pause } from '../../../src/lib/async/sleep.ts';
 import type { BotRoles } from '../guilds/bot-roles.ts';
@@ -64,6 +65,7 @@ export interface ReceivingParts extends DiscordDeps {
 }
 
 export interface ReceivingSettings extends Omit<GatewayParts, 'resume' | 'rest' | 'log' | 'shard'> {
+  clock: SharedClock;
   /** Time between two writes of how far the events are stored, in milliseconds. */
   saveEveryMs: number;
   /** Minimum time between two calls that read the history, in milliseconds. */
@@ -119,7 +121,8 @@ export class Receiving {
       publish: async (message, options) => await this.#publish(message, options),
       deleted: parts.gateway.messagesDeleted,
     });
-    this.#resume = new ResumeState({ connections, log, saveEveryMs: settings.saveEveryMs });
+    const { clock, saveEveryMs } = settings;
+    this.#resume = new ResumeState({ connections, clock, log, saveEveryMs });
     this.#link = new GatewayLink(
       { ...settings, shard, resume: this.#resume, rest, log },
       {

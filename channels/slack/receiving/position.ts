@@ -3,13 +3,16 @@
  * continues from there.
  */
 import type { ConnectionStore } from '../../../src/contracts/receive.ts';
+import type { SharedClock } from '../../../src/lib/shared-clock.ts';
 import type { Log } from '../../../src/contracts/log.ts';
 
 /** Slack has no sessions to continue; the store's row needs a session name. */
 const SESSION = { id: 'socket-mode', sequence: 0, detail: {} };
 
 export interface PositionParts {
-  connections: Pick<ConnectionStore, 'connection' | 'saveSession'>;
+  connections: Pick<ConnectionStore, 'connection' | 'now' | 'saveSession'>;
+  /** Set to the clock that all nodes share, before the time that one of them has written is read. */
+  clock: SharedClock;
   log: Log;
   saveEveryMs: number;
   /** The time up to which everything is stored, in epoch milliseconds; undefined while unknown. */
@@ -28,7 +31,9 @@ export class Position {
 
   /** The time that the store keeps; from now on it is written there. Throws `StoreError`. */
   async load(key: string): Promise<number | undefined> {
-    const record = await this.#parts.connections.connection(key);
+    const { clock, connections } = this.#parts;
+    await clock.set(() => connections.now());
+    const record = await connections.connection(key);
     this.#key = key;
     this.#timer ??= setInterval(() => void this.save(), this.#parts.saveEveryMs).unref();
     return record?.heardAt;

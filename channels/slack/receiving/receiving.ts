@@ -7,6 +7,7 @@ import type { ChannelDeps } from '../../../src/contracts/channel.ts';
 import type { ChannelHealth, GatewayApi } from '../../../src/contracts/gateway-api.ts';
 import type { InboundMessage } from '../../../src/contracts/message.ts';
 import type { Receipt, Receive } from '../../../src/contracts/receive.ts';
+import type { SharedClock } from '../../../src/lib/shared-clock.ts';
 import { BackgroundWork } from '../../../src/lib/async/background.ts';
 import { pause } from '../../../src/lib/async/sleep.ts';
 import { readEvent } from '../events.ts';
@@ -53,6 +54,7 @@ export interface ReceivingParts extends SlackDeps {
 
 export interface ReceivingSettings extends LinkParts {
   now: () => number;
+  clock: SharedClock;
   saveEveryMs: number;
   historySpacingMs: number;
   deferAfterMs: number;
@@ -75,7 +77,7 @@ export class Receiving {
 
   constructor(settings: ReceivingSettings, parts: ReceivingParts) {
     const { log, connections, gateway, sending } = parts;
-    const { now, saveEveryMs } = settings;
+    const { clock, now, saveEveryMs } = settings;
     this.#settings = settings;
     this.#parts = parts;
     this.#background = new BackgroundWork((error, failure) => {
@@ -105,7 +107,7 @@ export class Receiving {
       commit: async (message) => await this.#commitMissed(message),
     });
     const storedUntil = (): number => Math.min(this.#inbox.storedUntil, this.#missingSince ?? Infinity);
-    this.#position = new Position({ connections, log, saveEveryMs, storedUntil });
+    this.#position = new Position({ connections, clock, log, saveEveryMs, storedUntil });
     this.#link = new SocketLink(settings, {
       envelope: (envelope) => this.#take(envelope),
       connected: (wasOpen) => {

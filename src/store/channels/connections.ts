@@ -1,7 +1,7 @@
 /** Connections of channels to their platforms, and the chats that a channel has received messages from. */
 import type { ConnectionRecord, ConnectionStore } from '../../contracts/receive.ts';
 import { cleanJson } from '../../lib/json/json.ts';
-import type { Database } from '../database/database.ts';
+import type { Database, Sql } from '../database/database.ts';
 import { asSessionKey } from '../tables/session-rows.ts';
 
 interface ConnectionRow {
@@ -15,13 +15,17 @@ interface ConnectionRow {
   shortSessions: number;
 }
 
-/** The `ConnectionStore` over a database. */
+/**
+ * The `ConnectionStore` over a database. A position in the future, written before the clock was set back, says nothing: it
+ * is read as none, and replaced.
+ */
 export function createConnections(database: Database): ConnectionStore {
   return {
+    now: () => database.run(readClock),
     connection: (key) =>
       database.run(async (sql) => {
         const [row] = await sql<ConnectionRow[]>`
-          select session, sequence, detail, heard_at as "heardAt", day, begun_on_day as "begunOnDay",
+          select session, sequence, detail, case when heard_at <= clock_timestamp() then heard_at end as "heardAt", day, begun_on_day as "begunOnDay",
             begun_at as "begunAt", short_sessions as "shortSessions"
           from connection where key = ${key}`;
         return row && toRecord(row);
@@ -34,7 +38,8 @@ export function createConnections(database: Database): ConnectionStore {
           on conflict (key) do update set session = excluded.session, detail = excluded.detail,
             sequence = case when kept.session = excluded.session then greatest(kept.sequence, excluded.sequence)
               else excluded.sequence end,
-            heard_at = greatest(kept.heard_at, excluded.heard_at)`;
+            heard_at = case when kept.heard_at <= clock_timestamp() then greatest(kept.heard_at, excluded.heard_at)
+              else excluded.heard_at end`;
       }),
     countSession: (key, { begunAt, day, shortSessions }, previous) =>
       database.run(async (sql, attempt) => {
@@ -70,6 +75,12 @@ export function createConnections(database: Database): ConnectionStore {
         return { chats, total: Number(rows[0]?.total ?? 0) };
       }),
   };
+}
+
+async function readClock(sql: Sql): Promise<number> {
+  const [row] = await sql<{ now: number }[]>`
+    select (extract(epoch from clock_timestamp()) * 1000)::float8 as now`;
+  return row?.now ?? 0;
 }
 
 function toRecord(row: ConnectionRow): ConnectionRecord {

@@ -3,7 +3,7 @@
  * between.
  */
 import { wordedHealth } from '../../fakes/gateway/worded-health.ts';
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { manifest } from '../../../channels/slack/manifest.ts';
 import { MAX_CHATS_READ, MAX_PAGES } from '../../../channels/slack/receiving/catch-up.ts';
 import { MAX_WAITING } from '../../../channels/slack/receiving/inbox.ts';
@@ -15,6 +15,7 @@ import { SLACK_TOKEN } from '../../fakes/slack/slack.ts';
 import type { FakeChat, FakePerson } from '../../fakes/slack/workspace.ts';
 
 const WAIT = { timeout: 8_000, interval: 5 };
+const HOUR_MS = 3_600_000;
 
 let setup: SlackSetup;
 let channel: FakeChat;
@@ -222,6 +223,28 @@ describe('what was said while no one was listening', () => {
     // What arrived live and is in the history, too, has one id.
     expect([...new Set(fresh)]).toEqual(['missed in the thread', 'missed in the channel', 'live']);
   });
+
+  it.each([2 * HOUR_MS, -2 * HOUR_MS])(
+    'is read after a restart with a clock that is %i ms off, and after one without',
+    async (offMs) => {
+      let aheadMs = offMs;
+      const nodes = await SlackSetup.open({ timing: { now: () => Date.now() + aheadMs } });
+      onTestFinished(() => nodes.close());
+      const { chat, person } = nodes.slack.workspace.dm('Bo');
+      nodes.groups = [chat.id];
+      await nodes.start();
+      for (const text of ['one', 'two']) {
+        nodes.slack.says(chat, `heard ${text}`, person);
+        await vi.waitFor(() => expect(nodes.contents).toContain(`heard ${text}`), WAIT);
+        await nodes.channel.stop();
+        aheadMs = offMs - aheadMs;
+        nodes.slack.says(chat, `missed ${text}`, person);
+        nodes.replace();
+        await nodes.start();
+        await vi.waitFor(() => expect(nodes.contents).toContain(`missed ${text}`), WAIT);
+      }
+    },
+  );
 
   it('is reported in the health if it may be in more chats than are read', async () => {
     const chats = Array.from({ length: MAX_CHATS_READ + 1 }, (_, n) => setup.slack.workspace.dm(`${n}`).chat);

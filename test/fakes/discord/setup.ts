@@ -99,7 +99,9 @@ export class DiscordSetup extends ChannelSetup {
   }
 
   static async open(options: FakeDiscordOptions & SetupOptions = {}): Promise<DiscordSetup> {
-    return new DiscordSetup(await FakeDiscord.open({ identifySpacingMs: 15, ...options }), options);
+    const setup = new DiscordSetup(await FakeDiscord.open({ identifySpacingMs: 15, ...options }), options);
+    if (options.now !== undefined) setup.connections.clock = options.now;
+    return setup;
   }
 
   protected override async closePlatform(): Promise<void> {

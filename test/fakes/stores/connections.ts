@@ -6,6 +6,13 @@ export class MemoryConnections implements ConnectionStore {
   /** Chats the gateway already knows. */
   chats: HeardChat[] = [];
 
+  /** The database's clock. */
+  clock: () => number = Date.now;
+
+  now(): Promise<number> {
+    return Promise.resolve(this.clock());
+  }
+
   connection(key: string): Promise<ConnectionRecord | undefined> {
     return Promise.resolve(structuredClone(this.records.get(key)));
   }

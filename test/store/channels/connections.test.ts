@@ -18,6 +18,16 @@ describeEachDatabase('connections', (databases) => {
     expect(await connections.connection(KEY)).toMatchObject({ session: session(1, 'two'), heardAt: 3_000 });
   });
 
+  it('has no position in the future, and replaces one that was written before the clock was set back', async () => {
+    const { connections } = await databases.open();
+    const now = await connections.now();
+    expect(Math.abs(now - Date.now())).toBeLessThan(60_000);
+    await connections.saveSession(KEY, session(7), now + 7_200_000);
+    expect(await connections.connection(KEY)).toMatchObject({ session: session(7), heardAt: undefined });
+    await connections.saveSession(KEY, session(8), now - 1_000);
+    expect(await connections.connection(KEY)).toMatchObject({ heardAt: Math.floor(now) - 1_000 });
+  });
+
   it('counts the sessions of a day, and only one when two nodes start one at the same time', async () => {
     const { connections } = await databases.open();
     const begin = (begunAt: number, day: string) => ({ begunAt, day, shortSessions: 1 });
