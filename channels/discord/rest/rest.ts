@@ -15,6 +15,9 @@ const CALL_MS = 15_000;
 /** The same for a call with a file, which must be sent first. */
 const UPLOAD_MS = 120_000;
 
+/** The clocks differ by less than this from one call to the next, unless one of them was set. */
+const CLOCK_JUMP_MS = 1_000;
+
 /** The bucket of the limit on all calls of a bot; calls with an interaction token do not count toward it. */
 const ALL_CALLS = 'all';
 
@@ -39,15 +42,21 @@ export interface RestCall {
   signal?: AbortSignal;
 }
 
-export class DiscordRest {
-  readonly #bot: REST;
-  /**
-   * A separate client: calls with an interaction token are exempt from the limit that the library enforces for all
-   * calls.
-   */
-  readonly #interactions: REST;
+/** The library's clients. */
+interface Clients {
+  bot: REST;
+  /** Calls with an interaction token are exempt from the limit that the library enforces for all calls. */
+  interactions: REST;
   /** For files, which take longer. */
-  readonly #uploads: REST;
+  uploads: REST;
+}
+
+export class DiscordRest {
+  readonly #apiRoot: string;
+  readonly #monotonicMs: () => number;
+  #clients: Clients;
+  /** How far the wall clock was ahead of the monotonic one at the last call. */
+  #aheadMs: number;
   /** Set for each call, because the library permanently forgets its own token after any 401. */
   readonly #headers: { Authorization: string };
   /** Kept here because the library ignores a 429 that is the first answer of a bucket. */
@@ -56,27 +65,19 @@ export class DiscordRest {
   readonly #health: RestHealth;
 
   constructor(config: { token: string; apiRoot: string; monotonicMs: () => number }) {
-    this.#headers = { Authorization: `Bot ${config.token}` };
-    this.#pauses = new BucketPauses(config.monotonicMs);
-    this.#health = new RestHealth(config.monotonicMs);
-    this.#token = new TokenCheck(config.monotonicMs, async () => {
+    const { token, apiRoot, monotonicMs } = config;
+    this.#apiRoot = apiRoot;
+    this.#monotonicMs = monotonicMs;
+    this.#clients = openClients(apiRoot);
+    this.#aheadMs = Date.now() - monotonicMs();
+    this.#headers = { Authorization: `Bot ${token}` };
+    this.#pauses = new BucketPauses(monotonicMs);
+    this.#health = new RestHealth(monotonicMs);
+    this.#token = new TokenCheck(monotonicMs, async () => {
       await this.#send({ method: 'get', path: '/users/@me', bucket: 'me' }).catch((error: unknown) => {
         throw toChannelError(error);
       });
     });
-    const options: Partial<RESTOptions> = {
-      api: config.apiRoot,
-      // The library's three silent retries would double messages and hide outages; delivery decides what to
-      // retry.
-      retries: 0,
-      rejectOnRateLimit: () => true,
-      timeout: ANSWER_MS,
-      makeRequest: refuseTooMany,
-    };
-    this.#bot = new REST(options);
-    const unlimited = { ...options, globalRequestsPerSecond: Number.POSITIVE_INFINITY };
-    this.#interactions = new REST(unlimited);
-    this.#uploads = new REST({ ...unlimited, timeout: UPLOAD_MS });
   }
 
   /** Health according to the calls so far: undefined while all is well. */
@@ -111,7 +112,8 @@ export class DiscordRest {
   async #send({ method, path, body, files, query, auth, signal }: RestCall): Promise<unknown> {
     const limit = AbortSignal.timeout(files === undefined ? CALL_MS : UPLOAD_MS);
     const isBot = auth !== false;
-    const client = files !== undefined ? this.#uploads : isBot ? this.#bot : this.#interactions;
+    const { bot, interactions, uploads } = this.#current();
+    const client = files !== undefined ? uploads : isBot ? bot : interactions;
     const form = files && (await formOf(body, files));
     return await client[method](path, {
       ...(query === undefined ? {} : { query }),
@@ -120,6 +122,17 @@ export class DiscordRest {
       auth: false,
       signal: signal === undefined ? limit : AbortSignal.any([limit, signal]),
     });
+  }
+
+  /**
+   * The clients; new ones after a jump of the wall clock, by which the library measures its waits: set back two hours, it
+   * would refuse calls for two hours.
+   */
+  #current(): Clients {
+    const aheadMs = Date.now() - this.#monotonicMs();
+    if (Math.abs(aheadMs - this.#aheadMs) > CLOCK_JUMP_MS) this.#clients = openClients(this.#apiRoot);
+    this.#aheadMs = aheadMs;
+    return this.#clients;
   }
 
   async #explain(failure: ChannelError, { bucket, auth }: RestCall): Promise<ChannelError> {
@@ -139,6 +152,23 @@ export class DiscordRest {
           cause,
         });
   }
+}
+
+function openClients(apiRoot: string): Clients {
+  const options: Partial<RESTOptions> = {
+    api: apiRoot,
+    // The library's three silent retries would double messages and hide outages; delivery decides what to retry.
+    retries: 0,
+    rejectOnRateLimit: () => true,
+    timeout: ANSWER_MS,
+    makeRequest: refuseTooMany,
+  };
+  const unlimited = { ...options, globalRequestsPerSecond: Number.POSITIVE_INFINITY };
+  return {
+    bot: new REST(options),
+    interactions: new REST(unlimited),
+    uploads: new REST({ ...unlimited, timeout: UPLOAD_MS }),
+  };
 }
 
 /**
