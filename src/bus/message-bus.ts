@@ -119,8 +119,8 @@ class NodeMessageBus implements MessageBus {
     return this.#workers.hasCapacity(laneClass) ? this.#lease.node : undefined;
   }
 
-  isLeased(): boolean {
-    return this.#lease.node !== undefined;
+  lease(): string | undefined {
+    return this.#lease.node;
   }
 
   notifyStop(lane: LaneKey): void {

@@ -77,8 +77,11 @@ export interface MessageBus {
   runHeads(step: LaneStep): void;
   /** This node's id when it has capacity for one more head of the class, else undefined; `accept` takes it as `node`. */
   claimingNode(laneClass: LaneClass): string | undefined;
-  /** False before `start`, after `stop`, and from the moment another node may hold the lanes. */
-  isLeased(): boolean;
+  /**
+   * This node's id while it holds its lanes; undefined before `start`, after `stop`, and from the moment another node may
+   * hold them. A node that registers again has another id.
+   */
+  lease(): string | undefined;
   /** Reads the lane's stop mark now instead of at the next poll; tells the other nodes, too. Never throws. */
   notifyStop(lane: LaneKey): void;
   /** Sweeps soon: something may have become due (a decision, a new message on a full node). Never throws. */

@@ -66,7 +66,7 @@ export interface DeliveryDeps {
   /** In [0, 1); spreads retries. */
   random?: () => number;
   /** Nothing is shown while this node does not hold its lanes; a turn whose chat is closed to the bot is stopped. */
-  bus: Pick<MessageBus, 'isLeased' | 'notifyStop' | 'claimingNode' | 'runHeads'>;
+  bus: Pick<MessageBus, 'lease' | 'notifyStop' | 'claimingNode' | 'runHeads'>;
   /** The chats that share a session; lets a chat that the bot can no longer write to leave its session. */
   surfaces: Pick<SurfaceStore, 'surfaces' | 'surface'>;
   dropSurface: DropSurface;
@@ -100,7 +100,7 @@ export interface Delivery {
 export function createDelivery(deps: DeliveryDeps): Delivery {
   const { channels, log, events, ledger, say, bus, lanes, clock = systemClock } = deps;
   const { dropSurface, streamModes } = deps;
-  const schedulers = new Schedulers(clock, () => bus.isLeased());
+  const schedulers = new Schedulers(clock, () => bus.lease() !== undefined);
   const schedulerOf = (channel: Channel): Scheduler => schedulers.of(channel);
   const shown = new ShownTexts();
   const cards = new PlanCards();
@@ -113,7 +113,7 @@ export function createDelivery(deps: DeliveryDeps): Delivery {
   const oldButtons = new OldButtons({ schedulerOf, ledger, clock, log });
 
   const shared = { channels, schedulerOf, ledger, notes, say, log, clock, onAmbiguousSend };
-  const grow = createGrow({ ...shared, streamModes });
+  const grow = createGrow({ ...shared, streamModes, lease: () => bus.lease() });
   const keepShown: OpenSurfacesDeps['keepShown'] = (ref, texts) => shown.keep(ref, texts);
   const chats = { grow, events, ledger, bus, log };
   const surfaces = createOpenSurfaces({ ...chats, store: deps.surfaces, drop: dropSurface, keepShown });

@@ -41,7 +41,8 @@ export function buildDelivery(options: Partial<FakeChannelOptions> = {}) {
   const plans = new Map<string, Plan>();
   const copies = new Map<string, string | ToolError>();
   let fenced = false;
-  let leased = true;
+  let leases = 1;
+  let lease: string | undefined = 'node1';
   const turns = new Map<string, NonNullable<Awaited<ReturnType<SessionStore['turn']>>>>();
   const queued: DeliveryPayload[] = [];
   /** Like the store: once the lane is lost, only what is stored can be continued. */
@@ -73,7 +74,7 @@ export function buildDelivery(options: Partial<FakeChannelOptions> = {}) {
     dropSurface: async () => false,
     random: () => 0,
     bus: {
-      isLeased: () => leased,
+      lease: () => lease,
       notifyStop: (lane) => void stopped.push(lane),
       claimingNode: () => undefined,
       runHeads: () => undefined,
@@ -158,10 +159,11 @@ export function buildDelivery(options: Partial<FakeChannelOptions> = {}) {
     ahead,
     /** Turns that are over, by id. */
     turns,
-    /** Ends the lease of this process; the returned function wins it again. */
+    /** Ends the lease of this process; the returned function wins a new one. */
     loseLease() {
-      leased = false;
-      return () => void (leased = true);
+      lease = undefined;
+      leases += 1;
+      return () => void (lease = `node${leases}`);
     },
     /** Stored plans, by turn. */
     plans,

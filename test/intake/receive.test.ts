@@ -42,7 +42,7 @@ function intakeOf(store: TestStore, verdict: Verdict = { kind: 'allow', owner: f
     register: () => undefined,
     notifyStop: (lane: string) => void hints.push(lane),
     sweepSoon: () => undefined,
-    isLeased: () => true,
+    lease: () => 'node1',
     running: () => ({ in: 0, out: 0, agent: 0, poll: 0, speech: 0, hook: 0 }),
   };
   const { lanes, ledger, subagents, plans, journals, groupChats } = store;

@@ -27,6 +27,8 @@ export interface GrowDeps {
   log: Log;
   clock: Clock;
   onAmbiguousSend: () => void;
+  /** This node's lease. */
+  lease: () => string | undefined;
 }
 
 /** Records the messages that show a card. */
@@ -44,7 +46,7 @@ export type Grow = (
 
 /** Creates `Grow`. */
 export function createGrow(deps: GrowDeps): Grow {
-  const { ledger, notes, clock, log, say, onAmbiguousSend } = deps;
+  const { ledger, notes, clock, log, say, onAmbiguousSend, lease } = deps;
   return (start, calls, cardOf) => {
     const place = parseAddress(start.address);
     const channel = deps.channels.get(place.channel);
@@ -55,7 +57,7 @@ export function createGrow(deps: GrowDeps): Grow {
     const placeholders = notes.known(start.turnId, start.placeholders);
     if (placeholders.length > start.placeholders.length)
       void storeLate(note, start.turnId, placeholders, log);
-    const shared = { channel, scheduler, clock, log, note, say, onAmbiguousSend };
+    const shared = { channel, scheduler, clock, log, note, say, onAmbiguousSend, lease };
     const yieldToEventLoop = () => immediate();
     const message = new LiveMessage({ ...start, placeholders }, { ...shared, ...calls, yieldToEventLoop });
     const card = cardOf?.(channel, note);

@@ -15,8 +15,22 @@ export const LATE_CALL_MS = 8_000;
 
 export interface LateCallDeps {
   ledger: Pick<Ledger, 'enqueue' | 'turn'>;
-  bus: Pick<MessageBus, 'isLeased' | 'claimingNode' | 'runHeads'>;
+  bus: Pick<MessageBus, 'lease' | 'claimingNode' | 'runHeads'>;
   log: Log;
+}
+
+/** A call that has ended: how long it took, in milliseconds, and the lease of this node when it was decided on. */
+export interface EndedCall {
+  tookMs: number;
+  lease: string | undefined;
+}
+
+/**
+ * True for a call that may have arrived after another node's text. A process that was frozen between the decision and
+ * the call may hold a new lease by now.
+ */
+export function isLate({ tookMs, lease }: EndedCall, now: string | undefined): boolean {
+  return tookMs > LATE_CALL_MS || lease === undefined || lease !== now;
 }
 
 /**
@@ -26,9 +40,9 @@ export interface LateCallDeps {
 export function watchForLateCalls(
   deps: LateCallDeps,
   { turnId, address }: { turnId: string; address: Address },
-): (tookMs: number) => void {
-  return (tookMs) => {
-    if (tookMs <= LATE_CALL_MS && deps.bus.isLeased()) return;
+): (call: EndedCall) => void {
+  return (call) => {
+    if (!isLate(call, deps.bus.lease())) return;
     showFinalAgain(deps, turnId, address).catch((error: unknown) =>
       deps.log.warn({ err: toGatewayError(error), turnId, address }, 'late_call_not_repaired'),
     );

@@ -12,6 +12,7 @@ import type { Place, SentMessage } from '../../contracts/message.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { draftLook } from '../stream/draft-look.ts';
 import { Drafts } from '../stream/drafts.ts';
+import type { EndedCall } from './late-calls.ts';
 import { LiveText } from './live-text.ts';
 import type { OutdatedChunk } from './live-text.ts';
 import { nonceOf } from '../nonce.ts';
@@ -47,11 +48,10 @@ export interface LiveMessageDeps {
   note: (ref: string, sent: SentMessage[]) => Promise<void>;
   /** Called for a send that may or may not be on screen. */
   onAmbiguousSend: () => void;
-  /**
-   * Called when a call has ended, with its duration in milliseconds: a late one may have arrived after another node's
-   * final text.
-   */
-  onCallEnded: (tookMs: number) => void;
+  /** This node's lease. */
+  lease: () => string | undefined;
+  /** Called when a call has ended: a late one may have arrived after another node's final text. */
+  onCallEnded: (call: EndedCall) => void;
   /** Called, possibly more than once, when no one can read the reply. */
   onBlocked: () => void;
 }
@@ -150,6 +150,7 @@ export class LiveMessage implements LiveEdit {
   /** Updates the first outdated message. */
   async show(): ReturnType<LiveEdit['show']> {
     const { channel, clock, yieldToEventLoop } = this.#deps;
+    const lease = this.#deps.lease();
     this.#editRequested = false;
     const over = Promise.withResolvers<void>();
     this.#inFlight = over.promise;
@@ -182,7 +183,7 @@ export class LiveMessage implements LiveEdit {
         this.#handleFailure(error, next);
         return this.#frozen ? 'shown' : 'more';
       } finally {
-        this.#deps.onCallEnded(clock.monotonicMs() - startedMs);
+        this.#deps.onCallEnded({ tookMs: clock.monotonicMs() - startedMs, lease });
       }
     } finally {
       over.resolve();

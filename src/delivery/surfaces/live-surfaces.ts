@@ -6,7 +6,8 @@ import type { Log } from '../../contracts/log.ts';
 import type { Address } from '../../contracts/message.ts';
 import { surfaceRef } from '../../contracts/sessions/surfaces.ts';
 import type { DropSurface, SurfaceStore } from '../../contracts/sessions/surfaces.ts';
-import { LATE_CALL_MS } from '../live/late-calls.ts';
+import { isLate } from '../live/late-calls.ts';
+import type { EndedCall } from '../live/late-calls.ts';
 import type { OtherSurface } from '../../contracts/store/records.ts';
 import type { LiveMessage } from '../live/live-message.ts';
 
@@ -28,14 +29,14 @@ export interface LiveSurfacesDeps {
   /** Delivers the final text of the turn to the chat once more, if it still shares the session. Never throws. */
   repair: (turnId: string, address: Address) => void;
   /** False while another node may hold the lane of the turn. */
-  isLeased: () => boolean;
+  lease: () => string | undefined;
   log: Log;
 }
 
 /** What a growing message reports about its calls. */
 export interface GrowingCalls {
   onBlocked: () => void;
-  onCallEnded: (tookMs: number) => void;
+  onCallEnded: (call: EndedCall) => void;
 }
 
 /** The growing messages of one turn. */
@@ -98,8 +99,8 @@ export class LiveSurfaces {
     const calls = {
       onBlocked: () => this.#block(address),
       // A call that ends after the turn may have arrived after its final text.
-      onCallEnded: (tookMs: number) => {
-        const late = tookMs > LATE_CALL_MS || !this.#growing.has(address) || !this.#deps.isLeased();
+      onCallEnded: (call: EndedCall) => {
+        const late = !this.#growing.has(address) || isLate(call, this.#deps.lease());
         if (late && !this.#blocked.has(address)) this.#deps.repair(turnId, address);
       },
     };

@@ -19,7 +19,7 @@ export interface OpenSurfacesDeps {
   drop: DropSurface;
   events: Pick<EventBus, 'subscribe' | 'replay'>;
   ledger: Pick<Ledger, 'turn' | 'enqueue'>;
-  bus: Pick<MessageBus, 'isLeased' | 'claimingNode' | 'runHeads'>;
+  bus: Pick<MessageBus, 'lease' | 'claimingNode' | 'runHeads'>;
   /** Keeps the texts that a settled message is certain to show. */
   keepShown: (ref: string, texts: LiveMessage['shown']) => void;
   log: Log;
@@ -61,12 +61,12 @@ export function createOpenSurfaces(deps: OpenSurfacesDeps): OpenSurfaces {
       log.warn({ err: toGatewayError(error), turnId, address }, 'late_call_not_repaired'),
     );
   };
-  const isLeased = (): boolean => bus.isLeased();
+  const lease = (): string | undefined => bus.lease();
 
   return {
     open(start) {
       const { grow, drop } = deps;
-      const live = new LiveSurfaces(start, { grow, store, drop, events, keep, repair, isLeased, log });
+      const live = new LiveSurfaces(start, { grow, store, drop, events, keep, repair, lease, log });
       running.set(start.session, live);
       return {
         get shownOn() {

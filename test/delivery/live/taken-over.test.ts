@@ -99,6 +99,17 @@ describe('a call that a paused process made', () => {
     expect(gateway.queued).toHaveLength(1);
   });
 
+  it('is also checked when the process has a new lease by then, however short the call was', async () => {
+    const { gateway, turn, release, finish } = await paused();
+    await finish();
+    const winLease = gateway.loseLease();
+    winLease();
+    release();
+    await gateway.clock.advance(100);
+    await turn.settle();
+    expect(gateway.queued).toHaveLength(1);
+  });
+
   it('has no effect on a turn that is not over: its final text comes later', async () => {
     const { gateway, turn, release } = await paused();
     gateway.loseLease();
