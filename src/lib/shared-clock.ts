@@ -7,6 +7,7 @@ export interface OwnClocks {
   monotonicMs: () => number;
 }
 
+/** Its time is good enough for positions and look-backs of minutes: it lags by the way of an answer, and drifts with this machine. */
 export class SharedClock {
   readonly #own: OwnClocks;
   /** What to add to the monotonic clock; undefined until the shared time was read. */

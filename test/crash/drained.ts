@@ -16,8 +16,8 @@ export interface Sent {
 }
 
 /**
- * Waits until everything sent is done, or nothing was finished for a while. What waits may grow meanwhile: each turn in
- * a conversation of many chats leaves a delivery for each.
+ * Waits until everything sent is done, or nothing was finished for a while. The number of those that wait may
+ * grow: each turn in a conversation of many chats leaves a delivery for each.
  */
 export async function drained(scenario: Scenario, { accepted, quiet }: Sent): Promise<void> {
   let finished = -1;

@@ -166,14 +166,13 @@ export class BotRate {
       this.#perSecond = Math.max(this.#least, tooFast * AFTER_REFUSAL);
       this.#raisedAt = until;
     }
-    // The platform has counted too many calls already: there is no burst, and the next one waits its whole time.
-    const waits = Math.min(
-      now + (BURST * SECOND_MS) / perSecond,
-      until + ((BURST - 1) * SECOND_MS) / this.#perSecond,
-    );
-    this.#due = Math.max(this.#due, waits);
-    // The bucket is empty: after the pause it holds one call.
-    if (this.#bucket !== undefined) this.#due = until + ((this.#bucket - 1) * SECOND_MS) / this.#perSecond;
+    // After the pause there is one call at once: a bucket is empty, and what may be early of a rate was counted.
+    const afterPause = until + (((this.#bucket ?? BURST) - 1) * SECOND_MS) / this.#perSecond;
+    // A rate goes on within the pause, but with no burst: the next call waits its whole time.
+    this.#due =
+      this.#bucket === undefined
+        ? Math.max(this.#due, Math.min(now + (BURST * SECOND_MS) / perSecond, afterPause))
+        : afterPause;
     const refused = inPause === undefined ? 0 : inPause.refused + 1;
     const passed = inPause?.passed === true;
     if (refused >= REFUSED_IN_PAUSE && !passed) this.stop(now, until - now);

@@ -1,7 +1,8 @@
 /** Connections of channels to their platforms, and the chats that a channel has received messages from. */
 import type { ConnectionRecord, ConnectionStore } from '../../contracts/receive.ts';
 import { cleanJson } from '../../lib/json/json.ts';
-import type { Database, Sql } from '../database/database.ts';
+import { readClock } from '../database/database.ts';
+import type { Database } from '../database/database.ts';
 import { asSessionKey } from '../tables/session-rows.ts';
 
 interface ConnectionRow {
@@ -25,7 +26,8 @@ export function createConnections(database: Database): ConnectionStore {
     connection: (key) =>
       database.run(async (sql) => {
         const [row] = await sql<ConnectionRow[]>`
-          select session, sequence, detail, case when heard_at <= clock_timestamp() then heard_at end as "heardAt", day, begun_on_day as "begunOnDay",
+          select session, sequence, detail, day, begun_on_day as "begunOnDay",
+            case when heard_at <= clock_timestamp() then heard_at end as "heardAt",
             begun_at as "begunAt", short_sessions as "shortSessions"
           from connection where key = ${key}`;
         return row && toRecord(row);
@@ -75,12 +77,6 @@ export function createConnections(database: Database): ConnectionStore {
         return { chats, total: Number(rows[0]?.total ?? 0) };
       }),
   };
-}
-
-async function readClock(sql: Sql): Promise<number> {
-  const [row] = await sql<{ now: number }[]>`
-    select (extract(epoch from clock_timestamp()) * 1000)::float8 as now`;
-  return row?.now ?? 0;
 }
 
 function toRecord(row: ConnectionRow): ConnectionRecord {

@@ -134,3 +134,10 @@ export function openDatabase(options: DatabaseOptions): Database {
     },
   };
 }
+
+/** The database's clock, which all nodes share, in whole epoch milliseconds. */
+export async function readClock(sql: Sql): Promise<number> {
+  const [row] = await sql<{ ms: number }[]>`
+    select (extract(epoch from clock_timestamp()) * 1000)::float8 as ms`;
+  return Math.floor(row?.ms ?? Number.NaN);
+}

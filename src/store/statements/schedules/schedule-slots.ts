@@ -3,6 +3,7 @@ import { cleanJson } from '../../../lib/json/json.ts';
 import { cleanText } from '../../../lib/text.ts';
 import { KEPT_OVER, SCHEDULE_LIMITS } from '../../../contracts/schedules.ts';
 import type { NewScheduleRun, ScheduleLimits, ScheduleStore } from '../../../contracts/schedules.ts';
+import { readClock } from '../../database/database.ts';
 import type { Database, Sql } from '../../database/database.ts';
 import { deleteOldestRuns, insertRuns } from './schedule-runs.ts';
 
@@ -14,11 +15,7 @@ type ScheduleSlots = Pick<
 /** The part of the `ScheduleStore` that locks and advances slots. */
 export function createScheduleSlots(database: Database): ScheduleSlots {
   return {
-    now: () =>
-      database.run(async (sql) => {
-        const [row] = await sql<{ ms: number }[]>`select (extract(epoch from now()) * 1000)::float8 as ms`;
-        return new Date(Math.floor(row?.ms ?? Number.NaN));
-      }),
+    now: async () => new Date(await database.run(readClock)),
     addSchedule: (wanted, limits = SCHEDULE_LIMITS) =>
       database.transaction((sql) => addSchedule(sql, wanted, limits)),
     untilNextSlot: () =>
