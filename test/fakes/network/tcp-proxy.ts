@@ -4,6 +4,8 @@
  */
 import { connect, createServer, type NetConnectOpts, type Socket } from 'node:net';
 import { once } from 'node:events';
+import type { Writable } from 'node:stream';
+import { setTimeout as pause } from 'node:timers/promises';
 import { WireReader } from './wire-statements.ts';
 import type { WireStatement } from './wire-statements.ts';
 
@@ -67,10 +69,10 @@ export async function openTcpProxy(target: NetConnectOpts, socketPath?: string):
         upstream.destroy();
       },
     };
-    const pass = (to: Socket, chunk: Buffer): void => {
-      if (state === 'swallowing' || held) return;
-      if (delayMs === 0) to.write(chunk);
-      else setTimeout(() => to.write(chunk), delayMs);
+    const toServer = inOrder(upstream, () => delayMs);
+    const toClient = inOrder(client, () => delayMs);
+    const pass = (line: (chunk: Buffer) => void, chunk: Buffer): void => {
+      if (state !== 'swallowing' && !held) line(chunk);
     };
     client.on('data', (chunk: Buffer) => {
       const found = wire.client(chunk).find((statement) => trap?.fits(statement) === true);
@@ -84,12 +86,12 @@ export async function openTcpProxy(target: NetConnectOpts, socketPath?: string):
         }
         due = { trap: sprung, answer: found.answer };
       }
-      pass(upstream, chunk);
+      pass(toServer, chunk);
     });
     upstream.on('data', (chunk: Buffer) => {
       const answered = wire.server(chunk);
       if (due === undefined) {
-        pass(client, chunk);
+        pass(toClient, chunk);
         return;
       }
       // ReadyForQuery ends an answer: by then the statement is committed.
@@ -165,5 +167,24 @@ export async function openTcpProxy(target: NetConnectOpts, socketPath?: string):
       server.close();
       await once(server, 'close');
     },
+  };
+}
+
+/** Writes each piece as much later as `delayMs` says when it comes, and never before an earlier piece, like TCP. */
+export function inOrder(to: Writable, delayMs: () => number): (chunk: Buffer) => void {
+  let waiting = 0;
+  let last = Promise.resolve();
+  return (chunk) => {
+    const dueAt = performance.now() + delayMs();
+    if (waiting === 0 && delayMs() === 0) {
+      to.write(chunk);
+      return;
+    }
+    waiting += 1;
+    last = last.then(async () => {
+      await pause(Math.max(0, dueAt - performance.now()));
+      waiting -= 1;
+      to.write(chunk);
+    });
   };
 }
