@@ -14,8 +14,8 @@ const REACHED_WITHIN_MS = 8_000;
 const REPLY_KEPT_MS = 400;
 /** The longest time between SIGTERM and SIGKILL, in milliseconds. */
 const DRAIN_MS = 300;
-/** A profile whose sessions are summarized again after a few turns. */
-const FORGETFUL = { contextWindow: 5_120, compressionThreshold: 0.2 };
+/** A profile whose sessions are summarized again after some turns; what a turn gathers itself always fits. */
+const FORGETFUL = { contextWindow: 8_192, compressionThreshold: 0.2 };
 
 /** Waits until the process of gateway `at` reaches the point; false when it did not get there in time. */
 type Reach = (stage: Stage, at: number) => Promise<boolean>;
@@ -133,7 +133,9 @@ export const points: Campaign = {
       ...runOptions(setup),
       proxied: setup.database === 'postgres',
       profile: FORGETFUL,
-      messages: count * 8,
+      // One in each session for each kill: an idle gateway reaches no point.
+      messages: count * 12,
+      calm: true,
       sessions: { http: 6, telegram: 3, discord: 3 },
       failures: repeated([...all.slice(first), ...all.slice(0, first)], count),
     });

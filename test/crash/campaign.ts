@@ -3,7 +3,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { judge } from './judge/checker.ts';
 import type { Verdict } from './judge/checker.ts';
 import { People } from './clients.ts';
-import { drained } from './drained.ts';
+import { drained, keptUp } from './drained.ts';
 import type { Failure, Stage, FailureResult } from './failure.ts';
 import { gatewayAt } from './failure.ts';
 import { orphansOf } from './orphans.ts';
@@ -27,6 +27,8 @@ export interface CampaignOptions extends ScenarioOptions {
   failures: readonly Failure[];
   /** Cycles through the failures for a time, while each session sends this many messages a minute; overrides `messages`. */
   timed?: { forMs: number; perMinute: number };
+  /** Each failure waits until no message is suspected of having ended its process. */
+  calm?: boolean;
   /** How a third of the questions use tools; default: with every effect. */
   tools?: readonly Round[][];
   /** Sessions whose messages may join a running turn. */
@@ -76,6 +78,7 @@ export async function runCampaign(options: CampaignOptions): Promise<Outcome> {
     let released = 1;
     const began = performance.now();
     for (const [at, failure] of schedule(options)) {
+      await keptUp(scenario, options.calm === true);
       const share = timed
         ? ((performance.now() - began) / 60_000) * timed.perMinute
         : Math.min(perSession, Math.ceil((perSession * (at + 1)) / failures.length) + AHEAD);

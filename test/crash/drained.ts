@@ -1,10 +1,12 @@
-/** The end of a run: everything that was sent is done, or nothing moves any more. */
+/** The pace of a run, and its end: everything that was sent is done, or nothing moves any more. */
 import { setTimeout as pause } from 'node:timers/promises';
-import { countTurns, finishedCount, pendingCount } from './rows.ts';
+import { countTurns, finishedCount, pendingCount, suspectCount } from './rows.ts';
 import type { Scenario } from './scenario.ts';
 
 /** When nothing was finished for this long, what still waits is lost. The longest step of a user takes 90 seconds. */
 const STUCK_MS = 120_000;
+/** Users write no more while this many messages and deliveries of each session wait: far below the bound of a queue. */
+const MOST_WAITING = 8;
 /** Pause between two looks, in milliseconds. */
 const AGAIN_MS = 50;
 
@@ -35,4 +37,15 @@ export async function drained(scenario: Scenario, { accepted, quiet }: Sent): Pr
     if (performance.now() > end) return;
     await pause(AGAIN_MS);
   }
+}
+
+/**
+ * Waits, at most as long as something that stands still counts as lost, until few messages wait, and with `calm` until no
+ * message is suspected of having ended its process: one that dies alone again and again is given up, and rightly so.
+ */
+export async function keptUp({ places, read }: Scenario, calm: boolean): Promise<void> {
+  const end = performance.now() + STUCK_MS;
+  const waits = async (): Promise<boolean> =>
+    (await read(pendingCount)) > places.length * MOST_WAITING || (calm && (await read(suspectCount)) > 0);
+  while ((await waits()) && performance.now() < end) await pause(AGAIN_MS);
 }

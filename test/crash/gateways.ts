@@ -31,6 +31,8 @@ export class GatewayProcess {
   readonly #environment: Record<string, string>;
   readonly #options: GatewayProcessOptions;
   #child: ChildProcess | undefined;
+  /** Was asked to end, and may. */
+  #terminated: ChildProcess | undefined;
   /** Where it listens; waits while it is starting. */
   #url: PromiseWithResolvers<string> = Promise.withResolvers();
 
@@ -84,7 +86,8 @@ export class GatewayProcess {
     child.once('close', () => log.end());
     child.once('exit', (code, signal) => {
       living.delete(child);
-      if (this.#child === child) this.exits.push(signal ?? `code ${code}`);
+      const mayEnd = this.#terminated === child && code === 0;
+      if (this.#child === child && !mayEnd) this.exits.push(signal ?? `code ${code}`);
     });
     return performance.now();
   }
@@ -115,6 +118,7 @@ export class GatewayProcess {
 
   /** SIGTERM without waiting, as at the start of a drain. */
   terminate(): void {
+    this.#terminated = this.#child;
     this.#child?.kill('SIGTERM');
   }
 

@@ -166,3 +166,10 @@ export async function pendingCount(sql: postgres.Sql): Promise<number> {
     select coalesce(sum(tail - head), 0)::int as count from lane where class in ('in', 'out') and tail > head`;
   return row?.count ?? 0;
 }
+
+/** How many messages are suspected of having ended the process that worked on them. */
+export async function suspectCount(sql: postgres.Sql): Promise<number> {
+  const [row] = await sql<{ count: number }[]>`
+    select count(*)::int as count from lane where suspect_group > 0 and tail > head`;
+  return row?.count ?? 0;
+}
