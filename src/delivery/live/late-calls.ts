@@ -34,8 +34,9 @@ export function isLate({ tookMs, lease }: EndedCall, now: string | undefined): b
 }
 
 /**
- * Returns the function to call when a call of a growing reply has ended. If that call may have arrived after the
- * final text of its turn, the node that holds the chat delivers that text once more. Never throws.
+ * Returns the function to call when a call of a growing reply or its plan's card has ended. If that call may have
+ * arrived after the final text of its turn, the node that holds the chat delivers that text and the card once more.
+ * Never throws.
  */
 export function watchForLateCalls(
   deps: LateCallDeps,

@@ -56,9 +56,16 @@ function growReply(deps: ReplyDeps, start: LiveTurnStart): Settle {
   const grown = deps.grow(start, calls, (channel, note) => {
     // A turn that continues after it was parked has left a card behind, which must not be edited any more.
     void cards.release(start.turnId);
-    const { clock, sentParts, log, say, onAmbiguousSend } = deps;
     const scheduler = deps.schedulerOf(channel);
-    return new PlanCard(start, { channel, scheduler, clock, sentParts, note, log, say, onAmbiguousSend });
+    const { onCallEnded } = calls;
+    return new PlanCard(start, {
+      ...deps,
+      channel,
+      scheduler,
+      note,
+      lease: () => deps.bus.lease(),
+      onCallEnded,
+    });
   });
   if (grown === undefined) return NOTHING_LIVE;
   const { message, stopWaiting, card } = grown;

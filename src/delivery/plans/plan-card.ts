@@ -10,6 +10,7 @@ import { advancePlan } from '../../contracts/isomorphic/plan-reducer.js';
 import type { PlanEventView } from '../../contracts/isomorphic/plan-reducer.js';
 import { cardRef } from '../../contracts/store/plan-store.ts';
 import type { Clock } from '../../lib/clock.ts';
+import type { EndedCall } from '../live/late-calls.ts';
 import type { RenderTarget } from '../text/cut.ts';
 import { nonceOf } from '../nonce.ts';
 import { lookOf, planButtons } from './plan-buttons.ts';
@@ -33,6 +34,10 @@ export interface PlanCardDeps {
   log: Log;
   /** Called for a send that may or may not be on screen. */
   onAmbiguousSend: () => void;
+  /** This node's lease. */
+  lease: () => string | undefined;
+  /** Called after each call. */
+  onCallEnded: (call: EndedCall) => void;
 }
 
 /** The message of one plan; `sent` is undefined until it is on screen. */
@@ -123,6 +128,7 @@ export class PlanCard implements LiveEdit {
 
   async #put(): ReturnType<LiveEdit['show']> {
     const view = this.#view;
+    const lease = this.#deps.lease();
     if (view === undefined || this.#frozen) return 'nothing';
     try {
       const card = await this.#cardOf(view.plan.id);
@@ -131,7 +137,8 @@ export class PlanCard implements LiveEdit {
       const buttons = planButtons(view.plan, say);
       const look = lookOf(body, buttons);
       if (this.#frozen || (card.sent !== undefined && this.#shown === look)) return 'nothing';
-      await this.#call(card, { ...this.#place, body, buttons, nonce: nonceOf(cardRef(card.planId), 0) });
+      const part = { ...this.#place, body, buttons, nonce: nonceOf(cardRef(card.planId), 0) };
+      await this.#call(card, part, lease);
       this.#shown = look;
       this.#shownAt = this.#deps.clock.monotonicMs();
       this.#failures = 0;
@@ -150,15 +157,21 @@ export class PlanCard implements LiveEdit {
     return this.#card;
   }
 
-  async #call(card: Card, part: OutboundPart): Promise<void> {
-    const { channel } = this.#deps;
-    if (card.sent !== undefined) {
-      await channel.edit?.(card.sent, part);
-      return;
+  /** `lease`: the one under which the call was decided on. */
+  async #call(card: Card, part: OutboundPart, lease: string | undefined): Promise<void> {
+    const { channel, clock, note, onCallEnded } = this.#deps;
+    const startedMs = clock.monotonicMs();
+    try {
+      if (card.sent !== undefined) {
+        await channel.edit?.(card.sent, part);
+        return;
+      }
+      card.sent = await channel.send(part);
+      // The id is stored before any edit builds on it: after a crash this message is edited, not sent again.
+      await note(cardRef(card.planId), [card.sent]);
+    } finally {
+      onCallEnded({ tookMs: clock.monotonicMs() - startedMs, lease });
     }
-    card.sent = await channel.send(part);
-    // The id is stored before any edit builds on it: after a crash this message is edited, not sent again.
-    await this.#deps.note(cardRef(card.planId), [card.sent]);
   }
 
   /** Only "too fast" is left to the scheduler. */

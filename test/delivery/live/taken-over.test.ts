@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { LATE_CALL_MS } from '../../../src/delivery/live/late-calls.ts';
 import type { Channel } from '../../../src/contracts/channel.ts';
 import { notedLength } from '../../../src/delivery/live/live-message.ts';
+import { plan, withStatus } from '../../fakes/gateway/shown-plans.ts';
 import { buildDelivery } from '../setup.ts';
 
 const PLACE = [{ id: 'm1' }];
@@ -18,6 +19,17 @@ async function takenOver(byAnother: boolean) {
   await turn.settle();
   expect(gateway.channel.screen('1')).toEqual(['Hello, all of it.']);
   return gateway;
+}
+
+/** The turn has ended with this answer on another node. */
+function endTurn({ turns }: ReturnType<typeof buildDelivery>, content: string): void {
+  const final = { content, isError: false, seq: 2, turnId: 't', isPlan: false };
+  turns.set('t', {
+    session: 'fake:1',
+    state: 'done',
+    reason: 'completed',
+    final: { ...final, role: 'assistant', createdAt: new Date(0) },
+  });
 }
 
 it('is shown again at its end: a late edit by the other process does not stay', async () => {
@@ -55,20 +67,7 @@ describe('a call that a paused process made', () => {
     await gateway.clock.advance(1_500);
     /** What another node does in the meantime. */
     const finish = async () => {
-      const final = {
-        content: FINAL,
-        isError: false,
-        seq: 2,
-        turnId: 't',
-        role: 'assistant' as const,
-        isPlan: false,
-      };
-      gateway.turns.set('t', {
-        session: 'fake:1',
-        state: 'done',
-        reason: 'completed',
-        final: { ...final, createdAt: new Date(0) },
-      });
+      endTurn(gateway, FINAL);
       await edit?.(gateway.parts.get('t')?.[0] ?? { id: '' }, gateway.part(FINAL));
     };
     return { gateway, turn, release, finish };
@@ -127,6 +126,32 @@ describe('a call that a paused process made', () => {
     await turn.settle();
     expect(gateway.queued).toEqual([]);
   });
+});
+
+it('the card of a plan is shown again, too, when a paused process edits it after the plan has ended elsewhere', async () => {
+  const gateway = buildDelivery({ maxLength: 2_000 });
+  const turn = gateway.open('t');
+  const started = plan(1);
+  gateway.emit('t', { type: 'plan_ready', plan: started });
+  await gateway.clock.advance(3_000);
+  const edit = gateway.channel.edit?.bind(gateway.channel);
+  const { promise, resolve: release } = Promise.withResolvers<void>();
+  const held: NonNullable<Channel['edit']> = async (sent, part) => {
+    await promise;
+    return (await edit?.(sent, part)) ?? sent;
+  };
+  Object.assign(gateway.channel, { edit: held });
+  gateway.emit('t', { type: 'step_changed', step: { ...started.steps[0]!, status: 'running' } });
+  await gateway.clock.advance(3_000);
+  gateway.plans.set('t', { ...withStatus(started, 0, 'done'), state: 'completed' });
+  endTurn(gateway, 'All done.');
+  gateway.loseLease()();
+  release();
+  await gateway.clock.advance(100);
+  await turn.settle();
+  expect(gateway.queued).toMatchObject([{ ref: 't', message: { content: 'All done.', chatId: '1' } }]);
+  await gateway.deliver('All done.', { turnId: 't' });
+  expect(gateway.channel.screen('1')[0]).toContain('✔ Completed · 1 of 1 step done');
 });
 
 describe('the text of a turn that starts over after a crash', () => {
