@@ -89,7 +89,10 @@ function killAtSchedule(tasks: string[]): Failure {
       if (!made.ok) throw new Error(`No schedule: ${made.status} ${await made.text()}`);
       tasks.push(task);
       await stage.scenario.read(
-        (sql) => sql`update schedule set next_at = now() where task = ${task} and next_at is not null`,
+        (sql) => sql`
+          update schedule set next_at = now(),
+            timing = jsonb_set(timing, '{at}', to_jsonb(floor(extract(epoch from now()) * 1000)))
+          where task = ${task} and next_at is not null`,
       );
       await pause(stage.random() * 1_500);
       return await kill(stage, gatewayAt(stage.scenario, at));
@@ -97,7 +100,7 @@ function killAtSchedule(tasks: string[]): Failure {
   };
 }
 
-/** Each task ran once; in sessions with joining messages, the model sees each message once and in order. */
+/** Each task ran once; in sessions with joining messages, every prompt has them once and in order, and misses none. */
 async function audit({ scenario, people }: Stage, tasks: readonly string[]): Promise<Partial<Verdict>> {
   const end = performance.now() + REACHED_WITHIN_MS * 10;
   let runs = await scenario.read((sql) => schedulesRun(sql, CLOCK_SESSION));
@@ -112,10 +115,23 @@ async function audit({ scenario, people }: Stage, tasks: readonly string[]): Pro
   const reordered = [...STEERED, ...COLLECTED].flatMap((key) => {
     const name = key.replace('http:', '');
     const said = people.accepted.filter(({ session }) => session === name).map(({ id }) => id);
-    const heard = scenario.contexts.get(name) ?? [];
-    return said.join() === heard.join() ? [] : [`${key}: said ${said.join()}, the model has ${heard.join()}`];
+    return misheard(said, scenario.contexts.get(name) ?? []).map((what) => `${key}: ${what}`);
   });
   return { lost, storedTwice, reordered };
+}
+
+/** What is wrong with the messages in the prompts of a session: each has some in a row, and the last one the last. */
+function misheard(said: readonly string[], prompts: readonly string[][]): string[] {
+  const whole = `,${said.join()},`;
+  const strange = prompts.filter((ids) => !whole.includes(`,${ids.join()},`));
+  const heard = new Set(prompts.flat());
+  const missed = said.filter((id) => !heard.has(id));
+  const [end, last] = [said.at(-1), prompts.at(-1)?.at(-1)];
+  return [
+    ...strange.map((ids) => `a prompt has ${ids.join()}`),
+    ...(missed.length > 0 ? [`no prompt has ${missed.join()}`] : []),
+    ...(end === last ? [] : [`the last prompt ends with ${last}, not with ${end}`]),
+  ];
 }
 
 export const work: Campaign = {

@@ -80,8 +80,8 @@ export interface Scenario {
   asked: Asked[];
   /** The requests to the model for a summary of earlier turns. */
   summaries: { asked: number };
-  /** The ids of the questions in the newest request of each session. */
-  contexts: Map<string, string[]>;
+  /** The ids of the questions in each request of a session, in order. */
+  contexts: Map<string, string[][]>;
   /** Completed model answers: those with tool calls, and those without. */
   answered: { rounds: number; finals: number };
   /** The bot messages by session. */
@@ -107,13 +107,17 @@ export async function startScenario(options: ScenarioOptions = {}): Promise<Scen
   const asked: Asked[] = [];
   const answered = { rounds: 0, finals: 0 };
   const summaries = { asked: 0 };
-  const contexts = new Map<string, string[]>();
+  const contexts: Scenario['contexts'] = new Map();
   const ollama: FakeOllama = await startFakeOllama({
     fallback(body) {
       const question = questionOf(body);
       if (isSummary(body)) summaries.asked += 1;
-      if (question !== undefined) contexts.set(question.session, questionsIn(body));
-      if (question !== undefined) asked.push({ ...question, at: performance.now() });
+      if (question !== undefined) {
+        asked.push({ ...question, at: performance.now() });
+        const requests = contexts.get(question.session) ?? [];
+        contexts.set(question.session, requests);
+        requests.push(questionsIn(body));
+      }
       const reply = scriptedAnswer(body);
       const kind = reply.toolCalls === undefined ? 'finals' : 'rounds';
       const call = ollama.calls.findLast((one) => one.body === body);
