@@ -22,8 +22,8 @@ export interface SystemService extends ServicePlace {
 /** Where systemd keeps the state of the service, unless another home is named. */
 export const STATE_HOME = '/var/lib/parley';
 
-/** What follows `node`; npm does not pass SIGTERM on. */
-const ARGUMENTS = packageFile.scripts.start.replace(/^node /, '');
+/** What follows `node`: a service needs no npm. */
+const ARGUMENTS = packageFile.scripts.start.replace(/^exec node /, '');
 
 /** A stop leaves running turns in order, which takes up to 25 s. */
 const STOP_SECONDS = 30;
@@ -106,7 +106,7 @@ WantedBy=default.target
 function runs({ folder, home, node }: ServicePlace): string {
   return `WorkingDirectory=${inUnit(folder)}
 Environment=NODE_ENV=production ${quoted(`GATEWAY_HOME=${home}`)}
-# Not npm: it does not pass SIGTERM on.
+# Not npm: nothing stands between systemd and the gateway.
 ExecStart=${node === ENV_NODE ? node : quoted(node)} ${ARGUMENTS}
 Restart=always
 RestartSec=2
@@ -140,7 +140,7 @@ export function launchAgent({ folder, home, node }: ServicePlace, log: string): 
     <string>org.parley.gateway</string>
     <key>WorkingDirectory</key>
     <string>${inXml(folder)}</string>
-    <!-- Not npm: it does not pass SIGTERM on. -->
+    <!-- Not npm: nothing stands between launchd and the gateway. -->
     <key>ProgramArguments</key>
     <array>
 ${words.join('\n')}

@@ -25,7 +25,7 @@ describe('the systemd unit', () => {
   const text = readText(unit);
 
   it('starts the same file as npm start, and allows it as long as a stop takes', () => {
-    const node = project.scripts.start.replace(/^node /, '');
+    const node = project.scripts.start.replace(/^exec node /, '');
     expect(text).toContain(`ExecStart=/usr/bin/env node ${node}\n`);
     expect(Number(/TimeoutStopSec=(\d+)/.exec(text)?.[1])).toBeGreaterThan(25);
     const [shown] = codeBlocks('docs/operating.md').filter(({ language }) => language === 'ini');
@@ -49,7 +49,7 @@ describe('the launch agent', () => {
 
   it('starts the same file as npm start, allows it as long as a stop takes, and holds no token', () => {
     const words = [...text.matchAll(/<string>([^<]*)<\/string>/g)].map(([, word]) => word);
-    for (const word of project.scripts.start.replace(/^node /, '').split(' ')) expect(words).toContain(word);
+    for (const word of project.scripts.start.replace(/^exec node /, '').split(' ')) expect(words).toContain(word);
     expect(Number(/ExitTimeOut<\/key>\s*<integer>(\d+)/.exec(text)?.[1])).toBeGreaterThan(25);
     const set = /EnvironmentVariables<\/key>\s*<dict>(.*?)<\/dict>/s.exec(text)?.[1] ?? '';
     const named = [...set.matchAll(/<key>([^<]*)<\/key>/g)].map(([, name]) => name);

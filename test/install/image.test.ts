@@ -41,7 +41,7 @@ describe('the Dockerfile', () => {
   it('runs without rights what npm start runs, where only the volume is written', () => {
     expect(only('USER')).toBe('node');
     expect(only('VOLUME')).toBe(image['GATEWAY_HOME']);
-    expect(wordsOf(only('CMD')).join(' ')).toBe(manifest.scripts.start);
+    expect(wordsOf(only('CMD')).join(' ')).toBe(manifest.scripts.start.replace(/^exec /, ''));
   });
 
   it('installs every package that the code of the image imports', () => {

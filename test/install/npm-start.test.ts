@@ -1,0 +1,39 @@
+/** `npm start` itself, with a program in place of the gateway. */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, mkdir, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { createInterface } from 'node:readline';
+import { expect, test } from 'vitest';
+import manifest from '../../package.json' with { type: 'json' };
+
+/** Says that it runs, and what ended it. */
+const PROGRAM = `
+  process.once('SIGTERM', () => { console.log('stopping'); clearTimeout(running); });
+  const running = setTimeout(() => {}, 20_000);
+  console.log('running ' + process.argv.slice(2));
+`;
+
+test('npm start passes SIGTERM on: no gateway stays behind when a supervisor or a person ends npm', async ({
+  onTestFinished,
+}) => {
+  const folder = await mkdtemp(path.join(tmpdir(), 'parley-npm-start-'));
+  onTestFinished(() => rm(folder, { recursive: true, force: true }));
+  await mkdir(path.join(folder, 'src'));
+  const { start } = manifest.scripts;
+  await writeFile(path.join(folder, 'package.json'), JSON.stringify({ scripts: { start } }));
+  await writeFile(path.join(folder, 'src', 'launch.js'), PROGRAM);
+
+  const npm = spawn('npm', ['start', '--silent'], { cwd: folder, stdio: ['ignore', 'pipe', 'inherit'] });
+  onTestFinished(() => void npm.kill('SIGKILL'));
+  const ended = once(npm, 'exit');
+  const lines: string[] = [];
+  for await (const line of createInterface({ input: npm.stdout })) {
+    lines.push(line);
+    if (line.startsWith('running')) npm.kill('SIGTERM');
+  }
+  // The output ends with the last process that holds it.
+  expect(lines).toEqual(['running start', 'stopping']);
+  await ended;
+});
