@@ -4,7 +4,7 @@ import { HISTORY_ROWS } from '../../../src/contracts/store/accept.ts';
 import type { OpenedTurn } from '../../../src/contracts/store/records.ts';
 import type { LaneHead } from '../../../src/contracts/store/lanes.ts';
 import type { InboundMessage } from '../../../src/contracts/message.ts';
-import { describeEachDatabase } from '../../database.ts';
+import { describeEachDatabase, describeEmbedded } from '../../database.ts';
 import type { TestStore } from '../../database.ts';
 import { request } from '../requests.ts';
 import { accepted, answer, finished, LEASE_MS, only, said } from './turns.ts';
@@ -75,5 +75,19 @@ describeEachDatabase('a turn read on acceptance', (databases) => {
     expect(unclaimed.heads).toEqual([]);
     const [row] = await store.sql<{ state: string }[]>`select state from turn where id = ${unclaimed.turnId}`;
     expect(row?.state).toBe('queued');
+  });
+});
+
+describeEmbedded('a turn that waited', (databases) => {
+  it('is marked as running on the disk when it starts: a kill of process and database must not hide that it ran', async () => {
+    const store = await databases.open();
+    const node = await store.lanes.register('reads later', LEASE_MS);
+    const first = await begin(store, node, 'm1');
+    const second = await begin(store, node, 'm2');
+    const { heads } = await store.ledger.finishTurn(only(first.heads), finished(first.turnId, 'a1'));
+    await store.ledger.openTurn(only(heads), second.turnId, HISTORY_ROWS);
+    const [wal] =
+      await store.sql`select pg_current_wal_flush_lsn() >= pg_current_wal_insert_lsn() as flushed`;
+    expect(wal).toEqual({ flushed: true });
   });
 });

@@ -56,8 +56,8 @@ interface OpenedRow extends SurroundingsRow {
 /**
  * `Ledger.openTurn`, one round trip. History is read by index from the newest turn backwards, never past the last
  * summary or `/new`: its cost does not grow with the session's age. An undecided approval that the turn was waiting
- * for is denied. Its writes may be lost if the server loses power, because the next start of the turn repeats them:
- * therefore its commit does not wait for the disk, and neither does the first token.
+ * for is denied. Its commit waits for the disk: if the process dies with an embedded database, the next start must know
+ * that this one may have streamed text, and that it may be to blame.
  */
 export async function openTurn(
   sql: Sql,
@@ -78,7 +78,6 @@ export async function openTurn(
   };
   const [row] = await sql<OpenedRow[]>`
     with ${heldLane(sql, fence)},
-    relaxed as (select set_config('synchronous_commit', 'off', true)),
     begun as (update turn set state = 'running' from held where id = ${turnId} returning address, created_at, retry_of),
     expired as (
       update approval set state = 'denied', decided_by = 'expiry', decided_at = now() from held
@@ -100,7 +99,7 @@ export async function openTurn(
         from (select * from approval where turn_id = ${turnId} order by created_at desc
           limit ${MAX_TURN_APPROVALS}) asked) as approvals,
       (select doc from plan where turn_id = ${turnId} order by created_at desc limit 1) as plan
-    from begun, talk, relaxed`;
+    from begun, talk`;
   if (row === undefined) throw new FencedError(fence.lane);
   const { address, afterMs, approvals, planned, unanswered, interrupted, askedAgain } = row;
   const opened: OpenedTurn = {
