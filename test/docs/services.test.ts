@@ -49,7 +49,8 @@ describe('the launch agent', () => {
 
   it('starts the same file as npm start, allows it as long as a stop takes, and holds no token', () => {
     const words = [...text.matchAll(/<string>([^<]*)<\/string>/g)].map(([, word]) => word);
-    for (const word of project.scripts.start.replace(/^exec node /, '').split(' ')) expect(words).toContain(word);
+    for (const word of project.scripts.start.replace(/^exec node /, '').split(' '))
+      expect(words).toContain(word);
     expect(Number(/ExitTimeOut<\/key>\s*<integer>(\d+)/.exec(text)?.[1])).toBeGreaterThan(25);
     const set = /EnvironmentVariables<\/key>\s*<dict>(.*?)<\/dict>/s.exec(text)?.[1] ?? '';
     const named = [...set.matchAll(/<key>([^<]*)<\/key>/g)].map(([, name]) => name);
