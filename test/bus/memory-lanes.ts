@@ -76,8 +76,8 @@ export class MemoryLanes implements Pick<LaneStore, Driven> {
 
   async sweep(node: string, capacities: LaneCapacity[]): Promise<LaneHead[]> {
     await this.#enter('sweep');
-    this.#reclaimFromDead();
     if (!this.#isLive(node)) return [];
+    this.#reclaimFromDead();
     const due = [...this.#lanes.values()]
       .filter((lane) => lane.owner === undefined && lane.wakeAt <= now() && lane.head < lane.messages.length)
       .sort((a, b) => a.wakeAt - b.wakeAt);

@@ -138,7 +138,7 @@ export interface LaneStore {
    * Frees the lanes of dead nodes, which counts a crash against each head that had started, and claims due lanes
    * without an owner, at most `free` of each class, oldest wake-up first. A head with `SUSPECT_CRASHES` is a suspect:
    * suspects are claimed in groups, the next one when the node has none left, so that a further death shows which one
-   * causes it.
+   * causes it. Does nothing for a node whose own lease has ended.
    */
   sweep(node: string, capacities: LaneCapacity[]): Promise<LaneHead[]>;
   /** Stop marks of the lanes this node runs, in one query. */

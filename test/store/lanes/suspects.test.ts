@@ -190,6 +190,16 @@ describeEachDatabase('the death of a node', (databases) => {
     expect(await store.lanes.sweep(await boot(store), ROOM)).toMatchObject([{ crashes: 1 }]);
   });
 
+  it('counts no crash when a sweep that the outage delayed arrives before the process is registered again', async () => {
+    const store = await databases.open();
+    const node = await boot(store);
+    await store.lanes.append('out:t:1', 'm', {}, node);
+    await store.sql`update node set lease_until = now() - interval '1 second' where id = ${node}`;
+    expect(await store.lanes.sweep(node, ROOM)).toEqual([]);
+    const back = await store.lanes.register(HOME, LEASE_MS, { node, ms: 2 * LEASE_MS });
+    expect(await store.lanes.sweep(back, ROOM)).toMatchObject([{ crashes: 0 }]);
+  });
+
   it('is not assumed for nodes whose leases ended in the same outage until they have had time to return', async () => {
     const store = await databases.open();
     const { lanes, sql } = store;

@@ -74,7 +74,7 @@ async function register(
     delete from node where lease_until < now() - ${DEAD_NODE_DAYS} * interval '1 day'
       and not exists (select 1 from lane where owner = node.id)`;
   await sql`insert into node (id, instance, lease_until) values (${id}, ${instance}, ${fromNow(sql, leaseMs)})`;
-  await releaseDeadNodes(sql);
+  await releaseDeadNodes(sql, id);
   return id;
 }
 
@@ -100,9 +100,11 @@ async function outliveOutage(
  * Frees the lanes of dead nodes, and counts the crash against everything that had begun: a turn that was still queued
  * and a head that was waiting did nothing, and an election is not a message. A suspect that was the only one on its
  * node gets more of the blame; it was claimed as such, so that a suspect whose companions had already finished is not
- * mistaken for one. Gateways of version 0033 of the database note a waiting suspect by a negative group.
+ * mistaken for one. Gateways of version 0033 of the database note a waiting suspect by a negative group. Does nothing for
+ * a node whose own lease has ended: after an outage its delayed sweep may arrive before it registers again, and would
+ * blame what it is still running.
  */
-async function releaseDeadNodes(sql: Sql): Promise<void> {
+async function releaseDeadNodes(sql: Sql, by: string): Promise<void> {
   await sql`
     with orphaned as (
       select key, head, class <> 'poll' and not waiting and (class <> 'in' or not exists (
@@ -110,7 +112,8 @@ async function releaseDeadNodes(sql: Sql): Promise<void> {
         suspect_group = 1 and not exists (
           select from lane other
           where other.owner = lane.owner and suspect_group > 0 and not waiting and other.key <> lane.key) as alone
-      from lane where owner in (select id from node where lease_until <= now()) for update skip locked),
+      from lane where owner in (select id from node where lease_until <= now())
+        and exists (select from node where id = ${by} and lease_until > now()) for update skip locked),
     blamed as (
       update lane_item set crashes = crashes + 1, lone_crashes = lone_crashes + case when alone then 1 else 0 end
       from orphaned where begun and lane_item.lane = key and lane_item.seq = head + 1 returning key, crashes)
@@ -132,7 +135,7 @@ async function sweep(
     const claimed = await claimedHeads(sql, node, claim);
     if (claimed.length > 0) return claimed;
   }
-  await releaseDeadNodes(sql);
+  await releaseDeadNodes(sql, node);
   const rows = await sql<HeadRow[]>`
     with capacity as (select * from jsonb_to_recordset(${JSON.stringify(capacities)}::jsonb) as c(class text, free int)),
     unsuspected as (
