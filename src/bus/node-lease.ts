@@ -86,7 +86,7 @@ export class NodeLease {
     const { lanes, instance, leaseMs, clock } = this.#options;
     const askedAt = clock.monotonicMs();
     const lost = this.#cutOff;
-    const outage = lost && { node: lost.node, ms: askedAt - lost.since };
+    const outage = lost && { node: lost.node, ms: () => clock.monotonicMs() - lost.since };
     const node = await lanes.register(instance, leaseMs, outage);
     this.#cutOff = undefined;
     if (this.#stopped) {

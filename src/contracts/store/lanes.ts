@@ -75,8 +75,8 @@ export function waitNotedAfterMs({ crashes }: Pick<LaneHead, 'crashes'>): number
 export interface NodeOutage {
   /** The id under which it held lanes before. */
   node: string;
-  /** Milliseconds since the database was last known to be reachable. */
-  ms: number;
+  /** Milliseconds since the database was last known to be reachable: asked for when it can be reached again. */
+  ms: () => number;
 }
 
 /** How many more lanes of one class a node can run now. */

@@ -54,6 +54,22 @@ describeEachDatabase('failures', (databases) => {
     expect(await calm.ledger.messages('telegram:42', { limit: 9 })).toHaveLength(1);
   });
 
+  it('counts the whole outage, with the wait for the database, before it blames the node of another process', async () => {
+    const { calm, store, proxy } = await openBehindProxy(databases);
+    const here = await calm.lanes.register('here', LEASE_MS);
+    const there = await calm.lanes.register('there', LEASE_MS);
+    await calm.lanes.append('out:t:there', 'm', {}, there);
+    await calm.sql`update node set lease_until = now() - interval '9 seconds'`;
+    const { held } = proxy.hold(({ sql }) => sql.includes('set owner = null where owner ='), 'before');
+    let outageMs = 5_000;
+    const registered = store.lanes.register('here', LEASE_MS, { node: here, ms: () => outageMs });
+    await held;
+    outageMs = 20_000;
+    proxy.cut();
+    expect(await store.lanes.sweep(await registered, [{ class: 'out', free: 9 }])).toEqual([]);
+    expect(await calm.sql`select crashes from lane_item`).toEqual([{ crashes: 0 }]);
+  });
+
   it('appends once, and keeps the claim it made', async () => {
     const { calm, store, proxy } = await openBehindProxy(databases);
     const node = await calm.lanes.register('home', LEASE_MS);

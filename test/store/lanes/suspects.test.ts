@@ -184,7 +184,7 @@ describeEachDatabase('the death of a node', (databases) => {
     const store = await databases.open();
     const node = await boot(store);
     await store.lanes.append('out:t:1', 'm', {}, node);
-    const back = await store.lanes.register(HOME, LEASE_MS, { node, ms: 2 * LEASE_MS });
+    const back = await store.lanes.register(HOME, LEASE_MS, { node, ms: () => 2 * LEASE_MS });
     expect(await store.lanes.sweep(back, ROOM)).toMatchObject([{ crashes: 0 }]);
     // The next death counts.
     expect(await store.lanes.sweep(await boot(store), ROOM)).toMatchObject([{ crashes: 1 }]);
@@ -196,7 +196,7 @@ describeEachDatabase('the death of a node', (databases) => {
     await store.lanes.append('out:t:1', 'm', {}, node);
     await store.sql`update node set lease_until = now() - interval '1 second' where id = ${node}`;
     expect(await store.lanes.sweep(node, ROOM)).toEqual([]);
-    const back = await store.lanes.register(HOME, LEASE_MS, { node, ms: 2 * LEASE_MS });
+    const back = await store.lanes.register(HOME, LEASE_MS, { node, ms: () => 2 * LEASE_MS });
     expect(await store.lanes.sweep(back, ROOM)).toMatchObject([{ crashes: 0 }]);
   });
 
@@ -214,11 +214,11 @@ describeEachDatabase('the death of a node', (databases) => {
     await ended(here, '50 s');
     await ended(there, '50 s');
     await ended(dead, '2 min');
-    const back = await lanes.register(HOME, LEASE_MS, { node: here, ms: 60_000 });
+    const back = await lanes.register(HOME, LEASE_MS, { node: here, ms: () => 60_000 });
     const heads = await lanes.sweep(back, ROOM);
     const crashes = Object.fromEntries(heads.map((head) => [head.lane, head.crashes]));
     expect(crashes).toEqual({ 'out:t:0': 0, 'out:t:2': 1 });
-    const alsoBack = await lanes.register('there', LEASE_MS, { node: there, ms: 60_000 });
+    const alsoBack = await lanes.register('there', LEASE_MS, { node: there, ms: () => 60_000 });
     expect(await lanes.sweep(alsoBack, ROOM)).toMatchObject([{ lane: 'out:t:1', crashes: 0 }]);
   });
 

@@ -92,7 +92,7 @@ async function outliveOutage(
   await sql`update lane set owner = null where owner = ${node}`;
   await sql`
     update node set lease_until = ${fromNow(sql, leaseMs)}
-    where instance <> ${instance} and lease_until <= now() and lease_until > ${fromNow(sql, -ms)}
+    where instance <> ${instance} and lease_until <= now() and lease_until > ${fromNow(sql, -ms())}
       and exists (select 1 from lane where owner = node.id)`;
 }
 
