@@ -5,6 +5,7 @@ import type { Caller } from '../../../src/contracts/access.ts';
 import type { AgentEvent } from '../../../src/contracts/event.ts';
 import type { GatewayApi } from '../../../src/contracts/gateway-api.ts';
 import type { SessionKey } from '../../../src/contracts/message.ts';
+import { Recent } from '../../../src/lib/recent.ts';
 import type { HandlerDeps, HttpContext } from '../route.ts';
 
 /** Time that a browser waits before it reconnects. */
@@ -34,8 +35,8 @@ type ListReader = (json: string) => void;
 class ListEvents {
   readonly #gateway: GatewayApi;
   readonly #readers = new Map<ListReader, Caller>();
-  /** Whether a token may see a session, which never changes while the session exists. */
-  readonly #seen = new Map<string, boolean>();
+  /** Whether a token may see a session, which never changes while the session exists; asked once, also while the answer is on its way. */
+  readonly #seen = new Recent<Promise<boolean>>(Number.POSITIVE_INFINITY, MAX_KNOWN, () => 0);
   #unsubscribe: (() => void) | undefined;
 
   constructor(gateway: GatewayApi) {
@@ -45,7 +46,7 @@ class ListEvents {
   add(reader: ListReader, caller: Caller): () => void {
     this.#readers.set(reader, caller);
     this.#unsubscribe ??= this.#gateway.subscribe({}, (event) => {
-      if (LISTED.has(event.type)) void this.#tell(event);
+      if (LISTED.has(event.type)) this.#tell(event);
     });
     return () => {
       this.#readers.delete(reader);
@@ -55,29 +56,43 @@ class ListEvents {
     };
   }
 
-  async #tell(event: AgentEvent): Promise<void> {
+  #tell(event: AgentEvent): void {
     const { type, sessionKey, turnId, at } = event;
     const json = JSON.stringify({ type, sessionKey, turnId, at });
-    for (const [reader, caller] of this.#readers)
-      if (hasScope(caller, 'admin') || (await this.#maySee(caller, sessionKey))) reader(json);
+    for (const [reader, caller] of this.#readers) {
+      if (hasScope(caller, 'admin')) reader(json);
+      else void this.#tellIfSeen({ reader, caller, sessionKey, json });
+    }
     if (type === 'session_deleted')
-      for (const { tokenId } of this.#readers.values()) this.#seen.delete(`${tokenId} ${sessionKey}`);
+      for (const { tokenId } of this.#readers.values()) this.#seen.delete(pairOf(tokenId, sessionKey));
   }
 
-  async #maySee(caller: Caller, key: SessionKey): Promise<boolean> {
-    const pair = `${caller.tokenId} ${key}`;
+  /** All events of a session wait for the same answer, which keeps their order: a turn must not end before it starts. */
+  async #tellIfSeen(about: { reader: ListReader; caller: Caller; sessionKey: SessionKey; json: string }) {
+    const { reader, caller, sessionKey, json } = about;
+    const isSeen = await this.#maySee(caller, sessionKey);
+    if (isSeen && this.#readers.has(reader)) reader(json);
+  }
+
+  #maySee(caller: Caller, key: SessionKey): Promise<boolean> {
+    const pair = pairOf(caller.tokenId, key);
     const known = this.#seen.get(pair);
     if (known !== undefined) return known;
-    try {
-      const seen = (await this.#gateway.session(caller, key)) !== undefined;
-      if (this.#seen.size >= MAX_KNOWN) this.#seen.clear();
-      this.#seen.set(pair, seen);
-      return seen;
-    } catch {
-      // The store cannot be reached: the reader loads its list again when it reconnects, and other events follow.
-      return false;
-    }
+    const asked = this.#gateway.session(caller, key).then(
+      (session) => session !== undefined,
+      () => {
+        // The store cannot be reached: the reader loads its list again when it reconnects, and other events follow.
+        this.#seen.delete(pair);
+        return false;
+      },
+    );
+    this.#seen.set(pair, asked);
+    return asked;
   }
+}
+
+function pairOf(tokenId: string, key: SessionKey): string {
+  return `${tokenId} ${key}`;
 }
 
 const lists = new WeakMap<GatewayApi, ListEvents>();
