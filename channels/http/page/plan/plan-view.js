@@ -87,9 +87,12 @@ export class PlanView {
     if (this.eventCount === 0 || isNewest) this.#show({ plan });
   }
 
-  /** @param {Plan} plan */
+  /**
+   * Shows the plan as the page's own change left it, unless its event, or one of a later change, came before the answer.
+   * @param {Plan} plan
+   */
   #edited(plan) {
-    if (this.#view === undefined) return;
+    if (this.#view === undefined || (plan.version ?? 1) <= (this.#view.plan.version ?? 1)) return;
     this.eventCount += 1;
     this.#show({ ...this.#view, plan });
   }

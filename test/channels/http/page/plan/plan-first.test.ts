@@ -60,4 +60,34 @@ describePage('a plan before it runs', (tab) => {
     await vi.waitFor(async () => expect((await stored())?.runs).toBe(2), WAIT);
     await tab.screenshot('plan-first-run-again');
   });
+
+  it('does not go back to its own change when the answer comes after a later change', async () => {
+    gateway.ollama.answer('Two steps.\nREFLECT: no', { when: 'clean the cellar' });
+    gateway.ollama.answer('Steps\n1. [SELF] Sweep\n2. [SELF] Mop', { when: 'clean the cellar' });
+    const answered = Promise.withResolvers<void>();
+    const changed = Promise.withResolvers<void>();
+    await tab.open(`${gateway.gateway.url}/#http:late`, { token: OWNER });
+    await tab.page.locator('#composer textarea, textarea').first().fill('/plan clean the cellar');
+    await tab.page.keyboard.press('Enter');
+    await panel().getByText('not begun').waitFor();
+    await tab.page.route('**/v1/plans/*', async (route) => {
+      const response = await route.fetch();
+      await changed.promise;
+      await route.fulfill({ response });
+      answered.resolve();
+    });
+    await panel().getByText('Edit the steps').press('Enter');
+    await panel().getByLabel('Drop step 1').press('Enter');
+    await shows('1. Mop');
+
+    const plan = (await gateway.store.plans.plans('http:late', 5))[0]?.record.plan;
+    const json = { version: plan?.version, edits: [{ op: 'add', description: 'Dry the floor' }] };
+    expect((await gateway.call(`/v1/plans/${plan?.id}`, { method: 'PATCH', json })).status).toBe(200);
+    await shows('1. Mop', '2. Dry the floor');
+    changed.resolve();
+    await answered.promise;
+    await tab.page.unroute('**/v1/plans/*');
+    await panel().getByLabel('Drop step 2').press('Enter');
+    await shows('1. Mop');
+  });
 });
