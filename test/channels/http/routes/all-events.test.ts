@@ -1,9 +1,9 @@
 /** The stream for lists of sessions: what a token may see is asked once, and the order of events stays. */
 import { expect, it } from 'vitest';
-import { followAll } from '../../../channels/http/routes/all-events.ts';
-import type { Caller } from '../../../src/contracts/access.ts';
-import type { AgentEvent } from '../../../src/contracts/event.ts';
-import type { GatewayApi } from '../../../src/contracts/gateway-api.ts';
+import { followAll } from '../../../../channels/http/routes/all-events.ts';
+import type { Caller } from '../../../../src/contracts/access.ts';
+import type { AgentEvent } from '../../../../src/contracts/event.ts';
+import type { GatewayApi } from '../../../../src/contracts/gateway-api.ts';
 
 const FRIEND: Caller = { tokenId: 'friend', scopes: ['chat'] };
 const OWNER: Caller = { tokenId: 'owner', scopes: ['admin'] };
