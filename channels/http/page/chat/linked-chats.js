@@ -3,6 +3,7 @@ import { ApiError } from '../api.js';
 import { channelOf } from '../chats/sidebar.js';
 import { confirmDelete } from '../confirm.js';
 import { byId, h } from '../dom.js';
+import { NewestAnswer } from '../newest.js';
 import { pathOf } from '../requests.js';
 import { dayAndClock, say, sayParts } from '../texts.js';
 import { timeElement } from '../times.js';
@@ -55,6 +56,7 @@ export class LinkedChats {
   #code = byId('linked-code', HTMLInputElement);
   #note = byId('linked-note', HTMLElement);
   #key = '';
+  #newest = new NewestAnswer();
 
   /**
    * @param {import('../api.js').Api} api
@@ -97,10 +99,11 @@ export class LinkedChats {
   /** Reloads what is linked; a chat that does not exist yet shares nothing. */
   async refresh() {
     const key = this.#key;
+    const mayShow = this.#newest.begin();
     try {
       /** @type {Linked} */
       const linked = await this.#api.ask('GET', `${pathOf(key)}/surfaces`);
-      if (key === this.#key) this.#show(linked);
+      if (key === this.#key && mayShow()) this.#show(linked);
     } catch (error) {
       if (!(error instanceof ApiError && error.status === 404)) this.#host.showError(error);
     }

@@ -1,6 +1,7 @@
 /** The head of a chat: the profile, the plan mode and the model, chosen for the chat itself, also before it has begun. */
 import { ApiError } from '../api.js';
 import { byId } from '../dom.js';
+import { NewestAnswer } from '../newest.js';
 import { say } from '../texts.js';
 
 /** @typedef {import('../../wire.ts').WireChoices} Choices */
@@ -32,6 +33,7 @@ export class SessionHead {
   #mode = byId('mode', HTMLSelectElement);
   #model = byId('model', HTMLSelectElement);
   #key = '';
+  #newest = new NewestAnswer();
   /** What was chosen for a chat that has not begun; undefined once it has. @type {Beginning | undefined} */
   #beginning;
   /** What can be chosen, with the profile that it is for. @type {{ profile: string, choices: Choices } | undefined} */
@@ -84,6 +86,7 @@ export class SessionHead {
   /** Loads what can be chosen, and the session; for one that does not exist yet, what was chosen for it. */
   async refresh() {
     const key = this.#key;
+    const mayShow = this.#newest.begin();
     try {
       const session = this.#beginning === undefined ? await this.#sessionOf(key) : undefined;
       const { profileId = 'default', model: chosen = null } = session ?? this.#beginning ?? {};
@@ -91,7 +94,7 @@ export class SessionHead {
         this.#choicesFor(profileId),
         session === undefined ? undefined : this.#modelOf(key),
       ]);
-      if (key !== this.#key) return;
+      if (key !== this.#key || !mayShow()) return;
       this.#showProfiles(choices, profileId);
       this.#showMode(choices, profileId, session?.mode ?? this.#beginning?.mode ?? choices.mode);
       this.#showModels(choices, chosen, found);

@@ -1,6 +1,7 @@
 /** What waits for a decision in any chat: a button with the number, the questions in a dialog, and a notification. */
 import { approvalCard } from '../chat/approvals/approval-card.js';
 import { byId, h } from '../dom.js';
+import { NewestAnswer } from '../newest.js';
 import { planQuestion } from './plan-question.js';
 import { showWaitingInTitle } from './title.js';
 import { WaitingElsewhere } from './waiting-elsewhere.js';
@@ -33,6 +34,7 @@ export class Inbox {
   #waiting = [];
   #mayDecide = false;
   #isDue = false;
+  #newest = new NewestAnswer();
 
   /**
    * @param {import('../api.js').Api} api
@@ -77,9 +79,10 @@ export class Inbox {
   }
 
   async refresh() {
+    const mayShow = this.#newest.begin();
     try {
       const { approvals, mayDecide } = await this.#api.approvals();
-      this.#show(approvals, mayDecide);
+      if (mayShow()) this.#show(approvals, mayDecide);
     } catch (error) {
       this.#host.showError(error);
     }

@@ -1,6 +1,7 @@
 /** The list of schedules in the sidebar: when each runs, and a button to remove it. Hidden while it is empty. */
 import { confirmDelete } from '../confirm.js';
 import { byId, h, icon } from '../dom.js';
+import { NewestAnswer } from '../newest.js';
 import { nearTime, say, sayParts } from '../texts.js';
 import { timeElement } from '../times.js';
 
@@ -15,6 +16,7 @@ export class ScheduleList {
   #box = byId('schedules', HTMLElement);
   #count = byId('schedule-count', HTMLElement);
   #list = byId('schedule-list', HTMLElement);
+  #newest = new NewestAnswer();
 
   /**
    * @param {import('../api.js').Api} api
@@ -27,7 +29,9 @@ export class ScheduleList {
 
   /** Reloads the list. */
   async refresh() {
+    const mayShow = this.#newest.begin();
     const schedules = await this.#api.schedules();
+    if (!mayShow()) return;
     this.#box.hidden = schedules.length === 0;
     this.#count.textContent = String(schedules.length);
     this.#list.replaceChildren(...schedules.map((schedule) => this.#row(schedule)));

@@ -1,6 +1,7 @@
 /** The list of chats: pinned ones first, what runs or waits, search, and several at once. */
 import { askText, confirmDelete } from '../confirm.js';
 import { byId, h } from '../dom.js';
+import { NewestAnswer } from '../newest.js';
 import { ChatSearch } from './search.js';
 import { nameOf, sessionRow } from './session-row.js';
 import { say } from '../texts.js';
@@ -46,6 +47,7 @@ export class Sidebar {
   #inUse;
   /** It is loaded again soon. */
   #isDue = false;
+  #newest = new NewestAnswer();
 
   /**
    * @param {import('../api.js').Api} api
@@ -72,12 +74,14 @@ export class Sidebar {
    */
   async refresh(known) {
     const archived = this.#archived;
+    const mayShow = this.#newest.begin();
     const first = known ?? (await this.#api.sessions({ limit: Math.min(this.#shown, MAX_LISTED), archived }));
     const sessions = [...first];
     for (let page = first; page.length >= MAX_LISTED && sessions.length < this.#shown;) {
       page = await this.#api.sessions({ limit: MAX_LISTED, archived, before: page.at(-1)?.updatedAt });
       sessions.push(...page);
     }
+    if (!mayShow()) return;
     this.#hasMore = sessions.length >= this.#shown;
     const named = () => [this.titleOf(this.#current), this.ownerOf(this.#current)].join('\n');
     const before = named();
@@ -150,27 +154,19 @@ export class Sidebar {
       inUse !== null && session.key === this.#inUse ? inUse : this.#row(session),
     );
     this.#list.replaceChildren(...rows);
-    if (this.#hasMore)
-      this.#list.append(
-        h(
-          'button',
-          { type: 'button', class: 'earlier', onclick: () => this.#more() },
-          say('page.chats.more'),
-        ),
-      );
+    if (this.#hasMore) {
+      const attributes = { type: 'button', class: 'earlier', onclick: () => this.#more() };
+      this.#list.append(h('button', attributes, say('page.chats.more')));
+    }
     const place = active?.tagName === 'SUMMARY' ? 'summary' : '.session';
     const again = this.#list.contains(active)
       ? active
       : focused && this.#list.querySelector(`[data-key="${CSS.escape(focused)}"] ${place}`);
     if (again instanceof HTMLElement) again.focus({ preventScroll: true });
-    if (rows.length === 0)
-      this.#list.append(
-        h(
-          'p',
-          { class: 'quiet empty-list' },
-          this.#archived ? say('page.chats.none_archived') : say('page.chats.none'),
-        ),
-      );
+    if (rows.length === 0) {
+      const words = this.#archived ? say('page.chats.none_archived') : say('page.chats.none');
+      this.#list.append(h('p', { class: 'quiet empty-list' }, words));
+    }
   }
 
   /** @param {Session} session */

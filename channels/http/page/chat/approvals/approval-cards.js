@@ -1,6 +1,7 @@
 /** The pending approvals of the open chat: a card with buttons for each. */
 import { approvalCard } from './approval-card.js';
 import { byId } from '../../dom.js';
+import { NewestAnswer } from '../../newest.js';
 
 /** @typedef {import('../../../../../src/contracts/event.ts').AgentEvent} AgentEvent */
 /** @typedef {import('../../api.js').Approval} Approval */
@@ -14,8 +15,7 @@ export class ApprovalCards {
   #key = '';
   /** The token may decide what is asked. */
   #mayDecide = false;
-  /** Number of the newest request for the list: the answer to an older one may arrive later. */
-  #requests = 0;
+  #newest = new NewestAnswer();
 
   /**
    * @param {import('../../api.js').Api} api
@@ -40,10 +40,10 @@ export class ApprovalCards {
   /** Reloads the list. */
   async refresh() {
     const key = this.#key;
-    const request = (this.#requests += 1);
+    const mayShow = this.#newest.begin();
     try {
       const { approvals, mayDecide } = await this.#api.approvals();
-      if (key !== this.#key || request !== this.#requests) return;
+      if (key !== this.#key || !mayShow()) return;
       this.#mayDecide = mayDecide;
       const here = approvals.filter(({ session }) => session === key);
       this.#show(here.filter(({ plan }) => plan === null));

@@ -1,6 +1,7 @@
 /** What waits behind the running answer: shown above the message field, edited, sent now, dropped; and how messages wait. */
 import { ApiError } from '../../api.js';
 import { byId, h } from '../../dom.js';
+import { NewestAnswer } from '../../newest.js';
 import { say } from '../../texts.js';
 
 /** @typedef {import('../../../wire.ts').WireQueue} WireQueue */
@@ -33,6 +34,7 @@ export class QueuePanel {
   #list = byId('queue-list', HTMLElement);
   #mode = byId('queue-mode', HTMLSelectElement);
   #key = '';
+  #newest = new NewestAnswer();
   /** @type {WireQueue | undefined} */
   #queue;
   /** The message that is being edited: the list is not redrawn in the meantime. */
@@ -71,9 +73,10 @@ export class QueuePanel {
 
   async #refresh() {
     const key = this.#key;
+    const mayShow = this.#newest.begin();
     try {
       const queue = await this.#api.conversations.queue(key);
-      if (key === this.#key) this.#show(queue);
+      if (key === this.#key && mayShow()) this.#show(queue);
     } catch (error) {
       if (!(error instanceof ApiError && error.status === 404)) this.#showError(error);
     }
@@ -149,8 +152,11 @@ export class QueuePanel {
 
   /** @param {Promise<WireQueue>} change */
   async #act(change) {
+    const key = this.#key;
+    const mayShow = this.#newest.begin();
     try {
-      this.#show(await change);
+      const queue = await change;
+      if (key === this.#key && mayShow()) this.#show(queue);
     } catch (error) {
       this.#showError(error);
       this.refreshSoon();

@@ -90,4 +90,32 @@ describePageOnFakeGateway('the list of chats', (tab, fixture) => {
     await row.getByText('from afar').click();
     await vi.waitFor(async () => expect(await row.getByText('2 new').count()).toBe(0), WAIT);
   });
+
+  it('stays as it was asked for last when an earlier answer comes later', async () => {
+    await fixture.open();
+    (await fixture.ask('kept in the list')).end();
+    const list = tab.page.getByRole('navigation', { name: 'Your chats' });
+    const chat = list.locator('.session-title', { hasText: 'kept in the list' });
+    await chat.waitFor();
+    const released = Promise.withResolvers<void>();
+    await tab.page.route(/\/v1\/sessions\?.*archived=true/, async (route) => {
+      const response = await route.fetch();
+      await released.promise;
+      await route.fulfill({ response });
+    });
+    const late = tab.page.waitForResponse(/archived=true/);
+    const asked = tab.page.waitForRequest(/archived=true/);
+    await tab.page.getByLabel('Archived').check();
+    await asked;
+    const again = tab.page.waitForResponse(/\/v1\/sessions\?/);
+    await tab.page.getByLabel('Archived').uncheck();
+    await again;
+    released.resolve();
+    await (await late).finished();
+    // Two frames: the page has read the answer.
+    await tab.page.evaluate(
+      () => new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn))),
+    );
+    expect(await chat.count()).toBe(1);
+  });
 });
