@@ -48,6 +48,8 @@ export class LiveSurfaces {
   /** The person who brought each chat in, by its address. */
   readonly #shownOn = new Map<Address, string>();
   #over = false;
+  /** The last reading of the chats, begun or waiting. */
+  #refreshed: Promise<void> = Promise.resolve();
 
   constructor(start: LiveTurnStart, deps: LiveSurfacesDeps) {
     this.#start = start;
@@ -61,8 +63,16 @@ export class LiveSurfaces {
       .map(([address, userId]) => ({ address, userId }));
   }
 
-  /** A chat has joined or left. A group that joins in the meantime does not see this turn. Never throws. */
-  async refresh(): Promise<void> {
+  /**
+   * A chat has joined or left. A group that joins in the meantime does not see this turn. One reading follows the other: the
+   * late answer to an earlier one would show the turn in a chat that has left. Never throws.
+   */
+  refresh(): Promise<void> {
+    this.#refreshed = this.#refreshed.then(() => this.#readChats());
+    return this.#refreshed;
+  }
+
+  async #readChats(): Promise<void> {
     try {
       const surfaces = await this.#deps.store.surfaces(this.#start.session);
       for (const [address, one] of this.#growing)
