@@ -3,7 +3,7 @@
  */
 import { LaneAbort } from '../contracts/bus.ts';
 import type { LaneHandler, LaneOutcome } from '../contracts/bus.ts';
-import { FencedError, GatewayError, toGatewayError } from '../contracts/errors.ts';
+import { FencedError, GatewayError, StoreError, toGatewayError } from '../contracts/errors.ts';
 import type { LaneHead, LaneStore } from '../contracts/store/lanes.ts';
 import { backoffMs } from '../lib/async/backoff.ts';
 import { pause } from '../lib/async/sleep.ts';
@@ -16,6 +16,13 @@ export const MAX_LONE_CRASHES = 5;
 /** Pause before a retry: doubling from the first, at most the second, in milliseconds. */
 const RETRY_BASE_MS = 1_000;
 export const RETRY_CAP_MS = 60_000;
+/**
+ * An attempt that failed because the database was away does not count, until the pauses after such failures add up to
+ * this, in milliseconds: the message is not to blame, but its own statements may be what the database cannot do.
+ */
+export const STORE_PAUSES_MS = 600_000;
+/** Longest pause after such a failure, in milliseconds; the first is as long as any first pause. */
+const STORE_PAUSE_CAP_MS = 10_000;
 /** Pause between attempts to commit a release while the database is unreachable, in milliseconds. */
 const RELEASE_BASE_MS = 100;
 const RELEASE_CAP_MS = 5_000;
@@ -142,6 +149,10 @@ function judgeRetry(
 ): Verdict {
   const aborted = judgeAborted(signal);
   if (aborted !== undefined) return aborted;
+  if (error instanceof StoreError && error.retryable && head.waitedMs < STORE_PAUSES_MS) {
+    const pauseMs = backoffMs(0, Math.max(RETRY_BASE_MS, head.waitedMs), STORE_PAUSE_CAP_MS);
+    return { do: 'release', delayMs: pauseMs, attempt: false, error: error.message };
+  }
   const attempt = hasDeadLetters(head);
   if (attempt && head.attempts + 1 >= maxAttempts(deps.handler)) return { do: 'dead_letter', error };
   return { do: 'release', delayMs: delayMs ?? pauseFor(head, error), attempt, error: error.message };

@@ -1,10 +1,10 @@
 /** The message bus over in-memory lanes: order, capacity, retries and dead letters, under fake time. */
 import type { OpenedTurn } from '../../src/contracts/store/records.ts';
 import { describe, expect, it, vi } from 'vitest';
-import { MAX_ATTEMPTS, MAX_LONE_CRASHES, RETRY_CAP_MS } from '../../src/bus/attempt.ts';
+import { MAX_ATTEMPTS, MAX_LONE_CRASHES, RETRY_CAP_MS, STORE_PAUSES_MS } from '../../src/bus/attempt.ts';
 import { MAX_WAITING_HEADS } from '../../src/bus/lane-workers.ts';
 import { SWEEP_MS } from '../../src/bus/message-bus.ts';
-import { FencedError } from '../../src/contracts/errors.ts';
+import { FencedError, StoreError } from '../../src/contracts/errors.ts';
 import type { LaneKey } from '../../src/contracts/store/lanes.ts';
 import { flaky, pass, said, useDrivenBuses } from './driven-bus.ts';
 
@@ -154,6 +154,24 @@ describe('a failing head', () => {
     }
     expect(driven.runs.at(-1)!.head).toMatchObject({ attempts: 0, waitedMs: 5_000 * (MAX_ATTEMPTS + 1) });
     expect(driven.deadLetters).toEqual([]);
+  });
+
+  it('uses up no attempt while the database is away, until the pauses for that add up to their limit', async () => {
+    const driven = await start();
+    await driven.send(LANE, 'a');
+    const away = () => new StoreError('unavailable', 'away', { retryable: true });
+    while (driven.runs.at(-1)!.head.waitedMs < STORE_PAUSES_MS) {
+      expect(driven.runs.at(-1)!.head.attempts).toBe(0);
+      driven.runs.at(-1)!.fail(away());
+      await pass(RETRY_CAP_MS);
+    }
+    expect(driven.runs.length).toBeGreaterThan(10 * MAX_ATTEMPTS);
+    for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt += 1) {
+      expect(driven.deadLetters).toEqual([]);
+      driven.runs.at(-1)!.fail(away());
+      await pass(RETRY_CAP_MS + SWEEP_MS);
+    }
+    expect(driven.deadLetters).toMatchObject([{ head: { dedupe: 'a' }, error: { code: 'unavailable' } }]);
   });
 
   it(`becomes a dead letter at failure ${MAX_ATTEMPTS}, and the lane continues`, async () => {

@@ -71,9 +71,9 @@ export class LaneModel {
     lane.head = Math.max(lane.head + 1, lane.stop);
   }
 
-  /** The lane's head is no longer suspected, or will do nothing more. */
+  /** The lane's head is no longer suspected, or will do nothing more. One that waits still waits when it is stopped. */
   clear(index: number): void {
-    Object.assign(this.lanes[index]!, { suspect: false, group: 0, waiting: false });
+    Object.assign(this.lanes[index]!, { suspect: false, group: 0 });
   }
 
   /** Frees a dead node's lanes; each that did not wait counts a crash, and a suspect that was its only one is to blame. */

@@ -96,7 +96,7 @@ function sweep(slot: number, free: number): Step {
     `sweep(node ${slot}, ${free} free)`,
     (model) => model.nodes[slot] !== undefined,
     async (model, { lanes }) => {
-      model.reclaimFromDead();
+      if (live(model, slot)) model.reclaimFromDead();
       const open = model.lanes.flatMap((_, index) => (model.isOpen(index) ? [index] : []));
       const due = open.filter((index) => model.isDue(index));
       const suspects = model.suspectsFor(slot);

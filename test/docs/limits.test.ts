@@ -28,7 +28,7 @@ import { MAX_NEW_STEPS } from '../../src/agent/executor/correction-reply.ts';
 import { MAX_ADDED_STEPS } from '../../src/contracts/plans/plan-edits.ts';
 import { MAX_UNASKED_READS } from '../../src/agent/tools/unasked-reads.ts';
 import { MAX_BOOTSTRAP_BYTES, MAX_SKILLS } from '../../src/agent/prompt/bootstrap-files.ts';
-import { MAX_ATTEMPTS, MAX_LONE_CRASHES } from '../../src/bus/attempt.ts';
+import { MAX_ATTEMPTS, MAX_LONE_CRASHES, STORE_PAUSES_MS } from '../../src/bus/attempt.ts';
 import { FLAGS_MS, HEARTBEAT_MS, LEASE_MS, SWEEP_MS } from '../../src/bus/message-bus.ts';
 import { BATCH_EVERY_MS } from '../../src/bus/node-link.ts';
 import { MAX_JSON_DEPTH } from '../../src/lib/json/json.ts';
@@ -115,6 +115,7 @@ const PROMISES: Readonly<Record<string, readonly string[]>> = {
     `from the ${WRONG_TOKENS_PER_MINUTE + 1}st in a minute on`,
     `Files of more than ${mib(MAX_SHARED_BYTES)}, which`,
     `failed ${MAX_ATTEMPTS} times, or on which alone the gateway crashed ${MAX_LONE_CRASHES} times`,
+    `until the pauses after them add up to ${minutes(STORE_PAUSES_MS)} minutes`,
     `running during ${SUSPECT_CRASHES} crashes is suspected, and then runs one at a time (of many, one in ${SUSPECT_SHARE}`,
     `after a reboot waits ${seconds(RENEWED_WITHIN_MS)} seconds`,
     `after about ${seconds(LEASE_MS)} seconds, the time of its lease`,
@@ -136,6 +137,7 @@ const PROMISES: Readonly<Record<string, readonly string[]>> = {
     `with a lease of ${seconds(LEASE_MS)} s, renews it every ${seconds(HEARTBEAT_MS)} s`,
     `a sweep every ${seconds(SWEEP_MS)} s`,
     `with backoff, at most ${MAX_ATTEMPTS}.`,
+    `the pauses after such failures add up to ${minutes(STORE_PAUSES_MS)} minutes`,
     `worked on at ${SUSPECT_CRASHES} deaths is a **suspect**`,
     `one in ${SUSPECT_SHARE}, at least one`,
     `has run them for ${SUSPECT_ALONE_MS} ms unharmed (twice as long with each further death, at most ${seconds(SUSPECT_ALONE_MAX_MS)} s)`,
