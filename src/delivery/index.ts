@@ -104,7 +104,7 @@ export function createDelivery(deps: DeliveryDeps): Delivery {
   const schedulerOf = (channel: Channel): Scheduler => schedulers.of(channel);
   const shown = new ShownTexts();
   const cards = new PlanCards();
-  const notes = new PartNotes({ ledger, bus, log });
+  const notes = new PartNotes({ ledger, bus, clock, log });
   const sentParts = async (ref: string) => notes.known(ref, await ledger.sentParts(ref));
   const own = { ambiguousSends: 0, dead: 0 };
   const onAmbiguousSend = () => void own.ambiguousSends++;
@@ -153,7 +153,7 @@ export function createDelivery(deps: DeliveryDeps): Delivery {
     counts: () => ({ ...own, platforms: schedulers.counts() }),
     noteWaiting: (question) => reactions.show(question, 'waiting'),
     close() {
-      for (const one of [reactions, oldButtons, schedulers]) one.close();
+      for (const one of [reactions, oldButtons, schedulers, notes]) one.close();
     },
   };
 }

@@ -1,10 +1,11 @@
 /** Records the messages that show a delivery: in memory from the platform's answer on, until the store has them. */
 import type { MessageBus } from '../../contracts/bus.ts';
-import { FencedError, toGatewayError } from '../../contracts/errors.ts';
+import { FencedError, isRetryable, toGatewayError } from '../../contracts/errors.ts';
 import type { Ledger, NotedParts } from '../../contracts/store/ledger.ts';
 import type { Log } from '../../contracts/log.ts';
 import { addressOf, removalOf } from '../../contracts/message.ts';
 import type { Place, SentMessage } from '../../contracts/message.ts';
+import type { Clock } from '../../lib/clock.ts';
 
 /**
  * Maximum number of deliveries whose notes are remembered; the oldest is forgotten, and its messages may then be sent
@@ -12,22 +13,38 @@ import type { Place, SentMessage } from '../../contracts/message.ts';
  */
 export const MAX_UNSTORED = 500;
 
+/** Pause before a note that the database did not take is tried again, in milliseconds. */
+export const NOTE_AGAIN_MS = 5_000;
+
 /** Stores ids of a delivery. Throws only `StoreError`. */
 type Store = (ref: string, sent: SentMessage[]) => Promise<NotedParts>;
 
 export interface PartNotesDeps {
   ledger: Pick<Ledger, 'enqueue'>;
   bus: Pick<MessageBus, 'claimingNode' | 'runHeads'>;
+  clock: Pick<Clock, 'after'>;
   log: Log;
+}
+
+/** What is on screen, and how it is stored. */
+interface Note {
+  place: Place;
+  ref: string;
+  sent: SentMessage[];
+  store: Store;
 }
 
 /**
  * While the database is unavailable, the lane of a turn may be lost and claimed again by this process: the messages
- * that the turn has already sent are known here, and its next attempt continues in them.
+ * that the turn has already sent are known here, and its next attempt continues in them. A note that could not be stored
+ * is tried again until it is: by then another node may show the turn, and no one else would remove the messages.
  */
 export class PartNotes {
   readonly #deps: PartNotesDeps;
   readonly #unstored = new Map<string, SentMessage[]>();
+  /** Cancels the next try, for each delivery that has one. */
+  readonly #tries = new Map<string, () => void>();
+  #closed = false;
 
   constructor(deps: PartNotesDeps) {
     this.#deps = deps;
@@ -49,23 +66,51 @@ export class PartNotes {
     this.#unstored.set(ref, sent);
     const oldest = this.#unstored.keys().next().value;
     if (this.#unstored.size > MAX_UNSTORED && oldest !== undefined) this.#unstored.delete(oldest);
-    const { held, copies } = await store(ref, sent);
-    if (this.#unstored.get(ref) === sent) this.#unstored.delete(ref);
-    if (copies.length > 0) await this.#remove(place, ref, copies);
-    if (!held) throw new FencedError(ref);
+    await this.#settle({ place, ref, sent, store });
+  }
+
+  /** Ends the waits for further tries. */
+  close(): void {
+    this.#closed = true;
+    for (const cancel of this.#tries.values()) cancel();
+    this.#tries.clear();
+  }
+
+  async #settle(note: Note): Promise<void> {
+    const { place, ref, sent, store } = note;
+    try {
+      const { held, copies } = await store(ref, sent);
+      if (copies.length > 0) await this.#remove(place, ref, copies);
+      if (this.#unstored.get(ref) === sent) this.#unstored.delete(ref);
+      if (!held) throw new FencedError(ref);
+    } catch (error) {
+      if (isRetryable(error)) this.#tryLater(note);
+      throw error;
+    }
+  }
+
+  /** A later note of the same delivery includes this one, which is then not tried again. */
+  #tryLater(note: Note): void {
+    const { ref, sent } = note;
+    const { clock, log } = this.#deps;
+    if (this.#closed) return;
+    this.#tries.get(ref)?.();
+    const again = (): void => {
+      this.#tries.delete(ref);
+      if (this.#unstored.get(ref) !== sent) return;
+      this.#settle(note).catch((error: unknown) => {
+        if (!(error instanceof FencedError)) log.warn({ err: toGatewayError(error), ref }, 'note_not_stored');
+      });
+    };
+    this.#tries.set(ref, clock.after(NOTE_AGAIN_MS, again));
   }
 
   async #remove(place: Place, ref: string, copies: SentMessage[]): Promise<void> {
     const { ledger, bus, log } = this.#deps;
     const { channel, chatId } = place;
-    const messageIds = copies.map(({ id }) => id);
-    try {
-      const removal = removalOf(ref, place, copies);
-      bus.runHeads(await ledger.enqueue(addressOf(place), removal, bus.claimingNode('out')));
-      log.info({ channel, chatId, ref, messageIds }, 'copies_removed');
-    } catch (error) {
-      log.warn({ err: toGatewayError(error), channel, chatId, ref, messageIds }, 'copies_not_removed');
-    }
+    const removal = removalOf(ref, place, copies);
+    bus.runHeads(await ledger.enqueue(addressOf(place), removal, bus.claimingNode('out')));
+    log.info({ channel, chatId, ref, messageIds: copies.map(({ id }) => id) }, 'copies_removed');
   }
 }
 

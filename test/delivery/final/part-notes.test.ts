@@ -1,7 +1,7 @@
 /** The database is unreachable at the moment the platform answers a send: what is on screen is known all the same. */
 import { describe, expect, it } from 'vitest';
 import { StoreError } from '../../../src/contracts/errors.ts';
-import { MAX_UNSTORED, PartNotes } from '../../../src/delivery/final/part-notes.ts';
+import { MAX_UNSTORED, NOTE_AGAIN_MS, PartNotes } from '../../../src/delivery/final/part-notes.ts';
 import { createLog } from '../../../src/ops/log.ts';
 import { buildDelivery } from '../setup.ts';
 
@@ -71,6 +71,23 @@ describe('a turn that another node has opened in the meantime', () => {
     expect(gateway.channel.screen('1')).toEqual([]);
   });
 
+  it('keeps the message of that node when the note of the late one could not be stored at first', async () => {
+    const { gateway, back } = await sentWithoutDatabase();
+    gateway.loseLane();
+    gateway.parts.set('t', [{ id: 'of the other node' }]);
+    back(AWAY);
+    await gateway.clock.advance(NOTE_AGAIN_MS - 1);
+    expect(gateway.queued).toEqual([]);
+    const backAgain = gateway.loseDatabase();
+    await gateway.clock.advance(1);
+    backAgain(AWAY);
+    await gateway.clock.advance(NOTE_AGAIN_MS);
+    expect(gateway.parts.get('t')).toEqual([{ id: 'of the other node' }]);
+    expect(gateway.queued).toMatchObject([{ ref: 't', copies: [{ id: 'm1' }] }]);
+    await gateway.clock.advance(2 * NOTE_AGAIN_MS);
+    expect(gateway.queued).toHaveLength(1);
+  });
+
   it('adopts the late message if it has sent none', async () => {
     const { gateway, back } = await sentWithoutDatabase();
     gateway.loseLane();
@@ -97,6 +114,7 @@ it(`remembers the messages of ${MAX_UNSTORED} deliveries whose notes wait`, asyn
   const notes = new PartNotes({
     ledger: { enqueue: () => Promise.reject(AWAY) },
     bus: { claimingNode: () => undefined, runHeads: () => undefined },
+    clock: { after: () => () => undefined },
     log: createLog({ level: 'silent', redact: (text) => text }),
   });
   const place = { channel: 'fake', chatId: '1' };
