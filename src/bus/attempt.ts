@@ -149,11 +149,11 @@ function judgeRetry(
 ): Verdict {
   const aborted = judgeAborted(signal);
   if (aborted !== undefined) return aborted;
-  if (error instanceof StoreError && error.retryable && head.waitedMs < STORE_PAUSES_MS) {
+  const attempt = hasDeadLetters(head);
+  if (attempt && error instanceof StoreError && error.retryable && head.waitedMs < STORE_PAUSES_MS) {
     const pauseMs = backoffMs(0, Math.max(RETRY_BASE_MS, head.waitedMs), STORE_PAUSE_CAP_MS);
     return { do: 'release', delayMs: pauseMs, attempt: false, error: error.message };
   }
-  const attempt = hasDeadLetters(head);
   if (attempt && head.attempts + 1 >= maxAttempts(deps.handler)) return { do: 'dead_letter', error };
   return { do: 'release', delayMs: delayMs ?? pauseFor(head, error), attempt, error: error.message };
 }

@@ -10,6 +10,8 @@ import { flaky, pass, said, useDrivenBuses } from './driven-bus.ts';
 
 const LANE: LaneKey = 'in:telegram:1';
 const start = useDrivenBuses();
+/** The failure of a statement while the database is unreachable. */
+const away = (): StoreError => new StoreError('unavailable', 'away', { retryable: true });
 
 describe('a lane', () => {
   it('runs its messages one at a time and in order, in parallel with other lanes', async () => {
@@ -159,7 +161,6 @@ describe('a failing head', () => {
   it('uses up no attempt while the database is away, until the pauses for that add up to their limit', async () => {
     const driven = await start();
     await driven.send(LANE, 'a');
-    const away = () => new StoreError('unavailable', 'away', { retryable: true });
     while (driven.runs.at(-1)!.head.waitedMs < STORE_PAUSES_MS) {
       expect(driven.runs.at(-1)!.head.attempts).toBe(0);
       driven.runs.at(-1)!.fail(away());
@@ -225,7 +226,7 @@ describe('a failing head', () => {
     const driven = await start();
     await driven.send('poll:telegram:7', 'hold');
     for (let index = 0; index < 3 * MAX_LONE_CRASHES; index += 1) {
-      driven.runs.at(-1)!.fail(index % 2 === 0 ? flaky() : new Error('a bug'));
+      driven.runs.at(-1)!.fail([flaky(), new Error('a bug'), away()][index % 3]!);
       driven.lanes.lane('poll:telegram:7').messages[0]!.loneCrashes += 1;
       await pass(1_000 + SWEEP_MS);
     }
