@@ -23,24 +23,22 @@ export interface EmbeddedDatabase {
   close(): Promise<void>;
 }
 
-/**
- * Maximum number of consecutive restarts of a crashed database, and the pause before the first one in milliseconds;
- * it doubles.
- */
-const MAX_RESTARTS = 5;
+/** Pause before the first restart of a crashed database, in milliseconds: it doubles, up to the second. */
 const RESTART_MS = 200;
+const RESTART_CAP_MS = 15_000;
 /** A database that ran this long did not crash because of its start: the count of restarts starts again at zero. */
 const STEADY_MS = 60_000;
 
 /**
  * Starts the database of `home` (its folder `pg`). The home's lock must be held. A crashed thread is restarted on the
- * same socket, and callers repeat their calls; after `MAX_RESTARTS` in a row it stays down, which health and every
- * call report. Throws `StoreError('embedded_failed')`.
+ * same socket, and callers repeat their calls. That goes on until it works: a full disk may have room again in an hour;
+ * until then health and every call report that it is down. Throws `StoreError('embedded_failed')`.
  */
 export async function openEmbedded(
   home: string,
   log: Log,
   progress?: StartProgress,
+  restartMs = RESTART_MS,
 ): Promise<EmbeddedDatabase> {
   const folder = await prepareDataFolder(home);
   if (folder.isNew) progress?.tell('Preparing the database (first start)…');
@@ -62,21 +60,19 @@ export async function openEmbedded(
   };
 
   async function supervise(): Promise<void> {
-    for (let restarts = 0; restarts < MAX_RESTARTS; restarts += 1) {
+    for (let restarts = 0; ; restarts += 1) {
       const since = performance.now();
       if (!(await diedBefore(worker, closing.signal))) return;
       if (performance.now() - since > STEADY_MS) restarts = 0;
       log.error({ restarts }, 'embedded_database_restarting');
       try {
-        await sleep(RESTART_MS * 2 ** restarts, closing.signal);
+        await sleep(Math.min(restartMs * 2 ** restarts, RESTART_CAP_MS), closing.signal);
         worker = await startWorker({ dataDir, socketPath }, log);
       } catch (error) {
         if (closing.signal.aborted) return;
         log.error({ err: error }, 'embedded_database_restart_failed');
       }
     }
-    const remedy = 'Restart Parley, or set DATABASE_URL to a Postgres server.';
-    log.fatal({ remedy }, 'embedded_database_down');
   }
 }
 

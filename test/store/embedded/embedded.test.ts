@@ -1,5 +1,6 @@
-/** When the embedded database's thread dies, it restarts on the same socket with all committed data, or says it is down. */
-import { rm } from 'node:fs/promises';
+/** When the embedded database's thread dies, it restarts on the same socket with all committed data, as often as it takes. */
+import { readFile, rm, writeFile } from 'node:fs/promises';
+import path from 'node:path';
 import type * as WorkerThreads from 'node:worker_threads';
 import type { Worker } from 'node:worker_threads';
 import postgres from 'postgres';
@@ -46,6 +47,27 @@ describe('the embedded database', () => {
     await store.close();
     await embedded.close();
     expect(threads.map((thread) => thread.threadId)).toEqual([-1, -1]);
+  });
+
+  it('is there again after any number of restarts that failed, once what kept it down is gone', async () => {
+    const lines: string[] = [];
+    const embedded = await openEmbedded(home, testLog(lines), undefined, 1);
+    const store = await openStoreAt(
+      { socketPath: embedded.socketPath, schema: 'public' },
+      { log: silentLog, migrate: true },
+    );
+    await store.access.addGrant('telegram', 'dm', '7');
+    const file = path.join(home, 'pg', 'PG_VERSION');
+    const version = await readFile(file);
+    await writeFile(file, '9.0');
+    await threads[0]?.terminate();
+    const failed = (): number =>
+      lines.filter((line) => line.includes('embedded_database_restart_failed')).length;
+    await vi.waitFor(() => expect(failed()).toBeGreaterThan(6), { timeout: 50_000, interval: 20 });
+    await writeFile(file, version);
+    expect(await store.access.hasGrant('telegram', 'dm', '7')).toBe(true);
+    await store.close();
+    await embedded.close();
   });
 
   it('retains nothing of the answers it has sent', async () => {
