@@ -21,7 +21,7 @@ export const RETRY_CAP_MS = 60_000;
  * this, in milliseconds: the message is not to blame, but its own statements may be what the database cannot do.
  */
 export const STORE_PAUSES_MS = 600_000;
-/** Longest pause after such a failure, in milliseconds; the first is as long as any first pause. */
+/** Longest pause after such a failure, in milliseconds: as attempts do not count, each pause grows with those before it. */
 const STORE_PAUSE_CAP_MS = 10_000;
 /** Pause between attempts to commit a release while the database is unreachable, in milliseconds. */
 const RELEASE_BASE_MS = 100;

@@ -44,6 +44,8 @@ export class PartNotes {
   readonly #unstored = new Map<string, SentMessage[]>();
   /** Cancels the next try, for each delivery that has one. */
   readonly #tries = new Map<string, () => void>();
+  /** Tries in progress: a later note of the same delivery follows them, and is not overwritten by an earlier one. */
+  readonly #running = new Map<string, Promise<void>>();
   #closed = false;
 
   constructor(deps: PartNotesDeps) {
@@ -66,6 +68,8 @@ export class PartNotes {
     this.#unstored.set(ref, sent);
     const oldest = this.#unstored.keys().next().value;
     if (this.#unstored.size > MAX_UNSTORED && oldest !== undefined) this.#unstored.delete(oldest);
+    const running = this.#running.get(ref);
+    if (running !== undefined) await running;
     await this.#settle({ place, ref, sent, store });
   }
 
@@ -98,9 +102,13 @@ export class PartNotes {
     const again = (): void => {
       this.#tries.delete(ref);
       if (this.#unstored.get(ref) !== sent) return;
-      this.#settle(note).catch((error: unknown) => {
-        if (!(error instanceof FencedError)) log.warn({ err: toGatewayError(error), ref }, 'note_not_stored');
-      });
+      const running = this.#settle(note)
+        .catch((error: unknown) => {
+          if (!(error instanceof FencedError))
+            log.warn({ err: toGatewayError(error), ref }, 'note_not_stored');
+        })
+        .finally(() => this.#running.delete(ref));
+      this.#running.set(ref, running);
     };
     this.#tries.set(ref, clock.after(NOTE_AGAIN_MS, again));
   }

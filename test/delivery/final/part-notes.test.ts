@@ -124,3 +124,33 @@ it(`remembers the messages of ${MAX_UNSTORED} deliveries whose notes wait`, asyn
     );
   expect([notes.known('t0', []), notes.known('t1', [])]).toEqual([[], [{ id: 'm1' }]]);
 });
+
+it('stores a later note after a further try of an earlier one, which would overwrite it', async () => {
+  let tryAgain = (): void => undefined;
+  const notes = new PartNotes({
+    ledger: { enqueue: () => Promise.reject(AWAY) },
+    bus: { claimingNode: () => undefined, runHeads: () => undefined },
+    clock: { after: (_ms, then) => ((tryAgain = then), () => undefined) },
+    log: createLog({ level: 'silent', redact: (text) => text }),
+  });
+  const place = { channel: 'fake', chatId: '1' };
+  const late = Promise.withResolvers<void>();
+  const stored: string[] = [];
+  const take = (_ref: string, sent: { id: string }[]) => {
+    stored.push(sent.map(({ id }) => id).join(' '));
+    return Promise.resolve({ held: true, copies: [] });
+  };
+  const answers = [() => Promise.reject(AWAY), () => late.promise];
+  await expect(
+    notes.save(place, 't', [{ id: 'm1' }], async (ref, sent) => {
+      await answers.shift()?.();
+      return await take(ref, sent);
+    }),
+  ).rejects.toBe(AWAY);
+  tryAgain();
+  const saved = notes.save(place, 't', [{ id: 'm1' }, { id: 'm2' }], take);
+  await Promise.resolve();
+  late.resolve();
+  await saved;
+  expect(stored).toEqual(['m1', 'm1 m2']);
+});

@@ -24,26 +24,26 @@ function openStream(caller: Caller) {
       return await answer.promise;
     },
   } as unknown as GatewayApi;
-  const told: string[] = [];
-  const end = followAll(gateway, caller, (json) => told.push(JSON.parse(json).type));
+  const received: string[] = [];
+  const end = followAll(gateway, caller, (json) => received.push(JSON.parse(json).type));
   const happens = (...types: ('turn_started' | 'turn_ended' | 'session_deleted')[]): void => {
     for (const type of types) emit({ type, sessionKey: SESSION, at: 0, reason: 'completed' } as AgentEvent);
   };
   const settled = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
-  return { asked, told, end, happens, settled };
+  return { asked, received, end, happens, settled };
 }
 
 it('asks once whether a token may see a session, and keeps the order of what happened in the meantime', async () => {
-  const { asked, told, happens, settled } = openStream(FRIEND);
+  const { asked, received, happens, settled } = openStream(FRIEND);
   happens('turn_started', 'turn_ended', 'turn_started');
   expect(asked).toHaveLength(1);
   asked[0]?.resolve({});
   happens('turn_ended');
   await settled();
-  expect(told).toEqual(['turn_started', 'turn_ended', 'turn_started', 'turn_ended']);
+  expect(received).toEqual(['turn_started', 'turn_ended', 'turn_started', 'turn_ended']);
   happens('turn_started');
   await settled();
-  expect([told.length, asked.length]).toEqual([5, 1]);
+  expect([received.length, asked.length]).toEqual([5, 1]);
 });
 
 it('says nothing of sessions that the token may not see, and everything to an admin at once', async () => {
@@ -52,14 +52,14 @@ it('says nothing of sessions that the token may not see, and everything to an ad
   friend.asked[0]?.resolve(undefined);
   friend.happens('turn_ended');
   await friend.settled();
-  expect(friend.told).toEqual([]);
+  expect(friend.received).toEqual([]);
   const owner = openStream(OWNER);
   owner.happens('turn_started');
-  expect([owner.told, owner.asked]).toEqual([['turn_started'], []]);
+  expect([owner.received, owner.asked]).toEqual([['turn_started'], []]);
 });
 
 it('asks again after a failure, and after the session was deleted', async () => {
-  const { asked, told, happens, settled } = openStream(FRIEND);
+  const { asked, received, happens, settled } = openStream(FRIEND);
   happens('turn_started');
   asked[0]?.reject(new Error('the database is away'));
   await settled();
@@ -67,16 +67,16 @@ it('asks again after a failure, and after the session was deleted', async () => 
   asked[1]?.resolve({});
   happens('session_deleted');
   await settled();
-  expect(told).toEqual(['turn_ended', 'session_deleted']);
+  expect(received).toEqual(['turn_ended', 'session_deleted']);
   happens('turn_started');
   expect(asked).toHaveLength(3);
 });
 
 it('tells a reader that has left nothing more', async () => {
-  const { asked, told, end, happens, settled } = openStream(FRIEND);
+  const { asked, received, end, happens, settled } = openStream(FRIEND);
   happens('turn_started');
   end();
   asked[0]?.resolve({});
   await settled();
-  expect(told).toEqual([]);
+  expect(received).toEqual([]);
 });
