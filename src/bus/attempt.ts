@@ -11,8 +11,12 @@ import type { Log } from '../contracts/log.ts';
 
 /** Attempts that ended in an error before a message becomes a dead letter, unless its handler allows more. */
 export const MAX_ATTEMPTS = 5;
-/** Crashes of a node during one message, when it was the only suspect there, before it becomes a dead letter. */
-export const MAX_LONE_CRASHES = 5;
+/**
+ * Crashes of a node during one message, when it was the only suspect there, before it becomes a dead letter. A machine
+ * that kills the process again and again, for example for lack of memory, often strikes one message as the only
+ * suspect: 5 were too few for an innocent one in 200 kills within 10 minutes.
+ */
+export const MAX_LONE_CRASHES = 8;
 /** Pause before a retry: doubling from the first, at most the second, in milliseconds. */
 const RETRY_BASE_MS = 1_000;
 export const RETRY_CAP_MS = 60_000;
