@@ -3,12 +3,20 @@ import { describe, expect, it } from 'vitest';
 import type { Outcome } from '../campaign.ts';
 import { COLUMNS, missedBars, tableRow } from './report.ts';
 import { emptySpread } from './times.ts';
+import type { Pause } from './times.ts';
 
 const BARS = { resumeMs: 2_000, ambiguousShare: 0.005 };
 const NAME = { campaign: 'kills', database: 'embedded', seed: 1 };
 
 /** A run of 400 messages with a kill for each time to resume, unless `more` has a `count`. */
-function outcome(resume: number[], ambiguous: number, more = {}): Outcome {
+function outcome(
+  times: number[],
+  ambiguous: number,
+  more: { count?: number; neverAsked?: number } = {},
+  again = 0,
+): Outcome {
+  const resume: Pause[] = times.map((ms) => ({ ms }));
+  for (let at = 0; at < again; at += 1) resume.push({ ms: 9_000, struckAgainMs: 100 });
   return {
     verdict: {
       lost: [],
@@ -52,8 +60,8 @@ describe('the row of a campaign', () => {
     expect(cell(row, 'resume p50/p95 (s)')).toBe('kill 2.10/2.10; bar p95 2.00 MISSED');
   });
 
-  it('reports how many times include a further failure, and how many are missing', () => {
-    const row = tableRow(NAME, outcome([800], 0, { struckAgain: 2, neverAsked: 1 }));
+  it('reports how many times were cut short by a further failure, and how many are missing', () => {
+    const row = tableRow(NAME, outcome([800], 0, { neverAsked: 1 }, 2));
     expect(cell(row, 'resume p50/p95 (s)')).toBe('kill 0.80/0.80 (2 struck again, 1 never asked)');
     expect(cell(row, 'ambiguous')).toBe('0 (0.00 %)');
   });

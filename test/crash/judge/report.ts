@@ -1,6 +1,8 @@
 /** The table row that summarizes a run. */
 import type { Outcome } from '../campaign.ts';
 import type { Verdict } from './checker.ts';
+import { pauseWithin } from './times.ts';
+import type { Pause } from './times.ts';
 import { WINDOWS } from './windows.ts';
 
 /** The columns of every row. */
@@ -34,7 +36,7 @@ export interface RunName {
 
 /** What a campaign is measured by, in addition to its zeros. */
 export interface Bars {
-  /** p95 of all times to resume, in milliseconds. */
+  /** p95 of the times to resume, in milliseconds; see `pauseWithin` for those that a further failure cut short. */
   resumeMs?: number;
   /** Share of ambiguous messages at one kill per `MESSAGES_PER_KILL` messages. */
   ambiguousShare?: number;
@@ -84,10 +86,7 @@ export function missedBars(
   outcome: Outcome,
   { resumeMs, ambiguousShare: most }: Bars,
 ): Partial<Record<keyof Bars, string>> {
-  const resume = percentile(
-    [...outcome.times.values()].flatMap((spread) => spread.resume),
-    0.95,
-  );
+  const resume = pauseWithin(allPauses(outcome, 'resume'), 0.95);
   const share = ambiguousShare(outcome);
   return {
     ...(resumeMs !== undefined &&
@@ -111,22 +110,33 @@ function percent(share: number): string {
   return `${(share * 100).toFixed(2)} %`;
 }
 
+function allPauses({ times }: Outcome, measure: 'resume' | 'takeover'): Pause[] {
+  return [...times.values()].flatMap((spread) => spread[measure]);
+}
+
 /** `kill 0.81/1.90 (2 struck again)`, for each failure that has any. */
 function spreads(times: Outcome['times'], measure: 'resume' | 'takeover'): string {
   const cells = [...times].flatMap(([name, spread]) => {
-    if (spread[measure].length === 0) return [];
+    const pauses = spread[measure];
+    if (pauses.length === 0) return [];
+    const again = pauses.filter(({ struckAgainMs }) => struckAgainMs !== undefined).length;
     const notes = [
-      ...(spread.struckAgain > 0 ? [`${spread.struckAgain} struck again`] : []),
+      ...(again > 0 ? [`${again} struck again`] : []),
       ...(spread.neverAsked > 0 ? [`${spread.neverAsked} never asked`] : []),
     ];
-    return [`${name} ${seconds(spread[measure])}${notes.length === 0 ? '' : ` (${notes.join(', ')})`}`];
+    const [p50, p95] = [0.5, 0.95].map((share) => inSeconds(pauseWithin(pauses, share)));
+    return [`${name} ${p50}/${p95}${notes.length === 0 ? '' : ` (${notes.join(', ')})`}`];
   });
   return cells.join(', ') || '–';
 }
 
 /** p50 and p95 of milliseconds, in seconds. */
 export function seconds(times: readonly number[]): string {
-  return [0.5, 0.95].map((share) => (percentile(times, share) / 1_000).toFixed(2)).join('/');
+  return [0.5, 0.95].map((share) => inSeconds(percentile(times, share))).join('/');
+}
+
+function inSeconds(ms: number): string {
+  return (ms / 1_000).toFixed(2);
 }
 
 /** The value below which the given share of the numbers lies. */
@@ -135,14 +145,16 @@ export function percentile(values: readonly number[], share: number): number {
   return sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))] ?? Number.NaN;
 }
 
-/** Where the kills struck, how long starts took, and times with one failure only; empty when nothing was killed. */
-export function detailLine({ strikes, readyMs, times }: Outcome): string {
+/** Where the kills struck, how long starts took, and all times to their end; empty when nothing was killed. */
+export function detailLine(outcome: Outcome): string {
+  const { strikes, readyMs } = outcome;
   if (strikes.length === 0) return '';
   const windows = WINDOWS.map(
     (window) => `${window} ${strikes.filter((strike) => strike.hits[window] > 0).length}`,
   );
   const busy = strikes.filter((strike) => strike.running >= 10).length;
-  return `kills that struck ${windows.join(', ')}; ${busy} with ten turns or more; ready ${seconds(readyMs)} s; where nothing struck again ${seconds([...times.values()].flatMap((spread) => spread.undisturbed))} s`;
+  const pauses = [...allPauses(outcome, 'resume'), ...allPauses(outcome, 'takeover')];
+  return `kills that struck ${windows.join(', ')}; ${busy} with ten turns or more; ready ${seconds(readyMs)} s; work stood still, through further failures, for ${seconds(pauses.map(({ ms }) => ms))} s`;
 }
 
 /** At most this many violations of a kind are reported. */
