@@ -13,7 +13,7 @@ export const BENCH_TOKEN = 'bench-token-of-sixteen-characters-or-more';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 /** The arguments that `npm start` passes to node. */
-const START_ARGS = project.scripts.start.replace('exec node ', '').split(' ');
+export const START_ARGS = project.scripts.start.replace('exec node ', '').split(' ');
 const READY_WITHIN_MS = 60_000;
 const END_WITHIN_MS = 30_000;
 

@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { channels } from '../../channels/index.ts';
 import { environmentSchemaFor } from '../../src/config-schema.ts';
-import project from '../../package.json' with { type: 'json' };
+import { START_ARGS } from '../bench/children.ts';
 import { renderEnvExample, SERVICE_FILES } from './generated-pages.ts';
 import { codeBlocks, readText, ROOT } from './pages.ts';
 
@@ -25,8 +25,7 @@ describe('the systemd unit', () => {
   const text = readText(unit);
 
   it('starts the same file as npm start, and allows it as long as a stop takes', () => {
-    const node = project.scripts.start.replace(/^exec node /, '');
-    expect(text).toContain(`ExecStart=/usr/bin/env node ${node}\n`);
+    expect(text).toContain(`ExecStart=/usr/bin/env node ${START_ARGS.join(' ')}\n`);
     expect(Number(/TimeoutStopSec=(\d+)/.exec(text)?.[1])).toBeGreaterThan(25);
     const [shown] = codeBlocks('docs/operating.md').filter(({ language }) => language === 'ini');
     for (const line of shown?.text.trim().split('\n') ?? []) expect(text).toContain(line);
@@ -49,8 +48,7 @@ describe('the launch agent', () => {
 
   it('starts the same file as npm start, allows it as long as a stop takes, and holds no token', () => {
     const words = [...text.matchAll(/<string>([^<]*)<\/string>/g)].map(([, word]) => word);
-    for (const word of project.scripts.start.replace(/^exec node /, '').split(' '))
-      expect(words).toContain(word);
+    for (const word of START_ARGS) expect(words).toContain(word);
     expect(Number(/ExitTimeOut<\/key>\s*<integer>(\d+)/.exec(text)?.[1])).toBeGreaterThan(25);
     const set = /EnvironmentVariables<\/key>\s*<dict>(.*?)<\/dict>/s.exec(text)?.[1] ?? '';
     const named = [...set.matchAll(/<key>([^<]*)<\/key>/g)].map(([, name]) => name);
