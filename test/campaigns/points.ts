@@ -10,9 +10,12 @@ import { killWhileMigrating } from './first-start.ts';
 
 /** How long it may take to reach a point, in milliseconds; then the kill comes anyway, and is counted separately. */
 const REACHED_WITHIN_MS = 8_000;
-/** While a summary is awaited, each session sends one more message this often, in milliseconds, this many times at most. */
+/**
+ * While a summary is awaited, each session sends one more message this often, in milliseconds, this many times at most:
+ * a session is summarized again after about 40 messages, and a dozen have come since the last kill at this point.
+ */
 const ROUND_MS = 1_500;
-const MOST_ROUNDS = 20;
+const MOST_ROUNDS = 30;
 /** Telegram's reply to a first message is delayed this long, in milliseconds: the kill comes in the meantime. */
 const REPLY_KEPT_MS = 400;
 /** The longest time between SIGTERM and SIGKILL, in milliseconds. */
@@ -102,8 +105,10 @@ const POINTS: readonly Point[] = [
     async reach({ scenario, people }) {
       const before = scenario.summaries.asked;
       const isAsked = (): boolean => scenario.summaries.asked > before;
-      // A session is summarized after several turns, so users write until it is.
-      for (let nth = 0; nth < MOST_ROUNDS && !(await until(isAsked, ROUND_MS)); nth += 1) people.release(1);
+      for (let nth = 0; nth < MOST_ROUNDS && !isAsked(); nth += 1) {
+        people.release(1);
+        await until(isAsked, ROUND_MS);
+      }
       return isAsked();
     },
   },
