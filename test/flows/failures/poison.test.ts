@@ -41,6 +41,9 @@ describe.each(CASES)('a message that ends the process ($tool, $database)', ({ po
   it('is reported once, and nine that were in progress with it are answered', async () => {
     const run = (scenario = await startScenario({ postgresUrl }));
     const { ollama, gateways } = run;
+    // However late each begins, all nine are in progress at the first death.
+    const unfinished = { text: ANSWER, failure: { kind: 'hang', after: 2 } } as const;
+    ollama.answer(unfinished, { when: 'innocent', times: INNOCENTS.length });
     ollama.answer({ text: ANSWER, perSecond: 4 }, { when: 'innocent', times: Infinity });
     ollama.answer({ toolCalls: [{ name: tool, args: {} }] }, { when: 'poison', times: Infinity });
     const gateway = gateways[0]!;

@@ -1,4 +1,5 @@
 /** A sandbox to run programs in, for a process that becomes an unprivileged user, like a gateway. */
+import { execFileSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import os from 'node:os';
@@ -50,6 +51,8 @@ export function execFixture(): ExecFixture {
   });
   afterAll(async () => {
     delete process.env['PARLEY_CANARY'];
+    // A run that was ended right after its program had shut a folder leaves it shut.
+    execFileSync('chmod', ['-R', 'u+rwX', fixture.home]);
     await rm(fixture.home, { recursive: true, force: true });
   });
   return fixture;
