@@ -2,10 +2,10 @@
 // Starts Parley on this machine's own Node.js if that is new enough, else on the one that came with the
 // packages. Runs on any old Node.
 import { spawn } from 'node:child_process';
-import { existsSync, realpathSync } from 'node:fs';
+import { existsSync, realpathSync, rmSync } from 'node:fs';
 import * as nodeModule from 'node:module';
 import path from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { fileURLToPath, pathToFileURL } from 'node:url';
 
 /** The oldest Node.js with the security releases of March 2026; package.json says the same in "engines". */
 const WANTED = '24.14.1';
@@ -27,8 +27,11 @@ if (machines !== undefined) {
   // Every text begins commands with it, so it is set before anything else is loaded.
   const { commandOfProcess } = await import('./ops/command-here.js');
   process.env['PARLEY_COMMAND'] = commandOfProcess(fileURLToPath(import.meta.url), process.env);
-  const { main } = await import('./cli.ts');
+  const { startupBundle } = await import('./ops/startup-bundle.js');
+  const bundle = startupBundle(path.dirname(PACKAGES), folder);
+  const { main } = await programOf(bundle);
   await main(process.argv.slice(2));
+  if (process.argv[2] === 'start' && process.exitCode === undefined) makeForNextTime(bundle);
 } else if (existsSync(packaged)) {
   await handOver(packaged);
 } else {
@@ -37,6 +40,41 @@ if (machines !== undefined) {
       `${process.platform}-${process.arch}. Install Node.js ${WANTED} or newer from https://nodejs.org, then run npm ci and npm start again.\n`,
   );
   process.exit(1);
+}
+
+/**
+ * The program from its bundle, or from its sources when there is none or it is damaged.
+ * @param {import('./ops/startup-bundle.js').StartupBundle | undefined} bundle
+ * @returns {Promise<typeof import('./cli.ts')>}
+ */
+async function programOf(bundle) {
+  if (bundle?.isThere !== true) return await import('./cli.ts');
+  // Errors name the lines of the sources.
+  process.setSourceMapsEnabled(true);
+  try {
+    return await import(pathToFileURL(bundle.file).href);
+  } catch (error) {
+    // What is wrong with the program itself, the sources say, too. The next start makes the bundle again.
+    rmSync(bundle.folder, { recursive: true, force: true });
+    process.stderr.write(
+      `The bundle in ${bundle.folder} cannot be read and was removed (${String(error)}).\n`,
+    );
+    return await import('./cli.ts');
+  }
+}
+
+/**
+ * The gateway is ready: the next start can be faster. Of several workers, the first one makes the bundle for all.
+ * @param {import('./ops/startup-bundle.js').StartupBundle | undefined} bundle
+ */
+function makeForNextTime(bundle) {
+  if (bundle === undefined || bundle.isThere || (process.env['PARLEY_WORKER'] ?? '1') !== '1') return;
+  const program = fileURLToPath(new URL('ops/build-startup-bundle.js', import.meta.url));
+  const args = [program, path.dirname(PACKAGES), 'src/cli.ts', bundle.folder];
+  const child = spawn(process.execPath, args, { stdio: ['ignore', 'ignore', 'inherit'] });
+  child.on('error', (error) => process.stderr.write(`The start will not be faster: ${error.message}\n`));
+  child.unref();
+  process.on('exit', () => child.kill());
 }
 
 /** @param {string} version */

@@ -31,7 +31,9 @@ const VENDORS: [RegExp, string[]][] = [
   [/^(discord\.js|@discordjs\/.*|discord-api-types)$/, ['channels/discord/']],
   [/^@slack\//, ['channels/slack/']],
   [/^(hono|@hono\/.*)$/, ['channels/http/']],
-  [/^(@highlightjs\/.*|esbuild)$/, ['channels/http/']],
+  [/^@highlightjs\/.*$/, ['channels/http/']],
+  // It joins the page for browsers, and the program for the next start.
+  [/^esbuild$/, ['channels/http/', 'src/ops/build-startup-bundle.js']],
   [/^ws$/, ['channels/http/', 'channels/slack/']],
   [/^(mdast-util-.*|micromark.*)$/, ['src/lib/']],
   [/^(drizzle-orm|postgres|@electric-sql\/pglite)$/, ['src/store/']],

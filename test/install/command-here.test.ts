@@ -68,7 +68,7 @@ describe('the command in a text', () => {
     root = realpathSync(mkdtempSync(path.join(tmpdir(), 'parley-here-')));
     clone = path.join(root, 'my clone');
     mkdirSync(path.join(clone, 'src/ops'), { recursive: true });
-    for (const file of ['launch.js', 'ops/compile-cache.js', 'ops/command-here.js'])
+    for (const file of ['launch.js', 'ops/compile-cache.js', 'ops/command-here.js', 'ops/startup-bundle.js'])
       copyFileSync(path.join(SOURCES, file), path.join(clone, 'src', file));
     chmodSync(path.join(clone, 'src/launch.js'), 0o755);
     const project = { name: 'parley', version: '0.0.0', type: 'module', bin: { parley: 'src/launch.js' } };

@@ -27,7 +27,7 @@ const PACKAGE = `node-${process.platform}-${process.arch}`;
 let root = '';
 beforeEach(() => {
   root = mkdtempSync(path.join(tmpdir(), 'parley-launch-'));
-  for (const file of ['launch.js', 'ops/compile-cache.js', 'ops/command-here.js']) {
+  for (const file of ['launch.js', 'ops/compile-cache.js', 'ops/command-here.js', 'ops/startup-bundle.js']) {
     mkdirSync(path.join(root, 'src', path.dirname(file)), { recursive: true });
     copyFileSync(path.join(SOURCES, file), path.join(root, 'src', file));
   }

@@ -68,7 +68,7 @@ describe('the embedded database', () => {
       await threads[0]?.terminate();
       const failed = (): number =>
         lines.filter((line) => line.includes('embedded_database_restart_failed')).length;
-    await vi.waitFor(() => expect(failed()).toBeGreaterThan(6), { timeout: SEVEN_STARTS_MS, interval: 20 });
+      await vi.waitFor(() => expect(failed()).toBeGreaterThan(6), { timeout: SEVEN_STARTS_MS, interval: 20 });
       await writeFile(file, version);
       expect(await store.access.hasGrant('telegram', 'dm', '7')).toBe(true);
       await store.close();
