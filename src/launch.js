@@ -64,7 +64,8 @@ async function programOf(bundle) {
 }
 
 /**
- * The gateway is ready: the next start can be faster. Of several workers, the first one makes the bundle for all.
+ * The gateway is ready: the next start can be faster. Of several workers, the first one makes the bundle for all; the
+ * variable is `WORKER_NUMBER` of worker.ts, which no plain JavaScript may load.
  * @param {import('./ops/startup-bundle.js').StartupBundle | undefined} bundle
  */
 function makeForNextTime(bundle) {

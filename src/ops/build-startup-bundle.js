@@ -16,13 +16,14 @@ const KEPT = 3;
 const LOWER = 10;
 
 /**
- * Writes the bundle of `entry` to `folder`, all at once: nobody sees a half. Rejects with esbuild's `BuildFailure`, which names
+ * Writes the bundle of `entry` to `folder` unless it is there, all at once: nobody sees a half. Rejects with esbuild's `BuildFailure`, which names
  * the file and the line.
  * @param {string} root
  * @param {string} entry
  * @param {string} folder
  */
 export async function buildStartupBundle(root, entry, folder) {
+  if (isWhole(folder)) return;
   const half = `${folder}.${process.pid}`;
   try {
     await build({

@@ -31,7 +31,7 @@ export interface Helper {
 /** The first gateway would make it after its start, next to what is measured. */
 async function makeBundle(): Promise<void> {
   const bundle = startupBundle(ROOT, compileCacheFolder(path.join(ROOT, 'node_modules'), ROOT));
-  if (bundle?.isThere === false) await buildStartupBundle(ROOT, 'src/cli.ts', bundle.folder);
+  if (bundle !== undefined) await buildStartupBundle(ROOT, 'src/cli.ts', bundle.folder);
 }
 
 /** Starts `test/bench/<name>.ts`. */

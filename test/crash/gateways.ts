@@ -23,7 +23,7 @@ export async function startFromBundle(): Promise<void> {
   const bundle = startupBundle(ROOT, compileCacheFolder(PACKAGES, ROOT), { entry: ENTRY, sources });
   if (bundle === undefined)
     throw new Error('The folder of the packages can be written by others: no bundle is made there.');
-  if (!bundle.isThere) await buildStartupBundle(ROOT, ENTRY, bundle.folder);
+  await buildStartupBundle(ROOT, ENTRY, bundle.folder);
   program = bundle.file;
 }
 

@@ -1,23 +1,12 @@
 /** How texts name the command line: each form is tested in a shell, in the folder where the program was started. */
 import { execFile } from 'node:child_process';
-import {
-  chmodSync,
-  copyFileSync,
-  mkdirSync,
-  mkdtempSync,
-  realpathSync,
-  rmSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs';
+import { chmodSync, mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { commandHere } from '../../src/ops/command-here.js';
-
-const SOURCES = fileURLToPath(new URL('../../src', import.meta.url));
+import { copyLauncher } from './copy-launcher.ts';
 
 const start: Parameters<typeof commandHere>[0] = {
   given: undefined,
@@ -67,9 +56,7 @@ describe('the command in a text', () => {
   beforeEach(() => {
     root = realpathSync(mkdtempSync(path.join(tmpdir(), 'parley-here-')));
     clone = path.join(root, 'my clone');
-    mkdirSync(path.join(clone, 'src/ops'), { recursive: true });
-    for (const file of ['launch.js', 'ops/compile-cache.js', 'ops/command-here.js', 'ops/startup-bundle.js'])
-      copyFileSync(path.join(SOURCES, file), path.join(clone, 'src', file));
+    copyLauncher(clone);
     chmodSync(path.join(clone, 'src/launch.js'), 0o755);
     const project = { name: 'parley', version: '0.0.0', type: 'module', bin: { parley: 'src/launch.js' } };
     const scripts = { start: 'node src/launch.js start' };

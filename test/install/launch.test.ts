@@ -20,6 +20,7 @@ import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { compileCacheFolder } from '../../src/ops/compile-cache.js';
+import { copyLauncher } from './copy-launcher.ts';
 
 const SOURCES = fileURLToPath(new URL('../../src', import.meta.url));
 const PACKAGE = `node-${process.platform}-${process.arch}`;
@@ -27,10 +28,7 @@ const PACKAGE = `node-${process.platform}-${process.arch}`;
 let root = '';
 beforeEach(() => {
   root = mkdtempSync(path.join(tmpdir(), 'parley-launch-'));
-  for (const file of ['launch.js', 'ops/compile-cache.js', 'ops/command-here.js', 'ops/startup-bundle.js']) {
-    mkdirSync(path.join(root, 'src', path.dirname(file)), { recursive: true });
-    copyFileSync(path.join(SOURCES, file), path.join(root, 'src', file));
-  }
+  copyLauncher(root);
   writeFileSync(path.join(root, 'package.json'), '{"type": "module"}');
   // Reports which Node.js it runs on instead of starting a gateway.
   writeFileSync(

@@ -1,7 +1,6 @@
 /** The bundle that a start begins with: when there is one, what it is made of, and that the whole program runs from it. */
 import { execFile } from 'node:child_process';
 import {
-  copyFileSync,
   existsSync,
   mkdirSync,
   mkdtempSync,
@@ -23,18 +22,14 @@ import { compileCacheFolder } from '../../src/ops/compile-cache.js';
 import { startupBundle } from '../../src/ops/startup-bundle.js';
 import { startFakeOllama } from '../fakes/ollama/ollama.ts';
 import { chat, parley, startGatewayProcess } from '../child.ts';
+import { copyLauncher } from './copy-launcher.ts';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const TOKEN = 'token-of-the-bundle-0123456789-abcdef';
-const SOURCES = path.join(ROOT, 'src');
-const COPIED = [
-  'launch.js',
-  'ops/build-startup-bundle.js',
-  'ops/command-here.js',
-  'ops/compile-cache.js',
-  'ops/startup-bundle.js',
-];
-/** Says from where it runs, and waits like a gateway until the bundle is made. */
+/**
+ * Waits like a gateway until the bundle is made. Prints what the tests read: the word, which tells the bundle from the sources,
+ * and where its module and the lines of its errors are.
+ */
 const PROGRAM = `
 import { statSync } from 'node:fs';
 import { words } from '../channels/words.ts';
@@ -51,10 +46,7 @@ let root = '';
 let cache = '';
 beforeEach(() => {
   root = realpathSync(mkdtempSync(path.join(tmpdir(), 'parley-bundle-')));
-  for (const file of COPIED) {
-    mkdirSync(path.join(root, 'src', path.dirname(file)), { recursive: true });
-    copyFileSync(path.join(SOURCES, file), path.join(root, 'src', file));
-  }
+  copyLauncher(root);
   mkdirSync(path.join(root, 'channels'));
   mkdirSync(path.join(root, 'node_modules'), { mode: 0o755 });
   symlinkSync(path.join(ROOT, 'node_modules/esbuild'), path.join(root, 'node_modules/esbuild'));
@@ -153,7 +145,7 @@ registerHooks({ load(url, context, next) {
 describe('Parley from its bundle', () => {
   it('answers, runs its commands, and serves its page', async () => {
     const bundle = startupBundle(ROOT, compileCacheFolder(path.join(ROOT, 'node_modules'), ROOT))!;
-    if (!bundle.isThere) await buildStartupBundle(ROOT, 'src/cli.ts', bundle.folder);
+    await buildStartupBundle(ROOT, 'src/cli.ts', bundle.folder);
     const ollama = await startFakeOllama();
     const home = mkdtempSync(path.join(tmpdir(), 'parley-home-'));
     onTestFinished(() => rmSync(home, { recursive: true, force: true }));
