@@ -30,8 +30,12 @@ export interface FailureResult {
   since: number;
   /** `resume`: by the restarted process, or on the recovered database; `takeover`: by another node. */
   measure: 'resume' | 'takeover';
+  /** `performance.now()` of the failure itself, if that was before `since`. */
+  diedAt?: number;
   /** Ids of the questions that were running; undefined = any question counts. */
   struck?: ReadonlySet<string>;
+  /** Ids of the questions in progress that nobody was running: an earlier failure had struck them. */
+  waiting?: ReadonlySet<string>;
   /** From the start of the next process until it was ready, in milliseconds. */
   readyMs?: number;
 }
@@ -78,6 +82,7 @@ export async function kill(stage: Stage, victim: GatewayProcess, wait = false): 
   const readyMs = performance.now() - startedAt;
   return {
     ...(await read()),
+    diedAt,
     since: wait ? diedAt : startedAt,
     measure: wait ? 'takeover' : 'resume',
     readyMs,
@@ -89,7 +94,7 @@ export async function endNodes(
   { scenario, people }: Stage,
   instances: readonly string[],
   end: () => Promise<void>,
-): Promise<{ diedAt: number; read: () => Promise<Pick<FailureResult, 'kill' | 'struck'>> }> {
+): Promise<{ diedAt: number; read: () => Promise<Pick<FailureResult, 'kill' | 'struck' | 'waiting'>> }> {
   const { unacknowledged } = people;
   await end();
   const diedAt = performance.now();
@@ -101,7 +106,8 @@ export async function endNodes(
     async read() {
       const rows = await readRows();
       const strike = classify(ownOf(rows, instances), unacknowledged);
-      return { kill: { rows, screens, effects, strike }, struck: runningOf(rows, instances) };
+      const waiting = questionsOf(rows.turns.filter(({ instance }) => instance === null));
+      return { kill: { rows, screens, effects, strike }, struck: runningOf(rows, instances), waiting };
     },
   };
 }
@@ -118,8 +124,13 @@ function isBy({ instance }: KillRows['turns'][number], instances: readonly strin
 
 /** Ids of the questions that these homes or workers were answering. */
 export function runningOf(rows: KillRows, instances: readonly string[]): Set<string> {
-  const running = rows.turns.filter((turn) => turn.state === 'running' && isBy(turn, instances));
-  return new Set(running.map((turn) => readQuestion(turn.question)?.id ?? turn.id));
+  return questionsOf(rows.turns.filter((turn) => isBy(turn, instances)));
+}
+
+/** Ids of the questions of those turns that had begun. */
+function questionsOf(turns: KillRows['turns']): Set<string> {
+  const begun = turns.filter(({ state }) => state === 'running');
+  return new Set(begun.map(({ id, question }) => readQuestion(question)?.id ?? id));
 }
 
 /** Waits until a home's lanes have other owners. Throws when that takes longer than a lease can last. */

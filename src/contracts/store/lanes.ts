@@ -51,7 +51,7 @@ export const SUSPECT_CRASHES = 2;
  * A node claims one in this many of the suspects at a time, at least one: a few run one by one, and a thousand that
  * shared a machine without memory do not have to wait for each other for hours.
  */
-export const SUSPECT_SHARE = 8;
+export const SUSPECT_SHARE = 4;
 /**
  * Suspects that have run for this long no longer keep others waiting, in milliseconds. It doubles with each further
  * death, so that work hit by many kills by chance continues soon, and work that kills the process is alone when it

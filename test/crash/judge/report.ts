@@ -115,7 +115,7 @@ function allPauses({ times }: Outcome, measure: 'resume' | 'takeover'): Pause[] 
 }
 
 /** `kill 0.81/1.90 (2 struck again)`, for each failure that has any. */
-function spreads(times: Outcome['times'], measure: 'resume' | 'takeover'): string {
+function spreads(times: Outcome['times'], measure: 'resume' | 'resumeOfRunning' | 'takeover'): string {
   const cells = [...times].flatMap(([name, spread]) => {
     const pauses = spread[measure];
     if (pauses.length === 0) return [];
@@ -154,7 +154,8 @@ export function detailLine(outcome: Outcome): string {
   );
   const busy = strikes.filter((strike) => strike.running >= 10).length;
   const pauses = [...allPauses(outcome, 'resume'), ...allPauses(outcome, 'takeover')];
-  return `kills that struck ${windows.join(', ')}; ${busy} with ten turns or more; ready ${seconds(readyMs)} s; work stood still, through further failures, for ${seconds(pauses.map(({ ms }) => ms))} s`;
+  const running = spreads(outcome.times, 'resumeOfRunning');
+  return `kills that struck ${windows.join(', ')}; ${busy} with ten turns or more; ready ${seconds(readyMs)} s; resume, counting only turns that the killed process was running: ${running} s; work stood still, through further failures, for ${seconds(pauses.map(({ ms }) => ms))} s`;
 }
 
 /** At most this many violations of a kind are reported. */

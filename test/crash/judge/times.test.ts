@@ -13,7 +13,7 @@ const kill = (since: number, hit = struck) => ({
 const asked = (at: number, index = 3) => ({ session: 's00', index, at });
 
 describe('the times until work resumes', () => {
-  it('run from the failure to the first model call of a question that it struck', () => {
+  it('run from the failure to the first model call of a question that was in progress', () => {
     const times = timesOf([kill(100)], [asked(90), asked(150, 4), asked(400)]);
     expect(times.get('kill')).toMatchObject({ count: 1, resume: [{ ms: 300 }] });
   });
@@ -21,6 +21,19 @@ describe('the times until work resumes', () => {
   it('continue through a further failure that came first, and are counted', () => {
     const times = timesOf([kill(100), kill(900)], [asked(1_400)]);
     expect(times.get('kill')).toMatchObject({ resume: [{ ms: 1_300, struckAgainMs: 800 }, { ms: 500 }] });
+  });
+
+  it('are not later because a question that an earlier failure struck comes first', () => {
+    const later = { ...kill(100), waiting: new Set(['s00#9']) };
+    const times = timesOf([later], [asked(150, 4), asked(300, 9), asked(700)]);
+    expect(times.get('kill')).toMatchObject({ resume: [{ ms: 200 }], resumeOfRunning: [{ ms: 600 }] });
+    const takeover = timesOf([{ ...later, measure: 'takeover' }], [asked(300, 9), asked(700)]);
+    expect(takeover.get('kill')).toMatchObject({ takeover: [{ ms: 600 }] });
+  });
+
+  it('are watched until the next failure, not until its next process starts', () => {
+    const times = timesOf([kill(100), { ...kill(900), diedAt: 700 }], [asked(800), asked(1_000)]);
+    expect(times.get('kill')).toMatchObject({ resume: [{ ms: 700, struckAgainMs: 600 }, { ms: 100 }] });
   });
 
   it('are missing, and counted, when the model was never asked again', () => {

@@ -1,10 +1,10 @@
-/** How long work stood still: from each failure to the first model call of a question it struck. */
+/** How long work stood still: from each failure to the first model call of a question that was in progress. */
 import type { FailureResult } from '../failure.ts';
 import type { Asked } from '../scenario.ts';
 
 /** How long work stood still after one failure. */
 export interface Pause {
-  /** To the first model call of a struck question, through any further failures, in milliseconds. */
+  /** To the first model call of a question in progress, through any further failures, in milliseconds. */
   ms: number;
   /** To the next failure, in milliseconds, when that came first: nobody knows when work would have resumed without it. */
   struckAgainMs?: number;
@@ -14,7 +14,10 @@ export interface Pause {
 export interface Spread {
   /** How often it struck. */
   count: number;
+  /** To a question that the failure struck, or that an earlier one had struck and nobody had resumed. */
   resume: Pause[];
+  /** The same to a question that the failure itself struck: later, where those that waited already go first. */
+  resumeOfRunning: Pause[];
   takeover: Pause[];
   /** Failures after which the model got no struck question again, for example because an answer was already complete. */
   neverAsked: number;
@@ -22,34 +25,44 @@ export interface Spread {
 
 /** Nothing struck yet. */
 export function emptySpread(count = 0): Spread {
-  return { count, resume: [], takeover: [], neverAsked: 0 };
+  return { count, resume: [], resumeOfRunning: [], takeover: [], neverAsked: 0 };
 }
 
+type Struck = Pick<FailureResult, 'since' | 'diedAt' | 'measure' | 'struck' | 'waiting'> & { name: string };
+
 /** By name of the failure. A failure that struck no running question has no time; any other is counted to its end. */
-export function timesOf(
-  results: readonly (Pick<FailureResult, 'since' | 'measure' | 'struck'> & { name: string })[],
-  asked: readonly Asked[],
-): Map<string, Spread> {
+export function timesOf(results: readonly Struck[], asked: readonly Asked[]): Map<string, Spread> {
   const times = new Map<string, Spread>();
-  for (const [at, { name, since, measure, struck }] of results.entries()) {
+  for (const [at, result] of results.entries()) {
+    const { name, measure, struck, waiting } = result;
     const spread = times.get(name) ?? emptySpread();
     times.set(name, spread);
     spread.count += 1;
     if (struck?.size === 0) continue;
-    const first = asked.find(
-      (question) =>
-        question.at > since && (struck === undefined || struck.has(`${question.session}#${question.index}`)),
-    );
-    if (first === undefined) {
-      spread.neverAsked += 1;
-      continue;
-    }
-    const next = results[at + 1];
-    const ms = first.at - since;
-    const wasFirst = next === undefined || first.at <= next.since;
-    spread[measure].push(wasFirst ? { ms } : { ms, struckAgainMs: next.since - since });
+    const wasRunning = (question: string): boolean => struck === undefined || struck.has(question);
+    const wasInProgress = (question: string): boolean =>
+      wasRunning(question) || waiting?.has(question) === true;
+    const running = pauseOf(result, results[at + 1], asked, wasRunning);
+    const pause = measure === 'resume' ? pauseOf(result, results[at + 1], asked, wasInProgress) : running;
+    if (measure === 'resume' && running !== undefined) spread.resumeOfRunning.push(running);
+    if (pause === undefined) spread.neverAsked += 1;
+    else spread[measure].push(pause);
   }
   return times;
+}
+
+/** Until the first such question; undefined if there was none. */
+function pauseOf(
+  { since }: Struck,
+  next: Struck | undefined,
+  asked: readonly Asked[],
+  counts: (question: string) => boolean,
+): Pause | undefined {
+  const first = asked.find(({ at, session, index }) => at > since && counts(`${session}#${index}`));
+  if (first === undefined) return undefined;
+  const ms = first.at - since;
+  const endedAt = next === undefined ? Infinity : (next.diedAt ?? next.since);
+  return first.at <= endedAt ? { ms } : { ms, struckAgainMs: Math.max(0, endedAt - since) };
 }
 
 /**

@@ -87,7 +87,7 @@ describeEachDatabase('the death of a node', (databases) => {
     expect(order[2]?.lane).toBe(guilty?.lane);
   });
 
-  it('runs one in eight of many, and blames none of them alone, not even the last one left', async () => {
+  it('runs one in four of many, and blames none of them alone, not even the last one left', async () => {
     const store = await databases.open();
     const node = await suspects(store, 3 * SUSPECT_SHARE);
     const group = await store.lanes.sweep(node, ROOM);
