@@ -14,7 +14,7 @@ import { openSettings } from './live-config.ts';
 import { redactor } from './ops/index.ts';
 import type { Redactor } from './ops/index.ts';
 import { signInLink } from './security/index.ts';
-import { writeSchemaFile } from './settings/index.ts';
+import { writeSchemaFiles } from './settings/index.ts';
 import type { LiveSettings } from './settings/index.ts';
 import { openStore } from './store/open-store.ts';
 import type { HomeStore } from './store/open-store.ts';
@@ -69,8 +69,6 @@ export async function startGateway(config: Config, started: GatewayOptions): Pro
     progress: options.progress,
     log,
   });
-  writeSchemaFile(path.join(home, 'config.schema.json'), fileSchemaFor(manifests), log);
-  writeSchemaFile(path.join(home, 'profile.schema.json'), profileSchema, log);
   try {
     return await build(settings, options, store);
   } catch (error) {
@@ -116,7 +114,12 @@ async function build(
   tellSettings(settings, store, log);
   const url = (): string => channels.get('http')?.url ?? '';
   const tell = (signal: AbortSignal) => tellStatus({ store, url: url(), health: api.health, log }, signal);
-  const own = { settings, retention: () => settings.current().retention, store, tell };
+  const schemas = {
+    [path.join(config.home, 'config.schema.json')]: () => fileSchemaFor(manifests),
+    [path.join(config.home, 'profile.schema.json')]: () => profileSchema,
+  };
+  const writeSchemas = (signal: AbortSignal) => writeSchemaFiles(schemas, log, signal);
+  const own = { settings, retention: () => settings.current().retention, store, tell, writeSchemas };
   await lifecycle.start({ ...own, ...transport, ...runtime, ...inbound, ...api });
   return {
     url: url(),

@@ -42,6 +42,8 @@ export interface Components {
   receive: Receive;
   /** Tells other processes the state of this one until the signal aborts. Never rejects. */
   tell: (signal: AbortSignal) => Promise<void>;
+  /** Keeps the files for editors up to date until the signal aborts. Never rejects. */
+  writeSchemas: (signal: AbortSignal) => Promise<void>;
   health: { report(): Promise<HealthReport> };
   agent: Closable;
   mcp: Closable & { start(): void };
@@ -96,6 +98,7 @@ export function createLifecycle(log: Log): Lifecycle {
         components.media.startSweep(closing.signal);
         ready = true;
         void components.tell(closing.signal);
+        void components.writeSchemas(closing.signal);
       } catch (error) {
         await stop();
         throw error;

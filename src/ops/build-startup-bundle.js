@@ -35,6 +35,8 @@ export async function buildStartupBundle(root, entry, folder) {
       format: 'esm',
       platform: 'node',
       target: 'node24',
+      // Node.js counts the characters of each line as it loads a file with a source map.
+      minifyWhitespace: true,
       sourcemap: 'linked',
       sourcesContent: false,
       logLevel: 'silent',

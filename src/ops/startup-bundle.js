@@ -33,7 +33,7 @@ export function startupBundle(root, cache, { entry = 'src/cli.ts', sources = SOU
   if (cache === undefined || !cache.startsWith(path.join(root, 'node_modules') + path.sep)) return undefined;
   try {
     const digest = createHash('sha256').update(entry);
-    for (const file of [...ALSO, ...sources.flatMap((folder) => filesIn(root, folder))]) {
+    for (const file of [...ALSO, ...sources.flatMap((folder) => filesIn(root, folder)).toSorted()]) {
       const { size, mtimeMs } = statSync(path.join(root, file));
       digest.update(`${file} ${size} ${mtimeMs}\n`);
     }
@@ -67,13 +67,15 @@ export function isWhole(folder) {
 }
 
 /**
+ * The sources in a folder and below. Not with `recursive`, which is slower: every start waits for this.
  * @param {string} root
  * @param {string} folder
  * @returns {string[]}
  */
 function filesIn(root, folder) {
-  return readdirSync(path.join(root, folder), { recursive: true, withFileTypes: true })
-    .filter((entry) => entry.isFile() && /\.(ts|js)$/.test(entry.name))
-    .map((entry) => path.relative(root, path.join(entry.parentPath, entry.name)))
-    .toSorted();
+  return readdirSync(path.join(root, folder), { withFileTypes: true }).flatMap((entry) => {
+    const name = `${folder}/${entry.name}`;
+    if (entry.isDirectory()) return filesIn(root, name);
+    return entry.isFile() && /\.(ts|js)$/.test(entry.name) ? [name] : [];
+  });
 }

@@ -19,7 +19,7 @@ export { describedIn, descriptionsOf } from './descriptions.ts';
 export { differences } from './differences.ts';
 export { createLanguages } from './languages.ts';
 export { readJson } from './read-json.ts';
-export { jsonSchema, writeSchemaFile } from './schema-file.ts';
+export { jsonSchema, writeSchemaFiles } from './schema-file.ts';
 export { createLiveSettings } from './live-settings.ts';
 export type { LiveSettings } from './live-settings.ts';
 export { watchFolders } from './watch-folders.ts';

@@ -1,9 +1,13 @@
 /** JSON schemas next to the files that people write: editors use them for completion and checks. */
-import { readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { z } from 'zod';
 import { toGatewayError } from '../contracts/errors.ts';
 import type { Log } from '../contracts/log.ts';
+import { pause } from '../lib/async/sleep.ts';
 import { withoutLinks } from './descriptions.ts';
+
+/** Existing files are compared this long after the start, in milliseconds: work that the start resumes goes first. */
+const COMPARED_AFTER_MS = 5_000;
 
 /**
  * The JSON Schema of what people write into a file with these fields, with descriptions without links to other pages.
@@ -18,8 +22,26 @@ function jsonSchemaOf(schema: z.ZodObject): string {
   return `${JSON.stringify({ $schema, allowComments: true, allowTrailingCommas: true, ...fields }, undefined, 2)}\n`;
 }
 
-/** Writes the schema if it differs from the existing one. Never throws: without it only editors lose something. */
-export function writeSchemaFile(file: string, schema: z.ZodObject, log: Log): void {
+/**
+ * Writes schema files, by path: those that are missing at once, and after a while those that differ from what is there. Ends
+ * early when the signal aborts. Never rejects: without them only editors lose something.
+ */
+export async function writeSchemaFiles(
+  files: Readonly<Record<string, () => z.ZodObject>>,
+  log: Log,
+  signal: AbortSignal,
+  afterMs = COMPARED_AFTER_MS,
+): Promise<void> {
+  const [missing, existing] = [false, true].map((there) =>
+    Object.entries(files).filter(([file]) => existsSync(file) === there),
+  );
+  for (const [file, schema] of missing ?? []) writeSchemaFile(file, schema(), log);
+  await pause(afterMs, signal);
+  if (signal.aborted) return;
+  for (const [file, schema] of existing ?? []) writeSchemaFile(file, schema(), log);
+}
+
+function writeSchemaFile(file: string, schema: z.ZodObject, log: Log): void {
   try {
     const text = jsonSchemaOf(schema);
     if (contentOf(file) !== text) writeFileSync(file, text, { mode: 0o600 });
