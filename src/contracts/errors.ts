@@ -96,6 +96,14 @@ export class ChannelError extends GatewayError {
   }
 }
 
+/**
+ * True if a chat is closed to the bot, so that no one there can read an answer. A missing permission is not that: people can
+ * give it, and answers are kept for an hour.
+ */
+export function isClosedChat(error: unknown): boolean {
+  return error instanceof ChannelError && error.code === 'blocked' && !error.retryable;
+}
+
 /** The error for a platform that cannot be reached or does not answer: worth another attempt. */
 export function channelUnavailable(message: string | TextRef, cause?: unknown): ChannelError {
   return new ChannelError('unavailable', message, { retryable: true, cause });

@@ -15,7 +15,7 @@ const REACHED_WITHIN_MS = 8_000;
  * a session is summarized again after about 40 messages, and a dozen have come since the last kill at this point.
  */
 const ROUND_MS = 1_500;
-const MOST_ROUNDS = 30;
+const MOST_ROUNDS = 45;
 /** Telegram's reply to a first message is delayed this long, in milliseconds: the kill comes in the meantime. */
 const REPLY_KEPT_MS = 400;
 /** The longest time between SIGTERM and SIGKILL, in milliseconds. */

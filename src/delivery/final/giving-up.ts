@@ -26,6 +26,14 @@ export const KEPT_BLOCKED_MS = 3_600_000;
 /** Maximum number of sends of one delivery whose answers were lost: each of them may be visible. */
 export const MAX_AMBIGUOUS_SENDS = 5;
 
+/**
+ * First and longest pause after such a send, in milliseconds. Each is eight times as long as the one before: one lost answer
+ * delays little, and five sends span more than ten minutes.
+ */
+const AMBIGUOUS_BASE_MS = 2_500;
+const AMBIGUOUS_CAP_MS = 1_200_000;
+const AMBIGUOUS_DOUBLINGS = 3;
+
 /** The answer was abandoned, and its chat was told. */
 export class ApologyShown extends GatewayError {
   constructor(refusal: ChannelError) {
@@ -43,6 +51,11 @@ export function waitFor(head: LaneHead, error: GatewayError, random: () => numbe
 /** The next pause of a delivery, in milliseconds. */
 export function pauseMs({ waitedMs }: LaneHead, random: () => number): number {
   return backoffMs(0, Math.max(RETRY_BASE_MS, waitedMs), RETRY_CAP_MS, random);
+}
+
+/** The pause after a send whose answer was lost, in milliseconds. */
+export function ambiguousPauseMs({ attempts }: LaneHead, random: () => number): number {
+  return backoffMs(AMBIGUOUS_DOUBLINGS * attempts, AMBIGUOUS_BASE_MS, AMBIGUOUS_CAP_MS, random);
 }
 
 /** True if the platform refuses this text but might accept another. */

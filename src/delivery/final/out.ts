@@ -8,7 +8,14 @@ import type { LaneHead, LaneStore } from '../../contracts/store/lanes.ts';
 import type { DeliveryPayload, Ledger } from '../../contracts/store/ledger.ts';
 import { deliver } from './deliver.ts';
 import type { DeliverDeps } from './deliver.ts';
-import { ApologyShown, MAX_AMBIGUOUS_SENDS, pauseMs, waitFor, wakeUpAfter } from './giving-up.ts';
+import {
+  ambiguousPauseMs,
+  ApologyShown,
+  MAX_AMBIGUOUS_SENDS,
+  pauseMs,
+  waitFor,
+  wakeUpAfter,
+} from './giving-up.ts';
 import { logFields, payloadShape, readPayload } from './payload.ts';
 
 export interface OutDeps extends DeliverDeps {
@@ -61,7 +68,7 @@ function outcomeOf(deps: OutDeps, head: LaneHead, error: GatewayError): LaneOutc
       return { kind: 'released', delayMs: error.retryAfterMs ?? pauseMs(head, deps.random) };
     case 'outcome_unknown':
       deps.onAmbiguousSend();
-      return { kind: 'retry', error, delayMs: pauseMs(head, deps.random) };
+      return { kind: 'retry', error, delayMs: ambiguousPauseMs(head, deps.random) };
     case 'unavailable':
     case 'conflict':
     // A refused token may be accepted again: the channel keeps asking, and so does this delivery.

@@ -1,6 +1,6 @@
 /** A reply that grows in place: shows one turn's events in one chat. */
 import type { Channel, OutboundPart } from '../../contracts/channel.ts';
-import { ChannelError, toGatewayError } from '../../contracts/errors.ts';
+import { ChannelError, isClosedChat, toGatewayError } from '../../contracts/errors.ts';
 import { stopButton } from '../../contracts/delivery.ts';
 import { turnOfRef } from '../../contracts/sessions/surfaces.ts';
 import type { AgentEvent } from '../../contracts/event.ts';
@@ -283,7 +283,7 @@ export class LiveMessage implements LiveEdit {
       return;
     }
     if (code === 'outcome_unknown' && index >= this.#sent.length) this.#deps.onAmbiguousSend();
-    if (code === 'blocked') this.#deps.onBlocked();
+    if (isClosedChat(error)) this.#deps.onBlocked();
     this.#failures++;
     this.#frozen = code !== 'unavailable' || this.#failures >= MAX_LIVE_FAILURES;
     const { channel, chatId } = this.#place;

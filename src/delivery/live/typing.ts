@@ -1,6 +1,6 @@
 /** Shows "typing…" while a turn is running and its reply does not grow. */
 import type { Channel } from '../../contracts/channel.ts';
-import { ChannelError } from '../../contracts/errors.ts';
+import { isClosedChat } from '../../contracts/errors.ts';
 import type { Place } from '../../contracts/message.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { Scheduler } from '../rate/scheduler.ts';
@@ -61,7 +61,7 @@ export class Typing {
       try {
         await this.#channel.typing?.(this.#place);
       } catch (error) {
-        if (error instanceof ChannelError && error.code === 'blocked') this.#onBlocked();
+        if (isClosedChat(error)) this.#onBlocked();
         throw error;
       }
     });

@@ -1,6 +1,6 @@
 /** A reply that is shown as drafts: nothing of it stays on screen, and its final text is sent as a separate message. */
 import type { Channel, Rendered } from '../../contracts/channel.ts';
-import { ChannelError, toGatewayError } from '../../contracts/errors.ts';
+import { ChannelError, isClosedChat, toGatewayError } from '../../contracts/errors.ts';
 import type { DraftRules } from '../../contracts/delivery.ts';
 import type { Log } from '../../contracts/log.ts';
 import type { Place } from '../../contracts/message.ts';
@@ -162,7 +162,7 @@ export class Drafts {
     this.#ended = true;
     const { log, place, turnId, onBlocked, onRefused } = this.#deps;
     const { channel, chatId } = place;
-    if (error instanceof ChannelError && error.code === 'blocked') onBlocked();
+    if (isClosedChat(error)) onBlocked();
     if (error instanceof ChannelError && error.code === 'rejected') onRefused();
     log.warn({ err: error, channel, chatId, turnId }, 'draft_failed');
   }

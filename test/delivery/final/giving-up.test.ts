@@ -70,8 +70,22 @@ describe('a platform that is unreachable', () => {
     gateway.channel.failure(
       ...Array.from({ length: 9 }, () => ({ code: 'outcome_unknown', lost: true }) as const),
     );
+    const before = gateway.clock.monotonicMs();
     expect(await runLane(gateway, 'Hello.', () => false)).toMatchObject({ code: 'outcome_unknown' });
     expect(gateway.channel.count('send')).toBe(MAX_AMBIGUOUS_SENDS);
+    // Ten minutes in which only sends fail lose nothing.
+    expect(gateway.clock.monotonicMs() - before).toBeGreaterThanOrEqual(600_000);
+  });
+
+  it('gets a text again soon after one lost answer, later after each further one', async () => {
+    const gateway = buildDelivery();
+    const delays: unknown[] = [];
+    for (let attempts = 0; attempts < MAX_AMBIGUOUS_SENDS - 1; attempts += 1) {
+      gateway.channel.failure({ code: 'outcome_unknown', lost: true });
+      const { value } = await gateway.deliver('Hello.', {}, { attempts });
+      delays.push(value?.kind === 'retry' ? value.delayMs : value?.kind);
+    }
+    expect(delays).toEqual([1_250, 10_000, 80_000, 600_000]);
   });
 });
 
@@ -203,6 +217,22 @@ describe('an answer that no one can read', () => {
     gateway.say('t', ' there');
     await gateway.clock.advance(30_000);
     expect(gateway.stopped).toEqual(['fake:1', 'in:fake:1']);
+  });
+
+  it.each([
+    ['a growing text', { typing: false }],
+    ['"typing…"', {}],
+  ])('is completed where people can give the missing permission for %s', async (_, capabilities) => {
+    const gateway = buildDelivery(capabilities);
+    gateway.channel.outage = { code: 'blocked', retryable: true };
+    const turn = gateway.open('t');
+    gateway.say('t', 'Hello');
+    await gateway.clock.advance(30_000);
+    expect(gateway.stopped).toEqual([]);
+    await turn.settle();
+    gateway.channel.outage = undefined;
+    await gateway.deliver('Hello there.', { turnId: 't' });
+    expect(gateway.channel.screen('1')).toEqual(['Hello there.']);
   });
 
   it('is stopped before its first word when not even typing can be shown', async () => {
