@@ -43,6 +43,8 @@ export interface ChannelKindsParts {
   signal: AbortSignal;
   /** Waits between two lookups, which share Discord's limit of 50 calls a second, and before the first retry of one. */
   waits: { spacingMs: number; retryMs: number };
+  /** Called for a channel where someone has called the bot and is not answered. */
+  leftOut: (chatId: string) => void;
 }
 
 export class ChannelKinds {
@@ -90,6 +92,7 @@ export class ChannelKinds {
     const one = all.find(({ urgent }) => !urgent) ?? all[0];
     if (one === undefined) return;
     this.#parts.log.warn({ chatId: one.id, waiting: MAX_LOOKUPS }, 'discord_unknown_thread_skipped');
+    if (one.urgent) this.#parts.leftOut(one.id);
     this.#end(one, undefined);
   }
 
@@ -109,7 +112,7 @@ export class ChannelKinds {
         const all = [...this.#lookups.values()];
         const next = all.find(({ urgent }) => urgent) ?? all[0];
         if (next === undefined) return;
-        this.#end(next, await this.#ask(next.id));
+        this.#end(next, await this.#ask(next));
         await sleep(waits.spacingMs / (next.urgent ? URGENT_SPEED : 1), signal);
       }
     } catch (error) {
@@ -121,8 +124,9 @@ export class ChannelKinds {
   }
 
   /** The kind that Discord reports, retried until Discord answers. Throws only the signal's reason. */
-  async #ask(id: string): Promise<ChannelKind | undefined> {
-    const { rest, log, signal, waits } = this.#parts;
+  async #ask(lookup: Lookup): Promise<ChannelKind | undefined> {
+    const { rest, log, signal, waits, leftOut } = this.#parts;
+    const { id } = lookup;
     for (let attempt = 0; ; attempt += 1) {
       try {
         return readChannel(
@@ -132,7 +136,10 @@ export class ChannelKinds {
         signal.throwIfAborted();
         const error = thrown instanceof ChannelError ? thrown : toChannelError(thrown);
         log.warn({ err: error, chatId: id }, 'discord_channel_unreadable');
-        if (!isTransientError(error)) return undefined;
+        if (!isTransientError(error)) {
+          if (lookup.urgent) leftOut(id);
+          return undefined;
+        }
         await sleep(
           Math.max(backoffMs(attempt, waits.retryMs, RETRY_CAP_MS), error.retryAfterMs ?? 0),
           signal,

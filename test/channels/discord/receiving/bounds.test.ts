@@ -94,8 +94,9 @@ describe('the kinds of channels', () => {
       return await answer(asked.length);
     };
     const log = pino({ level: 'silent' });
-    const kinds = new ChannelKinds({ rest: { call }, log, signal: stop.signal, waits });
-    return { asked, stop, kinds };
+    const leftOut = vi.fn<(chatId: string) => void>();
+    const kinds = new ChannelKinds({ rest: { call }, log, signal: stop.signal, waits, leftOut });
+    return { asked, stop, kinds, leftOut };
   };
   const thread = { type: 11, parent_id: id(7) };
 
@@ -111,7 +112,7 @@ describe('the kinds of channels', () => {
 
   it(`are requested one by one, first where the bot is called, with at most ${MAX_LOOKUPS} waiting`, async () => {
     const first = Promise.withResolvers<unknown>();
-    const { asked, kinds } = asking((n) => (n === 1 ? first.promise : Promise.resolve(thread)));
+    const { asked, kinds, leftOut } = asking((n) => (n === 1 ? first.promise : Promise.resolve(thread)));
     const foreign = Array.from({ length: MAX_LOOKUPS }, (_, n) => kinds.of(id(n), false));
     const called = kinds.of(id(5_000), true);
     expect(asked).toEqual([id(0)]);
@@ -120,6 +121,24 @@ describe('the kinds of channels', () => {
     expect(asked).toEqual([id(0), id(5_000)]);
     const told = await Promise.all(foreign);
     expect(told.filter((kind) => kind === undefined)).toHaveLength(1);
+    expect(leftOut).not.toHaveBeenCalled();
+  });
+
+  it('that Discord refuses to reveal are reported where someone has called the bot, not elsewhere', async () => {
+    const { kinds, leftOut } = asking(() => Promise.reject(new ChannelError('blocked', 'x')));
+    expect(await kinds.of(id(1), false)).toBeUndefined();
+    expect(leftOut).not.toHaveBeenCalled();
+    expect(await kinds.of(id(2), true)).toBeUndefined();
+    expect(leftOut).toHaveBeenCalledExactlyOnceWith(id(2));
+  });
+
+  it(`are reported, too, when more than ${MAX_LOOKUPS} people wait for one`, async () => {
+    const first = Promise.withResolvers<unknown>();
+    const { kinds, leftOut } = asking((n) => (n === 1 ? first.promise : Promise.resolve(thread)));
+    const waiting = Array.from({ length: MAX_LOOKUPS + 1 }, (_, n) => kinds.of(id(n), true));
+    first.resolve(thread);
+    await Promise.all(waiting);
+    expect(leftOut).toHaveBeenCalledOnce();
   });
 
   it('are requested again while Discord does not answer, and given up when it refuses', async () => {
