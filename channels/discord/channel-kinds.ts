@@ -2,7 +2,6 @@
  * The kinds of channels that a message does not reveal, which are only threads. Discord is asked once, and one at a
  * time, about those that no event has described.
  */
-import { ChannelError } from '../../src/contracts/errors.ts';
 import type { Log } from '../../src/contracts/log.ts';
 import { backoffMs } from '../../src/lib/async/backoff.ts';
 import { sleep } from '../../src/lib/async/sleep.ts';
@@ -134,7 +133,7 @@ export class ChannelKinds {
         );
       } catch (thrown) {
         signal.throwIfAborted();
-        const error = thrown instanceof ChannelError ? thrown : toChannelError(thrown);
+        const error = toChannelError(thrown);
         log.warn({ err: error, chatId: id }, 'discord_channel_unreadable');
         if (!isTransientError(error)) {
           if (lookup.urgent) leftOut(id);

@@ -32,13 +32,13 @@ export async function writeSchemaFiles(
   signal: AbortSignal,
   afterMs = COMPARED_AFTER_MS,
 ): Promise<void> {
-  const [missing, existing] = [false, true].map((there) =>
-    Object.entries(files).filter(([file]) => existsSync(file) === there),
+  const { missing = [], existing = [] } = Object.groupBy(Object.entries(files), ([file]) =>
+    existsSync(file) ? 'existing' : 'missing',
   );
-  for (const [file, schema] of missing ?? []) writeSchemaFile(file, schema(), log);
+  for (const [file, schema] of missing) writeSchemaFile(file, schema(), log);
   await pause(afterMs, signal);
   if (signal.aborted) return;
-  for (const [file, schema] of existing ?? []) writeSchemaFile(file, schema(), log);
+  for (const [file, schema] of existing) writeSchemaFile(file, schema(), log);
 }
 
 function writeSchemaFile(file: string, schema: z.ZodObject, log: Log): void {
