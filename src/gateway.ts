@@ -16,6 +16,7 @@ import type { Redactor } from './ops/index.ts';
 import { signInLink } from './security/index.ts';
 import { writeSchemaFiles } from './settings/index.ts';
 import type { LiveSettings } from './settings/index.ts';
+import type { BegunHome } from './store/begin-home.ts';
 import { openStore } from './store/open-store.ts';
 import type { HomeStore } from './store/open-store.ts';
 import { openSecurity, openTransport } from './transport.ts';
@@ -36,6 +37,8 @@ export interface GatewayOptions extends ProcessOutput {
   demo?: boolean;
   /** Tools besides the built-in ones, enabled in the default profile. */
   tools?: readonly Tool[];
+  /** The home of the configuration, if it is being opened already. */
+  begun?: BegunHome | undefined;
   /** Origins that `web_fetch` may reach wherever they are; all others must be public. */
   reachable?: readonly string[];
 }
@@ -67,6 +70,7 @@ export async function startGateway(config: Config, started: GatewayOptions): Pro
     worker: workerInstance(),
     newSessions: newSessionsOf(settings),
     progress: options.progress,
+    begun: options.begun,
     log,
   });
   try {

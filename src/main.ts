@@ -3,8 +3,8 @@ import { existsSync } from 'node:fs';
 import { flushCompileCache } from 'node:module';
 import { writeFirstConfig } from './commands/first-config.ts';
 import { openProcessLog } from './commands/process-log.ts';
-import { processNotes } from './commands/start-progress.ts';
-import type { StartNotes } from './commands/start-progress.ts';
+import { processNotes } from './ops/start-progress.ts';
+import type { StartNotes } from './ops/start-progress.ts';
 import { loadConfig } from './config.ts';
 import { GatewayError, toGatewayError } from './contracts/errors.ts';
 import { startGateway } from './gateway.ts';
@@ -26,7 +26,7 @@ import type { ChannelStates } from './worker.ts';
  * Runs a gateway until SIGINT, SIGTERM or SIGHUP (a second one ends it at once). Sets the exit code: 0 after a clean stop, 1 when
  * it could not start or met an unexpected error. Never throws.
  */
-export async function run(options: Pick<GatewayOptions, 'demo' | 'tools'> = {}): Promise<void> {
+export async function run(options: Pick<GatewayOptions, 'demo' | 'tools' | 'begun'> = {}): Promise<void> {
   let log: Log | undefined;
   let progress: StartNotes | undefined;
   try {
@@ -69,6 +69,8 @@ export async function run(options: Pick<GatewayOptions, 'demo' | 'tools'> = {}):
     process.exitCode = 1;
   } finally {
     progress?.end();
+    // Only if the gateway did not come as far as to take it.
+    await options.begun?.discard();
   }
 }
 

@@ -29,6 +29,11 @@ export function withEnvFiles(environment: Environment, folder = process.cwd()): 
   return withSecretFiles(withFile(known, homeEnvFile(known)));
 }
 
+/** Adds what the files say to the variables of this process, where all commands and the gateway read them. Throws as above. */
+export function addEnvFiles(): void {
+  Object.assign(process.env, withEnvFiles(process.env));
+}
+
 function withSecretFiles(known: Record<string, string>): Record<string, string> {
   const secrets: Record<string, string> = {};
   for (const [variable, file] of Object.entries(known)) {

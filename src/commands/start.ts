@@ -1,22 +1,31 @@
 /** `parley start`: one gateway, or with `--workers` several processes behind one port. */
 import cluster from 'node:cluster';
 import { availableParallelism } from 'node:os';
+import path from 'node:path';
 import { parseArgs } from 'node:util';
 import { GatewayError } from '../contracts/errors.ts';
 import { PARLEY } from '../contracts/texts/parley.ts';
+import { beginHome } from '../store/begin-home.ts';
+import { addEnvFiles, homeEnvFile } from './environment.ts';
 
 /** Processes that one supervisor starts at most: each has its own connections to the database. */
 export const MAX_WORKERS = 64;
 
-/** Runs until it is stopped. Throws `GatewayError('usage')` for arguments that it does not know. */
+/**
+ * Runs until it is stopped. Throws `GatewayError('usage')` for arguments that it does not know, and what the files with
+ * variables are refused for.
+ */
 export async function start(args: readonly string[]): Promise<void> {
   const workers = readWorkers(args);
+  addEnvFiles();
   if (workers > 1 && cluster.isPrimary) {
     const { superviseWorkers } = await import('./workers.ts');
     return await superviseWorkers(workers);
   }
+  const home = path.dirname(homeEnvFile(process.env));
+  const begun = process.env['DATABASE_URL'] ? undefined : await beginHome(home);
   const { run } = await import('../main.ts');
-  return await run();
+  return await run({ begun });
 }
 
 /** The number of processes. Throws `GatewayError('usage')`. */

@@ -3,8 +3,9 @@ import { StoreError } from '../contracts/errors.ts';
 import { sleep } from '../lib/async/sleep.ts';
 import type { Log } from '../contracts/log.ts';
 import type { DatabasePlace } from './database/database.ts';
+import type { BegunHome } from './begin-home.ts';
 import { type EmbeddedDatabase, openEmbedded } from './embedded/embedded.ts';
-import { type HomeLock, liveHolder, lockHome, RENEW_MS } from './embedded/home-lock.ts';
+import { type HomeLock, keepRenewing, liveHolder, lockHome } from './embedded/home-lock.ts';
 import { migrateDatabase } from './database/migrate.ts';
 import { openStoreAt, type Store, type UseOptions } from './store.ts';
 
@@ -26,6 +27,8 @@ export interface StoreOptions extends UseOptions {
   lockWaitMs?: number | undefined;
   /** The name of this process in `pg_stat_activity`. */
   applicationName?: string | undefined;
+  /** This home, if it is being opened already. It is used for the embedded database, and discarded for another one. */
+  begun?: BegunHome | undefined;
 }
 
 /** A store that owns its home. */
@@ -94,6 +97,8 @@ interface OpenedHome {
 }
 
 async function openHome(options: StoreOptions): Promise<OpenedHome> {
+  if (options.databaseUrl !== undefined) await options.begun?.discard();
+  const begun = options.begun?.take();
   const shared = { schema: options.schema ?? 'public', applicationName: options.applicationName };
   if (options.attach === true) {
     const attached = await attachTo(options, shared);
@@ -104,10 +109,12 @@ async function openHome(options: StoreOptions): Promise<OpenedHome> {
     return { place, attached: false, close: () => Promise.resolve() };
   }
   options.progress?.step(`Waiting for another process to leave GATEWAY_HOME ${options.home}…`);
-  const lock = await lockHome(options.home, {
-    isRenewed: options.databaseUrl === undefined,
-    ...(options.lockWaitMs !== undefined && { waitMs: options.lockWaitMs }),
-  });
+  const lock =
+    begun?.lock ??
+    (await lockHome(options.home, {
+      isRenewed: options.databaseUrl === undefined,
+      ...(options.lockWaitMs !== undefined && { waitMs: options.lockWaitMs }),
+    }));
   if (options.databaseUrl !== undefined) {
     const place = { ...shared, url: options.databaseUrl };
     return { place, lock, attached: false, close: () => leave(lock, options.log) };
@@ -115,7 +122,8 @@ async function openHome(options: StoreOptions): Promise<OpenedHome> {
   let embedded: EmbeddedDatabase | undefined;
   let stopKeeping = (): void => undefined;
   try {
-    const opening = openEmbedded(options.home, options.log, options.progress);
+    const { progress } = options;
+    const opening = openEmbedded(options.home, options.log, { progress, opening: begun?.database });
     stopKeeping = keepHome(lock, options, async () => (await opening).close());
     embedded = await opening;
     await lock.announce(embedded.socketPath);
@@ -147,21 +155,14 @@ function keepHome(
   { home, log }: StoreOptions,
   closeDatabase: () => Promise<void>,
 ): () => void {
-  const timer = setInterval(() => {
-    void (async () => {
-      try {
-        if (await lock.renew()) return;
-      } catch (error) {
-        log.warn({ err: error }, 'home_lock_not_renewed');
-        return;
-      }
-      clearInterval(timer);
+  return keepRenewing(lock, {
+    onFailure: (error) => log.warn({ err: error }, 'home_lock_not_renewed'),
+    onLost() {
       const remedy = `Stop one of the two: GATEWAY_HOME ${home} belongs to one process, on a local disk.`;
       log.fatal({ remedy }, 'home_taken_over');
-      await closeDatabase().catch((error: unknown) => log.warn({ err: error }, 'embedded_close_failed'));
-    })();
-  }, RENEW_MS).unref();
-  return () => clearInterval(timer);
+      closeDatabase().catch((error: unknown) => log.warn({ err: error }, 'embedded_close_failed'));
+    },
+  });
 }
 
 /** A failure is only logged: other processes are then refused instead of waiting. */

@@ -19,7 +19,7 @@ const LOCK_WAIT_MS = 30_000;
 const POLL_MS = 100;
 
 /** How often the holder of an embedded database renews its lock file, in milliseconds. */
-export const RENEW_MS = 1_000;
+const RENEW_MS = 1_000;
 /** A holder on another machine that has not renewed its file for this long is dead, in milliseconds. */
 export const RENEWED_WITHIN_MS = 6_000;
 
@@ -32,15 +32,36 @@ export interface HomeLock {
   leaving(): Promise<void>;
   release(): Promise<void>;
   /**
-   * Shows other machines that this process is running; for a lock with `isRenewed`, must be called every `RENEW_MS`.
-   * False once another process has taken over the home, because it could not see that.
+   * Shows other machines that this process is running; `keepRenewing` calls it for a lock with `isRenewed`. False once
+   * another process has taken over the home, because it could not see that.
    */
   renew(): Promise<boolean>;
 }
 
+/** What happens to a lock while it is renewed. */
+export interface RenewalEvents {
+  /** Another process has taken over the home; nothing is renewed any more. */
+  onLost: () => void;
+  /** Once it failed; the next attempt follows. */
+  onFailure: (error: unknown) => void;
+}
+
+/** Renews a lock until the result is called. It does not keep the process running. Never throws. */
+export function keepRenewing(lock: HomeLock, { onLost, onFailure }: RenewalEvents): () => void {
+  const timer = setInterval(() => {
+    lock.renew().then((isOurs) => {
+      if (isOurs) return;
+      clearInterval(timer);
+      onLost();
+    }, onFailure);
+  }, RENEW_MS).unref();
+  return () => clearInterval(timer);
+}
+
 /**
  * Creates the home (0700) and takes its lock, waiting up to `waitMs` for a holder that is leaving; if the holder is
- * alive for any other reason, fails at once. A holder left by another machine is first watched for `renewedWithinMs`.
+ * alive for any other reason, fails at once. A holder left by another machine is first watched for `renewedWithinMs`; 0
+ * takes it to be alive.
  * Throws `StoreError('home_locked')` naming the holder, or `StoreError('home_unwritable')`.
  */
 export async function lockHome(
@@ -148,6 +169,7 @@ async function isRenewedElsewhere(
   withinMs: number,
 ): Promise<boolean> {
   if (pid === 0 || machine === undefined || machine === thisMachine()) return false;
+  if (withinMs === 0) return true;
   const file = path.join(home, `lock.${turn}`);
   const before = await dateOf(file);
   const deadline = performance.now() + withinMs;

@@ -11,7 +11,14 @@ if (parentPort === null || !isWorkerMessage(order))
 
 const port = parentPort;
 
-const db = await PGlite.create({ dataDir: order.dataDir });
+/**
+ * Each start fills this memory with zeros, and it stays in use: 128 MB by default took 60 ms longer. What does not fit is
+ * read from the file system, which keeps it in memory as well.
+ */
+const SHARED_BUFFERS = '32MB';
+
+const startParams = [...PGlite.defaultStartParams, '-c', `shared_buffers=${SHARED_BUFFERS}`];
+const db = await PGlite.create({ dataDir: order.dataDir, startParams });
 const server = createPgServer({
   // Not `execProtocolRaw`: it also parses every answer, and keeps everything it has ever parsed (10 kB a
   // turn, never freed).

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
 import { firstConfig } from '../../../src/commands/first-config.ts';
-import { createStartNotes } from '../../../src/commands/start-progress.ts';
+import { createStartNotes } from '../../../src/ops/start-progress.ts';
 import { startGatewayProcess, startParley } from '../../child.ts';
 
 async function freshHome(): Promise<string> {

@@ -56,7 +56,7 @@ describe('the embedded database', () => {
     'is there again after any number of restarts that failed, once what kept it down is gone',
     async () => {
       const lines: string[] = [];
-      const embedded = await openEmbedded(home, testLog(lines), undefined, 1);
+      const embedded = await openEmbedded(home, testLog(lines), { restartMs: 1 });
       const store = await openStoreAt(
         { socketPath: embedded.socketPath, schema: 'public' },
         { log: silentLog, migrate: true },

@@ -1,0 +1,251 @@
+/** All commands of `parley`: help, `start`, and those of an owner while the gateway runs. */
+import { existsSync } from 'node:fs';
+import path from 'node:path';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { channels } from '../../channels/index.ts';
+import packageFile from '../../package.json' with { type: 'json' };
+import { helpOf, helpText, unknownCommand } from './command-list.ts';
+import { completionCommand } from './completion.ts';
+import { addEnvFiles } from './environment.ts';
+import { notACommand, refuseUnknownOptions } from './known-options.ts';
+import { start } from './start.ts';
+import { createStartNotes } from '../ops/start-progress.ts';
+import type { StartNotes } from '../ops/start-progress.ts';
+import { configFile, loadConfig } from '../config.ts';
+import { secretsOf } from '../config-views.ts';
+import type { Config } from '../config.ts';
+import { GatewayError } from '../contracts/errors.ts';
+import type { Log } from '../contracts/log.ts';
+import { editableConfig } from '../live-config.ts';
+import { deadLettersCommand } from '../ops/dead-letters.ts';
+import { traceCommand } from '../ops/trace/commands.ts';
+import { createTraces } from '../ops/trace/traces.ts';
+import { logFileOf } from '../ops/log-file.ts';
+import { createLog, redactor } from '../ops/log.ts';
+import { exportCommand, sessionsCommand } from '../ops/sessions-command.ts';
+import { mcpCommand } from '../mcp/command.ts';
+import { openCommand, pairCommand, signInsCommand, tokenCommand } from '../security/index.ts';
+import { configCommand } from '../settings/index.ts';
+import type { HomeStore } from '../store/open-store.ts';
+
+/** Runs one command. Throws what it failed with, as a `GatewayError` if that is known. */
+export async function runCommand([command, ...rest]: readonly string[]): Promise<void> {
+  if (command === undefined || ['help', '--help', '-h'].includes(command)) return print(helpText());
+  if (command === '--version' || command === '-V') return print(packageFile.version);
+  if (command.startsWith('-')) throw notACommand(command);
+  if (rest.includes('--help') || rest.includes('-h')) return print(helpOf(command));
+  // `init` has options for each channel, which it knows itself; a value of `config set` may begin with a minus.
+  const checked = command === 'config' ? rest.slice(0, 2) : rest;
+  if (command !== 'init') refuseUnknownOptions(command, checked);
+  if (command === 'start') return await start(rest);
+  addEnvFiles();
+  const alone = Object.hasOwn(WITHOUT_STORE, command) ? WITHOUT_STORE[command] : undefined;
+  if (alone !== undefined) return await alone(rest);
+  const read = Object.hasOwn(COMMANDS, command) ? COMMANDS[command] : undefined;
+  if (read === undefined) throw unknownCommand(command);
+  await withStore(await read(rest));
+}
+
+/** The last question to a person who has set up a gateway for the first time. */
+const START_NOW = 'Start it now? It prints a link that opens the page (yes, no)';
+
+/** The commands that open no store. They read their own arguments, and throw `GatewayError`. */
+const WITHOUT_STORE: Record<string, (args: string[]) => Promise<void> | void> = {
+  completion: (args) => print(completionCommand(args)),
+  async logs(args) {
+    const { logsCommand } = await import('../ops/logs-command.ts');
+    const run = logsCommand(args);
+    const ending = new AbortController();
+    for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => ending.abort());
+    const { stdout } = process;
+    // The reader of a pipe, such as head, may close it early.
+    stdout.on('error', () => ending.abort());
+    await run(logFileOf(loadConfig(process.env).home), {
+      write: (text) => void stdout.write(text),
+      colours: stdout.isTTY && stdout.hasColors(),
+      signal: ending.signal,
+    });
+  },
+  async config(args) {
+    const run = configCommand(args);
+    if (args[0] === 'set') {
+      const { makeHome } = await import('../store/embedded/home-folder.ts');
+      await makeHome(path.dirname(configFile(process.env)));
+    }
+    print(run(editableConfig(process.env)));
+  },
+  async init(args) {
+    const { initCommand, readInitFlags } = await import('./init.ts');
+    const { openDialog } = await import('./dialog.ts');
+    const flags = readInitFlags(args);
+    const isFirst = !existsSync(configFile(process.env));
+    const isAsked = flags['yes'] !== true && process.stdin.isTTY && process.stdout.isTTY;
+    const dialog = openDialog(flags['yes'] === true ? undefined : process.stdin, process.stdout);
+    let starts = false;
+    try {
+      print(await initCommand(flags, process.env, dialog));
+      starts = isFirst && isAsked && /^y/i.test(await dialog.ask(START_NOW, 'yes'));
+    } finally {
+      dialog.close();
+    }
+    if (starts) await start([]);
+  },
+  async backup(args) {
+    const { backupCommand, readBackupOptions } = await import('./backup.ts');
+    const options = readBackupOptions('backup', args);
+    const config = loadConfig(process.env);
+    print(
+      await withProgress((progress) => backupCommand(config, { log: commandLog(config), progress }, options)),
+    );
+  },
+  async restore(args) {
+    const { readBackupOptions, restoreCommand } = await import('./backup.ts');
+    const options = readBackupOptions('restore', args);
+    const config = loadConfig(process.env);
+    print(
+      await withProgress((progress) =>
+        restoreCommand(config, { log: commandLog(config), progress }, options),
+      ),
+    );
+  },
+  async service(args) {
+    const { serviceCommand } = await import('./service.ts');
+    const { thisMachine } = await import('./service-machine.ts');
+    const { text, ok } = serviceCommand(args, process.env, thisMachine());
+    print(text);
+    if (!ok) process.exitCode = 1;
+  },
+  async doctor(args) {
+    const { doctorCommand } = await import('./doctor.ts');
+    const colours = process.stdout.hasColors?.() ?? false;
+    const { text, ok } = await withProgress(async (progress) => {
+      progress.step('Asking the database, the model servers and the channels…');
+      return await doctorCommand(args, process.env, { colours });
+    });
+    print(text);
+    if (!ok) process.exitCode = 1;
+  },
+};
+
+/** A parsed command, which runs on the store. */
+type Act = (store: HomeStore, config: Config) => Promise<string>;
+
+/** The commands besides `start`. Each reads its arguments before the store is opened, and throws `GatewayError('usage')`. */
+const COMMANDS: Record<string, (rest: string[]) => Act | Promise<Act>> = {
+  pair: (rest) => {
+    const words = rest.filter((word) => word !== '--no-owner');
+    return (store, config) => {
+      const hasOwners = config.channels.some(({ access }) => (access?.owners.length ?? 0) > 0);
+      const firstOwns = words.length === rest.length && !hasOwners;
+      return pairCommand(store.access, channels, words, { firstOwns });
+    };
+  },
+  token: (rest) => {
+    const run = tokenCommand(rest);
+    return (store, { home }) => run(store.access, home);
+  },
+  sessions: sessionsCommand,
+  open: (rest) => {
+    const run = openCommand(rest);
+    return async ({ access, signIns }, config) => await run(access, signIns, pageUrl(config));
+  },
+  'sign-ins': (rest) => {
+    const run = signInsCommand(rest);
+    return ({ signIns }) => run(signIns);
+  },
+  export: (rest) => {
+    const write = exportCommand(rest);
+    return async (store) => {
+      await pipeline(Readable.from(write(store)), process.stdout, { end: false });
+      return '';
+    };
+  },
+  async person(rest) {
+    const { personCommand } = await import('./person.ts');
+    const run = personCommand(rest);
+    return async (store, config) => {
+      await pipeline(Readable.from(run(store, config)), process.stdout, { end: false });
+      return '';
+    };
+  },
+  async schedule(rest) {
+    const { scheduleCommand } = await import('./schedule.ts');
+    return scheduleCommand(rest);
+  },
+  'dead-letters': deadLettersCommand,
+  trace:
+    (rest) =>
+    (store, { prices }) =>
+      traceCommand(
+        createTraces(store.traces, () => prices),
+        rest,
+      ),
+  async status(rest) {
+    const { statusCommand } = await import('./status.ts');
+    const run = statusCommand(rest);
+    return async (store, config) => {
+      const { text, isRunning } = await run(store, config);
+      if (!isRunning) process.exitCode = 1;
+      return text;
+    };
+  },
+  async mcp(rest) {
+    if (rest[0] === 'login' || rest[0] === 'logout') {
+      const { mcpLoginCommand } = await import('./mcp-login.ts');
+      return mcpLoginCommand(rest);
+    }
+    return (store, config) => {
+      const names = config.mcpServers.map(({ name }) => name);
+      return mcpCommand(store.mcp, names, rest);
+    };
+  },
+};
+
+/** The log of a command: errors, on standard error. */
+function commandLog(config: Config): Log {
+  return createLog({
+    level: 'error',
+    redact: redactor(secretsOf(config)),
+    write: (line) => void process.stderr.write(line),
+  });
+}
+
+/** Says on standard error what takes longer than a second: standard output belongs to the command's result. */
+async function withProgress<T>(work: (progress: StartNotes) => Promise<T>): Promise<T> {
+  const progress = createStartNotes((text) => void process.stderr.write(`${text}\n`));
+  try {
+    return await work(progress);
+  } finally {
+    progress.end();
+  }
+}
+
+async function withStore(command: Act): Promise<void> {
+  const config = loadConfig(process.env);
+  const log = commandLog(config);
+  const { openStore } = await import('../store/open-store.ts');
+  const { home, env } = config;
+  const store = await withProgress((progress) =>
+    openStore({ home, databaseUrl: env.DATABASE_URL, log, attach: true, progress }),
+  );
+  try {
+    print(await command(store, config));
+  } finally {
+    await store.close();
+  }
+}
+
+/** Where a browser of this machine finds the page. Throws `GatewayError` when the port is chosen by each start. */
+function pageUrl({ env }: Config): string {
+  const variables = new Map<string, unknown>(Object.entries(env));
+  const [host, port] = [String(variables.get('HOST')), Number(variables.get('PORT'))];
+  if (port === 0)
+    throw new GatewayError('no_port', 'PORT=0 takes another port at each start: set PORT to a number.');
+  const name = host === '0.0.0.0' || host === '::' ? '127.0.0.1' : host;
+  return `http://${name.includes(':') ? `[${name}]` : name}:${port}`;
+}
+
+function print(text: string): void {
+  if (text !== '') process.stdout.write(`${text.trimEnd()}\n`);
+}
