@@ -22,11 +22,14 @@ import {
 } from './worker.ts';
 import type { ChannelStates } from './worker.ts';
 
+/** What the one that runs a gateway decides besides its configuration. */
+export type RunOptions = Pick<GatewayOptions, 'demo' | 'tools' | 'begun'>;
+
 /**
  * Runs a gateway until SIGINT, SIGTERM or SIGHUP (a second one ends it at once). Sets the exit code: 0 after a clean stop, 1 when
  * it could not start or met an unexpected error. Never throws.
  */
-export async function run(options: Pick<GatewayOptions, 'demo' | 'tools' | 'begun'> = {}): Promise<void> {
+export async function run(options: RunOptions = {}): Promise<void> {
   let log: Log | undefined;
   let progress: StartNotes | undefined;
   try {

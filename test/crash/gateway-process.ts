@@ -1,7 +1,6 @@
 /** The gateway as run by `parley start`, with tools whose effects are counted externally: the victim of the crash tests. */
 import cluster from 'node:cluster';
-import { superviseWorkers } from '../../src/commands/workers.ts';
-import { run } from '../../src/main.ts';
+import { startHere } from '../../src/commands/start.ts';
 import { effectTools } from '../fakes/agent/effect-tools.ts';
 import { endingTools } from '../fakes/agent/ending-tools.ts';
 
@@ -9,5 +8,7 @@ const risk = process.env['EFFECTS_RISK'] === 'dangerous' ? 'dangerous' : 'safe';
 // Text in a group counts as untrusted: calls that reach outside the session would wait for a human.
 const effects = effectTools(process.env['EFFECTS_URL'] ?? '', risk, 'session');
 const count = Number(process.env['WORKERS'] ?? 1);
-if (count > 1 && cluster.isPrimary) await superviseWorkers(count);
-else await run({ tools: [...effects, ...endingTools] });
+if (count > 1 && cluster.isPrimary) {
+  const { superviseWorkers } = await import('../../src/commands/workers.ts');
+  await superviseWorkers(count);
+} else await startHere({ tools: [...effects, ...endingTools] });
