@@ -47,6 +47,10 @@ describeGatewayOnEachDatabase(
       await expect.poll(async () => (await store.schedules.schedules({ limit: 9 })).length, WAIT).toBe(2);
       await on.idle(`telegram:${ada}`);
       await on.idle(`telegram:${bob}`);
+      // A session gets its title after its first answer, next to what follows.
+      await expect
+        .poll(async () => (await sql`select 1 from session where title is null`).length, WAIT)
+        .toBe(0);
       const before = await rowsOf(on);
 
       const exported = await parley(['person', 'export', `telegram:${ada}`], on.env);

@@ -179,6 +179,18 @@ describe('a refusal', () => {
     });
   });
 
+  it('of a bot that Telegram does not know does the same, for a send and for an edit', async () => {
+    const unknown = { kind: 'status', status: 404, description: 'Not Found' } as const;
+    const refused = { code: 'unauthorized', retryable: false };
+    fake.failure({ ...unknown, method: 'sendMessage' });
+    const error = await failure(channel.send(part('x')));
+    expect(error).toMatchObject(refused);
+    expect(error.message).toContain('TELEGRAM_BOT_TOKEN');
+    expect(
+      await failure(editAfter(() => fake.failure({ ...unknown, method: 'editMessageText' }))),
+    ).toMatchObject(refused);
+  });
+
   it('carries the pause that Telegram asks for, for edits as well', async () => {
     const edit = editAfter(() => fake.rateLimit(7));
     expect(await failure(edit)).toMatchObject({ code: 'rate_limited', retryable: true, retryAfterMs: 7_000 });
