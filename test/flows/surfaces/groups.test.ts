@@ -138,7 +138,7 @@ describeGatewayOnEachDatabase('a group that shares the conversation of a person'
     return /\/link ([0-9A-Z]{5}-[0-9A-Z]{5})/.exec(screen(chat))?.[1] ?? '';
   };
 
-  it.each([
+  it.concurrent.each([
     ['a channel on Discord', () => discordGroup(false)],
     ['a thread on Discord', () => discordGroup(true)],
     ['a topic on Telegram', topic],
