@@ -63,7 +63,7 @@ describeGatewayOnEachDatabase('linked chats', SETTINGS, (fixture) => {
     return { chat, channel, person };
   };
 
-  it('ask both sides, show a question of one on the other, and the same answer on both', async () => {
+  it.concurrent('ask both sides, show a question of one on the other, and the same answer on both', async () => {
     const { chat, channel } = await linked();
     const answer = words(60);
     fixture().ollama.answer({ text: answer, perSecond: 12 }, { when: `tell both ${chat}` });
@@ -83,7 +83,7 @@ describeGatewayOnEachDatabase('linked chats', SETTINGS, (fixture) => {
     expect(grown?.history.length).toBeGreaterThan(1);
   });
 
-  it('read what was said on either side, and who said it where', async () => {
+  it.concurrent('read what was said on either side, and who said it where', async () => {
     const { chat, channel, person } = await linked();
     says(chat, `my number is 4711 ${chat}`);
     await seenOn(channel, 'echo:');
@@ -98,7 +98,7 @@ describeGatewayOnEachDatabase('linked chats', SETTINGS, (fixture) => {
     await seen(chat, `Ada on Discord: which number ${chat}?`);
   });
 
-  it('separate a chat, which has its own conversation again', async () => {
+  it.concurrent('separate a chat, which has its own conversation again', async () => {
     const { chat, channel, person } = await linked();
     fixture().discord.says(channel, '/surfaces', person);
     await seenOn(channel, 'Discord (private chat with Ada)');
@@ -115,7 +115,7 @@ describeGatewayOnEachDatabase('linked chats', SETTINGS, (fixture) => {
     await seen(chat, 'does not share its conversation with another chat');
   });
 
-  it('accept a code once, explain what is wrong with others, and block guessing', async () => {
+  it.concurrent('accept a code once, explain what is wrong with others, and block guessing', async () => {
     const { chat, channel, person } = await linked();
     const used = /\/link ([0-9A-Z-]{11})/.exec(screen(chat).join('\n'))?.[1] ?? '';
     // An owner may write as fast as they like, and guess no faster than others.
@@ -135,7 +135,7 @@ describeGatewayOnEachDatabase('linked chats', SETTINGS, (fixture) => {
     await seenOn(channel, 'on its own again');
   });
 
-  it('join nothing when one side declines', async () => {
+  it.concurrent('join nothing when one side declines', async () => {
     const chat = someone();
     const { channel, person } = await friend('Bo');
     const code = await codeOn(chat);
@@ -150,7 +150,7 @@ describeGatewayOnEachDatabase('linked chats', SETTINGS, (fixture) => {
     expect(await fixture().store.surfaces.surface(`telegram:${chat}`)).toBeUndefined();
   });
 
-  it('continue for the others when one of the chats blocks the bot in the middle of an answer', async () => {
+  it.concurrent('continue for the others when one of the chats blocks the bot in the middle of an answer', async () => {
     const { chat, channel, person } = await linked();
     const answer = words(60);
     fixture().ollama.answer({ text: answer, perSecond: 15 }, { when: `block me ${chat}` });
@@ -163,7 +163,7 @@ describeGatewayOnEachDatabase('linked chats', SETTINGS, (fixture) => {
     await seenOn(channel, 'does not share its conversation with another chat');
   });
 
-  it('let a chat of the page give the code, and end a turn there from Telegram', async () => {
+  it.concurrent('let a chat of the page give the code, and end a turn there from Telegram', async () => {
     const chat = someone();
     await fixture().post(`page${chat}`, 'hello');
     await fixture().idle(`http:page${chat}`);
@@ -210,7 +210,7 @@ describeGatewayOnEachDatabase('linked chats', SETTINGS, (fixture) => {
     );
   });
 
-  it('are joined by a group only through its administrator, and keep what is remembered of people out of it', async () => {
+  it.concurrent('are joined by a group only through its administrator, and keep what is remembered of people out of it', async () => {
     const chat = someone();
     await fixture().store.memories.remember(`telegram:${chat}`, {
       key: 'birthday',

@@ -87,7 +87,7 @@ describeGatewayOnEachDatabase('chats that share one answer', SETTINGS, (fixture)
     return both;
   };
 
-  it('give one that joins in the middle the answer so far, and then its growth', async () => {
+  it.concurrent('give one that joins in the middle the answer so far, and then its growth', async () => {
     const { chat, channel, agree } = await almostLinked();
     const answer = words(40);
     fixture().ollama.answer({ text: answer, failure: { kind: 'hang', after: 20 } }, { when: `tell ${chat}` });
@@ -109,7 +109,7 @@ describeGatewayOnEachDatabase('chats that share one answer', SETTINGS, (fixture)
     expect(grown?.history.length).toBeGreaterThan(1);
   });
 
-  it('notify one that leaves in the middle, in the language of its person', async () => {
+  it.concurrent('notify one that leaves in the middle, in the language of its person', async () => {
     const { chat, channel, person } = await linked();
     fixture().discord.says(channel, '/language de', person);
     await seenOn(channel, 'Deutsch');
@@ -143,7 +143,7 @@ describeGatewayOnEachDatabase('chats that share one answer', SETTINGS, (fixture)
     expect(order).toEqual([first, second]);
   });
 
-  it('all show what is asked, and any of them decides, once', async () => {
+  it.concurrent('all show what is asked, and any of them decides, once', async () => {
     const { chat, channel, person } = await linked();
     fixture().ollama.answer(
       { toolCalls: [{ name: 'launch', args: { word: chat } }] },
@@ -161,7 +161,7 @@ describeGatewayOnEachDatabase('chats that share one answer', SETTINGS, (fixture)
     expect(ran.filter((word) => word === chat)).toHaveLength(1);
   });
 
-  it('ask nothing in a group, which reads the answer and may decide nothing', async () => {
+  it.concurrent('ask nothing in a group, which reads the answer and may decide nothing', async () => {
     const { chat } = await almostLinked();
     const { store } = fixture();
     const from: SurfaceEnd = { address: `telegram:${chat}`, place: 'private', userId: `telegram:${chat}` };
@@ -185,7 +185,7 @@ describeGatewayOnEachDatabase('chats that share one answer', SETTINGS, (fixture)
     expect(ran).toContain(`group ${chat}`);
   });
 
-  it('give no one the rights of another: what an owner may change, a user who joined them may not', async () => {
+  it.concurrent('give no one the rights of another: what an owner may change, a user who joined them may not', async () => {
     const { chat, channel, person } = await linked(OWNER_CHAT);
     fixture().discord.says(channel, '/model fake/other', person);
     await seenOn(channel, 'owner');

@@ -31,7 +31,7 @@ describeGateway('the way in which answers appear', { telegram: true, file }, (fi
       .telegram.messages(person)
       .filter(({ text }) => !text.startsWith('From the next'));
 
-  it('is a growing draft, replaced by one message with the whole answer', async () => {
+  it.concurrent('is a growing draft, replaced by one message with the whole answer', async () => {
     const { telegram } = fixture();
     const person = await someone('draft');
     asks(person, 'draft it', { text: words(60), perSecond: 15 });
@@ -48,7 +48,7 @@ describeGateway('the way in which answers appear', { telegram: true, file }, (fi
     expect(telegram.drafts.now(person)).toBeUndefined();
   });
 
-  it('is a draft whose button stops the answer', async () => {
+  it.concurrent('is a draft whose button stops the answer', async () => {
     const { telegram } = fixture();
     const person = await someone('draft');
     asks(person, 'stop the draft', { text: words(400), perSecond: 30 });
@@ -61,7 +61,7 @@ describeGateway('the way in which answers appear', { telegram: true, file }, (fi
     expect(telegram.drafts.now(person)).toBeUndefined();
   });
 
-  it('shows the end of a long answer as a draft, and all of it as messages', async () => {
+  it.concurrent('shows the end of a long answer as a draft, and all of it as messages', async () => {
     const { telegram } = fixture();
     const person = await someone('draft');
     asks(person, 'a long one', { text: words(1_200), perSecond: 200 });
@@ -88,7 +88,7 @@ describeGateway('the way in which answers appear', { telegram: true, file }, (fi
     await vi.waitFor(() => expect(answersOf(person).map(({ text }) => text)).toEqual(['whole answer']), WAIT);
   });
 
-  it('is only the whole answer if streaming is off, with typing before', async () => {
+  it.concurrent('is only the whole answer if streaming is off, with typing before', async () => {
     const { telegram } = fixture();
     const person = await someone('off');
     // Longer than typing has to wait after the chat has just been written to.
@@ -99,7 +99,7 @@ describeGateway('the way in which answers appear', { telegram: true, file }, (fi
     expect(telegram.chats.peek(person)?.actions.length).toBeGreaterThan(0);
   });
 
-  it('is a growing message if no way was chosen, and in groups, which have no drafts', async () => {
+  it.concurrent('is a growing message if no way was chosen, and in groups, which have no drafts', async () => {
     const { telegram } = fixture();
     const person = await someone();
     asks(person, 'grow', { text: words(60), perSecond: 60 });
