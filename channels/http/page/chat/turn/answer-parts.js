@@ -70,6 +70,7 @@ export class AnswerParts {
         this.#calls.add(event.msgId);
         return undefined;
       case 'stream_chunk':
+        this.#dropStored();
         this.#continueSnapshot(event.msgId);
         this.#textOf(event.msgId).append(event.delta);
         return 'active';
@@ -212,6 +213,14 @@ export class AnswerParts {
   #dropThinking(msgId) {
     this.#thinking.get(msgId)?.element.remove();
     this.#thinking.delete(msgId);
+  }
+
+  /** Removes what was set as the stored text: a list that was read in the meantime may be ahead of the events. */
+  #dropStored() {
+    for (const id of ['stored', 'end']) {
+      this.#texts.get(id)?.element.remove();
+      this.#texts.delete(id);
+    }
   }
 
   #finishTexts() {

@@ -1,5 +1,6 @@
 /** A chat with thousands of turns: everything stays in the document, and only what is near the view is laid out. */
 import { expect, it, vi } from 'vitest';
+import { addressOf } from '../../../../../src/contracts/message.ts';
 import { GROUP_TURNS } from '../../../../../channels/http/page/chat/turn/turn-list.js';
 import { findChromium, launch, openPage, signIn, WAIT, write } from '../browser/browser.ts';
 import { describePageOnFakeGateway, TOKEN } from '../browser/describe-page.ts';
@@ -216,6 +217,20 @@ describePageOnFakeGateway('a chat of many turns', (tab, fixture) => {
     await tab.page.reload();
     await expect.poll(() => tab.page.locator('.turn-note.md').count(), WAIT).toBe(2);
     expect(await tab.page.locator('#greeting').count()).toBe(0);
+  });
+
+  it('shows and reads aloud an answer once whose stored text is known before its events', async () => {
+    await fixture.open();
+    const turn = await fixture.ask('which one?');
+    fixture.api.gateway.commit(addressOf(turn.message), turn.id, 'assistant', 'Two words.', false);
+    turn.emit({ type: 'queue_changed' });
+    const shown = tab.page.locator('.answer');
+    await expect.poll(() => shown.last().innerText(), WAIT).toBe('Two words.');
+    turn.emit({ type: 'stream_start', msgId: 'late' });
+    for (const delta of ['Two ', 'words.']) turn.emit({ type: 'stream_chunk', msgId: 'late', delta });
+    turn.emit({ type: 'turn_ended', reason: 'completed' });
+    await expect.poll(() => tab.page.locator('#announcer').textContent(), WAIT).toBe('Two words.');
+    await expect.poll(() => shown.last().innerText(), WAIT).toBe('Two words.');
   });
 
   it('reads an answer aloud as words', async () => {
