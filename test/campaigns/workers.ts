@@ -11,7 +11,7 @@ import type { Campaign } from './campaign.ts';
 import { repeated, runOptions, scaled } from './campaign.ts';
 
 const WORKERS = 2;
-/** Time until a killed process is gone and until its worker is back, in milliseconds: the supervisor waits ever longer. */
+/** Time until a killed process, or a worker without a supervisor, is gone, and until a worker is back, in milliseconds: the supervisor waits ever longer. */
 const GONE_MS = 5_000;
 const BACK_MS = 60_000;
 
@@ -43,7 +43,8 @@ const killSupervisor: Failure = {
     const supervisor = gatewayAt(stage.scenario, 0);
     const workers = childrenOf(supervisor.pid ?? 0);
     const result = await kill(stage, supervisor);
-    if (!workers.every(isGone)) throw new Error('A worker has outlived its supervisor.');
+    if (!(await until(() => workers.every(isGone), GONE_MS)))
+      throw new Error('A worker has outlived its supervisor.');
     return result;
   },
 };

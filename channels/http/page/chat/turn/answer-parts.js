@@ -6,6 +6,9 @@ import { note, ThinkingPart, ToolPart } from './turn-parts.js';
 
 /** @typedef {import('../../../../../src/contracts/event.ts').EventBody} EventBody */
 
+/** Events whose outcome is part of the stored answer. */
+const STORED = /^(stream_|thinking_|tool_|snapshot$)/;
+
 /** The tool that starts subagents. */
 const SPAWN_TOOL = 'spawn_agent';
 
@@ -13,6 +16,10 @@ const SPAWN_TOOL = 'spawn_agent';
 export class AnswerParts {
   /** The events that are applied now happened earlier. */
   isRestoring = false;
+  /** The stored text came before some of its events: thinking and tool calls may be missing. */
+  missesParts = false;
+  /** All of the text was set. */
+  #isStored = false;
   element = h('div', { class: 'answer', 'aria-live': 'off' });
   #onDraw;
   /** Text by model call, in order; a reset removes the parts of a call. @type {Map<string, LiveMarkdown>} */
@@ -39,6 +46,7 @@ export class AnswerParts {
   /** Removes every part. */
   clear() {
     this.element.replaceChildren();
+    this.#isStored = this.missesParts = false;
     for (const parts of [this.#texts, this.#thinking, this.#tools, this.#agents, this.#calls]) parts.clear();
   }
 
@@ -54,7 +62,15 @@ export class AnswerParts {
    * @returns {'active' | 'idle' | undefined}
    */
   apply(event) {
+    if (this.#isStored && STORED.test(event.type)) {
+      // It came late: what was loaded was ahead of it.
+      this.missesParts = true;
+      return undefined;
+    }
     switch (event.type) {
+      case 'turn_started':
+        if (this.#isStored) this.clear();
+        return undefined;
       case 'thinking_started':
         // A repeated call starts its thinking over.
         this.#dropThinking(event.msgId);
@@ -70,7 +86,6 @@ export class AnswerParts {
         this.#calls.add(event.msgId);
         return undefined;
       case 'stream_chunk':
-        this.#dropStored();
         this.#continueSnapshot(event.msgId);
         this.#textOf(event.msgId).append(event.delta);
         return 'active';
@@ -138,6 +153,7 @@ export class AnswerParts {
    */
   setStored(content, isError) {
     const { text } = this;
+    this.#isStored = true;
     if (text !== '' && text !== content && content.startsWith(text)) {
       // The end of the answer has no events: it is the gateway's own closing text.
       this.#textOf('end').set(content.slice(text.length));
@@ -213,14 +229,6 @@ export class AnswerParts {
   #dropThinking(msgId) {
     this.#thinking.get(msgId)?.element.remove();
     this.#thinking.delete(msgId);
-  }
-
-  /** Removes what was set as the stored text: a list that was read in the meantime may be ahead of the events. */
-  #dropStored() {
-    for (const id of ['stored', 'end']) {
-      this.#texts.get(id)?.element.remove();
-      this.#texts.delete(id);
-    }
   }
 
   #finishTexts() {

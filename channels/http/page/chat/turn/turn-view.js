@@ -200,7 +200,7 @@ export class TurnView {
 
   /** True once it has ended without all its events: its thinking and tool calls must be loaded. */
   get missesWork() {
-    return this.state === 'ended' && this.#missed;
+    return this.state === 'ended' && (this.#missed || this.#answer.missesParts);
   }
 
   /**
