@@ -72,7 +72,15 @@ export class LaneWorkers {
       else if (worker !== undefined) worker.next = head;
       else pool.waiting.set(head.lane, head);
     }
-    this.#startWaiting();
+    for (const pool of this.#pools.values()) {
+      for (const head of pool.waiting.values()) {
+        if (this.#closing || pool.busy >= pool.concurrency) break;
+        const worker = this.#addWorker(pool, head);
+        const attempt = attemptHead(head, worker.abort.signal, this.#attemptDeps(pool));
+        this.#track(attempt.then((next) => this.#ended(pool, worker, next)));
+      }
+    }
+    this.#reportRegained();
     for (const { lane } of heads) this.#forgetOpened(lane);
   };
 
@@ -188,26 +196,22 @@ export class LaneWorkers {
     return pool;
   }
 
-  /** Starts waiting heads as far as there is capacity, and reports capacity that is left after a shortage. */
-  #startWaiting(): void {
+  /** Reports capacity that is left after a shortage. */
+  #reportRegained(): void {
     if (this.#closing) return;
-    let regained = false;
-    for (const pool of this.#pools.values()) {
-      for (const [lane, head] of pool.waiting) {
-        if (pool.busy >= pool.concurrency) break;
-        pool.waiting.delete(lane);
-        const worker: Worker = { head, abort: new AbortController(), next: undefined };
-        if (head.stopped) worker.abort.abort(new LaneAbort('stopped'));
-        this.#workers.set(lane, worker);
-        pool.busy += 1;
-        const attempt = attemptHead(head, worker.abort.signal, this.#attemptDeps(pool));
-        this.#track(attempt.then((heads) => this.#ended(pool, worker, heads)));
-      }
-      if (!pool.starved || capacityOf(pool) === 0) continue;
-      pool.starved = false;
-      regained = true;
-    }
-    if (regained) this.#options.onFree();
+    const regained = [...this.#pools.values()].filter((pool) => pool.starved && capacityOf(pool) > 0);
+    for (const pool of regained) pool.starved = false;
+    if (regained.length > 0) this.#options.onFree();
+  }
+
+  /** Makes a waiting head one that is worked on. */
+  #addWorker(pool: WorkerPool, head: LaneHead): Worker {
+    const worker: Worker = { head, abort: new AbortController(), next: undefined };
+    if (head.stopped) worker.abort.abort(new LaneAbort('stopped'));
+    pool.waiting.delete(head.lane);
+    this.#workers.set(head.lane, worker);
+    pool.busy += 1;
+    return worker;
   }
 
   /** What was read for an immediate start is stale by the time a head has waited. */

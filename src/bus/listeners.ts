@@ -4,18 +4,17 @@ import { toGatewayError } from '../contracts/errors.ts';
 import type { AgentEvent } from '../contracts/event.ts';
 import type { Log } from '../contracts/log.ts';
 
-interface Entry {
-  filter: EventFilter;
-  listener: EventListener;
-  ended: boolean;
-}
+/** Calls a listener with an event that its filter lets through. Never throws. */
+type Deliver = (event: AgentEvent) => void;
+
+const NONE: readonly Deliver[] = [];
 
 export class Listeners {
   readonly #log: Log;
   /** Listeners without a filter. All lists are replaced, never changed: a listener may add or remove one during a dispatch. */
-  #ofAll: readonly Entry[] = [];
+  #ofAll = NONE;
   /** By turn id if the filter names one, else by session. */
-  #byKey = new Map<string, readonly Entry[]>();
+  readonly #byKey = new Map<string, readonly Deliver[]>();
   #queue: AgentEvent[] = [];
   #dispatching = false;
 
@@ -23,15 +22,27 @@ export class Listeners {
     this.#log = log;
   }
 
-  /** Adds a listener; returns the function that removes it. */
+  /**
+   * Adds a listener; returns the function that removes it, after which it is not called any more. What it throws is
+   * logged, and keeps no event from the others.
+   */
   add(filter: EventFilter, listener: EventListener): () => void {
-    const entry: Entry = { filter, listener, ended: false };
     const key = filter.turnId ?? filter.sessionKey;
-    this.#change(key, (entries) => [...entries, entry]);
+    let isEnded = false;
+    const deliver: Deliver = (event) => {
+      if (isEnded || (filter.sessionKey !== undefined && filter.sessionKey !== event.sessionKey)) return;
+      try {
+        const result: unknown = listener(event);
+        if (result instanceof Promise) result.catch((error: unknown) => this.#logFailure(error, event));
+      } catch (error) {
+        this.#logFailure(error, event);
+      }
+    };
+    this.#change(key, (before) => [...before, deliver]);
     return () => {
-      if (entry.ended) return;
-      entry.ended = true;
-      this.#change(key, (entries) => entries.filter((other) => other !== entry));
+      if (isEnded) return;
+      isEnded = true;
+      this.#change(key, (before) => before.filter((other) => other !== deliver));
     };
   }
 
@@ -43,37 +54,26 @@ export class Listeners {
     }
     this.#dispatching = true;
     for (let next: AgentEvent | undefined = event; next !== undefined; next = this.#queue.shift()) {
-      this.#call(this.#ofAll, next);
-      this.#call(this.#byKey.get(next.sessionKey), next);
-      if (next.turnId !== undefined) this.#call(this.#byKey.get(next.turnId), next);
+      for (const deliver of this.#ofAll) deliver(next);
+      for (const deliver of this.#byKey.get(next.sessionKey) ?? NONE) deliver(next);
+      if (next.turnId === undefined) continue;
+      for (const deliver of this.#byKey.get(next.turnId) ?? NONE) deliver(next);
     }
     this.#dispatching = false;
   }
 
-  #call(entries: readonly Entry[] | undefined, event: AgentEvent): void {
-    if (entries === undefined) return;
-    for (const { filter, listener, ended } of entries) {
-      if (ended || (filter.sessionKey !== undefined && filter.sessionKey !== event.sessionKey)) continue;
-      try {
-        const result: unknown = listener(event);
-        if (result instanceof Promise) result.catch((error: unknown) => this.#logFailure(error, event));
-      } catch (error) {
-        this.#logFailure(error, event);
-      }
+  #change(key: string | undefined, change: (before: readonly Deliver[]) => Deliver[]): void {
+    if (key === undefined) {
+      this.#ofAll = change(this.#ofAll);
+      return;
     }
+    const changed = change(this.#byKey.get(key) ?? NONE);
+    if (changed.length > 0) this.#byKey.set(key, changed);
+    else this.#byKey.delete(key);
   }
 
   #logFailure(error: unknown, event: AgentEvent): void {
     const { sessionKey, turnId, type } = event;
     this.#log.warn({ err: toGatewayError(error), sessionKey, turnId, type }, 'event_listener_failed');
-  }
-
-  #change(key: string | undefined, change: (entries: readonly Entry[]) => Entry[]): void {
-    if (key === undefined) this.#ofAll = change(this.#ofAll);
-    else {
-      const changed = change(this.#byKey.get(key) ?? []);
-      if (changed.length > 0) this.#byKey.set(key, changed);
-      else this.#byKey.delete(key);
-    }
   }
 }

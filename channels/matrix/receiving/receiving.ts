@@ -21,6 +21,7 @@ import { followRoom } from './moves.ts';
 import { Reader } from './reader.ts';
 import type { ReaderParts } from './reader.ts';
 import { retryWhile } from '../../../src/lib/async/retry.ts';
+import { forEachConcurrently } from '../../../src/lib/async/run-concurrently.ts';
 import { Rooms } from './rooms.ts';
 import { eventsOf, sync } from './sync.ts';
 import type { SyncParts } from './sync.ts';
@@ -162,15 +163,13 @@ export class Receiving {
   async #takeAnswer(answer: SyncAnswer, since: string): Promise<void> {
     await this.#takeInvites(answer, since);
     const rooms = Object.entries(answer.rooms?.join ?? {}).filter(([roomId]) => isRoom(roomId));
-    const takeRooms = async (): Promise<void> => {
-      for (let next = rooms.shift(); next !== undefined; next = rooms.shift()) {
-        const [roomId, { state, timeline = { events: [] } }] = next;
+    await forEachConcurrently(
+      rooms,
+      ROOMS_AT_ONCE,
+      async ([roomId, { state, timeline = { events: [] } }]) => {
         await this.#takeRoom({ roomId, state: state?.events ?? [], timeline }, since);
-      }
-    };
-    const workers = Array.from({ length: Math.min(ROOMS_AT_ONCE, rooms.length) }, takeRooms);
-    for (const result of await Promise.allSettled(workers))
-      if (result.status === 'rejected') throw result.reason;
+      },
+    );
     await this.#takeLeft(answer);
   }
 

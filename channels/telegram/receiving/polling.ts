@@ -11,7 +11,8 @@ import type { Reader } from './inbound-kinds.ts';
 import type { Introduction } from '../introduction.ts';
 import { Publisher } from './publishing.ts';
 import type { UpdateSource } from './update-source.ts';
-import { updateIdOf, Updates } from './updates.ts';
+import { toInbound } from './inbound.ts';
+import { messagesOf, updateIdOf, Updates } from './updates.ts';
 import type { UpdatesParts } from './updates.ts';
 import type { ChannelIdentity } from '../../../src/contracts/channel.ts';
 import type { CommandListing } from '../../../src/contracts/command.ts';
@@ -144,10 +145,12 @@ export class Poller {
     // The first poll, and the first after a failure, must return at once: health must not wait for a message.
     const waitMs = this.#polls === 0 ? 0 : timing.longPollMs;
     const updates = await source.next({ waitMs, stallMs: timing.stallMs }, signal);
-    const messages = await this.#updates.messagesOf(updates, me);
-    const { whole, open } = this.#split.collect(messages);
+    const batch = updates.map((update) => ({ id: updateIdOf(update), inbound: toInbound(update, me) }));
+    await this.#updates.act(batch);
+    const { whole, open } = this.#split.collect(messagesOf(batch));
     await this.#publisher.publish(whole, signal);
-    await source.finish(updates.map(updateIdOf), new Set(open.map(({ id }) => id)));
+    const ids = batch.map(({ id }) => id);
+    await source.finish(ids, new Set(open.map(({ id }) => id)));
     this.#polls += 1;
     this.#failures = 0;
     this.#refusedSince = undefined;

@@ -3,6 +3,7 @@ import { toGatewayError } from '../../../src/contracts/errors.ts';
 import type { GatewayError } from '../../../src/contracts/errors.ts';
 import type { Log } from '../../../src/contracts/log.ts';
 import type { Receipt, Receive } from '../../../src/contracts/receive.ts';
+import { forEachConcurrently } from '../../../src/lib/async/run-concurrently.ts';
 import { joinParts } from './split-messages.ts';
 import type { Received } from './split-messages.ts';
 import type { ChannelLanguages } from '../../../src/contracts/texts/languages.ts';
@@ -41,18 +42,10 @@ export class Publisher {
     this.#parts = parts;
   }
 
-  /** Throws `GatewayError` if a message could not be committed, once every chat is finished or has failed. */
+  /** Throws `GatewayError` if a message could not be committed, and the signal's reason, once nothing is being published any more. */
   async publish(messages: readonly PendingParts[], signal: AbortSignal): Promise<void> {
-    const chats = [...Map.groupBy(messages, ([{ message }]) => message.chatId).values()];
-    const workers = chats.slice(0, CHATS_AT_ONCE).map(async () => await this.#publishChats(chats, signal));
-    for (const result of await Promise.allSettled(workers))
-      if (result.status === 'rejected') throw toGatewayError(result.reason);
-    this.#tries.clear();
-  }
-
-  /** Takes chats until none is left, and publishes the messages of each, one after another. */
-  async #publishChats(chats: PendingParts[][], signal: AbortSignal): Promise<void> {
-    for (let chat = chats.shift(); chat !== undefined; chat = chats.shift()) {
+    const chats = Map.groupBy(messages, ([{ message }]) => message.chatId);
+    await forEachConcurrently(chats.values(), CHATS_AT_ONCE, async (chat) => {
       for (const parts of chat) {
         const [{ id, message, callbackId }] = parts;
         signal.throwIfAborted();
@@ -65,7 +58,8 @@ export class Publisher {
           this.#skipOrThrow(id, message.id, toGatewayError(error));
         }
       }
-    }
+    });
+    this.#tries.clear();
   }
 
   /**

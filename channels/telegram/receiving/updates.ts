@@ -1,11 +1,10 @@
-/** Acts on a batch of updates: returns messages to be published, and handles everything else at once. */
+/** Acts on the updates of a batch that are not messages. */
 import { toGatewayError } from '../../../src/contracts/errors.ts';
 import type { Log } from '../../../src/contracts/log.ts';
 import { addressOf } from '../../../src/contracts/message.ts';
 import type { FollowChatMigration, NoteMembership } from '../../../src/contracts/message.ts';
 import type { NoteRefusal } from '../../../src/contracts/store/traces.ts';
-import { toInbound } from './inbound.ts';
-import type { Inbound, Reader, TopicNews } from './inbound-kinds.ts';
+import type { Inbound, TopicNews } from './inbound-kinds.ts';
 import type { PendingMessage } from './publishing.ts';
 
 /** Dependencies of `Updates`. */
@@ -23,8 +22,8 @@ export interface UpdatesParts {
   log: Log;
 }
 
-/** An update with its id; -1 if it has none. */
-interface ReadUpdate {
+/** An update that was read, with its id; -1 if it has none. */
+export interface ReadUpdate {
   id: number;
   inbound: Inbound;
 }
@@ -37,19 +36,17 @@ export class Updates {
   }
 
   /**
-   * Returns the messages among updates of any shape, in their order. Throws `GatewayError` while the store is
-   * unavailable, to be retried.
+   * Acts on what is not a message, in the order of the batch, before any of its messages is published. Throws
+   * `GatewayError` while the store is unavailable, to be retried.
    */
-  async messagesOf(updates: readonly unknown[], bot: Reader): Promise<PendingMessage[]> {
-    const read = updates.map((update) => ({ id: updateIdOf(update), inbound: toInbound(update, bot) }));
-    const messages: PendingMessage[] = [];
-    for (const [index, { id, inbound }] of read.entries()) {
+  async act(batch: readonly ReadUpdate[]): Promise<void> {
+    for (const [index, { id, inbound }] of batch.entries()) {
       switch (inbound.kind) {
         case 'moved':
           await this.#try('chat_migration_failed', () => this.#follow(inbound));
           break;
         case 'membership':
-          if (!isSuperseded(read.slice(index + 1), inbound))
+          if (!isSuperseded(batch.slice(index + 1), inbound))
             await this.#try('membership_failed', () => this.#parts.membershipChanged(inbound.change));
           break;
         case 'topic':
@@ -60,15 +57,13 @@ export class Updates {
           break;
         case 'button':
           if (inbound.message === undefined) void this.#parts.answerPress(inbound.callbackId, undefined);
-          else messages.push({ id, message: inbound.message, callbackId: inbound.callbackId });
           break;
-        default: {
-          const { message, ...about } = inbound;
-          messages.push({ id, message, ...about });
-        }
+        case 'message':
+          break;
+        default:
+          inbound satisfies never;
       }
     }
-    return messages;
   }
 
   async #follow({ from, to }: Extract<Inbound, { kind: 'moved' }>): Promise<void> {
@@ -93,6 +88,15 @@ export class Updates {
     const address = addressOf({ channel: 'telegram', ...place });
     this.#parts.noteRefusal({ address, senderId, code: 'ignored', detail: why });
   }
+}
+
+/** The messages of a batch, in their order. */
+export function messagesOf(batch: readonly ReadUpdate[]): PendingMessage[] {
+  return batch.flatMap(({ id, inbound }): PendingMessage[] => {
+    if (inbound.kind === 'button' && inbound.message !== undefined)
+      return [{ id, message: inbound.message, callbackId: inbound.callbackId }];
+    return inbound.kind === 'message' ? [{ ...inbound, id }] : [];
+  });
 }
 
 /** A batch may arrive twice: someone may have added the bot again and written since, and that must not be stopped. */

@@ -1,10 +1,9 @@
 /** A model call outside the conversation: its whole text and usage, and thinking events while it streams. */
 import { cleanText } from '../../lib/text.ts';
-import type { ChatChunk, ChatRequest, Usage } from '../../contracts/model/provider.ts';
+import type { ChatRequest, Usage } from '../../contracts/model/provider.ts';
 import type { LastingNote } from '../../lib/async/lasting-note.ts';
 import type { AgentDeps, Emit } from '../deps.ts';
 import { withQueueNotice } from './model-call.ts';
-import { passStream } from './read-stream.ts';
 import { StreamWatchdog } from './stream-watchdog.ts';
 import type { StreamLimits } from './stream-watchdog.ts';
 import { meterCall } from './call-usage.ts';
@@ -41,22 +40,23 @@ export async function completeText(
   const meter = meterCall(request, 0);
   const watchdog = new StreamWatchdog(signal, limits);
   let text = '';
-  const taker = {
-    chars: 0,
-    take(chunk: ChatChunk): undefined {
-      meter.add(chunk);
-      if (chunk.type === 'text_was_thinking') text = '';
-      if (chunk.type !== 'text' && chunk.type !== 'thinking') return;
-      if (chunk.type === 'text') text += chunk.delta;
-      const delta = cleanText(chunk.delta);
-      if (shown !== undefined && delta !== '') emit({ type: 'thinking_delta', msgId: shown.msgId, delta });
-      taker.chars += delta.length;
-    },
-  };
+  let chars = 0;
   if (shown !== undefined) emit({ type: 'thinking_started', ...shown });
   try {
     const queueable = withQueueNotice(request, { watchdog, waits }, emit);
-    await passStream({ provider: deps.provider, request: queueable, watchdog, maxChars }, taker).next();
+    await watchdog.guard(async (closed) => {
+      for await (const chunk of deps.provider.streamChat(queueable, closed)) {
+        watchdog.onChunk();
+        meter.add(chunk);
+        if (chunk.type === 'text_was_thinking') text = '';
+        if (chunk.type !== 'text' && chunk.type !== 'thinking') continue;
+        if (chunk.type === 'text') text += chunk.delta;
+        const delta = cleanText(chunk.delta);
+        if (shown !== undefined && delta !== '') emit({ type: 'thinking_delta', msgId: shown.msgId, delta });
+        chars += delta.length;
+        if (chars > maxChars) break;
+      }
+    });
   } finally {
     await waits?.end();
     const usage = meter.usage(watchdog.startedAt);

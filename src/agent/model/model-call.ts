@@ -12,8 +12,6 @@ import { MAX_ANSWER_CHARS, MAX_CALLS_KEPT } from '../deps.ts';
 import type { Emit } from '../deps.ts';
 import type { Reply } from '../state/reply.ts';
 import { completeUsage } from './call-usage.ts';
-import { passStream } from './read-stream.ts';
-import type { ChunkTaker } from './read-stream.ts';
 import { StreamWatchdog } from './stream-watchdog.ts';
 import type { StreamLimits } from './stream-watchdog.ts';
 import { inEnglish } from '../../contracts/texts/say.ts';
@@ -63,8 +61,13 @@ export async function streamAnswer(
   const measure = (): Usage => (call.usage = answer.usage(promptTokens, watchdog.startedAt));
   try {
     const queueable = withQueueNotice(request, { watchdog, waits: call.waits }, emit);
-    const { provider } = call;
-    await passStream({ provider, request: queueable, watchdog, maxChars: MAX_ANSWER_CHARS }, answer).next();
+    await watchdog.guard(async (signal) => {
+      for await (const chunk of call.provider.streamChat(queueable, signal)) {
+        watchdog.onChunk();
+        answer.take(chunk);
+        if (answer.chars > MAX_ANSWER_CHARS) break;
+      }
+    });
   } catch (error) {
     if (watchdog.begun) measure();
     throw error;
@@ -78,7 +81,7 @@ export async function streamAnswer(
 }
 
 /** An answer while it streams. Its text grows in the turn's reply. */
-class StreamingAnswer implements ChunkTaker {
+class StreamingAnswer {
   readonly #msgId: string;
   readonly #reply: Reply;
   readonly #emit: Emit;
@@ -101,7 +104,7 @@ class StreamingAnswer implements ChunkTaker {
     return this.#textChars + this.#thinking.length;
   }
 
-  take(chunk: ChatChunk): undefined {
+  take(chunk: ChatChunk): void {
     if (chunk.type === 'thinking') {
       this.#addThinking(cleanText(chunk.delta));
       return;

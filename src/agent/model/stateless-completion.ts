@@ -18,8 +18,6 @@ import { modelWindow } from '../prompt/context-window.ts';
 import { MAX_ANSWER_CHARS, MAX_CALLS_KEPT, MAX_CALLS_RUN } from '../deps.ts';
 import type { AgentShared } from '../deps.ts';
 import { showsPictures, withFilesRead } from './stateless-files.ts';
-import { passStream } from './read-stream.ts';
-import type { ChunkTaker } from './read-stream.ts';
 import { StreamWatchdog } from './stream-watchdog.ts';
 import { Taint } from '../state/taint.ts';
 import { addUsage } from '../state/unjournaled-usage.ts';
@@ -152,15 +150,23 @@ async function* ask(
       const request = await requestOf(shared, completion, stateless, messages);
       answer = new Answer(request, completion.prepared.toolTokens, afterText);
       const queueable = { ...request, onQueued: () => watchdog.onQueued() };
-      yield* passStream({ provider, request: queueable, watchdog, maxChars: MAX_ANSWER_CHARS }, answer);
+      for await (const chunk of provider.streamChat(queueable, watchdog.start())) {
+        watchdog.onChunk();
+        const passed = answer.take(chunk);
+        if (passed !== undefined) yield passed;
+        if (answer.chars > MAX_ANSWER_CHARS) break;
+      }
+      watchdog.throwIfEnded();
       shared.fallbacks.answered(completion, () => undefined);
       return answer;
     } catch (error) {
       completion.signal.throwIfAborted();
       // There is no conversation that could be notified.
-      const failed = { error, begun: watchdog.begun };
-      if (!shared.fallbacks.change(completion, failed, () => undefined)) throw error;
+      const failure = watchdog.timeout ?? error;
+      const failed = { error: failure, begun: watchdog.begun };
+      if (!shared.fallbacks.change(completion, failed, () => undefined)) throw failure;
     } finally {
+      watchdog.close();
       // Also when the client has disconnected: the model has worked.
       const usage = answer?.usage(watchdog.startedAt);
       if (usage !== undefined) completion.usage = addUsage(completion.usage ?? NOTHING, usage);
@@ -169,7 +175,7 @@ async function* ask(
 }
 
 /** The answer of one call, as it streams. */
-class Answer implements ChunkTaker {
+class Answer {
   content = '';
   readonly toolCalls: ToolCall[] = [];
   finishReason: FinishReason = 'length';
@@ -186,7 +192,7 @@ class Answer implements ChunkTaker {
     this.#afterText = afterText;
   }
 
-  /** Throws `FieldError` where the server does not report what the client asked for. */
+  /** Returns what is passed on, if anything. Throws `FieldError` where the server does not report what the client asked for. */
   take(chunk: ChatChunk): ChatChunk | undefined {
     this.#meter.add(chunk);
     switch (chunk.type) {

@@ -14,9 +14,9 @@ export interface StreamLimits {
 }
 
 /**
- * The watchdog of one call. The reader calls `start` before the call, `onChunk` for each chunk, `throwIfEnded` after
- * the last one, and `close` in any case. A chunk costs one clock reading: a single timer checks the clock, and is not
- * reset for each chunk.
+ * The watchdog of one call, whose reader runs within `guard`, and calls `onChunk` for each chunk. A reader that yields
+ * chunks cannot: it calls `start` before the call, `throwIfEnded` after the last chunk, and `close` in any case. A chunk
+ * costs one clock reading: a single timer checks the clock, and is not reset for each chunk.
  */
 export class StreamWatchdog {
   readonly #connection = new AbortController();
@@ -57,6 +57,21 @@ export class StreamWatchdog {
   /** The silence that ended the call: `timeout_first_chunk` or `timeout_chunk`. Undefined when something else ended it. */
   get timeout(): ProviderError | undefined {
     return this.#timeout;
+  }
+
+  /**
+   * Runs `read`, which makes the call with the signal that closes its connection. Throws the timeout that ended the call,
+   * the reason of a signal that ended it, else what `read` throws; the connection is closed in any case.
+   */
+  async guard(read: (signal: AbortSignal) => Promise<void>): Promise<void> {
+    try {
+      await read(this.start());
+      this.throwIfEnded();
+    } catch (error) {
+      throw this.timeout ?? error;
+    } finally {
+      this.close();
+    }
   }
 
   /**

@@ -57,7 +57,7 @@ export async function runTurn(
     // Text after the last journaled answer will be streamed again, or never.
     emitReset(turn, [openMsgId(turn), endMsgId(turn)], emit);
   }
-  let result: TurnResult;
+  let result: TurnResult | undefined;
   try {
     // Before the first prompt is made, because what others wrote about the tools is part of each.
     followTools(shared, turn);
@@ -65,15 +65,19 @@ export async function runTurn(
     if (planning === 'first') {
       await planTurn(shared, turn, emit);
       await runPlan(shared, turn, 1, emit);
+    } else if (planning === 'only') {
+      const text = await planOnly(shared, turn, emit);
+      result = endWith(turn, { reason: 'completed', text, isError: false }, emit);
     }
-    result =
-      planning === 'only'
-        ? endWith(
-            turn,
-            { reason: 'completed', text: await planOnly(shared, turn, emit), isError: false },
-            emit,
-          )
-        : await iterate(shared, turn, emit);
+    for (let n = 1; result === undefined && n <= turn.profile.maxIterations; n += 1) {
+      turn.signal.throwIfAborted();
+      await takeSteering(shared, turn, n, emit);
+      followTools(shared, turn);
+      // An answer that is in the journal is not requested again.
+      const answer = turn.rows.answer(n) ?? (await askModel(shared, turn, n, emit));
+      result = await actOnAnswer(shared, turn, { n, answer }, emit);
+    }
+    result ??= endWith(turn, { reason: 'max_iterations', text: limitText(turn), isError: false }, emit);
   } catch (error) {
     result = await endEarly(shared, turn, error, emit);
   }
@@ -84,21 +88,20 @@ export async function runTurn(
 /** The parts of a turn that its loop reads and changes. */
 type LoopTurn = PlannedTurn & PlanRunTurn & EndingTurn;
 
-/** The tool-calling loop. An answer that is in the journal is not requested again. */
-async function iterate(shared: AgentShared, turn: LoopTurn, emit: Emit): Promise<TurnResult> {
-  for (let n = 1; n <= turn.profile.maxIterations; n += 1) {
-    turn.signal.throwIfAborted();
-    await takeSteering(shared, turn, n, emit);
-    followTools(shared, turn);
-    const answer = turn.rows.answer(n) ?? (await askModel(shared, turn, n, emit));
-    checkCalls(answer.toolCalls, optionsOfCall(turn, n));
-    if (answer.toolCalls.length === 0) return endWithAnswer(turn, answer, emit);
-    const onResults = (names: readonly string[]) => followTodos(shared, turn, names, emit);
-    await runToolCalls(shared, turn, { n, answer, onResults }, emit);
-    await followSwitch(shared, turn, n);
-    if (await planOnCall(shared, turn, n, emit)) await runPlan(shared, turn, n + 1, emit);
-  }
-  return endWith(turn, { reason: 'max_iterations', text: limitText(turn), isError: false }, emit);
+/** Runs the tool calls of the n-th answer, with the plan or the profile that they ask for; without calls, it is the result. */
+async function actOnAnswer(
+  shared: AgentShared,
+  turn: LoopTurn,
+  { n, answer }: { n: number; answer: Answer },
+  emit: Emit,
+): Promise<TurnResult | undefined> {
+  checkCalls(answer.toolCalls, optionsOfCall(turn, n));
+  if (answer.toolCalls.length === 0) return endWithAnswer(turn, answer, emit);
+  const onResults = (names: readonly string[]) => followTodos(shared, turn, names, emit);
+  await runToolCalls(shared, turn, { n, answer, onResults }, emit);
+  await followSwitch(shared, turn, n);
+  if (await planOnCall(shared, turn, n, emit)) await runPlan(shared, turn, n + 1, emit);
+  return undefined;
 }
 
 /** The parts of a turn that its end reads. */

@@ -77,8 +77,21 @@ async function handleTurn(
     const { surfaces } = opened;
     if (surfaces.length > 0)
       await shared.deps.askedElsewhere({ turnId: turn.turnId, surfaces, message: payload.message });
-    const running = { head, turn, payload, opened, emitter };
-    return { kind: 'finished', step: await runToEnd(shared, around, running) };
+    const output = openOutput(shared, { head, turn, payload, opened, emitter });
+    const emit: Emit = (event) => {
+      turn.trace.event(event);
+      output.emit(event);
+    };
+    let result: OutputResult;
+    let live: LiveCounts | undefined;
+    try {
+      result = output.finish(await runTurn(shared, turn, optionsOf(around, turn, payload), emit));
+    } finally {
+      // After this no call to the platform is in flight for this turn.
+      live = await output.settle();
+    }
+    const step = await endTurn(shared, around.afterTurn, { turn, opened, emitter, output, result, live });
+    return { kind: 'finished', step };
   } catch (error) {
     return await leaveTurn(shared, turn, emitter, error);
   } finally {
@@ -93,36 +106,30 @@ const PLANNING: Record<TurnPayload['entry'], TurnOptions['planning']> = {
   plan: 'only',
 };
 
-interface RunningTurn {
-  head: LaneHead;
-  turn: TracedTurn;
-  payload: TurnPayload;
-  opened: OpenedTurn;
-  emitter: TurnEmitter;
+function optionsOf(
+  { compressor, afterTurn }: AroundTurn,
+  turn: TracedTurn,
+  { entry }: TurnPayload,
+): TurnOptions {
+  const compress = (emit: Emit) => compressor.before(turn, afterTurn.running(turn.sessionKey), emit);
+  return { planning: PLANNING[entry], compress };
 }
 
-/** Runs the turn and commits its end. Throws what makes it continue later, and `StoreError`. */
-async function runToEnd(
+interface TurnAtItsEnd {
+  turn: TracedTurn;
+  opened: OpenedTurn;
+  emitter: TurnEmitter;
+  output: LiveOutput;
+  result: OutputResult;
+  live: LiveCounts | undefined;
+}
+
+/** Commits the end of the turn, and starts what follows it. Throws `StoreError`. */
+async function endTurn(
   shared: AgentShared,
-  { compressor, afterTurn }: AroundTurn,
-  running: RunningTurn,
+  afterTurn: AroundTurn['afterTurn'],
+  { turn, opened, emitter, output, result, live }: TurnAtItsEnd,
 ): Promise<LaneStep> {
-  const { turn, payload, opened, emitter } = running;
-  const output = openOutput(shared, running);
-  const emit: Emit = (event) => {
-    turn.trace.event(event);
-    output.emit(event);
-  };
-  let result: OutputResult;
-  let live: LiveCounts | undefined;
-  try {
-    const planning = PLANNING[payload.entry];
-    const compress = (emit: Emit) => compressor.before(turn, afterTurn.running(turn.sessionKey), emit);
-    result = output.finish(await runTurn(shared, turn, { planning, compress }, emit));
-  } finally {
-    // After this no call to the platform is in flight for this turn.
-    live = await output.settle();
-  }
   const trace = turn.trace.end(result.silent ? 'silent' : result.reason, turn.profile.id, live);
   const step = await commit(shared, turn, opened.address, { result, trace, shownOn: output.shownOn() });
   emitter.emit({ type: 'turn_ended', reason: result.reason });

@@ -107,15 +107,21 @@ export class LiveMessage implements LiveEdit {
     this.#typing = new Typing(channel, this.#place, deps.clock, deps.scheduler, deps.onBlocked);
   }
 
-  /** Applies one event of the turn. A token costs an append; everything else waits for the chat's next call. */
-  apply(event: AgentEvent): void {
+  /**
+   * Applies one event of the turn; without one, only time has passed. Requests a call when there is something to show;
+   * the first one waits for a text worth a notification. A token costs an append; everything else waits for the chat's
+   * next call.
+   */
+  apply(event?: AgentEvent): void {
     if (this.#frozen) return;
-    if (event.type === 'message_sent') this.#drafts?.replaced();
     const nowMs = this.#deps.clock.monotonicMs();
-    const isToken = event.type === 'stream_chunk' && event.isSubagent !== true;
-    if (!(isToken ? this.#text.append(event.msgId, event.delta) : this.#text.apply(event, nowMs))) return;
+    if (event !== undefined && !this.#addEvent(event, nowMs)) return;
     this.#wakeForChange(nowMs);
-    this.#requestEdit();
+    if (this.#editRequested) return;
+    this.#drafts?.request();
+    if (!this.#begun || (this.#shownAt === undefined && this.#waitsForText(nowMs))) return;
+    this.#editRequested = true;
+    this.#deps.scheduler.requestEdit({ place: this.#place, first: this.#sent[0] }, this);
   }
 
   get shownAt(): number | undefined {
@@ -130,7 +136,7 @@ export class LiveMessage implements LiveEdit {
   /** Lets its first message be sent. */
   begin(): void {
     this.#begun = true;
-    this.#requestEdit();
+    this.apply();
   }
 
   /** Shows the text as drafts instead, which leave nothing behind; if the platform accepts none, in a growing message after all. */
@@ -220,26 +226,23 @@ export class LiveMessage implements LiveEdit {
     return isKnown ? this.#shown.map((text, index) => (this.#stoppable.has(index) ? undefined : text)) : [];
   }
 
-  /** Requests a call as soon as there is something to show; the first one waits for a text worth a notification. */
-  #requestEdit(): void {
-    if (this.#frozen || this.#editRequested) return;
-    this.#drafts?.request();
-    if (this.#shownAt === undefined) {
-      const { clock } = this.#deps;
-      const nowMs = clock.monotonicMs();
-      const at = this.#text.firstMessageAt(nowMs);
-      if (at === undefined || !this.#begun) return;
-      if (at > nowMs) {
-        this.#cancelFirst ??= clock.after(at - nowMs, () => {
-          this.#cancelFirst = undefined;
-          this.#requestEdit();
-        });
-        return;
-      }
-    }
-    if (!this.#begun) return;
-    this.#editRequested = true;
-    this.#deps.scheduler.requestEdit({ place: this.#place, first: this.#sent[0] }, this);
+  /** Adds an event to the text; true if the messages may look different now, or later. */
+  #addEvent(event: AgentEvent, nowMs: number): boolean {
+    if (event.type === 'message_sent') this.#drafts?.replaced();
+    const isToken = event.type === 'stream_chunk' && event.isSubagent !== true;
+    return isToken ? this.#text.append(event.msgId, event.delta) : this.#text.apply(event, nowMs);
+  }
+
+  /** True while the text is not worth a notification; looks again when it will be. */
+  #waitsForText(nowMs: number): boolean {
+    const at = this.#text.firstMessageAt(nowMs);
+    if (at === undefined) return true;
+    if (at <= nowMs) return false;
+    this.#cancelFirst ??= this.#deps.clock.after(at - nowMs, () => {
+      this.#cancelFirst = undefined;
+      this.apply();
+    });
+    return true;
   }
 
   /** Requests an edit for the time at which the text looks different although there will be no event then. */
@@ -249,8 +252,7 @@ export class LiveMessage implements LiveEdit {
     if (at === undefined) return;
     this.#cancelWake = clock.after(at - nowMs, () => {
       this.#cancelWake = undefined;
-      this.#wakeForChange(clock.monotonicMs());
-      this.#requestEdit();
+      this.apply();
     });
   }
 

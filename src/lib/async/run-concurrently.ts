@@ -1,4 +1,4 @@
-/** Tasks that run concurrently, a few at once, and end together when one of them fails. */
+/** Work that runs concurrently, a few pieces at once. */
 
 /**
  * Runs the tasks concurrently, at most `width` at once. When one of them throws, `onFailure` is called, no further task
@@ -24,4 +24,21 @@ export async function runConcurrently(
   };
   await Promise.all(Array.from({ length: Math.min(width, tasks.length) }, work));
   if (failures.length > 0) throw failures[0];
+}
+
+/**
+ * Calls `act` for every item, for at most `width` of them at once. What fails keeps the rest from starting only once `width`
+ * items have failed; when nothing runs any more, the first error is thrown.
+ */
+export async function forEachConcurrently<T>(
+  items: Iterable<T>,
+  width: number,
+  act: (item: T) => Promise<void>,
+): Promise<void> {
+  const waiting = items[Symbol.iterator]();
+  const work = async (): Promise<void> => {
+    for (let next = waiting.next(); next.done !== true; next = waiting.next()) await act(next.value);
+  };
+  const results = await Promise.allSettled(Array.from({ length: width }, work));
+  for (const result of results) if (result.status === 'rejected') throw result.reason;
 }

@@ -10,7 +10,7 @@ const PATIENT = { firstChunkMs: 60_000, queuedMs: 60_000, chunkMs: 60_000 };
 
 /** Reads a stream the way callers of a model do, up to `maxChunks`. */
 async function readStream(
-  open: (watchdog: StreamWatchdog) => AsyncIterable<ChatChunk>,
+  open: (signal: AbortSignal, watchdog: StreamWatchdog) => AsyncIterable<ChatChunk>,
   signal: AbortSignal,
   limits = PATIENT,
   maxChunks = Infinity,
@@ -18,24 +18,23 @@ async function readStream(
   const watchdog = new StreamWatchdog(signal, limits);
   let text = '';
   let chunks = 0;
-  try {
-    for await (const chunk of open(watchdog)) {
+  const reading = watchdog.guard(async (closed) => {
+    for await (const chunk of open(closed, watchdog)) {
       watchdog.onChunk();
       if (chunk.type === 'text') text += chunk.delta;
       chunks += 1;
       if (chunks === maxChunks) break;
     }
-    watchdog.throwIfEnded();
-    return { text, error: undefined };
-  } catch (error) {
-    return { text, error: watchdog.timeout ?? error };
-  } finally {
-    watchdog.close();
-  }
+  });
+  const error: unknown = await reading.then(
+    () => undefined,
+    (thrown: unknown) => thrown,
+  );
+  return { text, error };
 }
 
 const read = (provider: ScriptedProvider, signal: AbortSignal, limits = PATIENT, maxChunks = Infinity) =>
-  readStream((watchdog) => provider.streamChat(REQUEST, watchdog.start()), signal, limits, maxChunks);
+  readStream((closed) => provider.streamChat(REQUEST, closed), signal, limits, maxChunks);
 
 it('does not interfere with a stream that keeps flowing', async () => {
   const provider = new ScriptedProvider(says('a', 'b', 'c'));
@@ -85,9 +84,8 @@ it('ends a call whose first chunk does not arrive in time, and closes the connec
 it('gives a queued call more time before its first chunk, and measures its run time from that chunk', async () => {
   const watchdogs: StreamWatchdog[] = [];
   let opened = 0;
-  const queued = async function* (watchdog: StreamWatchdog): AsyncGenerator<ChatChunk> {
+  const queued = async function* (_closed: AbortSignal, watchdog: StreamWatchdog): AsyncGenerator<ChatChunk> {
     watchdogs.push(watchdog);
-    watchdog.start();
     opened = watchdog.startedAt;
     watchdog.onQueued();
     await new Promise((resolve) => setTimeout(resolve, 60));
@@ -110,8 +108,7 @@ it('ends a call that falls silent after its first chunk, and closes the connecti
 
 it('lets a stream run longer than any limit while chunks keep arriving (N-62)', async () => {
   const pieces = Array.from({ length: 60 }, () => 'x');
-  const slow = async function* (watchdog: StreamWatchdog): AsyncGenerator<ChatChunk> {
-    watchdog.start();
+  const slow = async function* (): AsyncGenerator<ChatChunk> {
     for (const delta of pieces) {
       await new Promise((resolve) => setTimeout(resolve, 3));
       yield { type: 'text', delta };
@@ -124,8 +121,7 @@ it('lets a stream run longer than any limit while chunks keep arriving (N-62)', 
 
 it('reports a stop even when the provider ends its stream without an error', async () => {
   const turn = new AbortController();
-  const quiet = async function* (watchdog: StreamWatchdog): AsyncGenerator<ChatChunk> {
-    const connection = watchdog.start();
+  const quiet = async function* (connection: AbortSignal): AsyncGenerator<ChatChunk> {
     yield { type: 'text', delta: 'so far' };
     turn.abort(new LaneAbort('stopped'));
     expect(connection.aborted).toBe(true);

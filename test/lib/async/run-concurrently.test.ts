@@ -1,6 +1,6 @@
-/** Calls that run concurrently: nothing lost, never more than the limit, and one failure ends them all. */
+/** Calls that run concurrently: nothing lost, never more than the limit, and what a failure ends. */
 import { describe, expect, it } from 'vitest';
-import { runConcurrently } from '../../../src/lib/async/run-concurrently.ts';
+import { forEachConcurrently, runConcurrently } from '../../../src/lib/async/run-concurrently.ts';
 
 const ignore = (): void => undefined;
 const nextTick = () => new Promise((resolve) => setImmediate(resolve));
@@ -48,5 +48,44 @@ describe('concurrent calls', () => {
     const all = runConcurrently([patient, broken, never], 2, () => left.resolve());
     await expect(all).rejects.toThrow('broken');
     expect(order).toEqual(['left']);
+  });
+});
+
+describe('a call for each of many items', () => {
+  it('is made once, and never for more items at once than the limit', async () => {
+    const items = new Map(Array.from({ length: 9 }, (_, at) => [at, `item ${at}`]));
+    const seen: string[] = [];
+    let open = 0;
+    let most = 0;
+    await forEachConcurrently(items.values(), 3, async (item) => {
+      most = Math.max(most, (open += 1));
+      await nextTick();
+      seen.push(item);
+      open -= 1;
+    });
+    expect(seen.toSorted()).toEqual([...items.values()]);
+    expect(most).toBe(3);
+  });
+
+  it('that fails leaves the others to the rest of the limit; the first error is thrown once all have ended', async () => {
+    const seen: number[] = [];
+    const all = forEachConcurrently([0, 1, 2, 3, 4], 2, async (item) => {
+      await nextTick();
+      if (item === 0) throw new Error('broken');
+      seen.push(item);
+    });
+    await expect(all).rejects.toThrow('broken');
+    expect(seen).toEqual([1, 2, 3, 4]);
+  });
+
+  it('begins no further item once as many have failed as run at once', async () => {
+    const begun: number[] = [];
+    const all = forEachConcurrently([0, 1, 2, 3, 4], 2, async (item) => {
+      begun.push(item);
+      await nextTick();
+      throw new Error(`broken ${item}`);
+    });
+    await expect(all).rejects.toThrow('broken 0');
+    expect(begun).toEqual([0, 1]);
   });
 });
