@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { expect, onTestFinished } from 'vitest';
+import { onTestFinished, vi } from 'vitest';
 import { socketOfPostgres } from './postgres-socket.ts';
 import { PARLEY } from '../src/contracts/texts/parley.ts';
 
@@ -95,7 +95,7 @@ export async function startGatewayProcess(
   const url = (): string | undefined => /Parley is ready: (http:\S+)/.exec(child.stdout())?.[1];
   let over = false;
   const ended = child.ended.finally(() => (over = true));
-  await expect.poll(() => over || url() !== undefined, READY).toBe(true);
+  await vi.waitUntil(() => over || url() !== undefined, READY);
   if (url() === undefined) throw new Error(`the gateway ended with ${await ended}: ${child.stderr()}`);
   return { ...child, url: url() ?? '' };
 }

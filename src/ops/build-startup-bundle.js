@@ -46,11 +46,12 @@ export async function buildStartupBundle(root, entry, folder) {
     // Another process may have made it in the meantime, and a gateway may begin with it.
     if (isWhole(folder)) return;
     rmSync(folder, { recursive: true, force: true });
+    // Before the new one is there: a start that ends then ends this process, too.
+    for (const old of oldest(half)) rmSync(old, { recursive: true, force: true });
     renameSync(half, folder);
   } finally {
     rmSync(half, { recursive: true, force: true });
   }
-  for (const old of oldest(path.dirname(folder))) rmSync(old, { recursive: true, force: true });
 }
 
 /**
@@ -78,15 +79,17 @@ function isPackaged(file) {
 }
 
 /**
- * All bundles of the folder except the newest.
- * @param {string} cache
+ * All bundles beside the one that is being made, except the newest; what a killed process left of one counts as well.
+ * @param {string} half
  */
-function oldest(cache) {
+function oldest(half) {
+  const cache = path.dirname(half);
   return readdirSync(cache)
     .filter((name) => name.startsWith('bundle-'))
     .map((name) => path.join(cache, name))
+    .filter((bundle) => bundle !== half)
     .toSorted((a, b) => madeAt(b) - madeAt(a))
-    .slice(KEPT);
+    .slice(KEPT - 1);
 }
 
 /** @param {string} bundle */

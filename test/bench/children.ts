@@ -8,9 +8,7 @@ import path from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import project from '../../package.json' with { type: 'json' };
-import { buildStartupBundle } from '../../src/ops/build-startup-bundle.js';
-import { compileCacheFolder } from '../../src/ops/compile-cache.js';
-import { startupBundle } from '../../src/ops/startup-bundle.js';
+import { makeBundle, PARLEY_ENTRY } from '../runs/bundles.ts';
 
 export const BENCH_TOKEN = 'bench-token-of-sixteen-characters-or-more';
 
@@ -26,12 +24,6 @@ export interface Helper {
   /** Emits `report` with each further message. */
   reports: EventEmitter<{ report: [Record<string, string>] }>;
   stop(): Promise<void>;
-}
-
-/** The first gateway would make it after its start, next to what is measured. */
-async function makeBundle(): Promise<void> {
-  const bundle = startupBundle(ROOT, compileCacheFolder(path.join(ROOT, 'node_modules'), ROOT));
-  if (bundle !== undefined) await buildStartupBundle(ROOT, 'src/cli.ts', bundle.folder);
 }
 
 /** Starts `test/bench/<name>.ts`. */
@@ -65,7 +57,8 @@ export async function startGateway(
   env: Record<string, string>,
   workers = 1,
 ): Promise<GatewayProcess> {
-  await makeBundle();
+  // The first gateway would make it after its start, next to what is measured.
+  await makeBundle(PARLEY_ENTRY);
   const port = await freePort();
   const url = `http://127.0.0.1:${port}`;
   const log = openSync(path.join(home, 'gateway.log'), 'a');

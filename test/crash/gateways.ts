@@ -5,27 +5,15 @@ import { once } from 'node:events';
 import { createWriteStream, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { buildStartupBundle } from '../../src/ops/build-startup-bundle.js';
 import { compileCacheFolder } from '../../src/ops/compile-cache.js';
-import { startupBundle } from '../../src/ops/startup-bundle.js';
+import { CRASH_ENTRY, programOf } from '../runs/bundles.ts';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const PACKAGES = path.join(ROOT, 'node_modules');
-const ENTRY = 'test/crash/gateway-process.ts';
-/** What the gateways of this process run. */
-let program = path.join(ROOT, ENTRY);
+/** What the gateways of this process run, once the first of them has started. */
+let program: string | undefined;
 /** How long a start may take, in milliseconds: the first one writes a fresh embedded database. */
 const READY_TIMEOUT_MS = 60_000;
-
-/** From now on, gateways start from a bundle, as every start of a gateway but the first one does. */
-export async function startFromBundle(): Promise<void> {
-  const sources = ['src', 'channels', 'test/crash', 'test/fakes'];
-  const bundle = startupBundle(ROOT, compileCacheFolder(PACKAGES, ROOT), { entry: ENTRY, sources });
-  if (bundle === undefined)
-    throw new Error('The folder of the packages can be written by others: no bundle is made there.');
-  await buildStartupBundle(ROOT, ENTRY, bundle.folder);
-  program = bundle.file;
-}
 
 /** Currently live processes: none outlives the one that started it, however that ends. */
 const living = new Set<ChildProcess>();
@@ -78,6 +66,7 @@ export class GatewayProcess {
       GATEWAY_HOME: this.home,
     };
     const { prefix = [], nodeArguments = [] } = this.#options;
+    program ??= programOf(CRASH_ENTRY);
     const node = [process.execPath, '--max-semi-space-size=4', ...nodeArguments, program];
     const [command, ...rest] = [...prefix, ...node] as [string, ...string[]];
     const child = spawn(command, rest, { env, stdio: ['ignore', 'pipe', 'pipe'] });

@@ -86,8 +86,12 @@ const REPEATING = existingTests([
 
 /** The files that this run leaves out. */
 export function leftOut(): string[] {
-  const namesFiles = process.argv.some((argument) => /^test\/(?!vitest\.config)/.test(argument));
-  return process.env['CI'] === undefined && !namesFiles ? REPEATING : [];
+  return process.env['CI'] === undefined && !namesFiles() ? REPEATING : [];
+}
+
+/** True for a run of certain files or folders. */
+export function namesFiles(): boolean {
+  return process.argv.some((argument) => /^test\/(?!vitest\.config)/.test(argument));
 }
 
 export class LongestFirst extends BaseSequencer {

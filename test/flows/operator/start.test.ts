@@ -2,46 +2,65 @@
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { expect, it, onTestFinished } from 'vitest';
+import { expect, it } from 'vitest';
+import type { TestContext } from 'vitest';
 import { firstConfig } from '../../../src/commands/first-config.ts';
 import { createStartNotes } from '../../../src/ops/start-progress.ts';
 import { startGatewayProcess, startParley } from '../../child.ts';
 
-async function freshHome(): Promise<string> {
+type Finished = TestContext['onTestFinished'];
+
+async function freshHome(onTestFinished: Finished): Promise<string> {
   const home = await mkdtemp(path.join(tmpdir(), 'parley-start-'));
   onTestFinished(() => rm(home, { recursive: true, force: true }));
   return home;
 }
 
-it('reports that the first start prepares the database, and writes the settings with their defaults, once', async () => {
-  const settings = { GATEWAY_HOME: await freshHome(), OLLAMA_HOST: 'http://127.0.0.1:9' };
-  const first = await startGatewayProcess(settings);
+// Most of their time is half a minute in which there is no Postgres.
+
+it.concurrent('reports that the first start prepares the database, and writes the settings with their defaults, once', async ({
+  expect,
+  onTestFinished,
+}) => {
+  const cleanup = onTestFinished;
+  const settings = { GATEWAY_HOME: await freshHome(cleanup), OLLAMA_HOST: 'http://127.0.0.1:9' };
+  const first = await startGatewayProcess(settings, { cleanup });
   expect(first.stdout()).toContain('Preparing the database (first start)…');
   first.signal('SIGTERM');
   expect(await first.ended).toBe(0);
   const file = path.join(settings.GATEWAY_HOME, 'config.json');
   expect(await readFile(file, 'utf8')).toBe(firstConfig());
   await writeFile(file, '{}');
-  const second = await startGatewayProcess(settings);
+  const second = await startGatewayProcess(settings, { cleanup });
   expect(second.stdout()).not.toContain('first start');
   expect(await readFile(file, 'utf8')).toBe('{}');
 }, 120_000);
 
-it('reports which Postgres it is waiting for, why, and how long, without the password', async () => {
-  const child = startParley(['start'], {
-    GATEWAY_HOME: await freshHome(),
+it.concurrent('reports which Postgres it is waiting for, why, and how long, without the password', async ({
+  expect,
+  onTestFinished,
+}) => {
+  const settings = {
+    GATEWAY_HOME: await freshHome(onTestFinished),
     PORT: '0',
     DATABASE_URL: 'postgres://parley:very-secret-word@127.0.0.1:9/parley',
-  });
+  };
+  const child = startParley(['start'], settings, { cleanup: onTestFinished });
   await expect
     .poll(() => child.stdout() + child.stderr(), { timeout: 20_000 })
     .toMatch(/Waiting for Postgres at 127\.0\.0\.1:9 \(ECONNREFUSED\), 2\d s left/);
   expect(child.stdout()).not.toContain('very-secret-word');
 }, 30_000);
 
-it('reports it for every other command as well, and names host and port at the end', async () => {
-  const databaseUrl = 'postgres://parley:very-secret-word@127.0.0.1:9/parley';
-  const child = startParley(['status'], { GATEWAY_HOME: await freshHome(), DATABASE_URL: databaseUrl });
+it.concurrent('reports it for every other command as well, and names host and port at the end', async ({
+  expect,
+  onTestFinished,
+}) => {
+  const settings = {
+    GATEWAY_HOME: await freshHome(onTestFinished),
+    DATABASE_URL: 'postgres://parley:very-secret-word@127.0.0.1:9/parley',
+  };
+  const child = startParley(['status'], settings, { cleanup: onTestFinished });
   await expect
     .poll(() => child.stderr(), { timeout: 20_000 })
     .toMatch(/Waiting for Postgres at 127\.0\.0\.1:9 \(ECONNREFUSED\), 2\d s left/);
