@@ -8,7 +8,7 @@ import path from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import project from '../../package.json' with { type: 'json' };
-import { makeBundle, PARLEY_ENTRY } from '../runs/bundles.ts';
+import { makeBundle, PARLEY } from '../runs/bundles.ts';
 
 export const BENCH_TOKEN = 'bench-token-of-sixteen-characters-or-more';
 
@@ -58,7 +58,7 @@ export async function startGateway(
   workers = 1,
 ): Promise<GatewayProcess> {
   // The first gateway would make it after its start, next to what is measured.
-  await makeBundle(PARLEY_ENTRY);
+  await makeBundle(PARLEY);
   const port = await freePort();
   const url = `http://127.0.0.1:${port}`;
   const log = openSync(path.join(home, 'gateway.log'), 'a');

@@ -6,7 +6,7 @@ import { createWriteStream, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { compileCacheFolder } from '../../src/ops/compile-cache.js';
-import { CRASH_ENTRY, programOf } from '../runs/bundles.ts';
+import { CRASH_GATEWAY, fileOf } from '../runs/bundles.ts';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const PACKAGES = path.join(ROOT, 'node_modules');
@@ -66,7 +66,7 @@ export class GatewayProcess {
       GATEWAY_HOME: this.home,
     };
     const { prefix = [], nodeArguments = [] } = this.#options;
-    program ??= programOf(CRASH_ENTRY);
+    program ??= fileOf(CRASH_GATEWAY);
     const node = [process.execPath, '--max-semi-space-size=4', ...nodeArguments, program];
     const [command, ...rest] = [...prefix, ...node] as [string, ...string[]];
     const child = spawn(command, rest, { env, stdio: ['ignore', 'pipe', 'pipe'] });

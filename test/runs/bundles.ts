@@ -7,31 +7,34 @@ import { startupBundle } from '../../src/ops/startup-bundle.js';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 
-/** The program that `src/launch.js` starts. */
-export const PARLEY_ENTRY = 'src/cli.ts';
-/** The gateway of the crash tests. */
-export const CRASH_ENTRY = 'test/crash/gateway-process.ts';
+/** The module that a program begins with, and the folders of its sources if they are not those of Parley itself. */
+interface Program {
+  entry: string;
+  sources?: readonly string[];
+}
 
-/** What decides about the content of a bundle; `src/launch.js` looks for that of the first one by the same. */
-const SOURCES: Record<string, readonly string[] | undefined> = {
-  [PARLEY_ENTRY]: undefined,
-  [CRASH_ENTRY]: ['src', 'channels', 'test/crash', 'test/fakes'],
+/** What `src/launch.js` starts. */
+export const PARLEY: Program = { entry: 'src/cli.ts' };
+/** The gateway of the crash tests. */
+export const CRASH_GATEWAY: Program = {
+  entry: 'test/crash/gateway-process.ts',
+  sources: ['src', 'channels', 'test/crash', 'test/fakes'],
 };
 
 /** The file to run: of the bundle if there is one of these sources, else of the sources themselves. */
-export function programOf(entry: string): string {
-  const bundle = bundleOf(entry);
-  return bundle?.isThere === true ? bundle.file : path.join(ROOT, entry);
+export function fileOf(program: Program): string {
+  const bundle = bundleOf(program);
+  return bundle?.isThere === true ? bundle.file : path.join(ROOT, program.entry);
 }
 
-/** Makes the bundle of an entry unless it is there; none where others can write to the folder of the packages. */
-export async function makeBundle(entry: string): Promise<void> {
-  const bundle = bundleOf(entry);
-  if (bundle !== undefined) await buildStartupBundle(ROOT, entry, bundle.folder);
+/** Makes the bundle of a program unless it is there; false where others can write to the folder of the packages: none is made then. */
+export async function makeBundle(program: Program): Promise<boolean> {
+  const bundle = bundleOf(program);
+  if (bundle === undefined) return false;
+  await buildStartupBundle(ROOT, program.entry, bundle.folder);
+  return true;
 }
 
-function bundleOf(entry: string): ReturnType<typeof startupBundle> {
-  const sources = SOURCES[entry];
-  const cache = compileCacheFolder(path.join(ROOT, 'node_modules'), ROOT);
-  return startupBundle(ROOT, cache, { entry, ...(sources && { sources }) });
+function bundleOf(program: Program): ReturnType<typeof startupBundle> {
+  return startupBundle(ROOT, compileCacheFolder(path.join(ROOT, 'node_modules'), ROOT), program);
 }

@@ -1,12 +1,12 @@
 /**
- * What a whole run of vitest shares: bundles of the programs that tests start, and one temporary folder: whatever tests, gateways and browsers leave in the system's temporary
- * folder is in it and deleted with it. It is in memory if there is plenty: a database is a thousand files, and creating and
+ * What a whole run of vitest shares: bundles of the programs that tests start, and one temporary folder. Whatever tests,
+ * gateways and browsers leave in the system's temporary folder is in it and deleted with it. It is in memory if there is plenty: a database is a thousand files, and creating and
  * removing them on a disk takes a quarter of the CPU time of the tests.
  */
 import { chmodSync, mkdtempSync, rmSync, statfsSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { CRASH_ENTRY, makeBundle, PARLEY_ENTRY } from './bundles.ts';
+import { CRASH_GATEWAY, makeBundle, PARLEY } from './bundles.ts';
 import { leftOut, namesFiles } from './order.ts';
 
 const MEMORY = '/dev/shm';
@@ -33,7 +33,7 @@ export default async function setup(): Promise<() => void> {
       `Left out: ${length} files that repeat kills, campaigns and corpora. All of them: CI=true npm test\n`,
     );
   // In a run of a few files, making them takes longer than what starts without them.
-  if (!namesFiles()) for (const entry of [PARLEY_ENTRY, CRASH_ENTRY]) await makeBundle(entry);
+  if (!namesFiles()) for (const program of [PARLEY, CRASH_GATEWAY]) await makeBundle(program);
   const before = process.env['TMPDIR'];
   const folder = mkdtempSync(path.join(place(), 'parley-'));
   // Like the system's own: tests run as root hand programs and Postgres servers to unprivileged users.

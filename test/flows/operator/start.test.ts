@@ -7,6 +7,7 @@ import type { TestContext } from 'vitest';
 import { firstConfig } from '../../../src/commands/first-config.ts';
 import { createStartNotes } from '../../../src/ops/start-progress.ts';
 import { startGatewayProcess, startParley } from '../../child.ts';
+import type { Child } from '../../child.ts';
 
 type Finished = TestContext['onTestFinished'];
 
@@ -16,7 +17,15 @@ async function freshHome(onTestFinished: Finished): Promise<string> {
   return home;
 }
 
-// Most of their time is half a minute in which there is no Postgres.
+/** Starts a command whose Postgres does not answer: for half a minute it waits, so these tests wait at the same time. */
+async function startWithoutPostgres(command: string, onTestFinished: Finished): Promise<Child> {
+  const settings = {
+    GATEWAY_HOME: await freshHome(onTestFinished),
+    PORT: '0',
+    DATABASE_URL: 'postgres://parley:very-secret-word@127.0.0.1:9/parley',
+  };
+  return startParley([command], settings, { cleanup: onTestFinished });
+}
 
 it.concurrent('reports that the first start prepares the database, and writes the settings with their defaults, once', async ({
   expect,
@@ -40,12 +49,7 @@ it.concurrent('reports which Postgres it is waiting for, why, and how long, with
   expect,
   onTestFinished,
 }) => {
-  const settings = {
-    GATEWAY_HOME: await freshHome(onTestFinished),
-    PORT: '0',
-    DATABASE_URL: 'postgres://parley:very-secret-word@127.0.0.1:9/parley',
-  };
-  const child = startParley(['start'], settings, { cleanup: onTestFinished });
+  const child = await startWithoutPostgres('start', onTestFinished);
   await expect
     .poll(() => child.stdout() + child.stderr(), { timeout: 20_000 })
     .toMatch(/Waiting for Postgres at 127\.0\.0\.1:9 \(ECONNREFUSED\), 2\d s left/);
@@ -56,11 +60,7 @@ it.concurrent('reports it for every other command as well, and names host and po
   expect,
   onTestFinished,
 }) => {
-  const settings = {
-    GATEWAY_HOME: await freshHome(onTestFinished),
-    DATABASE_URL: 'postgres://parley:very-secret-word@127.0.0.1:9/parley',
-  };
-  const child = startParley(['status'], settings, { cleanup: onTestFinished });
+  const child = await startWithoutPostgres('status', onTestFinished);
   await expect
     .poll(() => child.stderr(), { timeout: 20_000 })
     .toMatch(/Waiting for Postgres at 127\.0\.0\.1:9 \(ECONNREFUSED\), 2\d s left/);
