@@ -30,7 +30,7 @@ export default async function setup(): Promise<() => void> {
   const { length } = leftOut();
   if (length > 0)
     process.stdout.write(
-      `Left out: ${length} files that repeat kills, campaigns and corpora. All of them: CI=true npm test\n`,
+      `Left out: ${length} long files, which the gate runs. All of them: CI=true npm test\n`,
     );
   // In a run of a few files, making them takes longer than what starts without them.
   if (!namesFiles()) for (const program of [PARLEY, CRASH_GATEWAY]) await makeBundle(program);

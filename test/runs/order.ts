@@ -59,33 +59,56 @@ const LONGEST = existingTests([
 ]);
 
 /**
- * Files that prove something by repetition: campaigns, processes killed at many moments, whole corpora, a checked copy of
- * the project. The gate runs all of them (`.ci/run`, which sets `CI`); without it only a run that names files does.
+ * Long files, which only the gate runs (`.ci/run`, which sets `CI`), and a run that names files: those that prove
+ * something by repetition (campaigns, processes killed at many moments, whole corpora, simulated hours of traffic), and those
+ * that go through everything there is (each command of the documentation, each screen, each text, the image, the
+ * upgrade).
  */
-const REPEATING = existingTests([
+const GATE_ONLY = existingTests([
+  'agent/subagents/subagent-crash.test.ts',
   'agent/tools/injection.test.ts',
-  'channels/http/page/chat/approvals/approvals-crash.test.ts',
   'campaigns/campaigns.test.ts',
+  'channels/http/page/chat/approvals/approvals-crash.test.ts',
+  'channels/http/page/screens/axe-dialogs.test.ts',
+  'channels/http/page/screens/axe-work.test.ts',
+  'channels/http/page/screens/touch-targets.test.ts',
+  'commands/dead-letters.test.ts',
   'corpora/growing-answers.test.ts',
+  'corpora/long-details.test.ts',
   'corpora/published.test.ts',
+  'corpora/random-documents.test.ts',
+  'delivery/rate/traffic.test.ts',
+  'delivery/text/table-start.test.ts',
   'docs/extending.test.ts',
+  'docs/recipes.test.ts',
+  'flows/approvals/approvals-crash.test.ts',
   'flows/channels/matrix/killed.test.ts',
   'flows/channels/slack/killed.test.ts',
+  'flows/failures/compiled-code.test.ts',
+  'flows/failures/crash-postgres.test.ts',
+  'flows/failures/crash-stop.test.ts',
+  'flows/failures/full-disk.test.ts',
+  'flows/failures/poison.test.ts',
+  'flows/languages/marked.test.ts',
   'flows/mcp/killed.test.ts',
   'flows/media/files-killed.test.ts',
   'flows/media/speech-killed.test.ts',
+  'flows/operator/backup.test.ts',
+  'flows/operator/settings-axe.test.ts',
   'flows/operator/webhooks-killed.test.ts',
   'flows/plans/plan-first-killed.test.ts',
   'flows/plans/plan-killed.test.ts',
-  'flows/failures/poison.test.ts',
   'flows/sessions/retry-crash.test.ts',
   'flows/surfaces/killed.test.ts',
+  'install/image.test.ts',
+  'install/startup-bundle.test.ts',
   'patterns/patterns.test.ts',
+  'store/upgrade.test.ts',
 ]);
 
 /** The files that this run leaves out. */
 export function leftOut(): string[] {
-  return process.env['CI'] === undefined && !namesFiles() ? REPEATING : [];
+  return process.env['CI'] === undefined && !namesFiles() ? GATE_ONLY : [];
 }
 
 /** True for a run of certain files or folders. */
