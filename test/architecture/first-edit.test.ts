@@ -1,6 +1,6 @@
 /**
  * The path of a message to its first edit, as docs/architecture.md lists it: the functions exist and are all called, and
- * there are no more of them than it says.
+ * the list is not longer than it may become.
  */
 import { Session } from 'node:inspector/promises';
 import { parse } from '@babel/parser';
@@ -15,6 +15,9 @@ const [text = ''] = section.split(/^#+ /m);
 const steps = [...text.matchAll(/^(\d+)\. `([#\w]+)` in `([^`]+)` /gm)].map(
   ([, number, name = '', file = '']) => ({ number: Number(number), name, file }),
 );
+
+/** Most calls from an update to its first edit. */
+const MOST = 24;
 
 /** The names of the functions and methods of a file; private ones with their `#`. */
 function functionsOf(file: string): string[] {
@@ -47,10 +50,10 @@ function nameOf(node: Node): string | undefined {
 }
 
 describe('the path from an update to its first edit', () => {
-  it('has no more steps than the page says, and numbers them', () => {
-    const [, most] = /in calls: at most (\d+)\./.exec(text) ?? [];
+  it(`has at most ${MOST} numbered steps, as the page says`, () => {
+    expect(text).toContain(`in calls: at most ${MOST}.`);
     expect(steps.length).toBeGreaterThan(20);
-    expect(steps.length).toBeLessThanOrEqual(Number(most));
+    expect(steps.length).toBeLessThanOrEqual(MOST);
     expect(steps.map(({ number }) => number)).toEqual(steps.map((_, at) => at + 1));
     expect(text.match(/^\d+\. /gm)).toHaveLength(steps.length);
   });

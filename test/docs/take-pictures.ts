@@ -18,7 +18,7 @@ const QUESTION = 'Hello! What can you do?';
 const GOAL = 'plan a picnic';
 const PHONES = `
   body { display: flex; gap: 14px; margin: 14px; background: #fff; font: 13px/1.45 'Liberation Sans', sans-serif }
-  section { flex: 1; height: 530px; padding: 14px; overflow: hidden; border-radius: 18px; background: #dfe8d8 }
+  section { flex: 1; height: 560px; padding: 14px; overflow: hidden; border-radius: 18px; background: #dfe8d8 }
   p { margin: 0 0 10px; padding: 8px 11px; border-radius: 12px; background: #fff; white-space: pre-wrap; width: fit-content }
   .mine { margin-left: auto; background: #effdde }`;
 
@@ -73,7 +73,7 @@ async function takeTelegram(browser: Browser): Promise<void> {
     const messages = texts.map((text) => `<p>${escape(text)}</p>`);
     return `<section><p class="mine">${escape(GOAL)}</p>${messages.join('')}</section>`;
   });
-  const page = await browser.newPage({ viewport: { width: 1_080, height: 586 } });
+  const page = await browser.newPage({ viewport: { width: 1_080, height: 616 } });
   await page.setContent(`<style>${PHONES}</style>${phones.join('')}`);
   await save(page, 'telegram');
 }

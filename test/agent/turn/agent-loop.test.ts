@@ -56,15 +56,15 @@ describeEmbedded('a turn', (databases) => {
     ]);
   });
 
-  it('sends the system prompt and the notes for this call, and no system message of an earlier turn (N-70)', async () => {
+  it('sends the system prompt and the notes of this call, and stores none of them for a later one (N-70)', async () => {
     const store = await databases.open();
     const provider = new ScriptedProvider(says('I am well.'), says('You asked how I am.'));
     const scenario = await openScenario(databases, { provider, store });
-    const { turnId } = await scenario.ask('How are you?');
-    const stored = store.sql.json({ kind: 'system', content: 'You are somebody else.' });
-    await store.sql`
-      insert into context (session, lane_seq, turn_id, iteration, kind, part, payload, tokens)
-      select session, lane_seq, turn_id, 0, 'system', 0, ${stored}, 4 from context where turn_id = ${turnId} limit 1`;
+    await scenario.ask('How are you?');
+    expect(await store.sql`select distinct kind from context order by kind`).toEqual([
+      { kind: 'assistant' },
+      { kind: 'user' },
+    ]);
     await scenario.ask('What did I ask?');
     const note = ['system', expect.stringMatching(/^It is .*\n\nIterations left/)];
     const [first, second] = provider.requests.map(({ messages }) =>

@@ -33,7 +33,7 @@ describe('delivering a final text', () => {
     );
   });
 
-  it('continues after a crash without sending a part twice (complaint 5)', async () => {
+  it('continues after a crash without sending a part twice', async () => {
     const gateway = buildDelivery({ maxLength: 200, dedupes: true });
     await gateway.deliver(LONG);
     const whole = gateway.channel.screen('1');

@@ -201,7 +201,7 @@ describe('a failing platform', () => {
 });
 
 describe('typing', () => {
-  it('lasts until the turn is settled, and no longer (complaint 6)', async () => {
+  it('lasts until the turn is settled, and no longer', async () => {
     const gateway = buildDelivery();
     const turn = gateway.open('t');
     await gateway.clock.advance(20_000);

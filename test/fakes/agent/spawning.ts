@@ -24,7 +24,8 @@ export function probe() {
     results: 'operator',
     reach: () => 'session',
     execute: async (_args, ctx: ToolContext) => {
-      seen.push(ctx);
+      // As it is now: what changes it later must be visible.
+      seen.push({ ...ctx });
       return { content: 'seen' };
     },
   });

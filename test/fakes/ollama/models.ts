@@ -35,6 +35,8 @@ export interface ModelLibrary {
   find(name: string): FakeModel | undefined;
   /** Loads the model with the window a request asks for, clamped as the server does; returns the window in force. */
   load(model: FakeModel, body: ChatBody): number;
+  /** Frees the model's memory: `ps` no longer lists it, and the next request loads it again. */
+  unload(model: FakeModel): void;
   tags(): object;
   ps(): object;
   show(model: FakeModel): object;
@@ -69,6 +71,7 @@ export function createModelLibrary(models: readonly FakeModel[], maxWindow = Inf
       loaded.set(model.name, load);
       return load.numCtx;
     },
+    unload: (model) => void loaded.delete(model.name),
     tags: () => ({
       models: library.models.map((model) => ({ ...entry(model.name), modified_at: '2026-01-01T00:00:00Z' })),
     }),

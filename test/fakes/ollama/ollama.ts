@@ -164,6 +164,11 @@ async function route(request: IncomingMessage, response: ServerResponse, fake: F
   }
 }
 
+/** A request may ask for the model to be unloaded once it is answered, as a number or as a duration. */
+function asksToUnload({ keep_alive: keptFor }: ChatBody): boolean {
+  return keptFor !== undefined && Number.parseFloat(String(keptFor)) === 0;
+}
+
 async function chat(text: string, response: ServerResponse, fake: FakeServer): Promise<void> {
   const read = readChatBody(text);
   if ('error' in read) return sendError(response, 400, read.error);
@@ -181,14 +186,18 @@ async function chat(text: string, response: ServerResponse, fake: FakeServer): P
   const answer: Answer =
     body.messages.length > 0
       ? fake.script.choose(body)
-      : { doneReason: body.keep_alive === 0 ? 'unload' : 'load' };
-  await sendReply(toReply(answer, body), {
-    model: body.model,
-    promptTokens: fit.promptTokens,
-    response,
-    call,
-    wait: fake.wait,
-  });
+      : { doneReason: asksToUnload(body) ? 'unload' : 'load' };
+  try {
+    await sendReply(toReply(answer, body), {
+      model: body.model,
+      promptTokens: fit.promptTokens,
+      response,
+      call,
+      wait: fake.wait,
+    });
+  } finally {
+    if (asksToUnload(body)) fake.library.unload(model);
+  }
 }
 
 function embed(text: string, response: ServerResponse, library: ModelLibrary): void {

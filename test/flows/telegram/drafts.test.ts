@@ -64,7 +64,12 @@ describeGateway('the way in which answers appear', { telegram: true, file }, (fi
   it.concurrent('shows the end of a long answer as a draft, and all of it as messages', async () => {
     const { telegram } = fixture();
     const person = await someone('draft');
-    asks(person, 'a long one', { text: words(1_200), perSecond: 200 });
+    // The end waits until a draft has shown what is beyond the first message.
+    const failure = { kind: 'hang', after: 1_100 } as const;
+    asks(person, 'a long one', { text: words(1_200), perSecond: 200, failure });
+    const isBeyond = ({ text }: { text: string }): boolean => /^word[1-9]/.test(text);
+    await vi.waitFor(() => expect(telegram.drafts.shown(person).some(isBeyond)).toBe(true), WAIT);
+    (await fixture().modelCall(`a long one ${person}`)).release();
     await vi.waitFor(() => expect(answersOf(person).length).toBeGreaterThan(1), WAIT);
     await fixture().idle(`telegram:${person}`);
     expect(
@@ -72,8 +77,6 @@ describeGateway('the way in which answers appear', { telegram: true, file }, (fi
         .map(({ text }) => text)
         .join(' '),
     ).toBe(words(1_200));
-    // Beyond the first message.
-    expect(telegram.drafts.shown(person).some(({ text }) => /^word[1-9]/.test(text))).toBe(true);
   });
 
   it('is "Thinking…" before the first word, and only the answer stays on screen when the gateway ends in the middle', async () => {

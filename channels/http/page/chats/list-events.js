@@ -4,7 +4,7 @@
  */
 import { keepOpen } from '../follow.js';
 
-/** @typedef {{ type: string, sessionKey: string }} ListEvent */
+/** @typedef {Pick<import('../../../../src/contracts/event.ts').AgentEvent, 'type' | 'sessionKey'>} ListEvent */
 
 /**
  * Follows the events of all chats for as long as the page is open. One tab holds the stream and passes the events on.

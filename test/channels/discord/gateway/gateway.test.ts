@@ -169,7 +169,7 @@ describe('the connection to the Discord gateway', () => {
     await isUp();
   });
 
-  it('replaces a client that cannot reconnect, instead of resuming forever (complaint 14)', async () => {
+  it('replaces a client that cannot reconnect, instead of resuming forever', async () => {
     await setup.start();
     const { gateway } = setup.discord;
     const hangUp = setInterval(() => {

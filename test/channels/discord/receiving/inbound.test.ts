@@ -92,7 +92,7 @@ describe('messages from Discord', () => {
     expect((await heard('so?', { replyTo: posted }))?.quoted).toMatchObject({ by: 'other' });
   });
 
-  it("in a thread belong to the thread's own session in its parent channel (complaint 20)", async () => {
+  it("in a thread belong to the thread's own session in its parent channel", async () => {
     const channel = room;
     room = setup.discord.platform.addThread(channel);
     expect(await heard('in the thread')).toMatchObject({

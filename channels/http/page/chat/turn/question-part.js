@@ -8,10 +8,11 @@ import { say } from '../../texts.js';
 import { wordsOf } from '../../failures/in-place.js';
 
 /** @typedef {import('../file-views.js').ShownFile} ShownFile */
+/** @typedef {import('../../api.js').Message} Message */
 
 /**
  * A question as it is shown: a stored message, or what is known about one that was just sent.
- * @typedef {{ seq: number, content: string, role?: string, turnId?: string, leftOut?: boolean, senderName?: string | null, attachments?: readonly ShownFile[] }} ShownQuestion
+ * @typedef {Pick<Message, 'seq' | 'content'> & Partial<Pick<Message, 'role' | 'turnId' | 'leftOut' | 'senderName'>> & { attachments?: readonly ShownFile[] }} ShownQuestion
  */
 
 /** One message of a person or of the gateway, shown in `element`. */
