@@ -1,13 +1,15 @@
 /** The list of channels: one line each. Only manifests are loaded here; a channel's code is loaded when it is switched on. */
 import type { ChannelManifest } from '../src/contracts/channel.ts';
+import { loadManifests } from '../src/contracts/platform/channel-manifest.ts';
 
-const folders = await Promise.all([
+/**
+ * The manifests of all channels, in the order in which health and help list them. Every command loads the list first: none
+ * begins when a manifest is missing or malformed.
+ */
+export const channels: readonly ChannelManifest[] = await loadManifests([
   import('./http/manifest.ts'),
   import('./telegram/manifest.ts'),
   import('./discord/manifest.ts'),
   import('./slack/manifest.ts'),
   import('./matrix/manifest.ts'),
 ]);
-
-/** The manifests of all channels, in the order in which health and help list them. */
-export const channels: readonly ChannelManifest[] = folders.map(({ manifest }) => manifest);

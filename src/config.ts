@@ -5,7 +5,7 @@ import type { z } from 'zod';
 import { channels as allChannels } from '../channels/index.ts';
 import { environmentSchemaFor, fileSchemaFor, gatewayEnvironment } from './config-schema.ts';
 import type { EnvironmentConfig, GatewayFile } from './config-schema.ts';
-import { manifestErrors, manifestFieldErrors } from './contracts/platform/channel-manifest.ts';
+import { manifestErrors } from './contracts/platform/channel-manifest.ts';
 import type { ChannelManifest } from './contracts/channel.ts';
 import { configureChannel, type ConfiguredChannel } from './contracts/platform/configured-channel.ts';
 import { errorCode } from './contracts/errors.ts';
@@ -111,8 +111,6 @@ export function checkConfig(
     permissions: withPermissions = true,
   }: { manifests?: readonly ChannelManifest[]; text?: string; permissions?: boolean } = {},
 ): ConfigCheck {
-  const malformed = manifestFieldErrors(manifests);
-  if (malformed.length > 0) return unusable(malformed.map(elsewhere));
   const problems = manifestErrors(manifests, Object.keys(gatewayEnvironment.shape)).map(elsewhere);
   const set: Record<string, string> = {};
   for (const [name, value] of Object.entries(environment)) if (value) set[name] = value;

@@ -53,8 +53,6 @@ export type WireRun = Json<ReturnType<typeof wireRun>>;
 export type WireSchedule = Json<ReturnType<typeof wireSchedule>>;
 /** The newest plan of a session and its todo list, as clients read them. */
 export type WireWork = Json<ReturnType<typeof wireWork>>;
-/** The answer to a posted message. */
-export type WireReceipt = Json<ReturnType<typeof wireReceipt>>;
 
 /** What became of a turn, as clients read it. */
 export type WireTrace = Json<ReturnType<typeof wireTrace>>;
@@ -205,7 +203,7 @@ export function acceptedAt(receipt: Exclude<Receipt, { kind: 'refused' }>, befor
  * The ids of the accepted message and the place from which its events can be followed, or the reply of a command, which
  * runs at once.
  */
-export function wireReceipt(receipt: Exclude<Receipt, { kind: 'refused' }>, lastEventId: string) {
+function wireReceipt(receipt: Exclude<Receipt, { kind: 'refused' }>, lastEventId: string) {
   if (receipt.kind === 'handled') return { handled: true as const, reply: receipt.reply ?? null };
   const note = 'note' in receipt && receipt.note !== undefined ? { note: receipt.note } : {};
   return { turnId: receipt.turnId, seq: receipt.seq, lastEventId, ...note };

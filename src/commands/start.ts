@@ -30,7 +30,10 @@ export async function start(args: readonly string[]): Promise<void> {
 export async function startHere(options: RunOptions = {}): Promise<void> {
   const home = path.dirname(homeEnvFile(process.env));
   const begun = process.env['DATABASE_URL'] ? undefined : await beginHome(home);
-  const { run } = await import('../main.ts');
+  const { run } = await import('../main.ts').catch(async (error: unknown) => {
+    await begun?.discard();
+    throw error;
+  });
   return await run({ ...options, begun });
 }
 

@@ -1,14 +1,19 @@
-/** Lists of channel manifests that cannot be used: each error is named at the start, with what to write. */
+/** Lists of channel manifests that cannot be used: each error is named at the start of a command, with what to write. */
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { channels } from '../../channels/index.ts';
 import { loadConfig } from '../../src/config.ts';
-import { manifestErrors, manifestFieldErrors } from '../../src/contracts/platform/channel-manifest.ts';
+import { loadManifests, manifestErrors } from '../../src/contracts/platform/channel-manifest.ts';
 import type { ChannelManifest } from '../../src/contracts/channel.ts';
 import { ConfigError } from '../../src/contracts/errors.ts';
+import { parley } from '../child.ts';
+import { makeEmbeddedHome } from '../database.ts';
 import { office, officeWith } from '../fakes/office/manifest.ts';
+import { ROOT } from '../docs/pages.ts';
 
 /** A folder that does not exist: there is no `config.json`. */
 const GATEWAY_HOME = path.join(tmpdir(), 'parley-without-home');
@@ -21,6 +26,14 @@ function errorsOf(environment: Record<string, string>, manifests: readonly Chann
     throw error;
   }
   throw new Error('expected the configuration to be refused');
+}
+
+/** What loading folders with these manifests is refused for. */
+async function loadErrors(manifests: readonly unknown[]): Promise<string> {
+  const folders = manifests.map((manifest) => Promise.resolve({ manifest: manifest as ChannelManifest }));
+  const error: unknown = await loadManifests(folders).catch((caught: unknown) => caught);
+  if (error instanceof ConfigError) return error.message;
+  throw new Error('expected the list to be refused', { cause: error });
 }
 
 describe('a list of manifests that cannot be used', () => {
@@ -93,17 +106,15 @@ describe('a list of manifests that cannot be used', () => {
     ['isOn', undefined, /isOn is missing: write a function/],
     ['secrets', ['xoxb-123456'], /secrets has the wrong type: write a function/],
     ['create', undefined, /create is missing: write a function/],
-  ])('is refused for a manifest whose %s is %j, with what to write', (field, value, error) => {
-    const manifest = officeWith({ [field]: value });
-    const message = errorsOf({ LOG_LEVEL: 'loud' }, [...channels, manifest]);
+  ])('is refused for a manifest whose %s is %j, with what to write', async (field, value, error) => {
+    const message = await loadErrors([...channels, officeWith({ [field]: value })]);
     expect(message).toMatch(error);
     expect(message).toContain('channel office: ');
     expect(message).not.toContain('xoxb-123456');
   });
 
-  it('is refused for a folder without a manifest, which is named by its position in the list', () => {
-    const missing = undefined as unknown as ChannelManifest;
-    expect(errorsOf({}, [office, missing])).toContain('channel number 2 of the list: name is missing');
+  it('is refused for a folder without a manifest, which is named by its position in the list', async () => {
+    expect(await loadErrors([office, undefined])).toContain('channel number 2 of the list: name is missing');
   });
 
   it('is refused with all its errors and those of the environment at once', () => {
@@ -120,7 +131,50 @@ describe('a list of manifests that cannot be used', () => {
   });
 
   it('is not the list of the gateway', () => {
-    expect(manifestFieldErrors([...channels, office])).toEqual([]);
     expect(manifestErrors([...channels, office], ['LOG_LEVEL'])).toEqual([]);
   });
+});
+
+describe('a fourth channel', () => {
+  let copy = '';
+  let home = '';
+  beforeAll(async () => {
+    home = await makeEmbeddedHome();
+    copy = mkdtempSync(path.join(tmpdir(), 'parley-fourth-channel-'));
+    for (const part of ['src', 'channels', 'package.json'])
+      cpSync(path.join(ROOT, part), path.join(copy, part), { recursive: true });
+    symlinkSync(path.join(ROOT, 'node_modules'), path.join(copy, 'node_modules'));
+    const list = path.join(copy, 'channels/index.ts');
+    const text = readFileSync(list, 'utf8').replace(/^\]\);$/m, "  import('./irc/manifest.ts'),\n]);");
+    writeFileSync(list, text);
+  });
+  afterAll(async () => {
+    for (const folder of [copy, home]) await rm(folder, { recursive: true, force: true });
+  });
+
+  /** What these commands print. They find an existing home, whose database a start opens while it loads the list. */
+  async function printed(...commands: string[]): Promise<string[]> {
+    const ended = await Promise.all(
+      commands.map((command) => parley([command], { GATEWAY_HOME: home }, copy)),
+    );
+    return ended.map(({ code, stdout, stderr }) => `${code}: ${stdout}${stderr}`);
+  }
+
+  it('without a manifest.ts is named by every command, with what to write', async () => {
+    const said =
+      '1: The list of channels cannot be used:\n' +
+      '  - channels/irc/manifest.ts does not exist: write it as docs/extending.md shows, or remove its line from channels/index.ts\n';
+    expect(await printed('start', 'status')).toEqual([said, said]);
+  }, 60_000);
+
+  it('whose manifest.ts exports no manifest is named by every command, with what to write', async () => {
+    mkdirSync(path.join(copy, 'channels/irc'), { recursive: true });
+    writeFileSync(path.join(copy, 'channels/irc/manifest.ts'), 'export const irc = {};\n');
+    const [start = '', ...others] = await printed('start', '--help', 'doctor');
+    const number = channels.length + 1;
+    expect(start).toMatch(
+      `1: The list of channels cannot be used:\n  - channel number ${number} of the list: name is missing: write a text such as 'irc'`,
+    );
+    expect(others).toEqual([start, start]);
+  }, 60_000);
 });

@@ -12,7 +12,6 @@ export {
   endedEarly,
   isOpenPlan,
   MAX_CORRECTIONS,
-  MAX_REASON_CHARS,
   openStep,
 } from '../isomorphic/plan-reducer.js';
 export type {

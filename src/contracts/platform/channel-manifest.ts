@@ -2,6 +2,7 @@
 import { z } from 'zod';
 import { isId } from '../access.ts';
 import type { ChannelManifest } from '../channel.ts';
+import { ConfigError, errorCode } from '../errors.ts';
 
 /** Names with a different meaning in addresses, in user ids, or next to the channels in `access`. */
 const RESERVED_NAMES = ['system', 'token', 'owners'];
@@ -48,10 +49,43 @@ const FIELDS: Record<keyof ChannelManifest, [isRight: (value: unknown) => boolea
   create: [isFunction, 'a function that loads index.ts and makes the channel'],
 };
 
+/** In the address of a file that does not exist. */
+const MANIFEST_FILE = /channels\/[^/]+\/manifest\.ts$/;
+
 /**
- * Fields of manifests that are missing or of a wrong type, one sentence each; such a list must not be used otherwise.
+ * The manifests of the list of channels, whose folders are being loaded. Rejects with a `ConfigError` that says what to
+ * write for each field that is missing or of a wrong type, and for a manifest that does not exist; else with what kept a
+ * folder from loading.
  */
-export function manifestFieldErrors(manifests: readonly unknown[]): string[] {
+export async function loadManifests(
+  folders: readonly Promise<{ manifest: ChannelManifest }>[],
+): Promise<readonly ChannelManifest[]> {
+  try {
+    const manifests = (await Promise.all(folders)).map(({ manifest }) => manifest);
+    const errors = manifestFieldErrors(manifests);
+    if (errors.length > 0) throw unusableList(errors);
+    return manifests;
+  } catch (error) {
+    const [file] = MANIFEST_FILE.exec(missingFile(error)) ?? [];
+    if (file === undefined) throw error;
+    const write = 'write it as docs/extending.md shows, or remove its line from channels/index.ts';
+    throw unusableList([`${file} does not exist: ${write}`], error);
+  }
+}
+
+function unusableList(errors: readonly string[], cause?: unknown): ConfigError {
+  const lines = ['The list of channels cannot be used:', ...errors.map((error) => `  - ${error}`)];
+  return new ConfigError('bad_channels', lines.join('\n'), { cause });
+}
+
+/** The address of the file that an import did not find; '' for any other error. */
+function missingFile(error: unknown): string {
+  const isMissing = errorCode(error) === 'ERR_MODULE_NOT_FOUND' && error instanceof Error && 'url' in error;
+  return isMissing ? String(error.url) : '';
+}
+
+/** Fields of manifests that are missing or of a wrong type, one sentence each. */
+function manifestFieldErrors(manifests: readonly unknown[]): string[] {
   return manifests.flatMap((manifest, index) => {
     const fields: Record<string, unknown> = { ...(typeof manifest === 'object' ? manifest : {}) };
     const channel = typeof fields.name === 'string' ? fields.name : `number ${index + 1} of the list`;

@@ -1,13 +1,20 @@
 /** LaTeX formulas in Markdown made readable: simple ones in Unicode, others as code. Pure. */
 
-/** Longest formula that is read, in UTF-16 units. */
-export const MAX_FORMULA = 1_000;
+/** Longest formula that is read, and longest code that is seen as such, in UTF-16 units. */
+const MAX_FORMULA = 1_000;
 
 const FENCE = /^ {0,3}(`{3,}|~{3,})/;
 
 /** Code comes first, in which nothing is a formula; no formula starts inside another, so that each is scanned once. */
-const PARTS =
-  /(?<!`)(`+)(?!`)[^`](?:[^]{0,1000}?[^`])??\1(?!`)|(?<!\\)\\\(((?:(?!\\\()[^]){1,1000}?)\\\)|(?<!\\)\\\[((?:(?!\\\[)[^]){1,1000}?)\\\]|(?<![\\$])\$\$([^$]{1,1000})\$\$(?!\$)/g;
+const PARTS = new RegExp(
+  [
+    `(?<!\`)(\`+)(?!\`)[^\`](?:[^]{0,${MAX_FORMULA}}?[^\`])??\\1(?!\`)`,
+    String.raw`(?<!\\)\\\(((?:(?!\\\()[^]){1,${MAX_FORMULA}}?)\\\)`,
+    String.raw`(?<!\\)\\\[((?:(?!\\\[)[^]){1,${MAX_FORMULA}}?)\\\]`,
+    String.raw`(?<![\\$])\$\$([^$]{1,${MAX_FORMULA}})\$\$(?!\$)`,
+  ].join('|'),
+  'g',
+);
 
 /** A formula has an operator or sign, or is one letter; `\(see below\)` is not one. */
 const FORMULA = /[\\^_={}+*/<>|\d-]|^\s*\p{L}\s*$/u;

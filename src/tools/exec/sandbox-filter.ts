@@ -4,9 +4,8 @@
  * them unreachable.
  */
 import { endianness } from 'node:os';
-
-/** A processor the filter is written for, under Node's name (`process.arch`). */
-export type FilteredArch = 'x64' | 'arm64';
+import { ENOSYS, EPERM, refusedCalls } from './sandbox-calls.ts';
+import type { FilteredArch } from './sandbox-calls.ts';
 
 /** True if a filter can be built; elsewhere no program runs. */
 export function isFiltered(arch: string): arch is FilteredArch {
@@ -16,93 +15,7 @@ export function isFiltered(arch: string): arch is FilteredArch {
 /** Numbers of `seccomp_data.arch` (linux/audit.h). */
 const AUDIT_ARCH: Readonly<Record<FilteredArch, number>> = { x64: 0xc000003e, arm64: 0xc00000b7 };
 
-const EPERM = 1;
-/** Makes libraries fall back to an older way: `clone` for `clone3`, a file in /tmp for `memfd_create`. */
-const ENOSYS = 38;
 const EAFNOSUPPORT = 97;
-
-/** `[name, number on x64, number on arm64]`; undefined if the processor has no such call. */
-type Call = readonly [name: string, x64: number | undefined, arm64: number | undefined];
-
-/** Calls that fail with EPERM. */
-const REFUSED: readonly Call[] = [
-  // Other processes' memory and files.
-  ['ptrace', 101, 117],
-  ['process_vm_readv', 310, 270],
-  ['process_vm_writev', 311, 271],
-  ['process_madvise', 440, 440],
-  ['kcmp', 312, 272],
-  ['pidfd_getfd', 438, 438],
-  // Mounts and namespaces; `clone` is checked below.
-  ['mount', 165, 40],
-  ['umount2', 166, 39],
-  ['pivot_root', 155, 41],
-  ['chroot', 161, 51],
-  ['open_tree', 428, 428],
-  ['move_mount', 429, 429],
-  ['fsopen', 430, 430],
-  ['fsconfig', 431, 431],
-  ['fsmount', 432, 432],
-  ['fspick', 433, 433],
-  ['mount_setattr', 442, 442],
-  ['unshare', 272, 97],
-  ['setns', 308, 268],
-  ['name_to_handle_at', 303, 264],
-  ['open_by_handle_at', 304, 265],
-  ['fanotify_init', 300, 262],
-  // Large and often broken parts of the kernel.
-  ['bpf', 321, 280],
-  ['perf_event_open', 298, 241],
-  ['userfaultfd', 323, 282],
-  ['io_uring_setup', 425, 425],
-  ['io_uring_enter', 426, 426],
-  ['io_uring_register', 427, 427],
-  ['add_key', 248, 217],
-  ['request_key', 249, 218],
-  ['keyctl', 250, 219],
-  ['vmsplice', 278, 75],
-  ['move_pages', 279, 239],
-  ['migrate_pages', 256, 238],
-  ['modify_ldt', 154, undefined],
-  ['lookup_dcookie', 212, 18],
-  ['quotactl', 179, 60],
-  ['quotactl_fd', 443, 443],
-  ['uselib', 134, undefined],
-  ['ustat', 136, undefined],
-  ['sysfs', 139, undefined],
-  ['nfsservctl', 180, 42],
-  // The machine itself.
-  ['kexec_load', 246, 104],
-  ['kexec_file_load', 320, 294],
-  ['reboot', 169, 142],
-  ['init_module', 175, 105],
-  ['finit_module', 313, 273],
-  ['delete_module', 176, 106],
-  ['swapon', 167, 224],
-  ['swapoff', 168, 225],
-  ['acct', 163, 89],
-  ['syslog', 103, 116],
-  ['settimeofday', 164, 170],
-  ['clock_settime', 227, 112],
-  ['clock_adjtime', 305, 266],
-  ['sethostname', 170, 161],
-  ['setdomainname', 171, 162],
-  ['iopl', 172, undefined],
-  ['ioperm', 173, undefined],
-  ['vhangup', 153, 58],
-];
-
-/**
- * Calls that fail with ENOSYS: memory that neither a process limit nor a tmpfs counts, and flags no filter can read.
- */
-const MISSING: readonly Call[] = [
-  ['clone3', 435, 435],
-  ['memfd_create', 319, 279],
-  ['memfd_secret', 447, 447],
-  ['shmget', 29, 194],
-  ['msgget', 68, 186],
-  ['semget', 64, 190],
-];
 
 /** CLONE_NEWNS, NEWCGROUP, NEWUTS, NEWIPC, NEWUSER, NEWPID, NEWNET. */
 const NEW_NAMESPACE = 0x7e020000;
@@ -116,20 +29,6 @@ const TIOCLINUX = 0x541c;
  * reviewed.
  */
 const SOCKET_FAMILIES = [1, 2, 10, 16];
-
-/** Names of the calls that fail whatever their arguments are, with their numbers on a processor; for tests. */
-export function refusedCalls(arch: FilteredArch): ReadonlyMap<string, number> {
-  const all = [...REFUSED, ...MISSING];
-  return new Map(
-    all.flatMap((call) => {
-      const number = numberOf(call, arch);
-      return number === undefined ? [] : [[call[0], number] as const];
-    }),
-  );
-}
-
-const numberOf = ([, x64, arm64]: Call, arch: FilteredArch): number | undefined =>
-  arch === 'x64' ? x64 : arm64;
 
 /** One `struct sock_filter`. */
 type Instruction = readonly [code: number, jt: number, jf: number, k: number];
@@ -151,11 +50,6 @@ const argument = (n: number): number => 16 + 8 * n;
 
 /** The program, as bwrap reads it. A call of another architecture's table ends the process. */
 export function seccompProgram(arch: FilteredArch): Buffer {
-  const always = (calls: readonly Call[], errno: number): Instruction[] =>
-    calls.flatMap((call) => {
-      const number = numberOf(call, arch);
-      return number === undefined ? [] : [jumpIfEqual(number, 0, 1), fail(errno)];
-    });
   /** Examines an argument of one call; `checks` end in a verdict. */
   const looking = (number: number, at: number, checks: readonly Instruction[]): Instruction[] => [
     jumpIfEqual(number, 0, checks.length + 1),
@@ -170,8 +64,7 @@ export function seccompProgram(arch: FilteredArch): Buffer {
     load(NR),
     // The x32 table shares the architecture's number with x64.
     ...(arch === 'x64' ? [jumpIfAtLeast(0x40000000, 0, 1), fail(ENOSYS)] : []),
-    ...always(REFUSED, EPERM),
-    ...always(MISSING, ENOSYS),
+    ...refusedCalls(arch).flatMap(({ number, errno }) => [jumpIfEqual(number, 0, 1), fail(errno)]),
     ...looking(of(56, 220), 0, [jumpIfAnyBit(NEW_NAMESPACE, 0, 1), fail(EPERM), ALLOW]),
     ...looking(of(157, 167), 0, [jumpIfEqual(PR_SET_DUMPABLE, 0, 1), fail(EPERM), ALLOW]),
     ...looking(of(16, 29), 1, [jumpIfEqual(TIOCSTI, 1, 0), jumpIfEqual(TIOCLINUX, 0, 1), fail(EPERM), ALLOW]),

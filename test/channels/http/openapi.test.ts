@@ -15,10 +15,10 @@ import type {
 import type { agentEvent } from '../../../channels/http/routes/openapi/events.ts';
 import { makeDocument, OPERATIONS } from '../../../channels/http/routes/openapi/document.ts';
 import type {
+  acceptedAt,
   WireApproval,
   WireListed,
   WireMessage,
-  WireReceipt,
   WireSchedule,
   WireSession,
 } from '../../../channels/http/wire.ts';
@@ -43,7 +43,7 @@ export type Written =
   | Takes<typeof session, WireSession>
   | Takes<typeof listedSession, WireListed>
   | Takes<typeof message, WireMessage>
-  | Takes<typeof receipt, WireReceipt>
+  | Takes<typeof receipt, ReturnType<typeof acceptedAt>>
   | Takes<typeof approval, WireApproval>
   | Takes<typeof schedule, WireSchedule>;
 

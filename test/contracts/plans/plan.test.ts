@@ -1,11 +1,11 @@
 /** What a plan reports about itself. */
 import { describe, expect, it } from 'vitest';
+import { MAX_REASON_CHARS } from '../../../src/contracts/isomorphic/plan-reducer.js';
 import {
   boundReason,
   cancelPlan,
   correctionsLeft,
   MAX_CORRECTIONS,
-  MAX_REASON_CHARS,
 } from '../../../src/contracts/plans/plan.ts';
 import { plan, step } from '../../fakes/gateway/shown-plans.ts';
 

@@ -58,7 +58,7 @@ it('refuses two tools with the same name, naming both', () => {
   const second = { ...createTools(toolOptions)[0]!, description: 'Another tool for folders.' };
   expect(createTools(toolOptions, [{ ...second, name: 'added' }]).at(-1)?.name).toBe('added');
   expect(() => createTools(toolOptions, [second])).toThrow(
-    /Two tools are called "list_dir": "List the files .*" and "Another tool for folders\."/,
+    /^Two tools are called "list_dir": "List the files .*" and "Another tool for folders\."\. Rename one of them\.$/,
   );
 });
 

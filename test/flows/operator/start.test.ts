@@ -1,4 +1,4 @@
-/** What a start reports while it takes time. */
+/** What a start reports while it takes time, and when it is refused. */
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -6,8 +6,12 @@ import { expect, it } from 'vitest';
 import type { TestContext } from 'vitest';
 import { firstConfig } from '../../../src/commands/first-config.ts';
 import { createStartNotes } from '../../../src/ops/start-progress.ts';
+import { loadConfig } from '../../../src/config.ts';
+import { startGateway } from '../../../src/gateway.ts';
+import { listDir } from '../../../src/tools/files/list-dir.ts';
 import { startGatewayProcess, startParley } from '../../child.ts';
 import type { Child } from '../../child.ts';
+import { makeEmbeddedHome, silentLog } from '../../database.ts';
 
 type Finished = TestContext['onTestFinished'];
 
@@ -93,3 +97,12 @@ it('names a step once it has lasted a second, and each only once', async () => {
   notes.end();
   expect(shown).toEqual(['slow', 'Waiting']);
 });
+
+it('is refused when two tools have the same name, with what to do', async ({ onTestFinished }) => {
+  const home = await makeEmbeddedHome();
+  onTestFinished(() => rm(home, { recursive: true, force: true }));
+  const config = loadConfig({ GATEWAY_HOME: home, PORT: '0', OLLAMA_HOST: 'http://127.0.0.1:9' });
+  await expect(startGateway(config, { log: silentLog, tools: [listDir] })).rejects.toThrow(
+    /^Two tools are called "list_dir": .*\. Rename one of them\.$/,
+  );
+}, 60_000);

@@ -3,7 +3,7 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { renderTelegram } from '../../../channels/telegram/rendering/render.ts';
 import { parseMarkdown } from '../../../src/lib/markdown/markdown.ts';
-import { MAX_FORMULA, readableMath } from '../../../src/lib/markdown/math-text.ts';
+import { readableMath } from '../../../src/lib/markdown/math-text.ts';
 import { markdownish } from '../../contracts/hostile-texts.ts';
 
 const shown = (markdown: string): string => renderTelegram(parseMarkdown(readableMath(markdown))).text;
@@ -36,9 +36,19 @@ describe('a formula', () => {
     '\\(see below\\)',
     '\\\\(x^2\\\\)',
     '\\(x',
-    `\\(${'x'.repeat(MAX_FORMULA + 1)}=1\\)`,
   ])('%j holds none', (markdown) => {
     expect(readableMath(markdown)).toBe(markdown);
+  });
+
+  it.each([
+    ['\\(', '\\)'],
+    ['\\[', '\\]'],
+    ['$$', '$$'],
+  ])('between %s and %s has at most 1,000 characters', (begin, end) => {
+    const longest = `${'x'.repeat(998)}=1`;
+    expect(shown(begin + longest + end)).toBe(longest);
+    const longer = `${begin}x${longest}${end}`;
+    expect(readableMath(longer)).toBe(longer);
   });
 
   it('is found in any text without delay', () => {
