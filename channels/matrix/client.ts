@@ -3,7 +3,7 @@ import { textRef } from '../../src/contracts/texts/say.ts';
 import { ChannelError, channelUnavailable } from '../../src/contracts/errors.ts';
 import type { ChannelHealth } from '../../src/contracts/gateway-api.ts';
 import { tokenHealth, tokenRefusals, tokenRefused } from '../../src/contracts/platform/refused-tokens.ts';
-import { Pauses } from '../../src/lib/async/call-gate.ts';
+import { RetryAfterPauses } from '../../src/lib/async/call-gate.ts';
 import type { Refusals } from '../../src/lib/async/call-gate.ts';
 import { BAD_TOKEN, isTokenError, rateLimited, refusalOf } from './errors.ts';
 import { openRequest, readBody } from './requests.ts';
@@ -55,7 +55,7 @@ export class MatrixClient {
   readonly #root: string;
   readonly #headers: { authorization: string };
   readonly #now: () => number;
-  readonly #pauses: Pauses;
+  readonly #pauses: RetryAfterPauses;
   readonly #refusals: Refusals;
   #failures = 0;
 
@@ -63,7 +63,7 @@ export class MatrixClient {
     this.#root = url.replace(/\/$/, '');
     this.#headers = { authorization: `Bearer ${token}` };
     this.#now = now;
-    this.#pauses = new Pauses(MAX_PAUSES, monotonicMs);
+    this.#pauses = new RetryAfterPauses(MAX_PAUSES, monotonicMs);
     this.#refusals = tokenRefusals(monotonicMs);
   }
 

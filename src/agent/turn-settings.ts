@@ -1,7 +1,7 @@
 /** The settings of turns: each keeps those it began with, the next one gets those of its own beginning. */
 import { DEFAULT_LIMITS } from './deps.ts';
 import type { AgentShared } from './deps.ts';
-import { createSurroundingsNote } from './prompt/surroundings.ts';
+import { createEnvironmentNote } from './prompt/environment-note.ts';
 
 /** What turns share, at one moment: settings and profiles stay the same for its holder. */
 export type SharedNow = () => AgentShared;
@@ -22,7 +22,7 @@ export function followSettings(shared: AgentShared): SharedNow {
         ...shared,
         deps: { ...deps, profiles: () => profiles },
         limits: { ...DEFAULT_LIMITS, ...limits },
-        surroundingsOf: createSurroundingsNote({ ...deps.surroundings, timeZone }),
+        environmentNoteOf: createEnvironmentNote({ ...deps.environmentNote, timeZone }),
       };
       known = { settings, profiles, now };
     }

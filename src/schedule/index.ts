@@ -21,8 +21,8 @@ export { parseWhen } from './when.ts';
 
 export interface SchedulingDeps {
   store: ScheduleStore;
-  announce: SendSystemMessage;
-  standing: CreatorAccess;
+  sendSystemMessage: SendSystemMessage;
+  creatorAccess: CreatorAccess;
   ledger: Pick<Ledger, 'queue' | 'enqueue' | 'sessionOf'>;
   events: Pick<EventBus, 'emit'>;
   languages: Pick<PersonLanguages, 'say' | 'languageOf'>;
@@ -54,7 +54,7 @@ export function createScheduling(deps: SchedulingDeps): Scheduling {
   let driver: Driver | undefined;
   const schedules = createSchedules({
     store,
-    standing: deps.standing,
+    creatorAccess: deps.creatorAccess,
     settings,
     soon: () => driver?.soon(),
   });

@@ -126,7 +126,7 @@ async function openHome(options: StoreOptions): Promise<OpenedHome> {
     const opening = openEmbedded(options.home, options.log, { progress, opening: begun?.database });
     stopKeeping = keepHome(lock, options, async () => (await opening).close());
     embedded = await opening;
-    await lock.announce(embedded.socketPath);
+    await lock.publishSocket(embedded.socketPath);
   } catch (error) {
     stopKeeping();
     await embedded?.close();

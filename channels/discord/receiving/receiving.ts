@@ -29,7 +29,7 @@ import { retryTransient } from '../rest/retry.ts';
 import type { DiscordRest } from '../rest/rest.ts';
 import { channelIdOf } from '../sending.ts';
 import type { QuestionThreads } from '../threads/question-threads.ts';
-import { toldThreads } from '../threads/told-threads.ts';
+import { reportedThreads } from '../threads/reported-threads.ts';
 import type { Signs } from '../earlier/signs.ts';
 import { ONLY, ownsGuild } from '../gateway/shard.ts';
 import { ResumeState } from '../gateway/resume-state.ts';
@@ -208,7 +208,7 @@ export class Receiving {
         return;
       }
       default:
-        this.#history.tellThreads(toldThreads(name, data));
+        this.#history.tellThreads(reportedThreads(name, data));
         stored();
     }
   }

@@ -18,8 +18,8 @@ import { verifySignature } from './signatures.ts';
 
 export interface HookDeps {
   hooks: () => ReadonlyMap<string, Hook>;
-  announce: SendSystemMessage;
-  standing: Pick<CreatorAccess, 'placeOf'>;
+  sendSystemMessage: SendSystemMessage;
+  creatorAccess: Pick<CreatorAccess, 'placeOf'>;
   ledger: Pick<Ledger, 'sessionOf' | 'enqueue'>;
   posts: Pick<PostStore, 'notice'>;
   events: Pick<EventBus, 'emit'>;
@@ -65,14 +65,14 @@ async function take(
   const { address, task } = hook;
   const text = hookText(hook.text, payload);
   if (task === undefined) return await tell(deps, { address, id, text });
-  const accepted = await deps.announce({
+  const accepted = await deps.sendSystemMessage({
     id,
     session: await deps.ledger.sessionOf(address),
     address,
     senderId: `hook:${name}`,
     senderName: `Webhook ${name}`,
     content: `[The webhook "${name}" has called. Do this with what it says below, and answer with the result: ${oneLine(task)}]\n${text}`,
-    place: await deps.standing.placeOf(address),
+    place: await deps.creatorAccess.placeOf(address),
     sources: ['hook'],
     timestamp: deps.now(),
   });

@@ -197,11 +197,11 @@ describe('what was said while no one was listening', () => {
     const at = Date.now();
     setup.connections.chats = addresses.map((one) => ({ address: one as `slack:${string}`, changedAt: at }));
   };
-  const restart = async (meanwhile: () => void): Promise<void> => {
+  const restart = async (whileStopped: () => void): Promise<void> => {
     setup.slack.says(channel, 'heard', ada);
     await received(1);
     await setup.channel.stop();
-    meanwhile();
+    whileStopped();
     setup.replace();
     await setup.start();
   };

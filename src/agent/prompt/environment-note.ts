@@ -3,7 +3,7 @@ import type { TurnIdentity } from '../state/turn-state.ts';
 import { titleOf } from './marks.ts';
 
 /** What the gateway knows besides the turn. */
-export interface Surroundings {
+export interface EnvironmentNoteDeps {
   /** Epoch milliseconds. */
   now: () => number;
   /** Name of the time zone in which dates are given. */
@@ -19,8 +19,8 @@ export type Placed = Pick<
 >;
 
 /** Makes the function that returns the note of a turn; what depends on the time zone is prepared once. */
-export function createSurroundingsNote(surroundings: Surroundings): (turn: Placed) => string {
-  const { timeZone, now, channelLabel } = surroundings;
+export function createEnvironmentNote(deps: EnvironmentNoteDeps): (turn: Placed) => string {
+  const { timeZone, now, channelLabel } = deps;
   const format = new Intl.DateTimeFormat('en-GB', { dateStyle: 'full', timeStyle: 'short', timeZone });
   let [minute, time] = [Number.NaN, ''];
   return (turn) => {
@@ -38,7 +38,7 @@ export function createSurroundingsNote(surroundings: Surroundings): (turn: Place
 }
 
 /** The other chats that read the answer. */
-function alsoRead({ surfaces, place }: Placed, labelOf: Surroundings['channelLabel']): string {
+function alsoRead({ surfaces, place }: Placed, labelOf: EnvironmentNoteDeps['channelLabel']): string {
   const where = surfaces.map((surface) => {
     const channel = surface.address.slice(0, surface.address.indexOf(':'));
     return `${labelOf(channel) ?? channel} (${surface.place} chat, address ${surface.address})`;
