@@ -119,7 +119,7 @@ function openStarters({ settings, log, store, security, transport }: AgentParts)
     posts: store.posts,
     events,
     log,
-    now: () => Date.now(),
+    epochNow: () => Date.now(),
   });
   const scheduling = createScheduling({
     store: store.schedules,
@@ -239,7 +239,7 @@ function openAgent(
     redact,
     profiles: () => profiles.list(),
     workspaceDir: path.join(settings.current().home, 'workspace'),
-    environmentNote: { now: Date.now, channelLabel: linking.labelOf },
+    environmentNote: { epochNow: Date.now, channelLabel: linking.labelOf },
     files,
     settings: () => forTurns.current(),
     receiveFiles: media.receive,
@@ -261,7 +261,7 @@ function openWebhooks({ settings, log, store, transport }: AgentParts) {
     bus: transport.bus,
     events: transport.events,
     egressOf: webhookEgress,
-    now: () => Date.now(),
+    epochNow: () => Date.now(),
     log,
   });
 }

@@ -72,7 +72,7 @@ export async function openSecurity(
   const accessPolicy = createAccessPolicy({
     access,
     groupChats,
-    now: () => performance.now(),
+    monotonicNow: () => performance.now(),
     channelAccess,
     proxyTokenOf: (user) => proxyTokenOf(settings.current().proxySignIn, user),
   });

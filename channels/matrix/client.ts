@@ -25,7 +25,7 @@ export interface ClientConfig {
   /** Secret. */
   token: string;
   /** Epoch milliseconds, for comparison with the homeserver's dates. */
-  now: () => number;
+  epochNow: () => number;
   /** The clock that measures waits. */
   monotonicMs: () => number;
 }
@@ -54,15 +54,15 @@ export const MEDIA = '/_matrix/media/v3';
 export class MatrixClient {
   readonly #root: string;
   readonly #headers: { authorization: string };
-  readonly #now: () => number;
+  readonly #epochNow: () => number;
   readonly #pauses: RetryAfterPauses;
   readonly #refusals: Refusals;
   #failures = 0;
 
-  constructor({ url, token, now, monotonicMs }: ClientConfig) {
+  constructor({ url, token, epochNow, monotonicMs }: ClientConfig) {
     this.#root = url.replace(/\/$/, '');
     this.#headers = { authorization: `Bearer ${token}` };
-    this.#now = now;
+    this.#epochNow = epochNow;
     this.#pauses = new RetryAfterPauses(MAX_PAUSES, monotonicMs);
     this.#refusals = tokenRefusals(monotonicMs);
   }
@@ -102,7 +102,7 @@ export class MatrixClient {
       response.statusCode ?? 0,
       parseJson(await readBody(response, MAX_ANSWER_BYTES)),
       response.headers['retry-after'],
-      this.#now(),
+      this.#epochNow(),
     );
   }
 
@@ -125,7 +125,7 @@ export class MatrixClient {
     const response = await openRequest({ url, method, headers, body: bytes, silenceMs, signal });
     const answer = parseJson(await readBody(response, MAX_ANSWER_BYTES));
     const { statusCode: status = 0 } = response;
-    if (status !== 200) throw refusalOf(status, answer, response.headers['retry-after'], this.#now());
+    if (status !== 200) throw refusalOf(status, answer, response.headers['retry-after'], this.#epochNow());
     if (answer === undefined) throw channelUnavailable(textRef('health.foreign', { network: 'Matrix' }));
     return answer;
   }

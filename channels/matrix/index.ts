@@ -86,10 +86,10 @@ class MatrixChannel implements Channel {
   #self: string | undefined;
 
   constructor(config: MatrixConfig & { url: string }, deps: MatrixDeps, timing: MatrixTiming) {
-    const { now, monotonicMs, silenceMs } = timing;
+    const { epochNow, monotonicMs, silenceMs } = timing;
     this.#deps = deps;
     this.#timing = timing;
-    const client = new MatrixClient({ ...config, now, monotonicMs });
+    const client = new MatrixClient({ ...config, epochNow, monotonicMs });
     this.#client = client;
     const replacements = new Replacements({ client, monotonicMs });
     this.#replacements = replacements;

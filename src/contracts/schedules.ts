@@ -92,7 +92,7 @@ export type ReportedScheduleRun = ScheduleRun & { result: string };
 /** Throws only `StoreError`. */
 export interface ScheduleStore {
   /** The time by the database's clock, which decides what is due: this machine's clock may differ. */
-  now(): Promise<Date>;
+  databaseNow(): Promise<Date>;
   /** Stores a schedule unless a limit is reached (default: `SCHEDULE_LIMITS`); a repeated id changes nothing. */
   addSchedule(
     schedule: Omit<ScheduleRecord, 'createdAt' | 'lastAt'>,

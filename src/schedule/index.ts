@@ -59,7 +59,7 @@ export function createScheduling(deps: SchedulingDeps): Scheduling {
     soon: () => driver?.soon(),
   });
   const settle = async (): Promise<void> =>
-    settleHeartbeat(deps, settings.current().heartbeat, (await store.now()).getTime());
+    settleHeartbeat(deps, settings.current().heartbeat, (await store.databaseNow()).getTime());
   settings.subscribe((next) => {
     const before = settings.current().heartbeat;
     const isOther =

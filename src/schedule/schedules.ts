@@ -26,7 +26,7 @@ export const SYSTEM_USER = 'system';
 export interface SchedulesDeps {
   store: Pick<
     ScheduleStore,
-    | 'now'
+    | 'databaseNow'
     | 'addSchedule'
     | 'schedules'
     | 'schedule'
@@ -86,7 +86,7 @@ async function add(deps: SchedulesDeps, request: ScheduleRequest): Promise<Sched
   const { limits, timeZone } = deps.settings.current();
   const known = await deps.store.schedule(id);
   if (known !== undefined) return known;
-  const now = (await deps.store.now()).getTime();
+  const now = (await deps.store.databaseNow()).getTime();
   const timing = readWhen(request.when, { now, timeZone });
   const nextAt = new Date(firstSlot(timing, now));
   const place = request.place === 'group' ? 'group' : await deps.creatorAccess.placeOf(address);
@@ -126,7 +126,7 @@ async function changeOne(
 ): Promise<ScheduleRecord | undefined> {
   const found = await store.schedule(id);
   if (found === undefined || found.creatorId === SYSTEM_USER) return undefined;
-  const now = (await store.now()).getTime();
+  const now = (await store.databaseNow()).getTime();
   const { timeZone } = settings.current();
   const timing = when === undefined ? found.timing : readWhen(when, { now, timeZone });
   const isPaused = paused ?? (when === undefined && found.nextAt === undefined);

@@ -201,7 +201,7 @@ describeEachDatabase('the heartbeat', (databases) => {
     const start = async (everyMs: number, now: number) => {
       const node = nodeOf(store, { heartbeat: await heartbeat('', everyMs) }, (schedules) => ({
         ...schedules,
-        now: () => Promise.resolve(new Date(now)),
+        databaseNow: () => Promise.resolve(new Date(now)),
       }));
       await node.start();
       await node.stop();

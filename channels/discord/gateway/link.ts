@@ -56,7 +56,7 @@ export interface GatewaySettings {
   /** Asks Discord, once, which bot the token belongs to. Throws `ChannelError`. */
   botId: (signal: AbortSignal) => Promise<string>;
   budget: IdentifyBudget;
-  now: () => number;
+  epochNow: () => number;
   monotonicMs: () => number;
   /** Waits this many milliseconds, or until the signal aborts. Never rejects. */
   pause: (ms: number, signal: AbortSignal) => Promise<void>;
@@ -212,7 +212,7 @@ export class GatewayLink {
   }
 
   async #connect({ url, keys }: { url: string; keys: BudgetKeys }, signal: AbortSignal): Promise<SocketEnd> {
-    const { token, shard, budget, resume, log, closeMs, now } = this.#parts;
+    const { token, shard, budget, resume, log, closeMs, epochNow } = this.#parts;
     this.#upSince = undefined;
     const resumed = this.#kept;
     const socket = new GatewaySocket({
@@ -224,7 +224,7 @@ export class GatewayLink {
       mayIdentify: () => budget.count(keys),
       event: (event) => this.#dispatch(event, socket),
       alive: () => {
-        if (this.#upSince !== undefined) resume.heard(now());
+        if (this.#upSince !== undefined) resume.heard(epochNow());
       },
       log,
       closeMs,
@@ -240,7 +240,7 @@ export class GatewayLink {
   }
 
   #dispatch(event: DispatchedEvent, socket: GatewaySocket): void {
-    const { resume, now } = this.#parts;
+    const { resume, epochNow } = this.#parts;
     const { name, sequence } = event;
     if (name === 'READY') {
       this.#onReady(event, socket);
@@ -249,7 +249,7 @@ export class GatewayLink {
     const stored = resume.arrive(sequence);
     this.#events.event(event, stored);
     if (name === 'RESUMED' && this.#kept !== undefined) this.#up(this.#kept.self);
-    if (this.#upSince !== undefined) resume.heard(now());
+    if (this.#upSince !== undefined) resume.heard(epochNow());
   }
 
   #onReady({ data, sequence }: DispatchedEvent, { session }: GatewaySocket): void {
@@ -258,12 +258,12 @@ export class GatewayLink {
       this.#parts.log.error({ err: ready.error }, 'discord_ready_malformed');
       return;
     }
-    const { resume, now } = this.#parts;
+    const { resume, epochNow } = this.#parts;
     const self = { botId: ready.data.user.id, applicationId: ready.data.application.id };
     const { heardAt } = resume;
     this.#kept = { session, self, limited: this.#limited, intents: INTENTS };
     const stored = resume.begin(this.#kept, sequence);
-    resume.heard(now());
+    resume.heard(epochNow());
     this.#events.self(self);
     this.#up(self);
     this.#events.missed(heardAt, stored);

@@ -24,7 +24,7 @@ export interface EndpointParts {
   /** Asks Discord, once, who the bot is. Throws `ChannelError`. */
   botId: (signal: AbortSignal) => Promise<string>;
   /** Epoch milliseconds. */
-  now: () => number;
+  epochNow: () => number;
 }
 
 export class InteractionEndpoint implements PlatformInteractions {
@@ -40,7 +40,7 @@ export class InteractionEndpoint implements PlatformInteractions {
     const { 'x-signature-ed25519': signature, 'x-signature-timestamp': at } = headers;
     if (typeof signature !== 'string' || !/^[0-9a-f]{128}$/i.test(signature)) return false;
     if (typeof at !== 'string' || !/^\d{1,12}$/.test(at)) return false;
-    if (Math.abs(this.#parts.now() - Number(at) * 1_000) > STALE_MS) return false;
+    if (Math.abs(this.#parts.epochNow() - Number(at) * 1_000) > STALE_MS) return false;
     const signed = Buffer.concat([Buffer.from(at), body]);
     return verify(null, signed, await this.#publicKey(), Buffer.from(signature, 'hex'));
   }

@@ -24,7 +24,7 @@ export async function check(
         'set it to the address of the homeserver, such as https://matrix.example.org',
       ),
     ];
-  const client = new MatrixClient({ url, token, now: Date.now, monotonicMs: () => performance.now() });
+  const client = new MatrixClient({ url, token, epochNow: Date.now, monotonicMs: () => performance.now() });
   try {
     const { user_id: id, device_id: device } = WhoAmI.parse(
       await client.call('GET', pathOf(CLIENT, 'account', 'whoami')),

@@ -5,7 +5,7 @@ import { titleOf } from './marks.ts';
 /** What the gateway knows besides the turn. */
 export interface EnvironmentNoteDeps {
   /** Epoch milliseconds. */
-  now: () => number;
+  epochNow: () => number;
   /** Name of the time zone in which dates are given. */
   timeZone: string;
   /** The network's name for people; undefined for a channel that has none. */
@@ -20,11 +20,11 @@ export type Placed = Pick<
 
 /** Makes the function that returns the note of a turn; what depends on the time zone is prepared once. */
 export function createEnvironmentNote(deps: EnvironmentNoteDeps): (turn: Placed) => string {
-  const { timeZone, now, channelLabel } = deps;
+  const { timeZone, epochNow, channelLabel } = deps;
   const format = new Intl.DateTimeFormat('en-GB', { dateStyle: 'full', timeStyle: 'short', timeZone });
   let [minute, time] = [Number.NaN, ''];
   return (turn) => {
-    const at = Math.floor(now() / 60_000);
+    const at = Math.floor(epochNow() / 60_000);
     if (at !== minute) [minute, time] = [at, `It is ${format.format(at * 60_000)} (${timeZone}).`];
     // A subagent has its task and nothing else.
     if (turn.parentTurnId !== undefined) return time;

@@ -25,7 +25,7 @@ export interface HookDeps {
   events: Pick<EventBus, 'emit'>;
   log: Log;
   /** Epoch milliseconds. */
-  now: () => number;
+  epochNow: () => number;
 }
 
 /** Makes the API. Its errors are `StoreError`s. */
@@ -34,7 +34,7 @@ export function createHooks(deps: HookDeps): HookApi {
     async accept(name, request) {
       const hook = deps.hooks().get(name);
       if (hook === undefined) return { kind: 'unsigned', why: 'missing' };
-      const verified = verifySignature(hook, request, deps.now());
+      const verified = verifySignature(hook, request, deps.epochNow());
       if ('kind' in verified) {
         deps.log.warn({ hook: name, why: verified.why }, 'hook_refused');
         return verified;
@@ -74,7 +74,7 @@ async function take(
     content: `[The webhook "${name}" has called. Do this with what it says below, and answer with the result: ${oneLine(task)}]\n${text}`,
     place: await deps.creatorAccess.placeOf(address),
     sources: ['hook'],
-    timestamp: deps.now(),
+    timestamp: deps.epochNow(),
   });
   if (accepted.kind === 'accepted') return { kind: 'accepted', turnId: accepted.turnId };
   return { kind: accepted.kind === 'full' ? 'full' : 'duplicate' };

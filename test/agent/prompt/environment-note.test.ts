@@ -17,7 +17,7 @@ const ANN: Placed = {
 
 const noteFor = (turn: Placed, timeZone = 'Europe/Berlin') =>
   createEnvironmentNote({
-    now: () => Date.UTC(2026, 10, 22, 14, 2),
+    epochNow: () => Date.UTC(2026, 10, 22, 14, 2),
     timeZone,
     channelLabel: (channel) => (channel === 'telegram' ? 'Telegram' : undefined),
   })(turn);

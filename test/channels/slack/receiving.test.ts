@@ -228,7 +228,7 @@ describe('what was said while no one was listening', () => {
     'is read after a restart with a clock that is %i ms off, and after one without',
     async (offMs) => {
       let aheadMs = offMs;
-      const nodes = await SlackSetup.open({ timing: { now: () => Date.now() + aheadMs } });
+      const nodes = await SlackSetup.open({ timing: { epochNow: () => Date.now() + aheadMs } });
       onTestFinished(() => nodes.close());
       const { chat, person } = nodes.slack.workspace.dm('Bo');
       nodes.groups = [chat.id];

@@ -202,7 +202,7 @@ export class TurnScenario {
       tools: this.#options.currentTools ?? (() => tools),
       profiles,
       environmentNote: {
-        now: () => Date.UTC(2026, 10, 22, 15, 2),
+        epochNow: () => Date.UTC(2026, 10, 22, 15, 2),
         channelLabel: () => 'Telegram',
       },
       models: createModels({
