@@ -105,7 +105,7 @@ export interface PlatformWebhook {
    * Stores the body of a genuine request: durable once it resolves. `invalid` for what is not an update. Throws
    * `GatewayError`.
    */
-  take(update: unknown): Promise<StoredUpdate | 'invalid'>;
+  takeUpdate(update: unknown): Promise<StoredUpdate | 'invalid'>;
 }
 
 /** Accepts what a platform posts about people's commands and buttons. Works without `start`: any node answers. */

@@ -98,7 +98,7 @@ interface OpenedHome {
 
 async function openHome(options: StoreOptions): Promise<OpenedHome> {
   if (options.databaseUrl !== undefined) await options.begun?.discard();
-  const begun = options.begun?.take();
+  const begun = options.begun?.takeHome();
   const shared = { schema: options.schema ?? 'public', applicationName: options.applicationName };
   if (options.attach === true) {
     const attached = await attachTo(options, shared);

@@ -159,8 +159,8 @@ export class GatewayLink {
   /** Makes one connection and follows it to its end; returns the reason if no other may follow. */
   async #attempt(signal: AbortSignal): Promise<ChannelError | undefined> {
     const key = await this.#load(signal);
-    if (this.#limited && (await isTextAllowed(this.#parts.rest, signal))) this.#forget();
-    if (this.#resumeFailures >= MAX_RESUME_FAILURES) this.#forget();
+    if (this.#limited && (await isTextAllowed(this.#parts.rest, signal))) this.#forgetSession();
+    if (this.#resumeFailures >= MAX_RESUME_FAILURES) this.#forgetSession();
     const begin =
       this.#kept === undefined
         ? await whereToBegin(
@@ -205,7 +205,7 @@ export class GatewayLink {
     }
   }
 
-  #forget(): void {
+  #forgetSession(): void {
     this.#kept = undefined;
     this.#limited = false;
     this.#resumeFailures = 0;
@@ -285,7 +285,7 @@ export class GatewayLink {
     log.debug({ code, lived }, 'discord_connection_ended');
     this.#failures = lived !== undefined && lived >= SOUND_CONNECTION_MS ? 0 : this.#failures + 1;
     if (code !== DISALLOWED_INTENTS || this.#limited) return fatalClose(code);
-    this.#forget();
+    this.#forgetSession();
     this.#limited = true;
     log.error({ code }, 'discord_message_content_refused');
     return undefined;

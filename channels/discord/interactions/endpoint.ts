@@ -19,7 +19,7 @@ const Event = z.object({ type: z.number() });
 
 export interface EndpointParts {
   rest: Pick<DiscordRest, 'call'>;
-  interactions: Pick<Interactions, 'take'>;
+  interactions: Pick<Interactions, 'takeEvent'>;
   receive: Receive;
   /** Asks Discord, once, who the bot is. Throws `ChannelError`. */
   botId: (signal: AbortSignal) => Promise<string>;
@@ -54,7 +54,7 @@ export class InteractionEndpoint implements PlatformInteractions {
     const self = await botId(AbortSignal.timeout(ANSWER_MS));
     const limit = new AbortController();
     // Anything that takes longer has been acknowledged as a command in progress.
-    await Promise.race([interactions.take(event, receive, self), pause(ANSWER_MS, limit.signal)]);
+    await Promise.race([interactions.takeEvent(event, receive, self), pause(ANSWER_MS, limit.signal)]);
     limit.abort();
     return 'taken';
   }

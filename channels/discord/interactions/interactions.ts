@@ -75,7 +75,7 @@ export class Interactions {
   }
 
   /** Acts on a command, a command that is being typed, a press or a form, and on nothing else. Never throws. */
-  async take(event: unknown, receive: Receive, botId: string): Promise<void> {
+  async takeEvent(event: unknown, receive: Receive, botId: string): Promise<void> {
     const command = readInteraction(event);
     const onMessage = readMessageCommand(event);
     const typing = readTyping(event);

@@ -202,7 +202,7 @@ export class Receiving {
         return;
       case 'INTERACTION_CREATE': {
         const done = this.#parts.interactions
-          .take(data, this.#parts.receive, this.#botId)
+          .takeEvent(data, this.#parts.receive, this.#botId)
           .finally(() => this.#acted(stored));
         this.#background.run('discord_command_failed', done);
         return;

@@ -109,7 +109,7 @@ export class Receiving {
     const storedUntil = (): number => Math.min(this.#inbox.storedUntil, this.#missingSince ?? Infinity);
     this.#position = new Position({ connections, clock, log, saveEveryMs, storedUntil });
     this.#link = new SocketLink(settings, {
-      envelope: (envelope) => this.#take(envelope),
+      envelope: (envelope) => this.#takeEnvelope(envelope),
       connected: (wasOpen) => {
         if (!wasOpen && this.#missingSince !== undefined) this.#readMissed();
         // From here on, no message is lost with this process.
@@ -147,7 +147,7 @@ export class Receiving {
     this.#position.close();
   }
 
-  #take(envelope: Envelope): void {
+  #takeEnvelope(envelope: Envelope): void {
     const { receive } = this.#parts;
     if (envelope.type === 'slash_commands')
       this.#background.run('slack_command_failed', this.#interactions.onCommand(envelope, receive));

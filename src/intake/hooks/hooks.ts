@@ -41,7 +41,11 @@ export function createHooks(deps: HookDeps): HookApi {
       }
       const payload = payloadOf(request.body);
       if (payload === undefined) return { kind: 'invalid' };
-      const receipt = await take(deps, { name, hook, id: `hook:${name}:${verified.digest}` }, payload.value);
+      const receipt = await runHook(
+        deps,
+        { name, hook, id: `hook:${name}:${verified.digest}` },
+        payload.value,
+      );
       deps.log.info({ hook: name, outcome: receipt.kind }, 'hook_called');
       return receipt;
     },
@@ -57,7 +61,7 @@ function payloadOf(body: Uint8Array): { value: unknown } | undefined {
   }
 }
 
-async function take(
+async function runHook(
   deps: HookDeps,
   { name, hook, id }: { name: string; hook: Hook; id: string },
   payload: unknown,

@@ -287,7 +287,7 @@ async function openCampaign(databases: TestDatabases) {
       for (const background of scenario.background.splice(0)) {
         for (const head of await run(background)) await run(head);
       }
-      await store.memories.forget(USER, 'all');
+      await store.memories.deleteMemories(USER, 'all');
     },
   };
 }
