@@ -51,12 +51,12 @@ export async function openAgentRuntime(
   const parts = { settings, log, ...opened };
   const watch: WatchFolders = (changed) => watchFolders(changed, log);
   const media = openMedia(parts);
-  const { standing, hooks, scheduling } = openStarters(parts);
+  const { creatorAccess, hooks, scheduling } = openStarters(parts);
   const { profiles, provider, models, modelProblem } = await openModels(parts, watch);
   const memory = openMemory(parts, provider);
   const speech = openSpeech(parts);
   const { memories } = memory;
-  const reached = { memories, schedules: scheduling.schedules, models, profiles, standing, media };
+  const reached = { memories, schedules: scheduling.schedules, models, profiles, creatorAccess, media };
   const tools = openTools(parts, reached, { added, reachable });
   const mcp = openMcp(parts, media.keepToolFile, { watch, learnSecrets: redact.learn });
   await openProfiles(settings, profiles, { tools, added, modelProblem });
@@ -104,8 +104,8 @@ function openMedia({ settings, log, store, transport }: AgentParts) {
 /** What starts turns that no person asked for: schedules and hooks, with the rights of their creators. */
 function openStarters({ settings, log, store, security, transport }: AgentParts) {
   const { ledger, bus, events } = transport;
-  const announce = createSendSystemMessage({ ledger, bus, events });
-  const standing = createCreatorAccess({
+  const sendSystemMessage = createSendSystemMessage({ ledger, bus, events });
+  const creatorAccess = createCreatorAccess({
     access: store.access,
     ledger,
     channelAccess: security.channelAccess,
@@ -113,25 +113,25 @@ function openStarters({ settings, log, store, security, transport }: AgentParts)
   });
   const hooks = createHooks({
     hooks: () => settings.current().hooks,
-    announce,
-    standing,
+    sendSystemMessage,
+    creatorAccess,
     ledger,
     posts: store.posts,
     events,
     log,
-    now: () => Date.now(),
+    epochNow: () => Date.now(),
   });
   const scheduling = createScheduling({
     store: store.schedules,
     ledger,
     events,
     log,
-    announce,
-    standing,
+    sendSystemMessage,
+    creatorAccess,
     languages: transport.linking.languages,
     settings: partOf(settings, (now) => ({ limits: now.schedules, ...clockOf(now) })),
   });
-  return { standing, hooks, scheduling };
+  return { creatorAccess, hooks, scheduling };
 }
 
 /** The model servers, and which of their models answers under which profile. */
@@ -239,7 +239,7 @@ function openAgent(
     redact,
     profiles: () => profiles.list(),
     workspaceDir: path.join(settings.current().home, 'workspace'),
-    surroundings: { now: Date.now, channelLabel: linking.labelOf },
+    environmentNote: { epochNow: Date.now, channelLabel: linking.labelOf },
     files,
     settings: () => forTurns.current(),
     receiveFiles: media.receive,
@@ -261,7 +261,7 @@ function openWebhooks({ settings, log, store, transport }: AgentParts) {
     bus: transport.bus,
     events: transport.events,
     egressOf: webhookEgress,
-    now: () => Date.now(),
+    epochNow: () => Date.now(),
     log,
   });
 }

@@ -45,7 +45,7 @@ interface ReachedByTools {
   schedules: Schedules;
   models: ReturnType<typeof createModels>;
   profiles: ReturnType<typeof createProfiles>;
-  standing: ReturnType<typeof createCreatorAccess>;
+  creatorAccess: ReturnType<typeof createCreatorAccess>;
   media: ReturnType<typeof createMedia>;
 }
 
@@ -60,7 +60,7 @@ function searchOf(settings: SearchSettings) {
  */
 export function openTools(
   { settings, store, security, transport }: AgentParts,
-  { memories, schedules, models, profiles, standing, media }: ReachedByTools,
+  { memories, schedules, models, profiles, creatorAccess, media }: ReachedByTools,
   { added, reachable }: { added: readonly Tool[]; reachable: readonly string[] },
 ) {
   const { home } = settings.current();
@@ -86,7 +86,7 @@ export function openTools(
     },
     schedules,
     post: createPost(store.posts, bus, transport.channels),
-    findChat: createFindChat({ ...transport.linking, ledger, standing }),
+    findChat: createFindChat({ ...transport.linking, ledger, creatorAccess }),
     outgoing: transport.outgoing,
     documentText: media.documentText,
   };

@@ -19,7 +19,7 @@ const packaged = path.join(
 
 const machines = isPackaged(process.execPath) ? nodeOfNpm() : undefined;
 if (machines !== undefined) {
-  await handOver(machines);
+  await runOn(machines);
 } else if (isNewEnough(process.versions.node)) {
   const { compileCacheFolder } = await import('./ops/compile-cache.js');
   const folder = compileCacheFolder(PACKAGES, process.env['GATEWAY_HOME'] || './.parley');
@@ -33,7 +33,7 @@ if (machines !== undefined) {
   await main(process.argv.slice(2));
   if (process.argv[2] === 'start' && process.exitCode === undefined) makeForNextTime(bundle);
 } else if (existsSync(packaged)) {
-  await handOver(packaged);
+  await runOn(packaged);
 } else {
   process.stderr.write(
     `Parley needs Node.js ${WANTED} or newer (this is ${process.versions.node}), and none came with the packages for ` +
@@ -110,7 +110,7 @@ function nodeOfNpm() {
  * Runs this file on another Node.js.
  * @param {string} file
  */
-async function handOver(file) {
+async function runOn(file) {
   const args = [...process.execArgv, fileURLToPath(import.meta.url), ...process.argv.slice(2)];
   // Once is enough: whatever starts there decides for itself.
   const { npm_node_execpath: _, ...env } = process.env;

@@ -43,11 +43,11 @@ export async function run(options: RunOptions = {}): Promise<void> {
       config = loadConfig(process.env);
     }
     progress = processNotes(log);
-    const announceToken = process.stdout.isTTY ? tellToken : undefined;
+    const showToken = process.stdout.isTTY ? tellToken : undefined;
     const gateway = await startGateway(config, {
       log,
       redact,
-      announceToken,
+      showToken,
       progress,
       ...options,
     });

@@ -51,7 +51,7 @@ export interface ProcessOutput {
   /** Receives the steps of the start that take time. */
   progress?: StartProgress | undefined;
   /** Shows the first token on the terminal; undefined = there is no terminal, and the token is written to a file. */
-  announceToken?: ((token: string) => void) | undefined;
+  showToken?: ((token: string) => void) | undefined;
 }
 
 export type Security = Awaited<ReturnType<typeof openSecurity>>;
@@ -60,11 +60,11 @@ export type Transport = Awaited<ReturnType<typeof openTransport>>;
 /** Access control; prints or writes the first token. */
 export async function openSecurity(
   settings: Settings<Config>,
-  { log, announceToken }: ProcessOutput,
+  { log, showToken }: ProcessOutput,
   { access, groupChats }: HomeStore,
 ) {
   const { env, home } = settings.current();
-  const first = { access, home, fromEnvironment: env.GATEWAY_TOKEN, announce: announceToken };
+  const first = { access, home, fromEnvironment: env.GATEWAY_TOKEN, showToken };
   const { file, revoked } = await ensureFirstToken(first);
   if (file !== undefined) log.info({ file }, 'first_token_written');
   if (revoked !== undefined) log.warn({ token: revoked }, 'token_stays_revoked');
@@ -72,7 +72,7 @@ export async function openSecurity(
   const accessPolicy = createAccessPolicy({
     access,
     groupChats,
-    now: () => performance.now(),
+    monotonicNow: () => performance.now(),
     channelAccess,
     proxyTokenOf: (user) => proxyTokenOf(settings.current().proxySignIn, user),
   });

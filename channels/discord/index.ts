@@ -101,7 +101,7 @@ class DiscordChannel implements Channel {
     const rest = new DiscordRest({ token, apiRoot, monotonicMs });
     const signs = new Signs(rest, log, languages);
     this.#sending = new Sending(rest, monotonicMs, (channelId) => void signs.show(channelId));
-    this.#replies = new Replies({ rest, sending: this.#sending, now: timing.now });
+    this.#replies = new Replies({ rest, sending: this.#sending, epochNow: timing.epochNow });
     const interactions = new Interactions({
       ...timing,
       rest,
@@ -114,7 +114,7 @@ class DiscordChannel implements Channel {
     });
     const files = new FileDownload({ rest, apiRoot: config.apiRoot, silenceMs: timing.silenceMs });
     this.download = async (media, signal) => await files.open(media, signal);
-    const roles = new BotRoles({ rest, log, now: timing.now });
+    const roles = new BotRoles({ rest, log, epochNow: timing.epochNow });
     const asked = questionSigns(rest, monotonicMs);
     this.react = (question, state) => asked.show(question, state);
     const threads = new QuestionThreads({ rest, log, languages, settings: config.threads });
@@ -131,10 +131,10 @@ class DiscordChannel implements Channel {
     };
     const { connections } = deps;
     const clock = new SharedClock(timing);
-    const { now } = clock;
-    const budget = new IdentifyBudget({ connections, now, spacingMs: timing.identifySpacingMs });
+    const { epochNow } = clock;
+    const budget = new IdentifyBudget({ connections, epochNow, spacingMs: timing.identifySpacingMs });
     const botId = async (signal: AbortSignal) => this.#botId ?? (await this.#self(signal)).id;
-    this.#settings = { ...timing, now, clock, token, budget, botId };
+    this.#settings = { ...timing, epochNow, clock, token, budget, botId };
     const { receive } = deps.gateway;
     this.interactions = new InteractionEndpoint({ ...timing, rest, interactions, receive, botId });
     this.capabilities = capabilitiesOf(config, this.#replies);

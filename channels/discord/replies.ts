@@ -26,14 +26,14 @@ interface Handle {
 export class Replies {
   readonly #rest: DiscordRest;
   readonly #sending: Sending;
-  readonly #now: () => number;
+  readonly #epochNow: () => number;
   /** First answers in flight, by interaction token: nothing may overtake them. */
   readonly #acknowledging = new Map<string, Promise<void>>();
 
-  constructor(parts: { rest: DiscordRest; sending: Sending; now: () => number }) {
+  constructor(parts: { rest: DiscordRest; sending: Sending; epochNow: () => number }) {
     this.#rest = parts.rest;
     this.#sending = parts.sending;
-    this.#now = parts.now;
+    this.#epochNow = parts.epochNow;
   }
 
   /** Makes all other calls for a command wait until the given function is called. */
@@ -52,7 +52,7 @@ export class Replies {
    */
   tokenOf(sent: SentMessage): string | undefined {
     const handle = readHandle(sent);
-    return handle !== undefined && this.#now() - handle.createdAt < TOKEN_MS
+    return handle !== undefined && this.#epochNow() - handle.createdAt < TOKEN_MS
       ? handle.interactionToken
       : undefined;
   }
@@ -115,7 +115,7 @@ export class Replies {
     if (handle === undefined)
       throw new ChannelError('message_gone', 'The Discord command behind this reply is no longer known.');
     await this.#acknowledging.get(handle.interactionToken);
-    const age = this.#now() - handle.createdAt;
+    const age = this.#epochNow() - handle.createdAt;
     if (age < TOKEN_MS) {
       try {
         return await byToken(handle);

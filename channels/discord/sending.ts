@@ -44,9 +44,9 @@ export class Sending {
   readonly #guestIn: Recent<true>;
 
   /** `onRefused` is called for the first refusal in a channel for lack of a permission. */
-  constructor(rest: DiscordRest, now: () => number, onRefused: (channelId: string) => void) {
+  constructor(rest: DiscordRest, monotonicNow: () => number, onRefused: (channelId: string) => void) {
     this.#rest = rest;
-    this.#guestIn = new Recent(GUEST_MS, MAX_GUEST_CHATS, now);
+    this.#guestIn = new Recent(GUEST_MS, MAX_GUEST_CHATS, monotonicNow);
     this.#onRefused = onRefused;
   }
 

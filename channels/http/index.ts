@@ -131,7 +131,7 @@ function prepare(
     wrongTokens,
     addressOf,
   });
-  const limits = new TokenLimits({ limits: config.limits, gateway, now: () => performance.now() });
+  const limits = new TokenLimits({ limits: config.limits, gateway, monotonicNow: () => performance.now() });
   return async (receive) => {
     const streams = new OpenStreams((authorizations) => gateway.recheck(authorizations), config.limits);
     const deps = {

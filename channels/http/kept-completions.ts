@@ -81,7 +81,7 @@ export class KeptCompletions {
     this.#collect(kept, this.#gateway.complete(caller, request, kept.abort.signal)).then(
       () => this.#settle(kept, 'done'),
       (error: unknown) => {
-        this.#forget(name, kept);
+        this.#forgetCompletion(name, kept);
         this.#settle(kept, { error });
       },
     );
@@ -131,7 +131,7 @@ export class KeptCompletions {
       signal.removeEventListener('abort', leave);
       kept.readers -= 1;
       if (kept.readers === 0 && kept.state === 'running') {
-        this.#forget(name, kept);
+        this.#forgetCompletion(name, kept);
         kept.abort.abort();
       }
     }
@@ -141,19 +141,19 @@ export class KeptCompletions {
     const now = this.#monotonicNow();
     for (const [name, kept] of this.#kept) {
       if (kept.keptUntil > now) return;
-      this.#forget(name, kept);
+      this.#forgetCompletion(name, kept);
     }
   }
 
   #dropBeyondBounds(): void {
     for (const [name, kept] of this.#kept) {
       if (this.#kept.size <= MAX_KEPT && this.#chars <= MAX_KEPT_CHARS) return;
-      this.#forget(name, kept);
+      this.#forgetCompletion(name, kept);
     }
   }
 
   /** Its readers continue; a repeat calls the model again. */
-  #forget(name: string, kept: Kept): void {
+  #forgetCompletion(name: string, kept: Kept): void {
     if (this.#kept.get(name) !== kept) return;
     this.#kept.delete(name);
     kept.findable = false;

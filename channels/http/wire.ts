@@ -13,7 +13,7 @@ import type { Fork } from '../../src/contracts/sessions/fork.ts';
 import type { SessionChoices, SessionModel } from '../../src/contracts/sessions/conversation-api.ts';
 import type { WaitingQueue } from '../../src/contracts/sessions/waiting.ts';
 import type { FoundSession, ListedSession } from '../../src/contracts/sessions/session-list.ts';
-import type { ScheduleRecord, ToldScheduleRun } from '../../src/contracts/schedules.ts';
+import type { ScheduleRecord, ReportedScheduleRun } from '../../src/contracts/schedules.ts';
 
 /** A value after JSON: dates are ISO strings. */
 type Json<Value> = Value extends Date
@@ -163,7 +163,7 @@ export function wireSchedule(schedule: ScheduleRecord) {
 }
 
 /** A run of a schedule; `result` says in a few words how it ended. */
-export function wireRun({ dueAt, at, outcome, result, turnId, turn }: ToldScheduleRun) {
+export function wireRun({ dueAt, at, outcome, result, turnId, turn }: ReportedScheduleRun) {
   const endedAt = turn?.endedAt ?? null;
   return { dueAt, at, outcome, result, turnId: turn === undefined ? null : (turnId ?? null), endedAt };
 }

@@ -3,7 +3,7 @@ import { textRef } from '../../src/contracts/texts/say.ts';
 import { ChannelError, channelUnavailable } from '../../src/contracts/errors.ts';
 import type { ChannelHealth } from '../../src/contracts/gateway-api.ts';
 import { tokenHealth, tokenRefusals, tokenRefused } from '../../src/contracts/platform/refused-tokens.ts';
-import { Pauses } from '../../src/lib/async/call-gate.ts';
+import { RetryAfterPauses } from '../../src/lib/async/call-gate.ts';
 import type { Refusals } from '../../src/lib/async/call-gate.ts';
 import { BAD_TOKEN, isTokenError, rateLimited, refusalOf } from './errors.ts';
 import { openRequest, readBody } from './requests.ts';
@@ -25,7 +25,7 @@ export interface ClientConfig {
   /** Secret. */
   token: string;
   /** Epoch milliseconds, for comparison with the homeserver's dates. */
-  now: () => number;
+  epochNow: () => number;
   /** The clock that measures waits. */
   monotonicMs: () => number;
 }
@@ -54,16 +54,16 @@ export const MEDIA = '/_matrix/media/v3';
 export class MatrixClient {
   readonly #root: string;
   readonly #headers: { authorization: string };
-  readonly #now: () => number;
-  readonly #pauses: Pauses;
+  readonly #epochNow: () => number;
+  readonly #pauses: RetryAfterPauses;
   readonly #refusals: Refusals;
   #failures = 0;
 
-  constructor({ url, token, now, monotonicMs }: ClientConfig) {
+  constructor({ url, token, epochNow, monotonicMs }: ClientConfig) {
     this.#root = url.replace(/\/$/, '');
     this.#headers = { authorization: `Bearer ${token}` };
-    this.#now = now;
-    this.#pauses = new Pauses(MAX_PAUSES, monotonicMs);
+    this.#epochNow = epochNow;
+    this.#pauses = new RetryAfterPauses(MAX_PAUSES, monotonicMs);
     this.#refusals = tokenRefusals(monotonicMs);
   }
 
@@ -102,7 +102,7 @@ export class MatrixClient {
       response.statusCode ?? 0,
       parseJson(await readBody(response, MAX_ANSWER_BYTES)),
       response.headers['retry-after'],
-      this.#now(),
+      this.#epochNow(),
     );
   }
 
@@ -125,7 +125,7 @@ export class MatrixClient {
     const response = await openRequest({ url, method, headers, body: bytes, silenceMs, signal });
     const answer = parseJson(await readBody(response, MAX_ANSWER_BYTES));
     const { statusCode: status = 0 } = response;
-    if (status !== 200) throw refusalOf(status, answer, response.headers['retry-after'], this.#now());
+    if (status !== 200) throw refusalOf(status, answer, response.headers['retry-after'], this.#epochNow());
     if (answer === undefined) throw channelUnavailable(textRef('health.foreign', { network: 'Matrix' }));
     return answer;
   }

@@ -16,7 +16,7 @@ export interface Self {
 }
 
 /** What the conversion of a message needs to know about its room. */
-export interface Surroundings {
+export interface InboundContext {
   roomId: string;
   place: InboundMessage['place'];
   self: Self;
@@ -32,7 +32,7 @@ export interface Surroundings {
 const STOP_SIGNS = new Set(['👎', '⏹', '🛑']);
 
 /** A message that a person wrote, or the edit of one by its author. */
-export function toInbound(message: RawMessage, about: Surroundings): InboundMessage {
+export function toInbound(message: RawMessage, about: InboundContext): InboundMessage {
   const { content: raw, sender, event_id: id, origin_server_ts: timestamp } = message;
   const { roomId, self, place, repliedTo } = about;
   const relation = raw['m.relates_to'];
@@ -186,7 +186,7 @@ function isMeant(content: RawContent, { userId }: Self): boolean {
 function quotedOf(
   replied: RawMessage,
   sender: string,
-  { self, repliedName }: Surroundings,
+  { self, repliedName }: InboundContext,
 ): Quoted | undefined {
   const isReply = replied.content['m.relates_to']?.['m.in_reply_to'] !== undefined;
   const { text, media } = readContent(replied.content, isReply);

@@ -67,7 +67,7 @@ export function create(config: MatrixConfig, deps: MatrixDeps, timing: Partial<M
   return new MatrixChannel({ ...config, url }, deps, { ...TIMING, ...timing });
 }
 
-const Told = z.object({ user_id: z.string().regex(USER_ID) });
+const WhoAmI = z.object({ user_id: z.string().regex(USER_ID) });
 
 class MatrixChannel implements Channel {
   readonly name = 'matrix';
@@ -86,10 +86,10 @@ class MatrixChannel implements Channel {
   #self: string | undefined;
 
   constructor(config: MatrixConfig & { url: string }, deps: MatrixDeps, timing: MatrixTiming) {
-    const { now, monotonicMs, silenceMs } = timing;
+    const { epochNow, monotonicMs, silenceMs } = timing;
     this.#deps = deps;
     this.#timing = timing;
-    const client = new MatrixClient({ ...config, now, monotonicMs });
+    const client = new MatrixClient({ ...config, epochNow, monotonicMs });
     this.#client = client;
     const replacements = new Replacements({ client, monotonicMs });
     this.#replacements = replacements;
@@ -183,7 +183,7 @@ class MatrixChannel implements Channel {
 
   async #whoAmI(): Promise<string> {
     const answer = await this.#client.call('GET', pathOf(CLIENT, 'account', 'whoami'));
-    const { data } = Told.safeParse(answer);
+    const { data } = WhoAmI.safeParse(answer);
     if (data === undefined)
       throw channelUnavailable(
         'The Matrix homeserver did not say who the token belongs to; asking again later.',

@@ -36,7 +36,7 @@ export function questionSigns(parts: QuestionSignsParts): SingleSigns {
     signs: SIGNS,
     add: (question, sign) => unlessForbidden(reactions.add(question, sign)),
     takeAway: (question, sign) => unlessForbidden(reactions.takeAway(question, sign)),
-    now: parts.monotonicMs,
+    monotonicNow: parts.monotonicMs,
   });
 }
 

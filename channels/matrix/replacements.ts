@@ -40,7 +40,7 @@ export class Replacements {
   }
 
   /** A room has changed: forgets it, so that it is requested again. */
-  forget(roomId: string): void {
+  forgetRoom(roomId: string): void {
     this.#known.delete(roomId);
   }
 

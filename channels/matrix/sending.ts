@@ -27,7 +27,7 @@ const Sent = z.object({ event_id: z.string() });
 
 export interface SendingParts {
   client: Pick<MatrixClient, 'call'>;
-  replacements: Pick<Replacements, 'check' | 'forget'>;
+  replacements: Pick<Replacements, 'check' | 'forgetRoom'>;
   monotonicMs: () => number;
 }
 
@@ -110,7 +110,7 @@ export class Sending {
       return await act();
     } catch (error) {
       if (errcodeOf(error) !== 'M_FORBIDDEN') throw error;
-      this.#replacements.forget(chatId);
+      this.#replacements.forgetRoom(chatId);
       await this.#replacements.check(chatId);
       throw error;
     }

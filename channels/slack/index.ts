@@ -100,22 +100,22 @@ class SlackChannel implements Channel {
 
   constructor(config: SlackConfig & { appToken: string }, deps: SlackDeps, timing: SlackTiming) {
     const { token, appToken, apiRoot } = config;
-    const { now, monotonicMs } = timing;
+    const { epochNow, monotonicMs } = timing;
     const { log } = deps;
     this.#api = new SlackApi({ token, apiRoot, monotonicMs });
     const files = { api: this.#api, token, apiRoot, log, silenceMs: timing.silenceMs };
     const downloads = new FileDownload(files);
     this.download = async (media, signal) => await downloads.open(media, signal);
     this.#uploads = new FileUpload(files);
-    this.#sending = new Sending({ api: this.#api, log, now });
-    this.#status = new Status({ api: this.#api, log, now, languages: deps.languages });
+    this.#sending = new Sending({ api: this.#api, log, epochNow });
+    this.#status = new Status({ api: this.#api, log, epochNow, languages: deps.languages });
     const signs = questionSigns(this.#api, monotonicMs);
     this.react = (question, state) => signs.show(question, state);
-    const people = new People({ api: this.#api, log, now });
+    const people = new People({ api: this.#api, log, epochNow });
     this.#parts = { ...deps, api: this.#api, sending: this.#sending, people, status: this.#status, signs };
     const appApi = new SlackApi({ token: appToken, apiRoot, monotonicMs });
     const clock = new SharedClock(timing);
-    this.#settings = { ...timing, now: clock.now, clock, api: appApi, apiRoot, log };
+    this.#settings = { ...timing, epochNow: clock.epochNow, clock, api: appApi, apiRoot, log };
     this.capabilities = usualCapabilities({
       reactsIn: config.reactions,
       maxFileBytes: MAX_UPLOAD_BYTES,

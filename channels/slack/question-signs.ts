@@ -15,15 +15,15 @@ const SIGNS: Signs = {
 };
 
 /**
- * Creates the object that shows them (`reactions.add`, `reactions.remove`); `now` returns milliseconds of a monotonic
+ * Creates the object that shows them (`reactions.add`, `reactions.remove`); `monotonicNow` returns milliseconds of a monotonic
  * clock.
  */
-export function questionSigns(api: Pick<SlackApi, 'call'>, now: () => number): SingleSigns {
+export function questionSigns(api: Pick<SlackApi, 'call'>, monotonicNow: () => number): SingleSigns {
   return new SingleSigns({
     signs: SIGNS,
     add: (question, name) => call(api, 'reactions.add', { question, name, isSo: 'already_reacted' }),
     takeAway: (question, name) => call(api, 'reactions.remove', { question, name, isSo: 'no_reaction' }),
-    now,
+    monotonicNow,
   });
 }
 

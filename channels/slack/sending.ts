@@ -45,23 +45,23 @@ const Page = z.object({
 export interface SendingParts {
   api: Pick<SlackApi, 'call'>;
   log: Log;
-  now: () => number;
+  epochNow: () => number;
 }
 
 export class Sending {
   readonly #api: Pick<SlackApi, 'call'>;
   readonly #log: Log;
-  readonly #now: () => number;
+  readonly #epochNow: () => number;
   /** Messages by nonce; `lost` if the answer to the send was lost. */
   readonly #known: Recent<string>;
   readonly #familiar: Recent<true>;
 
-  constructor({ api, log, now }: SendingParts) {
+  constructor({ api, log, epochNow }: SendingParts) {
     this.#api = api;
     this.#log = log;
-    this.#now = now;
-    this.#known = new Recent(NONCE_MS, MAX_NONCES, now);
-    this.#familiar = new Recent(FAMILIAR_MS, MAX_FAMILIAR, now);
+    this.#epochNow = epochNow;
+    this.#known = new Recent(NONCE_MS, MAX_NONCES, epochNow);
+    this.#familiar = new Recent(FAMILIAR_MS, MAX_FAMILIAR, epochNow);
   }
 
   /**
@@ -155,7 +155,7 @@ export class Sending {
   /** Searches the newest messages of a channel (`conversations.history`) or thread (`conversations.replies`). */
   async #find(place: Place, key: string): Promise<string | undefined> {
     const { channel, thread_ts: ts } = targetOf(place);
-    const oldest = ((this.#now() - NONCE_MS) / 1_000).toFixed(6);
+    const oldest = ((this.#epochNow() - NONCE_MS) / 1_000).toFixed(6);
     const range = { channel, oldest, limit: LOOKED_THROUGH, include_all_metadata: true };
     let cursor: string | undefined;
     // A channel is read starting at its newest message, a thread at its oldest.

@@ -29,7 +29,7 @@ type Writer = Pick<InboundMessage, 'senderId' | 'language'>;
 export interface StatusParts {
   api: Pick<SlackApi, 'call'>;
   log: Log;
-  now: () => number;
+  epochNow: () => number;
   languages: ChannelLanguages;
 }
 
@@ -40,12 +40,12 @@ export class Status {
   readonly #writers: Recent<Writer>;
   readonly #languages: ChannelLanguages;
 
-  constructor({ api, log, now, languages }: StatusParts) {
+  constructor({ api, log, epochNow, languages }: StatusParts) {
     this.#languages = languages;
     this.#api = api;
     this.#log = log;
-    this.#shown = new Recent(STATUS_MS, MAX_SHOWN, now);
-    this.#writers = new Recent(WRITER_MS, MAX_SHOWN, now);
+    this.#shown = new Recent(STATUS_MS, MAX_SHOWN, epochNow);
+    this.#writers = new Recent(WRITER_MS, MAX_SHOWN, epochNow);
   }
 
   /** Records that someone has written in a thread. */

@@ -6,7 +6,7 @@ import type { Logger } from '@slack/web-api';
 import type { ChannelError } from '../../src/contracts/errors.ts';
 import type { ChannelHealth } from '../../src/contracts/gateway-api.ts';
 import { tokenHealth, tokenRefusals, tokenRefused } from '../../src/contracts/platform/refused-tokens.ts';
-import { Pauses } from '../../src/lib/async/call-gate.ts';
+import { RetryAfterPauses } from '../../src/lib/async/call-gate.ts';
 import type { Refusals } from '../../src/lib/async/call-gate.ts';
 import { BAD_TOKEN, isTokenError, rateLimited, toChannelError } from './errors.ts';
 
@@ -30,12 +30,12 @@ export interface SlackApiConfig {
 
 export class SlackApi {
   readonly #client: WebClient;
-  readonly #pauses: Pauses;
+  readonly #pauses: RetryAfterPauses;
   readonly #refusals: Refusals;
   #failures = 0;
 
   constructor({ token, apiRoot, monotonicMs }: SlackApiConfig) {
-    this.#pauses = new Pauses(MAX_PAUSES, monotonicMs);
+    this.#pauses = new RetryAfterPauses(MAX_PAUSES, monotonicMs);
     this.#refusals = tokenRefusals(monotonicMs);
     this.#client = new WebClient(token, {
       slackApiUrl: apiRoot ?? OFFICIAL_ROOT,

@@ -17,7 +17,7 @@ import { createTitleWorker } from './title/title-worker.ts';
 import { createTurnHandler } from './turn/turn-handler.ts';
 import { createBootstrapFiles, noBootstrapPrompt } from './prompt/bootstrap-files.ts';
 import { createPreparation } from './prompt/prepared-profile.ts';
-import { createSurroundingsNote } from './prompt/surroundings.ts';
+import { createEnvironmentNote } from './prompt/environment-note.ts';
 import { refuseUnsupported } from './model/caller-options.ts';
 import { createEmbed } from './model/embed.ts';
 import { withPictures } from './model/seen-pictures.ts';
@@ -131,7 +131,7 @@ function sharedBy(deps: AgentDeps): AgentShared {
     fileLock: new KeyedLock(),
     bootstrapPrompt:
       deps.workspaceDir === undefined ? noBootstrapPrompt : createBootstrapFiles(deps.workspaceDir, deps.log),
-    surroundingsOf: createSurroundingsNote({ ...deps.surroundings, timeZone: deps.settings().timeZone }),
+    environmentNoteOf: createEnvironmentNote({ ...deps.environmentNote, timeZone: deps.settings().timeZone }),
     prepare: createPreparation(deps),
     forSubagent: createSubagentProfiles(),
   };

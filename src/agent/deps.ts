@@ -22,7 +22,7 @@ import type { SessionFiles, Tool } from '../contracts/tools/tool.ts';
 import type { KeyedLock } from '../lib/async/keyed-lock.ts';
 import type { TokenScale } from './prompt/context-window.ts';
 import type { BootstrapPrompt } from './prompt/bootstrap-files.ts';
-import type { Placed, Surroundings } from './prompt/surroundings.ts';
+import type { Placed, EnvironmentNoteDeps } from './prompt/environment-note.ts';
 import type { FallbackModels } from './model/fallback-models.ts';
 import type { Models } from './model/models.ts';
 import type { PreparedProfile } from './prompt/prepared-profile.ts';
@@ -120,7 +120,7 @@ export interface AgentDeps {
   /** Folder of the bootstrap files (AGENTS.md and others) and `skills/`; undefined = there is none. */
   workspaceDir?: string | undefined;
   /** When and where turns take place. */
-  surroundings: Omit<Surroundings, 'timeZone'>;
+  environmentNote: Omit<EnvironmentNoteDeps, 'timeZone'>;
   /** The settings as they are now; the same object until they change. */
   settings(): TurnSettings;
   /** Fetches and reads the files of messages. */
@@ -156,7 +156,7 @@ export interface AgentShared {
   /** The bootstrap files as they are now. */
   bootstrapPrompt(): Promise<BootstrapPrompt>;
   /** When and where a turn takes place, for the model. */
-  surroundingsOf(turn: Placed): string;
+  environmentNoteOf(turn: Placed): string;
   /** The prompt and tools of a profile, prepared at its first use. */
   prepare(profile: Profile): PreparedProfile;
   /** The profile of a subagent whose parent has these tools. */

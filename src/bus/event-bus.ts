@@ -224,7 +224,7 @@ class NodeEventBus implements EventBus {
 
   /** What was kept of a deleted session must not reach readers of a later one with the same name. */
   #dispatchUnnumbered(event: AgentEvent): void {
-    if (event.type === 'session_deleted') this.#rings.forget(event.sessionKey);
+    if (event.type === 'session_deleted') this.#rings.removeSession(event.sessionKey);
     this.#listeners.dispatch(event);
   }
 

@@ -115,7 +115,7 @@ export class TurnRings {
   }
 
   /** Removes everything of a session. */
-  forget(sessionKey: SessionKey): void {
+  removeSession(sessionKey: SessionKey): void {
     for (const ring of this.#ringsOf(sessionKey)) {
       ring.superseded = true;
       this.#remove(ring);

@@ -132,12 +132,12 @@ async function chooseModel(asking: Asking): Promise<void> {
     ollama &&
     (pull === model || flags['yes'] !== true)
   )
-    await pullTold(address, model, dialog);
+    await pullWithProgress(address, model, dialog);
   if (model !== environment['MODEL'] && (names.length > 0 || model !== ''))
     decided.variables['MODEL'] = model;
 }
 
-async function pullTold(baseUrl: string, model: string, dialog: Dialog): Promise<void> {
+async function pullWithProgress(baseUrl: string, model: string, dialog: Dialog): Promise<void> {
   dialog.say(`Fetching ${model}…`);
   await pullModel({ baseUrl, model }, (status, percent) =>
     dialog.progress(percent === undefined ? status : `${status} ${percent} %`),

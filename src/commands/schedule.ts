@@ -30,8 +30,8 @@ export function scheduleCommand(args: readonly string[]): ScheduleAct {
   const [action = 'list', first, when, task, ...more] = words;
   if (action === 'add' && first !== undefined && when !== undefined && task !== undefined) {
     const session = readKey(first);
-    const wish = { session, when, task: [task, ...more].join(' '), as };
-    return (store, config) => add(store, config, wish);
+    const request = { session, when, task: [task, ...more].join(' '), as };
+    return (store, config) => add(store, config, request);
   }
   if (when !== undefined || as !== undefined) throw usage();
   if (action === 'list') {
@@ -62,7 +62,7 @@ function usage(cause?: unknown): GatewayError {
 /** The same limits and rights as in chats. */
 function schedulesOf(store: HomeStore, config: Config): Schedules {
   const { access, ledger, surfaces } = store;
-  const standing = createCreatorAccess({
+  const creatorAccess = createCreatorAccess({
     access,
     ledger,
     surfaces,
@@ -70,7 +70,7 @@ function schedulesOf(store: HomeStore, config: Config): Schedules {
   });
   return createSchedules({
     store: store.schedules,
-    standing,
+    creatorAccess,
     settings: { current: () => ({ limits: config.schedules, timeZone: zoneOf(config) }) },
     // The driver of a running gateway checks every few seconds.
     soon: () => undefined,
@@ -87,14 +87,18 @@ function listed(rows: readonly ScheduleRecord[], config: Config, store: HomeStor
   return [...lines, `It is ${schedules.moment(new Date())} now.`].join('\n');
 }
 
-interface Wish {
+interface AddRequest {
   session: Address;
   when: string;
   task: string;
   as: string | undefined;
 }
 
-async function add(store: HomeStore, config: Config, { session, when, task, as }: Wish): Promise<string> {
+async function add(
+  store: HomeStore,
+  config: Config,
+  { session, when, task, as }: AddRequest,
+): Promise<string> {
   if ((await store.ledger.session(session)) === undefined) {
     throw new GatewayError('unknown_session', `There is no session ${session}. See: ${PARLEY} sessions`);
   }

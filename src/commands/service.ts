@@ -36,20 +36,20 @@ export interface ServiceAnswer {
  * nor launchd, `service_differs`, `unwritable`.
  */
 export function serviceCommand(args: string[], environment: Environment, machine: Machine): ServiceAnswer {
-  const { act, print, replace, ...wish } = readArguments(args);
-  const service = supervised(wish, environment, machine, print);
+  const { act, print, replace, ...options } = readArguments(args);
+  const service = supervised(options, environment, machine, print);
   if (act === 'status') return status(service, machine);
   if (act === 'uninstall') return { text: uninstall(service, machine), ok: true };
   if (print) return { text: service.text, ok: true };
   return { text: install(service, replace), ok: true };
 }
 
-interface Wish {
+interface ServiceOptions {
   scope: 'system' | 'user' | undefined;
   account: string;
 }
 
-function readArguments(args: string[]): Wish & { act: string; print: boolean; replace: boolean } {
+function readArguments(args: string[]): ServiceOptions & { act: string; print: boolean; replace: boolean } {
   const usage = `Expected: service install|uninstall|status [--system|--user]. See: ${PARLEY} service --help`;
   const flag = { type: 'boolean' } as const;
   try {
@@ -73,18 +73,25 @@ function readArguments(args: string[]): Wish & { act: string; print: boolean; re
 }
 
 /** The service of this machine. Throws `GatewayError('unsupported')`. */
-function supervised(wish: Wish, environment: Environment, machine: Machine, print: boolean): Supervised {
+function supervised(
+  options: ServiceOptions,
+  environment: Environment,
+  machine: Machine,
+  print: boolean,
+): Supervised {
   const { platform, hasSystemd, uid } = machine;
   if (platform === 'darwin') {
-    if (wish.scope !== 'system') return ofLaunchd(environment, machine);
+    if (options.scope !== 'system') return ofLaunchd(environment, machine);
     throw unsupported('On a Mac the gateway runs as a launch agent of one person: leave --system out.');
   }
   if (platform !== 'linux' || !(hasSystemd || print))
     throw unsupported(
       `There is neither systemd nor launchd here: let your own supervisor run "${PARLEY} start", restart it when it ends, and stop it with SIGTERM.`,
     );
-  const scope = wish.scope ?? (uid === 0 ? 'system' : 'user');
-  return scope === 'system' ? ofMachine(wish.account, environment, machine) : ofPerson(environment, machine);
+  const scope = options.scope ?? (uid === 0 ? 'system' : 'user');
+  return scope === 'system'
+    ? ofMachine(options.account, environment, machine)
+    : ofPerson(environment, machine);
 }
 
 function unsupported(text: string): GatewayError {

@@ -206,7 +206,7 @@ export interface LostSends {
    */
   copiesOf(nonce: string, sent: SentMessage): SentMessage[];
   /** Nothing is left to find. */
-  forget(nonce: string): void;
+  forgetNonce(nonce: string): void;
 }
 
 /** Dependencies of every channel. */

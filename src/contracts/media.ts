@@ -213,5 +213,5 @@ export interface KeptFiles {
   /** Forgets one file, which is gone. */
   drop(folder: string, path: string): Promise<void>;
   /** Forgets at most `limit` of the files that are older; returns their number. */
-  forget(days: number, limit: number): Promise<number>;
+  forgetOlderFiles(days: number, limit: number): Promise<number>;
 }

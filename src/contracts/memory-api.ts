@@ -7,5 +7,5 @@ export interface MemoryApi {
   /** The facts about the caller, newest first: all of them, because their number is limited. */
   own(caller: Caller): Promise<MemoryRecord[]>;
   /** Deletes a fact about the caller; false when there is none. */
-  forget(caller: Caller, id: number): Promise<boolean>;
+  deleteMemory(caller: Caller, id: number): Promise<boolean>;
 }

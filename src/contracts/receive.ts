@@ -105,7 +105,7 @@ export interface PlatformWebhook {
    * Stores the body of a genuine request: durable once it resolves. `invalid` for what is not an update. Throws
    * `GatewayError`.
    */
-  take(update: unknown): Promise<StoredUpdate | 'invalid'>;
+  takeUpdate(update: unknown): Promise<StoredUpdate | 'invalid'>;
 }
 
 /** Accepts what a platform posts about people's commands and buttons. Works without `start`: any node answers. */
@@ -239,7 +239,7 @@ export interface HeardChat {
 /** The rows behind connections. Throws only `StoreError`. `key` names a channel and its bot. */
 export interface ConnectionStore {
   /** The database's clock, in epoch milliseconds. */
-  now(): Promise<number>;
+  epochNow(): Promise<number>;
   connection(key: string): Promise<ConnectionRecord | undefined>;
   /** Stores a session and how far its events are stored; neither the sequence of a session nor `heardAt` moves back. */
   saveSession(key: string, session: PlatformSession, heardAt: number): Promise<void>;

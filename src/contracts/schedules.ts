@@ -87,12 +87,12 @@ export interface ScheduleTurn {
 }
 
 /** A run for people: `result` briefly says how it ended. */
-export type ToldScheduleRun = ScheduleRun & { result: string };
+export type ReportedScheduleRun = ScheduleRun & { result: string };
 
 /** Throws only `StoreError`. */
 export interface ScheduleStore {
   /** The time by the database's clock, which decides what is due: this machine's clock may differ. */
-  now(): Promise<Date>;
+  databaseNow(): Promise<Date>;
   /** Stores a schedule unless a limit is reached (default: `SCHEDULE_LIMITS`); a repeated id changes nothing. */
   addSchedule(
     schedule: Omit<ScheduleRecord, 'createdAt' | 'lastAt'>,
@@ -189,7 +189,7 @@ export interface Schedules {
    * Throws `GatewayError('bad_schedule' | 'too_many_schedules' | 'forbidden')`, whose message says what to change, or
    * `StoreError`.
    */
-  add(wish: ScheduleRequest): Promise<ScheduleRecord>;
+  add(request: ScheduleRequest): Promise<ScheduleRecord>;
   /** Oldest first; those of the gateway itself (`system`) are left out. Throws only `StoreError`. */
   list(filter: Omit<ScheduleFilter, 'limit'>): Promise<ScheduleRecord[]>;
   find(id: string): Promise<ScheduleRecord | undefined>;
@@ -206,7 +206,7 @@ export interface Schedules {
    */
   runNow(id: string): Promise<boolean>;
   /** Its runs, newest first: at most `MAX_RUNS_KEPT`. Undefined when there is no such schedule. Throws only `StoreError`. */
-  runs(id: string, say?: Say): Promise<ToldScheduleRun[] | undefined>;
+  runs(id: string, say?: Say): Promise<ReportedScheduleRun[] | undefined>;
   /** A schedule in one line: when it runs, when next, its task. */
   describe(schedule: ScheduleRecord, say?: Say): string;
   /** A time in the time zone of the gateway, such as `2026-12-01 09:00 (Europe/Berlin)`. */
@@ -219,14 +219,14 @@ export interface ScheduleApi {
   /** Undefined when there is no such session, or the caller may not see it. */
   add(
     caller: Caller,
-    wish: Pick<ScheduleRequest, 'id' | 'session' | 'task' | 'when'>,
+    request: Pick<ScheduleRequest, 'id' | 'session' | 'task' | 'when'>,
   ): Promise<ScheduleRecord | undefined>;
   /** Undefined when there is none the caller may see. */
   change(caller: Caller, id: string, change: ScheduleChange): Promise<ScheduleRecord | undefined>;
   /** False when there is none the caller may see. */
   runNow(caller: Caller, id: string): Promise<boolean>;
   /** Its runs, newest first. Undefined when there is none the caller may see. */
-  runs(caller: Caller, id: string, say?: Say): Promise<ToldScheduleRun[] | undefined>;
+  runs(caller: Caller, id: string, say?: Say): Promise<ReportedScheduleRun[] | undefined>;
   /** False when there is none the caller may see. */
   remove(caller: Caller, id: string): Promise<boolean>;
 }

@@ -7,7 +7,7 @@ import type { Receipt } from '../contracts/receive.ts';
 import type { NoteRefusal } from '../contracts/store/traces.ts';
 import type { Say } from '../contracts/texts/say.ts';
 import { GatewayError, wordError } from '../contracts/errors.ts';
-import { REFUSALS_TOLD } from './limits/rate-limiter.ts';
+import { REFUSALS_REPORTED } from './limits/rate-limiter.ts';
 import type { RateVerdict } from './limits/rate-limiter.ts';
 import { PARLEY } from '../contracts/texts/parley.ts';
 
@@ -57,9 +57,9 @@ export function refuseSender(verdict: Exclude<Verdict, { kind: 'allow' | 'observ
 
 /** Refuses a sender who writes too fast. */
 export function refuseRate(rate: Extract<RateVerdict, { allowed: false }>, say: Say): Refusal {
-  if (rate.refusals > REFUSALS_TOLD) return { kind: 'refused', code: 'rate_limited' };
+  if (rate.refusals > REFUSALS_REPORTED) return { kind: 'refused', code: 'rate_limited' };
   const seconds = Math.ceil(rate.retryAfterMs / 1_000);
-  const key = rate.refusals === REFUSALS_TOLD ? 'refused.too_fast_last' : 'refused.too_fast';
+  const key = rate.refusals === REFUSALS_REPORTED ? 'refused.too_fast_last' : 'refused.too_fast';
   return { kind: 'refused', code: 'rate_limited', reply: say(key, { seconds }) };
 }
 

@@ -1,32 +1,31 @@
 /** A small cache with limits on age and size. */
 
 /**
- * Keeps at most `max` values for `ttlMs` each; the oldest goes first. `now` returns milliseconds of any monotonic
- * clock.
+ * Keeps at most `max` values for `ttlMs` each; the oldest goes first. `clockMs` returns milliseconds of any clock.
  */
 export class Recent<Value> {
   readonly #entries = new Map<string, { value: Value; until: number }>();
   readonly #ttlMs: number;
   readonly #max: number;
-  readonly #now: () => number;
+  readonly #clockMs: () => number;
 
-  constructor(ttlMs: number, max: number, now: () => number) {
+  constructor(ttlMs: number, max: number, clockMs: () => number) {
     this.#ttlMs = ttlMs;
     this.#max = max;
-    this.#now = now;
+    this.#clockMs = clockMs;
   }
 
   get(key: string): Value | undefined {
     const entry = this.#entries.get(key);
     if (entry === undefined) return undefined;
-    if (entry.until > this.#now()) return entry.value;
+    if (entry.until > this.#clockMs()) return entry.value;
     this.#entries.delete(key);
     return undefined;
   }
 
   set(key: string, value: Value): void {
     this.#entries.delete(key);
-    this.#entries.set(key, { value, until: this.#now() + this.#ttlMs });
+    this.#entries.set(key, { value, until: this.#clockMs() + this.#ttlMs });
     if (this.#entries.size <= this.#max) return;
     for (const oldest of this.#entries.keys()) {
       this.#entries.delete(oldest);
@@ -40,7 +39,7 @@ export class Recent<Value> {
 
   /** The values that are kept now, oldest first. */
   values(): Value[] {
-    const now = this.#now();
+    const now = this.#clockMs();
     return [...this.#entries.values()].filter(({ until }) => until > now).map(({ value }) => value);
   }
 

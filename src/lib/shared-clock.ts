@@ -3,7 +3,7 @@
 /** The clocks of this machine, in milliseconds. */
 export interface OwnClocks {
   /** Epoch milliseconds; may be wrong, and may jump. */
-  now: () => number;
+  epochNow: () => number;
   monotonicMs: () => number;
 }
 
@@ -18,8 +18,8 @@ export class SharedClock {
   }
 
   /** Epoch milliseconds of the shared clock; of this machine's until the shared time was read. Never jumps in between. */
-  readonly now = (): number =>
-    this.#offset === undefined ? this.#own.now() : this.#offset + this.#own.monotonicMs();
+  readonly epochNow = (): number =>
+    this.#offset === undefined ? this.#own.epochNow() : this.#offset + this.#own.monotonicMs();
 
   /** Reads the shared time. Throws what `read` throws. */
   async set(read: () => Promise<number>): Promise<void> {

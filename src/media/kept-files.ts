@@ -48,7 +48,7 @@ export async function sweepKeptFiles(deps: SweepDeps, signal: AbortSignal): Prom
     if (last === undefined || page.length < PAGE) break;
     after = last;
   }
-  await keptFiles.forget(keepDays + LATE_DAYS, PAGE);
+  await keptFiles.forgetOlderFiles(keepDays + LATE_DAYS, PAGE);
   return removed;
 }
 

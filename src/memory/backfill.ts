@@ -40,7 +40,7 @@ export function createBackfill(deps: BackfillDeps): Backfill {
   const closing = new AbortController();
   let running: Promise<void> | undefined;
   let wanted = false;
-  let resting = new AbortController();
+  let retryPause = new AbortController();
   const run = async (): Promise<void> => {
     let pauseMs = 0;
     while (wanted && !closing.signal.aborted) {
@@ -54,14 +54,14 @@ export function createBackfill(deps: BackfillDeps): Backfill {
         const remedy = `Is the model that memory.embeddingModel in config.json names (${deps.model()}) on its server?`;
         deps.log.warn({ err: toGatewayError(error), pauseMs, remedy }, 'memories_without_vectors');
         wanted = true;
-        resting = new AbortController();
-        await pause(pauseMs, AbortSignal.any([closing.signal, resting.signal]));
+        retryPause = new AbortController();
+        await pause(pauseMs, AbortSignal.any([closing.signal, retryPause.signal]));
       }
     }
   };
   const wake: Backfill['wake'] = ({ now } = { now: false }) => {
     wanted = true;
-    if (now) resting.abort();
+    if (now) retryPause.abort();
     if (closing.signal.aborted) return;
     running ??= run().finally(() => {
       running = undefined;

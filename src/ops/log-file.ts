@@ -28,7 +28,7 @@ export interface LogFileOptions {
   /** Default: `MAX_LOG_FILE_BYTES`. */
   maxBytes?: number;
   /** Milliseconds of a monotonic clock. */
-  now?: () => number;
+  monotonicNow?: () => number;
 }
 
 /**
@@ -36,7 +36,7 @@ export interface LogFileOptions {
  * the first to find it full starts the next. Never throws: lines that cannot be written are missing only from the file.
  */
 export function appendToLogFile(file: string, options: LogFileOptions): (line: string) => void {
-  const { onFailure, maxBytes = MAX_LOG_FILE_BYTES, now = () => performance.now() } = options;
+  const { onFailure, maxBytes = MAX_LOG_FILE_BYTES, monotonicNow = () => performance.now() } = options;
   let handle: number | undefined;
   let retryAt = 0;
   let failed = false;
@@ -51,13 +51,13 @@ export function appendToLogFile(file: string, options: LogFileOptions): (line: s
     writeSync(handle, line);
   };
   return (line) => {
-    if (now() < retryAt) return;
+    if (monotonicNow() < retryAt) return;
     try {
       append(line);
       failed = false;
       retryAt = 0;
     } catch (error) {
-      retryAt = now() + RETRY_MS;
+      retryAt = monotonicNow() + RETRY_MS;
       if (!failed) onFailure(toGatewayError(error));
       failed = true;
     }

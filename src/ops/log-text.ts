@@ -15,7 +15,7 @@ export const LEVELS: Readonly<Record<string, number>> = {
 };
 
 /** A line that repeats is counted; the count is reported at least this often, in milliseconds of the log's time. */
-export const REPEATS_TOLD_MS = 10_000;
+export const REPEATS_REPORTED_MS = 10_000;
 /** Longest value of a field, in UTF-16 units. */
 const MAX_FIELD = 200;
 
@@ -61,7 +61,7 @@ export interface LogText {
 export function createLogText(options: LogTextOptions): LogText {
   let last = '';
   let repeats = 0;
-  let toldAt = 0;
+  let reportedAt = 0;
   const rest = (): string => {
     const text = repeats === 0 ? '' : `              … ${repeats} more like this\n`;
     repeats = 0;
@@ -73,12 +73,12 @@ export function createLogText(options: LogTextOptions): LogText {
     const kind = kindOf(record);
     if (kind === last) {
       repeats += 1;
-      if (record.time - toldAt < REPEATS_TOLD_MS) return '';
-      toldAt = record.time;
+      if (record.time - reportedAt < REPEATS_REPORTED_MS) return '';
+      reportedAt = record.time;
       return rest();
     }
     last = kind;
-    toldAt = record.time;
+    reportedAt = record.time;
     return rest() + wordRecord(record, options);
   };
   return Object.assign(word, { rest });

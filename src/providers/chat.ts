@@ -63,14 +63,14 @@ export function createChat(server: ChatServer): LLMProvider['streamChat'] {
         for (const text of packet === undefined ? splitter.end() : splitter.push(packet)) {
           for (const chunk of reader.read(text)) {
             if (chunk.type === 'text' && filter.passes(chunk.delta)) yield chunk;
-            else yield* filter.take(chunk);
+            else yield* filter.filterChunk(chunk);
           }
           if (reader.complete || filter.over) break;
         }
         if (packet === undefined || filter.over) break;
       }
       const ends = filter.over && !reader.complete ? [OVER] : reader.end();
-      for (const chunk of ends) yield* filter.take(chunk);
+      for (const chunk of ends) yield* filter.filterChunk(chunk);
     } catch (error) {
       throw failureOf(server, request.model, error);
     } finally {

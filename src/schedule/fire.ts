@@ -46,8 +46,8 @@ export type DueSchedule = ScheduleRecord & { nextAt: Date; now: Date };
 
 export interface FireDeps {
   store: Pick<ScheduleStore, 'advanceSchedule' | 'switchOffSchedule'>;
-  announce: SendSystemMessage;
-  standing: Pick<CreatorAccess, 'isStillAllowed'>;
+  sendSystemMessage: SendSystemMessage;
+  creatorAccess: Pick<CreatorAccess, 'isStillAllowed'>;
   ledger: Pick<Ledger, 'queue' | 'enqueue'>;
   events: Pick<EventBus, 'emit'>;
   languages: Pick<PersonLanguages, 'say' | 'languageOf'>;
@@ -66,7 +66,7 @@ export interface FireDeps {
 export async function fire(deps: FireDeps, schedule: DueSchedule): Promise<void> {
   const { id, session, address, creatorId, nextAt: slot, now } = schedule;
   const log = deps.log.child({ scheduleId: id, sessionKey: session });
-  if (!(await deps.standing.isStillAllowed(creatorId, address, schedule.place))) {
+  if (!(await deps.creatorAccess.isStillAllowed(creatorId, address, schedule.place))) {
     await deps.store.switchOffSchedule(id, {
       outcome: 'switched_off',
       dueAt: slot,
@@ -83,7 +83,7 @@ export async function fire(deps: FireDeps, schedule: DueSchedule): Promise<void>
     log.warn({ err: next }, 'schedule_switched_off_unreadable');
     return;
   }
-  const { run, notice } = await announceTask(deps, schedule);
+  const { run, notice } = await sendTask(deps, schedule);
   const taken = run.outcome === 'begun';
   if (notice !== undefined) await tell(deps, schedule, notice);
   const nextAt = next ?? (taken ? undefined : now.getTime() + AGAIN_MS);
@@ -115,7 +115,7 @@ function slotAfter({ timing, now, nextAt }: DueSchedule): number | undefined | G
 }
 
 /** Passes the task to the agent; the run records the outcome. */
-async function announceTask(
+async function sendTask(
   deps: FireDeps,
   schedule: DueSchedule,
 ): Promise<{ run: NewScheduleRun; notice?: PlainKey }> {
@@ -126,7 +126,7 @@ async function announceTask(
     notice,
   });
   if (waiting >= MAX_WAITING) return skipped(TOO_MANY);
-  const accepted = await deps.announce({
+  const accepted = await deps.sendSystemMessage({
     id: `schedule:${id}:${dueAt.toISOString()}${lastAt === undefined ? '' : `:${lastAt.getTime()}`}`,
     session,
     address,

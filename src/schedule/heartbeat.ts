@@ -29,9 +29,9 @@ const FOR_ALL =
 
 export interface HeartbeatDeps {
   store: Pick<ScheduleStore, 'advanceSchedule'>;
-  announce: SendSystemMessage;
+  sendSystemMessage: SendSystemMessage;
   ledger: Pick<SessionStore, 'queue' | 'sessionOf'>;
-  standing: Pick<CreatorAccess, 'placeOf'>;
+  creatorAccess: Pick<CreatorAccess, 'placeOf'>;
   events: Pick<EventBus, 'emit'>;
   log: Log;
   /** Absolute path of `HEARTBEAT.md`. */
@@ -42,7 +42,7 @@ export interface HeartbeatDeps {
   everyMs: number;
 }
 
-interface SettleDeps extends Pick<HeartbeatDeps, 'standing' | 'log'> {
+interface SettleDeps extends Pick<HeartbeatDeps, 'creatorAccess' | 'log'> {
   store: Pick<ScheduleStore, 'schedule' | 'addSchedule' | 'removeSchedule'>;
 }
 
@@ -52,13 +52,13 @@ interface SettleDeps extends Pick<HeartbeatDeps, 'standing' | 'log'> {
  * differ. `now` is epoch milliseconds. Throws only `StoreError`.
  */
 export async function settleHeartbeat(
-  { store, standing, log }: SettleDeps,
+  { store, creatorAccess, log }: SettleDeps,
   heartbeat: Pick<HeartbeatDeps, 'everyMs' | 'address'> | undefined,
   now: number,
 ): Promise<void> {
   const there = await store.schedule(HEARTBEAT_ID);
   const everyMs = heartbeat?.everyMs ?? 0;
-  const place = heartbeat === undefined ? 'private' : await standing.placeOf(heartbeat.address);
+  const place = heartbeat === undefined ? 'private' : await creatorAccess.placeOf(heartbeat.address);
   const timing = { kind: 'every', everyMs } as const;
   const isSame =
     there?.nextAt !== undefined && there.timing.kind === 'every' && there.timing.everyMs === everyMs;
@@ -99,14 +99,14 @@ export async function beat(deps: HeartbeatDeps, { timing, nextAt: slot, now }: D
   // A busy chat needs no reminder, and heartbeats must not pile up behind a slow model.
   const { busy, waiting } = await deps.ledger.queue(session);
   if (instructions !== undefined && !busy && waiting === 0) {
-    await deps.announce({
+    await deps.sendSystemMessage({
       id: `${HEARTBEAT_ID}:${slot.toISOString()}`,
       session,
       address,
       senderId: HEARTBEAT_ID,
       senderName: 'Heartbeat',
       content: wordsFor(instructions),
-      place: await deps.standing.placeOf(address),
+      place: await deps.creatorAccess.placeOf(address),
       timestamp: now.getTime(),
       entry: 'run',
       silentToken: QUIET_TOKEN,

@@ -21,8 +21,8 @@ export { parseWhen } from './when.ts';
 
 export interface SchedulingDeps {
   store: ScheduleStore;
-  announce: SendSystemMessage;
-  standing: CreatorAccess;
+  sendSystemMessage: SendSystemMessage;
+  creatorAccess: CreatorAccess;
   ledger: Pick<Ledger, 'queue' | 'enqueue' | 'sessionOf'>;
   events: Pick<EventBus, 'emit'>;
   languages: Pick<PersonLanguages, 'say' | 'languageOf'>;
@@ -54,12 +54,12 @@ export function createScheduling(deps: SchedulingDeps): Scheduling {
   let driver: Driver | undefined;
   const schedules = createSchedules({
     store,
-    standing: deps.standing,
+    creatorAccess: deps.creatorAccess,
     settings,
     soon: () => driver?.soon(),
   });
   const settle = async (): Promise<void> =>
-    settleHeartbeat(deps, settings.current().heartbeat, (await store.now()).getTime());
+    settleHeartbeat(deps, settings.current().heartbeat, (await store.databaseNow()).getTime());
   settings.subscribe((next) => {
     const before = settings.current().heartbeat;
     const isOther =

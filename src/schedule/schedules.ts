@@ -26,7 +26,7 @@ export const SYSTEM_USER = 'system';
 export interface SchedulesDeps {
   store: Pick<
     ScheduleStore,
-    | 'now'
+    | 'databaseNow'
     | 'addSchedule'
     | 'schedules'
     | 'schedule'
@@ -35,7 +35,7 @@ export interface SchedulesDeps {
     | 'removeSchedule'
     | 'scheduleRuns'
   >;
-  standing: CreatorAccess;
+  creatorAccess: CreatorAccess;
   /** The current limits, and the IANA name of the zone for times without one. */
   settings: { current(): { limits: ScheduleLimits; timeZone: string } };
   /** There may be a slot earlier than the driver knows. */
@@ -46,7 +46,7 @@ export interface SchedulesDeps {
 export function createSchedules(deps: SchedulesDeps): Schedules {
   const { store, settings } = deps;
   return {
-    add: (wish) => add(deps, wish),
+    add: (request) => add(deps, request),
     async list({ session, creatorId }) {
       const { limits } = settings.current();
       const limit = session === undefined ? 2 * limits.total : limits.perSession + KEPT_OVER;
@@ -77,27 +77,27 @@ export function createSchedules(deps: SchedulesDeps): Schedules {
   };
 }
 
-async function add(deps: SchedulesDeps, wish: ScheduleRequest): Promise<ScheduleRecord> {
-  const { id, session, address, creatorId, sources = [] } = wish;
+async function add(deps: SchedulesDeps, request: ScheduleRequest): Promise<ScheduleRecord> {
+  const { id, session, address, creatorId, sources = [] } = request;
   if (creatorId === SYSTEM_USER) {
     throw new GatewayError('forbidden', textRef('schedule.by_task'));
   }
-  const task = checkedTask(wish.task);
+  const task = checkedTask(request.task);
   const { limits, timeZone } = deps.settings.current();
   const known = await deps.store.schedule(id);
   if (known !== undefined) return known;
-  const now = (await deps.store.now()).getTime();
-  const timing = readWhen(wish.when, { now, timeZone });
+  const now = (await deps.store.databaseNow()).getTime();
+  const timing = readWhen(request.when, { now, timeZone });
   const nextAt = new Date(firstSlot(timing, now));
-  const place = wish.place === 'group' ? 'group' : await deps.standing.placeOf(address);
-  if (!(await deps.standing.isStillAllowed(creatorId, address, place))) {
+  const place = request.place === 'group' ? 'group' : await deps.creatorAccess.placeOf(address);
+  if (!(await deps.creatorAccess.isStillAllowed(creatorId, address, place))) {
     // A schedule that could never run is refused.
     throw new GatewayError(
       'forbidden',
       place === 'group' ? textRef('schedule.in_group') : textRef('schedule.may_not_write', { address }),
     );
   }
-  const total = (await deps.standing.isOwner(creatorId))
+  const total = (await deps.creatorAccess.isOwner(creatorId))
     ? limits.total
     : Math.max(1, Math.floor(limits.total * (1 - OWNERS_SHARE)));
   const wanted = { id, session, address, place, creatorId, timing, task, sources, nextAt };
@@ -126,7 +126,7 @@ async function changeOne(
 ): Promise<ScheduleRecord | undefined> {
   const found = await store.schedule(id);
   if (found === undefined || found.creatorId === SYSTEM_USER) return undefined;
-  const now = (await store.now()).getTime();
+  const now = (await store.databaseNow()).getTime();
   const { timeZone } = settings.current();
   const timing = when === undefined ? found.timing : readWhen(when, { now, timeZone });
   const isPaused = paused ?? (when === undefined && found.nextAt === undefined);

@@ -40,7 +40,7 @@ export interface AccessPolicyDeps {
   /** The name of the token that a user of an identity proxy has now; absent = no one signs in through one. */
   proxyTokenOf?: (user: string) => string | undefined;
   /** Monotonic time in milliseconds. */
-  now: () => number;
+  monotonicNow: () => number;
 }
 
 /** Makes the policy. */
@@ -68,7 +68,7 @@ export function createAccessPolicy(deps: AccessPolicyDeps): AccessPolicy {
   };
 
   return {
-    ...createTokenLookup(deps.access, deps.now, deps.proxyTokenOf),
+    ...createTokenLookup(deps.access, deps.monotonicNow, deps.proxyTokenOf),
     isOwner: (userId) => isOwner(deps, userId),
     observes,
     async groups(channel) {
@@ -92,8 +92,11 @@ export function createAccessPolicy(deps: AccessPolicyDeps): AccessPolicy {
 /** Whether there is a grant; one that was found is remembered for a while. */
 type Granted = (channel: string, kind: Grant['kind'], id: string) => Promise<boolean>;
 
-function createGrantLookup({ access, now }: Pick<AccessPolicyDeps, 'access' | 'now'>): Granted {
-  const cache = new Recent<true>(GRANT_CACHE_MS, MAX_CACHED_GRANTS, now);
+function createGrantLookup({
+  access,
+  monotonicNow,
+}: Pick<AccessPolicyDeps, 'access' | 'monotonicNow'>): Granted {
+  const cache = new Recent<true>(GRANT_CACHE_MS, MAX_CACHED_GRANTS, monotonicNow);
   return async (channel, kind, id) => {
     const key = `${channel}:${kind}:${id}`;
     if (cache.get(key) !== undefined) return true;

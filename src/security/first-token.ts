@@ -20,16 +20,16 @@ export interface FirstToken {
 
 /**
  * Makes sure that an admin token exists: `GATEWAY_TOKEN` when given, else the one in `$GATEWAY_HOME/token`, else a new
- * one, which `announce` shows (on a terminal) or which is written to that file, with mode 0600. It is never logged. The
+ * one, which `showToken` shows (on a terminal) or which is written to that file, with mode 0600. It is never logged. The
  * environment has at most one token: another value, or none, revokes the previous one.
  */
 export async function ensureFirstToken(options: {
   access: Pick<TokenStore, 'replaceToken' | 'removeTokens' | 'addFirstToken'>;
   home: string;
   fromEnvironment: string | undefined;
-  announce: ((token: string) => void) | undefined;
+  showToken: ((token: string) => void) | undefined;
 }): Promise<FirstToken> {
-  const { access, home, fromEnvironment, announce } = options;
+  const { access, home, fromEnvironment, showToken } = options;
   const file = tokenFile(home);
   let revoked: string | undefined;
   if (fromEnvironment !== undefined) {
@@ -46,7 +46,7 @@ export async function ensureFirstToken(options: {
     await rm(file);
   } else await access.removeTokens('env');
   const token = newToken();
-  const origin = announce === undefined ? 'file' : 'cli';
+  const origin = showToken === undefined ? 'file' : 'cli';
   const isFirst = await access.addFirstToken(origin, {
     hash: hashSecret(token),
     name: 'first',
@@ -54,8 +54,8 @@ export async function ensureFirstToken(options: {
   });
   const found = revoked === undefined ? {} : { revoked };
   if (!isFirst) return found;
-  if (announce !== undefined) {
-    announce(token);
+  if (showToken !== undefined) {
+    showToken(token);
     return found;
   }
   await writeTokenFile(home, token);

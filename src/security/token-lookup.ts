@@ -24,18 +24,18 @@ export interface TokenLookup {
 }
 
 /**
- * Makes the lookup; `now` is a monotonic clock in milliseconds, `proxyTokenOf` returns the name of the token that a
+ * Makes the lookup; `monotonicNow` is a monotonic clock in milliseconds, `proxyTokenOf` returns the name of the token that a
  * user of a proxy has now: a session that the proxy started ends when that changes. While one query runs, further
  * requests are collected for the next: a flood of wrong tokens costs few queries, and a valid one in the middle of it
  * is found like any other.
  */
 export function createTokenLookup(
   store: Pick<TokenStore, 'tokensByHash' | 'noteTokenUse'>,
-  now: () => number,
+  monotonicNow: () => number,
   proxyTokenOf: (user: string) => string | undefined = () => undefined,
 ): TokenLookup {
-  const known = new Recent<Caller | 'unknown'>(TOKEN_CACHE_MS, MAX_CACHED_TOKENS, now);
-  const noted = new Recent<true>(USE_NOTED_EVERY_MS, MAX_CACHED_TOKENS, now);
+  const known = new Recent<Caller | 'unknown'>(TOKEN_CACHE_MS, MAX_CACHED_TOKENS, monotonicNow);
+  const noted = new Recent<true>(USE_NOTED_EVERY_MS, MAX_CACHED_TOKENS, monotonicNow);
   const find = collected((hashes) => findCallers(store, hashes, proxyTokenOf));
 
   return {

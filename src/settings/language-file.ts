@@ -11,7 +11,7 @@ import { readJson } from './read-json.ts';
 /** Longest text, in UTF-16 units. */
 export const MAX_TEXT_CHARS = 2_000;
 /** Most errors reported per file. */
-const MAX_TOLD = 10;
+const MAX_REPORTED = 10;
 
 /** The table and the keys that it lacks, or what is wrong with it, by line. */
 export type ReadTable = { table: TextTable; missing: readonly string[] } | { errors: readonly string[] };
@@ -51,7 +51,7 @@ export function readTable(content: string, shown: string, settings: readonly str
       else texts[key] = read.template;
     }
   }
-  if (errors.length > MAX_TOLD) errors.splice(MAX_TOLD, errors.length, `${shown}: and more errors`);
+  if (errors.length > MAX_REPORTED) errors.splice(MAX_REPORTED, errors.length, `${shown}: and more errors`);
   if (errors.length > 0) return { errors };
   const missing = [...KEYS.keys()].filter((key) => !Object.hasOwn(texts, key));
   const undescribed = settings.filter(

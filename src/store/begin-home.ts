@@ -12,7 +12,7 @@ import { type HomeLock, keepRenewing, lockHome } from './embedded/home-lock.ts';
 /** A home that is locked, and whose embedded database is opening. */
 export interface BegunHome {
   /** Both, for whoever looks after them from now on; undefined when it was taken or discarded before. */
-  take(): { lock: HomeLock; database: OpeningDatabase } | undefined;
+  takeHome(): { lock: HomeLock; database: OpeningDatabase } | undefined;
   /**
    * Closes the database and releases the lock, unless they were taken. May be called twice. Rejects with the system's
    * error when the lock cannot be released; it is free nevertheless once this process has ended.
@@ -45,16 +45,16 @@ function begunHome(lock: HomeLock, database: OpeningDatabase): BegunHome {
     // There is no log yet, and whoever takes the home renews the lock again.
     onFailure: () => undefined,
   });
-  const take = (): { lock: HomeLock; database: OpeningDatabase } | undefined => {
+  const takeHome = (): { lock: HomeLock; database: OpeningDatabase } | undefined => {
     const taken = isOurs ? { lock, database } : undefined;
     isOurs = false;
     stopRenewing();
     return taken;
   };
   return {
-    take,
+    takeHome,
     async discard() {
-      if (take() === undefined) return;
+      if (takeHome() === undefined) return;
       await database.thread.end();
       await database.removeSocket();
       await lock.release();

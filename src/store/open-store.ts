@@ -98,7 +98,7 @@ interface OpenedHome {
 
 async function openHome(options: StoreOptions): Promise<OpenedHome> {
   if (options.databaseUrl !== undefined) await options.begun?.discard();
-  const begun = options.begun?.take();
+  const begun = options.begun?.takeHome();
   const shared = { schema: options.schema ?? 'public', applicationName: options.applicationName };
   if (options.attach === true) {
     const attached = await attachTo(options, shared);
@@ -126,7 +126,7 @@ async function openHome(options: StoreOptions): Promise<OpenedHome> {
     const opening = openEmbedded(options.home, options.log, { progress, opening: begun?.database });
     stopKeeping = keepHome(lock, options, async () => (await opening).close());
     embedded = await opening;
-    await lock.announce(embedded.socketPath);
+    await lock.publishSocket(embedded.socketPath);
   } catch (error) {
     stopKeeping();
     await embedded?.close();

@@ -81,7 +81,7 @@ async function save(memories: MemoryStore, args: Args, ctx: ToolContext): Promis
 
 async function forget(memories: MemoryStore, { number }: Args, ctx: ToolContext): Promise<ToolResult> {
   if (number === undefined) throw new ToolError('bad_arguments', 'forget needs "number", as list shows it.');
-  const gone = await memories.forget(ctx.memoryOwner, number);
+  const gone = await memories.deleteMemories(ctx.memoryOwner, number);
   return { content: gone === 0 ? `There is no fact with number ${number}.` : `Forgot number ${number}.` };
 }
 

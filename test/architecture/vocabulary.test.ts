@@ -8,6 +8,18 @@ describe('a banned word', () => {
     ['a comment', 'src/a.ts', '// Mends the fault.', ['mends', 'fault']],
     ['a phrase', 'docs/a.md', 'It read words of others.', ['words of others']],
     ['a path', 'test/plan-seats.ts', '', ['seats']],
+    [
+      'a name of plain words',
+      'src/a.ts',
+      'const toldAt = announce(carryOut);',
+      ['announce', 'carry out', 'told'],
+    ],
+    [
+      'nothing, where they are a sentence',
+      'src/a.ts',
+      '// Told to announce it, and to carry out a plan.',
+      [],
+    ],
     ['nothing, where the word has its plain meaning', 'test/a.ts', "say('Hello world'); outdoors();", []],
   ])('is found in %s', (_, file, text, words) => {
     const found = bannedWordsIn(file, text).map((line) => /"(.*)"/.exec(line)?.[1]);

@@ -82,6 +82,45 @@ const BANNED: readonly Banned[] = [
   { words: /carriers?/, instead: 'runner' },
   { words: /patien(ce|tly)/, instead: 'timeout, retry' },
   { words: /believed?/, instead: 'cached, trusted' },
+  {
+    words: /standings?/,
+    instead: 'creator access, visibility',
+    allowed: { lines: /\bstanding approval/i },
+  },
+  {
+    words: /announce/,
+    instead: 'sendSystemMessage, emit',
+    // With an object it says what of, and "Buttons announce it" is plain English.
+    allowed: { lines: /announce[A-Z]|\bannounce [a-z]/ },
+  },
+  {
+    words: /wish(es|ed)?/,
+    instead: 'request, options',
+    allowed: { lines: /as you wish|Wish a happy new year|where that is wished/ },
+  },
+  {
+    words: /carry out/,
+    instead: 'apply, run',
+    // Only as a name, and the model's tool has kept its own.
+    allowed: { lines: /\bcarry out\b|carry_out_plan/i },
+  },
+  { words: /surroundings/, instead: 'context, environment' },
+  {
+    words: /told/,
+    instead: 'reported, notified',
+    // Only in a name.
+    allowed: {
+      lines: /^(?!.*([Tt]old[A-Z]|[a-z]Told\b|TOLD_|_TOLD|told-[a-z]|\b(const|type|interface|class) Told\b))/,
+    },
+  },
+  { words: /side costs?/, instead: 'usage' },
+  { words: /resting/, instead: 'cooling down, pause' },
+  {
+    words: /hand over/,
+    instead: 'start, pass',
+    // Only as a name.
+    allowed: { lines: /\bhand[ _]over\b/i },
+  },
   { words: /last rites|half dead/, instead: 'a plain sentence' },
   {
     words: /(?<!system )nudges?/,

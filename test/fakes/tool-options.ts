@@ -25,7 +25,7 @@ const memories: MemoryStore = {
   recall: async () => [],
   memories: async () => [],
   verifyMemory: async () => false,
-  forget: async () => 0,
+  deleteMemories: async () => 0,
 };
 const profiles = {
   profiles: () => [defaultProfile()],

@@ -93,8 +93,8 @@ describeGatewayOnEachDatabase('schedules', { telegram: true, discord: true, file
       await fixture().idle('http:clock');
       expect(modelCalls('Write a book')).toBeGreaterThan(1);
       fixture().ollama.answer({ text: 'Ding.' }, { when: 'Ring the bell' });
-      const wish = { session: 'http:clock', task: 'Ring the bell', at: soon() };
-      const made = await fixture().call('/v1/schedules', { json: wish });
+      const request = { session: 'http:clock', task: 'Ring the bell', at: soon() };
+      const made = await fixture().call('/v1/schedules', { json: request });
       expect(made.status).toBe(201);
       const { id } = await made.json();
       await vi.waitFor(async () => expect(await stored('http:clock')).toContain('Ding.'), LOOKED);
@@ -125,10 +125,12 @@ describeGatewayOnEachDatabase('schedules', { telegram: true, discord: true, file
           ...(method !== undefined && { method }),
         });
       await call(mine, '/v1/sessions/http:mine/messages', { content: 'hello' });
-      const wish = { session: 'http:mine', task: 'Later.', everyMinutes: 600 };
-      expect((await call(other, '/v1/schedules', wish)).status).toBe(404);
-      expect((await call(mine, '/v1/schedules', { ...wish, session: `telegram:${ada}` })).status).toBe(404);
-      const made = await (await call(mine, '/v1/schedules', wish)).json();
+      const request = { session: 'http:mine', task: 'Later.', everyMinutes: 600 };
+      expect((await call(other, '/v1/schedules', request)).status).toBe(404);
+      expect((await call(mine, '/v1/schedules', { ...request, session: `telegram:${ada}` })).status).toBe(
+        404,
+      );
+      const made = await (await call(mine, '/v1/schedules', request)).json();
       const listed = async (token?: string): Promise<string[]> => {
         const answer = await fixture().call('/v1/schedules', { ...(token !== undefined && { token }) });
         const { schedules } = await answer.json();

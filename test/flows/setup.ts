@@ -84,8 +84,8 @@ export interface GatewayFixture {
   idle(address: string): Promise<void>;
   /** Every row of every table, as text. */
   dump(): Promise<string>;
-  /** Stops the gateway, abandoning what is running, waits for `meanwhile`, and starts it again on the same port. */
-  restart(meanwhile?: () => Promise<void>): Promise<void>;
+  /** Stops the gateway, abandoning what is running, waits for `whileStopped`, and starts it again on the same port. */
+  restart(whileStopped?: () => Promise<void>): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -219,11 +219,11 @@ export async function openGatewayFixture(
       );
       return JSON.stringify(rows);
     },
-    async restart(meanwhile) {
+    async restart(whileStopped) {
       const { port } = new URL(fixture.gateway.url);
       await detach();
       await fixture.gateway.stop();
-      await meanwhile?.();
+      await whileStopped?.();
       fixture.gateway = await start({ PORT: port });
       fixture.store = await attach();
       fixture.sql = await connect(home, url);

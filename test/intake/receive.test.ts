@@ -8,7 +8,7 @@ import { fakeAdministration } from '../fakes/gateway/administration.ts';
 import { createApprovals } from '../../src/intake/approvals/approvals.ts';
 import { createCommands } from '../../src/intake/commands/commands.ts';
 import { createGatewayApi } from '../../src/intake/index.ts';
-import { MESSAGE_RATE, REFUSALS_TOLD } from '../../src/intake/limits/rate-limiter.ts';
+import { MESSAGE_RATE, REFUSALS_REPORTED } from '../../src/intake/limits/rate-limiter.ts';
 import { createReceive, MAX_MESSAGE_LENGTH } from '../../src/intake/receive.ts';
 import { MAX_PENDING } from '../../src/contracts/store/ledger.ts';
 import type { InboundMessage, SessionKey } from '../../src/contracts/message.ts';
@@ -223,7 +223,7 @@ describeEachDatabase('a message at the api', (databases) => {
       code: 'rate_limited',
       reply: expect.stringContaining('too fast'),
     });
-    for (let n = 2; n < REFUSALS_TOLD; n += 1)
+    for (let n = 2; n < REFUSALS_REPORTED; n += 1)
       expect(await say(`fast ${n}`, 'hi')).toMatchObject({ reply: expect.stringMatching(/in \d+ s\.$/) });
     expect(await say('last', 'hi')).toMatchObject({ reply: expect.stringContaining('not repeat this') });
     expect(await say('silent', 'hi')).toEqual({ kind: 'refused', code: 'rate_limited' });

@@ -61,7 +61,7 @@ describeEachDatabase('files that are kept', (databases) => {
     expect(gone).toEqual(['f/inbox/a', 'f/inbox/.pictures/a.jpg', 'f/inbox/b', 'f/inbox/.pictures/b.jpg']);
     expect(await sweep(0)).toBe(2);
     expect(await store.keptFiles.keptBytes('telegram:7', 0)).toBe(0);
-    expect(await store.keptFiles.forget(0, 1)).toBe(1);
+    expect(await store.keptFiles.forgetOlderFiles(0, 1)).toBe(1);
     const fenced = store.ledger.noteFiles({ ...head, epoch: head.epoch + 1 }, accepted.turnId, files);
     await expect(fenced).rejects.toMatchObject({ code: 'fenced' });
   });

@@ -59,7 +59,7 @@ describeEachDatabase('remembered facts', (databases) => {
     expect(texts(await memories.recall(ann, 'canine', 2))).toContain('Has a canine called Rex');
     expect(texts(await memories.recall(ann, 'anything', 9))).toHaveLength(3);
     const [rex] = await memories.searchMemory(ann, 'Rex', 1);
-    expect(await memories.forget(ann, rex?.id ?? 0)).toBe(1);
+    expect(await memories.deleteMemories(ann, rex?.id ?? 0)).toBe(1);
     expect(texts(await memories.searchMemory(ann, 'canine Rex', 9))).not.toContain('Has a canine called Rex');
     for (const found of [
       await memories.recall(ann, 'Bello', 9),

@@ -57,7 +57,7 @@ describe('the file of the log', () => {
     const failures: string[] = [];
     const append = appendToLogFile(file, {
       onFailure: ({ message }) => failures.push(message),
-      now: () => now,
+      monotonicNow: () => now,
     });
     append('lost\n');
     now = 10_001;

@@ -1,6 +1,6 @@
 /** Log lines as text: levels, fields, errors, and repeats. */
 import { describe, expect, it } from 'vitest';
-import { createLogText, REPEATS_TOLD_MS } from '../../src/ops/log-text.ts';
+import { createLogText, REPEATS_REPORTED_MS } from '../../src/ops/log-text.ts';
 import { StoreError } from '../../src/contracts/errors.ts';
 import { createLog } from '../../src/ops/log.ts';
 
@@ -33,8 +33,8 @@ describe('the log as text', () => {
     const away = (time: number) => text(at(time, { level: 40, msg: 'away', attempt: time }));
     expect(away(0)).toContain('away');
     expect([away(1), away(2)]).toEqual(['', '']);
-    expect(away(REPEATS_TOLD_MS)).toMatch(/… 3 more like this\n$/);
-    expect(away(REPEATS_TOLD_MS + 1)).toBe('');
+    expect(away(REPEATS_REPORTED_MS)).toMatch(/… 3 more like this\n$/);
+    expect(away(REPEATS_REPORTED_MS + 1)).toBe('');
     expect(text(at(0, { msg: 'back' }))).toMatch(/… 1 more like this\n.*back/s);
     expect(text.rest()).toBe('');
   });

@@ -129,7 +129,7 @@ describeEachDatabase('a slot', (databases) => {
     await keepDue(store);
     const asked: unknown[] = [];
     const node = nodeOf(store, {
-      standing: {
+      creatorAccess: {
         placeOf: () => Promise.resolve('private'),
         isOwner: () => Promise.resolve(false),
         isStillAllowed: (...question) => {

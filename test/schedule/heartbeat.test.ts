@@ -50,7 +50,11 @@ describeEachDatabase('the heartbeat', (databases) => {
   /** It existed before and is due: a node that starts now checks immediately. */
   const isDue = async (store: TestStore) => {
     const every = { everyMs: 30 * MINUTE_MS, address: 'telegram:42' } as const;
-    await settleHeartbeat({ store: store.schedules, standing: anybody, log: silentLog }, every, Date.now());
+    await settleHeartbeat(
+      { store: store.schedules, creatorAccess: anybody, log: silentLog },
+      every,
+      Date.now(),
+    );
     await passTime(store);
   };
   /** What the agent is shown, in order of arrival. */
@@ -81,11 +85,14 @@ describeEachDatabase('the heartbeat', (databases) => {
   it('is a group’s where its chat is a group, in its schedule and in what the agent is shown', async () => {
     const store = await databases.open();
     const address = 'telegram:-1007' as const;
-    const standing: CreatorAccess = {
+    const creatorAccess: CreatorAccess = {
       ...anybody,
       placeOf: (asked) => Promise.resolve(asked === address ? 'group' : 'private'),
     };
-    const node = nodeOf(store, { heartbeat: { ...(await heartbeat('- look around')), address }, standing });
+    const node = nodeOf(store, {
+      heartbeat: { ...(await heartbeat('- look around')), address },
+      creatorAccess,
+    });
     // Stored before, for a private chat: the interval is the same, so the beat stays where it is.
     await isDue(store);
     const before = await store.schedules.schedule(HEARTBEAT_ID);
@@ -194,7 +201,7 @@ describeEachDatabase('the heartbeat', (databases) => {
     const start = async (everyMs: number, now: number) => {
       const node = nodeOf(store, { heartbeat: await heartbeat('', everyMs) }, (schedules) => ({
         ...schedules,
-        now: () => Promise.resolve(new Date(now)),
+        databaseNow: () => Promise.resolve(new Date(now)),
       }));
       await node.start();
       await node.stop();

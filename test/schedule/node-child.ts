@@ -25,8 +25,12 @@ const scheduling = createScheduling({
   ledger,
   events,
   languages: builtInLanguages,
-  announce: createSendSystemMessage({ ledger, bus, events }),
-  standing: { placeOf: async () => 'private', isOwner: async () => true, isStillAllowed: async () => true },
+  sendSystemMessage: createSendSystemMessage({ ledger, bus, events }),
+  creatorAccess: {
+    placeOf: async () => 'private',
+    isOwner: async () => true,
+    isStillAllowed: async () => true,
+  },
   settings: new FakeSettings({ limits: SCHEDULE_LIMITS, timeZone: 'UTC' }),
   log,
 });

@@ -47,9 +47,9 @@ export function nodeOf(
   const scheduling = createScheduling({
     store: around(store.schedules),
     ledger: store.ledger,
-    announce: createSendSystemMessage({ ledger: store.ledger, bus, events: { emit } }),
+    sendSystemMessage: createSendSystemMessage({ ledger: store.ledger, bus, events: { emit } }),
     events: { emit },
-    standing: anybody,
+    creatorAccess: anybody,
     languages: builtInLanguages,
     settings,
     log: testLog(log),

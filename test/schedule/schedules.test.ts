@@ -7,7 +7,7 @@ import { describeEachDatabase } from '../database.ts';
 import { anybody, nodeOf } from './scenario.ts';
 import { commandCall } from '../fakes/gateway/command-call.ts';
 
-const wish = (change: Partial<ScheduleRequest> = {}): ScheduleRequest => ({
+const request = (change: Partial<ScheduleRequest> = {}): ScheduleRequest => ({
   id: 'one',
   session: 'telegram:42',
   address: 'telegram:42',
@@ -23,13 +23,13 @@ const call = (args: string, change: Partial<CommandCall> = {}): CommandCall =>
 describeEachDatabase('schedules', (databases) => {
   it('are added once per id, and report their next run', async () => {
     const { schedules } = nodeOf(await databases.open());
-    const made = await schedules.add(wish());
+    const made = await schedules.add(request());
     expect(made).toMatchObject({ task: 'Tell me the news.', timing: { kind: 'every', everyMs: 5_400_000 } });
     expect(schedules.describe(made)).toMatch(
       /^every 90 minutes, next \d{4}-\d\d-\d\d \d\d:\d\d(:\d\d)? \(UTC\): Tell me the news\.$/,
     );
     // The same call after a crash, late: it is not refused, and changes nothing.
-    const again = await schedules.add(wish({ when: { at: '2020-01-01 00:00' } }));
+    const again = await schedules.add(request({ when: { at: '2020-01-01 00:00' } }));
     expect(again).toEqual(made);
     expect(await schedules.list({})).toEqual([made]);
   });
@@ -40,7 +40,7 @@ describeEachDatabase('schedules', (databases) => {
     const clock = Date.now;
     const ahead = vi.spyOn(Date, 'now').mockImplementation(() => clock() + 600_000);
     onTestFinished(() => ahead.mockRestore());
-    const { nextAt } = await schedules.add(wish({ when: { inMinutes: 1 } }));
+    const { nextAt } = await schedules.add(request({ when: { inMinutes: 1 } }));
     const [row] =
       await store.sql`select ${nextAt ?? null}::timestamptz <= now() + interval '1 minute' as soon`;
     expect(row?.['soon']).toBe(true);
@@ -48,30 +48,32 @@ describeEachDatabase('schedules', (databases) => {
 
   it('are refused with a message that says what to change', async () => {
     const { schedules } = nodeOf(await databases.open());
-    const add = (change: Partial<ScheduleRequest>) => schedules.add(wish(change));
+    const add = (change: Partial<ScheduleRequest>) => schedules.add(request(change));
     const tooLong = 'x'.repeat(MAX_TASK_LENGTH + 1);
     await expect(add({ task: '  ' })).rejects.toThrow('say what to do');
     await expect(add({ task: tooLong })).rejects.toThrow(`at most ${MAX_TASK_LENGTH} characters`);
     await expect(add({ when: { cron: '0 0 30 2 *' } })).rejects.toThrow('never occurs');
     await expect(add({ when: { everyMinutes: 0.5 } })).rejects.toThrow('between 1 minute');
     await expect(add({ creatorId: 'system' })).rejects.toThrow('cannot add schedules');
-    await expect(schedules.add(wish({ task: 'x'.repeat(MAX_TASK_LENGTH) }))).resolves.toBeDefined();
+    await expect(schedules.add(request({ task: 'x'.repeat(MAX_TASK_LENGTH) }))).resolves.toBeDefined();
   });
 
   it('are refused for users who may not write there', async () => {
     const stranger = { ...anybody, isStillAllowed: () => Promise.resolve(false) };
-    const { schedules } = nodeOf(await databases.open(), { standing: stranger });
-    await expect(schedules.add(wish())).rejects.toThrow('I am not allowed to write to telegram:42 for you');
+    const { schedules } = nodeOf(await databases.open(), { creatorAccess: stranger });
+    await expect(schedules.add(request())).rejects.toThrow(
+      'I am not allowed to write to telegram:42 for you',
+    );
     expect(await schedules.list({})).toEqual([]);
   });
 
   it('are limited by configuration: per chat, per user, and in total, with the last tenth reserved for owners', async () => {
     const store = await databases.open();
     let owner = false;
-    const standing = { ...anybody, isOwner: () => Promise.resolve(owner) };
-    const { schedules } = nodeOf(store, { standing, limits: { perSession: 2, perUser: 3, total: 10 } });
+    const creatorAccess = { ...anybody, isOwner: () => Promise.resolve(owner) };
+    const { schedules } = nodeOf(store, { creatorAccess, limits: { perSession: 2, perUser: 3, total: 10 } });
     const add = (id: number, session: number, user: number) =>
-      schedules.add(wish({ id: `s${id}`, session: `telegram:${session}`, creatorId: `telegram:${user}` }));
+      schedules.add(request({ id: `s${id}`, session: `telegram:${session}`, creatorId: `telegram:${user}` }));
     await add(1, 1, 1);
     await add(2, 1, 1);
     await expect(add(3, 1, 2)).rejects.toThrow('This chat has the maximum of 2 schedules');
@@ -133,12 +135,12 @@ describeEachDatabase('schedules', (databases) => {
 
   it('of a group can be removed by their creator and by owners', async () => {
     const group = { ...anybody, placeOf: () => Promise.resolve('group' as const) };
-    const { commands, schedules } = nodeOf(await databases.open(), { standing: group });
-    await schedules.add(wish());
+    const { commands, schedules } = nodeOf(await databases.open(), { creatorAccess: group });
+    await schedules.add(request());
     const write = (change: Partial<CommandCall>) => commands[0]?.run(call('remove 1', change));
     await expect(write({ userId: 'telegram:7' })).rejects.toThrow('Someone else made this schedule');
     expect(await write({ userId: 'telegram:7', owner: true })).toContain('Removed');
-    await schedules.add(wish({ id: 'two' }));
+    await schedules.add(request({ id: 'two' }));
     expect(await write({})).toContain('Removed');
   });
 });

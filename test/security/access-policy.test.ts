@@ -23,7 +23,7 @@ function policyOf(
     access: store.access,
     groupChats: store.groupChats,
     channelAccess: (channel) => new Map([['telegram', { ...RULES, ...rules }], ...more]).get(channel),
-    now: () => clock.ms,
+    monotonicNow: () => clock.ms,
   });
   const from = (senderId: string, fields = {}) => policy.authorize(inbound('m', { senderId, ...fields }));
   return { policy, clock, from };

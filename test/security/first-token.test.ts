@@ -18,8 +18,8 @@ describeEachDatabase('the first token', (databases) => {
   it('is shown once on the terminal and written to no file or table', async () => {
     const { access, sql } = await databases.open();
     const told: string[] = [];
-    const announce = (token: string): void => void told.push(token);
-    const first = { access, home, fromEnvironment: undefined, announce };
+    const showToken = (token: string): void => void told.push(token);
+    const first = { access, home, fromEnvironment: undefined, showToken };
     expect(await ensureFirstToken(first)).toEqual({});
     expect(await ensureFirstToken(first)).toEqual({});
     expect(told).toHaveLength(1);
@@ -31,7 +31,7 @@ describeEachDatabase('the first token', (databases) => {
 
   it('is written to a file that only its owner can read when there is no terminal, and stays the same', async () => {
     const { access } = await databases.open();
-    const options = { access, home, fromEnvironment: undefined, announce: undefined };
+    const options = { access, home, fromEnvironment: undefined, showToken: undefined };
     const { file = '' } = await ensureFirstToken(options);
     expect((await stat(file)).mode & 0o777).toBe(0o600);
     const token = (await readFile(file, 'utf8')).trim();
@@ -44,8 +44,8 @@ describeEachDatabase('the first token', (databases) => {
   it('is GATEWAY_TOKEN when that is set: none is created, shown or written; another value replaces it', async () => {
     const { access } = await databases.open();
     const told: string[] = [];
-    const announce = (token: string): void => void told.push(token);
-    const start = (fromEnvironment: string) => ensureFirstToken({ access, home, fromEnvironment, announce });
+    const showToken = (token: string): void => void told.push(token);
+    const start = (fromEnvironment: string) => ensureFirstToken({ access, home, fromEnvironment, showToken });
     expect(await start('a-token-of-my-own-choice')).toEqual({});
     const [before] = await access.tokens();
     expect(await start('another-of-my-own-choice')).toEqual({});
@@ -59,7 +59,7 @@ describeEachDatabase('the first token', (databases) => {
   it('stays revoked after a start, in the environment and in its file, and another is created', async () => {
     const { access } = await databases.open();
     const start = (fromEnvironment?: string) =>
-      ensureFirstToken({ access, home, fromEnvironment, announce: undefined });
+      ensureFirstToken({ access, home, fromEnvironment, showToken: undefined });
     const { file = '' } = await start();
     const old = (await readFile(file, 'utf8')).trim();
     const [{ tokenId } = { tokenId: '' }] = await access.tokens();
@@ -79,7 +79,7 @@ describeEachDatabase('the first token', (databases) => {
   it('keeps everything that belongs to it when it moves from the environment into the file', async () => {
     const { access } = await databases.open();
     const start = (fromEnvironment?: string) =>
-      ensureFirstToken({ access, home, fromEnvironment, announce: undefined });
+      ensureFirstToken({ access, home, fromEnvironment, showToken: undefined });
     const { file = '' } = await start();
     const [first] = await access.tokens();
     await start((await readFile(file, 'utf8')).trim());

@@ -68,7 +68,7 @@ describeEachDatabase('parley token', (databases) => {
   it('permanently revokes the generated token, with its file', async () => {
     const store = await databases.open();
     const start = () =>
-      ensureFirstToken({ access: store.access, home, fromEnvironment: undefined, announce: undefined });
+      ensureFirstToken({ access: store.access, home, fromEnvironment: undefined, showToken: undefined });
     const { file = '' } = await start();
     const first = (await readFile(file, 'utf8')).trim();
     expect(await run(store, 'rotate')).toContain(`The new token is in ${file}`);
@@ -86,7 +86,7 @@ describeEachDatabase('parley token', (databases) => {
 
   it('says where the token of the environment can be changed', async () => {
     const store = await databases.open();
-    await ensureFirstToken({ access: store.access, home, fromEnvironment: 'my-own', announce: undefined });
+    await ensureFirstToken({ access: store.access, home, fromEnvironment: 'my-own', showToken: undefined });
     const [{ tokenId } = { tokenId: '' }] = await store.access.tokens();
     await expect(run(store, 'rotate', tokenId)).rejects.toThrow(
       'give the variable another value and restart',

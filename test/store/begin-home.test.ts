@@ -21,7 +21,7 @@ describe('a home that is opened early', () => {
     const store = await openStore({ home, log: silentLog, begun });
     expect((await liveHolder(home))?.life).toBe(early?.life);
     await store.access.addGrant('telegram', 'dm', '7');
-    expect(begun?.take()).toBeUndefined();
+    expect(begun?.takeHome()).toBeUndefined();
     await begun?.discard();
     expect(await store.access.hasGrant('telegram', 'dm', '7')).toBe(true);
     await store.close();
@@ -43,7 +43,7 @@ describe('a home that is opened early', () => {
     const databaseUrl = 'postgres://nobody@127.0.0.1:9/none';
     const opening = openStore({ home, log: silentLog, begun, databaseUrl, retryForMs: 0 });
     await expect(opening).rejects.toMatchObject({ code: 'unavailable' });
-    expect(begun?.take()).toBeUndefined();
+    expect(begun?.takeHome()).toBeUndefined();
     await expect(stat(path.join(home, 'pg.sock'))).rejects.toThrow('ENOENT');
     expect(await liveHolder(home)).toBeUndefined();
   });

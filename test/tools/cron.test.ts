@@ -10,8 +10,8 @@ import { anybody, nodeOf } from '../schedule/scenario.ts';
 
 describeEachDatabase('cron', (databases) => {
   const open = async (place: 'private' | 'group' = 'private', findChat: FindChat = noOtherChats) => {
-    const standing = { ...anybody, placeOf: () => Promise.resolve(place) };
-    const { schedules } = nodeOf(await databases.open(), { standing });
+    const creatorAccess = { ...anybody, placeOf: () => Promise.resolve(place) };
+    const { schedules } = nodeOf(await databases.open(), { creatorAccess });
     const tool = createCron(schedules, findChat);
     const use = async (args: Record<string, unknown>, over?: Partial<ToolContext>): Promise<string> => {
       const parsed = tool.parameters.parse(args);

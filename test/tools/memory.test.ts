@@ -22,7 +22,7 @@ function tool(full = false) {
     recall: async () => [],
     memories: async (user, limit) => of(user).slice(0, limit),
     verifyMemory: async () => false,
-    async forget(user, which) {
+    async deleteMemories(user, which) {
       const at = kept.findIndex((fact) => fact.user === user && fact.id === which);
       if (at !== -1) kept.splice(at, 1);
       return at === -1 ? 0 : 1;

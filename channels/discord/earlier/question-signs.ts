@@ -10,14 +10,14 @@ import { channelIdOf } from '../sending.ts';
 /** The reactions that show the state of a question. */
 const SIGNS: Signs = { waiting: '⏳', working: '👀', done: '✅', failed: '❌' };
 
-/** Creates the object that shows them; `now` returns milliseconds of a monotonic clock. */
-export function questionSigns(rest: Pick<DiscordRest, 'call'>, now: () => number): SingleSigns {
+/** Creates the object that shows them; `monotonicNow` returns milliseconds of a monotonic clock. */
+export function questionSigns(rest: Pick<DiscordRest, 'call'>, monotonicNow: () => number): SingleSigns {
   const reactions = new Reactions(rest);
   return new SingleSigns({
     signs: SIGNS,
     add: (question, sign) => reactions.call('put', question, sign),
     takeAway: (question, sign) => reactions.takeAway(question, sign),
-    now,
+    monotonicNow,
   });
 }
 

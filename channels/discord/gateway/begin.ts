@@ -10,7 +10,7 @@ export interface BeginParts {
   budget: IdentifyBudget;
   rest: DiscordRest;
   log: Log;
-  now: () => number;
+  epochNow: () => number;
   /** Waits this many milliseconds, or until the signal aborts. Never rejects. */
   pause: (ms: number, signal: AbortSignal) => Promise<void>;
   /** Called with the reason why the connection is waiting, for its health. */
@@ -23,7 +23,7 @@ export interface BeginParts {
  */
 export async function whereToBegin(
   keysFor: (maxConcurrency: number) => BudgetKeys,
-  { budget, rest, log, now, pause, say }: BeginParts,
+  { budget, rest, log, epochNow, pause, say }: BeginParts,
   signal: AbortSignal,
 ): Promise<{ url: string; keys: BudgetKeys } | undefined> {
   const wait = await budget.waitMs(keysFor(1).session);
@@ -39,7 +39,7 @@ export async function whereToBegin(
   const exhausted = await budget.exhaustedMs(keys, limit);
   if (exhausted === undefined) return { url, keys };
   const { remaining, total } = limit;
-  const until = new Date(now() + exhausted).toISOString();
+  const until = new Date(epochNow() + exhausted).toISOString();
   log.error({ remaining, total, until }, 'discord_session_starts_exhausted');
   say(textRef('health.sessions_used_up', { network: 'Discord', total, until }));
   await pause(exhausted, signal);

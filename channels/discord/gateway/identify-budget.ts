@@ -23,7 +23,7 @@ export type SessionStartLimit = z.infer<typeof SessionStartLimit>;
 
 export interface BudgetParts {
   connections: Pick<ConnectionStore, 'connection' | 'countSession'>;
-  now: () => number;
+  epochNow: () => number;
   /** Minimum time between two identifies, in milliseconds, and the wait after the first unhealthy session. */
   spacingMs: number;
 }
@@ -62,26 +62,28 @@ export class IdentifyBudget {
 
   /** A clock that was set back must not lengthen the wait. */
   #left({ begunAt }: ConnectionRecord, leastMs: number): number {
-    return begunAt === undefined ? 0 : Math.min(leastMs, Math.max(0, begunAt + leastMs - this.#parts.now()));
+    return begunAt === undefined
+      ? 0
+      : Math.min(leastMs, Math.max(0, begunAt + leastMs - this.#parts.epochNow()));
   }
 
   /** Milliseconds until the day's limit ends; undefined while sessions beyond the reserve are left. */
   async exhaustedMs({ all }: Pick<BudgetKeys, 'all'>, limit: SessionStartLimit): Promise<number | undefined> {
-    const { connections, now } = this.#parts;
+    const { connections, epochNow } = this.#parts;
     const records = await Promise.all(all.map(async (key) => await connections.connection(key)));
-    const today = records.filter((record) => record?.day === dayOf(now()));
+    const today = records.filter((record) => record?.day === dayOf(epochNow()));
     const begun = today.reduce((sum, record) => sum + (record?.begunOnDay ?? 0), 0);
     if (limit.remaining < RESERVED_SESSIONS) return Math.max(limit.reset_after, this.#parts.spacingMs);
-    return limit.total - begun < RESERVED_SESSIONS ? DAY_MS - (now() % DAY_MS) : undefined;
+    return limit.total - begun < RESERVED_SESSIONS ? DAY_MS - (epochNow() % DAY_MS) : undefined;
   }
 
   /**
    * Counts the session that is about to start; false if another has started in the meantime, here or on another node.
    */
   async count({ session, own }: BudgetKeys): Promise<boolean> {
-    const { connections, now, spacingMs } = this.#parts;
+    const { connections, epochNow, spacingMs } = this.#parts;
     const record = await connections.connection(own);
-    const begunAt = now();
+    const begunAt = epochNow();
     const since = begunAt - (record?.begunAt ?? Number.NEGATIVE_INFINITY);
     if (since >= 0 && since < spacingMs) return false;
     const kept = own === session ? record : await connections.connection(session);

@@ -56,7 +56,7 @@ export interface GatewaySettings {
   /** Asks Discord, once, which bot the token belongs to. Throws `ChannelError`. */
   botId: (signal: AbortSignal) => Promise<string>;
   budget: IdentifyBudget;
-  now: () => number;
+  epochNow: () => number;
   monotonicMs: () => number;
   /** Waits this many milliseconds, or until the signal aborts. Never rejects. */
   pause: (ms: number, signal: AbortSignal) => Promise<void>;
@@ -159,8 +159,8 @@ export class GatewayLink {
   /** Makes one connection and follows it to its end; returns the reason if no other may follow. */
   async #attempt(signal: AbortSignal): Promise<ChannelError | undefined> {
     const key = await this.#load(signal);
-    if (this.#limited && (await isTextAllowed(this.#parts.rest, signal))) this.#forget();
-    if (this.#resumeFailures >= MAX_RESUME_FAILURES) this.#forget();
+    if (this.#limited && (await isTextAllowed(this.#parts.rest, signal))) this.#forgetSession();
+    if (this.#resumeFailures >= MAX_RESUME_FAILURES) this.#forgetSession();
     const begin =
       this.#kept === undefined
         ? await whereToBegin(
@@ -205,14 +205,14 @@ export class GatewayLink {
     }
   }
 
-  #forget(): void {
+  #forgetSession(): void {
     this.#kept = undefined;
     this.#limited = false;
     this.#resumeFailures = 0;
   }
 
   async #connect({ url, keys }: { url: string; keys: BudgetKeys }, signal: AbortSignal): Promise<SocketEnd> {
-    const { token, shard, budget, resume, log, closeMs, now } = this.#parts;
+    const { token, shard, budget, resume, log, closeMs, epochNow } = this.#parts;
     this.#upSince = undefined;
     const resumed = this.#kept;
     const socket = new GatewaySocket({
@@ -224,7 +224,7 @@ export class GatewayLink {
       mayIdentify: () => budget.count(keys),
       event: (event) => this.#dispatch(event, socket),
       alive: () => {
-        if (this.#upSince !== undefined) resume.heard(now());
+        if (this.#upSince !== undefined) resume.heard(epochNow());
       },
       log,
       closeMs,
@@ -240,7 +240,7 @@ export class GatewayLink {
   }
 
   #dispatch(event: DispatchedEvent, socket: GatewaySocket): void {
-    const { resume, now } = this.#parts;
+    const { resume, epochNow } = this.#parts;
     const { name, sequence } = event;
     if (name === 'READY') {
       this.#onReady(event, socket);
@@ -249,7 +249,7 @@ export class GatewayLink {
     const stored = resume.arrive(sequence);
     this.#events.event(event, stored);
     if (name === 'RESUMED' && this.#kept !== undefined) this.#up(this.#kept.self);
-    if (this.#upSince !== undefined) resume.heard(now());
+    if (this.#upSince !== undefined) resume.heard(epochNow());
   }
 
   #onReady({ data, sequence }: DispatchedEvent, { session }: GatewaySocket): void {
@@ -258,12 +258,12 @@ export class GatewayLink {
       this.#parts.log.error({ err: ready.error }, 'discord_ready_malformed');
       return;
     }
-    const { resume, now } = this.#parts;
+    const { resume, epochNow } = this.#parts;
     const self = { botId: ready.data.user.id, applicationId: ready.data.application.id };
     const { heardAt } = resume;
     this.#kept = { session, self, limited: this.#limited, intents: INTENTS };
     const stored = resume.begin(this.#kept, sequence);
-    resume.heard(now());
+    resume.heard(epochNow());
     this.#events.self(self);
     this.#up(self);
     this.#events.missed(heardAt, stored);
@@ -285,7 +285,7 @@ export class GatewayLink {
     log.debug({ code, lived }, 'discord_connection_ended');
     this.#failures = lived !== undefined && lived >= SOUND_CONNECTION_MS ? 0 : this.#failures + 1;
     if (code !== DISALLOWED_INTENTS || this.#limited) return fatalClose(code);
-    this.#forget();
+    this.#forgetSession();
     this.#limited = true;
     log.error({ code }, 'discord_message_content_refused');
     return undefined;

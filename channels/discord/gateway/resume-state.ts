@@ -35,7 +35,7 @@ const Detail = z.object({
 });
 
 export interface ResumeStateParts {
-  connections: Pick<ConnectionStore, 'connection' | 'now' | 'saveSession'>;
+  connections: Pick<ConnectionStore, 'connection' | 'epochNow' | 'saveSession'>;
   /** Set to the clock that all nodes share, before the position that one of them has written is read. */
   clock: SharedClock;
   log: Log;
@@ -59,7 +59,7 @@ export class ResumeState {
   /** The session that the store keeps under this key; from now on it is written there. Throws `StoreError`. */
   async load(key: string): Promise<KeptSession | undefined> {
     const { clock, connections } = this.#parts;
-    await clock.set(() => connections.now());
+    await clock.set(() => connections.epochNow());
     const record = await connections.connection(key);
     this.#key = key;
     this.#kept = readSession(record?.session);

@@ -18,13 +18,13 @@ const Roles = z.array(
 );
 
 export class BotRoles {
-  readonly #parts: { rest: Pick<DiscordRest, 'call'>; log: Log; now: () => number };
+  readonly #parts: { rest: Pick<DiscordRest, 'call'>; log: Log; epochNow: () => number };
   /** `''` for a server in which the bot has no role of its own. */
   readonly #known: Recent<string>;
 
-  constructor(parts: { rest: Pick<DiscordRest, 'call'>; log: Log; now: () => number }) {
+  constructor(parts: { rest: Pick<DiscordRest, 'call'>; log: Log; epochNow: () => number }) {
     this.#parts = parts;
-    this.#known = new Recent(REMEMBERED_MS, MAX_GUILDS, parts.now);
+    this.#known = new Recent(REMEMBERED_MS, MAX_GUILDS, parts.epochNow);
   }
 
   /**

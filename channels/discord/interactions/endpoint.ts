@@ -19,12 +19,12 @@ const Event = z.object({ type: z.number() });
 
 export interface EndpointParts {
   rest: Pick<DiscordRest, 'call'>;
-  interactions: Pick<Interactions, 'take'>;
+  interactions: Pick<Interactions, 'takeEvent'>;
   receive: Receive;
   /** Asks Discord, once, who the bot is. Throws `ChannelError`. */
   botId: (signal: AbortSignal) => Promise<string>;
   /** Epoch milliseconds. */
-  now: () => number;
+  epochNow: () => number;
 }
 
 export class InteractionEndpoint implements PlatformInteractions {
@@ -40,7 +40,7 @@ export class InteractionEndpoint implements PlatformInteractions {
     const { 'x-signature-ed25519': signature, 'x-signature-timestamp': at } = headers;
     if (typeof signature !== 'string' || !/^[0-9a-f]{128}$/i.test(signature)) return false;
     if (typeof at !== 'string' || !/^\d{1,12}$/.test(at)) return false;
-    if (Math.abs(this.#parts.now() - Number(at) * 1_000) > STALE_MS) return false;
+    if (Math.abs(this.#parts.epochNow() - Number(at) * 1_000) > STALE_MS) return false;
     const signed = Buffer.concat([Buffer.from(at), body]);
     return verify(null, signed, await this.#publicKey(), Buffer.from(signature, 'hex'));
   }
@@ -54,7 +54,7 @@ export class InteractionEndpoint implements PlatformInteractions {
     const self = await botId(AbortSignal.timeout(ANSWER_MS));
     const limit = new AbortController();
     // Anything that takes longer has been acknowledged as a command in progress.
-    await Promise.race([interactions.take(event, receive, self), pause(ANSWER_MS, limit.signal)]);
+    await Promise.race([interactions.takeEvent(event, receive, self), pause(ANSWER_MS, limit.signal)]);
     limit.abort();
     return 'taken';
   }

@@ -44,7 +44,7 @@ export class Interactions {
   readonly #replies: Replies;
   readonly #sending: Pick<Sending, 'noteGuest'>;
   readonly #log: Log;
-  readonly #now: () => number;
+  readonly #epochNow: () => number;
   readonly #deferAfterMs: number;
   readonly #suggest: Suggest;
   readonly #selects: Selects;
@@ -56,7 +56,7 @@ export class Interactions {
     replies: Replies;
     sending: Pick<Sending, 'noteGuest'>;
     log: Log;
-    now: () => number;
+    epochNow: () => number;
     deferAfterMs: number;
     suggest: Suggest;
     languages: ChannelLanguages;
@@ -71,11 +71,11 @@ export class Interactions {
     this.#replies = parts.replies;
     this.#sending = parts.sending;
     this.#log = parts.log;
-    this.#now = parts.now;
+    this.#epochNow = parts.epochNow;
   }
 
   /** Acts on a command, a command that is being typed, a press or a form, and on nothing else. Never throws. */
-  async take(event: unknown, receive: Receive, botId: string): Promise<void> {
+  async takeEvent(event: unknown, receive: Receive, botId: string): Promise<void> {
     const command = readInteraction(event);
     const onMessage = readMessageCommand(event);
     const typing = readTyping(event);
@@ -87,12 +87,13 @@ export class Interactions {
     if (form !== undefined) await this.#onForm(form, receive, botId);
     if (press !== undefined) await this.#onPress(press, receive);
     const choice = readChoice(event);
-    if (choice !== undefined) await this.#publish(choice, fromChoice(choice, this.#now()), receive, true);
+    if (choice !== undefined)
+      await this.#publish(choice, fromChoice(choice, this.#epochNow()), receive, true);
   }
 
   /** Publishes a command and answers it. Never throws. */
   async #onCommand(interaction: RawInteraction, receive: Receive): Promise<void> {
-    await this.#publish(interaction, fromInteraction(interaction, this.#now()), receive);
+    await this.#publish(interaction, fromInteraction(interaction, this.#epochNow()), receive);
   }
 
   /** Publishes a pressed button; only the person who pressed it sees the reply. Never throws. */
@@ -102,10 +103,10 @@ export class Interactions {
 
   /** Shows the form of a command on a message, or publishes its request. Never throws. */
   async #onMessageCommand(command: RawInteraction, receive: Receive): Promise<void> {
-    const say = await this.#sayTo(fromInteraction(command, this.#now()));
+    const say = await this.#sayTo(fromInteraction(command, this.#epochNow()));
     const form = this.#onMessages.formOf(command, say);
     if (form === undefined) {
-      const asked = fromInteraction(command, this.#now());
+      const asked = fromInteraction(command, this.#epochNow());
       // Everyone sees the answer, unlike that of a gateway command.
       await this.#publish(command, asked && { ...asked, content: '' }, async () => {
         const summary = await this.#onMessages.summary(command, say);
@@ -140,7 +141,7 @@ export class Interactions {
   async #onTyping(typing: RawInteraction): Promise<void> {
     const { data } = typing;
     const isTyped = data.options.some(({ focused }) => focused === true);
-    const message = isTyped ? fromInteraction(typing, this.#now()) : undefined;
+    const message = isTyped ? fromInteraction(typing, this.#epochNow()) : undefined;
     try {
       const found = message === undefined ? [] : await this.#suggest(message);
       const fitting = found.filter((one) => one !== '' && one.length <= MAX_CHOICE).slice(0, MAX_SUGGESTIONS);
@@ -213,7 +214,7 @@ export class Interactions {
     if (first !== 'late') return;
     const late = await receipt;
     if (late.kind === 'accepted' || late.kind === 'duplicate') return;
-    const deferred = placeholderOf(interaction, this.#now());
+    const deferred = placeholderOf(interaction, this.#epochNow());
     await this.#replies.edit(
       deferred,
       message.threadId ?? message.chatId,

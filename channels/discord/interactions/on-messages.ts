@@ -35,7 +35,7 @@ export class CannotRead extends GatewayError {
 
 export interface OnMessagesParts {
   rest: Pick<DiscordRest, 'call'>;
-  now: () => number;
+  epochNow: () => number;
 }
 
 export class OnMessages {
@@ -44,7 +44,7 @@ export class OnMessages {
 
   constructor(parts: OnMessagesParts) {
     this.#parts = parts;
-    this.#targets = new Recent(REMEMBERED_MS, MAX_TARGETS, parts.now);
+    this.#targets = new Recent(REMEMBERED_MS, MAX_TARGETS, parts.epochNow);
   }
 
   /** The form that asks for the question; undefined for another command. */
@@ -80,7 +80,12 @@ export class OnMessages {
     const target = this.#targets.get(id) ?? (await this.#readAgain(form.channel_id, id));
     const quoted = quotedOf(target, { botId, sender: by.senderId });
     const content = fieldsOf(form.data)[QUESTION] ?? '';
-    return { ...by, content, ...(quoted && { quoted }), placeholder: placeholderOf(form, this.#parts.now()) };
+    return {
+      ...by,
+      content,
+      ...(quoted && { quoted }),
+      placeholder: placeholderOf(form, this.#parts.epochNow()),
+    };
   }
 
   /** The request for a summary, with the messages to summarize; undefined for another command. Throws `CannotRead`. */
@@ -104,7 +109,7 @@ export class OnMessages {
       ...by,
       content,
       ...(quoted && { quoted }),
-      placeholder: placeholderOf(command, this.#parts.now()),
+      placeholder: placeholderOf(command, this.#parts.epochNow()),
     };
   }
 

@@ -32,7 +32,7 @@ export interface CatchUpParts {
   inbox: Pick<Inbox, 'heard' | 'read'>;
   history: Pick<History, 'kindOf' | 'posts'>;
   log: Log;
-  now: () => number;
+  epochNow: () => number;
   /** Only the chats whose events arrive over it are read. */
   shard: Shard;
   signal: AbortSignal;
@@ -44,13 +44,13 @@ export interface CatchUpParts {
  * read from its session's last change. Throws `StoreError`.
  */
 export async function catchUp(parts: CatchUpParts, heardAt: number | undefined): Promise<number> {
-  const { connections, gateway, inbox, log, now, signal } = parts;
-  const range = { since: now() - HEARD_WITHIN_MS, limit: MAX_CHATS_READ };
+  const { connections, gateway, inbox, log, epochNow, signal } = parts;
+  const range = { since: epochNow() - HEARD_WITHIN_MS, limit: MAX_CHATS_READ };
   const [{ chats, total }, groups] = await Promise.all([
     connections.heardChats('discord', range),
     heardAt === undefined ? [] : gateway.groups('discord'),
   ]);
-  const from = (at: number): string => idAt(Math.max(at - LOOK_BACK_MS, now() - MAX_AGE_MS));
+  const from = (at: number): string => idAt(Math.max(at - LOOK_BACK_MS, epochNow() - MAX_AGE_MS));
   const places = new Map<string, string>();
   const after = from(heardAt ?? 0);
   for (const id of inbox.heard.toReversed()) places.set(id, after);

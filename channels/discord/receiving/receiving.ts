@@ -29,7 +29,7 @@ import { retryTransient } from '../rest/retry.ts';
 import type { DiscordRest } from '../rest/rest.ts';
 import { channelIdOf } from '../sending.ts';
 import type { QuestionThreads } from '../threads/question-threads.ts';
-import { toldThreads } from '../threads/told-threads.ts';
+import { reportedThreads } from '../threads/reported-threads.ts';
 import type { Signs } from '../earlier/signs.ts';
 import { ONLY, ownsGuild } from '../gateway/shard.ts';
 import { ResumeState } from '../gateway/resume-state.ts';
@@ -142,7 +142,7 @@ export class Receiving {
     if (this.#stop.signal.aborted) return { state: 'off' };
     const { health } = this.#link;
     const { chats, at } = this.#leftOut;
-    if (chats === 0 || this.#settings.now() - at > NOTICE_MS || health.state === 'dead') return health;
+    if (chats === 0 || this.#settings.epochNow() - at > NOTICE_MS || health.state === 'dead') return health;
     const missed = textRef('health.missed', { count: chats, event: 'discord_catch_up' });
     const { detail: first } = health;
     const detail = first === undefined ? missed : textRef('health.both', { first, second: missed });
@@ -202,13 +202,13 @@ export class Receiving {
         return;
       case 'INTERACTION_CREATE': {
         const done = this.#parts.interactions
-          .take(data, this.#parts.receive, this.#botId)
+          .takeEvent(data, this.#parts.receive, this.#botId)
           .finally(() => this.#acted(stored));
         this.#background.run('discord_command_failed', done);
         return;
       }
       default:
-        this.#history.tellThreads(toldThreads(name, data));
+        this.#history.tellThreads(reportedThreads(name, data));
         stored();
     }
   }
@@ -242,12 +242,12 @@ export class Receiving {
    */
   async #catchUp(heardAt: number | undefined, stored: () => void): Promise<void> {
     const { signal } = this.#stop;
-    const { now } = this.#settings;
+    const { epochNow } = this.#settings;
     const parts = {
       ...this.#parts,
       inbox: this.#inbox,
       history: this.#history,
-      now,
+      epochNow,
       shard: this.#shard,
       signal,
     };
@@ -267,9 +267,9 @@ export class Receiving {
   }
 
   #leaveOut(chats: number): void {
-    const { now } = this.#settings;
-    const before = now() - this.#leftOut.at > NOTICE_MS ? 0 : this.#leftOut.chats;
-    this.#leftOut = { chats: before + chats, at: now() };
+    const { epochNow } = this.#settings;
+    const before = epochNow() - this.#leftOut.at > NOTICE_MS ? 0 : this.#leftOut.chats;
+    this.#leftOut = { chats: before + chats, at: epochNow() };
   }
 
   /** Stores the position after a command at once: after a restart it must not act again. */

@@ -18,15 +18,15 @@ interface Bucket {
 
 export class BucketPauses {
   readonly #buckets = new Map<string, Bucket>();
-  readonly #now: () => number;
+  readonly #monotonicNow: () => number;
 
-  constructor(now: () => number) {
-    this.#now = now;
+  constructor(monotonicNow: () => number) {
+    this.#monotonicNow = monotonicNow;
   }
 
   /** How many milliseconds calls of a bucket must still wait; 0 if they need not. */
   left(bucket: string): number {
-    return Math.max(0, Math.ceil((this.#buckets.get(bucket)?.until ?? 0) - this.#now()));
+    return Math.max(0, Math.ceil((this.#buckets.get(bucket)?.until ?? 0) - this.#monotonicNow()));
   }
 
   /**
@@ -39,7 +39,7 @@ export class BucketPauses {
     this.#buckets.delete(bucket);
     const oldest = this.#buckets.keys().next();
     if (this.#buckets.size >= MAX_PAUSES && oldest.done !== true) this.#buckets.delete(oldest.value);
-    this.#buckets.set(bucket, { until: this.#now() + ms, unnamed });
+    this.#buckets.set(bucket, { until: this.#monotonicNow() + ms, unnamed });
     return unnamed > MAX_UNNAMED ? undefined : ms;
   }
 

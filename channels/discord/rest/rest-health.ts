@@ -18,8 +18,8 @@ export class RestHealth {
   readonly #refusing: Recent<TextRef | string>;
   #failures = 0;
 
-  constructor(now: () => number) {
-    this.#refusing = new Recent(REFUSAL_KEPT_MS, MAX_REFUSING, now);
+  constructor(monotonicNow: () => number) {
+    this.#refusing = new Recent(REFUSAL_KEPT_MS, MAX_REFUSING, monotonicNow);
   }
 
   /** Records how a call ended: undefined for success. */

@@ -22,7 +22,7 @@ export interface TokenLimitsDeps {
   limits: HttpLimits;
   gateway: Pick<GatewayApi, 'session' | 'sessionCount' | 'unfinishedTurns' | 'turnConcurrency'>;
   /** Milliseconds of a steady clock. */
-  now: () => number;
+  monotonicNow: () => number;
 }
 
 /** Stands for the turn of a message that is being accepted. */
@@ -47,7 +47,7 @@ interface Taken {
 export class TokenLimits {
   readonly #limits: HttpLimits;
   readonly #gateway: TokenLimitsDeps['gateway'];
-  readonly #now: () => number;
+  readonly #monotonicNow: () => number;
   readonly #tokens = new Map<string, Taken>();
   readonly #known: Recent<true>;
   /** Files that arrive now, by token. */
@@ -56,11 +56,11 @@ export class TokenLimits {
   #asked: Promise<void> = Promise.resolve();
   #waiting: Promise<void> | undefined;
 
-  constructor({ limits, gateway, now }: TokenLimitsDeps) {
+  constructor({ limits, gateway, monotonicNow }: TokenLimitsDeps) {
     this.#limits = limits;
     this.#gateway = gateway;
-    this.#now = now;
-    this.#known = new Recent(KNOWN_MS, MAX_REMEMBERED, now);
+    this.#monotonicNow = monotonicNow;
+    this.#known = new Recent(KNOWN_MS, MAX_REMEMBERED, monotonicNow);
   }
 
   /** `receive` within the limits: throws `HttpError` 429 for one message too many. `/stop` always passes. */
@@ -164,7 +164,7 @@ export class TokenLimits {
     if (known !== undefined) return known;
     const made: Taken = {
       messages: messagesPerMinute,
-      at: this.#now(),
+      at: this.#monotonicNow(),
       turns: new Map(),
       calls: 0,
       making: new Set(),
@@ -181,7 +181,7 @@ export class TokenLimits {
 
   #takeMessage(taken: Taken): void {
     const { messagesPerMinute } = this.#limits;
-    const now = this.#now();
+    const now = this.#monotonicNow();
     const gained = ((now - taken.at) * messagesPerMinute) / MINUTE_MS;
     taken.messages = Math.min(messagesPerMinute, taken.messages + gained);
     taken.at = now;

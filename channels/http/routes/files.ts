@@ -84,11 +84,12 @@ function pathIn(c: HttpContext): string {
 /** Pictures that every browser draws and none runs: the only files that are shown in place. */
 const SHOWN = new Set(['image/png', 'image/jpeg', 'image/gif', 'image/webp', 'image/avif']);
 /** Types that a download may declare; any other is sent as bytes. */
-const TOLD = /^(?:(?:audio|video)\/[\w.+-]+|text\/(?:plain|csv|markdown)|application\/(?:pdf|json|zip))$/;
+const DECLARED_TYPES =
+  /^(?:(?:audio|video)\/[\w.+-]+|text\/(?:plain|csv|markdown)|application\/(?:pdf|json|zip))$/;
 
 function headersOf({ mimeType, name, bytes }: ReadableFile): Record<string, string> {
   const isShown = SHOWN.has(mimeType);
-  const type = isShown || TOLD.test(mimeType) ? mimeType : 'application/octet-stream';
+  const type = isShown || DECLARED_TYPES.test(mimeType) ? mimeType : 'application/octet-stream';
   const quoted = name.replaceAll(/[^\x20-\x7e]|["\\%]/g, '_');
   const encoded = encodeURIComponent(name).replaceAll(
     /['()*]/g,

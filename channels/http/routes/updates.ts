@@ -16,7 +16,7 @@ export async function takeUpdate(c: HttpContext, deps: HandlerDeps): Promise<Res
   const webhook = deps.gateway.webhook(c.req.param('channel') ?? '');
   if (webhook?.isGenuine(incoming.headers) !== true)
     throw refused(deps.wrongTokens.count(deps.addressOf(incoming)));
-  const taken = await webhook.take(await readJson(incoming, outgoing, z.unknown()));
+  const taken = await webhook.takeUpdate(await readJson(incoming, outgoing, z.unknown()));
   switch (taken) {
     case 'stored':
     case 'repeated':

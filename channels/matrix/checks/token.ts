@@ -9,7 +9,7 @@ import { CLIENT, MatrixClient, pathOf } from '../client.ts';
 
 const SUBJECT = 'Matrix';
 
-const Told = z.object({ user_id: z.string(), device_id: z.string().optional() });
+const WhoAmI = z.object({ user_id: z.string(), device_id: z.string().optional() });
 const Rooms = z.object({ joined_rooms: z.array(z.string()) });
 
 /** Asks with `whoami` and `joined_rooms`. The token is secret. Never throws. */
@@ -24,9 +24,9 @@ export async function check(
         'set it to the address of the homeserver, such as https://matrix.example.org',
       ),
     ];
-  const client = new MatrixClient({ url, token, now: Date.now, monotonicMs: () => performance.now() });
+  const client = new MatrixClient({ url, token, epochNow: Date.now, monotonicMs: () => performance.now() });
   try {
-    const { user_id: id, device_id: device } = Told.parse(
+    const { user_id: id, device_id: device } = WhoAmI.parse(
       await client.call('GET', pathOf(CLIENT, 'account', 'whoami')),
     );
     const { joined_rooms: rooms } = Rooms.parse(await client.call('GET', pathOf(CLIENT, 'joined_rooms')));

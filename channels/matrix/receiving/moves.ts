@@ -24,7 +24,7 @@ export interface MoveParts {
  */
 export async function followRoom(parts: MoveParts, roomId: string, into?: string): Promise<boolean> {
   const { replacements, gateway, log } = parts;
-  replacements.forget(roomId);
+  replacements.forgetRoom(roomId);
   const named = await replacements.namedBy(roomId);
   if (named === undefined || (into !== undefined && into !== named.roomId)) return false;
   const move = { channel: 'matrix', from: roomId, to: named.roomId };

@@ -19,8 +19,8 @@ import type { Rooms } from './rooms.ts';
 /**
  * The key under which the store records that a room was told about its encryption, and for how long, in milliseconds.
  */
-const TOLD = 'matrix_encrypted';
-const TOLD_MS = 7 * 24 * 3_600_000;
+const ENCRYPTION_NOTICE = 'matrix_encrypted';
+const ENCRYPTION_NOTICE_MS = 7 * 24 * 3_600_000;
 
 export interface ReaderParts {
   sending: Pick<Sending, 'send' | 'event'>;
@@ -92,10 +92,10 @@ export class Reader {
   async #tellEncrypted(roomId: string, sender: string): Promise<undefined> {
     const { chatSettings, sending, languages, log } = this.#parts;
     const place = { channel: 'matrix', chatId: roomId };
-    if ((await chatSettings.chatSetting(addressOf(place), TOLD)) !== undefined) return;
+    if ((await chatSettings.chatSetting(addressOf(place), ENCRYPTION_NOTICE)) !== undefined) return;
     const say = await sayToPerson(languages, `matrix:${sender}`);
     await sending.send(place, contentOfText(place, say('room.encrypted')), 'encrypted');
-    await chatSettings.setChatSetting(addressOf(place), TOLD, 'told', TOLD_MS);
+    await chatSettings.setChatSetting(addressOf(place), ENCRYPTION_NOTICE, 'told', ENCRYPTION_NOTICE_MS);
     log.info({ chatId: roomId }, 'matrix_room_encrypted');
   }
 }

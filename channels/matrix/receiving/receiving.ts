@@ -53,7 +53,7 @@ export interface ReceivingParts extends MatrixDeps {
   signs: Pick<SingleSigns, 'arrived'>;
   /** The id of the bot. */
   self: string;
-  now: () => number;
+  epochNow: () => number;
   longPollMs: number;
   retryBaseMs: number;
 }
@@ -148,8 +148,8 @@ export class Receiving {
   /** Only now can nothing of the sync be lost: the next one starts after it. Throws `StoreError`. */
   async #keepPosition(since: string): Promise<void> {
     if (since === this.#since) return;
-    const { connections, now } = this.#parts;
-    await connections.saveSession(this.#key, { id: since, sequence: 0, detail: {} }, now());
+    const { connections, epochNow } = this.#parts;
+    await connections.saveSession(this.#key, { id: since, sequence: 0, detail: {} }, epochNow());
     this.#since = since;
   }
 
@@ -174,10 +174,10 @@ export class Receiving {
   }
 
   async #takeInvites({ rooms }: SyncAnswer, since: string): Promise<void> {
-    const { now } = this.#parts;
+    const { epochNow } = this.#parts;
     for (const [roomId, { invite_state: state }] of Object.entries(rooms?.invite ?? {})) {
       if (!isRoom(roomId)) continue;
-      await answerInvitation(this.#parts, { roomId, state: state?.events ?? [], since, at: now() });
+      await answerInvitation(this.#parts, { roomId, state: state?.events ?? [], since, at: epochNow() });
     }
   }
 

@@ -27,7 +27,7 @@ const Member = z.object({ displayname: z.string().nullish() });
 export interface RoomsParts {
   client: Pick<MatrixClient, 'call'>;
   replacements: Pick<Replacements, 'predecessorOf'>;
-  now: () => number;
+  epochNow: () => number;
 }
 
 export class Rooms {
@@ -36,11 +36,11 @@ export class Rooms {
   readonly #counts: Recent<number>;
   readonly #names: Recent<string>;
 
-  constructor({ client, replacements, now }: RoomsParts) {
+  constructor({ client, replacements, epochNow }: RoomsParts) {
     this.#client = client;
     this.#replacements = replacements;
-    this.#counts = new Recent(KNOWN_MS, MAX_ROOMS, now);
-    this.#names = new Recent(KNOWN_MS, MAX_NAMES, now);
+    this.#counts = new Recent(KNOWN_MS, MAX_ROOMS, epochNow);
+    this.#names = new Recent(KNOWN_MS, MAX_NAMES, epochNow);
   }
 
   /**

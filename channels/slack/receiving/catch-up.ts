@@ -44,7 +44,7 @@ export interface CatchUpParts {
   connections: Pick<ConnectionStore, 'heardChats'>;
   gateway: Pick<GatewayApi, 'groups'>;
   log: Log;
-  now: () => number;
+  epochNow: () => number;
   signal: AbortSignal;
   /** Minimum time between two calls, in milliseconds: `conversations.history` is in Tier 3, 50 calls a minute. */
   spacingMs: number;
@@ -58,10 +58,10 @@ export interface ToRead {
 
 /** The chats that were used most recently or are allowed. Throws `StoreError`. */
 export async function chatsToRead(
-  { connections, gateway, log, now }: CatchUpParts,
+  { connections, gateway, log, epochNow }: CatchUpParts,
   heardAt: number,
 ): Promise<ToRead> {
-  const range = { since: now() - HEARD_WITHIN_MS, limit: MAX_CHATS_READ };
+  const range = { since: epochNow() - HEARD_WITHIN_MS, limit: MAX_CHATS_READ };
   const [heard, groups] = await Promise.all([
     connections.heardChats('slack', range),
     gateway.groups('slack'),
@@ -82,7 +82,7 @@ export async function missedIn(
   places: readonly Place[],
   heardAt: number,
 ): Promise<{ messages: RawMessage[]; isWhole: boolean }> {
-  const since = Math.max(heardAt - LOOK_BACK_MS, parts.now() - MAX_AGE_MS);
+  const since = Math.max(heardAt - LOOK_BACK_MS, parts.epochNow() - MAX_AGE_MS);
   const all = new Map<string, RawMessage>();
   let isWhole = true;
   for (const place of places) {

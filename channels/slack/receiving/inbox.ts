@@ -20,7 +20,7 @@ const CLOSE_MS = 2_000;
 export interface InboxParts {
   log: Log;
   signal: AbortSignal;
-  now: () => number;
+  epochNow: () => number;
   /** Commits a message in the gateway. */
   publish: (message: InboundMessage) => Promise<Receipt>;
 }
@@ -38,7 +38,7 @@ export class Inbox {
   readonly #parts: InboxParts;
   readonly #lock = new KeyedLock();
   readonly #work = new Set<Promise<void>>();
-  /** Arrival times of the waiting events, in milliseconds of `now`, oldest first. */
+  /** Arrival times of the waiting events, in milliseconds of `epochNow`, oldest first. */
   readonly #arrivals = new Map<symbol, number>();
   /** When the first event was rejected; undefined if none was. */
   #turnedAwayAt: number | undefined;
@@ -49,13 +49,13 @@ export class Inbox {
 
   /** Queues an event and returns at once; false when too many wait. */
   push(work: Work): boolean {
-    const { now, signal } = this.#parts;
+    const { epochNow, signal } = this.#parts;
     if (this.#arrivals.size >= MAX_WAITING) {
-      this.#turnedAwayAt ??= now();
+      this.#turnedAwayAt ??= epochNow();
       return false;
     }
     const id = Symbol(work.chatId);
-    this.#arrivals.set(id, now());
+    this.#arrivals.set(id, epochNow());
     const task = this.#lock
       .run(work.chatId, signal, () => this.#takeOne(work))
       .catch((error: unknown) => {
@@ -70,9 +70,9 @@ export class Inbox {
     return true;
   }
 
-  /** Everything that arrived before this time is stored, in milliseconds of `now`. */
+  /** Everything that arrived before this time is stored, in milliseconds of `epochNow`. */
   get storedUntil(): number {
-    const [oldest = this.#parts.now()] = this.#arrivals.values();
+    const [oldest = this.#parts.epochNow()] = this.#arrivals.values();
     return Math.min(oldest, this.#turnedAwayAt ?? oldest);
   }
 

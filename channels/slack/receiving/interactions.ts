@@ -27,7 +27,7 @@ export interface InteractionParts {
   commands: readonly CommandListing[];
   log: Log;
   languages: ChannelLanguages;
-  now: () => number;
+  epochNow: () => number;
   /**
    * How long a commit may take before the command is acknowledged without waiting for it, in milliseconds; Slack
    * waits 3 seconds.
@@ -44,13 +44,13 @@ export class Interactions {
 
   /** Publishes a command and answers it. Never throws. */
   async onCommand({ payload, ack }: Envelope, receive: Receive): Promise<void> {
-    const { commands, now } = this.#parts;
+    const { commands, epochNow } = this.#parts;
     const raw = readCommand(payload);
     if (raw === undefined) {
       ack();
       return;
     }
-    await this.#answer(fromCommand(raw, commands, now()), receive, {
+    await this.#answer(fromCommand(raw, commands, epochNow()), receive, {
       // With no text of its own, the answer shows everyone what was asked.
       accepted: () => ack({ response_type: 'in_channel' }),
       late: () => ack(),
@@ -64,7 +64,7 @@ export class Interactions {
   /** Publishes a pressed button, or a form that was filled in; only the person sees the reply. Never throws. */
   async onPress({ payload, ack }: Envelope, receive: Receive): Promise<void> {
     const raw = readPress(payload);
-    const message = raw === undefined ? readSubmission(payload, this.#parts.now()) : fromPress(raw);
+    const message = raw === undefined ? readSubmission(payload, this.#parts.epochNow()) : fromPress(raw);
     if (message === undefined) {
       ack();
       return;

@@ -31,7 +31,7 @@ const Info = z.object({
 export interface PeopleParts {
   api: Pick<SlackApi, 'call'>;
   log: Log;
-  now: () => number;
+  epochNow: () => number;
 }
 
 export class People {
@@ -42,12 +42,12 @@ export class People {
   readonly #missing: Recent<true>;
   readonly #asking = new Map<string, Promise<void>>();
 
-  constructor({ api, log, now }: PeopleParts) {
+  constructor({ api, log, epochNow }: PeopleParts) {
     this.#api = api;
     this.#log = log;
-    this.#names = new Recent(KEPT_MS, MAX_NAMES, now);
-    this.#locales = new Recent(KEPT_MS, MAX_NAMES, now);
-    this.#missing = new Recent(MISSING_MS, MAX_NAMES, now);
+    this.#names = new Recent(KEPT_MS, MAX_NAMES, epochNow);
+    this.#locales = new Recent(KEPT_MS, MAX_NAMES, epochNow);
+    this.#missing = new Recent(MISSING_MS, MAX_NAMES, epochNow);
   }
 
   /** The names that are known now or soon. Never throws. */

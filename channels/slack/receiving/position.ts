@@ -10,7 +10,7 @@ import type { Log } from '../../../src/contracts/log.ts';
 const SESSION = { id: 'socket-mode', sequence: 0, detail: {} };
 
 export interface PositionParts {
-  connections: Pick<ConnectionStore, 'connection' | 'now' | 'saveSession'>;
+  connections: Pick<ConnectionStore, 'connection' | 'epochNow' | 'saveSession'>;
   /** Set to the clock that all nodes share, before the time that one of them has written is read. */
   clock: SharedClock;
   log: Log;
@@ -32,7 +32,7 @@ export class Position {
   /** The time that the store keeps; from now on it is written there. Throws `StoreError`. */
   async load(key: string): Promise<number | undefined> {
     const { clock, connections } = this.#parts;
-    await clock.set(() => connections.now());
+    await clock.set(() => connections.epochNow());
     const record = await connections.connection(key);
     this.#key = key;
     this.#timer ??= setInterval(() => void this.save(), this.#parts.saveEveryMs).unref();

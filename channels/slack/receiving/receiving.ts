@@ -53,7 +53,7 @@ export interface ReceivingParts extends SlackDeps {
 }
 
 export interface ReceivingSettings extends LinkParts {
-  now: () => number;
+  epochNow: () => number;
   clock: SharedClock;
   saveEveryMs: number;
   historySpacingMs: number;
@@ -77,7 +77,7 @@ export class Receiving {
 
   constructor(settings: ReceivingSettings, parts: ReceivingParts) {
     const { log, connections, gateway, sending } = parts;
-    const { clock, now, saveEveryMs } = settings;
+    const { clock, epochNow, saveEveryMs } = settings;
     this.#settings = settings;
     this.#parts = parts;
     this.#background = new BackgroundWork((error, failure) => {
@@ -89,7 +89,7 @@ export class Receiving {
       if (messageId !== undefined && isEdit !== true) parts.signs.arrived({ chatId, messageId });
       return await parts.receive(message);
     };
-    this.#inbox = new Inbox({ log, now, signal: this.#stop.signal, publish });
+    this.#inbox = new Inbox({ log, epochNow, signal: this.#stop.signal, publish });
     this.#interactions = new Interactions({
       ...settings,
       api: parts.api,
@@ -109,7 +109,7 @@ export class Receiving {
     const storedUntil = (): number => Math.min(this.#inbox.storedUntil, this.#missingSince ?? Infinity);
     this.#position = new Position({ connections, clock, log, saveEveryMs, storedUntil });
     this.#link = new SocketLink(settings, {
-      envelope: (envelope) => this.#take(envelope),
+      envelope: (envelope) => this.#takeEnvelope(envelope),
       connected: (wasOpen) => {
         if (!wasOpen && this.#missingSince !== undefined) this.#readMissed();
         // From here on, no message is lost with this process.
@@ -124,7 +124,7 @@ export class Receiving {
   get health(): ChannelHealth {
     const { health } = this.#link;
     const { chats, at } = this.#leftOut;
-    if (chats === 0 || this.#settings.now() - at > NOTICE_MS || health.state !== 'up') return health;
+    if (chats === 0 || this.#settings.epochNow() - at > NOTICE_MS || health.state !== 'up') return health;
     const detail = textRef('health.missed', { count: chats, event: 'slack_catch_up' });
     return { state: 'degraded', detail };
   }
@@ -147,7 +147,7 @@ export class Receiving {
     this.#position.close();
   }
 
-  #take(envelope: Envelope): void {
+  #takeEnvelope(envelope: Envelope): void {
     const { receive } = this.#parts;
     if (envelope.type === 'slash_commands')
       this.#background.run('slack_command_failed', this.#interactions.onCommand(envelope, receive));
@@ -228,7 +228,7 @@ export class Receiving {
 
   async #catchUp(since: number): Promise<void> {
     const leftOut = await this.#gaps.close(since);
-    if (leftOut > 0) this.#leftOut = { chats: leftOut, at: this.#settings.now() };
+    if (leftOut > 0) this.#leftOut = { chats: leftOut, at: this.#settings.epochNow() };
     // A connection that broke in the meantime has a gap of its own.
     if (this.#link.health.state === 'up') this.#missingSince = undefined;
     await this.#position.save();

@@ -65,7 +65,7 @@ export class TelegramLostSends implements LostSends {
     return copies;
   }
 
-  forget(nonce: string): void {
+  forgetNonce(nonce: string): void {
     this.#lost.delete(nonce);
   }
 }

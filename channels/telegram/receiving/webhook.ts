@@ -69,7 +69,7 @@ export class TelegramWebhook implements PlatformWebhook {
     return timingSafeEqual(digest(sent), digest(this.#secret));
   }
 
-  async take(body: unknown): Promise<StoredUpdate | 'invalid'> {
+  async takeUpdate(body: unknown): Promise<StoredUpdate | 'invalid'> {
     const { data } = update.safeParse(body);
     if (data === undefined) return 'invalid';
     const stored = await this.#parts.posted.add({ id: data.update_id, update: body });

@@ -64,13 +64,13 @@ export async function compressOnce(shared: AgentShared, job: CompressionJob): Pr
   const chosen = chooseTurns(rows, available.budget);
   if (chosen.length === 0) return { refused: 'there is too little to summarize' };
   const { summary, turns, compacted } = await summarize(shared, job, available, chosen);
-  const covered = turns.flatMap((turn) => turn.rows);
-  const tokens = sumOf(covered);
+  const summarizedRows = turns.flatMap((turn) => turn.rows);
+  const tokens = sumOf(summarizedRows);
   if (summary.tokens >= tokens) return { refused: 'the summary is not shorter than what it replaces' };
   const done = await contexts.summarize(job.session, {
-    from: covered[0]!.laneSeq,
-    upTo: covered.at(-1)!.laneSeq,
-    rows: covered.map(({ seq }) => seq),
+    from: summarizedRows[0]!.laneSeq,
+    upTo: summarizedRows.at(-1)!.laneSeq,
+    rows: summarizedRows.map(({ seq }) => seq),
     summary: summary.entry,
     tokens: summary.tokens,
   });

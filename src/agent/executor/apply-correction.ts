@@ -79,7 +79,7 @@ async function applyCorrection(
   }
   const { action, reason } = correction;
   await execution.record({ type: 'corrected', stepId: step.id, action, reason, plan: edit.plan });
-  announce(execution, step, correction);
+  emitCorrection(execution, step, correction);
 }
 
 /** A decision with which the plan continues. */
@@ -122,7 +122,7 @@ function editOf(execution: Execution, step: PlanStep, correction: Amendment): Pl
   }
 }
 
-function announce(execution: Execution, failed: PlanStep, correction: Amendment): void {
+function emitCorrection(execution: Execution, failed: PlanStep, correction: Amendment): void {
   const emit: Emit = execution.emit;
   const { plan, retries } = execution.run;
   const step = execution.step(failed.id) ?? failed;

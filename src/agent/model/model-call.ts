@@ -64,7 +64,7 @@ export async function streamAnswer(
     await watchdog.guard(async (signal) => {
       for await (const chunk of call.provider.streamChat(queueable, signal)) {
         watchdog.onChunk();
-        answer.take(chunk);
+        answer.addChunk(chunk);
         if (answer.chars > MAX_ANSWER_CHARS) break;
       }
     });
@@ -104,7 +104,7 @@ class StreamingAnswer {
     return this.#textChars + this.#thinking.length;
   }
 
-  take(chunk: ChatChunk): void {
+  addChunk(chunk: ChatChunk): void {
     if (chunk.type === 'thinking') {
       this.#addThinking(cleanText(chunk.delta));
       return;

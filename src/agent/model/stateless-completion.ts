@@ -152,7 +152,7 @@ async function* ask(
       const queueable = { ...request, onQueued: () => watchdog.onQueued() };
       for await (const chunk of provider.streamChat(queueable, watchdog.start())) {
         watchdog.onChunk();
-        const passed = answer.take(chunk);
+        const passed = answer.addChunk(chunk);
         if (passed !== undefined) yield passed;
         if (answer.chars > MAX_ANSWER_CHARS) break;
       }
@@ -193,7 +193,7 @@ class Answer {
   }
 
   /** Returns what is passed on, if anything. Throws `FieldError` where the server does not report what the client asked for. */
-  take(chunk: ChatChunk): ChatChunk | undefined {
+  addChunk(chunk: ChatChunk): ChatChunk | undefined {
     this.#meter.add(chunk);
     switch (chunk.type) {
       case 'text':

@@ -38,7 +38,7 @@ export async function planTurn(
   else if (planningOf(turn.profile) === 'always' && !isBegun) await makeOnce(shared, turn, {}, emit);
   if (turn.plan === undefined) return;
   // A subscriber of the resumed turn has not seen the plan of its first attempt.
-  announce(turn.plan, emit);
+  emitPlanReady(turn.plan, emit);
   // The plan ended before this attempt, and the process may have died before it emitted the event.
   if (turn.plan.state === 'completed') emit({ type: 'plan_completed' });
   if (turn.plan.state === 'cancelled') emit(endOf(turn.plan));
@@ -58,7 +58,7 @@ export async function planOnCall(
   if (first?.iteration !== n) return false;
   const before = turn.plan;
   await makeOnce(shared, turn, { goal: first.goal }, emit);
-  if (turn.plan !== undefined && before === undefined) announce(turn.plan, emit);
+  if (turn.plan !== undefined && before === undefined) emitPlanReady(turn.plan, emit);
   return turn.plan !== undefined;
 }
 
@@ -69,7 +69,7 @@ export async function planOnCall(
 export async function planOnly(shared: AgentShared, turn: PlannedTurn, emit: Emit): Promise<string> {
   await makeOnce(shared, turn, { required: true }, emit);
   if (turn.plan === undefined) throw new GatewayError('no_plan', textRef('turn.no_steps'));
-  announce(turn.plan, emit);
+  emitPlanReady(turn.plan, emit);
   return turn.say('turn.plan_made');
 }
 
@@ -122,7 +122,7 @@ function endOf({ reason = '', why }: Plan): EventBody & { type: 'plan_cancelled'
   return { type: 'plan_cancelled', reason, ...(why !== undefined && { why }) };
 }
 
-function announce(plan: Plan, emit: Emit): void {
+function emitPlanReady(plan: Plan, emit: Emit): void {
   emit({ type: 'plan_ready', plan });
   if (plan.state === 'stored') return;
   emit({ type: 'todo_changed', items: todosOf(plan).map(({ text, status }) => ({ text, status })) });

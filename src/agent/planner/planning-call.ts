@@ -94,7 +94,7 @@ async function planningRequest(
     // Planning reserves its own answer length, whatever the profile reserves for its answers.
     profile: { ...turn.profile, maxTokens: undefined },
   });
-  const note = `${shared.surroundingsOf(turn)}\n\n${instruction}`;
+  const note = `${shared.environmentNoteOf(turn)}\n\n${instruction}`;
   const { messages, tokens } = fitPrompt(
     {
       system: systemPart(turn.prepared, turn.promptContext, can),

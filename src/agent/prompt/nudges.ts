@@ -15,17 +15,17 @@ export type Iterating = Pick<TurnContext, 'profile'> &
 
 /**
  * The notes of the n-th iteration, in this order: when and where, budget, plan, goal, stall warning, request for a new
- * plan. All but the first, `surroundings`, are derived from the turn's rows. Never throws. They come after the
+ * plan. All but the first, `environmentNote`, are derived from the turn's rows. Never throws. They come after the
  * conversation, so that the part of the prompt before a new message is the same in every call and a model server need
  * not read it again.
  */
 export function notesFor(
   turn: Iterating,
   n: number,
-  surroundings: string,
+  environmentNote: string,
 ): { content: string; tokens: number } {
   const due = [
-    surroundings,
+    environmentNote,
     budgetNote(turn, n),
     planNote(turn, n),
     goalNote(turn, n),

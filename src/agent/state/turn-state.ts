@@ -110,7 +110,7 @@ export interface TurnProgress {
    * New messages of the same user may join the turn; undefined for a subagent. `payload` is the message that it answers;
    * `unreported` are joined turns that no `messages_joined` event has named yet.
    */
-  joining?: { payload: TurnPayload; unreported: string[] } | undefined;
+  steering?: { payload: TurnPayload; unreported: string[] } | undefined;
 }
 
 /** What one attempt of a turn runs with on this node. */

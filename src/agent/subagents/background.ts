@@ -17,7 +17,7 @@ import type { AgentShared } from '../deps.ts';
 import { Taint } from '../state/taint.ts';
 import { isInterruption, runSubagent } from './run-subagent.ts';
 import type { SubagentResult } from './run-subagent.ts';
-import type { SharedNow } from '../turn-settings.ts';
+import type { CurrentShared } from '../turn-settings.ts';
 import { notedWaits } from '../model/noted-waits.ts';
 import { withoutShutdown } from '../tools/tool-run.ts';
 
@@ -26,15 +26,15 @@ const TASK_SHOWN = 1_000;
 const STOPPED = 'It was stopped with its session: there is no result.';
 
 /** The handler of `agent:` lanes. A subagent's failure is its result; `StoreError`s go to the bus. */
-export function createSubagentHandler(now: SharedNow): LaneHandler {
+export function createSubagentHandler(currentShared: CurrentShared): LaneHandler {
   return {
     async handle(head, signal) {
       const payload = readPayload(head.payload);
       if (payload instanceof GatewayError) throw payload;
-      return await handleSubagent(now(), head, payload, signal);
+      return await handleSubagent(currentShared(), head, payload, signal);
     },
     async onDeadLetter(head, error) {
-      const shared = now();
+      const shared = currentShared();
       shared.deps.log.error({ err: error, lane: head.lane }, 'subagent_dead');
       const payload = readPayload(head.payload);
       if (payload instanceof GatewayError) return await shared.deps.lanes.finish(head, error.message);

@@ -232,11 +232,11 @@ function agentIdOf({
 }
 
 /** Paths that one result names. */
-const MAX_TOLD_PATHS = 20;
+const MAX_REPORTED_PATHS = 20;
 
 /** What the model reads about files that only this node has. */
 function onlyHere(paths: readonly string[]): string {
-  const names = paths.slice(0, MAX_TOLD_PATHS).join(', ');
+  const names = paths.slice(0, MAX_REPORTED_PATHS).join(', ');
   return `\n(Too large to share with the other gateways, which will not find it: ${names}.)`;
 }
 

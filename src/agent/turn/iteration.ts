@@ -255,7 +255,7 @@ async function makeRequest(
       system: systemOf(turn, can),
       history: turn.history,
       ...ownGroups(turn, (budget - toolTokens) * PLAN_SHARE),
-      note: notesFor(turn, n, shared.surroundingsOf(turn)),
+      note: notesFor(turn, n, shared.environmentNoteOf(turn)),
     },
     budget - toolTokens,
   );

@@ -40,5 +40,5 @@ export function networkOf(
   { channel }: InboundMessage,
   surfaces: readonly OtherSurface[],
 ): string | undefined {
-  return surfaces.length === 0 ? undefined : (deps.surroundings.channelLabel(channel) ?? channel);
+  return surfaces.length === 0 ? undefined : (deps.environmentNote.channelLabel(channel) ?? channel);
 }

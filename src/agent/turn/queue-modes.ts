@@ -25,17 +25,17 @@ const MAX_JOINED_CHARS = 100_000;
 
 /** The parts of a turn that messages join. */
 export type SteeredTurn = Pick<TurnIdentity, 'fence' | 'turnId' | 'folder'> &
-  Pick<TurnProgress, 'rows' | 'joining'> &
+  Pick<TurnProgress, 'rows' | 'steering'> &
   Pick<TurnAttempt, 'signal'>;
 
 /** A message that joins a turn. */
-interface Joining extends ReadMessage {
+interface JoiningMessage extends ReadMessage {
   seq: number;
   turnId: string;
   edited: number | undefined;
 }
 
-function asRead({ seq, turnId, edited }: Joining): JoinedMessage {
+function asRead({ seq, turnId, edited }: JoiningMessage): JoinedMessage {
   return { seq, turnId, edited };
 }
 
@@ -107,17 +107,17 @@ export async function takeSteering(
   n: number,
   emit: Emit,
 ): Promise<void> {
-  if (turn.joining === undefined) return;
+  if (turn.steering === undefined) return;
   const begun = n > 1 || turn.rows.plan !== undefined;
-  if (begun && turn.rows.answer(n) === undefined) await steer(shared, turn, turn.joining, n);
-  const turnIds = turn.joining.unreported.splice(0);
+  if (begun && turn.rows.answer(n) === undefined) await steer(shared, turn, turn.steering, n);
+  const turnIds = turn.steering.unreported.splice(0);
   if (turnIds.length > 0) emit({ type: 'messages_joined', turnIds });
 }
 
 async function steer(
   shared: AgentShared,
   turn: SteeredTurn,
-  { payload, unreported }: NonNullable<TurnProgress['joining']>,
+  { payload, unreported }: NonNullable<TurnProgress['steering']>,
   n: number,
 ): Promise<void> {
   const { ledger } = shared.deps;
@@ -144,7 +144,12 @@ async function steer(
 }
 
 /** One line of the log for each message that became part of another's turn. */
-function noteJoined({ deps }: AgentShared, { lane }: Fence, into: string, joined: readonly Joining[]): void {
+function noteJoined(
+  { deps }: AgentShared,
+  { lane }: Fence,
+  into: string,
+  joined: readonly JoiningMessage[],
+): void {
   for (const { turnId, seq } of joined) deps.log.info({ lane, laneSeq: seq, turnId, into }, 'message_joined');
 }
 
@@ -157,8 +162,8 @@ async function joinable(
   fence: Fence,
   waiting: WaitingBehind,
   { payload: head, used, folder, signal }: JoinedTo,
-): Promise<Joining[]> {
-  const joining: Joining[] = [];
+): Promise<JoiningMessage[]> {
+  const accepted: JoiningMessage[] = [];
   let chars = used;
   for (const { seq, payload: stored } of waiting.messages) {
     const payload = readTurnPayload(stored);
@@ -168,9 +173,9 @@ async function joinable(
     const message = readMessage(payload.message, files);
     chars += message.content.length;
     if (chars > MAX_JOINED_CHARS) break;
-    joining.push({ seq, turnId: payload.turnId, edited: payload.edited, ...message });
+    accepted.push({ seq, turnId: payload.turnId, edited: payload.edited, ...message });
   }
-  return joining;
+  return accepted;
 }
 
 /** What messages join. */

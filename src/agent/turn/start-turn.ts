@@ -155,6 +155,6 @@ function progressOf({ payload, opened, message, burst, promptContext }: Start): 
     toRun: payload.plan,
     plan: opened.plan,
     approvals: opened.approvals,
-    joining: { payload, unreported: burst?.joined ?? [] },
+    steering: { payload, unreported: burst?.joined ?? [] },
   };
 }

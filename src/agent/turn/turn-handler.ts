@@ -22,7 +22,7 @@ import { openOutput } from './turn-output.ts';
 import { endElsewhere } from './other-surfaces.ts';
 import { readTurnPayload } from './turn-payload.ts';
 import { createSubagents } from '../subagents/subagents.ts';
-import type { SharedNow } from '../turn-settings.ts';
+import type { CurrentShared } from '../turn-settings.ts';
 import { recordUnreported, usageOf } from '../state/turn-usage.ts';
 import type { TurnContext, TurnIdentity, TurnProgress } from '../state/turn-state.ts';
 import { runTurn } from './agent-loop.ts';
@@ -39,8 +39,8 @@ export interface AroundTurn {
 
 /** What turns share: those that may plan, and those of `run()` that never do (N-02, N-03), whose model cannot ask for a plan. */
 export interface TurnShared {
-  planned: SharedNow;
-  unplanned: SharedNow;
+  planned: CurrentShared;
+  unplanned: CurrentShared;
 }
 
 /** Creates the handler of `in:` lanes. Errors of the model and of tools end the turn with a text; `StoreError`s go to the bus. */

@@ -2,8 +2,8 @@
 
 /** Clocks and waits of a channel, in milliseconds. */
 export interface ChannelTiming {
-  now: () => number;
-  /** The clock that measures every wait: `now` may be set back. */
+  epochNow: () => number;
+  /** The clock that measures every wait: `epochNow` may be set back. */
   monotonicMs: () => number;
   /** Before the first new attempt after a failed connection. */
   retryBaseMs: number;
@@ -12,7 +12,7 @@ export interface ChannelTiming {
 }
 
 export const CHANNEL_TIMING: ChannelTiming = {
-  now: Date.now,
+  epochNow: Date.now,
   monotonicMs: () => performance.now(),
   retryBaseMs: 1_000,
   silenceMs: 30_000,

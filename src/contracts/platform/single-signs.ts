@@ -17,7 +17,7 @@ export interface SingleSignsParts {
   /** Removes one; one that is gone, or never existed, is not an error. */
   takeAway: (question: AskedQuestion, sign: string) => Promise<void>;
   /** Milliseconds of a monotonic clock. */
-  now: () => number;
+  monotonicNow: () => number;
 }
 
 /** Shows states of questions, each in place of the previous one. */
@@ -28,7 +28,7 @@ export class SingleSigns {
 
   constructor(parts: SingleSignsParts) {
     this.#parts = parts;
-    this.#shown = new Recent(REMEMBERED_MS, MAX_SIGNS, parts.now);
+    this.#shown = new Recent(REMEMBERED_MS, MAX_SIGNS, parts.monotonicNow);
   }
 
   /** A question has arrived here: it has no sign yet. */

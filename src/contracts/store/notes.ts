@@ -145,5 +145,5 @@ export interface MemoryStore {
   /** Removes the mark `untrusted` from a fact that the user confirmed. False when there is no such fact. */
   verifyMemory(user: UserId, id: number): Promise<boolean>;
   /** Deletes one fact, or with `'all'` every fact of the user; returns their number. */
-  forget(user: UserId, which: number | 'all'): Promise<number>;
+  deleteMemories(user: UserId, which: number | 'all'): Promise<number>;
 }

@@ -60,7 +60,7 @@ export type ContextEntry =
       /** The model that answered. */
       model?: string | undefined;
       usage?: Usage | undefined;
-      spent?: SideCost | undefined;
+      spent?: UsageOfOtherCalls | undefined;
       /** Sources of everything that the model had read. */
       sources?: readonly Source[] | undefined;
     }
@@ -98,14 +98,14 @@ export type ContextEntry =
       planId: string;
       part: number;
       fact: PlanFact;
-      spent?: SideCost | undefined;
+      spent?: UsageOfOtherCalls | undefined;
     };
 
 /**
  * Usage by model of calls without their own row (failed ones, and those outside the conversation) since the last row
  * that has this field.
  */
-export type SideCost = readonly ModelUsage[];
+export type UsageOfOtherCalls = readonly ModelUsage[];
 
 /**
  * Rows from this iteration on are steps of a plan: the n-th run of a step has the iterations from n times this number. Only

@@ -139,7 +139,7 @@ export class PartDelivery {
       const copies = channel.lostSends?.copiesOf(nonce, sent) ?? [];
       const known = copies.length === 0 ? [] : await sentAmong(copies.map(({ id }) => id));
       for (const copy of copies) if (!known.includes(copy.id)) await this.#takeCopy(index, copy, instead);
-      channel.lostSends?.forget(nonce);
+      channel.lostSends?.forgetNonce(nonce);
     }
   }
 

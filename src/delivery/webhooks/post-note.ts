@@ -10,21 +10,21 @@ export interface PostNoteDeps {
   /** The egress policy for the addresses that this webhook may post to. */
   egressOf: (target: Pick<Webhook, 'url' | 'private'>) => Egress;
   /** Epoch milliseconds. */
-  now: () => number;
+  epochNow: () => number;
 }
 
 /**
  * Posts a note. Throws `GatewayError`: `webhook_refused` for any answer but 2xx, otherwise the errors of the egress.
  */
 export async function postNote(
-  { store, egressOf, now }: PostNoteDeps,
+  { store, egressOf, epochNow }: PostNoteDeps,
   webhook: Webhook,
   note: WebhookNote,
   signal: AbortSignal,
 ): Promise<void> {
   const { at, ...facts } = note;
   const body = { ...facts, at: new Date(at).toISOString(), ...(await textOf(store, webhook, note)) };
-  const seconds = Math.floor(now() / 1_000);
+  const seconds = Math.floor(epochNow() / 1_000);
   const { status } = await egressOf(webhook)({
     url: webhook.url,
     signal,

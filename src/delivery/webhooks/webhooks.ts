@@ -152,11 +152,11 @@ async function searchFacts(deps: WebhooksDeps): Promise<void> {
   for (const [name, webhook] of deps.webhooks()) {
     const { isNew, since = 0 } = await deps.store.laneState(laneOf(name));
     if (isNew) {
-      const at = deps.now();
+      const at = deps.epochNow();
       await append(deps, name, { id: `webhook_added:${name}`, type: 'webhook_added', at });
       continue;
     }
-    facts ??= await deps.store.recentFacts(deps.now() - SEARCH_BACK_MS);
+    facts ??= await deps.store.recentFacts(deps.epochNow() - SEARCH_BACK_MS);
     for (const note of facts) if (note.at >= since && wants(webhook, note)) await append(deps, name, note);
   }
 }
@@ -177,7 +177,7 @@ async function append(deps: WebhooksDeps, name: string, note: WebhookNote): Prom
 }
 
 function createHandler(deps: WebhooksDeps): Pick<LaneHandler, 'handle' | 'onDeadLetter'> {
-  const { lanes, log, now } = deps;
+  const { lanes, log, epochNow } = deps;
   return {
     async handle(head, signal) {
       const name = head.lane.slice('hook:'.length);
@@ -190,7 +190,7 @@ function createHandler(deps: WebhooksDeps): Pick<LaneHandler, 'handle' | 'onDead
       } catch (error) {
         signal.throwIfAborted();
         const failure = toGatewayError(error);
-        if (now() - note.at >= WEBHOOK_TRIED_MS)
+        if (epochNow() - note.at >= WEBHOOK_TRIED_MS)
           throw new GatewayError('webhook_given_up', `Tried for a day: ${failure.message}`, { cause: error });
         const delayMs = backoffMs(head.attempts, RETRY_BASE_MS, RETRY_CAP_MS);
         return { kind: 'retry', error: failure, delayMs };

@@ -64,7 +64,7 @@ export interface GatewayApiDeps extends Pick<
   plans: PlanStore;
   classify: ChangePlanDeps['classify'];
   todos: Pick<TodoStore, 'todos'>;
-  memories: Pick<MemoryStore, 'memories' | 'forget'>;
+  memories: Pick<MemoryStore, 'memories' | 'deleteMemories'>;
   files: Pick<SessionFiles, 'remove' | 'put' | 'read' | 'list' | 'discard' | 'copy'>;
   fileLimits: FileLimits;
   filesPerPerson: PersonLimit;

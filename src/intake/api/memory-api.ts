@@ -5,10 +5,10 @@ import { MAX_MEMORIES, MAX_UNVERIFIED_MEMORIES } from '../../contracts/store/not
 import type { MemoryStore, UserId } from '../../contracts/store/notes.ts';
 
 /** Makes the `MemoryApi`. */
-export function createMemoryApi(memories: Pick<MemoryStore, 'memories' | 'forget'>): MemoryApi {
+export function createMemoryApi(memories: Pick<MemoryStore, 'memories' | 'deleteMemories'>): MemoryApi {
   return {
     own: (caller) => memories.memories(userOf(caller), MAX_MEMORIES + MAX_UNVERIFIED_MEMORIES),
-    forget: async (caller, id) => (await memories.forget(userOf(caller), id)) > 0,
+    deleteMemory: async (caller, id) => (await memories.deleteMemories(userOf(caller), id)) > 0,
   };
 }
 

@@ -47,12 +47,12 @@ export function createMemoryCommands(memories: MemoryStore): readonly Command[] 
       async run(call) {
         const which = call.args.toLowerCase();
         if (which === 'all') {
-          const gone = await memories.forget(call.memoryOwner, 'all');
+          const gone = await memories.deleteMemories(call.memoryOwner, 'all');
           return gone === 0 ? call.say('forget.nothing') : call.say('forget.all', { facts: gone });
         }
         const number = numberIn(which);
         if (number === undefined) return call.say('forget.usage');
-        const gone = await memories.forget(call.memoryOwner, number);
+        const gone = await memories.deleteMemories(call.memoryOwner, number);
         return call.say(gone === 0 ? 'memory.no_number' : 'forget.done', { number });
       },
     },

@@ -18,14 +18,14 @@ import { verifySignature } from './signatures.ts';
 
 export interface HookDeps {
   hooks: () => ReadonlyMap<string, Hook>;
-  announce: SendSystemMessage;
-  standing: Pick<CreatorAccess, 'placeOf'>;
+  sendSystemMessage: SendSystemMessage;
+  creatorAccess: Pick<CreatorAccess, 'placeOf'>;
   ledger: Pick<Ledger, 'sessionOf' | 'enqueue'>;
   posts: Pick<PostStore, 'notice'>;
   events: Pick<EventBus, 'emit'>;
   log: Log;
   /** Epoch milliseconds. */
-  now: () => number;
+  epochNow: () => number;
 }
 
 /** Makes the API. Its errors are `StoreError`s. */
@@ -34,14 +34,18 @@ export function createHooks(deps: HookDeps): HookApi {
     async accept(name, request) {
       const hook = deps.hooks().get(name);
       if (hook === undefined) return { kind: 'unsigned', why: 'missing' };
-      const verified = verifySignature(hook, request, deps.now());
+      const verified = verifySignature(hook, request, deps.epochNow());
       if ('kind' in verified) {
         deps.log.warn({ hook: name, why: verified.why }, 'hook_refused');
         return verified;
       }
       const payload = payloadOf(request.body);
       if (payload === undefined) return { kind: 'invalid' };
-      const receipt = await take(deps, { name, hook, id: `hook:${name}:${verified.digest}` }, payload.value);
+      const receipt = await runHook(
+        deps,
+        { name, hook, id: `hook:${name}:${verified.digest}` },
+        payload.value,
+      );
       deps.log.info({ hook: name, outcome: receipt.kind }, 'hook_called');
       return receipt;
     },
@@ -57,7 +61,7 @@ function payloadOf(body: Uint8Array): { value: unknown } | undefined {
   }
 }
 
-async function take(
+async function runHook(
   deps: HookDeps,
   { name, hook, id }: { name: string; hook: Hook; id: string },
   payload: unknown,
@@ -65,16 +69,16 @@ async function take(
   const { address, task } = hook;
   const text = hookText(hook.text, payload);
   if (task === undefined) return await tell(deps, { address, id, text });
-  const accepted = await deps.announce({
+  const accepted = await deps.sendSystemMessage({
     id,
     session: await deps.ledger.sessionOf(address),
     address,
     senderId: `hook:${name}`,
     senderName: `Webhook ${name}`,
     content: `[The webhook "${name}" has called. Do this with what it says below, and answer with the result: ${oneLine(task)}]\n${text}`,
-    place: await deps.standing.placeOf(address),
+    place: await deps.creatorAccess.placeOf(address),
     sources: ['hook'],
-    timestamp: deps.now(),
+    timestamp: deps.epochNow(),
   });
   if (accepted.kind === 'accepted') return { kind: 'accepted', turnId: accepted.turnId };
   return { kind: accepted.kind === 'full' ? 'full' : 'duplicate' };

@@ -31,7 +31,7 @@ export const MESSAGE_RATE: MessageRate = limitsRule.parse({});
 /**
  * Consecutive refusals that a sender is notified about, each with a sentence; the last one says that it is the last.
  */
-export const REFUSALS_TOLD = 20;
+export const REFUSALS_REPORTED = 20;
 /** Most senders remembered; a forgotten one starts with a full bucket. */
 const MAX_SENDERS = 50_000;
 

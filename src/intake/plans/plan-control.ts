@@ -86,8 +86,8 @@ async function resume(
     const text = say(waiting.plan?.wait === 'step' ? 'plan.step_runs' : 'plan.continues');
     return await decide(deps, waiting, 'approved', { by, say }, text);
   }
-  const { pause: wished } = await deps.plans.planRequests(plan.id);
-  if (wished !== true) return no(say('plan.no_step_waits'));
+  const { pause: pauseRequested } = await deps.plans.planRequests(plan.id);
+  if (pauseRequested !== true) return no(say('plan.no_step_waits'));
   await deps.plans.requestOnPlan(plan.id, { pause: false });
   return yes(say('plan.will_not_pause'));
 }

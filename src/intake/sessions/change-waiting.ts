@@ -21,14 +21,14 @@ export async function changeWaiting(
   turnId: string,
   act: Parameters<ConversationApi['changeWaiting']>[3],
 ): Promise<WaitingQueue> {
-  if ((await carryOut(deps, caller, key, turnId, act)) === 'begun') throw notWaiting();
+  if ((await applyWaitingChange(deps, caller, key, turnId, act)) === 'begun') throw notWaiting();
   deps.events.emit(key, { type: 'queue_changed' });
   if (act.do === 'send_now') deps.bus.notifyStop(`in:${key}`);
   deps.bus.sweepSoon();
   return await deps.waiting.waiting(key);
 }
 
-async function carryOut(
+async function applyWaitingChange(
   { waiting }: WaitingDeps,
   caller: Caller,
   key: SessionKey,

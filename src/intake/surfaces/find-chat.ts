@@ -14,7 +14,7 @@ import type { LabelOf } from './words.ts';
 export interface FindChatDeps {
   surfaces: Pick<SurfaceStore, 'surface' | 'surfaces'>;
   ledger: Pick<Ledger, 'sessionOf' | 'session'>;
-  standing: Pick<CreatorAccess, 'isStillAllowed' | 'placeOf'>;
+  creatorAccess: Pick<CreatorAccess, 'isStillAllowed' | 'placeOf'>;
   labelOf: LabelOf;
 }
 
@@ -60,14 +60,14 @@ function isNamed({ labelOf }: FindChatDeps, address: Address, to: string): boole
 /**
  * The person's private chat, on networks where its id is the person's id; undefined if they have never written there.
  */
-async function ownChat({ ledger, standing }: FindChatDeps, userId: string): Promise<Chat | undefined> {
-  if (!isAddress(userId) || userId.startsWith('token:') || (await standing.placeOf(userId)) === 'group')
+async function ownChat({ ledger, creatorAccess }: FindChatDeps, userId: string): Promise<Chat | undefined> {
+  if (!isAddress(userId) || userId.startsWith('token:') || (await creatorAccess.placeOf(userId)) === 'group')
     return undefined;
   const session = await ledger.sessionOf(userId);
   return (await ledger.session(session)) === undefined ? undefined : { address: userId, session };
 }
 
-async function checked({ standing }: FindChatDeps, userId: string, chat: Chat): Promise<FoundChat> {
-  const mayWrite = await standing.isStillAllowed(userId, chat.address, 'private');
+async function checked({ creatorAccess }: FindChatDeps, userId: string, chat: Chat): Promise<FoundChat> {
+  const mayWrite = await creatorAccess.isStillAllowed(userId, chat.address, 'private');
   return mayWrite ? { kind: 'found', ...chat } : { kind: 'foreign' };
 }

@@ -24,7 +24,7 @@ export async function sayTo(
 }
 
 /** A message to a chat; `ref` makes a repeat the same message. */
-export interface Told {
+export interface ChatNotice {
   ref: string;
   /** Set when it rewrites what was sent under `ref` before. */
   key?: string;
@@ -36,7 +36,7 @@ export interface Told {
 export async function tell(
   { ledger, bus, events }: TellDeps,
   address: Address,
-  { ref, key, content, buttons = [] }: Told,
+  { ref, key, content, buttons = [] }: ChatNotice,
 ): Promise<void> {
   const place = parseAddress(address);
   if (place.channel === 'http') {

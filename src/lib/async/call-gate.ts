@@ -1,7 +1,7 @@
 /** When calls to a server may go out: not while it asks to wait, and rarely while it refuses the caller. */
 
 /** The waits that a server has asked for, by kind of call; beyond `max` the one set longest ago is forgotten. */
-export class Pauses {
+export class RetryAfterPauses {
   readonly #until = new Map<string, number>();
   readonly #max: number;
   readonly #monotonicMs: () => number;

@@ -2,13 +2,15 @@
 import type { z } from 'zod';
 
 /** Most issues reported; a value may have thousands. */
-const MAX_TOLD = 8;
+const MAX_REPORTED = 8;
 const MAX_PATH_CHARS = 100;
 
 /** One line per issue, each beginning with the field. Never throws. */
 export function describeIssues({ issues }: z.ZodError): string {
-  const shown = issues.slice(0, MAX_TOLD).map((issue) => `- ${placeOf(issue.path)} ${describeIssue(issue)}`);
-  const more = issues.length > MAX_TOLD ? [`- and ${issues.length - MAX_TOLD} more`] : [];
+  const shown = issues
+    .slice(0, MAX_REPORTED)
+    .map((issue) => `- ${placeOf(issue.path)} ${describeIssue(issue)}`);
+  const more = issues.length > MAX_REPORTED ? [`- and ${issues.length - MAX_REPORTED} more`] : [];
   return [...shown, ...more].join('\n');
 }
 

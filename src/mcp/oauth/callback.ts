@@ -15,7 +15,7 @@ export interface Callback extends AsyncDisposable {
   /**
    * Accepts the address at which a browser has arrived on another machine. False for one that belongs to no sign-in.
    */
-  take(address: string): boolean;
+  acceptAddress(address: string): boolean;
 }
 
 /** Listens on loopback; only an answer with this `state` counts. */
@@ -23,7 +23,7 @@ export async function openCallback(state: string): Promise<Callback> {
   const { promise: code, resolve, reject } = Promise.withResolvers<string>();
   // No one may be waiting yet when the browser arrives.
   code.catch(() => undefined);
-  const take = (address: string): boolean => {
+  const acceptAddress = (address: string): boolean => {
     const answer = URL.parse(address, 'http://127.0.0.1')?.searchParams;
     if (answer?.get('state') !== state) return false;
     const given = answer.get('code');
@@ -32,7 +32,7 @@ export async function openCallback(state: string): Promise<Callback> {
     return true;
   };
   const server = createServer((request, response) => {
-    const isAnswer = request.method === 'GET' && take(request.url ?? '/');
+    const isAnswer = request.method === 'GET' && acceptAddress(request.url ?? '/');
     response.writeHead(isAnswer ? 200 : 400, { 'content-type': 'text/plain; charset=utf-8' });
     response.end(
       isAnswer ? 'You can close this window: Parley has the answer.' : 'This is not an answer to a sign-in.',
@@ -47,7 +47,7 @@ export async function openCallback(state: string): Promise<Callback> {
   return {
     url: `http://127.0.0.1:${port}/callback`,
     code,
-    take,
+    acceptAddress,
     async [Symbol.asyncDispose]() {
       server.closeAllConnections();
       await new Promise((closed) => void server.close(closed));

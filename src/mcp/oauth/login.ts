@@ -81,7 +81,7 @@ async function answerOf(callback: Callback, ask: LoginDeps['ask'], signal: Abort
   });
   const question = 'If the browser is on another machine, paste the address at which it ends';
   const pasted = ask?.(question).then((address) => {
-    if (callback.take(address)) return callback.code;
+    if (callback.acceptAddress(address)) return callback.code;
     // Nothing was pasted, or something else: the browser may still arrive.
     return callback.code;
   });

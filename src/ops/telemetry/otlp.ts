@@ -21,13 +21,13 @@ const MAX_WAITING_SPANS = 2_048;
 const SEND_EVERY_MS = 1_000;
 const SEND_MS = 5_000;
 /** An unreachable collector is logged at most this often, in milliseconds. */
-const TOLD_EVERY_MS = 60_000;
+const REPORTED_EVERY_MS = 60_000;
 
 /** Opens the export. Never throws. */
 export function openExport(target: TelemetryTarget, log: Log): Telemetry {
   const { endpoint, headers, version } = target;
   const url = `${stripEnd(endpoint, '/')}/v1/traces`;
-  const exporter = toldOf(
+  const exporter = withFailureLog(
     new OTLPTraceExporter({ url, headers: { ...headers }, timeoutMillis: SEND_MS }),
     log,
   );
@@ -101,14 +101,14 @@ function newSpanId(): string {
 }
 
 /** The exporter, with an occasional log line when it fails. */
-function toldOf(exporter: SpanExporter, log: Log): SpanExporter {
-  let toldAt = -TOLD_EVERY_MS;
+function withFailureLog(exporter: SpanExporter, log: Log): SpanExporter {
+  let reportedAt = -REPORTED_EVERY_MS;
   return {
     export(spans, done) {
       exporter.export(spans, (result) => {
         const now = performance.now();
-        if (result.error !== undefined && now - toldAt >= TOLD_EVERY_MS) {
-          toldAt = now;
+        if (result.error !== undefined && now - reportedAt >= REPORTED_EVERY_MS) {
+          reportedAt = now;
           log.warn({ err: result.error, spans: spans.length }, 'spans_not_sent');
         }
         done(result);

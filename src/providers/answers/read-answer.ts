@@ -23,7 +23,7 @@ export interface AnswerFilter {
   /** True for a text to pass on unchanged: nothing is open and nothing in it can start anything. */
   passes(text: string): boolean;
   /** What a chunk that did not pass becomes. */
-  take(chunk: ChatChunk): readonly ChatChunk[];
+  filterChunk(chunk: ChatChunk): readonly ChatChunk[];
   /** True once the model continued past the end of its own turn: what follows is not part of the answer. */
   readonly over: boolean;
 }

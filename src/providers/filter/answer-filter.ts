@@ -47,7 +47,7 @@ export function createAnswerFilter({ offered, makeCall, habits }: FilterOptions)
   };
   return {
     passes,
-    take(chunk) {
+    filterChunk(chunk) {
       if (chunk.type === 'text') {
         state.previous = passed.at(-1) ?? state.previous;
         passed = '';
@@ -61,7 +61,7 @@ export function createAnswerFilter({ offered, makeCall, habits }: FilterOptions)
         if (chunk.type === 'thinking') habits.startsInThought = false;
         out.push(chunk);
       }
-      return out.take();
+      return out.takeChunks();
     },
     get over() {
       return state.over;
@@ -84,7 +84,7 @@ class TextReader {
   }
 
   feed(text: string): void {
-    for (let at = 0; at < text.length && !this.state.over; at += 1) this.#take(text[at] ?? '');
+    for (let at = 0; at < text.length && !this.state.over; at += 1) this.#readCharacter(text[at] ?? '');
   }
 
   end(cutOff: boolean): void {
@@ -96,7 +96,7 @@ class TextReader {
     this.end(cutOff);
   }
 
-  #take(character: string): void {
+  #readCharacter(character: string): void {
     const { state } = this;
     if (state.ticks > 0 && state.place === TEXT && character !== '`') openCode(state);
     const set = marksIn(state.place);
@@ -105,7 +105,7 @@ class TextReader {
       return;
     }
     if (!this.isHolding) state.beforeMark = state.previous;
-    const { plain, rest, mark } = this.#scanner.take(set, character);
+    const { plain, rest, mark } = this.#scanner.scanCharacter(set, character);
     if (mark !== undefined) takeMark(state, mark);
     else if (plain !== '') {
       this.#takePlainly(plain);
@@ -117,7 +117,7 @@ class TextReader {
     const { state } = this;
     while (!takePlain(state, character)) {
       if (!this.#scanner.isPlain(marksIn(state.place), character)) {
-        this.#take(character);
+        this.#readCharacter(character);
         return;
       }
     }

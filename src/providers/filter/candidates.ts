@@ -14,7 +14,7 @@ export interface Candidate {
    * Takes a character: the candidate is still `open`, complete (`closed`), ordinary `text`, or the beginning of
    * ordinary `code`. Not called again after any but the first.
    */
-  take(character: string): 'open' | 'closed' | 'text' | 'code';
+  addCharacter(character: string): 'open' | 'closed' | 'text' | 'code';
   /** Everything taken so far. */
   raw(): string;
   /** The calls in it, if it is complete and consists of nothing else. */
@@ -28,7 +28,7 @@ export function jsonCandidate(): Candidate {
   let isCall = false;
   return {
     ticks: 0,
-    take(character) {
+    addCharacter(character) {
       pieces.push(character);
       if (closes(character.charCodeAt(0))) return isCall ? 'closed' : 'text';
       const begin = isCall ? 'yes' : beginsCall(pieces.join(''));
@@ -57,7 +57,7 @@ export function fenceCandidate(ticks: number): Candidate {
   };
   return {
     ticks,
-    take(character) {
+    addCharacter(character) {
       pieces.push(character);
       if (phase === 'body') {
         run = character === '`' ? run + 1 : 0;

@@ -50,7 +50,7 @@ export class FilteredOutput {
   }
 
   /** The chunks since the last time. */
-  take(): ChatChunk[] {
+  takeChunks(): ChatChunk[] {
     const chunks = this.#chunks;
     this.#chunks = [];
     return chunks;

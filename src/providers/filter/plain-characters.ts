@@ -113,7 +113,7 @@ function takeCandidate(
 ): void {
   const { candidate } = place;
   const { out } = state;
-  const verdict = candidate.take(character);
+  const verdict = candidate.addCharacter(character);
   place.chars += 1;
   if (verdict === 'open' && place.chars <= MAX_HELD_CALL) return;
   const calls = verdict === 'closed' ? candidate.calls(out.offered) : undefined;

@@ -34,7 +34,7 @@ export class MarkScanner {
     return this.#held === '' && !set.has(character);
   }
 
-  take(set: MarkSet, character: string): Scanned {
+  scanCharacter(set: MarkSet, character: string): Scanned {
     const held = this.#held + character;
     const possible = set.get(held[0] ?? '') ?? [];
     const mark = possible.find(({ literal }) => literal === held);

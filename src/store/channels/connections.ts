@@ -22,7 +22,7 @@ interface ConnectionRow {
  */
 export function createConnections(database: Database): ConnectionStore {
   return {
-    now: () => database.run(readClock),
+    epochNow: () => database.run(readClock),
     connection: (key) =>
       database.run(async (sql) => {
         const [row] = await sql<ConnectionRow[]>`

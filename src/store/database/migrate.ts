@@ -14,7 +14,7 @@ const JOURNAL = 'migration';
 const OLDEST_POSTGRES = 15;
 /** When a wait for the server is first reported, and how often after that, in milliseconds. */
 const FIRST_WAIT_MS = 900;
-const WAIT_TOLD_MS = 5_000;
+const WAIT_REPORTED_MS = 5_000;
 
 /**
  * Applies missing migrations under an advisory lock. Throws `StoreError`: `schema_newer` if a newer version has migrated
@@ -49,11 +49,11 @@ export async function migrateDatabase(
 /** Reports every few seconds what it is waiting for, once a wait has lasted a second. */
 function waitTeller({ url }: DatabasePlace, progress: StartProgress | undefined) {
   const since = performance.now();
-  let toldAt = since + FIRST_WAIT_MS - WAIT_TOLD_MS;
+  let reportedAt = since + FIRST_WAIT_MS - WAIT_REPORTED_MS;
   return (code: string, leftMs: number): void => {
     const now = performance.now();
-    if (url === undefined || now - toldAt < WAIT_TOLD_MS) return;
-    toldAt = now;
+    if (url === undefined || now - reportedAt < WAIT_REPORTED_MS) return;
+    reportedAt = now;
     const seconds = Math.max(1, Math.round(leftMs / 1_000));
     progress?.tell(`Waiting for Postgres at ${serverOf(url)} (${code}), ${seconds} s left`);
   };

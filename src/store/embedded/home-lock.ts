@@ -27,7 +27,7 @@ export interface HomeLock {
   /** The same across restarts: with it, a restarted node reclaims its own lanes at once. */
   instance: string;
   /** Tells other processes where the embedded database listens. */
-  announce(socketPath: string): Promise<void>;
+  publishSocket(socketPath: string): Promise<void>;
   /** Tells other processes to wait for the home, because this one ends soon. */
   leaving(): Promise<void>;
   release(): Promise<void>;
@@ -89,7 +89,7 @@ export async function lockHome(
     const tell = (more: Partial<HomeHolder>): Promise<void> => write((mine = { ...mine, ...more }));
     return {
       instance,
-      announce: (socketPath) => tell({ socketPath }),
+      publishSocket: (socketPath) => tell({ socketPath }),
       leaving: () => tell({ leaving: true }),
       async release() {
         await write(NOBODY);

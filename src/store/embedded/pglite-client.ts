@@ -75,7 +75,7 @@ export class PgClient {
     while (!this.#welcomed) if (!this.#greet()) return;
     const { frames, rest } = takeFrames(this.#incoming);
     this.#incoming = rest;
-    for (const frame of frames) this.#take(frame);
+    for (const frame of frames) this.#takeFrame(frame);
     if (this.#incoming.length > MAX_FRAME_BYTES) this.socket.destroy();
   }
 
@@ -99,7 +99,7 @@ export class PgClient {
     return true;
   }
 
-  #take(frame: Buffer): void {
+  #takeFrame(frame: Buffer): void {
     const kind = kindOf(frame);
     if (kind === 'X') {
       this.socket.end();

@@ -76,7 +76,7 @@ export function createMemories(database: Database): MemoryStore {
           select from verified`;
         return rows.length > 0;
       }),
-    forget: (user, which) =>
+    deleteMemories: (user, which) =>
       database.run(async (sql) => {
         const one = which === 'all' ? sql`` : sql`and id = ${which}`;
         return (await sql`delete from memory where user_id = ${cleanText(user)} ${one} returning id`).length;

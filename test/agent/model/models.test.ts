@@ -17,7 +17,7 @@ function profile(id: string): Profile {
 
 function countedModels(
   provider: ScriptedProvider,
-  options: { model?: string; now?: () => number; choices?: ChoiceStore; logged?: string[] } = {},
+  options: { model?: string; monotonicNow?: () => number; choices?: ChoiceStore; logged?: string[] } = {},
 ) {
   let asked = 0;
   const counting = {
@@ -34,7 +34,7 @@ function countedModels(
   const { choices = keptChoices(), logged = [] } = options;
   const models = createModels(
     { provider: counting, profiles, model: options.model, choices, log: testLog(logged) },
-    options.now ?? (() => 0),
+    options.monotonicNow ?? (() => 0),
   );
   return { models, asked: () => asked };
 }
@@ -54,7 +54,7 @@ it('uses MODEL, else a model of the server, and caches the list for five minutes
   expect(await countedModels(new ScriptedProvider(), { model: 'mine' }).models.fallback(signal)).toBe('mine');
   let now = 0;
   const provider = new ScriptedProvider();
-  const { models, asked } = countedModels(provider, { now: () => now });
+  const { models, asked } = countedModels(provider, { monotonicNow: () => now });
   expect(await models.fallback(signal)).toBe('test-model');
   provider.names = ['newer'];
   now = 299_000;

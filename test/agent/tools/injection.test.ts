@@ -42,7 +42,7 @@ interface Vector {
   opening?: readonly Call[];
   prepare?(session: Session): Promise<void>;
   /** Runs between the turn that holds the secret and the one that reads the text. */
-  meanwhile?(session: Session): Promise<void>;
+  betweenTurns?(session: Session): Promise<void>;
 }
 
 const VECTORS: readonly Vector[] = [
@@ -91,9 +91,9 @@ const VECTORS: readonly Vector[] = [
     message: ({ payload }) => ({ content: payload, place: 'group', senderId: '666', senderName: 'Eve' }),
   },
   {
-    name: 'what a group said meanwhile',
+    name: 'what a group said before the question',
     message: () => ({ content: 'What is new?', place: 'group', senderName: 'Ann' }),
-    meanwhile: async ({ store, texts, chat: { chatId = '' } }) => {
+    betweenTurns: async ({ store, texts, chat: { chatId = '' } }) => {
       const chat = { channel: 'telegram', chatId };
       for (const [n, content] of texts.entries()) {
         await store.groupChats.keepObserved(chat, `telegram:${chatId}`, {
@@ -265,7 +265,7 @@ async function openCampaign(databases: TestDatabases) {
       const session: Session = { chat: { chatId }, payload, texts, store };
       await vector.prepare?.(session);
       await say(SECRET, session.chat);
-      await vector.meanwhile?.(session);
+      await vector.betweenTurns?.(session);
       const opening = vector.opening ?? [];
       const message = vector.message(session);
       const child: Opening = { when: 'Look into the notes', calls: [READ_FILE] };
@@ -287,7 +287,7 @@ async function openCampaign(databases: TestDatabases) {
       for (const background of scenario.background.splice(0)) {
         for (const head of await run(background)) await run(head);
       }
-      await store.memories.forget(USER, 'all');
+      await store.memories.deleteMemories(USER, 'all');
     },
   };
 }

@@ -49,7 +49,7 @@ describeEmbedded('an unverified memory', (databases) => {
     const { made, told } = await scenario(store, provider);
     await made.ask('hello');
     const [pending] = await store.sql<{ id: string }[]>`select id from approval where state = 'pending'`;
-    await store.memories.forget(user, 'all');
+    await store.memories.deleteMemories(user, 'all');
     provider.add(says('as you wish'));
     expect(await store.lanes.decide(pending?.id ?? '', 'denied', user)).toBe(true);
     expect(await made.run(await made.sweep())).toMatchObject({ kind: 'finished' });

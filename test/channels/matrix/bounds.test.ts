@@ -30,7 +30,7 @@ function counting(answer: (path: string) => unknown) {
 it('requests the members and the name again only for those requested longest ago', async () => {
   const { calls, client } = counting(() => ({ joined: { a: {}, b: {} }, displayname: 'Ada' }));
   const replacements = { predecessorOf: () => Promise.resolve(undefined) };
-  const rooms = new Rooms({ client, replacements, now: () => 0 });
+  const rooms = new Rooms({ client, replacements, epochNow: () => 0 });
   for (let n = 0; n <= MAX_ROOMS; n += 1) await rooms.placeOf(`!${n}`);
   for (let n = 0; n <= MAX_NAMES; n += 1) await rooms.nameOf('!room', `@${n}:fake.test`);
   calls.length = 0;

@@ -120,7 +120,7 @@ describe('the homeserver', () => {
   it('is called again once the wait is over, even if the clock was set back in the meantime', async () => {
     let [wall, steady] = [Date.now(), 0];
     await setup.close();
-    setup = await MatrixSetup.open({ timing: { now: () => wall, monotonicMs: () => steady } });
+    setup = await MatrixSetup.open({ timing: { epochNow: () => wall, monotonicMs: () => steady } });
     room = setup.server.rooms.room(setup.server.rooms.person('Ada'));
     setup.server.failures.push({ kind: 'refuse', status: 429, errcode: 'M_LIMIT_EXCEEDED', match: /send/ });
     const { retryAfterMs = 0 } = await failureOf(setup.channel.send(setup.part(room.id, 'too fast')));

@@ -197,11 +197,11 @@ describe('what was said while no one was listening', () => {
     const at = Date.now();
     setup.connections.chats = addresses.map((one) => ({ address: one as `slack:${string}`, changedAt: at }));
   };
-  const restart = async (meanwhile: () => void): Promise<void> => {
+  const restart = async (whileStopped: () => void): Promise<void> => {
     setup.slack.says(channel, 'heard', ada);
     await received(1);
     await setup.channel.stop();
-    meanwhile();
+    whileStopped();
     setup.replace();
     await setup.start();
   };
@@ -228,7 +228,7 @@ describe('what was said while no one was listening', () => {
     'is read after a restart with a clock that is %i ms off, and after one without',
     async (offMs) => {
       let aheadMs = offMs;
-      const nodes = await SlackSetup.open({ timing: { now: () => Date.now() + aheadMs } });
+      const nodes = await SlackSetup.open({ timing: { epochNow: () => Date.now() + aheadMs } });
       onTestFinished(() => nodes.close());
       const { chat, person } = nodes.slack.workspace.dm('Bo');
       nodes.groups = [chat.id];

@@ -150,7 +150,7 @@ describe('a message to Slack', () => {
   it('is tried again once that wait is over, even if the clock was set back in the meantime', async () => {
     let [wall, steady] = [Date.now(), Date.now()];
     await setup.close();
-    const timing = { now: () => wall, monotonicMs: () => steady };
+    const timing = { epochNow: () => wall, monotonicMs: () => steady };
     setup = await SlackSetup.open({ now: timing.monotonicMs, timing });
     const there = setup.slack.workspace.channel();
     setup.slack.limits.force(/^chat\.postMessage/, 30_000);

@@ -121,7 +121,7 @@ describe('stored data is bounded', () => {
       calls.push(method);
       return Promise.resolve({ ts: '1721609600.123456', messages: [], user: { name: 'ada' } });
     };
-    return { calls, parts: { api: { call }, log, now: () => 0 } };
+    return { calls, parts: { api: { call }, log, epochNow: () => 0 } };
   };
 
   it('for names: a maximum in all, and a maximum for one message', async () => {

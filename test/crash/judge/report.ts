@@ -159,12 +159,12 @@ export function detailLine(outcome: Outcome): string {
 }
 
 /** At most this many violations of a kind are reported. */
-const MAX_TOLD = 20;
+const MAX_REPORTED = 20;
 
 /** Every violation by name; empty for a run without any. What is `expected` or `ambiguous` is not a violation. */
 export function violations(verdict: Verdict, expected: readonly (keyof Verdict)[] = []): string[] {
   const { ambiguous: _, ...zeros } = verdict;
   return Object.entries(zeros)
     .filter(([kind]) => !expected.some((name) => name === kind))
-    .flatMap(([kind, list]) => list.slice(0, MAX_TOLD).map((what) => `${kind}: ${what}`));
+    .flatMap(([kind, list]) => list.slice(0, MAX_REPORTED).map((what) => `${kind}: ${what}`));
 }

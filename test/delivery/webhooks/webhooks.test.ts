@@ -37,7 +37,7 @@ describeEmbedded('the notes of a webhook', (databases) => {
       egressOf:
         () =>
         async ({ url }) => ({ url, status, contentType: '', body: Buffer.alloc(0) }),
-      now: () => clock.now,
+      epochNow: () => clock.now,
       log: testLog(log),
     });
     const ended = (turnId: string): void => {

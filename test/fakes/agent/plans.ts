@@ -80,7 +80,7 @@ export class PlanScenario {
   onEvent: ((event: EventBody) => void | Promise<void>) | undefined;
   readonly #options: PlanScenarioOptions;
   /** Settles when every event so far was passed on: nothing continues before that. */
-  #told: Promise<void> = Promise.resolve();
+  #eventsPassedOn: Promise<void> = Promise.resolve();
 
   constructor(options: PlanScenarioOptions) {
     this.#options = options;
@@ -93,7 +93,7 @@ export class PlanScenario {
     const start = foldFacts(this.facts);
     if (start === undefined) throw new Error('There is no plan.');
     const end = await executePlan(this.#deps(start), deepFreeze(start));
-    await this.#told;
+    await this.#eventsPassedOn;
     return end;
   }
 
@@ -112,10 +112,10 @@ export class PlanScenario {
       emit: (event) => {
         this.events.push(event);
         const { onEvent } = this;
-        if (onEvent !== undefined) this.#told = this.#told.then(() => onEvent(event));
+        if (onEvent !== undefined) this.#eventsPassedOn = this.#eventsPassedOn.then(() => onEvent(event));
       },
       journal: async (n, fact, plan) => {
-        await this.#told;
+        await this.#eventsPassedOn;
         if (refuse?.(fact) === true) return false;
         commit?.(n, fact, false);
         if (this.facts.length !== n) throw new Error(`Fact ${n} came when there were ${this.facts.length}.`);
@@ -125,21 +125,21 @@ export class PlanScenario {
         return true;
       },
       runStep: async (ran, run) => {
-        await this.#told;
+        await this.#eventsPassedOn;
         this.runs.push(`${ran.id}#${run}`);
         return step(ran, run);
       },
       correct: async (failure) => {
-        await this.#told;
+        await this.#eventsPassedOn;
         this.failures.push(failure);
         return deepFreeze(correct(failure, this.failures.length));
       },
       gate: async (next, run) => {
-        await this.#told;
+        await this.#eventsPassedOn;
         return gate(next, run);
       },
       park: async () => {
-        await this.#told;
+        await this.#eventsPassedOn;
         this.parked += 1;
       },
     };

@@ -201,8 +201,8 @@ export class TurnScenario {
       embedder: { embed: () => Promise.reject(new Error('no text is turned into a vector here')) },
       tools: this.#options.currentTools ?? (() => tools),
       profiles,
-      surroundings: {
-        now: () => Date.UTC(2026, 10, 22, 15, 2),
+      environmentNote: {
+        epochNow: () => Date.UTC(2026, 10, 22, 15, 2),
         channelLabel: () => 'Telegram',
       },
       models: createModels({

@@ -50,7 +50,7 @@ export function watchedTools(
         if (!fact.untrusted) effects.push(`memory ${fact.text}`);
         return await store.memories.remember(user, fact);
       },
-      forget: async () => effects.push('forgot') && 1,
+      deleteMemories: async () => effects.push('forgot') && 1,
     },
     post: async ({ address, content }) => {
       effects.push(`message ${address} ${content}`);

@@ -44,7 +44,7 @@ export class FakeDiscord {
    * Threads that the gateway has announced, in a server or when they were opened: the others it announces with their
    * first message.
    */
-  readonly #toldThreads = new Set<string>();
+  readonly #reportedThreads = new Set<string>();
   readonly #server = createServer((request, response) => {
     if (this.cdn.serves(request, response)) return;
     this.rest.handle(request, response).catch((error: unknown) => {
@@ -73,7 +73,7 @@ export class FakeDiscord {
         session_type: 'normal',
         application: { id: this.platform.applicationId, flags: this.gateway.applicationFlags },
       }),
-      guilds: () => guildsOf(this.platform, ({ id }) => this.#toldThreads.add(id)),
+      guilds: () => guildsOf(this.platform, ({ id }) => this.#reportedThreads.add(id)),
     });
     this.rest = new FakeRest({
       token: this.token,
@@ -167,8 +167,8 @@ export class FakeDiscord {
 
   /** THREAD_CREATE, once for each: Discord does not track who has missed it. */
   #tellOfThread(thread: FakeChannel): void {
-    if (!this.tellsOfThreads || this.#toldThreads.has(thread.id)) return;
-    this.#toldThreads.add(thread.id);
+    if (!this.tellsOfThreads || this.#reportedThreads.has(thread.id)) return;
+    this.#reportedThreads.add(thread.id);
     const event = { ...channelJson(thread), newly_created: true };
     this.gateway.dispatch('THREAD_CREATE', INTENT.guilds, () => event, thread.guildId);
   }

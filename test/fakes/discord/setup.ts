@@ -92,7 +92,7 @@ export class DiscordSetup extends ChannelSetup {
         deferAfterMs: 200,
         saveEveryMs: 5,
         historySpacingMs: 0,
-        ...(now === undefined ? {} : { now, monotonicMs: now }),
+        ...(now === undefined ? {} : { epochNow: now, monotonicMs: now }),
         ...timing,
       },
     );

@@ -71,9 +71,9 @@ export abstract class ChannelSetup {
   }
 
   /** Stops the channel, and starts another one on the same store, as a restart or another node does. */
-  async restart(meanwhile: () => void = () => undefined): Promise<void> {
+  async restart(whileStopped: () => void = () => undefined): Promise<void> {
     await this.channel.stop();
-    meanwhile();
+    whileStopped();
     this.replace();
     await this.start();
   }

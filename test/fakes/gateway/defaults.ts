@@ -28,7 +28,7 @@ export const EMPTY: Pick<
   GatewayApi,
   'plans' | 'conversations' | 'surfaces' | 'signIns' | 'hooks' | 'memories'
 > = {
-  memories: { own: async () => [], forget: async () => false },
+  memories: { own: async () => [], deleteMemory: async () => false },
   hooks: { accept: async () => ({ kind: 'unsigned', why: 'missing' }) },
   plans: {
     list: async () => [],

@@ -9,7 +9,7 @@ export class MemoryConnections implements ConnectionStore {
   /** The database's clock. */
   clock: () => number = Date.now;
 
-  now(): Promise<number> {
+  epochNow(): Promise<number> {
     return Promise.resolve(this.clock());
   }
 

@@ -31,7 +31,7 @@ function commands(facts: MemoryRecord[]) {
         user,
         id,
       ),
-    forget: (user, which) =>
+    deleteMemories: (user, which) =>
       note(
         which === 'all' ? facts.length : Number(facts.some(({ id }) => id === which)),
         'forget',

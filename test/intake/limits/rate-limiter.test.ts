@@ -1,6 +1,10 @@
 /** The bucket of one sender, on a clock that the test controls. */
 import { describe, expect, it } from 'vitest';
-import { createRateLimiter, MESSAGE_RATE, REFUSALS_TOLD } from '../../../src/intake/limits/rate-limiter.ts';
+import {
+  createRateLimiter,
+  MESSAGE_RATE,
+  REFUSALS_REPORTED,
+} from '../../../src/intake/limits/rate-limiter.ts';
 
 const { messagesAtOnce: BURST, messagesPerMinute: MESSAGES_PER_MINUTE } = MESSAGE_RATE;
 
@@ -31,7 +35,7 @@ describe('the rate of one sender', () => {
   it('counts the refusals in a row, starting over after a message that was allowed', () => {
     const { limit, clock } = limiterAt();
     for (let n = 0; n < BURST; n += 1) limit('telegram:1');
-    for (let n = 1; n <= REFUSALS_TOLD + 1; n += 1)
+    for (let n = 1; n <= REFUSALS_REPORTED + 1; n += 1)
       expect(limit('telegram:1')).toMatchObject({ refusals: n });
     clock.ms += 60_000 / MESSAGES_PER_MINUTE;
     expect(limit('telegram:1').allowed).toBe(true);

@@ -26,7 +26,7 @@ describeEachDatabase('the chat that a model names', (databases) => {
     createFindChat({
       surfaces: store.surfaces,
       ledger: store.ledger,
-      standing: {
+      creatorAccess: {
         placeOf: async (address) => (address.includes(':-') ? 'group' : 'private'),
         isStillAllowed: async () => allowed,
       },

@@ -1,11 +1,11 @@
 /** When calls to a server may go out: the waits it asks for, and those after it has refused the caller. */
 import { describe, expect, it } from 'vitest';
-import { Pauses, Refusals } from '../../../src/lib/async/call-gate.ts';
+import { RetryAfterPauses, Refusals } from '../../../src/lib/async/call-gate.ts';
 
 describe('pauses', () => {
   it('last as long as the server asked for, each for its own kind of calls', () => {
     let now = 1_000;
-    const pauses = new Pauses(2, () => now);
+    const pauses = new RetryAfterPauses(2, () => now);
     pauses.note('send', 500);
     expect([pauses.left('send'), pauses.left('edit')]).toEqual([500, 0]);
     now += 499;
@@ -15,7 +15,7 @@ describe('pauses', () => {
   });
 
   it('are limited in number, and the oldest one is dropped', () => {
-    const pauses = new Pauses(2, () => 0);
+    const pauses = new RetryAfterPauses(2, () => 0);
     pauses.note('a', 10);
     pauses.note('b', 20);
     pauses.note('a', 30);

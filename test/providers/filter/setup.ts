@@ -42,11 +42,11 @@ export function filterPieces(
   for (const delta of pieces) {
     const chunk: ChatChunk = { type: 'text', delta };
     if (filter.passes(delta)) chunks.push(chunk);
-    else chunks.push(...filter.take(chunk));
+    else chunks.push(...filter.filterChunk(chunk));
     if (filter.over) break;
   }
   const usage = { promptTokens: 0, completionTokens: 0, modelMs: 0 };
-  chunks.push(...filter.take({ type: 'done', finishReason, usage }));
+  chunks.push(...filter.filterChunk({ type: 'done', finishReason, usage }));
   const filtered: Filtered = { text: '', thinking: '', calls: [], finishReason, over: filter.over };
   for (const chunk of chunks) collect(filtered, chunk);
   return filtered;

@@ -126,16 +126,16 @@ describeEachDatabase('memories', (databases) => {
     const { memory } = await memories.remember(ann, fact('one', 'one', true));
     await memories.remember(ann, fact('two'));
     await memories.remember(bob, fact('bob'));
-    expect(await memories.forget(bob, memory.id)).toBe(0);
+    expect(await memories.deleteMemories(bob, memory.id)).toBe(0);
     expect(await memories.verifyMemory(bob, memory.id)).toBe(false);
     expect(await memories.verifyMemory(ann, memory.id)).toBe(true);
     expect(await memories.memories(ann, 9)).toMatchObject([
       { text: 'two' },
       { text: 'one', untrusted: false },
     ]);
-    expect(await memories.forget(ann, memory.id)).toBe(1);
-    expect(await memories.forget(ann, memory.id)).toBe(0);
-    expect(await memories.forget(ann, 'all')).toBe(1);
+    expect(await memories.deleteMemories(ann, memory.id)).toBe(1);
+    expect(await memories.deleteMemories(ann, memory.id)).toBe(0);
+    expect(await memories.deleteMemories(ann, 'all')).toBe(1);
     expect(texts(await memories.memories(bob, 9))).toEqual(['bob']);
   });
 
@@ -217,7 +217,7 @@ async function live(
       );
     } else if (step.do === 'forget') {
       const id = issued[step.which % Math.max(1, issued.length)] ?? 0;
-      agree(await memories.forget(user, id), model.delete(id) ? 1 : 0);
+      agree(await memories.deleteMemories(user, id), model.delete(id) ? 1 : 0);
     }
   }
   return { crossings, differences };

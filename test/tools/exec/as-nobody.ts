@@ -25,16 +25,16 @@ export interface ExecFixture {
   workspace: string;
   sandbox: Sandbox;
   /** What exec answers root; empty when the tests do not run as root. */
-  toldRoot: string;
+  answerAsRoot: string;
 }
 
 /** Creates it before the tests of the file and removes it afterwards. The file must run in a separate process. */
 export function execFixture(): ExecFixture {
-  const fixture = { home: '', workspace: '', toldRoot: '' } as ExecFixture;
+  const fixture = { home: '', workspace: '', answerAsRoot: '' } as ExecFixture;
   beforeAll(async () => {
     if (wasRoot) {
       const options = { home: os.tmpdir(), hidden: [] };
-      fixture.toldRoot = await runIn(createSandbox(options), os.tmpdir(), { command: 'true' }).then(
+      fixture.answerAsRoot = await runIn(createSandbox(options), os.tmpdir(), { command: 'true' }).then(
         ({ content }) => content,
         String,
       );

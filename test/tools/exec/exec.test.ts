@@ -31,7 +31,7 @@ describe('without the sandbox', () => {
   });
 
   it.runIf(wasRoot)('runs nothing for root, because the limits do not apply to root', () => {
-    expect(fixture.toldRoot).toContain('runs as root');
+    expect(fixture.answerAsRoot).toContain('runs as root');
   });
 
   it('runs nothing unsandboxed when bubblewrap is missing, and says what to install', async () => {

@@ -6,7 +6,7 @@ import { EndOfList } from './end-of-list.js';
 import { FileViews } from './file-views.js';
 import { plainText } from '../markdown/plain-text.js';
 import { ResetLines } from './turn/reset-line.js';
-import { standings } from './turn/standing.js';
+import { turnVisibilities } from './turn/turn-visibility.js';
 import { showTrace, traceOf } from './turn/trace-panel.js';
 import { TurnList } from './turn/turn-list.js';
 import { TurnView } from './turn/turn-view.js';
@@ -273,10 +273,12 @@ export class Transcript {
     }
     this.#resets.show(resets);
     const shown = this.#shown.turns;
-    const stands = standings(shown.map(({ marks }) => marks).filter(({ turnId }) => turnId !== ''));
+    const visibilities = turnVisibilities(
+      shown.map(({ marks }) => marks).filter(({ turnId }) => turnId !== ''),
+    );
     for (const turn of shown) {
-      const standing = stands.get(turn.marks.turnId);
-      if (standing !== undefined) turn.setStanding(standing);
+      const visibility = visibilities.get(turn.marks.turnId);
+      if (visibility !== undefined) turn.setVisibility(visibility);
     }
     this.#earlier.hidden = this.#oldest <= 1 || this.#oldest === Infinity;
     this.showCommands();

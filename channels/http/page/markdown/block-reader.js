@@ -123,7 +123,7 @@ export class BlockReader {
     if (marker === undefined || (inParagraph && !INTERRUPTS.test(bare))) return false;
     this.#closeTo(from);
     this.#line.takeBlanks(indent);
-    this.#line.take(marker.length);
+    this.#line.takeChars(marker.length);
     const blanks = this.#line.isBlank ? 1 : this.#line.indent;
     this.#line.takeBlanks(blanks);
     this.#openItem(marker, indent + marker.length + blanks);
@@ -152,7 +152,7 @@ export class BlockReader {
 
   #takeQuoteSign() {
     this.#line.takeBlanks(this.#line.indent);
-    this.#line.take(1);
+    this.#line.takeChars(1);
     this.#line.takeBlanks(1);
   }
 

@@ -77,11 +77,11 @@ class InlineParser {
     else if (char === ']') this.#close();
     else if ((char === 'h' || char === 'H' || char === '<') && this.#autolink()) return;
     else if (char === '&' && this.#characterReference()) return;
-    else this.#take(char);
+    else this.#addText(char);
   }
 
   /** @param {string} text */
-  #take(text) {
+  #addText(text) {
     this.#plain += text;
     this.#at += text.length;
   }
@@ -105,7 +105,7 @@ class InlineParser {
     } else if (ESCAPABLE.test(next)) {
       this.#plain += next;
       this.#at += 2;
-    } else this.#take('\\');
+    } else this.#addText('\\');
   }
 
   #characterReference() {
@@ -139,7 +139,7 @@ class InlineParser {
       this.#at = this.#text.length;
     } else {
       this.#unclosed.add(length);
-      this.#take('`'.repeat(length));
+      this.#addText('`'.repeat(length));
     }
   }
 
@@ -161,7 +161,7 @@ class InlineParser {
   #marks(char) {
     const run = readMarks(this.#text, this.#at);
     if (run === undefined) {
-      this.#take(char.repeat(this.#runLength(char)));
+      this.#addText(char.repeat(this.#runLength(char)));
       return;
     }
     this.#push(run);
@@ -189,7 +189,7 @@ class InlineParser {
     const resource = open && isActive ? readResource(this.#text, this.#at + 1) : undefined;
     if (open === undefined || resource === undefined) {
       const isGrowing = open !== undefined && isActive && this.#growing && isCut(this.#text, this.#at + 1);
-      if (!isGrowing) return this.#take(']');
+      if (!isGrowing) return this.#addText(']');
       this.#push({ type: 'label', children: this.#label(open) });
       this.#at = this.#text.length;
       return undefined;

@@ -35,7 +35,7 @@ export class Line {
    * Takes characters that are not tabs.
    * @param {number} count
    */
-  take(count) {
+  takeChars(count) {
     this.rest = this.rest.slice(count);
     this.#column += count;
   }

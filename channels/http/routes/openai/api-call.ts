@@ -37,9 +37,9 @@ export interface ApiCall {
 
 /** The header that offers the gateway's own tools besides those of the caller. Throws `HttpError` 400. */
 export function wantsGatewayTools(incoming: IncomingMessage): boolean {
-  const wish = incoming.headers['x-gateway-tools'];
-  if (wish === undefined) return false;
-  if (wish === 'include') return true;
+  const header = incoming.headers['x-gateway-tools'];
+  if (header === undefined) return false;
+  if (header === 'include') return true;
   throw new HttpError(400, 'unsupported_value', 'X-Gateway-Tools must be "include".', {
     param: 'x-gateway-tools',
   });

@@ -67,7 +67,7 @@ export const completionSchema = z.object({
 /** A body that passed the schema. */
 export type CompletionBody = z.infer<typeof completionSchema>;
 
-/** What the body asks of the answer; `gatewayTools` is the header's wish. Throws `HttpError` 400. */
+/** What the body asks of the answer; `gatewayTools` is what the header asks for. Throws `HttpError` 400. */
 export function completionOptions(body: CompletionBody, gatewayTools: boolean): CallerOptions {
   const { temperature, top_p, stop, seed, presence_penalty, frequency_penalty, logit_bias } = body;
   if (logit_bias && Object.keys(logit_bias).length > MAX_LOGIT_BIASES) {

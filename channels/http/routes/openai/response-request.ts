@@ -86,7 +86,7 @@ const TEXT_FIELDS: FieldTable = {
   verbosity: { use: 'refused', note: 'no model server knows it', unless: ['medium'] },
 };
 
-/** What the body asks of the answer; `gatewayTools` is the header's wish. Throws `HttpError` 400. */
+/** What the body asks of the answer; `gatewayTools` is what the header asks for. Throws `HttpError` 400. */
 export function responseOptions(body: ResponseBody, gatewayTools: boolean): CallerOptions {
   checkFields(body.reasoning ?? {}, REASONING_FIELDS, 'reasoning.');
   checkFields(body.text ?? {}, TEXT_FIELDS, 'text.');

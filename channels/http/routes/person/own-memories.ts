@@ -11,7 +11,7 @@ export async function listOwnMemories(c: HttpContext, { gateway }: HandlerDeps):
 export async function forgetOwnMemory(c: HttpContext, { gateway }: HandlerDeps): Promise<Response> {
   const text = c.req.param('id') ?? '';
   const id = /^\d{1,15}$/.test(text) ? Number(text) : undefined;
-  if (id === undefined || !(await gateway.memories.forget(c.get('caller'), id)))
+  if (id === undefined || !(await gateway.memories.deleteMemory(c.get('caller'), id)))
     throw new HttpError(404, 'memory_not_found', 'There is no such fact about you.');
   return c.json({ id, deleted: true });
 }

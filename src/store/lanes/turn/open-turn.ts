@@ -31,8 +31,8 @@ interface TurnPlace {
   limit: number;
 }
 
-/** The surroundings of a turn, the same whether it is new or resumes. */
-interface SurroundingsRow {
+/** The context of a turn, the same whether it is new or resumes. */
+interface TurnContextRow {
   session: SessionRow;
   history: PackedRecords;
   surfaces: OtherSurface[];
@@ -40,7 +40,7 @@ interface SurroundingsRow {
   observed: ObservedMessage[];
 }
 
-interface OpenedRow extends SurroundingsRow {
+interface OpenedRow extends TurnContextRow {
   journal: PackedRecords;
   placeholders: SentMessage[] | null;
   address: Address;
@@ -84,7 +84,7 @@ export async function openTurn(
       where turn_id = ${turnId} and state = 'pending'),
     talk as (select * from session where key = ${key}),
     ${past(sql, place)}
-    select ${surroundings(sql, place)}, begun.address, begun.retry_of as "askedAgain",
+    select ${turnContextColumns(sql, place)}, begun.address, begun.retry_of as "askedAgain",
       (extract(epoch from now() - begun.created_at) * 1000)::float8 as "afterMs",
       ${packed(sql, sql`select ${contextColumns(sql)} from context c where c.turn_id = ${turnId} order by c.seq`)} as journal,
       exists (select 1 from usage where turn_id = ${turnId} and purpose = 'plan') as planned,
@@ -103,7 +103,7 @@ export async function openTurn(
   if (row === undefined) throw new FencedError(fence.lane);
   const { address, afterMs, approvals, planned, unanswered, interrupted, askedAgain } = row;
   const opened: OpenedTurn = {
-    ...surroundingsOf(row),
+    ...turnContextOf(row),
     journal: unpacked(row.journal),
     placeholders: row.placeholders ?? [],
     address,
@@ -133,7 +133,7 @@ export function newTurnPast(sql: Sql, turn: NewTurn): Fragment {
 
 /** Expression: what a turn that starts at once needs, as JSON. */
 export function openedNow(sql: Sql, turn: NewTurn): Fragment {
-  return sql`(select row_to_json(opened) from (select ${surroundings(sql, placeOfNew(sql, turn))} from talk) opened)`;
+  return sql`(select row_to_json(opened) from (select ${turnContextColumns(sql, placeOfNew(sql, turn))} from talk) opened)`;
 }
 
 function placeOfNew(sql: Sql, { address, ...turn }: NewTurn): TurnPlace {
@@ -148,12 +148,12 @@ function placeOfNew(sql: Sql, { address, ...turn }: NewTurn): TurnPlace {
 
 /** The value of `openedNow` in the form that `openTurn` returns. */
 export function openedAtOnce(
-  row: SurroundingsRow,
+  row: TurnContextRow,
   { address, placeholder }: { address: Address; placeholder: SentMessage | undefined },
 ): OpenedTurn {
   const placeholders = placeholder === undefined ? [] : [placeholder];
   const nothingYet = { journal: [], approvals: [], planned: false, unanswered: false };
-  return { ...surroundingsOf(row), ...nothingYet, address, placeholders, afterMs: 0 };
+  return { ...turnContextOf(row), ...nothingYet, address, placeholders, afterMs: 0 };
 }
 
 /** The columns of `session` under the names of `SessionRow`. */
@@ -190,8 +190,8 @@ function past(sql: Sql, { session, laneSeq, freshSeq, limit }: TurnPlace): Fragm
         (select lane_seq from recap), 0) as lane_seq)`;
 }
 
-/** The columns of `SurroundingsRow`, in a statement that has `talk` and the CTEs of `past`. */
-function surroundings(
+/** The columns of `TurnContextRow`, in a statement that has `talk` and the CTEs of `past`. */
+function turnContextColumns(
   sql: Sql,
   { session, laneSeq, freshSeq, address, turnId, userId }: TurnPlace,
 ): Fragment {
@@ -206,6 +206,6 @@ function surroundings(
         and o.after_seq >= (select lane_seq from written)) as observed`;
 }
 
-function surroundingsOf({ session, history, surfaces, remembers, observed }: SurroundingsRow) {
+function turnContextOf({ session, history, surfaces, remembers, observed }: TurnContextRow) {
   return { session: toSession(session), history: unpacked(history), surfaces, remembers, observed };
 }

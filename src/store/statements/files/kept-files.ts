@@ -38,7 +38,7 @@ export function createKeptFiles(database: Database): KeptFiles {
       database.run(async (sql) => {
         await sql`delete from kept_file where folder = ${folder} and path = ${path}`;
       }),
-    forget: (days, limit) =>
+    forgetOlderFiles: (days, limit) =>
       database.run(async (sql) => {
         const gone = await sql`
           delete from kept_file where (folder, path) in (

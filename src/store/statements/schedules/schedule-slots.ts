@@ -9,13 +9,13 @@ import { deleteOldestRuns, insertRuns } from './schedule-runs.ts';
 
 type ScheduleSlots = Pick<
   ScheduleStore,
-  'now' | 'addSchedule' | 'untilNextSlot' | 'advanceSchedule' | 'makeDue'
+  'databaseNow' | 'addSchedule' | 'untilNextSlot' | 'advanceSchedule' | 'makeDue'
 >;
 
 /** The part of the `ScheduleStore` that locks and advances slots. */
 export function createScheduleSlots(database: Database): ScheduleSlots {
   return {
-    now: async () => new Date(await database.run(readClock)),
+    databaseNow: async () => new Date(await database.run(readClock)),
     addSchedule: (wanted, limits = SCHEDULE_LIMITS) =>
       database.transaction((sql) => addSchedule(sql, wanted, limits)),
     untilNextSlot: () =>

@@ -93,7 +93,7 @@ describe("the bot's role in a server", () => {
         return Promise.resolve([{ id: '7', tags: { bot_id: '2' } }, { id: '8' }]);
       },
     };
-    const roles = new BotRoles({ rest, log, now: () => 0 });
+    const roles = new BotRoles({ rest, log, epochNow: () => 0 });
     for (let n = 0; n <= MAX_GUILDS; n += 1) expect(await roles.of(`${n}`, '2')).toBe('7');
     expect(await roles.of('1', '2')).toBe('7');
     expect(asked).toHaveLength(MAX_GUILDS + 1);
@@ -113,7 +113,7 @@ describe("the bot's role in a server", () => {
           return Promise.reject(new ChannelError(retryable ? 'unavailable' : 'blocked', 'no', { retryable }));
         },
       };
-      const roles = new BotRoles({ rest, log, now: () => 0 });
+      const roles = new BotRoles({ rest, log, epochNow: () => 0 });
       expect(await roles.of('1', '2')).toBeUndefined();
       expect(await roles.of('1', '2')).toBeUndefined();
       expect(calls).toBe(times);

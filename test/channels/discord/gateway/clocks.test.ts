@@ -11,7 +11,7 @@ it.each([
   ['right before and behind after the restart', 0, -2 * HOUR_MS],
 ])('reads what was missed, whatever the clocks of the nodes say: %s', async (_name, first, second) => {
   let aheadMs = first;
-  const nodes = await DiscordSetup.open({ timing: { now: () => Date.now() + aheadMs } });
+  const nodes = await DiscordSetup.open({ timing: { epochNow: () => Date.now() + aheadMs } });
   onTestFinished(() => nodes.close());
   const { channel: chat, person: bo } = nodes.discord.dm('Bo');
   const heard = () => nodes.connections.records.get(`discord:${nodes.discord.platform.bot.id}`)?.heardAt;

@@ -46,7 +46,7 @@ describe('sessions with a gateway that flaps', () => {
 
   async function open(clock: JumpingClock): Promise<void> {
     const { now, pause } = clock;
-    const timing = { now, pause, identifySpacingMs: 5_100, retryBaseMs: 1_000 };
+    const timing = { epochNow: now, pause, identifySpacingMs: 5_100, retryBaseMs: 1_000 };
     setup = await DiscordSetup.open({ now, identifySpacingMs: 5_000, timing });
   }
   const isOver = async (clock: JumpingClock): Promise<void> => {
@@ -147,7 +147,7 @@ const keysOf = (session: string): BudgetKeys => ({ session, own: session, all: [
 it('begins sessions on one of two nodes at a time', async () => {
   const connections = new MemoryConnections();
   let now = Date.UTC(2026, 0, 1);
-  const nodes = [1, 2].map(() => new IdentifyBudget({ connections, now: () => now, spacingMs: 5_000 }));
+  const nodes = [1, 2].map(() => new IdentifyBudget({ connections, epochNow: () => now, spacingMs: 5_000 }));
   const waits = await Promise.all(nodes.map((node) => node.waitMs('discord:1')));
   expect(waits).toEqual([0, 0]);
   const counted: boolean[] = [];
@@ -164,7 +164,7 @@ it('begins sessions on one of two nodes at a time', async () => {
 it('lets shards of one group begin one after another, those of other groups at the same time, and counts the day for all', async () => {
   const connections = new MemoryConnections();
   let now = Date.UTC(2026, 0, 1);
-  const budget = new IdentifyBudget({ connections, now: () => now, spacingMs: 5_000 });
+  const budget = new IdentifyBudget({ connections, epochNow: () => now, spacingMs: 5_000 });
   const keys = [0, 1, 2].map((id) => {
     const shard = { id, count: 3 };
     return { session: sessionKeyOf('1', shard), ...countersOf('1', shard, 2) };

@@ -205,7 +205,7 @@ describe('a restart after Discord has forgotten the session', () => {
       history,
       shard,
       log: silentLog,
-      now: () => 1_000_000_000_000,
+      epochNow: () => 1_000_000_000_000,
     };
     const { signal } = new AbortController();
     expect(await catchUp({ ...parts, signal }, 999_999_000_000)).toBe(3);

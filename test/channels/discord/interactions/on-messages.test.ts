@@ -46,7 +46,7 @@ it(`the messages of the ${MAX_TARGETS} newest forms are remembered, and the othe
     asked.push(path);
     return Promise.resolve(message(0, 'read again'));
   };
-  const onMessages = new OnMessages({ rest: { call }, now: () => 0 });
+  const onMessages = new OnMessages({ rest: { call }, epochNow: () => 0 });
   for (let n = 0; n <= MAX_TARGETS; n += 1) onMessages.formOf(command(ASK_ABOUT, n), inEnglish);
   expect(await onMessages.asked(filled(1), '2')).toMatchObject({
     content: 'why?',
@@ -59,7 +59,7 @@ it(`the messages of the ${MAX_TARGETS} newest forms are remembered, and the othe
 
 it('a message that Discord no longer returns is reported as unreadable', async () => {
   const call = (): Promise<unknown> => Promise.reject(new ChannelError('message_gone', 'gone'));
-  const onMessages = new OnMessages({ rest: { call }, now: () => 0 });
+  const onMessages = new OnMessages({ rest: { call }, epochNow: () => 0 });
   await expect(onMessages.asked(filled(3), '2')).rejects.toMatchObject({ code: 'cannot_read' });
 });
 
@@ -70,7 +70,7 @@ it.each([
   const later = Array.from({ length: count }, (_, n) => message(100 + n, `later ${n}`));
   const onMessages = new OnMessages({
     rest: { call: () => Promise.resolve(later.toReversed()) },
-    now: () => 0,
+    epochNow: () => 0,
   });
   const asked = await onMessages.summary(command(SUMMARISE, 4), inEnglish);
   expect(asked?.quoted?.text).toMatch(/^bob: words 4\nbob: later 0\n/);
@@ -80,7 +80,7 @@ it.each([
 
 it('a summary of long texts says that their middle is left out', async () => {
   const later = [message(100, 'x'.repeat(9_000))];
-  const onMessages = new OnMessages({ rest: { call: () => Promise.resolve(later) }, now: () => 0 });
+  const onMessages = new OnMessages({ rest: { call: () => Promise.resolve(later) }, epochNow: () => 0 });
   expect((await onMessages.summary(command(SUMMARISE, 4), inEnglish))?.content).toContain(
     'middle is left out',
   );

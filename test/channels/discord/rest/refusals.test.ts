@@ -142,7 +142,7 @@ describe('refusals by Discord', () => {
     it('are waited out as long as asked, even if the clock is set back in the meantime', async () => {
       let wall = now;
       await setup.close();
-      setup = await DiscordSetup.open({ timing: { now: () => wall, monotonicMs: () => now } });
+      setup = await DiscordSetup.open({ timing: { epochNow: () => wall, monotonicMs: () => now } });
       room = setup.discord.platform.addChannel(0);
       setup.discord.failure({ kind: 'status', status: 429 });
       const { retryAfterMs = 0 } = await failureOf(send('too fast'));

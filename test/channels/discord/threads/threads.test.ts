@@ -1,7 +1,7 @@
 /** Threads: one for each question where configured, the posts of forums, and where messages need no mention. */
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { MAX_NAME } from '../../../../channels/discord/threads/question-threads.ts';
-import { toldThreads } from '../../../../channels/discord/threads/told-threads.ts';
+import { reportedThreads } from '../../../../channels/discord/threads/reported-threads.ts';
 import { edits } from '../../../fakes/discord/acts.ts';
 import { DiscordSetup } from '../../../fakes/discord/setup.ts';
 import type { SayOptions } from '../../../fakes/discord/say.ts';
@@ -234,7 +234,7 @@ describe('threads that Discord announces on its own', () => {
     setup.discord.gateway.dispatch(event, INTENT.guilds, () => data, setup.discord.platform.guildId);
   const asked = (): string[] => setup.discord.rest.calls.filter((call) => call.startsWith('GET /channels'));
 
-  const WAYS: [how: string, way: (thread: FakeChannel) => void, isTold: boolean][] = [
+  const WAYS: [how: string, way: (thread: FakeChannel) => void, isReported: boolean][] = [
     ['with the server, when the connection begins', () => undefined, true],
     ['as they are opened', () => (setup.discord.tellsOfThreads = true), false],
     ['as they leave the archive', (thread) => tell('THREAD_UPDATE', channelJson(thread)), false],
@@ -276,9 +276,9 @@ describe('threads that Discord announces on its own', () => {
     const [id, guild] = ['71', '72'];
     const whole = { id, type: 11, parent_id: '73', owner_id: '74' };
     expect([
-      ...toldThreads('GUILD_CREATE', { id: guild, threads: [{ id: '75', type: 11 }, whole, 7] }),
+      ...reportedThreads('GUILD_CREATE', { id: guild, threads: [{ id: '75', type: 11 }, whole, 7] }),
     ]).toEqual([[id, { place: 'group', guildId: guild, parentId: '73', ownerId: '74' }]]);
-    expect(toldThreads('GUILD_CREATE', { id: guild, unavailable: true }).size).toBe(0);
-    expect(toldThreads('CHANNEL_UPDATE', whole).size).toBe(0);
+    expect(reportedThreads('GUILD_CREATE', { id: guild, unavailable: true }).size).toBe(0);
+    expect(reportedThreads('CHANNEL_UPDATE', whole).size).toBe(0);
   });
 });

@@ -115,7 +115,7 @@ describe('the ids of a lost message', () => {
     // Private chats are numbered together.
     lost.note('6', '12');
     expect(lost.copiesOf('nonce', { id: '14' })).toEqual([{ id: '11' }, { id: '13' }]);
-    lost.forget('nonce');
+    lost.forgetNonce('nonce');
     expect(lost.copiesOf('nonce', { id: '14' })).toEqual([]);
   });
 

@@ -46,7 +46,7 @@ export class FileTray {
       // The same file can be chosen again.
       picker.value = '';
     });
-    addEventListener('paste', (event) => this.#take(event, event.clipboardData));
+    addEventListener('paste', (event) => this.#takeFiles(event, event.clipboardData));
     this.#listenForDrops(byId('chat', HTMLElement));
   }
 
@@ -220,7 +220,7 @@ export class FileTray {
    * @param {Event} event
    * @param {DataTransfer | null} data
    */
-  #take(event, data) {
+  #takeFiles(event, data) {
     const files = [...(data?.files ?? [])];
     if (files.length === 0) return;
     event.preventDefault();
@@ -246,7 +246,8 @@ export class FileTray {
       count(-depth);
       if (!hasFiles(event)) return;
       event.preventDefault();
-      if (event.target instanceof Node && area.contains(event.target)) this.#take(event, event.dataTransfer);
+      if (event.target instanceof Node && area.contains(event.target))
+        this.#takeFiles(event, event.dataTransfer);
     });
   }
 }

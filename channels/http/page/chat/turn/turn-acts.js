@@ -12,7 +12,7 @@ import { traceButton } from './trace-panel.js';
  *   | { do: 'edit', seq: number, content: string, files: readonly string[] }} Act
  */
 
-/** @typedef {import('./standing.js').Standing} Standing */
+/** @typedef {import('./turn-visibility.js').TurnVisibility} TurnVisibility */
 
 const FORK = 'M6 3v12M9 18a3 3 0 1 1-6 0a3 3 0 0 1 6 0M21 6a3 3 0 1 1-6 0a3 3 0 0 1 6 0M18 9a9 9 0 0 1-9 9';
 const AGAIN = 'M20 11a8 8 0 1 0-2.3 6.3M20 5v6h-6';
@@ -72,7 +72,7 @@ export function footOf({ seq, turnId, content, createdAt, model }, tries) {
 
 /**
  * `‹ 1/2 ›` under one of several answers; nothing for a single one.
- * @param {Standing['place']} place
+ * @param {TurnVisibility['place']} place
  */
 export function trySwitch(place) {
   if (place === undefined || place.count < 2) return [];
@@ -96,7 +96,7 @@ export function trySwitch(place) {
 
 /**
  * The line under a turn that was taken back, or dropped before it had an answer.
- * @param {import('./standing.js').TurnMarks} turn
+ * @param {import('./turn-visibility.js').TurnMarks} turn
  */
 export function takenBackLine({ turnId, answerLeftOut }) {
   if (answerLeftOut === undefined) return [say('page.act.dropped')];
@@ -170,7 +170,7 @@ export function editField({ seq, content, files }, close) {
   return form;
 }
 
-/** Carries out the actions of the buttons. */
+/** Applies the actions of the buttons. */
 export class TurnActs {
   #api;
   #key;
@@ -204,7 +204,7 @@ export class TurnActs {
     if (this.#isBusy) return;
     this.#isBusy = true;
     try {
-      await this.#carryOut(act);
+      await this.#applyAct(act);
     } catch (error) {
       this.#host.showError(error);
     } finally {
@@ -213,7 +213,7 @@ export class TurnActs {
   }
 
   /** @param {Act} act */
-  async #carryOut(act) {
+  async #applyAct(act) {
     if (act.do === 'retry') {
       const { note } = await this.#api.conversations.again(this.#key, 'retry');
       if (note !== undefined) this.#host.showError(note);

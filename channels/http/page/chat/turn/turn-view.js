@@ -3,7 +3,7 @@ import { AnswerParts } from './answer-parts.js';
 import { h } from '../../dom.js';
 import { LiveMarkdown } from '../../markdown/view.js';
 import { PlanView } from '../../plan/plan-view.js';
-import { answerMarks } from './standing.js';
+import { answerMarks } from './turn-visibility.js';
 import { SentFiles } from './sent-files.js';
 import { footOf, takenBackLine, trySwitch } from './turn-acts.js';
 import { traceButton } from './trace-panel.js';
@@ -33,10 +33,10 @@ export class TurnView {
   #todos = new TodoView();
   #answer;
   #sent;
-  /** What its stored messages say about it. @type {import('./standing.js').TurnMarks} */
+  /** What its stored messages say about it. @type {import('./turn-visibility.js').TurnMarks} */
   marks = { turnId: '' };
-  /** What `setStanding` drew last: it is called after every load, for every turn. */
-  #standing = '';
+  /** What `setVisibility` drew last: it is called after every load, for every turn. */
+  #visibility = '';
   #tries = h('span');
   #takenBack = h('p', { class: 'turn-note', hidden: true });
   /** That it waits for the model server. @type {HTMLElement | undefined} */
@@ -166,13 +166,13 @@ export class TurnView {
 
   /**
    * Shows it as one of several answers, or as taken back.
-   * @param {import('./standing.js').Standing} standing
+   * @param {import('./turn-visibility.js').TurnVisibility} visibility
    */
-  setStanding(standing) {
-    const { isHidden, isTakenBack, isLast, place } = standing;
-    const wanted = JSON.stringify([standing, this.marks.answerLeftOut, isTakenBack && this.state]);
-    if (wanted === this.#standing) return;
-    this.#standing = wanted;
+  setVisibility(visibility) {
+    const { isHidden, isTakenBack, isLast, place } = visibility;
+    const wanted = JSON.stringify([visibility, this.marks.answerLeftOut, isTakenBack && this.state]);
+    if (wanted === this.#visibility) return;
+    this.#visibility = wanted;
     this.element.classList.toggle('other-answer', isHidden);
     this.element.classList.toggle('taken-back', isTakenBack);
     this.element.classList.toggle('last', isLast);

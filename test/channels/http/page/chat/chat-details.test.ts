@@ -111,7 +111,7 @@ describePageOnFakeGateway('a chat and its person', (tab, fixture) => {
     const forgotten: number[] = [];
     fixture.api.gateway.memories = {
       own: async () => facts.filter(({ id }) => !forgotten.includes(id)),
-      forget: async (_caller, id) => forgotten.push(id) > 0,
+      deleteMemory: async (_caller, id) => forgotten.push(id) > 0,
     };
     const page = await fixture.open();
     await page.getByRole('button', { name: 'Memory' }).click();

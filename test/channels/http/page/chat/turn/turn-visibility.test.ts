@@ -1,7 +1,7 @@
 /** Which of several answers the page shows, without a browser. */
 import { describe, expect, it } from 'vitest';
-import { standings } from '../../../../../../channels/http/page/chat/turn/standing.js';
-import type { TurnMarks } from '../../../../../../channels/http/page/chat/turn/standing.js';
+import { turnVisibilities } from '../../../../../../channels/http/page/chat/turn/turn-visibility.js';
+import type { TurnMarks } from '../../../../../../channels/http/page/chat/turn/turn-visibility.js';
 
 const question: TurnMarks = { turnId: 'a', questionLeftOut: false };
 const answer = (turnId: string, nth: number, count: number, answerLeftOut: boolean): TurnMarks => ({
@@ -11,13 +11,13 @@ const answer = (turnId: string, nth: number, count: number, answerLeftOut: boole
   tries: { of: 'a', nth, count },
 });
 const hidden = (turns: TurnMarks[]): string[] =>
-  [...standings(turns)].filter(([, { isHidden }]) => isHidden).map(([turnId]) => turnId);
+  [...turnVisibilities(turns)].filter(([, { isHidden }]) => isHidden).map(([turnId]) => turnId);
 
 describe('the answers to a question', () => {
   it('are shown one at a time: the one that the model reads, with its neighbors', () => {
     const turns = [answer('a', 1, 3, true), answer('b', 2, 3, false), answer('c', 3, 3, true)];
     expect(hidden(turns)).toEqual(['a', 'c']);
-    expect(standings(turns).get('b')).toEqual({
+    expect(turnVisibilities(turns).get('b')).toEqual({
       isHidden: false,
       isTakenBack: false,
       isLast: true,
@@ -30,13 +30,13 @@ describe('the answers to a question', () => {
   });
 
   it('have no neighbor if that is not loaded', () => {
-    const place = standings([answer('b', 2, 2, false)]).get('b')?.place;
+    const place = turnVisibilities([answer('b', 2, 2, false)]).get('b')?.place;
     expect(place).toEqual({ nth: 2, count: 2, before: undefined, after: undefined });
   });
 
   it('are shown as undone with the last one, and what follows them stays the last of the chat', () => {
     const gone = { ...answer('a', 1, 2, true), questionLeftOut: true };
-    const found = standings([gone, answer('b', 2, 2, true), { turnId: 'z', questionLeftOut: false }]);
+    const found = turnVisibilities([gone, answer('b', 2, 2, true), { turnId: 'z', questionLeftOut: false }]);
     expect([...found.values()].map(({ isTakenBack, isHidden }) => [isTakenBack, isHidden])).toEqual([
       [true, true],
       [true, false],
@@ -46,6 +46,9 @@ describe('the answers to a question', () => {
   });
 
   it('need no marks: a single turn stands alone', () => {
-    expect(standings([{ turnId: 'x' }]).get('x')).toMatchObject({ isHidden: false, isTakenBack: false });
+    expect(turnVisibilities([{ turnId: 'x' }]).get('x')).toMatchObject({
+      isHidden: false,
+      isTakenBack: false,
+    });
   });
 });

@@ -11,7 +11,7 @@
 
 /**
  * How a turn is shown. `others` are the turns of the answers before and after it, where those are loaded.
- * @typedef {object} Standing
+ * @typedef {object} TurnVisibility
  * @property {boolean} isHidden another answer is shown in its place
  * @property {boolean} isLast it is the newest one that the model reads
  * @property {boolean} isTakenBack the model reads neither its question nor its answer
@@ -19,17 +19,17 @@
  */
 
 /**
- * The standing of each turn: of several answers the one that the model reads is shown, or the last one if all are taken
+ * The visibility of each turn: of several answers the one that the model reads is shown, or the last one if all are taken
  * back. While a new answer is being written, the earlier ones are hidden.
  * @param {readonly TurnMarks[]} turns in their order
- * @returns {Map<string, Standing>}
+ * @returns {Map<string, TurnVisibility>}
  */
-export function standings(turns) {
+export function turnVisibilities(turns) {
   /** @type {Map<string, TurnMarks>} */
   const byId = new Map(turns.map((turn) => [turn.turnId, turn]));
   /** @type {Map<string, TurnMarks[]>} */
   const groups = Map.groupBy(turns, ({ turnId, tries }) => tries?.of ?? turnId);
-  /** @type {Map<string, Standing>} */
+  /** @type {Map<string, TurnVisibility>} */
   const found = new Map();
   for (const [first, members] of groups) {
     const isTakenBack =

@@ -11,7 +11,7 @@ const Guild = z.object({ id: Snowflake, threads: z.array(z.unknown()).default([]
 const ThreadList = z.object({ guild_id: Snowflake, threads: z.array(z.unknown()) });
 
 /** The kinds of the threads in an event, by id; empty for every other event. Pure; anything malformed is left out. */
-export function toldThreads(name: string, data: unknown): Map<string, ChannelKind> {
+export function reportedThreads(name: string, data: unknown): Map<string, ChannelKind> {
   switch (name) {
     case 'THREAD_CREATE':
     case 'THREAD_UPDATE':

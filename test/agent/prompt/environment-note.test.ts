@@ -1,7 +1,7 @@
 /** A note after the conversation says when and where the model answers; the prompt before a new message stays the same. */
 import { describe, expect, it } from 'vitest';
-import { createSurroundingsNote } from '../../../src/agent/prompt/surroundings.ts';
-import type { Placed } from '../../../src/agent/prompt/surroundings.ts';
+import { createEnvironmentNote } from '../../../src/agent/prompt/environment-note.ts';
+import type { Placed } from '../../../src/agent/prompt/environment-note.ts';
 import { describeEmbedded } from '../../database.ts';
 import { says, ScriptedProvider } from '../../fakes/agent/scripted-provider.ts';
 import { openScenario } from '../../fakes/agent/turn-setup.ts';
@@ -16,8 +16,8 @@ const ANN: Placed = {
 };
 
 const noteFor = (turn: Placed, timeZone = 'Europe/Berlin') =>
-  createSurroundingsNote({
-    now: () => Date.UTC(2026, 10, 22, 14, 2),
+  createEnvironmentNote({
+    epochNow: () => Date.UTC(2026, 10, 22, 14, 2),
     timeZone,
     channelLabel: (channel) => (channel === 'telegram' ? 'Telegram' : undefined),
   })(turn);

@@ -3,9 +3,9 @@ import type { TurnIdentity } from '../state/turn-state.ts';
 import { titleOf } from './marks.ts';
 
 /** What the gateway knows besides the turn. */
-export interface Surroundings {
+export interface EnvironmentNoteDeps {
   /** Epoch milliseconds. */
-  now: () => number;
+  epochNow: () => number;
   /** Name of the time zone in which dates are given. */
   timeZone: string;
   /** The network's name for people; undefined for a channel that has none. */
@@ -19,12 +19,12 @@ export type Placed = Pick<
 >;
 
 /** Makes the function that returns the note of a turn; what depends on the time zone is prepared once. */
-export function createSurroundingsNote(surroundings: Surroundings): (turn: Placed) => string {
-  const { timeZone, now, channelLabel } = surroundings;
+export function createEnvironmentNote(deps: EnvironmentNoteDeps): (turn: Placed) => string {
+  const { timeZone, epochNow, channelLabel } = deps;
   const format = new Intl.DateTimeFormat('en-GB', { dateStyle: 'full', timeStyle: 'short', timeZone });
   let [minute, time] = [Number.NaN, ''];
   return (turn) => {
-    const at = Math.floor(now() / 60_000);
+    const at = Math.floor(epochNow() / 60_000);
     if (at !== minute) [minute, time] = [at, `It is ${format.format(at * 60_000)} (${timeZone}).`];
     // A subagent has its task and nothing else.
     if (turn.parentTurnId !== undefined) return time;
@@ -38,7 +38,7 @@ export function createSurroundingsNote(surroundings: Surroundings): (turn: Place
 }
 
 /** The other chats that read the answer. */
-function alsoRead({ surfaces, place }: Placed, labelOf: Surroundings['channelLabel']): string {
+function alsoRead({ surfaces, place }: Placed, labelOf: EnvironmentNoteDeps['channelLabel']): string {
   const where = surfaces.map((surface) => {
     const channel = surface.address.slice(0, surface.address.indexOf(':'));
     return `${labelOf(channel) ?? channel} (${surface.place} chat, address ${surface.address})`;
