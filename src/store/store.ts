@@ -57,20 +57,20 @@ import { createChatMigrationStore } from './statements/chat-migration.ts';
 import { migrateDatabase } from './database/migrate.ts';
 import { createRemovedFolders } from './statements/files/removed-folders.ts';
 import { createFileStore } from './statements/files/session-files.ts';
-import { createForks } from './statements/sessions/forks.ts';
+import { createForks } from './lanes/sessions/forks.ts';
 import { createKeptFiles } from './statements/files/kept-files.ts';
 import { createSurfaces } from './surfaces/surfaces.ts';
 import { createWebhookFacts } from './webhooks/webhook-facts.ts';
-import { createTries } from './statements/sessions/tries.ts';
-import { createWaiting } from './statements/sessions/waiting.ts';
+import { createTries } from './lanes/sessions/tries.ts';
+import { createWaiting } from './lanes/sessions/waiting.ts';
 import { createScratchpad, createTodos } from './statements/notes.ts';
-import { createRetentionStore } from './statements/sessions/old-turns.ts';
+import { createRetentionStore } from './lanes/sessions/old-turns.ts';
 import { createPeople } from './statements/access/people.ts';
 import { createSignIns } from './statements/access/sign-ins.ts';
 import { createPlans } from './statements/plans.ts';
 import { createPosts } from './lanes/deliveries/posts.ts';
-import { createQuestions } from './statements/sessions/questions.ts';
-import { createTraceStore } from './statements/traces.ts';
+import { createQuestions } from './lanes/sessions/questions.ts';
+import { createTraceStore } from './lanes/turn/traces.ts';
 import { createSubagentStore } from './lanes/subagents/subagents.ts';
 import { createChoices } from './tables/choices.ts';
 import { createMcpStatus } from './tables/mcp-status.ts';
@@ -79,7 +79,9 @@ import { createPairings } from './statements/access/pairings.ts';
 import { createTokens } from './statements/access/tokens.ts';
 import { createUsage } from './statements/usage-sums.ts';
 import { createUsageRows } from './tables/usage.ts';
-import { createScheduleStore } from './tables/schedules.ts';
+import { createDueSchedules, createScheduleTable } from './tables/schedules.ts';
+import { createScheduleRuns } from './statements/schedules/schedule-runs.ts';
+import { createScheduleSlots } from './statements/schedules/schedule-slots.ts';
 
 /** The open store. All its functions throw only `StoreError`. */
 export interface Store {
@@ -201,7 +203,12 @@ function storesOf(database: Database, notes: Database, newSessions: SessionStart
     todos: createTodos(database),
     scratchpad: createScratchpad(database),
     usage: createUsage(database, createUsageRows(database)),
-    schedules: createScheduleStore(database),
+    schedules: {
+      ...createScheduleTable(database),
+      ...createDueSchedules(database),
+      ...createScheduleSlots(database),
+      ...createScheduleRuns(database),
+    },
     moves: createChatMigrationStore(database),
     connections: createConnections(database),
     updates: createUpdates(database),

@@ -1,7 +1,7 @@
 /** Old data: sessions that are no longer used, and old turns of those that are. */
 import type { RetentionStore } from '../../../contracts/operator/retention.ts';
 import type { Database } from '../../database/database.ts';
-import { deleteIdleSession, unusedFor } from '../../lanes/delete-session.ts';
+import { deleteIdleSession, unusedFor } from '../delete-session.ts';
 import { asSessionKey } from '../../tables/session-rows.ts';
 
 /** The `RetentionStore` over a database. */

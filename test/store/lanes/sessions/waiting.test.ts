@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import { describeEachDatabase } from '../../../database.ts';
 import type { TestStore } from '../../../database.ts';
 import { request } from '../../requests.ts';
-import { accepted, finished, LEASE_MS, only, said } from '../../lanes/turns.ts';
+import { accepted, finished, LEASE_MS, only, said } from '../turns.ts';
 
 const key = 'telegram:42' as const;
 

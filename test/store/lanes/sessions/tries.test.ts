@@ -5,7 +5,7 @@ import type { AcceptRequest } from '../../../../src/contracts/store/accept.ts';
 import { describeEachDatabase } from '../../../database.ts';
 import type { TestStore } from '../../../database.ts';
 import { request } from '../../requests.ts';
-import { accepted, answer, finished, IN_ROOM, LEASE_MS, only, said } from '../../lanes/turns.ts';
+import { accepted, answer, finished, IN_ROOM, LEASE_MS, only, said } from '../turns.ts';
 
 const key = 'telegram:42' as const;
 

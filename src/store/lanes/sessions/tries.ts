@@ -8,11 +8,11 @@ import { cleanJson } from '../../../lib/json/json.ts';
 import { cleanText } from '../../../lib/text.ts';
 import type { Database, Sql } from '../../database/database.ts';
 import { dividedByZero } from '../../database/retry.ts';
-import { acceptedBefore, acceptCall, insertTurn } from '../../lanes/accept.ts';
-import type { AcceptCall } from '../../lanes/accept.ts';
-import { summariesOf } from '../../lanes/contexts.ts';
-import { settleHeads } from '../../lanes/lane-sql.ts';
-import { lockLane } from '../../lanes/stop.ts';
+import { acceptedBefore, acceptCall, insertTurn } from '../accept.ts';
+import type { AcceptCall } from '../accept.ts';
+import { summariesOf } from '../contexts.ts';
+import { settleHeads } from '../lane-sql.ts';
+import { lockLane } from '../stop.ts';
 import { copyQuestion, effectsOf } from './asked-again.ts';
 
 type Fragment = postgres.PendingQuery<postgres.Row[]>;

@@ -1,12 +1,12 @@
 /** What is known about a turn, and about messages that did not become one. */
-import { MAX_REFUSALS } from '../../contracts/store/traces.ts';
-import type { Refusal, TraceStore, TurnFacts } from '../../contracts/store/traces.ts';
-import { cleanJson } from '../../lib/json/json.ts';
-import { cleanText } from '../../lib/text.ts';
-import type { Database, Sql } from '../database/database.ts';
-import { waitsForCaller } from '../lanes/caller-tools.ts';
-import { dueInMs } from '../lanes/lane-sql.ts';
-import { addAttempt } from '../lanes/turn/turn-trace.ts';
+import { MAX_REFUSALS } from '../../../contracts/store/traces.ts';
+import type { Refusal, TraceStore, TurnFacts } from '../../../contracts/store/traces.ts';
+import { cleanJson } from '../../../lib/json/json.ts';
+import { cleanText } from '../../../lib/text.ts';
+import type { Database, Sql } from '../../database/database.ts';
+import { waitsForCaller } from '../caller-tools.ts';
+import { dueInMs } from '../lane-sql.ts';
+import { addAttempt } from './turn-trace.ts';
 
 /** Maximum number of answers in a journal that are read. */
 const MAX_ANSWERS = 200;

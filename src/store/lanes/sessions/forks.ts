@@ -4,9 +4,9 @@ import { MAX_FORKED_TURNS } from '../../../contracts/sessions/fork.ts';
 import type { Fork, ForkRequest, ForkStore } from '../../../contracts/sessions/fork.ts';
 import { cleanText } from '../../../lib/text.ts';
 import type { Database, Sql } from '../../database/database.ts';
-import { recap, summariesOf } from '../../lanes/contexts.ts';
-import { lockLane } from '../../lanes/stop.ts';
-import { sessionColumns } from '../../lanes/turn/open-turn.ts';
+import { recap, summariesOf } from '../contexts.ts';
+import { lockLane } from '../stop.ts';
+import { sessionColumns } from '../turn/open-turn.ts';
 import { asSessionKey, toSession } from '../../tables/session-rows.ts';
 import type { SessionRow } from '../../tables/session-rows.ts';
 

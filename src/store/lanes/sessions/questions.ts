@@ -6,7 +6,7 @@ import type { EditedQuestion, EditOutcome, QuestionStore } from '../../../contra
 import { cleanJson } from '../../../lib/json/json.ts';
 import { cleanText } from '../../../lib/text.ts';
 import type { Database, Sql } from '../../database/database.ts';
-import { lockLane } from '../../lanes/stop.ts';
+import { lockLane } from '../stop.ts';
 
 type Edit = Parameters<QuestionStore['editQuestion']>[1];
 

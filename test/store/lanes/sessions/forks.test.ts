@@ -5,7 +5,7 @@ import type { SessionKey } from '../../../../src/contracts/message.ts';
 import { describeEachDatabase } from '../../../database.ts';
 import type { TestStore } from '../../../database.ts';
 import { request } from '../../requests.ts';
-import { accepted, answer, finished, LEASE_MS, only, said } from '../../lanes/turns.ts';
+import { accepted, answer, finished, LEASE_MS, only, said } from '../turns.ts';
 
 const source = 'telegram:42' as const;
 

@@ -8,8 +8,8 @@ import type {
 import { SESSION_START } from '../../../contracts/store/records.ts';
 import { cleanText } from '../../../lib/text.ts';
 import type { Database, Sql } from '../../database/database.ts';
-import { over } from '../../lanes/lane-sql.ts';
-import { lockLane } from '../../lanes/stop.ts';
+import { over } from '../lane-sql.ts';
+import { lockLane } from '../stop.ts';
 
 /** Larger than any number in a lane: numbers are moved out of the way in two steps, because they are unique at all times. */
 const ASIDE = 1_000_000_000;
