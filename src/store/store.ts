@@ -52,7 +52,7 @@ import { createLanes } from './lanes/lanes.ts';
 import { createLedger } from './lanes/ledger.ts';
 import { createNodeReports } from './lanes/nodes/node-reports.ts';
 import { createMemories } from './tables/statements/memories.ts';
-import { createMemoryVectors } from './tables/memory-vectors.ts';
+import { createMemoryVectors } from './tables/statements/memory-vectors.ts';
 import { createChatMigrationStore } from './tables/statements/chat-migration.ts';
 import { migrateDatabase } from './database/migrate.ts';
 import { createRemovedFolders } from './tables/statements/files/removed-folders.ts';

@@ -14,7 +14,8 @@ import { asSessionKey } from '../session-rows.ts';
 /** Longest search text, in UTF-16 units; the rest is ignored. */
 const MAX_QUERY_CHARS = 500;
 
-interface MemoryRow {
+/** A fact as `columns` reads it. */
+export interface MemoryRow {
   id: string;
   content: string;
   session: string;
@@ -135,7 +136,7 @@ function match(sql: Sql) {
   return sql`coalesce(ts_rank(to_tsvector('simple', content), words), 0)`;
 }
 
-function columns(sql: Sql) {
+export function columns(sql: Sql) {
   return sql`id, content, session, untrusted, created_at`;
 }
 
@@ -143,7 +144,7 @@ function searched(query: string): string {
   return cleanText(query.slice(0, MAX_QUERY_CHARS)).trim();
 }
 
-function toMemory(row: MemoryRow): MemoryRecord {
+export function toMemory(row: MemoryRow): MemoryRecord {
   const { id, content, session, untrusted, created_at: createdAt } = row;
   return {
     id: Number(id),

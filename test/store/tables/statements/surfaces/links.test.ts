@@ -1,7 +1,11 @@
 /** Chats that share a session, in the store: a code is entered once, both sides agree, and leaving restores the past. */
 import * as fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { LINK_TRIES, MAX_EARLIER_SESSIONS, MAX_SURFACES } from '../../../../../src/contracts/sessions/surfaces.ts';
+import {
+  LINK_TRIES,
+  MAX_EARLIER_SESSIONS,
+  MAX_SURFACES,
+} from '../../../../../src/contracts/sessions/surfaces.ts';
 import type { SurfaceEnd } from '../../../../../src/contracts/sessions/surfaces.ts';
 import type { AcceptResult } from '../../../../../src/contracts/store/accept.ts';
 import { describeEachDatabase } from '../../../../database.ts';
