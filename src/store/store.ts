@@ -30,8 +30,8 @@ import type { TraceStore } from '../contracts/store/traces.ts';
 import type { UsageStore, UsageSums } from '../contracts/model/usage.ts';
 import type { ScheduleStore } from '../contracts/schedules.ts';
 import { createGrants } from './tables/grants.ts';
-import { createGroupChats } from './statements/group-chats.ts';
-import { createAdministrationStore } from './statements/administration.ts';
+import { createGroupChats } from './tables/statements/group-chats.ts';
+import { createAdministrationStore } from './tables/statements/administration.ts';
 import { createApprovalStore } from './lanes/approvals.ts';
 import type { Log } from '../contracts/log.ts';
 import type { AdministrationStore } from '../contracts/operator/administration.ts';
@@ -41,9 +41,9 @@ import type { StartProgress } from '../contracts/operator/progress.ts';
 import type { SignInStore } from '../contracts/operator/sign-in.ts';
 import type { RetentionStore } from '../contracts/operator/retention.ts';
 import type { McpStatusStore } from '../contracts/mcp/servers.ts';
-import { createChatSettings } from './channels/chat-settings.ts';
-import { createConnections } from './channels/connections.ts';
-import { createUpdates } from './channels/updates.ts';
+import { createChatSettings } from './tables/statements/channels/chat-settings.ts';
+import { createConnections } from './tables/statements/channels/connections.ts';
+import { createUpdates } from './tables/statements/channels/updates.ts';
 import { createContexts } from './lanes/contexts.ts';
 import { type Database, type DatabasePlace, openDatabase } from './database/database.ts';
 import { createFanout } from './database/notify-fanout.ts';
@@ -51,35 +51,37 @@ import { createJournals } from './lanes/turn/journals.ts';
 import { createLanes } from './lanes/lanes.ts';
 import { createLedger } from './lanes/ledger.ts';
 import { createNodeReports } from './lanes/nodes/node-reports.ts';
-import { createMemories } from './statements/memories.ts';
-import { createMemoryVectors } from './tables/memory-vectors.ts';
-import { createChatMigrationStore } from './statements/chat-migration.ts';
+import { createMemories } from './tables/statements/memories.ts';
+import { createMemoryVectors } from './tables/statements/memory-vectors.ts';
+import { createChatMigrationStore } from './tables/statements/chat-migration.ts';
 import { migrateDatabase } from './database/migrate.ts';
-import { createRemovedFolders } from './statements/files/removed-folders.ts';
-import { createFileStore } from './statements/files/session-files.ts';
-import { createForks } from './statements/sessions/forks.ts';
-import { createKeptFiles } from './statements/files/kept-files.ts';
-import { createSurfaces } from './surfaces/surfaces.ts';
-import { createWebhookFacts } from './webhooks/webhook-facts.ts';
-import { createTries } from './statements/sessions/tries.ts';
-import { createWaiting } from './statements/sessions/waiting.ts';
-import { createScratchpad, createTodos } from './statements/notes.ts';
-import { createRetentionStore } from './statements/sessions/old-turns.ts';
-import { createPeople } from './statements/access/people.ts';
-import { createSignIns } from './statements/access/sign-ins.ts';
-import { createPlans } from './statements/plans.ts';
+import { createRemovedFolders } from './tables/statements/files/removed-folders.ts';
+import { createFileStore } from './tables/statements/files/session-files.ts';
+import { createForks } from './lanes/sessions/forks.ts';
+import { createKeptFiles } from './tables/statements/files/kept-files.ts';
+import { createSurfaces } from './tables/statements/surfaces/surfaces.ts';
+import { createWebhookFacts } from './tables/statements/webhook-facts.ts';
+import { createTries } from './lanes/sessions/tries.ts';
+import { createWaiting } from './lanes/sessions/waiting.ts';
+import { createScratchpad, createTodos } from './tables/statements/notes.ts';
+import { createRetentionStore } from './lanes/sessions/old-turns.ts';
+import { createPeople } from './tables/statements/access/people.ts';
+import { createSignIns } from './tables/statements/access/sign-ins.ts';
+import { createPlans } from './tables/statements/plans.ts';
 import { createPosts } from './lanes/deliveries/posts.ts';
-import { createQuestions } from './statements/sessions/questions.ts';
-import { createTraceStore } from './statements/traces.ts';
+import { createQuestions } from './lanes/sessions/questions.ts';
+import { createTraceStore } from './lanes/turn/traces.ts';
 import { createSubagentStore } from './lanes/subagents/subagents.ts';
 import { createChoices } from './tables/choices.ts';
 import { createMcpStatus } from './tables/mcp-status.ts';
 import { readFanoutSecret } from './tables/fanout-secret.ts';
-import { createPairings } from './statements/access/pairings.ts';
-import { createTokens } from './statements/access/tokens.ts';
-import { createUsage } from './statements/usage-sums.ts';
+import { createPairings } from './tables/statements/access/pairings.ts';
+import { createTokens } from './tables/statements/access/tokens.ts';
+import { createUsage } from './tables/statements/usage-sums.ts';
 import { createUsageRows } from './tables/usage.ts';
-import { createScheduleStore } from './tables/schedules.ts';
+import { createDueSchedules, createScheduleTable } from './tables/schedules.ts';
+import { createScheduleRuns } from './tables/statements/schedules/schedule-runs.ts';
+import { createScheduleSlots } from './tables/statements/schedules/schedule-slots.ts';
 
 /** The open store. All its functions throw only `StoreError`. */
 export interface Store {
@@ -201,7 +203,12 @@ function storesOf(database: Database, notes: Database, newSessions: SessionStart
     todos: createTodos(database),
     scratchpad: createScratchpad(database),
     usage: createUsage(database, createUsageRows(database)),
-    schedules: createScheduleStore(database),
+    schedules: {
+      ...createScheduleTable(database),
+      ...createDueSchedules(database),
+      ...createScheduleSlots(database),
+      ...createScheduleRuns(database),
+    },
     moves: createChatMigrationStore(database),
     connections: createConnections(database),
     updates: createUpdates(database),

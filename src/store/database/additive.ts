@@ -1,7 +1,7 @@
 /** Which migrations let gateways of the previous version continue: those that only add what these do not need. */
 import { StoreError } from '../../contracts/errors.ts';
 import { sleep } from '../../lib/async/sleep.ts';
-import { type Orm, sql } from './drizzle.ts';
+import type { Sql } from './database.ts';
 
 /**
  * Gateways that died keep their lease for ten seconds; how long the start waits, and how often it checks, in
@@ -31,22 +31,19 @@ export function isAdditive(statement: string): boolean {
  * `withinMs`: the given statements change what they use. Statements that only add may run at the same time.
  */
 export async function refuseBesideOthers(
-  orm: Orm,
+  sql: Sql,
   schema: string,
   statements: readonly string[],
   withinMs = LEASE_ENDS_MS,
 ): Promise<void> {
   if (statements.every(isAdditive)) return;
-  const nodes = sql`${sql.identifier(schema)}.${sql.identifier('node')}`;
-  const [table] = await orm.execute<{ found: boolean }>(
-    sql`select to_regclass(${`"${schema}"."node"`}) is not null as found`,
-  );
+  const [table] = await sql<{ found: boolean }[]>`
+    select to_regclass(${`"${schema}"."node"`}) is not null as found`;
   if (table?.found !== true) return;
   const until = performance.now() + withinMs;
   for (;;) {
-    const [row] = await orm.execute<{ live: number }>(
-      sql`select count(*)::int as live from ${nodes} where lease_until > now()`,
-    );
+    const [row] = await sql<{ live: number }[]>`
+      select count(*)::int as live from ${sql(schema)}.node where lease_until > now()`;
     const live = row?.live ?? 0;
     if (live === 0) return;
     if (performance.now() > until)

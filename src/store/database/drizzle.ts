@@ -21,7 +21,7 @@ const driverMigrator: typeof DriverMigrator = load('drizzle-orm/postgres-js/migr
 export type Orm = Driver.PostgresJsDatabase;
 
 /** Conditions, order and expressions of queries. */
-export const { and, asc, desc, eq, gte, isNull, lt, ne, sql } = core;
+export const { and, asc, desc, eq, gte, isNull, lt, sql } = core;
 /** Declares tables. */
 export const {
   bigint,

@@ -5,8 +5,8 @@ import { StoreError } from '../../contracts/errors.ts';
 import type { StartProgress } from '../../contracts/operator/progress.ts';
 import { serverOf } from '../../lib/connection-url.ts';
 import { refuseBesideOthers } from './additive.ts';
-import { connect, type DatabasePlace } from './database.ts';
-import { drizzle, migrate, type Orm, readMigrationFiles, sql } from './drizzle.ts';
+import { connect, type DatabasePlace, type Sql } from './database.ts';
+import { drizzle, migrate, readMigrationFiles } from './drizzle.ts';
 import { withRetry } from './retry.ts';
 
 const MIGRATIONS = fileURLToPath(new URL('../../../drizzle', import.meta.url));
@@ -36,7 +36,7 @@ export async function migrateDatabase(
     throw new StoreError('install_broken', `The folder ${folder} is missing; install again.`);
   const client = connect(place, 1);
   try {
-    await withRetry(() => migrateUnderLock(drizzle(client), place, folder, options.othersEndWithinMs), {
+    await withRetry(() => migrateUnderLock(client, place, folder, options.othersEndWithinMs), {
       ...(options.retryForMs !== undefined && { forMs: options.retryForMs }),
       server: place.url === undefined ? undefined : serverOf(place.url),
       onWait: waitTeller(place, options.progress),
@@ -65,25 +65,28 @@ export function knownMigrations(folder = MIGRATIONS): number[] {
 }
 
 async function migrateUnderLock(
-  orm: Orm,
+  sql: ReturnType<typeof connect>,
   place: DatabasePlace,
   folder: string,
   othersEndWithinMs?: number,
 ): Promise<void> {
   const { schema } = place;
-  await refuseOldPostgres(orm);
+  await refuseOldPostgres(sql);
   const lock = sql`hashtextextended(${`parley migration ${schema}`}, 0)`;
-  await orm.execute(sql`select pg_advisory_lock(${lock})`);
-  const missing = await missingStatements(orm, place, folder);
-  await refuseBesideOthers(orm, schema, missing, othersEndWithinMs);
-  await migrate(orm, { migrationsFolder: folder, migrationsSchema: schema, migrationsTable: JOURNAL });
-  await orm.execute(sql`select pg_advisory_unlock(${lock})`);
+  await sql`select pg_advisory_lock(${lock})`;
+  const missing = await missingStatements(sql, place, folder);
+  await refuseBesideOthers(sql, schema, missing, othersEndWithinMs);
+  await migrate(drizzle(sql), {
+    migrationsFolder: folder,
+    migrationsSchema: schema,
+    migrationsTable: JOURNAL,
+  });
+  await sql`select pg_advisory_unlock(${lock})`;
 }
 
-async function refuseOldPostgres(orm: Orm): Promise<void> {
-  const [row] = await orm.execute<{ version: number }>(
-    sql`select current_setting('server_version_num')::int as version`,
-  );
+async function refuseOldPostgres(sql: Sql): Promise<void> {
+  const [row] = await sql<{ version: number }[]>`
+    select current_setting('server_version_num')::int as version`;
   const major = Math.floor((row?.version ?? 0) / 10_000);
   if (major >= OLDEST_POSTGRES) return;
   throw new StoreError(
@@ -96,15 +99,14 @@ async function refuseOldPostgres(orm: Orm): Promise<void> {
  * The statements that bring this database up to date. Changes nothing in a database whose journal contains a
  * migration that this program does not have: throws `StoreError`.
  */
-async function missingStatements(orm: Orm, place: DatabasePlace, folder: string): Promise<string[]> {
+async function missingStatements(sql: Sql, place: DatabasePlace, folder: string): Promise<string[]> {
   const { schema } = place;
-  const journal = sql`${sql.identifier(schema)}.${sql.identifier(JOURNAL)}`;
-  const [exists] = await orm.execute<{ found: boolean }>(
-    sql`select to_regclass(${`"${schema}"."${JOURNAL}"`}) is not null as found`,
-  );
+  const [exists] = await sql<{ found: boolean }[]>`
+    select to_regclass(${`"${schema}"."${JOURNAL}"`}) is not null as found`;
   if (exists?.found !== true) return [];
   const known = knownMigrations(folder);
-  const applied = await orm.execute<{ at: string }>(sql`select created_at as at from ${journal}`);
+  const applied = await sql<{ at: string }[]>`
+    select created_at as at from ${sql(schema)}.${sql(JOURNAL)}`;
   const times = applied.map((row) => Number(row.at));
   const unknown = times.filter((at) => !known.includes(at));
   if (unknown.length === 0) {

@@ -15,7 +15,7 @@ import type { Address } from '../../contracts/message.ts';
 import type { ApprovalDecision } from '../../contracts/store/records.ts';
 import type { Database, Sql } from '../database/database.ts';
 import { bumpLane, dueAfter, dueNow, fromNow, holds, liveNode } from './lane-sql.ts';
-import { createApprovalRules } from '../statements/approval-rules.ts';
+import { createApprovalRules } from '../tables/statements/approval-rules.ts';
 import { asSessionKey } from '../tables/session-rows.ts';
 
 export function createApprovals(database: Database): Pick<LaneStore, 'park' | 'decide'> {

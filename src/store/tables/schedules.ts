@@ -7,8 +7,6 @@ import type { Database } from '../database/database.ts';
 import { and, asc, desc, eq, isNull, sql } from '../database/drizzle.ts';
 import type { Orm } from '../database/drizzle.ts';
 import { schedule } from '../database/schema.ts';
-import { createScheduleRuns } from '../statements/schedules/schedule-runs.ts';
-import { createScheduleSlots } from '../statements/schedules/schedule-slots.ts';
 import { asSessionKey } from './session-rows.ts';
 
 const timing = z.discriminatedUnion('kind', [
@@ -20,19 +18,10 @@ const timing = z.discriminatedUnion('kind', [
 /** Replaces a timing that cannot be parsed: it has no next slot, so its schedule is disabled and delays no other. */
 const UNREADABLE = { kind: 'cron', expression: 'unreadable', timeZone: 'UTC' } as const;
 
-/** The `ScheduleStore` over a database. */
-export function createScheduleStore(database: Database): ScheduleStore {
-  return {
-    ...createScheduleTable(database),
-    ...createDueSchedules(database),
-    ...createScheduleSlots(database),
-    ...createScheduleRuns(database),
-  };
-}
-
 type ScheduleTable = Pick<ScheduleStore, 'schedules' | 'schedule' | 'changeSchedule'>;
 
-function createScheduleTable(database: Database): ScheduleTable {
+/** The part of the `ScheduleStore` that lists schedules and changes one. */
+export function createScheduleTable(database: Database): ScheduleTable {
   return {
     schedules: ({ session, creatorId, limit }) =>
       database.query(async (orm) => {
@@ -71,7 +60,8 @@ function createScheduleTable(database: Database): ScheduleTable {
 
 type DueSchedules = Pick<ScheduleStore, 'dueSchedules' | 'aheadOfClock'>;
 
-function createDueSchedules(database: Database): DueSchedules {
+/** The part of the `ScheduleStore` that finds the schedules whose next slot has come. */
+export function createDueSchedules(database: Database): DueSchedules {
   return {
     dueSchedules: (limit) => database.query((orm) => timed(orm, sql`${schedule.nextAt} <= now()`, limit)),
     aheadOfClock: () =>

@@ -2,7 +2,7 @@
 import { expect, it } from 'vitest';
 import { ADDED_UP_ROWS, MAX_USAGE_GROUPS } from '../../../src/contracts/model/usage.ts';
 import type { UsageNote } from '../../../src/contracts/model/usage.ts';
-import { MIN_ADDED_ROWS } from '../../../src/store/statements/usage-sums.ts';
+import { MIN_ADDED_ROWS } from '../../../src/store/tables/statements/usage-sums.ts';
 import { describeEachDatabase, type TestStore } from '../../database.ts';
 import { finished, startTurn } from '../lanes/turns.ts';
 

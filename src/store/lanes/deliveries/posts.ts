@@ -88,7 +88,10 @@ async function post(sql: Sql, call: PostCall, attempt: number): ReturnType<PostS
       select key, message_seq, ${ref}, 'assistant', ${content}, ${files}::jsonb from talk),
     ${queued(sql, call, content)}
     heads as (${headsOf(sql, sql`bumped`, ref, sql`queued`)})
-    select exists (select from allowed) as allowed, exists (select from known) as known,
+    select exists (select from allowed) as allowed,
+      -- A call at the same time, which this statement's snapshot does not show, made the row that there is room for.
+      exists (select from known)
+        or exists (select from sent where sent.n < ${limit}) and not exists (select from first) as known,
       (select message_seq from talk) as seq,
       (select coalesce(jsonb_agg(to_jsonb(heads)), '[]') from heads) as heads`;
   if (row === undefined || !row.allowed) return { kind: 'foreign', heads: [] };

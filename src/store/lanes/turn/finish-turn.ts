@@ -16,7 +16,7 @@ import {
   ownFinish,
   settleHeads,
 } from '../lane-sql.ts';
-import { deliveredElsewhere } from '../../surfaces/turn-surfaces.ts';
+import { deliveredElsewhere } from '../../tables/statements/surfaces/turn-surfaces.ts';
 import { mergedSources } from '../session-sources.ts';
 import { tracedAttempt } from './turn-trace.ts';
 import { usageRows } from './usage-rows.ts';

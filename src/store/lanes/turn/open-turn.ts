@@ -12,7 +12,7 @@ import { packed, type PackedRecords, recap, unpacked } from '../contexts.ts';
 import type { Sql } from '../../database/database.ts';
 import { sessionOfLane } from './journal.ts';
 import { heldLane } from '../lane-sql.ts';
-import { otherSurfaces } from '../../surfaces/turn-surfaces.ts';
+import { otherSurfaces } from '../../tables/statements/surfaces/turn-surfaces.ts';
 import { type SessionRow, toSession } from '../../tables/session-rows.ts';
 
 type Fragment = postgres.PendingQuery<postgres.Row[]>;

@@ -10,7 +10,7 @@ import type { PlanningRecord } from '../../../contracts/store/plan-store.ts';
 import type { JournalRow } from '../../../contracts/store/records.ts';
 import type { Todo } from '../../../contracts/store/notes.ts';
 import type { Database, Sql } from '../../database/database.ts';
-import { putTodos } from '../../statements/notes.ts';
+import { putTodos } from '../../tables/statements/notes.ts';
 import { insertRows, sessionOfLane } from './journal.ts';
 import { heldLane } from '../lane-sql.ts';
 import { mergedSources } from '../session-sources.ts';

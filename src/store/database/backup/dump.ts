@@ -1,0 +1,80 @@
+/** Reads all rows as of one point in time, while others write. */
+import type { BackupRecord } from '../../../contracts/operator/backup.ts';
+import { SESSIONS_FOLDER } from '../../../contracts/operator/backup.ts';
+import { connect, type DatabasePlace, type Sql } from '../database.ts';
+import { quoted, tablesOf } from './tables.ts';
+
+/** Rows fetched at once, and characters of values in one record (a single row may be longer). */
+const FETCHED_ROWS = 100;
+const RECORD_CHARS = 512 * 1024;
+
+/**
+ * The rows of all tables, then the session files in the database, from one snapshot. Memory does not grow with the
+ * database. Throws the driver's errors.
+ */
+export async function* dumpDatabase(place: DatabasePlace): AsyncGenerator<BackupRecord> {
+  const client = connect({ ...place, applicationName: 'parley backup' }, 1);
+  try {
+    await client`begin isolation level repeatable read read only`;
+    // The text form of timestamps and numbers must not depend on settings.
+    await client`set local timezone = 'UTC'`;
+    await client`set local extra_float_digits = 1`;
+    for (const [table, columns] of await tablesOf(client, place.schema)) {
+      yield { type: 'table', table, columns: columns.map(({ name }) => name) };
+      // A lane that a gateway is working on now is free in the backup: that gateway will not exist there.
+      const values = columns.map(({ name }) =>
+        table === 'lane' && (name === 'owner' || name === 'claim') ? 'null' : `${quoted(name)}::text`,
+      );
+      const query = `select json_build_array(${values.join(', ')})::text as row from ${quoted(table)}`;
+      for await (const rows of batches(fetchAll<{ row: string }>(client, query)))
+        yield { type: 'rows', rows };
+    }
+    // The embedded database shares no files: its files are only in the home.
+    if (place.socketPath === undefined) yield* sessionFiles(client);
+    await client`commit`;
+  } finally {
+    await client.end({ timeout: 0 });
+  }
+}
+
+/** All rows of a query, fetched a few at a time. */
+async function* fetchAll<Row extends object>(sql: Sql, query: string): AsyncGenerator<Row> {
+  await sql.unsafe(`declare dump no scroll cursor for ${query}`);
+  for (;;) {
+    const rows = await sql.unsafe<Row[]>(`fetch ${FETCHED_ROWS} from dump`);
+    yield* rows;
+    if (rows.length < FETCHED_ROWS) break;
+  }
+  await sql`close dump`;
+}
+
+async function* batches(rows: AsyncIterable<{ row: string }>): AsyncGenerator<(string | null)[][]> {
+  let batch: (string | null)[][] = [];
+  let chars = 0;
+  for await (const { row } of rows) {
+    // Written by the query, from texts only.
+    const values: (string | null)[] = JSON.parse(row);
+    batch.push(values);
+    chars += row.length;
+    if (chars < RECORD_CHARS) continue;
+    yield batch;
+    batch = [];
+    chars = 0;
+  }
+  if (batch.length > 0) yield batch;
+}
+
+async function* sessionFiles(sql: Sql): AsyncGenerator<BackupRecord> {
+  const names = fetchAll<{ folder: string; path: string }>(
+    sql,
+    'select folder, path from session_file order by 1, 2',
+  );
+  const all: { folder: string; path: string }[] = [];
+  for await (const name of names) all.push(name);
+  for (const { folder, path } of all) {
+    const [row] = await sql<{ base64: string }[]>`
+      select encode(bytes, 'base64') as base64 from session_file where folder = ${folder} and path = ${path}`;
+    yield { type: 'file', path: `${SESSIONS_FOLDER}/${folder}/${path}`, mode: 0o600 };
+    yield { type: 'bytes', base64: (row?.base64 ?? '').replaceAll('\n', '') };
+  }
+}

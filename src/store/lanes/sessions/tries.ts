@@ -1,0 +1,210 @@
+/** Which turns the model reads: questions asked again, answers chosen and withdrawn. Each in one transaction behind the lane's lock. */
+import type postgres from 'postgres';
+import { MAX_TRIES } from '../../../contracts/sessions/tries.ts';
+import type { Question, TryStore, WhyNot } from '../../../contracts/sessions/tries.ts';
+import type { AcceptRequest, AcceptResult, TurnPayload } from '../../../contracts/store/accept.ts';
+import type { SessionStart } from '../../../contracts/store/records.ts';
+import { cleanJson } from '../../../lib/json/json.ts';
+import { cleanText } from '../../../lib/text.ts';
+import type { Database, Sql } from '../../database/database.ts';
+import { dividedByZero } from '../../database/retry.ts';
+import { acceptedBefore, acceptCall, insertTurn } from '../accept.ts';
+import type { AcceptCall } from '../accept.ts';
+import { summariesOf } from '../contexts.ts';
+import { settleHeads } from '../lane-sql.ts';
+import { lockLane } from '../stop.ts';
+import { copyQuestion, effectsOf } from './asked-again.ts';
+
+type Fragment = postgres.PendingQuery<postgres.Row[]>;
+
+/** The `TryStore` over a database. */
+export function createTries(database: Database): TryStore {
+  return {
+    lastQuestion: (session) =>
+      database.run(async (sql) => {
+        const found = await newestTurn(sql, cleanText(session), sql`and m.role = 'user'`);
+        return found && { turnId: found.turnId, content: found.content };
+      }),
+    undo: (session) => database.transaction((sql) => undo(sql, cleanText(session))),
+    choose: (session, turnId) =>
+      database.transaction((sql) => choose(sql, cleanText(session), cleanText(turnId))),
+  };
+}
+
+interface FoundTurn extends Question {
+  /** The turn that has the question. */
+  first: string;
+}
+
+/** A turn that people see and the model reads, with the first of its messages that matches. */
+async function newestTurn(sql: Sql, session: string, fits: Fragment): Promise<FoundTurn | undefined> {
+  const [row] = await sql<FoundTurn[]>`
+    select t.id as "turnId", coalesce(t.retry_of, t.id) as first, m.content
+    from turn t join lateral (
+      select content from message m
+      where m.session = t.session and m.turn_id in (t.id, t.retry_of) ${fits} order by m.seq limit 1) m on true
+    where t.session = ${session} and t.state = 'done' and not t.left_out and t.reason is distinct from 'joined'
+      and t.lane_seq > (select fresh_seq from session where key = ${session})
+    order by t.lane_seq desc limit 1`;
+  return row;
+}
+
+/** Locks the lane; returns the reason if nothing can be changed now. */
+async function whyBusy(sql: Sql, session: string): Promise<WhyNot | undefined> {
+  const lane = await lockLane(sql, `in:${session}`);
+  if (lane === undefined) return 'nothing';
+  return lane.tail > lane.head ? 'busy' : undefined;
+}
+
+/** True if a summary covers one of the answers: what it says cannot be withdrawn. */
+async function isSummarized(sql: Sql, session: string, first: string): Promise<boolean> {
+  const [row] = await sql<{ covered: boolean }[]>`
+    select exists (
+      select from turn t join context s on s.turn_id = ${summariesOf(session)} and s.kind = 'summary'
+      where ${isTryOf(sql, first)} and s.iteration >= t.lane_seq) as covered`;
+  return row?.covered === true;
+}
+
+function isTryOf(sql: Sql, first: string): Fragment {
+  return sql`(t.id = ${first} or t.retry_of = ${first})`;
+}
+
+/**
+ * Leaves out all answers to a question except that of `kept`, and if no answer is left, the messages that joined it.
+ */
+async function leaveOut(sql: Sql, session: string, first: string, kept: string | undefined): Promise<void> {
+  await sql`
+    update turn t set left_out = ${kept === undefined ? sql`true` : sql`t.id <> ${kept}`}
+    where ${isTryOf(sql, first)} and t.session = ${session}`;
+  await sql`
+    update turn t set left_out = ${kept === undefined}
+    where t.session = ${session} and t.reason = 'joined' and t.lane_seq > (select lane_seq from turn where id = ${first})
+      and t.lane_seq < coalesce((
+        select min(lane_seq) from turn n where n.session = ${session} and n.reason is distinct from 'joined'
+          and n.lane_seq > (select lane_seq from turn where id = ${first})), 2147483647)`;
+  // The index of what the model may read has no row that a summary replaces, and 0 stands for none.
+  await sql`
+    update context c set summarized_by = case when t.left_out then 0 end from turn t
+    where ${isTryOf(sql, first)} and c.turn_id = t.id
+      and case when t.left_out then c.summarized_by is null else c.summarized_by = 0 end`;
+}
+
+async function undo(sql: Sql, session: string): Promise<Question | WhyNot> {
+  const busy = await whyBusy(sql, session);
+  if (busy !== undefined) return busy;
+  const found = await newestTurn(sql, session, sql``);
+  if (found === undefined) return 'nothing';
+  if (await isSummarized(sql, session, found.first)) return 'summarized';
+  await leaveOut(sql, session, found.first, undefined);
+  return { turnId: found.turnId, content: found.content };
+}
+
+async function choose(sql: Sql, session: string, turnId: string): Promise<Question | WhyNot> {
+  const busy = await whyBusy(sql, session);
+  if (busy !== undefined) return busy;
+  const [found] = await sql<{ first: string; content: string | null; forgotten: boolean }[]>`
+    select coalesce(t.retry_of, t.id) as first,
+      t.lane_seq <= (select fresh_seq from session where key = ${session}) as forgotten, (
+      select content from message m where m.session = ${session} and m.turn_id in (t.id, t.retry_of)
+      order by m.seq limit 1) as content
+    from turn t where t.id = ${turnId} and t.session = ${session} and t.reason is distinct from 'joined'`;
+  if (found === undefined || found.forgotten) return 'nothing';
+  if (await isSummarized(sql, session, found.first)) return 'summarized';
+  await leaveOut(sql, session, found.first, turnId);
+  return { turnId, content: found.content ?? '' };
+}
+
+/**
+ * `Ledger.accept` of a question that is asked again: the turn of the previous answer is left out, and the new one
+ * begins with the same message, including its files, whatever has happened to their source since.
+ */
+export function acceptRetry(
+  database: Database,
+  request: AcceptRequest & { retryOf: string },
+  newSessions: SessionStart,
+): Promise<AcceptResult> {
+  const call = acceptCall(request, newSessions);
+  const again = database.transaction((sql, attempt) => retry(sql, call, request, attempt));
+  return again.catch((error: unknown) => {
+    if (dividedByZero(error)) return { kind: 'foreign' };
+    throw error;
+  });
+}
+
+interface AskedTurn {
+  session: string;
+  first: string;
+  payload: TurnPayload | null;
+  tries: number;
+  isLast: boolean;
+}
+
+async function retry(
+  sql: Sql,
+  call: AcceptCall,
+  { retryOf, message, model, isOwner }: AcceptRequest & { retryOf: string },
+  attempt: number,
+): Promise<AcceptResult> {
+  const asked = await askedTurn(sql, cleanText(retryOf));
+  if (asked === undefined) return { kind: 'not_retried', why: 'nothing' };
+  const before = await whyNot(sql, call, asked);
+  const { id, timestamp, placeholder, senderId } = message;
+  const old = asked.payload;
+  const again = {
+    ...call,
+    retryOf: asked.first,
+    shown: 0,
+    payload: cleanJson({
+      ...old,
+      turnId: call.turnId,
+      ...(model !== undefined && { model }),
+      isOwner,
+      message: { ...old?.message, id, timestamp, placeholder },
+    }),
+  };
+  const known = await acceptedBefore(sql, again, attempt);
+  if (known !== undefined) return known;
+  if (before !== undefined) return { kind: 'not_retried', why: before };
+  if (old?.message.senderId !== senderId || old.address !== call.address)
+    return { kind: 'not_retried', why: 'foreign' };
+  const effects = await effectsOf(sql, asked.first);
+  await leaveOut(sql, asked.session, asked.first, '');
+  const row = await insertTurn(sql, again);
+  if (row === undefined) return { kind: 'not_retried', why: 'busy' };
+  const { opened: _none, ...inserted } = row;
+  const into = { session: asked.session, laneSeq: row.laneSeq, turnId: call.turnId };
+  await copyQuestion(sql, cleanText(retryOf), into, effects);
+  const heads = await settleHeads(sql, row.heads, call.node ?? '', call.claim);
+  return {
+    kind: 'accepted',
+    turnId: call.turnId,
+    ...inserted,
+    heads,
+    ...(effects.length > 0 && { effects }),
+  };
+}
+
+async function askedTurn(sql: Sql, turnId: string): Promise<AskedTurn | undefined> {
+  const [row] = await sql<AskedTurn[]>`
+    select t.session, coalesce(t.retry_of, t.id) as first, item.payload,
+      (select count(*)::int from turn r where r.id = coalesce(t.retry_of, t.id) or r.retry_of = coalesce(t.retry_of, t.id)) as tries
+    from turn t left join lane_item item on item.lane = 'in:' || t.session and item.payload ->> 'turnId' = t.id
+      and item.seq = t.lane_seq
+    where t.id = ${turnId}`;
+  return row;
+}
+
+/** Why it cannot be asked again now, checked behind the lane's lock. */
+async function whyNot(sql: Sql, call: AcceptCall, asked: AskedTurn): Promise<WhyNot | undefined> {
+  const busy = await whyBusy(sql, asked.session);
+  if (busy !== undefined) return busy;
+  const target = call.override ?? call.address;
+  const [own] = await sql<{ mine: boolean }[]>`
+    select coalesce((select session from address where key = ${target}), ${target}) = ${asked.session} as mine`;
+  if (own?.mine !== true) return 'foreign';
+  if (asked.payload === null) return 'too_old';
+  if (asked.payload.plan !== undefined) return 'ran_a_plan';
+  if ((asked.payload.options?.tools?.length ?? 0) > 0) return 'has_client_tools';
+  if (asked.tries >= MAX_TRIES) return 'too_many_tries';
+  return (await isSummarized(sql, asked.session, asked.first)) ? 'summarized' : undefined;
+}

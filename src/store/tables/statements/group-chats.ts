@@ -1,0 +1,72 @@
+/** Groups: what was said there without naming the bot, limited per session, and the turns that bots have caused. */
+import { judgeBot, MAX_OBSERVED } from '../../../contracts/store/group-chats.ts';
+import type { BotTalk, BotVerdict, GroupChat, GroupChatStore } from '../../../contracts/store/group-chats.ts';
+import { cleanJson } from '../../../lib/json/json.ts';
+import { cleanText } from '../../../lib/text.ts';
+import type { Database, Sql } from '../../database/database.ts';
+
+/** The `GroupChatStore` over a database. */
+export function createGroupChats(database: Database): GroupChatStore {
+  return {
+    observes: (chat) =>
+      database.run(async (sql) => {
+        const { channel, chatId } = cleanChat(chat);
+        const [row] = await sql<{ observe: boolean | null }[]>`
+          select observe from group_chat where channel = ${channel} and chat_id = ${chatId}`;
+        return row?.observe ?? undefined;
+      }),
+    setObserving: (chat, on) => database.transaction((sql) => setObserving(sql, cleanChat(chat), on)),
+    keepObserved: (chat, address, message) =>
+      database.run((sql) =>
+        keep(sql, cleanChat(chat), {
+          address: cleanText(address),
+          id: cleanText(message.id),
+          senderName: cleanText(message.senderName),
+          content: cleanText(message.content),
+        }),
+      ),
+    admitBot: (chat, id) => database.transaction((sql) => admitBot(sql, cleanChat(chat), cleanText(id))),
+  };
+}
+
+function cleanChat({ channel, chatId }: GroupChat): GroupChat {
+  return { channel: cleanText(channel), chatId: cleanText(chatId) };
+}
+
+async function setObserving(sql: Sql, { channel, chatId }: GroupChat, on: boolean): Promise<void> {
+  await sql`
+    insert into group_chat (channel, chat_id, observe) values (${channel}, ${chatId}, ${on})
+    on conflict (channel, chat_id) do update set observe = ${on}`;
+  if (!on) await sql`delete from observed where channel = ${channel} and chat_id = ${chatId}`;
+}
+
+/** The row's place between the turns is the lane's tail: the next accepted message gets the seq after it. */
+async function keep(
+  sql: Sql,
+  { channel, chatId }: GroupChat,
+  { address, id, senderName, content }: { address: string; id: string; senderName: string; content: string },
+): Promise<void> {
+  await sql`
+    with target as (select coalesce((select session from address where key = ${address}), ${address}) as session),
+    kept as (
+      insert into observed (session, message_id, channel, chat_id, after_seq, sender_name, content)
+      select session, ${id}, ${channel}, ${chatId},
+        coalesce((select tail from lane where key = 'in:' || session), 0), ${senderName}, ${content}
+      from target on conflict (session, message_id) do nothing returning id)
+    delete from observed where session = (select session from target) and exists (select from kept)
+      and id <= (
+        select id from observed where session = (select session from target)
+        order by id desc offset ${MAX_OBSERVED - 1} limit 1)`;
+}
+
+/** One at a time per chat: the row is locked while the verdict is determined. */
+async function admitBot(sql: Sql, { channel, chatId }: GroupChat, id: string): Promise<BotVerdict> {
+  await sql`insert into group_chat (channel, chat_id) values (${channel}, ${chatId}) on conflict do nothing`;
+  const [row] = await sql<{ bots: BotTalk; now: number }[]>`
+    select bots, extract(epoch from clock_timestamp())::float8 * 1000 as now from group_chat
+    where channel = ${channel} and chat_id = ${chatId} for update`;
+  const { talk, verdict } = judgeBot(row?.bots ?? { turns: [] }, id, row?.now ?? 0);
+  await sql`
+    update group_chat set bots = ${cleanJson(talk)}::jsonb where channel = ${channel} and chat_id = ${chatId}`;
+  return verdict;
+}
