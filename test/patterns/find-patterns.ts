@@ -19,8 +19,12 @@ export interface FoundPattern {
   pattern: RegExp;
 }
 
-/** Stands for whatever the code inserts into the text of a pattern. */
+/** Stands for whatever the code inserts into the text of a pattern; for the number of a quantifier, see below. */
 const INSERTED = 'x1';
+/** Stands for the bound that the code inserts into a quantifier: the largest of those there are. */
+const INSERTED_BOUND = '1000';
+/** The text before such a number. */
+const QUANTIFIER = /\{\d*,?$/;
 
 /** All patterns in `src` and `channels`. `copies` are those created from another pattern's source, by location. */
 export function findPatterns(): { found: FoundPattern[]; copies: string[] } {
@@ -47,5 +51,8 @@ function writtenText(node: Node): string | undefined {
   const isRaw = isTaggedTemplateExpression(node);
   const template = isRaw ? node.quasi : node;
   if (!isTemplateLiteral(template)) return undefined;
-  return template.quasis.map(({ value }) => (isRaw ? value.raw : (value.cooked ?? ''))).join(INSERTED);
+  const texts = template.quasis.map(({ value }) => (isRaw ? value.raw : (value.cooked ?? '')));
+  return texts.reduce(
+    (before, after) => `${before}${QUANTIFIER.test(before) ? INSERTED_BOUND : INSERTED}${after}`,
+  );
 }

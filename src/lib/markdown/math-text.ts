@@ -7,12 +7,7 @@ const FENCE = /^ {0,3}(`{3,}|~{3,})/;
 
 /** Code comes first, in which nothing is a formula; no formula starts inside another, so that each is scanned once. */
 const PARTS = new RegExp(
-  [
-    `(?<!\`)(\`+)(?!\`)[^\`](?:[^]{0,${MAX_FORMULA}}?[^\`])??\\1(?!\`)`,
-    String.raw`(?<!\\)\\\(((?:(?!\\\()[^]){1,${MAX_FORMULA}}?)\\\)`,
-    String.raw`(?<!\\)\\\[((?:(?!\\\[)[^]){1,${MAX_FORMULA}}?)\\\]`,
-    String.raw`(?<![\\$])\$\$([^$]{1,${MAX_FORMULA}})\$\$(?!\$)`,
-  ].join('|'),
+  String.raw`(?<!\`)(\`+)(?!\`)[^\`](?:[^]{0,${MAX_FORMULA}}?[^\`])??\1(?!\`)|(?<!\\)\\\(((?:(?!\\\()[^]){1,${MAX_FORMULA}}?)\\\)|(?<!\\)\\\[((?:(?!\\\[)[^]){1,${MAX_FORMULA}}?)\\\]|(?<![\\$])\$\$([^$]{1,${MAX_FORMULA}})\$\$(?!\$)`,
   'g',
 );
 
