@@ -39,9 +39,7 @@ interface Upgraded {
 
 describe('the fixtures', () => {
   it('exist, are small, and contain no path from the machine they were created on', () => {
-    expect(FIXTURES).toEqual(
-      expect.arrayContaining(['database-0000.sql', 'database-0031.sql', 'database-0034.sql']),
-    );
+    for (const version of ['0000', '0031', '0034']) expect(FIXTURES).toContain(`database-${version}.sql`);
     for (const name of FIXTURES) {
       const text = readFileSync(`${FOLDER}/${name}`, 'utf8');
       expect(Buffer.byteLength(text)).toBeLessThanOrEqual(MAX_FIXTURE_BYTES);
