@@ -2,6 +2,7 @@
 import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
+import { isGate } from '../campaign.ts';
 
 const FOLDER = fileURLToPath(new URL('..', import.meta.url));
 
@@ -108,7 +109,7 @@ const GATE_ONLY = existingTests([
 
 /** The files that this run leaves out. */
 export function leftOut(): string[] {
-  return process.env['CI'] === undefined && !namesFiles() ? GATE_ONLY : [];
+  return isGate || namesFiles() ? [] : GATE_ONLY;
 }
 
 /** True for a run of certain files or folders. */

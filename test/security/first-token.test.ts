@@ -17,16 +17,18 @@ afterEach(() => rm(home, { recursive: true }));
 describeEachDatabase('the first token', (databases) => {
   it('is shown once on the terminal and written to no file or table', async () => {
     const { access, sql } = await databases.open();
-    const told: string[] = [];
-    const showToken = (token: string): void => void told.push(token);
+    const shown: string[] = [];
+    const showToken = (token: string): void => void shown.push(token);
     const first = { access, home, fromEnvironment: undefined, showToken };
     expect(await ensureFirstToken(first)).toEqual({});
     expect(await ensureFirstToken(first)).toEqual({});
-    expect(told).toHaveLength(1);
+    expect(shown).toHaveLength(1);
     expect(await readdir(home)).toEqual([]);
     const scopes = ['chat', 'approve', 'commands', 'admin'];
-    expect(await access.tokensByHash([hashSecret(told[0] ?? '')])).toMatchObject([{ scopes, origin: 'cli' }]);
-    expect(JSON.stringify(await sql`select * from token`)).not.toContain(told[0]);
+    expect(await access.tokensByHash([hashSecret(shown[0] ?? '')])).toMatchObject([
+      { scopes, origin: 'cli' },
+    ]);
+    expect(JSON.stringify(await sql`select * from token`)).not.toContain(shown[0]);
   });
 
   it('is written to a file that only its owner can read when there is no terminal, and stays the same', async () => {
@@ -43,13 +45,13 @@ describeEachDatabase('the first token', (databases) => {
 
   it('is GATEWAY_TOKEN when that is set: none is created, shown or written; another value replaces it', async () => {
     const { access } = await databases.open();
-    const told: string[] = [];
-    const showToken = (token: string): void => void told.push(token);
+    const shown: string[] = [];
+    const showToken = (token: string): void => void shown.push(token);
     const start = (fromEnvironment: string) => ensureFirstToken({ access, home, fromEnvironment, showToken });
     expect(await start('a-token-of-my-own-choice')).toEqual({});
     const [before] = await access.tokens();
     expect(await start('another-of-my-own-choice')).toEqual({});
-    expect([...told, ...(await readdir(home))]).toEqual([]);
+    expect([...shown, ...(await readdir(home))]).toEqual([]);
     expect(await access.tokensByHash([hashSecret('a-token-of-my-own-choice')])).toEqual([]);
     expect(await access.tokens()).toMatchObject([
       { tokenId: before?.tokenId, origin: 'env', name: 'GATEWAY_TOKEN' },

@@ -60,17 +60,16 @@ const MANIFEST_FILE = /channels\/[^/]+\/manifest\.ts$/;
 export async function loadManifests(
   folders: readonly Promise<{ manifest: ChannelManifest }>[],
 ): Promise<readonly ChannelManifest[]> {
-  try {
-    const manifests = (await Promise.all(folders)).map(({ manifest }) => manifest);
-    const errors = manifestFieldErrors(manifests);
-    if (errors.length > 0) throw unusableList(errors);
-    return manifests;
-  } catch (error) {
+  const loaded = await Promise.all(folders).catch((error: unknown) => {
     const [file] = MANIFEST_FILE.exec(missingFile(error)) ?? [];
     if (file === undefined) throw error;
     const write = 'write it as docs/extending.md shows, or remove its line from channels/index.ts';
     throw unusableList([`${file} does not exist: ${write}`], error);
-  }
+  });
+  const manifests = loaded.map(({ manifest }) => manifest);
+  const errors = manifestFieldErrors(manifests);
+  if (errors.length > 0) throw unusableList(errors);
+  return manifests;
 }
 
 function unusableList(errors: readonly string[], cause?: unknown): ConfigError {
