@@ -1,6 +1,4 @@
-/**
- * What the environment and `config.json` may contain: the fields of the gateway itself and those of the given channels.
- */
+/** What `config.json` may contain: the fields of the gateway itself and those of the given channels. */
 import { z } from 'zod';
 import { accessRules, ownersRule } from './contracts/access.ts';
 import type { ChannelManifest } from './contracts/channel.ts';
@@ -21,7 +19,6 @@ import { mediaRule, speechRule, transcriptionRule } from './media/index.ts';
 import { isTimeZone } from './lib/time-zone.ts';
 import { providerKinds } from './providers/index.ts';
 import { providersSchemaFor } from './providers/servers.ts';
-import { ownToken } from './security/index.ts';
 import { searchRule } from './tools/web/search/services.ts';
 
 const scheduleLimit = (fallback: number) => z.int().min(1).max(100_000).default(fallback);
@@ -172,71 +169,6 @@ export const gatewayFile = z.strictObject({
     .prefault({}),
 });
 
-const SECONDS = { error: 'must be a number of seconds above 0, at most 86400' };
-const seconds = (fallback: number) =>
-  z.coerce.number(SECONDS).positive(SECONDS).max(86_400, SECONDS).default(fallback);
-const httpUrl = z.url({ protocol: /^https?$/, error: 'must be an http or https URL' });
-
-/** The environment variables that belong to no channel; all others are ignored. */
-export const gatewayEnvironment = z.object({
-  LOG_LEVEL: z.enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']).default('info'),
-  GATEWAY_HOME: z.string().min(1).default('./.parley'),
-  GATEWAY_TOKEN: ownToken.optional(),
-  DATABASE_URL: z
-    .string()
-    .regex(/^postgres(ql)?:\/\//, 'must begin with postgres://')
-    .optional(),
-  DATABASE_PASSWORD: z
-    .string()
-    .min(1)
-    .max(1_000)
-    .optional()
-    .describe(
-      'password for `DATABASE_URL`, which then names none: any characters, as they are; in an address they would have to be percent-encoded',
-    ),
-  NATS_URL: z.string().min(1).optional(),
-  OTEL_EXPORTER_OTLP_ENDPOINT: httpUrl
-    .optional()
-    .describe(
-      'address of an OpenTelemetry collector (OTLP over HTTP), such as `http://127.0.0.1:4318`: turns are sent to it as traces, without texts; unset = nothing is loaded or sent',
-    ),
-  OTEL_EXPORTER_OTLP_HEADERS: z
-    .string()
-    .max(4_000)
-    .optional()
-    .describe('headers of these requests, such as `authorization=Bearer%20…`; several with commas'),
-  OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT: z
-    .enum(['true', 'false'])
-    .default('false')
-    .describe(
-      '`true` sends prompts with the traces: of each attempt the newest one, cut, without secrets of the configuration. Whoever reads the collector then reads conversations',
-    ),
-  OLLAMA_HOST: z.string().min(1).default('http://127.0.0.1:11434'),
-  OPENAI_BASE_URL: httpUrl.optional(),
-  OPENAI_API_KEY: z
-    .string()
-    .regex(/^[\x21-\x7e]+$/, 'may hold only visible ASCII characters')
-    .optional(),
-  MODEL: z
-    .string()
-    .refine((model) => !model.endsWith('/'), 'must name a model')
-    .optional(),
-  BRAVE_API_KEY: z
-    .string()
-    .min(1)
-    .max(200)
-    .regex(/^[\x21-\x7e]+$/, 'may hold no spaces or letters beyond ASCII')
-    .optional(),
-  BRAVE_API_ROOT: httpUrl.default('https://api.search.brave.com'),
-  TRANSCRIPTION_API_KEY: z
-    .string()
-    .regex(/^[\x21-\x7e]+$/, 'may hold only visible ASCII characters')
-    .optional()
-    .describe('key for the server of `transcription` in `config.json`'),
-  LLM_STREAM_FIRST_CHUNK_TIMEOUT: seconds(120),
-  LLM_STREAM_CHUNK_TIMEOUT: seconds(60),
-});
-
 /** `config.json` with the fields of the given channels. */
 export function fileSchemaFor(channels: readonly ChannelManifest[]) {
   const withIds = channels.flatMap(({ name, ids }) => (ids === undefined ? [] : [{ name, ids }]));
@@ -268,11 +200,4 @@ export function germanSettingsFor(
   return { ...GERMAN_SETTINGS, ...GERMAN_PROFILE_SETTINGS, ...Object.fromEntries(own) };
 }
 
-/** The environment with the variables of the given channels; all others are ignored. */
-export function environmentSchemaFor(channels: readonly ChannelManifest[]) {
-  const variables = channels.flatMap(({ env }) => Object.entries(env.shape));
-  return z.object({ ...gatewayEnvironment.shape, ...Object.fromEntries(variables) });
-}
-
 export type GatewayFile = z.infer<typeof gatewayFile>;
-export type EnvironmentConfig = z.infer<ReturnType<typeof environmentSchemaFor>>;

@@ -23,6 +23,7 @@ import { openSecurity, openTransport } from './transport.ts';
 import { workerInstance } from './worker.ts';
 import type { ProcessOutput } from './transport.ts';
 import { createApi, createInbound } from './gateway-api.ts';
+import type { GatewayParts } from './gateway-api.ts';
 
 /** Deliveries, background subagents, platform connections and outbound webhooks that one node handles at a time. */
 const OUT_CONCURRENCY = 128;
@@ -123,13 +124,49 @@ async function build(
     [path.join(config.home, 'profile.schema.json')]: () => profileSchema,
   };
   const writeSchemas = (signal: AbortSignal) => writeSchemaFiles(schemas, log, signal);
-  const own = { settings, retention: () => settings.current().retention, store, tell, writeSchemas };
-  await lifecycle.start({ ...own, ...transport, ...runtime, ...inbound, ...api });
+  const { receive, leader } = inbound;
+  await lifecycle.start({
+    ...componentsOf(parts),
+    receive,
+    leader,
+    health: api.health,
+    tell,
+    writeSchemas,
+  });
   return {
     url: url(),
     health: () => api.health.report(),
     signInLink: () => signInLink(store.access, store.signIns, { url: url() }),
     stop: () => lifecycle.stop(),
+  };
+}
+
+/** What starts and stops of what was made first. */
+function componentsOf({ settings, store, transport, runtime }: GatewayParts) {
+  const { channels, events, loop, bus, delivery, languageFiles, refusals, telemetry } = transport;
+  const { agent, provider, profiles, scheduling, files, mcp, media, memory, speech, webhooks } = runtime;
+  return {
+    settings,
+    retention: () => settings.current().retention,
+    store,
+    files,
+    events,
+    bus,
+    scheduling,
+    channels,
+    agent,
+    mcp,
+    memory,
+    speech,
+    webhooks,
+    delivery,
+    languageFiles,
+    loop,
+    media,
+    profiles,
+    refusals,
+    telemetry,
+    provider,
   };
 }
 

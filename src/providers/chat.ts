@@ -15,13 +15,12 @@ import { toProviderError } from './errors.ts';
 import type { Where } from './errors.ts';
 import { createAnswerFilter } from './filter/answer-filter.ts';
 import type { LearnedModels, ModelHabits } from './learned.ts';
-import { withLogprobs } from './answers/logprobs.ts';
-import type { AnswerFilter, AnswerReader } from './answers/read-answer.ts';
+import { logprobsFor } from './answers/logprobs.ts';
+import type { AnswerFilter, AnswerReader, ReadingOptions } from './answers/read-answer.ts';
 import { FeatureError } from './refusals.ts';
 import type { RefusedFeature } from './refusals.ts';
 import type { TextSplitter } from './answers/text-splitters.ts';
 import { createCallMaker, offeredTools } from './answers/tool-calls.ts';
-import type { MakeToolCall } from './answers/tool-calls.ts';
 
 /** What a kind of server provides for its chats. */
 export interface ChatServer {
@@ -32,7 +31,7 @@ export interface ChatServer {
   /** Sends the request; `refused` are the parts that must be written differently. Throws `ProviderError`. */
   send(call: SentCall): Promise<Answer>;
   /** Makes the reader of one answer. */
-  read(model: string, makeCall: MakeToolCall): { reader: AnswerReader; splitter: TextSplitter };
+  read(model: string, options: ReadingOptions): { reader: AnswerReader; splitter: TextSplitter };
 }
 
 /** A request as it is to be sent. */
@@ -85,9 +84,10 @@ function readingOf(server: ChatServer, request: ChatRequest) {
   const habits = server.learned.of(request.model);
   const offered = offeredTools(request.tools);
   const makeCall = createCallMaker(offered);
-  const { reader, splitter } = server.read(request.model, makeCall);
+  const logprobs = logprobsFor(request);
+  const { reader, splitter } = server.read(request.model, { makeCall, onRecord: logprobs?.onRecord });
   const filter: AnswerFilter = createAnswerFilter({ offered, makeCall, habits });
-  return { reader: withLogprobs(request, reader), splitter, filter, habits };
+  return { reader: logprobs?.attachTo(reader) ?? reader, splitter, filter, habits };
 }
 
 /** The error that the caller gets for whatever was thrown once the call had its slot. */

@@ -1,7 +1,7 @@
 /**
  * `npm run docs`: writes the tables of docs/configuration.md, docs/tools.md and docs/http-api.md from the schemas, the list
  * of tools and the fields of the HTTP API, and the types of the example client.
- * A description comes from the code if it has one, else from the page, where it can be edited.
+ * Descriptions come from the code; those of tools, which are written for the model there, may be edited on the page.
  */
 import { writeFileSync } from 'node:fs';
 import path from 'node:path';
@@ -10,7 +10,8 @@ import { COMPLETION_FIELDS, RESPONSE_FIELDS } from '../../channels/http/routes/o
 import type { FieldTable } from '../../channels/http/routes/openai/fields.ts';
 import { channels } from '../../channels/index.ts';
 import { ENV_NODE, launchAgent, STATE_HOME, systemUnit } from '../../src/commands/service-files.ts';
-import { environmentSchemaFor, fileSchemaFor } from '../../src/config-schema.ts';
+import { environmentSchemaFor } from '../../src/config-environment.ts';
+import { fileSchemaFor } from '../../src/config-schema.ts';
 import { profileSchema } from '../../src/contracts/agent/profile.ts';
 import { createTools } from '../../src/tools/index.ts';
 import { toolOptions } from '../fakes/tool-options.ts';
@@ -21,7 +22,7 @@ import { settingsOf } from './settings.ts';
 const environmentSchema = environmentSchemaFor(channels);
 const fileSchema = fileSchemaFor(channels);
 
-/** Placeholder if nothing describes a row; a test fails as long as it is there. */
+/** Placeholder where the code has no description; a test fails as long as it is there. */
 export const NO_DESCRIPTION = '(no description yet)';
 
 /** One row: its name, the cells that come from the code, and the code's own description, '' = none. */
@@ -124,8 +125,8 @@ function renderTable(text: string, { page, name, head, rows, pageFirst }: Genera
   );
   const lines = rows().map((row) => {
     const own = escapeCell(row.description);
-    const onPage = written.get(`\`${row.name}\``) ?? '';
-    const what = (pageFirst === true ? onPage || own : own || onPage) || NO_DESCRIPTION;
+    const onPage = pageFirst === true ? written.get(`\`${row.name}\``) : undefined;
+    const what = onPage || own || NO_DESCRIPTION;
     const cells = row.cells.map((cell) => (cell === '' ? '' : `\`${escapeCell(cell)}\``));
     return lineOf([`\`${row.name}\``, ...cells, what]);
   });

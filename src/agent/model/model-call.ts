@@ -54,8 +54,9 @@ export async function streamAnswer(
   { request, promptTokens }: EstimatedRequest,
   emit: Emit,
 ): Promise<LLMResponse> {
-  call.reply.openCall();
-  emit({ type: 'stream_start', msgId: call.msgId });
+  const { msgId, reply } = call;
+  reply.openCall();
+  emit({ type: 'stream_start', msgId });
   const answer = new StreamingAnswer(call, emit);
   const watchdog = new StreamWatchdog(call.signal, call.limits);
   const measure = (): Usage => (call.usage = answer.usage(promptTokens, watchdog.startedAt));
@@ -64,7 +65,13 @@ export async function streamAnswer(
     await watchdog.guard(async (signal) => {
       for await (const chunk of call.provider.streamChat(queueable, signal)) {
         watchdog.onChunk();
-        answer.addChunk(chunk);
+        if (chunk.type !== 'thinking') answer.finishThinking();
+        if (chunk.type === 'text') {
+          const text = cleanText(chunk.delta);
+          if (text !== '') emit({ type: 'stream_chunk', msgId, delta: reply.addText(text) });
+        } else if (chunk.type === 'thinking') answer.addThinking(cleanText(chunk.delta));
+        else if (chunk.type === 'text_was_thinking') answer.moveTextToThinking();
+        else answer.addEnd(chunk);
         if (answer.chars > MAX_ANSWER_CHARS) break;
       }
     });
@@ -80,14 +87,13 @@ export async function streamAnswer(
   return answer.response(measure());
 }
 
-/** An answer while it streams. Its text grows in the turn's reply. */
+/** What else is known of an answer while it streams: its text grows in the turn's reply. */
 class StreamingAnswer {
   readonly #msgId: string;
   readonly #reply: Reply;
   readonly #emit: Emit;
   readonly #toolCalls: ToolCall[] = [];
   #thinking = '';
-  #textChars = 0;
   /** True between `thinking_started` and `thinking_finished`. */
   #isThinking = false;
   #finishReason: LLMResponse['finishReason'] = 'length';
@@ -101,27 +107,15 @@ class StreamingAnswer {
 
   /** Length of text and thinking, in UTF-16 units. */
   get chars(): number {
-    return this.#textChars + this.#thinking.length;
+    return this.#reply.callLength + this.#thinking.length;
   }
 
-  addChunk(chunk: ChatChunk): void {
-    if (chunk.type === 'thinking') {
-      this.#addThinking(cleanText(chunk.delta));
-      return;
-    }
-    this.finishThinking();
-    if (chunk.type === 'text') {
-      const text = cleanText(chunk.delta);
-      if (text === '') return;
-      this.#textChars += text.length;
-      this.#emit({ type: 'stream_chunk', msgId: this.#msgId, delta: this.#reply.addText(text) });
-    } else if (chunk.type === 'text_was_thinking') this.#moveTextToThinking();
-    else if (chunk.type === 'done') {
+  /** Adds a tool call, or notes how the answer ended. */
+  addEnd(chunk: Extract<ChatChunk, { type: 'tool_call' | 'done' }>): void {
+    if (chunk.type === 'done') {
       this.#finishReason = chunk.finishReason;
       this.#reported = chunk.usage;
-    } else if (this.#toolCalls.length < MAX_CALLS_KEPT) {
-      this.#toolCalls.push(chunk.call);
-    }
+    } else if (this.#toolCalls.length < MAX_CALLS_KEPT) this.#toolCalls.push(chunk.call);
   }
 
   /** Ends the shown thinking, if any. */
@@ -149,7 +143,7 @@ class StreamingAnswer {
   }
 
   /** Only thinking before the text is shown; all of it is kept. */
-  #addThinking(delta: string): void {
+  addThinking(delta: string): void {
     if (this.chars === 0 && !this.#isThinking) {
       this.#isThinking = true;
       this.#emit({ type: 'thinking_started', msgId: this.#msgId });
@@ -159,15 +153,14 @@ class StreamingAnswer {
   }
 
   /** What was streamed as text is taken back, and shown as the thinking that it was. */
-  #moveTextToThinking(): void {
+  moveTextToThinking(): void {
     const msgId = this.#msgId;
     const thought = this.#reply.callText;
     this.#reply.discardCall();
     this.#reply.openCall();
-    this.#textChars = 0;
     this.#emit({ type: 'stream_reset', msgId });
     this.#emit({ type: 'stream_start', msgId });
-    this.#addThinking(thought);
+    this.addThinking(thought);
     this.finishThinking();
   }
 }

@@ -20,6 +20,12 @@ export class Reply {
     return this.#start === 0 ? text : text.slice(PARAGRAPH.length);
   }
 
+  /** Length of `callText`. */
+  get callLength(): number {
+    const length = this.#text.length - (this.#start ?? this.#text.length);
+    return this.#start === 0 ? length : Math.max(0, length - PARAGRAPH.length);
+  }
+
   /** True between `openCall` and `closeCall`. */
   get open(): boolean {
     return this.#start !== undefined;

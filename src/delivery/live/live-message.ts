@@ -115,7 +115,10 @@ export class LiveMessage implements LiveEdit {
   apply(event?: AgentEvent): void {
     if (this.#frozen) return;
     const nowMs = this.#deps.clock.monotonicMs();
-    if (event !== undefined && !this.#addEvent(event, nowMs)) return;
+    if (event?.type === 'message_sent') this.#drafts?.replaced();
+    const isToken = event?.type === 'stream_chunk' && event.isSubagent !== true;
+    if (isToken && !this.#text.append(event.msgId, event.delta)) return;
+    if (event !== undefined && !isToken && !this.#text.apply(event, nowMs)) return;
     this.#wakeForChange(nowMs);
     if (this.#editRequested) return;
     this.#drafts?.request();
@@ -224,13 +227,6 @@ export class LiveMessage implements LiveEdit {
   get shown(): readonly (string | undefined)[] {
     const isKnown = this.#certain && this.#start.takenOver !== true;
     return isKnown ? this.#shown.map((text, index) => (this.#stoppable.has(index) ? undefined : text)) : [];
-  }
-
-  /** Adds an event to the text; true if the messages may look different now, or later. */
-  #addEvent(event: AgentEvent, nowMs: number): boolean {
-    if (event.type === 'message_sent') this.#drafts?.replaced();
-    const isToken = event.type === 'stream_chunk' && event.isSubagent !== true;
-    return isToken ? this.#text.append(event.msgId, event.delta) : this.#text.apply(event, nowMs);
   }
 
   /** True while the text is not worth a notification; looks again when it will be. */

@@ -16,12 +16,17 @@ const ofOpenai = z.looseObject({
   choices: z.array(z.looseObject({ logprobs: z.object({ content: tokens }) })).min(1),
 });
 
-/**
- * The reader itself, or, for a call that asks for likelihoods, one whose text chunks have them if the server sends
- * them.
- */
-export function withLogprobs({ topLogprobs }: ChatRequest, reader: AnswerReader): AnswerReader {
-  if (topLogprobs === undefined) return reader;
+/** Adds likelihoods to the texts of one answer. */
+interface Logprobs {
+  /** Called by the answer's reader with each record that it has parsed. */
+  onRecord: (record: object) => void;
+  /** The reader, whose text chunks have the likelihoods if the server sends them. */
+  attachTo(reader: AnswerReader): AnswerReader;
+}
+
+/** Makes them for a call that asks for likelihoods; undefined for any other. */
+export function logprobsFor({ topLogprobs }: ChatRequest): Logprobs | undefined {
+  if (topLogprobs === undefined) return undefined;
   let pending: TokenLogprob[] = [];
   const attach = (chunks: readonly ChatChunk[]): ChatChunk[] =>
     chunks.map((chunk) => {
@@ -31,31 +36,22 @@ export function withLogprobs({ topLogprobs }: ChatRequest, reader: AnswerReader)
       return { ...chunk, logprobs };
     });
   return {
-    get complete() {
-      return reader.complete;
-    },
-    read(text) {
-      pending.push(...logprobsIn(text));
-      return attach(reader.read(text));
-    },
-    end: () => attach(reader.end()),
+    onRecord: (record) => void pending.push(...logprobsIn(record)),
+    attachTo: (reader) => ({
+      get complete() {
+        return reader.complete;
+      },
+      read: (text) => attach(reader.read(text)),
+      end: () => attach(reader.end()),
+    }),
   };
 }
 
 /** Those of one line or event; none for anything else. */
-function logprobsIn(text: string): TokenLogprob[] {
-  const start = text.indexOf('{');
-  if (start === -1) return [];
-  let value: unknown;
-  try {
-    value = JSON.parse(text.slice(start));
-  } catch {
-    // The answer's own reader reports what is wrong with it.
-    return [];
-  }
-  const ollama = ofOllama.safeParse(value);
+function logprobsIn(record: object): TokenLogprob[] {
+  const ollama = ofOllama.safeParse(record);
   if (ollama.success) return ollama.data.logprobs.map(toTokenLogprob);
-  const openai = ofOpenai.safeParse(value);
+  const openai = ofOpenai.safeParse(record);
   return openai.success ? openai.data.choices.flatMap((one) => one.logprobs.content.map(toTokenLogprob)) : [];
 }
 

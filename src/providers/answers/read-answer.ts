@@ -4,6 +4,7 @@ import { textRef } from '../../contracts/texts/say.ts';
 import type { ChatChunk } from '../../contracts/model/provider.ts';
 import type { Answer } from './answer.ts';
 import { createDocumentCollector } from './text-splitters.ts';
+import type { MakeToolCall } from './tool-calls.ts';
 
 /** Reads the texts of one answer. Both methods throw `ProviderError`, which ends the answer. */
 export interface AnswerReader {
@@ -16,6 +17,14 @@ export interface AnswerReader {
    * complete.
    */
   end(): readonly ChatChunk[];
+}
+
+/** What every reader of an answer is given. */
+export interface ReadingOptions {
+  /** How tool calls are made. */
+  makeCall: MakeToolCall;
+  /** Called with each record that was parsed, before its chunks are returned. */
+  onRecord?: ((record: object) => void) | undefined;
 }
 
 /** Takes the markup out of an answer: thinking and tool calls that arrived as text. Never throws. */

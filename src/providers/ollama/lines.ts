@@ -3,26 +3,24 @@ import { ProviderError } from '../../contracts/errors.ts';
 import { textRef } from '../../contracts/texts/say.ts';
 import type { ChatChunk, FinishReason } from '../../contracts/model/provider.ts';
 import { endedEarly } from '../answers/read-answer.ts';
-import type { AnswerReader } from '../answers/read-answer.ts';
+import type { AnswerReader, ReadingOptions } from '../answers/read-answer.ts';
 import { fieldsOf, listOf, numberOf, textOf, thoughtsAmong, wordOf } from '../answers/read-fields.ts';
 import type { Fields } from '../answers/read-fields.ts';
 import { checkLineLength } from '../answers/text-splitters.ts';
-import type { MakeToolCall } from '../answers/tool-calls.ts';
 
 const NOTHING: readonly ChatChunk[] = [];
 const BYTE_ORDER_MARK = '\uFEFF';
 
-/** What a reader needs to know: what an `error` line means, and how tool calls are made. */
-export interface ReaderOptions {
+/** What a reader is given: also what an `error` line means. */
+export interface ReaderOptions extends ReadingOptions {
   failed: (error: string) => ProviderError;
-  makeCall: MakeToolCall;
 }
 
 /**
  * Makes the reader of one answer. Garbage lines end it as `bad_response`, an `error` line as what `failed` makes of it.
  * Nearly all lines contain only text: they are read first.
  */
-export function createAnswerReader({ failed, makeCall }: ReaderOptions): AnswerReader {
+export function createAnswerReader({ failed, makeCall, onRecord }: ReaderOptions): AnswerReader {
   let called = false;
   let done: Fields | undefined;
 
@@ -59,6 +57,7 @@ export function createAnswerReader({ failed, makeCall }: ReaderOptions): AnswerR
       if (line.trim() === '') return NOTHING;
       const value = parseObject(line);
       if ('error' in value && Boolean(value['error'])) throw failed(errorText(value['error']));
+      onRecord?.(value);
       const delta = plainText(value);
       if (delta === undefined) return readAny(value);
       return delta === '' ? NOTHING : [{ type: 'text', delta }];

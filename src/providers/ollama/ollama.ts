@@ -51,8 +51,8 @@ export function createOllama(options: ServerOptions): LLMProvider {
       askedWindow.set(request.model, request.contextWindow);
       return await sent;
     },
-    read: (model, makeCall) => ({
-      reader: createAnswerReader({ failed: (error) => failedMidway({ ...at, model }, error), makeCall }),
+    read: (model, reading) => ({
+      reader: createAnswerReader({ ...reading, failed: (error) => failedMidway({ ...at, model }, error) }),
       splitter: createLineSplitter(),
     }),
   };

@@ -3,34 +3,31 @@ import { ProviderError } from '../../contracts/errors.ts';
 import { textRef } from '../../contracts/texts/say.ts';
 import type { ChatChunk } from '../../contracts/model/provider.ts';
 import { endedEarly } from '../answers/read-answer.ts';
-import type { AnswerReader } from '../answers/read-answer.ts';
+import type { AnswerReader, ReadingOptions } from '../answers/read-answer.ts';
 import { fieldsOf } from '../answers/read-fields.ts';
 import type { Fields } from '../answers/read-fields.ts';
 import { checkLineLength, MAX_DOCUMENT_BYTES } from '../answers/text-splitters.ts';
-import type { MakeToolCall } from '../answers/tool-calls.ts';
 import { createPieces } from './pieces.ts';
 import type { AnswerPieces } from './pieces.ts';
 
 const NOTHING: readonly ChatChunk[] = [];
 const BYTE_ORDER_MARK = '\uFEFF';
 
-/** What a reader needs to know: what an error reported mid-stream means, and how tool calls are made. */
-export interface ReaderOptions {
+/** What a reader is given: also what an error reported mid-stream means. */
+export interface ReaderOptions extends ReadingOptions {
   failed: (said: string) => ProviderError;
-  makeCall: MakeToolCall;
 }
 
 /**
  * Makes the reader of a stream. Lines that are not events end it as `bad_response`, an error reported mid-stream as
  * what `failed` makes of it. An answer that arrives whole although a stream was requested is read as such.
  */
-export function createEventReader({ failed, makeCall }: ReaderOptions): AnswerReader {
-  const pieces = createPieces(makeCall);
+export function createEventReader(options: ReaderOptions): AnswerReader {
+  const { failed, onRecord } = options;
+  const pieces = createPieces(options.makeCall);
   const whole: string[] = [];
   let wholeChars = 0;
-  let complete = false;
-  let begun = false;
-  let hasText = false;
+  let [complete, begun, hasText] = [false, false, false];
   /** The name of an event before its data; data without an end, to which the next line belongs. */
   let isError = false;
   let unfinished = '';
@@ -45,6 +42,7 @@ export function createEventReader({ failed, makeCall }: ReaderOptions): AnswerRe
     checkLineLength(unfinished);
     if (event === undefined) return NOTHING;
     if (event['error']) throw failed(data);
+    onRecord?.(event);
     const delta = plainText(event);
     if (delta === undefined) return pieces.add(event);
     hasText = true;
@@ -76,7 +74,7 @@ export function createEventReader({ failed, makeCall }: ReaderOptions): AnswerRe
       return NOTHING;
     },
     end() {
-      if (whole.length > 0) return readWhole(whole.join('\n'), pieces, failed);
+      if (whole.length > 0) return readWhole(whole.join('\n'), pieces, options);
       if (unfinished !== '') throw notJson();
       if (!pieces.isFinished && !(complete && (hasText || pieces.hasContent))) throw endedEarly();
       return pieces.end();
@@ -96,8 +94,8 @@ function notAnEvent(line: string, failed: ReaderOptions['failed']): ProviderErro
 }
 
 /** Makes the reader of an answer that arrives whole, in one document. */
-export function createWholeReader({ failed, makeCall }: ReaderOptions): AnswerReader {
-  const pieces = createPieces(makeCall);
+export function createWholeReader(options: ReaderOptions): AnswerReader {
+  const pieces = createPieces(options.makeCall);
   let chunks: readonly ChatChunk[] = NOTHING;
   let complete = false;
   return {
@@ -105,7 +103,7 @@ export function createWholeReader({ failed, makeCall }: ReaderOptions): AnswerRe
       return complete;
     },
     read(text) {
-      chunks = readWhole(text.replace(BYTE_ORDER_MARK, ''), pieces, failed);
+      chunks = readWhole(text.replace(BYTE_ORDER_MARK, ''), pieces, options);
       complete = true;
       return NOTHING;
     },
@@ -117,10 +115,15 @@ export function createWholeReader({ failed, makeCall }: ReaderOptions): AnswerRe
 }
 
 /** The chunks of a whole answer, `done` last. Throws `ProviderError`. */
-function readWhole(text: string, pieces: AnswerPieces, failed: ReaderOptions['failed']): ChatChunk[] {
+function readWhole(
+  text: string,
+  pieces: AnswerPieces,
+  { failed, onRecord }: Pick<ReaderOptions, 'failed' | 'onRecord'>,
+): ChatChunk[] {
   const answer = parseObject(text);
   if (answer === undefined) throw notJson();
   if (answer['error']) throw failed(text);
+  onRecord?.(answer);
   const chunks = pieces.add(answer);
   if (!pieces.isFinished && !pieces.hasContent) throw notAnAnswer();
   return [...chunks, ...pieces.end()];

@@ -58,11 +58,11 @@ export function createOpenai(options: OpenaiOptions): LLMProvider {
       const sent = { method: 'POST', path: '/chat/completions', body } as const;
       return await connections.send(sent, rules({ ...at, model: request.model }, signal));
     },
-    read(model, makeCall) {
-      const failed = (said: string) => failedMidway({ ...at, model }, hide(said));
+    read(model, reading) {
+      const options = { ...reading, failed: (said: string) => failedMidway({ ...at, model }, hide(said)) };
       return streams
-        ? { reader: createEventReader({ failed, makeCall }), splitter: createLineSplitter() }
-        : { reader: createWholeReader({ failed, makeCall }), splitter: createDocumentCollector() };
+        ? { reader: createEventReader(options), splitter: createLineSplitter() }
+        : { reader: createWholeReader(options), splitter: createDocumentCollector() };
     },
   };
 

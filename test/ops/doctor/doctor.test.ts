@@ -1,0 +1,71 @@
+/** The checks with causes that a test cannot create on this machine: a full disk, a wrong clock, an old Node.js. */
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { inspectDatabase } from '../../../src/store/inspect.ts';
+import { databaseFindings, diskFinding, nodeFinding } from '../../../src/ops/doctor/index.ts';
+import { MAX_CLOCK_SKEW_MS } from '../../../src/ops/doctor/database.ts';
+import { FULL_DISK_BYTES, LOW_DISK_BYTES } from '../../../src/ops/doctor/machine.ts';
+import type { DatabaseReport } from '../../../src/contracts/operator/nodes.ts';
+
+const REPORT: DatabaseReport = {
+  state: 'open',
+  kind: 'postgres',
+  version: '17.6',
+  clockAheadMs: 0,
+  clockErrorMs: 1,
+  tables: 'current',
+  bytes: 1,
+  nodes: [],
+  servers: [],
+};
+const levels = (report: DatabaseReport) => databaseFindings(report, '/home').map(({ level }) => level);
+
+describe('the doctor', () => {
+  it('warns below a gigabyte of free disk, and calls it an error when nothing more can be stored', () => {
+    const level = (free: number) => diskFinding('/', () => free).level;
+    expect([LOW_DISK_BYTES, LOW_DISK_BYTES - 1, FULL_DISK_BYTES, FULL_DISK_BYTES - 1].map(level)).toEqual([
+      'ok',
+      'warning',
+      'warning',
+      'error',
+    ]);
+  });
+
+  it('warns about clocks that differ by more than the query may have taken', () => {
+    const at = (clockAheadMs: number, clockErrorMs = 0) =>
+      levels({ ...REPORT, clockAheadMs, clockErrorMs })[1];
+    expect(at(MAX_CLOCK_SKEW_MS)).toBe('ok');
+    expect(at(-MAX_CLOCK_SKEW_MS - 1)).toBe('warning');
+    expect(at(MAX_CLOCK_SKEW_MS + 100, 200)).toBe('ok');
+  });
+
+  it('reports an unreadable database folder with the fix, instead of calling it missing', () => {
+    const report: DatabaseReport = { state: 'closed', folder: 'unreadable', code: 'EACCES' };
+    expect(databaseFindings(report, '/home')).toEqual([
+      {
+        subject: 'Database',
+        level: 'error',
+        text: '/home/pg cannot be read by this user (EACCES).',
+        remedy: 'sudo chown -R "$(id -un)" /home/pg && chmod -R u+rwX /home/pg',
+      },
+    ]);
+  });
+
+  it('detects whether a database folder is missing or unreadable', async () => {
+    const home = await mkdtemp(path.join(tmpdir(), 'parley-doctor-'));
+    onTestFinished(() => rm(home, { recursive: true }));
+    const look = () => inspectDatabase({ home, databaseUrl: undefined });
+    expect(await look()).toEqual({ state: 'closed', folder: 'missing', bytes: 0 });
+    await writeFile(path.join(home, 'pg'), '');
+    expect(await look()).toEqual({ state: 'closed', folder: 'unreadable', code: 'ENOTDIR' });
+  });
+
+  it('refuses an old Postgres and an old Node.js', () => {
+    expect(levels({ ...REPORT, version: '14.9' })[0]).toBe('error');
+    expect(nodeFinding('22.1.0', '>=24.14.1', '0.1.0')).toMatchObject({ level: 'error' });
+    expect(nodeFinding('24.9.0', '>=24.14.1', '0.1.0')).toMatchObject({ level: 'error' });
+    expect(nodeFinding('24.14.1', '>=24.14.1', '0.1.0')).toMatchObject({ level: 'ok' });
+  });
+});
