@@ -8,7 +8,7 @@ import { GatewayError } from '../contracts/errors.ts';
 import type { Person, PersonData, PersonRow } from '../contracts/operator/people.ts';
 import { proxyTokenOf } from '../contracts/operator/proxy-sign-in.ts';
 import { transcriptOf } from '../contracts/sessions/transcript.ts';
-import { oneLine } from '../lib/text.ts';
+import { oneLine, withItems } from '../lib/text.ts';
 import { deleteSession, transcriptSource } from '../ops/sessions-command.ts';
 import type { HomeStore } from '../store/open-store.ts';
 import { PARLEY } from '../contracts/texts/parley.ts';
@@ -151,17 +151,15 @@ async function remove(
   { person, name: who, yes }: Named & { yes: boolean },
 ): Promise<string> {
   const data = await store.people.person(person);
-  const list = [...goes(data), ...stays(config, person, data)].map((line) => `  - ${line}`).join('\n');
+  const items = [...goes(data), ...stays(config, person, data)];
   if (!yes) {
-    throw new GatewayError(
-      'not_confirmed',
-      `Nothing was deleted. With --yes this happens to what belongs to ${who}:\n${list}`,
-    );
+    const title = `Nothing was deleted. With --yes this happens to what belongs to ${who}:`;
+    throw new GatewayError('not_confirmed', withItems(title, items));
   }
   const { sessions } = data;
   await store.people.forgetPerson(person, { sessions, fileDays: config.media.keepDays });
   for (const key of sessions) await deleteSession(store, key);
-  return `Deleted what belonged to ${who}:\n${list}\n`;
+  return `${withItems(`Deleted what belonged to ${who}:`, items)}\n`;
 }
 
 function goes(data: PersonData): string[] {

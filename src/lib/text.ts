@@ -24,6 +24,11 @@ export function clipEnd(text: string, max: number): string {
   return text.length <= max ? text : `${text.slice(0, max - 1).toWellFormed()}…`;
 }
 
+/** A title, and its items below it, a line each. */
+export function withItems(title: string, items: readonly string[]): string {
+  return [title, ...items.map((item) => `  - ${item}`)].join('\n');
+}
+
 /** The text on one line: line breaks, control characters and marks of writing direction become single spaces. */
 export function oneLine(text: string): string {
   return text.replaceAll(/[\p{Cc}\p{Zl}\p{Zp}\s\u202a-\u202e\u2066-\u2069]+/gu, ' ').trim();

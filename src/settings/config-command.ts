@@ -5,6 +5,7 @@ import { ConfigError, GatewayError, toGatewayError } from '../contracts/errors.t
 import type { FieldPath } from '../contracts/settings.ts';
 import { lineOf, syntaxProblems } from './config-problems.ts';
 import type { ConfigProblem } from './config-problems.ts';
+import { withItems } from '../lib/text.ts';
 import { configText } from './config-text.ts';
 import { readJson } from './read-json.ts';
 import { writeWhole } from './write-file.ts';
@@ -132,6 +133,5 @@ function childOf(parent: unknown, key: FieldPath[number]): unknown {
 }
 
 function refusal(title: string, problems: readonly ConfigProblem[]): ConfigError {
-  const lines = problems.map((problem) => `  - ${lineOf(problem)}`);
-  return new ConfigError('bad_config', [title, ...lines].join('\n'));
+  return new ConfigError('bad_config', withItems(title, problems.map(lineOf)));
 }

@@ -2,6 +2,7 @@
 import { ConfigError } from '../contracts/errors.ts';
 import { problemAt } from '../contracts/operator/file-problems.ts';
 import { inEnglish, textRef } from '../contracts/texts/say.ts';
+import { withItems } from '../lib/text.ts';
 import type { JsonText } from '../contracts/settings.ts';
 import type { TextRef } from '../contracts/texts/say.ts';
 
@@ -62,6 +63,8 @@ export function problemLines(problems: readonly ConfigProblem[]): string[] {
 
 /** The one error for all of them. */
 export function configError(problems: readonly ConfigProblem[]): ConfigError {
-  const list = problemLines(problems).map((line) => `  - ${line}`);
-  return new ConfigError('bad_config', ['The configuration cannot be used:', ...list].join('\n'));
+  return new ConfigError(
+    'bad_config',
+    withItems('The configuration cannot be used:', problemLines(problems)),
+  );
 }

@@ -10,17 +10,17 @@ export const OWN_WORDS = [
   'epoch',
   'fence',
   'sweep',
-  'turn',
-  'iteration',
   'journal',
+  'surface',
   'placeholder',
   'taint',
   'park',
   'steer',
   'stop mark',
   'nudge',
-  'dead letter',
 ] as const;
+/** Terms of the field on which everything else is built: in the glossary, too. */
+export const FIELD_TERMS = ['turn', 'iteration', 'dead letter'] as const;
 export const MAX_OWN_WORDS = 15;
 
 interface Banned {

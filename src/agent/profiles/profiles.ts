@@ -9,6 +9,7 @@ import type { BuiltInProfiles } from './built-in.ts';
 import { inEnglish, textRef } from '../../contracts/texts/say.ts';
 import type { TextRef } from '../../contracts/texts/say.ts';
 import { problemAt } from '../../contracts/operator/file-problems.ts';
+import { withItems } from '../../lib/text.ts';
 import { checkProfile, readProfiles } from './read-profiles.ts';
 import type { ProfileRead, ProfileRules, ProfilesRead, ProfileTexts } from './read-profiles.ts';
 
@@ -159,6 +160,5 @@ function keepUnchanged(last: readonly Profile[], next: readonly Profile[]): read
 }
 
 function cannotBeUsed(errors: readonly string[]): ConfigError {
-  const lines = errors.map((error) => `  - ${error}`).join('\n');
-  return new ConfigError('bad_profiles', `The profiles in GATEWAY_HOME cannot be used:\n${lines}`);
+  return new ConfigError('bad_profiles', withItems('The profiles in GATEWAY_HOME cannot be used:', errors));
 }

@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { isId } from '../access.ts';
 import type { ChannelManifest } from '../channel.ts';
 import { ConfigError, errorCode } from '../errors.ts';
+import { withItems } from '../../lib/text.ts';
 
 /** Names with a different meaning in addresses, in user ids, or next to the channels in `access`. */
 const RESERVED_NAMES = ['system', 'token', 'owners'];
@@ -73,8 +74,9 @@ export async function loadManifests(
 }
 
 function unusableList(errors: readonly string[], cause?: unknown): ConfigError {
-  const lines = ['The list of channels cannot be used:', ...errors.map((error) => `  - ${error}`)];
-  return new ConfigError('bad_channels', lines.join('\n'), { cause });
+  return new ConfigError('bad_channels', withItems('The list of channels cannot be used:', errors), {
+    cause,
+  });
 }
 
 /** The address of the file that an import did not find; '' for any other error. */
