@@ -70,10 +70,10 @@ export function createInbound({ settings, log, store, security, transport, runti
     modelOf: (session, choice) => runtime.agent.modelOf(session, choice),
     commands: [
       ...createProfileCommands({ profiles, ledger, events, models, boundTo }),
-      createUsageCommand({ ...transport, usage: store.usage, epochNow: Date.now }),
+      createUsageCommand({ usage: store.usage, prices: transport.prices, epochNow: Date.now }),
       createWhyCommand(transport),
       runtime.speech.command,
-      createStreamCommand({ ...transport, chatSettings: store.chatSettings }),
+      createStreamCommand({ channels, chatSettings: store.chatSettings }),
       ...scheduling.commands,
       ...mcp.commands({
         profileOf: async (session) => models.profile((await ledger.session(session))?.profileId),

@@ -61,17 +61,20 @@ const LONGEST = existingTests([
 
 /**
  * Long files, which only the gate runs (`.ci/run`, which sets `CI`), and a run that names files: those that prove
- * something by repetition (campaigns, processes killed at many moments, whole corpora, simulated hours of traffic), and those
- * that go through everything there is (each command of the documentation, each screen, each text, the image, the
- * upgrade).
+ * something by repetition (campaigns, processes started or killed at many moments, whole corpora, simulated hours of
+ * traffic), and those that go through everything there is (each command of the documentation, each screen, each text,
+ * each failure of a model server, the image, the upgrade).
  */
 const GATE_ONLY = existingTests([
   'agent/subagents/subagent-crash.test.ts',
   'agent/tools/injection.test.ts',
   'campaigns/campaigns.test.ts',
   'channels/http/page/chat/approvals/approvals-crash.test.ts',
+  'channels/http/page/chat/long-chat.test.ts',
   'channels/http/page/screens/axe-dialogs.test.ts',
   'channels/http/page/screens/axe-work.test.ts',
+  'channels/http/page/screens/axe.test.ts',
+  'channels/http/page/screens/moments.test.ts',
   'channels/http/page/screens/touch-targets.test.ts',
   'commands/dead-letters.test.ts',
   'corpora/growing-answers.test.ts',
@@ -96,14 +99,19 @@ const GATE_ONLY = existingTests([
   'flows/media/speech-killed.test.ts',
   'flows/operator/backup.test.ts',
   'flows/operator/settings-axe.test.ts',
+  'flows/operator/start.test.ts',
   'flows/operator/webhooks-killed.test.ts',
   'flows/plans/plan-first-killed.test.ts',
   'flows/plans/plan-killed.test.ts',
+  'flows/screens.test.ts',
   'flows/sessions/retry-crash.test.ts',
   'flows/surfaces/killed.test.ts',
   'install/image.test.ts',
   'install/startup-bundle.test.ts',
   'patterns/patterns.test.ts',
+  'process.test.ts',
+  'providers/failures/through-gateway.test.ts',
+  'store/embedded/home.test.ts',
   'store/upgrade.test.ts',
 ]);
 
