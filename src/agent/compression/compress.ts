@@ -58,7 +58,7 @@ export type Compressed = { before: number; after: number; compacted: Compacted }
  * nothing is changed then.
  */
 export async function compressOnce(shared: AgentShared, job: CompressionJob): Promise<Compressed> {
-  const { contexts } = shared.deps;
+  const { contexts } = shared;
   const rows = await contexts.unsummarized(job.session, COMPRESSION_ROWS);
   const available = await modelBudget(shared, job);
   const chosen = chooseTurns(rows, available.budget);
@@ -133,7 +133,7 @@ async function callModel(
   request: ChatRequest,
 ): Promise<string> {
   const note = { purpose: 'compression' as const, session, userId, model: request.model };
-  const onUsage = (usage: Usage): Promise<void> => shared.deps.ledger.noteUsage({ ...note, ...usage });
+  const onUsage = (usage: Usage): Promise<void> => shared.ledger.noteUsage({ ...note, ...usage });
   // Neither the summary nor the wait for it is shown.
   const answer = await completeText(
     shared,

@@ -112,7 +112,7 @@ async function tryToCompress(
   shared: AgentShared,
   job: CompressionJob,
 ): Promise<(Compression & { compacted: Compacted }) | undefined> {
-  const log = shared.deps.log.child({ sessionKey: job.session });
+  const log = shared.log.child({ sessionKey: job.session });
   try {
     const done = await compressOnce(shared, job);
     if (!('refused' in done)) {
@@ -158,7 +158,7 @@ async function rereadHistory(
   shared: AgentShared,
   turn: Pick<TurnIdentity, 'sessionKey'> & Pick<TurnContext, 'past' | 'history'>,
 ): Promise<void> {
-  const rows = await shared.deps.contexts.unsummarized(turn.sessionKey, HISTORY_ROWS);
+  const rows = await shared.contexts.unsummarized(turn.sessionKey, HISTORY_ROWS);
   turn.past = rows;
   turn.history = toGroups(rows, { thinking: false });
 }

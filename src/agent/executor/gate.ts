@@ -52,7 +52,7 @@ async function decide(
   emit: Emit,
 ): Promise<GateVerdict> {
   const { step, run } = next;
-  const { plans } = shared.deps;
+  const { plans } = shared;
   const request = await plans.planRequests(run.plan.id);
   const edited = withPendingEdits(run.plan, request.edits ?? [], classifyFor(turn.prepared.tools));
   if (edited !== run.plan) return { kind: 'edit', plan: edited };

@@ -91,7 +91,7 @@ async function journalFact(
     ...(fact.type === 'step_began' ? {} : turn.otherUsage.takeUnreported()),
   };
   const todos = withSources(todosOf(plan), turn.rows.taint.sources);
-  if (!(await shared.deps.ledger.planFact(turn.fence, turn.turnId, entry, plan, todos))) return false;
+  if (!(await shared.ledger.planFact(turn.fence, turn.turnId, entry, plan, todos))) return false;
   turn.plan = plan;
   return true;
 }
@@ -134,7 +134,7 @@ function availableExecutors(shared: AgentShared, turn: Pick<TurnContext, 'prepar
   const maySpawn = turn.prepared.tools.has(SPAWN_TOOL);
   return {
     tools: new Map(tools.map((tool) => [tool.name, clipMiddle(summaryOf(tool), MAX_DESCRIPTION_CHARS)])),
-    profileIds: maySpawn ? shared.deps.profiles().map(({ id }) => id) : [],
+    profileIds: maySpawn ? shared.profiles().map(({ id }) => id) : [],
   };
 }
 
@@ -165,7 +165,7 @@ async function journalReport(shared: AgentShared, turn: JournalTurn, n: number, 
   const { sources } = turn.rows.taint;
   turn.rows.add(n, { kind: 'tool_result', ...call, content: reportOf(run), isError, sources });
   const rows = turn.rows.fresh();
-  await shared.deps.ledger.journalAnswer(turn.fence, turn.turnId, rows);
+  await shared.ledger.journalAnswer(turn.fence, turn.turnId, rows);
   turn.rows.journaled(rows);
 }
 

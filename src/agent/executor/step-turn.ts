@@ -52,6 +52,6 @@ export async function journalFresh(
 ): Promise<void> {
   const fresh = own.rows.fresh();
   if (fresh.length === 0) return;
-  await shared.deps.ledger.journalAnswer(own.fence, own.turnId, fresh);
+  await shared.ledger.journalAnswer(own.fence, own.turnId, fresh);
   own.rows.journaled(fresh);
 }

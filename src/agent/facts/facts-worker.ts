@@ -64,7 +64,7 @@ async function ask(
       request,
       signal,
       maxChars: MAX_ANSWER_CHARS,
-      onUsage: (usage) => shared.deps.ledger.noteUsage({ ...note, ...usage }),
+      onUsage: (usage) => shared.ledger.noteUsage({ ...note, ...usage }),
     },
     () => undefined,
   );
@@ -72,7 +72,7 @@ async function ask(
 
 /** Stores those that are new; returns their number. */
 async function keep(
-  { deps: { memories } }: AgentShared,
+  { memories }: Pick<AgentShared, 'memories'>,
   turn: EndedTurn,
   facts: readonly string[],
   untrusted: boolean,

@@ -14,13 +14,13 @@ export interface ModelBudget {
 
 /** Finds the model and its budget. `part` of the window is used; `profile` replaces the turn's own. Throws `ProviderError`. */
 export async function modelBudget(
-  shared: Pick<AgentShared, 'deps' | 'models' | 'scale'>,
+  shared: Pick<AgentShared, 'provider' | 'profiles' | 'models' | 'scale'>,
   turn: { model?: string | undefined; profile: Profile; signal: AbortSignal },
   { part = 1, profile = turn.profile }: { part?: number; profile?: Profile } = {},
 ): Promise<ModelBudget> {
   const model = (turn.model ??= await shared.models.fallback(turn.signal));
-  const can = await shared.deps.provider.capabilities(model, turn.signal);
-  const contextWindow = modelWindow(model, can, shared.deps.profiles());
+  const can = await shared.provider.capabilities(model, turn.signal);
+  const contextWindow = modelWindow(model, can, shared.profiles());
   const tokens = inputBudget(contextWindow, profile, 0) * part;
   return { model, can, contextWindow, budget: Math.floor(tokens / shared.scale.of(model)) };
 }

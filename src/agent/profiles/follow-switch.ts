@@ -20,7 +20,7 @@ export async function followSwitch(
       iteration === n && entry.kind === 'tool_result' && entry.toolName === SWITCH_PROFILE && !entry.isError,
   );
   if (!switched) return;
-  const session = await shared.deps.ledger.session(turn.sessionKey);
+  const session = await shared.ledger.session(turn.sessionKey);
   if (session === undefined) return;
   turn.profile = shared.models.profile(session.profileId);
   followTools(shared, turn);

@@ -40,7 +40,7 @@ export class SubagentSlots {
     this.#waitedFor.add(callKey);
     const release = (): void => void this.#waitedFor.delete(callKey);
     const others = [...this.#made].map((key) => agentIdOf(this.#turn.sessionKey, key));
-    const atWork = await this.#shared.deps.subagents.atWork(others.filter((id) => id !== agentId));
+    const atWork = await this.#shared.subagents.atWork(others.filter((id) => id !== agentId));
     if (this.#waitedFor.size + atWork <= MAX_SUBAGENTS_AT_ONCE) return release;
     release();
     return `${MAX_SUBAGENTS_AT_ONCE} subagents of this turn are already at work, the maximum at once.`;

@@ -26,7 +26,7 @@ export function createTitleWorker(shared: AgentShared): AfterTurnWorker {
       if (!isAnswered(turn.reason) || turn.answer === '') return [];
       try {
         const title = await makeTitle(shared, turn, signal);
-        const isNew = title !== '' && (await shared.deps.ledger.titleSession(turn.sessionKey, title));
+        const isNew = title !== '' && (await shared.ledger.titleSession(turn.sessionKey, title));
         return isNew ? [{ type: 'session_titled', title }] : [];
       } catch (error) {
         if (error instanceof Busy) return [];
@@ -72,7 +72,7 @@ async function ask(shared: AgentShared, turn: EndedTurn, signal: AbortSignal): P
         request,
         signal: AbortSignal.any([signal, busy.signal]),
         maxChars: MAX_ANSWER_CHARS,
-        onUsage: (usage) => shared.deps.ledger.noteUsage({ ...note, ...usage }),
+        onUsage: (usage) => shared.ledger.noteUsage({ ...note, ...usage }),
       },
       // The call has to wait in a queue: it would be ahead of people's turns.
       (event) => event.type === 'notice' && event.code === 'model_busy' && busy.abort(),

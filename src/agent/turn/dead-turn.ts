@@ -17,7 +17,7 @@ export async function endDeadLetter(
   head: LaneHead,
   error: GatewayError,
 ): Promise<LaneStep> {
-  const { ledger, lanes, events, log, languages } = shared.deps;
+  const { ledger, lanes, events, log, languages } = shared;
   log.error({ err: error, lane: head.lane, seq: head.seq }, 'turn_dead');
   const payload = readTurnPayload(head.payload);
   const turn = payload instanceof GatewayError ? await ledger.turnAt(head) : payload;

@@ -25,7 +25,7 @@ export interface WithFiles {
  * repeat stores and sends nothing twice. Throws `StoreError`; after `signal` aborts it ends soon.
  */
 export async function receiveFiles(
-  { deps }: AgentShared,
+  shared: Pick<AgentShared, 'receiveFiles' | 'ledger' | 'languages' | 'post'>,
   fence: Fence,
   { payload, laneSeq, folder }: WithFiles,
   signal: AbortSignal,
@@ -34,19 +34,19 @@ export async function receiveFiles(
   if (message.media.length === 0) return [];
   const { channel, media } = message;
   const userId = userIdOf(message);
-  const files = await deps.receiveFiles({ channel, media, userId, folder, laneSeq }, signal);
+  const files = await shared.receiveFiles({ channel, media, userId, folder, laneSeq }, signal);
   if (signal.aborted) return files;
   const attachments = files.flatMap(({ attachment }) => attachment ?? []);
-  if (attachments.length > 0) await deps.ledger.noteFiles(fence, turnId, { folder, userId, attachments });
+  if (attachments.length > 0) await shared.ledger.noteFiles(fence, turnId, { folder, userId, attachments });
   const problems = files.filter(({ problem }) => problem !== undefined);
   if (problems.length > 0) {
-    const say = await sayFor(deps, payload);
+    const say = await sayFor(shared, payload);
     const content = problems
       .map(({ name, problem = '', problemText }) =>
         say('upload.problem', { name: quoted(name), why: problemText ?? problem }),
       )
       .join('\n');
-    await deps.post({ ref: `${turnId}.files`, turnId, address, content });
+    await shared.post({ ref: `${turnId}.files`, turnId, address, content });
   }
   return files;
 }

@@ -67,7 +67,7 @@ export async function collectBurst(
   const { queueMode } = opened.session;
   if ((queueMode !== 'collect' && queueMode !== 'steer') || opened.journal.length > 0) return none;
   if (!isPlain(payload)) return none;
-  const { ledger } = shared.deps;
+  const { ledger } = shared;
   const waiting = await ledger.waitingBehind(fence, MAX_JOINED);
   const waitMs = Math.min(COLLECT_QUIET_MS - waiting.quietMs, COLLECT_MOST_MS - waiting.waitedMs);
   if (queueMode === 'collect' && waitMs > 0) return { waitMs };
@@ -120,7 +120,7 @@ async function steer(
   { payload, unreported }: NonNullable<TurnProgress['steering']>,
   n: number,
 ): Promise<void> {
-  const { ledger } = shared.deps;
+  const { ledger } = shared;
   const waiting = await ledger.waitingBehind(turn.fence, MAX_JOINED);
   if (waiting.mode !== 'steer') return;
   const into = { payload, used: 0, folder: turn.folder, signal: turn.signal };
@@ -145,12 +145,12 @@ async function steer(
 
 /** One line of the log for each message that became part of another's turn. */
 function noteJoined(
-  { deps }: AgentShared,
+  { log }: Pick<AgentShared, 'log'>,
   { lane }: Fence,
   into: string,
   joined: readonly JoiningMessage[],
 ): void {
-  for (const { turnId, seq } of joined) deps.log.info({ lane, laneSeq: seq, turnId, into }, 'message_joined');
+  for (const { turnId, seq } of joined) log.info({ lane, laneSeq: seq, turnId, into }, 'message_joined');
 }
 
 /**

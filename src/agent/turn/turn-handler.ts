@@ -63,20 +63,20 @@ async function handleTurn(
   const started = await startTurn(shared, around.afterTurn, { head, payload, signal });
   if ('waitMs' in started) return { kind: 'released', delayMs: started.waitMs };
   const { turn, opened } = started;
-  const emitter = shared.deps.events.turn({
+  const emitter = shared.events.turn({
     sessionKey: turn.sessionKey,
     turnId: turn.turnId,
     epoch: head.epoch,
     textSoFar: isSilent(turn.silentToken, turn.reply.text) ? '' : turn.reply.text,
   });
-  const forget = shared.deps.traces.begin(turn.turnId, () => turn.trace.look(turn.profile.id));
+  const forget = shared.traces.begin(turn.turnId, () => turn.trace.look(turn.profile.id));
   turn.agents = createSubagents(shared, turn, emitter, payload.profileId);
   turn.log.debug({ lane: head.lane, laneSeq: head.seq, afterMs: opened.afterMs }, 'turn_started');
   try {
     await announceDecision(shared, turn, emitter);
     const { surfaces } = opened;
     if (surfaces.length > 0)
-      await shared.deps.askedElsewhere({ turnId: turn.turnId, surfaces, message: payload.message });
+      await shared.askedElsewhere({ turnId: turn.turnId, surfaces, message: payload.message });
     const output = openOutput(shared, { head, turn, payload, opened, emitter });
     const emit: Emit = (event) => {
       turn.trace.event(event);
@@ -148,7 +148,7 @@ async function leaveTurn(
   emitter: TurnEmitter,
   error: unknown,
 ): Promise<LaneOutcome> {
-  const { ledger } = shared.deps;
+  const { ledger } = shared;
   if (error instanceof ApprovalWait || error instanceof CallerWait) {
     await recordUnreported(ledger, turn);
     const parked =
@@ -177,16 +177,16 @@ async function commit(
   }: { result: OutputResult; trace: TraceAttempt; shownOn: ReturnType<LiveOutput['shownOn']> },
 ): Promise<LaneStep> {
   const fresh = turn.rows.fresh();
-  const answer = await deliveryWithFiles(shared.deps.answerFiles, turn, address, result);
+  const answer = await deliveryWithFiles(shared.answerFiles, turn, address, result);
   const { attachments, outbound, elsewhere } = answer;
-  return await shared.deps.ledger.finishTurn(turn.fence, {
+  return await shared.ledger.finishTurn(turn.fence, {
     turnId: turn.turnId,
     reason: result.reason,
     failure: result.failure,
     content: result.text,
     attachments,
     isError: result.isError,
-    speak: shared.deps.settings().speaks && !result.silent && !result.isError && result.text !== '',
+    speak: shared.settings().speaks && !result.silent && !result.isError && result.text !== '',
     userId: turn.userId,
     usage: usageOf(turn),
     trace,

@@ -26,7 +26,7 @@ export function openOutput(
   const placeholders = opened.placeholders.length === 0 && placeholder ? [placeholder] : opened.placeholders;
   const textSoFar = turn.reply.text;
   const open = () =>
-    shared.deps.live.open({
+    shared.live.open({
       turnId: turn.turnId,
       session: turn.sessionKey,
       address: opened.address,
@@ -36,7 +36,7 @@ export function openOutput(
       placeholders,
       takenOver: isTakenOver(head, opened),
       textSoFar,
-      note: (ref, sent) => shared.deps.ledger.noteSent(turn.fence, ref, sent),
+      note: (ref, sent) => shared.ledger.noteSent(turn.fence, ref, sent),
       plan: opened.plan,
       language: turn.say.language,
     });

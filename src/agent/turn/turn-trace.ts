@@ -10,7 +10,7 @@ type NotedTurn = Pick<TurnIdentity, 'turnId' | 'sessionKey' | 'log'> & { trace: 
 
 /** Passes a stored attempt to those who count and export it, and logs its end. Never throws. */
 export function endTrace(
-  { deps }: AgentShared,
+  { traces }: Pick<AgentShared, 'traces'>,
   turn: NotedTurn,
   attempt: TraceAttempt,
   ended: boolean,
@@ -21,7 +21,7 @@ export function endTrace(
   const fields = { reason: outcome, ms, afterMs, calls };
   if (ended) turn.log.info(fields, 'turn_ended');
   else turn.log.info(fields, outcome === 'parked' ? 'turn_parked' : 'turn_released');
-  deps.traces.ended({ turnId, sessionKey, attempt, startedAt: turn.trace.startedAt, ended });
+  traces.ended({ turnId, sessionKey, attempt, startedAt: turn.trace.startedAt, ended });
 }
 
 /**
@@ -34,7 +34,7 @@ export async function leaveTrace(
   outcome: 'parked' | 'released',
 ): Promise<void> {
   const attempt = turn.trace.end(outcome, turn.profile.id);
-  await shared.deps.traces.noteAttempt(turn.turnId, attempt).catch((error: unknown) => {
+  await shared.traces.noteAttempt(turn.turnId, attempt).catch((error: unknown) => {
     turn.log.warn({ err: toGatewayError(error) }, 'trace_not_stored');
   });
   endTrace(shared, turn, attempt, false);
