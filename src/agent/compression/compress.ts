@@ -80,11 +80,14 @@ export async function compressOnce(shared: AgentShared, job: CompressionJob): Pr
     : { refused: 'it was summarized in the meantime' };
 }
 
+/** What a summary is made with. */
+type Summarizing = Pick<AgentShared, 'ledger' | 'provider' | 'limits'>;
+
 type SummaryRow = ContextRow & { entry: { kind: 'summary'; content: string } };
 
 /** Calls the session's model with the same window, so that the server does not reload it. */
 async function summarize(
-  shared: AgentShared,
+  shared: Summarizing,
   job: CompressionJob,
   available: ModelBudget,
   chosen: readonly TurnGroup[],
@@ -128,7 +131,7 @@ function ownerOf(entry: ContextEntry): string[] {
 }
 
 async function callModel(
-  shared: AgentShared,
+  shared: Summarizing,
   { session, userId, signal }: CompressionJob,
   request: ChatRequest,
 ): Promise<string> {

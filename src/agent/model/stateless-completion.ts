@@ -136,13 +136,12 @@ const NOTHING: Usage = { promptTokens: 0, completionTokens: 0, modelMs: 0 };
 
 /** One answer: of the completion's model, or of the next one of its profile when that cannot begin to answer. */
 async function* ask(
-  shared: AgentShared,
+  shared: Pick<AgentShared, 'provider' | 'profiles' | 'limits' | 'fallbacks'>,
   completion: Completion,
   stateless: StatelessRequest,
   messages: readonly ChatMessage[],
   afterText: boolean,
 ): AsyncGenerator<ChatChunk, Answer> {
-  const { provider } = shared;
   for (;;) {
     const watchdog = new StreamWatchdog(completion.signal, shared.limits);
     let answer: Answer | undefined;
@@ -150,7 +149,7 @@ async function* ask(
       const request = await requestOf(shared, completion, stateless, messages);
       answer = new Answer(request, completion.prepared.toolTokens, afterText);
       const queueable = { ...request, onQueued: () => watchdog.onQueued() };
-      for await (const chunk of provider.streamChat(queueable, watchdog.start())) {
+      for await (const chunk of shared.provider.streamChat(queueable, watchdog.start())) {
         watchdog.onChunk();
         const passed = answer.addChunk(chunk);
         if (passed !== undefined) yield passed;

@@ -38,7 +38,7 @@ export interface Completion extends Failing {
 
 /** Runs one call; a call that may not be run becomes an answer for the model. Throws the signal's reason. */
 export async function runPure(
-  shared: AgentShared,
+  shared: Pick<AgentShared, 'files' | 'limits' | 'log'>,
   completion: Completion,
   call: ToolCall,
   place: string,

@@ -17,7 +17,7 @@ import type { TurnIdentity, TurnProgress } from '../state/turn-state.ts';
  * plan. Idempotent, so it may be repeated after a crash. Throws `StoreError`.
  */
 export async function followTodos(
-  shared: AgentShared,
+  shared: Pick<AgentShared, 'ledger' | 'todos'>,
   turn: TurnIdentity & Pick<TurnProgress, 'plan'>,
   tools: readonly string[],
   emit: Emit,
@@ -48,7 +48,7 @@ function changesTodos(tool: string): boolean {
 
 /** Ends a plan that is still open when its turn ends: each plan has exactly one terminal event. Throws `StoreError`. */
 export async function settlePlan(
-  shared: AgentShared,
+  { ledger }: Pick<AgentShared, 'ledger'>,
   turn: TurnIdentity & Pick<TurnProgress, 'plan'>,
   reason: TurnEndReason,
   emit: Emit,
@@ -60,7 +60,7 @@ export async function settlePlan(
   const next: Plan = isAnswered(reason)
     ? { ...plan, state: 'completed' }
     : cancelPlan(plan, because.reason, why);
-  await shared.ledger.updatePlan(turn.fence, next);
+  await ledger.updatePlan(turn.fence, next);
   turn.plan = next;
   if (isAnswered(reason)) emit({ type: 'plan_completed' });
   else emit({ type: 'plan_cancelled', ...because });

@@ -78,7 +78,7 @@ export async function planOnly(shared: AgentShared, turn: PlannedTurn, emit: Emi
  * no longer the plan that was to be run, and `StoreError`.
  */
 async function beginRun(
-  shared: AgentShared,
+  shared: Pick<AgentShared, 'ledger' | 'plans'>,
   turn: StoredTurn & Pick<TurnContext, 'mode'>,
   { id, version, run }: PlanToRun,
   emit: Emit,
@@ -130,12 +130,11 @@ function emitPlanReady(plan: Plan, emit: Emit): void {
 
 /** Stores the plan and its usage in one commit: a resumed turn loads the plan, or learns from the usage that it needs none. */
 async function storePlan(
-  shared: AgentShared,
+  { ledger }: Pick<AgentShared, 'ledger'>,
   turn: StoredTurn,
   plan: Plan | undefined,
   spent: PlanningUsage,
 ): Promise<void> {
-  const { ledger } = shared;
   const cost = { userId: turn.userId, model: turn.model ?? '', usage: spent.usage };
   if (plan === undefined) {
     if (spent.usage.promptTokens > 0) await ledger.storePlan(turn.fence, turn.turnId, cost);

@@ -112,7 +112,7 @@ async function work(
 
 /** Ends the head and accepts the result into the session in one commit, then emits the events. */
 async function report(
-  shared: AgentShared,
+  { subagents, events }: Pick<AgentShared, 'subagents' | 'events'>,
   head: LaneHead,
   payload: SubagentPayload,
   result: Result,
@@ -130,8 +130,8 @@ async function report(
     stoppedNote: contextRow(0, stoppedNote(payload)),
     deadLetter,
   };
-  const { heads, seq } = await shared.subagents.finish(head, finish);
-  const emit = (event: EventBody): void => shared.events.emit(session, event, { agentId });
+  const { heads, seq } = await subagents.finish(head, finish);
+  const emit = (event: EventBody): void => events.emit(session, event, { agentId });
   if (seq === undefined) {
     emit({ type: 'subagent_completed', result: STOPPED, completedNormally: false });
     return { heads };
@@ -139,7 +139,7 @@ async function report(
   const { text, completedNormally } = result;
   emit({ type: 'subagent_completed', result: text, completedNormally });
   const { content, senderName } = announcement.message;
-  shared.events.emit(session, { type: 'message_received', content, seq, senderName });
+  events.emit(session, { type: 'message_received', content, seq, senderName });
   return { heads };
 }
 

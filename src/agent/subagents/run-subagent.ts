@@ -141,7 +141,7 @@ function withOwnJournal(shared: AgentShared, child: Child): AgentShared {
 }
 
 function childTurn(
-  shared: AgentShared,
+  shared: Pick<AgentShared, 'forSubagent' | 'prepare'>,
   child: Child,
   journal: readonly ContextRecord[],
   bounds: AbortSignal,

@@ -259,14 +259,14 @@ async function refuseWhileAsking(
 
 /** T3. */
 async function journalIntent(
-  shared: AgentShared,
+  { ledger }: Pick<AgentShared, 'ledger'>,
   turn: Pick<TurnIdentity, 'fence' | 'turnId'> & Pick<TurnProgress, 'rows'>,
   n: number,
   callIndex: number,
   call: ToolCall,
 ): Promise<void> {
   const intent = { kind: 'tool_intent' as const, toolCallId: call.id, toolName: call.name, callIndex };
-  await shared.ledger.toolIntent(turn.fence, turn.turnId, n, intent);
+  await ledger.toolIntent(turn.fence, turn.turnId, n, intent);
   turn.rows.journaled([turn.rows.add(n, intent)]);
 }
 

@@ -13,7 +13,7 @@ import { readTurnPayload } from './turn-payload.ts';
 
 /** Ends a turn that has become a dead letter and answers with the reason, also one whose message cannot be read. */
 export async function endDeadLetter(
-  shared: AgentShared,
+  shared: Pick<AgentShared, 'ledger' | 'lanes' | 'events' | 'log' | 'languages'>,
   head: LaneHead,
   error: GatewayError,
 ): Promise<LaneStep> {

@@ -17,6 +17,7 @@ import type { ModelCall } from '../model/model-call.ts';
 import { prepareRepeat } from './repeat-call.ts';
 import type { Attempts } from './repeat-call.ts';
 import { modelBudget } from '../model/model-budget.ts';
+import type { Budgeting } from '../model/model-budget.ts';
 import { optionsOfCall } from '../tools/caller-calls.ts';
 import { callMsgId } from '../state/turn-state.ts';
 import type { TurnAttempt, TurnContext, TurnIdentity, TurnProgress } from '../state/turn-state.ts';
@@ -114,7 +115,7 @@ function noteCall(
 }
 
 async function storeAnswer(
-  shared: AgentShared,
+  { ledger }: Pick<AgentShared, 'ledger'>,
   turn: TurnIdentity & Pick<TurnContext, 'options' | 'model'> & Pick<TurnProgress, 'rows' | 'otherUsage'>,
   n: number,
   response: LLMResponse,
@@ -138,7 +139,7 @@ async function storeAnswer(
   }
   if (response.toolCalls.length > 0) {
     const rows = turn.rows.fresh();
-    await shared.ledger.journalAnswer(turn.fence, turn.turnId, rows);
+    await ledger.journalAnswer(turn.fence, turn.turnId, rows);
     turn.rows.journaled(rows);
   }
   return answer;
@@ -153,7 +154,7 @@ interface MadeRequest {
 
 /** Builds the request of one call (N-43, N-44), within the server's window and the profile's limits. */
 async function makeRequest(
-  shared: AgentShared,
+  shared: Budgeting & Pick<AgentShared, 'environmentNoteOf'>,
   turn: TurnIdentity & TurnContext & Pick<TurnProgress, 'rows' | 'plan'> & Pick<TurnAttempt, 'signal'>,
   n: number,
   shrunk: boolean,

@@ -11,6 +11,9 @@ import { markUntrusted, titleOf } from '../prompt/marks.ts';
 /** Pictures of one message that models see. */
 export const MAX_PICTURES_PER_MESSAGE = 6;
 
+/** What the files of a message are received with, and its sender told about problems. */
+export type Receiving = Pick<AgentShared, 'receiveFiles' | 'ledger' | 'languages' | 'post'>;
+
 /** A message whose files are wanted. */
 export interface WithFiles {
   payload: TurnPayload;
@@ -25,7 +28,7 @@ export interface WithFiles {
  * repeat stores and sends nothing twice. Throws `StoreError`; after `signal` aborts it ends soon.
  */
 export async function receiveFiles(
-  shared: Pick<AgentShared, 'receiveFiles' | 'ledger' | 'languages' | 'post'>,
+  shared: Receiving,
   fence: Fence,
   { payload, laneSeq, folder }: WithFiles,
   signal: AbortSignal,

@@ -13,12 +13,15 @@ import type { AgentShared } from '../deps.ts';
 import type { TurnIdentity, TurnProgress } from '../state/turn-state.ts';
 import { recipientOf } from '../../contracts/texts/languages.ts';
 
+/** What a turn is parked with, and for how long at most. */
+type Parking = Pick<AgentShared, 'lanes' | 'limits'>;
+
 /**
  * Parks the turn until someone decides. Journal, question and release of the head are one commit. The id has 128 random
  * bits, because anyone who knows it can press the button. Throws `StoreError`.
  */
 export async function parkTurn(
-  { lanes, limits }: Pick<AgentShared, 'lanes' | 'limits'>,
+  { lanes, limits }: Parking,
   turn: TurnIdentity,
   emitter: TurnEmitter,
   { subject }: ApprovalWait,
@@ -39,7 +42,7 @@ export async function parkTurn(
 
 /** Parks the turn until its caller sends the results of its tools. Throws `StoreError`. */
 export async function parkForCaller(
-  { lanes, limits }: Pick<AgentShared, 'lanes' | 'limits'>,
+  { lanes, limits }: Parking,
   turn: TurnIdentity,
   emitter: TurnEmitter,
   { calls }: CallerWait,

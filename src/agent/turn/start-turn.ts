@@ -121,7 +121,10 @@ async function identityOf(
   };
 }
 
-function contextOf(shared: AgentShared, { payload, opened, promptContext }: Start): TurnContext {
+function contextOf(
+  shared: Pick<AgentShared, 'models' | 'prepare'>,
+  { payload, opened, promptContext }: Start,
+): TurnContext {
   const { session, history, placeholders } = opened;
   const profile = shared.models.profile(payload.profileId ?? session.profileId);
   return {

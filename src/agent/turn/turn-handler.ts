@@ -124,9 +124,12 @@ interface TurnAtItsEnd {
   live: LiveCounts | undefined;
 }
 
+/** What the end of a turn is committed with. */
+type Committing = Pick<AgentShared, 'ledger' | 'answerFiles' | 'languages' | 'settings'>;
+
 /** Commits the end of the turn, and starts what follows it. Throws `StoreError`. */
 async function endTurn(
-  shared: AgentShared,
+  shared: Committing & Pick<AgentShared, 'traces'>,
   afterTurn: AroundTurn['afterTurn'],
   { turn, opened, emitter, output, result, live }: TurnAtItsEnd,
 ): Promise<LaneStep> {
@@ -143,7 +146,7 @@ async function endTurn(
  * error.
  */
 async function leaveTurn(
-  shared: AgentShared,
+  shared: Pick<AgentShared, 'ledger' | 'lanes' | 'limits' | 'traces'>,
   turn: TracedTurn,
   emitter: TurnEmitter,
   error: unknown,
@@ -167,7 +170,7 @@ async function leaveTurn(
 
 /** T6. */
 async function commit(
-  shared: AgentShared,
+  shared: Committing,
   turn: TurnIdentity & Pick<TurnContext, 'model'> & Pick<TurnProgress, 'rows' | 'otherUsage'>,
   address: Address,
   {

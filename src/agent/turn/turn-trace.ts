@@ -8,13 +8,11 @@ import type { TurnContext, TurnIdentity } from '../state/turn-state.ts';
 /** The parts of a turn that its trace names. */
 type NotedTurn = Pick<TurnIdentity, 'turnId' | 'sessionKey' | 'log'> & { trace: TraceNotes };
 
+/** Where traces are kept. */
+type Tracing = Pick<AgentShared, 'traces'>;
+
 /** Passes a stored attempt to those who count and export it, and logs its end. Never throws. */
-export function endTrace(
-  { traces }: Pick<AgentShared, 'traces'>,
-  turn: NotedTurn,
-  attempt: TraceAttempt,
-  ended: boolean,
-): void {
+export function endTrace({ traces }: Tracing, turn: NotedTurn, attempt: TraceAttempt, ended: boolean): void {
   const { turnId, sessionKey } = turn;
   const { outcome, ms, afterMs } = attempt;
   const calls = attempt.spans.filter(({ kind }) => kind === 'model_call').length;
@@ -29,7 +27,7 @@ export function endTrace(
  * without it the turn continues as well, and the journal still has its answers.
  */
 export async function leaveTrace(
-  shared: AgentShared,
+  shared: Tracing,
   turn: NotedTurn & Pick<TurnContext, 'profile'>,
   outcome: 'parked' | 'released',
 ): Promise<void> {
