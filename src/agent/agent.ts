@@ -67,8 +67,7 @@ export interface Agent {
 
 /** Creates the agent. Tool schemas are built here, system prompts at the first use of a profile; neither is built per turn. */
 export function createAgent(given: AgentDeps): Agent {
-  const deps = { ...given, provider: withPictures(given.provider, given.pictures) };
-  const shared = sharedBy(deps);
+  const shared = sharedBy({ ...given, provider: withPictures(given.provider, given.pictures) });
   const compressor = createCompressor(shared);
   const afterTurn = createAfterTurn(
     [
@@ -76,13 +75,13 @@ export function createAgent(given: AgentDeps): Agent {
       createFactsWorker(shared, (session) => compressor.takeCompacted(session)),
       createTitleWorker(shared),
     ],
-    deps.events,
-    () => deps.settings().afterTurn,
+    shared.events,
+    () => shared.settings().afterTurn,
   );
-  const unplanned = { ...shared, prepare: createPreparation(deps, ({ name }) => name !== PLAN_TOOL) };
+  const unplanned = { ...shared, prepare: createPreparation(shared, ({ name }) => name !== PLAN_TOOL) };
   const pure = followSettings({
     ...shared,
-    prepare: createPreparation(deps, (tool) => tool.effect === 'pure'),
+    prepare: createPreparation(shared, (tool) => tool.effect === 'pure'),
   });
   const now = { planned: followSettings(shared), unplanned: followSettings(unplanned) };
   const modelNameOf = async (
@@ -90,32 +89,32 @@ export function createAgent(given: AgentDeps): Agent {
     choice: ModelChoice,
     signal: AbortSignal,
   ): Promise<string> => {
-    const profile = deps.models.profile(choice.profileId ?? session?.profileId);
+    const profile = shared.models.profile(choice.profileId ?? session?.profileId);
     const named = choice.model ?? session?.model ?? profile.model;
-    return named ?? (await deps.models.fallback(signal));
+    return named ?? (await shared.models.fallback(signal));
   };
   return {
     turns: createTurnHandler(now, { compressor, afterTurn }),
     subagents: createSubagentHandler(now.planned),
     complete: (caller, request, signal) => completeStateless(pure(), caller, request, signal),
-    embed: createEmbed({ provider: deps.embedder, models: deps.models, ledger: deps.ledger }),
+    embed: createEmbed({ provider: shared.embedder, models: shared.models, ledger: shared.ledger }),
     async checkOptions({ session, choice, options }, signal) {
       const model = await modelNameOf(session, choice, signal);
-      refuseUnsupported(model, await deps.provider.capabilities(model, signal), options);
+      refuseUnsupported(model, await shared.provider.capabilities(model, signal), options);
     },
     async modelOf(session, choice = {}) {
       const signal = AbortSignal.timeout(DESCRIBE_MS);
       try {
         const model = await modelNameOf(session, choice, signal);
-        const { tools } = await deps.provider.capabilities(model, signal);
+        const { tools } = await shared.provider.capabilities(model, signal);
         return { model, tools };
       } catch (error) {
-        deps.log.info({ err: error }, 'model_not_described');
+        shared.log.info({ err: error }, 'model_not_described');
         return undefined;
       }
     },
     classifyStep: (profileId, step) =>
-      classifyFor(shared.prepare(deps.models.profile(profileId)).tools)(step),
+      classifyFor(shared.prepare(shared.models.profile(profileId)).tools)(step),
     close: () => afterTurn.close(),
   };
 }
@@ -123,9 +122,8 @@ export function createAgent(given: AgentDeps): Agent {
 /** What all turns of the agent share. */
 function sharedBy(deps: AgentDeps): AgentShared {
   return {
-    deps,
+    ...deps,
     limits: { ...DEFAULT_LIMITS, ...deps.settings().limits },
-    models: deps.models,
     scale: createTokenScale(),
     fallbacks: deps.models.fallbacks,
     fileLock: new KeyedLock(),

@@ -144,11 +144,9 @@ export interface AgentDeps {
   log: Log;
 }
 
-/** Everything that all turns and completions of an agent share. */
-export interface AgentShared {
-  deps: AgentDeps;
+/** Everything that all turns and completions of an agent share: its dependencies, and what it has made of them. */
+export interface AgentShared extends AgentDeps {
   limits: AgentLimits;
-  models: Models;
   scale: TokenScale;
   fallbacks: FallbackModels;
   /** Calls that may change files run one at a time in each folder. */

@@ -11,18 +11,17 @@ export type CurrentShared = () => AgentShared;
  * change.
  */
 export function followSettings(shared: AgentShared): CurrentShared {
-  const { deps } = shared;
   let known: { settings: unknown; profiles: unknown; current: AgentShared } | undefined;
   return () => {
-    const settings = deps.settings();
-    const profiles = deps.profiles();
+    const settings = shared.settings();
+    const profiles = shared.profiles();
     if (known?.settings !== settings || known.profiles !== profiles) {
       const { limits, timeZone } = settings;
       const current: AgentShared = {
         ...shared,
-        deps: { ...deps, profiles: () => profiles },
+        profiles: () => profiles,
         limits: { ...DEFAULT_LIMITS, ...limits },
-        environmentNoteOf: createEnvironmentNote({ ...deps.environmentNote, timeZone }),
+        environmentNoteOf: createEnvironmentNote({ ...shared.environmentNote, timeZone }),
       };
       known = { settings, profiles, current };
     }

@@ -58,7 +58,7 @@ export type Compressed = { before: number; after: number; compacted: Compacted }
  * nothing is changed then.
  */
 export async function compressOnce(shared: AgentShared, job: CompressionJob): Promise<Compressed> {
-  const { contexts } = shared.deps;
+  const { contexts } = shared;
   const rows = await contexts.unsummarized(job.session, COMPRESSION_ROWS);
   const available = await modelBudget(shared, job);
   const chosen = chooseTurns(rows, available.budget);
@@ -80,11 +80,14 @@ export async function compressOnce(shared: AgentShared, job: CompressionJob): Pr
     : { refused: 'it was summarized in the meantime' };
 }
 
+/** What a summary is made with. */
+type Summarizing = Pick<AgentShared, 'ledger' | 'provider' | 'limits'>;
+
 type SummaryRow = ContextRow & { entry: { kind: 'summary'; content: string } };
 
 /** Calls the session's model with the same window, so that the server does not reload it. */
 async function summarize(
-  shared: AgentShared,
+  shared: Summarizing,
   job: CompressionJob,
   available: ModelBudget,
   chosen: readonly TurnGroup[],
@@ -128,12 +131,12 @@ function ownerOf(entry: ContextEntry): string[] {
 }
 
 async function callModel(
-  shared: AgentShared,
+  shared: Summarizing,
   { session, userId, signal }: CompressionJob,
   request: ChatRequest,
 ): Promise<string> {
   const note = { purpose: 'compression' as const, session, userId, model: request.model };
-  const onUsage = (usage: Usage): Promise<void> => shared.deps.ledger.noteUsage({ ...note, ...usage });
+  const onUsage = (usage: Usage): Promise<void> => shared.ledger.noteUsage({ ...note, ...usage });
   // Neither the summary nor the wait for it is shown.
   const answer = await completeText(
     shared,

@@ -8,6 +8,7 @@ import { promptTokensOf } from '../prompt/system-prompt.ts';
 import { HISTORY_ROWS } from '../../contracts/store/accept.ts';
 import type { AgentShared, Emit } from '../deps.ts';
 import { modelBudget } from '../model/model-budget.ts';
+import type { Budgeting } from '../model/model-budget.ts';
 import type { AfterTurnWorker, EndedTurn } from '../../contracts/agent/after-turn.ts';
 import type { EventBody } from '../../contracts/event.ts';
 import { contextSize } from '../state/turn-state.ts';
@@ -112,7 +113,7 @@ async function tryToCompress(
   shared: AgentShared,
   job: CompressionJob,
 ): Promise<(Compression & { compacted: Compacted }) | undefined> {
-  const log = shared.deps.log.child({ sessionKey: job.session });
+  const log = shared.log.child({ sessionKey: job.session });
   try {
     const done = await compressOnce(shared, job);
     if (!('refused' in done)) {
@@ -129,7 +130,7 @@ async function tryToCompress(
 
 /** Budget of the conversation in estimated tokens; undefined when the model server does not report it. */
 async function budgetFor(
-  shared: AgentShared,
+  shared: Budgeting,
   turn: Pick<EndedTurn, 'model' | 'profile' | 'promptTokens' | 'log'>,
   signal: AbortSignal,
 ): Promise<number | undefined> {
@@ -155,10 +156,10 @@ function jobOf(
 }
 
 async function rereadHistory(
-  shared: AgentShared,
+  { contexts }: Pick<AgentShared, 'contexts'>,
   turn: Pick<TurnIdentity, 'sessionKey'> & Pick<TurnContext, 'past' | 'history'>,
 ): Promise<void> {
-  const rows = await shared.deps.contexts.unsummarized(turn.sessionKey, HISTORY_ROWS);
+  const rows = await contexts.unsummarized(turn.sessionKey, HISTORY_ROWS);
   turn.past = rows;
   turn.history = toGroups(rows, { thinking: false });
 }

@@ -2,10 +2,11 @@
 import { clipMiddle } from '../../lib/text.ts';
 import { estimateTokens } from '../../lib/tokens.ts';
 import type { ChatMessage, ChatRequest, Usage } from '../../contracts/model/provider.ts';
-import type { AgentShared, Emit } from '../deps.ts';
+import type { Emit } from '../deps.ts';
 import { completeText } from '../model/complete-text.ts';
 import type { ShownCall } from '../model/complete-text.ts';
 import { modelBudget } from '../model/model-budget.ts';
+import type { Calling } from '../model/model-budget.ts';
 import type { TurnAttempt, TurnContext, TurnIdentity, TurnProgress } from '../state/turn-state.ts';
 
 /** Low: decisions need the likely answer. */
@@ -37,7 +38,7 @@ export interface PlainQuestion {
  * `emit` gets the events of a shown call and the notice that it waits in a queue. Throws `ProviderError`, or the signal's reason.
  */
 export async function callWithoutHistory(
-  shared: AgentShared,
+  shared: Calling,
   turn: CallingTurn,
   call: PlainQuestion,
   emit: Emit = () => undefined,

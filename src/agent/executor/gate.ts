@@ -5,6 +5,7 @@ import type { PlanStep } from '../../contracts/plans/plan.ts';
 import { textRef } from '../../contracts/texts/say.ts';
 import { ApprovalWait } from '../tools/approval-gate.ts';
 import type { AgentShared, Emit } from '../deps.ts';
+import type { Calling } from '../model/model-budget.ts';
 import type { TurnAttempt, TurnContext, TurnIdentity, TurnProgress } from '../state/turn-state.ts';
 import { withPendingEdits } from '../../contracts/plans/plan-edits.ts';
 import { classifyFor, describeCommand } from './edits.ts';
@@ -26,12 +27,11 @@ export type GatedTurn = TurnIdentity &
   Pick<TurnProgress, 'approvals'> &
   Pick<TurnAttempt, 'signal'>;
 
+/** What the gate reads requests from, and explains steps with. */
+type Gating = Calling & Pick<AgentShared, 'plans'>;
+
 /** Makes the gate of the plan executor for one turn. */
-export function createGate(
-  shared: AgentShared,
-  turn: GatedTurn,
-  emit: Emit,
-): Pick<ExecutorDeps, 'gate' | 'park'> {
+export function createGate(shared: Gating, turn: GatedTurn, emit: Emit): Pick<ExecutorDeps, 'gate' | 'park'> {
   return {
     gate: (step, run) => decide(shared, turn, { step, run }, emit),
     park: async (step, run) =>
@@ -45,14 +45,9 @@ interface NextStep {
   run: PlanRun;
 }
 
-async function decide(
-  shared: AgentShared,
-  turn: GatedTurn,
-  next: NextStep,
-  emit: Emit,
-): Promise<GateVerdict> {
+async function decide(shared: Gating, turn: GatedTurn, next: NextStep, emit: Emit): Promise<GateVerdict> {
   const { step, run } = next;
-  const { plans } = shared.deps;
+  const { plans } = shared;
   const request = await plans.planRequests(run.plan.id);
   const edited = withPendingEdits(run.plan, request.edits ?? [], classifyFor(turn.prepared.tools));
   if (edited !== run.plan) return { kind: 'edit', plan: edited };
@@ -74,7 +69,7 @@ async function decide(
 
 /** Explains the step and waits for the user to press Run; a refused step is skipped. */
 async function askToRun(
-  shared: AgentShared,
+  shared: Calling,
   turn: TurnIdentity & CallingTurn & Pick<TurnProgress, 'approvals'> & Pick<TurnAttempt, 'signal'>,
   next: NextStep,
   emit: Emit,
@@ -89,7 +84,7 @@ async function askToRun(
 
 /** The explanation before a step runs; the step's description when the model gives none. */
 async function explain(
-  shared: AgentShared,
+  shared: Calling,
   turn: TurnIdentity & CallingTurn & Pick<TurnAttempt, 'signal'>,
   { step, run }: NextStep,
   emit: Emit,

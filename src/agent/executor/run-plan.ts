@@ -5,6 +5,7 @@ import { withSources } from '../../contracts/store/notes.ts';
 import { SPAWN_TOOL } from '../../contracts/agent/subagents.ts';
 import { MAX_RESULT_CHARS } from '../deps.ts';
 import type { AgentShared, Emit } from '../deps.ts';
+import type { Calling } from '../model/model-budget.ts';
 import { todosOf } from '../planner/plan-text.ts';
 import { markUntrusted } from '../prompt/marks.ts';
 import { summaryOf } from '../prompt/prepared-profile.ts';
@@ -41,6 +42,9 @@ export type PlanRunTurn = StepTurn & GatedTurn & SteeredTurn;
 type JournalTurn = Pick<TurnIdentity, 'fence' | 'turnId'> &
   Pick<TurnProgress, 'rows' | 'otherUsage' | 'plan'>;
 
+/** What the facts of a plan are journaled with. */
+type Journaling = Pick<AgentShared, 'ledger'>;
+
 /**
  * Runs the plan of a turn, except in planner mode, where the model follows the plan itself. The result is added to the
  * turn's rows as the n-th answer, a tool call with its result, so that the loop continues with the final answer. Throws
@@ -70,13 +74,13 @@ function factsOf(turn: Pick<TurnProgress, 'rows'>, { id }: Plan): PlanFact[] {
   );
 }
 
-async function begin(shared: AgentShared, turn: JournalTurn, plan: Plan): Promise<PlanRun> {
+async function begin(shared: Journaling, turn: JournalTurn, plan: Plan): Promise<PlanRun> {
   await journalFact(shared, turn, 0, { type: 'started', plan }, plan);
   return startRun(plan);
 }
 
 async function journalFact(
-  shared: AgentShared,
+  { ledger }: Journaling,
   turn: JournalTurn,
   part: number,
   fact: PlanFact,
@@ -91,7 +95,7 @@ async function journalFact(
     ...(fact.type === 'step_began' ? {} : turn.otherUsage.takeUnreported()),
   };
   const todos = withSources(todosOf(plan), turn.rows.taint.sources);
-  if (!(await shared.deps.ledger.planFact(turn.fence, turn.turnId, entry, plan, todos))) return false;
+  if (!(await ledger.planFact(turn.fence, turn.turnId, entry, plan, todos))) return false;
   turn.plan = plan;
   return true;
 }
@@ -129,16 +133,19 @@ function executorDeps(
   };
 }
 
-function availableExecutors(shared: AgentShared, turn: Pick<TurnContext, 'prepared'>): AvailableExecutors {
+function availableExecutors(
+  shared: Pick<AgentShared, 'profiles'>,
+  turn: Pick<TurnContext, 'prepared'>,
+): AvailableExecutors {
   const tools = [...turn.prepared.tools.values()].filter(({ name }) => name !== SPAWN_TOOL);
   const maySpawn = turn.prepared.tools.has(SPAWN_TOOL);
   return {
     tools: new Map(tools.map((tool) => [tool.name, clipMiddle(summaryOf(tool), MAX_DESCRIPTION_CHARS)])),
-    profileIds: maySpawn ? shared.deps.profiles().map(({ id }) => id) : [],
+    profileIds: maySpawn ? shared.profiles().map(({ id }) => id) : [],
   };
 }
 
-function rollingContext(shared: AgentShared, turn: CallingTurn, signal: AbortSignal): RollingContext {
+function rollingContext(shared: Calling, turn: CallingTurn, signal: AbortSignal): RollingContext {
   return new RollingContext((entries) => {
     const lines = entries.map(
       ({ step, result }) => `${step.description} (${result.isError ? 'failed' : 'done'}):\n${result.content}`,
@@ -150,7 +157,12 @@ function rollingContext(shared: AgentShared, turn: CallingTurn, signal: AbortSig
 }
 
 /** Journals the report of the plan in one commit: a tool call that only the gateway makes, and its result. */
-async function journalReport(shared: AgentShared, turn: JournalTurn, n: number, run: PlanRun): Promise<void> {
+async function journalReport(
+  { ledger }: Journaling,
+  turn: JournalTurn,
+  n: number,
+  run: PlanRun,
+): Promise<void> {
   const call = { toolCallId: `plan_${run.facts}`, toolName: RUN_PLAN, callIndex: 0 };
   const toolCalls = [{ id: call.toolCallId, name: RUN_PLAN, args: { goal: run.plan.goal } }];
   turn.rows.add(n, {
@@ -165,7 +177,7 @@ async function journalReport(shared: AgentShared, turn: JournalTurn, n: number, 
   const { sources } = turn.rows.taint;
   turn.rows.add(n, { kind: 'tool_result', ...call, content: reportOf(run), isError, sources });
   const rows = turn.rows.fresh();
-  await shared.deps.ledger.journalAnswer(turn.fence, turn.turnId, rows);
+  await ledger.journalAnswer(turn.fence, turn.turnId, rows);
   turn.rows.journaled(rows);
 }
 

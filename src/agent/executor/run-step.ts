@@ -155,7 +155,7 @@ function ownWork(
 
 /** Runs `act` in the conversation of the step, and journals the rows it made. */
 async function inStep(
-  shared: AgentShared,
+  shared: Pick<AgentShared, 'ledger'>,
   turn: StepTurn,
   { step, run, task }: StepRun & { task: string },
   emit: Emit,

@@ -1,8 +1,8 @@
 /** Messages that the user sends while a plan runs, in queue mode `steer`: the next step, correction and the final answer include them. */
 import type { Plan } from '../../contracts/plans/plan.ts';
-import type { AgentShared, Emit } from '../deps.ts';
+import type { Emit } from '../deps.ts';
 import { takeSteering } from '../turn/queue-modes.ts';
-import type { SteeredTurn } from '../turn/queue-modes.ts';
+import type { Joining, SteeredTurn } from '../turn/queue-modes.ts';
 import type { TurnProgress } from '../state/turn-state.ts';
 import type { ExecutorDeps } from './execution.ts';
 
@@ -18,7 +18,7 @@ const PLAN_ITERATION = 1;
 /** A gate that first takes in the messages that wait. Throws what `gate` throws, and `StoreError`. */
 export function withSteering(
   gate: ExecutorDeps['gate'],
-  shared: AgentShared,
+  shared: Joining,
   turn: SteeredTurn,
   emit: Emit,
 ): ExecutorDeps['gate'] {

@@ -47,11 +47,11 @@ export function stepIteration(run: number, n: number): number {
 
 /** Journals the rows of a step that are not in the journal yet. Throws `StoreError`. */
 export async function journalFresh(
-  shared: AgentShared,
+  { ledger }: Pick<AgentShared, 'ledger'>,
   own: Pick<TurnIdentity, 'fence' | 'turnId'> & Pick<TurnProgress, 'rows'>,
 ): Promise<void> {
   const fresh = own.rows.fresh();
   if (fresh.length === 0) return;
-  await shared.deps.ledger.journalAnswer(own.fence, own.turnId, fresh);
+  await ledger.journalAnswer(own.fence, own.turnId, fresh);
   own.rows.journaled(fresh);
 }

@@ -17,7 +17,7 @@ const MAX_ANSWER_CHARS = 8_000;
 
 /** Makes the worker; `takeCompacted` returns what was summarized of a session since it was last called. */
 export function createFactsWorker(
-  shared: AgentShared,
+  shared: Pick<AgentShared, 'ledger' | 'memories' | 'provider' | 'limits'>,
   takeCompacted: (session: SessionKey) => Compacted | undefined,
 ): AfterTurnWorker {
   return {
@@ -43,7 +43,7 @@ function isOf({ memoryOwner, place }: EndedTurn, { owners }: Compacted): boolean
 }
 
 async function ask(
-  shared: AgentShared,
+  shared: Pick<AgentShared, 'ledger' | 'provider' | 'limits'>,
   { sessionKey: session, userId }: EndedTurn,
   { request: summarized, summary }: Compacted,
   signal: AbortSignal,
@@ -64,7 +64,7 @@ async function ask(
       request,
       signal,
       maxChars: MAX_ANSWER_CHARS,
-      onUsage: (usage) => shared.deps.ledger.noteUsage({ ...note, ...usage }),
+      onUsage: (usage) => shared.ledger.noteUsage({ ...note, ...usage }),
     },
     () => undefined,
   );
@@ -72,7 +72,7 @@ async function ask(
 
 /** Stores those that are new; returns their number. */
 async function keep(
-  { deps: { memories } }: AgentShared,
+  { memories }: Pick<AgentShared, 'memories'>,
   turn: EndedTurn,
   facts: readonly string[],
   untrusted: boolean,

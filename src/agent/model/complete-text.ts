@@ -33,7 +33,7 @@ export interface TextCall {
  * waits in a queue. Throws `ProviderError`, the signal's reason, or what `paid` throws.
  */
 export async function completeText(
-  { deps, limits }: { deps: Pick<AgentDeps, 'provider'>; limits: StreamLimits },
+  { provider, limits }: Pick<AgentDeps, 'provider'> & { limits: StreamLimits },
   { request, signal, waits, maxChars, shown, onUsage }: TextCall,
   emit: Emit,
 ): Promise<string> {
@@ -45,7 +45,7 @@ export async function completeText(
   try {
     const queueable = withQueueNotice(request, { watchdog, waits }, emit);
     await watchdog.guard(async (closed) => {
-      for await (const chunk of deps.provider.streamChat(queueable, closed)) {
+      for await (const chunk of provider.streamChat(queueable, closed)) {
         watchdog.onChunk();
         meter.add(chunk);
         if (chunk.type === 'text_was_thinking') text = '';

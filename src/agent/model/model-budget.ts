@@ -4,6 +4,12 @@ import type { ModelCapabilities } from '../../contracts/model/provider.ts';
 import { inputBudget, modelWindow } from '../prompt/context-window.ts';
 import type { AgentShared } from '../deps.ts';
 
+/** What the model of a call, and the room for its prompt, are found with. */
+export type Budgeting = Pick<AgentShared, 'provider' | 'profiles' | 'models' | 'scale'>;
+
+/** What such a call is made with: the same, and its time limits. */
+export type Calling = Budgeting & Pick<AgentShared, 'limits'>;
+
 export interface ModelBudget {
   model: string;
   can: ModelCapabilities;
@@ -14,13 +20,13 @@ export interface ModelBudget {
 
 /** Finds the model and its budget. `part` of the window is used; `profile` replaces the turn's own. Throws `ProviderError`. */
 export async function modelBudget(
-  shared: Pick<AgentShared, 'deps' | 'models' | 'scale'>,
+  shared: Budgeting,
   turn: { model?: string | undefined; profile: Profile; signal: AbortSignal },
   { part = 1, profile = turn.profile }: { part?: number; profile?: Profile } = {},
 ): Promise<ModelBudget> {
   const model = (turn.model ??= await shared.models.fallback(turn.signal));
-  const can = await shared.deps.provider.capabilities(model, turn.signal);
-  const contextWindow = modelWindow(model, can, shared.deps.profiles());
+  const can = await shared.provider.capabilities(model, turn.signal);
+  const contextWindow = modelWindow(model, can, shared.profiles());
   const tokens = inputBudget(contextWindow, profile, 0) * part;
   return { model, can, contextWindow, budget: Math.floor(tokens / shared.scale.of(model)) };
 }

@@ -55,7 +55,7 @@ export async function* completeStateless(
     id: newId(),
     sessionKey: sessionOf(caller),
     askedModel: resolved.model,
-    log: shared.deps.log,
+    log: shared.log,
     caller,
     profile,
     prepared,
@@ -74,7 +74,7 @@ export async function* completeStateless(
     if (usage !== undefined) {
       const { tokenId } = caller;
       const userId = userOf(caller);
-      await shared.deps.ledger.noteUsage({ purpose: 'stateless', tokenId, userId, ...usage, model });
+      await shared.ledger.noteUsage({ purpose: 'stateless', tokenId, userId, ...usage, model });
     }
   }
 }
@@ -85,7 +85,7 @@ async function* converse(
   request: StatelessRequest,
 ): AsyncGenerator<ChatChunk, void> {
   const { caller, signal } = completion;
-  const messages = await withFilesRead(request.messages, shared.deps.readInline, caller, signal);
+  const messages = await withFilesRead(request.messages, shared.readInline, caller, signal);
   let chars = 0;
   for (let n = 1; n <= completion.profile.maxIterations; n += 1) {
     const answer = yield* ask(shared, completion, request, messages, chars > 0);
@@ -136,13 +136,12 @@ const NOTHING: Usage = { promptTokens: 0, completionTokens: 0, modelMs: 0 };
 
 /** One answer: of the completion's model, or of the next one of its profile when that cannot begin to answer. */
 async function* ask(
-  shared: AgentShared,
+  shared: Pick<AgentShared, 'provider' | 'profiles' | 'limits' | 'fallbacks'>,
   completion: Completion,
   stateless: StatelessRequest,
   messages: readonly ChatMessage[],
   afterText: boolean,
 ): AsyncGenerator<ChatChunk, Answer> {
-  const { provider } = shared.deps;
   for (;;) {
     const watchdog = new StreamWatchdog(completion.signal, shared.limits);
     let answer: Answer | undefined;
@@ -150,7 +149,7 @@ async function* ask(
       const request = await requestOf(shared, completion, stateless, messages);
       answer = new Answer(request, completion.prepared.toolTokens, afterText);
       const queueable = { ...request, onQueued: () => watchdog.onQueued() };
-      for await (const chunk of provider.streamChat(queueable, watchdog.start())) {
+      for await (const chunk of shared.provider.streamChat(queueable, watchdog.start())) {
         watchdog.onChunk();
         const passed = answer.addChunk(chunk);
         if (passed !== undefined) yield passed;
@@ -233,19 +232,19 @@ class Answer {
 
 /** The request of a call. Throws `FieldError` for what the model cannot do, and `ProviderError`. */
 async function requestOf(
-  { deps }: AgentShared,
+  shared: Pick<AgentShared, 'provider' | 'profiles'>,
   { model, profile, prepared, signal, caller }: Completion,
   { options, topLogprobs }: StatelessRequest,
   messages: readonly ChatMessage[],
 ): Promise<ChatRequest> {
-  const can = await deps.provider.capabilities(model, signal);
+  const can = await shared.provider.capabilities(model, signal);
   refuseUnsupported(model, can, options);
   if (!can.vision && showsPictures(messages))
     throw new FieldError('messages', `the model ${model} cannot see pictures`);
   return {
     model,
     messages,
-    contextWindow: modelWindow(model, can, deps.profiles()),
+    contextWindow: modelWindow(model, can, shared.profiles()),
     userId: `token:${caller.tokenId}`,
     ...(can.tools && prepared.schemas.length > 0 && { tools: prepared.schemas }),
     ...callFields(profile, can, options),

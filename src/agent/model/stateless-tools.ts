@@ -38,7 +38,7 @@ export interface Completion extends Failing {
 
 /** Runs one call; a call that may not be run becomes an answer for the model. Throws the signal's reason. */
 export async function runPure(
-  shared: AgentShared,
+  shared: Pick<AgentShared, 'files' | 'limits' | 'log'>,
   completion: Completion,
   call: ToolCall,
   place: string,
@@ -51,7 +51,7 @@ export async function runPure(
   const judgement = judgeCall(checked.tool, checked.args, { taint, rows, author: userOf(caller) });
   if (mustAsk(completion.profile, judgement)) return failure(`${judgement.warning} ${NEEDS_APPROVAL}`);
   const sessionKey = sessionOf(completion.caller);
-  const workspace = await shared.deps.files.open(STATELESS_FOLDER).catch(toGatewayError);
+  const workspace = await shared.files.open(STATELESS_FOLDER).catch(toGatewayError);
   if (workspace instanceof GatewayError) return failure(workspace.message);
   const ctx = {
     sessionKey,
@@ -67,7 +67,7 @@ export async function runPure(
     sources: taint.sources,
     callKey: `${completion.id}.${place}`,
     signal: completion.signal,
-    log: shared.deps.log,
+    log: shared.log,
     emit: () => undefined,
     progress: () => undefined,
   };

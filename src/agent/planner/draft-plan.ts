@@ -43,7 +43,7 @@ export async function draftPlan(
     turn.signal.throwIfAborted();
     if (error instanceof StoreError || draft.required === true) throw error;
     turn.log.warn({ err: error }, 'planning_failed');
-    const why = wordError(toGatewayError(error), await turnReader(shared.deps, turn), turn.say);
+    const why = wordError(toGatewayError(error), await turnReader(shared, turn), turn.say);
     const text = turn.say('turn.no_plan', { why });
     emit({ type: 'notice', code: 'planning_failed', text });
     return undefined;
@@ -73,7 +73,7 @@ async function threePhases(
   const tools = [...turn.prepared.tools.values()].map((tool) => optionOf(tool.name, summaryOf(tool)));
   // Without this tool no step can be given to another agent.
   const agents = turn.prepared.tools.has(SPAWN_TOOL)
-    ? shared.deps.profiles().map(({ id, systemPrompt }) => optionOf(id, systemPrompt))
+    ? shared.profiles().map(({ id, systemPrompt }) => optionOf(id, systemPrompt))
     : [];
   const instruction = planInstruction({ analysis: analysis.text, review, tools, agents });
   const executors = {

@@ -17,7 +17,7 @@ import type { TurnIdentity, TurnProgress } from '../state/turn-state.ts';
  * plan. Idempotent, so it may be repeated after a crash. Throws `StoreError`.
  */
 export async function followTodos(
-  shared: AgentShared,
+  shared: Pick<AgentShared, 'ledger' | 'todos'>,
   turn: TurnIdentity & Pick<TurnProgress, 'plan'>,
   tools: readonly string[],
   emit: Emit,
@@ -26,7 +26,7 @@ export async function followTodos(
   if (plan?.mode !== 'planner' || plan.state !== 'running') return;
   // A subagent's todo list is its parent's (N-10) and not that of its own plan.
   if (turn.parentTurnId !== undefined || !tools.some(changesTodos)) return;
-  const items = await shared.deps.todos.todos(turn.sessionKey);
+  const items = await shared.todos.todos(turn.sessionKey);
   if (items.length === 0) return;
   const steps = stepsAfter(plan, items);
   const changed = steps.filter((step) => step !== plan.steps[step.index]);
@@ -34,7 +34,7 @@ export async function followTodos(
   if (changed.length === 0 && !revised) return;
   const completed = steps.every(({ status }) => status === 'done' || status === 'skipped');
   const next: Plan = { ...plan, steps, state: completed ? 'completed' : 'running' };
-  await shared.deps.ledger.updatePlan(turn.fence, next);
+  await shared.ledger.updatePlan(turn.fence, next);
   turn.plan = next;
   if (revised) emit({ type: 'plan_revised', plan: next, reason: turn.say('cancelled.rewritten') });
   else for (const step of changed) emit({ type: 'step_changed', step });
@@ -48,7 +48,7 @@ function changesTodos(tool: string): boolean {
 
 /** Ends a plan that is still open when its turn ends: each plan has exactly one terminal event. Throws `StoreError`. */
 export async function settlePlan(
-  shared: AgentShared,
+  { ledger }: Pick<AgentShared, 'ledger'>,
   turn: TurnIdentity & Pick<TurnProgress, 'plan'>,
   reason: TurnEndReason,
   emit: Emit,
@@ -60,7 +60,7 @@ export async function settlePlan(
   const next: Plan = isAnswered(reason)
     ? { ...plan, state: 'completed' }
     : cancelPlan(plan, because.reason, why);
-  await shared.deps.ledger.updatePlan(turn.fence, next);
+  await ledger.updatePlan(turn.fence, next);
   turn.plan = next;
   if (isAnswered(reason)) emit({ type: 'plan_completed' });
   else emit({ type: 'plan_cancelled', ...because });

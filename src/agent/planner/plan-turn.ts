@@ -78,13 +78,13 @@ export async function planOnly(shared: AgentShared, turn: PlannedTurn, emit: Emi
  * no longer the plan that was to be run, and `StoreError`.
  */
 async function beginRun(
-  shared: AgentShared,
+  shared: Pick<AgentShared, 'ledger' | 'plans'>,
   turn: StoredTurn & Pick<TurnContext, 'mode'>,
   { id, version, run }: PlanToRun,
   emit: Emit,
 ): Promise<void> {
   if (turn.rows.plan !== undefined) return;
-  const record = await shared.deps.plans.plan(id);
+  const record = await shared.plans.plan(id);
   const stored = record?.plan;
   const isSame = stored !== undefined && versionOf(stored) === version && (stored.runs ?? 0) === run - 1;
   if (record === undefined || stored === undefined || !isSame || isOpenPlan(stored))
@@ -96,7 +96,7 @@ async function beginRun(
   const { address } = record;
   if (stored.state !== 'stored' || address === undefined || parseAddress(address).channel === 'http') return;
   // The buttons of its card start the next run from now on.
-  await shared.deps.ledger.enqueue(address, cardDelivery(stored, address, run));
+  await shared.ledger.enqueue(address, cardDelivery(stored, address, run));
 }
 
 /** Makes the turn's plan, unless that was done before a crash or by an earlier call. */
@@ -130,12 +130,11 @@ function emitPlanReady(plan: Plan, emit: Emit): void {
 
 /** Stores the plan and its usage in one commit: a resumed turn loads the plan, or learns from the usage that it needs none. */
 async function storePlan(
-  shared: AgentShared,
+  { ledger }: Pick<AgentShared, 'ledger'>,
   turn: StoredTurn,
   plan: Plan | undefined,
   spent: PlanningUsage,
 ): Promise<void> {
-  const { ledger } = shared.deps;
   const cost = { userId: turn.userId, model: turn.model ?? '', usage: spent.usage };
   if (plan === undefined) {
     if (spent.usage.promptTokens > 0) await ledger.storePlan(turn.fence, turn.turnId, cost);

@@ -9,6 +9,7 @@ import type { AgentShared, Emit } from '../deps.ts';
 import { completeText } from '../model/complete-text.ts';
 import type { ShownCall } from '../model/complete-text.ts';
 import { modelBudget } from '../model/model-budget.ts';
+import type { Budgeting, Calling } from '../model/model-budget.ts';
 import type { TurnAttempt, TurnContext, TurnIdentity, TurnProgress } from '../state/turn-state.ts';
 import { addUsage } from '../state/unjournaled-usage.ts';
 
@@ -66,7 +67,7 @@ export async function askPlanner(
 }
 
 async function callOnce(
-  shared: AgentShared,
+  shared: Calling & Pick<AgentShared, 'environmentNoteOf'>,
   turn: Planning,
   { instruction, spent, msgId, title }: PlanningCall,
   part: number,
@@ -84,7 +85,7 @@ async function callOnce(
 }
 
 async function planningRequest(
-  shared: AgentShared,
+  shared: Budgeting & Pick<AgentShared, 'environmentNoteOf'>,
   turn: Planning,
   instruction: string,
   part: number,

@@ -11,7 +11,7 @@ type ToolsTurn = Pick<TurnContext, 'profile' | 'prepared' | 'options'> & Pick<Tu
  * Applies the session's profile when one of the n-th answer's tool calls switched it, also before a crash. Throws only `StoreError` and `GatewayError('unknown_profile')`.
  */
 export async function followSwitch(
-  shared: AgentShared,
+  shared: Pick<AgentShared, 'ledger' | 'models' | 'prepare'>,
   turn: Pick<TurnIdentity, 'sessionKey'> & ToolsTurn & Pick<TurnContext, 'model' | 'askedModel'>,
   n: number,
 ): Promise<void> {
@@ -20,7 +20,7 @@ export async function followSwitch(
       iteration === n && entry.kind === 'tool_result' && entry.toolName === SWITCH_PROFILE && !entry.isError,
   );
   if (!switched) return;
-  const session = await shared.deps.ledger.session(turn.sessionKey);
+  const session = await shared.ledger.session(turn.sessionKey);
   if (session === undefined) return;
   turn.profile = shared.models.profile(session.profileId);
   followTools(shared, turn);
@@ -28,7 +28,7 @@ export async function followSwitch(
 }
 
 /** Gives the turn the prompt and tools of its profile as they are now; what others wrote about the tools taints it. */
-export function followTools(shared: AgentShared, turn: ToolsTurn): void {
+export function followTools(shared: Pick<AgentShared, 'prepare'>, turn: ToolsTurn): void {
   const prepared = shared.prepare(turn.profile);
   turn.rows.taint.add(prepared.sources);
   if (prepared === (turn.prepared.base ?? turn.prepared)) return;

@@ -28,7 +28,8 @@ export interface PromptContext extends BootstrapPrompt {
 /** Sources of a prompt context. */
 interface Sources {
   bootstrapPrompt(): Promise<BootstrapPrompt>;
-  deps: { memories: Pick<MemoryStore, 'recall'>; log: Log };
+  memories: Pick<MemoryStore, 'recall'>;
+  log: Log;
 }
 
 /** The user who is answered. */
@@ -44,19 +45,22 @@ export interface Recipient {
 
 /** Loads the prompt context. Never throws: a turn without memories is better than none. */
 export async function loadPromptContext(sources: Sources, recipient: Recipient): Promise<PromptContext> {
-  const [files, facts] = await Promise.all([sources.bootstrapPrompt(), recall(sources.deps, recipient)]);
+  const [files, facts] = await Promise.all([sources.bootstrapPrompt(), recall(sources, recipient)]);
   return { ...files, memory: memoryPart(facts), untrusted: facts.some((fact) => fact.untrusted) };
 }
 
 /** The memories for the prompt; none in a group, where others read the answer. */
-async function recall(deps: Sources['deps'], recipient: Recipient): Promise<MemoryRecord[]> {
+async function recall(
+  { memories, log }: Pick<Sources, 'memories' | 'log'>,
+  recipient: Recipient,
+): Promise<MemoryRecord[]> {
   const { memoryOwner, place, message, hasMemories } = recipient;
   if (!hasMemories || place === 'group' || memoryOwner === 'system') return [];
   try {
-    return await deps.memories.recall(memoryOwner, message, MAX_RECALLED);
+    return await memories.recall(memoryOwner, message, MAX_RECALLED);
   } catch (error) {
     if (!(error instanceof GatewayError)) throw error;
-    deps.log.warn({ err: error, memoryOwner }, 'memories_not_read');
+    log.warn({ err: error, memoryOwner }, 'memories_not_read');
     return [];
   }
 }

@@ -35,9 +35,9 @@ export function createSubagentHandler(currentShared: CurrentShared): LaneHandler
     },
     async onDeadLetter(head, error) {
       const shared = currentShared();
-      shared.deps.log.error({ err: error, lane: head.lane }, 'subagent_dead');
+      shared.log.error({ err: error, lane: head.lane }, 'subagent_dead');
       const payload = readPayload(head.payload);
-      if (payload instanceof GatewayError) return await shared.deps.lanes.finish(head, error.message);
+      if (payload instanceof GatewayError) return await shared.lanes.finish(head, error.message);
       const text = `It could not be run: ${wordError(error, 'person')}`;
       const result = { text, completedNormally: false, sources: UNKNOWN_SOURCES, usage: [] };
       return await report(shared, head, payload, result, error.message);
@@ -70,7 +70,7 @@ async function work(
   signal: AbortSignal,
 ): Promise<Result> {
   const { agentId, session, turnId, task } = payload;
-  const { events, log } = shared.deps;
+  const { events, log } = shared;
   const ending = head.stopped ? AbortSignal.abort(new LaneAbort('stopped')) : signal;
   try {
     return await runSubagent(shared, {
@@ -92,11 +92,11 @@ async function work(
       past: [],
       approvals: [],
       mayAsk: false,
-      timeMs: await shared.deps.subagents.leftMs(agentId),
+      timeMs: await shared.subagents.leftMs(agentId),
       background: true,
       signal: ending,
       toolSignal: withoutShutdown(ending),
-      waits: notedWaits(shared.deps, head),
+      waits: notedWaits(shared, head),
       // Its lane carries one message only.
       restarted: head.epoch > 1,
       log: log.child({ sessionKey: session, turnId }),
@@ -112,7 +112,7 @@ async function work(
 
 /** Ends the head and accepts the result into the session in one commit, then emits the events. */
 async function report(
-  shared: AgentShared,
+  { subagents, events }: Pick<AgentShared, 'subagents' | 'events'>,
   head: LaneHead,
   payload: SubagentPayload,
   result: Result,
@@ -130,8 +130,8 @@ async function report(
     stoppedNote: contextRow(0, stoppedNote(payload)),
     deadLetter,
   };
-  const { heads, seq } = await shared.deps.subagents.finish(head, finish);
-  const emit = (event: EventBody): void => shared.deps.events.emit(session, event, { agentId });
+  const { heads, seq } = await subagents.finish(head, finish);
+  const emit = (event: EventBody): void => events.emit(session, event, { agentId });
   if (seq === undefined) {
     emit({ type: 'subagent_completed', result: STOPPED, completedNormally: false });
     return { heads };
@@ -139,7 +139,7 @@ async function report(
   const { text, completedNormally } = result;
   emit({ type: 'subagent_completed', result: text, completedNormally });
   const { content, senderName } = announcement.message;
-  shared.deps.events.emit(session, { type: 'message_received', content, seq, senderName });
+  events.emit(session, { type: 'message_received', content, seq, senderName });
   return { heads };
 }
 

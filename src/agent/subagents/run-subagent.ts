@@ -90,7 +90,7 @@ export interface SubagentResult {
  * `StoreError`, a `LaneAbort` other than `stopped`, and `ApprovalWait`: it can be continued later.
  */
 export async function runSubagent(shared: AgentShared, child: Child): Promise<SubagentResult> {
-  const journal = await shared.deps.subagents.journal(child.agentId);
+  const journal = await shared.subagents.journal(child.agentId);
   const own = withOwnJournal(shared, child);
   const bounds = startBounds(child, journal);
   const trace = traceSubagent(shared, child, journal.length > 0);
@@ -113,8 +113,7 @@ export async function runSubagent(shared: AgentShared, child: Child): Promise<Su
     return { ...resultOf(turn, result), sources, usage: usageOf(turn), known: false };
   } catch (error) {
     trace.end(outcomeOf(error));
-    if (isInterruption(error) && !(error instanceof StoreError))
-      await recordUnreported(shared.deps.ledger, turn);
+    if (isInterruption(error) && !(error instanceof StoreError)) await recordUnreported(shared.ledger, turn);
     throw error;
   } finally {
     bounds.stop();
@@ -123,7 +122,7 @@ export async function runSubagent(shared: AgentShared, child: Child): Promise<Su
 
 /** The same agent, but it writes to the subagent's journal instead of the session's. The subagent's plan is not stored as the session's plan. */
 function withOwnJournal(shared: AgentShared, child: Child): AgentShared {
-  const { subagents, ledger } = shared.deps;
+  const { subagents, ledger } = shared;
   const { agentId, sessionKey: session, parentTurnId: turnId, userId } = child;
   const write = (fence: Fence, rows: JournalRow[]): Promise<void> =>
     subagents.write(fence, { agentId, session }, rows);
@@ -138,11 +137,11 @@ function withOwnJournal(shared: AgentShared, child: Child): AgentShared {
     },
     updatePlan: () => Promise.resolve(),
   };
-  return { ...shared, deps: { ...shared.deps, ledger: own } };
+  return { ...shared, ledger: own };
 }
 
 function childTurn(
-  shared: AgentShared,
+  shared: Pick<AgentShared, 'forSubagent' | 'prepare'>,
   child: Child,
   journal: readonly ContextRecord[],
   bounds: AbortSignal,

@@ -10,17 +10,17 @@ import type { TurnIdentity, TurnProgress } from '../state/turn-state.ts';
 
 /** Counts the subagents of a turn against their limits. */
 export class SubagentSlots {
-  readonly #shared: AgentShared;
+  readonly #subagents: AgentShared['subagents'];
   readonly #turn: Pick<TurnIdentity, 'sessionKey'>;
   /** Calls that started a subagent, those from before a crash included. */
   readonly #made: Set<string>;
   readonly #waitedFor = new Set<string>();
 
   constructor(
-    shared: AgentShared,
+    { subagents }: Pick<AgentShared, 'subagents'>,
     turn: Pick<TurnIdentity, 'sessionKey' | 'turnId'> & Pick<TurnProgress, 'rows'>,
   ) {
-    this.#shared = shared;
+    this.#subagents = subagents;
     this.#turn = turn;
     this.#made = new Set(
       [...turn.rows.steps, ...turn.rows.ofPlan].flatMap(({ iteration, entry }) =>
@@ -40,7 +40,7 @@ export class SubagentSlots {
     this.#waitedFor.add(callKey);
     const release = (): void => void this.#waitedFor.delete(callKey);
     const others = [...this.#made].map((key) => agentIdOf(this.#turn.sessionKey, key));
-    const atWork = await this.#shared.deps.subagents.atWork(others.filter((id) => id !== agentId));
+    const atWork = await this.#subagents.atWork(others.filter((id) => id !== agentId));
     if (this.#waitedFor.size + atWork <= MAX_SUBAGENTS_AT_ONCE) return release;
     release();
     return `${MAX_SUBAGENTS_AT_ONCE} subagents of this turn are already at work, the maximum at once.`;

@@ -22,16 +22,20 @@ export interface SubagentTrace {
 }
 
 /** Begins the notes of a run; `resumed`: an earlier run left a journal. */
-export function traceSubagent({ deps }: AgentShared, child: TracedChild, resumed: boolean): SubagentTrace {
+export function traceSubagent(
+  { redact, traces }: Pick<AgentShared, 'redact' | 'traces'>,
+  child: TracedChild,
+  resumed: boolean,
+): SubagentTrace {
   const { agentId, parentTurnId: turnId, sessionKey, fence, profile, background } = child;
   const { node, epoch } = fence;
-  const notes = new TraceNotes({ node, epoch, resumed, attempts: 0, crashes: 0, afterMs: 0 }, deps.redact);
+  const notes = new TraceNotes({ node, epoch, resumed, attempts: 0, crashes: 0, afterMs: 0 }, redact);
   return {
     notes,
     end(outcome) {
       const attempt = notes.end(outcome, profile.id);
       const { startedAt } = notes;
-      deps.traces.subagentEnded({ agentId, turnId, sessionKey, attempt, startedAt, background });
+      traces.subagentEnded({ agentId, turnId, sessionKey, attempt, startedAt, background });
     },
   };
 }

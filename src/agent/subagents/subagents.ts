@@ -122,7 +122,7 @@ async function spawn(parent: Parent, call: Call, request: SpawnRequest): Promise
   if (tooLong) return refused(`A task has at most ${MAX_TASK_CHARS} characters.`);
   const profile = await profileOf(parent, request.profileId);
   if (profile === undefined) {
-    const names = shared.deps.profiles().map(({ id }) => id);
+    const names = shared.profiles().map(({ id }) => id);
     return refused(`There is no profile "${request.profileId}". Profiles: ${names.join(', ')}.`);
   }
   const release = await slots.acquire(call.callKey, call.agentId);
@@ -143,9 +143,8 @@ function refused(text: string): SpawnOutcome {
 /** The named profile; without a name the session's profile at this moment, which may have changed since the turn began (N-08). */
 async function profileOf({ shared, turn, profileId }: Parent, asked: string | undefined) {
   const own = profileId === turn.profile.id ? profileId : undefined;
-  const id =
-    asked ?? own ?? (await shared.deps.ledger.session(turn.sessionKey))?.profileId ?? turn.profile.id;
-  const found = shared.deps.profiles().find((profile) => profile.id === id);
+  const id = asked ?? own ?? (await shared.ledger.session(turn.sessionKey))?.profileId ?? turn.profile.id;
+  const found = shared.profiles().find((profile) => profile.id === id);
   return found ?? (asked === undefined ? turn.profile : undefined);
 }
 
@@ -171,7 +170,7 @@ async function runAndWait(parent: Parent, call: Call, task: string, profile: Pro
 
   function failed(error: unknown): Pick<SubagentResult, 'text' | 'completedNormally' | 'sources'> {
     if (isInterruption(error)) throw error;
-    shared.deps.log.error({ err: error, agentId }, 'subagent_failed');
+    shared.log.error({ err: error, agentId }, 'subagent_failed');
     const text = `The subagent failed: ${wordError(toGatewayError(error), 'person')}`;
     // The error may quote what it has read, which is unknown here.
     return { text, completedNormally: false, sources: ['local'] };
@@ -217,7 +216,7 @@ async function runToResult(
   const { text, completedNormally, sources, usage } = result;
   const row = contextRow(0, { kind: 'agent_result', content: text, completedNormally, sources });
   const end = { turnId: turn.turnId, userId: turn.userId, usage, result: row };
-  await shared.deps.subagents.close(turn.fence, { agentId, session: turn.sessionKey }, end);
+  await shared.subagents.close(turn.fence, { agentId, session: turn.sessionKey }, end);
   return result;
 }
 
@@ -229,7 +228,7 @@ async function startInBackground(
   profile: Profile,
 ): Promise<SpawnOutcome> {
   const { shared, turn, reader } = parent;
-  const { subagents, background } = shared.deps;
+  const { subagents, background } = shared;
   const payload = {
     agentId,
     turnId: turn.turnId,

@@ -6,6 +6,7 @@ import type { ChatRequest } from '../../contracts/model/provider.ts';
 import type { AgentShared } from '../deps.ts';
 import { completeText } from '../model/complete-text.ts';
 import { modelBudget } from '../model/model-budget.ts';
+import type { Calling } from '../model/model-budget.ts';
 import { firstWords, titleIn, titleMessages } from './title-text.ts';
 
 /** Tokens of the model's answer. */
@@ -13,11 +14,14 @@ const TITLE_TOKENS = 40;
 /** Longest answer that is read, in UTF-16 units; the connection is closed after it. */
 const MAX_ANSWER_CHARS = 2_000;
 
+/** What a title is made and stored with. */
+type Titling = Calling & Pick<AgentShared, 'ledger'>;
+
 /** The model server is busy with turns: the session's next turn tries again. */
 class Busy extends Error {}
 
 /** Makes the worker. */
-export function createTitleWorker(shared: AgentShared): AfterTurnWorker {
+export function createTitleWorker(shared: Titling): AfterTurnWorker {
   return {
     name: 'title',
     givesWay: true,
@@ -26,7 +30,7 @@ export function createTitleWorker(shared: AgentShared): AfterTurnWorker {
       if (!isAnswered(turn.reason) || turn.answer === '') return [];
       try {
         const title = await makeTitle(shared, turn, signal);
-        const isNew = title !== '' && (await shared.deps.ledger.titleSession(turn.sessionKey, title));
+        const isNew = title !== '' && (await shared.ledger.titleSession(turn.sessionKey, title));
         return isNew ? [{ type: 'session_titled', title }] : [];
       } catch (error) {
         if (error instanceof Busy) return [];
@@ -37,7 +41,7 @@ export function createTitleWorker(shared: AgentShared): AfterTurnWorker {
 }
 
 /** The model's title; the first words if it gives none in time. Throws `Busy`, or the signal's reason. */
-async function makeTitle(shared: AgentShared, turn: EndedTurn, signal: AbortSignal): Promise<string> {
+async function makeTitle(shared: Titling, turn: EndedTurn, signal: AbortSignal): Promise<string> {
   const words = firstWords(turn.said) || firstWords(turn.answer);
   try {
     const limited = AbortSignal.any([signal, AbortSignal.timeout(shared.limits.titleMs)]);
@@ -51,7 +55,7 @@ async function makeTitle(shared: AgentShared, turn: EndedTurn, signal: AbortSign
 }
 
 /** One small call of the model that answered, with the same window, so that the server does not reload it. */
-async function ask(shared: AgentShared, turn: EndedTurn, signal: AbortSignal): Promise<string> {
+async function ask(shared: Titling, turn: EndedTurn, signal: AbortSignal): Promise<string> {
   const { sessionKey: session, userId } = turn;
   const { model, can, contextWindow } = await modelBudget(shared, { ...turn, signal });
   const request: ChatRequest = {
@@ -72,7 +76,7 @@ async function ask(shared: AgentShared, turn: EndedTurn, signal: AbortSignal): P
         request,
         signal: AbortSignal.any([signal, busy.signal]),
         maxChars: MAX_ANSWER_CHARS,
-        onUsage: (usage) => shared.deps.ledger.noteUsage({ ...note, ...usage }),
+        onUsage: (usage) => shared.ledger.noteUsage({ ...note, ...usage }),
       },
       // The call has to wait in a queue: it would be ahead of people's turns.
       (event) => event.type === 'notice' && event.code === 'model_busy' && busy.abort(),

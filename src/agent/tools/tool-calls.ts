@@ -109,7 +109,7 @@ async function finishCall(
     content,
   };
   const row = turn.rows.add(n, entry);
-  await shared.deps.ledger.toolResult(turn.fence, turn.turnId, n, entry, row.tokens);
+  await shared.ledger.toolResult(turn.fence, turn.turnId, n, entry, row.tokens);
   turn.rows.journaled([row]);
   emit({ type: 'tool_result', toolCallId, name, result: outcome.content, isError: outcome.isError });
 }
@@ -150,15 +150,15 @@ async function runReady(
   { tool, args, callKey, begun }: ReadyCall,
   emit: Emit,
 ): Promise<Outcome & { sent?: string }> {
-  const { files } = shared.deps;
+  const { files } = shared;
   const workspace = await files.open(turn.folder).catch(toGatewayError);
   if (workspace instanceof GatewayError) return failure(workspace.message);
   const gated = { callKey, toolCallId: call.id, tool, args, agentId: agentIdOf(turn) };
   const refusal = begun
     ? undefined
-    : ((await refuseWhileAsking(shared, turn, gated)) ?? (await passGate(turn, gated, shared.deps)));
+    : ((await refuseWhileAsking(shared, turn, gated)) ?? (await passGate(turn, gated, shared)));
   if (refusal !== undefined) return refusal;
-  const userRole = (turn.userRole ??= await roleOf(shared.deps, turn.userId));
+  const userRole = (turn.userRole ??= await roleOf(shared, turn.userId));
   if (!begun && tool.effect !== 'pure') await journalIntent(shared, turn, n, callIndex, call);
   const subagent = turn.agents?.forCall(turn, callKey, signal);
   let running = true;
@@ -191,7 +191,7 @@ interface CallContext extends Pick<ToolContext, 'callKey' | 'userRole' | 'worksp
 }
 
 function contextOf(
-  { deps }: AgentShared,
+  { workspaceDir }: Pick<AgentShared, 'workspaceDir'>,
   turn: TurnIdentity &
     Pick<TurnContext, 'profile' | 'model'> &
     Pick<TurnProgress, 'rows'> &
@@ -214,7 +214,7 @@ function contextOf(
     stepValidation: turn.profile.stepValidationEnabled,
     command: turn.say.command,
     folder: turn.folder,
-    skills: deps.workspaceDir && path.join(deps.workspaceDir, 'skills'),
+    skills: workspaceDir && path.join(workspaceDir, 'skills'),
     sources: turn.rows.taint.sources,
     signal: turn.toolSignal,
     log: turn.log,
@@ -245,12 +245,12 @@ function onlyHere(paths: readonly string[]): string {
  * what runs, so it changes no file in the meantime. It does not wait, because the answer may take an hour.
  */
 async function refuseWhileAsking(
-  { deps }: AgentShared,
+  { approvals }: Pick<AgentShared, 'approvals'>,
   turn: Pick<TurnIdentity, 'parentTurnId' | 'sessionKey'>,
   { tool, callKey }: Pick<ReadyCall, 'tool' | 'callKey'>,
 ): Promise<Outcome | undefined> {
   if (tool.files === undefined || turn.parentTurnId === undefined) return undefined;
-  if (!(await deps.approvals.asksOther(turn.sessionKey, callKey))) return undefined;
+  if (!(await approvals.asksOther(turn.sessionKey, callKey))) return undefined;
   return failure(
     `Not run: a person is being asked about another call of this chat, and until it has run no file is changed. ` +
       'Go on with other work and try again later, or state in your result what you wanted to change.',
@@ -259,14 +259,14 @@ async function refuseWhileAsking(
 
 /** T3. */
 async function journalIntent(
-  shared: AgentShared,
+  { ledger }: Pick<AgentShared, 'ledger'>,
   turn: Pick<TurnIdentity, 'fence' | 'turnId'> & Pick<TurnProgress, 'rows'>,
   n: number,
   callIndex: number,
   call: ToolCall,
 ): Promise<void> {
   const intent = { kind: 'tool_intent' as const, toolCallId: call.id, toolName: call.name, callIndex };
-  await shared.deps.ledger.toolIntent(turn.fence, turn.turnId, n, intent);
+  await ledger.toolIntent(turn.fence, turn.turnId, n, intent);
   turn.rows.journaled([turn.rows.add(n, intent)]);
 }
 

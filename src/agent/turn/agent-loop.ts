@@ -120,7 +120,7 @@ function endWithAnswer(turn: EndingTurn, answer: Answer, emit: Emit): TurnResult
 
 /** Ends a turn that was stopped or failed; rethrows errors after which another node, a restart or the dead letters take over. */
 async function endEarly(
-  { deps }: AgentShared,
+  shared: Pick<AgentShared, 'isOwner'>,
   turn: EndingTurn,
   error: unknown,
   emit: Emit,
@@ -137,7 +137,7 @@ async function endEarly(
   }
   if (error instanceof StoreError || !(error instanceof GatewayError)) throw error;
   turn.log.warn({ err: error }, 'turn_failed');
-  const text = failureText(error, await turnReader(deps, turn), turn.say);
+  const text = failureText(error, await turnReader(shared, turn), turn.say);
   return { ...endWith(turn, { reason: 'failed', text, isError: true }, emit), failure: failureOf(error) };
 }
 

@@ -13,11 +13,11 @@ import { readTurnPayload } from './turn-payload.ts';
 
 /** Ends a turn that has become a dead letter and answers with the reason, also one whose message cannot be read. */
 export async function endDeadLetter(
-  shared: AgentShared,
+  shared: Pick<AgentShared, 'ledger' | 'lanes' | 'events' | 'log' | 'languages'>,
   head: LaneHead,
   error: GatewayError,
 ): Promise<LaneStep> {
-  const { ledger, lanes, events, log, languages } = shared.deps;
+  const { ledger, lanes, events, log, languages } = shared;
   log.error({ err: error, lane: head.lane, seq: head.seq }, 'turn_dead');
   const payload = readTurnPayload(head.payload);
   const turn = payload instanceof GatewayError ? await ledger.turnAt(head) : payload;

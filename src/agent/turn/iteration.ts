@@ -1,7 +1,5 @@
-/** One answer of the model within a turn: its context, the call, its repetition after a failure, and its journal row. */
-import { ProviderError, toGatewayError, wordError } from '../../contracts/errors.ts';
-import { backoffMs } from '../../lib/async/backoff.ts';
-import { sleep } from '../../lib/async/sleep.ts';
+/** One answer of the model within a turn: its context, the call, and its journal row. */
+import { toGatewayError } from '../../contracts/errors.ts';
 import type { ChatRequest, LLMResponse, ModelCapabilities } from '../../contracts/model/provider.ts';
 import type { PromptParts } from '../../contracts/store/traces.ts';
 import { mergeGroups, toGroups } from '../prompt/history.ts';
@@ -10,20 +8,20 @@ import type { PromptPart } from '../prompt/bootstrap-files.ts';
 import { withModePrompt } from '../executor/mode-prompts.ts';
 import { systemPart } from '../prompt/system-prompt.ts';
 import { fitPrompt, OVERFLOW_SHRINK } from '../prompt/context-window.ts';
-import { MAX_CALLS_RUN, RETRY_CAP_MS } from '../deps.ts';
-import type { AgentLimits, AgentShared, Emit } from '../deps.ts';
+import { MAX_CALLS_RUN } from '../deps.ts';
+import type { AgentShared, Emit } from '../deps.ts';
 import { notesFor } from '../prompt/nudges.ts';
 import { callFields, callsOf, refuseUnsupported } from '../model/caller-options.ts';
 import { streamAnswer } from '../model/model-call.ts';
 import type { ModelCall } from '../model/model-call.ts';
-import { turnReader } from './failure-text.ts';
+import { prepareRepeat } from './repeat-call.ts';
+import type { Attempts } from './repeat-call.ts';
 import { modelBudget } from '../model/model-budget.ts';
+import type { Budgeting } from '../model/model-budget.ts';
 import { optionsOfCall } from '../tools/caller-calls.ts';
-import { callMsgId, emitReset } from '../state/turn-state.ts';
+import { callMsgId } from '../state/turn-state.ts';
 import type { TurnAttempt, TurnContext, TurnIdentity, TurnProgress } from '../state/turn-state.ts';
 
-/** How much longer the pauses are before a server that limits its calls is asked again. */
-const RATE_LIMIT_FACTOR = 4;
 /** A plan up to this share of the budget is never dropped from the prompt. */
 const PLAN_SHARE = 0.25;
 
@@ -49,7 +47,7 @@ export async function askModel(
   for (;;) {
     const atMs = turn.trace?.nowMs ?? 0;
     const call: ModelCall = {
-      provider: shared.deps.provider,
+      provider: shared.provider,
       msgId,
       reply: turn.reply,
       limits: shared.limits,
@@ -117,7 +115,7 @@ function noteCall(
 }
 
 async function storeAnswer(
-  shared: AgentShared,
+  { ledger }: Pick<AgentShared, 'ledger'>,
   turn: TurnIdentity & Pick<TurnContext, 'options' | 'model'> & Pick<TurnProgress, 'rows' | 'otherUsage'>,
   n: number,
   response: LLMResponse,
@@ -141,92 +139,10 @@ async function storeAnswer(
   }
   if (response.toolCalls.length > 0) {
     const rows = turn.rows.fresh();
-    await shared.deps.ledger.journalAnswer(turn.fence, turn.turnId, rows);
+    await ledger.journalAnswer(turn.fence, turn.turnId, rows);
     turn.rows.journaled(rows);
   }
   return answer;
-}
-
-/** What is known about the earlier attempts of one call. */
-interface Attempts {
-  /** The prompt was refused as too long, and shortened, once (B-11). */
-  shrunk: boolean;
-  /** The stream broke after its first chunk, and was repeated, once. */
-  repeated: boolean;
-  /** Attempts to reach an unavailable server. */
-  waits: number;
-  /** When the first of them failed. */
-  refusedSince?: number;
-}
-
-interface BrokenCall {
-  n: number;
-  call: ModelCall;
-  attempts: Attempts;
-  error: unknown;
-}
-
-/** Drops the text of a broken call and waits until it may be repeated. Throws its error when it must not be. */
-async function prepareRepeat(
-  { deps, limits }: AgentShared,
-  turn: TurnIdentity &
-    Pick<TurnContext, 'model'> &
-    Pick<TurnProgress, 'reply' | 'otherUsage'> &
-    Pick<TurnAttempt, 'signal' | 'trace'>,
-  { n, call, attempts, error }: BrokenCall,
-  emit: Emit,
-): Promise<void> {
-  if (call.usage !== undefined) turn.otherUsage.add({ ...call.usage, model: turn.model ?? '' });
-  turn.signal.throwIfAborted();
-  const waitMs = error instanceof ProviderError ? pauseAfter(error, call.begun, attempts, limits) : undefined;
-  if (waitMs === undefined || !(error instanceof ProviderError)) throw error;
-  if (turn.reply.open) {
-    turn.reply.discardCall();
-    emitReset(turn, [call.msgId], emit);
-  }
-  if (waitMs > 0 && attempts.waits === 1) {
-    const why = wordError(error, await turnReader(deps, turn), turn.say);
-    const text = turn.say('turn.model_away', { why });
-    emit({ type: 'notice', code: 'model_unavailable', text });
-  }
-  turn.log.warn({ err: error, iteration: n, waitMs }, 'model_call_repeated');
-  turn.trace?.retry(waitMs, error.code);
-  await sleep(waitMs, turn.signal);
-}
-
-/**
- * Counts a failed call in `attempts`; returns the pause in milliseconds before it is repeated, or undefined to give up. A
- * prompt that was too long is repeated once, shorter; a stream that broke after its first chunk is repeated once, because
- * the server is up. An unavailable server is tried with growing pauses, or after the one it asks for, for `modelWaitMs` in
- * all: a longer one ends the turn at once. A timeout before the first chunk is not repeated: the user has waited two
- * minutes by then.
- */
-function pauseAfter(
-  error: ProviderError,
-  begun: boolean,
-  attempts: Attempts,
-  limits: AgentLimits,
-): number | undefined {
-  if (error.code === 'context_overflow') {
-    if (attempts.shrunk) return undefined;
-    attempts.shrunk = true;
-    return 0;
-  }
-  if (begun) {
-    if (attempts.repeated) return undefined;
-    attempts.repeated = true;
-    return 0;
-  }
-  if (!error.retryable || error.code === 'timeout_first_chunk') return undefined;
-  // A server that limits its calls is asked less often than one that may be back at any moment.
-  const limited = error.code === 'rate_limited';
-  const baseMs = limits.retryBaseMs * (limited ? RATE_LIMIT_FACTOR : 1);
-  const capMs = RETRY_CAP_MS * (limited ? RATE_LIMIT_FACTOR : 1);
-  const pause = Math.max(error.retryAfterMs ?? 0, backoffMs(attempts.waits, baseMs, capMs));
-  const now = performance.now();
-  attempts.waits += 1;
-  attempts.refusedSince ??= now;
-  return now - attempts.refusedSince + pause > limits.modelWaitMs ? undefined : pause;
 }
 
 interface MadeRequest {
@@ -238,7 +154,7 @@ interface MadeRequest {
 
 /** Builds the request of one call (N-43, N-44), within the server's window and the profile's limits. */
 async function makeRequest(
-  shared: AgentShared,
+  shared: Budgeting & Pick<AgentShared, 'environmentNoteOf'>,
   turn: TurnIdentity & TurnContext & Pick<TurnProgress, 'rows' | 'plan'> & Pick<TurnAttempt, 'signal'>,
   n: number,
   shrunk: boolean,

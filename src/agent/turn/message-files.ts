@@ -11,6 +11,9 @@ import { markUntrusted, titleOf } from '../prompt/marks.ts';
 /** Pictures of one message that models see. */
 export const MAX_PICTURES_PER_MESSAGE = 6;
 
+/** What the files of a message are received with, and its sender told about problems. */
+export type Receiving = Pick<AgentShared, 'receiveFiles' | 'ledger' | 'languages' | 'post'>;
+
 /** A message whose files are wanted. */
 export interface WithFiles {
   payload: TurnPayload;
@@ -25,7 +28,7 @@ export interface WithFiles {
  * repeat stores and sends nothing twice. Throws `StoreError`; after `signal` aborts it ends soon.
  */
 export async function receiveFiles(
-  { deps }: AgentShared,
+  shared: Receiving,
   fence: Fence,
   { payload, laneSeq, folder }: WithFiles,
   signal: AbortSignal,
@@ -34,19 +37,19 @@ export async function receiveFiles(
   if (message.media.length === 0) return [];
   const { channel, media } = message;
   const userId = userIdOf(message);
-  const files = await deps.receiveFiles({ channel, media, userId, folder, laneSeq }, signal);
+  const files = await shared.receiveFiles({ channel, media, userId, folder, laneSeq }, signal);
   if (signal.aborted) return files;
   const attachments = files.flatMap(({ attachment }) => attachment ?? []);
-  if (attachments.length > 0) await deps.ledger.noteFiles(fence, turnId, { folder, userId, attachments });
+  if (attachments.length > 0) await shared.ledger.noteFiles(fence, turnId, { folder, userId, attachments });
   const problems = files.filter(({ problem }) => problem !== undefined);
   if (problems.length > 0) {
-    const say = await sayFor(deps, payload);
+    const say = await sayFor(shared, payload);
     const content = problems
       .map(({ name, problem = '', problemText }) =>
         say('upload.problem', { name: quoted(name), why: problemText ?? problem }),
       )
       .join('\n');
-    await deps.post({ ref: `${turnId}.files`, turnId, address, content });
+    await shared.post({ ref: `${turnId}.files`, turnId, address, content });
   }
   return files;
 }

@@ -21,7 +21,7 @@ export function strictestPlace(
  * brought it in. Throws only `StoreError`.
  */
 export async function endElsewhere(
-  { deps: { languages } }: Pick<AgentShared, 'deps'>,
+  { languages }: Pick<AgentShared, 'languages'>,
   surfaces: readonly OtherSurface[],
   message: Elsewhere['message'],
   shownOn: ReturnType<LiveTurn['shownOn']>,
@@ -36,9 +36,9 @@ export async function endElsewhere(
 
 /** The network on which a message was written; undefined in a conversation of one chat, where it goes without saying. */
 export function networkOf(
-  { deps }: Pick<AgentShared, 'deps'>,
+  { environmentNote }: Pick<AgentShared, 'environmentNote'>,
   { channel }: InboundMessage,
   surfaces: readonly OtherSurface[],
 ): string | undefined {
-  return surfaces.length === 0 ? undefined : (deps.environmentNote.channelLabel(channel) ?? channel);
+  return surfaces.length === 0 ? undefined : (environmentNote.channelLabel(channel) ?? channel);
 }

@@ -13,12 +13,15 @@ import type { AgentShared } from '../deps.ts';
 import type { TurnIdentity, TurnProgress } from '../state/turn-state.ts';
 import { recipientOf } from '../../contracts/texts/languages.ts';
 
+/** What a turn is parked with, and for how long at most. */
+type Parking = Pick<AgentShared, 'lanes' | 'limits'>;
+
 /**
  * Parks the turn until someone decides. Journal, question and release of the head are one commit. The id has 128 random
  * bits, because anyone who knows it can press the button. Throws `StoreError`.
  */
 export async function parkTurn(
-  { deps, limits }: AgentShared,
+  { lanes, limits }: Parking,
   turn: TurnIdentity,
   emitter: TurnEmitter,
   { subject }: ApprovalWait,
@@ -26,7 +29,7 @@ export async function parkTurn(
   const id = randomBytes(16).toString('base64url');
   const expiresInMs = limits.approvalMs;
   const questions = inEachChat(id, subject, turn, (asked) => questionFor(id, asked, expiresInMs, turn.say));
-  await deps.lanes.park(turn.fence, { id, turnId: turn.turnId, detail: subject, expiresInMs, questions });
+  await lanes.park(turn.fence, { id, turnId: turn.turnId, detail: subject, expiresInMs, questions });
   const { toolCallId, warning, agentId, plan } = subject;
   const call = plan === undefined ? { toolCallId } : {};
   emitter.emit(
@@ -39,12 +42,12 @@ export async function parkTurn(
 
 /** Parks the turn until its caller sends the results of its tools. Throws `StoreError`. */
 export async function parkForCaller(
-  { deps, limits }: AgentShared,
+  { lanes, limits }: Parking,
   turn: TurnIdentity,
   emitter: TurnEmitter,
   { calls }: CallerWait,
 ): Promise<LaneOutcome> {
-  await deps.lanes.parkForCaller(turn.fence, { turnId: turn.turnId, expiresInMs: limits.approvalMs });
+  await lanes.parkForCaller(turn.fence, { turnId: turn.turnId, expiresInMs: limits.approvalMs });
   emitter.emit({ type: 'tool_results_needed', calls });
   turn.log.info({ calls: calls.length }, 'tool_results_needed');
   return { kind: 'parked' };
@@ -55,7 +58,7 @@ export async function parkForCaller(
  * Idempotent, so it may be repeated after a crash. Throws `StoreError`.
  */
 export async function announceDecision(
-  { deps }: AgentShared,
+  shared: Pick<AgentShared, 'traces' | 'approvals' | 'languages' | 'ledger'>,
   turn: TurnIdentity & Pick<TurnProgress, 'approvals' | 'rows'>,
   emitter: TurnEmitter,
 ): Promise<void> {
@@ -63,8 +66,8 @@ export async function announceDecision(
   if (newest === undefined || isAnswered(turn, newest.callKey)) return;
   const { id, decision, decidedBy } = newest;
   turn.log.info({ approvalId: id, decision, decidedBy }, 'approval_decided');
-  deps.traces.decided(approvalOutcome(decision, decidedBy));
-  const record = await deps.approvals.approval(id);
+  shared.traces.decided(approvalOutcome(decision, decidedBy));
+  const record = await shared.approvals.approval(id);
   emitter.emit(
     {
       type: 'approval_decided',
@@ -77,9 +80,9 @@ export async function announceDecision(
   );
   if (record === undefined) return;
   for (const delivery of inEachChat(id, record, turn, (asked) =>
-    decidedFor(asked, deps.languages.say(recipientOf(asked.address, asked.language))),
+    decidedFor(asked, shared.languages.say(recipientOf(asked.address, asked.language))),
   ))
-    await deps.ledger.enqueue(addressOf(delivery.message), delivery);
+    await shared.ledger.enqueue(addressOf(delivery.message), delivery);
 }
 
 /** What is shown of a request in the chat that asked and, if it is private, in the other private chats of the session. */

@@ -10,6 +10,7 @@ import { contextRow } from '../prompt/history.ts';
 import { typedText } from '../prompt/marks.ts';
 import type { AgentShared, Emit } from '../deps.ts';
 import { MAX_PICTURES_PER_MESSAGE, receiveFiles } from './message-files.ts';
+import type { Receiving } from './message-files.ts';
 import { readMessage, readTurnPayload } from './turn-payload.ts';
 import type { ReadMessage } from './turn-payload.ts';
 import type { TurnAttempt, TurnIdentity, TurnProgress } from '../state/turn-state.ts';
@@ -22,6 +23,9 @@ export const COLLECT_MOST_MS = 6_000;
 export const MAX_JOINED = 50;
 /** Longest text of joined messages, in UTF-16 units: the same as for one message. */
 const MAX_JOINED_CHARS = 100_000;
+
+/** What messages join a turn with. */
+export type Joining = Receiving & Pick<AgentShared, 'log'>;
 
 /** The parts of a turn that messages join. */
 export type SteeredTurn = Pick<TurnIdentity, 'fence' | 'turnId' | 'folder'> &
@@ -59,7 +63,7 @@ interface Beginning {
  * `steer`. Their texts become one message, journaled in the same commit. Throws `StoreError`.
  */
 export async function collectBurst(
-  shared: AgentShared,
+  shared: Joining,
   fence: Fence,
   { payload, message: own, opened, signal }: Beginning,
 ): Promise<InitialInput | { waitMs: number }> {
@@ -67,7 +71,7 @@ export async function collectBurst(
   const { queueMode } = opened.session;
   if ((queueMode !== 'collect' && queueMode !== 'steer') || opened.journal.length > 0) return none;
   if (!isPlain(payload)) return none;
-  const { ledger } = shared.deps;
+  const { ledger } = shared;
   const waiting = await ledger.waitingBehind(fence, MAX_JOINED);
   const waitMs = Math.min(COLLECT_QUIET_MS - waiting.quietMs, COLLECT_MOST_MS - waiting.waitedMs);
   if (queueMode === 'collect' && waitMs > 0) return { waitMs };
@@ -101,12 +105,7 @@ function combine(messages: readonly ReadMessage[]): ReadMessage {
  * In mode `steer`, adds the messages that the user has sent in the meantime, before an iteration, and emits
  * `messages_joined`. Throws `StoreError`.
  */
-export async function takeSteering(
-  shared: AgentShared,
-  turn: SteeredTurn,
-  n: number,
-  emit: Emit,
-): Promise<void> {
+export async function takeSteering(shared: Joining, turn: SteeredTurn, n: number, emit: Emit): Promise<void> {
   if (turn.steering === undefined) return;
   const begun = n > 1 || turn.rows.plan !== undefined;
   if (begun && turn.rows.answer(n) === undefined) await steer(shared, turn, turn.steering, n);
@@ -115,12 +114,12 @@ export async function takeSteering(
 }
 
 async function steer(
-  shared: AgentShared,
+  shared: Joining,
   turn: SteeredTurn,
   { payload, unreported }: NonNullable<TurnProgress['steering']>,
   n: number,
 ): Promise<void> {
-  const { ledger } = shared.deps;
+  const { ledger } = shared;
   const waiting = await ledger.waitingBehind(turn.fence, MAX_JOINED);
   if (waiting.mode !== 'steer') return;
   const into = { payload, used: 0, folder: turn.folder, signal: turn.signal };
@@ -145,12 +144,12 @@ async function steer(
 
 /** One line of the log for each message that became part of another's turn. */
 function noteJoined(
-  { deps }: AgentShared,
+  { log }: Pick<AgentShared, 'log'>,
   { lane }: Fence,
   into: string,
   joined: readonly JoiningMessage[],
 ): void {
-  for (const { turnId, seq } of joined) deps.log.info({ lane, laneSeq: seq, turnId, into }, 'message_joined');
+  for (const { turnId, seq } of joined) log.info({ lane, laneSeq: seq, turnId, into }, 'message_joined');
 }
 
 /**
@@ -158,7 +157,7 @@ function noteJoined(
  * up to `MAX_JOINED_CHARS`. A message of another person never acts with this person's rights.
  */
 async function joinable(
-  shared: AgentShared,
+  shared: Receiving,
   fence: Fence,
   waiting: WaitingBehind,
   { payload: head, used, folder, signal }: JoinedTo,

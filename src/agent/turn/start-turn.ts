@@ -58,7 +58,7 @@ export async function startTurn(
   const { head, payload, signal } = checked;
   const memoryOwner = memoryOwnerOf(payload.message);
   const opened =
-    head.opened ?? (await shared.deps.ledger.openTurn(head, payload.turnId, HISTORY_ROWS, memoryOwner));
+    head.opened ?? (await shared.ledger.openTurn(head, payload.turnId, HISTORY_ROWS, memoryOwner));
   const withFiles = { payload, laneSeq: head.seq, folder: opened.session.folder };
   afterTurn.turnBegins(opened.session.key);
   const files = hasBegun(opened) ? [] : await receiveFiles(shared, head, withFiles, signal);
@@ -90,13 +90,13 @@ async function turnOf(shared: AgentShared, start: Start): Promise<TracedTurn> {
     ...progress,
     signal: head.stopped ? AbortSignal.abort(new LaneAbort('stopped')) : signal,
     toolSignal: withoutShutdown(signal),
-    waits: notedWaits(shared.deps, head),
-    trace: new TraceNotes(attemptStart(head, opened), shared.deps.redact),
+    waits: notedWaits(shared, head),
+    trace: new TraceNotes(attemptStart(head, opened), shared.redact),
   };
 }
 
 async function identityOf(
-  { deps }: AgentShared,
+  shared: Pick<AgentShared, 'languages' | 'log'>,
   { head, payload, opened, message: { author } }: Start,
 ): Promise<TurnIdentity> {
   const { message, turnId, isOwner } = payload;
@@ -116,12 +116,15 @@ async function identityOf(
     askedIn: message.place,
     place: strictestPlace(message.place, opened.surfaces),
     surfaces: opened.surfaces,
-    say: await sayFor(deps, payload),
-    log: deps.log.child({ sessionKey, turnId }),
+    say: await sayFor(shared, payload),
+    log: shared.log.child({ sessionKey, turnId }),
   };
 }
 
-function contextOf(shared: AgentShared, { payload, opened, promptContext }: Start): TurnContext {
+function contextOf(
+  shared: Pick<AgentShared, 'models' | 'prepare'>,
+  { payload, opened, promptContext }: Start,
+): TurnContext {
   const { session, history, placeholders } = opened;
   const profile = shared.models.profile(payload.profileId ?? session.profileId);
   return {

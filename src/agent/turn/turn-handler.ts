@@ -63,20 +63,20 @@ async function handleTurn(
   const started = await startTurn(shared, around.afterTurn, { head, payload, signal });
   if ('waitMs' in started) return { kind: 'released', delayMs: started.waitMs };
   const { turn, opened } = started;
-  const emitter = shared.deps.events.turn({
+  const emitter = shared.events.turn({
     sessionKey: turn.sessionKey,
     turnId: turn.turnId,
     epoch: head.epoch,
     textSoFar: isSilent(turn.silentToken, turn.reply.text) ? '' : turn.reply.text,
   });
-  const forget = shared.deps.traces.begin(turn.turnId, () => turn.trace.look(turn.profile.id));
+  const forget = shared.traces.begin(turn.turnId, () => turn.trace.look(turn.profile.id));
   turn.agents = createSubagents(shared, turn, emitter, payload.profileId);
   turn.log.debug({ lane: head.lane, laneSeq: head.seq, afterMs: opened.afterMs }, 'turn_started');
   try {
     await announceDecision(shared, turn, emitter);
     const { surfaces } = opened;
     if (surfaces.length > 0)
-      await shared.deps.askedElsewhere({ turnId: turn.turnId, surfaces, message: payload.message });
+      await shared.askedElsewhere({ turnId: turn.turnId, surfaces, message: payload.message });
     const output = openOutput(shared, { head, turn, payload, opened, emitter });
     const emit: Emit = (event) => {
       turn.trace.event(event);
@@ -124,9 +124,12 @@ interface TurnAtItsEnd {
   live: LiveCounts | undefined;
 }
 
+/** What the end of a turn is committed with. */
+type Committing = Pick<AgentShared, 'ledger' | 'answerFiles' | 'languages' | 'settings'>;
+
 /** Commits the end of the turn, and starts what follows it. Throws `StoreError`. */
 async function endTurn(
-  shared: AgentShared,
+  shared: Committing & Pick<AgentShared, 'traces'>,
   afterTurn: AroundTurn['afterTurn'],
   { turn, opened, emitter, output, result, live }: TurnAtItsEnd,
 ): Promise<LaneStep> {
@@ -143,12 +146,12 @@ async function endTurn(
  * error.
  */
 async function leaveTurn(
-  shared: AgentShared,
+  shared: Pick<AgentShared, 'ledger' | 'lanes' | 'limits' | 'traces'>,
   turn: TracedTurn,
   emitter: TurnEmitter,
   error: unknown,
 ): Promise<LaneOutcome> {
-  const { ledger } = shared.deps;
+  const { ledger } = shared;
   if (error instanceof ApprovalWait || error instanceof CallerWait) {
     await recordUnreported(ledger, turn);
     const parked =
@@ -167,7 +170,7 @@ async function leaveTurn(
 
 /** T6. */
 async function commit(
-  shared: AgentShared,
+  shared: Committing,
   turn: TurnIdentity & Pick<TurnContext, 'model'> & Pick<TurnProgress, 'rows' | 'otherUsage'>,
   address: Address,
   {
@@ -177,16 +180,16 @@ async function commit(
   }: { result: OutputResult; trace: TraceAttempt; shownOn: ReturnType<LiveOutput['shownOn']> },
 ): Promise<LaneStep> {
   const fresh = turn.rows.fresh();
-  const answer = await deliveryWithFiles(shared.deps.answerFiles, turn, address, result);
+  const answer = await deliveryWithFiles(shared.answerFiles, turn, address, result);
   const { attachments, outbound, elsewhere } = answer;
-  return await shared.deps.ledger.finishTurn(turn.fence, {
+  return await shared.ledger.finishTurn(turn.fence, {
     turnId: turn.turnId,
     reason: result.reason,
     failure: result.failure,
     content: result.text,
     attachments,
     isError: result.isError,
-    speak: shared.deps.settings().speaks && !result.silent && !result.isError && result.text !== '',
+    speak: shared.settings().speaks && !result.silent && !result.isError && result.text !== '',
     userId: turn.userId,
     usage: usageOf(turn),
     trace,

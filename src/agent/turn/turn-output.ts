@@ -19,14 +19,14 @@ interface OutputStart {
 
 /** Creates the output of the turn: the live message of its channel, and the event bus. */
 export function openOutput(
-  shared: AgentShared,
+  { live, ledger }: Pick<AgentShared, 'live' | 'ledger'>,
   { head, turn, payload, opened, emitter }: OutputStart,
 ): LiveOutput {
   const { placeholder } = payload.message;
   const placeholders = opened.placeholders.length === 0 && placeholder ? [placeholder] : opened.placeholders;
   const textSoFar = turn.reply.text;
   const open = () =>
-    shared.deps.live.open({
+    live.open({
       turnId: turn.turnId,
       session: turn.sessionKey,
       address: opened.address,
@@ -36,7 +36,7 @@ export function openOutput(
       placeholders,
       takenOver: isTakenOver(head, opened),
       textSoFar,
-      note: (ref, sent) => shared.deps.ledger.noteSent(turn.fence, ref, sent),
+      note: (ref, sent) => ledger.noteSent(turn.fence, ref, sent),
       plan: opened.plan,
       language: turn.say.language,
     });

@@ -8,20 +8,18 @@ import type { TurnContext, TurnIdentity } from '../state/turn-state.ts';
 /** The parts of a turn that its trace names. */
 type NotedTurn = Pick<TurnIdentity, 'turnId' | 'sessionKey' | 'log'> & { trace: TraceNotes };
 
+/** Where traces are kept. */
+type Tracing = Pick<AgentShared, 'traces'>;
+
 /** Passes a stored attempt to those who count and export it, and logs its end. Never throws. */
-export function endTrace(
-  { deps }: AgentShared,
-  turn: NotedTurn,
-  attempt: TraceAttempt,
-  ended: boolean,
-): void {
+export function endTrace({ traces }: Tracing, turn: NotedTurn, attempt: TraceAttempt, ended: boolean): void {
   const { turnId, sessionKey } = turn;
   const { outcome, ms, afterMs } = attempt;
   const calls = attempt.spans.filter(({ kind }) => kind === 'model_call').length;
   const fields = { reason: outcome, ms, afterMs, calls };
   if (ended) turn.log.info(fields, 'turn_ended');
   else turn.log.info(fields, outcome === 'parked' ? 'turn_parked' : 'turn_released');
-  deps.traces.ended({ turnId, sessionKey, attempt, startedAt: turn.trace.startedAt, ended });
+  traces.ended({ turnId, sessionKey, attempt, startedAt: turn.trace.startedAt, ended });
 }
 
 /**
@@ -29,12 +27,12 @@ export function endTrace(
  * without it the turn continues as well, and the journal still has its answers.
  */
 export async function leaveTrace(
-  shared: AgentShared,
+  shared: Tracing,
   turn: NotedTurn & Pick<TurnContext, 'profile'>,
   outcome: 'parked' | 'released',
 ): Promise<void> {
   const attempt = turn.trace.end(outcome, turn.profile.id);
-  await shared.deps.traces.noteAttempt(turn.turnId, attempt).catch((error: unknown) => {
+  await shared.traces.noteAttempt(turn.turnId, attempt).catch((error: unknown) => {
     turn.log.warn({ err: toGatewayError(error) }, 'trace_not_stored');
   });
   endTrace(shared, turn, attempt, false);

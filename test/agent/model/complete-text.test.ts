@@ -21,7 +21,7 @@ async function gather(step: ScriptStep, over: Partial<TextCall> = {}) {
     onUsage: (usage) => void usages.push(usage),
     ...over,
   };
-  const shared = { deps: { provider }, limits: DEFAULT_LIMITS };
+  const shared = { provider, limits: DEFAULT_LIMITS };
   const read = completeText(shared, call, (event) => void events.push(event));
   const text = await read.catch((error: unknown) => (error instanceof ProviderError ? error.code : error));
   return { text, events, usages, provider };
