@@ -59,15 +59,15 @@ export function readButtons(content: Readonly<Record<string, unknown>>): KeptBut
 
 /** Whether a reaction may be a press: only then is the event looked up. */
 export function mayPress(key: string): boolean {
-  const sign = withoutVariant(key);
-  return KEYS.includes(sign) || sign === '👍' || sign === '✅' || sign === '👎' || sign === '❌';
+  const emoji = withoutVariant(key);
+  return KEYS.includes(emoji) || emoji === '👍' || emoji === '✅' || emoji === '👎' || emoji === '❌';
 }
 
 /** The button that a reaction presses: selected by its number, or by a thumb if it is the only one of its kind. */
 export function pressedBy(key: string, buttons: readonly KeptButton[]): KeptButton | undefined {
-  const sign = withoutVariant(key);
-  if (KEYS.includes(sign)) return buttons[KEYS.indexOf(sign)];
-  const style = sign === '👍' || sign === '✅' ? 'confirm' : 'danger';
+  const emoji = withoutVariant(key);
+  if (KEYS.includes(emoji)) return buttons[KEYS.indexOf(emoji)];
+  const style = emoji === '👍' || emoji === '✅' ? 'confirm' : 'danger';
   const [only, ...more] = mayPress(key) ? buttons.filter((button) => button.style === style) : [];
   return more.length > 0 ? undefined : only;
 }

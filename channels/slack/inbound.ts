@@ -23,7 +23,7 @@ export type Names = ReadonlyMap<string, string>;
 const WRITTEN = new Set([undefined, 'file_share', 'thread_broadcast', 'bot_message', 'me_message']);
 
 /** Reactions with which a person stops an answer. */
-const STOP_SIGNS = new Set(['octagonal_sign', 'black_square_for_stop', '-1', 'thumbsdown']);
+const STOP_REACTIONS = new Set(['octagonal_sign', 'black_square_for_stop', '-1', 'thumbsdown']);
 
 /** Ids of the people whose names a message needs. */
 export function peopleIn(message: RawMessage): string[] {
@@ -67,7 +67,7 @@ export function toEdit(message: RawMessage, self: Self, names: Names): InboundMe
 /** A reaction that stops an answer; undefined for all others. */
 export function toStop({ user, reaction, item, event_ts: at }: RawReaction): InboundMessage | undefined {
   const [name = ''] = reaction.split('::');
-  if (!STOP_SIGNS.has(name)) return undefined;
+  if (!STOP_REACTIONS.has(name)) return undefined;
   return {
     id: `${item.channel}:${item.ts}:reaction:${at}`,
     channel: 'slack',

@@ -52,8 +52,8 @@ export function addressesIn(text: string): string[] {
 export function escapeLineStarts(text: string): string {
   return text.replaceAll(
     /^([^\S\n\r\u2028\u2029]*)(#(?=#{0,2}\s)|>|-(?=\s|#)|(\d+)\.(?=\s))/gm,
-    (_, indent: string, sign: string, digits: string | undefined) =>
-      digits === undefined ? `${indent}\\${sign}` : `${indent}${digits}\\.`,
+    (_, indent: string, marker: string, digits: string | undefined) =>
+      digits === undefined ? `${indent}\\${marker}` : `${indent}${digits}\\.`,
   );
 }
 
@@ -85,6 +85,6 @@ export function maskedLink(words: string, url: string): string {
   return `[${words}](<${url.replaceAll(/[()]/g, percent)}>)`;
 }
 
-function percent(sign: string): string {
-  return `%${sign.charCodeAt(0).toString(16).padStart(2, '0')}`;
+function percent(char: string): string {
+  return `%${char.charCodeAt(0).toString(16).padStart(2, '0')}`;
 }

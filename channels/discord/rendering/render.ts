@@ -190,15 +190,15 @@ function literal(text: string, scope: Scope): string {
 }
 
 /** Puts a mark around a phrase, unless the mark is already open, or code or an address inside contains it. */
-function mark(node: Strong | Emphasis | Delete, sign: string, scope: Scope): string {
-  const inner = phrases(node.children, { ...scope, open: [...scope.open, sign] });
-  const clash = scope.open.includes(sign) || holds(node, sign.charAt(0));
+function mark(node: Strong | Emphasis | Delete, marker: string, scope: Scope): string {
+  const inner = phrases(node.children, { ...scope, open: [...scope.open, marker] });
+  const clash = scope.open.includes(marker) || holds(node, marker.charAt(0));
   if (!scope.markup || clash || inner.trim() === '') return inner;
-  return `${sign}${inner}${sign}`;
+  return `${marker}${inner}${marker}`;
 }
 
-/** True if a descendant that cannot be escaped contains the sign. */
-function holds(node: Nodes, sign: string): boolean {
+/** True if a descendant that cannot be escaped contains the marker. */
+function holds(node: Nodes, marker: string): boolean {
   for (const one of within(node)) {
     const raw =
       one.type === 'inlineCode'
@@ -208,7 +208,7 @@ function holds(node: Nodes, sign: string): boolean {
           : one.type === 'link' || one.type === 'image'
             ? [one.url]
             : [];
-    if (raw.some((text) => text.includes(sign))) return true;
+    if (raw.some((text) => text.includes(marker))) return true;
   }
   return false;
 }

@@ -36,7 +36,7 @@ const ENTITIES: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;
 /** A text as HTML; what is between backticks is code. */
 function toHtml(text: string): string {
   return text
-    .replaceAll(/[&<>"]/g, (sign) => ENTITIES[sign] ?? sign)
+    .replaceAll(/[&<>"]/g, (char) => ENTITIES[char] ?? char)
     .replaceAll(/`([^`]+)`/g, '<code>$1</code>');
 }
 

@@ -123,7 +123,7 @@ function isLoose({ spread, children }: List): boolean {
   return spread === true || children.some((item) => item.spread === true);
 }
 
-/** Telegram does not nest quotes: the inner one is marked with signs. */
+/** Telegram does not nest quotes: the inner one is marked with characters. */
 function quoteInQuote(nodes: RootContent[], spot: Spot): Piece {
   const indent = `${spot.indent}> `;
   return joined([words('> '), blocks(nodes, '\n', deeper(spot, { indent }))]);

@@ -53,8 +53,8 @@ function drawBlock(block: Sent): string {
 function drawItem(item: Sent): string {
   const box = item['is_checked'] === true ? '☑' : '☐';
   const number = item['value'] === undefined ? '•' : `${Number(item['value'])}.`;
-  const sign = item['has_checkbox'] === true ? box : number;
-  return `<li data-sign="${sign}">${blocksOf(item['blocks'])}</li>`;
+  const marker = item['has_checkbox'] === true ? box : number;
+  return `<li data-marker="${marker}">${blocksOf(item['blocks'])}</li>`;
 }
 
 function drawCell(cell: Sent): string {

@@ -80,18 +80,18 @@ export class PlanEditor {
   #row(step, above, below) {
     const number = step.index + 1;
     const id = `edit-${this.#plan?.id}-${step.id}`;
-    /** @param {string} label @param {string} sign @param {StepEdit | undefined} edit */
-    const button = (label, sign, edit) =>
+    /** @param {string} label @param {string} symbol @param {StepEdit | undefined} edit */
+    const button = (label, symbol, edit) =>
       h(
         'button',
         {
           type: 'button',
-          id: `${id}-${sign}`,
+          id: `${id}-${symbol}`,
           'aria-label': label,
           disabled: edit === undefined,
           onclick: () => void (edit && this.#send(edit)),
         },
-        sign,
+        symbol,
       );
     const words = h('input', {
       type: 'text',

@@ -165,7 +165,7 @@ describe('reactions and replies', () => {
     const room = setup.server.rooms.room(person('Ada'));
     await setup.start();
     const { id } = await setup.channel.send(setup.part(room.id, 'grows'));
-    for (const sign of ['❤️', '👎🏽', '⏹️', '🛑']) setup.server.reacts(room, id, sign, person('Ada'));
+    for (const emoji of ['❤️', '👎🏽', '⏹️', '🛑']) setup.server.reacts(room, id, emoji, person('Ada'));
     const all = await received(3);
     expect(all.map(({ stops, senderId }) => [stops, senderId])).toEqual(
       Array.from({ length: 3 }, () => [id, person('Ada').id]),
@@ -175,8 +175,8 @@ describe('reactions and replies', () => {
   it('press the buttons that are listed below a text, by number, thumb, or a reply with the word', async () => {
     const { room, sent } = await asked();
     expect(setup.server.screen(room)).toEqual(['May I?\n\n1️⃣ Approve\u20032️⃣ Deny']);
-    for (const sign of ['1️⃣', '👍🏻', '❌', '3️⃣', '🎉'])
-      setup.server.reacts(room, sent.id, sign, person('Ada'));
+    for (const emoji of ['1️⃣', '👍🏻', '❌', '3️⃣', '🎉'])
+      setup.server.reacts(room, sent.id, emoji, person('Ada'));
     setup.server.says(room, ' deny ', person('Ada'), { replyTo: sent.id });
     setup.server.says(room, '1', person('Ada'), { replyTo: sent.id });
     setup.server.says(room, 'no, because of the tide', person('Ada'), { replyTo: sent.id });

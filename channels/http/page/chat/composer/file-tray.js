@@ -260,7 +260,7 @@ const DRAWN = /^image\/(png|jpeg|gif|webp|avif)$/;
  * @param {File} file
  */
 function preview(file) {
-  if (!DRAWN.test(file.type)) return h('span', { class: 'chip-sign' }, icon('M7 3h7l5 5v13H7zM14 3v5h5'));
+  if (!DRAWN.test(file.type)) return h('span', { class: 'chip-icon' }, icon('M7 3h7l5 5v13H7zM14 3v5h5'));
   const url = URL.createObjectURL(file);
   const done = () => URL.revokeObjectURL(url);
   return h('img', { class: 'chip-picture', src: url, alt: '', onload: done, onerror: done });
