@@ -6,7 +6,7 @@
 import { z } from 'zod';
 import type { Button } from '../../src/contracts/message.ts';
 import { clipEnd, oneLine } from '../../src/lib/text.ts';
-import { words, wrapped } from './rendering/html.ts';
+import { textPiece, wrapped } from './rendering/html.ts';
 import type { Piece } from './rendering/html.ts';
 import { withoutVariant } from './inbound.ts';
 
@@ -44,7 +44,7 @@ export function keptButtons(buttons: readonly Button[]): KeptButton[] {
 export function shownButtons(buttons: readonly KeptButton[], count: number): Piece {
   const shown = buttons.map(({ label }, at) => `${numberOf(at)} ${label}`);
   const more = count > buttons.length ? [`… (${count - buttons.length} more)`] : [];
-  return wrapped('p', words([...shown, ...more].join('\u2003')));
+  return wrapped('p', textPiece([...shown, ...more].join('\u2003')));
 }
 
 /** As people see it in their list of reactions; if there is no such reaction, as they write it. */

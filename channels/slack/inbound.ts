@@ -4,7 +4,7 @@ import type { InboundMessage, MembershipChange, Place } from '../../src/contract
 import { boundQuote } from '../../src/contracts/quoted.ts';
 import type { Quoted } from '../../src/contracts/quoted.ts';
 import type { RawCommand, RawMembership, RawMessage, RawPress, RawReaction } from './events.ts';
-import { mediaOf, wordsOfFiles } from './files/media.ts';
+import { mediaOf, textOfFiles } from './files/media.ts';
 import { privacyOf, timeOf } from './ids.ts';
 import { mentionedIn, readText, withoutName } from './rendering/entities.ts';
 
@@ -39,7 +39,7 @@ export function toInbound(message: RawMessage, self: Self, names: Names): Inboun
   const text = readText(withoutName(message.text, self.userId), nameOf);
   const { shared, quoted } = sharedIn(message, nameOf, text === '');
   const place = privacyOf(channel);
-  const content = [text, ...shared.map((one) => one.text), wordsOfFiles(message.files ?? [])].filter(Boolean);
+  const content = [text, ...shared.map((one) => one.text), textOfFiles(message.files ?? [])].filter(Boolean);
   return {
     id: `${channel}:${ts}`,
     ...placeOf(message),

@@ -20,13 +20,13 @@ export function escapeText(text: string): string {
   let escaped = '';
   let from = 0;
   for (const { 0: address, index } of text.matchAll(ADDRESS)) {
-    escaped += `${escapeWords(text.slice(from, index))}<${address}>`;
+    escaped += `${escapeMarks(text.slice(from, index))}<${address}>`;
     from = index + address.length;
   }
-  return escaped + escapeWords(text.slice(from));
+  return escaped + escapeMarks(text.slice(from));
 }
 
-function escapeWords(text: string): string {
+function escapeMarks(text: string): string {
   return text
     .replaceAll(/[\\*_~|`[\]<]/g, String.raw`\$&`)
     .replaceAll(/(?<=https?:\/)(?=\/)/g, ZERO_WIDTH)
@@ -81,8 +81,8 @@ export function webUrl(url: string): string | undefined {
 }
 
 /** A link with a separate text. Parentheses in the address would end it. */
-export function maskedLink(words: string, url: string): string {
-  return `[${words}](<${url.replaceAll(/[()]/g, percent)}>)`;
+export function maskedLink(text: string, url: string): string {
+  return `[${text}](<${url.replaceAll(/[()]/g, percent)}>)`;
 }
 
 function percent(char: string): string {

@@ -42,7 +42,7 @@ function toHtml(text: string): string {
 
 /** Keys of texts that the page's scripts use, by their area. */
 const AREAS = /^(page|link|cancelled|step|failure|time|problem)\./;
-/** Keys of the words for errors, by their code. */
+/** Keys of the texts for errors, by their code. */
 const REFUSALS = /^page\.error\./;
 
 /** The statement that gives the page's texts in one language to the scripts after it. */

@@ -1,4 +1,4 @@
-/** Reads the text of Slack's messages: converts entities, mentions, links and escapes to plain words. Pure. */
+/** Reads the text of Slack's messages: converts entities, mentions, links and escapes to plain text. Pure. */
 
 const ENTITY = /<([@#!]?)([^<>|]{1,3000})(?:\|([^<>]{0,3000}))?>/g;
 

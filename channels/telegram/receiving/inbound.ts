@@ -141,7 +141,7 @@ function fromMessage(id: string, message: TelegramMessage, bot: Reader): Inbound
       chatId: chat.id,
       threadId: threadOf(message),
       ...writerOf(message, from),
-      content: [content, enclosure?.words ?? ''].filter(Boolean).join('\n'),
+      content: [content, enclosure?.text ?? ''].filter(Boolean).join('\n'),
       timestamp: message.date * 1_000,
       media,
       replyTo: repliedTo(message)?.message_id,

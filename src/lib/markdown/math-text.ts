@@ -121,11 +121,11 @@ function characterMap(from: string, to: string): ReadonlyMap<string, string> {
 
 /** Undefined for a formula that one line of characters cannot show. */
 function toUnicode(formula: string): string | undefined {
-  const words = formula
+  const text = formula
     .replace(/\\(?:left|right|,|;|:|!|quad|qquad|displaystyle)(?![A-Za-z])/g, ' ')
     .replace(/\\(?:text|mathrm|mathbf|mathit|operatorname)\{([^{}\\]*)\}/g, '$1')
     .replace(/\\([%#&_$])/g, (_, char: string) => (char === '_' ? '\uE000' : char));
-  const roots = words.replace(
+  const roots = text.replace(
     /\\sqrt\{([^{}]*)\}/g,
     (_, of: string) => `√${/^(?:\w|\d+)$/.test(of.trim()) ? of.trim() : `(${of.trim()})`}`,
   );

@@ -2,7 +2,7 @@
 import { byId, h, icon } from '../../dom.js';
 import { fileSize } from '../file-views.js';
 import { say } from '../../texts.js';
-import { wordsOf } from '../../failures/in-place.js';
+import { messageOf } from '../../failures/in-place.js';
 
 /** @typedef {import('../../api.js').StoredFile} StoredFile */
 
@@ -143,7 +143,7 @@ export class FileTray {
       this.#changed();
     } catch (error) {
       if (chosen.ended.signal.aborted) return;
-      this.#fail(chosen, wordsOf(error), () => void this.#upload(chosen));
+      this.#fail(chosen, messageOf(error), () => void this.#upload(chosen));
     }
   }
 
@@ -180,13 +180,13 @@ export class FileTray {
       },
       icon('M6 6l12 12M18 6L6 18'),
     );
-    const words = h(
+    const label = h(
       'span',
-      { class: 'chip-words' },
+      { class: 'chip-label' },
       h('span', { class: 'chip-name', dir: 'auto' }, file.name),
       h('span', { class: 'chip-size' }, fileSize(file.size)),
     );
-    return [preview(file), words, remove];
+    return [preview(file), label, remove];
   }
 
   /** @param {Chosen} chosen */
