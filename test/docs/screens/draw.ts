@@ -89,8 +89,8 @@ function drawRuns(runs: readonly Part[] = []): string {
   return runs
     .map(({ text, url, style }) => {
       const marks = Object.entries(STYLES).filter(([name]) => Reflect.get(Object(style), name) === true);
-      const words = escapeHtml(text ?? url ?? '');
-      const marked = marks.reduce((inside, [, tag]) => `<${tag}>${inside}</${tag}>`, words);
+      const plain = escapeHtml(text ?? url ?? '');
+      const marked = marks.reduce((inside, [, tag]) => `<${tag}>${inside}</${tag}>`, plain);
       return url === undefined ? marked : `<a href="#">${marked}</a>`;
     })
     .join('');

@@ -212,12 +212,12 @@ describe('what was said while the bot was offline', () => {
     setup.server.says(room, 'before', person('Ada'));
     await received(1);
     await setup.channel.stop();
-    const words = Array.from({ length: 180 }, (_, n) => `missed ${n}`);
-    for (const word of words) setup.server.says(room, word, person('Ada'));
+    const missed = Array.from({ length: 180 }, (_, n) => `missed ${n}`);
+    for (const text of missed) setup.server.says(room, text, person('Ada'));
     setup.replace();
     await setup.start();
     await received(181);
-    expect(setup.contents.slice(-180)).toEqual(words);
+    expect(setup.contents.slice(-180)).toEqual(missed);
   });
 
   it('is logged if there is more than is read', async () => {

@@ -52,15 +52,15 @@ describe('a growing line', () => {
     const end = inlineText(text);
     for (const beginning of beginningsOf(text)) {
       const shown = parseInline(beginning, true)
-        .map((node) => wordsIn(node))
+        .map((node) => textIn(node))
         .join('');
       expect(end.startsWith(shown.trim())).toBe(true);
     }
   });
 });
 
-function wordsIn(node: Inline): string {
-  if ('children' in node) return node.children.map(wordsIn).join('');
+function textIn(node: Inline): string {
+  if ('children' in node) return node.children.map(textIn).join('');
   return node.type === 'break' ? ' ' : node.text;
 }
 
