@@ -13,7 +13,7 @@ import type { Log } from './contracts/log.ts';
 import { releaseStartMemory } from './ops/start-memory.ts';
 import { makeHome } from './store/embedded/home-folder.ts';
 import {
-  channelWords,
+  channelList,
   linkLine,
   onSupervisorStop,
   speaksForAll,
@@ -61,7 +61,7 @@ export async function run(options: RunOptions = {}): Promise<void> {
     const on: ChannelStates = Object.fromEntries(states.filter(([, state]) => state !== 'off'));
     const link = process.stdout.isTTY && speaksForAll() ? await gateway.signInLink() : undefined;
     if (tellReady({ url: gateway.url, channels: on, link })) return;
-    process.stdout.write(`\nParley is ready: ${gateway.url}  (channels: ${channelWords(on)})\n`);
+    process.stdout.write(`\nParley is ready: ${gateway.url}  (channels: ${channelList(on)})\n`);
     process.stdout.write(linkLine(link));
     // What is missing for an answer, with the command that fetches it.
     process.stdout.write(model.detail === undefined ? '\n' : `\n${model.detail}\n\n`);

@@ -21,7 +21,7 @@ const STATES = { up: '', degraded: ' degraded', starting: ' still connecting', d
 const BEST = ['up', 'degraded', 'starting', 'dead', 'off'] as const satisfies (keyof typeof STATES)[];
 
 /** The channels as the line of a start names them: `http, telegram still connecting`. */
-export function channelWords(channels: ChannelStates): string {
+export function channelList(channels: ChannelStates): string {
   return Object.entries(channels)
     .map(([name, state]) => `${name}${STATES[state]}`)
     .join(', ');

@@ -2,7 +2,7 @@
 import { DiscordAPIError, HTTPError, RateLimitError } from '@discordjs/rest';
 import { GatewayCloseCodes } from 'discord-api-types/v10';
 import { z } from 'zod';
-import { ChannelError, channelUnavailable, wordsOf } from '../../src/contracts/errors.ts';
+import { ChannelError, channelUnavailable, messageOf } from '../../src/contracts/errors.ts';
 import type { ChannelErrorCode } from '../../src/contracts/errors.ts';
 import { textRef } from '../../src/contracts/texts/say.ts';
 import type { TextRef } from '../../src/contracts/texts/say.ts';
@@ -83,7 +83,7 @@ function fromRefusal(error: DiscordAPIError): ChannelError {
 export function toEditError(error: unknown): unknown {
   if (!(error instanceof ChannelError)) return error;
   if (error.code !== 'rejected' && error.code !== 'blocked') return error;
-  return new ChannelError('message_gone', wordsOf(error), { cause: error.cause });
+  return new ChannelError('message_gone', messageOf(error), { cause: error.cause });
 }
 
 /** True if the message to change is gone or can no longer be changed. */

@@ -19,7 +19,7 @@ import { capabilitiesOf } from './capabilities.ts';
 import type { DiscordConfig } from './config.ts';
 import { BotRoles } from './guilds/bot-roles.ts';
 import { Members } from './guilds/members.ts';
-import { questionSigns } from './earlier/question-signs.ts';
+import { questionReactions } from './earlier/question-reactions.ts';
 import { FileDownload } from './files/file-download.ts';
 import { InteractionEndpoint } from './interactions/endpoint.ts';
 import { Interactions } from './interactions/interactions.ts';
@@ -32,7 +32,7 @@ import { render } from './rendering/render.ts';
 import { isReply, Replies } from './replies.ts';
 import { DiscordRest } from './rest/rest.ts';
 import { channelIdOf, contentOf, Sending, unlessGone } from './sending.ts';
-import { Signs } from './earlier/signs.ts';
+import { MutedNotice } from './earlier/muted-notice.ts';
 import { fileRefusal, formsOf } from './files/uploads.ts';
 import { pause } from '../../src/lib/async/sleep.ts';
 import { QuestionThreads } from './threads/question-threads.ts';
@@ -99,8 +99,8 @@ class DiscordChannel implements Channel {
     const { log, languages } = deps;
     const apiRoot = stripEnd(config.apiRoot ?? OFFICIAL_ROOT, '/');
     const rest = new DiscordRest({ token, apiRoot, monotonicMs });
-    const signs = new Signs(rest, log, languages);
-    this.#sending = new Sending(rest, monotonicMs, (channelId) => void signs.show(channelId));
+    const mutedNotice = new MutedNotice(rest, log, languages);
+    this.#sending = new Sending(rest, monotonicMs, (channelId) => void mutedNotice.show(channelId));
     this.#replies = new Replies({ rest, sending: this.#sending, epochNow: timing.epochNow });
     const interactions = new Interactions({
       ...timing,
@@ -115,17 +115,17 @@ class DiscordChannel implements Channel {
     const files = new FileDownload({ rest, apiRoot: config.apiRoot, silenceMs: timing.silenceMs });
     this.download = async (media, signal) => await files.open(media, signal);
     const roles = new BotRoles({ rest, log, epochNow: timing.epochNow });
-    const asked = questionSigns(rest, monotonicMs);
+    const asked = questionReactions(rest, monotonicMs);
     this.react = (question, state) => asked.show(question, state);
     const threads = new QuestionThreads({ rest, log, languages, settings: config.threads });
     this.#parts = {
       ...deps,
       rest,
       interactions,
-      signs,
+      mutedNotice,
       files,
       roles,
-      questionSigns: asked,
+      questionReactions: asked,
       threads,
       members: new Members(rest),
     };

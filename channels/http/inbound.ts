@@ -32,7 +32,7 @@ export function toInbound(
     language: body.language,
     content: body.content,
     media: body.media,
-    // It is not known here whose words a client passes on.
+    // It is not known here whose text a client passes on.
     ...(body.quoted && { quoted: { ...body.quoted, by: 'other' as const, media: [] } }),
     timestamp: Date.now(),
     place: 'private',

@@ -4,7 +4,7 @@ import { textRef } from '../../src/contracts/texts/say.ts';
 import type { IncomingMessage, Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Channel, ChannelDeps } from '../../src/contracts/channel.ts';
-import { ChannelError, wordsOf } from '../../src/contracts/errors.ts';
+import { ChannelError, messageOf } from '../../src/contracts/errors.ts';
 import type { ChannelHealth } from '../../src/contracts/gateway-api.ts';
 import { usualCapabilities } from '../../src/contracts/platform/usual-capabilities.ts';
 import { steadyRates } from '../../src/contracts/delivery.ts';
@@ -59,7 +59,7 @@ export function create(
       readPageFiles().catch((error: unknown) => deps.log.error({ err: error }, 'page_unreadable'));
     } catch (error) {
       const channelError = listenError(error, config);
-      health = { state: 'dead', detail: wordsOf(channelError) };
+      health = { state: 'dead', detail: messageOf(channelError) };
       throw channelError;
     }
   }

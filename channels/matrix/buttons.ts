@@ -6,7 +6,7 @@
 import { z } from 'zod';
 import type { Button } from '../../src/contracts/message.ts';
 import { clipEnd, oneLine } from '../../src/lib/text.ts';
-import { words, wrapped } from './rendering/html.ts';
+import { textPiece, wrapped } from './rendering/html.ts';
 import type { Piece } from './rendering/html.ts';
 import { withoutVariant } from './inbound.ts';
 
@@ -44,7 +44,7 @@ export function keptButtons(buttons: readonly Button[]): KeptButton[] {
 export function shownButtons(buttons: readonly KeptButton[], count: number): Piece {
   const shown = buttons.map(({ label }, at) => `${numberOf(at)} ${label}`);
   const more = count > buttons.length ? [`… (${count - buttons.length} more)`] : [];
-  return wrapped('p', words([...shown, ...more].join('\u2003')));
+  return wrapped('p', textPiece([...shown, ...more].join('\u2003')));
 }
 
 /** As people see it in their list of reactions; if there is no such reaction, as they write it. */
@@ -59,15 +59,15 @@ export function readButtons(content: Readonly<Record<string, unknown>>): KeptBut
 
 /** Whether a reaction may be a press: only then is the event looked up. */
 export function mayPress(key: string): boolean {
-  const sign = withoutVariant(key);
-  return KEYS.includes(sign) || sign === '👍' || sign === '✅' || sign === '👎' || sign === '❌';
+  const emoji = withoutVariant(key);
+  return KEYS.includes(emoji) || emoji === '👍' || emoji === '✅' || emoji === '👎' || emoji === '❌';
 }
 
 /** The button that a reaction presses: selected by its number, or by a thumb if it is the only one of its kind. */
 export function pressedBy(key: string, buttons: readonly KeptButton[]): KeptButton | undefined {
-  const sign = withoutVariant(key);
-  if (KEYS.includes(sign)) return buttons[KEYS.indexOf(sign)];
-  const style = sign === '👍' || sign === '✅' ? 'confirm' : 'danger';
+  const emoji = withoutVariant(key);
+  if (KEYS.includes(emoji)) return buttons[KEYS.indexOf(emoji)];
+  const style = emoji === '👍' || emoji === '✅' ? 'confirm' : 'danger';
   const [only, ...more] = mayPress(key) ? buttons.filter((button) => button.style === style) : [];
   return more.length > 0 ? undefined : only;
 }

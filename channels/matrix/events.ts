@@ -127,7 +127,7 @@ function messageIn({ type, content: given }: RawEvent): object | undefined {
   return poll === undefined ? undefined : { ...given, msgtype: 'm.text', body: poll };
 }
 
-/** The message that a reaction refers to, and its sign; undefined for anything else. */
+/** The message that a reaction refers to, and its emoji; undefined for anything else. */
 export function readReaction(raw: RawEvent): { about: string; key: string } | undefined {
   const { data } = relation.safeParse(raw.content['m.relates_to']);
   if (raw.type !== 'm.reaction' || data?.rel_type !== 'm.annotation') return undefined;

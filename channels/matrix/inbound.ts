@@ -28,8 +28,8 @@ export interface InboundContext {
   commands: readonly CommandListing[];
 }
 
-/** Signs with which a person stops an answer, without their variant marks. */
-const STOP_SIGNS = new Set(['👎', '⏹', '🛑']);
+/** Reactions with which a person stops an answer, without their variant marks. */
+const STOP_REACTIONS = new Set(['👎', '⏹', '🛑']);
 
 /** A message that a person wrote, or the edit of one by its author. */
 export function toInbound(message: RawMessage, about: InboundContext): InboundMessage {
@@ -60,7 +60,7 @@ export function toInbound(message: RawMessage, about: InboundContext): InboundMe
 
 /** Whether a reaction stops the answer below which it appears. */
 export function isStop(key: string): boolean {
-  return STOP_SIGNS.has(withoutVariant(key));
+  return STOP_REACTIONS.has(withoutVariant(key));
 }
 
 /** An action of a person other than writing. */
@@ -86,9 +86,9 @@ export function actOf(
   };
 }
 
-/** A sign without the mark that makes it colored, and without a skin tone. */
-export function withoutVariant(sign: string): string {
-  return sign.replaceAll(/\uFE0F|[\u{1F3FB}-\u{1F3FF}]/gu, '');
+/** An emoji without the mark that makes it colored, and without a skin tone. */
+export function withoutVariant(emoji: string): string {
+  return emoji.replaceAll(/\uFE0F|[\u{1F3FB}-\u{1F3FF}]/gu, '');
 }
 
 /**

@@ -16,7 +16,7 @@ import { CHANNEL_TIMING } from '../../src/contracts/platform/channel-timing.ts';
 import type { ChannelTiming } from '../../src/contracts/platform/channel-timing.ts';
 import { usualCapabilities } from '../../src/contracts/platform/usual-capabilities.ts';
 import type { ChannelHealth } from '../../src/contracts/gateway-api.ts';
-import type { SingleSigns } from '../../src/contracts/platform/single-signs.ts';
+import type { SingleReactions } from '../../src/contracts/platform/single-reactions.ts';
 import type { Place, SentMessage } from '../../src/contracts/message.ts';
 import type { Receive } from '../../src/contracts/receive.ts';
 import { isAdministrator } from './administrators.ts';
@@ -26,7 +26,7 @@ import { readEvents } from './events.ts';
 import { openFile } from './files/download.ts';
 import { MAX_UPLOAD_BYTES, sendFile } from './files/upload.ts';
 import { USER_ID } from './ids.ts';
-import { questionSigns } from './question-signs.ts';
+import { questionReactions } from './question-reactions.ts';
 import { Replacements } from './replacements.ts';
 import { Receiving } from './receiving/receiving.ts';
 import type { MatrixDeps } from './receiving/receiving.ts';
@@ -79,7 +79,7 @@ class MatrixChannel implements Channel {
   readonly #timing: MatrixTiming;
   readonly #client: MatrixClient;
   readonly #sending: Sending;
-  readonly #signs: SingleSigns;
+  readonly #reactions: SingleReactions;
   readonly #replacements: Replacements;
   #receiving: Receiving | undefined;
   /** The bot's id, once it has been requested. */
@@ -94,13 +94,13 @@ class MatrixChannel implements Channel {
     const replacements = new Replacements({ client, monotonicMs });
     this.#replacements = replacements;
     this.#sending = new Sending({ client, replacements, monotonicMs });
-    this.#signs = questionSigns({
+    this.#reactions = questionReactions({
       client,
       sending: this.#sending,
       self: async () => this.#self ?? (await this.#whoAmI()),
       monotonicMs,
     });
-    this.react = (question, state) => this.#signs.show(question, state);
+    this.react = (question, state) => this.#reactions.show(question, state);
     this.download = async (media, signal) => await openFile({ client, silenceMs }, media, signal);
     this.capabilities = usualCapabilities({
       reactsIn: config.reactions,
@@ -129,7 +129,7 @@ class MatrixChannel implements Channel {
       client: this.#client,
       sending: this.#sending,
       replacements: this.#replacements,
-      signs: this.#signs,
+      reactions: this.#reactions,
       self,
       receive,
     });

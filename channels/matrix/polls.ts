@@ -9,7 +9,7 @@ export const POLL_TYPES = ['org.matrix.msc3381.poll.start', 'm.poll.start'];
 const MAX_ANSWERS = 20;
 
 /** A text under its old name, or under the one in the specification (`m.text`: the same text in several formats). */
-const words = z
+const text = z
   .object({
     'org.matrix.msc1767.text': z.string().optional().catch(undefined),
     'm.text': z
@@ -17,9 +17,9 @@ const words = z
       .optional()
       .catch(undefined),
   })
-  .transform((text) => oneLine(text['org.matrix.msc1767.text'] ?? text['m.text']?.[0]?.body ?? ''));
+  .transform((named) => oneLine(named['org.matrix.msc1767.text'] ?? named['m.text']?.[0]?.body ?? ''));
 
-const poll = z.object({ question: words, answers: z.array(words) });
+const poll = z.object({ question: text, answers: z.array(text) });
 const content = z.object({
   'org.matrix.msc3381.poll.start': poll.optional().catch(undefined),
   'm.poll': poll.optional().catch(undefined),

@@ -5,7 +5,7 @@ import {
   WebAPIRateLimitedError,
   WebAPIRequestError,
 } from '@slack/web-api';
-import { ChannelError, channelUnavailable, wordsOf } from '../../src/contracts/errors.ts';
+import { ChannelError, channelUnavailable, messageOf } from '../../src/contracts/errors.ts';
 import type { ChannelErrorCode } from '../../src/contracts/errors.ts';
 import { textRef } from '../../src/contracts/texts/say.ts';
 import type { TextRef } from '../../src/contracts/texts/say.ts';
@@ -139,5 +139,5 @@ export function rateLimited(retryAfterMs: number, cause?: unknown, local = false
  */
 export function toEditError(error: unknown): unknown {
   if (!(error instanceof ChannelError) || error.code !== 'blocked') return error;
-  return new ChannelError('message_gone', wordsOf(error), { cause: error.cause });
+  return new ChannelError('message_gone', messageOf(error), { cause: error.cause });
 }

@@ -4,7 +4,7 @@ import type { InboundMessage, MembershipChange, Place } from '../../src/contract
 import { boundQuote } from '../../src/contracts/quoted.ts';
 import type { Quoted } from '../../src/contracts/quoted.ts';
 import type { RawCommand, RawMembership, RawMessage, RawPress, RawReaction } from './events.ts';
-import { mediaOf, wordsOfFiles } from './files/media.ts';
+import { mediaOf, textOfFiles } from './files/media.ts';
 import { privacyOf, timeOf } from './ids.ts';
 import { mentionedIn, readText, withoutName } from './rendering/entities.ts';
 
@@ -23,7 +23,7 @@ export type Names = ReadonlyMap<string, string>;
 const WRITTEN = new Set([undefined, 'file_share', 'thread_broadcast', 'bot_message', 'me_message']);
 
 /** Reactions with which a person stops an answer. */
-const STOP_SIGNS = new Set(['octagonal_sign', 'black_square_for_stop', '-1', 'thumbsdown']);
+const STOP_REACTIONS = new Set(['octagonal_sign', 'black_square_for_stop', '-1', 'thumbsdown']);
 
 /** Ids of the people whose names a message needs. */
 export function peopleIn(message: RawMessage): string[] {
@@ -39,7 +39,7 @@ export function toInbound(message: RawMessage, self: Self, names: Names): Inboun
   const text = readText(withoutName(message.text, self.userId), nameOf);
   const { shared, quoted } = sharedIn(message, nameOf, text === '');
   const place = privacyOf(channel);
-  const content = [text, ...shared.map((one) => one.text), wordsOfFiles(message.files ?? [])].filter(Boolean);
+  const content = [text, ...shared.map((one) => one.text), textOfFiles(message.files ?? [])].filter(Boolean);
   return {
     id: `${channel}:${ts}`,
     ...placeOf(message),
@@ -67,7 +67,7 @@ export function toEdit(message: RawMessage, self: Self, names: Names): InboundMe
 /** A reaction that stops an answer; undefined for all others. */
 export function toStop({ user, reaction, item, event_ts: at }: RawReaction): InboundMessage | undefined {
   const [name = ''] = reaction.split('::');
-  if (!STOP_SIGNS.has(name)) return undefined;
+  if (!STOP_REACTIONS.has(name)) return undefined;
   return {
     id: `${item.channel}:${item.ts}:reaction:${at}`,
     channel: 'slack',

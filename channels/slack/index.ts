@@ -23,7 +23,7 @@ import { FileDownload } from './files/download.ts';
 import { FileUpload, MAX_UPLOAD_BYTES } from './files/upload.ts';
 import type { Self } from './inbound.ts';
 import { fieldsOf, MAX_LENGTH } from './message-fields.ts';
-import { questionSigns } from './question-signs.ts';
+import { questionReactions } from './question-reactions.ts';
 import { People } from './receiving/people.ts';
 import { Receiving } from './receiving/receiving.ts';
 import type { ReceivingParts, ReceivingSettings, SlackDeps } from './receiving/receiving.ts';
@@ -109,10 +109,17 @@ class SlackChannel implements Channel {
     this.#uploads = new FileUpload(files);
     this.#sending = new Sending({ api: this.#api, log, epochNow });
     this.#status = new Status({ api: this.#api, log, epochNow, languages: deps.languages });
-    const signs = questionSigns(this.#api, monotonicMs);
-    this.react = (question, state) => signs.show(question, state);
+    const reactions = questionReactions(this.#api, monotonicMs);
+    this.react = (question, state) => reactions.show(question, state);
     const people = new People({ api: this.#api, log, epochNow });
-    this.#parts = { ...deps, api: this.#api, sending: this.#sending, people, status: this.#status, signs };
+    this.#parts = {
+      ...deps,
+      api: this.#api,
+      sending: this.#sending,
+      people,
+      status: this.#status,
+      reactions,
+    };
     const appApi = new SlackApi({ token: appToken, apiRoot, monotonicMs });
     const clock = new SharedClock(timing);
     this.#settings = { ...timing, epochNow: clock.epochNow, clock, api: appApi, apiRoot, log };
@@ -123,7 +130,7 @@ class SlackChannel implements Channel {
       rates: {
         callsPerSecond: config.editsPerSecond,
         of: (place, first) => rateOf(config, place, first),
-        ofSigns: () => ({ ...rateOf(config, { chatId: '' }, undefined), key: 'signs' }),
+        ofReactions: () => ({ ...rateOf(config, { chatId: '' }, undefined), key: 'reactions' }),
       },
       typingMs: STATUS_MS,
     });
@@ -191,7 +198,7 @@ class SlackChannel implements Channel {
 }
 
 /**
- * `reactions.add` and `reactions.remove` have their own limits for the whole workspace (`ofSigns`).
+ * `reactions.add` and `reactions.remove` have their own limits for the whole workspace (`ofReactions`).
  * `chat.postMessage` has a separate limit for each channel, `chat.update` one for the whole workspace: the first
  * messages of answers do not wait for edits elsewhere.
  */

@@ -79,10 +79,10 @@ function buttonOf({ label, value, style = 'normal' }: Button, actionId: string):
 }
 
 /** The text that notifications and screen readers present: escaped, so that nothing in it pings. */
-function notificationOf(words: string): string {
-  let text = escapeText(clipEnd(words, MAX_LENGTH));
+function notificationOf(plain: string): string {
+  let text = escapeText(clipEnd(plain, MAX_LENGTH));
   for (let max = MAX_TEXT_BYTES; Buffer.byteLength(text) > MAX_TEXT_BYTES; max = Math.floor(max * 0.7))
-    text = escapeText(clipEnd(words, max));
+    text = escapeText(clipEnd(plain, max));
   return text;
 }
 

@@ -84,7 +84,7 @@ export function create(
     renderWhole: (place, text) => whole.render(place, text),
     render: (doc) => renderTelegram(doc, commandNames),
     typing: (place) => bot.type(place),
-    react: ({ chatId, messageId }, state) => bot.react(chatId, messageId, SIGNS[state]),
+    react: ({ chatId, messageId }, state) => bot.react(chatId, messageId, REACTIONS[state]),
     openThread: (chat, name) => topics.open(chat, name),
     isAdmin: ({ chatId }, senderId) => bot.isAdmin(chatId, senderId),
     health: () => receiving.health,
@@ -92,7 +92,7 @@ export function create(
 }
 
 /** The reactions that show the state of a question. */
-const SIGNS: Record<QuestionState, Emoji | undefined> = {
+const REACTIONS: Record<QuestionState, Emoji | undefined> = {
   waiting: '👀',
   working: '✍',
   done: '👌',

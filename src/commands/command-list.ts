@@ -239,7 +239,7 @@ function nameOf(usage: string): string {
 }
 
 function linesOf({ usage, does, options = [] }: CommandForm): string[] {
-  const line = (indent: string, words: string, text: string): string =>
-    `${(indent + words).padEnd(WIDTH)}  ${text}`;
+  const line = (indent: string, form: string, text: string): string =>
+    `${(indent + form).padEnd(WIDTH)}  ${text}`;
   return [line('  ', usage, does), ...options.map(([option, text]) => line('    ', option, text))];
 }

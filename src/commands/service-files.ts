@@ -176,7 +176,7 @@ ${words.join('\n')}
 
 function inXml(text: string): string {
   const names: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;' };
-  return checked(text).replaceAll(/[&<>]/g, (sign) => names[sign] ?? sign);
+  return checked(text).replaceAll(/[&<>]/g, (char) => names[char] ?? char);
 }
 
 /** Throws for a control character, which would begin another line. */

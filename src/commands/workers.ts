@@ -7,7 +7,7 @@ import type { Log } from '../contracts/log.ts';
 import { backoffMs } from '../lib/async/backoff.ts';
 import {
   bestStates,
-  channelWords,
+  channelList,
   isWorkerMessage,
   linkLine,
   WORKER_NUMBER,
@@ -116,7 +116,7 @@ class Supervisor {
       for (let next = 2; next <= this.#count; next += 1) if (!this.#workers.has(next)) this.#start(next);
     if (this.#announced || this.#ready.size < this.#count) return;
     this.#announced = true;
-    const names = channelWords(bestStates([...this.#ready.values()]));
+    const names = channelList(bestStates([...this.#ready.values()]));
     const ready = `\nParley is ready: ${url}  (channels: ${names}; ${this.#count} workers)\n`;
     process.stdout.write(`${ready}${linkLine(this.#link)}\n`);
   }

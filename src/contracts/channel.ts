@@ -24,7 +24,7 @@ export interface Capabilities {
   /** How answers appear in chats without their own choice. */
   stream: StreamMode;
   typing: boolean;
-  /** The chats in which questions get status signs. */
+  /** The chats in which questions get reactions that show their state. */
   reactions: readonly InboundMessage['place'][];
   buttons: boolean;
   /** A button can copy a text for the person who presses it. Absent = it cannot. */
@@ -117,7 +117,7 @@ export interface ChannelIdentity {
 export const DEAD_AFTER_MS = 600_000;
 export const DEAD_INTERVAL_MS = 3_600_000;
 
-/** The state of a question, as a sign on it; `none` removes the sign. */
+/** The state of a question, as a reaction to it; `none` removes the reaction. */
 export type QuestionState = 'waiting' | 'working' | 'done' | 'failed' | 'none';
 
 /** An adapter to one network. Methods throw only `ChannelError`. */

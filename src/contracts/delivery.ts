@@ -50,7 +50,7 @@ export interface LiveTurnStart {
   /** The other chats that share the session when the turn begins. */
   surfaces: readonly OtherSurface[];
   replyTo?: string | undefined;
-  /** What is answered, if it is a message that can show signs. */
+  /** What is answered, if it is a message that can show reactions. */
   question?: AskedQuestion | undefined;
   /** Parts already on screen: from before a crash, or a deferred reply. */
   placeholders: SentMessage[];
@@ -232,9 +232,9 @@ export interface RateLimits {
   /** Pure: the limit of calls to a place. `first` is the first message of the answer, if it is already on screen. */
   of(place: Place, first: SentMessage | undefined): PlaceRate;
   /**
-   * Pure: the limit of signs on questions, if the platform counts them separately; default: that of a message there.
+   * Pure: the limit of reactions to questions, if the platform counts them separately; default: that of a message there.
    */
-  ofSigns?(place: Place): PlaceRate;
+  ofReactions?(place: Place): PlaceRate;
 }
 
 /** Limits of a platform whose chats are all alike: one call per interval each, and a final at any time. */

@@ -158,7 +158,7 @@ export class FencedError extends StoreError {
 }
 
 /** What an error says, to be worded for its reader; a string if it is not one of the gateway's texts. */
-export function wordsOf({ textRef: ref, message }: GatewayError): TextRef | string {
+export function messageOf({ textRef: ref, message }: GatewayError): TextRef | string {
   return ref ?? message;
 }
 
@@ -220,8 +220,8 @@ const WITHOUT_RETRY: Partial<Readonly<Record<ProviderErrorCode, PlainKey>>> = {
  */
 export function wordError(error: GatewayError, reader: ErrorReader, say: Say = inEnglish): string {
   if (reader === 'person') {
-    const words = personalWords(error);
-    return typeof words === 'string' ? words : say.text(words);
+    const message = messageForPerson(error);
+    return typeof message === 'string' ? message : say.text(message);
   }
   if (error.textRef !== undefined) return say.text(error.textRef);
   if (say.language === 'en' || !(error instanceof ProviderError)) return error.message;
@@ -229,7 +229,7 @@ export function wordError(error: GatewayError, reader: ErrorReader, say: Say = i
 }
 
 /** What a person reads about an error, to be worded later; a string if its message is in no table. Never throws. */
-export function personalWords(error: GatewayError): TextRef | string {
+export function messageForPerson(error: GatewayError): TextRef | string {
   if (error instanceof ProviderError) return failureText(error);
   if (error.textRef !== undefined) return error.textRef;
   if (error instanceof StoreError) return textRef('failure.store');

@@ -168,7 +168,7 @@ export function answeredMessage({ place, messageId }: InboundMessage): string | 
   return place === 'group' ? messageId : undefined;
 }
 
-/** Where a message is on its platform; undefined if it shows no signs. */
+/** Where a message is on its platform; undefined if it shows no reactions. */
 export function askedQuestion(
   message: InboundMessage,
 ): (Place & { messageId: string; place: InboundMessage['place'] }) | undefined {

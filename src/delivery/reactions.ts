@@ -1,4 +1,4 @@
-/** Signs at questions: waiting, in progress, answered or failed. They use only the capacity that texts leave free. */
+/** Reactions to questions: waiting, in progress, answered or failed. They use only the capacity that texts leave free. */
 import type { Channel, QuestionState } from '../contracts/channel.ts';
 import { ChannelError, toGatewayError } from '../contracts/errors.ts';
 import type { TurnEndReason } from '../contracts/event.ts';
@@ -8,15 +8,15 @@ import type { Clock } from '../lib/clock.ts';
 import { Recent } from '../lib/recent.ts';
 import type { Scheduler } from './rate/scheduler.ts';
 
-/** Maximum number of questions with a sign in progress; further ones get none. */
-export const MAX_SIGNED = 1_000;
-/** Wait before retrying a sign that found no free call, in milliseconds, and the number of tries. */
-export const SIGN_RETRY_MS = 1_500;
-export const SIGN_TRIES = 20;
-/** A chat that does not allow the sign gets none for this long, in milliseconds. */
+/** Maximum number of questions whose reaction is not shown yet; further ones get none. */
+export const MAX_PENDING = 1_000;
+/** Wait before retrying a reaction that found no free call, in milliseconds, and the number of tries. */
+export const RETRY_MS = 1_500;
+export const MAX_TRIES = 20;
+/** A chat that does not allow the reaction gets none for this long, in milliseconds. */
 export const REFUSED_MS = 3_600_000;
 
-interface Sign {
+interface Reaction {
   question: AskedQuestion;
   wanted: QuestionState;
   shown?: QuestionState;
@@ -34,12 +34,12 @@ export interface ReactionsDeps {
 
 export class Reactions {
   readonly #deps: ReactionsDeps;
-  readonly #signs = new Map<string, Sign>();
+  readonly #pending = new Map<string, Reaction>();
   readonly #refused: Recent<true>;
 
   constructor(deps: ReactionsDeps) {
     this.#deps = deps;
-    this.#refused = new Recent<true>(REFUSED_MS, MAX_SIGNED, () => deps.clock.monotonicMs());
+    this.#refused = new Recent<true>(REFUSED_MS, MAX_PENDING, () => deps.clock.monotonicMs());
   }
 
   /** Shows a state, in place of the previous one, if the channel supports it. Never throws. */
@@ -49,32 +49,32 @@ export class Reactions {
     const chat = `${question.channel}:${question.chatId}`;
     const key = `${chat}:${question.messageId}`;
     if (this.#refused.get(chat) !== undefined) return;
-    const sign = this.#signs.get(key) ?? { question, wanted, tries: 0, busy: false };
-    if (!this.#signs.has(key) && this.#signs.size >= MAX_SIGNED) return;
-    Object.assign(sign, { wanted, tries: 0 });
-    this.#signs.set(key, sign);
-    void this.#try(key, channel, sign);
+    const reaction = this.#pending.get(key) ?? { question, wanted, tries: 0, busy: false };
+    if (!this.#pending.has(key) && this.#pending.size >= MAX_PENDING) return;
+    Object.assign(reaction, { wanted, tries: 0 });
+    this.#pending.set(key, reaction);
+    void this.#try(key, channel, reaction);
   }
 
-  /** Number of signs that are not shown yet. */
+  /** Number of reactions that are not shown yet. */
   get waiting(): number {
-    return this.#signs.size;
+    return this.#pending.size;
   }
 
   /** Ends all waits. */
   close(): void {
-    for (const { cancel } of this.#signs.values()) cancel?.();
-    this.#signs.clear();
+    for (const { cancel } of this.#pending.values()) cancel?.();
+    this.#pending.clear();
   }
 
-  async #try(key: string, channel: Channel, sign: Sign): Promise<void> {
-    if (sign.busy) return;
-    sign.busy = true;
-    sign.cancel?.();
-    const { question, wanted } = sign;
-    sign.tries += 1;
+  async #try(key: string, channel: Channel, reaction: Reaction): Promise<void> {
+    if (reaction.busy) return;
+    reaction.busy = true;
+    reaction.cancel?.();
+    const { question, wanted } = reaction;
+    reaction.tries += 1;
     let isShown = false;
-    const target = { place: question, isSign: true } as const;
+    const target = { place: question, isReaction: true } as const;
     const goesOn = await this.#deps.schedulerOf(channel).tryOptional(target, async () => {
       try {
         await channel.react?.(question, wanted);
@@ -84,11 +84,12 @@ export class Reactions {
         throw error;
       }
     });
-    sign.busy = false;
-    if (isShown) sign.shown = wanted;
-    if (!this.#signs.has(key)) return;
-    if (!goesOn || sign.shown === sign.wanted || sign.tries >= SIGN_TRIES) this.#signs.delete(key);
-    else sign.cancel = this.#deps.clock.after(SIGN_RETRY_MS, () => void this.#try(key, channel, sign));
+    reaction.busy = false;
+    if (isShown) reaction.shown = wanted;
+    if (!this.#pending.has(key)) return;
+    if (!goesOn || reaction.shown === reaction.wanted || reaction.tries >= MAX_TRIES)
+      this.#pending.delete(key);
+    else reaction.cancel = this.#deps.clock.after(RETRY_MS, () => void this.#try(key, channel, reaction));
   }
 
   #note({ channel, chatId }: AskedQuestion, thrown: unknown): void {

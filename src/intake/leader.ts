@@ -7,7 +7,7 @@ import type { LaneRunner, LaneHandler, LaneOutcome } from '../contracts/bus.ts';
 import { z } from 'zod';
 import type { Channel, ChannelIdentity } from '../contracts/channel.ts';
 import type { Shard } from '../contracts/platform/shard.ts';
-import { ChannelError, toGatewayError, wordsOf } from '../contracts/errors.ts';
+import { ChannelError, toGatewayError, messageOf } from '../contracts/errors.ts';
 import type { ChannelHealth } from '../contracts/gateway-api.ts';
 import type { LaneHead, LaneKey, LaneStore } from '../contracts/store/lanes.ts';
 import { DEAD_AFTER_MS, DEAD_INTERVAL_MS } from '../contracts/channel.ts';
@@ -135,7 +135,7 @@ async function queueForLeadership(
       return;
     } catch (thrown) {
       const error = toGatewayError(thrown);
-      report({ state: 'degraded', detail: wordsOf(error) });
+      report({ state: 'degraded', detail: messageOf(error) });
       deps.log.error({ err: error, channel: channel.name }, 'leader_queue_failed');
       await pauseOn(deps.clock ?? systemClock, backoffMs(attempt, 1_000, IDENTIFY_CAP_MS), signal);
     }
@@ -165,7 +165,7 @@ async function identify(
       const now = clock.monotonicMs();
       if (refused) refusedSince ??= now;
       const dead = refusedSince !== undefined && now - refusedSince >= DEAD_AFTER_MS;
-      report({ state: dead ? 'dead' : 'degraded', detail: wordsOf(error) });
+      report({ state: dead ? 'dead' : 'degraded', detail: messageOf(error) });
       log.error({ err: error, channel: channel.name }, refused ? 'channel_refused' : 'channel_unreachable');
       const soonMs = error.retryAfterMs ?? backoffMs(attempt, 1_000, IDENTIFY_CAP_MS);
       await pauseOn(clock, dead ? DEAD_INTERVAL_MS : soonMs, signal);

@@ -21,7 +21,7 @@ import type { CheckPlanning } from './plans/planning-off.ts';
 import type { ChoiceDeps } from './choice.ts';
 import { readCommands } from './commands/commands.ts';
 import type { CommandReader } from './commands/commands.ts';
-import { observe, refuseBot, withoutWords } from './groups/group-talk.ts';
+import { observe, refuseBot, withoutText } from './groups/group-talk.ts';
 import type { GroupTalkDeps } from './groups/group-talk.ts';
 import { actOnEarlier, isAboutEarlier } from './questions/act-on-earlier.ts';
 import type { EarlierDeps } from './questions/act-on-earlier.ts';
@@ -106,10 +106,10 @@ async function receiveBot(
   options: ReceiveOptions,
 ): Promise<Receipt> {
   const refused = refuseContent(message, deps.languages.say(message));
-  if (refused !== undefined) return await reply(deps, message, withoutWords(refused));
+  if (refused !== undefined) return await reply(deps, message, withoutText(refused));
   const quiet = await refuseBot(deps, message);
   if (quiet !== undefined) return await reply(deps, message, quiet);
-  return await reply(deps, message, withoutWords(await accept(deps, message, options, false)));
+  return await reply(deps, message, withoutText(await accept(deps, message, options, false)));
 }
 
 /** `/stop` always acts: someone who wrote too much or too fast must be able to stop the result. */

@@ -86,8 +86,8 @@ export function textOfParts(
 export function textOfContents(given: unknown): string {
   const { success, data } = contents.safeParse(given);
   if (!success) return '(a part that cannot be read)';
-  const { uri, mimeType = 'of no known type', text: words, blob } = data;
-  if (words !== undefined) return bounded(words);
+  const { uri, mimeType = 'of no known type', text, blob } = data;
+  if (text !== undefined) return bounded(text);
   return blob === undefined
     ? `(${quote(uri)}: empty)`
     : `(${quote(uri)}: ${sizeOf(mimeType, blob)}, not shown)`;

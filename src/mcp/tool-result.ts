@@ -17,17 +17,17 @@ export async function readResult(
   keep: KeepToolFile,
   ctx: Pick<ToolContext, 'folder' | 'userId' | 'signal'>,
 ): Promise<Pick<ToolResult, 'content' | 'isError' | 'pictures'>> {
-  const words = new Map<number, string>();
+  const texts = new Map<number, string>();
   const pictures: string[] = [];
   for (const [index, file] of filesOfResult(result).entries()) {
     const kept =
       index < MAX_RESULT_FILES
         ? await keepOne(file, keep, ctx)
         : { text: `not kept: only ${MAX_RESULT_FILES} files of a result are` };
-    words.set(file.part, kept.text);
+    texts.set(file.part, kept.text);
     if (kept.picture !== undefined) pictures.push(kept.picture);
   }
-  const content = textOfResult(result, words);
+  const content = textOfResult(result, texts);
   return { content, isError: result.isError, ...(pictures.length > 0 && { pictures }) };
 }
 

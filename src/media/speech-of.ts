@@ -27,8 +27,8 @@ export async function listen(
     return spoken === '' ? problemOf(textRef('hear.nothing')) : { spoken };
   } catch (error) {
     signal.throwIfAborted();
-    const { textRef: words, message } = toGatewayError(error);
-    return problemOf(textRef('hear.failed', { why: words ?? message }));
+    const { textRef: ref, message } = toGatewayError(error);
+    return problemOf(textRef('hear.failed', { why: ref ?? message }));
   }
 }
 

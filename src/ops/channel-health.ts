@@ -24,7 +24,7 @@ export function channelHealth(
         {
           ...state,
           label,
-          ...(detail !== undefined && { detail: wordsOfDetail(detail, label, say) }),
+          ...(detail !== undefined && { detail: textOfDetail(detail, label, say) }),
           ...(notice !== undefined && { notice: say.text(notice) }),
         },
       ];
@@ -33,6 +33,6 @@ export function channelHealth(
 }
 
 /** What a platform or a library says stays in its words, in a sentence of the reader's language. */
-function wordsOfDetail(detail: TextRef | string, network: string, say: Say): string {
+function textOfDetail(detail: TextRef | string, network: string, say: Say): string {
   return typeof detail === 'string' ? say('health.other', { network, detail }) : say.text(detail);
 }

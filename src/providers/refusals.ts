@@ -31,7 +31,7 @@ export class FeatureError extends ProviderError {
 }
 
 /**
- * Prompts that do not fit, in the words of the servers: each word group has a bounded length, so that matching is
+ * Prompts that do not fit, as the servers say it: each word group has a bounded length, so that matching is
  * linear.
  */
 const OVERFLOWS: readonly RegExp[] = [
@@ -60,29 +60,29 @@ const QUOTA =
 const NO_PICTURES =
   /(image|vision|multi-?modal)( input)?s? (is|are) not supported|(does not|doesn't|not) support (image|vision|multi-?modal)|not a (multi-?modal|vision) model|unknown variant .image_url|mmproj|image_url.{0,40}(not supported|unsupported|not allowed)/i;
 
-const FEATURES: readonly { feature: RefusedFeature; words: RegExp }[] = [
-  { feature: 'max_tokens', words: /use .{0,3}max_completion_tokens/i },
+const FEATURES: readonly { feature: RefusedFeature; pattern: RegExp }[] = [
+  { feature: 'max_tokens', pattern: /use .{0,3}max_completion_tokens/i },
   {
     feature: 'tools',
-    words:
+    pattern:
       /(does not|doesn't|not) support (the )?(tools?|function)\b|(tools?|tool use|tool calling|function calling) (is|are) not (supported|available|enabled)|support(s)? tool use|--enable-auto-tool-choice|tool-call-parser|--jinja/i,
   },
   {
     feature: 'thinking',
-    words:
+    pattern:
       /(does not|doesn't|not) support (thinking|reasoning)|(thinking|reasoning) (is|are) not supported|chat_template_kwargs/i,
   },
   {
     feature: 'temperature',
-    words:
+    pattern:
       /temperature.{0,5} (does not support|is not supported|is deprecated)|unsupported (value|parameter).{0,5}temperature/i,
   },
 ];
 
 /** The error for a prompt that does not fit, when that is what the server said; undefined when it is not. */
-export function overflowIn({ model }: Where, words: string): ProviderError | undefined {
-  if (!OVERFLOWS.some((overflow) => overflow.test(words))) return undefined;
-  const message = textRef('provider.prompt_too_long', { model: `${model}`, reason: clip(words) });
+export function overflowIn({ model }: Where, reason: string): ProviderError | undefined {
+  if (!OVERFLOWS.some((overflow) => overflow.test(reason))) return undefined;
+  const message = textRef('provider.prompt_too_long', { model: `${model}`, reason: clip(reason) });
   return new ProviderError('context_overflow', message);
 }
 
@@ -96,32 +96,33 @@ export function commonRefusal(
   serverText: string | undefined,
 ): ProviderError | undefined {
   const { status, text } = refusal;
-  const words = serverText ?? text;
-  const refused = textRef('provider.refused', { host: where.host, status, reason: clip(words) });
-  if (status === 402 || QUOTA.test(words)) return failed(where, 'quota_exceeded', refusal, words);
-  if (status === 429) return failed(where, 'rate_limited', refusal, words);
-  const overflow = overflowIn(where, words);
+  const reason = serverText ?? text;
+  const refused = textRef('provider.refused', { host: where.host, status, reason: clip(reason) });
+  if (status === 402 || QUOTA.test(reason)) return failed(where, 'quota_exceeded', refusal, reason);
+  if (status === 429) return failed(where, 'rate_limited', refusal, reason);
+  const overflow = overflowIn(where, reason);
   if (overflow !== undefined) return overflow;
   if (serverText !== undefined && NO_PICTURES.test(serverText)) return new FeatureError('pictures', refused);
-  const noMemory = status >= 500 ? outOfMemoryIn(where, words) : undefined;
+  const noMemory = status >= 500 ? outOfMemoryIn(where, reason) : undefined;
   if (noMemory !== undefined) return noMemory;
   if ((status >= 500 && status !== 501) || status === 408 || status === 425 || status === 499)
-    return failed(where, 'unavailable', refusal, words);
-  const lacking = serverText === undefined ? undefined : FEATURES.find((each) => each.words.test(serverText));
+    return failed(where, 'unavailable', refusal, reason);
+  const lacking =
+    serverText === undefined ? undefined : FEATURES.find((each) => each.pattern.test(serverText));
   return lacking && new FeatureError(lacking.feature, refused);
 }
 
 /** The error for a model that does not fit the memory of its machine, when that is what the server said. */
-export function outOfMemoryIn({ host, model }: Where, words: string): ProviderError | undefined {
-  if (!OUT_OF_MEMORY.test(words)) return undefined;
-  const message = textRef('provider.little_memory', { host, model: `${model}`, reason: clip(words) });
+export function outOfMemoryIn({ host, model }: Where, reason: string): ProviderError | undefined {
+  if (!OUT_OF_MEMORY.test(reason)) return undefined;
+  const message = textRef('provider.little_memory', { host, model: `${model}`, reason: clip(reason) });
   return new ProviderError('out_of_memory', message, { retryable: true });
 }
 
-function failed(where: Where, code: ProviderErrorCode, refusal: Refusal, words: string): ProviderError {
+function failed(where: Where, code: ProviderErrorCode, refusal: Refusal, reason: string): ProviderError {
   const { status, retryAfterMs } = refusal;
   const { host, setting } = where;
-  const about = { host, setting, status, reason: clip(words) };
+  const about = { host, setting, status, reason: clip(reason) };
   const message =
     retryAfterMs === undefined
       ? textRef('provider.answered', about)
@@ -134,17 +135,17 @@ function failed(where: Where, code: ProviderErrorCode, refusal: Refusal, words: 
 }
 
 /**
- * The words of an error body, with type and code if it has them; undefined when the body is not an error. Servers write
+ * The text of an error body, with type and code if it has them; undefined when the body is not an error. Servers write
  * `{"error": {"message"}}`, `{"error": "…"}`, `{"message"}` (vLLM), `{"detail"}` (FastAPI, a text or a list), or one of
  * these in an array (Gemini).
  */
 export function saidIn(body: string): string | undefined {
   // A page from a proxy or another kind of server is not JSON.
-  return wordsOfError(parseJson(body));
+  return textOfError(parseJson(body));
 }
 
-/** The words of an error that was read as JSON; undefined when it is not one. */
-function wordsOfError(json: unknown): string | undefined {
+/** The text of an error that was read as JSON; undefined when it is not one. */
+function textOfError(json: unknown): string | undefined {
   const body = fieldsOf(listOf(json)[0]);
   if (body === undefined) return undefined;
   const error = body['error'] ?? body['detail'] ?? body['errors'];

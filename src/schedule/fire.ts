@@ -132,7 +132,7 @@ async function sendTask(
     address,
     senderId: `schedule:${id}`,
     senderName: 'Schedule',
-    content: wordsOf(schedule, deps.timeZone),
+    content: promptOf(schedule, deps.timeZone),
     place: schedule.place,
     sources: schedule.sources,
     timestamp: now.getTime(),
@@ -143,9 +143,9 @@ async function sendTask(
 }
 
 /** The task as the agent reads it: who created it, for which time, and whether it is late. */
-function wordsOf({ timing, nextAt, now, task }: DueSchedule, timeZone: string): string {
+function promptOf({ timing, nextAt, now, task }: DueSchedule, timeZone: string): string {
   const zone = timing.kind === 'cron' ? timing.timeZone : timeZone;
   const late = now.getTime() - nextAt.getTime() > LATE_MS;
-  const nowWords = late ? ` It is late: it is ${momentIn(now.getTime(), zone)} now.` : '';
-  return `[A task scheduled earlier in this chat, for ${momentIn(nextAt.getTime(), zone)}. Do it now and answer with the result.${nowWords}]\n${task}`;
+  const lateNote = late ? ` It is late: it is ${momentIn(now.getTime(), zone)} now.` : '';
+  return `[A task scheduled earlier in this chat, for ${momentIn(nextAt.getTime(), zone)}. Do it now and answer with the result.${lateNote}]\n${task}`;
 }

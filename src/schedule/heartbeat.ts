@@ -105,7 +105,7 @@ export async function beat(deps: HeartbeatDeps, { timing, nextAt: slot, now }: D
       address,
       senderId: HEARTBEAT_ID,
       senderName: 'Heartbeat',
-      content: wordsFor(instructions),
+      content: promptFor(instructions),
       place: await deps.creatorAccess.placeOf(address),
       timestamp: now.getTime(),
       entry: 'run',
@@ -123,7 +123,7 @@ export async function beat(deps: HeartbeatDeps, { timing, nextAt: slot, now }: D
   log.debug({ slot, next }, 'heartbeat_sent');
 }
 
-function wordsFor(instructions: string): string {
+function promptFor(instructions: string): string {
   return `[Heartbeat: no user has written. Go through this list. If nothing on it needs to be said now, answer with ${QUIET_TOKEN} and nothing else.]\n${instructions}`;
 }
 

@@ -24,7 +24,7 @@ export function readConfigForm({
     version: versionOf(text),
     written: withoutSecrets(readJson(text).value),
     values: withoutSecrets(values ?? {}),
-    problems: problems.map(({ words }) => words),
+    problems: problems.map((problem) => problem.textRef),
   };
 }
 
@@ -55,7 +55,7 @@ export function changeConfigFile(
 }
 
 function refusedFor(problems: readonly ConfigProblem[]): ConfigChanged {
-  return { kind: 'refused', problems: problems.slice(0, MAX_PROBLEMS).map(({ words }) => words) };
+  return { kind: 'refused', problems: problems.slice(0, MAX_PROBLEMS).map((problem) => problem.textRef) };
 }
 
 function versionOf(text: string): string {

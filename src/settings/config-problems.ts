@@ -19,12 +19,12 @@ export interface ConfigProblem {
   /** In English; it begins with the variable or field. */
   text: string;
   /** The same with its place, for a reader of any language. */
-  words: TextRef;
+  textRef: TextRef;
 }
 
 /** An error at a place of the file, or without one. */
-export function problemOf(place: string, words: TextRef): ConfigProblem {
-  return { place, text: inEnglish.text(words), words: place === '' ? words : problemAt(place, words) };
+export function problemOf(place: string, what: TextRef): ConfigProblem {
+  return { place, text: inEnglish.text(what), textRef: place === '' ? what : problemAt(place, what) };
 }
 
 /** Errors in the syntax of the file. */
@@ -51,8 +51,8 @@ export function byPlace(a: ConfigProblem, b: ConfigProblem): number {
 }
 
 /** The error as people read it on a terminal. */
-export function lineOf({ words }: ConfigProblem): string {
-  return inEnglish.text(words);
+export function lineOf(problem: ConfigProblem): string {
+  return inEnglish.text(problem.textRef);
 }
 
 /** One line per error, as many as people read. */

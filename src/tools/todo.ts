@@ -98,14 +98,14 @@ function validationOf(
   ctx: ToolContext,
   item: string,
 ): Pick<Todo, 'validation'> {
-  const words = todoText(given ?? '');
-  if (done === 'done' && words === '' && ctx.stepValidation === true) {
+  const text = todoText(given ?? '');
+  if (done === 'done' && text === '' && ctx.stepValidation === true) {
     throw new ToolError(
       'validation_missing',
       `Nothing was changed: ${item} can only be done with a "validation" that says how you checked it.`,
     );
   }
-  return words === '' ? {} : { validation: words };
+  return text === '' ? {} : { validation: text };
 }
 
 function shown(items: readonly Todo[]): ToolResult {

@@ -15,6 +15,18 @@ describe('a banned word', () => {
       ['announce', 'carry out', 'told'],
     ],
     [
+      'a name of what has another term',
+      'src/question-signs.ts',
+      'if (isSign) escapeWords(wordsBelow(node));',
+      ['signs', 'question signs', 'is sign', 'escape words'],
+    ],
+    [
+      'nothing, where someone signs something, or words are meant',
+      'src/a.ts',
+      '// It signs in who isSignedIn; the words for it are the words of a link: isSignIn(words);',
+      [],
+    ],
+    [
       'nothing, where they are a sentence',
       'src/a.ts',
       '// Told to announce it, and to carry out a plan.',

@@ -127,6 +127,27 @@ const BANNED: readonly Banned[] = [
     instead: 'sweep',
     allowed: { files: /prompt\/nudges|^docs\//, lines: /prompt\/nudges/ },
   },
+  {
+    words: /signs/,
+    instead: 'reactions, emoji, markers',
+    // Only in a name: a server signs people in, a sender signs what it posts.
+    allowed: {
+      lines:
+        /^(?!.*([a-z]Signs|Signs[A-Z]|\bsigns[A-Z]|SIGNS|[-/#]signs\b|\b(const|new|type|interface|class) [Ss]igns\b))/,
+    },
+  },
+  {
+    words:
+      /(status|single|question) signs?|is sign(?! (ins?|outs?) )|signs? (at|on) ((a|the|its|their) )?questions?/,
+    instead: 'reaction',
+  },
+  {
+    words:
+      /words (below|for)|(escape|model|now|personal|channel|health|link|chip|step|todo|greeting|waiting) words/,
+    instead: 'text, message, label',
+    // Only in a name.
+    allowed: { lines: /^(?!.*([a-z]Words|\bwords[A-Z]|[a-z]-words\b|_WORDS))/ },
+  },
 ];
 
 /** The files people read: sources, tests, documents, and what starts and builds the rest. */

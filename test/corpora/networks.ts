@@ -159,10 +159,10 @@ export async function shownAsRich(
 
 /** What users read of an answer on the page. */
 export function shownOnPage(markdown: string): string {
-  const words = ([kind, ...children]: Tree): string => {
+  const textOf = ([kind, ...children]: Tree): string => {
     if (kind === 'break') return '\n';
-    const inside = children.map((child) => (typeof child === 'string' ? child : words(child)));
+    const inside = children.map((child) => (typeof child === 'string' ? child : textOf(child)));
     return inside.join(/^(?:text|code|strong|em|del|link .*|paragraph|h\d|cell)$/.test(kind) ? '' : '\n');
   };
-  return pageTree(markdown, parseDocument).map(words).join('\n');
+  return pageTree(markdown, parseDocument).map(textOf).join('\n');
 }

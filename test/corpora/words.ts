@@ -55,7 +55,7 @@ export function lostWords(expected: Words, shown: string): string[] {
 }
 
 /** Markup characters that a document can contain before it is treated as plain text when parsed in one piece. */
-const TAME_SIGNS = 1_000;
+const TAME_MARKERS = 1_000;
 
 /** The words of a Markdown answer, parsed in one piece, unlike in the delivery. */
 export async function wordsOfMarkdown(markdown: string): Promise<Words> {
@@ -76,8 +76,8 @@ export async function wordsOfRich(markdown: string): Promise<Words> {
  * own parts are parsed from the original.
  */
 async function parsed(markdown: string, written: string): Promise<Root> {
-  const signs = written.match(/[*_~`[\]<>|&!\\:@\-+\t\n#]/g)?.length ?? 0;
-  if (signs <= TAME_SIGNS) return parseMarkdown(markdown);
+  const markers = written.match(/[*_~`[\]<>|&!\\:@\-+\t\n#]/g)?.length ?? 0;
+  if (markers <= TAME_MARKERS) return parseMarkdown(markdown);
   return await documentOf(written, () => Promise.resolve());
 }
 

@@ -4,11 +4,11 @@ import { ChannelError } from '../../src/contracts/errors.ts';
 import type { QuestionState } from '../../src/contracts/channel.ts';
 import { steadyRates } from '../../src/contracts/delivery.ts';
 import {
-  MAX_SIGNED,
+  MAX_PENDING,
   Reactions,
   REFUSED_MS,
-  SIGN_RETRY_MS,
-  SIGN_TRIES,
+  RETRY_MS,
+  MAX_TRIES,
   stateAfter,
 } from '../../src/delivery/reactions.ts';
 import { Scheduler } from '../../src/delivery/rate/scheduler.ts';
@@ -49,7 +49,7 @@ it('the newest state is shown, even if another one was on its way', async () => 
   reactions.show(question('7'), 'waiting');
   reactions.show(question('7'), 'working');
   reactions.show(question('7'), 'done');
-  await clock.advance(SIGN_RETRY_MS);
+  await clock.advance(RETRY_MS);
   expect(shown).toEqual(['7 waiting', '7 done']);
   expect(reactions.waiting).toBe(0);
 });
@@ -57,11 +57,11 @@ it('the newest state is shown, even if another one was on its way', async () => 
 it('a chat of a kind that shows none gets none', async () => {
   const { clock, shown, reactions, question } = build();
   reactions.show(question('7', 'private'), 'working');
-  await clock.advance(SIGN_RETRY_MS);
+  await clock.advance(RETRY_MS);
   expect(shown).toEqual([]);
 });
 
-it(`a sign waits while texts wait, and is left out after ${SIGN_TRIES} tries`, async () => {
+it(`a reaction waits while texts wait, and is left out after ${MAX_TRIES} tries`, async () => {
   const { clock, shown, scheduler, reactions, question } = build();
   const { promise, resolve } = Promise.withResolvers<void>();
   const busy = new ChannelError('rate_limited', 'slow down', { retryable: true, retryAfterMs: 3_000 });
@@ -78,18 +78,18 @@ it(`a sign waits while texts wait, and is left out after ${SIGN_TRIES} tries`, a
   );
   await clock.advance(1);
   reactions.show(question('7'), 'done');
-  await clock.advance(SIGN_RETRY_MS);
+  await clock.advance(RETRY_MS);
   expect(shown).toEqual([]);
   await clock.advance(4_000);
   await Promise.all([promise, text]);
   expect(shown).toEqual(['7 done']);
   const never = build(() => Promise.reject(busy));
   never.reactions.show(never.question('8'), 'done');
-  for (let n = 0; n < SIGN_TRIES + 1; n += 1) await never.clock.advance(SIGN_RETRY_MS);
+  for (let n = 0; n < MAX_TRIES + 1; n += 1) await never.clock.advance(RETRY_MS);
   expect([never.reactions.waiting, never.shown]).toEqual([0, []]);
 });
 
-it('a chat that refuses a sign gets none for an hour', async () => {
+it('a chat that refuses a reaction gets none for an hour', async () => {
   let calls = 0;
   const refusal = new ChannelError('rejected', 'REACTION_INVALID');
   const { clock, reactions, question } = build(() => {
@@ -97,20 +97,20 @@ it('a chat that refuses a sign gets none for an hour', async () => {
     return Promise.reject(refusal);
   });
   reactions.show(question('7'), 'working');
-  await clock.advance(SIGN_RETRY_MS);
+  await clock.advance(RETRY_MS);
   reactions.show(question('8'), 'working');
-  await clock.advance(SIGN_RETRY_MS);
+  await clock.advance(RETRY_MS);
   expect(calls).toBe(1);
   await clock.advance(REFUSED_MS);
   reactions.show(question('9'), 'working');
-  await clock.advance(SIGN_RETRY_MS);
+  await clock.advance(RETRY_MS);
   expect(calls).toBe(2);
 });
 
-it(`at most ${MAX_SIGNED} signs are in flight`, () => {
+it(`at most ${MAX_PENDING} reactions are in flight`, () => {
   const { reactions, question } = build(() => new Promise(() => undefined));
-  for (let n = 0; n < MAX_SIGNED + 5; n += 1) reactions.show(question(String(n)), 'working');
-  expect(reactions.waiting).toBe(MAX_SIGNED);
+  for (let n = 0; n < MAX_PENDING + 5; n += 1) reactions.show(question(String(n)), 'working');
+  expect(reactions.waiting).toBe(MAX_PENDING);
 });
 
 it.each([
@@ -119,6 +119,6 @@ it.each([
   ['failed', 'failed'],
   ['stopped', 'none'],
   ['interrupted', 'none'],
-] as const)('a turn that is %s leaves the sign %s', (reason, state) => {
+] as const)('a turn that is %s leaves the reaction %s', (reason, state) => {
   expect(stateAfter(reason)).toBe(state);
 });

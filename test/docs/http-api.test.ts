@@ -57,9 +57,9 @@ describe('the page of the HTTP API', () => {
 
 /** The routes of a cell such as `GET`, `PATCH /v1/a`, `GET /v1/b`: a method without a path has the next one's. */
 function routesIn(cell: string): string[] {
-  const words = [...cell.matchAll(/`([A-Z]+)(?: (\/[^`]*))?`/g)];
-  return words.map(([, method], at) => {
-    const route = words.slice(at).find(([, , one]) => one !== undefined)?.[2];
+  const spans = [...cell.matchAll(/`([A-Z]+)(?: (\/[^`]*))?`/g)];
+  return spans.map(([, method], at) => {
+    const route = spans.slice(at).find(([, , one]) => one !== undefined)?.[2];
     return `${method} ${route}`;
   });
 }

@@ -167,8 +167,8 @@ describe('the demo', () => {
       await write(page, 'plan a picnic');
       const press = (name: string): Promise<void> =>
         panel().getByRole('button', { name, exact: true }).click();
-      const explains = (words: string): Promise<void> =>
-        page.locator('.plan-note', { hasText: words }).waitFor();
+      const explains = (text: string): Promise<void> =>
+        page.locator('.plan-note', { hasText: text }).waitFor();
       await explains('First a look at the folder');
       await press('Run');
       await explains('the folder did not have it');

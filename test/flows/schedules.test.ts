@@ -31,12 +31,12 @@ describeGatewayOnEachDatabase('schedules', { telegram: true, discord: true, file
   /** The schedule's time has come. */
   const comes = (id: string): PromiseLike<unknown> =>
     fixture().sql`update schedule set next_at = date_trunc('milliseconds', now()) where id = ${id}`;
-  /** Calls to the model whose last messages contain these words. */
-  const modelCalls = (words: string): number =>
-    fixture().ollama.calls.filter(({ body }) => JSON.stringify(body.messages.slice(-3)).includes(words))
+  /** Calls to the model whose last messages contain this text. */
+  const modelCalls = (text: string): number =>
+    fixture().ollama.calls.filter(({ body }) => JSON.stringify(body.messages.slice(-3)).includes(text))
       .length;
-  const asked = (...words: string[]): number =>
-    fixture().ollama.calls.filter(({ body }) => words.every((one) => lastUserText(body).includes(one)))
+  const asked = (...texts: string[]): number =>
+    fixture().ollama.calls.filter(({ body }) => texts.every((one) => lastUserText(body).includes(one)))
       .length;
 
   it.concurrent(

@@ -15,7 +15,7 @@ import { readText } from '../docs/pages.ts';
 import { docx, png } from '../fakes/files/documents.ts';
 import { startFakeOllama } from '../fakes/ollama/ollama.ts';
 import { composeProblems, VARIABLES } from './compose-files.ts';
-import { BWRAP, copied, environmentOf, inImage, only, wordsOf } from './image.ts';
+import { BWRAP, copied, environmentOf, inImage, only, argvOf } from './image.ts';
 import { freePort } from '../fakes/network/free-port.ts';
 
 const schema = environmentSchemaFor(channels);
@@ -41,7 +41,7 @@ describe('the Dockerfile', () => {
   it('runs without rights what npm start runs, where only the volume is written', () => {
     expect(only('USER')).toBe('node');
     expect(only('VOLUME')).toBe(image['GATEWAY_HOME']);
-    expect(wordsOf(only('CMD')).join(' ')).toBe(manifest.scripts.start.replace(/^exec /, ''));
+    expect(argvOf(only('CMD')).join(' ')).toBe(manifest.scripts.start.replace(/^exec /, ''));
   });
 
   it('installs every package that the code of the image imports', () => {
@@ -112,9 +112,9 @@ describe.skipIf(!hasSandbox)('the files of the image, alone and where only the v
       return spawnSync(program, args, { encoding: 'utf8', timeout: 60_000 });
     };
     const [, check = ''] = /CMD (\[.*\])/.exec(only('HEALTHCHECK')) ?? [];
-    expect(run(...wordsOf(check)).status).toBe(1);
+    expect(run(...argvOf(check)).status).toBe(1);
 
-    const [program = '', ...args] = inImage(home, env, wordsOf(only('CMD')));
+    const [program = '', ...args] = inImage(home, env, argvOf(only('CMD')));
     const gateway = spawn(program, ['--json-status-fd', '3', ...args], {
       stdio: ['ignore', 'pipe', 'pipe', 'pipe'],
     });
@@ -129,7 +129,7 @@ describe.skipIf(!hasSandbox)('the files of the image, alone and where only the v
     for (const stream of [gateway.stdout, gateway.stderr])
       stream?.setEncoding('utf8').on('data', (text: string) => (output += text));
     await vi.waitFor(() => expect(output).toContain('Parley is ready'), { timeout: 60_000, interval: 100 });
-    expect(run(...wordsOf(check)).status).toBe(0);
+    expect(run(...argvOf(check)).status).toBe(0);
 
     const url = `http://127.0.0.1:${port}`;
     const page = await fetch(url);

@@ -9,7 +9,7 @@ export interface Instruction {
   /** In capitals, such as `COPY`. */
   name: string;
   /** What follows it, on one line. */
-  words: string;
+  text: string;
 }
 
 /** The instructions of the Dockerfile, in order, without comments. */
@@ -19,8 +19,8 @@ export function instructionsOf(text: string): Instruction[] {
     .replaceAll(/\\\n\s*/g, ' ')
     .split('\n');
   return lines.flatMap((line) => {
-    const [, name, words] = /^([A-Z]+) +(.*)$/.exec(line.trim()) ?? [];
-    return name === undefined || words === undefined ? [] : [{ name, words }];
+    const [, name, text] = /^([A-Z]+) +(.*)$/.exec(line.trim()) ?? [];
+    return name === undefined || text === undefined ? [] : [{ name, text }];
   });
 }
 
@@ -30,7 +30,7 @@ export const DOCKERFILE = instructionsOf(readText('Dockerfile'));
 export function only(name: string): string {
   const [found, ...more] = DOCKERFILE.filter((one) => one.name === name);
   if (found === undefined || more.length > 0) throw new Error(`the Dockerfile has not one ${name}`);
-  return found.words;
+  return found.text;
 }
 
 /** The variables that the image sets. */
@@ -39,18 +39,18 @@ export function environmentOf(): Record<string, string> {
   return Object.fromEntries([...pairs].map(([, name = '', quoted, plain]) => [name, quoted ?? plain ?? '']));
 }
 
-/** The words of an instruction in its JSON form. */
-export function wordsOf(json: string): string[] {
-  const words: unknown = JSON.parse(json);
-  if (!Array.isArray(words) || !words.every((word) => typeof word === 'string'))
+/** The arguments of an instruction in its JSON form. */
+export function argvOf(json: string): string[] {
+  const argv: unknown = JSON.parse(json);
+  if (!Array.isArray(argv) || !argv.every((argument) => typeof argument === 'string'))
     throw new Error(`not in the JSON form: ${json}`);
-  return words;
+  return argv;
 }
 
 /** What the image copies: each path of the repository, with its place below the work folder. */
 export function copied(): { from: string; to: string }[] {
-  return DOCKERFILE.filter(({ name }) => name === 'COPY').flatMap(({ words }) => {
-    const paths = words.split(/\s+/);
+  return DOCKERFILE.filter(({ name }) => name === 'COPY').flatMap(({ text }) => {
+    const paths = text.split(/\s+/);
     const target = paths.pop() ?? '';
     return paths.map((from) => ({
       from,

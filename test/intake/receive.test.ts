@@ -152,12 +152,12 @@ describeEachDatabase('a message at the api', (databases) => {
         /100000/,
       ],
     ];
-    for (const [index, [change, verdict, kind, code, words]] of table.entries()) {
+    for (const [index, [change, verdict, kind, code, wanted]] of table.entries()) {
       const before = (await queued(store)).length;
       const receipt = await intakeOf(store, verdict).receive(inbound(`m${index}`, change));
       expect(receipt).toMatchObject({ kind, code });
       expect(receipt).not.toHaveProperty('reply');
-      expect((await queued(store)).slice(before).join()).toMatch(words);
+      expect((await queued(store)).slice(before).join()).toMatch(wanted);
     }
     expect(await store.ledger.messages('telegram:42', { limit: 9 })).toEqual([]);
   });

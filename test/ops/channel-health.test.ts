@@ -4,7 +4,7 @@ import { WebAPIPlatformError } from '@slack/web-api';
 import { toChannelError as fromSlack } from '../../channels/slack/errors.ts';
 import { refusalOf } from '../../channels/matrix/errors.ts';
 import type { Channel } from '../../src/contracts/channel.ts';
-import { wordsOf } from '../../src/contracts/errors.ts';
+import { messageOf } from '../../src/contracts/errors.ts';
 import type { GatewayError } from '../../src/contracts/errors.ts';
 import type { ChannelHealth } from '../../src/contracts/gateway-api.ts';
 import { GERMAN } from '../../src/contracts/texts/german.ts';
@@ -34,23 +34,25 @@ it('quotes what a library says in a sentence of the reader', () => {
 });
 
 it('names a scope that the bot lacks on Slack', () => {
-  const { english, german } = readersOf(wordsOf(slackRefuses('missing_scope', { needed: 'channels:read' })));
+  const { english, german } = readersOf(
+    messageOf(slackRefuses('missing_scope', { needed: 'channels:read' })),
+  );
   expect(english).toMatch(/^The bot lacks the scope channels:read on Slack: add it \(your app at api\.slack/);
   expect(german).toMatch(/^Dem Bot fehlt bei Slack das Recht channels:read: füge es hinzu \(deine App unter/);
 });
 
 it('says that a scope is missing even if Slack does not name it', () => {
-  const { english, german } = readersOf(wordsOf(slackRefuses('missing_scope')));
+  const { english, german } = readersOf(messageOf(slackRefuses('missing_scope')));
   expect(english).toMatch(/^The bot lacks a scope on Slack: /);
   expect(german).toMatch(/^Dem Bot fehlt bei Slack ein Recht: /);
 });
 
 it('keeps the code of a refusal that no text is for', () => {
-  expect(readersOf(wordsOf(slackRefuses('cosmic_rays')))).toEqual({
+  expect(readersOf(messageOf(slackRefuses('cosmic_rays')))).toEqual({
     english: 'Slack refused the call: cosmic_rays',
     german: 'Slack hat den Aufruf abgelehnt: cosmic_rays',
   });
-  expect(readersOf(wordsOf(refusalOf(400, { errcode: 'M_ODD' }, undefined, 0))).german).toBe(
+  expect(readersOf(messageOf(refusalOf(400, { errcode: 'M_ODD' }, undefined, 0))).german).toBe(
     'Matrix hat den Aufruf abgelehnt: M_ODD',
   );
 });

@@ -106,10 +106,10 @@ describeEachDatabase('a slot', (databases) => {
     const node = nodeOf(store);
     await node.start();
     await vi.waitFor(() => expect(node.events).toContain('telegram:42 cron_executed'), WAIT);
-    const [words = '', ...more] = await said(store);
+    const [prompt = '', ...more] = await said(store);
     expect(more).toEqual([]);
-    expect(words).toContain('for 2026-01-05 18:00 (Asia/Tokyo)');
-    expect(words).toContain('It is late');
+    expect(prompt).toContain('for 2026-01-05 18:00 (Asia/Tokyo)');
+    expect(prompt).toContain('It is late');
     expect((await store.schedules.schedule('news'))?.nextAt?.getTime()).toBeGreaterThan(Date.now());
   });
 

@@ -160,10 +160,10 @@ describeEachDatabase('the heartbeat', (databases) => {
     await node.start();
     await vi.waitFor(() => expect(ticks(node.events)).toHaveLength(1), WAIT);
     const [beat] = await shown(store);
-    const words = beat?.message.content ?? '';
-    expect(words.length).toBeLessThan(MAX_INSTRUCTIONS + 500);
-    expect(words).toContain('- first');
-    expect(words).toMatch(/characters left out[\s\S]*- last$/);
+    const prompt = beat?.message.content ?? '';
+    expect(prompt.length).toBeLessThan(MAX_INSTRUCTIONS + 500);
+    expect(prompt).toContain('- first');
+    expect(prompt).toMatch(/characters left out[\s\S]*- last$/);
   });
 
   it('logs different intervals of several gateways, at the start and at each heartbeat', async () => {

@@ -15,7 +15,7 @@ const run = (more: Partial<ScheduleRun>): ScheduleRun => ({
   ...more,
 });
 
-const words = ({ why = '' }: Pick<ScheduleRun, 'why'> = {}): string =>
+const whyOf = ({ why = '' }: Pick<ScheduleRun, 'why'> = {}): string =>
   typeof why === 'object' ? inEnglish.text(why) : why;
 
 describe('the slots that were missed', () => {
@@ -35,7 +35,7 @@ describe('the slots that were missed', () => {
         why: textRef('schedule.why_missed', { count: 1 }),
       },
     ]);
-    expect(words(missed(timing, 35)[0])).toMatch(/^3 runs were missed because no gateway was running/);
+    expect(whyOf(missed(timing, 35)[0])).toMatch(/^3 runs were missed because no gateway was running/);
   });
 
   it('of a one-time schedule are none', () => {
@@ -43,8 +43,8 @@ describe('the slots that were missed', () => {
   });
 
   it(`are counted up to ${MAX_COUNTED}`, () => {
-    expect(words(missed(cron, MAX_COUNTED * 10)[0])).toMatch(`${MAX_COUNTED} runs were`);
-    expect(words(missed(cron, (MAX_COUNTED + 1) * 10)[0])).toMatch(`More than ${MAX_COUNTED} runs were`);
+    expect(whyOf(missed(cron, MAX_COUNTED * 10)[0])).toMatch(`${MAX_COUNTED} runs were`);
+    expect(whyOf(missed(cron, (MAX_COUNTED + 1) * 10)[0])).toMatch(`More than ${MAX_COUNTED} runs were`);
   });
 });
 
@@ -57,8 +57,8 @@ describe('how a run ended', () => {
     ['begun; its turn has been deleted', run({})],
     ['skipped: too many', run({ outcome: 'skipped', why: 'too many' })],
     ['It was switched off.', run({ outcome: 'switched_off', why: 'It was switched off.' })],
-  ])('is "%s"', (words, one) => {
-    expect(resultOf(one)).toBe(words);
+  ])('is "%s"', (text, one) => {
+    expect(resultOf(one)).toBe(text);
   });
 
   it('is described in the language of its reader, except for the text of an older run', () => {

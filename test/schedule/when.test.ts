@@ -70,8 +70,8 @@ describe('the text of /schedule add', () => {
     ['*/5 * * * * UTC', { cron: '*/5 * * * *', timeZone: 'UTC' }],
     ['0 0 9 * * MON/2', { cron: '0 0 9 * * MON/2' }],
     ['every blue moon', { cron: 'every blue moon' }],
-  ])('"%s" are understood', (words, when) => {
-    expect(parseWhen(words)).toEqual(when);
+  ])('"%s" are understood', (text, when) => {
+    expect(parseWhen(text)).toEqual(when);
   });
 });
 

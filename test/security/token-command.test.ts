@@ -110,8 +110,8 @@ describe('incorrect use of parley token', () => {
     [['create', 'a', '--expires', 'soon'], '--expires takes a time such as 30d'],
     [['create', 'a', '--expires', '0d'], '--expires takes'],
     [['create', 'a', '--expires', '9999d'], 'at most 3650d'],
-  ])('%j is refused before the store is opened', (args, words) => {
-    expect(() => tokenCommand(args)).toThrow(words);
+  ])('%j is refused before the store is opened', (args, message) => {
+    expect(() => tokenCommand(args)).toThrow(message);
   });
 
   it('without a name or an id explains what is expected', async () => {

@@ -1,6 +1,6 @@
 /** The connection to Discord's gateway: resumes its session while Discord keeps it, and rarely starts new ones. */
 import { textRef } from '../../../src/contracts/texts/say.ts';
-import { wordsOf, type ChannelError } from '../../../src/contracts/errors.ts';
+import { messageOf, type ChannelError } from '../../../src/contracts/errors.ts';
 import { GatewayIntentBits } from 'discord-api-types/v10';
 import { z } from 'zod';
 import type { Shard } from '../../../src/contracts/platform/shard.ts';
@@ -135,7 +135,7 @@ export class GatewayLink {
         continue;
       }
       if (fatal !== undefined) {
-        this.#health = { state: 'dead', detail: wordsOf(fatal) };
+        this.#health = { state: 'dead', detail: messageOf(fatal) };
         log.error({ err: fatal }, 'discord_connection_refused');
         this.#begun.reject(fatal);
         return;
@@ -150,7 +150,7 @@ export class GatewayLink {
     const { monotonicMs, pause, log, retryBaseMs } = this.#parts;
     this.#refusedSince ??= monotonicMs();
     const isDead = monotonicMs() - this.#refusedSince >= DEAD_AFTER_MS;
-    this.#health = { state: isDead ? 'dead' : 'degraded', detail: wordsOf(refusal) };
+    this.#health = { state: isDead ? 'dead' : 'degraded', detail: messageOf(refusal) };
     log.error({ err: refusal }, 'discord_token_refused');
     const soon = backoffMs(this.#failures, retryBaseMs, RETRY_CAP_MS);
     await pause(isDead ? DEAD_INTERVAL_MS : soon, signal);

@@ -194,8 +194,8 @@ export function fromInteraction(interaction: RawInteraction, now: number): Inbou
   if (by === undefined) return undefined;
   const { name, options, resolved } = interaction.data;
   const isFile = ({ type }: { type?: number | undefined }): boolean => type === ATTACHMENT_OPTION;
-  const words = options.filter((option) => !isFile(option)).map(({ value }) => value);
-  const given = words.filter((value) => typeof value === 'string').join(' ');
+  const values = options.filter((option) => !isFile(option)).map(({ value }) => value);
+  const given = values.filter((value) => typeof value === 'string').join(' ');
   const files = options.filter(isFile).map(({ value }) => resolved?.attachments[String(value)]);
   return {
     ...by,

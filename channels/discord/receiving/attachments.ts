@@ -1,4 +1,4 @@
-/** What a Discord message contains besides its text: files, and everything else in words. Pure. */
+/** What a Discord message contains besides its text: files, and everything else described as text. Pure. */
 import { z } from 'zod';
 import type { Media } from '../../../src/contracts/media.ts';
 import { oneLine } from '../../../src/lib/text.ts';
@@ -88,8 +88,8 @@ export function longTextOf({ attachments }: Enclosures): Attachment | undefined 
   );
 }
 
-/** Stickers and polls, in words. `names`: including those of stickers, which their creators chose. */
-export function wordsOf({ sticker_items: stickers = [], poll }: Enclosures, names: boolean): string {
+/** Stickers and polls, as text. `names`: including those of stickers, which their creators chose. */
+export function textOfEnclosures({ sticker_items: stickers = [], poll }: Enclosures, names: boolean): string {
   const shown = stickers.map(({ name }) => (names ? `[sticker ${oneLine(name)}]` : '[sticker]'));
   if (poll) {
     const answers = poll.answers.map((answer) => answer.poll_media.text).join(' / ');

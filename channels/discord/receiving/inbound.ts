@@ -1,7 +1,7 @@
 /** Converts Discord's events to the gateway's messages; ignores anything malformed. Pure. */
 import { z } from 'zod';
 import type { InboundMessage, Place } from '../../../src/contracts/message.ts';
-import { Enclosures, mediaOf, wordsOf } from './attachments.ts';
+import { Enclosures, mediaOf, textOfEnclosures } from './attachments.ts';
 import { nameOf, Person, quotedOf, Referenced, Snowflake, withNames } from './quoted.ts';
 
 /** Public, private and announcement threads: channels to Discord, threads of their parent channel to the gateway. */
@@ -129,7 +129,7 @@ export function toInbound(
   const texts = parts.map(withNames);
   // The name of a sticker is not the sender's own text; text next to it would not count as such either.
   const isSticker = texts.every((text) => text === '') && parts.some((part) => part.sticker_items?.length);
-  const words = parts.map((part) => wordsOf(part, isSticker));
+  const enclosed = parts.map((part) => textOfEnclosures(part, isSticker));
   const of = { channelId: message.channel_id, messageId: message.id };
   return {
     id: message.id,
@@ -137,7 +137,7 @@ export function toInbound(
     senderId: author.id,
     ...((author.bot === true || message.webhook_id !== undefined) && { fromBot: true }),
     senderName: nameOf(author),
-    content: [...texts, ...words].filter(Boolean).join('\n'),
+    content: [...texts, ...enclosed].filter(Boolean).join('\n'),
     timestamp: Date.parse(message.timestamp),
     media: [message, ...forwarded].flatMap((part) => mediaOf(part, of)),
     replyTo,
@@ -167,7 +167,9 @@ export function placeOf(channelId: string, parentId: string | undefined): Place 
 /** All text of a message, including that of its stickers, polls and forwarded messages, with names in place of ids. */
 export function textOf(message: RawMessage): string {
   const parts = [message, ...(message.message_snapshots ?? []).map((snapshot) => snapshot.message)];
-  return [...parts.map(withNames), ...parts.map((part) => wordsOf(part, false))].filter(Boolean).join('\n');
+  return [...parts.map(withNames), ...parts.map((part) => textOfEnclosures(part, false))]
+    .filter(Boolean)
+    .join('\n');
 }
 
 /** The message without the bot's name at the start. */

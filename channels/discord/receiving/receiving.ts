@@ -13,7 +13,7 @@ import { pause } from '../../../src/lib/async/sleep.ts';
 import type { BotRoles } from '../guilds/bot-roles.ts';
 import type { Members } from '../guilds/members.ts';
 import { catchUp } from './catch-up.ts';
-import type { SingleSigns } from '../../../src/contracts/platform/single-signs.ts';
+import type { SingleReactions } from '../../../src/contracts/platform/single-reactions.ts';
 import { registerCommands, toDiscordCommands } from '../interactions/commands.ts';
 import { GatewayLink } from '../gateway/link.ts';
 import type { GatewayParts } from '../gateway/link.ts';
@@ -30,7 +30,7 @@ import type { DiscordRest } from '../rest/rest.ts';
 import { channelIdOf } from '../sending.ts';
 import type { QuestionThreads } from '../threads/question-threads.ts';
 import { reportedThreads } from '../threads/reported-threads.ts';
-import type { Signs } from '../earlier/signs.ts';
+import type { MutedNotice } from '../earlier/muted-notice.ts';
 import { ONLY, ownsGuild } from '../gateway/shard.ts';
 import { ResumeState } from '../gateway/resume-state.ts';
 import type { Self } from '../gateway/resume-state.ts';
@@ -56,10 +56,10 @@ export interface ReceivingParts extends DiscordDeps {
   receive: Receive;
   rest: DiscordRest;
   interactions: Interactions;
-  signs: Signs;
+  mutedNotice: MutedNotice;
   files: FileDownload;
   roles: BotRoles;
-  questionSigns: SingleSigns;
+  questionReactions: SingleReactions;
   threads: QuestionThreads;
   members: Members;
 }
@@ -279,12 +279,15 @@ export class Receiving {
   }
 
   async #publish(message: InboundMessage, options?: ReceiveOptions): Promise<Receipt> {
-    // Before the commit: the sign of a turn that starts at once must find it.
+    // Before the commit: the reaction of a turn that starts at once must find it.
     if (message.isEdit !== true)
-      this.#parts.questionSigns.arrived({ chatId: message.chatId, messageId: message.id });
+      this.#parts.questionReactions.arrived({ chatId: message.chatId, messageId: message.id });
     const receipt = await this.#parts.receive(message, options);
     if (receipt.kind === 'accepted')
-      this.#parts.signs.asked(channelIdOf(message), { messageId: message.id, senderId: message.senderId });
+      this.#parts.mutedNotice.asked(channelIdOf(message), {
+        messageId: message.id,
+        senderId: message.senderId,
+      });
     return receipt;
   }
 }

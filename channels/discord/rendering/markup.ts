@@ -20,13 +20,13 @@ export function escapeText(text: string): string {
   let escaped = '';
   let from = 0;
   for (const { 0: address, index } of text.matchAll(ADDRESS)) {
-    escaped += `${escapeWords(text.slice(from, index))}<${address}>`;
+    escaped += `${escapeMarks(text.slice(from, index))}<${address}>`;
     from = index + address.length;
   }
-  return escaped + escapeWords(text.slice(from));
+  return escaped + escapeMarks(text.slice(from));
 }
 
-function escapeWords(text: string): string {
+function escapeMarks(text: string): string {
   return text
     .replaceAll(/[\\*_~|`[\]<]/g, String.raw`\$&`)
     .replaceAll(/(?<=https?:\/)(?=\/)/g, ZERO_WIDTH)
@@ -52,8 +52,8 @@ export function addressesIn(text: string): string[] {
 export function escapeLineStarts(text: string): string {
   return text.replaceAll(
     /^([^\S\n\r\u2028\u2029]*)(#(?=#{0,2}\s)|>|-(?=\s|#)|(\d+)\.(?=\s))/gm,
-    (_, indent: string, sign: string, digits: string | undefined) =>
-      digits === undefined ? `${indent}\\${sign}` : `${indent}${digits}\\.`,
+    (_, indent: string, marker: string, digits: string | undefined) =>
+      digits === undefined ? `${indent}\\${marker}` : `${indent}${digits}\\.`,
   );
 }
 
@@ -81,10 +81,10 @@ export function webUrl(url: string): string | undefined {
 }
 
 /** A link with a separate text. Parentheses in the address would end it. */
-export function maskedLink(words: string, url: string): string {
-  return `[${words}](<${url.replaceAll(/[()]/g, percent)}>)`;
+export function maskedLink(text: string, url: string): string {
+  return `[${text}](<${url.replaceAll(/[()]/g, percent)}>)`;
 }
 
-function percent(sign: string): string {
-  return `%${sign.charCodeAt(0).toString(16).padStart(2, '0')}`;
+function percent(char: string): string {
+  return `%${char.charCodeAt(0).toString(16).padStart(2, '0')}`;
 }

@@ -68,7 +68,7 @@ function blocks(nodes: readonly RootContent[], scope: Scope): string {
 
 /** Discord cannot fold anything: details become a quote below their summary. A spoiler could not contain code. */
 function details({ summary, children }: Details, scope: Scope): string {
-  if (scope.depth >= MAX_DEPTH) return literal(children.map(wordsIn).join(' '), scope);
+  if (scope.depth >= MAX_DEPTH) return literal(children.map(textIn).join(' '), scope);
   const title: RootContent[] = summary.length === 0 ? [] : [{ type: 'strong', children: summary }];
   return quote([...title, ...children], { ...scope, depth: scope.depth + 1 });
 }
@@ -79,7 +79,7 @@ function quote(nodes: readonly RootContent[], scope: Scope): string {
 }
 
 function block(node: RootContent, outer: Scope): string {
-  if (outer.depth >= MAX_DEPTH) return literal(wordsIn(node), outer);
+  if (outer.depth >= MAX_DEPTH) return literal(textIn(node), outer);
   const scope = { ...outer, depth: outer.depth + 1 };
   switch (node.type) {
     case 'paragraph':
@@ -144,8 +144,8 @@ function item(node: ListItem, mark: string, scope: Scope): string {
 }
 
 function table(node: Table, scope: Scope): string {
-  const words = { ...scope, markup: false };
-  const rows = node.children.map((row) => row.children.map((cell) => phrases(cell.children, words)));
+  const plain = { ...scope, markup: false };
+  const rows = node.children.map((row) => row.children.map((cell) => phrases(cell.children, plain)));
   const aligned = drawTable(rows, node.align ?? []);
   return scope.markup ? fence(aligned, '') : aligned;
 }
@@ -160,7 +160,7 @@ function phrases(nodes: readonly Nodes[], scope: Scope): string {
 }
 
 function phrase(node: Nodes, outer: Scope): string {
-  if (outer.depth >= MAX_DEPTH) return literal(wordsIn(node), outer);
+  if (outer.depth >= MAX_DEPTH) return literal(textIn(node), outer);
   const scope = { ...outer, depth: outer.depth + 1 };
   switch (node.type) {
     case 'text':
@@ -190,15 +190,15 @@ function literal(text: string, scope: Scope): string {
 }
 
 /** Puts a mark around a phrase, unless the mark is already open, or code or an address inside contains it. */
-function mark(node: Strong | Emphasis | Delete, sign: string, scope: Scope): string {
-  const inner = phrases(node.children, { ...scope, open: [...scope.open, sign] });
-  const clash = scope.open.includes(sign) || holds(node, sign.charAt(0));
+function mark(node: Strong | Emphasis | Delete, marker: string, scope: Scope): string {
+  const inner = phrases(node.children, { ...scope, open: [...scope.open, marker] });
+  const clash = scope.open.includes(marker) || holds(node, marker.charAt(0));
   if (!scope.markup || clash || inner.trim() === '') return inner;
-  return `${sign}${inner}${sign}`;
+  return `${marker}${inner}${marker}`;
 }
 
-/** True if a descendant that cannot be escaped contains the sign. */
-function holds(node: Nodes, sign: string): boolean {
+/** True if a descendant that cannot be escaped contains the marker. */
+function holds(node: Nodes, marker: string): boolean {
   for (const one of within(node)) {
     const raw =
       one.type === 'inlineCode'
@@ -208,16 +208,16 @@ function holds(node: Nodes, sign: string): boolean {
           : one.type === 'link' || one.type === 'image'
             ? [one.url]
             : [];
-    if (raw.some((text) => text.includes(sign))) return true;
+    if (raw.some((text) => text.includes(marker))) return true;
   }
   return false;
 }
 
 /** The text of a node without any structure. */
-function wordsIn(node: Nodes): string {
-  let words = '';
-  for (const one of within(node)) if ('value' in one) words += one.value;
-  return words;
+function textIn(node: Nodes): string {
+  let text = '';
+  for (const one of within(node)) if ('value' in one) text += one.value;
+  return text;
 }
 
 /** A node and all its descendants, in reading order, without recursion. */
@@ -231,12 +231,12 @@ function* within(node: Nodes): Generator<Nodes> {
 
 /** Links only http and https. An address that is its own text stays bare, and no text may pretend to be another address. */
 function link(text: (scope: Scope) => string, url: string, scope: Scope): string {
-  const words = text(scope).replaceAll('\n', ' ').trim();
+  const label = text(scope).replaceAll('\n', ' ').trim();
   const bare = text({ ...scope, markup: false }).trim();
   const target = webUrl(url);
-  if (target === undefined) return words;
+  if (target === undefined) return label;
   const itself = bare === '' || bare === url;
-  if (!scope.markup) return itself ? target : `${words} (${target})`;
+  if (!scope.markup) return itself ? target : `${label} (${target})`;
   if (itself) return `<${target}>`;
-  return bare.includes('://') ? `${words} (<${target}>)` : maskedLink(words, target);
+  return bare.includes('://') ? `${label} (<${target}>)` : maskedLink(label, target);
 }

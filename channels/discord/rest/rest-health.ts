@@ -1,5 +1,5 @@
 /** What the calls to Discord's REST API say about the channel's health. */
-import { wordsOf } from '../../../src/contracts/errors.ts';
+import { messageOf } from '../../../src/contracts/errors.ts';
 import type { ChannelError } from '../../../src/contracts/errors.ts';
 import { textRef } from '../../../src/contracts/texts/say.ts';
 import type { TextRef } from '../../../src/contracts/texts/say.ts';
@@ -32,7 +32,7 @@ export class RestHealth {
     if (failure === undefined) this.#refusing.delete(channelId);
     if (failure === undefined || !lacksPermission(failure)) return false;
     const isFirst = this.#refusing.get(channelId) === undefined;
-    this.#refusing.set(channelId, wordsOf(failure));
+    this.#refusing.set(channelId, messageOf(failure));
     return isFirst;
   }
 

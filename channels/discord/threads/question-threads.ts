@@ -59,16 +59,12 @@ export class QuestionThreads {
    * that this bot has opened before. Undefined where no thread is possible: the question is then answered in its
    * channel. Never throws.
    */
-  async open(
-    message: RawMessage,
-    words: string,
-    opened: () => Promise<boolean>,
-  ): Promise<string | undefined> {
+  async open(message: RawMessage, text: string, opened: () => Promise<boolean>): Promise<string | undefined> {
     const { channel_id: channelId, id, author } = message;
     const unnamed = (await sayToPerson(this.#parts.languages, `discord:${author.id}`))('thread.unnamed');
     try {
       return await retryTransient(
-        async () => await this.#open(channelId, id, nameOf(words) ?? unnamed),
+        async () => await this.#open(channelId, id, nameOf(text) ?? unnamed),
         AbortSignal.timeout(OPEN_MS),
       );
     } catch (error) {

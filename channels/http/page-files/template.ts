@@ -36,13 +36,13 @@ const ENTITIES: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;
 /** A text as HTML; what is between backticks is code. */
 function toHtml(text: string): string {
   return text
-    .replaceAll(/[&<>"]/g, (sign) => ENTITIES[sign] ?? sign)
+    .replaceAll(/[&<>"]/g, (char) => ENTITIES[char] ?? char)
     .replaceAll(/`([^`]+)`/g, '<code>$1</code>');
 }
 
 /** Keys of texts that the page's scripts use, by their area. */
 const AREAS = /^(page|link|cancelled|step|failure|time|problem)\./;
-/** Keys of the words for errors, by their code. */
+/** Keys of the texts for errors, by their code. */
 const REFUSALS = /^page\.error\./;
 
 /** The statement that gives the page's texts in one language to the scripts after it. */

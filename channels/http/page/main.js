@@ -2,7 +2,7 @@
 import { ApiError } from './api.js';
 import { ChatView } from './chat/chat-view.js';
 import { byId } from './dom.js';
-import { modelWords } from './failures/health-words.js';
+import { modelProblem } from './failures/model-problem.js';
 import { offerKeys } from './keys.js';
 import { ScheduleList } from './chats/schedules.js';
 import { SettingsLater } from './settings/settings-later.js';
@@ -16,7 +16,7 @@ import { offerMemories } from './person/own-memories.js';
 import { showError } from './failures/show-error.js';
 import { removeToken, signIn } from './sign-in.js';
 import { offerThemes } from './person/theme.js';
-import { wordsOf } from './failures/in-place.js';
+import { messageOf } from './failures/in-place.js';
 
 /**
  * What the page asks for again and again while it is looked at, as does only the screen of the log: whether models
@@ -51,14 +51,14 @@ async function showHealth(api, onNewLabels) {
     byId('version', HTMLElement).textContent = health.version ?? '';
     // Only an admin sees the version.
     byId('open-settings', HTMLElement).hidden = health.version === undefined;
-    const words = modelWords(health.model);
-    banner.hidden = words === undefined;
-    banner.textContent = words ?? '';
+    const problem = modelProblem(health.model);
+    banner.hidden = problem === undefined;
+    banner.textContent = problem ?? '';
     banner.classList.toggle('model-down', health.model.state === 'down');
   } catch (error) {
     // Another banner says that the gateway cannot be reached.
     banner.hidden = error instanceof ApiError && error.isUnreachable;
-    banner.textContent = wordsOf(error);
+    banner.textContent = messageOf(error);
     banner.classList.remove('model-down');
   }
 }

@@ -46,8 +46,8 @@ function readError(status, text) {
   try {
     /** @type {import('../errors.ts').ErrorBody} */
     const { error } = JSON.parse(text);
-    const words = listed(error.problems) ?? refusal(error.code, error.message);
-    return new ApiError(status, error.code, words);
+    const message = listed(error.problems) ?? refusal(error.code, error.message);
+    return new ApiError(status, error.code, message);
   } catch {
     // The answer of a proxy may not be JSON.
     return new ApiError(status, 'unknown', say('page.answered', { status }));

@@ -142,7 +142,7 @@ export function exactly(at) {
 }
 
 /**
- * A number with the language's signs between its digits.
+ * A number with the language's separators between its digits.
  * @param {number} value
  * @param {Intl.NumberFormatOptions} [options]
  */

@@ -93,9 +93,9 @@ export async function chooseAnswer(c: HttpContext, deps: HandlerDeps): Promise<R
   return c.json(chosen);
 }
 
-/** An id of a session, the same for the same words. */
-function digestOf(words: readonly string[]): string {
-  return createHash('sha256').update(JSON.stringify(words)).digest('hex');
+/** An id of a session, the same for the same parts. */
+function digestOf(parts: readonly string[]): string {
+  return createHash('sha256').update(JSON.stringify(parts)).digest('hex');
 }
 
 /** What may be chosen for a new session, or for one with the `profile` of the query; without a model server `problem` says why. */

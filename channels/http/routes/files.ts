@@ -93,7 +93,7 @@ function headersOf({ mimeType, name, bytes }: ReadableFile): Record<string, stri
   const quoted = name.replaceAll(/[^\x20-\x7e]|["\\%]/g, '_');
   const encoded = encodeURIComponent(name).replaceAll(
     /['()*]/g,
-    (sign) => `%${sign.charCodeAt(0).toString(16)}`,
+    (char) => `%${char.charCodeAt(0).toString(16)}`,
   );
   return {
     'content-type': type.startsWith('text/') ? `${type}; charset=utf-8` : type,

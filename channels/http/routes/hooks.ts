@@ -30,7 +30,7 @@ export async function callHook(c: HttpContext, deps: HandlerDeps): Promise<Respo
       throw new HttpError(400, 'invalid_json', 'The body is not JSON in UTF-8.');
     case 'unsigned': {
       const waitMs = deps.wrongTokens.count(deps.addressOf(incoming));
-      if (waitMs === undefined) throw new HttpError(401, 'invalid_signature', WORDS[receipt.why]);
+      if (waitMs === undefined) throw new HttpError(401, 'invalid_signature', MESSAGES[receipt.why]);
       const many = 'Too many wrong signatures from this address; try again later.';
       throw new HttpError(429, 'too_many_attempts', many, { retryAfterMs: waitMs });
     }
@@ -39,7 +39,7 @@ export async function callHook(c: HttpContext, deps: HandlerDeps): Promise<Respo
   }
 }
 
-const WORDS = {
+const MESSAGES = {
   missing: 'There is no such webhook, or the header with its signature is missing.',
   wrong: 'The signature is not that of this body and the secret of the webhook.',
   stale: 'The signature is older than five minutes, or comes from a clock that is wrong.',

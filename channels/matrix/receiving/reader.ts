@@ -1,4 +1,4 @@
-/** Reads a room event: as a message, a button press, or a sign that stops an answer. */
+/** Reads a room event: as a message, a button press, or a reaction that stops an answer. */
 import type { CommandListing } from '../../../src/contracts/command.ts';
 import type { Log } from '../../../src/contracts/log.ts';
 import { addressOf } from '../../../src/contracts/message.ts';

@@ -4,7 +4,7 @@ import type { ChannelDeps } from '../../../src/contracts/channel.ts';
 import { toGatewayError, isRetryable } from '../../../src/contracts/errors.ts';
 import type { ChannelHealth, GatewayApi } from '../../../src/contracts/gateway-api.ts';
 import type { InboundMessage } from '../../../src/contracts/message.ts';
-import type { SingleSigns } from '../../../src/contracts/platform/single-signs.ts';
+import type { SingleReactions } from '../../../src/contracts/platform/single-reactions.ts';
 import type { Receive } from '../../../src/contracts/receive.ts';
 import { BackgroundWork } from '../../../src/lib/async/background.ts';
 import { backoffMs } from '../../../src/lib/async/backoff.ts';
@@ -50,7 +50,7 @@ export interface ReceivingParts extends MatrixDeps {
   client: MatrixClient;
   sending: Sending;
   replacements: Replacements;
-  signs: Pick<SingleSigns, 'arrived'>;
+  reactions: Pick<SingleReactions, 'arrived'>;
   /** The id of the bot. */
   self: string;
   epochNow: () => number;
@@ -231,10 +231,10 @@ export class Receiving {
 
   /** A message that can never be committed must not stop all others: it is skipped, with an error in the log. */
   async #commit(message: InboundMessage): Promise<void> {
-    const { receive, signs, log } = this.#parts;
+    const { receive, reactions, log } = this.#parts;
     const { chatId, messageId, isEdit } = message;
-    // Before the commit: the sign of a turn that starts at once must find it.
-    if (messageId !== undefined && isEdit !== true) signs.arrived({ chatId, messageId });
+    // Before the commit: the reaction of a turn that starts at once must find it.
+    if (messageId !== undefined && isEdit !== true) reactions.arrived({ chatId, messageId });
     try {
       const receipt = await retryWhile(isRetryable, () => receive(message), this.#stop.signal);
       const reply = receipt.kind === 'handled' || receipt.kind === 'refused' ? receipt.reply : undefined;

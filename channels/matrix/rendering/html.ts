@@ -15,7 +15,7 @@ export function escapeHtml(text: string): string {
 }
 
 /** Text as people see it: line breaks stay. */
-export function words(text: string): Piece {
+export function textPiece(text: string): Piece {
   const plain = cleanText(text);
   return { html: escapeHtml(plain).replaceAll('\n', '<br>'), plain };
 }

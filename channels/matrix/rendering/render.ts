@@ -3,10 +3,10 @@ import type { Code, List, ListItem, PhrasingContent, Root, RootContent, Table } 
 import type { Rendered } from '../../../src/contracts/channel.ts';
 import { foldDetails } from '../../../src/lib/markdown/details.ts';
 import type { Details } from '../../../src/lib/markdown/details.ts';
-import { wordsBelow } from '../../../src/lib/markdown/markdown.ts';
+import { textBelow } from '../../../src/lib/markdown/markdown.ts';
 import { cleanText } from '../../../src/lib/text.ts';
 import { drawTable } from '../../../src/lib/markdown/text-table.ts';
-import { escapeHtml, joined, visibleLength, words, wrapped } from './html.ts';
+import { escapeHtml, joined, visibleLength, textPiece, wrapped } from './html.ts';
 import type { Piece } from './html.ts';
 
 /** Deeper nodes are shown as plain text: clients show at most 100 nested tags, and a list takes two. */
@@ -33,7 +33,7 @@ function blocks(nodes: readonly RootContent[], depth: number, isApart: boolean):
 
 /** Clients fold it themselves. */
 function details({ summary, children, isOpen }: Details, depth: number): Piece {
-  if (depth > MAX_DEPTH) return words(wordsBelow({ type: 'root', children: [...children] }));
+  if (depth > MAX_DEPTH) return textPiece(textBelow({ type: 'root', children: [...children] }));
   const title = inlines(summary, depth);
   const inside = blocks(children, depth + 1, children.length > 1);
   const { html } = joined([title.html === '' ? title : wrapped('summary', title), inside]);
@@ -42,7 +42,7 @@ function details({ summary, children, isOpen }: Details, depth: number): Piece {
 }
 
 function block(node: RootContent, depth: number, isApart: boolean): Piece {
-  if (depth > MAX_DEPTH) return words(wordsBelow(node));
+  if (depth > MAX_DEPTH) return textPiece(textBelow(node));
   switch (node.type) {
     case 'paragraph': {
       const inside = inlines(node.children, depth);
@@ -90,7 +90,7 @@ function list(node: List, depth: number): Piece {
 function listItem({ children, checked }: ListItem, depth: number, isLoose: boolean): Piece {
   const inside = blocks(children, depth + 1, isLoose && children.length > 1);
   if (typeof checked !== 'boolean') return inside;
-  return joined([words(checked ? '☑ ' : '☐ '), inside]);
+  return joined([textPiece(checked ? '☑ ' : '☐ '), inside]);
 }
 
 function table({ children, align }: Table, depth: number): Piece {
@@ -115,13 +115,13 @@ function inlines(nodes: readonly PhrasingContent[], depth: number, inLink = fals
 
 /** A node within a line; unknown kinds are shown as the text that they contain. */
 function inline(node: RootContent, depth: number, inLink = false): Piece {
-  if (depth > MAX_DEPTH) return words(wordsBelow(node));
+  if (depth > MAX_DEPTH) return textPiece(textBelow(node));
   switch (node.type) {
     case 'text':
     case 'html':
-      return words(node.value);
+      return textPiece(node.value);
     case 'break':
-      return words('\n');
+      return textPiece('\n');
     case 'strong':
       return wrapped('strong', inlines(node.children, depth, inLink));
     case 'emphasis':
@@ -129,23 +129,24 @@ function inline(node: RootContent, depth: number, inLink = false): Piece {
     case 'delete':
       return wrapped('del', inlines(node.children, depth, inLink));
     case 'inlineCode':
-      return wrapped('code', words(node.value));
+      return wrapped('code', textPiece(node.value));
     case 'link':
       return link(node.url, inlines(node.children, depth, true), inLink);
     case 'image':
-      return link(node.url, words(node.alt ?? ''), inLink);
+      return link(node.url, textPiece(node.alt ?? ''), inLink);
     default:
-      return words(wordsBelow(node));
+      return textPiece(textBelow(node));
   }
 }
 
 /** Only web and mail links become links. The true address follows a text that looks like another address. */
 function link(url: string, label: Piece, inLink: boolean): Piece {
   const target = cleanText(url).replaceAll(/\s/g, '%20');
-  if (inLink || !/^(?:https?:\/\/|mailto:)./i.test(target)) return label.plain === '' ? words(target) : label;
-  const address = { ...wrapped('a', words(target), ` href="${escapeHtml(target)}"`), plain: target };
+  if (inLink || !/^(?:https?:\/\/|mailto:)./i.test(target))
+    return label.plain === '' ? textPiece(target) : label;
+  const address = { ...wrapped('a', textPiece(target), ` href="${escapeHtml(target)}"`), plain: target };
   if (label.plain.trim() === '' || label.plain === target) return address;
-  if (label.plain.includes('://')) return joined([label, words(' ('), address, words(')')]);
+  if (label.plain.includes('://')) return joined([label, textPiece(' ('), address, textPiece(')')]);
   const shown = wrapped('a', label, ` href="${escapeHtml(target)}"`);
   return { ...shown, plain: `${label.plain} (${target})` };
 }

@@ -27,8 +27,8 @@ export function mediaOf(files: readonly RawFile[]): Media[] {
   });
 }
 
-/** All others, in words. */
-export function wordsOfFiles(files: readonly RawFile[]): string {
+/** All others, as text. */
+export function textOfFiles(files: readonly RawFile[]): string {
   return files
     .filter((one) => !hasBytes(one))
     .map(({ title, name, external_url: url }) => {

@@ -4,7 +4,12 @@
  */
 import { textRef } from '../../../src/contracts/texts/say.ts';
 import { z } from 'zod';
-import { ChannelError, toGatewayError, channelUnavailable, wordsOf } from '../../../src/contracts/errors.ts';
+import {
+  ChannelError,
+  toGatewayError,
+  channelUnavailable,
+  messageOf,
+} from '../../../src/contracts/errors.ts';
 import type { ChannelHealth } from '../../../src/contracts/gateway-api.ts';
 import type { Log } from '../../../src/contracts/log.ts';
 import { backoffMs } from '../../../src/lib/async/backoff.ts';
@@ -154,7 +159,7 @@ export class SocketLink {
     const { log, retryBaseMs } = this.#parts;
     const failure = toGatewayError(error);
     const refused = failure instanceof ChannelError && failure.code === 'unauthorized';
-    const detail = refused ? BAD_APP_TOKEN : wordsOf(failure);
+    const detail = refused ? BAD_APP_TOKEN : messageOf(failure);
     this.#problem = { state: 'degraded', detail };
     log.warn({ err: failure, failures }, 'slack_connection_failed');
     const ms =

@@ -21,7 +21,7 @@ import { Inbox } from './inbox.ts';
 import { Interactions } from './interactions.ts';
 import { SocketLink } from './link.ts';
 import type { LinkParts } from './link.ts';
-import type { SingleSigns } from '../../../src/contracts/platform/single-signs.ts';
+import type { SingleReactions } from '../../../src/contracts/platform/single-reactions.ts';
 import type { Status } from '../status.ts';
 import type { People } from './people.ts';
 import { Position } from './position.ts';
@@ -48,7 +48,7 @@ export interface ReceivingParts extends SlackDeps {
   sending: Sending;
   people: People;
   status: Pick<Status, 'heard'>;
-  signs: Pick<SingleSigns, 'arrived'>;
+  reactions: Pick<SingleReactions, 'arrived'>;
   self: Self;
 }
 
@@ -85,8 +85,8 @@ export class Receiving {
     });
     const publish = async (message: InboundMessage): Promise<Receipt> => {
       const { chatId, messageId, isEdit } = message;
-      // Before the commit: the sign of a turn that starts at once must find it.
-      if (messageId !== undefined && isEdit !== true) parts.signs.arrived({ chatId, messageId });
+      // Before the commit: the reaction of a turn that starts at once must find it.
+      if (messageId !== undefined && isEdit !== true) parts.reactions.arrived({ chatId, messageId });
       return await parts.receive(message);
     };
     this.#inbox = new Inbox({ log, epochNow, signal: this.#stop.signal, publish });

@@ -57,7 +57,7 @@ export class Socket {
     const alive = setInterval(() => this.#lookAlive(), PING_MS);
     alive.unref();
     this.#socket.on('message', (data) => this.#read(data));
-    for (const sign of ['ping', 'pong', 'open'] as const) this.#socket.on(sign, () => this.#heard());
+    for (const event of ['ping', 'pong', 'open'] as const) this.#socket.on(event, () => this.#heard());
     // A `close` follows.
     this.#socket.on('error', (error) => this.#hello.reject(error));
     this.#socket.on('close', () => {

@@ -1,4 +1,4 @@
-/** Reads the text of Slack's messages: converts entities, mentions, links and escapes to plain words. Pure. */
+/** Reads the text of Slack's messages: converts entities, mentions, links and escapes to plain text. Pure. */
 
 const ENTITY = /<([@#!]?)([^<>|]{1,3000})(?:\|([^<>]{0,3000}))?>/g;
 
@@ -9,18 +9,21 @@ export function mentionedIn(text: string): string[] {
 
 /** The text as people see it; `nameOf` returns the name of a person if it is known. */
 export function readText(text: string, nameOf: (id: string) => string | undefined): string {
-  const shown = text.replaceAll(ENTITY, (whole, sign: string, target: string, label: string | undefined) => {
-    switch (sign) {
-      case '@':
-        return `@${nameOf(target) ?? label ?? target}`;
-      case '#':
-        return `#${label === undefined || label === '' ? target : label}`;
-      case '!':
-        return commandOf(target, label) ?? whole;
-      default:
-        return linkOf(target, label);
-    }
-  });
+  const shown = text.replaceAll(
+    ENTITY,
+    (whole, marker: string, target: string, label: string | undefined) => {
+      switch (marker) {
+        case '@':
+          return `@${nameOf(target) ?? label ?? target}`;
+        case '#':
+          return `#${label === undefined || label === '' ? target : label}`;
+        case '!':
+          return commandOf(target, label) ?? whole;
+        default:
+          return linkOf(target, label);
+      }
+    },
+  );
   return shown.replaceAll('&lt;', '<').replaceAll('&gt;', '>').replaceAll('&amp;', '&');
 }
 

@@ -7,9 +7,9 @@ import type { Rendered } from '../../../src/contracts/channel.ts';
 import { foldDetails } from '../../../src/lib/markdown/details.ts';
 import { cleanText } from '../../../src/lib/text.ts';
 import { drawTable } from '../../../src/lib/markdown/text-table.ts';
-import { joined, MAX_INDENT, trimmed, wordsOf } from './rich-text.ts';
+import { joined, MAX_INDENT, trimmed, plainTextOf } from './rich-text.ts';
 import type { List, Part, Run } from './rich-text.ts';
-import { MAX_DEPTH, within, words, wordsIn } from './runs.ts';
+import { MAX_DEPTH, within, textRuns, textIn } from './runs.ts';
 
 /**
  * Slack refuses blocks of more than about 13,000 characters of JSON (`msg_blocks_too_long`; the limit is not documented,
@@ -22,7 +22,7 @@ export function render(doc: Root): Rendered {
   const parts = merged(blocks(doc.children, 0));
   if (parts.length === 0) return { text: '', plain: '', length: 0 };
   const text = JSON.stringify(parts);
-  const plain = wordsOf(parts);
+  const plain = plainTextOf(parts);
   return { text, plain, length: Math.max(plain.length, Math.ceil(text.length / JSON_PER_CHARACTER)) };
 }
 
@@ -35,12 +35,12 @@ function blocks(nodes: readonly RootContent[], depth: number): Part[] {
 }
 
 function block(node: RootContent, depth: number): Part[] {
-  if (depth > MAX_DEPTH) return section(words(wordsIn(node)));
+  if (depth > MAX_DEPTH) return section(textRuns(textIn(node)));
   switch (node.type) {
     case 'heading':
       return section(within(node.children, { bold: true }, depth));
     case 'thematicBreak':
-      return section(words('──────────'));
+      return section(textRuns('──────────'));
     case 'blockquote':
       return filled({ type: 'rich_text_quote', elements: trimmed(flow(node.children, depth + 1)) });
     case 'code':
@@ -61,7 +61,7 @@ function section(runs: Run[]): Part[] {
 }
 
 function preformatted({ value }: Pick<Code, 'value'>): Part[] {
-  return filled({ type: 'rich_text_preformatted', elements: words(value.trim() === '' ? '' : value) });
+  return filled({ type: 'rich_text_preformatted', elements: textRuns(value.trim() === '' ? '' : value) });
 }
 
 /** Slack refuses parts that contain no elements. */
@@ -90,7 +90,9 @@ function list(node: ListNode, indent: number, depth: number): Part[] {
   return node.children.flatMap((item, index): Part[] => {
     const offset = first - 1 + index;
     const [head, rest] = parted(item, depth);
-    const elements = [{ type: 'rich_text_section' as const, elements: head.length > 0 ? head : words(' ') }];
+    const elements = [
+      { type: 'rich_text_section' as const, elements: head.length > 0 ? head : textRuns(' ') },
+    ];
     const own: List = { type: 'rich_text_list', style, indent, elements };
     const deeper = Math.min(indent + 1, MAX_INDENT);
     const below = rest.flatMap((child) =>
@@ -105,7 +107,7 @@ function parted(item: ListItem, depth: number): [Run[], RootContent[]] {
   const box = item.checked === true ? '☑ ' : item.checked === false ? '☐ ' : '';
   const at = item.children.findIndex(({ type }) => /^(list|code|table|blockquote)$/.test(type));
   const head = at === -1 ? item.children : item.children.slice(0, at);
-  return [trimmed([...words(box), ...flow(head, depth)]), at === -1 ? [] : item.children.slice(at)];
+  return [trimmed([...textRuns(box), ...flow(head, depth)]), at === -1 ? [] : item.children.slice(at)];
 }
 
 /** Blocks as lines of text, where Slack allows no blocks: in quotes and items. */
@@ -113,27 +115,27 @@ function flow(nodes: readonly Nodes[], depth: number): Run[] {
   const lines: Run[] = [];
   for (const node of nodes) {
     const runs = line(node, depth);
-    if (runs.length > 0) lines.push(...(lines.length > 0 ? words('\n') : []), ...runs);
+    if (runs.length > 0) lines.push(...(lines.length > 0 ? textRuns('\n') : []), ...runs);
   }
   return lines;
 }
 
 function line(node: Nodes, depth: number): Run[] {
-  if (depth > MAX_DEPTH) return words(wordsIn(node));
+  if (depth > MAX_DEPTH) return textRuns(textIn(node));
   switch (node.type) {
     case 'code':
-      return words(node.value, { code: true });
+      return textRuns(node.value, { code: true });
     case 'table':
-      return words(drawn(node), { code: true });
+      return textRuns(drawn(node), { code: true });
     case 'heading':
       return within(node.children, { bold: true }, depth);
     case 'list':
     case 'blockquote':
       return flow(node.children, depth + 1);
     case 'listItem':
-      return [...words('• '), ...flow(node.children, depth + 1)];
+      return [...textRuns('• '), ...flow(node.children, depth + 1)];
     case 'thematicBreak':
-      return words('──────────');
+      return textRuns('──────────');
     default:
       return within([node], {}, depth);
   }
@@ -145,7 +147,7 @@ function merged(parts: readonly Part[]): Part[] {
   for (const part of parts) {
     const last = whole.at(-1);
     if (last?.type === 'rich_text_section' && part.type === 'rich_text_section')
-      last.elements = joined([...last.elements, ...words('\n\n'), ...part.elements]);
+      last.elements = joined([...last.elements, ...textRuns('\n\n'), ...part.elements]);
     else if (last?.type === 'rich_text_list' && part.type === 'rich_text_list' && continues(last, part))
       last.elements.push(...part.elements);
     else whole.push(part);

@@ -34,23 +34,23 @@ export type Part = Section | List;
 /** Deepest list that Slack shows. */
 export const MAX_INDENT = 8;
 
-/** The words of a message as people see them, without markup. */
-export function wordsOf(parts: readonly Part[]): string {
-  return parts.map(wordsOfPart).join('\n');
+/** The text of a message as people see it, without markup. */
+export function plainTextOf(parts: readonly Part[]): string {
+  return parts.map(textOfPart).join('\n');
 }
 
-function wordsOfPart(part: Part): string {
-  if (part.type !== 'rich_text_list') return wordsOfRuns(part.elements);
+function textOfPart(part: Part): string {
+  if (part.type !== 'rich_text_list') return textOfRuns(part.elements);
   const first = (part.offset ?? 0) + 1;
   return part.elements
     .map(({ elements }, index) => {
       const mark = part.style === 'ordered' ? `${first + index}.` : '•';
-      return `${'  '.repeat(part.indent)}${mark} ${wordsOfRuns(elements)}`;
+      return `${'  '.repeat(part.indent)}${mark} ${textOfRuns(elements)}`;
     })
     .join('\n');
 }
 
-function wordsOfRuns(runs: readonly Run[]): string {
+function textOfRuns(runs: readonly Run[]): string {
   return runs.map((run) => (run.type === 'text' ? run.text : (run.text ?? run.url))).join('');
 }
 

@@ -10,15 +10,15 @@ const MAX_URL = 3_000;
 
 /** The runs of a phrase. */
 function runsOf(node: Nodes, style: Style, depth: number): Run[] {
-  if (depth > MAX_DEPTH) return words(wordsIn(node), style);
+  if (depth > MAX_DEPTH) return textRuns(textIn(node), style);
   switch (node.type) {
     case 'text':
     case 'html':
-      return words(node.value, style);
+      return textRuns(node.value, style);
     case 'inlineCode':
-      return words(node.value, { ...style, code: true });
+      return textRuns(node.value, { ...style, code: true });
     case 'break':
-      return words('\n', style);
+      return textRuns('\n', style);
     case 'strong':
       return within(node.children, { ...style, bold: true }, depth);
     case 'emphasis':
@@ -28,7 +28,7 @@ function runsOf(node: Nodes, style: Style, depth: number): Run[] {
     case 'link':
       return link(node.url, within(node.children, style, depth), style);
     case 'image':
-      return link(node.url, words(node.alt ?? '', style), style);
+      return link(node.url, textRuns(node.alt ?? '', style), style);
     default:
       return 'children' in node ? within(node.children, style, depth) : [];
   }
@@ -40,14 +40,14 @@ export function within(nodes: readonly Nodes[], style: Style, depth: number): Ru
 }
 
 /** A text as one run. */
-export function words(text: string, style: Style = {}): Run[] {
+export function textRuns(text: string, style: Style = {}): Run[] {
   const clean = cleanText(text);
   if (clean === '') return [];
   return [{ type: 'text', text: clean, ...(Object.keys(style).length > 0 && { style }) }];
 }
 
 /** The text of a node without any structure, without recursion. */
-export function wordsIn(node: Nodes): string {
+export function textIn(node: Nodes): string {
   let text = '';
   const open: Nodes[] = [node];
   for (let next = open.pop(); next !== undefined; next = open.pop()) {
@@ -65,7 +65,7 @@ function link(url: string, inside: Run[], style: Style): Run[] {
   const address: Run = { type: 'link', url: target, ...(Object.keys(style).length > 0 && { style }) };
   if (text.trim() === '') return [address];
   if (text === url) return [isSamePlace(text, target) ? { ...address, text } : address];
-  if (text.includes('://')) return [...inside, ...words(' (', style), address, ...words(')', style)];
+  if (text.includes('://')) return [...inside, ...textRuns(' (', style), address, ...textRuns(')', style)];
   return [{ ...address, text: text.replaceAll('\n', ' ') }];
 }
 

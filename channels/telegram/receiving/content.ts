@@ -1,4 +1,4 @@
-/** What a Telegram message contains besides its text: files, and everything else in words, so that nothing is dropped silently. */
+/** What a Telegram message contains besides its text: files, and everything else described as text, so that nothing is dropped silently. */
 import type { Media } from '../../../src/contracts/media.ts';
 import { oneLine } from '../../../src/lib/text.ts';
 import type { TelegramMessage } from './update.ts';
@@ -34,9 +34,9 @@ function toMedia(kind: Media['kind'], file: File): Media {
   };
 }
 
-/** Content that is neither text nor a file, in words. `by`: the author of these words, if not the sender. */
+/** Content that is neither text nor a file, as text. `by`: the author of this text, if not the sender. */
 export interface Enclosure {
-  words: string;
+  text: string;
   by?: string;
 }
 
@@ -50,24 +50,24 @@ const EMOJI = /^[^\p{L}\p{Cc}\s]{1,32}$/u;
 
 function shownOf({ sticker, dice, contact, game }: TelegramMessage): Enclosure | undefined {
   const emoji = (text = ''): string => (EMOJI.test(text) ? ` ${text}` : '');
-  if (sticker) return { words: `[sticker${emoji(sticker.emoji)}]` };
-  if (dice) return { words: `[dice${emoji(dice.emoji)}: ${dice.value}]` };
-  if (game) return { words: bracketed(`game "${game.title}"`), by: 'a game' };
+  if (sticker) return { text: `[sticker${emoji(sticker.emoji)}]` };
+  if (dice) return { text: `[dice${emoji(dice.emoji)}: ${dice.value}]` };
+  if (game) return { text: bracketed(`game "${game.title}"`), by: 'a game' };
   if (contact === undefined) return undefined;
   const name = [contact.first_name, contact.last_name].filter(Boolean).join(' ');
-  return { words: bracketed(`contact ${name}, ${contact.phone_number}`), by: 'a contact card' };
+  return { text: bracketed(`contact ${name}, ${contact.phone_number}`), by: 'a contact card' };
 }
 
 function placeOf({ venue, location }: TelegramMessage): Enclosure | undefined {
   if (venue) {
     const { title, address } = venue;
     const at = coordinates(venue.location);
-    return { words: bracketed(`place "${title}", ${address}, at ${at}`), by: 'a place on the map' };
+    return { text: bracketed(`place "${title}", ${address}, at ${at}`), by: 'a place on the map' };
   }
   if (location === undefined) return undefined;
   // A live location moves by edits of its message, which the channel does not read.
   const live = location.live_period === undefined ? '' : 'live ';
-  return { words: `[${live}location ${coordinates(location)}]` };
+  return { text: `[${live}location ${coordinates(location)}]` };
 }
 
 /** Six decimal places are a tenth of a meter. */
@@ -79,11 +79,11 @@ function coordinates({ latitude, longitude }: { latitude: number; longitude: num
 function listOf({ poll, checklist }: TelegramMessage): Enclosure | undefined {
   if (poll) {
     const options = poll.options.map(({ text }) => text);
-    return { words: bracketed(`poll "${poll.question}": ${options.join(' / ')}`) };
+    return { text: bracketed(`poll "${poll.question}": ${options.join(' / ')}`) };
   }
   if (checklist === undefined) return undefined;
   const tasks = checklist.tasks.map(({ text, completion_date: done }) => `${done ? '☑' : '☐'} ${text}`);
-  return { words: bracketed(`checklist "${checklist.title}": ${tasks.join(', ')}`) };
+  return { text: bracketed(`checklist "${checklist.title}": ${tasks.join(', ')}`) };
 }
 
 /** Content that bots cannot read or that is not worth reading, by its field. */
@@ -96,7 +96,7 @@ const UNREADABLE = {
 
 function unreadableOf(message: TelegramMessage): Enclosure | undefined {
   for (const field of ['story', 'giveaway', 'paid_media', 'rich_message'] as const)
-    if (message[field] !== undefined) return { words: `[${UNREADABLE[field]}, which I cannot read]` };
+    if (message[field] !== undefined) return { text: `[${UNREADABLE[field]}, which I cannot read]` };
   return undefined;
 }
 

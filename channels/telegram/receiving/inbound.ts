@@ -8,7 +8,7 @@ import { enclosureOf, mediaOf } from './content.ts';
 import { nameOf, quotedOf } from './quoted.ts';
 import { updateSchema } from './update.ts';
 import type { Inbound, Reader } from './inbound-kinds.ts';
-import { fromDraftStop, fromMembership, fromReaction, topicOf } from './signs.ts';
+import { fromDraftStop, fromMembership, fromReaction, topicOf } from './other-updates.ts';
 import type { TelegramEntity, TelegramMessage, TelegramPress } from './update.ts';
 
 /** Telegram's own account that forwards a linked channel's posts into its group. */
@@ -141,7 +141,7 @@ function fromMessage(id: string, message: TelegramMessage, bot: Reader): Inbound
       chatId: chat.id,
       threadId: threadOf(message),
       ...writerOf(message, from),
-      content: [content, enclosure?.words ?? ''].filter(Boolean).join('\n'),
+      content: [content, enclosure?.text ?? ''].filter(Boolean).join('\n'),
       timestamp: message.date * 1_000,
       media,
       replyTo: repliedTo(message)?.message_id,

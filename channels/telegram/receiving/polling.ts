@@ -1,6 +1,6 @@
 /** Receives updates from their source, finishes them once they are committed, and continues after any failure. */
 import { DEAD_AFTER_MS, DEAD_INTERVAL_MS } from '../../../src/contracts/channel.ts';
-import { ChannelError, toGatewayError, wordsOf } from '../../../src/contracts/errors.ts';
+import { ChannelError, toGatewayError, messageOf } from '../../../src/contracts/errors.ts';
 import type { GatewayError } from '../../../src/contracts/errors.ts';
 import type { ChannelHealth } from '../../../src/contracts/gateway-api.ts';
 import { backoffMs } from '../../../src/lib/async/backoff.ts';
@@ -175,7 +175,7 @@ export class Poller {
 
   #report(failure: GatewayError): void {
     const { log, setHealth } = this.#parts;
-    setHealth({ state: this.#isDead ? 'dead' : 'degraded', detail: wordsOf(failure) });
+    setHealth({ state: this.#isDead ? 'dead' : 'degraded', detail: messageOf(failure) });
     log.warn({ err: failure, failures: this.#failures }, 'telegram_receiving_failed');
   }
 

@@ -91,12 +91,12 @@ function partsOf(
   part: string | undefined,
 ): Pick<Quoted, 'text' | 'media'> {
   const { sticker } = message;
-  const sign = sticker === undefined ? '' : `[sticker ${sticker.emoji ?? ''}]`;
+  const placeholder = sticker === undefined ? '' : `[sticker ${sticker.emoji ?? ''}]`;
   const found = KINDS.flatMap(([kind, field]) => {
     // Telegram sends an animation as a document as well.
     if (field === 'document' && message.animation !== undefined) return [];
     const one = message[field];
     return one === undefined ? [] : [{ kind, name: one.file_name }];
   });
-  return { text: part ?? message.text ?? message.caption ?? sign, media: found };
+  return { text: part ?? message.text ?? message.caption ?? placeholder, media: found };
 }

@@ -15,7 +15,7 @@ export const NOTHING: Piece = { html: '', visible: '' };
  * Text that Telegram shows unchanged: Telegram drops carriage returns, line marks, direction overrides and three
  * combining lines, shows control characters as spaces, and refuses lone surrogates (TDLib `clean_input_string`).
  */
-export function words(text: string): Piece {
+export function textPiece(text: string): Piece {
   const clean = cleanText(text);
   // Two passes for a few texts cost less than one that replaces for all.
   const visible = !UNSEEN.test(clean)

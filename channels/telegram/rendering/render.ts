@@ -6,10 +6,10 @@ import type { List, ListItem, PhrasingContent, Root, RootContent } from 'mdast';
 import type { Rendered } from '../../../src/contracts/channel.ts';
 import { foldDetails } from '../../../src/lib/markdown/details.ts';
 import type { Details } from '../../../src/lib/markdown/details.ts';
-import { wordsBelow } from '../../../src/lib/markdown/markdown.ts';
+import { textBelow } from '../../../src/lib/markdown/markdown.ts';
 import { cleanText } from '../../../src/lib/text.ts';
-import { bareWords } from './bare-words.ts';
-import { escapeHtml, joined, words, wrapped } from './piece.ts';
+import { withoutFalseLinks } from './false-links.ts';
+import { escapeHtml, joined, textPiece, wrapped } from './piece.ts';
 import type { Piece } from './piece.ts';
 import { renderTable } from './table.ts';
 
@@ -50,14 +50,14 @@ function blocks(nodes: RootContent[], between: string, spot: Spot): Piece {
     const piece = node.type === 'details' ? details(node, spot) : block(node, spot);
     if (piece.visible === '') continue;
     const isBox = ['code', 'table', 'blockquote', 'details'].includes(node.type);
-    if (pieces.length > 0) pieces.push(words(isBox ? between : between + spot.indent));
+    if (pieces.length > 0) pieces.push(textPiece(isBox ? between : between + spot.indent));
     pieces.push(piece);
   }
   return joined(pieces);
 }
 
 function block(node: RootContent, spot: Spot): Piece {
-  if (spot.depth > MAX_DEPTH) return words(wordsBelow(node));
+  if (spot.depth > MAX_DEPTH) return textPiece(textBelow(node));
   switch (node.type) {
     case 'paragraph':
       return inlines(node.children, spot);
@@ -67,7 +67,7 @@ function block(node: RootContent, spot: Spot): Piece {
         inlines(node.children, spot),
       );
     case 'thematicBreak':
-      return words('──────────');
+      return textPiece('──────────');
     case 'blockquote':
       if (spot.inQuote) return quoteInQuote(node.children, spot);
       return quote(blocks(node.children, '\n\n', deeper(spot, { inQuote: true, indent: '' })));
@@ -109,13 +109,13 @@ function quote(piece: Piece): Piece {
 
 /** A quote that is folded regardless of its length, below its summary. */
 function details({ summary, children }: Details, spot: Spot): Piece {
-  if (spot.depth > MAX_DEPTH) return words(wordsBelow({ type: 'root', children: [...children] }));
+  if (spot.depth > MAX_DEPTH) return textPiece(textBelow({ type: 'root', children: [...children] }));
   const title = wrapped('b', inlines(summary, spot));
   const between = title.visible === '' ? '' : '\n';
-  if (spot.inQuote) return joined([title, words(between), blocks(children, '\n', deeper(spot))]);
+  if (spot.inQuote) return joined([title, textPiece(between), blocks(children, '\n', deeper(spot))]);
   const inside = blocks(children, '\n\n', deeper(spot, { inQuote: true, indent: '' }));
   const whole = [title, inside].filter(({ visible }) => visible !== '');
-  return whole.length === 0 ? words('') : wrapped('blockquote', joined(whole, between), ' expandable');
+  return whole.length === 0 ? textPiece('') : wrapped('blockquote', joined(whole, between), ' expandable');
 }
 
 /** Its writer left blank lines between the items. */
@@ -123,20 +123,20 @@ function isLoose({ spread, children }: List): boolean {
   return spread === true || children.some((item) => item.spread === true);
 }
 
-/** Telegram does not nest quotes: the inner one is marked with signs. */
+/** Telegram does not nest quotes: the inner one is marked with characters. */
 function quoteInQuote(nodes: RootContent[], spot: Spot): Piece {
   const indent = `${spot.indent}> `;
-  return joined([words('> '), blocks(nodes, '\n', deeper(spot, { indent }))]);
+  return joined([textPiece('> '), blocks(nodes, '\n', deeper(spot, { indent }))]);
 }
 
 function listItem(item: ListItem, marker: string, spot: Spot): Piece {
   const box = item.checked === true ? '☑ ' : item.checked === false ? '☐ ' : '';
   const indent = `${spot.indent}${' '.repeat(marker.length + 1)}`;
-  return joined([words(marker + box), blocks(item.children, '\n', deeper(spot, { indent }))]);
+  return joined([textPiece(marker + box), blocks(item.children, '\n', deeper(spot, { indent }))]);
 }
 
 function codeBlock(value: string, language: string): Piece {
-  const code = words(value);
+  const code = textPiece(value);
   if (!/^[\w+#.-]{1,32}$/.test(language)) return wrapped('pre', code);
   return wrapped('pre', wrapped('code', code, ` class="language-${language}"`));
 }
@@ -147,17 +147,17 @@ function inlines(nodes: PhrasingContent[], spot: Spot): Piece {
 
 /** A node within a line; unknown kinds and references are shown as the text that they contain. */
 function inline(node: RootContent, spot: Spot): Piece {
-  if (spot.depth > MAX_DEPTH) return words(wordsBelow(node));
+  if (spot.depth > MAX_DEPTH) return textPiece(textBelow(node));
   const newLine = `\n${spot.indent}`;
   switch (node.type) {
     case 'text': {
       const text = node.value.replaceAll('\n', newLine);
-      return spot.inLink ? words(text) : bareWords(text, spot.commands);
+      return spot.inLink ? textPiece(text) : withoutFalseLinks(text, spot.commands);
     }
     case 'html':
-      return words(node.value.replaceAll('\n', newLine));
+      return textPiece(node.value.replaceAll('\n', newLine));
     case 'break':
-      return words(newLine);
+      return textPiece(newLine);
     case 'strong':
       return wrapped('b', inlines(node.children, spot));
     case 'emphasis':
@@ -165,20 +165,20 @@ function inline(node: RootContent, spot: Spot): Piece {
     case 'delete':
       return wrapped('s', inlines(node.children, spot));
     case 'inlineCode':
-      return wrapped('code', words(node.value));
+      return wrapped('code', textPiece(node.value));
     case 'link':
       return link(node.url, inlines(node.children, { ...spot, inLink: true }), spot);
     case 'image':
-      return link(node.url, words(node.alt ?? ''), spot);
+      return link(node.url, textPiece(node.alt ?? ''), spot);
     default:
-      return words(wordsBelow(node));
+      return textPiece(textBelow(node));
   }
 }
 
 /** A link to a safe address, otherwise only its text: `javascript:`, `data:` and the like never become links. */
 function link(url: string, label: Piece, spot: Spot): Piece {
   const target = cleanText(url).replace(/\s/g, '%20');
-  const shown = label.visible.trim() === '' ? words(target) : label;
+  const shown = label.visible.trim() === '' ? textPiece(target) : label;
   if (spot.inLink) return shown;
   if (!/^(https?|tg):\/\/./i.test(target)) return withAddress(shown, target);
   return wrapped('a', shown, ` href="${escapeHtml(target).replaceAll('"', '&quot;')}"`);
@@ -192,6 +192,6 @@ function withAddress(shown: Piece, target: string): Piece {
   const address = /^(?:mailto|tel|sms):([^?]+)/i.exec(target)?.[1] ?? target;
   if (address === '' || HARMFUL.test(target) || shown.visible.includes(address)) return shown;
   // Telegram links mail addresses and telephone numbers; a path would become a command.
-  const shownAddress = address === target ? wrapped('code', words(address)) : words(address);
-  return joined([shown, words(' ('), shownAddress, words(')')]);
+  const shownAddress = address === target ? wrapped('code', textPiece(address)) : textPiece(address);
+  return joined([shown, textPiece(' ('), shownAddress, textPiece(')')]);
 }

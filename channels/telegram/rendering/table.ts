@@ -1,7 +1,7 @@
 /** Tables on a phone: drawn with characters if they fit, otherwise one record below the other. Pure. */
 import type { Table, TableCell } from 'mdast';
 import { columnsOf, drawTable } from '../../../src/lib/markdown/text-table.ts';
-import { joined, NOTHING, words, wrapped } from './piece.ts';
+import { joined, NOTHING, textPiece, wrapped } from './piece.ts';
 import type { Piece } from './piece.ts';
 
 /** Characters that a phone shows in a line of a drawn table; a wider one would wrap and be unreadable. */
@@ -17,7 +17,7 @@ export function renderTable(table: Table, cellOf: (cell: TableCell) => Piece): P
       rows.map((row) => row.map(({ visible }) => visible)),
       table.align ?? [],
     );
-    if (columnsOf(drawn) <= MAX_TABLE_COLUMNS) return wrapped('pre', words(drawn));
+    if (columnsOf(drawn) <= MAX_TABLE_COLUMNS) return wrapped('pre', textPiece(drawn));
   }
   const [head = [], ...body] = rows;
   if (body.length === 0)
@@ -39,7 +39,7 @@ function recordOf(head: readonly Piece[], row: readonly Piece[]): Piece {
     const value = row[column] ?? NOTHING;
     const shown = column === 0 ? wrapped('b', value) : value;
     if (name.visible === '') return shown;
-    return joined([name, words(value.visible === '' ? ':' : ': '), shown]);
+    return joined([name, textPiece(value.visible === '' ? ':' : ': '), shown]);
   });
   return joined(
     lines.filter(({ visible }) => visible !== ''),

@@ -4,7 +4,7 @@ import type { PhrasingContent, RootContent } from 'mdast';
 import { splitAtFormulas } from '../../../src/lib/markdown/math-text.ts';
 import type { Formula } from '../../../src/lib/markdown/math-text.ts';
 import { cleanText } from '../../../src/lib/text.ts';
-import { words } from '../rendering/piece.ts';
+import { textPiece } from '../rendering/piece.ts';
 
 /** Maximum number of nested marks and blocks that Telegram accepts (Bot API, "Rich Message Limits"). */
 export const MAX_LEVELS = 16;
@@ -34,7 +34,7 @@ export function richText(nodes: readonly PhrasingContent[], spot: RichSpot): Ric
 
 /** A text as Telegram keeps it. */
 export function plainText(text: string): string {
-  return words(text).visible;
+  return textPiece(text).visible;
 }
 
 function inline(node: RootContent, spot: RichSpot): RichText[] {

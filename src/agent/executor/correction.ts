@@ -1,5 +1,5 @@
 /** The correction call: the model decides about a failed step (S-10…S-14). The plan is changed elsewhere. */
-import { personalWords, toGatewayError } from '../../contracts/errors.ts';
+import { messageForPerson, toGatewayError } from '../../contracts/errors.ts';
 import { clipMiddle } from '../../lib/text.ts';
 import { cancelReason } from '../../contracts/plans/plan.ts';
 import type { Plan, PlanStep, StepResult } from '../../contracts/plans/plan.ts';
@@ -47,7 +47,7 @@ export async function analyzeFailure(
     const reply = await call(CORRECTION_PROMPT, [{ role: 'user', content: describe(failure, executors) }]);
     return readCorrection(reply, executors, { current: failure.step, say });
   } catch (error) {
-    const why = personalWords(toGatewayError(error));
+    const why = messageForPerson(toGatewayError(error));
     const shown = typeof why === 'string' ? clipMiddle(why, MAX_SHOWN_ERROR) : why;
     return { action: 'abort', ...cancelReason(textRef('cancelled.correction_failed', { why: shown })) };
   }

@@ -1,6 +1,6 @@
 /** The plan executor: a loop over the steps of a plan, which corrections may change, within four limits (S-01, S-20…S-38). */
 import { LaneAbort } from '../../contracts/bus.ts';
-import { GatewayError, personalWords, StoreError } from '../../contracts/errors.ts';
+import { GatewayError, messageForPerson, StoreError } from '../../contracts/errors.ts';
 import { clipMiddle } from '../../lib/text.ts';
 import type { PlanStep } from '../../contracts/plans/plan.ts';
 import { textRef } from '../../contracts/texts/say.ts';
@@ -113,7 +113,7 @@ async function outcomeOf(execution: Execution, step: PlanStep): Promise<StepOutc
     if (!(error instanceof GatewayError) || error instanceof StoreError || error instanceof LaneAbort) {
       throw error;
     }
-    const words = personalWords(error);
+    const words = messageForPerson(error);
     return typeof words === 'string' ? { content: words, isError: true } : failedBecause(words);
   }
 }

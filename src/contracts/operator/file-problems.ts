@@ -17,7 +17,7 @@ export function problemOfField(path: readonly PropertyKey[], what: TextRef): Tex
 }
 
 /** How zod's own sentences begin; any other is that of a schema, which says more. */
-const GENERAL_WORDS = /^(?:Too|Invalid) /;
+const GENERAL_SENTENCE = /^(?:Too|Invalid) /;
 
 /** One entry per error of a schema: where, what; never the value, which may be a secret. */
 export function schemaProblems(error: z.ZodError): { path: FieldPath; what: TextRef }[] {
@@ -34,18 +34,18 @@ export function schemaProblems(error: z.ZodError): { path: FieldPath; what: Text
 
 /** What an issue of a schema says, with its limits. */
 function textOfIssue(issue: Issue): TextRef {
-  if (!GENERAL_WORDS.test(issue.message)) return textRef('problem.said', { detail: issue.message });
+  if (!GENERAL_SENTENCE.test(issue.message)) return textRef('problem.said', { detail: issue.message });
   switch (issue.code) {
     case 'invalid_type':
       return textRef('problem.kind', { kind: KINDS[issue.expected] ?? issue.expected });
     case 'invalid_value':
       return textRef('problem.choice', { choices: issue.values.map(String).join(', ') });
     case 'too_small':
-      return tooSmall(issue) ?? inItsWords(issue);
+      return tooSmall(issue) ?? asItIs(issue);
     case 'too_big':
-      return tooBig(issue) ?? inItsWords(issue);
+      return tooBig(issue) ?? asItIs(issue);
     default:
-      return inItsWords(issue);
+      return asItIs(issue);
   }
 }
 
@@ -82,6 +82,6 @@ function isNumber(origin: string): boolean {
   return origin === 'number' || origin === 'int';
 }
 
-function inItsWords({ message }: Issue): TextRef {
+function asItIs({ message }: Issue): TextRef {
   return textRef('problem.other', { detail: message });
 }

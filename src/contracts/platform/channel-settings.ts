@@ -9,7 +9,7 @@ export function editInterval(usualMs: number, description: string) {
   return z.int().min(1).max(MAX_EDIT_INTERVAL_MS).default(usualMs).describe(description);
 }
 
-/** Whether questions get status signs: usually only in groups. */
+/** Whether questions get reactions that show their state: usually only in groups. */
 export function reactionSettings(descriptions: { private: string; group: string }) {
   return z
     .strictObject({
@@ -19,7 +19,7 @@ export function reactionSettings(descriptions: { private: string; group: string 
     .prefault({});
 }
 
-/** In which chats questions get status signs. */
+/** In which chats questions get them. */
 export type ReactionSettings = z.infer<ReturnType<typeof reactionSettings>>;
 
 /** How many calls per second a whole bot makes: at first, and at most. Neither may be set below `least`. */

@@ -5,7 +5,7 @@ import type { InboundMessage } from '../message.ts';
 /** What a channel states: its longest message and its rates always, anything else where it differs. */
 export type StatedCapabilities = Pick<Capabilities, 'maxLength' | 'rates'> &
   Partial<Omit<Capabilities, 'typing' | 'media' | 'reactions'>> & {
-    /** The chats in which questions get status signs; default: none. */
+    /** The chats in which questions get reactions that show their state; default: none. */
     reactsIn?: Readonly<Record<InboundMessage['place'], boolean>>;
   };
 

@@ -1,4 +1,4 @@
-/** The live reply of a turn in its own chat: the message, the card of its plan, and the sign at its question. */
+/** The live reply of a turn in its own chat: the message, the card of its plan, and the reaction to its question. */
 import type { EventBus, MessageBus } from '../../contracts/bus.ts';
 import type { LiveTurn, LiveTurnStart } from '../../contracts/delivery.ts';
 import { toGatewayError } from '../../contracts/errors.ts';
@@ -69,7 +69,7 @@ function growReply(deps: ReplyDeps, start: LiveTurnStart): Settle {
   });
   if (grown === undefined) return NOTHING_LIVE;
   const { message, stopWaiting, card } = grown;
-  signTurn(deps, start);
+  reactToQuestion(deps, start);
   const unsubscribe = deps.events.subscribe({ turnId: start.turnId }, (event) => {
     card?.apply(event);
     message.apply(event);
@@ -86,8 +86,8 @@ function growReply(deps: ReplyDeps, start: LiveTurnStart): Settle {
   };
 }
 
-/** A turn that continues later, here or elsewhere, keeps its sign until then. */
-function signTurn({ events, reactions }: ReplyDeps, { turnId, question }: LiveTurnStart): void {
+/** A turn that continues later, here or elsewhere, keeps its reaction until then. */
+function reactToQuestion({ events, reactions }: ReplyDeps, { turnId, question }: LiveTurnStart): void {
   if (question === undefined) return;
   reactions.show(question, 'working');
   const end = events.subscribe({ turnId }, (event) => {

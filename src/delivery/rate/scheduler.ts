@@ -26,8 +26,8 @@ const LEASE_CHECK_MS = 250;
 export interface CallTarget {
   place: Place;
   first?: SentMessage | undefined;
-  /** A sign at a question. */
-  isSign?: true;
+  /** A reaction to a question. */
+  isReaction?: true;
 }
 
 export class Scheduler {
@@ -124,9 +124,9 @@ export class Scheduler {
     this.#queueOf.clear();
   }
 
-  #queue({ place, first, isSign }: CallTarget): PlaceQueue {
-    const signs = isSign === true ? this.#rates.ofSigns?.(place) : undefined;
-    const rate = signs ?? this.#rates.of(place, first);
+  #queue({ place, first, isReaction }: CallTarget): PlaceQueue {
+    const ofReaction = isReaction === true ? this.#rates.ofReactions?.(place) : undefined;
+    const rate = ofReaction ?? this.#rates.of(place, first);
     let queue = this.#queues.get(rate.key);
     if (queue === undefined) {
       queue = new PlaceQueue(new PlaceLimit(rate));

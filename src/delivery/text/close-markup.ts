@@ -8,11 +8,11 @@ const EMPHASIS = /^(?:\*{1,3}|_{1,3}|~~)$/;
  */
 export function closeOpenMarkup(text: string): string {
   const block = text.lastIndexOf('\n\n') + 1;
-  return text.slice(0, block) + closeMarkup(openLinkAsWords(text.slice(block)));
+  return text.slice(0, block) + closeMarkup(openLinkAsText(text.slice(block)));
 }
 
 /** `see [the page](https://exa` becomes `see the page`. */
-function openLinkAsWords(text: string): string {
+function openLinkAsText(text: string): string {
   const middle = text.lastIndexOf('](');
   if (middle < 0 || text.indexOf(')', middle) >= 0) return text;
   const start = text.lastIndexOf('[', middle);

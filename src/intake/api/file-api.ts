@@ -38,7 +38,7 @@ export function createFileApi(deps: FileApiDeps): FileApi {
       const userId = `token:${caller.tokenId}`;
       const room = await roomOf(deps, userId);
       const fits = limits.maxFileBytes <= room;
-      const stored = await inWords(() =>
+      const stored = await withGatewayErrors(() =>
         files.put(session.folder, {
           chunks,
           maxBytes: fits ? limits.maxFileBytes : room,
@@ -69,7 +69,7 @@ export function createFileApi(deps: FileApiDeps): FileApi {
     async list(caller, key) {
       const session = await visible(caller, key);
       if (session === undefined) return undefined;
-      const { files: found, more } = await inWords(() => files.list(session.folder));
+      const { files: found, more } = await withGatewayErrors(() => files.list(session.folder));
       return { files: newestFirst(found), more };
     },
     async open(caller, key, path) {
@@ -80,7 +80,7 @@ export function createFileApi(deps: FileApiDeps): FileApi {
       const session = await visible(caller, key);
       if (session === undefined) return undefined;
       uploadedName(path);
-      if (!(await inWords(() => files.discard(session.folder, path)))) throw notFound(path);
+      if (!(await withGatewayErrors(() => files.discard(session.folder, path)))) throw notFound(path);
       await deps.kept.drop(session.folder, path);
       return true;
     },
@@ -116,7 +116,7 @@ function noRoom({ maxBytes, days }: PersonLimit, room: number): GatewayError {
 }
 
 async function openFile({ files, typeOf }: FileApiDeps, folder: string, path: string): Promise<ReadableFile> {
-  const opened = await inWords(() => files.read(folder, path));
+  const opened = await withGatewayErrors(() => files.read(folder, path));
   const name = safeFileName(UPLOADED.exec(path)?.[2] ?? path);
   const type = await typeOf(await opened.head(TYPE_HEAD_BYTES), name);
   return { ...opened, ...type, name };
@@ -141,7 +141,7 @@ const CODES: Record<string, string> = {
   bad_path: 'bad_path',
 };
 
-export async function inWords<Result>(work: () => Promise<Result>): Promise<Result> {
+export async function withGatewayErrors<Result>(work: () => Promise<Result>): Promise<Result> {
   try {
     return await work();
   } catch (error) {

@@ -84,8 +84,8 @@ async function deny(approvals: Approvals, call: CommandCall): Promise<string> {
   const given = GIVEN_ID.exec(call.args);
   const id = given?.[1] ?? (await waitingId(approvals, call.session));
   if (id === undefined) return call.say('decided.nothing');
-  const words = call.args.slice(given?.[0].length ?? 0);
-  return await denyFor(approvals, id, deciderOf(call), words, call.say);
+  const text = call.args.slice(given?.[0].length ?? 0);
+  return await denyFor(approvals, id, deciderOf(call), text, call.say);
 }
 
 async function waitingId(approvals: Approvals, session: SessionKey): Promise<string | undefined> {
@@ -102,10 +102,10 @@ async function denyFor(
   approvals: Approvals,
   id: string,
   by: Decider,
-  words: string,
+  text: string,
   say: Say,
 ): Promise<string> {
-  const whole = words.trim();
+  const whole = text.trim();
   const reason = whole.slice(0, MAX_REASON_CHARS).toWellFormed();
   const decided: Decided = await approvals.decide(id, 'denied', by, reason === '' ? {} : { reason });
   const cut = decided.kind === 'decided' && reason.length < whole.length;

@@ -59,8 +59,8 @@ export function createMemoryCommands(memories: MemoryStore): readonly Command[] 
   ];
 }
 
-function numberIn(words: string): number | undefined {
-  const digits = /^#?(\d{1,15})\.?$/.exec(words)?.[1];
+function numberIn(text: string): number | undefined {
+  const digits = /^#?(\d{1,15})\.?$/.exec(text)?.[1];
   return digits === undefined ? undefined : Number(digits);
 }
 
@@ -69,9 +69,9 @@ function checkPlace({ place }: CommandCall): void {
   throw new GatewayError('not_here', textRef('memory.not_here'));
 }
 
-function listed(found: readonly MemoryRecord[], words: string, say: Say): string {
+function listed(found: readonly MemoryRecord[], query: string, say: Say): string {
   if (found.length === 0) {
-    return say(words === '' ? 'memory.none' : 'memory.no_match');
+    return say(query === '' ? 'memory.none' : 'memory.no_match');
   }
   const lines = found.slice(0, MAX_LISTED).map(({ id, text, untrusted }) => {
     const short = oneLine(text).slice(0, MAX_LINE_CHARS).toWellFormed();

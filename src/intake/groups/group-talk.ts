@@ -72,7 +72,7 @@ export async function refuseBot(
 }
 
 /** A refusal for a bot: without text, which it might answer. */
-export function withoutWords<Kind extends Receipt>(receipt: Kind): Kind {
+export function withoutText<Kind extends Receipt>(receipt: Kind): Kind {
   if (!('reply' in receipt)) return receipt;
   return { ...receipt, reply: undefined };
 }

@@ -66,10 +66,10 @@ function readLine(line: string, { steps }: Plan): { edit: StepEdit } | { problem
     const edit = side.toLowerCase() === 'before' ? { before: target } : { after: target };
     return { edit: { op: 'move', step, ...edit } };
   }
-  const [, reworded, words = ''] = REWORD.exec(line) ?? [];
+  const [, reworded, text = ''] = REWORD.exec(line) ?? [];
   if (reworded !== undefined) {
     const step = idOf(reworded);
-    return step === undefined ? missing(reworded) : { edit: { op: 'reword', step, description: words } };
+    return step === undefined ? missing(reworded) : { edit: { op: 'reword', step, description: text } };
   }
   const [, where, at, description] = ADD.exec(line) ?? [];
   if (description === undefined) return { problem: textRef('edit.unclear', { line: clip(line) }) };

@@ -11,7 +11,7 @@ import { cancelStored, changeSteps, showCard } from './change-plan.ts';
 import type { ChangePlanDeps } from './change-plan.ts';
 import { editHelp, looksLikeEdits } from './edit-text.ts';
 import { askedIn } from './plan-reply.ts';
-import { describeChange, describePlan, listPlans } from './plan-words.ts';
+import { describeChange, describePlan, listPlans } from './plan-text.ts';
 import type { CheckPlanning } from './planning-off.ts';
 import { startPlan } from './start-plan.ts';
 import type { StartPlanDeps } from './start-plan.ts';

@@ -47,15 +47,16 @@ function editsIn(text: string, { steps }: Plan): StepEdit[] {
   const added: { description: string; after: string | undefined }[] = [];
   for (const line of text.split('\n').map(oneLine)) {
     if (line === '') continue;
-    const [, number, words = ''] = NUMBERED.exec(line) ?? [];
+    const [, number, described = ''] = NUMBERED.exec(line) ?? [];
     const at = Number(number ?? 0) - 1;
     const step = steps[at];
     const last = kept.at(-1);
     if (step === undefined || kept.some(({ id }) => id === step.id)) {
-      added.push({ description: step === undefined ? line : words, after: last?.id });
+      added.push({ description: step === undefined ? line : described, after: last?.id });
       continue;
     }
-    if (words !== oneLine(step.description)) edits.push({ op: 'reword', step: step.id, description: words });
+    if (described !== oneLine(step.description))
+      edits.push({ op: 'reword', step: step.id, description: described });
     if (last !== undefined && kept.some((other) => other.at > at))
       edits.push({ op: 'move', step: step.id, after: last.id });
     kept.push({ id: step.id, at });

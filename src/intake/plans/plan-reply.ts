@@ -8,7 +8,7 @@ import type { PlanRecord } from '../../contracts/store/plan-store.ts';
 import { changeSteps } from './change-plan.ts';
 import type { AskedEdits, ChangePlanDeps } from './change-plan.ts';
 import { editHelp, readEdits } from './edit-text.ts';
-import { describeChange } from './plan-words.ts';
+import { describeChange } from './plan-text.ts';
 import type { Languages } from '../../contracts/texts/languages.ts';
 import type { Say } from '../../contracts/texts/say.ts';
 

@@ -12,7 +12,7 @@ import type { SessionRecord } from '../../contracts/store/records.ts';
 import { MAX_TITLE_CHARS, readTitle } from '../../contracts/store/titles.ts';
 import type { SessionFiles } from '../../contracts/tools/tool.ts';
 import { clipEnd, inMegabytes } from '../../lib/text.ts';
-import { inWords } from '../api/file-api.ts';
+import { withGatewayErrors } from '../api/file-api.ts';
 
 export interface ForkDeps {
   forks: ForkStore;
@@ -57,7 +57,7 @@ export async function forkSession(
 
 async function copyOrDiscard(deps: ForkDeps, from: string, to: string): Promise<void> {
   try {
-    await inWords(() => deps.files.copy(from, to));
+    await withGatewayErrors(() => deps.files.copy(from, to));
   } catch (error) {
     await discard(deps, to);
     throw error;

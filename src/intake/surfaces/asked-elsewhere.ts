@@ -5,8 +5,8 @@ import { addressOf, parseAddress } from '../../contracts/message.ts';
 import type { InboundMessage } from '../../contracts/message.ts';
 import type { Ledger } from '../../contracts/store/ledger.ts';
 import { clipEnd, oneLine } from '../../lib/text.ts';
-import { networkOf, plainName } from './words.ts';
-import type { LabelOf } from './words.ts';
+import { networkOf, plainName } from './surface-text.ts';
+import type { LabelOf } from './surface-text.ts';
 import type { Languages } from '../../contracts/texts/languages.ts';
 import type { Say } from '../../contracts/texts/say.ts';
 

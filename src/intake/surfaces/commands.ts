@@ -4,10 +4,10 @@
 import type { Command, CommandCall } from '../../contracts/command.ts';
 import type { PressHandler } from '../../contracts/receive.ts';
 import type { AgreedLink } from '../../contracts/sessions/surfaces.ts';
-import { inWords } from './link-commands.ts';
+import { listCommands } from './link-commands.ts';
 import { agreeToLink, askRef, declineLink, enterCode, giveCode, linkingOf, separate } from './links.ts';
 import type { LinkDeps } from './links.ts';
-import { describeRefused, listSurfaces, whereOf } from './words.ts';
+import { describeRefused, listSurfaces, whereOf } from './surface-text.ts';
 import type { PlainKey, Say } from '../../contracts/texts/say.ts';
 
 /** Makes the commands. */
@@ -74,7 +74,7 @@ async function link(deps: LinkDeps, call: CommandCall): Promise<string> {
   const by = linkingOf(call);
   if (args === '') {
     const { commands } = await giveCode(deps, session, by);
-    return say('link.code', { ways: inWords(commands) });
+    return say('link.code', { ways: listCommands(commands) });
   }
   const entered = await enterCode(deps, args, by);
   if (entered.kind !== 'asked') return describeRefused(entered, say);

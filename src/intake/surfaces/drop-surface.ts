@@ -4,8 +4,8 @@ import type { DropSurface, SurfaceStore } from '../../contracts/sessions/surface
 import { newId } from '../../lib/ids.ts';
 import { sayTo, tell } from './tell.ts';
 import type { TellDeps } from './tell.ts';
-import { whereOf } from './words.ts';
-import type { LabelOf } from './words.ts';
+import { whereOf } from './surface-text.ts';
+import type { LabelOf } from './surface-text.ts';
 
 export interface DropSurfaceDeps extends TellDeps {
   store: Pick<SurfaceStore, 'leave'>;

@@ -8,8 +8,8 @@ import { isAddress, parseAddress } from '../../contracts/message.ts';
 import type { Address } from '../../contracts/message.ts';
 import type { Ledger } from '../../contracts/store/ledger.ts';
 import type { SurfaceStore } from '../../contracts/sessions/surfaces.ts';
-import { networkOf } from './words.ts';
-import type { LabelOf } from './words.ts';
+import { networkOf } from './surface-text.ts';
+import type { LabelOf } from './surface-text.ts';
 
 export interface FindChatDeps {
   surfaces: Pick<SurfaceStore, 'surface' | 'surfaces'>;

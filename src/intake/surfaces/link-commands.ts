@@ -23,7 +23,7 @@ export function linkCommands(code: string, networks: readonly LinkNetwork[], fro
 }
 
 /** One command alone, or several with their networks. */
-export function inWords(commands: readonly LinkCommand[]): string {
+export function listCommands(commands: readonly LinkCommand[]): string {
   if (commands.length <= 1) return commands.map(({ command }) => `\`${command}\``).join('');
   return commands.map(({ command, networks }) => `\`${command}\` (${networks.join(', ')})`).join(', ');
 }

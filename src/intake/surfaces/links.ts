@@ -21,8 +21,8 @@ import { sayTo, tell } from './tell.ts';
 import type { TellDeps } from './tell.ts';
 import { linkCommands } from './link-commands.ts';
 import type { LinkNetwork } from './link-commands.ts';
-import { explainToGuest, explainToHost, whereOf } from './words.ts';
-import type { LabelOf } from './words.ts';
+import { explainToGuest, explainToHost, whereOf } from './surface-text.ts';
+import type { LabelOf } from './surface-text.ts';
 import { textRef } from '../../contracts/texts/say.ts';
 import type { Say } from '../../contracts/texts/say.ts';
 

@@ -10,7 +10,7 @@ import type { OwnedSessions } from '../sessions/ownership.ts';
 import { hashLinkCode } from './code.ts';
 import { agreeToLink, declineLink, enterCode, giveCode, separate } from './links.ts';
 import type { LinkDeps, Linking } from './links.ts';
-import { describeRefused } from './words.ts';
+import { describeRefused } from './surface-text.ts';
 
 /** Digits of a code's digest that identify a link. */
 const ID_LENGTH = 16;

@@ -1,4 +1,4 @@
-/** What is wrong with a value, in plain words instead of the validator's. */
+/** What is wrong with a value, in plain text instead of the validator's. */
 import type { z } from 'zod';
 
 /** Most issues reported; a value may have thousands. */

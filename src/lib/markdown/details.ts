@@ -1,5 +1,5 @@
 /** `<details>` in Markdown without raw HTML: what an author wants folded, as a separate block. Pure. */
-import { wordsBelow } from './markdown.ts';
+import { textBelow } from './markdown.ts';
 import type { Paragraph, PhrasingContent, RootContent, Text } from 'mdast';
 
 /** Blocks that are folded below a line. */
@@ -61,7 +61,7 @@ export function openingsLeft(nodes: readonly RootContent[], most: number): Parag
 
 function openingOf({ summary, isOpen }: Pick<Details, 'summary' | 'isOpen'>, most: number): Paragraph {
   const tag = isOpen ? '<details open>' : '<details>';
-  const size = summary.reduce((sum, phrase) => sum + wordsBelow(phrase).length, 0);
+  const size = summary.reduce((sum, phrase) => sum + textBelow(phrase).length, 0);
   if (size === 0 || size > most) return { type: 'paragraph', children: [textOf(tag)] };
   const children = [textOf(`${tag}\n<summary>`), ...summary, textOf('</summary>')];
   return { type: 'paragraph', children };
@@ -127,8 +127,8 @@ function withoutDeepTags(nodes: readonly RootContent[]): RootContent[] {
     if (before !== undefined) depth -= 1;
     if (!isDeep) return [node];
     if (opened === undefined) return before ?? [node];
-    const words = [...paragraphOf(opened.summary), ...opened.rest];
-    return before === undefined ? words : words.flatMap((one) => withoutEnd(one) ?? [one]);
+    const inside = [...paragraphOf(opened.summary), ...opened.rest];
+    return before === undefined ? inside : inside.flatMap((one) => withoutEnd(one) ?? [one]);
   });
 }
 
@@ -139,9 +139,9 @@ function withoutDeepTags(nodes: readonly RootContent[]): RootContent[] {
 function withoutEnd(node: RootContent): RootContent[] | undefined {
   if (node.type === 'paragraph') {
     const last = node.children.at(-1);
-    const words = last?.type === 'text' ? last.value.trimEnd() : '';
-    if (!words.toLowerCase().endsWith(CLOSING)) return undefined;
-    return paragraphOf([...node.children.slice(0, -1), textOf(words.slice(0, -CLOSING.length).trimEnd())]);
+    const text = last?.type === 'text' ? last.value.trimEnd() : '';
+    if (!text.toLowerCase().endsWith(CLOSING)) return undefined;
+    return paragraphOf([...node.children.slice(0, -1), textOf(text.slice(0, -CLOSING.length).trimEnd())]);
   }
   if (node.type === 'list') {
     // Right below a list, the end belongs to the paragraph of its last item.

@@ -43,7 +43,7 @@ export function parseMarkdown(text: string): Root {
 }
 
 /** All text below a node, without recursion. */
-export function wordsBelow(node: Nodes): string {
+export function textBelow(node: Nodes): string {
   const left: Nodes[] = [node];
   const found: string[] = [];
   for (let next = left.pop(); next !== undefined; next = left.pop()) {

@@ -11,7 +11,7 @@ const PARTS = new RegExp(
   'g',
 );
 
-/** A formula has an operator or sign, or is one letter; `\(see below\)` is not one. */
+/** A formula has an operator, or is one letter; `\(see below\)` is not one. */
 const FORMULA = /[\\^_={}+*/<>|\d-]|^\s*\p{L}\s*$/u;
 
 /** What a formula becomes. */
@@ -111,21 +111,21 @@ const WORDS = NAMES.split(/\s+/);
 const SYMBOLS = new Map(
   WORDS.flatMap((name, at) => (at % 2 === 0 ? [[name, WORDS[at + 1] ?? ''] as const] : [])),
 );
-const RAISED = signs('0123456789+-=()ni', '⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁼⁽⁾ⁿⁱ');
-const LOWERED = signs('0123456789+-=()aeoxhklmnpstij', '₀₁₂₃₄₅₆₇₈₉₊₋₌₍₎ₐₑₒₓₕₖₗₘₙₚₛₜᵢⱼ');
+const RAISED = characterMap('0123456789+-=()ni', '⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁼⁽⁾ⁿⁱ');
+const LOWERED = characterMap('0123456789+-=()aeoxhklmnpstij', '₀₁₂₃₄₅₆₇₈₉₊₋₌₍₎ₐₑₒₓₕₖₗₘₙₚₛₜᵢⱼ');
 
-function signs(from: string, to: string): ReadonlyMap<string, string> {
+function characterMap(from: string, to: string): ReadonlyMap<string, string> {
   const shown = Array.from(to);
   return new Map(Array.from(from, (char, at) => [char, shown[at] ?? char]));
 }
 
 /** Undefined for a formula that one line of characters cannot show. */
 function toUnicode(formula: string): string | undefined {
-  const words = formula
+  const text = formula
     .replace(/\\(?:left|right|,|;|:|!|quad|qquad|displaystyle)(?![A-Za-z])/g, ' ')
     .replace(/\\(?:text|mathrm|mathbf|mathit|operatorname)\{([^{}\\]*)\}/g, '$1')
-    .replace(/\\([%#&_$])/g, (_, sign: string) => (sign === '_' ? '\uE000' : sign));
-  const roots = words.replace(
+    .replace(/\\([%#&_$])/g, (_, char: string) => (char === '_' ? '\uE000' : char));
+  const roots = text.replace(
     /\\sqrt\{([^{}]*)\}/g,
     (_, of: string) => `√${/^(?:\w|\d+)$/.test(of.trim()) ? of.trim() : `(${of.trim()})`}`,
   );
@@ -150,7 +150,7 @@ function grouped(text: string): string {
   return /^(?:\w+|\\[A-Za-z]+)$/.test(bare) ? bare : `(${bare})`;
 }
 
-function shifted(text: string, signsOf: ReadonlyMap<string, string>, whole: string): string {
-  const shown = Array.from(text.replace(/\s/g, ''), (char) => signsOf.get(char));
+function shifted(text: string, characters: ReadonlyMap<string, string>, whole: string): string {
+  const shown = Array.from(text.replace(/\s/g, ''), (char) => characters.get(char));
   return shown.length === 0 || shown.includes(undefined) ? whole : shown.join('');
 }

@@ -21,7 +21,7 @@ export const answerShape = z.object({
   picture: z.object({ width: z.number(), height: z.number() }).optional(),
   /** Why the content could not be read, as the end of "it …". */
   problem: z.string().optional(),
-  /** The library's words in it. */
+  /** What the library says of it. */
   reason: z.string().optional(),
 });
 

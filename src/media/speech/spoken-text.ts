@@ -14,13 +14,13 @@ export interface SpokenText {
 /** At most `maxChars` UTF-16 units of a Markdown text. Never throws. */
 export function spokenText(markdown: string, maxChars: number): SpokenText {
   const root = parseMarkdown(markdown.slice(0, MAX_PARSED));
-  const whole = wordsOf(root);
+  const whole = plainTextOf(root);
   const text = untilSentence(whole, maxChars);
   return { text, isCut: text.length < whole.length || markdown.length > MAX_PARSED };
 }
 
 /** One block per line, each with a punctuation mark at its end, so that a voice pauses there. */
-function wordsOf(root: Root): string {
+function plainTextOf(root: Root): string {
   return blocksOf(root)
     .map((block) =>
       block
@@ -65,7 +65,7 @@ function inlineText(node: Nodes): string {
   }
 }
 
-/** The words of a link are read, but not its address. */
+/** The text of a link is read, but not its address. */
 function withoutAddresses(text: string): string {
   return text.replaceAll(/\b(?:https?:\/\/|www\.)\S+/gi, '');
 }

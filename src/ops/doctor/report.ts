@@ -4,15 +4,15 @@ import { toGatewayError } from '../../contracts/errors.ts';
 import { escapeControls, oneLine } from '../../lib/text.ts';
 import { PARLEY } from '../../contracts/texts/parley.ts';
 
-const WORDS = { ok: 'ok', warning: 'warning', error: 'error' } as const;
+const LABELS = { ok: 'ok', warning: 'warning', error: 'error' } as const;
 const COLOURS = { ok: '32', warning: '33', error: '31' } as const;
 
 /** Lines for people: level, subject, sentence, followed by how to fix it. */
 export function findingLines(findings: readonly Finding[], { colours }: { colours: boolean }): string[] {
   const width = Math.max(0, ...findings.map(({ subject }) => subject.length));
   return findings.flatMap(({ subject, level, text, remedy }) => {
-    const word = WORDS[level].padEnd(8);
-    const shown = colours ? `\u001B[${COLOURS[level]}m${word}\u001B[0m` : word;
+    const label = LABELS[level].padEnd(8);
+    const shown = colours ? `\u001B[${COLOURS[level]}m${label}\u001B[0m` : label;
     const line = `${shown} ${subject.padEnd(width)}  ${escapeControls(oneLine(text))}`;
     if (level === 'ok' || remedy === undefined) return [line];
     return [line, `${' '.repeat(9 + width)}  → ${escapeControls(oneLine(remedy))}`];

@@ -12,7 +12,7 @@ import type {
 } from '../../contracts/store/traces.ts';
 import { inEnglish, isTextKey } from '../../contracts/texts/say.ts';
 import type { Say } from '../../contracts/texts/say.ts';
-import { duration, isPlainKey, numbered, whole } from './words.ts';
+import { duration, isPlainKey, numbered, whole } from './format.ts';
 
 /** How a turn is described: `detail` adds the text of errors, which may name addresses; without `say` in English. */
 export interface Telling {
@@ -252,11 +252,11 @@ function deliveryLines({ delivery, nowMs }: TurnFacts, detail: boolean, say: Say
   const pauses = {
     pauses: paused ? say('trace.pauses', { time: duration(waitedMs), attempts: uncertain }) : '',
   };
-  const words = error !== undefined && detail ? `: ${error}` : '';
+  const reason = error !== undefined && detail ? `: ${error}` : '';
   if (dead) {
-    const text = `${say('trace.given_up', pauses)}${words}`;
+    const text = `${say('trace.given_up', pauses)}${reason}`;
     return [{ atMs: nowMs, kind: 'delivery', text, isError: true }];
   }
   if (sentMs !== undefined) return [{ atMs: sentMs, kind: 'delivery', text: say('trace.delivered', pauses) }];
-  return [{ atMs: nowMs, kind: 'delivery', text: `${say('trace.not_delivered', pauses)}${words}` }];
+  return [{ atMs: nowMs, kind: 'delivery', text: `${say('trace.not_delivered', pauses)}${reason}` }];
 }

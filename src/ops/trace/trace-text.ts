@@ -6,7 +6,7 @@ import type { Say } from '../../contracts/texts/say.ts';
 import type { SentPrompt } from '../../contracts/store/sent-prompt.ts';
 import { escapeControls } from '../../lib/text.ts';
 import type { TraceLook } from './traces.ts';
-import { duration, isPlainKey, whole } from './words.ts';
+import { duration, isPlainKey, whole } from './format.ts';
 
 /** One refusal in a sentence: what it means, and how to fix it. */
 function refusalText({ address, senderId, code, detail, count, lastAt }: Refusal, say: Say): string {

@@ -99,8 +99,8 @@ function jsonCalls(text: string, offered: OfferedTools): TextCall[] | undefined 
 }
 
 /** The offered tool named last in the text before its arguments; undefined when there is none. */
-function nameIn(words: string, offered: OfferedTools): string | undefined {
-  const plain = words.slice(-300).replaceAll(BETWEEN, ' ');
+function nameIn(text: string, offered: OfferedTools): string | undefined {
+  const plain = text.slice(-300).replaceAll(BETWEEN, ' ');
   const names = plain.match(/[A-Za-z_][\w.:-]{0,80}/g) ?? [];
   return names.findLast((name) => offered.has(readName(name, offered)));
 }

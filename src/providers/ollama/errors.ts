@@ -15,19 +15,19 @@ export function ollamaAt(host: string, setting: string): Where {
 export function refusedBy(where: Where, refusal: Refusal): ProviderError {
   const { status, text } = refusal;
   const { host, setting } = where;
-  const words = saidIn(text);
-  if (status === 404 && where.model !== undefined && words !== undefined) return unknownModel(where);
+  const serverText = saidIn(text);
+  if (status === 404 && where.model !== undefined && serverText !== undefined) return unknownModel(where);
   if (status === 401 || status === 403) {
     return new ProviderError('unauthorized', textRef('provider.access_refused', { host, status, setting }));
   }
-  const common = commonRefusal(where, refusal, words);
+  const common = commonRefusal(where, refusal, serverText);
   if (common !== undefined) return common;
-  if (words === undefined) {
+  if (serverText === undefined) {
     return new ProviderError('bad_response', textRef('provider.not_ollama', { host, status, setting }));
   }
   return new ProviderError(
     'bad_request',
-    textRef('provider.ollama_refused', { host, status, reason: clip(words) }),
+    textRef('provider.ollama_refused', { host, status, reason: clip(serverText) }),
   );
 }
 

@@ -40,28 +40,28 @@ export function refusedBy(where: OpenaiPlace, refusal: Refusal): ProviderError {
       textRef('provider.key_refused', { host, status, setting: keySetting }),
     );
   }
-  const words = saidIn(text);
-  if (status === 404 && model !== undefined && words !== undefined && /model/i.test(words)) {
+  const serverText = saidIn(text);
+  if (status === 404 && model !== undefined && serverText !== undefined && /model/i.test(serverText)) {
     return unknownModel(where, []);
   }
-  const common = commonRefusal(where, refusal, words);
+  const common = commonRefusal(where, refusal, serverText);
   if (common !== undefined) return common;
-  if (status === 404 || words === undefined) {
+  if (status === 404 || serverText === undefined) {
     return new ProviderError('bad_response', textRef('provider.not_openai', { host, status, setting }));
   }
   return new ProviderError(
     'bad_request',
-    textRef('provider.openai_refused', { host, status, reason: clip(words) }),
+    textRef('provider.openai_refused', { host, status, reason: clip(serverText) }),
   );
 }
 
 /** The error that an event reports after status 200. */
 export function failedMidway(where: Where, data: string): ProviderError {
-  const words = saidIn(data) ?? data;
-  const broken = textRef('provider.openai_broke_off', { host: where.host, reason: clip(words) });
+  const serverText = saidIn(data) ?? data;
+  const broken = textRef('provider.openai_broke_off', { host: where.host, reason: clip(serverText) });
   return (
-    overflowIn(where, words) ??
-    outOfMemoryIn(where, words) ??
+    overflowIn(where, serverText) ??
+    outOfMemoryIn(where, serverText) ??
     new ProviderError('bad_response', broken, { retryable: true })
   );
 }

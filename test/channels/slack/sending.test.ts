@@ -207,7 +207,7 @@ describe('a refused token', () => {
 
 describe('Markdown on Slack', () => {
   const shown = (markdown: string): unknown => JSON.parse(render(parseMarkdown(markdown)).text);
-  const text = (words: string, style?: object) => ({ type: 'text', text: words, ...(style && { style }) });
+  const text = (value: string, style?: object) => ({ type: 'text', text: value, ...(style && { style }) });
 
   it('becomes rich text: marks, links, code', () => {
     expect(shown('a **b *c*** `d` [e](https://example.test/) *_~`')).toEqual([

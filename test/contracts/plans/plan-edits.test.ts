@@ -15,7 +15,7 @@ import { MAX_TODO_CHARS } from '../../../src/contracts/store/notes.ts';
 import { classifyByName, deepFreeze, testPlan, testStep } from '../../fakes/agent/plans.ts';
 import { inEnglish } from '../../../src/contracts/texts/say.ts';
 
-const words = ({ steps }: Plan): string => steps.map(({ description }) => description).join(', ');
+const descriptions = ({ steps }: Plan): string => steps.map(({ description }) => description).join(', ');
 const context = { version: 2, classify: classifyByName };
 const stored = (length: number): Plan => testPlan(length, { state: 'stored' });
 
@@ -36,7 +36,7 @@ describe('a change to a plan', () => {
       { op: 'add', description: 'Look at it', after: 's3' },
       { op: 'add', description: 'Rest' },
     );
-    expect(words(plan)).toBe('Do part 3, Look at it, Paint it, Rest');
+    expect(descriptions(plan)).toBe('Do part 3, Look at it, Paint it, Rest');
     expect(plan.steps.map(({ index }) => index)).toEqual([0, 1, 2, 3]);
     expect(plan).toMatchObject({ version: 2, originalLength: 4 });
   });
@@ -97,7 +97,7 @@ describe('a change to a plan', () => {
       step: 's1',
       description: `Words ${n}`,
     }));
-    expect(words(edited(stored(1), ...edits.slice(1)))).toBe(`Words ${MAX_STEP_EDITS}`);
+    expect(descriptions(edited(stored(1), ...edits.slice(1)))).toBe(`Words ${MAX_STEP_EDITS}`);
     expect(() => edited(stored(1), ...edits)).toThrow(/At most 30/);
   });
 
@@ -150,7 +150,7 @@ describe('changes that wait for the next step', () => {
       { version: 3, edits: [{ op: 'add' as const, description: 'Rest', after: 's1' }] },
     ];
     const applied = withPendingEdits(plan, pending, classifyByName);
-    expect(words(applied)).toBe('Do part 1, Rest, Do part 2, Do part 3');
+    expect(descriptions(applied)).toBe('Do part 1, Rest, Do part 2, Do part 3');
     expect(withPendingEdits(applied, pending, classifyByName)).toBe(applied);
   });
 });

@@ -125,7 +125,7 @@ const WITHOUT_NOUN = [
 const MOVED = [
   'channels/http/page/',
   'channels/discord/interactions/',
-  'channels/discord/earlier/signs.ts',
+  'channels/discord/earlier/muted-notice.ts',
   'channels/slack/receiving/interactions.ts',
   'channels/telegram/receiving/publishing.ts',
   'src/intake/',

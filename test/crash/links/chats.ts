@@ -12,8 +12,8 @@ export interface LinkedChat {
   address: `${string}:${string}`;
   /** The user writes there. */
   write: (text: string) => void;
-  /** The user sends a command the way users of that platform do; `words` is its name with arguments, such as `link yes`. */
-  command: (words: string) => void;
+  /** The user sends a command the way users of that platform do; `text` is its name with arguments, such as `link yes`. */
+  command: (text: string) => void;
   /** The bot's messages there, oldest first. */
   screen: () => ShownMessage[];
 }
@@ -52,7 +52,7 @@ function telegramChat({ telegram }: Scenario, chatId: string, from: string): Lin
   return {
     address: `telegram:${chatId}`,
     write,
-    command: (words) => write(`/${words}`),
+    command: (text) => write(`/${text}`),
     screen: () => telegram.messages(chatId).map(({ id, text }) => ({ id: String(id), text })),
   };
 }
@@ -70,7 +70,7 @@ function discordChats(scenario: Scenario, number: number): LinkedChat[] {
     return {
       address,
       write,
-      command: (words) => write(`/${words}`),
+      command: (text) => write(`/${text}`),
       screen: () =>
         (platform.messages.get(channel.id) ?? [])
           .filter(({ author }) => author.id === platform.bot.id)
@@ -90,7 +90,7 @@ function slackChat({ slack }: Scenario, number: number): LinkedChat {
     address: `slack:${chat.id}`,
     write: (text) => void slack.says(chat, text, person),
     // Slack's own apps do not send a message that starts with a slash.
-    command: (words) => void slack.commands(chat, words, person),
+    command: (text) => void slack.commands(chat, text, person),
     screen: () => slack.visible(chat).map((message) => ({ id: message.ts, text: textOf(message) })),
   };
 }
@@ -102,7 +102,7 @@ function matrixChat({ matrix }: Scenario, number: number): LinkedChat {
   return {
     address: addressOf({ channel: 'matrix', chatId: room.id }),
     write,
-    command: (words) => write(`!${words}`),
+    command: (text) => write(`!${text}`),
     screen: () => matrix.visible(room).map(({ id, text }) => ({ id, text })),
   };
 }

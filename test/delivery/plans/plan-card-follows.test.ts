@@ -27,7 +27,7 @@ const ACTIONS: Record<AgentCorrection['action'], { correction: AgentCorrection; 
   },
   abort: { correction: { action: 'abort', reason: 'hopeless' }, told: 'ready step step thinking cancelled' },
 };
-const WORDS: Partial<Record<EventBody['type'], string>> = {
+const LABELS: Partial<Record<EventBody['type'], string>> = {
   plan_ready: 'ready',
   plan_revised: 'revised',
   plan_completed: 'completed',
@@ -62,7 +62,7 @@ it.each(Object.values(ACTIONS))(
       const { note, ...card } = readCard(shown?.body.plain ?? '');
       expect(card).toEqual(cardOf(scenario.stored));
       if (note !== notes.at(-1)) notes.push(note);
-      seen.push(WORDS[event.type] ?? event.type);
+      seen.push(LABELS[event.type] ?? event.type);
     };
     await look({ type: 'plan_ready', plan: scenario.stored });
     scenario.onEvent = look;

@@ -42,17 +42,17 @@ describe('the rendered plan', () => {
   });
 
   it.each(targets)('fits a message of %s, however long the plan and whatever its text', (_, target) => {
-    const words = fc.oneof(
+    const text = fc.oneof(
       fc.string({ unit: 'binary', maxLength: 900 }),
       fc.stringMatching(/^[*_~`|<>&[\]()#\\ ]{0,900}$/),
       fc.constant('```\n# **x** [a](javascript:alert(1)) <b>&amp;'.repeat(20)),
     );
     const statuses = fc.constantFrom(...(Object.keys(STEP_MARKS) as PlanStep['status'][]));
-    const why = fc.option(words, { nil: undefined });
-    const facts = { description: words, status: statuses, revision: why, corrections: fc.nat(1) };
+    const why = fc.option(text, { nil: undefined });
+    const facts = { description: text, status: statuses, revision: why, corrections: fc.nat(1) };
     const steps = fc.array(fc.record(facts), { maxLength: MAX_PLAN_STEPS + MAX_ADDED_STEPS });
     fc.assert(
-      fc.property(steps, words, why, why, (list, goal, reason, note) => {
+      fc.property(steps, text, why, why, (list, goal, reason, note) => {
         const made = plan(
           list.map((one, index) =>
             step(index, { ...one, executor: { kind: 'tool', tool: one.description } }),

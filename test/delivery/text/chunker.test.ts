@@ -18,8 +18,8 @@ describe('a paragraph longer than what is parsed at once', () => {
     expect(await plainOf(text)).toBe(text);
   });
 
-  it.each(['- ', '1. ', '# ', '> ', '``` '])('reads %j in the middle of a line as text', async (sign) => {
-    const text = `x ${sign.repeat(Math.ceil((2 * HARD_SEGMENT) / sign.length))}`.trim();
+  it.each(['- ', '1. ', '# ', '> ', '``` '])('reads %j in the middle of a line as text', async (marker) => {
+    const text = `x ${marker.repeat(Math.ceil((2 * HARD_SEGMENT) / marker.length))}`.trim();
     expect(await plainOf(text)).toBe(text);
   });
 

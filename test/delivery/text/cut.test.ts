@@ -24,7 +24,7 @@ function cut(text: string, maxLength: number, render = renderLight): Rendered[] 
 }
 
 /** Only the letters: without whitespace, list markers and quote marks, which a cut may drop or repeat. */
-function wordsOf(text: string): string {
+function lettersOf(text: string): string {
   return text.replace(/^(?:> |• |\d+\. )+/gm, '').replace(/\s|\|/g, '');
 }
 
@@ -48,10 +48,10 @@ describe('cutting a document', () => {
     fc.assert(
       fc.property(markdownDocument, fc.integer({ min: 120, max: 1_500 }), (text, max) => {
         // Block by block: all of it at once may hold more markup than the parser's guard allows.
-        const blocks = text.split('\n\n').map((block) => wordsOf(renderLight(parseMarkdown(block)).plain));
+        const blocks = text.split('\n\n').map((block) => lettersOf(renderLight(parseMarkdown(block)).plain));
         const whole = blocks.join('').replaceAll('headtail', '');
         const parts = cut(text, max)
-          .map((page) => wordsOf(page.plain))
+          .map((page) => lettersOf(page.plain))
           .join('');
         expect(parts.replaceAll('headtail', '')).toBe(whole);
       }),

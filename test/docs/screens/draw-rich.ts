@@ -53,8 +53,8 @@ function drawBlock(block: Sent): string {
 function drawItem(item: Sent): string {
   const box = item['is_checked'] === true ? '☑' : '☐';
   const number = item['value'] === undefined ? '•' : `${Number(item['value'])}.`;
-  const sign = item['has_checkbox'] === true ? box : number;
-  return `<li data-sign="${sign}">${blocksOf(item['blocks'])}</li>`;
+  const marker = item['has_checkbox'] === true ? box : number;
+  return `<li data-marker="${marker}">${blocksOf(item['blocks'])}</li>`;
 }
 
 function drawCell(cell: Sent): string {
@@ -69,10 +69,12 @@ function drawText(text: unknown): string {
   if (Array.isArray(text)) return text.map(drawText).join('');
   const { type, text: inside, expression } = fieldsOf(text);
   if (type === 'mathematical_expression') return `<i class="formula">${formula(expression)}</i>`;
-  const words = inside === undefined ? '' : drawText(inside);
+  const content = inside === undefined ? '' : drawText(inside);
   const tag = TAGS[String(type)];
-  if (tag !== undefined) return `<${tag}>${words}</${tag}>`;
-  return ['url', 'email_address', 'phone_number'].includes(String(type)) ? `<a href="#">${words}</a>` : words;
+  if (tag !== undefined) return `<${tag}>${content}</${tag}>`;
+  return ['url', 'email_address', 'phone_number'].includes(String(type))
+    ? `<a href="#">${content}</a>`
+    : content;
 }
 
 function formula(source: unknown): string {

@@ -89,8 +89,8 @@ function drawRuns(runs: readonly Part[] = []): string {
   return runs
     .map(({ text, url, style }) => {
       const marks = Object.entries(STYLES).filter(([name]) => Reflect.get(Object(style), name) === true);
-      const words = escapeHtml(text ?? url ?? '');
-      const marked = marks.reduce((inside, [, tag]) => `<${tag}>${inside}</${tag}>`, words);
+      const plain = escapeHtml(text ?? url ?? '');
+      const marked = marks.reduce((inside, [, tag]) => `<${tag}>${inside}</${tag}>`, plain);
       return url === undefined ? marked : `<a href="#">${marked}</a>`;
     })
     .join('');
@@ -108,7 +108,7 @@ const STYLE = `
   table { border-collapse: collapse } td, th { border: 1px solid #ccd; padding: 2px 8px }
   .formula { font-family: 'Liberation Serif', serif; font-style: italic } div.formula { margin: 6px 0; font-size: 17px; text-align: center }
   h3, h4, h5 { margin: 8px 0 4px } ul { margin: 0 0 8px; padding-left: 22px } summary { font-weight: bold }
-  li[data-sign] { list-style: none } li[data-sign]::before { content: attr(data-sign); float: left; margin-left: -20px }
+  li[data-marker] { list-style: none } li[data-marker]::before { content: attr(data-marker); float: left; margin-left: -20px }
   .buttons span { display: inline-block; margin: 6px 6px 0 0; padding: 3px 12px; border-radius: 6px; background: #dfe5ee }`;
 
 /** A page of chats beside each other, each under its title. */

@@ -51,10 +51,10 @@ export function pingsOf(content: string, body: Record<string, unknown>): string[
   const parse: unknown =
     typeof allowed === 'object' && allowed !== null && 'parse' in allowed ? allowed.parse : undefined;
   const kinds: unknown[] = Array.isArray(parse) ? parse : ['everyone', 'users', 'roles'];
-  const words = content.replaceAll(/```[\s\S]*?```|`[^`]*`/g, '');
+  const text = content.replaceAll(/```[\s\S]*?```|`[^`]*`/g, '');
   const found: string[] = [];
-  if (kinds.includes('everyone')) found.push(...(words.match(/@(?:everyone|here)/g) ?? []));
-  if (kinds.includes('users')) found.push(...(words.match(/<@!?\d+>/g) ?? []));
-  if (kinds.includes('roles')) found.push(...(words.match(/<@&\d+>/g) ?? []));
+  if (kinds.includes('everyone')) found.push(...(text.match(/@(?:everyone|here)/g) ?? []));
+  if (kinds.includes('users')) found.push(...(text.match(/<@!?\d+>/g) ?? []));
+  if (kinds.includes('roles')) found.push(...(text.match(/<@&\d+>/g) ?? []));
   return found;
 }

@@ -153,17 +153,17 @@ function deleteMessage({ platform, ids: [channelId = '', id = ''] }: Call): unde
 function react({ platform, ids: [channelId = '', id = '', emoji = ''] }: Call): undefined {
   if (platform.channel(channelId).noReactions === true) throw new Refusal(403, 50_013, 'Missing Permissions');
   const { reactions } = platform.message(channelId, id);
-  const sign = decodeURIComponent(emoji);
-  if (!/^\p{Extended_Pictographic}/u.test(sign)) throw new Refusal(400, 10_014, 'Unknown Emoji');
-  if (!reactions.includes(sign)) reactions.push(sign);
+  const name = decodeURIComponent(emoji);
+  if (!/^\p{Extended_Pictographic}/u.test(name)) throw new Refusal(400, 10_014, 'Unknown Emoji');
+  if (!reactions.includes(name)) reactions.push(name);
   return undefined;
 }
 
 function takeReaction({ platform, ids: [channelId = '', id = '', emoji = ''] }: Call): undefined {
   const message = platform.message(channelId, id);
-  const sign = decodeURIComponent(emoji);
-  if (!message.reactions.includes(sign)) throw new Refusal(404, 10_014, 'Unknown Emoji');
-  message.reactions = message.reactions.filter((other) => other !== sign);
+  const name = decodeURIComponent(emoji);
+  if (!message.reactions.includes(name)) throw new Refusal(404, 10_014, 'Unknown Emoji');
+  message.reactions = message.reactions.filter((other) => other !== name);
   return undefined;
 }
 

@@ -45,13 +45,13 @@ export function readCard(text: string): ReadCard {
 }
 
 function readLine(card: ReadCard, line: string): void {
-  const [, mark = '', number = '', words = '', attempt = '1'] =
+  const [, mark = '', number = '', description = '', attempt = '1'] =
     /^([☐▶✔✖↷]) (\d+)\. (.*?)(?: — \S+| — ◆ \S+)?(?: · attempt (\d+))?$/u.exec(line) ?? [];
   const status = MARKS[mark];
   const left = /^Corrections left: (\d+) of 10$/.exec(line)?.[1];
   const last = card.steps.at(-1);
   if (status !== undefined)
-    card.steps.push({ mark: status, number: Number(number), description: words, attempt: Number(attempt) });
+    card.steps.push({ mark: status, number: Number(number), description, attempt: Number(attempt) });
   else if (line.startsWith('↳ ') && last !== undefined) last.revision = line.slice(2);
   else if (left !== undefined) card.left = Number(left);
   else if (/^(⚡ )?Step \d+ (failed; thinking|is tried again)/u.test(line)) card.note = line;

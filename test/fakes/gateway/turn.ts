@@ -122,13 +122,13 @@ export class FakeTurn {
     this.emit({ type: 'tool_result', toolCallId, name, result, isError });
   }
 
-  /** Ends the turn. `lastWords` arrive as a separate model call, as from the real gateway. */
-  end(reason: TurnEndReason = 'completed', lastWords = ''): void {
+  /** Ends the turn. `lastText` arrives as a separate model call, as from the real gateway. */
+  end(reason: TurnEndReason = 'completed', lastText = ''): void {
     if (this.state === 'done') return;
     this.#endCall();
-    if (lastWords !== '') {
+    if (lastText !== '') {
       if (isFailure(reason)) this.#begin({ failure: true });
-      this.say(`${this.#text === '' ? '' : '\n\n'}${lastWords}`);
+      this.say(`${this.#text === '' ? '' : '\n\n'}${lastText}`);
       this.#endCall();
     }
     this.state = 'done';

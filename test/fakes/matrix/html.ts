@@ -85,7 +85,7 @@ function lineOf(name: string): string {
 
 function readReference(token: string): string {
   const read = NAMED[token.slice(1, -1)];
-  if (read === undefined) throw new Error(`a sign that is not escaped: ${token}`);
+  if (read === undefined) throw new Error(`a character that is not escaped: ${token}`);
   return read;
 }
 

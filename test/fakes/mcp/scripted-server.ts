@@ -9,8 +9,8 @@ import { BROWSER_TOOLS } from './browser-tools.ts';
 
 type Json = Record<string, unknown>;
 
-const text = (words: string, more: Json = {}): Json => ({
-  content: [{ type: 'text', text: words }],
+const text = (value: string, more: Json = {}): Json => ({
+  content: [{ type: 'text', text: value }],
   ...more,
 });
 const OBJECT = { type: 'object', properties: {} };
@@ -35,7 +35,7 @@ const TOOLS: Record<string, FakeTool> = {
     name: 'echo',
     description: 'Says it again',
     inputSchema: TEXT_ARGUMENT,
-    run: ({ text: words }) => text(String(words)),
+    run: ({ text: value }) => text(String(value)),
   },
   look: {
     name: 'look',

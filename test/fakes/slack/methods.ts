@@ -105,7 +105,7 @@ export const METHODS: Readonly<Record<string, Method>> = {
     const chat = workspace.open(args['channel']);
     const user = String(args['user']);
     if (!workspace.people.has(user)) throw new Refusal('user_not_in_channel');
-    const { text } = contentOf(args, MAX_POST, (words) => words.length);
+    const { text } = contentOf(args, MAX_POST, (posted) => posted.length);
     const threadTs = args['thread_ts'];
     workspace.ephemerals.push({
       chat: chat.id,

@@ -92,10 +92,10 @@ class Reader {
         if (item[flag] !== undefined && item[flag] !== true) throw badRequest(`${flag} must be True`);
       if (item['type'] !== undefined && !['a', 'A', 'i', 'I', '1'].includes(textOf(item['type'])))
         throw badRequest('wrong type of an item');
-      const sign = item['has_checkbox'] === true ? (item['is_checked'] === true ? '[x] ' : '[ ] ') : '';
+      const box = item['has_checkbox'] === true ? (item['is_checked'] === true ? '[x] ' : '[ ] ') : '';
       const number = item['value'] === undefined ? '- ' : `${textOf(item['value'])}. `;
       const [first = '', ...rest] = this.blocks(item['blocks'], level + 1);
-      return [`${number}${sign}${first}`, ...rest.map((line) => `  ${line}`)];
+      return [`${number}${box}${first}`, ...rest.map((line) => `  ${line}`)];
     });
   }
 

@@ -105,12 +105,12 @@ describeGatewayOnEachDatabase('what people send in chats', options, (fixture) =>
     ['sticker', { sticker: { emoji: '😀' } }, '[sticker 😀]', false],
     ['place', { location: { latitude: 1.5, longitude: 2 } }, '[location 1.500000, 2.000000]', false],
     ['contact', { contact: { phone_number: '1', first_name: 'Eve' } }, '[contact Eve, 1]', true],
-  ])('answers a %s', async (_kind, fields, words, isOfOthers) => {
+  ])('answers a %s', async (_kind, fields, content, isOfOthers) => {
     const chat = someone();
-    fixture().ollama.answer({ text: `I see ${words}` }, { when: words });
+    fixture().ollama.answer({ text: `I see ${content}` }, { when: content });
     fixture().telegram.sends(chat, fields, chat);
-    await vi.waitFor(() => expect(fixture().telegram.screen(chat)).toEqual([`I see ${words}`]), WAIT);
-    expect(MARK.test(await heard(words))).toBe(isOfOthers);
+    await vi.waitFor(() => expect(fixture().telegram.screen(chat)).toEqual([`I see ${content}`]), WAIT);
+    expect(MARK.test(await heard(content))).toBe(isOfOthers);
   });
 
   it('treats the caption of a forwarded picture as text of others', async () => {

@@ -31,7 +31,7 @@ async function patchModel(fixture: GatewayFixture, id: string, model: string): P
   return [answer.status, await answer.text()];
 }
 
-async function lastWords(fixture: GatewayFixture, id: string): Promise<string> {
+async function lastAnswer(fixture: GatewayFixture, id: string): Promise<string> {
   return (await fixture.messages(`http:${id}`)).findLast(({ role }) => role === 'assistant')?.content ?? '';
 }
 
@@ -103,13 +103,13 @@ describe('two model servers in one gateway', { timeout: START_MS }, () => {
     llama.answer('from llama-server');
     await fixture.post('moves', 'hello');
     await fixture.idle('http:moves');
-    expect(await lastWords(fixture, 'moves')).toBe('from llama-server');
+    expect(await lastAnswer(fixture, 'moves')).toBe('from llama-server');
     expect(await say(fixture, 'moves', '/model openai/nothing')).toContain('There is no model');
     expect((await fixture.store.ledger.session('http:moves'))?.model).toBe('openai/fake');
     expect(await say(fixture, 'moves', '/model default')).toContain('fake');
     await fixture.post('moves', 'hello again');
     await fixture.idle('http:moves');
-    expect(await lastWords(fixture, 'moves')).toBe('echo: hello again');
+    expect(await lastAnswer(fixture, 'moves')).toBe('echo: hello again');
   });
 
   it('continues with one server while the other is down, and reports which one is', async () => {
@@ -137,7 +137,7 @@ it(
       expect((await fixture.store.ledger.session('http:switch'))?.model).toBe('plain:latest');
       await fixture.post('switch', 'still there?');
       await fixture.idle('http:switch');
-      expect(await lastWords(fixture, 'switch')).toBe('echo: still there?');
+      expect(await lastAnswer(fixture, 'switch')).toBe('echo: still there?');
       expect(await answerOf(fixture, 'openai/gpt')).toEqual([
         404,
         expect.stringContaining('OPENAI_BASE_URL'),
@@ -162,7 +162,7 @@ it(
     try {
       await fixture.post('waits', 'anybody there?');
       await fixture.idle('http:waits');
-      expect(await lastWords(fixture, 'waits')).toBe('echo: anybody there?');
+      expect(await lastAnswer(fixture, 'waits')).toBe('echo: anybody there?');
       expect(await say(fixture, 'waits', '/model openai/fake')).toContain('OPENAI_BASE_URL');
       expect(await patchModel(fixture, 'waits', 'openai/fake')).toEqual([
         503,
@@ -178,7 +178,7 @@ it(
       llama.answer('at last');
       await fixture.post('waits', 'and now?');
       await fixture.idle('http:waits');
-      expect(await lastWords(fixture, 'waits')).toBe('at last');
+      expect(await lastAnswer(fixture, 'waits')).toBe('at last');
 
       await llama.close();
       await fixture.post('waits', 'gone again?');
@@ -187,7 +187,7 @@ it(
       llama = await startFakeLlama({ port });
       llama.answer('only for a moment');
       await fixture.idle('http:waits');
-      expect(await lastWords(fixture, 'waits')).toBe('only for a moment');
+      expect(await lastAnswer(fixture, 'waits')).toBe('only for a moment');
     } finally {
       await fixture.close();
       await llama?.close();
@@ -226,7 +226,7 @@ it(
       expect(await answerOf(fixture, 'far')).toEqual([502, missing]);
       await fixture.post('keys', 'and you?');
       await fixture.idle('http:keys');
-      expect(await lastWords(fixture, 'keys')).toBe('echo: and you?');
+      expect(await lastAnswer(fixture, 'keys')).toBe('echo: and you?');
     } finally {
       await fixture.close();
       await llama.close();

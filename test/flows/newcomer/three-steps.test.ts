@@ -32,7 +32,7 @@ describePage('a newcomer', (tab) => {
     await write(tab.page, askForThreeSteps(website, tag));
     const plan = tab.page.locator('.plan').first();
     await plan.getByText('1 of 3').waitFor();
-    expect(await plan.locator('.step-words').allTextContents()).toEqual([
+    expect(await plan.locator('.step-text').allTextContents()).toEqual([
       '1. Read the page about bread',
       `2. Write ${tag} into a file`,
       '3. Send the file',

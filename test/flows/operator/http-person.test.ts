@@ -42,7 +42,7 @@ describeGatewayOnEachDatabase('the data of a person over HTTP', { file, model },
     fixture().ollama.answer({ toolCalls: [{ name: 'memory', args }] }, { when: `note: ${fact}` });
     return says(token, id, `note: ${fact}`, user);
   };
-  const withWords = async (word: string): Promise<string[]> =>
+  const rowsWith = async (word: string): Promise<string[]> =>
     (await rowsOf(fixture())).filter((row) => row.includes(word));
 
   it('of a token goes whole, with its sessions, memories, files, sign-ins and language', async () => {
@@ -67,9 +67,9 @@ describeGatewayOnEachDatabase('the data of a person over HTTP', { file, model },
       /their own sessions: http:ada, http:only-a-file/,
     );
     expect(await person('delete', 'proxy:ada@example.org', '--yes')).toContain('the token itself stays');
-    expect(await withWords(ada)).toEqual([]);
-    expect(await withWords('canaries')).toEqual([]);
-    expect(await withWords('this stays with the app')).not.toEqual([]);
+    expect(await rowsWith(ada)).toEqual([]);
+    expect(await rowsWith('canaries')).toEqual([]);
+    expect(await rowsWith('this stays with the app')).not.toEqual([]);
   });
 
   it('of an end user goes, and what others said to the same client stays', async () => {
@@ -85,15 +85,15 @@ describeGatewayOnEachDatabase('the data of a person over HTTP', { file, model },
     expect(exported).toContain('a moth for the table');
     expect(exported).not.toContain('torpedo');
     expect(await person('delete', name, '--yes')).toContain('their own sessions: http:of-grace');
-    expect(await withWords(endUserKey(grace))).toEqual([]);
-    expect(await withWords('moth')).toEqual([]);
-    expect(await withWords('Hedy has a torpedo')).not.toEqual([]);
-    expect(await withWords('a torpedo for the table')).not.toEqual([]);
-    expect(await withWords(endUserKey(hedy))).not.toEqual([]);
+    expect(await rowsWith(endUserKey(grace))).toEqual([]);
+    expect(await rowsWith('moth')).toEqual([]);
+    expect(await rowsWith('Hedy has a torpedo')).not.toEqual([]);
+    expect(await rowsWith('a torpedo for the table')).not.toEqual([]);
+    expect(await rowsWith(endUserKey(hedy))).not.toEqual([]);
     // Of the token everything goes, whichever end user said it.
     await person('delete', `token:${app}`, '--yes');
-    expect(await withWords('torpedo')).toEqual([]);
-    expect(await withWords(app)).toEqual([]);
+    expect(await rowsWith('torpedo')).toEqual([]);
+    expect(await rowsWith(app)).toEqual([]);
   });
 
   it('of a proxy user who shares a token is not told apart from that of the others', async () => {

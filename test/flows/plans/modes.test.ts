@@ -147,8 +147,8 @@ describeGateway('modes of a gateway with a configured default', { telegram: true
       async () => expect(await command('busy', '/profile planner')).toContain('`planner`'),
       WAIT,
     );
-    for (const words of ['One step.\nREFLECT: no', PLAN, 'First I think.'])
-      fixture().ollama.answer(words, { when: 'teach me' });
+    for (const answer of ['One step.\nREFLECT: no', PLAN, 'First I think.'])
+      fixture().ollama.answer(answer, { when: 'teach me' });
     await fixture().post('busy', 'teach me');
     await vi.waitFor(async () => {
       const waiting = await fixture().call('/v1/approvals');

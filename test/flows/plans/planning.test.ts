@@ -119,18 +119,18 @@ describeGateway('planning', { telegram: true, file: FILE }, (fixture) => {
 
   it('shows the card of the plan above the answer in a chat (N-26)', async () => {
     await planningSession('for-chats');
-    const words = (): string[] => fixture().telegram.screen(OWNER_ID);
+    const screen = (): string[] => fixture().telegram.screen(OWNER_ID);
     fixture().telegram.says(OWNER_ID, '/profile planner', OWNER_ID);
-    await vi.waitFor(() => expect(words().join()).toContain('planner'), WAIT);
-    const before = words().length;
+    await vi.waitFor(() => expect(screen().join()).toContain('planner'), WAIT);
+    const before = screen().length;
     answers('bake in the chat', ANALYSIS, PLAN, { toolCalls: [tick(1, 'done')] }, 'Bread in the chat.');
     fixture().telegram.says(OWNER_ID, 'bake in the chat', OWNER_ID);
-    await vi.waitFor(() => expect(words().at(-1)).toContain('Bread in the chat.'), {
+    await vi.waitFor(() => expect(screen().at(-1)).toContain('Bread in the chat.'), {
       ...WAIT,
       timeout: 20_000,
     });
     await fixture().idle(`telegram:${OWNER_ID}`);
-    expect(words().slice(before)).toEqual([
+    expect(screen().slice(before)).toEqual([
       expect.stringMatching(/Look around[\s\S]*Knead[\s\S]*Bake/),
       'Bread in the chat.',
     ]);

@@ -7,7 +7,7 @@ const people = FRIENDS.values();
 const STORY = Array.from({ length: 400 }, (_, n) => `word${n}`).join(' ');
 
 /** What the user has said since the assistant's last message. */
-function lastWords({ messages }: ChatBody): string[] {
+function lastTexts({ messages }: ChatBody): string[] {
   const last = messages.findLastIndex(({ role }) => role === 'assistant');
   return messages.slice(last + 1).flatMap(({ role, content }) => (role === 'user' ? [content] : []));
 }
@@ -59,7 +59,7 @@ describeGatewayOnEachDatabase('Queue modes', { telegram: true, discord: true }, 
     await fixture().idle(`telegram:${chat}`);
     expect((await turns(chat)).map(({ reason }) => reason)).toEqual(['completed', 'completed', 'joined']);
     const { body } = await fixture().modelCall(`also ${chat}`);
-    expect(lastWords(body)).toEqual([`also ${chat}`]);
+    expect(lastTexts(body)).toEqual([`also ${chat}`]);
     expect(screen(chat).filter((text) => text === 'Both of it.')).toHaveLength(1);
   });
 
@@ -96,7 +96,7 @@ describeGatewayOnEachDatabase('Queue modes', { telegram: true, discord: true }, 
     await vi.waitFor(() => expect(screen(chat).at(-1)).toBe('I have read it.'), WAIT);
     await fixture().idle(`telegram:${chat}`);
     const { body } = await fixture().modelCall(`read ${chat}`);
-    expect(lastWords(body)).toEqual([pieces.join('\n')]);
+    expect(lastTexts(body)).toEqual([pieces.join('\n')]);
     expect((await turns(chat)).map(({ reason }) => reason).slice(1)).toEqual([
       'completed',
       'joined',

@@ -2,15 +2,15 @@
 import { expect, it } from 'vitest';
 import { foldDetails, MAX_DETAILS_DEPTH } from '../../../src/lib/markdown/details.ts';
 import type { Details } from '../../../src/lib/markdown/details.ts';
-import { parseMarkdown, wordsBelow } from '../../../src/lib/markdown/markdown.ts';
+import { parseMarkdown, textBelow } from '../../../src/lib/markdown/markdown.ts';
 
 const seen = (markdown: string): unknown[] =>
   foldDetails(parseMarkdown(markdown).children).map((node) =>
     node.type === 'details'
-      ? { title: wordsOf(node.summary), inside: wordsOf(node.children), ...(node.isOpen && { open: true }) }
-      : wordsBelow(node),
+      ? { title: textsOf(node.summary), inside: textsOf(node.children), ...(node.isOpen && { open: true }) }
+      : textBelow(node),
   );
-const wordsOf = (nodes: Details['children']): string[] => nodes.map(wordsBelow);
+const textsOf = (nodes: Details['children']): string[] => nodes.map(textBelow);
 
 it('takes the content between the tags, with the summary separate', () => {
   const one = '<details>\n<summary>The **proof**</summary>\n\nFirst.\n\n- a\n- b\n\n</details>\n\nAfter.';
@@ -56,9 +56,9 @@ it('collapses a limited number of nested details; deeper ones lose their tags an
       0,
       ...nodes.map((node) => (node.type === 'details' ? 1 + depthOf(foldDetails(node.children)) : 0)),
     );
-  const wordsIn = (nodes: ReturnType<typeof foldDetails>): string =>
+  const textIn = (nodes: ReturnType<typeof foldDetails>): string =>
     nodes
-      .map((node) => (node.type === 'details' ? wordsIn(foldDetails(node.children)) : wordsBelow(node)))
+      .map((node) => (node.type === 'details' ? textIn(foldDetails(node.children)) : textBelow(node)))
       .join(' ');
   for (const [depth, end] of [
     [MAX_DETAILS_DEPTH, '\n\n</details>'],
@@ -69,6 +69,6 @@ it('collapses a limited number of nested details; deeper ones lose their tags an
     const text = `${'<details>\n\n'.repeat(depth)}inside${end.repeat(depth)}`;
     const folded = foldDetails(parseMarkdown(text).children);
     expect([depth, depthOf(folded)]).toEqual([depth, Math.min(depth, MAX_DETAILS_DEPTH)]);
-    expect(wordsIn(folded)).toBe('inside');
+    expect(textIn(folded)).toBe('inside');
   }
 });

@@ -26,19 +26,19 @@ describe('the parser', () => {
     expect(kinds(`${'>'.repeat(MAX_NESTING + 1)} a`)).toEqual(['paragraph']);
   });
 
-  it.each(['-', '+', '*', '>', '=', '1.'])('reads a code block with a line of many %s as code', (sign) => {
-    expect(kinds(`\`\`\`\n${sign.repeat(60)}\n\`\`\``)).toEqual(['code']);
+  it.each(['-', '+', '*', '>', '=', '1.'])('reads a code block with a line of many %s as code', (marker) => {
+    expect(kinds(`\`\`\`\n${marker.repeat(60)}\n\`\`\``)).toEqual(['code']);
   });
 
-  it.each(['-', '+', '*'])('treats %s as a list only before a space', (sign) => {
-    expect(kinds(`**a**\n\n${sign.repeat(60)}x`)).toEqual(['paragraph', 'paragraph']);
-    const first = parseMarkdown(`**a**\n\n${sign.repeat(60)}x`).children[0];
+  it.each(['-', '+', '*'])('treats %s as a list only before a space', (marker) => {
+    expect(kinds(`**a**\n\n${marker.repeat(60)}x`)).toEqual(['paragraph', 'paragraph']);
+    const first = parseMarkdown(`**a**\n\n${marker.repeat(60)}x`).children[0];
     expect(first?.type === 'paragraph' && first.children[0]?.type).toBe('strong');
-    expect(kinds(`${`${sign} `.repeat(8)}a`)).toEqual(['list']);
-    expect(kinds(`${`${sign} `.repeat(MAX_NESTING + 1)}a`)).toEqual(['paragraph']);
+    expect(kinds(`${`${marker} `.repeat(8)}a`)).toEqual(['list']);
+    expect(kinds(`${`${marker} `.repeat(MAX_NESTING + 1)}a`)).toEqual(['paragraph']);
   });
 
-  it('reads a long table of signs in a code block as code', () => {
+  it('reads a long table of characters in a code block as code', () => {
     const table = '| a | b |\n+---+---+\n'.repeat(700);
     expect(kinds(`\`\`\`\n${table}\`\`\``)).toEqual(['code']);
   });
@@ -48,7 +48,7 @@ describe('the parser', () => {
     ['in a block that an indented fence may have ended', ` \`\`\`\na\n\`\`\`\n`],
     ['after a line that only looks like a fence', '```a`b\n'],
     ['where carriage returns end the lines', '```\ra\r```\r'],
-    ['after a fence of the other sign in a block', '~~~\n```\n~~~\n'],
+    ['after a fence of the other marker in a block', '~~~\n```\n~~~\n'],
   ])('still counts nesting %s', (_, before) => {
     expect(kinds(`${before}${'> '.repeat(60)}a`)).not.toContain('blockquote');
   });

@@ -3,19 +3,19 @@ import { describe, expect, it } from 'vitest';
 import { MAX_PARSED } from '../../../src/lib/markdown/markdown.ts';
 import { spokenText } from '../../../src/media/speech/spoken-text.ts';
 
-const words = (markdown: string): string => spokenText(markdown, 4_000).text;
+const spoken = (markdown: string): string => spokenText(markdown, 4_000).text;
 
 describe('what is read aloud', () => {
   it('is the text of headings, paragraphs, lists, quotes and tables, each with a final stop', () => {
     const markdown =
       '# Plan\n\nDo **this**\nnow!\n\n- one\n- two *and* `three`\n\n> said so\n\n| a | b |\n|---|---|\n| 1 | 2 |\n';
-    expect(words(markdown)).toBe('Plan.\nDo this now!\none.\ntwo and three.\nsaid so.\na, b.\n1, 2.');
+    expect(spoken(markdown)).toBe('Plan.\nDo this now!\none.\ntwo and three.\nsaid so.\na, b.\n1, 2.');
   });
 
   it('excludes code, pictures and addresses; of a link only its text', () => {
     const markdown =
       'See [the manual](https://example.org/a?b=c) or https://example.org/x, please.\n\n```js\nalert(1)\n```\n\n![chart](chart.png)\n\n---\n\nDone.';
-    expect(words(markdown)).toBe('See the manual or, please.\nDone.');
+    expect(spoken(markdown)).toBe('See the manual or, please.\nDone.');
   });
 
   it('is nothing when there are no words', () => {

@@ -16,7 +16,7 @@ import { explainTurn } from '../../../src/ops/trace/explain.ts';
 import { createRefusalNotes, FLUSH_MS, MAX_NOTED } from '../../../src/ops/trace/refusal-notes.ts';
 import { whyText } from '../../../src/ops/trace/trace-text.ts';
 import { costOfTurn, timelineOf } from '../../../src/ops/trace/timeline.ts';
-import { duration } from '../../../src/ops/trace/words.ts';
+import { duration } from '../../../src/ops/trace/format.ts';
 import { builtInLanguages } from '../../fakes/gateway/languages.ts';
 import { silentLog } from '../../database.ts';
 import { FakeClock } from '../../fakes/clock.ts';

@@ -15,7 +15,7 @@ import { CALL_CASES } from './call-cases.ts';
 import { MARKUP_CASES } from './markup-cases.ts';
 import { REFUSAL_CASES } from './refusal-cases.ts';
 import { SHAPE_CASES } from './shape-cases.ts';
-import { INNER_WORDS, MARKUP, VALIDATOR_WORDS } from './seen.ts';
+import { INNER_TEXT, MARKUP, VALIDATOR_TEXT } from './seen.ts';
 import type { Case, Outcome } from './wire.ts';
 
 const ALL = [...MARKUP_CASES, ...CALL_CASES, ...SHAPE_CASES, ...REFUSAL_CASES];
@@ -81,13 +81,13 @@ function problemsOf(tried: Case, got: LLMResponse | ProviderError, requests: num
 type Same = (what: string, wanted: unknown, found: unknown) => string[];
 
 function errorProblems(outcome: Outcome, error: ProviderError, same: Same): string[] {
-  const words = wordError(error, 'person');
+  const message = wordError(error, 'person');
   return [
     ...same('the code', outcome.code, error.code),
     ...same('the pause', outcome.retryAfterMs, error.retryAfterMs),
-    ...(VALIDATOR_WORDS.test(error.message) ? [`a validator speaks: ${error.message}`] : []),
-    ...(words.includes(outcome.words ?? '') ? [] : [`people read: ${words}`]),
-    ...(INNER_WORDS.test(words) ? [`people read inner words: ${words}`] : []),
+    ...(VALIDATOR_TEXT.test(error.message) ? [`a validator speaks: ${error.message}`] : []),
+    ...(message.includes(outcome.message ?? '') ? [] : [`people read: ${message}`]),
+    ...(INNER_TEXT.test(message) ? [`people read inner text: ${message}`] : []),
   ];
 }
 

@@ -3,12 +3,12 @@ import { OVERFLOWS } from './overflows.ts';
 import { HELLO, refusal } from './wire.ts';
 import type { Case } from './wire.ts';
 
-const tooLong = { code: 'context_overflow', words: 'too long', requests: 1 };
+const tooLong = { code: 'context_overflow', message: 'too long', requests: 1 };
 
 const again = { ...HELLO, requests: 2 };
-const limited = { code: 'rate_limited', words: 'is not accepting more requests', requests: 1 };
-const spent = { code: 'quota_exceeded', words: 'quota', requests: 1 };
-const away = { code: 'unavailable', words: 'not available', requests: 1 };
+const limited = { code: 'rate_limited', message: 'is not accepting more requests', requests: 1 };
+const spent = { code: 'quota_exceeded', message: 'quota', requests: 1 };
+const away = { code: 'unavailable', message: 'not available', requests: 1 };
 const soon = new Date(Date.now() + 3_600_000).toUTCString();
 
 const OPENAI: readonly Case[] = [
@@ -81,7 +81,7 @@ const OPENAI: readonly Case[] = [
     'openai',
     '401',
     { status: 401, body: { error: { message: 'Incorrect API key provided: sk-12345' } } },
-    { code: 'unauthorized', words: 'refuses this gateway' },
+    { code: 'unauthorized', message: 'refuses this gateway' },
   ),
   refusal('openai', '403', { status: 403, body: 'no' }, { code: 'unauthorized' }),
   refusal('openai', '402', { status: 402, body: { error: { message: 'Insufficient credits' } } }, spent),
@@ -89,7 +89,7 @@ const OPENAI: readonly Case[] = [
     'openai',
     'an unknown model',
     { status: 404, body: { error: { message: 'The model `fake` does not exist' } } },
-    { code: 'unknown_model', words: 'no such model' },
+    { code: 'unknown_model', message: 'no such model' },
   ),
   refusal('openai', 'a page with 404', { status: 404, body: '<html>nginx</html>' }, { code: 'bad_response' }),
   refusal('openai', '204', { status: 204, body: '' }, { code: 'bad_response' }),
@@ -103,7 +103,7 @@ const OPENAI: readonly Case[] = [
     'openai',
     '400 of any other kind',
     { status: 400, body: { error: { message: 'top_k must be positive' } } },
-    { code: 'bad_request', words: 'cannot serve' },
+    { code: 'bad_request', message: 'cannot serve' },
   ),
   refusal(
     'openai',
@@ -122,19 +122,19 @@ const OPENAI: readonly Case[] = [
     'openai',
     '429 with Retry-After 2',
     { status: 429, body: {}, headers: { 'retry-after': '2' } },
-    { ...limited, words: 'Try again in 2 s.', retryAfterMs: 2_000 },
+    { ...limited, message: 'Try again in 2 s.', retryAfterMs: 2_000 },
   ),
   refusal(
     'openai',
     '429 with Retry-After 60',
     { status: 429, body: '', headers: { 'retry-after': '60' } },
-    { ...limited, words: 'Try again in 60 s.', retryAfterMs: 60_000 },
+    { ...limited, message: 'Try again in 60 s.', retryAfterMs: 60_000 },
   ),
   refusal(
     'openai',
     '429 with a date',
     { status: 429, body: '', headers: { 'retry-after': soon } },
-    { ...limited, words: 'minutes.' },
+    { ...limited, message: 'minutes.' },
   ),
   refusal(
     'openai',
@@ -170,7 +170,7 @@ const OPENAI: readonly Case[] = [
     'openai',
     '503 with Retry-After',
     { status: 503, body: 'busy', headers: { 'retry-after': '7' } },
-    { ...away, words: 'Try again in 7 s.', retryAfterMs: 7_000 },
+    { ...away, message: 'Try again in 7 s.', retryAfterMs: 7_000 },
   ),
   {
     name: 'a connection cut before the head',

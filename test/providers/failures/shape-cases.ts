@@ -12,7 +12,7 @@ const document = {
   usage: { prompt_tokens: 7, completion_tokens: 3 },
 };
 const umlaut = Buffer.from(delta({ content: 'ж👩‍🚀' }));
-const broken = { code: 'bad_response', words: 'a broken answer' };
+const broken = { code: 'bad_response', message: 'a broken answer' };
 const asWhole = (made: Case): Case => ({ ...made, whole: true });
 const ended = (finish: string): string[] => [hello, delta({}, finish), DONE];
 

@@ -8,7 +8,7 @@ import type { ScriptedUpstream, UpstreamAnswer, UpstreamBody } from '../../fakes
 import { CALL_CASES } from './call-cases.ts';
 import { MARKUP_CASES } from './markup-cases.ts';
 import { REFUSAL_CASES } from './refusal-cases.ts';
-import { INNER_WORDS, MARKUP, VALIDATOR_WORDS } from './seen.ts';
+import { INNER_TEXT, MARKUP, VALIDATOR_TEXT } from './seen.ts';
 import { SHAPE_CASES } from './shape-cases.ts';
 import { delta, message } from './wire.ts';
 import type { Case } from './wire.ts';
@@ -143,8 +143,8 @@ function wrongIn(answers: ReadonlyMap<Case, Answered>): string[] {
     const wrong = [
       ...(status === 200 && text.includes(wanted) ? [] : [`lost (${status})`]),
       ...(MARKUP.test(text) && !speaksOfMarkup ? ['markup'] : []),
-      ...(VALIDATOR_WORDS.test(text) ? ['words of a validator'] : []),
-      ...(INNER_WORDS.test(text) ? ['inner words'] : []),
+      ...(VALIDATOR_TEXT.test(text) ? ['text of a validator'] : []),
+      ...(INNER_TEXT.test(text) ? ['inner text'] : []),
     ];
     return wrong.map((what) => `${titleOf(tried)}: ${what}: ${text.slice(0, 200)}`);
   });
@@ -221,8 +221,8 @@ describe('a gateway in front of a model server that deviates from its API', { ti
       const got = await complete(said, modelOf({ kind }));
       expect(got.status).toBe(status);
       expect(got.headers.get('retry-after') ?? undefined).toBe(retryAfter);
-      expect(got.text).not.toMatch(INNER_WORDS);
-      expect(got.text).not.toMatch(VALIDATOR_WORDS);
+      expect(got.text).not.toMatch(INNER_TEXT);
+      expect(got.text).not.toMatch(VALIDATOR_TEXT);
     },
   );
 

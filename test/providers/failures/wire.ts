@@ -10,7 +10,7 @@ export interface Outcome {
   usage?: Record<string, number>;
   code?: string;
   /** A part of the error text that users read. */
-  words?: string;
+  message?: string;
   retryAfterMs?: number;
   /** Calls that reach the server. */
   requests?: number;

@@ -137,7 +137,7 @@ describe('a tool call written as text', () => {
 });
 
 describe('the filter', () => {
-  const WORDS = [
+  const PIECES = [
     '<think>',
     '</think>',
     '<tool_call>',
@@ -182,7 +182,7 @@ describe('the filter', () => {
   ];
 
   it('gives the same result for every cut of every answer', () => {
-    const answers = fc.array(fc.constantFrom(...WORDS), { maxLength: 14 }).map((words) => words.join(''));
+    const answers = fc.array(fc.constantFrom(...PIECES), { maxLength: 14 }).map((pieces) => pieces.join(''));
     const cuts = fc.array(fc.nat({ max: 200 }), { maxLength: 10 });
     fc.assert(
       fc.property(answers, cuts, fc.boolean(), fc.boolean(), (answer, at, startsInThought, cutOff) => {

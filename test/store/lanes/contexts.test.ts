@@ -33,12 +33,12 @@ async function openSession(store: TestStore) {
       const { turnId, head } = await open(n);
       const { history } = await ledger.openTurn(head, turnId, 50);
       await ledger.finishTurn(head, finished(turnId, '', { entries: [] }));
-      return wordsOf(history);
+      return textsOf(history);
     },
   };
 }
 
-const wordsOf = (rows: readonly ContextRecord[]): string[] =>
+const textsOf = (rows: readonly ContextRecord[]): string[] =>
   rows.map(({ entry }) => ('content' in entry ? entry.content : entry.kind));
 
 /** Covers the first `count` uncovered rows. */
@@ -58,7 +58,7 @@ describeEachDatabase('covered context', (databases) => {
     const store = await databases.open();
     const session = await openSession(store);
     for (const n of [1, 2, 3]) await session.turn(n);
-    expect(wordsOf(await store.contexts.unsummarized(key, 400))).toEqual([
+    expect(textsOf(await store.contexts.unsummarized(key, 400))).toEqual([
       'q1',
       'a1',
       'q2',
@@ -91,7 +91,7 @@ describeEachDatabase('covered context', (databases) => {
     for (let n = 1; n <= 4; n += 1) await session.turn(n);
     // The summary covers only the newest rows, as after a turn with very many of them.
     const rows = (await store.contexts.unsummarized(key, 4)).slice(0, 2);
-    expect(wordsOf(rows)).toEqual(['q3', 'a3']);
+    expect(textsOf(rows)).toEqual(['q3', 'a3']);
     await store.contexts.summarize(key, {
       from: 3,
       upTo: 3,
@@ -113,7 +113,7 @@ describeEachDatabase('covered context', (databases) => {
     const { turnId, head } = await session.open(3);
     await store.ledger.journalAnswer(head, turnId, [said('q3'), answer(1, 'a3')]);
     const rows = await store.contexts.unsummarized(key, 400);
-    expect(wordsOf(rows)).toEqual(['q1', 'a1', 'q2', 'a2']);
+    expect(textsOf(rows)).toEqual(['q1', 'a1', 'q2', 'a2']);
     const running = await store.sql<{ seq: string }[]>`select seq from context where turn_id = ${turnId}`;
     const cover = (upTo: number, seqs: number[], content: string) =>
       store.contexts.summarize(key, {
@@ -168,7 +168,7 @@ describeEachDatabase('covered context', (databases) => {
     expect(await session.history(3)).toEqual([]);
     for (const n of [4, 5]) await session.turn(n);
     const rows = await store.contexts.unsummarized(key, 400);
-    expect(wordsOf(rows)).toEqual(['q4', 'a4', 'q5', 'a5']);
+    expect(textsOf(rows)).toEqual(['q4', 'a4', 'q5', 'a5']);
     expect(await store.ledger.deleteSession(key)).toBe(true);
     expect(
       await store.contexts.summarize(key, {
@@ -212,7 +212,7 @@ describeEachDatabase('covered context', (databases) => {
     const covered = { from: 9_601, upTo: 9_990, rows: rows.slice(0, 390).map(({ seq }) => seq), tokens: 5 };
     const summary = { kind: 'summary' as const, content: 'sum' };
     expect(await lookedAt(() => contexts.summarize(key, { ...covered, summary }))).toBeLessThan(2_000);
-    expect(wordsOf((await openAt()).history)).toEqual(['sum', ...Array.from({ length: 10 }, () => 'old')]);
+    expect(textsOf((await openAt()).history)).toEqual(['sum', ...Array.from({ length: 10 }, () => 'old')]);
     expect(await lookedAt(openAt)).toBeLessThan(200);
   });
 });

@@ -182,7 +182,7 @@ export class ChatView {
         if (event.type === 'mode_changed' || event.type === 'profile_switched') void this.#head.refresh();
         if (REFRESHING.has(event.type)) refresh();
         if (event.type !== 'turn_ended') return;
-        byId('announcer', HTMLElement).textContent = transcript.wordsOf(event.turnId);
+        byId('announcer', HTMLElement).textContent = transcript.spokenText(event.turnId);
         refresh();
         this.#head.refreshModel();
         this.#host.changed();

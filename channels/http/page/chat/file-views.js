@@ -172,10 +172,10 @@ export class FileViews {
     const button = h(
       'button',
       { type: 'button', class: 'file-chip', title: say('page.files.download', { name: file.name }) },
-      h('span', { class: 'chip-sign' }, icon('M12 4v11M7 11l5 5 5-5M5 20h14')),
+      h('span', { class: 'chip-icon' }, icon('M12 4v11M7 11l5 5 5-5M5 20h14')),
       h(
         'span',
-        { class: 'chip-words' },
+        { class: 'chip-label' },
         h('span', { class: 'chip-name', dir: 'auto' }, file.name),
         h('span', { class: 'chip-size' }, fileSize(file.bytes)),
       ),

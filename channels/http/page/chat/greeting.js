@@ -26,7 +26,7 @@ export function showGreeting(shown, begin) {
       'div',
       { id: 'greeting', class: 'greeting' },
       h('img', { src: byId('icon', HTMLLinkElement).href, alt: '', width: 48, height: 48 }),
-      h('p', { class: 'greeting-words' }, say('page.greeting.what')),
+      h('p', { class: 'greeting-text' }, say('page.greeting.what')),
       h('div', { class: 'starters' }, ...starters),
       h('p', { class: 'quiet' }, ...sayParts('page.greeting.below', { slash: h('code', {}, '/') })),
     ),

@@ -83,10 +83,10 @@ export class Transcript {
   }
 
   /**
-   * The words of a turn's answer, as they are read aloud.
+   * The text of a turn's answer, as it is read aloud.
    * @param {string | undefined} turnId
    */
-  wordsOf(turnId = '') {
+  spokenText(turnId = '') {
     return plainText(this.#turns.get(turnId)?.text ?? '');
   }
 

@@ -164,8 +164,8 @@ export class Sidebar {
       : focused && this.#list.querySelector(`[data-key="${CSS.escape(focused)}"] ${place}`);
     if (again instanceof HTMLElement) again.focus({ preventScroll: true });
     if (rows.length === 0) {
-      const words = this.#archived ? say('page.chats.none_archived') : say('page.chats.none');
-      this.#list.append(h('p', { class: 'quiet empty-list' }, words));
+      const text = this.#archived ? say('page.chats.none_archived') : say('page.chats.none');
+      this.#list.append(h('p', { class: 'quiet empty-list' }, text));
     }
   }
 

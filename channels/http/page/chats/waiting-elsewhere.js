@@ -11,7 +11,7 @@ import { say } from '../texts.js';
 export class WaitingElsewhere {
   #titleOf;
   #line = byId('waiting-elsewhere', HTMLElement);
-  #words = h('span', { class: 'waiting-words', dir: 'auto' });
+  #text = h('span', { class: 'waiting-text', dir: 'auto' });
   /** @type {Approval[]} */
   #waiting = [];
   #openKey = '';
@@ -19,7 +19,7 @@ export class WaitingElsewhere {
   /** @param {{ titleOf: (key: string) => string, openInbox: () => void }} host */
   constructor({ titleOf, openInbox }) {
     this.#titleOf = titleOf;
-    this.#line.append(h('button', { type: 'button', onclick: openInbox }, this.#words, icon('M9 6l6 6-6 6')));
+    this.#line.append(h('button', { type: 'button', onclick: openInbox }, this.#text, icon('M9 6l6 6-6 6')));
   }
 
   /** @param {Approval[]} waiting in all chats */
@@ -41,10 +41,10 @@ export class WaitingElsewhere {
   /** Draws the line again: a chat may have another name. */
   redraw() {
     const elsewhere = this.#waiting.filter(({ session }) => session !== this.#openKey);
-    const words = this.#wordsOf(elsewhere);
+    const text = this.#textOf(elsewhere);
     this.#line.hidden = elsewhere.length === 0;
     // A screen reader says the line again whenever its text is set.
-    if (this.#words.textContent !== words) this.#words.textContent = words;
+    if (this.#text.textContent !== text) this.#text.textContent = text;
   }
 
   /**
@@ -68,7 +68,7 @@ export class WaitingElsewhere {
   }
 
   /** @param {Approval[]} elsewhere */
-  #wordsOf(elsewhere) {
+  #textOf(elsewhere) {
     const count = elsewhere.length;
     const [session, ...others] = new Set(elsewhere.map((approval) => approval.session));
     if (session === undefined) return '';

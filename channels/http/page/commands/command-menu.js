@@ -156,7 +156,7 @@ export class CommandMenu {
       },
       h('code', {}, `/${name}`),
       ...(argument === undefined ? [] : [h('span', { class: 'command-argument' }, argument.name)]),
-      h('span', { class: 'command-words' }, description),
+      h('span', { class: 'command-description' }, description),
     );
   }
 }

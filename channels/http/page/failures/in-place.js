@@ -1,12 +1,12 @@
 /** Errors that a dialog, a form or a card shows itself. */
 
 /** What a person reads about an error. @param {unknown} error */
-export function wordsOf(error) {
+export function messageOf(error) {
   return error instanceof Error ? error.message : String(error);
 }
 
 /**
- * Does the work, and shows in `note` why it failed; the words about an earlier attempt go first. Returns whether it
+ * Does the work, and shows in `note` why it failed; the message of an earlier attempt goes first. Returns whether it
  * succeeded; never rejects.
  * @param {HTMLElement} note
  * @param {() => Promise<unknown>} work
@@ -17,7 +17,7 @@ export async function attempt(note, work) {
     await work();
     return true;
   } catch (error) {
-    note.textContent = wordsOf(error);
+    note.textContent = messageOf(error);
     return false;
   }
 }

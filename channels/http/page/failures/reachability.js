@@ -16,7 +16,7 @@ export function noteStream(isLost) {
   show({ stream: isLost });
 }
 
-/** True where the banner says it: no other sign is needed then. */
+/** True where the banner says it: no other notice is needed then. */
 export function isBannerShown() {
   return banner().checkVisibility();
 }

@@ -3,7 +3,7 @@ import { ApiError } from '../api.js';
 import { byId, h } from '../dom.js';
 import { removeToken } from '../sign-in.js';
 import { isBannerShown } from './reachability.js';
-import { wordsOf } from './in-place.js';
+import { messageOf } from './in-place.js';
 
 const TOAST_MS = 6_000;
 
@@ -22,7 +22,7 @@ export function showError(error) {
     return;
   }
   if (error instanceof ApiError && error.isUnreachable && isBannerShown()) return;
-  const text = wordsOf(error);
+  const text = messageOf(error);
   const going = shown.get(text);
   if (going !== undefined) clearTimeout(going);
   else byId('toasts', HTMLElement).append(h('p', { class: 'toast' }, text));

@@ -76,7 +76,7 @@ export class BlockReader {
     switch (part?.type) {
       case 'quote':
         if (!bare.startsWith('>')) return false;
-        this.#takeQuoteSign();
+        this.#takeQuoteMarker();
         return true;
       case 'item':
         // An item begins with at most one blank line.
@@ -97,7 +97,7 @@ export class BlockReader {
     let from = matched;
     while (this.#openPart(from, isWhole && isParagraph)) from = this.#open.length;
     if (this.#line.isBlank || this.#openBlock(from)) return;
-    // A line continues a paragraph even if it lacks the signs of the parts around that.
+    // A line continues a paragraph even if it lacks the markers of the parts around that.
     if (from === matched && !isWhole && !isParagraph) this.#closeTo(matched);
     this.#readText(isWhole);
   }
@@ -116,7 +116,7 @@ export class BlockReader {
       const quote = { type: /** @type {const} */ ('quote'), children: [] };
       this.#add(quote);
       this.#open.push({ ...quote, blankAt: -1 });
-      this.#takeQuoteSign();
+      this.#takeQuoteMarker();
       return true;
     }
     const marker = RULE.test(bare) ? undefined : ITEM.exec(bare)?.[1];
@@ -150,7 +150,7 @@ export class BlockReader {
     this.#open.push({ type: 'item', item, children: item.children, blankAt: -1, indent });
   }
 
-  #takeQuoteSign() {
+  #takeQuoteMarker() {
     this.#line.takeBlanks(this.#line.indent);
     this.#line.takeChars(1);
     this.#line.takeBlanks(1);

@@ -1,7 +1,7 @@
 /** Colours of code: the library and each language are loaded when a block of it is first shown. */
 import { h } from '../dom.js';
 import { say } from '../texts.js';
-import { wordsOf } from '../failures/in-place.js';
+import { messageOf } from '../failures/in-place.js';
 
 /** Longest code that is coloured, in UTF-16 units; longer code stays plain. */
 export const MAX_COLOURED = 20_000;
@@ -105,7 +105,7 @@ async function colour(code, language, text) {
     if (code.isConnected) code.replaceChildren(...[...parts].map(copyPart));
   } catch (error) {
     // The code can be read without colours.
-    code.title = say('page.markdown.uncoloured', { why: wordsOf(error) });
+    code.title = say('page.markdown.uncoloured', { why: messageOf(error) });
   }
 }
 

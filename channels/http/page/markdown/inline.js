@@ -2,7 +2,7 @@
 import { readReference } from './characters.js';
 import { DELETION, EMPHASIS, joined, pairMarks, readMarks } from './emphasis.js';
 import { withoutBlanksAtEnd } from './line.js';
-import { textOf, withoutLinks } from './link-words.js';
+import { textOf, withoutLinks } from './link-text.js';
 import {
   hiddenHost,
   linkAddresses,
@@ -217,10 +217,10 @@ class InlineParser {
 
   /**
    * @param {string} target
-   * @param {string} words
+   * @param {string} text
    */
-  #picture(target, words) {
-    const children = words === '' ? [] : [/** @type {const} */ ({ type: 'text', text: words })];
+  #picture(target, text) {
+    const children = text === '' ? [] : [/** @type {const} */ ({ type: 'text', text })];
     const path = readPath(target);
     if (path === undefined) this.#link(target, children);
     else this.#push({ type: 'picture', path, children });
@@ -237,14 +237,14 @@ class InlineParser {
     else this.#push({ type: 'link', href, host: hiddenHost(textOf(label), href), children });
   }
 
-  /** The words of a link whose end has not come yet: not "[1", which is often no link, and not "a[i". */
+  /** The text of a link whose end has not come yet: not "[1", which is often no link, and not "a[i". */
   #openLabel() {
     const open = this.#brackets.at(-1);
     if (open === undefined || this.#brackets.length <= this.#inactive) return;
-    const words = this.#text.slice(open.start + (open.isPicture ? 2 : 1));
+    const text = this.#text.slice(open.start + (open.isPicture ? 2 : 1));
     if (
-      !/^[\p{L}*_`"“(]/u.test(words) ||
-      words.includes('\n') ||
+      !/^[\p{L}*_`"“(]/u.test(text) ||
+      text.includes('\n') ||
       /[\w)\]]/.test(this.#text.charAt(open.start - 1))
     )
       return;

@@ -1,7 +1,7 @@
 /** What Markdown is made of, once it is parsed. */
 
 /**
- * A part of a text. `host` is where a link leads if its words look like another address; a `label` is a link whose end
+ * A part of a text. `host` is where a link leads if its text looks like another address; a `label` is a link whose end
  * has not come yet.
  */
 export type Inline =

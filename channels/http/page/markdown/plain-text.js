@@ -1,4 +1,4 @@
-/** The words of a Markdown text without its marks, as they are read aloud. Pure. */
+/** The text of a Markdown document without its marks, as it is read aloud. Pure. */
 import { parseDocument } from './document.js';
 import { parseInline } from './inline.js';
 
@@ -6,7 +6,7 @@ import { parseInline } from './inline.js';
 /** @typedef {import('./nodes.js').Inline} Inline */
 
 /**
- * The words of a text, a block in each line.
+ * The plain text, a block in each line.
  * @param {string} text
  */
 export function plainText(text) {
@@ -36,18 +36,18 @@ function linesOf(block) {
 }
 
 /**
- * The words of inline Markdown in one line.
+ * The text of inline Markdown in one line.
  * @param {string} text
  */
 export function inlineText(text) {
-  return parseInline(text).map(wordsOf).join('').replaceAll(/\s+/g, ' ').trim();
+  return parseInline(text).map(textOf).join('').replaceAll(/\s+/g, ' ').trim();
 }
 
 /**
  * @param {Inline} node
  * @returns {string}
  */
-function wordsOf(node) {
+function textOf(node) {
   if (node.type === 'break') return ' ';
-  return node.type === 'text' || node.type === 'code' ? node.text : node.children.map(wordsOf).join('');
+  return node.type === 'text' || node.type === 'code' ? node.text : node.children.map(textOf).join('');
 }

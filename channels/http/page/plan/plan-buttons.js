@@ -2,7 +2,7 @@
 import { h } from '../dom.js';
 import { isOpenPlan, openStep } from '../../../../src/contracts/isomorphic/plan-reducer.js';
 import { say } from '../texts.js';
-import { wordsOf } from '../failures/in-place.js';
+import { messageOf } from '../failures/in-place.js';
 
 /** @typedef {import('../../../../src/contracts/plans/plan.ts').Plan} Plan */
 /** @typedef {import('../api.js').Approval} Approval */
@@ -157,7 +157,7 @@ export class PlanButtons {
         this.#setReply(text, false);
       }
     } catch (error) {
-      this.#setReply(wordsOf(error), true);
+      this.#setReply(messageOf(error), true);
     } finally {
       this.#pending.delete(action);
       this.#draw();

@@ -1,7 +1,7 @@
 /** The controls that change the steps of a plan before they begin: reword, move, drop, add. */
 import { h } from '../dom.js';
 import { say } from '../texts.js';
-import { wordsOf } from '../failures/in-place.js';
+import { messageOf } from '../failures/in-place.js';
 
 /** @typedef {import('../../../../src/contracts/plans/plan.ts').Plan} Plan */
 /** @typedef {import('../../../../src/contracts/plans/plan.ts').PlanStep} PlanStep */
@@ -20,7 +20,7 @@ const MAX_DESCRIPTION = 280;
 export class PlanEditor {
   #change;
   #list = h('ol', { class: 'plan-edit-steps' });
-  #words = h('input', {
+  #text = h('input', {
     type: 'text',
     maxlength: MAX_DESCRIPTION,
     'aria-label': say('page.plan.new_step'),
@@ -41,7 +41,7 @@ export class PlanEditor {
     const add = h(
       'form',
       { class: 'plan-edit-add', onsubmit: (event) => void this.#add(event) },
-      this.#words,
+      this.#text,
       h('button', { type: 'submit' }, say('page.plan.add_step')),
     );
     this.element.append(h('summary', {}, say('page.plan.edit')), this.#list, add, this.#said);
@@ -63,13 +63,13 @@ export class PlanEditor {
     this.#list.replaceChildren(
       ...steps.map((step, place) => this.#row(step, steps[place - 1], steps[place + 1])),
     );
-    // The rows are new: the focus returns to the control that had it, or to the words of the new step.
+    // The rows are new: the focus returns to the control that had it, or to the text of the new step.
     if (focused === undefined) return;
     const again = document.getElementById(focused);
-    // A change that arrives while a person types does not take their words.
+    // A change that arrives while a person types does not take what they have typed.
     if (again instanceof HTMLInputElement && typed !== undefined) again.value = typed;
     if (again instanceof HTMLElement && !again.hasAttribute('disabled')) again.focus();
-    else this.#words.focus();
+    else this.#text.focus();
   }
 
   /**
@@ -80,35 +80,35 @@ export class PlanEditor {
   #row(step, above, below) {
     const number = step.index + 1;
     const id = `edit-${this.#plan?.id}-${step.id}`;
-    /** @param {string} label @param {string} sign @param {StepEdit | undefined} edit */
-    const button = (label, sign, edit) =>
+    /** @param {string} label @param {string} symbol @param {StepEdit | undefined} edit */
+    const button = (label, symbol, edit) =>
       h(
         'button',
         {
           type: 'button',
-          id: `${id}-${sign}`,
+          id: `${id}-${symbol}`,
           'aria-label': label,
           disabled: edit === undefined,
           onclick: () => void (edit && this.#send(edit)),
         },
-        sign,
+        symbol,
       );
-    const words = h('input', {
+    const text = h('input', {
       type: 'text',
-      id: `${id}-words`,
+      id: `${id}-text`,
       value: step.description,
       maxlength: MAX_DESCRIPTION,
-      'aria-label': say('page.plan.words_of', { number }),
+      'aria-label': say('page.plan.step_text', { number }),
     });
-    words.dataset['stored'] = step.description;
-    words.addEventListener('change', () => {
-      if (words.value.trim() !== step.description)
-        void this.#send({ op: 'reword', step: step.id, description: words.value });
+    text.dataset['stored'] = step.description;
+    text.addEventListener('change', () => {
+      if (text.value.trim() !== step.description)
+        void this.#send({ op: 'reword', step: step.id, description: text.value });
     });
     return h(
       'li',
       {},
-      words,
+      text,
       button(say('page.plan.up', { number }), '↑', above && { op: 'move', step: step.id, before: above.id }),
       button(say('page.plan.down', { number }), '↓', below && { op: 'move', step: step.id, after: below.id }),
       button(say('page.plan.drop', { number }), '✕', { op: 'drop', step: step.id }),
@@ -118,9 +118,9 @@ export class PlanEditor {
   /** @param {Event} event */
   async #add(event) {
     event.preventDefault();
-    const description = this.#words.value.trim();
+    const description = this.#text.value.trim();
     if (description === '') return;
-    if (await this.#send({ op: 'add', description })) this.#words.value = '';
+    if (await this.#send({ op: 'add', description })) this.#text.value = '';
   }
 
   /**
@@ -145,7 +145,7 @@ export class PlanEditor {
       this.#say(say('page.plan.changed'), false);
       return true;
     } catch (error) {
-      this.#say(wordsOf(error), true);
+      this.#say(messageOf(error), true);
       return false;
     }
   }

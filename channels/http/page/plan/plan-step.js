@@ -66,7 +66,7 @@ function stepRow({ index, description, executor, status, attempts, revision }, s
       'aria-current': (status === 'running' || special !== '') && 'step',
     },
     mark,
-    h('span', { class: 'step-words', dir: 'auto' }, `${index + 1}. ${description}`),
+    h('span', { class: 'step-text', dir: 'auto' }, `${index + 1}. ${description}`),
     ...(meta.length === 0 ? [] : [h('span', { class: 'step-meta' }, ...meta)]),
     ...(revision === undefined ? [] : [h('span', { class: 'step-revision', dir: 'auto' }, revision)]),
   );

@@ -38,6 +38,6 @@ function row({ text, status }) {
     'li',
     { class: `todo ${status}` },
     h('span', { class: 'todo-box', role: 'img', 'aria-label': LABELS[status] }),
-    h('span', { class: 'todo-words', dir: 'auto' }, text),
+    h('span', { class: 'todo-text', dir: 'auto' }, text),
   );
 }

@@ -139,7 +139,7 @@ function controlOf(schema, value) {
     { rows: Math.min(12, text.split('\n').length), class: 'code', spellcheck: 'false', disabled: hasSecret },
     text,
   );
-  return { element: made, read: () => made.value, parse: (words) => JSON.parse(words) };
+  return { element: made, read: () => made.value, parse: (typed) => JSON.parse(typed) };
 }
 
 /** @param {unknown} value */

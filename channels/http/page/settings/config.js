@@ -6,7 +6,7 @@ import { descriptionOf, groupTitle } from './config-descriptions.js';
 import { fieldsOf } from './config-fields.js';
 import { row, rows, section } from './parts.js';
 import { kept, say } from '../texts.js';
-import { wordsOf } from '../failures/in-place.js';
+import { messageOf } from '../failures/in-place.js';
 
 /**
  * @typedef {object} Config
@@ -57,7 +57,7 @@ export async function configScreen(host) {
         .trim();
       await host.act(async () => undefined);
     } catch (error) {
-      errorText.textContent = wordsOf(error);
+      errorText.textContent = messageOf(error);
       errorText.scrollIntoView({ block: 'nearest' });
     }
   };

@@ -1,11 +1,11 @@
 /** The screen about the gateway as a whole: its state, its channels, its model. */
 import { row, rows, section } from './parts.js';
-import { modelWords } from '../failures/health-words.js';
+import { modelProblem } from '../failures/model-problem.js';
 import { say } from '../texts.js';
 
 /** @typedef {import('../../../../src/contracts/gateway-api.ts').HealthReport} HealthReport */
 
-const WORDS = {
+const LABELS = {
   off: say('page.set.state_off'),
   starting: say('page.set.state_starting'),
   up: say('page.set.state_up'),
@@ -30,8 +30,8 @@ export async function overviewScreen({ ask }) {
       say('page.set.turns'),
       say('page.set.turns_about', { running: health.running, pending: health.pending }),
     ),
-    row(say('page.set.database'), WORDS[store]),
-    row(say('page.set.model', { name: model.name ?? '' }), modelWords(model) ?? WORDS[model.state]),
+    row(say('page.set.database'), LABELS[store]),
+    row(say('page.set.model', { name: model.name ?? '' }), modelProblem(model) ?? LABELS[model.state]),
     row(
       say('page.set.configuration'),
       [...settings.errors, ...waits(settings.needsRestart)].join('; ') || say('page.set.in_order'),
@@ -44,7 +44,7 @@ export async function overviewScreen({ ask }) {
   const channels = Object.values(health.channels).map((channel) =>
     row(
       channel.label,
-      channel.detail === undefined ? WORDS[channel.state] : `${WORDS[channel.state]}: ${channel.detail}`,
+      channel.detail === undefined ? LABELS[channel.state] : `${LABELS[channel.state]}: ${channel.detail}`,
     ),
   );
   const servers = Object.entries(mcp).map(([name, server]) =>

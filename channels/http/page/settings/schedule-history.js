@@ -3,7 +3,7 @@ import { showTrace } from '../chat/turn/trace-panel.js';
 import { h } from '../dom.js';
 import { button, moment, table } from './parts.js';
 import { dayAndClock, say } from '../texts.js';
-import { wordsOf } from '../failures/in-place.js';
+import { messageOf } from '../failures/in-place.js';
 
 /** @typedef {import('../../wire.ts').WireRun} Run */
 
@@ -43,7 +43,7 @@ export async function showHistory(host, { id, task }) {
           ),
     );
   } catch (error) {
-    body.replaceChildren(h('p', { class: 'error-text' }, wordsOf(error)));
+    body.replaceChildren(h('p', { class: 'error-text' }, messageOf(error)));
   }
 }
 

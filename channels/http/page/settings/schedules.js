@@ -18,9 +18,9 @@ export async function schedulesScreen(host) {
     const { id, task, nextAt } = schedule;
     const path = `/v1/schedules/${encodeURIComponent(id)}`;
     const edit = async () => {
-      const words = await askText(say('page.set.task'), task, MAX_TASK_CHARS);
-      if (words === null || words.trim() === '' || words === task) return;
-      await host.act(() => host.ask('PATCH', path, { task: words }));
+      const text = await askText(say('page.set.task'), task, MAX_TASK_CHARS);
+      if (text === null || text.trim() === '' || text === task) return;
+      await host.act(() => host.ask('PATCH', path, { task: text }));
     };
     const retime = async () => {
       const cron = await askText(say('page.set.when'), cronOf(schedule));

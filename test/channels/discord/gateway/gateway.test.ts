@@ -100,11 +100,11 @@ describe('the connection to the Discord gateway', () => {
   it.each([
     [4_011, 'shards'],
     [4_013, 'update Parley'],
-  ])('is dead after close code %i and reports how to fix it', async (code, words) => {
+  ])('is dead after close code %i and reports how to fix it', async (code, remedy) => {
     await setup.start();
     setup.discord.gateway.close(code);
     await vi.waitFor(() => expect(setup.channel.health().state).toBe('dead'), WAIT);
-    expect(wordedHealth(setup.channel).detail).toContain(words);
+    expect(wordedHealth(setup.channel).detail).toContain(remedy);
     const { connections } = setup.discord.gateway.counts;
     await new Promise((resolve) => setTimeout(resolve, 700));
     expect(setup.discord.gateway.counts.connections).toBe(connections);

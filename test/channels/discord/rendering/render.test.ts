@@ -123,9 +123,9 @@ describe('Markdown on Discord', () => {
   it.each([
     ['quotes', '>', ' x'],
     ['stars', '*', 'x'],
-  ])('keeps the words of %s nested deeper than anyone writes', (_, sign, words) => {
+  ])('keeps the text of %s nested deeper than anyone writes', (_, marker, text) => {
     const nested = (depth: number): string =>
-      shown(`${sign.repeat(depth)}${words}${sign === '*' ? sign.repeat(depth) : ''}`);
+      shown(`${marker.repeat(depth)}${text}${marker === '*' ? marker.repeat(depth) : ''}`);
     for (const depth of [59, 60, 61, 3_000]) expect(nested(depth)).toContain('x');
   });
 

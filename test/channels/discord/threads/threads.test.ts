@@ -133,7 +133,7 @@ describe('threads on Discord', () => {
     expect(setup.received.filter(({ content }) => content === 'before').at(-1)?.threadId).toBeDefined();
   });
 
-  it('show the signs of a question at its message in the channel, and answers are not replies to it', async () => {
+  it('show the reactions to a question at its message in the channel, and answers are not replies to it', async () => {
     const { said, message } = await heard(room, 'why?', MENTION);
     const place = { channel: 'discord', chatId: room.id, threadId: said.id };
     await setup.channel.react?.({ ...place, messageId: said.id, place: 'group' }, 'working');
@@ -197,7 +197,7 @@ describe('posts of forums', () => {
     expect(setup.received[0]?.mentioned).toBe(false);
   });
 
-  it('show the signs of their question inside', async () => {
+  it('show the reactions to their question inside', async () => {
     const post = posts(setup.discord, forum, 'how?', ada);
     const place = { channel: 'discord', chatId: forum.id, threadId: post.id };
     await setup.channel.react?.({ ...place, messageId: post.id, place: 'group' }, 'done');

@@ -1,7 +1,7 @@
 /** What the page says, without a browser: texts of one language, English for those that it lacks, numbers and elements in them. */
 import { describe, expect, it } from 'vitest';
 import { fillTemplate, textsScript } from '../../../../channels/http/page-files/template.ts';
-import { modelWords } from '../../../../channels/http/page/failures/health-words.js';
+import { modelProblem } from '../../../../channels/http/page/failures/model-problem.js';
 import { localeOf, refusal, sayFrom, sayParts } from '../../../../channels/http/page/texts.js';
 import type { GivenTexts } from '../../../../channels/http/page/texts.js';
 import { ENGLISH } from '../../../../src/contracts/texts/english.ts';
@@ -50,13 +50,13 @@ describe('the texts of the page', () => {
     const german = { language: 'de', say: sayFrom(givenBy('de', GERMAN)) };
     const english = { language: 'en', say: sayFrom(givenBy('en', ENGLISH)) };
     const down = { state: 'down', detail: 'Ollama at http://a does not answer.' } as const;
-    expect(modelWords(down, german)).toBe('Der Modellserver ist nicht erreichbar.');
-    expect(modelWords(down, english)).toBe(down.detail);
+    expect(modelProblem(down, german)).toBe('Der Modellserver ist nicht erreichbar.');
+    expect(modelProblem(down, english)).toBe(down.detail);
     const replaced = [{ model: 'a', reason: 'cannot be reached', instead: 'b' }];
     const degraded = { state: 'degraded', detail: 'a; b answers', missing: ['c'], replaced } as const;
-    expect(modelWords(degraded, german)).toContain('a: b antwortet');
-    expect(modelWords({ state: 'degraded' }, english)).toBeUndefined();
-    expect(modelWords({ state: 'up' }, german)).toBeUndefined();
+    expect(modelProblem(degraded, german)).toContain('a: b antwortet');
+    expect(modelProblem({ state: 'degraded' }, english)).toBeUndefined();
+    expect(modelProblem({ state: 'up' }, german)).toBeUndefined();
   });
 
   it('name the command line as the gateway does', () => {

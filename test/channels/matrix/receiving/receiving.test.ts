@@ -165,7 +165,7 @@ describe('reactions and replies', () => {
     const room = setup.server.rooms.room(person('Ada'));
     await setup.start();
     const { id } = await setup.channel.send(setup.part(room.id, 'grows'));
-    for (const sign of ['❤️', '👎🏽', '⏹️', '🛑']) setup.server.reacts(room, id, sign, person('Ada'));
+    for (const emoji of ['❤️', '👎🏽', '⏹️', '🛑']) setup.server.reacts(room, id, emoji, person('Ada'));
     const all = await received(3);
     expect(all.map(({ stops, senderId }) => [stops, senderId])).toEqual(
       Array.from({ length: 3 }, () => [id, person('Ada').id]),
@@ -175,8 +175,8 @@ describe('reactions and replies', () => {
   it('press the buttons that are listed below a text, by number, thumb, or a reply with the word', async () => {
     const { room, sent } = await asked();
     expect(setup.server.screen(room)).toEqual(['May I?\n\n1️⃣ Approve\u20032️⃣ Deny']);
-    for (const sign of ['1️⃣', '👍🏻', '❌', '3️⃣', '🎉'])
-      setup.server.reacts(room, sent.id, sign, person('Ada'));
+    for (const emoji of ['1️⃣', '👍🏻', '❌', '3️⃣', '🎉'])
+      setup.server.reacts(room, sent.id, emoji, person('Ada'));
     setup.server.says(room, ' deny ', person('Ada'), { replyTo: sent.id });
     setup.server.says(room, '1', person('Ada'), { replyTo: sent.id });
     setup.server.says(room, 'no, because of the tide', person('Ada'), { replyTo: sent.id });
@@ -212,12 +212,12 @@ describe('what was said while the bot was offline', () => {
     setup.server.says(room, 'before', person('Ada'));
     await received(1);
     await setup.channel.stop();
-    const words = Array.from({ length: 180 }, (_, n) => `missed ${n}`);
-    for (const word of words) setup.server.says(room, word, person('Ada'));
+    const missed = Array.from({ length: 180 }, (_, n) => `missed ${n}`);
+    for (const text of missed) setup.server.says(room, text, person('Ada'));
     setup.replace();
     await setup.start();
     await received(181);
-    expect(setup.contents.slice(-180)).toEqual(words);
+    expect(setup.contents.slice(-180)).toEqual(missed);
   });
 
   it('is logged if there is more than is read', async () => {

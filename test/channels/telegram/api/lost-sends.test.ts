@@ -8,8 +8,8 @@ import { FakeTelegram } from '../../../fakes/telegram/telegram.ts';
 import { countCalls } from './counted-calls.ts';
 import { telegramConfig, telegramDeps } from '../setup.ts';
 
-const FIRST_WORDS = 'The first words of an answer that goes on for longer than a moment. ';
-const ANSWER = `${FIRST_WORDS}And these are the last ones.`;
+const BEGINNING = 'The first words of an answer that goes on for longer than a moment. ';
+const ANSWER = `${BEGINNING}And these are the last ones.`;
 
 /** A gateway with the real channel in front of a Telegram that numbers the messages of private chats together. */
 async function build() {
@@ -48,7 +48,7 @@ async function build() {
         return { held: true, copies: [] };
       },
     });
-    gateway.say(turnId, FIRST_WORDS);
+    gateway.say(turnId, BEGINNING);
     const sends = fake.count('sendMessage');
     while (fake.count('sendMessage') === sends || calls.waiting() > 0) await pass();
     return turn;

@@ -4,7 +4,7 @@ import { h } from '../../dom.js';
 import { callArguments, visible } from './call-arguments.js';
 import { nearTime, say, sayParts } from '../../texts.js';
 import { timeElement } from '../../times.js';
-import { wordsOf } from '../../failures/in-place.js';
+import { messageOf } from '../../failures/in-place.js';
 
 /** @typedef {import('../../api.js').Approval} Approval */
 
@@ -42,7 +42,7 @@ export function approvalCard(api, approval, mayDecide, decided) {
     } catch (error) {
       // It was decided elsewhere or has expired: the list shows the outcome.
       if (!(error instanceof ApiError && error.status < 500 && error.status !== 0)) {
-        errorText.textContent = wordsOf(error);
+        errorText.textContent = messageOf(error);
         for (const button of buttons) button.disabled = false;
         return;
       }

@@ -2,7 +2,7 @@
 import { byId, h, icon } from '../../dom.js';
 import { fileSize } from '../file-views.js';
 import { say } from '../../texts.js';
-import { wordsOf } from '../../failures/in-place.js';
+import { messageOf } from '../../failures/in-place.js';
 
 /** @typedef {import('../../api.js').StoredFile} StoredFile */
 
@@ -143,7 +143,7 @@ export class FileTray {
       this.#changed();
     } catch (error) {
       if (chosen.ended.signal.aborted) return;
-      this.#fail(chosen, wordsOf(error), () => void this.#upload(chosen));
+      this.#fail(chosen, messageOf(error), () => void this.#upload(chosen));
     }
   }
 
@@ -180,13 +180,13 @@ export class FileTray {
       },
       icon('M6 6l12 12M18 6L6 18'),
     );
-    const words = h(
+    const label = h(
       'span',
-      { class: 'chip-words' },
+      { class: 'chip-label' },
       h('span', { class: 'chip-name', dir: 'auto' }, file.name),
       h('span', { class: 'chip-size' }, fileSize(file.size)),
     );
-    return [preview(file), words, remove];
+    return [preview(file), label, remove];
   }
 
   /** @param {Chosen} chosen */
@@ -260,7 +260,7 @@ const DRAWN = /^image\/(png|jpeg|gif|webp|avif)$/;
  * @param {File} file
  */
 function preview(file) {
-  if (!DRAWN.test(file.type)) return h('span', { class: 'chip-sign' }, icon('M7 3h7l5 5v13H7zM14 3v5h5'));
+  if (!DRAWN.test(file.type)) return h('span', { class: 'chip-icon' }, icon('M7 3h7l5 5v13H7zM14 3v5h5'));
   const url = URL.createObjectURL(file);
   const done = () => URL.revokeObjectURL(url);
   return h('img', { class: 'chip-picture', src: url, alt: '', onload: done, onerror: done });

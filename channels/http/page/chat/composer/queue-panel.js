@@ -49,7 +49,7 @@ export class QueuePanel {
   constructor(api, showError) {
     this.#api = api;
     this.#showError = showError;
-    this.#mode.replaceChildren(...MODES.map(([mode, words]) => new Option(words, mode)));
+    this.#mode.replaceChildren(...MODES.map(([mode, label]) => new Option(label, mode)));
     this.#mode.addEventListener('change', () => void this.#setMode());
   }
 

@@ -5,7 +5,7 @@ import { h } from '../../dom.js';
 import { foldedText } from './long-text.js';
 import { editField, pencil } from './turn-acts.js';
 import { say } from '../../texts.js';
-import { wordsOf } from '../../failures/in-place.js';
+import { messageOf } from '../../failures/in-place.js';
 
 /** @typedef {import('../file-views.js').ShownFile} ShownFile */
 /** @typedef {import('../../api.js').Message} Message */
@@ -94,7 +94,7 @@ export class QuestionPart {
 function whyUnsent(error) {
   if (error instanceof ApiError && error.isUnreachable && isBannerShown())
     return say('page.question.not_sent');
-  return say('page.question.unsent', { why: wordsOf(error) });
+  return say('page.question.unsent', { why: messageOf(error) });
 }
 
 /**

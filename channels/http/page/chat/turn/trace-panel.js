@@ -3,7 +3,7 @@ import { closeLine, h } from '../../dom.js';
 import { exactly, money, number, say } from '../../texts.js';
 import { timeElement } from '../../times.js';
 import { promptPart } from './trace-prompt.js';
-import { wordsOf } from '../../failures/in-place.js';
+import { messageOf } from '../../failures/in-place.js';
 
 /** @typedef {import('../../../wire.ts').WireTrace} Trace */
 
@@ -48,7 +48,7 @@ export async function showTrace(read) {
       promptPart(() => read({ prompt: true })),
     );
   } catch (error) {
-    body.replaceChildren(h('p', { class: 'error-text' }, wordsOf(error)));
+    body.replaceChildren(h('p', { class: 'error-text' }, messageOf(error)));
   }
 }
 

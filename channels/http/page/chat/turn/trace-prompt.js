@@ -1,7 +1,7 @@
 /** What the newest model call of a turn was sent, read when someone opens it. */
 import { h } from '../../dom.js';
 import { number, say } from '../../texts.js';
-import { wordsOf } from '../../failures/in-place.js';
+import { messageOf } from '../../failures/in-place.js';
 
 /** @typedef {import('../../../wire.ts').WireTrace} Trace */
 /** @typedef {NonNullable<Trace['prompt']>} Prompt */
@@ -22,7 +22,7 @@ export function promptPart(read) {
       body.replaceChildren(...(prompt ? partsOf(prompt) : [h('p', {}, say('page.trace.no_prompt'))]));
     } catch (error) {
       isAsked = false;
-      body.replaceChildren(h('p', { class: 'error-text' }, wordsOf(error)));
+      body.replaceChildren(h('p', { class: 'error-text' }, messageOf(error)));
     }
   };
   part.addEventListener('toggle', () => {

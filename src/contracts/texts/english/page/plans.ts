@@ -17,7 +17,7 @@ export const pagePlans = {
   'page.plan.add_step': 'Add step',
   'page.plan.edit': 'Edit the steps',
   'page.plan.changed': 'Changed.',
-  'page.plan.words_of': 'Text of step {number}',
+  'page.plan.step_text': 'Text of step {number}',
   'page.plan.up': 'Move step {number} up',
   'page.plan.down': 'Move step {number} down',
   'page.plan.drop': 'Drop step {number}',

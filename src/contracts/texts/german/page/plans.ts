@@ -17,7 +17,7 @@ export const pagePlans = {
   'page.plan.add_step': 'Schritt hinzufügen',
   'page.plan.edit': 'Die Schritte ändern',
   'page.plan.changed': 'Geändert.',
-  'page.plan.words_of': 'Wortlaut von Schritt {number}',
+  'page.plan.step_text': 'Wortlaut von Schritt {number}',
   'page.plan.up': 'Schritt {number} nach oben',
   'page.plan.down': 'Schritt {number} nach unten',
   'page.plan.drop': 'Schritt {number} streichen',

@@ -52,15 +52,15 @@ describe('a growing line', () => {
     const end = inlineText(text);
     for (const beginning of beginningsOf(text)) {
       const shown = parseInline(beginning, true)
-        .map((node) => wordsIn(node))
+        .map((node) => textIn(node))
         .join('');
       expect(end.startsWith(shown.trim())).toBe(true);
     }
   });
 });
 
-function wordsIn(node: Inline): string {
-  if ('children' in node) return node.children.map(wordsIn).join('');
+function textIn(node: Inline): string {
+  if ('children' in node) return node.children.map(textIn).join('');
   return node.type === 'break' ? ' ' : node.text;
 }
 
@@ -68,7 +68,7 @@ describe('a growing document', () => {
   const typesOf = (text: string): string[] => new GrowingDocument().blocksOf(text).map(({ type }) => type);
 
   it("shows a block's markup with its first words", () => {
-    for (const sign of [
+    for (const marker of [
       '#',
       '## ',
       '-',
@@ -84,7 +84,7 @@ describe('a growing document', () => {
       '- [x] ',
       '- **',
     ])
-      expect([sign, typesOf(`before\n\n${sign}`)]).toEqual([sign, ['paragraph']]);
+      expect([marker, typesOf(`before\n\n${marker}`)]).toEqual([marker, ['paragraph']]);
     expect(typesOf('before\n\n## W')).toEqual(['paragraph', 'heading']);
     expect(typesOf('before\n\n```py\nx')).toEqual(['paragraph', 'code']);
     expect(typesOf('```py\nx\n```')).toEqual(['code']);

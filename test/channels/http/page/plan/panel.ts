@@ -88,7 +88,7 @@ function panelIn(panel: Element): ShownPlan {
     state: ['running', 'paused', 'completed', 'cancelled'].find((one) => state.contains(one)) ?? '',
     count: textOf(panel, '.plan-count'),
     steps: [...panel.querySelectorAll('.step')].map((row) => ({
-      description: textOf(row, '.step-words'),
+      description: textOf(row, '.step-text'),
       mark: row.querySelector('.step-mark')?.getAttribute('aria-label') ?? '',
       attempts: Number(/\d+/.exec(textOf(row, '.step-attempts'))?.[0] ?? 1),
       executor: textOf(row, '.step-by'),

@@ -13,7 +13,7 @@ describePage('a plan before it runs', (tab) => {
   afterAll(() => gateway.close());
 
   const panel = () => tab.page.locator('.plan').first();
-  const shownSteps = () => panel().locator('.step-words').allTextContents();
+  const shownSteps = () => panel().locator('.step-text').allTextContents();
   const shows = (...steps: string[]) =>
     vi.waitFor(async () => expect(await shownSteps()).toEqual(steps), WAIT);
   const stored = async () => (await gateway.store.plans.plans('http:kept', 5))[0]?.record.plan;
@@ -54,7 +54,7 @@ describePage('a plan before it runs', (tab) => {
     await panel().getByRole('button', { name: 'Run', exact: true }).press('Enter');
     const run = tab.page.locator('.plan').last();
     await run.getByText('completed').waitFor();
-    expect(await run.locator('.step-words').allTextContents()).toEqual(await shownSteps());
+    expect(await run.locator('.step-text').allTextContents()).toEqual(await shownSteps());
     await panel().getByText('run 1 ×').waitFor();
     await run.getByRole('button', { name: 'Run again' }).press('Enter');
     await vi.waitFor(async () => expect((await stored())?.runs).toBe(2), WAIT);

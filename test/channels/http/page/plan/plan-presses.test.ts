@@ -76,7 +76,7 @@ describePage("the buttons of a plan's panel", (tab) => {
   });
 
   it('run or skip each step in teacher mode after its explanation (S-02, S-40)', async () => {
-    const words = [
+    const answers = [
       'First we sift.',
       'Sifted.',
       'Then we knead.',
@@ -84,7 +84,7 @@ describePage("the buttons of a plan's panel", (tab) => {
       'Baked.',
       'We learned it.',
     ];
-    const turn = await begin('teacher', 'teacher', ...words);
+    const turn = await begin('teacher', 'teacher', ...answers);
     await turn.releaseCalls(1);
     await reads('First we sift.');
     await reads('waiting for you');

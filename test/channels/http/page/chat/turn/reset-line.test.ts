@@ -12,13 +12,13 @@ describePage('the line of a new conversation', (tab) => {
   });
   afterAll(() => fixture.close());
 
-  /** Words of the transcript, in order: questions, answers and lines. */
+  /** Texts of the transcript, in order: questions, answers and lines. */
   const shown = async (): Promise<string[]> => {
     const texts = await tab.page.locator('.message-text, .md, .reset-line').allInnerTexts();
     return texts.map((text) => text.replace(/ · .*/s, ''));
   };
-  const showsInOrder = (words: string[]): Promise<void> =>
-    vi.waitFor(async () => expect(await shown()).toEqual(words), WAIT);
+  const showsInOrder = (texts: string[]): Promise<void> =>
+    vi.waitFor(async () => expect(await shown()).toEqual(texts), WAIT);
   const ask = async (text: string, answer: string): Promise<void> => {
     fixture.ollama.answer({ text: answer }, { when: text });
     await write(tab.page, text);

@@ -1,37 +1,37 @@
-/** Signs on questions on platforms where each sign is a separate reaction: people see one at a time. */
+/** Reactions that show the state of a question, on platforms where several can stand at one message: people see one at a time. */
 import { Recent } from '../../lib/recent.ts';
 import type { QuestionState } from '../channel.ts';
 import type { AskedQuestion } from '../delivery.ts';
 
-/** Questions whose sign is remembered, and for how long in milliseconds. */
-export const MAX_SIGNS = 5_000;
+/** Questions whose reaction is remembered, and for how long in milliseconds. */
+export const MAX_REACTIONS = 5_000;
 const REMEMBERED_MS = 6 * 3_600_000;
 
 /** The platform's name of the reaction for each state. */
-export type Signs = Readonly<Record<Exclude<QuestionState, 'none'>, string>>;
+export type StateReactions = Readonly<Record<Exclude<QuestionState, 'none'>, string>>;
 
-export interface SingleSignsParts {
-  signs: Signs;
+export interface SingleReactionsParts {
+  reactions: StateReactions;
   /** Adds a reaction of the bot; one that already exists is not an error. */
-  add: (question: AskedQuestion, sign: string) => Promise<void>;
+  add: (question: AskedQuestion, emoji: string) => Promise<void>;
   /** Removes one; one that is gone, or never existed, is not an error. */
-  takeAway: (question: AskedQuestion, sign: string) => Promise<void>;
+  takeAway: (question: AskedQuestion, emoji: string) => Promise<void>;
   /** Milliseconds of a monotonic clock. */
   monotonicNow: () => number;
 }
 
 /** Shows states of questions, each in place of the previous one. */
-export class SingleSigns {
-  readonly #parts: SingleSignsParts;
+export class SingleReactions {
+  readonly #parts: SingleReactionsParts;
   /** The bot's reactions to a question, as far as this process knows. */
   readonly #shown: Recent<readonly string[]>;
 
-  constructor(parts: SingleSignsParts) {
+  constructor(parts: SingleReactionsParts) {
     this.#parts = parts;
-    this.#shown = new Recent(REMEMBERED_MS, MAX_SIGNS, parts.monotonicNow);
+    this.#shown = new Recent(REMEMBERED_MS, MAX_REACTIONS, parts.monotonicNow);
   }
 
-  /** A question has arrived here: it has no sign yet. */
+  /** A question has arrived here: it has no reaction yet. */
   arrived(question: Pick<AskedQuestion, 'chatId' | 'messageId'>): void {
     const key = keyOf(question);
     if (this.#shown.get(key) === undefined) this.#shown.set(key, []);
@@ -42,16 +42,16 @@ export class SingleSigns {
    * from there.
    */
   async show(question: AskedQuestion, state: QuestionState): Promise<void> {
-    const { signs, add, takeAway } = this.#parts;
+    const { reactions, add, takeAway } = this.#parts;
     const key = keyOf(question);
-    const sign = state === 'none' ? undefined : signs[state];
+    const emoji = state === 'none' ? undefined : reactions[state];
     const isLast = state !== 'waiting' && state !== 'working';
-    // Another node may have shown the signs before: those that may exist are removed with the last one.
-    const before = this.#shown.get(key) ?? (isLast ? [signs.waiting, signs.working] : []);
-    const old = before.filter((one) => one !== sign);
+    // Another node may have shown reactions before: those that may exist are removed with the last one.
+    const before = this.#shown.get(key) ?? (isLast ? [reactions.waiting, reactions.working] : []);
+    const old = before.filter((one) => one !== emoji);
     const isKnown = isLast || this.#shown.get(key) !== undefined;
-    if (sign !== undefined && !before.includes(sign)) await add(question, sign);
-    const now = sign === undefined ? [] : [sign];
+    if (emoji !== undefined && !before.includes(emoji)) await add(question, emoji);
+    const now = emoji === undefined ? [] : [emoji];
     if (isKnown) this.#shown.set(key, [...old, ...now]);
     for (const [at, one] of old.entries()) {
       await takeAway(question, one);

@@ -1,13 +1,13 @@
-/** Signs at questions on Slack: the app's reactions, of which people see one at a time. */
+/** Reactions of the app that show the state of a question on Slack; people see one at a time. */
 import type { AskedQuestion } from '../../src/contracts/delivery.ts';
-import { SingleSigns } from '../../src/contracts/platform/single-signs.ts';
-import type { Signs } from '../../src/contracts/platform/single-signs.ts';
+import { SingleReactions } from '../../src/contracts/platform/single-reactions.ts';
+import type { StateReactions } from '../../src/contracts/platform/single-reactions.ts';
 import { codeOf } from './errors.ts';
 import { targetOf } from './message-fields.ts';
 import type { SlackApi } from './web-api.ts';
 
 /** The reactions that show the state of a question: ⏳, 👀, ✅ and ❌. */
-const SIGNS: Signs = {
+const REACTIONS: StateReactions = {
   waiting: 'hourglass_flowing_sand',
   working: 'eyes',
   done: 'white_check_mark',
@@ -18,9 +18,9 @@ const SIGNS: Signs = {
  * Creates the object that shows them (`reactions.add`, `reactions.remove`); `monotonicNow` returns milliseconds of a monotonic
  * clock.
  */
-export function questionSigns(api: Pick<SlackApi, 'call'>, monotonicNow: () => number): SingleSigns {
-  return new SingleSigns({
-    signs: SIGNS,
+export function questionReactions(api: Pick<SlackApi, 'call'>, monotonicNow: () => number): SingleReactions {
+  return new SingleReactions({
+    reactions: REACTIONS,
     add: (question, name) => call(api, 'reactions.add', { question, name, isSo: 'already_reacted' }),
     takeAway: (question, name) => call(api, 'reactions.remove', { question, name, isSo: 'no_reaction' }),
     monotonicNow,
@@ -38,7 +38,7 @@ async function call(
     await api.call(method, { channel, timestamp: question.messageId, name });
   } catch (error) {
     const code = codeOf(error);
-    // A question that its author has deleted no longer needs a sign.
+    // A question that its author has deleted no longer needs a reaction.
     if (code !== isSo && code !== 'message_not_found') throw error;
   }
 }

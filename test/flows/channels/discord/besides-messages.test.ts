@@ -57,8 +57,8 @@ describeGateway('Discord, besides plain messages', { discord: true }, (fixture) 
     const { discord } = fixture();
     const { channel, person } = await room();
     channel.noReactions = true;
-    const first = discord.says(channel, 'no signs', person, { mention: true });
-    await vi.waitFor(() => expect(discord.screen(channel).at(-1)).toContain('no signs'), WAIT);
+    const first = discord.says(channel, 'no reactions', person, { mention: true });
+    await vi.waitFor(() => expect(discord.screen(channel).at(-1)).toContain('no reactions'), WAIT);
     await vi.waitFor(() => expect(ofBot(channel)).toHaveLength(1), WAIT);
     expect(first.reactions).toEqual([]);
   });

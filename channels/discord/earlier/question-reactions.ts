@@ -1,28 +1,31 @@
-/** Signs at questions on Discord: the bot's reactions, of which people see one at a time. */
+/** Reactions of the bot that show the state of a question on Discord; people see one at a time. */
 import type { AskedQuestion } from '../../../src/contracts/delivery.ts';
 import { ChannelError } from '../../../src/contracts/errors.ts';
-import { SingleSigns } from '../../../src/contracts/platform/single-signs.ts';
-import type { Signs } from '../../../src/contracts/platform/single-signs.ts';
+import { SingleReactions } from '../../../src/contracts/platform/single-reactions.ts';
+import type { StateReactions } from '../../../src/contracts/platform/single-reactions.ts';
 import { isGone } from '../errors.ts';
 import type { DiscordRest } from '../rest/rest.ts';
 import { channelIdOf } from '../sending.ts';
 
 /** The reactions that show the state of a question. */
-const SIGNS: Signs = { waiting: '⏳', working: '👀', done: '✅', failed: '❌' };
+const REACTIONS: StateReactions = { waiting: '⏳', working: '👀', done: '✅', failed: '❌' };
 
 /** Creates the object that shows them; `monotonicNow` returns milliseconds of a monotonic clock. */
-export function questionSigns(rest: Pick<DiscordRest, 'call'>, monotonicNow: () => number): SingleSigns {
-  const reactions = new Reactions(rest);
-  return new SingleSigns({
-    signs: SIGNS,
-    add: (question, sign) => reactions.call('put', question, sign),
-    takeAway: (question, sign) => reactions.takeAway(question, sign),
+export function questionReactions(
+  rest: Pick<DiscordRest, 'call'>,
+  monotonicNow: () => number,
+): SingleReactions {
+  const calls = new ReactionCalls(rest);
+  return new SingleReactions({
+    reactions: REACTIONS,
+    add: (question, emoji) => calls.call('put', question, emoji),
+    takeAway: (question, emoji) => calls.takeAway(question, emoji),
     monotonicNow,
   });
 }
 
 /** The bot's reactions (`PUT` and `DELETE …/reactions/{emoji}/@me`). Throws `ChannelError`, `rejected` if the bot may not react. */
-class Reactions {
+class ReactionCalls {
   readonly #rest: Pick<DiscordRest, 'call'>;
 
   constructor(rest: Pick<DiscordRest, 'call'>) {
@@ -30,24 +33,24 @@ class Reactions {
   }
 
   /** A reaction that is gone, or never existed, counts as removed. */
-  async takeAway(question: AskedQuestion, sign: string): Promise<void> {
+  async takeAway(question: AskedQuestion, emoji: string): Promise<void> {
     try {
-      await this.call('delete', question, sign);
+      await this.call('delete', question, emoji);
     } catch (error) {
       if (!(error instanceof ChannelError) || error.code === 'rate_limited' || error.retryable) throw error;
     }
   }
 
-  async call(method: 'put' | 'delete', question: AskedQuestion, sign: string): Promise<void> {
+  async call(method: 'put' | 'delete', question: AskedQuestion, emoji: string): Promise<void> {
     const { threadId, messageId } = question;
     try {
       const inside = channelIdOf(question);
       // A thread has the id of the message that started it: this message is in the thread's channel, or
       // inside the thread if the channel is a forum.
       const first = threadId === messageId ? channelIdOf({ ...question, threadId: undefined }) : inside;
-      await this.#callIn(first, messageId, method, sign).catch(async (error: unknown) => {
+      await this.#callIn(first, messageId, method, emoji).catch(async (error: unknown) => {
         if (first === inside || !isElsewhere(error)) throw error;
-        await this.#callIn(inside, messageId, method, sign);
+        await this.#callIn(inside, messageId, method, emoji);
       });
     } catch (error) {
       // A missing permission stays missing for a while: the bot leaves the chat alone.
@@ -57,9 +60,14 @@ class Reactions {
     }
   }
 
-  async #callIn(channelId: string, messageId: string, method: 'put' | 'delete', sign: string): Promise<void> {
+  async #callIn(
+    channelId: string,
+    messageId: string,
+    method: 'put' | 'delete',
+    emoji: string,
+  ): Promise<void> {
     const path =
-      `/channels/${channelId}/messages/${messageId}/reactions/${encodeURIComponent(sign)}/@me` as const;
+      `/channels/${channelId}/messages/${messageId}/reactions/${encodeURIComponent(emoji)}/@me` as const;
     await this.#rest.call({ method, path, bucket: `react ${channelId}` });
   }
 }

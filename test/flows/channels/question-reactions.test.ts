@@ -14,14 +14,14 @@ afterAll(async () => {
 const env = variablesOf({ slack, matrix });
 
 interface Asking {
-  /** Asks in a group, or in a chat with the bot alone; returns the bot's signs at the question. */
+  /** Asks in a group, or in a chat with the bot alone; returns the bot's reactions to the question. */
   ask: (text: string) => () => string[];
   /** Someone reacts to the newest message of the bot with a thumbs-down. */
   stop: () => void;
   screen: () => string[];
 }
 
-describeGateway('signs at questions', { env }, (fixture) => {
+describeGateway('reactions to questions', { env }, (fixture) => {
   const onSlack = async (isGroup: boolean): Promise<Asking> => {
     const { workspace } = slack;
     const dm = workspace.dm('Ada');

@@ -2,8 +2,8 @@
 import pino from 'pino';
 import { describe, expect, it } from 'vitest';
 import { BotRoles, MAX_GUILDS } from '../../../../channels/discord/guilds/bot-roles.ts';
-import { questionSigns } from '../../../../channels/discord/earlier/question-signs.ts';
-import { MAX_SIGNS } from '../../../../src/contracts/platform/single-signs.ts';
+import { questionReactions } from '../../../../channels/discord/earlier/question-reactions.ts';
+import { MAX_REACTIONS } from '../../../../src/contracts/platform/single-reactions.ts';
 import { ChannelError } from '../../../../src/contracts/errors.ts';
 
 /** Calls as `put ✅`, in order. */
@@ -11,8 +11,8 @@ function recording(fail?: (line: string) => ChannelError | undefined) {
   const calls: string[] = [];
   const rest = {
     call: ({ method, path }: { method: string; path: string }) => {
-      const sign = decodeURIComponent(/reactions\/([^/]+)/.exec(path)?.[1] ?? '');
-      const line = `${method} ${sign}`;
+      const emoji = decodeURIComponent(/reactions\/([^/]+)/.exec(path)?.[1] ?? '');
+      const line = `${method} ${emoji}`;
       calls.push(line);
       const failure = fail?.(line);
       return failure === undefined ? Promise.resolve(undefined) : Promise.reject(failure);
@@ -28,21 +28,21 @@ const question = (messageId: string) => ({
   place: 'group' as const,
 });
 
-describe('signs at questions', () => {
+describe('reactions to questions', () => {
   it('replace each other, and a question that was just asked costs no needless call', async () => {
     const { calls, rest } = recording();
-    const signs = questionSigns(rest, () => 0);
-    signs.arrived(question('1'));
-    await signs.show(question('1'), 'working');
-    await signs.show(question('1'), 'done');
+    const reactions = questionReactions(rest, () => 0);
+    reactions.arrived(question('1'));
+    await reactions.show(question('1'), 'working');
+    await reactions.show(question('1'), 'done');
     expect(calls).toEqual(['put 👀', 'put ✅', 'delete 👀']);
   });
 
   it('that another node has shown are removed with the last one', async () => {
     const { calls, rest } = recording();
-    const signs = questionSigns(rest, () => 0);
-    await signs.show(question('1'), 'working');
-    await signs.show(question('1'), 'failed');
+    const reactions = questionReactions(rest, () => 0);
+    await reactions.show(question('1'), 'working');
+    await reactions.show(question('1'), 'failed');
     expect(calls).toEqual(['put 👀', 'put ❌', 'delete ⏳', 'delete 👀']);
   });
 
@@ -50,10 +50,10 @@ describe('signs at questions', () => {
     const gone = recording((line) =>
       line.startsWith('delete') ? new ChannelError('rejected', 'Unknown Emoji') : undefined,
     );
-    await questionSigns(gone.rest, () => 0).show(question('1'), 'none');
+    await questionReactions(gone.rest, () => 0).show(question('1'), 'none');
     expect(gone.calls).toEqual(['delete ⏳', 'delete 👀']);
     const closed = recording(() => new ChannelError('blocked', 'no permission', { retryable: true }));
-    const refused = questionSigns(closed.rest, () => 0).show(question('1'), 'done');
+    const refused = questionReactions(closed.rest, () => 0).show(question('1'), 'done');
     await expect(refused).rejects.toMatchObject({ code: 'rejected', retryable: false });
   });
 
@@ -64,20 +64,20 @@ describe('signs at questions', () => {
         ? new ChannelError('rate_limited', 'wait', { retryable: true, retryAfterMs: 1 })
         : undefined,
     );
-    const signs = questionSigns(rest, () => 0);
-    signs.arrived(question('1'));
-    await signs.show(question('1'), 'working');
-    await expect(signs.show(question('1'), 'done')).rejects.toMatchObject({ code: 'rate_limited' });
-    await signs.show(question('1'), 'done');
+    const reactions = questionReactions(rest, () => 0);
+    reactions.arrived(question('1'));
+    await reactions.show(question('1'), 'working');
+    await expect(reactions.show(question('1'), 'done')).rejects.toMatchObject({ code: 'rate_limited' });
+    await reactions.show(question('1'), 'done');
     expect(calls).toEqual(['put 👀', 'put ✅', 'delete 👀', 'delete 👀']);
   });
 
-  it(`are remembered for the ${MAX_SIGNS} newest questions`, async () => {
+  it(`are remembered for the ${MAX_REACTIONS} newest questions`, async () => {
     const { calls, rest } = recording();
-    const signs = questionSigns(rest, () => 0);
-    for (let n = 0; n <= MAX_SIGNS; n += 1) signs.arrived(question(`${n}`));
-    await signs.show(question('1'), 'done');
-    await signs.show(question('0'), 'done');
+    const reactions = questionReactions(rest, () => 0);
+    for (let n = 0; n <= MAX_REACTIONS; n += 1) reactions.arrived(question(`${n}`));
+    await reactions.show(question('1'), 'done');
+    await reactions.show(question('0'), 'done');
     expect(calls).toEqual(['put ✅', 'put ✅', 'delete ⏳', 'delete 👀']);
   });
 });

@@ -2,7 +2,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { MatrixSetup } from '../../fakes/matrix/setup.ts';
 
-describe('signs at questions on Matrix', () => {
+describe('reactions to questions on Matrix', () => {
   let setup: MatrixSetup;
   beforeEach(async () => {
     setup = await MatrixSetup.open();
@@ -14,28 +14,28 @@ describe('signs at questions on Matrix', () => {
     const room = rooms.room(rooms.person('Ada'), rooms.person('Bob'));
     const { event_id: messageId } = setup.server.says(room, 'why?', rooms.person('Ada'));
     const question = { channel: 'matrix', chatId: room.id, messageId, place: 'group' } as const;
-    return { room, question, signs: () => rooms.reactionsOf(room, messageId, rooms.bot.id) };
+    return { room, question, reactions: () => rooms.reactionsOf(room, messageId, rooms.bot.id) };
   };
 
   it('replace each other, and are shown in rooms of several people unless the settings say otherwise', async () => {
     expect(setup.channel.capabilities.reactions).toEqual(['group']);
-    const { question, signs } = asked();
+    const { question, reactions } = asked();
     await setup.channel.react?.(question, 'waiting');
-    expect(signs()).toEqual(['⏳']);
+    expect(reactions()).toEqual(['⏳']);
     await setup.channel.react?.(question, 'failed');
-    expect(signs()).toEqual(['❌']);
+    expect(reactions()).toEqual(['❌']);
   });
 
   it('that another node has shown are found and replaced with the last one', async () => {
-    const { question, signs } = asked();
+    const { question, reactions } = asked();
     await setup.channel.react?.(question, 'working');
     setup.replace();
     await setup.channel.react?.(question, 'working');
-    expect(signs()).toEqual(['👀']);
+    expect(reactions()).toEqual(['👀']);
     await setup.channel.react?.(question, 'done');
-    expect(signs()).toEqual(['✅']);
+    expect(reactions()).toEqual(['✅']);
     await setup.channel.react?.(question, 'none');
-    expect(signs()).toEqual([]);
+    expect(reactions()).toEqual([]);
   });
 
   it('are refused permanently in a room where the bot may not write', async () => {

@@ -1,5 +1,5 @@
 /**
- * What is wrong with the model server, for a reader: in English the gateway's own words, which are the most specific.
+ * What is wrong with the model server, for a reader: in English the gateway's own text, which is the most specific.
  */
 import { language, say } from '../texts.js';
 
@@ -10,13 +10,13 @@ import { language, say } from '../texts.js';
  * @param {HealthReport['model']} model
  * @param {{ language: string, say: typeof say }} [reader]
  */
-export function modelWords({ state, detail, missing = [], replaced = [] }, reader = { language, say }) {
+export function modelProblem({ state, detail, missing = [], replaced = [] }, reader = { language, say }) {
   if (state === 'up') return undefined;
   if (reader.language === 'en' && detail !== undefined) return detail;
   if (state === 'down') return reader.say('page.model_away');
   const others = replaced.map(({ model, instead }) =>
     reader.say('page.model.replaced', { name: model, other: instead }),
   );
-  const words = [...(missing.length > 0 ? [reader.say('page.model_missing')] : []), ...others].join(' ');
-  return words === '' ? undefined : words;
+  const text = [...(missing.length > 0 ? [reader.say('page.model_missing')] : []), ...others].join(' ');
+  return text === '' ? undefined : text;
 }

@@ -1,10 +1,10 @@
-/** Signs at questions on Matrix: the bot's reactions ("Event annotations and reactions"), of which people see one at a time. */
+/** Reactions of the bot that show the state of a question on Matrix ("Event annotations and reactions"); people see one at a time. */
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
 import type { AskedQuestion } from '../../src/contracts/delivery.ts';
 import { ChannelError } from '../../src/contracts/errors.ts';
-import { MAX_SIGNS, SingleSigns } from '../../src/contracts/platform/single-signs.ts';
-import type { Signs } from '../../src/contracts/platform/single-signs.ts';
+import { MAX_REACTIONS, SingleReactions } from '../../src/contracts/platform/single-reactions.ts';
+import type { StateReactions } from '../../src/contracts/platform/single-reactions.ts';
 import { Recent } from '../../src/lib/recent.ts';
 import { pathOf, RELATIONS } from './client.ts';
 import type { MatrixClient } from './client.ts';
@@ -17,11 +17,11 @@ import type { Sending } from './sending.ts';
 const KNOWN_MS = 6 * 3_600_000;
 
 /** The reactions that show the state of a question. */
-const SIGNS: Signs = { waiting: '⏳', working: '👀', done: '✅', failed: '❌' };
+const REACTIONS: StateReactions = { waiting: '⏳', working: '👀', done: '✅', failed: '❌' };
 
 const Page = z.object({ chunk: z.array(z.unknown()) });
 
-export interface QuestionSignsParts {
+export interface QuestionReactionsParts {
   client: Pick<MatrixClient, 'call'>;
   sending: Pick<Sending, 'annotate' | 'delete'>;
   /** The id of the bot. Throws `ChannelError`. */
@@ -30,53 +30,53 @@ export interface QuestionSignsParts {
 }
 
 /** Creates the object that shows them. */
-export function questionSigns(parts: QuestionSignsParts): SingleSigns {
-  const reactions = new Reactions(parts);
-  return new SingleSigns({
-    signs: SIGNS,
-    add: (question, sign) => unlessForbidden(reactions.add(question, sign)),
-    takeAway: (question, sign) => unlessForbidden(reactions.takeAway(question, sign)),
+export function questionReactions(parts: QuestionReactionsParts): SingleReactions {
+  const calls = new ReactionCalls(parts);
+  return new SingleReactions({
+    reactions: REACTIONS,
+    add: (question, emoji) => unlessForbidden(calls.add(question, emoji)),
+    takeAway: (question, emoji) => unlessForbidden(calls.takeAway(question, emoji)),
     monotonicNow: parts.monotonicMs,
   });
 }
 
-class Reactions {
-  readonly #parts: QuestionSignsParts;
-  /** Event ids by question and sign. */
+class ReactionCalls {
+  readonly #parts: QuestionReactionsParts;
+  /** Event ids by question and emoji. */
   readonly #known: Recent<string>;
 
-  constructor(parts: QuestionSignsParts) {
+  constructor(parts: QuestionReactionsParts) {
     this.#parts = parts;
-    this.#known = new Recent(KNOWN_MS, MAX_SIGNS, parts.monotonicMs);
+    this.#known = new Recent(KNOWN_MS, MAX_REACTIONS, parts.monotonicMs);
   }
 
-  async add(question: AskedQuestion, sign: string): Promise<void> {
+  async add(question: AskedQuestion, emoji: string): Promise<void> {
     checkPlace(question);
     try {
-      const id = await this.#parts.sending.annotate(question, question.messageId, sign, randomUUID());
-      this.#known.set(keyOf(question, sign), id);
+      const id = await this.#parts.sending.annotate(question, question.messageId, emoji, randomUUID());
+      this.#known.set(keyOf(question, emoji), id);
     } catch (error) {
       if (errcodeOf(error) !== 'M_DUPLICATE_ANNOTATION') throw error;
     }
   }
 
-  async takeAway(question: AskedQuestion, sign: string): Promise<void> {
+  async takeAway(question: AskedQuestion, emoji: string): Promise<void> {
     checkPlace(question);
-    const key = keyOf(question, sign);
-    const id = this.#known.get(key) ?? (await this.#find(question, sign));
+    const key = keyOf(question, emoji);
+    const id = this.#known.get(key) ?? (await this.#find(question, emoji));
     if (id !== undefined) await this.#parts.sending.delete({ id }, question);
     this.#known.delete(key);
   }
 
   /** The bot's reaction to a question, from any process; searches the newest reactions ("Relationships API"). */
-  async #find({ chatId, messageId }: AskedQuestion, sign: string): Promise<string | undefined> {
+  async #find({ chatId, messageId }: AskedQuestion, emoji: string): Promise<string | undefined> {
     const { client, self } = this.#parts;
     const path = pathOf(RELATIONS, chatId, 'relations', messageId, 'm.annotation', 'm.reaction');
     const { data } = Page.safeParse(await client.call('GET', path, { query: { limit: '50' } }));
     const own = await self();
     return (data?.chunk ?? [])
       .flatMap((raw) => readEvent(raw) ?? [])
-      .find((event) => event.sender === own && readReaction(event)?.key === sign)?.event_id;
+      .find((event) => event.sender === own && readReaction(event)?.key === emoji)?.event_id;
   }
 }
 
@@ -91,6 +91,6 @@ async function unlessForbidden(work: Promise<void>): Promise<void> {
   }
 }
 
-function keyOf({ chatId, messageId }: AskedQuestion, sign: string): string {
-  return `${chatId} ${messageId} ${sign}`;
+function keyOf({ chatId, messageId }: AskedQuestion, emoji: string): string {
+  return `${chatId} ${messageId} ${emoji}`;
 }

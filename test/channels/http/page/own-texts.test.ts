@@ -46,8 +46,8 @@ function shownBy(node: Node): string[] {
   return [];
 }
 
-/** Words that a script shows and no table has. */
-function wordsIn(code: string): string[] {
+/** Texts that a script shows and no table has. */
+function textsIn(code: string): string[] {
   const found: string[] = [];
   traverseFast(parse(code, { sourceType: 'module', createImportExpressions: true }), (node) => {
     found.push(...shownBy(node).filter((text) => WORD.test(text)));
@@ -58,9 +58,9 @@ function wordsIn(code: string): string[] {
 describe('the scripts of the page', () => {
   const scripts = readSources(['channels/http/page']).filter(({ path }) => path.endsWith('.js'));
 
-  it('show no words of their own', () => {
+  it('show no texts of their own', () => {
     expect(scripts.length).toBeGreaterThan(50);
-    const found = scripts.flatMap(({ path, text }) => wordsIn(text).map((words) => `${path}: ${words}`));
+    const found = scripts.flatMap(({ path, text }) => textsIn(text).map((one) => `${path}: ${one}`));
     expect(found).toEqual([]);
   });
 
@@ -73,9 +73,9 @@ describe('the scripts of the page', () => {
 
   it('would be detected', () => {
     expect(
-      wordsIn("h('p', { title: 'Go on' }, isOpen ? 'open' : '', `${3} chats`, say('page.close'))"),
+      textsIn("h('p', { title: 'Go on' }, isOpen ? 'open' : '', `${3} chats`, say('page.close'))"),
     ).toEqual(['open', ' chats', 'Go on']);
-    expect(wordsIn("field.textContent = count + ' left'; h('p', { class: 'quiet row' }, `${1} kB`)")).toEqual(
+    expect(textsIn("field.textContent = count + ' left'; h('p', { class: 'quiet row' }, `${1} kB`)")).toEqual(
       [' left'],
     );
   });

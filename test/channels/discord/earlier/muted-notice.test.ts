@@ -1,6 +1,6 @@
-/** Signs where the bot may not write: users are not left without an answer and without a reason. */
+/** Notices where the bot may not write: users are not left without an answer and without a reason. */
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { MAX_QUESTIONS, Signs } from '../../../../channels/discord/earlier/signs.ts';
+import { MAX_QUESTIONS, MutedNotice } from '../../../../channels/discord/earlier/muted-notice.ts';
 import type { FakeChannel, FakeMessage } from '../../../fakes/discord/platform.ts';
 import { DiscordSetup } from '../../../fakes/discord/setup.ts';
 import { failureOf } from '../../../fakes/gateway/channel-setup.ts';
@@ -51,7 +51,7 @@ describe('a question where the bot may not write', () => {
 
   it('is forgotten in favor of the newest questions of other channels', async () => {
     const paths: string[] = [];
-    const signs = new Signs(
+    const notice = new MutedNotice(
       {
         call({ path }) {
           paths.push(path);
@@ -61,9 +61,9 @@ describe('a question where the bot may not write', () => {
       pino({ level: 'silent' }),
       builtInLanguages,
     );
-    for (let n = 0; n <= MAX_QUESTIONS; n += 1) signs.asked(`${n}`, { messageId: `9${n}`, senderId: '1' });
-    await signs.show('0');
-    await signs.show('1');
+    for (let n = 0; n <= MAX_QUESTIONS; n += 1) notice.asked(`${n}`, { messageId: `9${n}`, senderId: '1' });
+    await notice.show('0');
+    await notice.show('1');
     expect(paths).toHaveLength(1);
     expect(paths[0]).toContain('/channels/1/messages/91/');
   });

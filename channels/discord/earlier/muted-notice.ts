@@ -1,5 +1,5 @@
 /**
- * Signs to people where the bot may not write: a reaction to the question, otherwise a direct message to the person
+ * Tells people where the bot may not write: by a reaction to the question, otherwise by a direct message to the person
  * who asked.
  */
 import { z } from 'zod';
@@ -21,7 +21,7 @@ interface Question {
 
 const Opened = z.object({ id: z.string() });
 
-export class Signs {
+export class MutedNotice {
   readonly #rest: Pick<DiscordRest, 'call'>;
   readonly #log: Log;
   readonly #languages: ChannelLanguages;
@@ -49,7 +49,7 @@ export class Signs {
     try {
       await this.#react(channelId, question).catch(async () => await this.#write(channelId, question));
     } catch (error) {
-      this.#log.warn({ err: error, channelId }, 'discord_sign_not_shown');
+      this.#log.warn({ err: error, channelId }, 'discord_muted_notice_not_shown');
     }
   }
 

@@ -2,7 +2,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { SlackSetup } from '../../fakes/slack/setup.ts';
 
-describe('signs at questions on Slack', () => {
+describe('reactions to questions on Slack', () => {
   let setup: SlackSetup;
   beforeEach(async () => {
     setup = await SlackSetup.open();
@@ -55,7 +55,9 @@ describe('signs at questions on Slack', () => {
   it('have their own limit: reaching it delays no message', () => {
     const { rates } = setup.channel.capabilities;
     const place = { channel: 'slack', chatId: 'C0123ABC456' };
-    expect(rates.ofSigns?.(place).key).not.toBe(rates.of(place, undefined).key);
-    expect(rates.ofSigns?.(place)).toEqual(rates.ofSigns?.({ channel: 'slack', chatId: 'C0123ABC457' }));
+    expect(rates.ofReactions?.(place).key).not.toBe(rates.of(place, undefined).key);
+    expect(rates.ofReactions?.(place)).toEqual(
+      rates.ofReactions?.({ channel: 'slack', chatId: 'C0123ABC457' }),
+    );
   });
 });

@@ -1,5 +1,5 @@
 /** Words of a text that Telegram would turn into links although they are none. Pure. */
-import { joined, words, wrapped } from './piece.ts';
+import { joined, textPiece, wrapped } from './piece.ts';
 import type { Piece } from './piece.ts';
 
 /**
@@ -10,16 +10,16 @@ const FALSE_LINK =
   /(?<![\w@/:.<>)\]-])(?:[\w-]+(?:\.[\w-]+)*\.(?:md|py|sh|rs|pl|pm|cc|so|ps|zip|mov)(?![\w/:-]|\.\w)|(?:VB|ASP|ADO|ML)\.NET(?![\w/-]|\.\w)|(?<slash>\/(?<name>[A-Za-z0-9_]{1,64})(?![\w/])))/gi;
 
 /** The text, with such words as code; the bot's `commands` stay commands. */
-export function bareWords(text: string, commands: ReadonlySet<string>): Piece {
+export function withoutFalseLinks(text: string, commands: ReadonlySet<string>): Piece {
   // Most texts contain neither, and each part of an answer is rendered a dozen times until it fits.
-  if (!text.includes('.') && !text.includes('/')) return words(text);
+  if (!text.includes('.') && !text.includes('/')) return textPiece(text);
   const pieces: Piece[] = [];
   let from = 0;
   for (const found of text.matchAll(FALSE_LINK)) {
     const name = found.groups?.['name']?.toLowerCase();
     if (name !== undefined && commands.has(name)) continue;
-    pieces.push(words(text.slice(from, found.index)), wrapped('code', words(found[0])));
+    pieces.push(textPiece(text.slice(from, found.index)), wrapped('code', textPiece(found[0])));
     from = found.index + found[0].length;
   }
-  return from === 0 ? words(text) : joined([...pieces, words(text.slice(from))]);
+  return from === 0 ? textPiece(text) : joined([...pieces, textPiece(text.slice(from))]);
 }

@@ -1,19 +1,19 @@
-/** One failure has one sign on the page, wherever it was met: a banner, the message itself, or the sign-in. */
+/** One failure has one notice on the page, wherever it was met: a banner, the message itself, or the sign-in. */
 import { expect, it, vi } from 'vitest';
 import { WAIT, write } from '../browser/browser.ts';
 import { describePageOnFakeGateway } from '../browser/describe-page.ts';
 
 describePageOnFakeGateway('a failure', (tab, fixture) => {
   const LOST = 'Connection lost. Reconnecting…';
-  /** Every sign that is visible: banners, notes at the edge, and red texts. */
-  const signs = async (): Promise<string[]> => {
+  /** Every notice that is visible: banners, notes at the edge, and red texts. */
+  const notices = async (): Promise<string[]> => {
     const all = await tab.page
       .locator('.banner:visible, .toast:visible, .error-text:visible, .turn-error:visible')
       .allInnerTexts();
     return all.map((text) => text.trim()).filter((text) => text !== '');
   };
   const showsOnly = (...texts: string[]): Promise<void> =>
-    vi.waitFor(async () => expect(await signs()).toEqual(texts), WAIT);
+    vi.waitFor(async () => expect(await notices()).toEqual(texts), WAIT);
   const stop = () => fixture.api.channel.stop();
   const start = () => fixture.api.channel.start(fixture.api.gateway.receive);
 
@@ -29,7 +29,7 @@ describePageOnFakeGateway('a failure', (tab, fixture) => {
     await tab.page.locator('#mode').selectOption({ index: 1 });
     await write(tab.page, 'and then?');
     await tab.page.getByRole('button', { name: 'Try again' }).waitFor();
-    expect(await signs()).toEqual([LOST, 'Not sent. Try again']);
+    expect(await notices()).toEqual([LOST, 'Not sent. Try again']);
     await start();
     await showsOnly('Not sent. Try again');
     await tab.page.getByRole('button', { name: 'Try again' }).click();
@@ -43,7 +43,7 @@ describePageOnFakeGateway('a failure', (tab, fixture) => {
     await write(tab.page, 'hello');
     await showsOnly(LOST, 'Not sent. Try again');
     await start();
-    await vi.waitFor(async () => expect(await signs()).toEqual(['Not sent. Try again']), WAIT);
+    await vi.waitFor(async () => expect(await notices()).toEqual(['Not sent. Try again']), WAIT);
   });
 
   it('of the gateway that fails many requests is shown once', async () => {
@@ -58,7 +58,7 @@ describePageOnFakeGateway('a failure', (tab, fixture) => {
     fixture.turns[0]?.end();
     await showsOnly('The store is away.');
     await vi.waitFor(async () => expect(await tab.page.locator('.turn-foot time').count()).toBe(1), WAIT);
-    expect(await signs()).toEqual(['The store is away.']);
+    expect(await notices()).toEqual(['The store is away.']);
   });
 
   it('of a message that is refused is said at the message, and of a token at the sign-in', async () => {
@@ -71,8 +71,8 @@ describePageOnFakeGateway('a failure', (tab, fixture) => {
     fixture.turns[0]?.say('one');
     fixture.turns[0]?.end();
     await tab.page.getByLabel('Token').waitFor();
-    await vi.waitFor(async () => expect((await signs()).length).toBe(1), WAIT);
-    expect((await signs())[0]).toContain('That token is not valid.');
+    await vi.waitFor(async () => expect((await notices()).length).toBe(1), WAIT);
+    expect((await notices())[0]).toContain('That token is not valid.');
   });
 
   it('of a model server is said by the answer that failed for it, else by the banner', async () => {

@@ -1,4 +1,4 @@
-/** The words of a link in parsed inline Markdown. Pure. */
+/** The text of a link in parsed inline Markdown. Pure. */
 
 /** @typedef {import('./nodes.js').Inline} Inline */
 
@@ -6,7 +6,7 @@
 const DIRECTION_MARKS = /[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;
 
 /**
- * The words of a link: other links in it become their words.
+ * The text of a link: other links in it become their text.
  * @param {Inline[]} nodes
  * @returns {Inline[]}
  */
