@@ -31,7 +31,7 @@ import {
   problemOf,
   readJson,
   syntaxProblems,
-  sentenceWords,
+  sentenceRef,
 } from './settings/index.ts';
 import type { ConfigProblem } from './settings/index.ts';
 import { configureSpeech } from './media/index.ts';
@@ -128,7 +128,7 @@ export function checkConfig(
   const json = readJson(text ?? textOf(file, problems) ?? '{}');
   problems.push(...syntaxProblems(file, json.errors));
   const inFile = (said: string): void =>
-    void problems.push(problemOf(file + json.placeOf(fieldOf(said)), sentenceWords(said)));
+    void problems.push(problemOf(file + json.placeOf(fieldOf(said)), sentenceRef(said)));
   const schema = fileSchemaFor(manifests);
   const content = inPresentShape(json.value, inFile);
   const parsed = schema.safeParse(content);

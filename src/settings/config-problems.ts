@@ -34,11 +34,11 @@ export function syntaxProblems(file: string, errors: JsonText['errors']): Config
 
 /** An error that is not in the file. */
 export function elsewhere(text: string): ConfigProblem {
-  return problemOf('', sentenceWords(text));
+  return problemOf('', sentenceRef(text));
 }
 
 /** An English sentence; if it begins with a field, its reader gets the field first. */
-export function sentenceWords(text: string): TextRef {
+export function sentenceRef(text: string): TextRef {
   const { field, detail } = OF_A_FIELD.exec(text)?.groups ?? {};
   return field === undefined || detail === undefined
     ? textRef('problem.said', { detail: text })

@@ -8,7 +8,7 @@ export {
   problemLines,
   problemOf,
   syntaxProblems,
-  sentenceWords,
+  sentenceRef,
 } from './config-problems.ts';
 export type { ConfigProblem } from './config-problems.ts';
 export { configCommand, editedText } from './config-command.ts';

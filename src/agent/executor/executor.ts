@@ -113,7 +113,7 @@ async function outcomeOf(execution: Execution, step: PlanStep): Promise<StepOutc
     if (!(error instanceof GatewayError) || error instanceof StoreError || error instanceof LaneAbort) {
       throw error;
     }
-    const words = messageForPerson(error);
-    return typeof words === 'string' ? { content: words, isError: true } : failedBecause(words);
+    const text = messageForPerson(error);
+    return typeof text === 'string' ? { content: text, isError: true } : failedBecause(text);
   }
 }
