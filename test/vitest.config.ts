@@ -30,9 +30,9 @@ export default defineConfig({
     reporters: ['default', 'json'],
     outputFile: { json: process.env['TEST_REPORT'] ?? 'test/.tmp/report.json' },
     pool: 'forks',
-    // Two more than the cores of a small machine, because many tests wait for processes, platforms and browsers. With six, tests
+    // Three more than the cores of a small machine, because many tests wait for processes, platforms and browsers. With six, tests
     // that race two processes were unsteady, and the run was no faster.
-    maxWorkers: 4,
+    maxWorkers: 5,
     // Tests that run in parallel within a file wait for paced platforms and models, not for the processor.
     maxConcurrency: 12,
     // A campaign in full takes as long as the machine needs.

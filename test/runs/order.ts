@@ -125,14 +125,36 @@ export function namesFiles(): boolean {
   return process.argv.some((argument) => /^test\/(?!vitest\.config)/.test(argument));
 }
 
+/** Whole gateways, which mostly wait for platforms, models and browsers. */
+const isFlow = /\/test\/flows\//;
+
 export class LongestFirst extends BaseSequencer {
-  /** Files that run alone come first: among the others they would end the shared worker. */
+  /**
+   * Files that run alone come first: among the others they would end the shared worker. Long files and flows, which wait
+   * much of their time, are spread among those that compute: if they ran next to each other, the processors would idle.
+   */
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
-    const rank = ({ moduleId, project }: TestSpecification): number => {
+    const rank = ({ moduleId }: TestSpecification): number => {
       const at = LONGEST.findIndex((name) => moduleId.endsWith(`/${name}`));
-      if (project.name === 'alone') return -1;
       return at < 0 ? LONGEST.length : at;
     };
-    return (await super.sort(files)).toSorted((a, b) => rank(a) - rank(b));
+    const sorted = (await super.sort(files)).toSorted((a, b) => rank(a) - rank(b));
+    const {
+      alone = [],
+      waiting = [],
+      computing = [],
+    } = Object.groupBy(sorted, (file) => {
+      if (file.project.name === 'alone') return 'alone';
+      return rank(file) < LONGEST.length || isFlow.test(file.moduleId) ? 'waiting' : 'computing';
+    });
+    return [...alone, ...spread(waiting, computing)];
   }
+}
+
+/** Both lists in their order, each evenly over the whole. */
+function spread<T>(one: readonly T[], other: readonly T[]): T[] {
+  const places = [one, other].flatMap((list) =>
+    list.map((item, at) => ({ item, at: (at + 0.5) / list.length })),
+  );
+  return places.toSorted((a, b) => a.at - b.at).map(({ item }) => item);
 }
