@@ -6,6 +6,7 @@ import { byId } from '../dom.js';
 import { asSentAgain } from './file-views.js';
 import { noteStream } from '../failures/reachability.js';
 import { followSession } from '../follow.js';
+import { InOrder } from './in-order.js';
 import { showGreeting } from './greeting.js';
 import { ChatDetails } from './chat-details.js';
 import { LinkedChats } from './linked-chats.js';
@@ -41,6 +42,7 @@ export class ChatView {
   #linked;
   #details;
   #composer;
+  #sends = new InOrder();
   /** @type {Transcript | undefined} */
   #transcript;
   /** @type {() => void} */
@@ -254,7 +256,7 @@ export class ChatView {
         });
       }
     };
-    await attempt();
+    await this.#sends.run(key, attempt);
   }
 
   /**

@@ -1,0 +1,22 @@
+/** Work for one chat, a piece at a time: posted side by side, a later message could arrive before an earlier one. */
+
+export class InOrder {
+  /** The newest piece of work of each chat that has some. @type {Map<string, Promise<void>>} */
+  #newest = new Map();
+
+  /**
+   * Does the work after that which was given before for the same chat, however it ended. Rejects as `work` does.
+   * @param {string} key
+   * @param {() => Promise<void>} work
+   */
+  async run(key, work) {
+    const before = this.#newest.get(key) ?? Promise.resolve();
+    const done = before.then(work, work);
+    this.#newest.set(key, done);
+    try {
+      await done;
+    } finally {
+      if (this.#newest.get(key) === done) this.#newest.delete(key);
+    }
+  }
+}
