@@ -21,21 +21,26 @@ export async function processesOf(first: number): Promise<number[]> {
 
 /**
  * Bytes of memory they hold together. Shared memory counts once, unless together they would stay within `enough` even
- * if it counted for each: that is cheaper to determine.
+ * if it counted for each: that is cheaper to determine. `proc` is where processes are described.
  */
-export async function memoryOf(pids: readonly number[], enough: number): Promise<number> {
+export async function memoryOf(pids: readonly number[], enough: number, proc = '/proc'): Promise<number> {
   const resident = await Promise.all(
-    pids.map(async (pid) => Number((await text(`/proc/${pid}/statm`)).split(' ')[1] ?? 0) * PAGE_BYTES),
+    pids.map(async (pid) => Number((await text(`${proc}/${pid}/statm`)).split(' ')[1] ?? 0) * PAGE_BYTES),
   );
   const atMost = sum(resident);
   if (atMost <= enough) return atMost;
-  return sum(await Promise.all(pids.map(async (pid, at) => (await shareOf(pid)) ?? resident[at] ?? 0)));
+  return sum(await Promise.all(pids.map((pid, at) => shareOf(`${proc}/${pid}`, resident[at] ?? 0))));
 }
 
-/** A process's memory with its share of what others hold as well; undefined when it hides that. */
-async function shareOf(pid: number): Promise<number | undefined> {
-  const [, kib] = /^Pss:\s+(\d+) kB$/m.exec(await text(`/proc/${pid}/smaps_rollup`)) ?? [];
-  return kib === undefined ? undefined : Number(kib) * 1_024;
+/**
+ * A process's memory with its share of what others hold as well: all of it when the process hides that, none when it has
+ * ended since. Processes that share much often end together.
+ */
+async function shareOf(place: string, resident: number): Promise<number> {
+  const share = unless(GONE, readFile(`${place}/smaps_rollup`, 'utf8'), '').then(
+    (shown) => Number(/^Pss:\s+(\d+) kB$/m.exec(shown)?.[1] ?? 0) * 1_024,
+  );
+  return await unless(HIDDEN, share, resident);
 }
 
 /** Bytes on the disk `device` of deleted files they hold open: no walk through the folder finds these. */
@@ -56,13 +61,25 @@ const sum = (numbers: readonly number[]): number => numbers.reduce((all, one) =>
 const text = (file: string): Promise<string> => unlessHidden(readFile(file, 'utf8'), '');
 const listed = (folder: string): Promise<string[]> => unlessHidden(readdir(folder), []);
 
-/** Processes may end while they are examined, and those that run an unreadable file show little of themselves. */
-async function unlessHidden<T, Other>(work: Promise<T>, otherwise: Other): Promise<T | Other> {
+/** What is reported of a process that has ended, and of one that runs an unreadable file, which shows little of itself. */
+const GONE = ['ENOENT', 'ESRCH'];
+const HIDDEN = ['EACCES', 'EPERM'];
+
+/** Processes may end while they are examined, and some show little of themselves. */
+function unlessHidden<T, Other>(work: Promise<T>, otherwise: Other): Promise<T | Other> {
+  return unless([...GONE, ...HIDDEN], work, otherwise);
+}
+
+async function unless<T, Other>(
+  codes: readonly string[],
+  work: Promise<T>,
+  otherwise: Other,
+): Promise<T | Other> {
   try {
     return await work;
   } catch (error) {
     const code = error instanceof Error && 'code' in error ? String(error.code) : '';
-    if (['ENOENT', 'ESRCH', 'EACCES', 'EPERM'].includes(code)) return otherwise;
+    if (codes.includes(code)) return otherwise;
     throw error;
   }
 }
