@@ -6,6 +6,7 @@ import { ownToken } from './security/index.ts';
 const SECONDS = { error: 'must be a number of seconds above 0, at most 86400' };
 const seconds = (fallback: number) =>
   z.coerce.number(SECONDS).positive(SECONDS).max(86_400, SECONDS).default(fallback);
+const apiKey = z.string().regex(/^[\x21-\x7e]+$/, 'may hold only visible ASCII characters');
 const httpUrl = z.url({ protocol: /^https?$/, error: 'must be an http or https URL' });
 
 /** The environment variables that belong to no channel; all others are ignored. */
@@ -66,11 +67,7 @@ export const gatewayEnvironment = z.object({
     .describe(
       'any OpenAI-compatible server (llama-server, vLLM, …), instead of Ollama or beside it: the address where its API begins, usually ending in `/v1`',
     ),
-  OPENAI_API_KEY: z
-    .string()
-    .regex(/^[\x21-\x7e]+$/, 'may hold only visible ASCII characters')
-    .optional()
-    .describe("its key, where it needs one; alone it means OpenAI's own API"),
+  OPENAI_API_KEY: apiKey.optional().describe("its key, where it needs one; alone it means OpenAI's own API"),
   MODEL: z
     .string()
     .refine((model) => !model.endsWith('/'), 'must name a model')
@@ -88,11 +85,7 @@ export const gatewayEnvironment = z.object({
       "key of Brave's search API; unless `search` names a service, it also switches [web search](#web-search) on",
     ),
   BRAVE_API_ROOT: httpUrl.default('https://api.search.brave.com').describe('address of that API'),
-  TRANSCRIPTION_API_KEY: z
-    .string()
-    .regex(/^[\x21-\x7e]+$/, 'may hold only visible ASCII characters')
-    .optional()
-    .describe('key for the server of `transcription` in `config.json`'),
+  TRANSCRIPTION_API_KEY: apiKey.optional().describe('key for the server of `transcription` in `config.json`'),
   LLM_STREAM_FIRST_CHUNK_TIMEOUT: seconds(120).describe(
     'seconds a model may be silent before its first token',
   ),

@@ -11,7 +11,7 @@ import { markUntrusted, titleOf } from '../prompt/marks.ts';
 /** Pictures of one message that models see. */
 export const MAX_PICTURES_PER_MESSAGE = 6;
 
-/** What the files of a message are received with, and its sender told about problems. */
+/** What the files of a message are received with, and problems with them are reported to its sender. */
 export type Receiving = Pick<AgentShared, 'receiveFiles' | 'ledger' | 'languages' | 'post'>;
 
 /** A message whose files are wanted. */
