@@ -213,7 +213,7 @@ export async function openGatewayFixture(
       }, WAIT),
     async releaseOnce(said, isReady) {
       const call = await fixture.modelCall(said);
-      await vi.waitFor(() => assert(isReady(), `not yet: ${isReady}`), WAIT);
+      await vi.waitFor(() => assert(isReady(), `${said}: its first half is not shown yet`), WAIT);
       call.release();
     },
     idle: (address) =>

@@ -60,8 +60,8 @@ describe('the log', () => {
       ...['', 'u', 'us'].map((user) => Buffer.from(`${user}${token}`).toString('base64url')),
     ];
     for (const text of encodings) {
-      expect(clean(text), text).toContain('[secret]');
-      expect(clean(text), text).not.toMatch(/AAEh|QUFFa|FBRWhC|BQUVo/);
+      expect(clean(text)).toContain('[secret]');
+      expect(clean(text)).not.toMatch(/AAEh|QUFFa|FBRWhC|BQUVo/);
     }
     expect(clean(JSON.stringify({ url: 'pass word"7' }))).toBe('{"url":"[secret]"}');
     expect(clean('q=pass+word%227&x')).toBe('q=[secret]&x');

@@ -176,7 +176,7 @@ describe('changes at the same time', () => {
     for (const { stdout } of outputs) expect(stdout).toContain('is set.');
     for (const [field, value] of Object.entries(CHANGES)) {
       const word = run('get', field);
-      expect(typeof value === 'string' ? word : JSON.parse(word), field).toEqual(value);
+      expect(typeof value === 'string' ? word : JSON.parse(word)).toEqual(value);
     }
     expect(read()).toContain('// a friend');
     expect(statSync(`${file}.lock`).mode & 0o777).toBe(0o600);
