@@ -138,9 +138,16 @@ export type ProviderErrorCode =
 /** A model server failed a call. */
 export class ProviderError extends GatewayError {
   declare readonly code: ProviderErrorCode;
+  /** What people read about it, if that says more than the sentence of its code: nothing about addresses or keys. */
+  readonly forPeople: TextRef | undefined;
 
-  constructor(code: ProviderErrorCode, message: string | TextRef, details: ErrorDetails = {}) {
+  constructor(
+    code: ProviderErrorCode,
+    message: string | TextRef,
+    details: ErrorDetails & { forPeople?: TextRef | undefined } = {},
+  ) {
     super(code, message, details);
+    this.forPeople = details.forPeople;
   }
 }
 
@@ -237,7 +244,8 @@ export function messageForPerson(error: GatewayError): TextRef | string {
   return error.message;
 }
 
-function failureText({ code, retryAfterMs }: ProviderError): TextRef {
+function failureText({ code, retryAfterMs, forPeople }: ProviderError): TextRef {
+  if (forPeople !== undefined) return forPeople;
   if (retryAfterMs === undefined) return textRef(MODEL_FAILURES[code]);
   const what = textRef(WITHOUT_RETRY[code] ?? MODEL_FAILURES[code]);
   return textRef('failure.try_in', { what, time: timeText(retryAfterMs) });

@@ -132,6 +132,7 @@ function toTool(
     name,
     description: descriptionOf(server, listed.name, description),
     schema,
+    server,
     describedBy: trusted ? undefined : source,
     parameters: argumentsOf(schema),
     effect: reads ? 'pure' : 'unsafe',

@@ -5,6 +5,7 @@ import type { Log } from '../../contracts/log.ts';
 import type { Profile } from '../../contracts/agent/profile.ts';
 import type { ChatProvider, ModelReport, NamedModel, WhoAnswers } from '../../contracts/model/provider.ts';
 import type { ChoiceStore } from '../../contracts/store/records.ts';
+import { omissionText } from '../../contracts/model/omissions.ts';
 import { createChosenModel } from './chosen-model.ts';
 import { FallbackModels } from './fallback-models.ts';
 import { namedByProfiles, reportModels } from './model-report.ts';
@@ -174,19 +175,26 @@ async function whoAnswersFor(provider: ChatProvider, model: string, failed: Inst
   const answering = failed?.instead ?? model;
   const who = { answering, reason: failed && inEnglish(failed.why) };
   try {
-    const { tools } = await provider.capabilities(answering, AbortSignal.timeout(DESCRIBE_MS));
-    return { ...who, tools };
+    const { tools, omissions = [] } = await provider.capabilities(
+      answering,
+      AbortSignal.timeout(DESCRIBE_MS),
+    );
+    return { ...who, tools, omissions };
   } catch (error) {
     // What is wrong with its server is reported when the server is asked.
     if (!(error instanceof GatewayError)) throw error;
-    return { ...who, tools: undefined };
+    return { ...who, tools: undefined, omissions: [] };
   }
 }
 
-function aboutModel(failed: Instead, { answering, tools }: WhoAnswers, say: Say): string {
+function aboutModel(failed: Instead, { answering, tools, omissions }: WhoAnswers, say: Say): string {
   const notes =
     failed === undefined ? [] : [say('model.answers_instead', { model: answering, why: say(failed.why) })];
   if (tools === false) notes.push(say('model.only_talks', { model: answering }));
+  if (omissions.length > 0) {
+    const parts = omissions.map((part) => say.text(omissionText(part))).join(', ');
+    notes.push(say('model.omissions', { parts }));
+  }
   return notes.length === 0 ? '' : ` (${notes.join('; ')})`;
 }
 

@@ -1,6 +1,7 @@
 /** What the agent may request from any model server, and what API callers may request for an answer. */
 import { z } from 'zod';
 import type { Picture } from '../media.ts';
+import type { Omission } from './omissions.ts';
 
 /** How much a model thinks before it answers, in OpenAI's terms. */
 export const REASONING_EFFORTS = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'] as const;
@@ -66,7 +67,10 @@ export type AnswerOptions = z.infer<typeof answerOptions>;
 export type CallerOptions = z.infer<typeof callerOptions>;
 export type AnswerFormat = NonNullable<AnswerOptions['format']>;
 export type ReasoningEffort = (typeof REASONING_EFFORTS)[number];
-export type ToolSchema = z.infer<typeof toolSchema>;
+export type ToolSchema = z.infer<typeof toolSchema> & {
+  /** The MCP server that the tool belongs to; not sent. */
+  server?: string | undefined;
+};
 
 /** A call the model requests. */
 export interface ToolCall {
@@ -118,8 +122,8 @@ export interface ChatRequest extends AnswerOptions {
    * Awaited when a call that had to wait gets its slot, before it is sent; if it throws, the call ends with that error.
    */
   onPlace?: () => Promise<void>;
-  /** Called when the server refused the pictures and the call is repeated without them. */
-  onPicturesRefused?: () => void;
+  /** Called once, when the answer begins, with the parts that its server was not sent because it refuses them. */
+  onOmissions?: (omissions: readonly Omission[]) => void;
 }
 
 /** Tokens and model time of one call. From a provider, zero means that the server did not say. */
@@ -180,6 +184,8 @@ export interface ModelCapabilities {
   vision: boolean;
   /** False for a model that cannot chat, such as one for vectors only; undefined if the server does not say. */
   chat?: boolean | undefined;
+  /** Parts of requests that are left out now because the server refused them; absent if there are none. */
+  omissions?: readonly Omission[] | undefined;
   /** Options the server does not know: it would silently ignore them in a call. */
   unsupported?: readonly (keyof AnswerOptions)[] | undefined;
 }
@@ -243,6 +249,8 @@ export interface WhoAnswers {
   reason: string | undefined;
   /** Whether it can call tools; undefined while its server does not say. */
   tools: boolean | undefined;
+  /** Parts of requests that are left out now because its server refused them. */
+  omissions: readonly Omission[];
 }
 
 /** A model that did not answer when last used, and the one that answers instead; '' = the usual model. */

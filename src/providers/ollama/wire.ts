@@ -45,8 +45,11 @@ interface WireMessage {
 
 interface WireTool {
   type: 'function';
-  function: Omit<ToolSchema, 'strict'>;
+  function: Omit<ToolSchema, 'strict' | 'server'>;
 }
+
+/** Fields that a server may not know: they are left out only when it names them. */
+export const OPTION_FIELDS = ['think', 'logprobs', 'top_logprobs'] as const;
 
 /**
  * One pinned option set per model: a changed `num_ctx` or `shift` reloads it. `truncate:false` and `shift:false` make

@@ -18,7 +18,7 @@ import { failedMidway, openaiAt, refusedBy } from './errors.ts';
 import type { OpenaiPlace } from './errors.ts';
 import { createEventReader, createWholeReader } from './events.ts';
 import { discover, listModels } from './models.ts';
-import { readEmbeddings, toWire, withRefused } from './wire.ts';
+import { EXTRA_FIELDS, OPTION_FIELDS, readEmbeddings, toWire } from './wire.ts';
 
 /** `baseUrl` is where the API begins, usually ending in `/v1`. */
 export interface OpenaiOptions extends ServerOptions {
@@ -53,11 +53,15 @@ export function createOpenai(options: OpenaiOptions): LLMProvider {
     acquire,
     known,
     learned: createLearnedModels(options.monotonicNow),
-    async send({ request, can, refused, signal }) {
-      const body = withRefused(toWire(request, can, streams), refused);
-      const sent = { method: 'POST', path: '/chat/completions', body } as const;
-      return await connections.send(sent, rules({ ...at, model: request.model }, signal));
-    },
+    ...(options.monotonicNow && { monotonicNow: options.monotonicNow }),
+    extras: EXTRA_FIELDS,
+    options: OPTION_FIELDS,
+    body: ({ request, can, omitted }) => toWire(request, can, { stream: streams, omitted }),
+    send: async (body, { model }, signal) =>
+      await connections.send(
+        { method: 'POST', path: '/chat/completions', body },
+        rules({ ...at, model }, signal),
+      ),
     read(model, reading) {
       const options = { ...reading, failed: (said: string) => failedMidway({ ...at, model }, hide(said)) };
       return streams

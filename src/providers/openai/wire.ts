@@ -9,7 +9,7 @@ import type {
   ToolSchema,
 } from '../../contracts/model/provider.ts';
 import type { Picture } from '../../contracts/media.ts';
-import type { RefusedFeature } from '../refusals.ts';
+import type { Omission } from '../../contracts/model/omissions.ts';
 import { samplingOf } from '../sampling.ts';
 import type { WireSampling } from '../sampling.ts';
 
@@ -45,14 +45,18 @@ type WirePart = { type: 'text'; text: string } | { type: 'image_url'; image_url:
 
 interface WireTool {
   type: 'function';
-  function: ToolSchema;
+  function: Omit<ToolSchema, 'server'>;
 }
 
 /**
  * The window is the server's to set, so `contextWindow` is not sent. A server that accepts `chat_template_kwargs` is
  * always told whether to think; others refuse unknown fields and get a plain request.
  */
-export function toWire(request: ChatRequest, can: { thinking: boolean }, stream: boolean): WireRequest {
+export function toWire(
+  request: ChatRequest,
+  can: { thinking: boolean },
+  { stream, omitted }: { stream: boolean; omitted: ReadonlySet<Omission> },
+): WireRequest {
   return {
     model: request.model,
     messages: request.messages.map((message) => toWireMessage(message, can.thinking)),
@@ -63,25 +67,35 @@ export function toWire(request: ChatRequest, can: { thinking: boolean }, stream:
         tools: toWireTools(request.tools),
       }),
     ...(can.thinking && { chat_template_kwargs: { enable_thinking: thinks(request) } }),
-    ...toWireOptions(request),
+    ...toWireOptions(request, omitted),
   };
 }
 
-/** The body rewritten for a model that has refused a field of it. */
-export function withRefused(body: WireRequest, refused: ReadonlySet<RefusedFeature>): WireRequest {
-  const { max_tokens: limit, ...rest } = body;
-  return limit === undefined || !refused.has('max_tokens') ? body : { ...rest, max_completion_tokens: limit };
-}
+/** Fields that the gateway adds on its own: no answer depends on them. */
+export const EXTRA_FIELDS = ['stream_options', 'chat_template_kwargs', 'parallel_tool_calls'] as const;
+/** Fields that change the answer, and that a model may have its own value for. */
+export const OPTION_FIELDS = [
+  'max_tokens',
+  'max_completion_tokens',
+  'temperature',
+  'top_p',
+  'presence_penalty',
+  'frequency_penalty',
+  'reasoning_effort',
+] as const;
 
 function thinks({ think, reasoningEffort }: ChatRequest): boolean {
   return reasoningEffort === undefined ? (think ?? false) : reasoningEffort !== 'none';
 }
 
-function toWireOptions(request: ChatRequest): Partial<WireRequest> {
+function toWireOptions(request: ChatRequest, omitted: ReadonlySet<Omission>): Partial<WireRequest> {
   const { maxTokens, logitBias, reasoningEffort, format, toolChoice, parallelToolCalls, topLogprobs } =
     request;
   return {
-    ...(maxTokens !== undefined && { max_tokens: maxTokens }),
+    // A model that refuses the older name takes the newer one.
+    ...(maxTokens !== undefined && {
+      [omitted.has('field:max_tokens') ? 'max_completion_tokens' : 'max_tokens']: maxTokens,
+    }),
     ...samplingOf(request),
     ...(logitBias !== undefined && { logit_bias: logitBias }),
     ...(reasoningEffort !== undefined && { reasoning_effort: reasoningEffort }),
@@ -135,7 +149,7 @@ const wireTools = new WeakMap<readonly ToolSchema[], WireTool[]>();
 function toWireTools(tools: readonly ToolSchema[]): WireTool[] {
   const known = wireTools.get(tools);
   if (known !== undefined) return known;
-  const made = tools.map((schema) => ({ type: 'function' as const, function: schema }));
+  const made = tools.map(({ server: _, ...schema }) => ({ type: 'function' as const, function: schema }));
   wireTools.set(tools, made);
   return made;
 }
