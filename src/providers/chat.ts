@@ -72,6 +72,7 @@ export function createChat(server: ChatServer): LLMProvider['streamChat'] {
         if (chunk.type === 'text' && filter.passes(chunk.delta)) yield chunk;
         else yield* filter.filterChunk(chunk);
       }
+      if (opened.failure !== undefined) throw opened.failure;
       while (!reader.complete && !filter.over && !opened.ended) {
         const packet = await answer.read();
         for (const text of packet === undefined ? splitter.end() : splitter.push(packet)) {
@@ -97,9 +98,10 @@ export function createChat(server: ChatServer): LLMProvider['streamChat'] {
 /** An answer that the server has begun. */
 interface OpenedAnswer extends ReturnType<typeof readingOf> {
   answer: Answer;
-  /** What it began with; `ended`: that is all. */
+  /** What it began with; `ended`: that is all, `failure`: what ended it then. */
   chunks: readonly ChatChunk[];
   ended: boolean;
+  failure?: unknown;
 }
 
 /**
@@ -164,6 +166,8 @@ async function beginAnswer(
     }
     return { ...reading, answer, chunks, ended: false };
   } catch (error) {
+    // What came before a failure counts.
+    if (chunks.length > 0) return { ...reading, answer, chunks, ended: true, failure: error };
     answer.end(false);
     throw error;
   }

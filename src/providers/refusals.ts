@@ -30,6 +30,8 @@ export class RefusalError extends ProviderError {
     { reason, isFailure = false }: { reason: string; isFailure?: boolean },
   ) {
     super(code, message, { retryable: isFailure });
+    // Callers know one kind of error.
+    this.name = ProviderError.name;
     this.reason = reason;
     this.isFailure = isFailure;
   }

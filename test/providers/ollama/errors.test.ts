@@ -2,6 +2,7 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { ConfigError } from '../../../src/contracts/errors.ts';
 import { collectChat } from '../../fakes/agent/collect-chat.ts';
+import { MAX_LADDER_CALLS } from '../../../src/providers/ladder/ladder.ts';
 import { MAX_LINE_BYTES } from '../../../src/providers/answers/text-splitters.ts';
 import { drain } from '../../contracts/model/provider.ts';
 import type { Failure } from '../../fakes/ollama/ollama.ts';
@@ -13,7 +14,7 @@ afterEach(() => pairs.closeAll());
 
 async function errorAfter(failure: Failure) {
   const { fake, ollama } = await pairs.start();
-  fake.answer({ text: 'a b', failure });
+  fake.answer({ text: 'a b', failure }, { times: MAX_LADDER_CALLS });
   return (await drain(ollama.streamChat(question('hi'), never))).error;
 }
 
@@ -39,7 +40,8 @@ describe('a failure of Ollama', () => {
 
   it.each([
     [503, 'server busy, please try again.  maximum pending requests exceeded', 'unavailable', true],
-    [500, 'llama runner process has terminated', 'unavailable', true],
+    [500, 'llama runner process has terminated', 'unavailable', false],
+    [500, 'internal server error', 'unavailable', true],
     [499, 'request canceled', 'unavailable', true],
     [400, 'invalid option provided', 'bad_request', false],
     [
