@@ -191,7 +191,7 @@ const OPENAI: readonly Case[] = [
   ...[502, 503, 504, 529, 498, 408].map((status) =>
     refusal('openai', String(status), { status, body: { error: { message: 'trouble' } } }, away),
   ),
-  refusal('openai', '500', { status: 500, body: { error: { message: 'trouble' } } }, { ...away, requests: 6 }),
+  refusal('openai', '500', { status: 500, body: { error: { message: 'trouble' } } }, { ...away, requests: 5 }),
   refusal('openai', '500 without a reason', { status: 500, body: { error: { message: 'Error' } } }, away),
   refusal(
     'openai',
@@ -279,7 +279,7 @@ const OLLAMA: readonly Case[] = [
     'ollama',
     '500',
     { status: 500, body: { error: 'runner has terminated' } },
-    { ...away, requests: 5 },
+    { ...away, requests: 3 },
   ),
   // ollama/ollama server/cloud_proxy.go and server/routes.go; ollama/ollama#15990.
   refusal(
