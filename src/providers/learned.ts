@@ -13,6 +13,10 @@ export interface ModelHabits {
   readonly refused: Set<RefusedFeature>;
   /** Its answers begin in the middle of a thought: the opening tag is part of its template, not of the answer. */
   startsInThought: boolean;
+  /** The field in which it sent its thoughts. */
+  thoughtField: string | undefined;
+  /** Its template drops the thoughts of earlier turns: it is served by llama-server or vLLM. */
+  dropsThoughts: boolean;
 }
 
 export interface LearnedModels {
@@ -27,7 +31,12 @@ export function createLearnedModels(monotonicNow: () => number = () => performan
     of(model) {
       const known = models.get(model);
       if (known !== undefined) return known;
-      const habits = { refused: new Set<RefusedFeature>(), startsInThought: false };
+      const habits: ModelHabits = {
+        refused: new Set<RefusedFeature>(),
+        startsInThought: false,
+        thoughtField: undefined,
+        dropsThoughts: false,
+      };
       models.set(model, habits);
       return habits;
     },

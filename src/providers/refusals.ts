@@ -18,7 +18,8 @@ export interface Refusal {
 }
 
 /** A part of a request that some models or servers refuse, and that can be left out or written differently. */
-export type RefusedFeature = 'tools' | 'thinking' | 'temperature' | 'max_tokens' | 'pictures';
+export type RefusedFeature =
+  'tools' | 'thinking' | 'temperature' | 'max_tokens' | 'pictures' | 'missing_thoughts';
 
 /** A model or its server refused a part of the request; without that part the call may succeed. */
 export class FeatureError extends ProviderError {
@@ -61,6 +62,11 @@ const NO_PICTURES =
   /(image|vision|multi-?modal)( input)?s? (is|are) not supported|(does not|doesn't|not) support (image|vision|multi-?modal)|not a (multi-?modal|vision) model|unknown variant .image_url|mmproj|image_url.{0,40}(not supported|unsupported|not allowed)/i;
 
 const FEATURES: readonly { feature: RefusedFeature; pattern: RegExp }[] = [
+  {
+    // DeepSeek: an answer of another model, or of none, has no thought to send back.
+    feature: 'missing_thoughts',
+    pattern: /missing .?reasoning_content|reasoning_content.{0,40} must be passed back/i,
+  },
   { feature: 'max_tokens', pattern: /use .{0,3}max_completion_tokens/i },
   {
     feature: 'tools',

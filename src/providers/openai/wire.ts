@@ -11,6 +11,8 @@ import type {
 import type { Picture } from '../../contracts/media.ts';
 import type { RefusedFeature } from '../refusals.ts';
 import { samplingOf } from '../sampling.ts';
+import { createEchoWriter } from './echo.ts';
+import type { EchoTarget, EchoWriter } from './echo.ts';
 import type { WireSampling } from '../sampling.ts';
 
 /** The body of POST /chat/completions; `chat_template_kwargs` is llama-server's and vLLM's. */
@@ -36,7 +38,6 @@ export interface WireRequest extends WireSampling {
 interface WireMessage {
   role: ChatMessage['role'];
   content: string | WirePart[] | null;
-  reasoning_content?: string;
   tool_calls?: { id: string; type: 'function'; function: { name: string; arguments: string } }[];
   tool_call_id?: string;
 }
@@ -52,10 +53,16 @@ interface WireTool {
  * The window is the server's to set, so `contextWindow` is not sent. A server that accepts `chat_template_kwargs` is
  * always told whether to think; others refuse unknown fields and get a plain request.
  */
-export function toWire(request: ChatRequest, can: { thinking: boolean }, stream: boolean): WireRequest {
+export function toWire(
+  request: ChatRequest,
+  can: { thinking: boolean },
+  { stream, refused, target }: { stream: boolean; refused: ReadonlySet<RefusedFeature>; target: EchoTarget },
+): WireRequest {
+  const placeholders = refused.has('missing_thoughts');
+  const back = createEchoWriter(request.messages, target, { echo: request.echo, placeholders });
   return {
     model: request.model,
-    messages: request.messages.map((message) => toWireMessage(message, can.thinking)),
+    messages: request.messages.map((message) => toWireMessage(message, back)),
     stream,
     stream_options: stream ? { include_usage: true } : null,
     ...(request.tools !== undefined &&
@@ -100,7 +107,7 @@ function toWireFormat(format: AnswerFormat): object {
   return { type, json_schema: schema };
 }
 
-function toWireMessage(message: ChatMessage, withThinking: boolean): WireMessage {
+function toWireMessage(message: ChatMessage, back: EchoWriter): WireMessage {
   if (message.role === 'tool') {
     return { role: 'tool', content: message.content, tool_call_id: message.toolCallId };
   }
@@ -111,16 +118,16 @@ function toWireMessage(message: ChatMessage, withThinking: boolean): WireMessage
     };
   if (message.role !== 'assistant') return { role: message.role, content: message.content };
   const calls = message.toolCalls ?? [];
-  if (calls.length === 0) return { role: 'assistant', content: message.content };
+  if (calls.length === 0) return { role: 'assistant', content: message.content, ...back.ofMessage(message) };
   return {
     role: 'assistant',
     content: message.content === '' ? null : message.content,
-    // Only servers that think want a thought back, and only one that led to a call.
-    ...(withThinking && message.thinking && { reasoning_content: message.thinking }),
+    ...back.ofMessage(message),
     tool_calls: calls.map((call) => ({
       id: call.id,
       type: 'function',
       function: { name: call.name, arguments: JSON.stringify(call.args) },
+      ...back.ofCall(message, call),
     })),
   };
 }
