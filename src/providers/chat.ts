@@ -19,6 +19,7 @@ import { logprobsFor } from './answers/logprobs.ts';
 import type { AnswerFilter, AnswerReader, ReadingOptions } from './answers/read-answer.ts';
 import { FeatureError } from './refusals.ts';
 import type { RefusedFeature } from './refusals.ts';
+import { shapeRequest } from './shape/shape.ts';
 import type { TextSplitter } from './answers/text-splitters.ts';
 import { createCallMaker, offeredTools } from './answers/tool-calls.ts';
 
@@ -130,7 +131,7 @@ async function sendAccepted(
     const can = without(refused, await server.known.capabilities(request.model, signal));
     try {
       const sent = leaveOut(can.vision ? request : withoutImages(request), refused);
-      return await server.send({ request: sent, can, refused, signal });
+      return await server.send({ request: shapeRequest(sent), can, refused, signal });
     } catch (error) {
       if (!(error instanceof FeatureError) || refused.has(error.feature)) throw error;
       refused.add(error.feature);

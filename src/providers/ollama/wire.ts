@@ -101,8 +101,11 @@ function toWireMessage(message: ChatMessage, echo: boolean): WireMessage {
     const named = { tool_name: message.toolName, tool_call_id: message.toolCallId };
     return { role: 'tool', content: message.content, ...named };
   }
-  if (message.role === 'user' && message.images !== undefined)
-    return { role: 'user', content: message.content, images: message.images.map(({ base64 }) => base64) };
+  if (message.role === 'user' && message.images !== undefined) {
+    const { content, images, tail } = message;
+    const text = [content, tail].filter(Boolean).join('\n\n');
+    return { role: 'user', content: text, images: images.map(({ base64 }) => base64) };
+  }
   if (message.role !== 'assistant') return { role: message.role, content: message.content };
   const calls = message.toolCalls ?? [];
   // Thoughts that came with an echo are those of another server.

@@ -111,11 +111,10 @@ function toWireMessage(message: ChatMessage, back: EchoWriter): WireMessage {
   if (message.role === 'tool') {
     return { role: 'tool', content: message.content, tool_call_id: message.toolCallId };
   }
-  if (message.role === 'user' && message.images !== undefined)
-    return {
-      role: 'user',
-      content: [{ type: 'text', text: message.content }, ...message.images.map(toPart)],
-    };
+  if (message.role === 'user' && message.images !== undefined) {
+    const { content, images, tail = '' } = message;
+    return { role: 'user', content: [...toTextPart(content), ...images.map(toPart), ...toTextPart(tail)] };
+  }
   if (message.role !== 'assistant') return { role: message.role, content: message.content };
   const calls = message.toolCalls ?? [];
   if (calls.length === 0) return { role: 'assistant', content: message.content, ...back.ofMessage(message) };
@@ -130,6 +129,11 @@ function toWireMessage(message: ChatMessage, back: EchoWriter): WireMessage {
       ...back.ofCall(message, call),
     })),
   };
+}
+
+/** Servers refuse a part without text. */
+function toTextPart(text: string): WirePart[] {
+  return text === '' ? [] : [{ type: 'text', text }];
 }
 
 function toPart({ mimeType, base64 }: Picture): WirePart {
