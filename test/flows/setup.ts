@@ -19,7 +19,7 @@ import { makeEmbeddedHome, silentLog } from '../database.ts';
 import { FakeDiscord } from '../fakes/discord/discord.ts';
 import { startFakeOllama } from '../fakes/ollama/ollama.ts';
 import type { FakeCall, FakeOllama, FakeOllamaOptions } from '../fakes/ollama/ollama.ts';
-import { lastUserText } from '../fakes/ollama/request.ts';
+import { lastUserText } from '../fakes/model/spoken-text.ts';
 import { FakeTelegram, FAKE_TOKEN } from '../fakes/telegram/telegram.ts';
 
 /** The owner's token of every gateway. */

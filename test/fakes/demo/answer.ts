@@ -3,7 +3,7 @@ import { withoutMarks } from '../../../src/contracts/sessions/marked-text.ts';
 import { plannedTurnReply } from './planned-turn.ts';
 import { planReply } from './plan.ts';
 import { FILE_NAME, paced, SIGNED } from './demo-text.ts';
-import { lastUserText } from '../ollama/request.ts';
+import { lastUserText } from '../model/spoken-text.ts';
 import type { ChatBody } from '../ollama/request.ts';
 import type { FakeToolCall, Reply } from '../ollama/reply.ts';
 

@@ -7,7 +7,7 @@ import { EXPLAIN_PROMPT, SUMMARY_PROMPT } from '../../../src/agent/executor/mode
 import { ANALYSIS, planInstruction, reviewInstruction } from '../../../src/agent/planner/instructions.ts';
 import { correction, explanation, stepReply, summary } from './step.ts';
 import { paced, topicOf } from './demo-text.ts';
-import { lastUserText } from '../ollama/request.ts';
+import { lastUserText } from '../model/spoken-text.ts';
 import type { ChatBody } from '../ollama/request.ts';
 import type { Reply } from '../ollama/reply.ts';
 

@@ -1,6 +1,6 @@
 /** The demo persona's replies in a turn that has a plan: the closing text, and in planner mode every step before it. */
 import { FILE_NAME, notedIn, notesOn, paced, SIGNED, topicOf, WRITE_NOTES } from './demo-text.ts';
-import { lastUserText } from '../ollama/request.ts';
+import { lastUserText } from '../model/spoken-text.ts';
 import type { ChatBody, ChatBodyMessage } from '../ollama/request.ts';
 import type { FakeToolCall, Reply } from '../ollama/reply.ts';
 

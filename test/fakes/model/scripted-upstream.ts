@@ -7,6 +7,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { setImmediate as turn, setTimeout as pause } from 'node:timers/promises';
 import { z } from 'zod';
 import { readText } from '../read-text.ts';
+import { lastUserText } from './spoken-text.ts';
 
 /** One answer. */
 export interface UpstreamAnswer {
@@ -90,12 +91,6 @@ export async function startScriptedUpstream(choose: ChooseAnswer): Promise<Scrip
       await closed;
     },
   };
-}
-
-/** The last text of a person in a call. */
-export function lastUserText({ messages }: UpstreamBody): string {
-  const content = messages.findLast(({ role }) => role === 'user')?.['content'];
-  return typeof content === 'string' ? content : '';
 }
 
 async function send(response: ServerResponse, answer: UpstreamAnswer): Promise<void> {

@@ -18,7 +18,7 @@ const callsOf = ({ tool_calls: calls }: RuledMessage) => calls ?? [];
 const withoutSystem = (messages: readonly RuledMessage[]) =>
   messages[0]?.role === 'system' ? messages.slice(1) : messages;
 
-/** Qwen/Qwen3.5-4B chat_template.jinja; the same from Ollama 0.32 (ollama/ollama#17754) with status 500. */
+/** Qwen/Qwen3.5-4B chat_template.jinja (ggml-org/llama.cpp#20733); Ollama's renderer of qwen3.8 (ollama/ollama#17754). */
 export const systemFirst: TemplateRule = (messages) =>
   withoutSystem(messages).some(({ role }) => role === 'system')
     ? 'System message must be at the beginning.'
@@ -48,7 +48,7 @@ export const noTools: TemplateRule = (messages) =>
     ? 'Conversation roles must alternate user/assistant/user/assistant/...'
     : undefined;
 
-/** Mistral's API, code 3230 (openclaw/openclaw#33177, BerriAI/litellm#17761), and 3210 for results of no call. */
+/** Mistral's API, code 3230 (openclaw/openclaw#33177, BerriAI/litellm#17761). */
 export const orderOfTools: TemplateRule = (messages) => {
   for (const [index, message] of messages.entries()) {
     const before = messages[index - 1];

@@ -1,7 +1,7 @@
 /** Telegram, from what a user writes to what their screen shows, through a whole gateway. */
 import { expect, it, vi } from 'vitest';
 import type { Answer, ChatBody } from '../../fakes/ollama/ollama.ts';
-import { lastUserText } from '../../fakes/ollama/request.ts';
+import { lastUserText } from '../../fakes/model/spoken-text.ts';
 import type { FakeMessage } from '../../fakes/telegram/chats.ts';
 import { describeGateway, FRIENDS, WAIT } from '../setup.ts';
 
