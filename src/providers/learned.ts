@@ -21,6 +21,10 @@ export interface ModelHabits {
   startsInThought: boolean;
   /** Parts of a request that it refuses, and how long each is left out. */
   readonly omissions: RefusedParts;
+  /** The field in which it sent its thoughts. */
+  thoughtField: string | undefined;
+  /** Its template drops the thoughts of earlier turns: it is served by llama-server or vLLM. */
+  dropsThoughts: boolean;
 }
 
 export interface LearnedModels {
@@ -98,7 +102,12 @@ export function createLearnedModels(monotonicNow: () => number = () => performan
       const known = models.get(model);
       if (known !== undefined) return known;
       const omissions = new RefusedParts(monotonicNow, () => models.set(model, habits));
-      const habits: ModelHabits = { startsInThought: false, omissions };
+      const habits: ModelHabits = {
+        startsInThought: false,
+        omissions,
+        thoughtField: undefined,
+        dropsThoughts: false,
+      };
       models.set(model, habits);
       return habits;
     },

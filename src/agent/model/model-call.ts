@@ -4,6 +4,7 @@ import type {
   ChatChunk,
   ChatRequest,
   ChatProvider,
+  Echo,
   LLMResponse,
   ToolCall,
   Usage,
@@ -103,6 +104,7 @@ class StreamingAnswer {
   #isThinking = false;
   #finishReason: LLMResponse['finishReason'] = 'length';
   #reported: Usage | undefined;
+  #echo: Echo | undefined;
 
   constructor({ msgId, reply }: Pick<ModelCall, 'msgId' | 'reply'>, emit: Emit) {
     this.#msgId = msgId;
@@ -120,6 +122,7 @@ class StreamingAnswer {
     if (chunk.type === 'done') {
       this.#finishReason = chunk.finishReason;
       this.#reported = chunk.usage;
+      this.#echo = chunk.echo;
     } else if (this.#toolCalls.length < MAX_CALLS_KEPT) this.#toolCalls.push(chunk.call);
   }
 
@@ -144,6 +147,7 @@ class StreamingAnswer {
       toolCalls: this.#toolCalls,
       finishReason: this.#finishReason,
       usage,
+      ...(this.#echo && { echo: this.#echo }),
     };
   }
 

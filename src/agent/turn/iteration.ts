@@ -136,6 +136,7 @@ async function storeAnswer(
     usage: response.usage,
     ...(turn.model !== undefined && { model: turn.model }),
     ...(response.thinking !== '' && { thinking: response.thinking }),
+    ...(response.echo && { echo: response.echo }),
     ...turn.otherUsage.takeUnreported(),
   };
   turn.rows.add(n, answer);

@@ -4,8 +4,9 @@ import type { TextRef } from '../texts/say.ts';
 
 /**
  * One such part: system messages as their own role, the full schemas of the tools, the tools of one MCP server, the
- * pictures of the newest message that has some, all pictures, several tool calls in one message, tool calls and results
- * in their own form, all tools, or a field of the request.
+ * pictures of the newest message that has some, all pictures, what the server itself sent with earlier answers, answers
+ * without a thought (an empty one is added), several tool calls in one message, tool calls and results in their own form,
+ * all tools, or a field of the request.
  */
 export type Omission =
   | 'system_role'
@@ -13,6 +14,8 @@ export type Omission =
   | `tools:${string}`
   | 'newest_pictures'
   | 'pictures'
+  | 'echoes'
+  | 'missing_thoughts'
   | 'parallel_calls'
   | 'tool_exchanges'
   | 'tools'
@@ -42,6 +45,10 @@ export function omissionText(omission: Omission): TextRef {
       return textRef('omission.newest_pictures');
     case 'pictures':
       return textRef('omission.pictures');
+    case 'echoes':
+      return textRef('omission.echoes');
+    case 'missing_thoughts':
+      return textRef('omission.missing_thoughts');
     case 'parallel_calls':
       return textRef('omission.parallel_calls');
     case 'tool_exchanges':

@@ -72,6 +72,22 @@ export type ToolSchema = z.infer<typeof toolSchema> & {
   server?: string | undefined;
 };
 
+/** Fields of a server's answer that nobody here reads; they go back to it as they came. */
+export type OpaqueFields = Readonly<Record<string, unknown>>;
+
+/**
+ * What a server sent with an answer and wants back with it: its thoughts under the field they came in, signatures,
+ * encrypted blocks. No other server or model gets it, nor the `extra` fields of the answer's calls.
+ */
+export interface Echo {
+  /** Who sent it, `<provider>/<model>`; undefined for a history that a caller sent: the model that it asks. */
+  from?: string | undefined;
+  /** The field of the thoughts, if the server wants those of earlier turns, too. */
+  thoughtField?: string | undefined;
+  /** Other fields of the message. */
+  fields?: OpaqueFields | undefined;
+}
+
 /** A call the model requests. */
 export interface ToolCall {
   id: string;
@@ -82,6 +98,8 @@ export interface ToolCall {
    * Set when the model's arguments were not an object, or nested too deeply: the original text; the tool is not run.
    */
   malformed?: string | undefined;
+  /** Further fields of the call, such as Gemini's signature of the thought behind it. */
+  extra?: OpaqueFields | undefined;
 }
 
 /** One message of a model's context. Tool results name the call they answer. */
@@ -95,7 +113,13 @@ export type ChatMessage =
       images?: readonly Picture[] | undefined;
       tail?: string | undefined;
     }
-  | { role: 'assistant'; content: string; thinking?: string | undefined; toolCalls?: ToolCall[] | undefined }
+  | {
+      role: 'assistant';
+      content: string;
+      thinking?: string | undefined;
+      toolCalls?: ToolCall[] | undefined;
+      echo?: Echo | undefined;
+    }
   | { role: 'tool'; content: string; toolCallId: string; toolName: string };
 
 export interface ChatRequest extends AnswerOptions {
@@ -107,6 +131,8 @@ export interface ChatRequest extends AnswerOptions {
   think?: boolean;
   /** Report the likelihood of each token, with that many alternatives. */
   topLogprobs?: number | undefined;
+  /** False: thoughts and opaque fields of earlier answers are left out. Default true. */
+  echo?: boolean;
   /**
    * The window the server must provide for this call, in tokens; one value per model, so that the model is never
    * reloaded.
@@ -160,7 +186,7 @@ export type ChatChunk =
   /** All text of this answer so far was thinking: its end was marked, but not its beginning. At most once. */
   | { type: 'text_was_thinking' }
   | { type: 'tool_call'; call: ToolCall }
-  | { type: 'done'; finishReason: FinishReason; usage: Usage };
+  | { type: 'done'; finishReason: FinishReason; usage: Usage; echo?: Echo | undefined };
 
 /** The collected stream: the same answer in one piece (B-10). */
 export interface LLMResponse {
@@ -169,6 +195,7 @@ export interface LLMResponse {
   toolCalls: ToolCall[];
   finishReason: FinishReason;
   usage: Usage;
+  echo?: Echo | undefined;
 }
 
 /** What a model can do; `contextWindow` is the largest the server would give it, in tokens. */

@@ -23,6 +23,7 @@ export function reduceRequest(request: ChatRequest, omitted: ReadonlySet<Omissio
       : undefined;
   return {
     ...rest,
+    ...(omitted.has('echoes') && { echo: false }),
     messages: messagesWithout(request.messages, omitted),
     ...(offered.length > 0 && {
       tools: offered,

@@ -18,9 +18,11 @@ export interface RefusedCall {
 /** A hint in the words of a server: where they match, the rung with this part is tried first. */
 const HINTS: readonly { words: RegExp; part: Omission }[] = [
   { words: /\b(images?|pictures?|vision|multi-?modal|image_url|mmproj)\b/i, part: 'newest_pictures' },
+  { words: /missing.{0,20}(reasoning|thought)|(reasoning|thought).{0,60}(must be|is) (passed|sent|required)/i, part: 'missing_thoughts' },
+  { words: /reasoning_(content|details)|extra_content|thought.?signature/i, part: 'echoes' },
   { words: /single tool.?calls?|parallel tool|one tool call/i, part: 'parallel_calls' },
   {
-    words: /role.{0,3}tool|tool.?call|tool.?result|function.?(call|response)|thought.?signature|reasoning_content/i,
+    words: /role.{0,3}tool|tool.?call|tool.?result|function.?(call|response)/i,
     part: 'tool_exchanges',
   },
   { words: /schema|grammar|\bpattern\b|\bformat\b|unmarshal|\$ref|properties|parameters/i, part: 'tool_schemas' },
@@ -50,16 +52,18 @@ export function rungsFor(call: RefusedCall, words: string): Omission[][] {
   const named = fields.filter((field) => names(words, field));
   const thinking = WITHOUT_THINKING.test(words) ? THINKING_FIELDS.filter((field) => fields.includes(field)) : [];
   const added = extras.filter((field) => fields.includes(field)).map(toPart);
-  const free: Omission[] = ['system_role', ...added, 'tool_schemas', 'parallel_calls'];
+  const free: Omission[] = ['system_role', ...added, 'echoes', 'tool_schemas', 'parallel_calls'];
   const servers = serversOf(request);
   const rungs: Omission[][] = [
     ['system_role'],
     added,
+    ['echoes'],
     ['tool_schemas'],
     ...(servers.length > MAX_SERVERS ? [] : servers.map((server): Omission[] => [`tools:${server}`])),
     ['newest_pictures'],
     ['pictures'],
     ['parallel_calls'],
+    ['missing_thoughts'],
     ['tool_exchanges'],
     ['tools'],
     free,

@@ -59,7 +59,7 @@ export const OPTION_FIELDS = ['think', 'logprobs', 'top_logprobs'] as const;
 export function toWire(request: ChatRequest, can: ModelCapabilities): WireRequest {
   return {
     model: request.model,
-    messages: request.messages.map(toWireMessage),
+    messages: request.messages.map((message) => toWireMessage(message, request.echo ?? true)),
     stream: true,
     truncate: false,
     shift: false,
@@ -99,7 +99,7 @@ function formatOf(format: AnswerFormat): WireRequest['format'] {
   return format.type === 'json_object' ? 'json' : format.schema;
 }
 
-function toWireMessage(message: ChatMessage): WireMessage {
+function toWireMessage(message: ChatMessage, echo: boolean): WireMessage {
   if (message.role === 'tool') {
     const named = { tool_name: message.toolName, tool_call_id: message.toolCallId };
     return { role: 'tool', content: message.content, ...named };
@@ -111,10 +111,12 @@ function toWireMessage(message: ChatMessage): WireMessage {
   }
   if (message.role !== 'assistant') return { role: message.role, content: message.content };
   const calls = message.toolCalls ?? [];
+  // Thoughts that came with an echo are those of another server.
+  const { thinking } = echo && message.echo?.from === undefined ? message : {};
   return {
     role: 'assistant',
     content: message.content,
-    ...(message.thinking !== undefined && message.thinking !== '' && { thinking: message.thinking }),
+    ...(thinking !== undefined && thinking !== '' && { thinking }),
     ...(calls.length > 0 && {
       tool_calls: calls.map((call) => ({ id: call.id, function: { name: call.name, arguments: call.args } })),
     }),

@@ -14,6 +14,7 @@ import { DEFAULT_CONCURRENCY } from '../kind.ts';
 import type { ServerOptions } from '../kind.ts';
 import { createLearnedModels } from '../learned.ts';
 import { createDocumentCollector, createLineSplitter } from '../answers/text-splitters.ts';
+import type { EchoTarget } from './echo.ts';
 import { failedMidway, openaiAt, refusedBy } from './errors.ts';
 import type { OpenaiPlace } from './errors.ts';
 import { createEventReader, createWholeReader } from './events.ts';
@@ -48,25 +49,36 @@ export function createOpenai(options: OpenaiOptions): LLMProvider {
   };
   const known = createDiscovery((model) => discover(models, model), options.monotonicNow);
 
+  const learned = createLearnedModels(options.monotonicNow);
+  const targetOf = (model: string): EchoTarget => ({
+    from: `${options.name}/${model}`,
+    habits: learned.of(model),
+  });
+
   const server: ChatServer = {
     at,
     acquire,
     known,
-    learned: createLearnedModels(options.monotonicNow),
+    learned,
     ...(options.monotonicNow && { monotonicNow: options.monotonicNow }),
     extras: EXTRA_FIELDS,
     options: OPTION_FIELDS,
-    body: ({ request, can, omitted }) => toWire(request, can, { stream: streams, omitted }),
+    body({ request, can, omitted }) {
+      const target = targetOf(request.model);
+      target.habits.dropsThoughts ||= can.thinking;
+      return toWire(request, can, { stream: streams, omitted, target });
+    },
     send: async (body, { model }, signal) =>
       await connections.send(
         { method: 'POST', path: '/chat/completions', body },
         rules({ ...at, model }, signal),
       ),
     read(model, reading) {
-      const options = { ...reading, failed: (said: string) => failedMidway({ ...at, model }, hide(said)) };
+      const failed = (said: string) => failedMidway({ ...at, model }, hide(said));
+      const answer = { ...reading, failed, target: targetOf(model) };
       return streams
-        ? { reader: createEventReader(options), splitter: createLineSplitter() }
-        : { reader: createWholeReader(options), splitter: createDocumentCollector() };
+        ? { reader: createEventReader(answer), splitter: createLineSplitter() }
+        : { reader: createWholeReader(answer), splitter: createDocumentCollector() };
     },
   };
 

@@ -11,6 +11,8 @@ import type {
 import type { Picture } from '../../contracts/media.ts';
 import type { Omission } from '../../contracts/model/omissions.ts';
 import { samplingOf } from '../sampling.ts';
+import { createEchoWriter } from './echo.ts';
+import type { EchoTarget, EchoWriter } from './echo.ts';
 import type { WireSampling } from '../sampling.ts';
 
 /** The body of POST /chat/completions; `chat_template_kwargs` is llama-server's and vLLM's. */
@@ -36,7 +38,6 @@ export interface WireRequest extends WireSampling {
 interface WireMessage {
   role: ChatMessage['role'];
   content: string | WirePart[] | null;
-  reasoning_content?: string;
   tool_calls?: { id: string; type: 'function'; function: { name: string; arguments: string } }[];
   tool_call_id?: string;
 }
@@ -55,11 +56,15 @@ interface WireTool {
 export function toWire(
   request: ChatRequest,
   can: { thinking: boolean },
-  { stream, omitted }: { stream: boolean; omitted: ReadonlySet<Omission> },
+  { stream, omitted, target }: { stream: boolean; omitted: ReadonlySet<Omission>; target: EchoTarget },
 ): WireRequest {
+  const back = createEchoWriter(request.messages, target, {
+    echo: request.echo,
+    placeholders: omitted.has('missing_thoughts'),
+  });
   return {
     model: request.model,
-    messages: request.messages.map((message) => toWireMessage(message, can.thinking)),
+    messages: request.messages.map((message) => toWireMessage(message, back)),
     stream,
     stream_options: stream ? { include_usage: true } : null,
     ...(request.tools !== undefined &&
@@ -114,7 +119,7 @@ function toWireFormat(format: AnswerFormat): object {
   return { type, json_schema: schema };
 }
 
-function toWireMessage(message: ChatMessage, withThinking: boolean): WireMessage {
+function toWireMessage(message: ChatMessage, back: EchoWriter): WireMessage {
   if (message.role === 'tool') {
     return { role: 'tool', content: message.content, tool_call_id: message.toolCallId };
   }
@@ -124,16 +129,16 @@ function toWireMessage(message: ChatMessage, withThinking: boolean): WireMessage
   }
   if (message.role !== 'assistant') return { role: message.role, content: message.content };
   const calls = message.toolCalls ?? [];
-  if (calls.length === 0) return { role: 'assistant', content: message.content };
+  if (calls.length === 0) return { role: 'assistant', content: message.content, ...back.ofMessage(message) };
   return {
     role: 'assistant',
     content: message.content === '' ? null : message.content,
-    // Only servers that think want a thought back, and only one that led to a call.
-    ...(withThinking && message.thinking && { reasoning_content: message.thinking }),
+    ...back.ofMessage(message),
     tool_calls: calls.map((call) => ({
       id: call.id,
       type: 'function',
       function: { name: call.name, arguments: JSON.stringify(call.args) },
+      ...back.ofCall(message, call),
     })),
   };
 }

@@ -60,7 +60,8 @@ export function nativeExchange(
   single: boolean,
 ): (AssistantMessage | ToolMessage)[] {
   const pairs = calls.map((call, index): [ToolCall, ToolMessage] => {
-    const id = idOf(call.id);
+    // What goes back to a server names its calls by the ids that it gave them.
+    const id = answer.echo?.fields === undefined ? idOf(call.id) : call.id;
     const result = results[index] ?? {
       role: 'tool',
       content: NO_RESULT,

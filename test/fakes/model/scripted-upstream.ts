@@ -48,7 +48,10 @@ const SHOWN = {
   capabilities: ['completion', 'tools', 'thinking'],
 };
 
-export async function startScriptedUpstream(choose: ChooseAnswer): Promise<ScriptedUpstream> {
+export async function startScriptedUpstream(
+  choose: ChooseAnswer,
+  ownedBy = 'vllm',
+): Promise<ScriptedUpstream> {
   const calls: UpstreamBody[] = [];
   const counts = new Map<string, number>();
   let open = 0;
@@ -56,7 +59,7 @@ export async function startScriptedUpstream(choose: ChooseAnswer): Promise<Scrip
     const json = (value: unknown): void =>
       void response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(value));
     if (request.url === '/v1/models')
-      json({ object: 'list', data: [{ id: 'fake', owned_by: 'vllm', max_model_len: 8_192 }] });
+      json({ object: 'list', data: [{ id: 'fake', owned_by: ownedBy, max_model_len: 8_192 }] });
     else if (request.url === '/api/tags') json({ models: [{ name: 'fake' }] });
     else if (request.url === '/api/show') json(SHOWN);
     else void chat(request, response);

@@ -28,7 +28,10 @@ export type ServerRule = (body: UpstreamBody) => StrictRefusal | undefined;
 /** What the model does with an accepted request. */
 export interface StrictAnswer {
   text?: string;
-  toolCalls?: readonly { name: string; args: Record<string, unknown> }[];
+  /** Further fields of an OpenAI-compatible message, in the pieces in which they are streamed. */
+  pieces?: readonly Record<string, unknown>[];
+  /** `extra`: further fields of the call. */
+  toolCalls?: readonly { name: string; args: Record<string, unknown>; extra?: Record<string, unknown> }[];
   /** An error in the middle of nothing: the turn fails for a reason that has nothing to do with the rules. */
   refusal?: StrictRefusal;
 }
@@ -45,6 +48,7 @@ const callId = (nth: number): string => `x${nth}`.padEnd(32, 'Q');
 export async function startStrictServer(
   rules: readonly ServerRule[],
   answer: (body: UpstreamBody) => StrictAnswer,
+  ownedBy?: string,
 ): Promise<StrictServer> {
   const refused: StrictRefusal[] = [];
   let calls = 0;
@@ -58,7 +62,7 @@ export async function startStrictServer(
     if (given.refusal !== undefined) return asJson(given.refusal);
     const withIds = (given.toolCalls ?? []).map((call) => ({ ...call, id: callId((calls += 1)) }));
     return { body: 'options' in body ? ollamaLines(given, withIds) : openaiEvents(given, withIds) };
-  });
+  }, ownedBy);
   return Object.assign(upstream, { refused });
 }
 
@@ -74,18 +78,20 @@ function asJson({ status, body }: StrictRefusal): UpstreamAnswer {
   return { status, headers: { 'content-type': 'application/json' }, body: [JSON.stringify(body)] };
 }
 
-type CallWithId = { id: string; name: string; args: Record<string, unknown> };
+type CallWithId = NonNullable<StrictAnswer['toolCalls']>[number] & { id: string };
 
-function openaiEvents({ text = '' }: StrictAnswer, calls: readonly CallWithId[]): string[] {
+function openaiEvents({ text = '', pieces = [] }: StrictAnswer, calls: readonly CallWithId[]): string[] {
   const event = (delta: unknown, finish: string | null): string =>
     `data: ${JSON.stringify({ choices: [{ index: 0, delta, finish_reason: finish }] })}\n\n`;
-  const toolCalls = calls.map(({ id, name, args }, index) => ({
+  const toolCalls = calls.map(({ id, name, args, extra }, index) => ({
     index,
     id,
+    ...extra,
     type: 'function',
     function: { name, arguments: JSON.stringify(args) },
   }));
   return [
+    ...pieces.map((piece) => event(piece, null)),
     ...(text === '' ? [] : [event({ content: text }, null)]),
     ...(toolCalls.length === 0 ? [] : [event({ tool_calls: toolCalls }, null)]),
     event({}, toolCalls.length === 0 ? 'stop' : 'tool_calls'),

@@ -3,6 +3,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { collectChat } from '../../fakes/agent/collect-chat.ts';
 import type { ChatMessage, ToolSchema } from '../../../src/contracts/model/provider.ts';
 import { ProviderError } from '../../../src/contracts/errors.ts';
+import { createLearnedModels } from '../../../src/providers/learned.ts';
 import { createEventReader } from '../../../src/providers/openai/events.ts';
 import { createCallMaker } from '../../../src/providers/answers/tool-calls.ts';
 import { MAX_CALL_CHARS } from '../../../src/providers/openai/pieces.ts';
@@ -21,6 +22,7 @@ const eventReader = () =>
   createEventReader({
     failed: (said) => new ProviderError('bad_response', said),
     makeCall: createCallMaker(new Map()),
+    target: { from: 'openai/fake', habits: createLearnedModels().of('fake') },
   });
 
 async function answerOf(reply: LlamaReply, more: Parameters<typeof question>[1] = {}) {

@@ -70,5 +70,7 @@ export const providers = {
   'provider.long_line': 'The model server sent a line longer than {bytes} bytes.',
   'provider.ended_early': 'The model server ended its answer before it was complete.',
   'provider.no_call': 'The model did not call a tool, although it was required to.',
+  'provider.echo_too_long':
+    "What the model's server wants back of its answer (signatures, encrypted thoughts) exceeds {most} bytes.",
   'provider.calls_too_long': "The model's tool calls exceed {most} characters.",
 } as const;

@@ -54,6 +54,8 @@ export const turns = {
   'omission.server_tools': 'the tools of the MCP server {server}',
   'omission.newest_pictures': 'the newest pictures, which it could not read',
   'omission.pictures': 'all pictures',
+  'omission.echoes': 'what it sent itself with earlier answers',
+  'omission.missing_thoughts': 'answers without a thought',
   'omission.parallel_calls': 'several tool calls at once',
   'omission.tool_exchanges': 'the form of earlier tool calls (they are sent as text)',
   'omission.tools': 'all tools',

@@ -73,5 +73,7 @@ export const providers = {
   'provider.long_line': 'Der Modellserver hat eine Zeile von mehr als {bytes} Bytes geschickt.',
   'provider.ended_early': 'Der Modellserver hat seine Antwort beendet, bevor sie ganz war.',
   'provider.no_call': 'Das Modell hat kein Werkzeug aufgerufen, obwohl es musste.',
+  'provider.echo_too_long':
+    'Was der Modell-Server von seiner Antwort zurückhaben will (Signaturen, verschlüsselte Gedanken), hat mehr als {most} Bytes.',
   'provider.calls_too_long': 'Die Aufrufe von Werkzeugen des Modells haben mehr als {most} Zeichen.',
 };

@@ -57,6 +57,8 @@ export const turns: TranslationOf<typeof english> = {
   'omission.server_tools': 'die Werkzeuge des MCP-Servers {server}',
   'omission.newest_pictures': 'die neuesten Bilder, die er nicht lesen konnte',
   'omission.pictures': 'alle Bilder',
+  'omission.echoes': 'was er selbst mit früheren Antworten geschickt hat',
+  'omission.missing_thoughts': 'Antworten ohne Gedanken',
   'omission.parallel_calls': 'mehrere Werkzeugaufrufe auf einmal',
   'omission.tool_exchanges': 'die Form früherer Werkzeugaufrufe (sie gehen als Text hinaus)',
   'omission.tools': 'alle Werkzeuge',
