@@ -131,6 +131,8 @@ export interface ChatRequest extends AnswerOptions {
   think?: boolean;
   /** Report the likelihood of each token, with that many alternatives. */
   topLogprobs?: number | undefined;
+  /** Send tool schemas in their simplest form, to a server that has refused the usual one. */
+  reducedSchemas?: boolean;
   /** False: thoughts and opaque fields of earlier answers are left out. Default true. */
   echo?: boolean;
   /**

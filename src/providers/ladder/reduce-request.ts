@@ -7,7 +7,6 @@ import type { Omission } from '../../contracts/model/omissions.ts';
 import type { ChatMessage, ChatRequest, ToolSchema } from '../../contracts/model/provider.ts';
 import type { Recent } from '../../lib/recent.ts';
 import type { Shape } from '../shape/shape.ts';
-import { reduceSchemas } from './reduced-schemas.ts';
 
 /** Pictures that the server could not read, by their digest. */
 type Unreadable = Recent<true>;
@@ -23,6 +22,7 @@ export function reduceRequest(request: ChatRequest, omitted: ReadonlySet<Omissio
       : undefined;
   return {
     ...rest,
+    ...(omitted.has('tool_schemas') && { reducedSchemas: true }),
     ...(omitted.has('echoes') && { echo: false }),
     messages: messagesWithout(request.messages, omitted),
     ...(offered.length > 0 && {
@@ -47,8 +47,7 @@ const filtered = new WeakMap<readonly ToolSchema[], Map<string, readonly ToolSch
 function offeredTools(tools: readonly ToolSchema[], omitted: ReadonlySet<Omission>): readonly ToolSchema[] {
   if (omitted.has('tools')) return [];
   const servers = [...omitted].flatMap((part) => mcpServerOf(part) ?? []).toSorted();
-  const left = servers.length === 0 ? tools : withoutServers(tools, servers);
-  return omitted.has('tool_schemas') ? reduceSchemas(left) : left;
+  return servers.length === 0 ? tools : withoutServers(tools, servers);
 }
 
 function withoutServers(tools: readonly ToolSchema[], servers: readonly string[]): readonly ToolSchema[] {

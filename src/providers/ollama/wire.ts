@@ -6,8 +6,9 @@ import type {
   ChatRequest,
   Embeddings,
   ModelCapabilities,
-  ToolSchema,
 } from '../../contracts/model/provider.ts';
+import { toWireTools } from '../wire-tools.ts';
+import type { WireTool } from '../wire-tools.ts';
 import { samplingOf } from '../sampling.ts';
 import type { WireSampling } from '../sampling.ts';
 
@@ -43,11 +44,6 @@ interface WireMessage {
   tool_call_id?: string;
 }
 
-interface WireTool {
-  type: 'function';
-  function: Omit<ToolSchema, 'strict' | 'server'>;
-}
-
 /** Fields that a server may not know: they are left out only when it names them. */
 export const OPTION_FIELDS = ['think', 'logprobs', 'top_logprobs'] as const;
 
@@ -57,15 +53,14 @@ export const OPTION_FIELDS = ['think', 'logprobs', 'top_logprobs'] as const;
  * to the server: ending a call never unloads the model (N-64). What the model cannot do is not requested.
  */
 export function toWire(request: ChatRequest, can: ModelCapabilities): WireRequest {
+  const tools = can.tools ? toWireTools(request, { knowsStrict: false }) : undefined;
   return {
     model: request.model,
     messages: request.messages.map((message) => toWireMessage(message, request.echo ?? true)),
     stream: true,
     truncate: false,
     shift: false,
-    ...(can.tools &&
-      request.tools !== undefined &&
-      request.tools.length > 0 && { tools: toWireTools(request.tools) }),
+    ...(tools !== undefined && { tools }),
     // If omitted, a model that can think would: the flag is always sent where it is known.
     ...(can.thinking && { think: thinkOf(request, can) }),
     ...(request.format !== undefined && { format: formatOf(request.format) }),
@@ -121,20 +116,6 @@ function toWireMessage(message: ChatMessage, echo: boolean): WireMessage {
       tool_calls: calls.map((call) => ({ id: call.id, function: { name: call.name, arguments: call.args } })),
     }),
   };
-}
-
-/** The schemas are prepared once per profile, and so is their wire shape. */
-const wireTools = new WeakMap<readonly ToolSchema[], WireTool[]>();
-
-function toWireTools(tools: readonly ToolSchema[]): WireTool[] {
-  const known = wireTools.get(tools);
-  if (known !== undefined) return known;
-  const made = tools.map(({ name, description, parameters }) => ({
-    type: 'function' as const,
-    function: { name, description, parameters },
-  }));
-  wireTools.set(tools, made);
-  return made;
 }
 
 /** Architectures that accept a level for `think`. */

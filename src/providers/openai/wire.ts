@@ -6,11 +6,12 @@ import type {
   ChatRequest,
   Embeddings,
   ReasoningEffort,
-  ToolSchema,
 } from '../../contracts/model/provider.ts';
 import type { Picture } from '../../contracts/media.ts';
 import type { Omission } from '../../contracts/model/omissions.ts';
 import { samplingOf } from '../sampling.ts';
+import { toWireTools } from '../wire-tools.ts';
+import type { WireTool } from '../wire-tools.ts';
 import { createEchoWriter } from './echo.ts';
 import type { EchoTarget, EchoWriter } from './echo.ts';
 import type { WireSampling } from '../sampling.ts';
@@ -44,11 +45,6 @@ interface WireMessage {
 
 type WirePart = { type: 'text'; text: string } | { type: 'image_url'; image_url: { url: string } };
 
-interface WireTool {
-  type: 'function';
-  function: Omit<ToolSchema, 'server'>;
-}
-
 /**
  * The window is the server's to set, so `contextWindow` is not sent. A server that accepts `chat_template_kwargs` is
  * always told whether to think; others refuse unknown fields and get a plain request.
@@ -58,6 +54,7 @@ export function toWire(
   can: { thinking: boolean },
   { stream, omitted, target }: { stream: boolean; omitted: ReadonlySet<Omission>; target: EchoTarget },
 ): WireRequest {
+  const tools = toWireTools(request, { knowsStrict: true });
   const back = createEchoWriter(request.messages, target, {
     echo: request.echo,
     placeholders: omitted.has('missing_thoughts'),
@@ -67,10 +64,7 @@ export function toWire(
     messages: request.messages.map((message) => toWireMessage(message, back)),
     stream,
     stream_options: stream ? { include_usage: true } : null,
-    ...(request.tools !== undefined &&
-      request.tools.length > 0 && {
-        tools: toWireTools(request.tools),
-      }),
+    ...(tools !== undefined && { tools }),
     ...(can.thinking && { chat_template_kwargs: { enable_thinking: thinks(request) } }),
     ...toWireOptions(request, omitted),
   };
@@ -150,17 +144,6 @@ function toTextPart(text: string): WirePart[] {
 
 function toPart({ mimeType, base64 }: Picture): WirePart {
   return { type: 'image_url', image_url: { url: `data:${mimeType};base64,${base64}` } };
-}
-
-/** The schemas are prepared once per profile, and so is their wire shape. */
-const wireTools = new WeakMap<readonly ToolSchema[], WireTool[]>();
-
-function toWireTools(tools: readonly ToolSchema[]): WireTool[] {
-  const known = wireTools.get(tools);
-  if (known !== undefined) return known;
-  const made = tools.map(({ server: _, ...schema }) => ({ type: 'function' as const, function: schema }));
-  wireTools.set(tools, made);
-  return made;
 }
 
 const modelList = z.object({
