@@ -1,4 +1,5 @@
 /** The errors that may leave a module; other errors are converted where they occur. */
+import { hideAddresses } from '../lib/hidden-addresses.ts';
 import { inEnglish, textRef } from './texts/say.ts';
 import type { PlainKey, TextRef, Say } from './texts/say.ts';
 
@@ -222,7 +223,8 @@ const WITHOUT_RETRY: Partial<Readonly<Record<ProviderErrorCode, PlainKey>>> = {
 
 /**
  * The only place where an error is worded for a reader. Operators read the message, which names addresses and settings;
- * people read what happened, and when to try again. If a message is in no table, an operator who reads another language
+ * people read what happened, and when to try again. Addresses of model servers stand in the log only: chats are kept on
+ * other people's machines. If a message is in no table, an operator who reads another language
  * gets both. Never throws.
  */
 export function wordError(error: GatewayError, reader: ErrorReader, say: Say = inEnglish): string {
@@ -230,9 +232,11 @@ export function wordError(error: GatewayError, reader: ErrorReader, say: Say = i
     const message = messageForPerson(error);
     return typeof message === 'string' ? message : say.text(message);
   }
-  if (error.textRef !== undefined) return say.text(error.textRef);
-  if (say.language === 'en' || !(error instanceof ProviderError)) return error.message;
-  return say('failure.detailed', { what: failureText(error), detail: error.message });
+  if (!(error instanceof ProviderError))
+    return error.textRef === undefined ? error.message : say.text(error.textRef);
+  if (error.textRef !== undefined) return hideAddresses(say.text(error.textRef));
+  const detail = hideAddresses(error.message);
+  return say.language === 'en' ? detail : say('failure.detailed', { what: failureText(error), detail });
 }
 
 /** What a person reads about an error, to be worded later; a string if its message is in no table. Never throws. */

@@ -1,5 +1,5 @@
 /** What was learned about a server's models: parts of a request that it refuses are left out for a while. */
-import type { Omission } from '../contracts/model/omissions.ts';
+import type { ModelOmissions, Omission } from '../contracts/model/omissions.ts';
 import { Recent } from '../lib/recent.ts';
 
 /** Models of one server that are remembered; one more forgets the oldest. */
@@ -30,6 +30,8 @@ export interface ModelHabits {
 export interface LearnedModels {
   /** The habits of a model, to be read and changed. Never throws. */
   of(model: string): ModelHabits;
+  /** The models that refuse something now. */
+  omissions(): readonly ModelOmissions[];
   /** Digests of pictures that the server could not read. */
   readonly unreadable: Recent<true>;
 }
@@ -42,12 +44,14 @@ interface RefusedPart {
 
 /** The parts that one model refuses; those whose time is over are sent again. */
 export class RefusedParts {
+  readonly model: string;
   readonly #parts = new Map<Omission, RefusedPart>();
   readonly #monotonicNow: () => number;
   readonly #onNote: () => void;
 
   /** `onNote` is called whenever something was noted. */
-  constructor(monotonicNow: () => number, onNote: () => void) {
+  constructor(model: string, monotonicNow: () => number, onNote: () => void) {
+    this.model = model;
     this.#monotonicNow = monotonicNow;
     this.#onNote = onNote;
   }
@@ -101,7 +105,7 @@ export function createLearnedModels(monotonicNow: () => number = () => performan
     of(model) {
       const known = models.get(model);
       if (known !== undefined) return known;
-      const omissions = new RefusedParts(monotonicNow, () => models.set(model, habits));
+      const omissions = new RefusedParts(model, monotonicNow, () => models.set(model, habits));
       const habits: ModelHabits = {
         startsInThought: false,
         omissions,
@@ -111,6 +115,10 @@ export function createLearnedModels(monotonicNow: () => number = () => performan
       models.set(model, habits);
       return habits;
     },
+    omissions: () =>
+      models.values().flatMap(({ omissions: { model, current } }) =>
+        current.size === 0 ? [] : [{ model, omissions: [...current] }],
+      ),
     unreadable: new Recent<true>(UNREADABLE_MS, MAX_UNREADABLE, monotonicNow),
   };
 }

@@ -6,6 +6,7 @@ import type { TextRef } from '../contracts/texts/say.ts';
 import { clip } from './errors.ts';
 import type { Where } from './errors.ts';
 import { fieldsOf, listOf, textOf, wordOf } from './answers/read-fields.ts';
+import { hideAddresses } from '../lib/hidden-addresses.ts';
 import { parseJson } from '../lib/json/json.ts';
 
 /** An answer that is not 200. */
@@ -164,16 +165,13 @@ export function inWords(what: TextRef, reason: string): TextRef {
  */
 export function publicWords(reason: string): string | undefined {
   const words = clip(
-    reason.slice(0, MAX_CLEANED).replaceAll(KEY_LIKE, '…').replaceAll(ADDRESS, '…').trim(),
+    hideAddresses(reason.slice(0, MAX_CLEANED).replaceAll(KEY_LIKE, '…')).trim(),
   );
   return words === '' || NO_WORDS.test(words) || words.startsWith('<') ? undefined : words;
 }
 
 /** How much of a server's text is searched for keys and addresses, in characters: more than is repeated. */
 const MAX_CLEANED = 1_000;
-/** Addresses with a port, URLs but those of public websites, numbers of private networks. */
-const ADDRESS =
-  /\b(https?|tcp|unix|grpc):\/\/(?!(?:[a-z0-9-]+\.)+[a-z]{2,}(?:\/|[\s"').,;]|$))[^\s"'<>]+|\b(?:\d{1,3}\.){3}\d{1,3}(?::\d+)?\b|\[[0-9a-f:]*:[0-9a-f:]*\](?::\d+)?|\b(?:localhost|[a-z0-9-]+(?:\.[a-z0-9-]+)*):\d{2,5}\b/gi;
 /** Keys, also in part: servers repeat the one that they refuse, with stars in the middle. */
 const KEY_LIKE = /\b(?:sk|gsk|pk|xai|key|hf|AIza)[-_][\w*.-]{4,}|\S*\*{3,}\S*/g;
 

@@ -1,5 +1,5 @@
 /** Parts of a request that are left out, or written in another form, for a server that refuses them. */
-import { textRef } from '../texts/say.ts';
+import { inEnglish, textRef } from '../texts/say.ts';
 import type { TextRef } from '../texts/say.ts';
 
 /**
@@ -21,6 +21,12 @@ export type Omission =
   | 'tools'
   | `field:${string}`;
 
+/** What the server of a model is not sent now. */
+export interface ModelOmissions {
+  model: string;
+  omissions: readonly Omission[];
+}
+
 const FIELD = 'field:';
 const SERVER = 'tools:';
 
@@ -32,6 +38,12 @@ export function fieldOf(omission: Omission): string | undefined {
 /** The name of the MCP server, if the part is its tools. */
 export function mcpServerOf(omission: Omission): string | undefined {
   return omission.startsWith(SERVER) ? omission.slice(SERVER.length) : undefined;
+}
+
+/** What a server is not sent, as a sentence in English for operators. */
+export function omissionSentence({ model, omissions }: ModelOmissions): string {
+  const parts = omissions.map((omission) => inEnglish.text(omissionText(omission))).join('; ');
+  return `The server of ${model} refuses parts of requests, and is not sent them: ${parts}.`;
 }
 
 /** What is missing, as an item of a list. */

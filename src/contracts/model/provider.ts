@@ -1,7 +1,7 @@
 /** What the agent may request from any model server, and what API callers may request for an answer. */
 import { z } from 'zod';
 import type { Picture } from '../media.ts';
-import type { Omission } from './omissions.ts';
+import type { ModelOmissions, Omission } from './omissions.ts';
 
 /** How much a model thinks before it answers, in OpenAI's terms. */
 export const REASONING_EFFORTS = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'] as const;
@@ -249,6 +249,8 @@ export interface ChatProvider {
   models(signal: AbortSignal, like?: string): Promise<string[]>;
   capabilities(model: string, signal: AbortSignal): Promise<ModelCapabilities>;
   streamChat(request: ChatRequest, signal: AbortSignal): AsyncIterable<ChatChunk>;
+  /** What the servers are not sent now because they refuse it, by model. Never throws. Absent: nothing ever is. */
+  omissions?(): readonly ModelOmissions[];
   /** Closes pooled connections. Never throws. */
   close(): Promise<void>;
 }

@@ -61,6 +61,7 @@ export function createOllama(options: ServerOptions): LLMProvider {
     name: options.name,
     models: (signal) => modelNames(models, signal),
     capabilities: createCapabilities(server),
+    omissions: () => learned.omissions(),
     streamChat: withForcedCalls(createChat(server)),
     embed: createEmbed({
       at,

@@ -86,6 +86,7 @@ export function createOpenai(options: OpenaiOptions): LLMProvider {
     name: options.name,
     models: async (signal) => (await listModels(models, signal)).map(({ id }) => id),
     capabilities: createCapabilities(server),
+    omissions: () => learned.omissions(),
     streamChat: createChat(server),
     embed: createEmbed({
       at,

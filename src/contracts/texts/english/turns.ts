@@ -60,6 +60,7 @@ export const turns = {
   'omission.tool_exchanges': 'the form of earlier tool calls (they are sent as text)',
   'omission.tools': 'all tools',
   'omission.field': 'the field {field}',
+  'model.vectors_only': 'The model "{name}" makes vectors and answers no chats: choose another one.',
   'model.omissions': 'its server is not sent {parts}',
   'model.none': 'none; {why}',
 

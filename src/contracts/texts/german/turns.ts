@@ -63,6 +63,7 @@ export const turns: TranslationOf<typeof english> = {
   'omission.tool_exchanges': 'die Form früherer Werkzeugaufrufe (sie gehen als Text hinaus)',
   'omission.tools': 'alle Werkzeuge',
   'omission.field': 'das Feld {field}',
+  'model.vectors_only': 'Das Modell „{name}“ erzeugt Vektoren und führt keine Gespräche: Wähl ein anderes.',
   'model.omissions': 'seinem Server fehlt: {parts}',
   'model.none': 'keines; {why}',
 
