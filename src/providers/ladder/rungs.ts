@@ -22,7 +22,7 @@ const HINTS: readonly { words: RegExp; part: Omission }[] = [
   { words: /reasoning_(content|details)|extra_content|thought.?signature/i, part: 'echoes' },
   { words: /single tool.?calls?|parallel tool|one tool call/i, part: 'parallel_calls' },
   {
-    words: /role.{0,3}tool|tool.?call|tool.?result|function.?(call|response)/i,
+    words: /alternat|role.{0,3}tool|tool.?call|tool.?result|function.?(call|response)/i,
     part: 'tool_exchanges',
   },
   { words: /schema|grammar|\bpattern\b|\bformat\b|unmarshal|\$ref|properties|parameters/i, part: 'tool_schemas' },
