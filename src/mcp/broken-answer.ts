@@ -15,7 +15,11 @@ export function errorOfBroken(text: string): JSONRPCErrorResponse | undefined {
   if (!isJsonObject(message) || 'method' in message) return undefined;
   const { id } = message;
   if (typeof id !== 'number' && typeof id !== 'string') return undefined;
-  return { jsonrpc: '2.0', id, error: { code: BROKEN_ANSWER, message: 'the answer does not follow the protocol' } };
+  return {
+    jsonrpc: '2.0',
+    id,
+    error: { code: BROKEN_ANSWER, message: 'the answer does not follow the protocol' },
+  };
 }
 
 /** The same `fetch`, but results in event streams that are no objects become errors. */
@@ -23,7 +27,8 @@ export function repairResults(request: FetchLike): FetchLike {
   return async (url, init) => {
     const response = await request(url, init);
     const { body, status, headers } = response;
-    if (body === null || headers.get('content-type')?.startsWith('text/event-stream') !== true) return response;
+    if (body === null || headers.get('content-type')?.startsWith('text/event-stream') !== true)
+      return response;
     const lines = body
       .pipeThrough(new TextDecoderStream())
       .pipeThrough(eachLine(repairLine))

@@ -68,7 +68,9 @@ export function textOfResult(
   kept: ReadonlyMap<number, string> = new Map(),
 ): string {
   const parts = joinParts(content, kept);
-  const structured = content.some((given) => repeats(given, structuredContent)) ? undefined : structuredContent;
+  const structured = content.some((given) => repeats(given, structuredContent))
+    ? undefined
+    : structuredContent;
   const texts = [parts, structured === undefined || structured === null ? '' : JSON.stringify(structured)];
   const whole = texts.filter((one) => one !== '').join('\n');
   return whole === '' ? '(no content)' : bounded(whole);
@@ -79,7 +81,11 @@ function repeats(given: unknown, structured: unknown): boolean {
   const { data } = text.safeParse(given);
   if (data === undefined || structured === undefined || isTooDeep(structured)) return false;
   const said = parseJson(data.text);
-  return said !== undefined && !isTooDeep(said) && JSON.stringify(sortKeys(said)) === JSON.stringify(sortKeys(structured));
+  return (
+    said !== undefined &&
+    !isTooDeep(said) &&
+    JSON.stringify(sortKeys(said)) === JSON.stringify(sortKeys(structured))
+  );
 }
 
 /** The text of parts, in their order. Never throws. */

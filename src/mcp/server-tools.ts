@@ -87,7 +87,9 @@ function readTools(
   for (const given of listed) {
     const { success, data } = listedTool.safeParse(given);
     if (!success) {
-      notices.push(`${toolOf(given)} is left out: it has no ${nameOf(given) === undefined ? 'name' : 'schema of an object'}.`);
+      notices.push(
+        `${toolOf(given)} is left out: it has no ${nameOf(given) === undefined ? 'name' : 'schema of an object'}.`,
+      );
       continue;
     }
     if (allowed !== undefined && !allowed.includes(data.name)) continue;
@@ -104,7 +106,9 @@ function readTools(
 }
 
 function nameOf(given: unknown): string | undefined {
-  return isJsonObject(given) && typeof given['name'] === 'string' && given['name'] !== '' ? given['name'] : undefined;
+  return isJsonObject(given) && typeof given['name'] === 'string' && given['name'] !== ''
+    ? given['name']
+    : undefined;
 }
 
 function toolOf(given: unknown): string {
@@ -120,7 +124,9 @@ function simplified(tools: readonly ListedTool[]): string[] {
   });
   if (changed.length === 0) return [];
   const more = changed.length - MAX_SIMPLIFIED_SHOWN;
-  const list = [...changed.slice(0, MAX_SIMPLIFIED_SHOWN), ...(more > 0 ? [`and ${more} more`] : [])].join(', ');
+  const list = [...changed.slice(0, MAX_SIMPLIFIED_SHOWN), ...(more > 0 ? [`and ${more} more`] : [])].join(
+    ', ',
+  );
   return [`Model servers get a simpler schema of ${list}; arguments are checked against the original.`];
 }
 

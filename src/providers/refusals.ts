@@ -19,7 +19,13 @@ export interface Refusal {
 
 /** A part of a request that some models or servers refuse, and that can be left out or written differently. */
 export type RefusedFeature =
-  'tools' | 'thinking' | 'temperature' | 'max_tokens' | 'pictures' | 'missing_thoughts';
+  | 'tools'
+  | 'thinking'
+  | 'temperature'
+  | 'max_tokens'
+  | 'pictures'
+  | 'missing_thoughts'
+  | 'missing_signatures';
 
 /** A model or its server refused a part of the request; without that part the call may succeed. */
 export class FeatureError extends ProviderError {
@@ -66,6 +72,11 @@ const FEATURES: readonly { feature: RefusedFeature; pattern: RegExp }[] = [
     // DeepSeek: an answer of another model, or of none, has no thought to send back.
     feature: 'missing_thoughts',
     pattern: /missing .?reasoning_content|reasoning_content.{0,40} must be passed back/i,
+  },
+  {
+    // Gemini: a call of another model, or of the gateway, has no signature.
+    feature: 'missing_signatures',
+    pattern: /missing a .?thought_signature/i,
   },
   { feature: 'max_tokens', pattern: /use .{0,3}max_completion_tokens/i },
   {

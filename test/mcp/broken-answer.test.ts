@@ -25,7 +25,9 @@ const RESULTS: Record<string, unknown> = {
 /** A server that answers in event streams or in documents, cut into packets of a few bytes. */
 async function startServer(form: 'stream' | 'document'): Promise<string> {
   const answer = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
-    const { id, method, params } = message.parse(JSON.parse((await readText(request)) || '{"method":"none"}'));
+    const { id, method, params } = message.parse(
+      JSON.parse((await readText(request)) || '{"method":"none"}'),
+    );
     if (id === undefined) return void response.writeHead(request.method === 'POST' ? 202 : 405).end();
     const tools = Object.keys(RESULTS).map((name) => ({ name, inputSchema: { type: 'object' } }));
     const serverInfo = { name: 'broken', version: '1' };
@@ -38,7 +40,8 @@ async function startServer(form: 'stream' | 'document'): Promise<string> {
             ? RESULTS[params?.name ?? '']
             : {};
     const json = JSON.stringify({ jsonrpc: '2.0', id, result });
-    if (form === 'document') return void response.writeHead(200, { 'content-type': 'application/json' }).end(json);
+    if (form === 'document')
+      return void response.writeHead(200, { 'content-type': 'application/json' }).end(json);
     response.writeHead(200, { 'content-type': 'text/event-stream' });
     const event = `event: message\ndata: ${json}\n\n`;
     for (let at = 0; at < event.length; at += 7) response.write(event.slice(at, at + 7));

@@ -55,8 +55,7 @@ export function toWire(
   { stream, refused, target }: { stream: boolean; refused: ReadonlySet<RefusedFeature>; target: EchoTarget },
 ): WireRequest {
   const tools = toWireTools(request, { knowsStrict: true });
-  const placeholders = refused.has('missing_thoughts');
-  const back = createEchoWriter(request.messages, target, { echo: request.echo, placeholders });
+  const back = createEchoWriter(request.messages, target, { echo: request.echo, refused });
   return {
     model: request.model,
     messages: request.messages.map((message) => toWireMessage(message, back)),
