@@ -26,8 +26,12 @@ export function toWireTools(
   const wired =
     forms.get(form) ??
     tools.map(({ strict, server: _, ...tool }): WireTool => {
-      if (strict === true && knowsStrict && !reduced) return { type: 'function', function: { ...tool, strict } };
-      return { type: 'function', function: { ...tool, parameters: wireSchema(tool.parameters, { reduced }).schema } };
+      if (strict === true && knowsStrict && !reduced)
+        return { type: 'function', function: { ...tool, strict } };
+      return {
+        type: 'function',
+        function: { ...tool, parameters: wireSchema(tool.parameters, { reduced }).schema },
+      };
     });
   forms.set(form, wired);
   return wired;

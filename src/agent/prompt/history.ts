@@ -110,7 +110,8 @@ function answerGroup(
   });
   const { echo } = answer;
   const keepsFields = keepThinking || answer.toolCalls.length > 0;
-  const thinking = keepThinking || (keepsFields && echo?.thoughtField !== undefined) ? answer.thinking : undefined;
+  const thinking =
+    keepThinking || (keepsFields && echo?.thoughtField !== undefined) ? answer.thinking : undefined;
   const fields = keepsFields ? echo?.fields : undefined;
   const message: ChatMessage = {
     role: 'assistant',

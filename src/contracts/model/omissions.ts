@@ -5,7 +5,7 @@ import type { TextRef } from '../texts/say.ts';
 /**
  * One such part: system messages as their own role, the full schemas of the tools, the tools of one MCP server, the
  * pictures of the newest message that has some, all pictures, what the server itself sent with earlier answers, answers
- * without a thought (an empty one is added), several tool calls in one message, tool calls and results in their own form,
+ * without a thought and calls without a signature (stand-ins are added), several tool calls in one message, tool calls and results in their own form,
  * all tools, or a field of the request.
  */
 export type Omission =
@@ -16,6 +16,7 @@ export type Omission =
   | 'pictures'
   | 'echoes'
   | 'missing_thoughts'
+  | 'missing_signatures'
   | 'parallel_calls'
   | 'tool_exchanges'
   | 'tools'
@@ -61,6 +62,8 @@ export function omissionText(omission: Omission): TextRef {
       return textRef('omission.echoes');
     case 'missing_thoughts':
       return textRef('omission.missing_thoughts');
+    case 'missing_signatures':
+      return textRef('omission.missing_signatures');
     case 'parallel_calls':
       return textRef('omission.parallel_calls');
     case 'tool_exchanges':

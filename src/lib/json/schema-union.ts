@@ -32,15 +32,21 @@ export function withNull(schema: Schema): Schema {
 }
 
 function isPlainUnion(schema: Schema): schema is { anyOf: Schema[] } {
-  return Object.keys(schema).length === 1 && Array.isArray(schema['anyOf']) && schema['anyOf'].every(isJsonObject);
+  return (
+    Object.keys(schema).length === 1 && Array.isArray(schema['anyOf']) && schema['anyOf'].every(isJsonObject)
+  );
 }
 
 /** Texts to choose from are one list, whatever alternatives they came from. */
 function joinChoices(schemas: readonly Schema[]): Schema[] {
   const isChoice = (schema: Schema): boolean => schema['type'] === 'string' && Array.isArray(schema['enum']);
-  const choices = schemas.filter((schema) => isChoice(schema) && !('description' in schema) && !('default' in schema));
+  const choices = schemas.filter(
+    (schema) => isChoice(schema) && !('description' in schema) && !('default' in schema),
+  );
   if (choices.length < 2) return [...schemas];
-  const values = new Set(choices.flatMap((schema): unknown[] => (Array.isArray(schema['enum']) ? schema['enum'] : [])));
+  const values = new Set(
+    choices.flatMap((schema): unknown[] => (Array.isArray(schema['enum']) ? schema['enum'] : [])),
+  );
   const one = { type: 'string', enum: [...values] };
   return [one, ...schemas.filter((schema) => !choices.includes(schema))];
 }

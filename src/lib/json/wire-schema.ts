@@ -90,7 +90,9 @@ class Build {
     if (branches === undefined) return { ...emptyObject(), ...this.#object(flat) };
     const objects = branches
       .map((branch) => this.#flatten(branch, flat))
-      .filter((branch) => typesOf(branch.raw).types.includes('object') || isJsonObject(branch.raw['properties']));
+      .filter(
+        (branch) => typesOf(branch.raw).types.includes('object') || isJsonObject(branch.raw['properties']),
+      );
     return objects.length === 0 ? emptyObject() : this.#oneOfObjects(objects.map((one) => this.#object(one)));
   }
 
@@ -116,7 +118,8 @@ class Build {
       schema: {
         ...(typeof description === 'string' && description !== '' && { description }),
         ...schema,
-        ...(!this.#reduced && ['string', 'number', 'boolean'].includes(typeof initial) && { default: initial }),
+        ...(!this.#reduced &&
+          ['string', 'number', 'boolean'].includes(typeof initial) && { default: initial }),
       },
       nullable,
     };
@@ -144,7 +147,10 @@ class Build {
     const [type, ...others] = types;
     if (others.length > 0) {
       const each = types.map((one) => this.#typed(one, flat));
-      return this.#union(each.map((schema) => ({ schema, nullable: false })), nullable);
+      return this.#union(
+        each.map((schema) => ({ schema, nullable: false })),
+        nullable,
+      );
     }
     if (type === undefined) return { schema: nullable ? { type: 'null' } : ANY, nullable };
     return { schema: this.#typed(type, flat), nullable };
@@ -154,10 +160,13 @@ class Build {
     const values = choices.filter((value) => value !== null);
     const nullable = mayBeNull || values.length < choices.length;
     if (values.length === 0) return { schema: { type: 'null' }, nullable: true };
-    const [type, ...others] = [...new Set(values.map((value) => (Array.isArray(value) ? 'array' : typeof value)))];
+    const [type, ...others] = [
+      ...new Set(values.map((value) => (Array.isArray(value) ? 'array' : typeof value))),
+    ];
     const one = others.length === 0 && type !== 'object' && type !== 'array' ? type : undefined;
     const named = one === 'number' && types.includes('integer') ? 'integer' : one;
-    if (this.#reduced && one !== 'string') return { schema: named === undefined ? ANY : { type: named }, nullable };
+    if (this.#reduced && one !== 'string')
+      return { schema: named === undefined ? ANY : { type: named }, nullable };
     return { schema: { ...(named !== undefined && { type: named }), enum: values }, nullable };
   }
 
@@ -184,7 +193,10 @@ class Build {
       case 'array':
         return this.#array(flat);
       case 'string':
-        return { type, ...this.#limits(flat, ['minLength', 'maxLength'], (n) => n >= 0 && n <= MAX_COUNTED_CHARS) };
+        return {
+          type,
+          ...this.#limits(flat, ['minLength', 'maxLength'], (n) => n >= 0 && n <= MAX_COUNTED_CHARS),
+        };
       case 'integer':
       case 'number':
         return {
@@ -211,7 +223,9 @@ class Build {
     const inner = { depth: flat.depth + 1, refs: flat.refs };
     const given = isJsonObject(raw['properties']) ? raw['properties'] : undefined;
     const names = Object.keys(given ?? {}).filter((name) => given?.[name] !== false);
-    const required = listOf(raw['required']).filter((name) => typeof name === 'string' && names.includes(name));
+    const required = listOf(raw['required']).filter(
+      (name) => typeof name === 'string' && names.includes(name),
+    );
     const properties = names.map((name): [string, Schema] => {
       const { schema, nullable } = this.#convert(given?.[name], inner);
       return [name, nullable && required.includes(name) ? this.#withNull(schema) : schema];
@@ -242,7 +256,11 @@ class Build {
       items.length === 0 ? [{ schema: this.#any(undefined), nullable: false }] : items,
       false,
     );
-    return { type: 'array', items: nullable ? this.#withNull(this.#anyNamed(schema)) : this.#anyNamed(schema), ...limits };
+    return {
+      type: 'array',
+      items: nullable ? this.#withNull(this.#anyNamed(schema)) : this.#anyNamed(schema),
+      ...limits,
+    };
   }
 
   #anyNamed(schema: Schema): Schema {
@@ -258,7 +276,8 @@ class Build {
     const { anyOf, oneOf, description: _, default: _default, ...beside } = raw;
     const alternatives = [anyOf, oneOf].map(listOf).find((list) => list.length > 0);
     if (alternatives === undefined) return undefined;
-    const isPlain = (one: unknown): boolean => isJsonObject(one) && Object.keys(one).every((key) => CONDITIONS.has(key));
+    const isPlain = (one: unknown): boolean =>
+      isJsonObject(one) && Object.keys(one).every((key) => CONDITIONS.has(key));
     if (alternatives.some(isPlain) && Object.keys(beside).length > 0) {
       this.losses.add('conditions');
       return undefined;
@@ -280,7 +299,9 @@ class Build {
       const joined = this.#reduced ? this.#common(schemas) : union(schemas);
       return [name, isFree && !this.#reduced ? this.#any(schemas[0]) : this.#anyNamed(joined)];
     });
-    const required = [...names].filter((name) => objects.every((one) => listOf(one['required']).includes(name)));
+    const required = [...names].filter((name) =>
+      objects.every((one) => listOf(one['required']).includes(name)),
+    );
     return {
       type: 'object',
       properties: Object.fromEntries(properties),
@@ -291,7 +312,17 @@ class Build {
 }
 
 /** Keywords that only set conditions for a value that is described elsewhere. */
-const CONDITIONS = new Set(['required', 'not', 'if', 'then', 'else', 'dependentRequired', 'minProperties', 'title', 'description']);
+const CONDITIONS = new Set([
+  'required',
+  'not',
+  'if',
+  'then',
+  'else',
+  'dependentRequired',
+  'minProperties',
+  'title',
+  'description',
+]);
 
 function choicesOf(raw: Schema): readonly unknown[] | undefined {
   if ('const' in raw) return [raw['const']];

@@ -12,7 +12,7 @@ import { rungsFor, saysBlind } from './rungs.ts';
 import type { RefusedCall } from './rungs.ts';
 
 /** Calls in all for one answer. */
-export const MAX_LADDER_CALLS = 16;
+export const MAX_LADDER_CALLS = 18;
 /** How long after the first refusal another one is still answered by a further call, in milliseconds. */
 export const LADDER_MS = 20_000;
 /** Pause before a server that reported a failure is asked whether it says the same again, in milliseconds. */

@@ -19,6 +19,7 @@ export interface RefusedCall {
 const HINTS: readonly { words: RegExp; part: Omission }[] = [
   { words: /\b(images?|pictures?|vision|multi-?modal|image_url|mmproj)\b/i, part: 'newest_pictures' },
   { words: /missing.{0,20}(reasoning|thought)|(reasoning|thought).{0,60}(must be|is) (passed|sent|required)/i, part: 'missing_thoughts' },
+  { words: /missing.{0,20}signature/i, part: 'missing_signatures' },
   { words: /reasoning_(content|details)|extra_content|thought.?signature/i, part: 'echoes' },
   { words: /single tool.?calls?|parallel tool|one tool call/i, part: 'parallel_calls' },
   {
@@ -64,6 +65,7 @@ export function rungsFor(call: RefusedCall, words: string): Omission[][] {
     ['pictures'],
     ['parallel_calls'],
     ['missing_thoughts'],
+    ['missing_signatures'],
     ['tool_exchanges'],
     ['tools'],
     free,

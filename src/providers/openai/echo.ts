@@ -15,6 +15,7 @@ import { isJsonObject, isTooDeep } from '../../lib/json/json.ts';
 import { fieldsOf, listOf, textOf, wordOf } from '../answers/read-fields.ts';
 import type { Fields } from '../answers/read-fields.ts';
 import type { ModelHabits } from '../learned.ts';
+import type { Omission } from '../../contracts/model/omissions.ts';
 
 /** How many bytes of JSON an answer's opaque fields may have, those of its calls not counted. */
 export const MAX_ECHO_BYTES = 256 * 1024;
@@ -100,7 +101,10 @@ function textKeyOf({ type }: Fields): 'text' | 'summary' | undefined {
 }
 
 function continues(last: Fields, piece: Fields): boolean {
-  if (last['type'] !== piece['type'] || (last['index'] ?? piece['index']) !== (piece['index'] ?? last['index']))
+  if (
+    last['type'] !== piece['type'] ||
+    (last['index'] ?? piece['index']) !== (piece['index'] ?? last['index'])
+  )
     return false;
   // A signature ends a text: what follows it is the next one.
   return wordOf(last['signature']) === '' || wordOf(piece['text']) === '';
@@ -124,19 +128,25 @@ export interface EchoWriter {
 const SILENT: EchoWriter = { ofMessage: () => ({}), ofCall: () => ({}) };
 
 /**
- * Chooses what goes back: only what the asked model itself has sent, or a caller has sent for it. With `placeholders` an
- * empty thought stands where there is none, also in the answers of other models.
+ * Chooses what goes back: only what the asked model itself has sent, or a caller has sent for it. Where a server insists,
+ * an empty thought or a signature that is not checked stands in for what other models, or the gateway, never had.
  */
 export function createEchoWriter(
   messages: readonly ChatMessage[],
   { from, habits }: EchoTarget,
-  { echo = true, placeholders }: { echo?: boolean | undefined; placeholders: boolean },
+  { echo = true, omitted }: { echo?: boolean | undefined; omitted: ReadonlySet<Omission> },
 ): EchoWriter {
   if (!echo) return SILENT;
   const isOwn = ({ echo: own }: ChatMessage & { role: 'assistant' }): boolean =>
     own !== undefined && (own.from === undefined || own.from === from);
+  const signs =
+    omitted.has('missing_signatures') ||
+    messages.some(
+      (one) =>
+        one.role === 'assistant' && isOwn(one) && (one.toolCalls ?? []).some(({ extra }) => isSigned(extra)),
+    );
   const wantsAll =
-    placeholders ||
+    omitted.has('missing_thoughts') ||
     (!habits.dropsThoughts &&
       (habits.thoughtField === REASONING_CONTENT || messages.some((one) => insists(one, from))));
   return {
@@ -151,8 +161,19 @@ export function createEchoWriter(
         ...fields,
       };
     },
-    ofCall: (message, { extra }) => (extra !== undefined && isOwn(message) ? { [EXTRA]: extra } : {}),
+    ofCall(message, call) {
+      if (call.extra !== undefined && isOwn(message)) return { [EXTRA]: call.extra };
+      // Only the first of several calls has a signature.
+      return signs && message.toolCalls?.[0] === call ? UNSIGNED : {};
+    },
   };
+}
+
+/** What Gemini takes for calls that it did not make (ai.google.dev/gemini-api/docs/thought-signatures, FAQ). */
+const UNSIGNED = { [EXTRA]: { google: { thought_signature: 'skip_thought_signature_validator' } } };
+
+function isSigned(extra: OpaqueFields | undefined): boolean {
+  return fieldsOf(extra?.['google'])?.['thought_signature'] !== undefined;
 }
 
 /** True for an answer of this model that shows that it sends `reasoning_content`. */

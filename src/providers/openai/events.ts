@@ -190,7 +190,12 @@ function plainText({ choices, usage, timings }: UncheckedEvent): string | undefi
   const { content, reasoning_content: thinking, reasoning, tool_calls: calls }: UncheckedDelta = delta;
   if (typeof content !== 'string' || !isAbsent(thinking) || !isAbsent(reasoning) || !isAbsent(calls))
     return undefined;
-  const { reasoning_details: details, function_call: call, refusal, extra_content: extra }: UncheckedDelta = delta;
+  const {
+    reasoning_details: details,
+    function_call: call,
+    refusal,
+    extra_content: extra,
+  }: UncheckedDelta = delta;
   const hasOnlyText = isAbsent(details) && isAbsent(call) && isAbsent(refusal) && isAbsent(extra);
   return hasOnlyText && content !== '' ? content : undefined;
 }

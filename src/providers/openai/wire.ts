@@ -55,10 +55,7 @@ export function toWire(
   { stream, omitted, target }: { stream: boolean; omitted: ReadonlySet<Omission>; target: EchoTarget },
 ): WireRequest {
   const tools = toWireTools(request, { knowsStrict: true });
-  const back = createEchoWriter(request.messages, target, {
-    echo: request.echo,
-    placeholders: omitted.has('missing_thoughts'),
-  });
+  const back = createEchoWriter(request.messages, target, { echo: request.echo, omitted });
   return {
     model: request.model,
     messages: request.messages.map((message) => toWireMessage(message, back)),

@@ -14,7 +14,9 @@ const deepseek = (message: string): StrictRefusal => ({
 
 /** DeepSeek V3.2: thoughts go back with the calls they led to (deepseek-ai/DeepSeek-V3#1053). */
 export const thoughtsOfCalls: ServerRule = ({ messages }) => {
-  const at = messages.findIndex((message) => hasCalls(message) && typeof message['reasoning_content'] !== 'string');
+  const at = messages.findIndex(
+    (message) => hasCalls(message) && typeof message['reasoning_content'] !== 'string',
+  );
   if (at === -1) return undefined;
   const guide = 'https://api-docs.deepseek.com/guides/thinking_mode#tool-calls';
   return deepseek(

@@ -12,7 +12,12 @@ const ollamaProperty: z.ZodType = z.looseObject({
   items: z.unknown().optional(),
   description: z.string().nullish(),
   enum: z.array(z.unknown()).nullish(),
-  properties: z.record(z.string(), z.lazy(() => ollamaProperty)).nullish(),
+  properties: z
+    .record(
+      z.string(),
+      z.lazy(() => ollamaProperty),
+    )
+    .nullish(),
   required: z.array(z.string()).nullish(),
 });
 const ollamaParameters = z.looseObject({
@@ -44,7 +49,8 @@ function grammarProblem(schema: unknown): string | undefined {
     return firstProblem(anyOf);
   }
   if (Array.isArray(fields['enum'])) return fields['enum'].length === 0 ? 'no choices' : undefined;
-  if (type !== undefined && (typeof type !== 'string' || !GRAMMAR_TYPES.has(type))) return `type ${JSON.stringify(type)}`;
+  if (type !== undefined && (typeof type !== 'string' || !GRAMMAR_TYPES.has(type)))
+    return `type ${JSON.stringify(type)}`;
   for (const counted of ['maxItems', 'maxLength', 'minItems', 'minLength']) {
     const count = fields[counted];
     if (count !== undefined && (typeof count !== 'number' || count >= MAX_REPETITIONS)) return `"${counted}"`;
@@ -95,6 +101,8 @@ export const llamaSchemas: ServerRule = ({ tools }) => {
   if (problem === undefined) return undefined;
   return {
     status: 400,
-    body: { error: { code: 400, message: `failed to parse grammar: ${problem}`, type: 'invalid_request_error' } },
+    body: {
+      error: { code: 400, message: `failed to parse grammar: ${problem}`, type: 'invalid_request_error' },
+    },
   };
 };

@@ -84,13 +84,17 @@ describe.each(CASES)('a session with %s', { timeout: START_MS }, (_name, rules) 
 });
 
 const completion = z.object({
-  choices: z.array(z.object({ message: z.looseObject({ tool_calls: z.array(z.looseObject({ id: z.string() })) }) })),
+  choices: z.array(
+    z.object({ message: z.looseObject({ tool_calls: z.array(z.looseObject({ id: z.string() })) }) }),
+  ),
 });
 
 describe('a client of the API without a session', { timeout: START_MS }, () => {
   let server: StrictServer;
   let gateway: GatewayFixture;
-  const details = [{ type: 'reasoning.encrypted', data: 'e30=', id: 'x', format: 'google-gemini-v1', index: 0 }];
+  const details = [
+    { type: 'reasoning.encrypted', data: 'e30=', id: 'x', format: 'google-gemini-v1', index: 0 },
+  ];
   const tools = [{ type: 'function', function: { name: 'list_dir', parameters: { type: 'object' } } }];
   const user = { role: 'user', content: 'look' };
   const ask = async (messages: readonly unknown[], more: object = {}): Promise<Response> =>
@@ -100,10 +104,14 @@ describe('a client of the API without a session', { timeout: START_MS }, () => {
       json: { model: 'openai/fake', messages, tools, ...more },
     });
   beforeAll(async () => {
-    server = await startStrictServer([thoughtsOfCalls, signatures], (body) => {
-      const { pieces = [], ...rest } = answer(body);
-      return { ...rest, pieces: [...pieces, { reasoning_details: details }] };
-    }, 'someone');
+    server = await startStrictServer(
+      [thoughtsOfCalls, signatures],
+      (body) => {
+        const { pieces = [], ...rest } = answer(body);
+        return { ...rest, pieces: [...pieces, { reasoning_details: details }] };
+      },
+      'someone',
+    );
     const env = { OPENAI_BASE_URL: server.openaiUrl, MODEL: 'openai/fake', OLLAMA_HOST: '' };
     gateway = await openGatewayFixture('embedded', { env });
   }, START_MS);
@@ -115,8 +123,14 @@ describe('a client of the API without a session', { timeout: START_MS }, () => {
   it('gets what the server sent, and it goes back with its history as it came', async () => {
     const first = completion.parse(await (await ask([user])).json()).choices[0]?.message;
     expect(first).toMatchObject({ reasoning_content: 'Let me think: look.', reasoning_details: details });
-    expect(first?.tool_calls[0]).toMatchObject({ extra_content: { google: { thought_signature: 'signed: look' } } });
-    const results = (first?.tool_calls ?? []).map(({ id }) => ({ role: 'tool', tool_call_id: id, content: 'seen' }));
+    expect(first?.tool_calls[0]).toMatchObject({
+      extra_content: { google: { thought_signature: 'signed: look' } },
+    });
+    const results = (first?.tool_calls ?? []).map(({ id }) => ({
+      role: 'tool',
+      tool_call_id: id,
+      content: 'seen',
+    }));
     const second = await ask([user, first, ...results]);
     expect(second.status).toBe(200);
     expect(await second.text()).toContain('heard: look');
@@ -136,7 +150,11 @@ describe('a client of the API without a session', { timeout: START_MS }, () => {
 describe('a history that DeepSeek began', { timeout: START_MS }, () => {
   it('goes on with a server that refuses thoughts', async () => {
     const deepseek = await startStrictServer([thoughtsOfAll], answer, 'someone');
-    const groq = await startStrictServer([noThoughts], ({ messages }) => ({ text: `read ${messages.length}` }), 'someone');
+    const groq = await startStrictServer(
+      [noThoughts],
+      ({ messages }) => ({ text: `read ${messages.length}` }),
+      'someone',
+    );
     const providers = {
       deepseek: { kind: 'openai', baseUrl: deepseek.openaiUrl },
       groq: { kind: 'openai', baseUrl: groq.openaiUrl },
@@ -154,7 +172,11 @@ describe('a history that DeepSeek began', { timeout: START_MS }, () => {
     };
     try {
       expect(await answerTo('look around')).toContain('heard: look around');
-      await gateway.call('/v1/sessions/http:moved', { method: 'PATCH', token: OWNER, json: { model: 'groq/fake' } });
+      await gateway.call('/v1/sessions/http:moved', {
+        method: 'PATCH',
+        token: OWNER,
+        json: { model: 'groq/fake' },
+      });
       expect(await answerTo('and now?')).toMatch(/^read \d/);
       expect([...deepseek.refused, ...groq.refused]).toEqual([]);
       expect(groq.calls.length).toBeGreaterThan(0);

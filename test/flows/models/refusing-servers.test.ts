@@ -2,7 +2,7 @@
  * Sessions with model servers that refuse a part of each request: every turn is answered without it, at the cost of few
  * calls, and people and operators read what was left out.
  */
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { MAX_LADDER_CALLS } from '../../../src/providers/ladder/ladder.ts';
 import {
   noDefaults,
@@ -15,7 +15,7 @@ import { lastUserText } from '../../fakes/model/spoken-text.ts';
 import { startStrictServer, STRICT_SERVERS } from '../../fakes/model/strict-server.ts';
 import type { ServerRule, StrictAnswer, StrictServer } from '../../fakes/model/strict-server.ts';
 import type { UpstreamBody } from '../../fakes/model/scripted-upstream.ts';
-import { openGatewayFixture, OWNER, WAIT } from '../setup.ts';
+import { openGatewayFixture, OWNER } from '../setup.ts';
 import type { GatewayFixture } from '../setup.ts';
 
 /** Startup with an embedded database takes seconds, and longer on a busy machine. */

@@ -20,12 +20,28 @@ describe('a schema for model servers', () => {
   it.each<[string, unknown, unknown]>([
     ['any value, as Rust servers write it', true, { description: 'Any JSON value.' }],
     ['any value with a description', { description: 'What to store.' }, { description: 'What to store.' }],
-    ['an optional text as pydantic writes it', { anyOf: [{ type: 'string' }, { type: 'null' }], default: null, title: 'A' }, { type: 'string' }],
-    ['a nullable list of types', { type: ['string', 'null'], description: 'x' }, { description: 'x', type: 'string' }],
+    [
+      'an optional text as pydantic writes it',
+      { anyOf: [{ type: 'string' }, { type: 'null' }], default: null, title: 'A' },
+      { type: 'string' },
+    ],
+    [
+      'a nullable list of types',
+      { type: ['string', 'null'], description: 'x' },
+      { description: 'x', type: 'string' },
+    ],
     ['two types', { type: ['string', 'number'] }, { anyOf: [{ type: 'string' }, { type: 'number' }] }],
     ['a constant', { const: 'on' }, { type: 'string', enum: ['on'] }],
-    ['a union of constants', { anyOf: [{ const: 'on' }, { const: 'off' }] }, { type: 'string', enum: ['on', 'off'] }],
-    ['a pattern and a format', { type: 'string', pattern: '^[a-z]', format: 'uri', examples: ['a'] }, { type: 'string' }],
+    [
+      'a union of constants',
+      { anyOf: [{ const: 'on' }, { const: 'off' }] },
+      { type: 'string', enum: ['on', 'off'] },
+    ],
+    [
+      'a pattern and a format',
+      { type: 'string', pattern: '^[a-z]', format: 'uri', examples: ['a'] },
+      { type: 'string' },
+    ],
     ['a long text', { type: 'string', minLength: 1, maxLength: 4_000 }, { type: 'string', minLength: 1 }],
     ['a list of anything', { type: 'array' }, { type: 'array', items: { description: 'Any JSON value.' } }],
     [
@@ -33,7 +49,11 @@ describe('a schema for model servers', () => {
       { type: 'array', prefixItems: [{ type: 'number' }, { type: 'string' }], minItems: 2, maxItems: 2 },
       { type: 'array', items: { anyOf: [{ type: 'number' }, { type: 'string' }] }, minItems: 2, maxItems: 2 },
     ],
-    ['an intersection', { allOf: [{ type: 'object', properties: { b: { type: 'number' } } }, { required: ['b'] }] }, { type: 'object', properties: { b: { type: 'number' } }, required: ['b'] }],
+    [
+      'an intersection',
+      { allOf: [{ type: 'object', properties: { b: { type: 'number' } } }, { required: ['b'] }] },
+      { type: 'object', properties: { b: { type: 'number' } }, required: ['b'] },
+    ],
     ['an unknown type', { type: 'any', description: 'x' }, { description: 'x' }],
     ['no choice', { type: 'string', enum: [] }, { type: 'string' }],
     ['nothing but null', { type: 'null' }, { type: 'null' }],
@@ -49,12 +69,20 @@ describe('a schema for model servers', () => {
   });
 
   it('keeps the names of properties, whatever they are', () => {
-    const properties = { $ref: { type: 'string' }, title: { type: 'string' }, pattern: { type: 'number' }, type: { type: 'string' } };
+    const properties = {
+      $ref: { type: 'string' },
+      title: { type: 'string' },
+      pattern: { type: 'number' },
+      type: { type: 'string' },
+    };
     expect(wireSchema({ type: 'object', properties }).schema).toEqual({ type: 'object', properties });
   });
 
   it('has references in place, and cuts those that lead to themselves', () => {
-    const node = { type: 'object', properties: { next: { $ref: '#/$defs/node' }, at: { $ref: '#/$defs/at' } } };
+    const node = {
+      type: 'object',
+      properties: { next: { $ref: '#/$defs/node' }, at: { $ref: '#/$defs/at' } },
+    };
     const at = { type: 'string', description: 'Where.' };
     const { schema, losses } = wireSchema({
       type: 'object',
@@ -80,7 +108,11 @@ describe('a schema for model servers', () => {
     const { schema } = wireSchema(z.toJSONSchema(z.discriminatedUnion('action', [add, drop])));
     expect(schema).toEqual({
       type: 'object',
-      properties: { action: { type: 'string', enum: ['add', 'drop'] }, text: { type: 'string' }, id: { type: 'number' } },
+      properties: {
+        action: { type: 'string', enum: ['add', 'drop'] },
+        text: { type: 'string' },
+        id: { type: 'number' },
+      },
       required: ['action'],
       additionalProperties: false,
     });
@@ -121,14 +153,19 @@ describe('a schema for model servers', () => {
       const half = { $ref: `#/$defs/l${n - 1}` };
       $defs[`l${n}`] = { type: 'object', properties: { a: half, b: half, c: half } };
     }
-    const { schema, losses } = wireSchema({ type: 'object', properties: { top: { $ref: '#/$defs/l11' } }, $defs });
+    const { schema, losses } = wireSchema({
+      type: 'object',
+      properties: { top: { $ref: '#/$defs/l11' } },
+      $defs,
+    });
     expect(Buffer.byteLength(JSON.stringify(schema))).toBeLessThanOrEqual(MAX_WIRE_BYTES);
     expect(losses).toContain('what is nested deeper');
     expect(serverProblem(schema)).toBeUndefined();
   });
 
   it.each(Object.entries(ODD_SCHEMAS))('is accepted by Ollama and llama.cpp: %s', (_name, original) => {
-    for (const reduced of [false, true]) expect(serverProblem(wireSchema(original, { reduced }).schema)).toBeUndefined();
+    for (const reduced of [false, true])
+      expect(serverProblem(wireSchema(original, { reduced }).schema)).toBeUndefined();
   });
 
   it('is accepted whatever the original is', () => {
@@ -180,8 +217,18 @@ const { schema: part } = fc.letrec<{ schema: unknown }>((tie) => ({
       { $ref: '#/$defs/a' },
       { $ref: '#/$defs/b' },
     ),
-    fc.record({ type: fc.constant('array'), items: tie('schema'), maxItems: fc.constantFrom(2, 100) }, { requiredKeys: ['type'] }),
-    fc.record({ type: fc.constant('array'), prefixItems: fc.tuple(tie('schema'), tie('schema')), items: fc.constantFrom<unknown>(false, true, { type: 'string' }) }, { requiredKeys: ['type', 'prefixItems'] }),
+    fc.record(
+      { type: fc.constant('array'), items: tie('schema'), maxItems: fc.constantFrom(2, 100) },
+      { requiredKeys: ['type'] },
+    ),
+    fc.record(
+      {
+        type: fc.constant('array'),
+        prefixItems: fc.tuple(tie('schema'), tie('schema')),
+        items: fc.constantFrom<unknown>(false, true, { type: 'string' }),
+      },
+      { requiredKeys: ['type', 'prefixItems'] },
+    ),
     objectOf(tie('schema')),
     fc.record({ anyOf: fc.array(tie('schema'), { minLength: 1, maxLength: 3 }) }),
     fc.record({ allOf: fc.array(tie('schema'), { minLength: 1, maxLength: 2 }) }),
@@ -205,7 +252,10 @@ function objectOf(inner: fc.Arbitrary<unknown>): fc.Arbitrary<Schema> {
 
 const schemas: fc.Arbitrary<Schema> = fc
   .tuple(objectOf(part), part, part)
-  .map(([root, a, b]) => ({ ...root, $defs: { a: cut(a), b: { type: 'object', properties: { a: cut(b), next: { $ref: '#/$defs/b' } } } } }));
+  .map(([root, a, b]) => ({
+    ...root,
+    $defs: { a: cut(a), b: { type: 'object', properties: { a: cut(b), next: { $ref: '#/$defs/b' } } } },
+  }));
 
 /** Ajv follows no circle of references without a value between them. */
 function cut(schema: unknown): unknown {
@@ -214,15 +264,32 @@ function cut(schema: unknown): unknown {
 
 /** What people write into schemas by mistake. */
 const anything: fc.Arbitrary<Schema> = fc.dictionary(
-  fc.constantFrom('type', 'properties', 'items', 'anyOf', 'allOf', 'oneOf', 'enum', '$ref', 'required', 'description', 'additionalProperties', 'minimum', '$defs', 'default'),
+  fc.constantFrom(
+    'type',
+    'properties',
+    'items',
+    'anyOf',
+    'allOf',
+    'oneOf',
+    'enum',
+    '$ref',
+    'required',
+    'description',
+    'additionalProperties',
+    'minimum',
+    '$defs',
+    'default',
+  ),
   fc.jsonValue({ maxDepth: 3 }).filter((value): value is NonNullable<typeof value> => value !== undefined),
 );
 
-const values: fc.Arbitrary<unknown> = fc.letrec<{ value: unknown }>((tie) => ({
-  value: fc.oneof(
-    { maxDepth: 3 },
-    fc.constantFrom<unknown>('a', 'b1', '', 0, 1, 2, -1, 3.4, true, {}, []),
-    fc.array(tie('value'), { maxLength: 3 }),
-    fc.dictionary(fc.constantFrom(...NAMES, 'next', 'd'), tie('value'), { maxKeys: 3 }),
-  ),
-})).value.filter(isJsonObject);
+const values: fc.Arbitrary<unknown> = fc
+  .letrec<{ value: unknown }>((tie) => ({
+    value: fc.oneof(
+      { maxDepth: 3 },
+      fc.constantFrom<unknown>('a', 'b1', '', 0, 1, 2, -1, 3.4, true, {}, []),
+      fc.array(tie('value'), { maxLength: 3 }),
+      fc.dictionary(fc.constantFrom(...NAMES, 'next', 'd'), tie('value'), { maxKeys: 3 }),
+    ),
+  }))
+  .value.filter(isJsonObject);

@@ -3,7 +3,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import type { ChatMessage, ToolSchema } from '../../../src/contracts/model/provider.ts';
 import { MAX_ECHO_BYTES } from '../../../src/providers/openai/echo.ts';
 import { collectChat } from '../../fakes/agent/collect-chat.ts';
-import { noThoughts, thoughtsOfAll, thoughtsOfCalls } from '../../fakes/model/echo-rules.ts';
+import { noThoughts, signatures, thoughtsOfAll, thoughtsOfCalls } from '../../fakes/model/echo-rules.ts';
 import { startStrictServer } from '../../fakes/model/strict-server.ts';
 import type { ServerRule, StrictAnswer } from '../../fakes/model/strict-server.ts';
 import { never, question } from '../request.ts';
@@ -77,7 +77,9 @@ describe('the thoughts of a server', () => {
       toolCalls: [{ ...CALL, extra: { extra_content: { google: { thought_signature: 'abc' } } } }],
     });
     const history = after(await deepseek.ask(FIRST)).map((message) =>
-      message.role === 'assistant' ? { ...message, echo: { ...message.echo, from: 'remote/other' } } : message,
+      message.role === 'assistant'
+        ? { ...message, echo: { ...message.echo, from: 'remote/other' } }
+        : message,
     );
     const groq = await start({ text: 'Seen.' }, [noThoughts]);
     expect(await groq.ask(history)).toMatchObject({ content: 'Seen.' });
@@ -118,6 +120,25 @@ describe('the opaque fields of a server', () => {
     expect(answers()[0]).not.toHaveProperty('tool_calls.1.extra_content');
   });
 
+  it('are stood in for where a call is not of the model: by a signature that Gemini does not check', async () => {
+    const signed = { extra_content: { google: { thought_signature: 'own' } } };
+    const { server, ask, answers } = await start({ text: 'Seen.' }, [signatures]);
+    const call = { id: 'abcdefgh1', name: 'look', args: {} };
+    const unsigned: ChatMessage[] = [
+      ...FIRST,
+      { role: 'assistant', content: '', toolCalls: [call, { ...call, id: 'abcdefgh2' }] },
+    ];
+    expect(await ask(unsigned)).toMatchObject({ content: 'Seen.' });
+    expect(server.refused).toHaveLength(1);
+    const skip = { google: { thought_signature: 'skip_thought_signature_validator' } };
+    expect(answers()[0]).toHaveProperty('tool_calls.0.extra_content', skip);
+    expect(answers()[0]).not.toHaveProperty('tool_calls.1.extra_content');
+    // A model that has signed a call before is not asked without.
+    const other = await start({ text: 'Seen.', toolCalls: [{ ...CALL, extra: signed }] }, [signatures]);
+    await other.ask([...after(await other.ask(FIRST)), ...unsigned]);
+    expect(other.server.refused).toEqual([]);
+  });
+
   it('are the details of OpenRouter: pieces of a text are joined, blocks keep their order', async () => {
     const text = { type: 'reasoning.text', format: 'anthropic-claude-v1', index: 0 };
     const hidden = { type: 'reasoning.encrypted', data: 'e30=', id: 'call_1', index: 1 };
@@ -144,7 +165,9 @@ describe('the opaque fields of a server', () => {
   });
 
   it('have a limit, above which the answer is refused', async () => {
-    const detail = (chars: number) => ({ reasoning_details: [{ type: 'reasoning.encrypted', data: 'x'.repeat(chars) }] });
+    const detail = (chars: number) => ({
+      reasoning_details: [{ type: 'reasoning.encrypted', data: 'x'.repeat(chars) }],
+    });
     const around = Buffer.byteLength(JSON.stringify([null, detail(0).reasoning_details]));
     const within = await start({ pieces: [detail(MAX_ECHO_BYTES - around)], text: 'a' });
     expect(await within.ask(FIRST)).toMatchObject({ content: 'a' });

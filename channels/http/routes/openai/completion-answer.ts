@@ -1,6 +1,11 @@
 /** One chat completion as OpenAI clients read it: whole, or in chunks from the first token on. */
 import type { ServerResponse } from 'node:http';
-import type { OpaqueFields, TokenLogprob, ToolCall, Usage } from '../../../../src/contracts/model/provider.ts';
+import type {
+  OpaqueFields,
+  TokenLogprob,
+  ToolCall,
+  Usage,
+} from '../../../../src/contracts/model/provider.ts';
 import { errorBody } from '../../errors.ts';
 import type { HttpError } from '../../errors.ts';
 import type { EventStream } from '../../event-stream.ts';

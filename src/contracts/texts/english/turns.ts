@@ -56,6 +56,7 @@ export const turns = {
   'omission.pictures': 'all pictures',
   'omission.echoes': 'what it sent itself with earlier answers',
   'omission.missing_thoughts': 'answers without a thought',
+  'omission.missing_signatures': 'calls without a signature',
   'omission.parallel_calls': 'several tool calls at once',
   'omission.tool_exchanges': 'the form of earlier tool calls (they are sent as text)',
   'omission.tools': 'all tools',

@@ -59,6 +59,7 @@ export const turns: TranslationOf<typeof english> = {
   'omission.pictures': 'alle Bilder',
   'omission.echoes': 'was er selbst mit früheren Antworten geschickt hat',
   'omission.missing_thoughts': 'Antworten ohne Gedanken',
+  'omission.missing_signatures': 'Aufrufe ohne Signatur',
   'omission.parallel_calls': 'mehrere Werkzeugaufrufe auf einmal',
   'omission.tool_exchanges': 'die Form früherer Werkzeugaufrufe (sie gehen als Text hinaus)',
   'omission.tools': 'alle Werkzeuge',
