@@ -15,10 +15,10 @@ export interface RefusedCall {
   options: readonly string[];
 }
 
-/** A hint in the words of a server: where they match, the rung with this part is tried first. */
+/** A hint in the words of a server: where they match, the rung with this part is tried first, the most telling before others. */
 const HINTS: readonly { words: RegExp; part: Omission }[] = [
   { words: /\b(images?|pictures?|vision|multi-?modal|image_url|mmproj)\b/i, part: 'newest_pictures' },
-  { words: /missing.{0,20}(reasoning|thought)|(reasoning|thought).{0,60}(must be|is) (passed|sent|required)/i, part: 'missing_thoughts' },
+  { words: /missing.{0,20}(reasoning|thought(?!.?signature))|(reasoning|thought(?!.?signature)).{0,60}(must be|is) (passed|sent|required)/i, part: 'missing_thoughts' },
   { words: /missing.{0,20}signature/i, part: 'missing_signatures' },
   { words: /reasoning_(content|details)|extra_content|thought.?signature/i, part: 'echoes' },
   { words: /single tool.?calls?|parallel tool|one tool call/i, part: 'parallel_calls' },
@@ -71,20 +71,22 @@ export function rungsFor(call: RefusedCall, words: string): Omission[][] {
     free,
     [...free, 'pictures', 'tool_exchanges', 'tools'],
   ];
-  const hinted = HINTS.filter((hint) => hint.words.test(words)).map(({ part }) => part);
-  const culprits = new Set(
-    (request.tools ?? []).flatMap(({ name, server }) => (server && names(words, name) ? [server] : [])),
-  );
-  const isHinted = ([part, ...others]: Omission[]): boolean =>
-    part !== undefined &&
-    others.length === 0 &&
-    (hinted.includes(part) || [...culprits].some((server) => part === `tools:${server}`));
+  const hints = hintsIn(words, request).filter((part) => rungs.some(([only, more]) => only === part && !more));
   return [
     ...(BLIND.test(words) ? [['pictures'] satisfies Omission[]] : []),
     ...[named, thinking].filter((group) => group.length > 0).map((group) => group.map(toPart)),
-    ...rungs.filter(isHinted),
-    ...rungs.filter((rung) => !isHinted(rung)),
+    ...hints.map((part) => [part]),
+    ...rungs,
   ];
+}
+
+/** The parts that the words hint at; of a tool that they name, the tools of its MCP server. */
+function hintsIn(words: string, { tools = [] }: ChatRequest): Omission[] {
+  const hints = HINTS.flatMap((hint) => (hint.words.test(words) ? [hint.part] : []));
+  const culprits = tools.flatMap(({ name, server }): Omission[] =>
+    server !== undefined && names(words, name) ? [`tools:${server}`] : [],
+  );
+  return [...hints.filter((part) => part !== 'tools'), ...culprits, ...hints.filter((part) => part === 'tools')];
 }
 
 /** Whether the words say that the model sees no picture at all. */

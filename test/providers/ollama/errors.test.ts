@@ -136,7 +136,16 @@ describe('a failure of Ollama', () => {
     expect(() => pairs.providerAt({ baseUrl: 'http://[nobody' })).toThrow('OLLAMA_HOST');
   });
 
-  it.each(['127.0.0.1:PORT', ':PORT', '0.0.0.0:PORT', 'localhost:PORT', ' http://127.0.0.1:PORT/ '])(
+  it.each([
+    '127.0.0.1:PORT',
+    ':PORT',
+    '0.0.0.0:PORT',
+    'localhost:PORT',
+    ' http://127.0.0.1:PORT/ ',
+    'http://127.0.0.1:PORT/v1',
+    'http://127.0.0.1:PORT/v1/',
+    '127.0.0.1:PORT/api',
+  ])(
     'understands OLLAMA_HOST=%s the way other tools do',
     async (spelled) => {
       const { fake } = await pairs.start();
@@ -149,6 +158,7 @@ describe('a failure of Ollama', () => {
     ['10.0.0.2', '10.0.0.2:11434'],
     ['10.0.0.2:11434', '10.0.0.2:11434'],
     ['https://ollama.test', 'https://ollama.test'],
+    ['https://proxy.test/ollama/v1', 'https://proxy.test/ollama '],
   ])('reads OLLAMA_HOST=%s as %s', async (baseUrl, address) => {
     const provider = pairs.providerAt({ baseUrl, answerWithinMs: 20 });
     await expect(provider.models(never)).rejects.toThrow(address);
