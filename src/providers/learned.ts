@@ -116,9 +116,11 @@ export function createLearnedModels(monotonicNow: () => number = () => performan
       return habits;
     },
     omissions: () =>
-      models.values().flatMap(({ omissions: { model, current } }) =>
-        current.size === 0 ? [] : [{ model, omissions: [...current] }],
-      ),
+      models
+        .values()
+        .flatMap(({ omissions: { model, current } }) =>
+          current.size === 0 ? [] : [{ model, omissions: [...current] }],
+        ),
     unreadable: new Recent<true>(UNREADABLE_MS, MAX_UNREADABLE, monotonicNow),
   };
 }

@@ -72,13 +72,16 @@ const FULL =
 const TOO_LARGE = /too large.{0,300}tokens.{0,100}\d/is;
 
 /** A route that a server does not have. */
-const NOT_FOUND = /not.{0,3}found|no (such )?(route|path|url)|cannot (get|post)|unknown (route|path|url|endpoint)/i;
+const NOT_FOUND =
+  /not.{0,3}found|no (such )?(route|path|url)|cannot (get|post)|unknown (route|path|url|endpoint)/i;
 
 /** What a server says that has failed without a reason. */
 const NO_WORDS = /^\W*(internal (server )?error|unknown error|server error|error)?\W*(\(.{0,60}\))?$/i;
 
 /** Failures of a proxy or of a server that starts or is full: the same words again are no refusal. */
-const OUTAGES: ReadonlySet<number> = new Set([408, 425, 429, 498, 499, 502, 503, 504, 507, 520, 521, 522, 523, 524, 529, 530]);
+const OUTAGES: ReadonlySet<number> = new Set([
+  408, 425, 429, 498, 499, 502, 503, 504, 507, 520, 521, 522, 523, 524, 529, 530,
+]);
 
 /** The error for a prompt that does not fit, when that is what the server said; undefined when it is not. */
 export function overflowIn({ model }: Where, reason: string): ProviderError | undefined {
@@ -164,9 +167,7 @@ export function inWords(what: TextRef, reason: string): TextRef {
  * Undefined when nothing is left that says more than the status.
  */
 export function publicWords(reason: string): string | undefined {
-  const words = clip(
-    hideAddresses(reason.slice(0, MAX_CLEANED).replaceAll(KEY_LIKE, '…')).trim(),
-  );
+  const words = clip(hideAddresses(reason.slice(0, MAX_CLEANED).replaceAll(KEY_LIKE, '…')).trim());
   return words === '' || NO_WORDS.test(words) || words.startsWith('<') ? undefined : words;
 }
 
@@ -182,7 +183,10 @@ const KEY_LIKE = /\b(?:sk|gsk|pk|xai|key|hf|AIza)[-_][\w*.-]{4,}|\S*\*{3,}\S*/g;
 export function midwayRefusal(
   where: Where,
   data: string,
-  { refusedBy, broken }: { refusedBy: (refusal: Refusal) => ProviderError; broken: (reason: string) => TextRef },
+  {
+    refusedBy,
+    broken,
+  }: { refusedBy: (refusal: Refusal) => ProviderError; broken: (reason: string) => TextRef },
 ): ProviderError {
   const json = parseJson(data);
   const reason = textOfError(json) ?? data;
@@ -192,7 +196,8 @@ export function midwayRefusal(
   const known = overflowIn(where, reason) ?? outOfMemoryIn(where, reason);
   if (known !== undefined) return known;
   if (QUOTA.test(reason)) return failed(where, 'quota_exceeded', { status: 200, text: data }, reason);
-  if (NO_WORDS.test(reason)) return new ProviderError('bad_response', broken(clip(reason)), { retryable: true });
+  if (NO_WORDS.test(reason))
+    return new ProviderError('bad_response', broken(clip(reason)), { retryable: true });
   return new RefusalError('bad_response', broken(clip(reason)), { reason, isFailure: true });
 }
 
@@ -200,7 +205,13 @@ export function midwayRefusal(
 function statusIn(json: unknown): number | undefined {
   const body = fieldsOf(listOf(json)[0]);
   const error = fieldsOf(listOf(body?.['error'])[0]);
-  const codes = [error?.['code'], error?.['status'], error?.['status_code'], body?.['code'], body?.['status_code']];
+  const codes = [
+    error?.['code'],
+    error?.['status'],
+    error?.['status_code'],
+    body?.['code'],
+    body?.['status_code'],
+  ];
   const status = codes.map(Number).find((code) => Number.isInteger(code) && code >= 400 && code < 600);
   return status;
 }

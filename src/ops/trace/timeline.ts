@@ -166,7 +166,9 @@ function callText(span: ModelCallSpan, { detail, say, prices }: Wording): string
     ...(prompt === undefined ? [] : [say('trace.prompt', { parts: partsText(prompt, say) })]),
     ...(omissions === undefined
       ? []
-      : [say('trace.omissions', { parts: omissions.map((part) => say.text(omissionText(part))).join('; ') })]),
+      : [
+          say('trace.omissions', { parts: omissions.map((part) => say.text(omissionText(part))).join('; ') }),
+        ]),
     ...(error === undefined
       ? []
       : [`${say('trace.call_failed', { code: error.code })}${detail ? ` (${error.message})` : ''}`]),

@@ -108,10 +108,7 @@ export class Ladder {
     const call = this.#climb.callFor(this.#base);
     this.#sent.push(call.body);
     const previous = this.#climb.habits.omissions.previous;
-    this.#rungs = [
-      ...(isFirst && previous.length > 0 ? [previous] : []),
-      ...rungsFor(call, error.reason),
-    ];
+    this.#rungs = [...(isFirst && previous.length > 0 ? [previous] : []), ...rungsFor(call, error.reason)];
   }
 
   /** The next step that changes what is sent. */
@@ -128,7 +125,10 @@ export class Ladder {
 }
 
 /** The body without the fields that are left out; the same object when there are none. */
-export function withoutFields<Body extends object>(body: Body, omitted: ReadonlySet<Omission>): Partial<Body> {
+export function withoutFields<Body extends object>(
+  body: Body,
+  omitted: ReadonlySet<Omission>,
+): Partial<Body> {
   const fields = new Set([...omitted].flatMap((part) => fieldOf(part) ?? []));
   if (fields.size === 0) return body;
   const left: Partial<Body> = {};

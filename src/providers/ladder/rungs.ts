@@ -18,7 +18,11 @@ export interface RefusedCall {
 /** A hint in the words of a server: where they match, the rung with this part is tried first, the most telling before others. */
 const HINTS: readonly { words: RegExp; part: Omission }[] = [
   { words: /\b(images?|pictures?|vision|multi-?modal|image_url|mmproj)\b/i, part: 'newest_pictures' },
-  { words: /missing.{0,20}(reasoning|thought(?!.?signature))|(reasoning|thought(?!.?signature)).{0,60}(must be|is) (passed|sent|required)/i, part: 'missing_thoughts' },
+  {
+    words:
+      /missing.{0,20}(reasoning|thought(?!.?signature))|(reasoning|thought(?!.?signature)).{0,60}(must be|is) (passed|sent|required)/i,
+    part: 'missing_thoughts',
+  },
   { words: /missing.{0,20}signature/i, part: 'missing_signatures' },
   { words: /reasoning_(content|details)|extra_content|thought.?signature/i, part: 'echoes' },
   { words: /single tool.?calls?|parallel tool|one tool call/i, part: 'parallel_calls' },
@@ -26,7 +30,10 @@ const HINTS: readonly { words: RegExp; part: Omission }[] = [
     words: /alternat|role.{0,3}tool|tool.?call|tool.?result|function.?(call|response)/i,
     part: 'tool_exchanges',
   },
-  { words: /schema|grammar|\bpattern\b|\bformat\b|unmarshal|\$ref|properties|parameters/i, part: 'tool_schemas' },
+  {
+    words: /schema|grammar|\bpattern\b|\bformat\b|unmarshal|\$ref|properties|parameters/i,
+    part: 'tool_schemas',
+  },
   { words: /\bsystem\b|\broles?\b/i, part: 'system_role' },
   {
     words:
@@ -51,7 +58,9 @@ export function rungsFor(call: RefusedCall, words: string): Omission[][] {
   const { request, body, extras, options } = call;
   const fields = [...extras, ...options].filter((field) => body[field] !== undefined);
   const named = fields.filter((field) => names(words, field));
-  const thinking = WITHOUT_THINKING.test(words) ? THINKING_FIELDS.filter((field) => fields.includes(field)) : [];
+  const thinking = WITHOUT_THINKING.test(words)
+    ? THINKING_FIELDS.filter((field) => fields.includes(field))
+    : [];
   const added = extras.filter((field) => fields.includes(field)).map(toPart);
   const free: Omission[] = ['system_role', ...added, 'echoes', 'tool_schemas', 'parallel_calls'];
   const servers = serversOf(request);
@@ -71,7 +80,9 @@ export function rungsFor(call: RefusedCall, words: string): Omission[][] {
     free,
     [...free, 'pictures', 'tool_exchanges', 'tools'],
   ];
-  const hints = hintsIn(words, request).filter((part) => rungs.some(([only, more]) => only === part && !more));
+  const hints = hintsIn(words, request).filter((part) =>
+    rungs.some(([only, more]) => only === part && !more),
+  );
   return [
     ...(BLIND.test(words) ? [['pictures'] satisfies Omission[]] : []),
     ...[named, thinking].filter((group) => group.length > 0).map((group) => group.map(toPart)),
@@ -86,7 +97,11 @@ function hintsIn(words: string, { tools = [] }: ChatRequest): Omission[] {
   const culprits = tools.flatMap(({ name, server }): Omission[] =>
     server !== undefined && names(words, name) ? [`tools:${server}`] : [],
   );
-  return [...hints.filter((part) => part !== 'tools'), ...culprits, ...hints.filter((part) => part === 'tools')];
+  return [
+    ...hints.filter((part) => part !== 'tools'),
+    ...culprits,
+    ...hints.filter((part) => part === 'tools'),
+  ];
 }
 
 /** Whether the words say that the model sees no picture at all. */

@@ -30,7 +30,11 @@ export function refusedBy(where: Where, refusal: Refusal): ProviderError {
  * The error for a missing key, or an account that its cloud does not serve: it answers 401 with an address to sign in at,
  * or 403 with its reason.
  */
-function accessRefused({ host, setting }: Where, { status, text }: Refusal, serverText: string): ProviderError {
+function accessRefused(
+  { host, setting }: Where,
+  { status, text }: Refusal,
+  serverText: string,
+): ProviderError {
   const url = wordOf(fieldsOf(parseJson(text))?.['signin_url']);
   if (url !== '') {
     const message = textRef('provider.not_signed_in', { host, status, url: clip(url) });

@@ -47,12 +47,18 @@ export function createOllama(options: ServerOptions): LLMProvider {
     options: OPTION_FIELDS,
     body: ({ request, can }) => toWire(request, can),
     async send(body, { model, contextWindow }, signal) {
-      const sent = connections.send({ method: 'POST', path: '/api/chat', body }, rules({ ...at, model }, signal));
+      const sent = connections.send(
+        { method: 'POST', path: '/api/chat', body },
+        rules({ ...at, model }, signal),
+      );
       askedWindow.set(model, contextWindow);
       return await sent;
     },
     read: (model, reading) => ({
-      reader: createAnswerReader({ ...reading, failed: (error) => failedMidway({ ...at, model }, hide(error)) }),
+      reader: createAnswerReader({
+        ...reading,
+        failed: (error) => failedMidway({ ...at, model }, hide(error)),
+      }),
       splitter: createLineSplitter(),
     }),
   };

@@ -5,7 +5,9 @@ import type { UpstreamBody } from './scripted-upstream.ts';
 const inText = (value: unknown, part: string): boolean => JSON.stringify(value ?? '').includes(part);
 
 const toolNames = ({ tools }: UpstreamBody): string[] =>
-  Array.isArray(tools) ? tools.map((tool: { function?: { name?: string } }) => tool.function?.name ?? '') : [];
+  Array.isArray(tools)
+    ? tools.map((tool: { function?: { name?: string } }) => tool.function?.name ?? '')
+    : [];
 
 /** Azure's serverless models validate with FastAPI (NousResearch/hermes-agent#109143, microsoft/semantic-kernel#10510). */
 export const noStreamOptions: ServerRule = ({ stream_options: options }) =>

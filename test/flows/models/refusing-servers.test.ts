@@ -139,7 +139,10 @@ describe('a gateway with model servers that refuse parts of requests', { timeout
 
   it('answers the plain question after a picture that the server refuses', async () => {
     const image_url = { url: `data:image/png;base64,${PIXEL}` };
-    const seen = await ask('blind', [{ type: 'text', text: 'what is it?' }, { type: 'image_url', image_url }]);
+    const seen = await ask('blind', [
+      { type: 'text', text: 'what is it?' },
+      { type: 'image_url', image_url },
+    ]);
     expect(seen).toMatchObject({ status: 200, calls: 2 });
     expect(await traceOf('blind')).toContain('the newest pictures, which it could not read');
     expect(await ask('blind', 'and a plain question')).toMatchObject({ status: 200, calls: 1 });

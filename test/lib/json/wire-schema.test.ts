@@ -250,12 +250,10 @@ function objectOf(inner: fc.Arbitrary<unknown>): fc.Arbitrary<Schema> {
   );
 }
 
-const schemas: fc.Arbitrary<Schema> = fc
-  .tuple(objectOf(part), part, part)
-  .map(([root, a, b]) => ({
-    ...root,
-    $defs: { a: cut(a), b: { type: 'object', properties: { a: cut(b), next: { $ref: '#/$defs/b' } } } },
-  }));
+const schemas: fc.Arbitrary<Schema> = fc.tuple(objectOf(part), part, part).map(([root, a, b]) => ({
+  ...root,
+  $defs: { a: cut(a), b: { type: 'object', properties: { a: cut(b), next: { $ref: '#/$defs/b' } } } },
+}));
 
 /** Ajv follows no circle of references without a value between them. */
 function cut(schema: unknown): unknown {

@@ -91,7 +91,12 @@ const OPENAI: readonly Case[] = [
     { ...spent, message: 'The server says: Insufficient credits at …' },
   ),
   // The status of an error in the body of an answer with 200 (openrouter.ai/docs/api-reference/errors).
-  refusal('openai', '429 in the body', { status: 200, body: { error: { code: 429, message: 'slow down' } } }, limited),
+  refusal(
+    'openai',
+    '429 in the body',
+    { status: 200, body: { error: { code: 429, message: 'slow down' } } },
+    limited,
+  ),
   refusal(
     'openai',
     '402 in the body',
@@ -191,12 +196,20 @@ const OPENAI: readonly Case[] = [
   ...[502, 503, 504, 529, 498, 408].map((status) =>
     refusal('openai', String(status), { status, body: { error: { message: 'trouble' } } }, away),
   ),
-  refusal('openai', '500', { status: 500, body: { error: { message: 'trouble' } } }, { ...away, requests: 5 }),
+  refusal(
+    'openai',
+    '500',
+    { status: 500, body: { error: { message: 'trouble' } } },
+    { ...away, requests: 5 },
+  ),
   refusal('openai', '500 without a reason', { status: 500, body: { error: { message: 'Error' } } }, away),
   refusal(
     'openai',
     '400 of a server that is full',
-    { status: 400, body: { error: { message: 'The engine is currently overloaded, please try again later' } } },
+    {
+      status: 400,
+      body: { error: { message: 'The engine is currently overloaded, please try again later' } },
+    },
     away,
   ),
   refusal(

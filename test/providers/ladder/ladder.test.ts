@@ -1,6 +1,11 @@
 /** Requests that a server refuses, and what it is asked instead: one step a call, in bounded calls and time. */
 import { afterEach, describe, expect, it } from 'vitest';
-import type { ChatMessage, ChatRequest, LLMProvider, ToolSchema } from '../../../src/contracts/model/provider.ts';
+import type {
+  ChatMessage,
+  ChatRequest,
+  LLMProvider,
+  ToolSchema,
+} from '../../../src/contracts/model/provider.ts';
 import type { Omission } from '../../../src/contracts/model/omissions.ts';
 import { MAX_LADDER_CALLS } from '../../../src/providers/ladder/ladder.ts';
 import { FIRST_OMISSION_MS } from '../../../src/providers/learned.ts';
@@ -127,23 +132,36 @@ const RUNGS: [name: string, when: (body: UpstreamBody) => boolean, omitted: Omis
 ];
 
 describe('a server that refuses', () => {
-  it.each(RUNGS)('%s in unknown words is asked without it, and only without it', async (_name, when, omitted) => {
-    const { ask } = await setup({ rules: [refuse(when)] });
-    const first = await ask(full());
-    expect(first).toMatchObject({ text: 'Hello.', omitted });
-    expect(first.calls).toBeLessThanOrEqual(MAX_LADDER_CALLS);
-    // The same request again takes one call: what helped is remembered.
-    expect(await ask(full())).toMatchObject({ text: 'Hello.', calls: 1 });
-  });
+  it.each(RUNGS)(
+    '%s in unknown words is asked without it, and only without it',
+    async (_name, when, omitted) => {
+      const { ask } = await setup({ rules: [refuse(when)] });
+      const first = await ask(full());
+      expect(first).toMatchObject({ text: 'Hello.', omitted });
+      expect(first.calls).toBeLessThanOrEqual(MAX_LADDER_CALLS);
+      // The same request again takes one call: what helped is remembered.
+      expect(await ask(full())).toMatchObject({ text: 'Hello.', calls: 1 });
+    },
+  );
 
-  it.each(RUNGS)('%s with a failure, twice in the same words, is asked without it', async (_name, when, omitted) => {
-    const { ask } = await setup({ rules: [refuse(when, UNKNOWN_WORDS, 500)] });
-    expect(await ask(full())).toMatchObject({ text: 'Hello.', omitted });
-  });
+  it.each(RUNGS)(
+    '%s with a failure, twice in the same words, is asked without it',
+    async (_name, when, omitted) => {
+      const { ask } = await setup({ rules: [refuse(when, UNKNOWN_WORDS, 500)] });
+      expect(await ask(full())).toMatchObject({ text: 'Hello.', omitted });
+    },
+  );
 
   it.each([
     // Azure's serverless models (NousResearch/hermes-agent#109143).
-    [422, { detail: [{ type: 'extra_forbidden', loc: ['body', 'stream_options'], msg: 'Extra inputs are not permitted' }] }],
+    [
+      422,
+      {
+        detail: [
+          { type: 'extra_forbidden', loc: ['body', 'stream_options'], msg: 'Extra inputs are not permitted' },
+        ],
+      },
+    ],
     // Fireworks (FlowiseAI/Flowise#2866).
     [400, { error: { message: "Extra inputs are not permitted, field: 'stream_options'" } }],
   ])('stream_options by its name (%i) is asked without that field at once', async (status, body) => {
@@ -153,7 +171,10 @@ describe('a server that refuses', () => {
   });
 
   it('a tool by its name is asked without the tools of its MCP server first', async () => {
-    const rule = refuse((body) => hasTool(body, 'web__get'), "Tool 'web__get' has invalid function parameters");
+    const rule = refuse(
+      (body) => hasTool(body, 'web__get'),
+      "Tool 'web__get' has invalid function parameters",
+    );
     const { ask } = await setup({ rules: [rule] });
     // The words speak of parameters as well: reduced schemas are tried before.
     expect(await ask(full())).toEqual({ text: 'Hello.', omitted: ['tools:web'], calls: 3 });
@@ -178,27 +199,33 @@ describe('a server that refuses', () => {
     expect(picturesIn(server.calls.at(-1)!)).toHaveLength(2);
   });
 
-  it.each([400, 422, 500])('everything (%i) is asked a bounded number of times, without a pause', async (status) => {
-    const { ask, server } = await setup({ rules: [refuse(() => true, UNKNOWN_WORDS, status)] });
-    const begun = performance.now();
-    const code = status === 500 ? 'unavailable' : 'bad_request';
-    await expect(ask(full())).rejects.toMatchObject({
-      code,
-      retryable: false,
-      message: expect.stringContaining(UNKNOWN_WORDS),
-    });
-    expect(performance.now() - begun).toBeLessThan(3_000);
-    expect(server.calls.length).toBeLessThanOrEqual(MAX_LADDER_CALLS);
-    // Nothing is remembered of what did not help.
-    const plain = server.calls.length;
-    await expect(ask(question('hi'))).rejects.toMatchObject({ code });
-    expect(server.calls.length - plain).toBeLessThan(6);
-    expect(server.calls[plain]).toMatchObject({ stream_options: { include_usage: true } });
-  });
+  it.each([400, 422, 500])(
+    'everything (%i) is asked a bounded number of times, without a pause',
+    async (status) => {
+      const { ask, server } = await setup({ rules: [refuse(() => true, UNKNOWN_WORDS, status)] });
+      const begun = performance.now();
+      const code = status === 500 ? 'unavailable' : 'bad_request';
+      await expect(ask(full())).rejects.toMatchObject({
+        code,
+        retryable: false,
+        message: expect.stringContaining(UNKNOWN_WORDS),
+      });
+      expect(performance.now() - begun).toBeLessThan(3_000);
+      expect(server.calls.length).toBeLessThanOrEqual(MAX_LADDER_CALLS);
+      // Nothing is remembered of what did not help.
+      const plain = server.calls.length;
+      await expect(ask(question('hi'))).rejects.toMatchObject({ code });
+      expect(server.calls.length - plain).toBeLessThan(6);
+      expect(server.calls[plain]).toMatchObject({ stream_options: { include_usage: true } });
+    },
+  );
 
   it('another failure each time is not available, and nothing is left out', async () => {
     let nth = 0;
-    const rule: ServerRule = () => ({ status: 500, body: { error: { message: `worker ${'abcd'[nth++]} died` } } });
+    const rule: ServerRule = () => ({
+      status: 500,
+      body: { error: { message: `worker ${'abcd'[nth++]} died` } },
+    });
     const { ask, server } = await setup({ rules: [rule] });
     await expect(ask(full())).rejects.toMatchObject({ code: 'unavailable', retryable: true });
     expect(server.calls).toHaveLength(2);
@@ -266,10 +293,12 @@ describe('a picture that a server cannot read', () => {
   const unreadable = refuse((body) => picturesIn(body).includes('base64,BAD'), words);
   const withPictures = (...pictures: string[]): ChatRequest => ({
     ...question('hi'),
-    messages: pictures.flatMap((name): ChatMessage[] => [
-      { role: 'user', content: `see ${name}`, images: [image(name)] },
-      { role: 'assistant', content: 'Yes.' },
-    ]).concat([{ role: 'user', content: 'and a plain question' }]),
+    messages: pictures
+      .flatMap((name): ChatMessage[] => [
+        { role: 'user', content: `see ${name}`, images: [image(name)] },
+        { role: 'assistant', content: 'Yes.' },
+      ])
+      .concat([{ role: 'user', content: 'and a plain question' }]),
   });
 
   it('is left out from then on, and other pictures are still shown', async () => {
@@ -286,7 +315,8 @@ describe('a picture that a server cannot read', () => {
 
 describe('Ollama that refuses', () => {
   it.each([400, 500])('a detail of a schema (%i) is asked with reduced schemas', async (status) => {
-    const rule: ServerRule = (body) => (hasDefault(body) ? { status, body: { error: UNKNOWN_WORDS } } : undefined);
+    const rule: ServerRule = (body) =>
+      hasDefault(body) ? { status, body: { error: UNKNOWN_WORDS } } : undefined;
     const { ask, server } = await setup({ rules: [rule], wire: 'ollama' });
     expect(await ask(question('hi', { tools: TOOLS }))).toMatchObject({
       text: 'Hello.',

@@ -145,14 +145,11 @@ describe('a failure of Ollama', () => {
     'http://127.0.0.1:PORT/v1',
     'http://127.0.0.1:PORT/v1/',
     '127.0.0.1:PORT/api',
-  ])(
-    'understands OLLAMA_HOST=%s the way other tools do',
-    async (spelled) => {
-      const { fake } = await pairs.start();
-      const baseUrl = spelled.replace('PORT', new URL(fake.url).port);
-      expect(await pairs.providerAt({ baseUrl }).models(never)).toEqual(['fake:latest', 'plain:latest']);
-    },
-  );
+  ])('understands OLLAMA_HOST=%s the way other tools do', async (spelled) => {
+    const { fake } = await pairs.start();
+    const baseUrl = spelled.replace('PORT', new URL(fake.url).port);
+    expect(await pairs.providerAt({ baseUrl }).models(never)).toEqual(['fake:latest', 'plain:latest']);
+  });
 
   it.each([
     ['10.0.0.2', '10.0.0.2:11434'],

@@ -27,7 +27,8 @@ export const providers = {
   'provider.answered': 'Der Modellserver unter {host} ({setting}) hat mit {status} geantwortet: {reason}',
   'provider.answered_later':
     'Der Modellserver unter {host} ({setting}) hat mit {status} geantwortet: {reason} Er bittet darum, in {time} wiederzukommen.',
-  'provider.key_refused': '{host} hat den Schlüssel abgelehnt ({status}): setz {setting}. Der Server sagt: {reason}',
+  'provider.key_refused':
+    '{host} hat den Schlüssel abgelehnt ({status}): setz {setting}. Der Server sagt: {reason}',
   'provider.access_refused':
     '{host} hat den Zugang abgelehnt ({status}): prüf {setting} und den Schlüssel dazu, oder führ dort `ollama signin` aus. Der Server sagt: {reason}',
   'provider.not_signed_in':
