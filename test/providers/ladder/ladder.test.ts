@@ -35,7 +35,7 @@ interface Setup {
 async function setup({ rules, wire = 'openai', now }: Setup): Promise<{
   server: StrictServer;
   provider: LLMProvider;
-  ask(request: ChatRequest): Promise<{ text: string; omitted: readonly Omission[]; calls: number }>;
+  ask: (request: ChatRequest) => Promise<{ text: string; omitted: readonly Omission[]; calls: number }>;
 }> {
   const server = await startStrictServer(rules, () => ({ text: 'Hello.' }));
   const clock = now && { monotonicNow: now };
