@@ -118,7 +118,7 @@ async function openAnswer(
   const can = await known.capabilities(request.model, signal);
   const readable = withoutUnreadable(can.vision ? request : withoutPictures(request), learned.unreadable);
   const callFor = (omitted: ReadonlySet<Omission>): RefusedCall => {
-    const reduced = shapeRequest(reduceRequest(readable, omitted), shapeFor(omitted));
+    const reduced = shapeRequest(reduceRequest(readable, omitted), shapeFor(omitted, can));
     const body = withoutFields(server.body({ request: reduced, can, omitted }), omitted);
     return { request: reduced, body: { ...body }, extras: server.extras, options: server.options };
   };

@@ -86,50 +86,52 @@ const REFUSE = 'refuse_request';
 class Refusal extends Error {}
 
 /**
- * Renders a request as servers do: content that is null is empty, arguments are objects (vLLM
- * entrypoints/chat_utils.py; llama.cpp common/chat.cpp), and a template that knows only texts gets the texts of parts.
+ * Makes the function that renders requests as servers do: content that is null is empty, arguments are objects, a picture
+ * is a part of type `image`, and a template that does not go through the parts of a content gets its texts (vLLM
+ * vllm/entrypoints/chat_utils.py; llama.cpp common/chat.cpp).
  */
-export function renderRequest({ source }: ChatTemplate, request: unknown): Rendering {
-  const body = wireBody.parse(request);
-  const knowsParts = /type['"]?\]? *== *['"](image|text)|is (iterable|sequence|string)/.test(source);
-  const messages = body.messages.map(({ content, tool_calls: calls, ...message }) => ({
-    ...message,
-    content: Array.isArray(content) && !knowsParts ? textOfParts(content) : (content ?? ''),
-    ...(calls !== undefined && {
-      tool_calls: calls.map((call) => ({
-        ...call,
-        function: { ...call.function, arguments: argumentsOf(call) },
+export function rendererOf({ source }: ChatTemplate): (request: unknown) => Rendering {
+  // The engine's own function throws what its faults throw, too, and cannot be replaced. Its objects have no `items` if
+  // they have a member of that name, as every schema of a list does.
+  const adapted = source.replaceAll('raise_exception', REFUSE).replaceAll('.items()', '|items');
+  const template = new Template(adapted);
+  // No picture is sent to a model that sees none.
+  const readsParts =
+    source.includes('image') &&
+    /for\s+\w+\s+in\s+(?:\w+\[['"]content['"]\]|\w+\.content|content)\b/.test(source);
+  return (request) => {
+    const { messages, tools, chat_template_kwargs: more } = wireBody.parse(request);
+    const context = {
+      messages: messages.map((message) => ({
+        ...message,
+        content: contentOf(message, readsParts),
+        ...(message.tool_calls !== undefined && { tool_calls: message.tool_calls.map(withArguments) }),
       })),
-    }),
-  }));
-  // The engine's own function throws what its faults throw, too, and cannot be replaced.
-  const { text, error } = render(source.replaceAll('raise_exception', REFUSE), {
-    messages,
-    ...(body.tools !== undefined && { tools: body.tools }),
-    ...body.chat_template_kwargs,
-    add_generation_prompt: true,
-    bos_token: '<s>',
-    eos_token: '</s>',
-    [REFUSE]: (message: unknown) => {
-      throw new Refusal(String(message));
-    },
-  });
-  if (error === undefined) return { text };
-  return error instanceof Refusal ? { refused: error.message } : { engine: String(error) };
+      ...(tools !== undefined && { tools }),
+      ...more,
+      add_generation_prompt: true,
+      bos_token: '<s>',
+      eos_token: '</s>',
+      [REFUSE]: (message: unknown) => {
+        throw new Refusal(String(message));
+      },
+    };
+    try {
+      return { text: template.render(context) };
+    } catch (error) {
+      return error instanceof Refusal ? { refused: error.message } : { engine: String(error) };
+    }
+  };
 }
 
-function render(source: string, context: Record<string, unknown>): { text: string; error?: unknown } {
-  try {
-    return { text: new Template(source).render(context) };
-  } catch (error) {
-    return { text: '', error };
-  }
+function contentOf({ content }: z.infer<typeof wireMessage>, readsParts: boolean): unknown {
+  if (!Array.isArray(content)) return content ?? '';
+  if (readsParts) return content.map((part) => (part.type === 'text' ? part : { type: 'image' }));
+  return content.flatMap(({ text }) => (typeof text === 'string' ? [text] : [])).join('\n');
 }
 
-function textOfParts(parts: readonly { type: string; text?: unknown }[]): string {
-  return parts.flatMap(({ text }) => (typeof text === 'string' ? [text] : [])).join('\n');
-}
-
-function argumentsOf({ function: { arguments: args } }: { function: { arguments: unknown } }): unknown {
-  return typeof args === 'string' ? JSON.parse(args) : args;
+function withArguments(call: NonNullable<z.infer<typeof wireMessage>['tool_calls']>[number]): unknown {
+  const { arguments: args } = call.function;
+  const parsed: unknown = typeof args === 'string' ? JSON.parse(args) : args;
+  return { type: 'function', ...call, function: { ...call.function, arguments: parsed } };
 }

@@ -4,7 +4,7 @@ import { unreadablePictures, unseenPictures } from '../../contracts/media.ts';
 import type { Picture } from '../../contracts/media.ts';
 import { mcpServerOf } from '../../contracts/model/omissions.ts';
 import type { Omission } from '../../contracts/model/omissions.ts';
-import type { ChatMessage, ChatRequest, ToolSchema } from '../../contracts/model/provider.ts';
+import type { ChatMessage, ChatRequest, ModelCapabilities, ToolSchema } from '../../contracts/model/provider.ts';
 import type { Recent } from '../../lib/recent.ts';
 import type { Shape } from '../shape/shape.ts';
 
@@ -33,11 +33,15 @@ export function reduceRequest(request: ChatRequest, omitted: ReadonlySet<Omissio
   };
 }
 
-/** How messages are written without these parts. */
-export function shapeFor(omitted: ReadonlySet<Omission>): Shape {
+/**
+ * How messages are written without these parts. A model without tools, as one that takes over a conversation may be, reads
+ * what they did as text.
+ */
+export function shapeFor(omitted: ReadonlySet<Omission>, can: Pick<ModelCapabilities, 'tools'>): Shape {
+  const asText = !can.tools || omitted.has('tools') || omitted.has('tool_exchanges');
   return {
     system: omitted.has('system_role') ? 'fold' : 'lead',
-    exchanges: omitted.has('tool_exchanges') ? 'text' : omitted.has('parallel_calls') ? 'single' : 'native',
+    exchanges: asText ? 'text' : omitted.has('parallel_calls') ? 'single' : 'native',
   };
 }
 
