@@ -105,6 +105,7 @@ function openHealth({ settings, log, transport, runtime, inbound, demo, isReady 
     demo,
     models: (signal) => models.report(signal),
     replaced: () => models.fallbacks.replaced(),
+    omissions: () => models.omissions(),
     channels: (say) =>
       channelHealth(
         settings.current().channels,

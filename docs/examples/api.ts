@@ -375,6 +375,12 @@ export type Event =
          * arguments that are not an object, as the model wrote them
          */
         malformed?: string;
+        /**
+         * further fields of the call, in the form of the model's server
+         */
+        extra?: {
+          [k: string]: unknown;
+        };
         [k: string]: unknown;
       }[];
       [k: string]: unknown;

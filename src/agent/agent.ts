@@ -20,6 +20,7 @@ import { createPreparation } from './prompt/prepared-profile.ts';
 import { createEnvironmentNote } from './prompt/environment-note.ts';
 import { refuseUnsupported } from './model/caller-options.ts';
 import { createEmbed } from './model/embed.ts';
+import { OmissionNotices } from './model/omission-notices.ts';
 import { withPictures } from './model/seen-pictures.ts';
 import { completeStateless } from './model/stateless-completion.ts';
 import { classifyFor } from './executor/edits.ts';
@@ -126,6 +127,7 @@ function sharedBy(deps: AgentDeps): AgentShared {
     limits: { ...DEFAULT_LIMITS, ...deps.settings().limits },
     scale: createTokenScale(),
     fallbacks: deps.models.fallbacks,
+    omissionNotices: new OmissionNotices(),
     fileLock: new KeyedLock(),
     bootstrapPrompt:
       deps.workspaceDir === undefined ? noBootstrapPrompt : createBootstrapFiles(deps.workspaceDir, deps.log),

@@ -25,6 +25,7 @@ import type { BootstrapPrompt } from './prompt/bootstrap-files.ts';
 import type { Placed, EnvironmentNoteDeps } from './prompt/environment-note.ts';
 import type { FallbackModels } from './model/fallback-models.ts';
 import type { Models } from './model/models.ts';
+import type { OmissionNotices } from './model/omission-notices.ts';
 import type { PreparedProfile } from './prompt/prepared-profile.ts';
 import type { PersonLanguages } from '../contracts/texts/languages.ts';
 
@@ -149,6 +150,7 @@ export interface AgentShared extends AgentDeps {
   limits: AgentLimits;
   scale: TokenScale;
   fallbacks: FallbackModels;
+  omissionNotices: OmissionNotices;
   /** Calls that may change files run one at a time in each folder. */
   fileLock: KeyedLock;
   /** The bootstrap files as they are now. */

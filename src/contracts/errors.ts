@@ -1,4 +1,5 @@
 /** The errors that may leave a module; other errors are converted where they occur. */
+import { hideAddresses } from '../lib/hidden-addresses.ts';
 import { inEnglish, textRef } from './texts/say.ts';
 import type { PlainKey, TextRef, Say } from './texts/say.ts';
 
@@ -138,9 +139,16 @@ export type ProviderErrorCode =
 /** A model server failed a call. */
 export class ProviderError extends GatewayError {
   declare readonly code: ProviderErrorCode;
+  /** What people read about it, if that says more than the sentence of its code: nothing about addresses or keys. */
+  readonly forPeople: TextRef | undefined;
 
-  constructor(code: ProviderErrorCode, message: string | TextRef, details: ErrorDetails = {}) {
+  constructor(
+    code: ProviderErrorCode,
+    message: string | TextRef,
+    details: ErrorDetails & { forPeople?: TextRef | undefined } = {},
+  ) {
     super(code, message, details);
+    this.forPeople = details.forPeople;
   }
 }
 
@@ -215,7 +223,8 @@ const WITHOUT_RETRY: Partial<Readonly<Record<ProviderErrorCode, PlainKey>>> = {
 
 /**
  * The only place where an error is worded for a reader. Operators read the message, which names addresses and settings;
- * people read what happened, and when to try again. If a message is in no table, an operator who reads another language
+ * people read what happened, and when to try again. Addresses of model servers stand in the log only: chats are kept on
+ * other people's machines. If a message is in no table, an operator who reads another language
  * gets both. Never throws.
  */
 export function wordError(error: GatewayError, reader: ErrorReader, say: Say = inEnglish): string {
@@ -223,9 +232,11 @@ export function wordError(error: GatewayError, reader: ErrorReader, say: Say = i
     const message = messageForPerson(error);
     return typeof message === 'string' ? message : say.text(message);
   }
-  if (error.textRef !== undefined) return say.text(error.textRef);
-  if (say.language === 'en' || !(error instanceof ProviderError)) return error.message;
-  return say('failure.detailed', { what: failureText(error), detail: error.message });
+  if (!(error instanceof ProviderError))
+    return error.textRef === undefined ? error.message : say.text(error.textRef);
+  if (error.textRef !== undefined) return hideAddresses(say.text(error.textRef));
+  const detail = hideAddresses(error.message);
+  return say.language === 'en' ? detail : say('failure.detailed', { what: failureText(error), detail });
 }
 
 /** What a person reads about an error, to be worded later; a string if its message is in no table. Never throws. */
@@ -237,7 +248,8 @@ export function messageForPerson(error: GatewayError): TextRef | string {
   return error.message;
 }
 
-function failureText({ code, retryAfterMs }: ProviderError): TextRef {
+function failureText({ code, retryAfterMs, forPeople }: ProviderError): TextRef {
+  if (forPeople !== undefined) return forPeople;
   if (retryAfterMs === undefined) return textRef(MODEL_FAILURES[code]);
   const what = textRef(WITHOUT_RETRY[code] ?? MODEL_FAILURES[code]);
   return textRef('failure.try_in', { what, time: timeText(retryAfterMs) });

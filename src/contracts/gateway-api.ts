@@ -5,6 +5,7 @@
 import type { TextRef, Say } from './texts/say.ts';
 import type { HookApi } from './operator/hooks.ts';
 import type { SignInApi } from './operator/sign-in.ts';
+import type { ModelOmissions } from './model/omissions.ts';
 import type { Caller } from './access.ts';
 import type { ApprovalRecord, ApprovalRule, Decided, DecisionDetail } from './tools/approvals.ts';
 import type { EventFilter, EventListener, EventReplay } from './bus.ts';
@@ -265,6 +266,8 @@ export interface HealthReport {
     detail?: string;
     missing?: readonly string[];
     replaced?: readonly ReplacedModel[];
+    /** What the servers of models are not sent now because they refuse it. */
+    omissions?: readonly ModelOmissions[];
   };
   /** By name; `label` is the network's display name. */
   channels: Record<

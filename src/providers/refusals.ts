@@ -6,6 +6,7 @@ import type { TextRef } from '../contracts/texts/say.ts';
 import { clip } from './errors.ts';
 import type { Where } from './errors.ts';
 import { fieldsOf, listOf, textOf, wordOf } from './answers/read-fields.ts';
+import { hideAddresses } from '../lib/hidden-addresses.ts';
 import { parseJson } from '../lib/json/json.ts';
 
 /** An answer that is not 200. */
@@ -17,16 +18,23 @@ export interface Refusal {
   retryAfterMs?: number | undefined;
 }
 
-/** A part of a request that some models or servers refuse, and that can be left out or written differently. */
-export type RefusedFeature = 'tools' | 'thinking' | 'temperature' | 'max_tokens' | 'pictures';
+/** A server refused a request that it may accept with less in it. */
+export class RefusalError extends ProviderError {
+  /** The server's words. */
+  readonly reason: string;
+  /** It reports a failure of its own: a refusal of this request only if it says the same again. */
+  readonly isFailure: boolean;
 
-/** A model or its server refused a part of the request; without that part the call may succeed. */
-export class FeatureError extends ProviderError {
-  readonly feature: RefusedFeature;
-
-  constructor(feature: RefusedFeature, message: TextRef) {
-    super('bad_request', message);
-    this.feature = feature;
+  constructor(
+    code: 'bad_request' | 'unavailable' | 'bad_response',
+    message: TextRef,
+    { reason, isFailure = false }: { reason: string; isFailure?: boolean },
+  ) {
+    super(code, message, { retryable: isFailure });
+    // Callers know one kind of error.
+    this.name = ProviderError.name;
+    this.reason = reason;
+    this.isFailure = isFailure;
   }
 }
 
@@ -56,28 +64,24 @@ const OUT_OF_MEMORY =
 const QUOTA =
   /insufficient_(quota|balance|credits|funds)|insufficient (balance|credits|funds)|billing_(hard_limit|not_active)|credit balance is too low/i;
 
-/** llama-server reports this with a 500. */
-const NO_PICTURES =
-  /(image|vision|multi-?modal)( input)?s? (is|are) not supported|(does not|doesn't|not) support (image|vision|multi-?modal)|not a (multi-?modal|vision) model|unknown variant .image_url|mmproj|image_url.{0,40}(not supported|unsupported|not allowed)/i;
+/** Servers that are full for the moment, with a status that does not say so (Groq's 498, a 400 of a router). */
+const FULL =
+  /(at|over|exceed\w*|insufficient|no|limited) (the )?(\w+ ){0,2}capacity|capacity (is )?(exceeded|reached)|overloaded|(try|retry) again (later|shortly|soon|in)/i;
 
-const FEATURES: readonly { feature: RefusedFeature; pattern: RegExp }[] = [
-  { feature: 'max_tokens', pattern: /use .{0,3}max_completion_tokens/i },
-  {
-    feature: 'tools',
-    pattern:
-      /(does not|doesn't|not) support (the )?(tools?|function)\b|(tools?|tool use|tool calling|function calling) (is|are) not (supported|available|enabled)|support(s)? tool use|--enable-auto-tool-choice|tool-call-parser|--jinja/i,
-  },
-  {
-    feature: 'thinking',
-    pattern:
-      /(does not|doesn't|not) support (thinking|reasoning)|(thinking|reasoning) (is|are) not supported|chat_template_kwargs/i,
-  },
-  {
-    feature: 'temperature',
-    pattern:
-      /temperature.{0,5} (does not support|is not supported|is deprecated)|unsupported (value|parameter).{0,5}temperature/i,
-  },
-];
+/** Groq's free plans: "Request too large … tokens per minute (TPM): Limit 6000, Requested 12328", with a 413. */
+const TOO_LARGE = /too large.{0,300}tokens.{0,100}\d/is;
+
+/** A route that a server does not have. */
+const NOT_FOUND =
+  /not.{0,3}found|no (such )?(route|path|url)|cannot (get|post)|unknown (route|path|url|endpoint)/i;
+
+/** What a server says that has failed without a reason. */
+const NO_WORDS = /^\W*(internal (server )?error|unknown error|server error|error)?\W*(\(.{0,60}\))?$/i;
+
+/** Failures of a proxy or of a server that starts or is full: the same words again are no refusal. */
+const OUTAGES: ReadonlySet<number> = new Set([
+  408, 425, 429, 498, 499, 502, 503, 504, 507, 520, 521, 522, 523, 524, 529, 530,
+]);
 
 /** The error for a prompt that does not fit, when that is what the server said; undefined when it is not. */
 export function overflowIn({ model }: Where, reason: string): ProviderError | undefined {
@@ -87,29 +91,46 @@ export function overflowIn({ model }: Where, reason: string): ProviderError | un
 }
 
 /**
- * The error for a refusal that means the same from every server: too long, a quota, a pause, a missing feature, a
- * server failure. `serverText` is its text, as `saidIn` reads it. Undefined for any other.
+ * The error for a refusal that means the same from every server: too long, a quota, a pause, a failure, or a request that
+ * it does not accept. `serverText` is its text, as `saidIn` reads it. Undefined for any other.
  */
 export function commonRefusal(
   where: Where,
   refusal: Refusal,
   serverText: string | undefined,
 ): ProviderError | undefined {
-  const { status, text } = refusal;
+  const { status, text, retryAfterMs } = refusal;
   const reason = serverText ?? text;
-  const refused = textRef('provider.refused', { host: where.host, status, reason: clip(reason) });
   if (status === 402 || QUOTA.test(reason)) return failed(where, 'quota_exceeded', refusal, reason);
   if (status === 429) return failed(where, 'rate_limited', refusal, reason);
-  const overflow = overflowIn(where, reason);
+  const overflow = overflowIn(where, reason) ?? (status === 413 ? tooLargeIn(where, reason) : undefined);
   if (overflow !== undefined) return overflow;
-  if (serverText !== undefined && NO_PICTURES.test(serverText)) return new FeatureError('pictures', refused);
   const noMemory = status >= 500 ? outOfMemoryIn(where, reason) : undefined;
   if (noMemory !== undefined) return noMemory;
-  if ((status >= 500 && status !== 501) || status === 408 || status === 425 || status === 499)
-    return failed(where, 'unavailable', refusal, reason);
-  const lacking =
-    serverText === undefined ? undefined : FEATURES.find((each) => each.pattern.test(serverText));
-  return lacking && new FeatureError(lacking.feature, refused);
+  if (OUTAGES.has(status) || FULL.test(reason)) return failed(where, 'unavailable', refusal, reason);
+  if (status >= 500 && status !== 501) {
+    const isSilent = serverText === undefined || retryAfterMs !== undefined || NO_WORDS.test(serverText);
+    if (isSilent) return failed(where, 'unavailable', refusal, reason);
+    return new RefusalError('unavailable', answered(where, refusal, reason), { reason, isFailure: true });
+  }
+  if (!isRefusal(status, serverText, text)) return undefined;
+  const refused = textRef('provider.refused', { host: where.host, status, reason: clip(reason) });
+  return new RefusalError('bad_request', refused, { reason });
+}
+
+/** Whether the server understood the request and refuses it; else it may be no model server at all. */
+function isRefusal(status: number, serverText: string | undefined, text: string): boolean {
+  if (status === 404) return serverText !== undefined && !NOT_FOUND.test(serverText);
+  if (serverText !== undefined || status === 413) return true;
+  // Servers written in Rust answer with plain text; a page is that of a proxy or of another kind of server.
+  return (status === 400 || status === 422) && text.trim() !== '' && !text.trimStart().startsWith('<');
+}
+
+/** The error for a prompt that is larger than the server's plan allows for one request, when that is what it said. */
+function tooLargeIn({ model }: Where, reason: string): ProviderError | undefined {
+  if (!TOO_LARGE.test(reason)) return undefined;
+  const message = textRef('provider.prompt_too_long', { model: `${model}`, reason: clip(reason) });
+  return new ProviderError('context_overflow', message);
 }
 
 /** The error for a model that does not fit the memory of its machine, when that is what the server said. */
@@ -120,18 +141,79 @@ export function outOfMemoryIn({ host, model }: Where, reason: string): ProviderE
 }
 
 function failed(where: Where, code: ProviderErrorCode, refusal: Refusal, reason: string): ProviderError {
-  const { status, retryAfterMs } = refusal;
-  const { host, setting } = where;
-  const about = { host, setting, status, reason: clip(reason) };
-  const message =
-    retryAfterMs === undefined
-      ? textRef('provider.answered', about)
-      : textRef('provider.answered_later', { ...about, time: timeText(retryAfterMs) });
+  const { retryAfterMs } = refusal;
   const retryable = code !== 'quota_exceeded';
-  return new ProviderError(code, message, {
+  return new ProviderError(code, answered(where, refusal, reason), {
     retryable,
     ...(retryable && retryAfterMs !== undefined && { retryAfterMs }),
+    ...(code === 'quota_exceeded' && { forPeople: inWords(textRef('failure.quota_exceeded'), reason) }),
   });
+}
+
+function answered({ host, setting }: Where, { status, retryAfterMs }: Refusal, reason: string): TextRef {
+  const about = { host, setting, status, reason: clip(reason) };
+  if (retryAfterMs === undefined) return textRef('provider.answered', about);
+  return textRef('provider.answered_later', { ...about, time: timeText(retryAfterMs) });
+}
+
+/** A sentence for anyone with the server's own words after it, if they say anything. */
+export function inWords(what: TextRef, reason: string): TextRef {
+  const words = publicWords(reason);
+  return words === undefined ? what : textRef('failure.in_words', { what, words });
+}
+
+/**
+ * What anyone may read of a server's words: without keys and addresses of the network that it is in, and clipped.
+ * Undefined when nothing is left that says more than the status.
+ */
+export function publicWords(reason: string): string | undefined {
+  const words = clip(hideAddresses(reason.slice(0, MAX_CLEANED).replaceAll(KEY_LIKE, '…')).trim());
+  return words === '' || NO_WORDS.test(words) || words.startsWith('<') ? undefined : words;
+}
+
+/** How much of a server's text is searched for keys and addresses, in characters: more than is repeated. */
+const MAX_CLEANED = 1_000;
+/** Keys, also in part: servers repeat the one that they refuse, with stars in the middle. */
+const KEY_LIKE = /\b(?:sk|gsk|pk|xai|key|hf|AIza)[-_][\w*.-]{4,}|\S*\*{3,}\S*/g;
+
+/**
+ * The error for an error that came in an answer with status 200: its code counts as the status, if it has one. `refusedBy`
+ * makes the error for a status, `broken` is the sentence without one.
+ */
+export function midwayRefusal(
+  where: Where,
+  data: string,
+  {
+    refusedBy,
+    broken,
+  }: { refusedBy: (refusal: Refusal) => ProviderError; broken: (reason: string) => TextRef },
+): ProviderError {
+  const json = parseJson(data);
+  const reason = textOfError(json) ?? data;
+  const status = statusIn(json);
+  // A failure without a status of its own is the end of this answer, not of the server.
+  if (status !== undefined && status !== 500) return refusedBy({ status, text: data });
+  const known = overflowIn(where, reason) ?? outOfMemoryIn(where, reason);
+  if (known !== undefined) return known;
+  if (QUOTA.test(reason)) return failed(where, 'quota_exceeded', { status: 200, text: data }, reason);
+  if (NO_WORDS.test(reason))
+    return new ProviderError('bad_response', broken(clip(reason)), { retryable: true });
+  return new RefusalError('bad_response', broken(clip(reason)), { reason, isFailure: true });
+}
+
+/** The HTTP status that an error names. */
+function statusIn(json: unknown): number | undefined {
+  const body = fieldsOf(listOf(json)[0]);
+  const error = fieldsOf(listOf(body?.['error'])[0]);
+  const codes = [
+    error?.['code'],
+    error?.['status'],
+    error?.['status_code'],
+    body?.['code'],
+    body?.['status_code'],
+  ];
+  const status = codes.map(Number).find((code) => Number.isInteger(code) && code >= 400 && code < 600);
+  return status;
 }
 
 /**
@@ -152,11 +234,15 @@ function textOfError(json: unknown): string | undefined {
   if (typeof error === 'string' && error !== '') return error;
   const inner = fieldsOf(listOf(error)[0]) ?? body;
   const message = textOf(inner['message'] ?? inner['msg'] ?? body['message']);
-  const kinds = [inner['type'], inner['code'], inner['status']].filter((kind) => typeof kind === 'string');
-  const kind = kinds.map(wordOf).join(', ');
+  // FastAPI names the field apart from its sentence.
+  const place = listOf(inner['loc']).map(wordOf).join('.');
+  const kinds = [inner['type'], inner['code'], inner['status'], place];
+  const kind = kinds.filter((each) => typeof each === 'string' && each !== '').join(', ');
   if (message !== '') return kind === '' ? message : `${message} (${kind})`;
   // An object without a message still shows that this is an error.
-  return error === undefined || error === null ? undefined : JSON.stringify(error);
+  if (error !== undefined && error !== null) return JSON.stringify(error);
+  const title = textOf(body['title'] ?? body['reason'] ?? body['msg']);
+  return title === '' ? undefined : title;
 }
 
 /** `Retry-After` (RFC 9110 §10.2.3: seconds or a date) or OpenAI's `retry-after-ms`, in milliseconds from `epochNow`. */

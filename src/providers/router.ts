@@ -62,6 +62,13 @@ export function createRouter(
       const { provider, model } = find(request.model);
       return provider.streamChat(model === request.model ? request : { ...request, model }, signal);
     },
+    omissions: () =>
+      [...providers.values()].flatMap((provider) =>
+        (provider.omissions?.() ?? []).map(({ model, omissions }) => ({
+          model: names.nameOf({ provider: provider.name, model }),
+          omissions,
+        })),
+      ),
     async embed(request, signal) {
       const { provider, model } = find(request.model);
       return await provider.embed({ ...request, model }, signal);

@@ -18,6 +18,9 @@ export async function readPackets(packets: readonly Uint8Array[], reader: Answer
       invalidate: () => undefined,
     },
     learned: createLearnedModels(),
+    extras: [],
+    options: [],
+    body: () => ({}),
     send: () =>
       Promise.resolve({
         read: () => Promise.resolve(left.shift()),

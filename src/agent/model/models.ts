@@ -5,6 +5,8 @@ import type { Log } from '../../contracts/log.ts';
 import type { Profile } from '../../contracts/agent/profile.ts';
 import type { ChatProvider, ModelReport, NamedModel, WhoAnswers } from '../../contracts/model/provider.ts';
 import type { ChoiceStore } from '../../contracts/store/records.ts';
+import { omissionText } from '../../contracts/model/omissions.ts';
+import type { ModelOmissions } from '../../contracts/model/omissions.ts';
 import { createChosenModel } from './chosen-model.ts';
 import { FallbackModels } from './fallback-models.ts';
 import { namedByProfiles, reportModels } from './model-report.ts';
@@ -55,6 +57,8 @@ export interface Models {
    * Who answers for a model now, and whether that one can call tools; undefined while that is unknown. Never throws.
    */
   whoAnswers(model: string): Promise<WhoAnswers>;
+  /** What the servers of models are not sent now because they refuse it. Never throws. */
+  omissions(): readonly ModelOmissions[];
   /** The model of a session that has this profile and names no model, and what named it. Throws `ProviderError`, `StoreError`. */
   usual(profileId: string | undefined): Promise<{ model: string; from: 'profile' | 'gateway' }>;
   /**
@@ -64,8 +68,15 @@ export interface Models {
   report(signal: AbortSignal): Promise<ModelReport>;
   /** `default`, the profile ids, then the server's models. Throws `ProviderError`. */
   list(signal: AbortSignal): Promise<string[]>;
-  /** Resolves the `model` of a request. Throws `GatewayError('unknown_model')`, or `ProviderError` when the server is unreachable. */
-  resolve(name: string, signal: AbortSignal): Promise<{ profileId?: string; model?: string }>;
+  /**
+   * Resolves the `model` of a request for an answer, or for vectors. Throws `GatewayError('unknown_model')`, also for a
+   * model that answers no chats, or `ProviderError` when the server is unreachable.
+   */
+  resolve(
+    name: string,
+    signal: AbortSignal,
+    use?: 'answer' | 'vectors',
+  ): Promise<{ profileId?: string; model?: string }>;
   /**
    * Checks a profile before a session switches to it: throws a `GatewayError` when its model cannot answer for a permanent
    * reason (no such model, no such server, a missing key). An unreachable server is not a permanent reason.
@@ -123,6 +134,7 @@ export function createModels(deps: ModelsDeps, monotonicNow: () => number = () =
     profile,
     fallback,
     whoAnswers,
+    omissions: () => provider.omissions?.() ?? [],
     usual,
     about: async (model, say) => aboutModel(fallbacks.insteadOf(model), await whoAnswers(model), say),
     async report(signal) {
@@ -141,13 +153,14 @@ export function createModels(deps: ModelsDeps, monotonicNow: () => number = () =
       const ids = deps.profiles().map((profile) => profile.id);
       return [...new Set(['default', ...ids, ...(await all.fresh(signal))])];
     },
-    async resolve(name, signal) {
+    async resolve(name, signal, use = 'answer') {
       if (name === 'default') return {};
       if (find(name) !== undefined) return { profileId: name };
       if (name === deps.model) return { model: name };
       const model = await findModel(name, signal);
-      if (model !== undefined) return { model };
-      throw unknownModel(name);
+      if (model === undefined) throw unknownModel(name);
+      if (use === 'answer' && (await answersNoChats(provider, model, signal))) throw vectorsOnly(name);
+      return { model };
     },
     async checkProfile(id, signal) {
       const model = find(id)?.model;
@@ -159,6 +172,24 @@ export function createModels(deps: ModelsDeps, monotonicNow: () => number = () =
 
 function unknownModel(name: string): GatewayError {
   return new GatewayError('unknown_model', textRef('model.unknown', { name: name.slice(0, MAX_NAME_SHOWN) }));
+}
+
+function vectorsOnly(name: string): GatewayError {
+  return new GatewayError(
+    'unknown_model',
+    textRef('model.vectors_only', { name: name.slice(0, MAX_NAME_SHOWN) }),
+  );
+}
+
+/** Whether the server says that the model answers no chats; false if it does not say. */
+async function answersNoChats(provider: ChatProvider, model: string, signal: AbortSignal): Promise<boolean> {
+  try {
+    return (await provider.capabilities(model, signal)).chat === false;
+  } catch (error) {
+    // What is wrong with its server is reported when the model is asked.
+    if (!(error instanceof ProviderError)) throw error;
+    return false;
+  }
 }
 
 /** The models that the environment, `config.json` and the profiles name. */
@@ -174,19 +205,26 @@ async function whoAnswersFor(provider: ChatProvider, model: string, failed: Inst
   const answering = failed?.instead ?? model;
   const who = { answering, reason: failed && inEnglish(failed.why) };
   try {
-    const { tools } = await provider.capabilities(answering, AbortSignal.timeout(DESCRIBE_MS));
-    return { ...who, tools };
+    const { tools, omissions = [] } = await provider.capabilities(
+      answering,
+      AbortSignal.timeout(DESCRIBE_MS),
+    );
+    return { ...who, tools, omissions };
   } catch (error) {
     // What is wrong with its server is reported when the server is asked.
     if (!(error instanceof GatewayError)) throw error;
-    return { ...who, tools: undefined };
+    return { ...who, tools: undefined, omissions: [] };
   }
 }
 
-function aboutModel(failed: Instead, { answering, tools }: WhoAnswers, say: Say): string {
+function aboutModel(failed: Instead, { answering, tools, omissions }: WhoAnswers, say: Say): string {
   const notes =
     failed === undefined ? [] : [say('model.answers_instead', { model: answering, why: say(failed.why) })];
   if (tools === false) notes.push(say('model.only_talks', { model: answering }));
+  if (omissions.length > 0) {
+    const parts = omissions.map((part) => say.text(omissionText(part))).join(', ');
+    notes.push(say('model.omissions', { parts }));
+  }
   return notes.length === 0 ? '' : ` (${notes.join('; ')})`;
 }
 

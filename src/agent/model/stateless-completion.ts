@@ -5,6 +5,7 @@ import type {
   ChatChunk,
   ChatMessage,
   ChatRequest,
+  Echo,
   FinishReason,
   ToolCall,
   Usage,
@@ -96,10 +97,11 @@ async function* converse(
     }
     if (answer.toolCalls.length === 0) {
       checkEnd(answer, request.options);
-      yield { type: 'done', finishReason: answer.finishReason, usage: completion.usage ?? NOTHING };
+      const { finishReason, echo } = answer;
+      yield { type: 'done', finishReason, usage: completion.usage ?? NOTHING, echo };
       return;
     }
-    messages.push({ role: 'assistant', content: answer.content, toolCalls: answer.toolCalls });
+    messages.push(answer.message());
     for (const [index, call] of answer.toolCalls.entries()) {
       const { content } = await runPure(shared, completion, call, `${n}.${index}`, index < MAX_CALLS_RUN);
       messages.push({ role: 'tool', content, toolCallId: call.id, toolName: call.name });
@@ -121,6 +123,7 @@ function* endWithCalls(completion: Completion, options: CallerOptions, answer: A
     type: 'done',
     finishReason: calls.length > 0 && ended === 'stop' ? 'tool_calls' : ended,
     usage,
+    echo: answer.echo,
   };
 }
 
@@ -176,10 +179,12 @@ async function* ask(
 /** The answer of one call, as it streams. */
 class Answer {
   content = '';
+  echo: Echo | undefined;
   readonly toolCalls: ToolCall[] = [];
   finishReason: FinishReason = 'length';
   /** Text and thinking, both bounded: either may never end. */
   chars = 0;
+  #thinking = '';
   readonly #request: ChatRequest;
   readonly #meter: CallMeter;
   readonly #afterText: boolean;
@@ -200,8 +205,10 @@ class Answer {
         return chunk.delta === '' ? undefined : this.#takeText(chunk);
       case 'thinking':
         this.chars += chunk.delta.length;
+        this.#thinking += chunk.delta;
         return chunk;
       case 'text_was_thinking':
+        this.#thinking += this.content;
         this.content = '';
         return chunk;
       case 'tool_call':
@@ -209,10 +216,17 @@ class Answer {
         return undefined;
       case 'done':
         this.finishReason = chunk.finishReason;
+        this.echo = chunk.echo;
         return undefined;
       default:
         return chunk satisfies never;
     }
+  }
+
+  /** The answer for the model's next call. */
+  message(): ChatMessage {
+    const { content, toolCalls, echo } = this;
+    return { role: 'assistant', content, toolCalls, echo, thinking: this.#thinking };
   }
 
   /** As `CallMeter.usage`. */

@@ -16,6 +16,12 @@ export function planForModel(plan: Plan): string {
   return [...milestoneLines(title, plan), 'Steps:', ...steps].join('\n');
 }
 
+/** The plan as the result of the call that asked for it. */
+export function planResult({ steps }: Plan): string {
+  const lines = steps.map(({ description }, index) => `${index + 1}. ${todoText(description)}`);
+  return [`The plan is made. Its steps:`, ...lines].join('\n');
+}
+
 /** The plan for users, a card in Markdown (N-26), in the language of its reader. */
 export function planCard(plan: Plan, say: Say): string {
   const steps = plan.steps.map((step, index) => {

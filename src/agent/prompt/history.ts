@@ -63,7 +63,7 @@ function entryTokens(entry: ContextEntry): number {
 /**
  * Groups rows in order. Results whose answer is not among the rows are left out; a call without a result gets one that
  * reports this. `thinking` keeps the thinking of answers: that of the current turn helps the model, older only fills the
- * window.
+ * window, except where its server insists on having back what led to a call.
  */
 export function toGroups(rows: readonly ContextRow[], options: { thinking: boolean }): Group[] {
   const groups: Group[] = [];
@@ -108,16 +108,24 @@ function answerGroup(
     const result: ChatMessage = { role: 'tool', content, toolCallId: call.id, toolName: call.name };
     return { message: result, tokens: found?.tokens ?? MESSAGE_OVERHEAD + estimateTokens(content) };
   });
+  const { echo } = answer;
+  const keepsFields = keepThinking || answer.toolCalls.length > 0;
+  const thinking =
+    keepThinking || (keepsFields && echo?.thoughtField !== undefined) ? answer.thinking : undefined;
+  const fields = keepsFields ? echo?.fields : undefined;
   const message: ChatMessage = {
     role: 'assistant',
     content: answer.content,
     ...(answer.toolCalls.length > 0 && { toolCalls: answer.toolCalls }),
-    ...(keepThinking && answer.thinking !== undefined && { thinking: answer.thinking }),
+    ...(thinking !== undefined && { thinking }),
+    // Without its fields it still tells whose answer this is.
+    ...(echo && { echo: keepsFields ? echo : { ...echo, fields: undefined } }),
   };
-  const thinkingTokens = 'thinking' in message ? estimateTokens(message.thinking ?? '') : 0;
+  const backTokens =
+    estimateTokens(thinking ?? '') + (fields === undefined ? 0 : estimateTokens(JSON.stringify(fields)));
   return {
     messages: [message, ...results.map((result) => result.message), ...shownPictures(following)],
-    tokens: results.reduce((sum, result) => sum + result.tokens, tokens + thinkingTokens),
+    tokens: results.reduce((sum, result) => sum + result.tokens, tokens + backTokens),
   };
 }
 

@@ -109,7 +109,12 @@ function delegates({ delegatesTo, enabledTools }: Profile): string {
 
 function toolSchema(tool: Tool): ToolSchema {
   const { $schema: _, ...parameters } = tool.schema ?? z.toJSONSchema(tool.parameters, { io: 'input' });
-  return { name: tool.name, description: descriptionFor(tool), parameters };
+  return {
+    name: tool.name,
+    description: descriptionFor(tool),
+    parameters,
+    ...(tool.server !== undefined && { server: tool.server }),
+  };
 }
 
 /** The tool in lists of what a plan may use: for one that others describe, only its owner. */

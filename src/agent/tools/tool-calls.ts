@@ -1,5 +1,6 @@
 /** Runs the tool calls of one answer in order: intent journaled before, result after, no side effect twice (N-52, N-53). */
 import path from 'node:path';
+import { PLAN_TOOL } from '../../contracts/agent/profile.ts';
 import { LaneAbort } from '../../contracts/bus.ts';
 import { GatewayError, toGatewayError } from '../../contracts/errors.ts';
 import type { ToolCall } from '../../contracts/model/provider.ts';
@@ -29,6 +30,8 @@ interface AnswerToRun {
   answer: Answer;
   /** Throws only `StoreError`. */
   onResults?: (names: readonly string[]) => Promise<void>;
+  /** Makes the plan that a call asks for; what the model reads of it. Throws `StoreError` and the signal's reason. */
+  onPlan?: (goal: string) => Promise<string>;
 }
 
 /**
@@ -40,14 +43,14 @@ interface AnswerToRun {
 export async function runToolCalls(
   shared: AgentShared,
   turn: ToolTurn,
-  { n, answer, onResults }: AnswerToRun,
+  { n, answer, onResults, onPlan }: AnswerToRun,
   emit: Emit,
 ): Promise<void> {
   const forCaller = callerCalls(turn, n, answer);
   for (const batch of batchesOf(answer.toolCalls, turn)) {
     const siblings = new AbortController();
     const signal = AbortSignal.any([turn.signal, siblings.signal]);
-    const calls = batch.map((place) => () => finishCall(shared, turn, { ...place, n, signal }, emit));
+    const calls = batch.map((place) => () => finishCall(shared, turn, { ...place, n, signal, onPlan }, emit));
     // An error of one call ends the turn: the others stop where they can be continued later.
     await runConcurrently(calls, MAX_SUBAGENTS_AT_ONCE, () => siblings.abort(new LaneAbort('shutdown')));
     await onResults?.(batch.map(({ call }) => call.name));
@@ -66,6 +69,7 @@ interface PendingCall {
   callIndex: number;
   call: ToolCall;
   signal: AbortSignal;
+  onPlan?: AnswerToRun['onPlan'];
 }
 
 /** The calls in order; consecutive calls of a tool that may run concurrently form one batch. */
@@ -97,7 +101,7 @@ async function finishCall(
   signal.throwIfAborted();
   const { id: toolCallId, name, args } = call;
   emit({ type: 'tool_call', toolCallId, name, args });
-  const outcome = await runCall(shared, turn, pending, emit);
+  const outcome = await planned(turn, pending, await runCall(shared, turn, pending, emit));
   const { from: _from, ...result } = outcome;
   const content = contentForModel(name, outcome);
   const entry = {
@@ -112,6 +116,20 @@ async function finishCall(
   await shared.ledger.toolResult(turn.fence, turn.turnId, n, entry, row.tokens);
   turn.rows.journaled([row]);
   emit({ type: 'tool_result', toolCallId, name, result: outcome.content, isError: outcome.isError });
+}
+
+/** The outcome of a call; that of the tool `plan` is what has become of the plan, in the model's own words. */
+async function planned<Ran extends Outcome>(
+  { rows }: Pick<CallTurn, 'rows'>,
+  { call, onPlan }: PendingCall,
+  outcome: Ran,
+): Promise<Ran> {
+  const { goal } = call.args;
+  if (call.name !== PLAN_TOOL || outcome.isError || onPlan === undefined || typeof goal !== 'string')
+    return outcome;
+  const content = await onPlan(goal);
+  const { sources } = rows.taint;
+  return { ...outcome, content, ...(sources.length > 0 && { sources }) };
 }
 
 /** `sent` is what a read has sent out. */

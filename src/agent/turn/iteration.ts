@@ -1,6 +1,7 @@
 /** One answer of the model within a turn: its context, the call, and its journal row. */
 import { toGatewayError } from '../../contracts/errors.ts';
 import type { ChatRequest, LLMResponse, ModelCapabilities } from '../../contracts/model/provider.ts';
+import type { Omission } from '../../contracts/model/omissions.ts';
 import type { PromptParts } from '../../contracts/store/traces.ts';
 import { mergeGroups, toGroups } from '../prompt/history.ts';
 import type { Answer, Group } from '../prompt/history.ts';
@@ -55,6 +56,11 @@ export async function askModel(
       waits: turn.waits,
       begun: false,
     };
+    let omissions: readonly Omission[] | undefined;
+    call.onOmissions = (parts) => {
+      omissions = parts;
+      shared.omissionNotices.tell(turn, { model: turn.model ?? '', omissions: parts }, emit);
+    };
     let response: LLMResponse;
     let made: MadeRequest | undefined;
     try {
@@ -63,12 +69,12 @@ export async function askModel(
       turn.trace?.calling(n, request);
       const promptTokens = estimated * shared.scale.of(request.model);
       response = await streamAnswer(call, { request, promptTokens }, emit);
-      noteCall(turn, { n, atMs, call, made, finish: response.finishReason });
+      noteCall(turn, { n, atMs, call, made, omissions, finish: response.finishReason });
       if (!response.usage.estimated) {
         shared.scale.learn(request.model, estimated, response.usage.promptTokens);
       }
     } catch (error) {
-      noteCall(turn, { n, atMs, call, made, error });
+      noteCall(turn, { n, atMs, call, made, omissions, error });
       if (!turn.signal.aborted && shared.fallbacks.change(turn, { error, begun: call.begun }, emit)) {
         attempts = { shrunk: false, repeated: false, waits: 0 };
         continue;
@@ -88,6 +94,7 @@ interface NotedCall {
   atMs: number;
   call: ModelCall;
   made: MadeRequest | undefined;
+  omissions: readonly Omission[] | undefined;
   finish?: LLMResponse['finishReason'];
   error?: unknown;
 }
@@ -95,7 +102,7 @@ interface NotedCall {
 /** Notes a call that has ended for the trace and the log, also one for which no server could be asked for its model. */
 function noteCall(
   turn: Pick<TurnIdentity, 'log'> & Pick<TurnContext, 'model'> & Pick<TurnAttempt, 'trace'>,
-  { n: iteration, atMs, call, made, finish, error }: NotedCall,
+  { n: iteration, atMs, call, made, omissions, finish, error }: NotedCall,
 ): void {
   const model = made?.request.model ?? turn.model ?? '';
   const { usage, firstTokenMs } = call;
@@ -106,10 +113,11 @@ function noteCall(
     firstTokenMs,
     usage,
     prompt: made?.parts,
+    ...(omissions && { omissions }),
     ...(finish !== undefined && { finishReason: finish }),
     ...(failure && { error: { code: failure.code, message: failure.message } }),
   });
-  const fields = { iteration, model, firstTokenMs, ...usage };
+  const fields = { iteration, model, firstTokenMs, ...usage, omissions };
   if (failure === undefined) turn.log.debug(fields, 'model_call_ended');
   else turn.log.debug({ ...fields, code: failure.code }, 'model_call_failed');
 }
@@ -128,6 +136,7 @@ async function storeAnswer(
     usage: response.usage,
     ...(turn.model !== undefined && { model: turn.model }),
     ...(response.thinking !== '' && { thinking: response.thinking }),
+    ...(response.echo && { echo: response.echo }),
     ...turn.otherUsage.takeUnreported(),
   };
   turn.rows.add(n, answer);

@@ -88,6 +88,8 @@ export interface Tool<Args = unknown> {
   readonly parameters: z.ZodType<Args>;
   /** JSON Schema of the arguments, which the model gets unchanged; unset = made from `parameters`. */
   readonly schema?: Readonly<Record<string, unknown>> | undefined;
+  /** The MCP server that has it. */
+  readonly server?: string | undefined;
   /** Who wrote its description and schema, when it is neither the gateway nor the operator: a turn that is offered it is tainted. */
   readonly describedBy?: Source | undefined;
   readonly effect: ToolEffect;

@@ -1,6 +1,8 @@
 /** Checks of the model servers, and of the default model. */
 import { toGatewayError } from '../../contracts/errors.ts';
 import type { Finding } from '../../contracts/operator/findings.ts';
+import { omissionSentence } from '../../contracts/model/omissions.ts';
+import type { ModelOmissions } from '../../contracts/model/omissions.ts';
 import type { ChatProvider } from '../../contracts/model/provider.ts';
 
 /** A window below this has room for little more than the system prompt and the tools, in tokens. */
@@ -49,6 +51,16 @@ export async function modelFindings(
   } catch (error) {
     return [{ subject, level: 'error', text: toGatewayError(error).message }];
   }
+}
+
+/** What the running gateways leave out of requests to models. Never throws. */
+export function omissionFindings(found: readonly ModelOmissions[]): Finding[] {
+  return found.map((omissions) => ({
+    subject: 'Model',
+    level: 'warning',
+    text: omissionSentence(omissions),
+    remedy: 'update the model server, or set MODEL to another model',
+  }));
 }
 
 function windowFindings(

@@ -2,7 +2,7 @@
  * Tool calls as models write them, with their common slips: names and arguments are repaired where that takes no
  * guessing.
  */
-import type { ToolCall, ToolSchema } from '../../contracts/model/provider.ts';
+import type { OpaqueFields, ToolCall, ToolSchema } from '../../contracts/model/provider.ts';
 import { newId } from '../../lib/ids.ts';
 import { isTooDeep } from '../../lib/json/json.ts';
 import { fieldsOf } from './read-fields.ts';
@@ -26,6 +26,8 @@ export interface GivenCall {
   /** The rest of a name that may have arrived in pieces. */
   moreName?: string;
   args: unknown;
+  /** Goes back to the server with the call. */
+  extra?: OpaqueFields | undefined;
 }
 
 /** The tools of a request by name. */
@@ -36,13 +38,14 @@ export function offeredTools(tools: readonly ToolSchema[] | undefined): OfferedT
 /** Duplicate and missing ids are replaced. `args` may be an object or text with JSON in it. */
 export function createCallMaker(offered: OfferedTools): MakeToolCall {
   const taken = new Set<string>();
-  return ({ id = '', name, moreName = '', args }) => {
+  return ({ id = '', name, moreName = '', args, extra }) => {
     const own = id !== '' && !taken.has(id) ? id : `call_${newId()}`;
     taken.add(own);
     const read = readArguments(args);
     const first = readName(name, offered);
     const joined = readName(name + moreName, offered);
-    const call = { id: own, name: offered.has(first) ? first : joined };
+    const called = offered.has(first) ? first : joined;
+    const call = { id: own, name: called, ...(extra !== undefined && { extra }) };
     return 'malformed' in read
       ? { ...call, args: {}, malformed: read.malformed }
       : { ...call, args: read.args };

@@ -7,14 +7,16 @@ import type { AnswerReader, ReadingOptions } from '../answers/read-answer.ts';
 import { fieldsOf } from '../answers/read-fields.ts';
 import type { Fields } from '../answers/read-fields.ts';
 import { checkLineLength, MAX_DOCUMENT_BYTES } from '../answers/text-splitters.ts';
+import type { EchoTarget } from './echo.ts';
 import { createPieces } from './pieces.ts';
 import type { AnswerPieces } from './pieces.ts';
 
 const NOTHING: readonly ChatChunk[] = [];
 const BYTE_ORDER_MARK = '\uFEFF';
 
-/** What a reader is given: also what an error reported mid-stream means. */
+/** What a reader is given: also what an error reported mid-stream means, and whose answer it is. */
 export interface ReaderOptions extends ReadingOptions {
+  target: EchoTarget;
   failed: (said: string) => ProviderError;
 }
 
@@ -24,7 +26,7 @@ export interface ReaderOptions extends ReadingOptions {
  */
 export function createEventReader(options: ReaderOptions): AnswerReader {
   const { failed, onRecord } = options;
-  const pieces = createPieces(options.makeCall);
+  const pieces = createPieces(options.makeCall, options.target);
   const whole: string[] = [];
   let wholeChars = 0;
   let [complete, begun, hasText] = [false, false, false];
@@ -95,7 +97,7 @@ function notAnEvent(line: string, failed: ReaderOptions['failed']): ProviderErro
 
 /** Makes the reader of an answer that arrives whole, in one document. */
 export function createWholeReader(options: ReaderOptions): AnswerReader {
-  const pieces = createPieces(options.makeCall);
+  const pieces = createPieces(options.makeCall, options.target);
   let chunks: readonly ChatChunk[] = NOTHING;
   let complete = false;
   return {
@@ -174,6 +176,7 @@ interface UncheckedDelta {
   tool_calls?: unknown;
   function_call?: unknown;
   refusal?: unknown;
+  extra_content?: unknown;
 }
 
 /** The text of an event that holds nothing else; undefined for any other event. Nearly all events are like this. */
@@ -187,8 +190,14 @@ function plainText({ choices, usage, timings }: UncheckedEvent): string | undefi
   const { content, reasoning_content: thinking, reasoning, tool_calls: calls }: UncheckedDelta = delta;
   if (typeof content !== 'string' || !isAbsent(thinking) || !isAbsent(reasoning) || !isAbsent(calls))
     return undefined;
-  const { reasoning_details: details, function_call: call, refusal }: UncheckedDelta = delta;
-  return isAbsent(details) && isAbsent(call) && isAbsent(refusal) && content !== '' ? content : undefined;
+  const {
+    reasoning_details: details,
+    function_call: call,
+    refusal,
+    extra_content: extra,
+  }: UncheckedDelta = delta;
+  const hasOnlyText = isAbsent(details) && isAbsent(call) && isAbsent(refusal) && isAbsent(extra);
+  return hasOnlyText && content !== '' ? content : undefined;
 }
 
 function isAbsent(value: unknown): boolean {

@@ -14,11 +14,12 @@ import { DEFAULT_CONCURRENCY } from '../kind.ts';
 import type { ServerOptions } from '../kind.ts';
 import { createLearnedModels } from '../learned.ts';
 import { createDocumentCollector, createLineSplitter } from '../answers/text-splitters.ts';
+import type { EchoTarget } from './echo.ts';
 import { failedMidway, openaiAt, refusedBy } from './errors.ts';
 import type { OpenaiPlace } from './errors.ts';
 import { createEventReader, createWholeReader } from './events.ts';
 import { discover, listModels } from './models.ts';
-import { readEmbeddings, toWire, withRefused } from './wire.ts';
+import { EXTRA_FIELDS, OPTION_FIELDS, readEmbeddings, toWire } from './wire.ts';
 
 /** `baseUrl` is where the API begins, usually ending in `/v1`. */
 export interface OpenaiOptions extends ServerOptions {
@@ -48,21 +49,36 @@ export function createOpenai(options: OpenaiOptions): LLMProvider {
   };
   const known = createDiscovery((model) => discover(models, model), options.monotonicNow);
 
+  const learned = createLearnedModels(options.monotonicNow);
+  const targetOf = (model: string): EchoTarget => ({
+    from: `${options.name}/${model}`,
+    habits: learned.of(model),
+  });
+
   const server: ChatServer = {
     at,
     acquire,
     known,
-    learned: createLearnedModels(options.monotonicNow),
-    async send({ request, can, refused, signal }) {
-      const body = withRefused(toWire(request, can, streams), refused);
-      const sent = { method: 'POST', path: '/chat/completions', body } as const;
-      return await connections.send(sent, rules({ ...at, model: request.model }, signal));
+    learned,
+    ...(options.monotonicNow && { monotonicNow: options.monotonicNow }),
+    extras: EXTRA_FIELDS,
+    options: OPTION_FIELDS,
+    body({ request, can, omitted }) {
+      const target = targetOf(request.model);
+      target.habits.dropsThoughts ||= can.thinking;
+      return toWire(request, can, { stream: streams, omitted, target });
     },
+    send: async (body, { model }, signal) =>
+      await connections.send(
+        { method: 'POST', path: '/chat/completions', body },
+        rules({ ...at, model }, signal),
+      ),
     read(model, reading) {
-      const options = { ...reading, failed: (said: string) => failedMidway({ ...at, model }, hide(said)) };
+      const failed = (said: string) => failedMidway({ ...at, model }, hide(said));
+      const answer = { ...reading, failed, target: targetOf(model) };
       return streams
-        ? { reader: createEventReader(options), splitter: createLineSplitter() }
-        : { reader: createWholeReader(options), splitter: createDocumentCollector() };
+        ? { reader: createEventReader(answer), splitter: createLineSplitter() }
+        : { reader: createWholeReader(answer), splitter: createDocumentCollector() };
     },
   };
 
@@ -70,6 +86,7 @@ export function createOpenai(options: OpenaiOptions): LLMProvider {
     name: options.name,
     models: async (signal) => (await listModels(models, signal)).map(({ id }) => id),
     capabilities: createCapabilities(server),
+    omissions: () => learned.omissions(),
     streamChat: createChat(server),
     embed: createEmbed({
       at,

@@ -1,11 +1,13 @@
 /** The parts of an OpenAI-compatible answer that come in pieces, read field by field: text, thoughts, tool calls, usage, the end. */
 import { ProviderError } from '../../contracts/errors.ts';
 import { textRef } from '../../contracts/texts/say.ts';
-import type { ChatChunk, FinishReason, Usage } from '../../contracts/model/provider.ts';
+import type { ChatChunk, FinishReason, OpaqueFields, Usage } from '../../contracts/model/provider.ts';
 import { fieldsOf, listOf, numberOf, textOf, thoughtsAmong, wordOf } from '../answers/read-fields.ts';
 import type { Fields } from '../answers/read-fields.ts';
 import { jsonText } from '../answers/tool-calls.ts';
 import type { MakeToolCall } from '../answers/tool-calls.ts';
+import { createEchoPieces, extraOf } from './echo.ts';
+import type { EchoTarget } from './echo.ts';
 
 /** How much the tool calls of one answer may hold, in characters; their parts may arrive one character at a time. */
 export const MAX_CALL_CHARS = 1024 * 1024;
@@ -29,11 +31,13 @@ interface GrowingCall {
   name: string;
   moreName: string;
   text: string;
+  extra: OpaqueFields | undefined;
 }
 
 /** Puts an answer together from its events. `add` and `end` throw `ProviderError('bad_response')`. */
-export function createPieces(makeCall: MakeToolCall): AnswerPieces {
+export function createPieces(makeCall: MakeToolCall, target: EchoTarget): AnswerPieces {
   const calls = createCallGatherer();
+  const back = createEchoPieces(target);
   let finish = '';
   let refused = false;
   let hasContent = false;
@@ -52,6 +56,7 @@ export function createPieces(makeCall: MakeToolCall): AnswerPieces {
       finish = wordOf(choice['finish_reason']) || finish;
       // A message where a delta should be; the text of the older completions.
       const delta = fieldsOf(choice['delta']) ?? fieldsOf(choice['message']) ?? {};
+      back.add(delta);
       for (const fragment of listOf(delta['tool_calls'])) calls.add(fragment);
       if (delta['function_call'] !== undefined && delta['function_call'] !== null)
         calls.add({ index: 'legacy', function: delta['function_call'] });
@@ -71,7 +76,9 @@ export function createPieces(makeCall: MakeToolCall): AnswerPieces {
         throw new ProviderError('bad_response', message, { retryable: true });
       }
       const called = calls.all().map((call) => ({ type: 'tool_call' as const, call: makeCall(call) }));
-      return [...called, { type: 'done', finishReason: reasonOf(finish, refused, called.length > 0), usage }];
+      const echo = back.end(called.some(({ call }) => call.extra !== undefined));
+      const finishReason = reasonOf(finish, refused, called.length > 0);
+      return [...called, { type: 'done', finishReason, usage, ...(echo && { echo }) }];
     },
   };
 }
@@ -128,7 +135,9 @@ function createCallGatherer() {
       const id = wordOf(fields['id']);
       const name = wordOf(part['name']);
       const text = argumentText(part['arguments'] ?? part['parameters']);
+      const extra = extraOf(fields);
       chars += 1 + id.length + name.length + text.length;
+      if (extra !== undefined) chars += JSON.stringify(extra).length;
       if (chars > MAX_CALL_CHARS) {
         throw new ProviderError('bad_response', textRef('provider.calls_too_long', { most: MAX_CALL_CHARS }));
       }
@@ -139,14 +148,15 @@ function createCallGatherer() {
         if (growing.name === '') growing.name = name;
         else growing.moreName += name;
         growing.text += text;
+        if (extra !== undefined) growing.extra = { ...growing.extra, ...extra };
         return;
       }
-      const call = { id, name, moreName: '', text };
+      const call = { id, name, moreName: '', text, extra };
       calls.push(call);
       if (index !== '') byIndex.set(index, call);
     },
     /** Arguments are text with JSON in it. */
-    all: () => calls.map(({ id, name, moreName, text }) => ({ id, name, moreName, args: text })),
+    all: () => calls.map(({ text, ...call }) => ({ ...call, args: text })),
   };
 }
 

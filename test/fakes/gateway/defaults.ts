@@ -21,7 +21,13 @@ export const READY: HealthReport = {
 };
 
 /** Nothing replaces the usual model. */
-const ANSWERING = { configured: 'big:7b', answering: 'big:7b', reason: undefined, tools: true };
+const ANSWERING = {
+  configured: 'big:7b',
+  answering: 'big:7b',
+  reason: undefined,
+  tools: true,
+  omissions: [],
+};
 
 /** A gateway without plans, and without sessions that anyone may act on. */
 export const EMPTY: Pick<

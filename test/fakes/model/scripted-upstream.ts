@@ -7,6 +7,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { setImmediate as turn, setTimeout as pause } from 'node:timers/promises';
 import { z } from 'zod';
 import { readText } from '../read-text.ts';
+import { lastUserText } from './spoken-text.ts';
 
 /** One answer. */
 export interface UpstreamAnswer {
@@ -47,7 +48,10 @@ const SHOWN = {
   capabilities: ['completion', 'tools', 'thinking'],
 };
 
-export async function startScriptedUpstream(choose: ChooseAnswer): Promise<ScriptedUpstream> {
+export async function startScriptedUpstream(
+  choose: ChooseAnswer,
+  ownedBy = 'vllm',
+): Promise<ScriptedUpstream> {
   const calls: UpstreamBody[] = [];
   const counts = new Map<string, number>();
   let open = 0;
@@ -55,7 +59,7 @@ export async function startScriptedUpstream(choose: ChooseAnswer): Promise<Scrip
     const json = (value: unknown): void =>
       void response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(value));
     if (request.url === '/v1/models')
-      json({ object: 'list', data: [{ id: 'fake', owned_by: 'vllm', max_model_len: 8_192 }] });
+      json({ object: 'list', data: [{ id: 'fake', owned_by: ownedBy, max_model_len: 8_192 }] });
     else if (request.url === '/api/tags') json({ models: [{ name: 'fake' }] });
     else if (request.url === '/api/show') json(SHOWN);
     else void chat(request, response);
@@ -90,12 +94,6 @@ export async function startScriptedUpstream(choose: ChooseAnswer): Promise<Scrip
       await closed;
     },
   };
-}
-
-/** The last text of a person in a call. */
-export function lastUserText({ messages }: UpstreamBody): string {
-  const content = messages.findLast(({ role }) => role === 'user')?.['content'];
-  return typeof content === 'string' ? content : '';
 }
 
 async function send(response: ServerResponse, answer: UpstreamAnswer): Promise<void> {

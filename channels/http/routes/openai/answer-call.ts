@@ -41,7 +41,7 @@ async function answerStateless(c: HttpContext, deps: HandlerDeps, call: ApiCall)
       else if (chunk.type === 'thinking') answer.thinking(chunk.delta);
       else if (chunk.type === 'tool_call') answer.toolCall(chunk.call);
       else if (chunk.type === 'text_was_thinking') answer.textWasThinking();
-      else answer.finish(finishOf(chunk.finishReason), chunk.usage);
+      else answer.finish(finishOf(chunk.finishReason), chunk.usage, chunk.echo?.fields);
     }
   } catch (error) {
     if (!gone.signal.aborted) answer.fail(toHttpError(error, callerReader(caller), call.fieldNames));

@@ -29,6 +29,9 @@ export const failures = {
   'failure.aborted': 'The model call was stopped.',
   'failure.store': 'The gateway cannot reach its database right now. Please try again later.',
   'failure.config': 'The gateway is not configured for this.',
+  'failure.in_words': '{what} The server says: {words}',
+  'failure.sign_in':
+    'The model server is not signed in. The person who runs it has to run `ollama signin` there.',
   'failure.detailed': '{what} ({detail})',
 
   'time.seconds': '{seconds} s',

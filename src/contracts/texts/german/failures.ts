@@ -32,6 +32,9 @@ export const failures: TranslationOf<typeof english> = {
   'failure.aborted': 'Der Aufruf des Modells wurde angehalten.',
   'failure.store': 'Das Gateway erreicht seine Datenbank gerade nicht. Versuch es bitte später noch einmal.',
   'failure.config': 'Das Gateway ist dafür nicht eingerichtet.',
+  'failure.in_words': '{what} Der Server sagt: {words}',
+  'failure.sign_in':
+    'Der Modellserver ist nicht angemeldet. Wer ihn betreibt, muss dort `ollama signin` ausführen.',
   'failure.detailed': '{what} ({detail})',
 
   'time.seconds': '{seconds} s',
