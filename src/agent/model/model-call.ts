@@ -98,6 +98,7 @@ class StreamingAnswer {
   #isThinking = false;
   #finishReason: LLMResponse['finishReason'] = 'length';
   #reported: Usage | undefined;
+  #unknownReason: string | undefined;
 
   constructor({ msgId, reply }: Pick<ModelCall, 'msgId' | 'reply'>, emit: Emit) {
     this.#msgId = msgId;
@@ -115,6 +116,7 @@ class StreamingAnswer {
     if (chunk.type === 'done') {
       this.#finishReason = chunk.finishReason;
       this.#reported = chunk.usage;
+      this.#unknownReason = chunk.unknownReason;
     } else if (this.#toolCalls.length < MAX_CALLS_KEPT) this.#toolCalls.push(chunk.call);
   }
 
@@ -139,6 +141,7 @@ class StreamingAnswer {
       toolCalls: this.#toolCalls,
       finishReason: this.#finishReason,
       usage,
+      ...(this.#unknownReason !== undefined && { unknownReason: this.#unknownReason }),
     };
   }
 

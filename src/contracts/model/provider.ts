@@ -155,7 +155,13 @@ export type ChatChunk =
   /** All text of this answer so far was thinking: its end was marked, but not its beginning. At most once. */
   | { type: 'text_was_thinking' }
   | { type: 'tool_call'; call: ToolCall }
-  | { type: 'done'; finishReason: FinishReason; usage: Usage };
+  | {
+      type: 'done';
+      finishReason: FinishReason;
+      usage: Usage;
+      /** The server's word for the end of the answer, when it is not a known one: it counts as `stop`. */
+      unknownReason?: string | undefined;
+    };
 
 /** The collected stream: the same answer in one piece (B-10). */
 export interface LLMResponse {
@@ -164,6 +170,8 @@ export interface LLMResponse {
   toolCalls: ToolCall[];
   finishReason: FinishReason;
   usage: Usage;
+  /** The server's word for the end of the answer, when it is not a known one. */
+  unknownReason?: string | undefined;
 }
 
 /** What a model can do; `contextWindow` is the largest the server would give it, in tokens. */

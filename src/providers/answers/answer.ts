@@ -1,15 +1,17 @@
 /** The body of one answer as it arrives: read packet by packet, abandoned at once when its call ends early. */
-import type { Dispatcher } from 'undici';
-import { ProviderError } from '../../contracts/errors.ts';
-import { textRef } from '../../contracts/texts/say.ts';
+import type { Dispatcher } from "undici";
+import { ProviderError } from "../../contracts/errors.ts";
+import { textRef } from "../../contracts/texts/say.ts";
 
 /** An answer that is being read; only one reader at a time. */
 export interface Answer {
+  /** The server says where the body ends; else it ends with the connection, for whatever reason that is closed. */
+  readonly isDelimited: boolean;
   /**
    * The next bytes; undefined once all have been read. Throws `ProviderError`, after the bytes that arrived before the
-   * failure.
+   * failure. With `withinMs`, only for a stopped call: silence for so long, or a failure, is the end then.
    */
-  read(): Promise<Buffer | undefined>;
+  read(withinMs?: number): Promise<Buffer | undefined>;
   /** Ends the call: a complete answer returns its connection to the pool, any other closes it. Never throws. */
   end(complete: boolean): void;
 }
@@ -21,8 +23,16 @@ const SETTLE_MS = 1_000;
 
 /** Reads a body; `onEnd` is called when its call is over. `lost` makes the error for a connection that failed. */
 export function createAnswer(
-  body: Dispatcher.ResponseData['body'],
-  { signal, lost }: { signal: AbortSignal; lost: (error: unknown, answered: boolean) => ProviderError },
+  body: Dispatcher.ResponseData["body"],
+  {
+    signal,
+    lost,
+    isDelimited,
+  }: {
+    signal: AbortSignal;
+    lost: (error: unknown, answered: boolean) => ProviderError;
+    isDelimited: boolean;
+  },
   onEnd: () => void,
 ): Answer {
   let unread: Buffer[] = [];
@@ -37,27 +47,41 @@ export function createAnswer(
   const finish = (error?: unknown): void => {
     if (isOver) return;
     isOver = true;
-    if (error !== undefined) failure = signal.aborted ? stoppedCall(signal) : lost(error, true);
+    if (error !== undefined)
+      failure = signal.aborted ? stoppedCall(signal) : lost(error, true);
     onEnd();
     wake();
   };
-  body.on('data', (packet: Buffer) => {
+  body.on("data", (packet: Buffer) => {
     if (isOver) return;
     unread.push(packet);
     unreadBytes += packet.length;
     if (unreadBytes > MAX_UNREAD_BYTES) body.pause();
     wake();
   });
-  body.on('end', () => finish());
-  body.on('error', finish);
+  body.on("end", () => finish());
+  body.on("error", finish);
 
   return {
-    async read() {
-      if (unread.length === 0 && !isOver) await new Promise<void>((resolve) => (reader = resolve));
+    isDelimited,
+    async read(withinMs) {
+      if (unread.length === 0 && !isOver) {
+        const { promise, resolve } = Promise.withResolvers<void>();
+        reader = resolve;
+        const limit =
+          withinMs === undefined ? undefined : setTimeout(resolve, withinMs);
+        await promise;
+        clearTimeout(limit);
+      }
       // A stopped call returns nothing more, not even what has arrived.
       if (signal.aborted) throw stoppedCall(signal);
       const packet = unread.shift();
-      if (packet === undefined && failure !== undefined) throw failure;
+      if (
+        packet === undefined &&
+        failure !== undefined &&
+        withinMs === undefined
+      )
+        throw failure;
       unreadBytes -= packet?.length ?? 0;
       if (unreadBytes === 0 && body.isPaused()) body.resume();
       return packet;
@@ -71,7 +95,7 @@ export function createAnswer(
         return;
       }
       const giveUp = setTimeout(() => body.destroy(), SETTLE_MS).unref();
-      body.once('close', () => clearTimeout(giveUp));
+      body.once("close", () => clearTimeout(giveUp));
       body.resume();
     },
   };
@@ -79,5 +103,7 @@ export function createAnswer(
 
 /** The error of a call that its caller's signal ended. */
 export function stoppedCall(signal: AbortSignal): ProviderError {
-  return new ProviderError('aborted', textRef('provider.stopped'), { cause: signal.reason });
+  return new ProviderError("aborted", textRef("provider.stopped"), {
+    cause: signal.reason,
+  });
 }

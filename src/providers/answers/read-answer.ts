@@ -1,22 +1,24 @@
 /** How the texts of an answer become chunks, each parsed once, and answers that are read as a whole. */
-import { ProviderError } from '../../contracts/errors.ts';
-import { textRef } from '../../contracts/texts/say.ts';
-import type { ChatChunk } from '../../contracts/model/provider.ts';
-import type { Answer } from './answer.ts';
-import { createDocumentCollector } from './text-splitters.ts';
-import type { MakeToolCall } from './tool-calls.ts';
+import { ProviderError } from "../../contracts/errors.ts";
+import { textRef } from "../../contracts/texts/say.ts";
+import type { ChatChunk } from "../../contracts/model/provider.ts";
+import type { Answer } from "./answer.ts";
+import { createDocumentCollector } from "./text-splitters.ts";
+import type { MakeToolCall } from "./tool-calls.ts";
 
 /** Reads the texts of one answer. Both methods throw `ProviderError`, which ends the answer. */
 export interface AnswerReader {
   /** True once the closing record was read, even if more follows. */
   readonly complete: boolean;
+  /** True once the server said why the answer ended: at most its usage is missing. */
+  readonly finished: boolean;
   /** The chunks of a line, or of a whole document. */
   read(text: string): readonly ChatChunk[];
   /**
    * The chunks that are known only at the end of the answer, `done` last. Throws when the answer ended before it was
-   * complete.
+   * complete. `isDelimited`: the server ended the body itself, so that a missing end is only one that it never sends.
    */
-  end(): readonly ChatChunk[];
+  end(isDelimited: boolean): readonly ChatChunk[];
 }
 
 /** What every reader of an answer is given. */
@@ -48,7 +50,7 @@ export async function readWhole(answer: Answer): Promise<string> {
       splitter.push(packet);
     }
     complete = true;
-    return splitter.end().join('');
+    return splitter.end().join("");
   } finally {
     answer.end(complete);
   }
@@ -56,7 +58,7 @@ export async function readWhole(answer: Answer): Promise<string> {
 
 /** The error for an answer that ended before it was complete. */
 export function endedEarly(): ProviderError {
-  return new ProviderError('bad_response', textRef('provider.ended_early'), {
+  return new ProviderError("bad_response", textRef("provider.ended_early"), {
     retryable: true,
   });
 }

@@ -2,15 +2,15 @@
  * Tool calls as models write them, with their common slips: names and arguments are repaired where that takes no
  * guessing.
  */
-import type { ToolCall, ToolSchema } from '../../contracts/model/provider.ts';
-import { newId } from '../../lib/ids.ts';
-import { isTooDeep } from '../../lib/json/json.ts';
-import { fieldsOf } from './read-fields.ts';
+import type { ToolCall, ToolSchema } from "../../contracts/model/provider.ts";
+import { newId } from "../../lib/ids.ts";
+import { isTooDeep } from "../../lib/json/json.ts";
+import { fieldsOf } from "./read-fields.ts";
 
 /** JSON within a JSON text within a JSON text: it is unpacked this many times. */
 const MAX_ENCODINGS = 3;
 /** Name of a call that came without one; no tool has this name, and the model gets an error. */
-const UNNAMED = 'unnamed';
+const UNNAMED = "unnamed";
 const MAX_NAME_CHARS = 64;
 
 /** The tools of a request by name. */
@@ -29,21 +29,23 @@ export interface GivenCall {
 }
 
 /** The tools of a request by name. */
-export function offeredTools(tools: readonly ToolSchema[] | undefined): OfferedTools {
+export function offeredTools(
+  tools: readonly ToolSchema[] | undefined,
+): OfferedTools {
   return new Map((tools ?? []).map((tool) => [tool.name, tool]));
 }
 
 /** Duplicate and missing ids are replaced. `args` may be an object or text with JSON in it. */
 export function createCallMaker(offered: OfferedTools): MakeToolCall {
   const taken = new Set<string>();
-  return ({ id = '', name, moreName = '', args }) => {
-    const own = id !== '' && !taken.has(id) ? id : `call_${newId()}`;
+  return ({ id = "", name, moreName = "", args }) => {
+    const own = id !== "" && !taken.has(id) ? id : `call_${newId()}`;
     taken.add(own);
     const read = readArguments(args);
     const first = readName(name, offered);
     const joined = readName(name + moreName, offered);
     const call = { id: own, name: offered.has(first) ? first : joined };
-    return 'malformed' in read
+    return "malformed" in read
       ? { ...call, args: {}, malformed: read.malformed }
       : { ...call, args: read.args };
   };
@@ -57,12 +59,16 @@ export function createCallMaker(offered: OfferedTools): MakeToolCall {
 export function readName(given: string, offered: OfferedTools): string {
   const name = given.trim();
   if (offered.has(name)) return name;
-  const bare = name.slice(0, indexOrEnd(name, '<')).trim();
-  const local = bare.slice(Math.max(bare.lastIndexOf('.'), bare.lastIndexOf('/')) + 1);
-  const short = [bare, local, local.slice(0, indexOrEnd(local, ':'))].find((each) => offered.has(each));
+  const bare = name.slice(0, indexOrEnd(name, "<")).trim();
+  const local = bare.slice(
+    Math.max(bare.lastIndexOf("."), bare.lastIndexOf("/")) + 1,
+  );
+  const short = [bare, local, local.slice(0, indexOrEnd(local, ":"))].find(
+    (each) => offered.has(each),
+  );
   if (short !== undefined) return short;
-  const safe = bare.slice(0, MAX_NAME_CHARS).replaceAll(/[^A-Za-z0-9_-]/g, '_');
-  return safe === '' ? UNNAMED : safe;
+  const safe = bare.slice(0, MAX_NAME_CHARS).replaceAll(/[^A-Za-z0-9_-]/g, "_");
+  return safe === "" ? UNNAMED : safe;
 }
 
 function indexOrEnd(text: string, part: string): number {
@@ -73,22 +79,29 @@ function indexOrEnd(text: string, part: string): number {
 /**
  * Arguments as an object; no arguments become an empty one. `malformed` is what arrived instead, as text. Never throws.
  */
-function readArguments(given: unknown): { args: Record<string, unknown> } | { malformed: string } {
+function readArguments(
+  given: unknown,
+): { args: Record<string, unknown> } | { malformed: string } {
   let value = given;
-  for (let encoding = 0; encoding < MAX_ENCODINGS && typeof value === 'string'; encoding += 1) {
-    if (value.trim() === '') return { args: {} };
+  for (
+    let encoding = 0;
+    encoding < MAX_ENCODINGS && typeof value === "string";
+    encoding += 1
+  ) {
+    if (value.trim() === "") return { args: {} };
     value = parseText(value);
   }
   if (value === undefined || value === null) return { args: {} };
   const fields = fieldsOf(value);
-  if (fields !== undefined && !isTooDeep(fields)) return { args: { ...fields } };
-  if (typeof given === 'string') return { malformed: given };
+  if (fields !== undefined && !isTooDeep(fields))
+    return { args: { ...fields } };
+  if (typeof given === "string") return { malformed: given };
   return { malformed: jsonText(given) };
 }
 
 /** A value that came as JSON, as JSON again; one that is nested too deeply is only named. Never throws. */
 export function jsonText(value: unknown): string {
-  return isTooDeep(value) ? '(nested too deep)' : (JSON.stringify(value) ?? '');
+  return isTooDeep(value) ? "(nested too deep)" : (JSON.stringify(value) ?? "");
 }
 
 /**
@@ -101,10 +114,12 @@ function parseText(text: string): unknown {
   const json = firstJson(text, 0);
   if (json === undefined) return UNREADABLE;
   const around = text.slice(0, json.start) + text.slice(json.end);
-  return ONLY_WRAPPING.test(around) ? parseJson(text.slice(json.start, json.end)) : UNREADABLE;
+  return ONLY_WRAPPING.test(around)
+    ? parseJson(text.slice(json.start, json.end))
+    : UNREADABLE;
 }
 
-const UNREADABLE = Symbol('unreadable');
+const UNREADABLE = Symbol("unreadable");
 /** What may surround the JSON of arguments: fences, excess brackets, the model's own marks. */
 const ONLY_WRAPPING = /^(?:[\s`}\]);]|json|<[a-z_|/]{1,33}>)*$/;
 
@@ -121,7 +136,10 @@ function parseJson(text: string): unknown {
  * Where the first object or array of a text begins and ends, ignoring brackets in strings; undefined when it does not
  * end.
  */
-export function firstJson(text: string, from: number): { start: number; end: number } | undefined {
+export function firstJson(
+  text: string,
+  from: number,
+): { start: number; end: number } | undefined {
   const start = text.slice(from).search(/[{[]/);
   if (start === -1) return undefined;
   const scan = createJsonScan();

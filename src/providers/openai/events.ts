@@ -1,17 +1,21 @@
 /** Reads an OpenAI-compatible stream: server-sent events, one JSON object each, that end with `[DONE]`. */
-import { ProviderError } from '../../contracts/errors.ts';
-import { textRef } from '../../contracts/texts/say.ts';
-import type { ChatChunk } from '../../contracts/model/provider.ts';
-import { endedEarly } from '../answers/read-answer.ts';
-import type { AnswerReader, ReadingOptions } from '../answers/read-answer.ts';
-import { fieldsOf } from '../answers/read-fields.ts';
-import type { Fields } from '../answers/read-fields.ts';
-import { checkLineLength, MAX_DOCUMENT_BYTES } from '../answers/text-splitters.ts';
-import { createPieces } from './pieces.ts';
-import type { AnswerPieces } from './pieces.ts';
+import { ProviderError } from "../../contracts/errors.ts";
+import { textRef } from "../../contracts/texts/say.ts";
+import type { ChatChunk } from "../../contracts/model/provider.ts";
+import { endedEarly } from "../answers/read-answer.ts";
+import type { AnswerReader, ReadingOptions } from "../answers/read-answer.ts";
+import { fieldsOf, listOf } from "../answers/read-fields.ts";
+import type { Fields } from "../answers/read-fields.ts";
+import { statusIn } from "../refusals.ts";
+import {
+  checkLineLength,
+  MAX_DOCUMENT_BYTES,
+} from "../answers/text-splitters.ts";
+import { createPieces } from "./pieces.ts";
+import type { AnswerPieces } from "./pieces.ts";
 
 const NOTHING: readonly ChatChunk[] = [];
-const BYTE_ORDER_MARK = '\uFEFF';
+const BYTE_ORDER_MARK = "\uFEFF";
 
 /** What a reader is given: also what an error reported mid-stream means. */
 export interface ReaderOptions extends ReadingOptions {
@@ -30,53 +34,60 @@ export function createEventReader(options: ReaderOptions): AnswerReader {
   let [complete, begun, hasText] = [false, false, false];
   /** The name of an event before its data; data without an end, to which the next line belongs. */
   let isError = false;
-  let unfinished = '';
+  let unfinished = "";
 
   const readData = (given: string): readonly ChatChunk[] => {
-    const data = unfinished === '' ? given : `${unfinished}\n${given}`;
-    complete ||= data === '[DONE]';
-    if (data === '[DONE]') return NOTHING;
+    const data = unfinished === "" ? given : `${unfinished}\n${given}`;
+    complete ||= data === "[DONE]";
+    if (data === "[DONE]") return NOTHING;
     if (isError) throw failed(data);
     const event = parseObject(data);
-    unfinished = event === undefined ? data : '';
+    unfinished = event === undefined ? data : "";
     checkLineLength(unfinished);
     if (event === undefined) return NOTHING;
-    if (event['error']) throw failed(data);
-    onRecord?.(event);
     const delta = plainText(event);
+    const error = delta === undefined ? errorIn(event, data) : undefined;
+    if (error !== undefined) throw failed(error);
+    onRecord?.(event);
     if (delta === undefined) return pieces.add(event);
     hasText = true;
-    return [{ type: 'text', delta }];
+    return [{ type: "text", delta }];
   };
 
   return {
     get complete() {
       return complete;
     },
+    get finished() {
+      return pieces.isFinished;
+    },
     read(text) {
       checkLineLength(text);
-      if (text.startsWith('data:')) {
+      if (text.startsWith("data:")) {
         begun = true;
-        return readData(text.slice('data:'.length).trim());
+        return readData(text.slice("data:".length).trim());
       }
-      const line = (begun ? text : text.replace(BYTE_ORDER_MARK, '')).trimEnd();
-      if (whole.length > 0 || (!begun && line.startsWith('{'))) {
+      const line = (begun ? text : text.replace(BYTE_ORDER_MARK, "")).trimEnd();
+      if (whole.length > 0 || (!begun && line.startsWith("{"))) {
         wholeChars += line.length;
         if (wholeChars > MAX_DOCUMENT_BYTES) throw tooLong();
         whole.push(line);
         return NOTHING;
       }
-      if (!begun && line.startsWith('data:')) return this.read(line);
-      begun ||= line !== '';
-      if (line === '' && unfinished !== '') throw notJson();
+      if (!begun && line.startsWith("data:")) return this.read(line);
+      begun ||= line !== "";
+      if (line === "" && unfinished !== "") throw notJson();
       if (/^event:\s{0,8}error/.test(line)) isError = true;
       if (!isIgnored(line)) throw notAnEvent(line, failed);
       return NOTHING;
     },
-    end() {
-      if (whole.length > 0) return readWhole(whole.join('\n'), pieces, options);
-      if (unfinished !== '') throw notJson();
-      if (!pieces.isFinished && !(complete && (hasText || pieces.hasContent))) throw endedEarly();
+    end(isDelimited) {
+      if (whole.length > 0) return readWhole(whole.join("\n"), pieces, options);
+      if (unfinished !== "" && !pieces.isFinished) throw notJson();
+      const isEnough = complete
+        ? hasText || pieces.hasContent
+        : isDelimited && (pieces.isReadable || (hasText && !pieces.hasContent));
+      if (!pieces.isFinished && !isEnough) throw endedEarly();
       return pieces.end();
     },
   };
@@ -84,13 +95,17 @@ export function createEventReader(options: ReaderOptions): AnswerReader {
 
 /** Comments keep a silent connection open; event names and ids mean nothing here, except an error's. */
 function isIgnored(line: string): boolean {
-  return line === '' || /^(:|(event|id|retry):)/.test(line);
+  return line === "" || /^(:|(event|id|retry):)/.test(line);
 }
 
 /** The error for a line that is no part of an event: older llama-servers report an error in a separate field. */
-function notAnEvent(line: string, failed: ReaderOptions['failed']): ProviderError {
-  if (line.startsWith('error:')) return failed(line.slice('error:'.length).trim());
-  return new ProviderError('bad_response', textRef('provider.no_event'));
+function notAnEvent(
+  line: string,
+  failed: ReaderOptions["failed"],
+): ProviderError {
+  if (line.startsWith("error:"))
+    return failed(line.slice("error:".length).trim());
+  return new ProviderError("bad_response", textRef("provider.no_event"));
 }
 
 /** Makes the reader of an answer that arrives whole, in one document. */
@@ -102,8 +117,11 @@ export function createWholeReader(options: ReaderOptions): AnswerReader {
     get complete() {
       return complete;
     },
+    get finished() {
+      return complete;
+    },
     read(text) {
-      chunks = readWhole(text.replace(BYTE_ORDER_MARK, ''), pieces, options);
+      chunks = readWhole(text.replace(BYTE_ORDER_MARK, ""), pieces, options);
       complete = true;
       return NOTHING;
     },
@@ -118,11 +136,12 @@ export function createWholeReader(options: ReaderOptions): AnswerReader {
 function readWhole(
   text: string,
   pieces: AnswerPieces,
-  { failed, onRecord }: Pick<ReaderOptions, 'failed' | 'onRecord'>,
+  { failed, onRecord }: Pick<ReaderOptions, "failed" | "onRecord">,
 ): ChatChunk[] {
   const answer = parseObject(text);
   if (answer === undefined) throw notJson();
-  if (answer['error']) throw failed(text);
+  const error = errorIn(answer, text);
+  if (error !== undefined) throw failed(error);
   onRecord?.(answer);
   const chunks = pieces.add(answer);
   if (!pieces.isFinished && !pieces.hasContent) throw notAnAnswer();
@@ -131,15 +150,18 @@ function readWhole(
 
 /** Neither the text nor its parser's error is repeated: some servers repeat part of the key. */
 function notJson(): ProviderError {
-  return new ProviderError('bad_response', textRef('provider.data_not_json'));
+  return new ProviderError("bad_response", textRef("provider.data_not_json"));
 }
 
 function notAnAnswer(): ProviderError {
-  return new ProviderError('bad_response', textRef('provider.not_an_answer'));
+  return new ProviderError("bad_response", textRef("provider.not_an_answer"));
 }
 
 function tooLong(): ProviderError {
-  return new ProviderError('bad_response', textRef('provider.too_much', { bytes: MAX_DOCUMENT_BYTES }));
+  return new ProviderError(
+    "bad_response",
+    textRef("provider.too_much", { bytes: MAX_DOCUMENT_BYTES }),
+  );
 }
 
 /** Undefined for text that is not JSON, or not yet. Throws for JSON that is not an object. */
@@ -153,16 +175,34 @@ function parseObject(data: string): Fields | undefined {
   }
   const event = fieldsOf(value);
   if (event !== undefined) return event;
-  throw new ProviderError('bad_response', textRef('provider.no_object'));
+  throw new ProviderError("bad_response", textRef("provider.no_object"));
+}
+
+/**
+ * The error that an event reports, as JSON: its own (`error`), one of its choice (OpenRouter), or the event itself
+ * (`object: "error"` of vLLM, or a status with a message and no choice).
+ */
+function errorIn(event: Fields, data: string): string | undefined {
+  if (event["error"] || event["object"] === "error") return data;
+  if (event["choices"] === undefined) {
+    const isError =
+      typeof event["message"] === "string" && statusIn(data) !== undefined;
+    return isError ? data : undefined;
+  }
+  const ofChoice = fieldsOf(listOf(event["choices"])[0])?.["error"];
+  return ofChoice ? JSON.stringify({ error: ofChoice }) : undefined;
 }
 
 /** The fields of an event that are examined, whatever they hold. */
 interface UncheckedEvent {
+  error?: unknown;
   choices?: unknown;
   usage?: unknown;
   timings?: unknown;
 }
 interface UncheckedChoice {
+  index?: unknown;
+  error?: unknown;
   delta?: unknown;
   finish_reason?: unknown;
 }
@@ -177,18 +217,59 @@ interface UncheckedDelta {
 }
 
 /** The text of an event that holds nothing else; undefined for any other event. Nearly all events are like this. */
-function plainText({ choices, usage, timings }: UncheckedEvent): string | undefined {
-  if (!isAbsent(usage) || !isAbsent(timings) || !Array.isArray(choices) || choices.length !== 1)
+function plainText({
+  error,
+  choices,
+  usage,
+  timings,
+}: UncheckedEvent): string | undefined {
+  if (
+    !isAbsent(error) ||
+    !isAbsent(usage) ||
+    !isAbsent(timings) ||
+    !Array.isArray(choices) ||
+    choices.length !== 1
+  )
     return undefined;
   const choice: unknown = choices[0];
   if (!isObject(choice)) return undefined;
-  const { delta, finish_reason: finish }: UncheckedChoice = choice;
-  if (!isAbsent(finish) || !isObject(delta)) return undefined;
-  const { content, reasoning_content: thinking, reasoning, tool_calls: calls }: UncheckedDelta = delta;
-  if (typeof content !== 'string' || !isAbsent(thinking) || !isAbsent(reasoning) || !isAbsent(calls))
+  const {
+    index = 0,
+    delta,
+    finish_reason: finish,
+    error: ofChoice,
+  }: UncheckedChoice = choice;
+  if (
+    index !== 0 ||
+    !isAbsent(finish) ||
+    !isAbsent(ofChoice) ||
+    !isObject(delta)
+  )
     return undefined;
-  const { reasoning_details: details, function_call: call, refusal }: UncheckedDelta = delta;
-  return isAbsent(details) && isAbsent(call) && isAbsent(refusal) && content !== '' ? content : undefined;
+  const {
+    content,
+    reasoning_content: thinking,
+    reasoning,
+    tool_calls: calls,
+  }: UncheckedDelta = delta;
+  if (
+    typeof content !== "string" ||
+    !isAbsent(thinking) ||
+    !isAbsent(reasoning) ||
+    !isAbsent(calls)
+  )
+    return undefined;
+  const {
+    reasoning_details: details,
+    function_call: call,
+    refusal,
+  }: UncheckedDelta = delta;
+  return isAbsent(details) &&
+    isAbsent(call) &&
+    isAbsent(refusal) &&
+    content !== ""
+    ? content
+    : undefined;
 }
 
 function isAbsent(value: unknown): boolean {
@@ -196,5 +277,5 @@ function isAbsent(value: unknown): boolean {
 }
 
 function isObject(value: unknown): value is object {
-  return typeof value === 'object' && value !== null;
+  return typeof value === "object" && value !== null;
 }

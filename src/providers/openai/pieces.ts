@@ -1,11 +1,24 @@
 /** The parts of an OpenAI-compatible answer that come in pieces, read field by field: text, thoughts, tool calls, usage, the end. */
-import { ProviderError } from '../../contracts/errors.ts';
-import { textRef } from '../../contracts/texts/say.ts';
-import type { ChatChunk, FinishReason, Usage } from '../../contracts/model/provider.ts';
-import { fieldsOf, listOf, numberOf, textOf, thoughtsAmong, wordOf } from '../answers/read-fields.ts';
-import type { Fields } from '../answers/read-fields.ts';
-import { jsonText } from '../answers/tool-calls.ts';
-import type { MakeToolCall } from '../answers/tool-calls.ts';
+import { ProviderError } from "../../contracts/errors.ts";
+import { textRef } from "../../contracts/texts/say.ts";
+import type {
+  ChatChunk,
+  FinishReason,
+  Usage,
+} from "../../contracts/model/provider.ts";
+import { endOf } from "../answers/finish.ts";
+import type { AnswerEnd } from "../answers/finish.ts";
+import {
+  fieldsOf,
+  listOf,
+  numberOf,
+  textOf,
+  thoughtsAmong,
+  wordOf,
+} from "../answers/read-fields.ts";
+import type { Fields } from "../answers/read-fields.ts";
+import { jsonText } from "../answers/tool-calls.ts";
+import type { MakeToolCall } from "../answers/tool-calls.ts";
 
 /** How much the tool calls of one answer may hold, in characters; their parts may arrive one character at a time. */
 export const MAX_CALL_CHARS = 1024 * 1024;
@@ -18,6 +31,8 @@ export interface AnswerPieces {
   readonly isFinished: boolean;
   /** True once there was any text, thought or tool call. */
   readonly hasContent: boolean;
+  /** True once there was text or a tool call, unless the arguments of a call are cut. */
+  readonly isReadable: boolean;
   /** The tool calls and the closing chunk, once all events were added. */
   end(): ChatChunk[];
 }
@@ -34,80 +49,115 @@ interface GrowingCall {
 /** Puts an answer together from its events. `add` and `end` throw `ProviderError('bad_response')`. */
 export function createPieces(makeCall: MakeToolCall): AnswerPieces {
   const calls = createCallGatherer();
-  let finish = '';
+  let finish = "";
   let refused = false;
-  let hasContent = false;
+  let [hasText, hasThought] = [false, false];
   let usage: Usage = { promptTokens: 0, completionTokens: 0, modelMs: 0 };
 
   return {
     get isFinished() {
-      return finish !== '';
+      return finish !== "";
     },
     get hasContent() {
-      return hasContent || calls.count > 0;
+      return hasText || hasThought || calls.count > 0;
+    },
+    get isReadable() {
+      return (hasText || calls.count > 0) && calls.areWhole;
     },
     add(event) {
       usage = readUsage(event, usage);
-      const choice = fieldsOf(listOf(event['choices'])[0]) ?? {};
-      finish = wordOf(choice['finish_reason']) || finish;
+      const choice = ownChoice(event["choices"]);
+      finish = wordOf(choice["finish_reason"]) || finish;
       // A message where a delta should be; the text of the older completions.
-      const delta = fieldsOf(choice['delta']) ?? fieldsOf(choice['message']) ?? {};
-      for (const fragment of listOf(delta['tool_calls'])) calls.add(fragment);
-      if (delta['function_call'] !== undefined && delta['function_call'] !== null)
-        calls.add({ index: 'legacy', function: delta['function_call'] });
-      const refusal = textOf(delta['refusal']);
-      refused ||= refusal !== '';
+      const delta =
+        fieldsOf(choice["delta"]) ?? fieldsOf(choice["message"]) ?? {};
+      for (const fragment of listOf(delta["tool_calls"])) calls.add(fragment);
+      if (
+        delta["function_call"] !== undefined &&
+        delta["function_call"] !== null
+      )
+        calls.add({ index: "legacy", function: delta["function_call"] });
+      const refusal = textOf(delta["refusal"]);
+      refused ||= refusal !== "";
       const thinking = thinkingIn(delta);
-      const text = textOf(delta['content'] ?? choice['text']) + refusal;
-      hasContent ||= text !== '' || thinking !== '';
+      const text = textOf(delta["content"] ?? choice["text"]) + refusal;
+      hasText ||= text !== "";
+      hasThought ||= thinking !== "";
       const chunks: ChatChunk[] = [];
-      if (thinking !== '') chunks.push({ type: 'thinking', delta: thinking });
-      if (text !== '') chunks.push({ type: 'text', delta: text });
+      if (thinking !== "") chunks.push({ type: "thinking", delta: thinking });
+      if (text !== "") chunks.push({ type: "text", delta: text });
       return chunks;
     },
     end() {
-      if (/^(error|failed|server_error)$/i.test(finish)) {
-        const message = textRef('provider.broke_off', { reason: `finish_reason "${finish}"` });
-        throw new ProviderError('bad_response', message, { retryable: true });
+      const end = endOf(finish);
+      if (end === "broken") {
+        const message = textRef("provider.broke_off", {
+          reason: `finish_reason "${finish}"`,
+        });
+        throw new ProviderError("bad_response", message, { retryable: true });
       }
-      const called = calls.all().map((call) => ({ type: 'tool_call' as const, call: makeCall(call) }));
-      return [...called, { type: 'done', finishReason: reasonOf(finish, refused, called.length > 0), usage }];
+      const called = calls
+        .all()
+        .map((call) => ({ type: "tool_call" as const, call: makeCall(call) }));
+      return [
+        ...called,
+        {
+          type: "done",
+          finishReason: reasonOf(end, refused, called.length > 0),
+          usage,
+          ...(end === "unknown" && { unknownReason: finish }),
+        },
+      ];
     },
   };
 }
 
-/** What servers say about an answer's end; anything unknown counts as an answer that ended on its own. */
-function reasonOf(finish: string, refused: boolean, called: boolean): FinishReason {
-  if (/^(length|max_tokens|model_length|max_output_tokens)$/i.test(finish)) return 'length';
-  if (/^(content_filter|content_filtered|safety|recitation|blocklist|prohibited_content)$/i.test(finish))
-    return 'content_filter';
-  if (refused || finish === 'refusal') return 'refusal';
-  return called ? 'tool_calls' : 'stop';
+/** An answer that ended with an unknown word ended on its own. */
+function reasonOf(
+  end: Exclude<AnswerEnd, "broken">,
+  refused: boolean,
+  called: boolean,
+): FinishReason {
+  if (end === "length" || end === "content_filter") return end;
+  if (refused || end === "refusal") return "refusal";
+  return called ? "tool_calls" : "stop";
+}
+
+/** The choice of an event that belongs to the answer: some servers send further ones, though one was requested. */
+function ownChoice(choices: unknown): Fields {
+  const all = listOf(choices).map((choice) => fieldsOf(choice) ?? {});
+  return all.find(({ index }) => ["", "0"].includes(wordOf(index))) ?? {};
 }
 
 /** Thoughts are in one of several fields; the details are read only if no other field has them. */
 function thinkingIn(delta: Fields): string {
   const fields = [
-    delta['reasoning_content'],
-    delta['reasoning'],
-    delta['thinking'],
-    delta['reasoning_details'],
+    delta["reasoning_content"],
+    delta["reasoning"],
+    delta["thinking"],
+    delta["reasoning_details"],
   ];
-  const found = fields.map((field) => textOf(field, 'thinking')).find((text) => text !== '');
-  return found ?? thoughtsAmong(delta['content']);
+  const found = fields
+    .map((field) => textOf(field, "thinking"))
+    .find((text) => text !== "");
+  return found ?? thoughtsAmong(delta["content"]);
 }
 
 function readUsage(event: Fields, before: Usage): Usage {
-  const counted = fieldsOf(event['usage']);
-  const timings = fieldsOf(event['timings']);
+  const counted = fieldsOf(event["usage"]);
+  const timings = fieldsOf(event["timings"]);
   if (counted === undefined && timings === undefined) return before;
   return {
-    promptTokens: numberOf(counted?.['prompt_tokens']) ?? before.promptTokens,
-    completionTokens: numberOf(counted?.['completion_tokens']) ?? before.completionTokens,
+    promptTokens: numberOf(counted?.["prompt_tokens"]) ?? before.promptTokens,
+    completionTokens:
+      numberOf(counted?.["completion_tokens"]) ?? before.completionTokens,
     modelMs:
       timings === undefined
         ? before.modelMs
-        : Math.round((numberOf(timings['prompt_ms']) ?? 0) + (numberOf(timings['predicted_ms']) ?? 0)),
+        : Math.round(
+            (numberOf(timings["prompt_ms"]) ?? 0) +
+              (numberOf(timings["predicted_ms"]) ?? 0),
+          ),
   };
 }
 
@@ -121,32 +171,48 @@ function createCallGatherer() {
     get count() {
       return calls.length;
     },
+    /** True when no arguments are cut. */
+    get areWhole() {
+      return calls.every(({ text }) => text.trim() === "" || isJson(text));
+    },
     /** Throws when all calls together grow too long. */
     add(fragment: unknown): void {
       const fields = fieldsOf(fragment) ?? {};
-      const part = fieldsOf(fields['function']) ?? fields;
-      const id = wordOf(fields['id']);
-      const name = wordOf(part['name']);
-      const text = argumentText(part['arguments'] ?? part['parameters']);
+      const part = fieldsOf(fields["function"]) ?? fields;
+      const id = wordOf(fields["id"]);
+      const name = wordOf(part["name"]);
+      const text = argumentText(part["arguments"] ?? part["parameters"]);
       chars += 1 + id.length + name.length + text.length;
       if (chars > MAX_CALL_CHARS) {
-        throw new ProviderError('bad_response', textRef('provider.calls_too_long', { most: MAX_CALL_CHARS }));
+        throw new ProviderError(
+          "bad_response",
+          textRef("provider.calls_too_long", { most: MAX_CALL_CHARS }),
+        );
       }
-      const index = wordOf(fields['index']);
-      const growing = index === '' ? calls.at(-1) : byIndex.get(index);
-      if (growing !== undefined && !isNext(growing, { id, name, text }, index)) {
+      const index = wordOf(fields["index"]);
+      const growing = index === "" ? calls.at(-1) : byIndex.get(index);
+      if (
+        growing !== undefined &&
+        !isNext(growing, { id, name, text }, index)
+      ) {
         growing.id ||= id;
-        if (growing.name === '') growing.name = name;
+        if (growing.name === "") growing.name = name;
         else growing.moreName += name;
         growing.text += text;
         return;
       }
-      const call = { id, name, moreName: '', text };
+      const call = { id, name, moreName: "", text };
       calls.push(call);
-      if (index !== '') byIndex.set(index, call);
+      if (index !== "") byIndex.set(index, call);
     },
     /** Arguments are text with JSON in it. */
-    all: () => calls.map(({ id, name, moreName, text }) => ({ id, name, moreName, args: text })),
+    all: () =>
+      calls.map(({ id, name, moreName, text }) => ({
+        id,
+        name,
+        moreName,
+        args: text,
+      })),
   };
 }
 
@@ -159,14 +225,14 @@ function isNext(
   { id, name, text }: { id: string; name: string; text: string },
   index: string,
 ): boolean {
-  if (name === '') return false;
-  if (id !== '' && growing.id !== '') return id !== growing.id;
-  if (index === '') return growing.name !== '' || growing.text !== '';
-  return text !== '' && growing.name !== '' && isJson(growing.text);
+  if (name === "") return false;
+  if (id !== "" && growing.id !== "") return id !== growing.id;
+  if (index === "") return growing.name !== "" || growing.text !== "";
+  return text !== "" && growing.name !== "" && isJson(growing.text);
 }
 
 function isJson(text: string): boolean {
-  if (!text.trimEnd().endsWith('}')) return false;
+  if (!text.trimEnd().endsWith("}")) return false;
   try {
     JSON.parse(text);
     return true;
@@ -177,6 +243,6 @@ function isJson(text: string): boolean {
 }
 
 function argumentText(given: unknown): string {
-  if (typeof given === 'string') return given;
-  return given === undefined || given === null ? '' : jsonText(given);
+  if (typeof given === "string") return given;
+  return given === undefined || given === null ? "" : jsonText(given);
 }
