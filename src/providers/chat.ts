@@ -1,31 +1,27 @@
 /** One chat call, the same for every kind of server: its slot, its request, its answer, and what is learned from a refusal. */
-import type { ProviderError } from "../contracts/errors.ts";
-import { unseenPictures } from "../contracts/media.ts";
+import type { ProviderError } from '../contracts/errors.ts';
+import { unseenPictures } from '../contracts/media.ts';
 import type {
   ChatChunk,
   ChatMessage,
   ChatRequest,
   LLMProvider,
   ModelCapabilities,
-} from "../contracts/model/provider.ts";
-import type { Answer } from "./answers/answer.ts";
-import { createCharacterJoiner } from "./answers/whole-characters.ts";
-import type { AcquireSlot } from "./concurrency-limit.ts";
-import type { Discovery } from "./discovery.ts";
-import { toProviderError } from "./errors.ts";
-import type { Where } from "./errors.ts";
-import { createAnswerFilter } from "./filter/answer-filter.ts";
-import type { LearnedModels, ModelHabits } from "./learned.ts";
-import { logprobsFor } from "./answers/logprobs.ts";
-import type {
-  AnswerFilter,
-  AnswerReader,
-  ReadingOptions,
-} from "./answers/read-answer.ts";
-import { FeatureError } from "./refusals.ts";
-import type { RefusedFeature } from "./refusals.ts";
-import type { TextSplitter } from "./answers/text-splitters.ts";
-import { createCallMaker, offeredTools } from "./answers/tool-calls.ts";
+} from '../contracts/model/provider.ts';
+import type { Answer } from './answers/answer.ts';
+import { createCharacterJoiner } from './answers/whole-characters.ts';
+import type { AcquireSlot } from './concurrency-limit.ts';
+import type { Discovery } from './discovery.ts';
+import { toProviderError } from './errors.ts';
+import type { Where } from './errors.ts';
+import { createAnswerFilter } from './filter/answer-filter.ts';
+import type { LearnedModels, ModelHabits } from './learned.ts';
+import { logprobsFor } from './answers/logprobs.ts';
+import type { AnswerFilter, AnswerReader, ReadingOptions } from './answers/read-answer.ts';
+import { FeatureError } from './refusals.ts';
+import type { RefusedFeature } from './refusals.ts';
+import type { TextSplitter } from './answers/text-splitters.ts';
+import { createCallMaker, offeredTools } from './answers/tool-calls.ts';
 
 /** What a kind of server provides for its chats. */
 export interface ChatServer {
@@ -38,10 +34,7 @@ export interface ChatServer {
   /** How long a complete answer is waited for that has not ended yet, in milliseconds. */
   usageWaitMs?: number | undefined;
   /** Makes the reader of one answer. */
-  read(
-    model: string,
-    options: ReadingOptions,
-  ): { reader: AnswerReader; splitter: TextSplitter };
+  read(model: string, options: ReadingOptions): { reader: AnswerReader; splitter: TextSplitter };
 }
 
 /** A request as it is to be sent. */
@@ -60,13 +53,13 @@ const MAX_UNKNOWN_REASONS = 16;
 
 /** How an answer ends when its model continued past the end of its turn. */
 const OVER: ChatChunk = {
-  type: "done",
-  finishReason: "stop",
+  type: 'done',
+  finishReason: 'stop',
   usage: { promptTokens: 0, completionTokens: 0, modelMs: 0 },
 };
 
 /** Makes `streamChat` of a provider: each chunk is passed on as it arrives, and when the reader stops, the call ends. */
-export function createChat(server: ChatServer): LLMProvider["streamChat"] {
+export function createChat(server: ChatServer): LLMProvider['streamChat'] {
   return async function* chat(request, signal) {
     const { reader, splitter, filter, habits } = readingOf(server, request);
     const join = createCharacterJoiner();
@@ -80,16 +73,11 @@ export function createChat(server: ChatServer): LLMProvider["streamChat"] {
       while (!reader.complete) {
         if (reader.finished) until ??= performance.now() + usageWaitMs;
         const packet = await answer.read(
-          until === undefined
-            ? undefined
-            : Math.max(0, until - performance.now()),
+          until === undefined ? undefined : Math.max(0, until - performance.now()),
         );
-        for (const text of packet === undefined
-          ? splitter.end()
-          : splitter.push(packet)) {
+        for (const text of packet === undefined ? splitter.end() : splitter.push(packet)) {
           for (const chunk of join(reader.read(text))) {
-            if (chunk.type === "text" && filter.passes(chunk.delta))
-              yield chunk;
+            if (chunk.type === 'text' && filter.passes(chunk.delta)) yield chunk;
             else yield* filter.filterChunk(chunk);
           }
           if (reader.complete || filter.over) break;
@@ -98,11 +86,8 @@ export function createChat(server: ChatServer): LLMProvider["streamChat"] {
       }
       habits.marksEnds ||= reader.complete || reader.finished;
       const ends =
-        filter.over && !reader.complete
-          ? [OVER]
-          : reader.end(answer.isDelimited && !habits.marksEnds);
-      for (const chunk of join(ends))
-        yield* filter.filterChunk(withNewReason(chunk, habits));
+        filter.over && !reader.complete ? [OVER] : reader.end(answer.isDelimited && !habits.marksEnds);
+      for (const chunk of join(ends)) yield* filter.filterChunk(withNewReason(chunk, habits));
     } catch (error) {
       throw failureOf(server, request.model, error);
     } finally {
@@ -113,17 +98,10 @@ export function createChat(server: ChatServer): LLMProvider["streamChat"] {
 }
 
 /** The closing chunk names an unknown reason only the first time that a model's server gives it. */
-function withNewReason(
-  chunk: ChatChunk,
-  { unknownReasons }: Pick<ModelHabits, "unknownReasons">,
-): ChatChunk {
-  if (chunk.type !== "done" || chunk.unknownReason === undefined) return chunk;
+function withNewReason(chunk: ChatChunk, { unknownReasons }: Pick<ModelHabits, 'unknownReasons'>): ChatChunk {
+  if (chunk.type !== 'done' || chunk.unknownReason === undefined) return chunk;
   const { unknownReason, ...rest } = chunk;
-  if (
-    unknownReasons.has(unknownReason) ||
-    unknownReasons.size >= MAX_UNKNOWN_REASONS
-  )
-    return rest;
+  if (unknownReasons.has(unknownReason) || unknownReasons.size >= MAX_UNKNOWN_REASONS) return rest;
   unknownReasons.add(unknownReason);
   return chunk;
 }
@@ -134,32 +112,16 @@ function readingOf(server: ChatServer, request: ChatRequest) {
   const offered = offeredTools(request.tools);
   const makeCall = createCallMaker(offered);
   const logprobs = logprobsFor(request);
-  const { reader, splitter } = server.read(request.model, {
-    makeCall,
-    onRecord: logprobs?.onRecord,
-  });
-  const filter: AnswerFilter = createAnswerFilter({
-    offered,
-    makeCall,
-    habits,
-  });
-  return {
-    reader: logprobs?.attachTo(reader) ?? reader,
-    splitter,
-    filter,
-    habits,
-  };
+  const { reader, splitter } = server.read(request.model, { makeCall, onRecord: logprobs?.onRecord });
+  const filter: AnswerFilter = createAnswerFilter({ offered, makeCall, habits });
+  return { reader: logprobs?.attachTo(reader) ?? reader, splitter, filter, habits };
 }
 
 /** The error that the caller gets for whatever was thrown once the call had its slot. */
-function failureOf(
-  { at, known }: ChatServer,
-  model: string,
-  error: unknown,
-): ProviderError {
+function failureOf({ at, known }: ChatServer, model: string, error: unknown): ProviderError {
   const failure = toProviderError({ ...at, model }, error);
   // The cached window was wrong: the next call asks the server again (B-11).
-  if (failure.code === "context_overflow") known.invalidate(model);
+  if (failure.code === 'context_overflow') known.invalidate(model);
   return failure;
 }
 
@@ -167,21 +129,17 @@ function failureOf(
 export function createCapabilities({
   known,
   learned,
-}: Pick<ChatServer, "known" | "learned">): LLMProvider["capabilities"] {
-  return async (model, signal) =>
-    without(learned.of(model).refused, await known.capabilities(model, signal));
+}: Pick<ChatServer, 'known' | 'learned'>): LLMProvider['capabilities'] {
+  return async (model, signal) => without(learned.of(model).refused, await known.capabilities(model, signal));
 }
 
-function without(
-  refused: ReadonlySet<RefusedFeature>,
-  can: ModelCapabilities,
-): ModelCapabilities {
+function without(refused: ReadonlySet<RefusedFeature>, can: ModelCapabilities): ModelCapabilities {
   if (refused.size === 0) return can;
   return {
     ...can,
-    tools: can.tools && !refused.has("tools"),
-    thinking: can.thinking && !refused.has("thinking"),
-    vision: can.vision && !refused.has("pictures"),
+    tools: can.tools && !refused.has('tools'),
+    thinking: can.thinking && !refused.has('thinking'),
+    vision: can.vision && !refused.has('pictures'),
   };
 }
 
@@ -196,21 +154,14 @@ async function sendAccepted(
   signal: AbortSignal,
 ): Promise<Answer> {
   for (;;) {
-    const can = without(
-      refused,
-      await server.known.capabilities(request.model, signal),
-    );
+    const can = without(refused, await server.known.capabilities(request.model, signal));
     try {
-      const sent = leaveOut(
-        can.vision ? request : withoutImages(request),
-        refused,
-      );
+      const sent = leaveOut(can.vision ? request : withoutImages(request), refused);
       return await server.send({ request: sent, can, refused, signal });
     } catch (error) {
-      if (!(error instanceof FeatureError) || refused.has(error.feature))
-        throw error;
+      if (!(error instanceof FeatureError) || refused.has(error.feature)) throw error;
       refused.add(error.feature);
-      if (error.feature === "pictures") request.onPicturesRefused?.();
+      if (error.feature === 'pictures') request.onPicturesRefused?.();
     }
   }
 }
@@ -218,28 +169,19 @@ async function sendAccepted(
 /** The request without pictures; the model reads that there were some. */
 function withoutImages(request: ChatRequest): ChatRequest {
   const messages = request.messages.map((message): ChatMessage => {
-    if (message.role !== "user" || message.images === undefined) return message;
-    return {
-      role: "user",
-      content: `${message.content}\n${unseenPictures(message.images.length)}`,
-    };
+    if (message.role !== 'user' || message.images === undefined) return message;
+    return { role: 'user', content: `${message.content}\n${unseenPictures(message.images.length)}` };
   });
   return { ...request, messages };
 }
 
-function leaveOut(
-  request: ChatRequest,
-  refused: ReadonlySet<RefusedFeature>,
-): ChatRequest {
+function leaveOut(request: ChatRequest, refused: ReadonlySet<RefusedFeature>): ChatRequest {
   if (refused.size === 0) return request;
-  const { tools, toolChoice, parallelToolCalls, temperature, ...rest } =
-    request;
-  const withTools = !refused.has("tools");
+  const { tools, toolChoice, parallelToolCalls, temperature, ...rest } = request;
+  const withTools = !refused.has('tools');
   return {
     ...rest,
-    ...(tools !== undefined &&
-      withTools && { tools, toolChoice, parallelToolCalls }),
-    ...(temperature !== undefined &&
-      !refused.has("temperature") && { temperature }),
+    ...(tools !== undefined && withTools && { tools, toolChoice, parallelToolCalls }),
+    ...(temperature !== undefined && !refused.has('temperature') && { temperature }),
   };
 }

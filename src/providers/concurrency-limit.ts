@@ -1,9 +1,9 @@
 /** Limits the calls that one model server answers at a time; the others wait and take turns by user. */
-import { ProviderError } from "../contracts/errors.ts";
-import { textRef } from "../contracts/texts/say.ts";
-import type { TextRef } from "../contracts/texts/say.ts";
-import { createFairQueue } from "../lib/async/fair-queue.ts";
-import type { ChatRequest } from "../contracts/model/provider.ts";
+import { ProviderError } from '../contracts/errors.ts';
+import { textRef } from '../contracts/texts/say.ts';
+import type { TextRef } from '../contracts/texts/say.ts';
+import { createFairQueue } from '../lib/async/fair-queue.ts';
+import type { ChatRequest } from '../contracts/model/provider.ts';
 
 /** Calls that may wait; one more gets the error that the server is busy. */
 export const MAX_WAITING_CALLS = 4_096;
@@ -13,7 +13,7 @@ export const MAX_WAITING_CALLS = 4_096;
  * waiting, and what the request's `onPlace` throws.
  */
 export type AcquireSlot = (
-  request: Pick<ChatRequest, "userId" | "onQueued" | "onPlace">,
+  request: Pick<ChatRequest, 'userId' | 'onQueued' | 'onPlace'>,
   signal: AbortSignal,
 ) => Promise<() => void>;
 
@@ -26,12 +26,12 @@ export function createConcurrencyLimit(
   const slots = createFairQueue(limit, MAX_WAITING_CALLS);
   return async (request, signal) => {
     let waited = false;
-    const acquired = slots.enter(request.userId ?? "", signal, (ahead) => {
+    const acquired = slots.enter(request.userId ?? '', signal, (ahead) => {
       waited = true;
       request.onQueued?.(ahead);
     });
     const release = await acquired.catch((cause: unknown) => {
-      throw new ProviderError("aborted", textRef("provider.stopped_waiting"), {
+      throw new ProviderError('aborted', textRef('provider.stopped_waiting'), {
         cause,
       });
     });
@@ -40,21 +40,14 @@ export function createConcurrencyLimit(
       return release;
     }
     throw new ProviderError(
-      "unavailable",
-      textRef("provider.queue_full", {
-        most: MAX_WAITING_CALLS,
-        server,
-        setting,
-      }),
+      'unavailable',
+      textRef('provider.queue_full', { most: MAX_WAITING_CALLS, server, setting }),
       { retryable: true },
     );
   };
 }
 
-async function placed(
-  { onPlace }: Pick<ChatRequest, "onPlace">,
-  release: () => void,
-): Promise<void> {
+async function placed({ onPlace }: Pick<ChatRequest, 'onPlace'>, release: () => void): Promise<void> {
   try {
     await onPlace?.();
   } catch (error) {

@@ -1,7 +1,7 @@
 /** A cache of what models can do, as reported by their server. */
-import { ProviderError } from "../contracts/errors.ts";
-import { textRef } from "../contracts/texts/say.ts";
-import type { ModelCapabilities } from "../contracts/model/provider.ts";
+import { ProviderError } from '../contracts/errors.ts';
+import { textRef } from '../contracts/texts/say.ts';
+import type { ModelCapabilities } from '../contracts/model/provider.ts';
 
 /** How long a capability is cached (B-26), in milliseconds. */
 export const DISCOVERY_TTL_MS = 5 * 60_000;
@@ -12,10 +12,7 @@ export const UNKNOWN_WINDOW = 16_384;
 
 export interface Discovery {
   /** What the model can do; concurrent callers share one request. Throws `ProviderError`. */
-  capabilities: (
-    model: string,
-    signal: AbortSignal,
-  ) => Promise<ModelCapabilities>;
+  capabilities: (model: string, signal: AbortSignal) => Promise<ModelCapabilities>;
   /** The next call asks the server again. */
   invalidate: (model: string) => void;
 }
@@ -25,10 +22,7 @@ export function createDiscovery(
   discover: (model: string) => Promise<ModelCapabilities>,
   monotonicNow: () => number = () => performance.now(),
 ): Discovery {
-  const discovered = new Map<
-    string,
-    { at: number; found: Promise<ModelCapabilities> }
-  >();
+  const discovered = new Map<string, { at: number; found: Promise<ModelCapabilities> }>();
   return {
     async capabilities(model, signal) {
       const known = discovered.get(model);
@@ -47,22 +41,15 @@ export function createDiscovery(
 }
 
 /** Resolves like a shared promise, but rejects as soon as the signal aborts. */
-async function untilAborted<T>(
-  shared: Promise<T>,
-  signal: AbortSignal,
-): Promise<T> {
+async function untilAborted<T>(shared: Promise<T>, signal: AbortSignal): Promise<T> {
   const gone = Promise.withResolvers<never>();
   const onAbort = (): void =>
-    gone.reject(
-      new ProviderError("aborted", textRef("provider.stopped"), {
-        cause: signal.reason,
-      }),
-    );
+    gone.reject(new ProviderError('aborted', textRef('provider.stopped'), { cause: signal.reason }));
   if (signal.aborted) onAbort();
-  signal.addEventListener("abort", onAbort, { once: true });
+  signal.addEventListener('abort', onAbort, { once: true });
   try {
     return await Promise.race([shared, gone.promise]);
   } finally {
-    signal.removeEventListener("abort", onAbort);
+    signal.removeEventListener('abort', onAbort);
   }
 }

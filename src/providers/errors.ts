@@ -1,7 +1,7 @@
 /** What can go wrong with any model server, as `ProviderError`s that name the setting to change. */
-import { ProviderError } from "../contracts/errors.ts";
-import { textRef } from "../contracts/texts/say.ts";
-import type { TextRef } from "../contracts/texts/say.ts";
+import { ProviderError } from '../contracts/errors.ts';
+import { textRef } from '../contracts/texts/say.ts';
+import type { TextRef } from '../contracts/texts/say.ts';
 
 /** The server that an error is about. */
 export interface Where {
@@ -21,75 +21,45 @@ export interface Where {
 const MAX_QUOTED = 300;
 
 /** The error for a connection that failed; `answered` tells whether the head of an answer had arrived. */
-export function lostConnection(
-  where: Where,
-  error: unknown,
-  answered: boolean,
-): ProviderError {
+export function lostConnection(where: Where, error: unknown, answered: boolean): ProviderError {
   if (error instanceof ProviderError) return error;
   const { server, host, setting, start } = where;
-  if (codeOf(error) === "UND_ERR_DESTROYED") {
-    return new ProviderError(
-      "aborted",
-      textRef("provider.closed", { server }),
-      { cause: error },
-    );
+  if (codeOf(error) === 'UND_ERR_DESTROYED') {
+    return new ProviderError('aborted', textRef('provider.closed', { server }), { cause: error });
   }
   if (answered) {
-    return new ProviderError(
-      "bad_response",
-      textRef("provider.broke_midway", { server }),
-      {
-        retryable: true,
-        cause: error,
-      },
-    );
+    return new ProviderError('bad_response', textRef('provider.broke_midway', { server }), {
+      retryable: true,
+      cause: error,
+    });
   }
-  if (codeOf(error).startsWith("HPE_")) {
-    const message = textRef("provider.not_http", { host, setting, server });
-    return new ProviderError("bad_response", message, { cause: error });
+  if (codeOf(error).startsWith('HPE_')) {
+    const message = textRef('provider.not_http', { host, setting, server });
+    return new ProviderError('bad_response', message, { cause: error });
   }
-  const code = codeOf(error) || textRef("provider.connection_failed");
-  const message = textRef("provider.no_answer", { host, code, start, setting });
-  return new ProviderError("unavailable", message, {
-    retryable: true,
-    cause: error,
-  });
+  const code = codeOf(error) || textRef('provider.connection_failed');
+  const message = textRef('provider.no_answer', { host, code, start, setting });
+  return new ProviderError('unavailable', message, { retryable: true, cause: error });
 }
 
 /** The error for anything else that was thrown (for an answer of another shape, for instance). */
-export function toProviderError(
-  { server, host }: Where,
-  error: unknown,
-): ProviderError {
+export function toProviderError({ server, host }: Where, error: unknown): ProviderError {
   if (error instanceof ProviderError) return error;
-  const message = textRef("provider.unreadable", { server, host });
-  return new ProviderError("bad_response", message, { cause: error });
+  const message = textRef('provider.unreadable', { server, host });
+  return new ProviderError('bad_response', message, { cause: error });
 }
 
 /** The error for a request that was not answered in time. */
-export function timedOut(
-  { server, host, setting }: Where,
-  afterMs: number,
-  cause: unknown,
-): ProviderError {
-  const message = textRef("provider.slow", {
-    server,
-    host,
-    seconds: afterMs / 1_000,
-    setting,
-  });
-  return new ProviderError("unavailable", message, { retryable: true, cause });
+export function timedOut({ server, host, setting }: Where, afterMs: number, cause: unknown): ProviderError {
+  const message = textRef('provider.slow', { server, host, seconds: afterMs / 1_000, setting });
+  return new ProviderError('unavailable', message, { retryable: true, cause });
 }
 
 export function clip(text: string): string {
-  return text.length <= MAX_QUOTED
-    ? text
-    : `${text.slice(0, MAX_QUOTED)}…`.toWellFormed();
+  return text.length <= MAX_QUOTED ? text : `${text.slice(0, MAX_QUOTED)}…`.toWellFormed();
 }
 
 function codeOf(error: unknown): string {
-  if (typeof error !== "object" || error === null || !("code" in error))
-    return "";
-  return typeof error.code === "string" ? error.code : "";
+  if (typeof error !== 'object' || error === null || !('code' in error)) return '';
+  return typeof error.code === 'string' ? error.code : '';
 }

@@ -1,19 +1,15 @@
 /** The list of kinds of model servers, one line each, and the provider that reaches all configured servers. */
-import { ConfigError } from "../contracts/errors.ts";
-import { inEnglish } from "../contracts/texts/say.ts";
-import type { TextRef } from "../contracts/texts/say.ts";
-import type { LLMProvider } from "../contracts/model/provider.ts";
-import type { ProviderKind } from "./kind.ts";
-import {
-  BARE_PROVIDER,
-  createModelNames,
-  defaultServer,
-} from "./model-names.ts";
-import type { ModelNames } from "./model-names.ts";
-import { ollamaKind } from "./ollama/kind.ts";
-import { openaiKind } from "./openai/kind.ts";
-import { createRouter } from "./router.ts";
-import type { ModelServer } from "./servers.ts";
+import { ConfigError } from '../contracts/errors.ts';
+import { inEnglish } from '../contracts/texts/say.ts';
+import type { TextRef } from '../contracts/texts/say.ts';
+import type { LLMProvider } from '../contracts/model/provider.ts';
+import type { ProviderKind } from './kind.ts';
+import { BARE_PROVIDER, createModelNames, defaultServer } from './model-names.ts';
+import type { ModelNames } from './model-names.ts';
+import { ollamaKind } from './ollama/kind.ts';
+import { openaiKind } from './openai/kind.ts';
+import { createRouter } from './router.ts';
+import type { ModelServer } from './servers.ts';
 
 /** The kinds that `providers.<name>.kind` in `config.json` may name. A kind is its folder and one line here. */
 export const providerKinds: readonly ProviderKind[] = [ollamaKind, openaiKind];
@@ -43,10 +39,7 @@ export function serverLookup(
   const names = createModelNames(servers, kinds);
   return (model) => {
     const found = names.find(model);
-    const server =
-      "problem" in found
-        ? undefined
-        : servers.find(({ name }) => name === found.provider);
+    const server = 'problem' in found ? undefined : servers.find(({ name }) => name === found.provider);
     return server && { provider: server.name, url: server.baseUrl };
   };
 }
@@ -61,21 +54,17 @@ export async function openModelServers(
 ): Promise<ModelServers> {
   const names = createModelNames(servers, kinds);
   const usual = defaultServer(servers);
-  const model =
-    env.MODEL === undefined ? undefined : defaultModel(env.MODEL, names, usual);
+  const model = env.MODEL === undefined ? undefined : defaultModel(env.MODEL, names, usual);
   const providers = new Map<string, LLMProvider>();
-  for (const server of servers)
-    providers.set(server.name, await createProvider(server, kinds));
-  const beside = servers.find(
-    ({ name, namedBy }) => namedBy === "environment" && name !== BARE_PROVIDER,
-  );
+  for (const server of servers) providers.set(server.name, await createProvider(server, kinds));
+  const beside = servers.find(({ name, namedBy }) => namedBy === 'environment' && name !== BARE_PROVIDER);
   return {
     provider: createRouter(providers, names),
     model,
     usual: prefixOf(beside?.name ?? usual),
     modelProblem(name) {
       const found = names.find(name);
-      return "problem" in found ? found.problem : undefined;
+      return 'problem' in found ? found.problem : undefined;
     },
   };
 }
@@ -83,26 +72,16 @@ export async function openModelServers(
 /** `MODEL` is a model of the default server unless it names another. */
 function defaultModel(model: string, names: ModelNames, usual: string): string {
   const found = names.find(model);
-  if ("problem" in found)
-    throw new ConfigError(
-      "bad_config",
-      `MODEL: ${inEnglish.text(found.problem)}`,
-    );
+  if ('problem' in found) throw new ConfigError('bad_config', `MODEL: ${inEnglish.text(found.problem)}`);
   return found.model === model ? prefixOf(usual) + model : model;
 }
 
 function prefixOf(provider: string): string {
-  return provider === BARE_PROVIDER ? "" : `${provider}/`;
+  return provider === BARE_PROVIDER ? '' : `${provider}/`;
 }
 
-async function createProvider(
-  server: ModelServer,
-  kinds: readonly ProviderKind[],
-): Promise<LLMProvider> {
+async function createProvider(server: ModelServer, kinds: readonly ProviderKind[]): Promise<LLMProvider> {
   const kind = kinds.find((known) => known.kind === server.kind);
   if (kind !== undefined) return await kind.create(server, server.settings);
-  throw new ConfigError(
-    "bad_config",
-    `providers.${server.name}.kind: there is no kind "${server.kind}".`,
-  );
+  throw new ConfigError('bad_config', `providers.${server.name}.kind: there is no kind "${server.kind}".`);
 }

@@ -1,7 +1,7 @@
 /** A kind of model server: what `config.json` may say about one, and how its provider is made. */
-import { z } from "zod";
-import type { LLMProvider } from "../contracts/model/provider.ts";
-import type { PlainKey } from "../contracts/texts/say.ts";
+import { z } from 'zod';
+import type { LLMProvider } from '../contracts/model/provider.ts';
+import type { PlainKey } from '../contracts/texts/say.ts';
 
 /** Concurrent calls to one server when nothing else is set. */
 export const DEFAULT_CONCURRENCY = 32;
@@ -31,7 +31,7 @@ export interface ServerOptions {
 /** A server as the environment names it. */
 export type EnvironmentServer = Pick<
   ServerOptions,
-  "baseUrl" | "apiKey" | "addressSetting" | "keySetting"
+  'baseUrl' | 'apiKey' | 'addressSetting' | 'keySetting'
 > & {
   /** False: no variable names the server, the address is only assumed. */
   named: boolean;
@@ -59,10 +59,7 @@ export interface ProviderKind {
    * Loads the kind's code and makes a provider; `settings` were read by the kind's schema. Nothing is connected before the
    * first call. Throws `ConfigError` when the address cannot be used.
    */
-  create(
-    server: ServerOptions,
-    settings: Record<string, unknown>,
-  ): Promise<LLMProvider>;
+  create(server: ServerOptions, settings: Record<string, unknown>): Promise<LLMProvider>;
 }
 
 const VARIABLE = /^[A-Za-z_][A-Za-z0-9_]*$/;
@@ -70,42 +67,29 @@ const VARIABLE = /^[A-Za-z_][A-Za-z0-9_]*$/;
 /** The fields that every kind has; a kind extends them. */
 export function settingsFor<Kind extends string>(kind: Kind) {
   return z.strictObject({
-    kind: z
-      .literal(kind)
-      .describe(
-        "kind of server: `ollama`, or `openai` for any OpenAI-compatible one",
-      ),
+    kind: z.literal(kind).describe('kind of server: `ollama`, or `openai` for any OpenAI-compatible one'),
     baseUrl: z
-      .url({ protocol: /^https?$/, error: "must be an http or https URL" })
-      .refine(
-        withoutCredentials,
-        "must hold no user or password: name the variable of a key in apiKeyEnv",
-      )
+      .url({ protocol: /^https?$/, error: 'must be an http or https URL' })
+      .refine(withoutCredentials, 'must hold no user or password: name the variable of a key in apiKeyEnv')
       .optional()
-      .describe(
-        "address of the server; for `openai` the one where its API begins, usually ending in `/v1`",
-      ),
+      .describe('address of the server; for `openai` the one where its API begins, usually ending in `/v1`'),
     apiKeyEnv: z
       .string()
-      .regex(VARIABLE, "must be the name of an environment variable")
+      .regex(VARIABLE, 'must be the name of an environment variable')
       .optional()
-      .describe(
-        "environment variable that holds the key of the server; the key itself is never in the file",
-      ),
+      .describe('environment variable that holds the key of the server; the key itself is never in the file'),
     concurrency: z
       .int()
       .min(1)
       .max(1_024)
       .default(DEFAULT_CONCURRENCY)
-      .describe(
-        "concurrent calls to the server; more wait, fair over sessions",
-      ),
+      .describe('concurrent calls to the server; more wait, fair over sessions'),
   });
 }
 
 function withoutCredentials(url: string): boolean {
   const parsed = URL.parse(url);
-  return parsed === null || (parsed.username === "" && parsed.password === "");
+  return parsed === null || (parsed.username === '' && parsed.password === '');
 }
 
 /** Makes a kind whose settings keep their types on the way to `create`. */
@@ -113,10 +97,7 @@ export function defineKind<Settings extends z.ZodObject>(given: {
   kind: string;
   settings: Settings;
   environment?: EnvironmentRule;
-  create: (
-    server: ServerOptions,
-    settings: z.output<Settings>,
-  ) => Promise<LLMProvider>;
+  create: (server: ServerOptions, settings: z.output<Settings>) => Promise<LLMProvider>;
 }): ProviderKind {
   const { kind, settings, environment } = given;
   return {

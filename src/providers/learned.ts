@@ -1,6 +1,6 @@
 /** What was learned about a server's models: parts of a request that it refused are left out from then on. */
-import { Recent } from "../lib/recent.ts";
-import type { RefusedFeature } from "./refusals.ts";
+import { Recent } from '../lib/recent.ts';
+import type { RefusedFeature } from './refusals.ts';
 
 /** Models of one server that are remembered; one more forgets the oldest. */
 export const MAX_LEARNED_MODELS = 256;
@@ -25,14 +25,8 @@ export interface LearnedModels {
 }
 
 /** Makes the memory of one server; `monotonicNow` returns milliseconds. */
-export function createLearnedModels(
-  monotonicNow: () => number = () => performance.now(),
-): LearnedModels {
-  const models = new Recent<ModelHabits>(
-    LEARNED_TTL_MS,
-    MAX_LEARNED_MODELS,
-    monotonicNow,
-  );
+export function createLearnedModels(monotonicNow: () => number = () => performance.now()): LearnedModels {
+  const models = new Recent<ModelHabits>(LEARNED_TTL_MS, MAX_LEARNED_MODELS, monotonicNow);
   return {
     of(model) {
       const known = models.get(model);

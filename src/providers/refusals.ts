@@ -1,12 +1,12 @@
 /** What the refusals of model servers have in common: how they are worded, when to retry, what the model cannot do. */
-import { ProviderError, timeText } from "../contracts/errors.ts";
-import type { ProviderErrorCode } from "../contracts/errors.ts";
-import { textRef } from "../contracts/texts/say.ts";
-import type { TextRef } from "../contracts/texts/say.ts";
-import { clip } from "./errors.ts";
-import type { Where } from "./errors.ts";
-import { fieldsOf, listOf, textOf, wordOf } from "./answers/read-fields.ts";
-import { parseJson } from "../lib/json/json.ts";
+import { ProviderError, timeText } from '../contracts/errors.ts';
+import type { ProviderErrorCode } from '../contracts/errors.ts';
+import { textRef } from '../contracts/texts/say.ts';
+import type { TextRef } from '../contracts/texts/say.ts';
+import { clip } from './errors.ts';
+import type { Where } from './errors.ts';
+import { fieldsOf, listOf, textOf, wordOf } from './answers/read-fields.ts';
+import { parseJson } from '../lib/json/json.ts';
 
 /** An answer that is not 200. */
 export interface Refusal {
@@ -18,15 +18,14 @@ export interface Refusal {
 }
 
 /** A part of a request that some models or servers refuse, and that can be left out or written differently. */
-export type RefusedFeature =
-  "tools" | "thinking" | "temperature" | "max_tokens" | "pictures";
+export type RefusedFeature = 'tools' | 'thinking' | 'temperature' | 'max_tokens' | 'pictures';
 
 /** A model or its server refused a part of the request; without that part the call may succeed. */
 export class FeatureError extends ProviderError {
   readonly feature: RefusedFeature;
 
   constructor(feature: RefusedFeature, message: TextRef) {
-    super("bad_request", message);
+    super('bad_request', message);
     this.feature = feature;
   }
 }
@@ -62,35 +61,29 @@ const NO_PICTURES =
   /(image|vision|multi-?modal)( input)?s? (is|are) not supported|(does not|doesn't|not) support (image|vision|multi-?modal)|not a (multi-?modal|vision) model|unknown variant .image_url|mmproj|image_url.{0,40}(not supported|unsupported|not allowed)/i;
 
 const FEATURES: readonly { feature: RefusedFeature; pattern: RegExp }[] = [
-  { feature: "max_tokens", pattern: /use .{0,3}max_completion_tokens/i },
+  { feature: 'max_tokens', pattern: /use .{0,3}max_completion_tokens/i },
   {
-    feature: "tools",
+    feature: 'tools',
     pattern:
       /(does not|doesn't|not) support (the )?(tools?|function)\b|(tools?|tool use|tool calling|function calling) (is|are) not (supported|available|enabled)|support(s)? tool use|--enable-auto-tool-choice|tool-call-parser|--jinja/i,
   },
   {
-    feature: "thinking",
+    feature: 'thinking',
     pattern:
       /(does not|doesn't|not) support (thinking|reasoning)|(thinking|reasoning) (is|are) not supported|chat_template_kwargs/i,
   },
   {
-    feature: "temperature",
+    feature: 'temperature',
     pattern:
       /temperature.{0,5} (does not support|is not supported|is deprecated)|unsupported (value|parameter).{0,5}temperature/i,
   },
 ];
 
 /** The error for a prompt that does not fit, when that is what the server said; undefined when it is not. */
-export function overflowIn(
-  { model }: Where,
-  reason: string,
-): ProviderError | undefined {
+export function overflowIn({ model }: Where, reason: string): ProviderError | undefined {
   if (!OVERFLOWS.some((overflow) => overflow.test(reason))) return undefined;
-  const message = textRef("provider.prompt_too_long", {
-    model: `${model}`,
-    reason: clip(reason),
-  });
-  return new ProviderError("context_overflow", message);
+  const message = textRef('provider.prompt_too_long', { model: `${model}`, reason: clip(reason) });
+  return new ProviderError('context_overflow', message);
 }
 
 /**
@@ -104,65 +97,37 @@ export function commonRefusal(
 ): ProviderError | undefined {
   const { status, text } = refusal;
   const reason = serverText ?? text;
-  const refused = textRef("provider.refused", {
-    host: where.host,
-    status,
-    reason: clip(reason),
-  });
-  if (status === 402 || QUOTA.test(reason))
-    return failed(where, "quota_exceeded", refusal, reason);
-  if (status === 429) return failed(where, "rate_limited", refusal, reason);
+  const refused = textRef('provider.refused', { host: where.host, status, reason: clip(reason) });
+  if (status === 402 || QUOTA.test(reason)) return failed(where, 'quota_exceeded', refusal, reason);
+  if (status === 429) return failed(where, 'rate_limited', refusal, reason);
   const overflow = overflowIn(where, reason);
   if (overflow !== undefined) return overflow;
-  if (serverText !== undefined && NO_PICTURES.test(serverText))
-    return new FeatureError("pictures", refused);
+  if (serverText !== undefined && NO_PICTURES.test(serverText)) return new FeatureError('pictures', refused);
   const noMemory = status >= 500 ? outOfMemoryIn(where, reason) : undefined;
   if (noMemory !== undefined) return noMemory;
-  if (
-    (status >= 500 && status !== 501) ||
-    status === 408 ||
-    status === 425 ||
-    status === 499
-  )
-    return failed(where, "unavailable", refusal, reason);
+  if ((status >= 500 && status !== 501) || status === 408 || status === 425 || status === 499)
+    return failed(where, 'unavailable', refusal, reason);
   const lacking =
-    serverText === undefined
-      ? undefined
-      : FEATURES.find((each) => each.pattern.test(serverText));
+    serverText === undefined ? undefined : FEATURES.find((each) => each.pattern.test(serverText));
   return lacking && new FeatureError(lacking.feature, refused);
 }
 
 /** The error for a model that does not fit the memory of its machine, when that is what the server said. */
-export function outOfMemoryIn(
-  { host, model }: Where,
-  reason: string,
-): ProviderError | undefined {
+export function outOfMemoryIn({ host, model }: Where, reason: string): ProviderError | undefined {
   if (!OUT_OF_MEMORY.test(reason)) return undefined;
-  const message = textRef("provider.little_memory", {
-    host,
-    model: `${model}`,
-    reason: clip(reason),
-  });
-  return new ProviderError("out_of_memory", message, { retryable: true });
+  const message = textRef('provider.little_memory', { host, model: `${model}`, reason: clip(reason) });
+  return new ProviderError('out_of_memory', message, { retryable: true });
 }
 
-function failed(
-  where: Where,
-  code: ProviderErrorCode,
-  refusal: Refusal,
-  reason: string,
-): ProviderError {
+function failed(where: Where, code: ProviderErrorCode, refusal: Refusal, reason: string): ProviderError {
   const { status, retryAfterMs } = refusal;
   const { host, setting } = where;
   const about = { host, setting, status, reason: clip(reason) };
   const message =
     retryAfterMs === undefined
-      ? textRef("provider.answered", about)
-      : textRef("provider.answered_later", {
-          ...about,
-          time: timeText(retryAfterMs),
-        });
-  const retryable = code !== "quota_exceeded";
+      ? textRef('provider.answered', about)
+      : textRef('provider.answered_later', { ...about, time: timeText(retryAfterMs) });
+  const retryable = code !== 'quota_exceeded';
   return new ProviderError(code, message, {
     retryable,
     ...(retryable && retryAfterMs !== undefined && { retryAfterMs }),
@@ -193,14 +158,8 @@ const STATUS_WORDS: readonly (readonly [number, RegExp])[] = [
  */
 export function statusIn(body: string): number | undefined {
   const fields = fieldsOf(listOf(parseJson(body))[0]);
-  const error = fieldsOf(listOf(fields?.["error"])[0]) ?? fields;
-  const words = [
-    error?.["code"],
-    error?.["status"],
-    error?.["type"],
-    fields?.["code"],
-    fields?.["status"],
-  ];
+  const error = fieldsOf(listOf(fields?.['error'])[0]) ?? fields;
+  const words = [error?.['code'], error?.['status'], error?.['type'], fields?.['code'], fields?.['status']];
   for (const word of words.map(wordOf)) {
     const status = /^[45]\d\d$/.test(word)
       ? Number(word)
@@ -214,19 +173,15 @@ export function statusIn(body: string): number | undefined {
 function textOfError(json: unknown): string | undefined {
   const body = fieldsOf(listOf(json)[0]);
   if (body === undefined) return undefined;
-  const error = body["error"] ?? body["detail"] ?? body["errors"];
-  if (typeof error === "string" && error !== "") return error;
+  const error = body['error'] ?? body['detail'] ?? body['errors'];
+  if (typeof error === 'string' && error !== '') return error;
   const inner = fieldsOf(listOf(error)[0]) ?? body;
-  const message = textOf(inner["message"] ?? inner["msg"] ?? body["message"]);
-  const kinds = [inner["type"], inner["code"], inner["status"]].filter(
-    (kind) => typeof kind === "string",
-  );
-  const kind = kinds.map(wordOf).join(", ");
-  if (message !== "") return kind === "" ? message : `${message} (${kind})`;
+  const message = textOf(inner['message'] ?? inner['msg'] ?? body['message']);
+  const kinds = [inner['type'], inner['code'], inner['status']].filter((kind) => typeof kind === 'string');
+  const kind = kinds.map(wordOf).join(', ');
+  if (message !== '') return kind === '' ? message : `${message} (${kind})`;
   // An object without a message still shows that this is an error.
-  return error === undefined || error === null
-    ? undefined
-    : JSON.stringify(error);
+  return error === undefined || error === null ? undefined : JSON.stringify(error);
 }
 
 /** `Retry-After` (RFC 9110 §10.2.3: seconds or a date) or OpenAI's `retry-after-ms`, in milliseconds from `epochNow`. */
@@ -234,10 +189,10 @@ export function readRetryAfter(
   headers: Readonly<Record<string, string | string[] | undefined>>,
   epochNow: number,
 ): number | undefined {
-  const ms = Number.parseFloat(String(headers["retry-after-ms"] ?? ""));
+  const ms = Number.parseFloat(String(headers['retry-after-ms'] ?? ''));
   if (Number.isFinite(ms) && ms >= 0) return ms;
-  const given = String(headers["retry-after"] ?? "").trim();
-  if (given === "") return undefined;
+  const given = String(headers['retry-after'] ?? '').trim();
+  if (given === '') return undefined;
   const seconds = Number(given);
   if (Number.isFinite(seconds)) return Math.max(0, seconds * 1_000);
   const at = Date.parse(given);

@@ -1,9 +1,9 @@
 /** All model servers behind one provider: the name of a model determines which of them is used. */
-import { ProviderError } from "../contracts/errors.ts";
-import { textRef } from "../contracts/texts/say.ts";
-import type { LLMProvider } from "../contracts/model/provider.ts";
-import { BARE_PROVIDER } from "./model-names.ts";
-import type { ModelNames } from "./model-names.ts";
+import { ProviderError } from '../contracts/errors.ts';
+import { textRef } from '../contracts/texts/say.ts';
+import type { LLMProvider } from '../contracts/model/provider.ts';
+import { BARE_PROVIDER } from './model-names.ts';
+import type { ModelNames } from './model-names.ts';
 
 /** How long each of several servers may take to list its models: one that hangs must not delay the others. */
 const LIST_WITHIN_MS = 3_000;
@@ -19,55 +19,37 @@ export function createRouter(
 ): LLMProvider {
   const find = (named: string): { provider: LLMProvider; model: string } => {
     const found = names.find(named);
-    if ("problem" in found)
-      throw new ProviderError("unknown_model", found.problem);
+    if ('problem' in found) throw new ProviderError('unknown_model', found.problem);
     const provider = providers.get(found.provider);
     if (provider !== undefined) return { provider, model: found.model };
-    throw new ProviderError(
-      "unknown_model",
-      textRef("provider.unconfigured", { provider: found.provider }),
-    );
+    throw new ProviderError('unknown_model', textRef('provider.unconfigured', { provider: found.provider }));
   };
-  const modelsOf = async (
-    provider: LLMProvider,
-    signal: AbortSignal,
-  ): Promise<string[]> => {
+  const modelsOf = async (provider: LLMProvider, signal: AbortSignal): Promise<string[]> => {
     const models = await provider.models(signal);
-    return models.map((model) =>
-      names.nameOf({ provider: provider.name, model }),
-    );
+    return models.map((model) => names.nameOf({ provider: provider.name, model }));
   };
   /**
    * The list uses the spelling of the name: with Ollama's prefix, even though it is optional, or without the prefix of
    * another server.
    */
-  const modelsLike = async (
-    like: string,
-    signal: AbortSignal,
-  ): Promise<string[]> => {
+  const modelsLike = async (like: string, signal: AbortSignal): Promise<string[]> => {
     const { provider, model } = find(like);
-    if (provider.name !== BARE_PROVIDER && model === like)
-      return await provider.models(signal);
+    if (provider.name !== BARE_PROVIDER && model === like) return await provider.models(signal);
     const prefix = `${BARE_PROVIDER}/`;
-    if (provider.name !== BARE_PROVIDER || !like.startsWith(prefix))
-      return await modelsOf(provider, signal);
+    if (provider.name !== BARE_PROVIDER || !like.startsWith(prefix)) return await modelsOf(provider, signal);
     return (await provider.models(signal)).map((model) => prefix + model);
   };
   return {
-    name: "router",
+    name: 'router',
     async models(signal, like) {
       if (like !== undefined) return await modelsLike(like, signal);
       const [only, ...others] = providers.values();
       if (only === undefined) return [];
       if (others.length === 0) return await modelsOf(only, signal);
       const soon = AbortSignal.any([signal, AbortSignal.timeout(listWithinMs)]);
-      const asked = [only, ...others].map((provider) =>
-        modelsOf(provider, soon),
-      );
+      const asked = [only, ...others].map((provider) => modelsOf(provider, soon));
       const settled = await Promise.allSettled(asked);
-      const lists = settled.flatMap((result) =>
-        result.status === "fulfilled" ? [result.value] : [],
-      );
+      const lists = settled.flatMap((result) => (result.status === 'fulfilled' ? [result.value] : []));
       // An unreachable server must not hide the others; when none answers, the first one's error says why.
       return lists.length === 0 ? await modelsOf(only, signal) : lists.flat();
     },
@@ -78,10 +60,7 @@ export function createRouter(
     /** The server's own stream: nothing is done per chunk. */
     streamChat(request, signal) {
       const { provider, model } = find(request.model);
-      return provider.streamChat(
-        model === request.model ? request : { ...request, model },
-        signal,
-      );
+      return provider.streamChat(model === request.model ? request : { ...request, model }, signal);
     },
     async embed(request, signal) {
       const { provider, model } = find(request.model);

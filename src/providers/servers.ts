@@ -1,19 +1,14 @@
 /** The model servers that the environment and `providers` in `config.json` name, checked. */
-import { z } from "zod";
-import type {
-  Environment,
-  EnvironmentServer,
-  ProviderKind,
-  ServerOptions,
-} from "./kind.ts";
-import { isJsonObject } from "../lib/json/json.ts";
+import { z } from 'zod';
+import type { Environment, EnvironmentServer, ProviderKind, ServerOptions } from './kind.ts';
+import { isJsonObject } from '../lib/json/json.ts';
 
 /** A configured server; `settings` are the fields of its kind. */
 export interface ModelServer extends ServerOptions {
   kind: string;
   settings: Record<string, unknown>;
   /** `nobody` for an assumed address: Ollama's on this machine when nothing names another. */
-  namedBy: "environment" | "file" | "nobody";
+  namedBy: 'environment' | 'file' | 'nobody';
   apiKey: string | undefined;
 }
 
@@ -24,34 +19,27 @@ const API_KEY = /^[\x21-\x7e]+$/;
 
 /** Fields of other programs and earlier versions, and what to write now. */
 const MOVED_FIELDS: Readonly<Record<string, string>> = {
-  host: "write the address as baseUrl",
-  url: "write the address as baseUrl",
-  baseURL: "write the address as baseUrl",
-  apiKey:
-    "put the key into an environment variable and write its name as apiKeyEnv",
-  type: "write it as kind",
+  host: 'write the address as baseUrl',
+  url: 'write the address as baseUrl',
+  baseURL: 'write the address as baseUrl',
+  apiKey: 'put the key into an environment variable and write its name as apiKeyEnv',
+  type: 'write it as kind',
 };
 
 /** `providers` in `config.json` for the given kinds. */
 export function providersSchemaFor(kinds: readonly ProviderKind[]) {
   const [first, ...others] = kinds.map(({ settings }) => settings);
-  if (first === undefined)
-    throw new Error("the list of provider kinds is empty");
-  const known = kinds.map(({ kind }) => JSON.stringify(kind)).join(" or ");
-  const entry = z.discriminatedUnion("kind", [first, ...others], {
-    error: `must be ${known}`,
-  });
+  if (first === undefined) throw new Error('the list of provider kinds is empty');
+  const known = kinds.map(({ kind }) => JSON.stringify(kind)).join(' or ');
+  const entry = z.discriminatedUnion('kind', [first, ...others], { error: `must be ${known}` });
   const name = z
     .string()
-    .regex(
-      PROVIDER_NAME,
-      'a name has 1 to 32 of the characters a-z, 0-9, "-" and "_", a letter first',
-    );
+    .regex(PROVIDER_NAME, 'a name has 1 to 32 of the characters a-z, 0-9, "-" and "_", a letter first');
   return z
     .record(name, entry)
     .prefault({})
     .describe(
-      "model servers by name; their models are called `<name>/<model>`, see [Model servers](#model-servers)",
+      'model servers by name; their models are called `<name>/<model>`, see [Model servers](#model-servers)',
     );
 }
 
@@ -67,26 +55,13 @@ export function presentProviders(
   const errors: string[] = [];
   const present = ([name, entry]: [string, unknown]): [string, unknown] => {
     if (!isJsonObject(entry)) return [name, entry];
-    const moved = Object.keys(entry).filter((field) =>
-      Object.hasOwn(MOVED_FIELDS, field),
-    );
-    errors.push(
-      ...moved.map(
-        (field) => `providers.${name}.${field}: ${MOVED_FIELDS[field]}`,
-      ),
-    );
-    const kept = Object.entries(entry).filter(
-      ([field]) => !moved.includes(field),
-    );
-    const implied = kinds.some(({ kind }) => kind === name)
-      ? { kind: name }
-      : {};
+    const moved = Object.keys(entry).filter((field) => Object.hasOwn(MOVED_FIELDS, field));
+    errors.push(...moved.map((field) => `providers.${name}.${field}: ${MOVED_FIELDS[field]}`));
+    const kept = Object.entries(entry).filter(([field]) => !moved.includes(field));
+    const implied = kinds.some(({ kind }) => kind === name) ? { kind: name } : {};
     return [name, { ...implied, ...Object.fromEntries(kept) }];
   };
-  return {
-    providers: Object.fromEntries(Object.entries(given).map(present)),
-    errors,
-  };
+  return { providers: Object.fromEntries(Object.entries(given).map(present)), errors };
 }
 
 /** An entry of the file, as the schema of its kind returns it. */
@@ -111,17 +86,9 @@ export function configureServers(
     const server = environment?.read(env);
     if (server !== undefined) fromEnvironment.set(kind, server);
   }
-  for (const name of new Set([
-    ...fromEnvironment.keys(),
-    ...Object.keys(file),
-  ])) {
+  for (const name of new Set([...fromEnvironment.keys(), ...Object.keys(file)])) {
     if (isOnlyAssumed(name, fromEnvironment, file)) continue;
-    const named = {
-      name,
-      server: fromEnvironment.get(name),
-      entry: file[name],
-      env,
-    };
+    const named = { name, server: fromEnvironment.get(name), entry: file[name], env };
     const { server, error } = joinServer(kinds, named);
     if (server !== undefined) servers.push(server);
     if (error !== undefined) errors.push(error);
@@ -139,22 +106,9 @@ function isOnlyAssumed(
   file: Readonly<Record<string, unknown>>,
 ): boolean {
   const own = fromEnvironment.get(name);
-  if (
-    own === undefined ||
-    own.named ||
-    own.apiKey !== undefined ||
-    Object.hasOwn(file, name)
-  )
-    return false;
-  const named = [...fromEnvironment].some(
-    ([other, server]) => other !== name && server.named,
-  );
-  return (
-    named ||
-    Object.values(file).some(
-      (entry) => entryOf.parse(entry).baseUrl !== undefined,
-    )
-  );
+  if (own === undefined || own.named || own.apiKey !== undefined || Object.hasOwn(file, name)) return false;
+  const named = [...fromEnvironment].some(([other, server]) => other !== name && server.named);
+  return named || Object.values(file).some((entry) => entryOf.parse(entry).baseUrl !== undefined);
 }
 
 /** One provider: what the environment says about it, and its entry in the file. */
@@ -170,36 +124,26 @@ function joinServer(
   { name, server, entry, env }: NamedServer,
 ): { server?: ModelServer; error?: string } {
   const field = (last: string): string => `providers.${name}.${last}`;
-  const { kind, baseUrl, apiKeyEnv, ...settings } = entryOf.parse(
-    entry ?? { kind: name },
-  );
+  const { kind, baseUrl, apiKeyEnv, ...settings } = entryOf.parse(entry ?? { kind: name });
   const ownKind = kinds.find((known) => known.kind === name);
   if (ownKind !== undefined && kind !== name) {
-    return {
-      error: `${field("kind")}: a server of this name is of kind "${name}": choose another name`,
-    };
+    return { error: `${field('kind')}: a server of this name is of kind "${name}": choose another name` };
   }
   if (server?.named === true && baseUrl !== undefined) {
-    return {
-      error: `${field("baseUrl")}: ${server.addressSetting} names this server already: remove one`,
-    };
+    return { error: `${field('baseUrl')}: ${server.addressSetting} names this server already: remove one` };
   }
   const address = baseUrl ?? server?.baseUrl;
   // Settings of a server that the environment may name at another time are not an error.
   if (address === undefined && ownKind?.environment !== undefined) return {};
   if (address === undefined) {
-    return {
-      error: `${field("baseUrl")}: is missing: write the address, such as http://127.0.0.1:8080/v1`,
-    };
+    return { error: `${field('baseUrl')}: is missing: write the address, such as http://127.0.0.1:8080/v1` };
   }
   const apiKey = apiKeyEnv === undefined ? server?.apiKey : env[apiKeyEnv];
   if (apiKeyEnv !== undefined && apiKey === undefined) {
-    return {
-      error: `${field("apiKeyEnv")}: the environment variable ${apiKeyEnv} is not set`,
-    };
+    return { error: `${field('apiKeyEnv')}: the environment variable ${apiKeyEnv} is not set` };
   }
   if (apiKey !== undefined && !API_KEY.test(apiKey)) {
-    const variable = apiKeyEnv ?? server?.keySetting ?? field("apiKeyEnv");
+    const variable = apiKeyEnv ?? server?.keySetting ?? field('apiKeyEnv');
     return { error: `${variable}: may hold only visible ASCII characters` };
   }
   const inFile = baseUrl !== undefined;
@@ -209,15 +153,9 @@ function joinServer(
     settings: { kind, ...settings },
     baseUrl: address,
     apiKey,
-    addressSetting: inFile
-      ? field("baseUrl")
-      : (server?.addressSetting ?? field("baseUrl")),
-    keySetting: apiKeyEnv ?? server?.keySetting ?? field("apiKeyEnv"),
-    namedBy: inFile
-      ? "file"
-      : server?.named === true
-        ? "environment"
-        : "nobody",
+    addressSetting: inFile ? field('baseUrl') : (server?.addressSetting ?? field('baseUrl')),
+    keySetting: apiKeyEnv ?? server?.keySetting ?? field('apiKeyEnv'),
+    namedBy: inFile ? 'file' : server?.named === true ? 'environment' : 'nobody',
   };
   return { server: full };
 }

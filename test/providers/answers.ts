@@ -1,33 +1,20 @@
 /** Answers as packets, without a server: how a reader interprets them. */
-import type { AnswerReader } from "../../src/providers/answers/read-answer.ts";
-import { createLineSplitter } from "../../src/providers/answers/text-splitters.ts";
-import { createChat } from "../../src/providers/chat.ts";
-import { createLearnedModels } from "../../src/providers/learned.ts";
-import { drain } from "../contracts/model/provider.ts";
+import type { AnswerReader } from '../../src/providers/answers/read-answer.ts';
+import { createLineSplitter } from '../../src/providers/answers/text-splitters.ts';
+import { createChat } from '../../src/providers/chat.ts';
+import { createLearnedModels } from '../../src/providers/learned.ts';
+import { drain } from '../contracts/model/provider.ts';
 
 /** Streams packets through a reader; returns the chunks, the error that ended them, and whether the call completed. */
-export async function readPackets(
-  packets: readonly Uint8Array[],
-  reader: AnswerReader,
-) {
+export async function readPackets(packets: readonly Uint8Array[], reader: AnswerReader) {
   const left = packets.map((packet) => Buffer.from(packet));
   const ends: boolean[] = [];
   const streamChat = createChat({
-    at: {
-      server: "packets",
-      host: "http://127.0.0.1",
-      setting: "none",
-      start: "nothing",
-    },
+    at: { server: 'packets', host: 'http://127.0.0.1', setting: 'none', start: 'nothing' },
     acquire: () => Promise.resolve(() => undefined),
     known: {
       capabilities: () =>
-        Promise.resolve({
-          contextWindow: 4_096,
-          tools: false,
-          thinking: false,
-          vision: false,
-        }),
+        Promise.resolve({ contextWindow: 4_096, tools: false, thinking: false, vision: false }),
       invalidate: () => undefined,
     },
     learned: createLearnedModels(),
@@ -39,9 +26,6 @@ export async function readPackets(
       }),
     read: () => ({ reader, splitter: createLineSplitter() }),
   });
-  const request = { model: "any", messages: [], contextWindow: 4_096 };
-  return {
-    ...(await drain(streamChat(request, new AbortController().signal))),
-    ends,
-  };
+  const request = { model: 'any', messages: [], contextWindow: 4_096 };
+  return { ...(await drain(streamChat(request, new AbortController().signal))), ends };
 }

@@ -1,12 +1,12 @@
 /** Puts a fake server and the providers created for it under the contract of all providers. */
-import type { LLMProvider } from "../../src/contracts/model/provider.ts";
-import type { ProviderHarness } from "../contracts/model/provider-harness.ts";
+import type { LLMProvider } from '../../src/contracts/model/provider.ts';
+import type { ProviderHarness } from '../contracts/model/provider-harness.ts';
 
 /** The harness of a fake server with the model `fake`; `make` creates a provider for a URL, `answer` formats a reply. */
 export function harnessOf(
-  fake: Pick<ProviderHarness, "nextCall" | "close"> & { url: string },
+  fake: Pick<ProviderHarness, 'nextCall' | 'close'> & { url: string },
   make: (url: string) => LLMProvider,
-  answer: ProviderHarness["answer"],
+  answer: ProviderHarness['answer'],
 ): ProviderHarness {
   const made: LLMProvider[] = [];
   const providerAt = (url: string): LLMProvider => {
@@ -16,7 +16,7 @@ export function harnessOf(
   };
   return {
     provider: providerAt(fake.url),
-    model: "fake",
+    model: 'fake',
     answer,
     nextCall: () => fake.nextCall(),
     providerAt,

@@ -1,18 +1,10 @@
 /** Requests that tests send to providers. */
-import type { ChatRequest } from "../../src/contracts/model/provider.ts";
+import type { ChatRequest } from '../../src/contracts/model/provider.ts';
 
 /** For a call that no one ends. */
 export const never = new AbortController().signal;
 
 /** A plain question. */
-export function question(
-  content: string,
-  more: Partial<ChatRequest> = {},
-): ChatRequest {
-  return {
-    model: "fake",
-    messages: [{ role: "user", content }],
-    contextWindow: 8_192,
-    ...more,
-  };
+export function question(content: string, more: Partial<ChatRequest> = {}): ChatRequest {
+  return { model: 'fake', messages: [{ role: 'user', content }], contextWindow: 8_192, ...more };
 }

@@ -1,12 +1,12 @@
 /** Characters cut in two by a server, put together again. */
-import * as fc from "fast-check";
-import { expect, it } from "vitest";
-import type { ChatChunk } from "../../src/contracts/model/provider.ts";
-import { createCharacterJoiner } from "../../src/providers/answers/whole-characters.ts";
+import * as fc from 'fast-check';
+import { expect, it } from 'vitest';
+import type { ChatChunk } from '../../src/contracts/model/provider.ts';
+import { createCharacterJoiner } from '../../src/providers/answers/whole-characters.ts';
 
 const DONE: ChatChunk = {
-  type: "done",
-  finishReason: "stop",
+  type: 'done',
+  finishReason: 'stop',
   usage: { promptTokens: 0, completionTokens: 0, modelMs: 0 },
 };
 
@@ -16,24 +16,22 @@ function joined(chunks: readonly ChatChunk[]): {
   thinking: string;
 } {
   const join = createCharacterJoiner();
-  const whole = { text: "", thinking: "" };
+  const whole = { text: '', thinking: '' };
   for (const chunk of [...chunks, DONE].flatMap((each) => join([each]))) {
-    if (chunk.type !== "text" && chunk.type !== "thinking") continue;
+    if (chunk.type !== 'text' && chunk.type !== 'thinking') continue;
     expect(chunk.delta.isWellFormed()).toBe(true);
     whole[chunk.type] += chunk.delta;
   }
   return whole;
 }
 
-it("gives every text as a well-formed one, wherever it is cut", () => {
-  const texts = fc.string({ unit: "grapheme", maxLength: 30 });
+it('gives every text as a well-formed one, wherever it is cut', () => {
+  const texts = fc.string({ unit: 'grapheme', maxLength: 30 });
   fc.assert(
     fc.property(texts, texts, (thought, text) => {
-      const units = (type: "text" | "thinking", all: string): ChatChunk[] =>
-        all.split("").map((delta) => ({ type, delta }));
-      expect(
-        joined([...units("thinking", thought), ...units("text", text)]),
-      ).toEqual({
+      const units = (type: 'text' | 'thinking', all: string): ChatChunk[] =>
+        all.split('').map((delta) => ({ type, delta }));
+      expect(joined([...units('thinking', thought), ...units('text', text)])).toEqual({
         text: text.toWellFormed(),
         thinking: thought.toWellFormed(),
       });
@@ -41,20 +39,20 @@ it("gives every text as a well-formed one, wherever it is cut", () => {
   );
 });
 
-it("replaces halves that stay alone, in their place", () => {
+it('replaces halves that stay alone, in their place', () => {
   const chunks: ChatChunk[] = [
-    { type: "thinking", delta: "a\ud83d" },
-    { type: "text", delta: "\ude00b\ud83d" },
-    { type: "text", delta: "\ud83d" },
-    { type: "text", delta: "\ude00" },
+    { type: 'thinking', delta: 'a\ud83d' },
+    { type: 'text', delta: '\ude00b\ud83d' },
+    { type: 'text', delta: '\ud83d' },
+    { type: 'text', delta: '\ude00' },
   ];
   expect(joined(chunks)).toEqual({
-    thinking: "a\ufffd",
-    text: "\ufffdb\ufffd😀",
+    thinking: 'a\ufffd',
+    text: '\ufffdb\ufffd😀',
   });
 });
 
-it("passes chunks without cut characters on unchanged", () => {
-  const chunks: ChatChunk[] = [{ type: "text", delta: "👩‍🚀" }, DONE];
+it('passes chunks without cut characters on unchanged', () => {
+  const chunks: ChatChunk[] = [{ type: 'text', delta: '👩‍🚀' }, DONE];
   expect(createCharacterJoiner()(chunks)).toBe(chunks);
 });

@@ -1,28 +1,20 @@
 /** Runs the workers after a turn: one list, one after another, once the turn has ended (N-65). */
-import type {
-  AfterTurnSettings,
-  AfterTurnWorker,
-  EndedTurn,
-} from "../../contracts/agent/after-turn.ts";
-import { LaneAbort } from "../../contracts/bus.ts";
-import type { EventBus } from "../../contracts/bus.ts";
-import type { TurnEndReason } from "../../contracts/event.ts";
-import { toGatewayError } from "../../contracts/errors.ts";
-import type { SessionKey } from "../../contracts/message.ts";
-import { promptTokensOf } from "../prompt/system-prompt.ts";
-import { typedText } from "../prompt/marks.ts";
-import { contextSize } from "../state/turn-state.ts";
-import type {
-  TurnContext,
-  TurnIdentity,
-  TurnProgress,
-} from "../state/turn-state.ts";
+import type { AfterTurnSettings, AfterTurnWorker, EndedTurn } from '../../contracts/agent/after-turn.ts';
+import { LaneAbort } from '../../contracts/bus.ts';
+import type { EventBus } from '../../contracts/bus.ts';
+import type { TurnEndReason } from '../../contracts/event.ts';
+import { toGatewayError } from '../../contracts/errors.ts';
+import type { SessionKey } from '../../contracts/message.ts';
+import { promptTokensOf } from '../prompt/system-prompt.ts';
+import { typedText } from '../prompt/marks.ts';
+import { contextSize } from '../state/turn-state.ts';
+import type { TurnContext, TurnIdentity, TurnProgress } from '../state/turn-state.ts';
 
 /** Sessions whose workers run at the same time. A turn that ends beyond them starts none; the next turn of its session tries again. */
 export const MAX_AFTER_TURNS = 16;
 
 /** Made once: the stack of an error costs more than the start of a turn should. */
-const NEXT_TURN = new LaneAbort("interrupted");
+const NEXT_TURN = new LaneAbort('interrupted');
 
 export interface AfterTurn {
   /** Starts the workers after a turn, unless those of the session's previous turn still run. Never throws, never waits. */
@@ -44,32 +36,23 @@ interface Work {
 /** Creates the runner of the workers, which run in the given order; `settings` says which of them are switched on now. */
 export function createAfterTurn(
   workers: readonly AfterTurnWorker[],
-  events: Pick<EventBus, "emit">,
+  events: Pick<EventBus, 'emit'>,
   settings: () => AfterTurnSettings,
 ): AfterTurn {
   const running = new Map<SessionKey, Work>();
   const closing = new AbortController();
 
-  const runAll = async (
-    turn: EndedTurn,
-    nextTurn: AbortSignal,
-  ): Promise<void> => {
+  const runAll = async (turn: EndedTurn, nextTurn: AbortSignal): Promise<void> => {
     const { sessionKey, log } = turn;
     const switchedOn = settings();
     for (const worker of workers.filter(({ name }) => switchedOn[name])) {
-      const signal = worker.givesWay
-        ? AbortSignal.any([closing.signal, nextTurn])
-        : closing.signal;
+      const signal = worker.givesWay ? AbortSignal.any([closing.signal, nextTurn]) : closing.signal;
       if (signal.aborted) continue;
       try {
-        for (const event of await worker.run(turn, signal))
-          events.emit(sessionKey, event);
+        for (const event of await worker.run(turn, signal)) events.emit(sessionKey, event);
       } catch (error) {
         if (!signal.aborted) {
-          log.error(
-            { err: toGatewayError(error), worker: worker.name },
-            "after_turn_worker_failed",
-          );
+          log.error({ err: toGatewayError(error), worker: worker.name }, 'after_turn_worker_failed');
         }
       }
     }
@@ -79,12 +62,7 @@ export function createAfterTurn(
   return {
     start(turn) {
       const { sessionKey } = turn;
-      if (
-        closing.signal.aborted ||
-        running.has(sessionKey) ||
-        running.size >= MAX_AFTER_TURNS
-      )
-        return;
+      if (closing.signal.aborted || running.has(sessionKey) || running.size >= MAX_AFTER_TURNS) return;
       const nextTurn = new AbortController();
       // A microtask later: a worker may end at once, and `runAll` then deletes an entry that must exist by then.
       const done = Promise.resolve().then(() => runAll(turn, nextTurn.signal));
@@ -93,7 +71,7 @@ export function createAfterTurn(
     turnBegins: (session) => running.get(session)?.nextTurn.abort(NEXT_TURN),
     running: (session) => running.get(session)?.done,
     async close() {
-      closing.abort(new LaneAbort("shutdown"));
+      closing.abort(new LaneAbort('shutdown'));
       await Promise.all([...running.values()].map(({ done }) => done));
     },
   };
@@ -101,24 +79,10 @@ export function createAfterTurn(
 
 /** What workers learn about a turn. `title` is that of its session when it began. */
 export function endedTurn(
-  turn: TurnIdentity & TurnContext & Pick<TurnProgress, "rows">,
-  {
-    reason,
-    text,
-    title,
-  }: { reason: TurnEndReason; text: string; title: string | undefined },
+  turn: TurnIdentity & TurnContext & Pick<TurnProgress, 'rows'>,
+  { reason, text, title }: { reason: TurnEndReason; text: string; title: string | undefined },
 ): EndedTurn {
-  const {
-    turnId,
-    sessionKey,
-    userId,
-    memoryOwner,
-    place,
-    profile,
-    model,
-    rows,
-    log,
-  } = turn;
+  const { turnId, sessionKey, userId, memoryOwner, place, profile, model, rows, log } = turn;
   const { entry } = rows.user;
   return {
     turnId,
@@ -131,7 +95,7 @@ export function endedTurn(
     model,
     log,
     title,
-    said: entry.kind === "user" ? typedText(entry) : "",
+    said: entry.kind === 'user' ? typedText(entry) : '',
     answer: text,
     sources: rows.taint.sources,
     size: contextSize(turn),

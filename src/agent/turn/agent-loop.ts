@@ -1,31 +1,26 @@
 /** A turn from its first event to its result: the tool-calling loop, and the end of a turn that cannot continue (N-01, N-02). */
-import { LaneAbort } from "../../contracts/bus.ts";
-import { GatewayError, StoreError } from "../../contracts/errors.ts";
-import { isFailure } from "../../contracts/event.ts";
-import type { TurnEndReason } from "../../contracts/event.ts";
-import type { TurnFailure } from "../../contracts/store/records.ts";
-import type { Answer } from "../prompt/history.ts";
-import type { AgentShared, Emit } from "../deps.ts";
-import { checkCalls, checkFormat } from "../model/caller-options.ts";
-import { endOfAnswer, failureText, turnReader } from "./failure-text.ts";
-import { askModel } from "./iteration.ts";
-import { takeSteering } from "./queue-modes.ts";
-import { runPlan } from "../executor/run-plan.ts";
-import type { PlanRunTurn } from "../executor/run-plan.ts";
-import { followTodos, settlePlan } from "../planner/follow-plan.ts";
-import { planOnCall, planOnly, planTurn } from "../planner/plan-turn.ts";
-import type { PlannedTurn } from "../planner/plan-turn.ts";
-import { followSwitch, followTools } from "../profiles/follow-switch.ts";
-import { isSilent } from "./silent-token.ts";
-import { optionsOfCall } from "../tools/caller-calls.ts";
-import { runToolCalls } from "../tools/tool-calls.ts";
-import { callMsgId, emitReset } from "../state/turn-state.ts";
-import type {
-  Turn,
-  TurnContext,
-  TurnIdentity,
-  TurnProgress,
-} from "../state/turn-state.ts";
+import { LaneAbort } from '../../contracts/bus.ts';
+import { GatewayError, StoreError } from '../../contracts/errors.ts';
+import { isFailure } from '../../contracts/event.ts';
+import type { TurnEndReason } from '../../contracts/event.ts';
+import type { TurnFailure } from '../../contracts/store/records.ts';
+import type { Answer } from '../prompt/history.ts';
+import type { AgentShared, Emit } from '../deps.ts';
+import { checkCalls, checkFormat } from '../model/caller-options.ts';
+import { endOfAnswer, failureText, turnReader } from './failure-text.ts';
+import { askModel } from './iteration.ts';
+import { takeSteering } from './queue-modes.ts';
+import { runPlan } from '../executor/run-plan.ts';
+import type { PlanRunTurn } from '../executor/run-plan.ts';
+import { followTodos, settlePlan } from '../planner/follow-plan.ts';
+import { planOnCall, planOnly, planTurn } from '../planner/plan-turn.ts';
+import type { PlannedTurn } from '../planner/plan-turn.ts';
+import { followSwitch, followTools } from '../profiles/follow-switch.ts';
+import { isSilent } from './silent-token.ts';
+import { optionsOfCall } from '../tools/caller-calls.ts';
+import { runToolCalls } from '../tools/tool-calls.ts';
+import { callMsgId, emitReset } from '../state/turn-state.ts';
+import type { Turn, TurnContext, TurnIdentity, TurnProgress } from '../state/turn-state.ts';
 
 /** Result of a turn. `text` is shown to users; the rows to commit with it are still fresh in the turn. */
 export interface TurnResult {
@@ -41,7 +36,7 @@ export interface TurnOptions {
    * `first`: makes a plan where the profile enables it (N-14), or begins the run of a stored one, and carries it out.
    * `never`: for schedules and whole completions (N-02, N-03). `only`: makes a plan, stores it and ends.
    */
-  planning: "first" | "never" | "only";
+  planning: 'first' | 'never' | 'only';
   /** Shortens the history of earlier turns before the first model call; undefined if there is none. */
   compress?: (emit: Emit) => Promise<void>;
 }
@@ -57,7 +52,7 @@ export async function runTurn(
   { planning, compress }: TurnOptions,
   emit: Emit,
 ): Promise<TurnResult> {
-  emit({ type: "turn_started" });
+  emit({ type: 'turn_started' });
   if (turn.restarted) {
     // Text after the last journaled answer will be streamed again, or never.
     emitReset(turn, [openMsgId(turn), endMsgId(turn)], emit);
@@ -67,35 +62,22 @@ export async function runTurn(
     // Before the first prompt is made, because what others wrote about the tools is part of each.
     followTools(shared, turn);
     await compress?.(emit);
-    if (planning === "first") {
+    if (planning === 'first') {
       await planTurn(shared, turn, emit);
       await runPlan(shared, turn, 1, emit);
-    } else if (planning === "only") {
+    } else if (planning === 'only') {
       const text = await planOnly(shared, turn, emit);
-      result = endWith(
-        turn,
-        { reason: "completed", text, isError: false },
-        emit,
-      );
+      result = endWith(turn, { reason: 'completed', text, isError: false }, emit);
     }
-    for (
-      let n = 1;
-      result === undefined && n <= turn.profile.maxIterations;
-      n += 1
-    ) {
+    for (let n = 1; result === undefined && n <= turn.profile.maxIterations; n += 1) {
       turn.signal.throwIfAborted();
       await takeSteering(shared, turn, n, emit);
       followTools(shared, turn);
       // An answer that is in the journal is not requested again.
-      const answer =
-        turn.rows.answer(n) ?? (await askModel(shared, turn, n, emit));
+      const answer = turn.rows.answer(n) ?? (await askModel(shared, turn, n, emit));
       result = await actOnAnswer(shared, turn, { n, answer }, emit);
     }
-    result ??= endWith(
-      turn,
-      { reason: "max_iterations", text: limitText(turn), isError: false },
-      emit,
-    );
+    result ??= endWith(turn, { reason: 'max_iterations', text: limitText(turn), isError: false }, emit);
   } catch (error) {
     result = await endEarly(shared, turn, error, emit);
   }
@@ -115,72 +97,48 @@ async function actOnAnswer(
 ): Promise<TurnResult | undefined> {
   checkCalls(answer.toolCalls, optionsOfCall(turn, n));
   if (answer.toolCalls.length === 0) return endWithAnswer(turn, answer, emit);
-  const onResults = (names: readonly string[]) =>
-    followTodos(shared, turn, names, emit);
+  const onResults = (names: readonly string[]) => followTodos(shared, turn, names, emit);
   await runToolCalls(shared, turn, { n, answer, onResults }, emit);
   await followSwitch(shared, turn, n);
-  if (await planOnCall(shared, turn, n, emit))
-    await runPlan(shared, turn, n + 1, emit);
+  if (await planOnCall(shared, turn, n, emit)) await runPlan(shared, turn, n + 1, emit);
   return undefined;
 }
 
 /** The parts of a turn that its end reads. */
 type EndingTurn = TurnIdentity &
-  Pick<TurnProgress, "rows" | "reply" | "lastFinish"> &
-  Pick<TurnContext, "silentToken" | "options">;
+  Pick<TurnProgress, 'rows' | 'reply' | 'lastFinish'> &
+  Pick<TurnContext, 'silentToken' | 'options'>;
 
 /** Throws `GatewayError('invalid_answer')` for a text that does not have the requested form. */
-function endWithAnswer(
-  turn: EndingTurn,
-  answer: Answer,
-  emit: Emit,
-): TurnResult {
-  const { reason, mark, isError } = endOfAnswer(
-    answer.content,
-    turn.lastFinish,
-  );
-  if (mark !== undefined)
-    return endWith(turn, { reason, text: turn.say(mark), isError }, emit);
+function endWithAnswer(turn: EndingTurn, answer: Answer, emit: Emit): TurnResult {
+  const { reason, mark, isError } = endOfAnswer(answer.content, turn.lastFinish);
+  if (mark !== undefined) return endWith(turn, { reason, text: turn.say(mark), isError }, emit);
   // A refusal is not an answer, so it has no form to keep.
-  if (turn.options !== undefined && reason === "completed")
-    checkFormat(turn.reply.text, turn.options);
+  if (turn.options !== undefined && reason === 'completed') checkFormat(turn.reply.text, turn.options);
   return { reason, text: turn.reply.text, isError };
 }
 
 /** Ends a turn that was stopped or failed; rethrows errors after which another node, a restart or the dead letters take over. */
 async function endEarly(
-  shared: Pick<AgentShared, "isOwner">,
+  shared: Pick<AgentShared, 'isOwner'>,
   turn: EndingTurn,
   error: unknown,
   emit: Emit,
 ): Promise<TurnResult> {
   if (error instanceof LaneAbort) {
     const { code } = error;
-    if (code === "interrupted") {
-      return endWith(
-        turn,
-        { reason: code, text: turn.say("turn.interrupted"), isError: false },
-        emit,
-      );
+    if (code === 'interrupted') {
+      return endWith(turn, { reason: code, text: turn.say('turn.interrupted'), isError: false }, emit);
     }
-    if (code === "stopped")
-      return endWith(
-        turn,
-        { reason: code, text: turn.say("turn.stopped"), isError: false },
-        emit,
-      );
-    if (code === "shutdown" && turn.reply.open)
-      emit({ type: "stream_reset", msgId: openMsgId(turn) });
+    if (code === 'stopped')
+      return endWith(turn, { reason: code, text: turn.say('turn.stopped'), isError: false }, emit);
+    if (code === 'shutdown' && turn.reply.open) emit({ type: 'stream_reset', msgId: openMsgId(turn) });
     throw error;
   }
-  if (error instanceof StoreError || !(error instanceof GatewayError))
-    throw error;
-  turn.log.warn({ err: error }, "turn_failed");
+  if (error instanceof StoreError || !(error instanceof GatewayError)) throw error;
+  turn.log.warn({ err: error }, 'turn_failed');
   const text = failureText(error, await turnReader(shared, turn), turn.say);
-  return {
-    ...endWith(turn, { reason: "failed", text, isError: true }, emit),
-    failure: failureOf(error),
-  };
+  return { ...endWith(turn, { reason: 'failed', text, isError: true }, emit), failure: failureOf(error) };
 }
 
 /**
@@ -191,66 +149,46 @@ function endWith(turn: EndingTurn, end: TurnResult, emit: Emit): TurnResult {
   const { reason, text, isError } = end;
   if (isSilent(turn.silentToken, turn.reply.text)) {
     turn.reply.discardAll();
-    emit({ type: "snapshot", text: "" });
-    if (reason !== "failed" && reason !== "max_iterations")
-      return { reason, text: "", isError: false };
+    emit({ type: 'snapshot', text: '' });
+    if (reason !== 'failed' && reason !== 'max_iterations') return { reason, text: '', isError: false };
   }
   const usage = { promptTokens: 0, completionTokens: 0, modelMs: 0 };
   if (turn.reply.open) {
     const msgId = openMsgId(turn);
     const content = turn.reply.callText;
-    if (content !== "") {
-      turn.rows.add(turn.rows.answers().length + 1, {
-        kind: "assistant",
-        content,
-        toolCalls: [],
-        msgId,
-      });
+    if (content !== '') {
+      turn.rows.add(turn.rows.answers().length + 1, { kind: 'assistant', content, toolCalls: [], msgId });
     }
-    emit({ type: "stream_end", msgId, content: turn.reply.closeCall(), usage });
+    emit({ type: 'stream_end', msgId, content: turn.reply.closeCall(), usage });
   }
   const msgId = endMsgId(turn);
   const delta = turn.reply.addCall(text);
-  emit({
-    type: "stream_start",
-    msgId,
-    ...(isFailure(reason) && { failure: true }),
-  });
-  emit({ type: "stream_chunk", msgId, delta });
-  emit({ type: "stream_end", msgId, content: delta, usage });
+  emit({ type: 'stream_start', msgId, ...(isFailure(reason) && { failure: true }) });
+  emit({ type: 'stream_chunk', msgId, delta });
+  emit({ type: 'stream_end', msgId, content: delta, usage });
   return { reason, text: turn.reply.text, isError };
 }
 
-function openMsgId(
-  turn: Pick<TurnIdentity, "turnId"> & Pick<TurnProgress, "rows">,
-): string {
+function openMsgId(turn: Pick<TurnIdentity, 'turnId'> & Pick<TurnProgress, 'rows'>): string {
   return callMsgId(turn, turn.rows.answers().length + 1);
 }
 
 /** The message id of the gateway's own sentence at the end. */
-function endMsgId(turn: Pick<TurnIdentity, "turnId">): string {
+function endMsgId(turn: Pick<TurnIdentity, 'turnId'>): string {
   return `${turn.turnId}.end`;
 }
 
 /** The text of a turn that reached its iteration limit: the reason, and the tools it used (N-42, B-08). */
 function limitText(
-  turn: Pick<TurnIdentity, "say" | "parentTurnId"> &
-    Pick<TurnContext, "profile"> &
-    Pick<TurnProgress, "rows">,
+  turn: Pick<TurnIdentity, 'say' | 'parentTurnId'> &
+    Pick<TurnContext, 'profile'> &
+    Pick<TurnProgress, 'rows'>,
 ): string {
   const counts = new Map<string, number>();
-  for (const { toolName } of turn.rows.results())
-    counts.set(toolName, (counts.get(toolName) ?? 0) + 1);
-  const done = [...counts]
-    .map(([name, count]) => (count === 1 ? name : `${name} ×${count}`))
-    .join(", ");
-  const limit = turn.say("turn.limit", {
-    count: turn.profile.maxIterations,
-    tools: done,
-  });
-  return turn.parentTurnId === undefined
-    ? `${limit} ${turn.say("turn.go_on")}`
-    : limit;
+  for (const { toolName } of turn.rows.results()) counts.set(toolName, (counts.get(toolName) ?? 0) + 1);
+  const done = [...counts].map(([name, count]) => (count === 1 ? name : `${name} ×${count}`)).join(', ');
+  const limit = turn.say('turn.limit', { count: turn.profile.maxIterations, tools: done });
+  return turn.parentTurnId === undefined ? `${limit} ${turn.say('turn.go_on')}` : limit;
 }
 
 /** Why a turn failed. */

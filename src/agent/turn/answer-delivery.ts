@@ -1,15 +1,11 @@
 /** What is delivered when a turn ends: its text, and the files that the text shows. */
-import type { AnswerFiles, SentMedia } from "../../contracts/media.ts";
-import { parseAddress } from "../../contracts/message.ts";
-import type {
-  Address,
-  OutboundMessage,
-  Place,
-} from "../../contracts/message.ts";
-import type { DeliveryPayload } from "../../contracts/store/ledger.ts";
-import type { OutputResult } from "./silent-reply.ts";
-import { languageMark } from "../../contracts/texts/languages.ts";
-import type { Say } from "../../contracts/texts/say.ts";
+import type { AnswerFiles, SentMedia } from '../../contracts/media.ts';
+import { parseAddress } from '../../contracts/message.ts';
+import type { Address, OutboundMessage, Place } from '../../contracts/message.ts';
+import type { DeliveryPayload } from '../../contracts/store/ledger.ts';
+import type { OutputResult } from './silent-reply.ts';
+import { languageMark } from '../../contracts/texts/languages.ts';
+import type { Say } from '../../contracts/texts/say.ts';
 
 /** An answer with everything that is stored with it. */
 export interface AnswerDelivery {
@@ -22,24 +18,13 @@ export interface AnswerDelivery {
 /** The answer with its files, which are kept as they are now. Throws `StoreError`. */
 export async function deliveryWithFiles(
   answerFiles: AnswerFiles,
-  turn: {
-    turnId: string;
-    folder: string;
-    userId: string;
-    replyTo?: string | undefined;
-    say: Say;
-  },
+  turn: { turnId: string; folder: string; userId: string; replyTo?: string | undefined; say: Say },
   address: Address,
-  { silent, isError, text }: Pick<OutputResult, "silent" | "isError" | "text">,
+  { silent, isError, text }: Pick<OutputResult, 'silent' | 'isError' | 'text'>,
 ): Promise<AnswerDelivery> {
-  if (silent)
-    return { attachments: [], outbound: undefined, elsewhere: undefined };
+  if (silent) return { attachments: [], outbound: undefined, elsewhere: undefined };
   const { turnId, folder, replyTo, userId } = turn;
-  const about = {
-    replyTo,
-    ...(userId !== "system" && { asked: true }),
-    ...languageMark(turn.say),
-  };
+  const about = { replyTo, ...(userId !== 'system' && { asked: true }), ...languageMark(turn.say) };
   if (isError) {
     const answer = { content: text, isError };
     const outbound = deliveryOf(turnId, address, { ...answer, ...about });
@@ -55,13 +40,11 @@ export async function deliveryWithFiles(
   };
 }
 
-type Answer = Pick<OutboundMessage, "content" | "isError"> &
-  Partial<Pick<OutboundMessage, "media" | "folder">>;
+type Answer = Pick<OutboundMessage, 'content' | 'isError'> &
+  Partial<Pick<OutboundMessage, 'media' | 'folder'>>;
 
 /** An answer as the chats that did not ask read it: it replies to nothing there, and has no buttons. */
-export function elsewhereOf(
-  answer: Answer,
-): Omit<OutboundMessage, keyof Place> {
+export function elsewhereOf(answer: Answer): Omit<OutboundMessage, keyof Place> {
   return { media: [], buttons: [], ...answer };
 }
 
@@ -69,13 +52,9 @@ export function elsewhereOf(
 export function deliveryOf(
   turnId: string,
   address: Address,
-  answer: Answer &
-    Partial<Pick<OutboundMessage, "replyTo" | "asked" | "language">>,
+  answer: Answer & Partial<Pick<OutboundMessage, 'replyTo' | 'asked' | 'language'>>,
 ): DeliveryPayload | undefined {
   const place = parseAddress(address);
-  if (place.channel === "http") return undefined;
-  return {
-    ref: turnId,
-    message: { media: [], buttons: [], ...place, ...answer, turnId },
-  };
+  if (place.channel === 'http') return undefined;
+  return { ref: turnId, message: { media: [], buttons: [], ...place, ...answer, turnId } };
 }

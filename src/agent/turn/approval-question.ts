@@ -1,19 +1,10 @@
 /** The message that asks for an approval, with its buttons, and the same message after the decision (S-37). */
-import {
-  approvalRef,
-  buttonValue,
-  shownArgs,
-  visibleText,
-} from "../../contracts/tools/approvals.ts";
-import type {
-  ApprovalRecord,
-  ApprovalSubject,
-  NamedFile,
-} from "../../contracts/tools/approvals.ts";
-import type { DeliveryPayload } from "../../contracts/store/ledger.ts";
-import { parseAddress } from "../../contracts/message.ts";
-import { waitDecided, waitQuestion } from "../executor/wait-question.ts";
-import type { Say } from "../../contracts/texts/say.ts";
+import { approvalRef, buttonValue, shownArgs, visibleText } from '../../contracts/tools/approvals.ts';
+import type { ApprovalRecord, ApprovalSubject, NamedFile } from '../../contracts/tools/approvals.ts';
+import type { DeliveryPayload } from '../../contracts/store/ledger.ts';
+import { parseAddress } from '../../contracts/message.ts';
+import { waitDecided, waitQuestion } from '../executor/wait-question.ts';
+import type { Say } from '../../contracts/texts/say.ts';
 
 /** Longest name of the person who decided. */
 const MAX_NAME = 60;
@@ -25,89 +16,51 @@ export function questionFor(
   expiresInMs: number,
   say: Say,
 ): DeliveryPayload | undefined {
-  if (subject.plan !== undefined)
-    return waitQuestion(id, subject, subject.plan.wait, expiresInMs, say);
-  const ending = say("approval.how", {
-    count: Math.round(expiresInMs / 60_000),
-  });
-  return deliveryOf(
-    id,
-    subject,
-    { title: say("approval.may_i"), ending, say },
-    [
-      {
-        label: say("approval.approve"),
-        value: buttonValue(id, "approved"),
-        style: "confirm",
-      },
-      {
-        label: say("approval.deny"),
-        value: buttonValue(id, "denied"),
-        style: "danger",
-      },
-      ...(subject.rule === undefined
-        ? []
-        : [
-            { label: say("approval.always"), value: buttonValue(id, "always") },
-          ]),
-    ],
-  );
+  if (subject.plan !== undefined) return waitQuestion(id, subject, subject.plan.wait, expiresInMs, say);
+  const ending = say('approval.how', { count: Math.round(expiresInMs / 60_000) });
+  return deliveryOf(id, subject, { title: say('approval.may_i'), ending, say }, [
+    { label: say('approval.approve'), value: buttonValue(id, 'approved'), style: 'confirm' },
+    { label: say('approval.deny'), value: buttonValue(id, 'denied'), style: 'danger' },
+    ...(subject.rule === undefined
+      ? []
+      : [{ label: say('approval.always'), value: buttonValue(id, 'always') }]),
+  ]);
 }
 
 /** The same message after the decision: it names who decided, and has no buttons. */
-export function decidedFor(
-  record: ApprovalRecord,
-  say: Say,
-): DeliveryPayload | undefined {
-  if (record.plan !== undefined)
-    return waitDecided(record, record.plan.wait, say);
-  const delivery = deliveryOf(
-    record.id,
-    record,
-    { title: verdictOf(record, say), ending: "", say },
-    [],
-  );
+export function decidedFor(record: ApprovalRecord, say: Say): DeliveryPayload | undefined {
+  if (record.plan !== undefined) return waitDecided(record, record.plan.wait, say);
+  const delivery = deliveryOf(record.id, record, { title: verdictOf(record, say), ending: '', say }, []);
   return delivery && { ...delivery, key: `${delivery.ref}:decided` };
 }
 
 /** The decision in one line. */
-function verdictOf(
-  { state, expired, decidedBy, decidedName, reason }: ApprovalRecord,
-  say: Say,
-): string {
-  if (expired) return say("approval.expired_unrun");
-  if (decidedBy === "stop") return say("approval.stopped_unrun");
-  const who = `\`${shownName(decidedName ?? decidedBy ?? "")}\``;
-  if (state === "approved") return say("approval.approved_by", { who });
-  if (reason === undefined) return say("approval.denied_by", { who });
-  return say("approval.denied_because", {
-    who,
-    reason: `\`${inline(reason)}\``,
-  });
+function verdictOf({ state, expired, decidedBy, decidedName, reason }: ApprovalRecord, say: Say): string {
+  if (expired) return say('approval.expired_unrun');
+  if (decidedBy === 'stop') return say('approval.stopped_unrun');
+  const who = `\`${shownName(decidedName ?? decidedBy ?? '')}\``;
+  if (state === 'approved') return say('approval.approved_by', { who });
+  if (reason === undefined) return say('approval.denied_by', { who });
+  return say('approval.denied_because', { who, reason: `\`${inline(reason)}\`` });
 }
 
 function deliveryOf(
   id: string,
   subject: ApprovalSubject,
   { title, ending, say }: { title: string; ending: string; say: Say },
-  buttons: DeliveryPayload["message"]["buttons"],
+  buttons: DeliveryPayload['message']['buttons'],
 ): DeliveryPayload | undefined {
   const place = parseAddress(subject.address);
-  if (place.channel === "http") return undefined;
+  if (place.channel === 'http') return undefined;
   // Never cut: delivery makes as many messages of it as it needs, the buttons below the last one.
   const content = [
     `**${title}** \`${subject.tool}\``,
-    fenced(shownArgs(subject.args), "json"),
+    fenced(shownArgs(subject.args), 'json'),
     ...(subject.files ?? []).map((file) => describeFile(file, say)),
     subject.warning,
     ending,
   ];
-  const message = {
-    ...place,
-    content: content.filter(Boolean).join("\n\n"),
-    media: [],
-    buttons,
-  };
+  const message = { ...place, content: content.filter(Boolean).join('\n\n'), media: [], buttons };
   return { ref: approvalRef(id), message };
 }
 
@@ -116,33 +69,20 @@ function describeFile(file: NamedFile, say: Say): string {
   const path = `\`${inline(file.path)}\``;
   const name =
     file.namedIn === undefined
-      ? say("approval.named_above", { path })
-      : say("approval.named_in", { file: `\`${inline(file.namedIn)}\``, path });
-  if ("problem" in file)
-    return say("approval.file_hidden", {
-      file: name,
-      problem: visibleText(file.problem),
-    });
+      ? say('approval.named_above', { path })
+      : say('approval.named_in', { file: `\`${inline(file.namedIn)}\``, path });
+  if ('problem' in file)
+    return say('approval.file_hidden', { file: name, problem: visibleText(file.problem) });
   const { bytes, sha256, text, mayNameMore } = file;
-  const more = mayNameMore === true ? ` ${say("approval.may_name_more")}` : "";
-  const heading = say("approval.file", {
-    file: name,
-    bytes,
-    digest: `\`${sha256}\``,
-  });
-  if (text === undefined)
-    return `${say("approval.file_unshown", { file: heading })}${more}`;
-  return text === ""
-    ? `${heading}.`
-    : `${heading}:${more}\n\n${fenced(visibleText(text), "")}`;
+  const more = mayNameMore === true ? ` ${say('approval.may_name_more')}` : '';
+  const heading = say('approval.file', { file: name, bytes, digest: `\`${sha256}\`` });
+  if (text === undefined) return `${say('approval.file_unshown', { file: heading })}${more}`;
+  return text === '' ? `${heading}.` : `${heading}:${more}\n\n${fenced(visibleText(text), '')}`;
 }
 
 function fenced(text: string, language: string): string {
-  const longest = Math.max(
-    2,
-    ...(text.match(/`+/g) ?? []).map((run) => run.length),
-  );
-  const fence = "`".repeat(longest + 1);
+  const longest = Math.max(2, ...(text.match(/`+/g) ?? []).map((run) => run.length));
+  const fence = '`'.repeat(longest + 1);
   return `${fence}${language}\n${text}\n${fence}`;
 }
 
@@ -152,5 +92,5 @@ function shownName(name: string): string {
 
 /** On one line, between backticks. */
 function inline(text: string): string {
-  return visibleText(text).replaceAll("`", "'").replaceAll("\n", " ");
+  return visibleText(text).replaceAll('`', "'").replaceAll('\n', ' ');
 }

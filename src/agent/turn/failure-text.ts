@@ -1,22 +1,18 @@
 /** How a turn tells its user about errors and about incomplete answers. */
-import { readerOf, StoreError, wordError } from "../../contracts/errors.ts";
-import type { ErrorReader, GatewayError } from "../../contracts/errors.ts";
-import type { FinishReason } from "../../contracts/model/provider.ts";
-import type { TurnEndReason } from "../../contracts/event.ts";
-import type { AgentDeps } from "../deps.ts";
-import type { TurnIdentity } from "../state/turn-state.ts";
-import { roleOf } from "../tools/user-role.ts";
-import type { TurnPayload } from "../../contracts/store/accept.ts";
-import type { PlainKey, Say } from "../../contracts/texts/say.ts";
-import { recipientOf } from "../../contracts/texts/languages.ts";
+import { readerOf, StoreError, wordError } from '../../contracts/errors.ts';
+import type { ErrorReader, GatewayError } from '../../contracts/errors.ts';
+import type { FinishReason } from '../../contracts/model/provider.ts';
+import type { TurnEndReason } from '../../contracts/event.ts';
+import type { AgentDeps } from '../deps.ts';
+import type { TurnIdentity } from '../state/turn-state.ts';
+import { roleOf } from '../tools/user-role.ts';
+import type { TurnPayload } from '../../contracts/store/accept.ts';
+import type { PlainKey, Say } from '../../contracts/texts/say.ts';
+import { recipientOf } from '../../contracts/texts/languages.ts';
 
 /** The text of a turn that failed. */
-export function failureText(
-  error: GatewayError,
-  reader: ErrorReader,
-  say: Say,
-): string {
-  return say("failure.answer", { why: wordError(error, reader, say) });
+export function failureText(error: GatewayError, reader: ErrorReader, say: Say): string {
+  return say('failure.answer', { why: wordError(error, reader, say) });
 }
 
 /**
@@ -24,30 +20,27 @@ export function failureText(
  * person of the chat. Throws only `StoreError`.
  */
 export async function sayFor(
-  { languages }: Pick<AgentDeps, "languages">,
-  { message, address }: Pick<TurnPayload, "message" | "address">,
+  { languages }: Pick<AgentDeps, 'languages'>,
+  { message, address }: Pick<TurnPayload, 'message' | 'address'>,
 ): Promise<Say> {
-  if (message.channel !== "system" || message.language !== undefined)
-    return languages.say(message);
-  return languages.say(
-    recipientOf(address, await languages.languageOf(address)),
-  );
+  if (message.channel !== 'system' || message.language !== undefined) return languages.say(message);
+  return languages.say(recipientOf(address, await languages.languageOf(address)));
 }
 
 /** Who reads what a turn says: its user, and in a group everyone. Never throws. */
 export async function turnReader(
-  deps: Pick<AgentDeps, "isOwner">,
-  turn: Pick<TurnIdentity, "place" | "userId" | "userRole">,
+  deps: Pick<AgentDeps, 'isOwner'>,
+  turn: Pick<TurnIdentity, 'place' | 'userId' | 'userRole'>,
 ): Promise<ErrorReader> {
-  if (turn.place === "group") return "person";
+  if (turn.place === 'group') return 'person';
   try {
     turn.userRole ??= await roleOf(deps, turn.userId);
   } catch (error) {
     if (!(error instanceof StoreError)) throw error;
     // The database is away: the reader learns no more than anyone.
-    return "person";
+    return 'person';
   }
-  return readerOf({ owner: turn.userRole === "owner", place: turn.place });
+  return readerOf({ owner: turn.userRole === 'owner', place: turn.place });
 }
 
 /** How an answer without tool calls ends its turn: `mark` comes after its text, or replaces it when it has none. */
@@ -55,29 +48,15 @@ export function endOfAnswer(
   content: string,
   finish: FinishReason | undefined,
 ): { reason: TurnEndReason; mark?: PlainKey; isError: boolean } {
-  const isEmpty = content.trim() === "";
-  const marked = (
-    reason: TurnEndReason,
-    mark: PlainKey,
-    instead: PlainKey,
-  ) => ({
+  const isEmpty = content.trim() === '';
+  const marked = (reason: TurnEndReason, mark: PlainKey, instead: PlainKey) => ({
     reason,
     mark: isEmpty ? instead : mark,
     isError: isEmpty,
   });
-  if (finish === "length")
-    return marked("cut_off", "turn.cut_off", "turn.cut_off_unbegun");
-  if (finish === "content_filter")
-    return marked("filtered", "turn.filtered", "turn.filtered_unbegun");
-  if (finish === "refusal")
-    return {
-      reason: "filtered",
-      isError: isEmpty,
-      ...(isEmpty && { mark: "turn.refused" }),
-    };
-  return {
-    reason: "completed",
-    isError: isEmpty,
-    ...(isEmpty && { mark: "turn.empty" }),
-  };
+  if (finish === 'length') return marked('cut_off', 'turn.cut_off', 'turn.cut_off_unbegun');
+  if (finish === 'content_filter') return marked('filtered', 'turn.filtered', 'turn.filtered_unbegun');
+  if (finish === 'refusal')
+    return { reason: 'filtered', isError: isEmpty, ...(isEmpty && { mark: 'turn.refused' }) };
+  return { reason: 'completed', isError: isEmpty, ...(isEmpty && { mark: 'turn.empty' }) };
 }

@@ -1,39 +1,26 @@
 /** One answer of the model within a turn: its context, the call, and its journal row. */
-import { toGatewayError } from "../../contracts/errors.ts";
-import type {
-  ChatRequest,
-  LLMResponse,
-  ModelCapabilities,
-} from "../../contracts/model/provider.ts";
-import type { PromptParts } from "../../contracts/store/traces.ts";
-import { mergeGroups, toGroups } from "../prompt/history.ts";
-import type { Answer, Group } from "../prompt/history.ts";
-import type { PromptPart } from "../prompt/bootstrap-files.ts";
-import { withModePrompt } from "../executor/mode-prompts.ts";
-import { systemPart } from "../prompt/system-prompt.ts";
-import { fitPrompt, OVERFLOW_SHRINK } from "../prompt/context-window.ts";
-import { MAX_CALLS_RUN } from "../deps.ts";
-import type { AgentShared, Emit } from "../deps.ts";
-import { notesFor } from "../prompt/nudges.ts";
-import {
-  callFields,
-  callsOf,
-  refuseUnsupported,
-} from "../model/caller-options.ts";
-import { streamAnswer } from "../model/model-call.ts";
-import type { ModelCall } from "../model/model-call.ts";
-import { firstAttempt, prepareRepeat, repeatsEmpty } from "./repeat-call.ts";
-import type { Attempts } from "./repeat-call.ts";
-import { modelBudget } from "../model/model-budget.ts";
-import type { Budgeting } from "../model/model-budget.ts";
-import { optionsOfCall } from "../tools/caller-calls.ts";
-import { callMsgId } from "../state/turn-state.ts";
-import type {
-  TurnAttempt,
-  TurnContext,
-  TurnIdentity,
-  TurnProgress,
-} from "../state/turn-state.ts";
+import { toGatewayError } from '../../contracts/errors.ts';
+import type { ChatRequest, LLMResponse, ModelCapabilities } from '../../contracts/model/provider.ts';
+import type { PromptParts } from '../../contracts/store/traces.ts';
+import { mergeGroups, toGroups } from '../prompt/history.ts';
+import type { Answer, Group } from '../prompt/history.ts';
+import type { PromptPart } from '../prompt/bootstrap-files.ts';
+import { withModePrompt } from '../executor/mode-prompts.ts';
+import { systemPart } from '../prompt/system-prompt.ts';
+import { fitPrompt, OVERFLOW_SHRINK } from '../prompt/context-window.ts';
+import { MAX_CALLS_RUN } from '../deps.ts';
+import type { AgentShared, Emit } from '../deps.ts';
+import { notesFor } from '../prompt/nudges.ts';
+import { callFields, callsOf, refuseUnsupported } from '../model/caller-options.ts';
+import { streamAnswer } from '../model/model-call.ts';
+import type { ModelCall } from '../model/model-call.ts';
+import { firstAttempt, prepareRepeat, repeatsEmpty } from './repeat-call.ts';
+import type { Attempts } from './repeat-call.ts';
+import { modelBudget } from '../model/model-budget.ts';
+import type { Budgeting } from '../model/model-budget.ts';
+import { optionsOfCall } from '../tools/caller-calls.ts';
+import { callMsgId } from '../state/turn-state.ts';
+import type { TurnAttempt, TurnContext, TurnIdentity, TurnProgress } from '../state/turn-state.ts';
 
 /** How much of an unknown reason for the end of an answer is logged. */
 const MAX_REASON_CHARS = 100;
@@ -43,8 +30,8 @@ const PLAN_SHARE = 0.25;
 /** The parts of a turn, or of the step of a plan, that a model call reads and changes. */
 export type AskingTurn = TurnIdentity &
   TurnContext &
-  Pick<TurnProgress, "rows" | "reply" | "otherUsage" | "lastFinish" | "plan"> &
-  Pick<TurnAttempt, "signal" | "waits" | "trace">;
+  Pick<TurnProgress, 'rows' | 'reply' | 'otherUsage' | 'lastFinish' | 'plan'> &
+  Pick<TurnAttempt, 'signal' | 'waits' | 'trace'>;
 
 /**
  * Requests the turn's n-th answer and stores it: in the journal (T2) when tool calls follow, else among the rows that T6
@@ -80,18 +67,11 @@ export async function askModel(
       response = await streamAnswer(call, { request, promptTokens }, emit);
       noteCall(turn, { n, atMs, call, made, response });
       if (!response.usage.estimated) {
-        shared.scale.learn(
-          request.model,
-          estimated,
-          response.usage.promptTokens,
-        );
+        shared.scale.learn(request.model, estimated, response.usage.promptTokens);
       }
     } catch (error) {
       noteCall(turn, { n, atMs, call, made, error });
-      if (
-        !turn.signal.aborted &&
-        shared.fallbacks.change(turn, { error, begun: call.begun }, emit)
-      ) {
+      if (!turn.signal.aborted && shared.fallbacks.change(turn, { error, begun: call.begun }, emit)) {
         attempts = firstAttempt();
         continue;
       }
@@ -101,12 +81,7 @@ export async function askModel(
     if (repeatsEmpty(turn, { n, call, attempts, response }, emit)) continue;
     shared.fallbacks.answered(turn, emit);
     turn.lastFinish = response.finishReason;
-    emit({
-      type: "stream_end",
-      msgId,
-      content: turn.reply.closeCall(),
-      usage: response.usage,
-    });
+    emit({ type: 'stream_end', msgId, content: turn.reply.closeCall(), usage: response.usage });
     return await storeAnswer(shared, turn, n, response);
   }
 }
@@ -122,12 +97,10 @@ interface NotedCall {
 
 /** Notes a call that has ended for the trace and the log, also one for which no server could be asked for its model. */
 function noteCall(
-  turn: Pick<TurnIdentity, "log"> &
-    Pick<TurnContext, "model"> &
-    Pick<TurnAttempt, "trace">,
+  turn: Pick<TurnIdentity, 'log'> & Pick<TurnContext, 'model'> & Pick<TurnAttempt, 'trace'>,
   { n: iteration, atMs, call, made, response, error }: NotedCall,
 ): void {
-  const model = made?.request.model ?? turn.model ?? "";
+  const model = made?.request.model ?? turn.model ?? '';
   const { usage, firstTokenMs } = call;
   const failure = error === undefined ? undefined : toGatewayError(error);
   turn.trace?.modelCall(atMs, {
@@ -143,28 +116,26 @@ function noteCall(
   if (response?.unknownReason !== undefined)
     turn.log.warn(
       { model, reason: response.unknownReason.slice(0, MAX_REASON_CHARS) },
-      "unknown_finish_reason",
+      'unknown_finish_reason',
     );
-  if (failure === undefined) turn.log.debug(fields, "model_call_ended");
-  else turn.log.debug({ ...fields, code: failure.code }, "model_call_failed");
+  if (failure === undefined) turn.log.debug(fields, 'model_call_ended');
+  else turn.log.debug({ ...fields, code: failure.code }, 'model_call_failed');
 }
 
 async function storeAnswer(
-  { ledger }: Pick<AgentShared, "ledger">,
-  turn: TurnIdentity &
-    Pick<TurnContext, "options" | "model"> &
-    Pick<TurnProgress, "rows" | "otherUsage">,
+  { ledger }: Pick<AgentShared, 'ledger'>,
+  turn: TurnIdentity & Pick<TurnContext, 'options' | 'model'> & Pick<TurnProgress, 'rows' | 'otherUsage'>,
   n: number,
   response: LLMResponse,
 ): Promise<Answer> {
   const answer: Answer = {
-    kind: "assistant",
+    kind: 'assistant',
     content: response.content,
     toolCalls: callsOf(response.toolCalls, turn.options),
     msgId: callMsgId(turn, n),
     usage: response.usage,
     ...(turn.model !== undefined && { model: turn.model }),
-    ...(response.thinking !== "" && { thinking: response.thinking }),
+    ...(response.thinking !== '' && { thinking: response.thinking }),
     ...turn.otherUsage.takeUnreported(),
   };
   turn.rows.add(n, answer);
@@ -172,13 +143,7 @@ async function storeAnswer(
     if (callIndex < MAX_CALLS_RUN) continue;
     const content = `Not run: at most ${MAX_CALLS_RUN} tool calls of one answer are run. Ask for the rest again.`;
     const names = { toolCallId: call.id, toolName: call.name };
-    turn.rows.add(n, {
-      kind: "tool_result",
-      ...names,
-      callIndex,
-      content,
-      isError: true,
-    });
+    turn.rows.add(n, { kind: 'tool_result', ...names, callIndex, content, isError: true });
   }
   if (response.toolCalls.length > 0) {
     const rows = turn.rows.fresh();
@@ -197,22 +162,15 @@ interface MadeRequest {
 
 /** Builds the request of one call (N-43, N-44), within the server's window and the profile's limits. */
 async function makeRequest(
-  shared: Budgeting & Pick<AgentShared, "environmentNoteOf">,
-  turn: TurnIdentity &
-    TurnContext &
-    Pick<TurnProgress, "rows" | "plan"> &
-    Pick<TurnAttempt, "signal">,
+  shared: Budgeting & Pick<AgentShared, 'environmentNoteOf'>,
+  turn: TurnIdentity & TurnContext & Pick<TurnProgress, 'rows' | 'plan'> & Pick<TurnAttempt, 'signal'>,
   n: number,
   shrunk: boolean,
 ): Promise<MadeRequest> {
   const { profile, prepared } = turn;
-  const { model, can, contextWindow, budget } = await modelBudget(
-    shared,
-    turn,
-    {
-      part: shrunk ? OVERFLOW_SHRINK : 1,
-    },
-  );
+  const { model, can, contextWindow, budget } = await modelBudget(shared, turn, {
+    part: shrunk ? OVERFLOW_SHRINK : 1,
+  });
   refuseUnsupported(model, can, turn.options);
   const tools = can.tools ? prepared.schemas : [];
   const toolTokens = can.tools ? prepared.toolTokens : 0;
@@ -233,11 +191,7 @@ async function makeRequest(
     ...(tools.length > 0 && { tools }),
     ...callFields(profile, can, optionsOfCall(turn, n)),
   };
-  return {
-    request,
-    estimated: tokens + toolTokens,
-    parts: { ...parts, tools: toolTokens },
-  };
+  return { request, estimated: tokens + toolTokens, parts: { ...parts, tools: toolTokens } };
 }
 
 /** The system prompt; in planner mode, where the model itself follows a plan, with the prompt of that mode (S-44). */
@@ -246,31 +200,25 @@ function systemOf(
     prepared,
     promptContext,
     plan,
-  }: Pick<TurnContext, "prepared" | "promptContext"> &
-    Pick<TurnProgress, "plan">,
-  can: Pick<ModelCapabilities, "tools">,
+  }: Pick<TurnContext, 'prepared' | 'promptContext'> & Pick<TurnProgress, 'plan'>,
+  can: Pick<ModelCapabilities, 'tools'>,
 ): PromptPart {
   const system = systemPart(prepared, promptContext, can);
-  return plan?.mode === "planner" ? withModePrompt(system, plan.mode) : system;
+  return plan?.mode === 'planner' ? withModePrompt(system, plan.mode) : system;
 }
 
 /** The turn's own groups. The plan stays with the message it was made for, unless it would leave too little room for the rest. */
 function ownGroups(
-  { rows }: Pick<TurnProgress, "rows">,
+  { rows }: Pick<TurnProgress, 'rows'>,
   planBudget: number,
 ): { current: Group; steps: Group[] } {
   const steps = toGroups(rows.steps, { thinking: true });
-  const [current, ...plan] = toGroups(
-    rows.plan === undefined ? [rows.user] : [rows.user, rows.plan],
-    {
-      thinking: false,
-    },
-  );
+  const [current, ...plan] = toGroups(rows.plan === undefined ? [rows.user] : [rows.user, rows.plan], {
+    thinking: false,
+  });
   const small = mergeGroups(plan).tokens <= planBudget;
   return {
-    current: mergeGroups(
-      current === undefined ? [] : small ? [current, ...plan] : [current],
-    ),
+    current: mergeGroups(current === undefined ? [] : small ? [current, ...plan] : [current]),
     steps: small ? steps : [...plan, ...steps],
   };
 }

@@ -1,21 +1,18 @@
 /** The files of a message: fetched, stored next to its row, and worded for the model and the person. */
-import type { ReceivedFile } from "../../contracts/media.ts";
-import type { InboundMessage } from "../../contracts/message.ts";
-import { userIdOf } from "../../contracts/message.ts";
-import type { Fence } from "../../contracts/store/lanes.ts";
-import type { TurnPayload } from "../../contracts/store/accept.ts";
-import type { AgentShared } from "../deps.ts";
-import { sayFor } from "./failure-text.ts";
-import { markUntrusted, titleOf } from "../prompt/marks.ts";
+import type { ReceivedFile } from '../../contracts/media.ts';
+import type { InboundMessage } from '../../contracts/message.ts';
+import { userIdOf } from '../../contracts/message.ts';
+import type { Fence } from '../../contracts/store/lanes.ts';
+import type { TurnPayload } from '../../contracts/store/accept.ts';
+import type { AgentShared } from '../deps.ts';
+import { sayFor } from './failure-text.ts';
+import { markUntrusted, titleOf } from '../prompt/marks.ts';
 
 /** Pictures of one message that models see. */
 export const MAX_PICTURES_PER_MESSAGE = 6;
 
 /** What the files of a message are received with, and problems with them are reported to its sender. */
-export type Receiving = Pick<
-  AgentShared,
-  "receiveFiles" | "ledger" | "languages" | "post"
->;
+export type Receiving = Pick<AgentShared, 'receiveFiles' | 'ledger' | 'languages' | 'post'>;
 
 /** A message whose files are wanted. */
 export interface WithFiles {
@@ -40,29 +37,18 @@ export async function receiveFiles(
   if (message.media.length === 0) return [];
   const { channel, media } = message;
   const userId = userIdOf(message);
-  const files = await shared.receiveFiles(
-    { channel, media, userId, folder, laneSeq },
-    signal,
-  );
+  const files = await shared.receiveFiles({ channel, media, userId, folder, laneSeq }, signal);
   if (signal.aborted) return files;
   const attachments = files.flatMap(({ attachment }) => attachment ?? []);
-  if (attachments.length > 0)
-    await shared.ledger.noteFiles(fence, turnId, {
-      folder,
-      userId,
-      attachments,
-    });
+  if (attachments.length > 0) await shared.ledger.noteFiles(fence, turnId, { folder, userId, attachments });
   const problems = files.filter(({ problem }) => problem !== undefined);
   if (problems.length > 0) {
     const say = await sayFor(shared, payload);
     const content = problems
-      .map(({ name, problem = "", problemText }) =>
-        say("upload.problem", {
-          name: quoted(name),
-          why: problemText ?? problem,
-        }),
+      .map(({ name, problem = '', problemText }) =>
+        say('upload.problem', { name: quoted(name), why: problemText ?? problem }),
       )
-      .join("\n");
+      .join('\n');
     await shared.post({ ref: `${turnId}.files`, turnId, address, content });
   }
   return files;
@@ -70,39 +56,30 @@ export async function receiveFiles(
 
 /** The name of a file in a sentence; backticks would end the quotation. */
 function quoted(name: string): string {
-  return `\`${name.replaceAll("`", "'")}\``;
+  return `\`${name.replaceAll('`', "'")}\``;
 }
 
 /** What the sender says: the text, then what is said in recordings that they made for this chat. */
-export function ownText(
-  { content }: InboundMessage,
-  files: readonly ReceivedFile[],
-): string {
+export function ownText({ content }: InboundMessage, files: readonly ReceivedFile[]): string {
   const spoken = files.flatMap((file) =>
-    file.kind === "voice" && file.spoken !== undefined
-      ? [`(spoken) ${file.spoken}`]
-      : [],
+    file.kind === 'voice' && file.spoken !== undefined ? [`(spoken) ${file.spoken}`] : [],
   );
-  return [content, ...spoken].filter((text) => text !== "").join("\n");
+  return [content, ...spoken].filter((text) => text !== '').join('\n');
 }
 
 /** The other files for the model: what they are, and the beginning of what they say. Their text is between marks. */
 export function filesText(files: readonly ReceivedFile[]): string[] {
   return files.flatMap((file) =>
-    file.kind === "voice" && file.spoken !== undefined ? [] : [fileText(file)],
+    file.kind === 'voice' && file.spoken !== undefined ? [] : [fileText(file)],
   );
 }
 
 function fileText(file: ReceivedFile): string {
   const { kind, name, attachment, problem, document, spoken } = file;
-  const about =
-    attachment === undefined ? name : `${attachment.file} (${sizeOf(file)})`;
+  const about = attachment === undefined ? name : `${attachment.file} (${sizeOf(file)})`;
   const said = document?.text ?? spoken;
   const lines = [
-    markUntrusted(
-      `an attached file (${kind})`,
-      said === undefined ? about : `${about}\n\n${said}`,
-    ),
+    markUntrusted(`an attached file (${kind})`, said === undefined ? about : `${about}\n\n${said}`),
   ];
   if (document !== undefined && document.bytes < document.totalBytes)
     lines.push(
@@ -110,26 +87,19 @@ function fileText(file: ReceivedFile): string {
     );
   // A problem may contain the platform's words.
   if (problem !== undefined)
-    lines.push(
-      `[This file could not be used: ${titleOf(problem)}. The user was told.]`,
-    );
-  return lines.join("\n");
+    lines.push(`[This file could not be used: ${titleOf(problem)}. The user was told.]`);
+  return lines.join('\n');
 }
 
 function sizeOf({ attachment, picture }: ReceivedFile): string {
-  if (attachment === undefined) return "";
+  if (attachment === undefined) return '';
   const { mimeType, bytes, seconds } = attachment;
-  const pixels =
-    picture === undefined
-      ? []
-      : [`${picture.width} × ${picture.height} pixels`];
+  const pixels = picture === undefined ? [] : [`${picture.width} × ${picture.height} pixels`];
   const length = seconds === undefined ? [] : [`${seconds} s`];
-  return [mimeType, `${bytes} bytes`, ...pixels, ...length].join(", ");
+  return [mimeType, `${bytes} bytes`, ...pixels, ...length].join(', ');
 }
 
 /** References of the pictures that models see. */
 export function picturesOf(files: readonly ReceivedFile[]): string[] {
-  return files
-    .flatMap(({ picture }) => picture?.ref ?? [])
-    .slice(0, MAX_PICTURES_PER_MESSAGE);
+  return files.flatMap(({ picture }) => picture?.ref ?? []).slice(0, MAX_PICTURES_PER_MESSAGE);
 }

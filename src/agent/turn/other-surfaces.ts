@@ -1,21 +1,18 @@
 /** The chats besides the one in which a turn was asked: what others can read decides what the turn may reveal. */
-import type { LiveTurn } from "../../contracts/delivery.ts";
-import type { InboundMessage } from "../../contracts/message.ts";
-import type {
-  OtherSurface,
-  TurnFinish,
-} from "../../contracts/store/records.ts";
-import { recipientOf } from "../../contracts/texts/languages.ts";
-import type { AgentShared } from "../deps.ts";
+import type { LiveTurn } from '../../contracts/delivery.ts';
+import type { InboundMessage } from '../../contracts/message.ts';
+import type { OtherSurface, TurnFinish } from '../../contracts/store/records.ts';
+import { recipientOf } from '../../contracts/texts/languages.ts';
+import type { AgentShared } from '../deps.ts';
 
-type Elsewhere = NonNullable<TurnFinish["elsewhere"]>;
+type Elsewhere = NonNullable<TurnFinish['elsewhere']>;
 
 /** `group` where the answer is read in any group, wherever it was asked: private memories stay out of it. */
 export function strictestPlace(
-  asked: OtherSurface["place"],
+  asked: OtherSurface['place'],
   surfaces: readonly OtherSurface[],
-): OtherSurface["place"] {
-  return surfaces.some(({ place }) => place === "group") ? "group" : asked;
+): OtherSurface['place'] {
+  return surfaces.some(({ place }) => place === 'group') ? 'group' : asked;
 }
 
 /**
@@ -24,30 +21,24 @@ export function strictestPlace(
  * brought it in. Throws only `StoreError`.
  */
 export async function endElsewhere(
-  { languages }: Pick<AgentShared, "languages">,
+  { languages }: Pick<AgentShared, 'languages'>,
   surfaces: readonly OtherSurface[],
-  message: Elsewhere["message"],
-  shownOn: ReturnType<LiveTurn["shownOn"]>,
+  message: Elsewhere['message'],
+  shownOn: ReturnType<LiveTurn['shownOn']>,
 ): Promise<Elsewhere> {
   const texts = shownOn.map(async ({ address, userId }) => {
-    const say = languages.say(
-      recipientOf(address, await languages.languageOf(userId)),
-    );
-    return { address, separated: `*(${say("unlink.in_the_middle")})*` };
+    const say = languages.say(recipientOf(address, await languages.languageOf(userId)));
+    return { address, separated: `*(${say('unlink.in_the_middle')})*` };
   });
-  const groups = surfaces
-    .filter(({ place }) => place === "group")
-    .map(({ address }) => address);
+  const groups = surfaces.filter(({ place }) => place === 'group').map(({ address }) => address);
   return { message, groups, shownOn: await Promise.all(texts) };
 }
 
 /** The network on which a message was written; undefined in a conversation of one chat, where it goes without saying. */
 export function networkOf(
-  { environmentNote }: Pick<AgentShared, "environmentNote">,
+  { environmentNote }: Pick<AgentShared, 'environmentNote'>,
   { channel }: InboundMessage,
   surfaces: readonly OtherSurface[],
 ): string | undefined {
-  return surfaces.length === 0
-    ? undefined
-    : (environmentNote.channelLabel(channel) ?? channel);
+  return surfaces.length === 0 ? undefined : (environmentNote.channelLabel(channel) ?? channel);
 }

@@ -1,27 +1,20 @@
 /** Parked turns: released until a human decides; the decision is announced when they continue. */
-import { randomBytes } from "node:crypto";
-import {
-  approvalOutcome,
-  approvalRef,
-  howDecided,
-} from "../../contracts/tools/approvals.ts";
-import type {
-  ApprovalRecord,
-  ApprovalSubject,
-} from "../../contracts/tools/approvals.ts";
-import type { LaneOutcome, TurnEmitter } from "../../contracts/bus.ts";
-import { addressOf } from "../../contracts/message.ts";
-import type { DeliveryPayload } from "../../contracts/message.ts";
-import type { EventBody } from "../../contracts/event.ts";
-import type { ApprovalWait } from "../tools/approval-gate.ts";
-import type { CallerWait } from "../tools/caller-calls.ts";
-import { decidedFor, questionFor } from "./approval-question.ts";
-import type { AgentShared } from "../deps.ts";
-import type { TurnIdentity, TurnProgress } from "../state/turn-state.ts";
-import { recipientOf } from "../../contracts/texts/languages.ts";
+import { randomBytes } from 'node:crypto';
+import { approvalOutcome, approvalRef, howDecided } from '../../contracts/tools/approvals.ts';
+import type { ApprovalRecord, ApprovalSubject } from '../../contracts/tools/approvals.ts';
+import type { LaneOutcome, TurnEmitter } from '../../contracts/bus.ts';
+import { addressOf } from '../../contracts/message.ts';
+import type { DeliveryPayload } from '../../contracts/message.ts';
+import type { EventBody } from '../../contracts/event.ts';
+import type { ApprovalWait } from '../tools/approval-gate.ts';
+import type { CallerWait } from '../tools/caller-calls.ts';
+import { decidedFor, questionFor } from './approval-question.ts';
+import type { AgentShared } from '../deps.ts';
+import type { TurnIdentity, TurnProgress } from '../state/turn-state.ts';
+import { recipientOf } from '../../contracts/texts/languages.ts';
 
 /** What a turn is parked with, and for how long at most. */
-type Parking = Pick<AgentShared, "lanes" | "limits">;
+type Parking = Pick<AgentShared, 'lanes' | 'limits'>;
 
 /**
  * Parks the turn until someone decides. Journal, question and release of the head are one commit. The id has 128 random
@@ -33,34 +26,18 @@ export async function parkTurn(
   emitter: TurnEmitter,
   { subject }: ApprovalWait,
 ): Promise<LaneOutcome> {
-  const id = randomBytes(16).toString("base64url");
+  const id = randomBytes(16).toString('base64url');
   const expiresInMs = limits.approvalMs;
-  const questions = inEachChat(id, subject, turn, (asked) =>
-    questionFor(id, asked, expiresInMs, turn.say),
-  );
-  await lanes.park(turn.fence, {
-    id,
-    turnId: turn.turnId,
-    detail: subject,
-    expiresInMs,
-    questions,
-  });
+  const questions = inEachChat(id, subject, turn, (asked) => questionFor(id, asked, expiresInMs, turn.say));
+  await lanes.park(turn.fence, { id, turnId: turn.turnId, detail: subject, expiresInMs, questions });
   const { toolCallId, warning, agentId, plan } = subject;
   const call = plan === undefined ? { toolCallId } : {};
   emitter.emit(
-    {
-      type: "approval_needed",
-      approvalId: id,
-      ...call,
-      warningMessage: warning,
-    },
+    { type: 'approval_needed', approvalId: id, ...call, warningMessage: warning },
     agentId === undefined ? undefined : { agentId },
   );
-  turn.log.info(
-    { approvalId: id, tool: subject.tool, callKey: subject.callKey },
-    "approval_needed",
-  );
-  return { kind: "parked" };
+  turn.log.info({ approvalId: id, tool: subject.tool, callKey: subject.callKey }, 'approval_needed');
+  return { kind: 'parked' };
 }
 
 /** Parks the turn until its caller sends the results of its tools. Throws `StoreError`. */
@@ -70,13 +47,10 @@ export async function parkForCaller(
   emitter: TurnEmitter,
   { calls }: CallerWait,
 ): Promise<LaneOutcome> {
-  await lanes.parkForCaller(turn.fence, {
-    turnId: turn.turnId,
-    expiresInMs: limits.approvalMs,
-  });
-  emitter.emit({ type: "tool_results_needed", calls });
-  turn.log.info({ calls: calls.length }, "tool_results_needed");
-  return { kind: "parked" };
+  await lanes.parkForCaller(turn.fence, { turnId: turn.turnId, expiresInMs: limits.approvalMs });
+  emitter.emit({ type: 'tool_results_needed', calls });
+  turn.log.info({ calls: calls.length }, 'tool_results_needed');
+  return { kind: 'parked' };
 }
 
 /**
@@ -84,19 +58,19 @@ export async function parkForCaller(
  * Idempotent, so it may be repeated after a crash. Throws `StoreError`.
  */
 export async function announceDecision(
-  shared: Pick<AgentShared, "traces" | "approvals" | "languages" | "ledger">,
-  turn: TurnIdentity & Pick<TurnProgress, "approvals" | "rows">,
+  shared: Pick<AgentShared, 'traces' | 'approvals' | 'languages' | 'ledger'>,
+  turn: TurnIdentity & Pick<TurnProgress, 'approvals' | 'rows'>,
   emitter: TurnEmitter,
 ): Promise<void> {
   const [newest] = turn.approvals;
   if (newest === undefined || isAnswered(turn, newest.callKey)) return;
   const { id, decision, decidedBy } = newest;
-  turn.log.info({ approvalId: id, decision, decidedBy }, "approval_decided");
+  turn.log.info({ approvalId: id, decision, decidedBy }, 'approval_decided');
   shared.traces.decided(approvalOutcome(decision, decidedBy));
   const record = await shared.approvals.approval(id);
   emitter.emit(
     {
-      type: "approval_decided",
+      type: 'approval_decided',
       approvalId: id,
       decision,
       ...decidedCall(record),
@@ -106,10 +80,7 @@ export async function announceDecision(
   );
   if (record === undefined) return;
   for (const delivery of inEachChat(id, record, turn, (asked) =>
-    decidedFor(
-      asked,
-      shared.languages.say(recipientOf(asked.address, asked.language)),
-    ),
+    decidedFor(asked, shared.languages.say(recipientOf(asked.address, asked.language))),
   ))
     await shared.ledger.enqueue(addressOf(delivery.message), delivery);
 }
@@ -118,11 +89,11 @@ export async function announceDecision(
 function inEachChat<Asked extends ApprovalSubject>(
   id: string,
   asked: Asked,
-  { surfaces, askedIn }: Pick<TurnIdentity, "surfaces" | "askedIn">,
+  { surfaces, askedIn }: Pick<TurnIdentity, 'surfaces' | 'askedIn'>,
   shown: (asked: Asked) => DeliveryPayload | undefined,
 ): DeliveryPayload[] {
   const others = surfaces
-    .filter(({ place }) => askedIn === "private" && place === "private")
+    .filter(({ place }) => askedIn === 'private' && place === 'private')
     .map(({ address }) => address);
   const here = shown(asked);
   return [
@@ -140,10 +111,7 @@ function inEachChat<Asked extends ApprovalSubject>(
 /** The decided call, with who decided it and when. */
 function decidedCall(
   record: ApprovalRecord | undefined,
-): Pick<
-  Extract<EventBody, { type: "approval_decided" }>,
-  "toolCallId" | "by" | "decidedAt" | "reason"
-> {
+): Pick<Extract<EventBody, { type: 'approval_decided' }>, 'toolCallId' | 'by' | 'decidedAt' | 'reason'> {
   if (record === undefined || record.plan !== undefined) return {};
   const { toolCallId, decidedName, decidedAt, reason } = record;
   return {
@@ -156,7 +124,7 @@ function decidedCall(
 
 /** True when the call has a result: its decision was announced before it ran. */
 function isAnswered(
-  turn: Pick<TurnIdentity, "turnId"> & Pick<TurnProgress, "rows">,
+  turn: Pick<TurnIdentity, 'turnId'> & Pick<TurnProgress, 'rows'>,
   callKey: string,
 ): boolean {
   const [place, iteration, callIndex] = /\.(\d+)\.(\d+)$/.exec(callKey) ?? [];

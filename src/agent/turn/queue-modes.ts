@@ -1,26 +1,19 @@
 /** Queue modes: how messages that arrive in a burst, or while a turn runs, join that turn. */
-import { GatewayError } from "../../contracts/errors.ts";
-import type { Fence } from "../../contracts/store/lanes.ts";
-import type { TurnPayload } from "../../contracts/store/accept.ts";
-import type {
-  JoinedMessage,
-  WaitingBehind,
-} from "../../contracts/store/ledger.ts";
-import type { OpenedTurn } from "../../contracts/store/records.ts";
-import { mergeSources } from "../../contracts/tools/risk.ts";
-import type { Source } from "../../contracts/tools/risk.ts";
-import { contextRow } from "../prompt/history.ts";
-import { typedText } from "../prompt/marks.ts";
-import type { AgentShared, Emit } from "../deps.ts";
-import { MAX_PICTURES_PER_MESSAGE, receiveFiles } from "./message-files.ts";
-import type { Receiving } from "./message-files.ts";
-import { readMessage, readTurnPayload } from "./turn-payload.ts";
-import type { ReadMessage } from "./turn-payload.ts";
-import type {
-  TurnAttempt,
-  TurnIdentity,
-  TurnProgress,
-} from "../state/turn-state.ts";
+import { GatewayError } from '../../contracts/errors.ts';
+import type { Fence } from '../../contracts/store/lanes.ts';
+import type { TurnPayload } from '../../contracts/store/accept.ts';
+import type { JoinedMessage, WaitingBehind } from '../../contracts/store/ledger.ts';
+import type { OpenedTurn } from '../../contracts/store/records.ts';
+import { mergeSources } from '../../contracts/tools/risk.ts';
+import type { Source } from '../../contracts/tools/risk.ts';
+import { contextRow } from '../prompt/history.ts';
+import { typedText } from '../prompt/marks.ts';
+import type { AgentShared, Emit } from '../deps.ts';
+import { MAX_PICTURES_PER_MESSAGE, receiveFiles } from './message-files.ts';
+import type { Receiving } from './message-files.ts';
+import { readMessage, readTurnPayload } from './turn-payload.ts';
+import type { ReadMessage } from './turn-payload.ts';
+import type { TurnAttempt, TurnIdentity, TurnProgress } from '../state/turn-state.ts';
 
 /** A burst ends after this much silence, in milliseconds: clients send the pieces of a long paste faster. */
 export const COLLECT_QUIET_MS = 1_500;
@@ -32,12 +25,12 @@ export const MAX_JOINED = 50;
 const MAX_JOINED_CHARS = 100_000;
 
 /** What messages join a turn with. */
-export type Joining = Receiving & Pick<AgentShared, "log">;
+export type Joining = Receiving & Pick<AgentShared, 'log'>;
 
 /** The parts of a turn that messages join. */
-export type SteeredTurn = Pick<TurnIdentity, "fence" | "turnId" | "folder"> &
-  Pick<TurnProgress, "rows" | "steering"> &
-  Pick<TurnAttempt, "signal">;
+export type SteeredTurn = Pick<TurnIdentity, 'fence' | 'turnId' | 'folder'> &
+  Pick<TurnProgress, 'rows' | 'steering'> &
+  Pick<TurnAttempt, 'signal'>;
 
 /** A message that joins a turn. */
 interface JoiningMessage extends ReadMessage {
@@ -76,36 +69,18 @@ export async function collectBurst(
 ): Promise<InitialInput | { waitMs: number }> {
   const none = { joined: [] };
   const { queueMode } = opened.session;
-  if (
-    (queueMode !== "collect" && queueMode !== "steer") ||
-    opened.journal.length > 0
-  )
-    return none;
+  if ((queueMode !== 'collect' && queueMode !== 'steer') || opened.journal.length > 0) return none;
   if (!isPlain(payload)) return none;
   const { ledger } = shared;
   const waiting = await ledger.waitingBehind(fence, MAX_JOINED);
-  const waitMs = Math.min(
-    COLLECT_QUIET_MS - waiting.quietMs,
-    COLLECT_MOST_MS - waiting.waitedMs,
-  );
-  if (queueMode === "collect" && waitMs > 0) return { waitMs };
-  const into = {
-    payload,
-    used: own.content.length,
-    folder: opened.session.folder,
-    signal,
-  };
+  const waitMs = Math.min(COLLECT_QUIET_MS - waiting.quietMs, COLLECT_MOST_MS - waiting.waitedMs);
+  if (queueMode === 'collect' && waitMs > 0) return { waitMs };
+  const into = { payload, used: own.content.length, folder: opened.session.folder, signal };
   const joined = await joinable(shared, fence, waiting, into);
   if (joined.length === 0) return none;
   const combined = combine([own, ...joined]);
-  const rows = [contextRow(0, { kind: "user", ...combined })];
-  if (
-    !(await ledger.joinTurn(fence, payload.turnId, {
-      rows,
-      joined: joined.map(asRead),
-    }))
-  )
-    return none;
+  const rows = [contextRow(0, { kind: 'user', ...combined })];
+  if (!(await ledger.joinTurn(fence, payload.turnId, { rows, joined: joined.map(asRead) }))) return none;
   noteJoined(shared, fence, payload.turnId, joined);
   return { combined, joined: joined.map(({ turnId }) => turnId) };
 }
@@ -113,68 +88,45 @@ export async function collectBurst(
 /** One message of several: the sources of one of them count for all, and all must have the same author. */
 function combine(messages: readonly ReadMessage[]): ReadMessage {
   const [first] = messages;
-  const sources = messages.reduce<readonly Source[]>(
-    (all, one) => mergeSources(all, one.sources ?? []),
-    [],
-  );
-  const author = messages.every((one) => one.author === first?.author)
-    ? first?.author
-    : undefined;
+  const sources = messages.reduce<readonly Source[]>((all, one) => mergeSources(all, one.sources ?? []), []);
+  const author = messages.every((one) => one.author === first?.author) ? first?.author : undefined;
   const typed = messages.some((one) => one.typed !== undefined)
-    ? { typed: messages.map((one) => typedText(one)).join("\n") }
+    ? { typed: messages.map((one) => typedText(one)).join('\n') }
     : {};
-  const seen = messages
-    .flatMap((one) => one.pictures ?? [])
-    .slice(-MAX_PICTURES_PER_MESSAGE);
+  const seen = messages.flatMap((one) => one.pictures ?? []).slice(-MAX_PICTURES_PER_MESSAGE);
   const pictures = seen.length === 0 ? {} : { pictures: seen };
-  const content = messages.map((one) => one.content).join("\n");
+  const content = messages.map((one) => one.content).join('\n');
   // With several end users it is no one's.
-  const owner = messages.every((one) => one.owner === first?.owner)
-    ? first?.owner
-    : "several";
-  return {
-    content,
-    author,
-    ...(owner !== undefined && { owner }),
-    ...typed,
-    sources,
-    ...pictures,
-  };
+  const owner = messages.every((one) => one.owner === first?.owner) ? first?.owner : 'several';
+  return { content, author, ...(owner !== undefined && { owner }), ...typed, sources, ...pictures };
 }
 
 /**
  * In mode `steer`, adds the messages that the user has sent in the meantime, before an iteration, and emits
  * `messages_joined`. Throws `StoreError`.
  */
-export async function takeSteering(
-  shared: Joining,
-  turn: SteeredTurn,
-  n: number,
-  emit: Emit,
-): Promise<void> {
+export async function takeSteering(shared: Joining, turn: SteeredTurn, n: number, emit: Emit): Promise<void> {
   if (turn.steering === undefined) return;
   const begun = n > 1 || turn.rows.plan !== undefined;
-  if (begun && turn.rows.answer(n) === undefined)
-    await steer(shared, turn, turn.steering, n);
+  if (begun && turn.rows.answer(n) === undefined) await steer(shared, turn, turn.steering, n);
   const turnIds = turn.steering.unreported.splice(0);
-  if (turnIds.length > 0) emit({ type: "messages_joined", turnIds });
+  if (turnIds.length > 0) emit({ type: 'messages_joined', turnIds });
 }
 
 async function steer(
   shared: Joining,
   turn: SteeredTurn,
-  { payload, unreported }: NonNullable<TurnProgress["steering"]>,
+  { payload, unreported }: NonNullable<TurnProgress['steering']>,
   n: number,
 ): Promise<void> {
   const { ledger } = shared;
   const waiting = await ledger.waitingBehind(turn.fence, MAX_JOINED);
-  if (waiting.mode !== "steer") return;
+  if (waiting.mode !== 'steer') return;
   const into = { payload, used: 0, folder: turn.folder, signal: turn.signal };
   const joined = await joinable(shared, turn.fence, waiting, into);
   if (joined.length === 0) return;
-  const rows = joined.map(
-    ({ seq, turnId: _own, edited: _edited, ...message }) =>
-      contextRow(n, { kind: "user", ...message, laneSeq: seq }),
+  const rows = joined.map(({ seq, turnId: _own, edited: _edited, ...message }) =>
+    contextRow(n, { kind: 'user', ...message, laneSeq: seq }),
   );
   const fresh = turn.rows.fresh();
   if (
@@ -192,13 +144,12 @@ async function steer(
 
 /** One line of the log for each message that became part of another's turn. */
 function noteJoined(
-  { log }: Pick<AgentShared, "log">,
+  { log }: Pick<AgentShared, 'log'>,
   { lane }: Fence,
   into: string,
   joined: readonly JoiningMessage[],
 ): void {
-  for (const { turnId, seq } of joined)
-    log.info({ lane, laneSeq: seq, turnId, into }, "message_joined");
+  for (const { turnId, seq } of joined) log.info({ lane, laneSeq: seq, turnId, into }, 'message_joined');
 }
 
 /**
@@ -215,28 +166,13 @@ async function joinable(
   let chars = used;
   for (const { seq, payload: stored } of waiting.messages) {
     const payload = readTurnPayload(stored);
-    if (
-      payload instanceof GatewayError ||
-      !isPlain(payload) ||
-      !isSameKind(payload, head)
-    )
-      break;
-    const files = await receiveFiles(
-      shared,
-      fence,
-      { payload, laneSeq: seq, folder },
-      signal,
-    );
+    if (payload instanceof GatewayError || !isPlain(payload) || !isSameKind(payload, head)) break;
+    const files = await receiveFiles(shared, fence, { payload, laneSeq: seq, folder }, signal);
     if (signal.aborted) break;
     const message = readMessage(payload.message, files);
     chars += message.content.length;
     if (chars > MAX_JOINED_CHARS) break;
-    accepted.push({
-      seq,
-      turnId: payload.turnId,
-      edited: payload.edited,
-      ...message,
-    });
+    accepted.push({ seq, turnId: payload.turnId, edited: payload.edited, ...message });
   }
   return accepted;
 }
@@ -263,7 +199,5 @@ function isSameKind(a: TurnPayload, b: TurnPayload): boolean {
 
 /** True when the message has no options that need a separate turn. */
 function isPlain({ message, entry, mode }: TurnPayload): boolean {
-  return (
-    message.channel !== "system" && entry === "runStream" && mode === undefined
-  );
+  return message.channel !== 'system' && entry === 'runStream' && mode === undefined;
 }

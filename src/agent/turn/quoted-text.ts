@@ -1,33 +1,20 @@
 /** Text of others that comes before a message: what it quotes, and what was said in its chat in the meantime. */
-import type { Quoted } from "../../contracts/quoted.ts";
-import type { ObservedMessage } from "../../contracts/store/group-chats.ts";
-import { markText, markUntrusted, titleOf } from "../prompt/marks.ts";
+import type { Quoted } from '../../contracts/quoted.ts';
+import type { ObservedMessage } from '../../contracts/store/group-chats.ts';
+import { markText, markUntrusted, titleOf } from '../prompt/marks.ts';
 
 /**
  * The quote between marks that say whose words it contains. `quotedBy` is the sender's name in a group, else `the
  * user`.
  */
-export function quotedText(
-  { text, by, author, media }: Quoted,
-  quotedBy: string,
-): string {
+export function quotedText({ text, by, author, media }: Quoted, quotedBy: string): string {
   const files = media.map(({ kind, name }) =>
-    name === undefined
-      ? `[attached ${kind}]`
-      : markUntrusted(`the name of an attached file (${kind})`, name),
+    name === undefined ? `[attached ${kind}]` : markUntrusted(`the name of an attached file (${kind})`, name),
   );
-  const content = [text, ...files].filter((line) => line !== "").join("\n");
-  if (by === "bot")
-    return markText(
-      `an earlier message of yours, which ${quotedBy} replies to`,
-      content,
-    );
-  if (by === "sender")
-    return markText(`an earlier message of ${quotedBy}, quoted again`, content);
-  return markUntrusted(
-    `${titleOf(author ?? "someone else")}; quoted by ${quotedBy}`,
-    content,
-  );
+  const content = [text, ...files].filter((line) => line !== '').join('\n');
+  if (by === 'bot') return markText(`an earlier message of yours, which ${quotedBy} replies to`, content);
+  if (by === 'sender') return markText(`an earlier message of ${quotedBy}, quoted again`, content);
+  return markUntrusted(`${titleOf(author ?? 'someone else')}; quoted by ${quotedBy}`, content);
 }
 
 /** Longest text of what was said in the meantime, in UTF-16 units; the newest messages that fit are kept. */
@@ -44,10 +31,9 @@ export function observedText(observed: readonly ObservedMessage[]): string {
     lines.unshift(line);
   }
   const missing = observed.length - lines.length;
-  const more =
-    missing === 0 ? [] : [`[… ${missing} earlier messages left out …]`];
+  const more = missing === 0 ? [] : [`[… ${missing} earlier messages left out …]`];
   return markUntrusted(
-    "the members of this chat; they said it in the meantime, not to you",
-    [...more, ...lines].join("\n"),
+    'the members of this chat; they said it in the meantime, not to you',
+    [...more, ...lines].join('\n'),
   );
 }

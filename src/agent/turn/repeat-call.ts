@@ -1,19 +1,14 @@
 /** A model call that failed: whether it is repeated, and after which pause. */
-import { ProviderError, wordError } from "../../contracts/errors.ts";
-import { backoffMs } from "../../lib/async/backoff.ts";
-import { sleep } from "../../lib/async/sleep.ts";
-import { RETRY_CAP_MS } from "../deps.ts";
-import type { AgentLimits, AgentShared, Emit } from "../deps.ts";
-import type { LLMResponse } from "../../contracts/model/provider.ts";
-import type { ModelCall } from "../model/model-call.ts";
-import { emitReset } from "../state/turn-state.ts";
-import type {
-  TurnAttempt,
-  TurnContext,
-  TurnIdentity,
-  TurnProgress,
-} from "../state/turn-state.ts";
-import { turnReader } from "./failure-text.ts";
+import { ProviderError, wordError } from '../../contracts/errors.ts';
+import { backoffMs } from '../../lib/async/backoff.ts';
+import { sleep } from '../../lib/async/sleep.ts';
+import { RETRY_CAP_MS } from '../deps.ts';
+import type { AgentLimits, AgentShared, Emit } from '../deps.ts';
+import type { LLMResponse } from '../../contracts/model/provider.ts';
+import type { ModelCall } from '../model/model-call.ts';
+import { emitReset } from '../state/turn-state.ts';
+import type { TurnAttempt, TurnContext, TurnIdentity, TurnProgress } from '../state/turn-state.ts';
+import { turnReader } from './failure-text.ts';
 
 /** How much longer the pauses are before a server that limits its calls is asked again. */
 const RATE_LIMIT_FACTOR = 4;
@@ -46,11 +41,11 @@ interface BrokenCall {
 
 /** Drops the text of a broken call and waits until it may be repeated. Throws its error when it must not be. */
 export async function prepareRepeat(
-  shared: Pick<AgentShared, "isOwner" | "limits">,
+  shared: Pick<AgentShared, 'isOwner' | 'limits'>,
   turn: TurnIdentity &
-    Pick<TurnContext, "model"> &
-    Pick<TurnProgress, "reply" | "otherUsage"> &
-    Pick<TurnAttempt, "signal" | "trace">,
+    Pick<TurnContext, 'model'> &
+    Pick<TurnProgress, 'reply' | 'otherUsage'> &
+    Pick<TurnAttempt, 'signal' | 'trace'>,
   { n, call, attempts, error }: BrokenCall,
   emit: Emit,
 ): Promise<void> {
@@ -62,10 +57,10 @@ export async function prepareRepeat(
   discardCall(turn, call, emit);
   if (waitMs > 0 && attempts.waits === 1) {
     const why = wordError(error, await turnReader(shared, turn), turn.say);
-    const text = turn.say("turn.model_away", { why });
-    emit({ type: "notice", code: "model_unavailable", text });
+    const text = turn.say('turn.model_away', { why });
+    emit({ type: 'notice', code: 'model_unavailable', text });
   }
-  turn.log.warn({ err: error, iteration: n, waitMs }, "model_call_repeated");
+  turn.log.warn({ err: error, iteration: n, waitMs }, 'model_call_repeated');
   turn.trace?.retry(waitMs, error.code);
   await sleep(waitMs, turn.signal);
 }
@@ -76,43 +71,35 @@ export async function prepareRepeat(
  */
 export function repeatsEmpty(
   turn: TurnIdentity &
-    Pick<TurnContext, "model" | "silentToken"> &
-    Pick<TurnProgress, "reply" | "otherUsage"> &
-    Pick<TurnAttempt, "trace">,
-  {
-    n,
-    call,
-    attempts,
-    response,
-  }: Omit<BrokenCall, "error"> & { response: LLMResponse },
+    Pick<TurnContext, 'model' | 'silentToken'> &
+    Pick<TurnProgress, 'reply' | 'otherUsage'> &
+    Pick<TurnAttempt, 'trace'>,
+  { n, call, attempts, response }: Omit<BrokenCall, 'error'> & { response: LLMResponse },
   emit: Emit,
 ): boolean {
   const { content, toolCalls, finishReason } = response;
-  const isEmpty =
-    content.trim() === "" && toolCalls.length === 0 && finishReason === "stop";
-  if (!isEmpty || attempts.wasEmpty || turn.silentToken !== undefined)
-    return false;
+  const isEmpty = content.trim() === '' && toolCalls.length === 0 && finishReason === 'stop';
+  if (!isEmpty || attempts.wasEmpty || turn.silentToken !== undefined) return false;
   attempts.wasEmpty = true;
   countUsage(turn, call);
   discardCall(turn, call, emit);
-  turn.log.warn({ iteration: n }, "empty_answer_repeated");
-  turn.trace?.retry(0, "empty_answer");
+  turn.log.warn({ iteration: n }, 'empty_answer_repeated');
+  turn.trace?.retry(0, 'empty_answer');
   return true;
 }
 
 /** What a repeated call has used counts with the turn. */
 function countUsage(
-  turn: Pick<TurnContext, "model"> & Pick<TurnProgress, "otherUsage">,
-  { usage }: Pick<ModelCall, "usage">,
+  turn: Pick<TurnContext, 'model'> & Pick<TurnProgress, 'otherUsage'>,
+  { usage }: Pick<ModelCall, 'usage'>,
 ): void {
-  if (usage !== undefined)
-    turn.otherUsage.add({ ...usage, model: turn.model ?? "" });
+  if (usage !== undefined) turn.otherUsage.add({ ...usage, model: turn.model ?? '' });
 }
 
 /** The text of a repeated call is taken back. */
 function discardCall(
-  turn: Pick<TurnIdentity, "parentTurnId"> & Pick<TurnProgress, "reply">,
-  { msgId }: Pick<ModelCall, "msgId">,
+  turn: Pick<TurnIdentity, 'parentTurnId'> & Pick<TurnProgress, 'reply'>,
+  { msgId }: Pick<ModelCall, 'msgId'>,
   emit: Emit,
 ): void {
   if (!turn.reply.open) return;
@@ -133,30 +120,24 @@ function pauseAfter(
   attempts: Attempts,
   limits: AgentLimits,
 ): number | undefined {
-  if (error.code === "context_overflow") {
+  if (error.code === 'context_overflow') {
     if (attempts.shrunk) return undefined;
     attempts.shrunk = true;
     return 0;
   }
-  if (begun || (error.code === "bad_response" && error.retryable)) {
+  if (begun || (error.code === 'bad_response' && error.retryable)) {
     if (attempts.repeated) return undefined;
     attempts.repeated = true;
     return 0;
   }
-  if (!error.retryable || error.code === "timeout_first_chunk")
-    return undefined;
+  if (!error.retryable || error.code === 'timeout_first_chunk') return undefined;
   // A server that limits its calls is asked less often than one that may be back at any moment.
-  const limited = error.code === "rate_limited";
+  const limited = error.code === 'rate_limited';
   const baseMs = limits.retryBaseMs * (limited ? RATE_LIMIT_FACTOR : 1);
   const capMs = RETRY_CAP_MS * (limited ? RATE_LIMIT_FACTOR : 1);
-  const pause = Math.max(
-    error.retryAfterMs ?? 0,
-    backoffMs(attempts.waits, baseMs, capMs),
-  );
+  const pause = Math.max(error.retryAfterMs ?? 0, backoffMs(attempts.waits, baseMs, capMs));
   const now = performance.now();
   attempts.waits += 1;
   attempts.refusedSince ??= now;
-  return now - attempts.refusedSince + pause > limits.modelWaitMs
-    ? undefined
-    : pause;
+  return now - attempts.refusedSince + pause > limits.modelWaitMs ? undefined : pause;
 }

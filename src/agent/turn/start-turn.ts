@@ -1,41 +1,32 @@
 /** Starts the turn of an `in:` lane's head: opens it, reads its message with its files, and gathers what its calls read. */
-import { LaneAbort } from "../../contracts/bus.ts";
-import {
-  answeredMessage,
-  memoryOwnerOf,
-  userIdOf,
-} from "../../contracts/message.ts";
-import { readMode } from "../../contracts/plans/plan.ts";
-import { HISTORY_ROWS } from "../../contracts/store/accept.ts";
-import type { TurnPayload } from "../../contracts/store/accept.ts";
-import type { LaneHead } from "../../contracts/store/lanes.ts";
-import type { OpenedTurn } from "../../contracts/store/records.ts";
-import type { AgentShared } from "../deps.ts";
-import { withCallerOptions } from "../model/caller-options.ts";
-import { notedWaits } from "../model/noted-waits.ts";
-import { toGroups } from "../prompt/history.ts";
-import { loadPromptContext } from "../prompt/system-prompt.ts";
-import type { PromptContext } from "../prompt/system-prompt.ts";
-import { Taint } from "../state/taint.ts";
-import { attemptStart, TraceNotes } from "../state/trace-notes.ts";
-import { TurnRows } from "../state/turn-rows.ts";
-import { replySoFar } from "../state/turn-state.ts";
-import type {
-  Turn,
-  TurnContext,
-  TurnIdentity,
-  TurnProgress,
-} from "../state/turn-state.ts";
-import { UnjournaledUsage } from "../state/unjournaled-usage.ts";
-import { withoutShutdown } from "../tools/tool-run.ts";
-import type { AfterTurn } from "./after-turn.ts";
-import { sayFor } from "./failure-text.ts";
-import { receiveFiles } from "./message-files.ts";
-import { networkOf, strictestPlace } from "./other-surfaces.ts";
-import { collectBurst } from "./queue-modes.ts";
-import type { InitialInput } from "./queue-modes.ts";
-import { readMessage } from "./turn-payload.ts";
-import type { ReadMessage } from "./turn-payload.ts";
+import { LaneAbort } from '../../contracts/bus.ts';
+import { answeredMessage, memoryOwnerOf, userIdOf } from '../../contracts/message.ts';
+import { readMode } from '../../contracts/plans/plan.ts';
+import { HISTORY_ROWS } from '../../contracts/store/accept.ts';
+import type { TurnPayload } from '../../contracts/store/accept.ts';
+import type { LaneHead } from '../../contracts/store/lanes.ts';
+import type { OpenedTurn } from '../../contracts/store/records.ts';
+import type { AgentShared } from '../deps.ts';
+import { withCallerOptions } from '../model/caller-options.ts';
+import { notedWaits } from '../model/noted-waits.ts';
+import { toGroups } from '../prompt/history.ts';
+import { loadPromptContext } from '../prompt/system-prompt.ts';
+import type { PromptContext } from '../prompt/system-prompt.ts';
+import { Taint } from '../state/taint.ts';
+import { attemptStart, TraceNotes } from '../state/trace-notes.ts';
+import { TurnRows } from '../state/turn-rows.ts';
+import { replySoFar } from '../state/turn-state.ts';
+import type { Turn, TurnContext, TurnIdentity, TurnProgress } from '../state/turn-state.ts';
+import { UnjournaledUsage } from '../state/unjournaled-usage.ts';
+import { withoutShutdown } from '../tools/tool-run.ts';
+import type { AfterTurn } from './after-turn.ts';
+import { sayFor } from './failure-text.ts';
+import { receiveFiles } from './message-files.ts';
+import { networkOf, strictestPlace } from './other-surfaces.ts';
+import { collectBurst } from './queue-modes.ts';
+import type { InitialInput } from './queue-modes.ts';
+import { readMessage } from './turn-payload.ts';
+import type { ReadMessage } from './turn-payload.ts';
 
 /** A turn of an `in:` lane: its attempt is noted. */
 export type TracedTurn = Turn & { trace: TraceNotes };
@@ -61,57 +52,32 @@ interface Start extends CheckedHead {
  */
 export async function startTurn(
   shared: AgentShared,
-  afterTurn: Pick<AfterTurn, "turnBegins">,
+  afterTurn: Pick<AfterTurn, 'turnBegins'>,
   checked: CheckedHead,
 ): Promise<{ turn: TracedTurn; opened: OpenedTurn } | { waitMs: number }> {
   const { head, payload, signal } = checked;
   const memoryOwner = memoryOwnerOf(payload.message);
   const opened =
-    head.opened ??
-    (await shared.ledger.openTurn(
-      head,
-      payload.turnId,
-      HISTORY_ROWS,
-      memoryOwner,
-    ));
-  const withFiles = {
-    payload,
-    laneSeq: head.seq,
-    folder: opened.session.folder,
-  };
+    head.opened ?? (await shared.ledger.openTurn(head, payload.turnId, HISTORY_ROWS, memoryOwner));
+  const withFiles = { payload, laneSeq: head.seq, folder: opened.session.folder };
   afterTurn.turnBegins(opened.session.key);
-  const files = hasBegun(opened)
-    ? []
-    : await receiveFiles(shared, head, withFiles, signal);
+  const files = hasBegun(opened) ? [] : await receiveFiles(shared, head, withFiles, signal);
   const where = networkOf(shared, payload.message, opened.surfaces);
   const message = readMessage(payload.message, files, opened.observed, where);
   const burst = signal.aborted
     ? undefined
     : await collectBurst(shared, head, { payload, message, opened, signal });
-  if (burst !== undefined && "waitMs" in burst) return burst;
+  if (burst !== undefined && 'waitMs' in burst) return burst;
   const place = strictestPlace(payload.message.place, opened.surfaces);
-  const recipient = {
-    memoryOwner,
-    place,
-    message: payload.message.content,
-    hasMemories: opened.remembers,
-  };
+  const recipient = { memoryOwner, place, message: payload.message.content, hasMemories: opened.remembers };
   const promptContext = await loadPromptContext(shared, recipient);
-  const start = {
-    ...checked,
-    opened,
-    message: burst?.combined ?? message,
-    burst,
-    promptContext,
-  };
+  const start = { ...checked, opened, message: burst?.combined ?? message, burst, promptContext };
   return { turn: await turnOf(shared, start), opened };
 }
 
 /** True when the message is in the journal, with what was read of its files. */
 function hasBegun({ journal }: OpenedTurn): boolean {
-  return journal.some(
-    ({ entry }) => entry.kind === "user" && entry.laneSeq === undefined,
-  );
+  return journal.some(({ entry }) => entry.kind === 'user' && entry.laneSeq === undefined);
 }
 
 async function turnOf(shared: AgentShared, start: Start): Promise<TracedTurn> {
@@ -122,7 +88,7 @@ async function turnOf(shared: AgentShared, start: Start): Promise<TracedTurn> {
     ...(await identityOf(shared, start)),
     ...context,
     ...progress,
-    signal: head.stopped ? AbortSignal.abort(new LaneAbort("stopped")) : signal,
+    signal: head.stopped ? AbortSignal.abort(new LaneAbort('stopped')) : signal,
     toolSignal: withoutShutdown(signal),
     waits: notedWaits(shared, head),
     trace: new TraceNotes(attemptStart(head, opened), shared.redact),
@@ -130,18 +96,13 @@ async function turnOf(shared: AgentShared, start: Start): Promise<TracedTurn> {
 }
 
 async function identityOf(
-  shared: Pick<AgentShared, "languages" | "log">,
+  shared: Pick<AgentShared, 'languages' | 'log'>,
   { head, payload, opened, message: { author } }: Start,
 ): Promise<TurnIdentity> {
   const { message, turnId, isOwner } = payload;
   const sessionKey = opened.session.key;
   return {
-    fence: {
-      lane: head.lane,
-      node: head.node,
-      epoch: head.epoch,
-      seq: head.seq,
-    },
+    fence: { lane: head.lane, node: head.node, epoch: head.epoch, seq: head.seq },
     turnId,
     sessionKey,
     folder: opened.session.folder,
@@ -161,7 +122,7 @@ async function identityOf(
 }
 
 function contextOf(
-  shared: Pick<AgentShared, "models" | "prepare">,
+  shared: Pick<AgentShared, 'models' | 'prepare'>,
   { payload, opened, promptContext }: Start,
 ): TurnContext {
   const { session, history, placeholders } = opened;
@@ -171,8 +132,7 @@ function contextOf(
     prepared: withCallerOptions(shared.prepare(profile), payload.options),
     options: payload.options,
     askedModel: payload.model,
-    model:
-      payload.model ?? session.model ?? payload.usualModel ?? profile.model,
+    model: payload.model ?? session.model ?? payload.usualModel ?? profile.model,
     promptContext,
     history: toGroups(history, { thinking: false }),
     past: history,
@@ -182,16 +142,10 @@ function contextOf(
   };
 }
 
-function progressOf({
-  payload,
-  opened,
-  message,
-  burst,
-  promptContext,
-}: Start): TurnProgress {
+function progressOf({ payload, opened, message, burst, promptContext }: Start): TurnProgress {
   const { session, journal } = opened;
   const taint = new Taint(session.sources);
-  if (promptContext.untrusted) taint.add(["local"]);
+  if (promptContext.untrusted) taint.add(['local']);
   const rows = new TurnRows(message.content, journal, message, taint);
   if (burst?.combined !== undefined) rows.journaled([rows.user]);
   return {

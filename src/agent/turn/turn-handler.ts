@@ -1,48 +1,40 @@
 /** Handles the head of an `in:` lane: opens the turn, runs it, and commits its end. */
-import { LaneAbort } from "../../contracts/bus.ts";
-import type {
-  LaneHandler,
-  LaneOutcome,
-  TurnEmitter,
-} from "../../contracts/bus.ts";
-import { GatewayError } from "../../contracts/errors.ts";
-import type { LaneHead, LaneStep } from "../../contracts/store/lanes.ts";
-import type { TurnPayload } from "../../contracts/store/accept.ts";
-import type { Address } from "../../contracts/message.ts";
-import type { OpenedTurn } from "../../contracts/store/records.ts";
-import type { LiveCounts, TraceAttempt } from "../../contracts/store/traces.ts";
-import { ApprovalWait } from "../tools/approval-gate.ts";
-import { CallerWait } from "../tools/caller-calls.ts";
-import type { AgentShared, Emit } from "../deps.ts";
-import type { Compressor } from "../compression/compressor.ts";
-import { endedTurn } from "./after-turn.ts";
-import type { AfterTurn } from "./after-turn.ts";
-import { deliveryWithFiles } from "./answer-delivery.ts";
-import { announceDecision, parkForCaller, parkTurn } from "./parking.ts";
-import { endDeadLetter } from "./dead-turn.ts";
-import type { LiveOutput, OutputResult } from "./silent-reply.ts";
-import { isSilent } from "./silent-token.ts";
-import { openOutput } from "./turn-output.ts";
-import { endElsewhere } from "./other-surfaces.ts";
-import { readTurnPayload } from "./turn-payload.ts";
-import { createSubagents } from "../subagents/subagents.ts";
-import type { CurrentShared } from "../turn-settings.ts";
-import { recordUnreported, usageOf } from "../state/turn-usage.ts";
-import type {
-  TurnContext,
-  TurnIdentity,
-  TurnProgress,
-} from "../state/turn-state.ts";
-import { runTurn } from "./agent-loop.ts";
-import type { TurnOptions } from "./agent-loop.ts";
-import { startTurn } from "./start-turn.ts";
-import type { TracedTurn } from "./start-turn.ts";
-import { endTrace, leaveTrace } from "./turn-trace.ts";
+import { LaneAbort } from '../../contracts/bus.ts';
+import type { LaneHandler, LaneOutcome, TurnEmitter } from '../../contracts/bus.ts';
+import { GatewayError } from '../../contracts/errors.ts';
+import type { LaneHead, LaneStep } from '../../contracts/store/lanes.ts';
+import type { TurnPayload } from '../../contracts/store/accept.ts';
+import type { Address } from '../../contracts/message.ts';
+import type { OpenedTurn } from '../../contracts/store/records.ts';
+import type { LiveCounts, TraceAttempt } from '../../contracts/store/traces.ts';
+import { ApprovalWait } from '../tools/approval-gate.ts';
+import { CallerWait } from '../tools/caller-calls.ts';
+import type { AgentShared, Emit } from '../deps.ts';
+import type { Compressor } from '../compression/compressor.ts';
+import { endedTurn } from './after-turn.ts';
+import type { AfterTurn } from './after-turn.ts';
+import { deliveryWithFiles } from './answer-delivery.ts';
+import { announceDecision, parkForCaller, parkTurn } from './parking.ts';
+import { endDeadLetter } from './dead-turn.ts';
+import type { LiveOutput, OutputResult } from './silent-reply.ts';
+import { isSilent } from './silent-token.ts';
+import { openOutput } from './turn-output.ts';
+import { endElsewhere } from './other-surfaces.ts';
+import { readTurnPayload } from './turn-payload.ts';
+import { createSubagents } from '../subagents/subagents.ts';
+import type { CurrentShared } from '../turn-settings.ts';
+import { recordUnreported, usageOf } from '../state/turn-usage.ts';
+import type { TurnContext, TurnIdentity, TurnProgress } from '../state/turn-state.ts';
+import { runTurn } from './agent-loop.ts';
+import type { TurnOptions } from './agent-loop.ts';
+import { startTurn } from './start-turn.ts';
+import type { TracedTurn } from './start-turn.ts';
+import { endTrace, leaveTrace } from './turn-trace.ts';
 
 /** Work before and after each turn of a session. */
 export interface AroundTurn {
-  compressor: Pick<Compressor, "before">;
-  afterTurn: Pick<AfterTurn, "start" | "turnBegins" | "running">;
+  compressor: Pick<Compressor, 'before'>;
+  afterTurn: Pick<AfterTurn, 'start' | 'turnBegins' | 'running'>;
 }
 
 /** What turns share: those that may plan, and those of `run()` that never do (N-02, N-03), whose model cannot ask for a plan. */
@@ -52,10 +44,7 @@ export interface TurnShared {
 }
 
 /** Creates the handler of `in:` lanes. Errors of the model and of tools end the turn with a text; `StoreError`s go to the bus. */
-export function createTurnHandler(
-  shared: TurnShared,
-  aroundTurn: AroundTurn,
-): LaneHandler {
+export function createTurnHandler(shared: TurnShared, aroundTurn: AroundTurn): LaneHandler {
   return {
     handle: (head, signal) => handleTurn(shared, aroundTurn, head, signal),
     onDeadLetter: (head, error) => endDeadLetter(shared.planned(), head, error),
@@ -70,39 +59,24 @@ async function handleTurn(
 ): Promise<LaneOutcome> {
   const payload = readTurnPayload(head.payload);
   if (payload instanceof GatewayError) throw payload;
-  const shared = payload.entry === "run" ? unplanned() : planned();
-  const started = await startTurn(shared, around.afterTurn, {
-    head,
-    payload,
-    signal,
-  });
-  if ("waitMs" in started) return { kind: "released", delayMs: started.waitMs };
+  const shared = payload.entry === 'run' ? unplanned() : planned();
+  const started = await startTurn(shared, around.afterTurn, { head, payload, signal });
+  if ('waitMs' in started) return { kind: 'released', delayMs: started.waitMs };
   const { turn, opened } = started;
   const emitter = shared.events.turn({
     sessionKey: turn.sessionKey,
     turnId: turn.turnId,
     epoch: head.epoch,
-    textSoFar: isSilent(turn.silentToken, turn.reply.text)
-      ? ""
-      : turn.reply.text,
+    textSoFar: isSilent(turn.silentToken, turn.reply.text) ? '' : turn.reply.text,
   });
-  const forget = shared.traces.begin(turn.turnId, () =>
-    turn.trace.look(turn.profile.id),
-  );
+  const forget = shared.traces.begin(turn.turnId, () => turn.trace.look(turn.profile.id));
   turn.agents = createSubagents(shared, turn, emitter, payload.profileId);
-  turn.log.debug(
-    { lane: head.lane, laneSeq: head.seq, afterMs: opened.afterMs },
-    "turn_started",
-  );
+  turn.log.debug({ lane: head.lane, laneSeq: head.seq, afterMs: opened.afterMs }, 'turn_started');
   try {
     await announceDecision(shared, turn, emitter);
     const { surfaces } = opened;
     if (surfaces.length > 0)
-      await shared.askedElsewhere({
-        turnId: turn.turnId,
-        surfaces,
-        message: payload.message,
-      });
+      await shared.askedElsewhere({ turnId: turn.turnId, surfaces, message: payload.message });
     const output = openOutput(shared, { head, turn, payload, opened, emitter });
     const emit: Emit = (event) => {
       turn.trace.event(event);
@@ -111,22 +85,13 @@ async function handleTurn(
     let result: OutputResult;
     let live: LiveCounts | undefined;
     try {
-      result = output.finish(
-        await runTurn(shared, turn, optionsOf(around, turn, payload), emit),
-      );
+      result = output.finish(await runTurn(shared, turn, optionsOf(around, turn, payload), emit));
     } finally {
       // After this no call to the platform is in flight for this turn.
       live = await output.settle();
     }
-    const step = await endTurn(shared, around.afterTurn, {
-      turn,
-      opened,
-      emitter,
-      output,
-      result,
-      live,
-    });
-    return { kind: "finished", step };
+    const step = await endTurn(shared, around.afterTurn, { turn, opened, emitter, output, result, live });
+    return { kind: 'finished', step };
   } catch (error) {
     return await leaveTurn(shared, turn, emitter, error);
   } finally {
@@ -135,10 +100,10 @@ async function handleTurn(
 }
 
 /** What a turn plans, by the entry of its message. */
-const PLANNING: Record<TurnPayload["entry"], TurnOptions["planning"]> = {
-  runStream: "first",
-  run: "never",
-  plan: "only",
+const PLANNING: Record<TurnPayload['entry'], TurnOptions['planning']> = {
+  runStream: 'first',
+  run: 'never',
+  plan: 'only',
 };
 
 function optionsOf(
@@ -146,8 +111,7 @@ function optionsOf(
   turn: TracedTurn,
   { entry }: TurnPayload,
 ): TurnOptions {
-  const compress = (emit: Emit) =>
-    compressor.before(turn, afterTurn.running(turn.sessionKey), emit);
+  const compress = (emit: Emit) => compressor.before(turn, afterTurn.running(turn.sessionKey), emit);
   return { planning: PLANNING[entry], compress };
 }
 
@@ -161,28 +125,17 @@ interface TurnAtItsEnd {
 }
 
 /** What the end of a turn is committed with. */
-type Committing = Pick<
-  AgentShared,
-  "ledger" | "answerFiles" | "languages" | "settings"
->;
+type Committing = Pick<AgentShared, 'ledger' | 'answerFiles' | 'languages' | 'settings'>;
 
 /** Commits the end of the turn, and starts what follows it. Throws `StoreError`. */
 async function endTurn(
-  shared: Committing & Pick<AgentShared, "traces">,
-  afterTurn: AroundTurn["afterTurn"],
+  shared: Committing & Pick<AgentShared, 'traces'>,
+  afterTurn: AroundTurn['afterTurn'],
   { turn, opened, emitter, output, result, live }: TurnAtItsEnd,
 ): Promise<LaneStep> {
-  const trace = turn.trace.end(
-    result.silent ? "silent" : result.reason,
-    turn.profile.id,
-    live,
-  );
-  const step = await commit(shared, turn, opened.address, {
-    result,
-    trace,
-    shownOn: output.shownOn(),
-  });
-  emitter.emit({ type: "turn_ended", reason: result.reason });
+  const trace = turn.trace.end(result.silent ? 'silent' : result.reason, turn.profile.id, live);
+  const step = await commit(shared, turn, opened.address, { result, trace, shownOn: output.shownOn() });
+  emitter.emit({ type: 'turn_ended', reason: result.reason });
   endTrace(shared, turn, trace, true);
   afterTurn.start(endedTurn(turn, { ...result, title: opened.session.title }));
   return step;
@@ -193,7 +146,7 @@ async function endTurn(
  * error.
  */
 async function leaveTurn(
-  shared: Pick<AgentShared, "ledger" | "lanes" | "limits" | "traces">,
+  shared: Pick<AgentShared, 'ledger' | 'lanes' | 'limits' | 'traces'>,
   turn: TracedTurn,
   emitter: TurnEmitter,
   error: unknown,
@@ -205,40 +158,29 @@ async function leaveTurn(
       error instanceof ApprovalWait
         ? await parkTurn(shared, turn, emitter, error)
         : await parkForCaller(shared, turn, emitter, error);
-    await leaveTrace(shared, turn, "parked");
+    await leaveTrace(shared, turn, 'parked');
     return parked;
   }
   // The next owner of the lane continues from the journal.
-  if (!(error instanceof LaneAbort && error.code === "shutdown")) throw error;
+  if (!(error instanceof LaneAbort && error.code === 'shutdown')) throw error;
   await recordUnreported(ledger, turn);
-  await leaveTrace(shared, turn, "released");
-  return { kind: "released" };
+  await leaveTrace(shared, turn, 'released');
+  return { kind: 'released' };
 }
 
 /** T6. */
 async function commit(
   shared: Committing,
-  turn: TurnIdentity &
-    Pick<TurnContext, "model"> &
-    Pick<TurnProgress, "rows" | "otherUsage">,
+  turn: TurnIdentity & Pick<TurnContext, 'model'> & Pick<TurnProgress, 'rows' | 'otherUsage'>,
   address: Address,
   {
     result,
     trace,
     shownOn,
-  }: {
-    result: OutputResult;
-    trace: TraceAttempt;
-    shownOn: ReturnType<LiveOutput["shownOn"]>;
-  },
+  }: { result: OutputResult; trace: TraceAttempt; shownOn: ReturnType<LiveOutput['shownOn']> },
 ): Promise<LaneStep> {
   const fresh = turn.rows.fresh();
-  const answer = await deliveryWithFiles(
-    shared.answerFiles,
-    turn,
-    address,
-    result,
-  );
+  const answer = await deliveryWithFiles(shared.answerFiles, turn, address, result);
   const { attachments, outbound, elsewhere } = answer;
   return await shared.ledger.finishTurn(turn.fence, {
     turnId: turn.turnId,
@@ -247,19 +189,13 @@ async function commit(
     content: result.text,
     attachments,
     isError: result.isError,
-    speak:
-      shared.settings().speaks &&
-      !result.silent &&
-      !result.isError &&
-      result.text !== "",
+    speak: shared.settings().speaks && !result.silent && !result.isError && result.text !== '',
     userId: turn.userId,
     usage: usageOf(turn),
     trace,
     // A silent turn leaves nothing in the model's context, unless its journal has begun.
     entries: result.silent && fresh.includes(turn.rows.user) ? [] : fresh,
     outbound,
-    elsewhere:
-      elsewhere &&
-      (await endElsewhere(shared, turn.surfaces, elsewhere, shownOn)),
+    elsewhere: elsewhere && (await endElsewhere(shared, turn.surfaces, elsewhere, shownOn)),
   });
 }

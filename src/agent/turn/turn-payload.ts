@@ -1,31 +1,23 @@
 /** The payload of an `in:` head, validated here once, and its message as the model reads it. */
-import { z } from "zod";
-import { describeIssues } from "../../lib/json/schema-issues.ts";
-import { callerOptions } from "../../contracts/model/provider.ts";
-import { GatewayError } from "../../contracts/errors.ts";
-import { mediaShape } from "../../contracts/media.ts";
-import type { ReceivedFile } from "../../contracts/media.ts";
-import type { TurnPayload } from "../../contracts/store/accept.ts";
-import type { InboundMessage } from "../../contracts/message.ts";
-import { MODES } from "../../contracts/plans/plan.ts";
-import { storedQuote } from "../../contracts/quoted.ts";
-import {
-  authorOf,
-  memoryOwnerOf,
-  sourcesOfMessage,
-} from "../../contracts/message.ts";
-import type { ObservedMessage } from "../../contracts/store/group-chats.ts";
-import {
-  describeSources,
-  storedSources,
-  taints,
-} from "../../contracts/tools/risk.ts";
-import { filesText, ownText, picturesOf } from "./message-files.ts";
-import { markText, markUntrusted, titleOf } from "../prompt/marks.ts";
-import type { TextOrigin } from "../state/turn-rows.ts";
-import { observedText, quotedText } from "./quoted-text.ts";
+import { z } from 'zod';
+import { describeIssues } from '../../lib/json/schema-issues.ts';
+import { callerOptions } from '../../contracts/model/provider.ts';
+import { GatewayError } from '../../contracts/errors.ts';
+import { mediaShape } from '../../contracts/media.ts';
+import type { ReceivedFile } from '../../contracts/media.ts';
+import type { TurnPayload } from '../../contracts/store/accept.ts';
+import type { InboundMessage } from '../../contracts/message.ts';
+import { MODES } from '../../contracts/plans/plan.ts';
+import { storedQuote } from '../../contracts/quoted.ts';
+import { authorOf, memoryOwnerOf, sourcesOfMessage } from '../../contracts/message.ts';
+import type { ObservedMessage } from '../../contracts/store/group-chats.ts';
+import { describeSources, storedSources, taints } from '../../contracts/tools/risk.ts';
+import { filesText, ownText, picturesOf } from './message-files.ts';
+import { markText, markUntrusted, titleOf } from '../prompt/marks.ts';
+import type { TextOrigin } from '../state/turn-rows.ts';
+import { observedText, quotedText } from './quoted-text.ts';
 
-const address = z.templateLiteral([z.string().min(1), ":", z.string().min(1)]);
+const address = z.templateLiteral([z.string().min(1), ':', z.string().min(1)]);
 const metadata = z.record(z.string(), z.string()).optional();
 
 const message = z.object({
@@ -45,7 +37,7 @@ const message = z.object({
   messageId: z.string().optional(),
   joined: z.number().optional(),
   quoted: storedQuote.optional(),
-  place: z.enum(["private", "group"]),
+  place: z.enum(['private', 'group']),
   forwarded: z.boolean().optional(),
   forwardedFrom: z.string().optional(),
   prompt: z.object({ server: z.string(), name: z.string() }).optional(),
@@ -60,19 +52,13 @@ const payload = z.object({
   turnId: z.string().min(1),
   address,
   message,
-  entry: z.enum(["runStream", "run", "plan"]),
+  entry: z.enum(['runStream', 'run', 'plan']),
   silentToken: z.string().min(1).optional(),
   model: z.string().optional(),
   profileId: z.string().optional(),
   usualModel: z.string().optional(),
   mode: z.enum(MODES).optional(),
-  plan: z
-    .object({
-      id: z.string().min(1),
-      version: z.int().min(1),
-      run: z.int().min(1),
-    })
-    .optional(),
+  plan: z.object({ id: z.string().min(1), version: z.int().min(1), run: z.int().min(1) }).optional(),
   options: callerOptions.optional(),
   edited: z.int().optional(),
   isOwner: z.boolean().optional(),
@@ -82,10 +68,7 @@ const payload = z.object({
 export function readTurnPayload(stored: unknown): TurnPayload | GatewayError {
   const read = payload.safeParse(stored);
   if (read.success) return read.data;
-  return new GatewayError(
-    "bad_payload",
-    `A queued message cannot be read: ${describeIssues(read.error)}`,
-  );
+  return new GatewayError('bad_payload', `A queued message cannot be read: ${describeIssues(read.error)}`);
 }
 
 /** A message as the model reads it, and whose text it is. */
@@ -104,27 +87,17 @@ export function readMessage(
   where?: string,
 ): ReadMessage {
   const { quoted, media } = message;
-  const own =
-    message.channel === "system"
-      ? systemText(message)
-      : textOf(message, files, where);
+  const own = message.channel === 'system' ? systemText(message) : textOf(message, files, where);
   const before = [
     ...(observed.length === 0 ? [] : [observedText(observed)]),
     ...(quoted === undefined
       ? []
-      : [
-          quotedText(
-            quoted,
-            message.place === "group" ? senderOf(message) : "the user",
-          ),
-        ]),
+      : [quotedText(quoted, message.place === 'group' ? senderOf(message) : 'the user')]),
   ];
   const pictures = picturesOf(files);
   return {
-    content: [...before, own].join("\n"),
-    ...((before.length > 0 || media.length > 0) && {
-      typed: ownText(message, files),
-    }),
+    content: [...before, own].join('\n'),
+    ...((before.length > 0 || media.length > 0) && { typed: ownText(message, files) }),
     author: authorOf(message),
     ...(message.endUser !== undefined && { owner: memoryOwnerOf(message) }),
     sources: sourcesOfMessage(message),
@@ -132,44 +105,29 @@ export function readMessage(
   };
 }
 
-function textOf(
-  message: InboundMessage,
-  files: readonly ReceivedFile[],
-  where?: string,
-): string {
-  return [
-    senderText(message, ownText(message, files), where),
-    ...filesText(files),
-  ]
-    .filter((line) => line !== "")
-    .join("\n");
+function textOf(message: InboundMessage, files: readonly ReceivedFile[], where?: string): string {
+  return [senderText(message, ownText(message, files), where), ...filesText(files)]
+    .filter((line) => line !== '')
+    .join('\n');
 }
 
 /** The sender's text; in a group, or where several chats share the conversation, with the sender's name, a forwarded one with its author's. */
-function senderText(
-  message: InboundMessage,
-  text: string,
-  where?: string,
-): string {
-  const { forwarded, forwardedFrom = "someone else", place } = message;
-  if (text === "") return "";
+function senderText(message: InboundMessage, text: string, where?: string): string {
+  const { forwarded, forwardedFrom = 'someone else', place } = message;
+  if (text === '') return '';
   const sender = senderOf(message);
   if (message.prompt !== undefined) {
     const { server, name } = message.prompt;
-    const by = place === "group" ? sender : "The user";
+    const by = place === 'group' ? sender : 'The user';
     const source = `text of others, from the MCP server ${titleOf(server)}, the prompt ${titleOf(name)}`;
     return `${by} has chosen a prompt that an MCP server wrote. Help with what it is for.\n${markText(source, text)}`;
   }
   if (forwarded === true) {
-    const by = place === "group" ? sender : "the user";
-    return markUntrusted(
-      `${titleOf(forwardedFrom)}; ${by} has forwarded it`,
-      text,
-    );
+    const by = place === 'group' ? sender : 'the user';
+    return markUntrusted(`${titleOf(forwardedFrom)}; ${by} has forwarded it`, text);
   }
-  if (where !== undefined)
-    return markText(`${sender} writes on ${where}`, text);
-  return place === "group" ? markText(`${sender} writes`, text) : text;
+  if (where !== undefined) return markText(`${sender} writes on ${where}`, text);
+  return place === 'group' ? markText(`${sender} writes`, text) : text;
 }
 
 /** The sender's name, fit for a title. */
@@ -179,11 +137,9 @@ function senderOf({ senderName, senderId }: InboundMessage): string {
 
 /** The gateway's own first line, then the task or the report, which a model may have made from text of others. */
 function systemText(message: InboundMessage): string {
-  const sources = sourcesOfMessage(message).filter(
-    (source) => source !== "group",
-  );
-  const [first = "", ...rest] = message.content.split("\n");
+  const sources = sourcesOfMessage(message).filter((source) => source !== 'group');
+  const [first = '', ...rest] = message.content.split('\n');
   if (!taints(sources) || rest.length === 0) return message.content;
   const title = `written after text from ${describeSources(sources)} was read`;
-  return `${first}\n${markText(title, rest.join("\n"))}`;
+  return `${first}\n${markText(title, rest.join('\n'))}`;
 }

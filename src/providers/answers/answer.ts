@@ -1,7 +1,7 @@
 /** The body of one answer as it arrives: read packet by packet, abandoned at once when its call ends early. */
-import type { Dispatcher } from "undici";
-import { ProviderError } from "../../contracts/errors.ts";
-import { textRef } from "../../contracts/texts/say.ts";
+import type { Dispatcher } from 'undici';
+import { ProviderError } from '../../contracts/errors.ts';
+import { textRef } from '../../contracts/texts/say.ts';
 
 /** An answer that is being read; only one reader at a time. */
 export interface Answer {
@@ -23,7 +23,7 @@ const SETTLE_MS = 1_000;
 
 /** Reads a body; `onEnd` is called when its call is over. `lost` makes the error for a connection that failed. */
 export function createAnswer(
-  body: Dispatcher.ResponseData["body"],
+  body: Dispatcher.ResponseData['body'],
   {
     signal,
     lost,
@@ -47,20 +47,19 @@ export function createAnswer(
   const finish = (error?: unknown): void => {
     if (isOver) return;
     isOver = true;
-    if (error !== undefined)
-      failure = signal.aborted ? stoppedCall(signal) : lost(error, true);
+    if (error !== undefined) failure = signal.aborted ? stoppedCall(signal) : lost(error, true);
     onEnd();
     wake();
   };
-  body.on("data", (packet: Buffer) => {
+  body.on('data', (packet: Buffer) => {
     if (isOver) return;
     unread.push(packet);
     unreadBytes += packet.length;
     if (unreadBytes > MAX_UNREAD_BYTES) body.pause();
     wake();
   });
-  body.on("end", () => finish());
-  body.on("error", finish);
+  body.on('end', () => finish());
+  body.on('error', finish);
 
   return {
     isDelimited,
@@ -68,20 +67,14 @@ export function createAnswer(
       if (unread.length === 0 && !isOver) {
         const { promise, resolve } = Promise.withResolvers<void>();
         reader = resolve;
-        const limit =
-          withinMs === undefined ? undefined : setTimeout(resolve, withinMs);
+        const limit = withinMs === undefined ? undefined : setTimeout(resolve, withinMs);
         await promise;
         clearTimeout(limit);
       }
       // A stopped call returns nothing more, not even what has arrived.
       if (signal.aborted) throw stoppedCall(signal);
       const packet = unread.shift();
-      if (
-        packet === undefined &&
-        failure !== undefined &&
-        withinMs === undefined
-      )
-        throw failure;
+      if (packet === undefined && failure !== undefined && withinMs === undefined) throw failure;
       unreadBytes -= packet?.length ?? 0;
       if (unreadBytes === 0 && body.isPaused()) body.resume();
       return packet;
@@ -95,7 +88,7 @@ export function createAnswer(
         return;
       }
       const giveUp = setTimeout(() => body.destroy(), SETTLE_MS).unref();
-      body.once("close", () => clearTimeout(giveUp));
+      body.once('close', () => clearTimeout(giveUp));
       body.resume();
     },
   };
@@ -103,7 +96,5 @@ export function createAnswer(
 
 /** The error of a call that its caller's signal ended. */
 export function stoppedCall(signal: AbortSignal): ProviderError {
-  return new ProviderError("aborted", textRef("provider.stopped"), {
-    cause: signal.reason,
-  });
+  return new ProviderError('aborted', textRef('provider.stopped'), { cause: signal.reason });
 }

@@ -1,30 +1,19 @@
 /** Likelihoods of tokens: read along with the texts of an answer, only when a call asks for them. */
-import { z } from "zod";
-import type {
-  ChatChunk,
-  ChatRequest,
-  TokenLogprob,
-} from "../../contracts/model/provider.ts";
-import type { AnswerReader } from "./read-answer.ts";
+import { z } from 'zod';
+import type { ChatChunk, ChatRequest, TokenLogprob } from '../../contracts/model/provider.ts';
+import type { AnswerReader } from './read-answer.ts';
 
 const token = z.object({
   token: z.string(),
   logprob: z.number(),
   bytes: z.array(z.number()).nullish().catch(null),
 });
-const tokens = z.array(
-  token.extend({ top_logprobs: z.array(token).nullish().catch([]) }),
-);
+const tokens = z.array(token.extend({ top_logprobs: z.array(token).nullish().catch([]) }));
 
 /** A line of Ollama has them at its top, an event of an OpenAI-compatible server in its choice. */
-const ofOllama = z.looseObject({
-  logprobs: tokens,
-  message: z.looseObject({ content: z.string().min(1) }),
-});
+const ofOllama = z.looseObject({ logprobs: tokens, message: z.looseObject({ content: z.string().min(1) }) });
 const ofOpenai = z.looseObject({
-  choices: z
-    .array(z.looseObject({ logprobs: z.object({ content: tokens }) }))
-    .min(1),
+  choices: z.array(z.looseObject({ logprobs: z.object({ content: tokens }) })).min(1),
 });
 
 /** Adds likelihoods to the texts of one answer. */
@@ -36,14 +25,12 @@ interface Logprobs {
 }
 
 /** Makes them for a call that asks for likelihoods; undefined for any other. */
-export function logprobsFor({
-  topLogprobs,
-}: ChatRequest): Logprobs | undefined {
+export function logprobsFor({ topLogprobs }: ChatRequest): Logprobs | undefined {
   if (topLogprobs === undefined) return undefined;
   let pending: TokenLogprob[] = [];
   const attach = (chunks: readonly ChatChunk[]): ChatChunk[] =>
     chunks.map((chunk) => {
-      if (chunk.type !== "text" || pending.length === 0) return chunk;
+      if (chunk.type !== 'text' || pending.length === 0) return chunk;
       const logprobs = pending;
       pending = [];
       return { ...chunk, logprobs };
@@ -68,17 +55,10 @@ function logprobsIn(record: object): TokenLogprob[] {
   const ollama = ofOllama.safeParse(record);
   if (ollama.success) return ollama.data.logprobs.map(toTokenLogprob);
   const openai = ofOpenai.safeParse(record);
-  return openai.success
-    ? openai.data.choices.flatMap((one) =>
-        one.logprobs.content.map(toTokenLogprob),
-      )
-    : [];
+  return openai.success ? openai.data.choices.flatMap((one) => one.logprobs.content.map(toTokenLogprob)) : [];
 }
 
-function toTokenLogprob({
-  top_logprobs: top,
-  ...own
-}: z.infer<typeof tokens>[number]): TokenLogprob {
+function toTokenLogprob({ top_logprobs: top, ...own }: z.infer<typeof tokens>[number]): TokenLogprob {
   const plain = ({ token: text, logprob, bytes }: z.infer<typeof token>) => ({
     token: text,
     logprob,

@@ -1,10 +1,10 @@
 /** How the texts of an answer become chunks, each parsed once, and answers that are read as a whole. */
-import { ProviderError } from "../../contracts/errors.ts";
-import { textRef } from "../../contracts/texts/say.ts";
-import type { ChatChunk } from "../../contracts/model/provider.ts";
-import type { Answer } from "./answer.ts";
-import { createDocumentCollector } from "./text-splitters.ts";
-import type { MakeToolCall } from "./tool-calls.ts";
+import { ProviderError } from '../../contracts/errors.ts';
+import { textRef } from '../../contracts/texts/say.ts';
+import type { ChatChunk } from '../../contracts/model/provider.ts';
+import type { Answer } from './answer.ts';
+import { createDocumentCollector } from './text-splitters.ts';
+import type { MakeToolCall } from './tool-calls.ts';
 
 /** Reads the texts of one answer. Both methods throw `ProviderError`, which ends the answer. */
 export interface AnswerReader {
@@ -50,7 +50,7 @@ export async function readWhole(answer: Answer): Promise<string> {
       splitter.push(packet);
     }
     complete = true;
-    return splitter.end().join("");
+    return splitter.end().join('');
   } finally {
     answer.end(complete);
   }
@@ -58,7 +58,7 @@ export async function readWhole(answer: Answer): Promise<string> {
 
 /** The error for an answer that ended before it was complete. */
 export function endedEarly(): ProviderError {
-  return new ProviderError("bad_response", textRef("provider.ended_early"), {
+  return new ProviderError('bad_response', textRef('provider.ended_early'), {
     retryable: true,
   });
 }

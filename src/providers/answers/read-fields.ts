@@ -1,5 +1,5 @@
 /** Fields of answers read leniently: servers disagree about their types, and an unneeded field may contain anything. */
-import { isJsonObject } from "../../lib/json/json.ts";
+import { isJsonObject } from '../../lib/json/json.ts';
 
 /** An object whose fields may contain anything. */
 export type Fields = Readonly<Record<string, unknown>>;
@@ -20,17 +20,14 @@ export function listOf(value: unknown): readonly unknown[] {
 
 /** A name or an id; numbers count, anything else is empty. */
 export function wordOf(value: unknown): string {
-  if (typeof value === "string") return value;
-  return typeof value === "number" ? String(value) : "";
+  if (typeof value === 'string') return value;
+  return typeof value === 'number' ? String(value) : '';
 }
 
 /** A count or a duration, also from a text; undefined for anything that cannot be one. */
 export function numberOf(value: unknown): number | undefined {
-  const number =
-    typeof value === "string" && value.trim() !== "" ? Number(value) : value;
-  return typeof number === "number" && Number.isFinite(number) && number >= 0
-    ? number
-    : undefined;
+  const number = typeof value === 'string' && value.trim() !== '' ? Number(value) : value;
+  return typeof number === 'number' && Number.isFinite(number) && number >= 0 ? number : undefined;
 }
 
 /**
@@ -38,44 +35,31 @@ export function numberOf(value: unknown): number | undefined {
  * Parts of the type `thinking` or `reasoning` count only when `thinking` is asked for; other parts (images) yield
  * nothing.
  */
-export function textOf(
-  value: unknown,
-  kind: "text" | "thinking" = "text",
-  depth = 0,
-): string {
-  if (typeof value === "string") return value;
-  if (depth >= MAX_PART_DEPTH) return "";
-  if (Array.isArray(value))
-    return value.map((part) => partText(part, kind, depth)).join("");
+export function textOf(value: unknown, kind: 'text' | 'thinking' = 'text', depth = 0): string {
+  if (typeof value === 'string') return value;
+  if (depth >= MAX_PART_DEPTH) return '';
+  if (Array.isArray(value)) return value.map((part) => partText(part, kind, depth)).join('');
   const fields = fieldsOf(value);
-  if (fields === undefined) return "";
+  if (fields === undefined) return '';
   const inner =
-    fields["text"] ??
-    fields["content"] ??
-    fields["summary"] ??
-    fields["thinking"] ??
-    fields["reasoning"];
+    fields['text'] ?? fields['content'] ?? fields['summary'] ?? fields['thinking'] ?? fields['reasoning'];
   return textOf(inner, kind, depth + 1);
 }
 
 const THINKING_PART = /^(thinking|reasoning)/;
 
 /** The text of a list item; thoughts among the parts of a text are left to the reader of thoughts. */
-function partText(
-  part: unknown,
-  kind: "text" | "thinking",
-  depth: number,
-): string {
-  const type = wordOf(fieldsOf(part)?.["type"]);
-  if (kind === "text" && THINKING_PART.test(type)) return "";
+function partText(part: unknown, kind: 'text' | 'thinking', depth: number): string {
+  const type = wordOf(fieldsOf(part)?.['type']);
+  if (kind === 'text' && THINKING_PART.test(type)) return '';
   return textOf(part, kind, depth + 1);
 }
 
 /** The thoughts among the parts of a text field, as Mistral sends them; empty when it is not a list of parts. */
 export function thoughtsAmong(content: unknown): string {
-  if (!Array.isArray(content)) return "";
+  if (!Array.isArray(content)) return '';
   return content
-    .filter((part) => THINKING_PART.test(wordOf(fieldsOf(part)?.["type"])))
-    .map((part) => textOf(part, "thinking"))
-    .join("");
+    .filter((part) => THINKING_PART.test(wordOf(fieldsOf(part)?.['type'])))
+    .map((part) => textOf(part, 'thinking'))
+    .join('');
 }

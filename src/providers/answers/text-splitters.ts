@@ -1,6 +1,6 @@
 /** How the packets of an answer become texts of bounded length: lines of a stream, or one whole document. */
-import { ProviderError } from "../../contracts/errors.ts";
-import { textRef } from "../../contracts/texts/say.ts";
+import { ProviderError } from '../../contracts/errors.ts';
+import { textRef } from '../../contracts/texts/say.ts';
 
 /** The longest line accepted from a model server, in bytes. */
 export const MAX_LINE_BYTES = 1024 * 1024;
@@ -29,30 +29,24 @@ export function createLineSplitter(): TextSplitter {
       if (end === 0) {
         held.push(packet);
         heldBytes += packet.length;
-        if (heldBytes > MAX_LINE_BYTES)
-          throw tooLong("provider.long_line", MAX_LINE_BYTES);
+        if (heldBytes > MAX_LINE_BYTES) throw tooLong('provider.long_line', MAX_LINE_BYTES);
         return [];
       }
       // Without the newline, which would start an empty last line.
       const whole = packet.subarray(0, end - 1);
-      const text = (
-        held.length === 0 ? whole : Buffer.concat([...held, whole])
-      ).toString("utf8");
+      const text = (held.length === 0 ? whole : Buffer.concat([...held, whole])).toString('utf8');
       heldBytes = packet.length - end;
       held = heldBytes === 0 ? [] : [packet.subarray(end)];
-      return text.split("\n");
+      return text.split('\n');
     },
-    end: () => (heldBytes === 0 ? [] : [Buffer.concat(held).toString("utf8")]),
+    end: () => (heldBytes === 0 ? [] : [Buffer.concat(held).toString('utf8')]),
   };
 }
 
 /** Throws `ProviderError` for a line over the limit. A UTF-16 unit is at most three bytes: short lines need no count. */
 export function checkLineLength(line: string): void {
-  if (
-    line.length * 3 > MAX_LINE_BYTES &&
-    Buffer.byteLength(line) > MAX_LINE_BYTES
-  )
-    throw tooLong("provider.long_line", MAX_LINE_BYTES);
+  if (line.length * 3 > MAX_LINE_BYTES && Buffer.byteLength(line) > MAX_LINE_BYTES)
+    throw tooLong('provider.long_line', MAX_LINE_BYTES);
 }
 
 /** All packets as one text, at the end. */
@@ -62,18 +56,14 @@ export function createDocumentCollector(): TextSplitter {
   return {
     push(packet) {
       bytes += packet.length;
-      if (bytes > MAX_DOCUMENT_BYTES)
-        throw tooLong("provider.too_much", MAX_DOCUMENT_BYTES);
+      if (bytes > MAX_DOCUMENT_BYTES) throw tooLong('provider.too_much', MAX_DOCUMENT_BYTES);
       packets.push(packet);
       return [];
     },
-    end: () => [Buffer.concat(packets).toString("utf8")],
+    end: () => [Buffer.concat(packets).toString('utf8')],
   };
 }
 
-function tooLong(
-  key: "provider.long_line" | "provider.too_much",
-  bytes: number,
-): ProviderError {
-  return new ProviderError("bad_response", textRef(key, { bytes }));
+function tooLong(key: 'provider.long_line' | 'provider.too_much', bytes: number): ProviderError {
+  return new ProviderError('bad_response', textRef(key, { bytes }));
 }

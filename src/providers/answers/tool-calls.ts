@@ -2,15 +2,18 @@
  * Tool calls as models write them, with their common slips: names and arguments are repaired where that takes no
  * guessing.
  */
-import type { ToolCall, ToolSchema } from "../../contracts/model/provider.ts";
-import { newId } from "../../lib/ids.ts";
-import { isTooDeep } from "../../lib/json/json.ts";
-import { fieldsOf } from "./read-fields.ts";
+import { isDeepStrictEqual } from 'node:util';
+import type { ToolCall, ToolSchema } from '../../contracts/model/provider.ts';
+import { newId } from '../../lib/ids.ts';
+import { isTooDeep } from '../../lib/json/json.ts';
+import { readLooseValues } from '../../lib/json/loose-json.ts';
+import { fieldsOf } from './read-fields.ts';
+import type { Fields } from './read-fields.ts';
 
 /** JSON within a JSON text within a JSON text: it is unpacked this many times. */
 const MAX_ENCODINGS = 3;
 /** Name of a call that came without one; no tool has this name, and the model gets an error. */
-const UNNAMED = "unnamed";
+const UNNAMED = 'unnamed';
 const MAX_NAME_CHARS = 64;
 
 /** The tools of a request by name. */
@@ -29,23 +32,21 @@ export interface GivenCall {
 }
 
 /** The tools of a request by name. */
-export function offeredTools(
-  tools: readonly ToolSchema[] | undefined,
-): OfferedTools {
+export function offeredTools(tools: readonly ToolSchema[] | undefined): OfferedTools {
   return new Map((tools ?? []).map((tool) => [tool.name, tool]));
 }
 
 /** Duplicate and missing ids are replaced. `args` may be an object or text with JSON in it. */
 export function createCallMaker(offered: OfferedTools): MakeToolCall {
   const taken = new Set<string>();
-  return ({ id = "", name, moreName = "", args }) => {
-    const own = id !== "" && !taken.has(id) ? id : `call_${newId()}`;
+  return ({ id = '', name, moreName = '', args }) => {
+    const own = id !== '' && !taken.has(id) ? id : `call_${newId()}`;
     taken.add(own);
-    const read = readArguments(args);
     const first = readName(name, offered);
     const joined = readName(name + moreName, offered);
     const call = { id: own, name: offered.has(first) ? first : joined };
-    return "malformed" in read
+    const read = readArguments(args, offered.get(call.name));
+    return 'malformed' in read
       ? { ...call, args: {}, malformed: read.malformed }
       : { ...call, args: read.args };
   };
@@ -59,16 +60,12 @@ export function createCallMaker(offered: OfferedTools): MakeToolCall {
 export function readName(given: string, offered: OfferedTools): string {
   const name = given.trim();
   if (offered.has(name)) return name;
-  const bare = name.slice(0, indexOrEnd(name, "<")).trim();
-  const local = bare.slice(
-    Math.max(bare.lastIndexOf("."), bare.lastIndexOf("/")) + 1,
-  );
-  const short = [bare, local, local.slice(0, indexOrEnd(local, ":"))].find(
-    (each) => offered.has(each),
-  );
+  const bare = name.slice(0, indexOrEnd(name, '<')).trim();
+  const local = bare.slice(Math.max(bare.lastIndexOf('.'), bare.lastIndexOf('/')) + 1);
+  const short = [bare, local, local.slice(0, indexOrEnd(local, ':'))].find((each) => offered.has(each));
   if (short !== undefined) return short;
-  const safe = bare.slice(0, MAX_NAME_CHARS).replaceAll(/[^A-Za-z0-9_-]/g, "_");
-  return safe === "" ? UNNAMED : safe;
+  const safe = bare.slice(0, MAX_NAME_CHARS).replaceAll(/[^A-Za-z0-9_-]/g, '_');
+  return safe === '' ? UNNAMED : safe;
 }
 
 function indexOrEnd(text: string, part: string): number {
@@ -81,45 +78,86 @@ function indexOrEnd(text: string, part: string): number {
  */
 function readArguments(
   given: unknown,
+  tool: ToolSchema | undefined,
 ): { args: Record<string, unknown> } | { malformed: string } {
   let value = given;
-  for (
-    let encoding = 0;
-    encoding < MAX_ENCODINGS && typeof value === "string";
-    encoding += 1
-  ) {
-    if (value.trim() === "") return { args: {} };
+  for (let encoding = 0; encoding < MAX_ENCODINGS && typeof value === 'string'; encoding += 1) {
+    if (value.trim() === '') return { args: {} };
     value = parseText(value);
   }
   if (value === undefined || value === null) return { args: {} };
   const fields = fieldsOf(value);
-  if (fields !== undefined && !isTooDeep(fields))
-    return { args: { ...fields } };
-  if (typeof given === "string") return { malformed: given };
+  if (fields !== undefined && !isTooDeep(fields)) {
+    const inner = wrappedArguments(fields, tool);
+    return inner === undefined ? { args: { ...fields } } : readArguments(inner, undefined);
+  }
+  if (typeof given === 'string') return { malformed: given };
   return { malformed: jsonText(given) };
+}
+
+/** Fields around the arguments of a call, with which some models begin its arguments. */
+const WRAPPING_FIELDS = ['arguments', 'parameters'];
+const BESIDE_ARGUMENTS = new Set(['name', 'type', 'function', 'id']);
+
+/**
+ * The arguments in a whole call that was written in their place (`{"name": …, "arguments": {…}}`); undefined for
+ * arguments, which use the fields that the tool has.
+ */
+function wrappedArguments(fields: Fields, tool: ToolSchema | undefined): unknown {
+  const own = fieldsOf(tool?.parameters['properties']) ?? {};
+  const field = WRAPPING_FIELDS.find((each) => fields[each] !== undefined && !Object.hasOwn(own, each));
+  if (field === undefined || Object.keys(own).length === 0) return undefined;
+  const beside = Object.keys(fields).filter((each) => each !== field);
+  const isCall = beside.every(
+    (each) => BESIDE_ARGUMENTS.has(each) && (!Object.hasOwn(own, each) || fields[each] === tool?.name),
+  );
+  return isCall ? fields[field] : undefined;
 }
 
 /** A value that came as JSON, as JSON again; one that is nested too deeply is only named. Never throws. */
 export function jsonText(value: unknown): string {
-  return isTooDeep(value) ? "(nested too deep)" : (JSON.stringify(value) ?? "");
+  return isTooDeep(value) ? '(nested too deep)' : (JSON.stringify(value) ?? '');
 }
 
 /**
- * Text that is JSON, or JSON in a fence, or with excess brackets after it; otherwise a symbol that no caller takes for
- * arguments.
+ * Text that is JSON, or JSON in a fence, or with excess brackets after it, or with the usual slips; otherwise a symbol
+ * that no caller takes for arguments.
  */
 function parseText(text: string): unknown {
   const whole = parseJson(text);
   if (whole !== UNREADABLE) return whole;
   const json = firstJson(text, 0);
-  if (json === undefined) return UNREADABLE;
-  const around = text.slice(0, json.start) + text.slice(json.end);
-  return ONLY_WRAPPING.test(around)
-    ? parseJson(text.slice(json.start, json.end))
+  const first = json === undefined ? UNREADABLE : parseWithin(text, json.start, json.end, parseJson);
+  return first === UNREADABLE
+    ? parseWithin(text, text.indexOf('{'), text.lastIndexOf('}') + 1, parseLoose)
+    : first;
+}
+
+/** What a part of a text says, if there is nothing but wrapping around it. */
+function parseWithin(text: string, start: number, end: number, parse: (part: string) => unknown): unknown {
+  if (start === -1 || end <= start) return UNREADABLE;
+  return ONLY_WRAPPING.test(text.slice(0, start) + text.slice(end))
+    ? parse(text.slice(start, end))
     : UNREADABLE;
 }
 
-const UNREADABLE = Symbol("unreadable");
+/**
+ * The object that a text with the slips of models says. Some servers send it again and again while it grows, or an empty
+ * one first: the last counts, if it has all that the others have.
+ */
+function parseLoose(text: string): unknown {
+  const values = readLooseValues(text)?.map(fieldsOf);
+  const last = values?.at(-1);
+  if (values === undefined || last === undefined) return UNREADABLE;
+  const filled = values.findLast((value) => value !== undefined && Object.keys(value).length > 0) ?? last;
+  const isAll = values.every(
+    (value) =>
+      value !== undefined && Object.entries(value).every(([key, own]) => isDeepStrictEqual(own, filled[key])),
+  );
+  return isAll ? filled : UNREADABLE;
+}
+
+const UNREADABLE = Symbol('unreadable');
 /** What may surround the JSON of arguments: fences, excess brackets, the model's own marks. */
 const ONLY_WRAPPING = /^(?:[\s`}\]);]|json|<[a-z_|/]{1,33}>)*$/;
 
@@ -136,10 +174,7 @@ function parseJson(text: string): unknown {
  * Where the first object or array of a text begins and ends, ignoring brackets in strings; undefined when it does not
  * end.
  */
-export function firstJson(
-  text: string,
-  from: number,
-): { start: number; end: number } | undefined {
+export function firstJson(text: string, from: number): { start: number; end: number } | undefined {
   const start = text.slice(from).search(/[{[]/);
   if (start === -1) return undefined;
   const scan = createJsonScan();

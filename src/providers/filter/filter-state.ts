@@ -1,8 +1,8 @@
 /** What a filter remembers between two characters of an answer. */
-import type { ModelHabits } from "../learned.ts";
-import type { FilteredOutput } from "./filtered-output.ts";
-import { START, TEXT } from "./places.ts";
-import type { Place } from "./places.ts";
+import type { ModelHabits } from '../learned.ts';
+import type { FilteredOutput } from './filtered-output.ts';
+import { START, TEXT } from './places.ts';
+import type { Place } from './places.ts';
 
 /** The longest text held back because it may be a tool call, in UTF-16 units; a longer one is text. */
 export const MAX_HELD_CALL = 64 * 1024;
@@ -11,15 +11,15 @@ export const MAX_HELD_MARKS = 1_024;
 
 export class FilterState {
   readonly out: FilteredOutput;
-  readonly habits: Pick<ModelHabits, "startsInThought">;
+  readonly habits: Pick<ModelHabits, 'startsInThought'>;
   place: Place = START;
   /** Backticks in a row just before, and the character before them. */
   ticks = 0;
-  beforeTicks = "";
+  beforeTicks = '';
   /** The last character of the answer; empty at its beginning and after a mark. */
-  previous = "";
+  previous = '';
   /** The character before the mark that is being read. */
-  beforeMark = "";
+  beforeMark = '';
   speaksOfMarkup = false;
   /** The model continued past the end of its own turn. */
   over = false;
@@ -27,7 +27,7 @@ export class FilterState {
   #held: string[] = [];
   #heldChars = 0;
 
-  constructor(out: FilteredOutput, habits: FilterState["habits"]) {
+  constructor(out: FilteredOutput, habits: FilterState['habits']) {
     this.out = out;
     this.habits = habits;
   }
@@ -45,7 +45,7 @@ export class FilterState {
 
   /** Returns what was held and stops holding it. */
   release(): string {
-    const held = this.#held.join("");
+    const held = this.#held.join('');
     this.#held = [];
     this.#heldChars = 0;
     return held;

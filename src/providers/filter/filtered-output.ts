@@ -1,8 +1,8 @@
 /** What a filter has made of an answer so far: chunks to pass on, with equal neighbors joined, and what was among them. */
-import type { ChatChunk } from "../../contracts/model/provider.ts";
-import type { MakeToolCall, OfferedTools } from "../answers/tool-calls.ts";
-import { readMarkedCalls } from "./text-calls.ts";
-import type { TextCall } from "./text-calls.ts";
+import type { ChatChunk } from '../../contracts/model/provider.ts';
+import type { MakeToolCall, OfferedTools } from '../answers/tool-calls.ts';
+import { readMarkedCalls } from './text-calls.ts';
+import type { TextCall } from './text-calls.ts';
 
 export class FilteredOutput {
   readonly offered: OfferedTools;
@@ -27,19 +27,18 @@ export class FilteredOutput {
   }
 
   text(delta: string): void {
-    if (delta === "") return;
+    if (delta === '') return;
     this.hasText = true;
-    this.#join("text", delta);
+    this.#join('text', delta);
   }
 
   thinking(delta: string): void {
-    if (delta !== "") this.#join("thinking", delta);
+    if (delta !== '') this.#join('thinking', delta);
   }
 
   calls(calls: readonly TextCall[]): void {
     this.hasCalls = true;
-    for (const call of calls)
-      this.#chunks.push({ type: "tool_call", call: this.#makeCall(call) });
+    for (const call of calls) this.#chunks.push({ type: 'tool_call', call: this.#makeCall(call) });
   }
 
   /** Adds the calls between two marks, or the text if they turn out to be text; true for calls. */
@@ -57,13 +56,9 @@ export class FilteredOutput {
     return chunks;
   }
 
-  #join(type: "text" | "thinking", delta: string): void {
+  #join(type: 'text' | 'thinking', delta: string): void {
     const last = this.#chunks.at(-1);
-    if (last?.type === type)
-      this.#chunks[this.#chunks.length - 1] = {
-        type,
-        delta: last.delta + delta,
-      };
+    if (last?.type === type) this.#chunks[this.#chunks.length - 1] = { type, delta: last.delta + delta };
     else this.#chunks.push({ type, delta });
   }
 }

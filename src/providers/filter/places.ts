@@ -1,40 +1,33 @@
 /** The places in an answer that its filter distinguishes, and the marks that count in each. */
-import {
-  AFTER_TURN,
-  AT_START,
-  END_OF_HEADER,
-  ENDS_OF_MESSAGE,
-  ENDS_OF_THOUGHT,
-  IN_TEXT,
-} from "./marks.ts";
-import type { Mark } from "./marks.ts";
-import type { Candidate } from "./candidates.ts";
-import { markSet } from "./scanner.ts";
-import type { MarkSet } from "./scanner.ts";
-import type { TextCall } from "./text-calls.ts";
+import { AFTER_TURN, AT_START, END_OF_HEADER, ENDS_OF_MESSAGE, ENDS_OF_THOUGHT, IN_TEXT } from './marks.ts';
+import type { Mark } from './marks.ts';
+import type { Candidate } from './candidates.ts';
+import { markSet } from './scanner.ts';
+import type { MarkSet } from './scanner.ts';
+import type { TextCall } from './text-calls.ts';
 
 /** Where in the answer the filter is. */
 export type Place =
   /** Only blanks so far, or since a thought or a call. */
-  | { at: "start" }
-  | { at: "text" }
+  | { at: 'start' }
+  | { at: 'text' }
   /** In code that began with this many backticks. */
-  | { at: "code"; ticks: number }
+  | { at: 'code'; ticks: number }
   /** `implicit`: the model began in it without a mark. */
-  | { at: "thought"; set: MarkSet; implicit: boolean; begun: boolean }
+  | { at: 'thought'; set: MarkSet; implicit: boolean; begun: boolean }
   /** After what may end a thought that the template began; `before` is the character before it. */
-  | { at: "after_thought"; before: string; literal: string }
+  | { at: 'after_thought'; before: string; literal: string }
   /** What may be calls, up to a mark. `name`: the recipient of a harmony message. */
-  | { at: "calls"; set: MarkSet; name?: string }
+  | { at: 'calls'; set: MarkSet; name?: string }
   /** What may be calls, up to its own end. */
-  | { at: "candidate"; candidate: Candidate; chars: number }
+  | { at: 'candidate'; candidate: Candidate; chars: number }
   /** After a fence that holds calls: they count if nothing follows. */
-  | { at: "after_fence"; calls: readonly TextCall[] }
-  | { at: "after_turn" }
-  | { at: "header" };
+  | { at: 'after_fence'; calls: readonly TextCall[] }
+  | { at: 'after_turn' }
+  | { at: 'header' };
 
-export const START: Place = { at: "start" };
-export const TEXT: Place = { at: "text" };
+export const START: Place = { at: 'start' };
+export const TEXT: Place = { at: 'text' };
 
 const AT_START_SET = markSet(AT_START);
 const IN_TEXT_SET = markSet(IN_TEXT);
@@ -46,7 +39,7 @@ export const TEMPLATE_SET = markSet(ENDS_OF_THOUGHT);
 /** Ends of a harmony message. */
 export const MESSAGE_SET = markSet(
   ENDS_OF_MESSAGE.map((literal) => ({
-    kind: /start|channel/.test(literal) ? "header" : "end_of_turn",
+    kind: /start|channel/.test(literal) ? 'header' : 'end_of_turn',
     literal,
   })),
 );
@@ -58,7 +51,7 @@ const endSets = new Map<string, MarkSet>();
 export function endsOf(mark: Mark & { until: readonly string[] }): MarkSet {
   const known = endSets.get(mark.literal);
   if (known !== undefined) return known;
-  const kind = mark.kind === "thought" ? "end_of_thought" : "end_of_calls";
+  const kind = mark.kind === 'thought' ? 'end_of_thought' : 'end_of_calls';
   const made = markSet(mark.until.map((literal) => ({ kind, literal })));
   endSets.set(mark.literal, made);
   return made;
@@ -67,17 +60,17 @@ export function endsOf(mark: Mark & { until: readonly string[] }): MarkSet {
 /** The marks that count in a place. */
 export function marksIn(place: Place): MarkSet {
   switch (place.at) {
-    case "start":
+    case 'start':
       return AT_START_SET;
-    case "text":
+    case 'text':
       return IN_TEXT_SET;
-    case "thought":
-    case "calls":
+    case 'thought':
+    case 'calls':
       return place.set;
-    case "after_turn":
-    case "after_fence":
+    case 'after_turn':
+    case 'after_fence':
       return AFTER_TURN_SET;
-    case "header":
+    case 'header':
       return HEADER_SET;
     default:
       return NO_MARKS;

@@ -1,10 +1,10 @@
 /** What a character outside any mark means, by its place in the answer. */
-import { fenceCandidate, jsonCandidate } from "./candidates.ts";
-import type { Candidate } from "./candidates.ts";
-import { MAX_HELD_CALL, MAX_HELD_MARKS } from "./filter-state.ts";
-import type { FilterState } from "./filter-state.ts";
-import { START, TEMPLATE_SET, TEXT } from "./places.ts";
-import { endTemplateThought } from "./read-marks.ts";
+import { fenceCandidate, jsonCandidate } from './candidates.ts';
+import type { Candidate } from './candidates.ts';
+import { MAX_HELD_CALL, MAX_HELD_MARKS } from './filter-state.ts';
+import type { FilterState } from './filter-state.ts';
+import { START, TEMPLATE_SET, TEXT } from './places.ts';
+import { endTemplateThought } from './read-marks.ts';
 
 const BLANK = /\s/;
 /** Backticks that make a fence. */
@@ -14,34 +14,34 @@ const FENCE = 3;
 export function takePlain(state: FilterState, character: string): boolean {
   const { place, out } = state;
   switch (place.at) {
-    case "start":
+    case 'start':
       return takeAtStart(state, character);
-    case "text":
+    case 'text':
       // Backticks wait for what follows: a fence may hold a call.
-      if (character === "`") countTick(state);
+      if (character === '`') countTick(state);
       else out.text(character);
       return true;
-    case "code":
+    case 'code':
       return takeCode(state, place.ticks, character);
-    case "thought":
+    case 'thought':
       if (place.implicit) state.hold(character);
       place.begun ||= !BLANK.test(character);
       if (place.begun) out.thinking(character);
       return true;
-    case "after_thought":
+    case 'after_thought':
       endTemplateThought(state, place, character);
       return false;
-    case "calls":
+    case 'calls':
       state.hold(character, MAX_HELD_CALL);
       return true;
-    case "header":
+    case 'header':
       state.hold(character, MAX_HELD_MARKS);
       return true;
-    case "candidate":
+    case 'candidate':
       takeCandidate(state, place, character);
       return true;
-    case "after_fence":
-    case "after_turn":
+    case 'after_fence':
+    case 'after_turn':
       if (BLANK.test(character)) {
         state.hold(character, MAX_HELD_MARKS);
         return true;
@@ -59,23 +59,16 @@ function takeAtStart(state: FilterState, character: string): boolean {
     state.hold(character, MAX_HELD_MARKS);
     return true;
   }
-  if (out.hasCalls && ";,".includes(character)) return true;
+  if (out.hasCalls && ';,'.includes(character)) return true;
   if (out.isFirst && habits.startsInThought) {
-    state.place = {
-      at: "thought",
-      set: TEMPLATE_SET,
-      implicit: true,
-      begun: false,
-    };
+    state.place = { at: 'thought', set: TEMPLATE_SET, implicit: true, begun: false };
     return false;
   }
   const blanks = state.release();
   // Blanks after a thought or a call are not part of the text.
   if (out.isFirst) out.text(blanks);
-  const mayCall = out.offered.size > 0 && "{[".includes(character);
-  state.place = mayCall
-    ? { at: "candidate", candidate: jsonCandidate(), chars: 0 }
-    : TEXT;
+  const mayCall = out.offered.size > 0 && '{['.includes(character);
+  state.place = mayCall ? { at: 'candidate', candidate: jsonCandidate(), chars: 0 } : TEXT;
   return false;
 }
 
@@ -88,36 +81,28 @@ function countTick(state: FilterState): void {
 export function openCode(state: FilterState): void {
   const { ticks, beforeTicks, out } = state;
   state.ticks = 0;
-  const atLineStart = beforeTicks === "" || beforeTicks === "\n";
+  const atLineStart = beforeTicks === '' || beforeTicks === '\n';
   if (ticks >= FENCE && atLineStart && out.offered.size > 0) {
-    state.place = {
-      at: "candidate",
-      candidate: fenceCandidate(ticks),
-      chars: 0,
-    };
+    state.place = { at: 'candidate', candidate: fenceCandidate(ticks), chars: 0 };
     return;
   }
-  out.text("`".repeat(ticks));
-  state.place = { at: "code", ticks };
+  out.text('`'.repeat(ticks));
+  state.place = { at: 'code', ticks };
 }
 
-function takeCode(
-  state: FilterState,
-  ticks: number,
-  character: string,
-): boolean {
+function takeCode(state: FilterState, ticks: number, character: string): boolean {
   const run = state.ticks;
   const isFence = ticks >= FENCE;
-  state.ticks = character === "`" ? run + 1 : 0;
-  if (character !== "`" && (isFence ? run >= ticks : run === ticks)) {
+  state.ticks = character === '`' ? run + 1 : 0;
+  if (character !== '`' && (isFence ? run >= ticks : run === ticks)) {
     state.place = TEXT;
     // A mark after code is not in quotes.
-    state.previous = "";
+    state.previous = '';
     return false;
   }
   state.out.text(character);
   // Inline code that never ends was a stray backtick.
-  if (!isFence && character === "\n") state.place = TEXT;
+  if (!isFence && character === '\n') state.place = TEXT;
   return true;
 }
 
@@ -130,16 +115,16 @@ function takeCandidate(
   const { out } = state;
   const verdict = candidate.addCharacter(character);
   place.chars += 1;
-  if (verdict === "open" && place.chars <= MAX_HELD_CALL) return;
-  const calls = verdict === "closed" ? candidate.calls(out.offered) : undefined;
+  if (verdict === 'open' && place.chars <= MAX_HELD_CALL) return;
+  const calls = verdict === 'closed' ? candidate.calls(out.offered) : undefined;
   if (calls === undefined) {
     out.text(candidate.raw());
-    const staysOpen = candidate.ticks > 0 && verdict !== "closed";
-    state.place = staysOpen ? { at: "code", ticks: candidate.ticks } : TEXT;
-    state.ticks = staysOpen && character === "`" ? 1 : 0;
+    const staysOpen = candidate.ticks > 0 && verdict !== 'closed';
+    state.place = staysOpen ? { at: 'code', ticks: candidate.ticks } : TEXT;
+    state.ticks = staysOpen && character === '`' ? 1 : 0;
   } else if (candidate.ticks > 0) {
     state.hold(candidate.raw());
-    state.place = { at: "after_fence", calls };
+    state.place = { at: 'after_fence', calls };
   } else {
     out.calls(calls);
     state.place = START;

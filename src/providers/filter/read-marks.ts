@@ -1,75 +1,59 @@
 /** What a mark means, by its place in the answer; and what the end of the answer means. */
-import { readName } from "../answers/tool-calls.ts";
-import { MAX_HELD_CALL, MAX_HELD_MARKS } from "./filter-state.ts";
-import type { FilterState } from "./filter-state.ts";
-import type { Mark } from "./marks.ts";
-import { endsOf, MESSAGE_SET, START, TEXT } from "./places.ts";
+import { readName } from '../answers/tool-calls.ts';
+import { MAX_HELD_CALL, MAX_HELD_MARKS } from './filter-state.ts';
+import type { FilterState } from './filter-state.ts';
+import type { Mark } from './marks.ts';
+import { endsOf, MESSAGE_SET, START, TEXT } from './places.ts';
 
 /** Characters after which a call is only quoted, and those before which the end of a thought is. */
-const QUOTES = "\"'`“„‘«‹";
-const PUNCTUATION = "\"'`”’»›.,;:)?!";
+const QUOTES = '"\'`“„‘«‹';
+const PUNCTUATION = '"\'`”’»›.,;:)?!';
 
 /** Takes a mark that counts in the current place. */
 export function takeMark(state: FilterState, mark: Mark): void {
   const { place, out } = state;
-  state.previous = "";
+  state.previous = '';
   switch (mark.kind) {
-    case "thought":
+    case 'thought':
       state.release();
-      state.place = {
-        at: "thought",
-        set: endsOf(mark),
-        implicit: false,
-        begun: false,
-      };
+      state.place = { at: 'thought', set: endsOf(mark), implicit: false, begun: false };
       break;
-    case "end_of_thought":
-      if (place.at === "text") {
-        state.place = {
-          at: "after_thought",
-          before: state.beforeMark,
-          literal: mark.literal,
-        };
+    case 'end_of_thought':
+      if (place.at === 'text') {
+        state.place = { at: 'after_thought', before: state.beforeMark, literal: mark.literal };
       } else endThought(state);
       break;
-    case "calls":
-      if (
-        out.offered.size === 0 ||
-        (state.beforeMark !== "" && QUOTES.includes(state.beforeMark))
-      ) {
+    case 'calls':
+      if (out.offered.size === 0 || (state.beforeMark !== '' && QUOTES.includes(state.beforeMark))) {
         passAsText(state, mark.literal);
       } else {
         passBlanks(state);
-        state.place = { at: "calls", set: endsOf(mark) };
+        state.place = { at: 'calls', set: endsOf(mark) };
         state.hold(mark.literal, MAX_HELD_CALL);
       }
       break;
-    case "end_of_calls":
-      if (place.at === "calls") endCalls(state, mark.literal);
+    case 'end_of_calls':
+      if (place.at === 'calls') endCalls(state, mark.literal);
       else if (!out.hasCalls) passAsText(state, mark.literal);
       break;
-    case "end_of_turn":
-      if (
-        mark.literal === "</s>" &&
-        place.at === "text" &&
-        state.speaksOfMarkup
-      )
+    case 'end_of_turn':
+      if (mark.literal === '</s>' && place.at === 'text' && state.speaksOfMarkup)
         passAsText(state, mark.literal);
       else endTurn(state, mark.literal);
       break;
-    case "role":
+    case 'role':
       state.over = true;
       break;
-    case "header":
-      endTurn(state, "");
+    case 'header':
+      endTurn(state, '');
       state.release();
-      state.place = { at: "header" };
+      state.place = { at: 'header' };
       state.hold(mark.literal);
       break;
-    case "end_of_header":
+    case 'end_of_header':
       readHeader(state, state.release());
       break;
-    case "mention":
+    case 'mention':
       state.speaksOfMarkup = true;
       passAsText(state, mark.literal);
       break;
@@ -79,44 +63,41 @@ export function takeMark(state: FilterState, mark: Mark): void {
 }
 
 /** The answer has ended, `cutOff` at its token limit. What is open gets the meaning that it has so far. */
-export function takeEnd(
-  state: FilterState,
-  cutOff: boolean,
-): "ended" | "again" {
+export function takeEnd(state: FilterState, cutOff: boolean): 'ended' | 'again' {
   const { place, out, habits } = state;
   switch (place.at) {
-    case "start":
+    case 'start':
       if (out.isFirst) out.text(state.release());
       break;
-    case "text":
-      out.text("`".repeat(state.ticks));
+    case 'text':
+      out.text('`'.repeat(state.ticks));
       break;
-    case "thought":
+    case 'thought':
       if (!place.implicit || cutOff) break;
       // The model did not think this time: what was shown as a thought is its answer.
       habits.startsInThought = false;
       state.place = START;
-      return "again";
-    case "after_thought":
-      endTemplateThought(state, place, "");
+      return 'again';
+    case 'after_thought':
+      endTemplateThought(state, place, '');
       break;
-    case "calls":
-      endCalls(state, "");
+    case 'calls':
+      endCalls(state, '');
       break;
-    case "candidate":
+    case 'candidate':
       out.text(place.candidate.raw());
       break;
-    case "after_fence":
+    case 'after_fence':
       out.calls(place.calls);
       break;
-    case "code":
-    case "after_turn":
-    case "header":
+    case 'code':
+    case 'after_turn':
+    case 'header':
       break;
     default:
       place satisfies never;
   }
-  return "ended";
+  return 'ended';
 }
 
 /**
@@ -129,14 +110,12 @@ export function endTemplateThought(
   next: string,
 ): void {
   const { out } = state;
-  const isMention =
-    (next !== "" && PUNCTUATION.includes(next)) ||
-    (before === " " && next === " ");
+  const isMention = (next !== '' && PUNCTUATION.includes(next)) || (before === ' ' && next === ' ');
   if (isMention || state.speaksOfMarkup || out.hasThought || out.hasCalls) {
     passAsText(state, literal);
     return;
   }
-  out.push({ type: "text_was_thinking" });
+  out.push({ type: 'text_was_thinking' });
   state.habits.startsInThought = true;
   endThought(state);
 }
@@ -161,10 +140,9 @@ function passBlanks(state: FilterState): void {
 
 function endCalls(state: FilterState, end: string): void {
   const { place, out } = state;
-  if (place.at !== "calls") return;
+  if (place.at !== 'calls') return;
   const block = state.release() + end;
-  if (place.name === undefined)
-    state.place = out.markedCalls(block) ? START : TEXT;
+  if (place.name === undefined) state.place = out.markedCalls(block) ? START : TEXT;
   else {
     out.calls([{ name: place.name, args: block }]);
     state.place = START;
@@ -174,33 +152,25 @@ function endCalls(state: FilterState, end: string): void {
 /** The model ends its turn, or one of its messages (harmony). */
 function endTurn(state: FilterState, literal: string): void {
   const { place, out } = state;
-  if (place.at === "calls") endCalls(state, "");
-  else if (place.at === "after_fence") out.calls(place.calls);
-  else if (place.at === "thought") out.hasThought = true;
-  else if (place.at === "start" && literal !== "") passBlanks(state);
-  if (place.at !== "after_turn" && place.at !== "text") state.release();
-  state.place = { at: "after_turn" };
+  if (place.at === 'calls') endCalls(state, '');
+  else if (place.at === 'after_fence') out.calls(place.calls);
+  else if (place.at === 'thought') out.hasThought = true;
+  else if (place.at === 'start' && literal !== '') passBlanks(state);
+  if (place.at !== 'after_turn' && place.at !== 'text') state.release();
+  state.place = { at: 'after_turn' };
   // Text that follows would show that the mark was only mentioned: in text only.
-  if (place.at === "text" || place.at === "after_turn")
-    state.hold(literal, MAX_HELD_MARKS);
+  if (place.at === 'text' || place.at === 'after_turn') state.hold(literal, MAX_HELD_MARKS);
 }
 
 /** `<|start|>assistant<|channel|>commentary to=functions.list_dir <|constrain|>json`: what the message is, and for whom. */
 function readHeader(state: FilterState, header: string): void {
   const { out } = state;
-  const [, recipient = ""] = /to=([\w.:-]{1,80})/.exec(header) ?? [];
-  const [, channel = "final"] =
-    /<\|channel\|>\s{0,8}([a-z]{1,20})/.exec(header) ?? [];
+  const [, recipient = ''] = /to=([\w.:-]{1,80})/.exec(header) ?? [];
+  const [, channel = 'final'] = /<\|channel\|>\s{0,8}([a-z]{1,20})/.exec(header) ?? [];
   const name = readName(recipient, out.offered);
   if (/<\|start\|>(user|system|developer)/.test(header)) state.over = true;
-  else if (out.offered.has(name))
-    state.place = { at: "calls", set: MESSAGE_SET, name };
-  else if (channel === "analysis" || recipient !== "") {
-    state.place = {
-      at: "thought",
-      set: MESSAGE_SET,
-      implicit: false,
-      begun: false,
-    };
+  else if (out.offered.has(name)) state.place = { at: 'calls', set: MESSAGE_SET, name };
+  else if (channel === 'analysis' || recipient !== '') {
+    state.place = { at: 'thought', set: MESSAGE_SET, implicit: false, begun: false };
   } else state.place = TEXT;
 }

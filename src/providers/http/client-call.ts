@@ -2,10 +2,10 @@
  * Calls that a vendor's own client makes (list the models, describe one), over our connections instead of the client's
  * own.
  */
-import { ProviderError } from "../../contracts/errors.ts";
-import { textRef } from "../../contracts/texts/say.ts";
-import type { CallRules, Connections } from "./connections.ts";
-import { readWhole } from "../answers/read-answer.ts";
+import { ProviderError } from '../../contracts/errors.ts';
+import { textRef } from '../../contracts/texts/say.ts';
+import type { CallRules, Connections } from './connections.ts';
+import { readWhole } from '../answers/read-answer.ts';
 
 /**
  * Passes `call` the `fetch` for its client, whose headers are left out: the connections have their own. When a request
@@ -18,22 +18,17 @@ export async function callClient<T>(
   call: (clientFetch: typeof fetch) => Promise<T>,
 ): Promise<T> {
   let failure: ProviderError | undefined;
-  const send = async (
-    input: string | URL | Request,
-    init: RequestInit = {},
-  ): Promise<Response> => {
+  const send = async (input: string | URL | Request, init: RequestInit = {}): Promise<Response> => {
     const { pathname } = new URL(input instanceof Request ? input.url : input);
     const answer = await connections.send(
       {
-        method: init.method?.toUpperCase() === "POST" ? "POST" : "GET",
+        method: init.method?.toUpperCase() === 'POST' ? 'POST' : 'GET',
         path: pathname.slice(connections.folder.length),
-        ...(typeof init.body === "string" && { body: init.body }),
+        ...(typeof init.body === 'string' && { body: init.body }),
       },
       rules,
     );
-    return new Response(await readWhole(answer), {
-      headers: { "content-type": "application/json" },
-    });
+    return new Response(await readWhole(answer), { headers: { 'content-type': 'application/json' } });
   };
   try {
     return await call((input, init) =>
@@ -51,5 +46,5 @@ export async function callClient<T>(
 }
 
 function notJson(): ProviderError {
-  return new ProviderError("bad_response", textRef("provider.not_json"));
+  return new ProviderError('bad_response', textRef('provider.not_json'));
 }

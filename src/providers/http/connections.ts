@@ -1,14 +1,14 @@
 /** HTTP to one model server: kept connections without undici's limits on silence, closed as soon as a call ends early. */
-import { Agent, buildConnector } from "undici";
-import type { ProviderError } from "../../contracts/errors.ts";
-import { createAnswer, stoppedCall } from "../answers/answer.ts";
-import type { Answer } from "../answers/answer.ts";
-import { readRetryAfter } from "../refusals.ts";
-import type { Refusal } from "../refusals.ts";
+import { Agent, buildConnector } from 'undici';
+import type { ProviderError } from '../../contracts/errors.ts';
+import { createAnswer, stoppedCall } from '../answers/answer.ts';
+import type { Answer } from '../answers/answer.ts';
+import { readRetryAfter } from '../refusals.ts';
+import type { Refusal } from '../refusals.ts';
 
 /** One request, relative to the server's address. */
 export interface ServerRequest {
-  method: "GET" | "POST";
+  method: 'GET' | 'POST';
   path: string;
   /** An object is sent as JSON, a text (already JSON) unchanged. */
   body?: object | string;
@@ -37,33 +37,18 @@ const CONNECT_TIMEOUT_MS = 10_000;
 const MAX_REFUSAL_BYTES = 64 * 1024;
 
 /** A pool of connections to `url`; `headers` go with every request. A long prefill is silent, and the turn has its own timers. */
-export function createConnections(
-  url: string,
-  headers: Readonly<Record<string, string>>,
-): Connections {
+export function createConnections(url: string, headers: Readonly<Record<string, string>>): Connections {
   const { origin, pathname } = new URL(url);
-  const folder = pathname.replace(/\/$/, "");
+  const folder = pathname.replace(/\/$/, '');
   const { agent, isStale } = createAgent();
 
-  const ask = async (
-    { method, path, body }: ServerRequest,
-    signal: AbortSignal,
-  ) =>
+  const ask = async ({ method, path, body }: ServerRequest, signal: AbortSignal) =>
     await agent.request({
       origin,
       path: folder + path,
       method,
-      headers: {
-        accept: "application/json",
-        "content-type": "application/json",
-        ...headers,
-      },
-      body:
-        body === undefined
-          ? null
-          : typeof body === "string"
-            ? body
-            : jsonOf(body),
+      headers: { accept: 'application/json', 'content-type': 'application/json', ...headers },
+      body: body === undefined ? null : typeof body === 'string' ? body : jsonOf(body),
       signal,
     });
 
@@ -73,9 +58,8 @@ export function createConnections(
       if (rules.signal.aborted) throw stoppedCall(rules.signal);
       const closing = new AbortController();
       const stop = (): void => closing.abort();
-      rules.signal.addEventListener("abort", stop, { once: true });
-      const release = (): void =>
-        rules.signal.removeEventListener("abort", stop);
+      rules.signal.addEventListener('abort', stop, { once: true });
+      const release = (): void => rules.signal.removeEventListener('abort', stop);
       try {
         const {
           statusCode,
@@ -86,21 +70,14 @@ export function createConnections(
           if (closing.signal.aborted || !isStale(error)) throw error;
           return ask(request, closing.signal);
         });
-        const isDelimited =
-          "content-length" in said || "transfer-encoding" in said;
+        const isDelimited = 'content-length' in said || 'transfer-encoding' in said;
         const answer = createAnswer(body, { ...rules, isDelimited }, release);
         if (statusCode === 200) return answer;
         const retryAfterMs = readRetryAfter(said, Date.now());
-        throw rules.refused({
-          status: statusCode,
-          text: await readRefusal(answer),
-          retryAfterMs,
-        });
+        throw rules.refused({ status: statusCode, text: await readRefusal(answer), retryAfterMs });
       } catch (error) {
         release();
-        throw rules.signal.aborted
-          ? stoppedCall(rules.signal)
-          : rules.lost(error, false);
+        throw rules.signal.aborted ? stoppedCall(rules.signal) : rules.lost(error, false);
       }
     },
     close: () => agent.destroy(),
@@ -112,25 +89,20 @@ const toolTexts = new WeakMap<object, string>();
 /** A body as JSON. Tools are the same list in every call and the longest part of a short one: their text is cached. */
 function jsonOf(body: object): string {
   const { tools, ...rest }: { tools?: unknown } = body;
-  if (typeof tools !== "object" || tools === null) return JSON.stringify(body);
+  if (typeof tools !== 'object' || tools === null) return JSON.stringify(body);
   let text = toolTexts.get(tools);
   if (text === undefined) {
     text = JSON.stringify(tools);
     toolTexts.set(tools, text);
   }
   const others = JSON.stringify(rest);
-  return others === "{}"
-    ? `{"tools":${text}}`
-    : `${others.slice(0, -1)},"tools":${text}}`;
+  return others === '{}' ? `{"tools":${text}}` : `${others.slice(0, -1)},"tools":${text}}`;
 }
 
 /** An agent that remembers which errors ended a connection that had served an answer before. */
 function createAgent(): { agent: Agent; isStale: (error: unknown) => boolean } {
   const staleErrors = new WeakSet<object>();
-  const connect = buildConnector({
-    timeout: CONNECT_TIMEOUT_MS,
-    allowH2: false,
-  });
+  const connect = buildConnector({ timeout: CONNECT_TIMEOUT_MS, allowH2: false });
   const agent = new Agent({
     headersTimeout: 0,
     bodyTimeout: 0,
@@ -139,7 +111,7 @@ function createAgent(): { agent: Agent; isStale: (error: unknown) => boolean } {
     connect: (options, callback) =>
       connect(options, (...opened) => {
         const [, socket] = opened;
-        socket?.once("error", (error) => {
+        socket?.once('error', (error) => {
           if (socket.bytesRead > 0) staleErrors.add(error);
         });
         callback(...opened);
@@ -147,8 +119,7 @@ function createAgent(): { agent: Agent; isStale: (error: unknown) => boolean } {
   });
   return {
     agent,
-    isStale: (error) =>
-      typeof error === "object" && error !== null && staleErrors.has(error),
+    isStale: (error) => typeof error === 'object' && error !== null && staleErrors.has(error),
   };
 }
 
@@ -164,5 +135,5 @@ async function readRefusal(answer: Answer): Promise<string> {
     if (bytes > MAX_REFUSAL_BYTES) break;
   }
   answer.end(bytes <= MAX_REFUSAL_BYTES);
-  return Buffer.concat(parts).toString("utf8", 0, MAX_REFUSAL_BYTES);
+  return Buffer.concat(parts).toString('utf8', 0, MAX_REFUSAL_BYTES);
 }

@@ -8,12 +8,12 @@ import type {
   ChatRequest,
   ToolCall,
   ToolSchema,
-} from "../../contracts/model/provider.ts";
-import { ProviderError } from "../../contracts/errors.ts";
-import { textRef } from "../../contracts/texts/say.ts";
-import { createCallMaker, offeredTools } from "../answers/tool-calls.ts";
-import type { MakeToolCall } from "../answers/tool-calls.ts";
-import { isJsonObject } from "../../lib/json/json.ts";
+} from '../../contracts/model/provider.ts';
+import { ProviderError } from '../../contracts/errors.ts';
+import { textRef } from '../../contracts/texts/say.ts';
+import { createCallMaker, offeredTools } from '../answers/tool-calls.ts';
+import type { MakeToolCall } from '../answers/tool-calls.ts';
+import { isJsonObject } from '../../lib/json/json.ts';
 
 /** The request to send instead, and the reader that turns its answer into the call. */
 export interface ForcedCall {
@@ -25,69 +25,48 @@ export interface ForcedCall {
 export function forceToolCall(request: ChatRequest): ForcedCall | undefined {
   const { toolChoice, tools = [], ...rest } = request;
   if (toolChoice === undefined) return undefined;
-  const wanted =
-    toolChoice === "required"
-      ? tools
-      : tools.filter(({ name }) => name === toolChoice.name);
+  const wanted = toolChoice === 'required' ? tools : tools.filter(({ name }) => name === toolChoice.name);
   const [first, ...others] = wanted;
   if (first === undefined) {
-    throw new ProviderError(
-      "bad_request",
-      "A tool call is required, and no tool of that name is offered.",
-    );
+    throw new ProviderError('bad_request', 'A tool call is required, and no tool of that name is offered.');
   }
   const only = others.length === 0 ? first : undefined;
   const format = only === undefined ? anyCall(wanted) : argumentsOf(only);
   const note = only === undefined ? describeAll(wanted) : describeOne(only);
   return {
-    request: {
-      ...rest,
-      format,
-      messages: [...request.messages, { role: "system", content: note }],
-    },
-    read: (answer) =>
-      readCall(answer, only?.name, createCallMaker(offeredTools(wanted))),
+    request: { ...rest, format, messages: [...request.messages, { role: 'system', content: note }] },
+    read: (answer) => readCall(answer, only?.name, createCallMaker(offeredTools(wanted))),
   };
 }
 
 function argumentsOf({ name, parameters }: ToolSchema): AnswerFormat {
-  return { type: "json_schema", name, schema: parameters };
+  return { type: 'json_schema', name, schema: parameters };
 }
 
 /** One object: which tool, and its arguments. */
 function anyCall(tools: readonly ToolSchema[]): AnswerFormat {
   const anyOf = tools.map(({ name, parameters }, index) => ({
-    type: "object",
+    type: 'object',
     properties: {
       name: { const: name },
-      arguments: moveReferences(
-        parameters,
-        `#/anyOf/${index}/properties/arguments`,
-      ),
+      arguments: moveReferences(parameters, `#/anyOf/${index}/properties/arguments`),
     },
-    required: ["name", "arguments"],
+    required: ['name', 'arguments'],
     additionalProperties: false,
   }));
-  return { type: "json_schema", name: "tool_call", schema: { anyOf } };
+  return { type: 'json_schema', name: 'tool_call', schema: { anyOf } };
 }
 
 /** References are relative to the root of the schema, which has changed. */
 function moveReferences(schema: unknown, root: string): unknown {
-  if (Array.isArray(schema))
-    return schema.map((item) => moveReferences(item, root));
-  if (typeof schema !== "object" || schema === null) return schema;
-  const moved = Object.entries(schema).map(
-    ([key, value]: [string, unknown]) => {
-      if (
-        key !== "$ref" ||
-        typeof value !== "string" ||
-        !value.startsWith("#")
-      ) {
-        return [key, moveReferences(value, root)];
-      }
-      return [key, root + value.slice(1)];
-    },
-  );
+  if (Array.isArray(schema)) return schema.map((item) => moveReferences(item, root));
+  if (typeof schema !== 'object' || schema === null) return schema;
+  const moved = Object.entries(schema).map(([key, value]: [string, unknown]) => {
+    if (key !== '$ref' || typeof value !== 'string' || !value.startsWith('#')) {
+      return [key, moveReferences(value, root)];
+    }
+    return [key, root + value.slice(1)];
+  });
   return Object.fromEntries(moved);
 }
 
@@ -106,7 +85,7 @@ function describeAll(tools: readonly ToolSchema[]): string {
   return [
     'Call one of these tools now. Answer with a JSON object only: {"name": <the tool>, "arguments": {…}}.',
     ...lines,
-  ].join("\n");
+  ].join('\n');
 }
 
 /** Passes thinking on, and returns the text as one tool call. `tool` is undefined when the text names it. */
@@ -115,35 +94,24 @@ async function* readCall(
   tool: string | undefined,
   makeCall: MakeToolCall,
 ): AsyncGenerator<ChatChunk> {
-  let text = "";
+  let text = '';
   for await (const chunk of answer) {
-    if (chunk.type === "text") text += chunk.delta;
-    else if (chunk.type !== "done") yield chunk;
+    if (chunk.type === 'text') text += chunk.delta;
+    else if (chunk.type !== 'done') yield chunk;
     else {
-      yield { type: "tool_call", call: toCall(text, tool, makeCall) };
-      yield {
-        ...chunk,
-        finishReason: chunk.finishReason === "length" ? "length" : "tool_calls",
-      };
+      yield { type: 'tool_call', call: toCall(text, tool, makeCall) };
+      yield { ...chunk, finishReason: chunk.finishReason === 'length' ? 'length' : 'tool_calls' };
     }
   }
 }
 
-function toCall(
-  text: string,
-  tool: string | undefined,
-  makeCall: MakeToolCall,
-): ToolCall {
+function toCall(text: string, tool: string | undefined, makeCall: MakeToolCall): ToolCall {
   const value = objectIn(text);
   const args =
-    tool === undefined
-      ? isJsonObject(value?.["arguments"])
-        ? value["arguments"]
-        : undefined
-      : value;
-  const name = tool ?? value?.["name"];
-  if (typeof name !== "string") {
-    throw new ProviderError("bad_response", textRef("provider.no_call"), {
+    tool === undefined ? (isJsonObject(value?.['arguments']) ? value['arguments'] : undefined) : value;
+  const name = tool ?? value?.['name'];
+  if (typeof name !== 'string') {
+    throw new ProviderError('bad_response', textRef('provider.no_call'), {
       retryable: true,
     });
   }

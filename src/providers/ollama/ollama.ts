@@ -1,24 +1,24 @@
 /** Ollama as a provider: chats over its HTTP API, one connection per call, closed at once when the call ends; models through its client. */
-import { ConfigError } from "../../contracts/errors.ts";
-import type { LLMProvider } from "../../contracts/model/provider.ts";
-import { createCapabilities, createChat } from "../chat.ts";
-import type { ChatServer } from "../chat.ts";
-import { createConcurrencyLimit } from "../concurrency-limit.ts";
-import { createConnections } from "../http/connections.ts";
-import type { CallRules } from "../http/connections.ts";
-import { createDiscovery, DISCOVERY_TIMEOUT_MS } from "../discovery.ts";
-import { createEmbed } from "../embed.ts";
-import { lostConnection } from "../errors.ts";
-import type { Where } from "../errors.ts";
-import { DEFAULT_CONCURRENCY } from "../kind.ts";
-import type { ServerOptions } from "../kind.ts";
-import { createLearnedModels } from "../learned.ts";
-import { createLineSplitter } from "../answers/text-splitters.ts";
-import { failedMidway, ollamaAt, refusedBy } from "./errors.ts";
-import { createAnswerReader } from "./lines.ts";
-import { forceToolCall } from "./forced-call.ts";
-import { discover, modelNames } from "./models.ts";
-import { readEmbeddings, toWire } from "./wire.ts";
+import { ConfigError } from '../../contracts/errors.ts';
+import type { LLMProvider } from '../../contracts/model/provider.ts';
+import { createCapabilities, createChat } from '../chat.ts';
+import type { ChatServer } from '../chat.ts';
+import { createConcurrencyLimit } from '../concurrency-limit.ts';
+import { createConnections } from '../http/connections.ts';
+import type { CallRules } from '../http/connections.ts';
+import { createDiscovery, DISCOVERY_TIMEOUT_MS } from '../discovery.ts';
+import { createEmbed } from '../embed.ts';
+import { lostConnection } from '../errors.ts';
+import type { Where } from '../errors.ts';
+import { DEFAULT_CONCURRENCY } from '../kind.ts';
+import type { ServerOptions } from '../kind.ts';
+import { createLearnedModels } from '../learned.ts';
+import { createLineSplitter } from '../answers/text-splitters.ts';
+import { failedMidway, ollamaAt, refusedBy } from './errors.ts';
+import { createAnswerReader } from './lines.ts';
+import { forceToolCall } from './forced-call.ts';
+import { discover, modelNames } from './models.ts';
+import { readEmbeddings, toWire } from './wire.ts';
 
 /**
  * Makes the provider; nothing is connected before the first call. The address may be a URL or `host:port`; user and
@@ -45,17 +45,14 @@ export function createOllama(options: ServerOptions): LLMProvider {
     async send({ request, can, signal }) {
       const body = toWire(request, can);
       const sent = connections.send(
-        { method: "POST", path: "/api/chat", body },
+        { method: 'POST', path: '/api/chat', body },
         rules({ ...at, model: request.model }, signal),
       );
       askedWindow.set(request.model, request.contextWindow);
       return await sent;
     },
     read: (model, reading) => ({
-      reader: createAnswerReader({
-        ...reading,
-        failed: (error) => failedMidway({ ...at, model }, error),
-      }),
+      reader: createAnswerReader({ ...reading, failed: (error) => failedMidway({ ...at, model }, error) }),
       splitter: createLineSplitter(),
     }),
   };
@@ -70,7 +67,7 @@ export function createOllama(options: ServerOptions): LLMProvider {
       acquire,
       connections,
       rules,
-      path: "/api/embed",
+      path: '/api/embed',
       body: { truncate: false },
       read: readEmbeddings,
     }),
@@ -92,25 +89,21 @@ function connect(options: ServerOptions) {
     }),
     acquire: createConcurrencyLimit(
       options.concurrency ?? DEFAULT_CONCURRENCY,
-      "Ollama",
+      'Ollama',
       `providers.${options.name}.concurrency`,
     ),
   };
 }
 
 /** The server has no tool choice: a forced call is an answer in the form of its arguments. */
-function withForcedCalls(
-  chat: LLMProvider["streamChat"],
-): LLMProvider["streamChat"] {
+function withForcedCalls(chat: LLMProvider['streamChat']): LLMProvider['streamChat'] {
   return (request, signal) => {
     const forced = forceToolCall(request);
-    return forced === undefined
-      ? chat(request, signal)
-      : forced.read(chat(forced.request, signal));
+    return forced === undefined ? chat(request, signal) : forced.read(chat(forced.request, signal));
   };
 }
 
-const DEFAULT_PORT = "11434";
+const DEFAULT_PORT = '11434';
 
 /** Reads the address as Ollama's own tools do; credentials go into a header, so that no message shows them. */
 function readHost({ baseUrl, apiKey, addressSetting }: ServerOptions): {
@@ -118,32 +111,23 @@ function readHost({ baseUrl, apiKey, addressSetting }: ServerOptions): {
   headers: Record<string, string>;
 } {
   const given = baseUrl.trim();
-  const spelled = given.startsWith(":")
-    ? `127.0.0.1${given}`
-    : given || "127.0.0.1";
-  const explicit = spelled.includes("://");
+  const spelled = given.startsWith(':') ? `127.0.0.1${given}` : given || '127.0.0.1';
+  const explicit = spelled.includes('://');
   let parsed: URL;
   try {
     parsed = new URL(explicit ? spelled : `http://${spelled}`);
   } catch {
     throw new ConfigError(
-      "bad_ollama_host",
+      'bad_ollama_host',
       `${addressSetting} is not an address: write http://host:port or host:port.`,
     );
   }
-  if (parsed.port === "" && !explicit) parsed.port = DEFAULT_PORT;
+  if (parsed.port === '' && !explicit) parsed.port = DEFAULT_PORT;
   // 0.0.0.0 is an address to listen on; clients cannot reach it on every system.
-  if (parsed.hostname === "0.0.0.0") parsed.hostname = "127.0.0.1";
+  if (parsed.hostname === '0.0.0.0') parsed.hostname = '127.0.0.1';
   const secret = `${decodeURIComponent(parsed.username)}:${decodeURIComponent(parsed.password)}`;
-  const basic =
-    parsed.username === ""
-      ? undefined
-      : `Basic ${Buffer.from(secret).toString("base64")}`;
+  const basic = parsed.username === '' ? undefined : `Basic ${Buffer.from(secret).toString('base64')}`;
   const authorization = apiKey === undefined ? basic : `Bearer ${apiKey}`;
-  const headers: Record<string, string> =
-    authorization === undefined ? {} : { authorization };
-  return {
-    url: `${parsed.protocol}//${parsed.host}${parsed.pathname.replace(/\/$/, "")}`,
-    headers,
-  };
+  const headers: Record<string, string> = authorization === undefined ? {} : { authorization };
+  return { url: `${parsed.protocol}//${parsed.host}${parsed.pathname.replace(/\/$/, '')}`, headers };
 }

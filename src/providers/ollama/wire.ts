@@ -1,5 +1,5 @@
 /** Ollama's shapes: a request as POST /api/chat wants it, and what the server says about its models. */
-import { z } from "zod";
+import { z } from 'zod';
 import type {
   AnswerFormat,
   ChatMessage,
@@ -7,17 +7,17 @@ import type {
   Embeddings,
   ModelCapabilities,
   ToolSchema,
-} from "../../contracts/model/provider.ts";
-import { samplingOf } from "../sampling.ts";
-import type { WireSampling } from "../sampling.ts";
+} from '../../contracts/model/provider.ts';
+import { samplingOf } from '../sampling.ts';
+import type { WireSampling } from '../sampling.ts';
 
 /** The body of POST /api/chat. */
 export interface WireRequest {
   model: string;
   messages: WireMessage[];
   tools?: WireTool[];
-  think?: boolean | "low" | "medium" | "high";
-  format?: "json" | Record<string, unknown>;
+  think?: boolean | 'low' | 'medium' | 'high';
+  format?: 'json' | Record<string, unknown>;
   logprobs?: true;
   top_logprobs?: number;
   stream: true;
@@ -33,22 +33,19 @@ interface WireOptions extends WireSampling {
 }
 
 interface WireMessage {
-  role: ChatMessage["role"];
+  role: ChatMessage['role'];
   content: string;
   /** Base64. */
   images?: string[];
   thinking?: string;
-  tool_calls?: {
-    id: string;
-    function: { name: string; arguments: Record<string, unknown> };
-  }[];
+  tool_calls?: { id: string; function: { name: string; arguments: Record<string, unknown> } }[];
   tool_name?: string;
   tool_call_id?: string;
 }
 
 interface WireTool {
-  type: "function";
-  function: Omit<ToolSchema, "strict">;
+  type: 'function';
+  function: Omit<ToolSchema, 'strict'>;
 }
 
 /**
@@ -56,10 +53,7 @@ interface WireTool {
  * an over-long prompt an error (B-11), where the server would silently drop the oldest messages. `keep_alive` is left
  * to the server: ending a call never unloads the model (N-64). What the model cannot do is not requested.
  */
-export function toWire(
-  request: ChatRequest,
-  can: ModelCapabilities,
-): WireRequest {
+export function toWire(request: ChatRequest, can: ModelCapabilities): WireRequest {
   return {
     model: request.model,
     messages: request.messages.map(toWireMessage),
@@ -72,10 +66,7 @@ export function toWire(
     // If omitted, a model that can think would: the flag is always sent where it is known.
     ...(can.thinking && { think: thinkOf(request, can) }),
     ...(request.format !== undefined && { format: formatOf(request.format) }),
-    ...(request.topLogprobs !== undefined && {
-      logprobs: true,
-      top_logprobs: request.topLogprobs,
-    }),
+    ...(request.topLogprobs !== undefined && { logprobs: true, top_logprobs: request.topLogprobs }),
     options: toWireOptions(request),
   };
 }
@@ -93,45 +84,33 @@ function toWireOptions(request: ChatRequest): WireOptions {
 function thinkOf(
   { think, reasoningEffort: effort }: ChatRequest,
   can: ModelCapabilities,
-): WireRequest["think"] {
+): WireRequest['think'] {
   if (effort === undefined) return think ?? false;
-  if (effort === "none") return false;
-  if (can.thinkingLevels !== true) return effort !== "minimal";
-  if (effort === "minimal") return "low";
-  return effort === "low" || effort === "medium" ? effort : "high";
+  if (effort === 'none') return false;
+  if (can.thinkingLevels !== true) return effort !== 'minimal';
+  if (effort === 'minimal') return 'low';
+  return effort === 'low' || effort === 'medium' ? effort : 'high';
 }
 
-function formatOf(format: AnswerFormat): WireRequest["format"] {
-  return format.type === "json_object" ? "json" : format.schema;
+function formatOf(format: AnswerFormat): WireRequest['format'] {
+  return format.type === 'json_object' ? 'json' : format.schema;
 }
 
 function toWireMessage(message: ChatMessage): WireMessage {
-  if (message.role === "tool") {
-    const named = {
-      tool_name: message.toolName,
-      tool_call_id: message.toolCallId,
-    };
-    return { role: "tool", content: message.content, ...named };
+  if (message.role === 'tool') {
+    const named = { tool_name: message.toolName, tool_call_id: message.toolCallId };
+    return { role: 'tool', content: message.content, ...named };
   }
-  if (message.role === "user" && message.images !== undefined)
-    return {
-      role: "user",
-      content: message.content,
-      images: message.images.map(({ base64 }) => base64),
-    };
-  if (message.role !== "assistant")
-    return { role: message.role, content: message.content };
+  if (message.role === 'user' && message.images !== undefined)
+    return { role: 'user', content: message.content, images: message.images.map(({ base64 }) => base64) };
+  if (message.role !== 'assistant') return { role: message.role, content: message.content };
   const calls = message.toolCalls ?? [];
   return {
-    role: "assistant",
+    role: 'assistant',
     content: message.content,
-    ...(message.thinking !== undefined &&
-      message.thinking !== "" && { thinking: message.thinking }),
+    ...(message.thinking !== undefined && message.thinking !== '' && { thinking: message.thinking }),
     ...(calls.length > 0 && {
-      tool_calls: calls.map((call) => ({
-        id: call.id,
-        function: { name: call.name, arguments: call.args },
-      })),
+      tool_calls: calls.map((call) => ({ id: call.id, function: { name: call.name, arguments: call.args } })),
     }),
   };
 }
@@ -143,7 +122,7 @@ function toWireTools(tools: readonly ToolSchema[]): WireTool[] {
   const known = wireTools.get(tools);
   if (known !== undefined) return known;
   const made = tools.map(({ name, description, parameters }) => ({
-    type: "function" as const,
+    type: 'function' as const,
     function: { name, description, parameters },
   }));
   wireTools.set(tools, made);
@@ -151,7 +130,7 @@ function toWireTools(tools: readonly ToolSchema[]): WireTool[] {
 }
 
 /** Architectures that accept a level for `think`. */
-const LEVELS_OF_THINKING: ReadonlySet<string> = new Set(["gptoss", "gpt-oss"]);
+const LEVELS_OF_THINKING: ReadonlySet<string> = new Set(['gptoss', 'gpt-oss']);
 
 const shownModel = z.object({
   model_info: z.record(z.string(), z.unknown()).nullish(),
@@ -159,45 +138,32 @@ const shownModel = z.object({
 });
 
 /** What POST /api/show says about a model; `contextWindow` is undefined when it does not say. */
-export function readCapabilities(shown: unknown): Omit<
-  ModelCapabilities,
-  "contextWindow"
-> & {
+export function readCapabilities(shown: unknown): Omit<ModelCapabilities, 'contextWindow'> & {
   contextWindow: number | undefined;
 } {
   const { model_info: info, capabilities } = shownModel.parse(shown);
-  const architecture = String(info?.["general.architecture"]);
+  const architecture = String(info?.['general.architecture']);
   const length = info?.[`${architecture}.context_length`];
   const can = (what: string): boolean => capabilities?.includes(what) ?? false;
   return {
-    contextWindow:
-      typeof length === "number" && length > 0 ? length : undefined,
-    tools: can("tools"),
-    thinking: can("thinking"),
+    contextWindow: typeof length === 'number' && length > 0 ? length : undefined,
+    tools: can('tools'),
+    thinking: can('thinking'),
     thinkingLevels: LEVELS_OF_THINKING.has(architecture),
-    vision: can("vision"),
-    ...(capabilities != null && { chat: can("completion") }),
-    unsupported: can("thinking")
-      ? ["logitBias"]
-      : ["logitBias", "reasoningEffort"],
+    vision: can('vision'),
+    ...(capabilities != null && { chat: can('completion') }),
+    unsupported: can('thinking') ? ['logitBias'] : ['logitBias', 'reasoningEffort'],
   };
 }
 
 const modelList = z.object({
-  models: z
-    .array(z.object({ name: z.string(), context_length: z.number().nullish() }))
-    .nullish(),
+  models: z.array(z.object({ name: z.string(), context_length: z.number().nullish() })).nullish(),
 });
 
 /** The models GET /api/tags or GET /api/ps lists, with the window each is loaded with, if reported. */
-export function readModels(
-  listed: unknown,
-): { name: string; window: number | undefined }[] {
+export function readModels(listed: unknown): { name: string; window: number | undefined }[] {
   const models = modelList.parse(listed).models ?? [];
-  return models.map((model) => ({
-    name: model.name,
-    window: model.context_length ?? undefined,
-  }));
+  return models.map((model) => ({ name: model.name, window: model.context_length ?? undefined }));
 }
 
 const embedded = z.object({

@@ -1,16 +1,10 @@
 /** What the refusals and errors of an OpenAI-compatible server mean, and which variable to change. */
-import { ProviderError } from "../../contracts/errors.ts";
-import { textRef } from "../../contracts/texts/say.ts";
-import { clip } from "../errors.ts";
-import type { Where } from "../errors.ts";
-import {
-  commonRefusal,
-  outOfMemoryIn,
-  overflowIn,
-  saidIn,
-  statusIn,
-} from "../refusals.ts";
-import type { Refusal } from "../refusals.ts";
+import { ProviderError } from '../../contracts/errors.ts';
+import { textRef } from '../../contracts/texts/say.ts';
+import { clip } from '../errors.ts';
+import type { Where } from '../errors.ts';
+import { commonRefusal, outOfMemoryIn, overflowIn, saidIn, statusIn } from '../refusals.ts';
+import type { Refusal } from '../refusals.ts';
 
 /** Names of models repeated in a message. */
 const MAX_NAMED = 5;
@@ -24,17 +18,14 @@ export interface OpenaiPlace extends Where {
 /** An OpenAI-compatible server as error messages name it; `host` contains nothing secret. */
 export function openaiAt(
   host: string,
-  {
-    addressSetting,
-    keySetting,
-  }: { addressSetting: string; keySetting: string },
+  { addressSetting, keySetting }: { addressSetting: string; keySetting: string },
 ): OpenaiPlace {
   return {
-    server: textRef("provider.some_server"),
+    server: textRef('provider.some_server'),
     host,
     setting: addressSetting,
     keySetting,
-    start: textRef("provider.start_server"),
+    start: textRef('provider.start_server'),
   };
 }
 
@@ -45,34 +36,22 @@ export function refusedBy(where: OpenaiPlace, refusal: Refusal): ProviderError {
   // The server's own text is left out: some servers repeat part of the key.
   if (status === 401 || status === 403) {
     return new ProviderError(
-      "unauthorized",
-      textRef("provider.key_refused", { host, status, setting: keySetting }),
+      'unauthorized',
+      textRef('provider.key_refused', { host, status, setting: keySetting }),
     );
   }
   const serverText = saidIn(text);
-  if (
-    status === 404 &&
-    model !== undefined &&
-    serverText !== undefined &&
-    /model/i.test(serverText)
-  ) {
+  if (status === 404 && model !== undefined && serverText !== undefined && /model/i.test(serverText)) {
     return unknownModel(where, []);
   }
   const common = commonRefusal(where, refusal, serverText);
   if (common !== undefined) return common;
   if (status === 404 || serverText === undefined) {
-    return new ProviderError(
-      "bad_response",
-      textRef("provider.not_openai", { host, status, setting }),
-    );
+    return new ProviderError('bad_response', textRef('provider.not_openai', { host, status, setting }));
   }
   return new ProviderError(
-    "bad_request",
-    textRef("provider.openai_refused", {
-      host,
-      status,
-      reason: clip(serverText),
-    }),
+    'bad_request',
+    textRef('provider.openai_refused', { host, status, reason: clip(serverText) }),
   );
 }
 
@@ -82,31 +61,24 @@ const BROKE_OFF = new Set([500, 502, 504]);
 /** The error that an event reports after status 200: its own status counts, if it names one. */
 export function failedMidway(where: OpenaiPlace, data: string): ProviderError {
   const status = statusIn(data);
-  if (status !== undefined && !BROKE_OFF.has(status))
-    return refusedBy(where, { status, text: data });
+  if (status !== undefined && !BROKE_OFF.has(status)) return refusedBy(where, { status, text: data });
   const serverText = saidIn(data) ?? data;
-  const broken = textRef("provider.openai_broke_off", {
-    host: where.host,
-    reason: clip(serverText),
-  });
+  const broken = textRef('provider.openai_broke_off', { host: where.host, reason: clip(serverText) });
   return (
     overflowIn(where, serverText) ??
     outOfMemoryIn(where, serverText) ??
-    new ProviderError("bad_response", broken, { retryable: true })
+    new ProviderError('bad_response', broken, { retryable: true })
   );
 }
 
 /** The error for a model the server does not list; `has` is what it does list, by the public names. */
-export function unknownModel(
-  { host, model }: Where,
-  has: readonly string[],
-): ProviderError {
+export function unknownModel({ host, model }: Where, has: readonly string[]): ProviderError {
   const about = { host, model: `${model}` };
-  const models = clip(has.slice(0, MAX_NAMED).join(", "));
+  const models = clip(has.slice(0, MAX_NAMED).join(', '));
   return new ProviderError(
-    "unknown_model",
-    models === ""
-      ? textRef("provider.no_model", about)
-      : textRef("provider.no_model_has", { ...about, models }),
+    'unknown_model',
+    models === ''
+      ? textRef('provider.no_model', about)
+      : textRef('provider.no_model_has', { ...about, models }),
   );
 }

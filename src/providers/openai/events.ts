@@ -1,21 +1,18 @@
 /** Reads an OpenAI-compatible stream: server-sent events, one JSON object each, that end with `[DONE]`. */
-import { ProviderError } from "../../contracts/errors.ts";
-import { textRef } from "../../contracts/texts/say.ts";
-import type { ChatChunk } from "../../contracts/model/provider.ts";
-import { endedEarly } from "../answers/read-answer.ts";
-import type { AnswerReader, ReadingOptions } from "../answers/read-answer.ts";
-import { fieldsOf, listOf } from "../answers/read-fields.ts";
-import type { Fields } from "../answers/read-fields.ts";
-import { statusIn } from "../refusals.ts";
-import {
-  checkLineLength,
-  MAX_DOCUMENT_BYTES,
-} from "../answers/text-splitters.ts";
-import { createPieces } from "./pieces.ts";
-import type { AnswerPieces } from "./pieces.ts";
+import { ProviderError } from '../../contracts/errors.ts';
+import { textRef } from '../../contracts/texts/say.ts';
+import type { ChatChunk } from '../../contracts/model/provider.ts';
+import { endedEarly } from '../answers/read-answer.ts';
+import type { AnswerReader, ReadingOptions } from '../answers/read-answer.ts';
+import { fieldsOf, listOf } from '../answers/read-fields.ts';
+import type { Fields } from '../answers/read-fields.ts';
+import { statusIn } from '../refusals.ts';
+import { checkLineLength, MAX_DOCUMENT_BYTES } from '../answers/text-splitters.ts';
+import { createPieces } from './pieces.ts';
+import type { AnswerPieces } from './pieces.ts';
 
 const NOTHING: readonly ChatChunk[] = [];
-const BYTE_ORDER_MARK = "\uFEFF";
+const BYTE_ORDER_MARK = '\uFEFF';
 
 /** What a reader is given: also what an error reported mid-stream means. */
 export interface ReaderOptions extends ReadingOptions {
@@ -34,15 +31,15 @@ export function createEventReader(options: ReaderOptions): AnswerReader {
   let [complete, begun, hasText] = [false, false, false];
   /** The name of an event before its data; data without an end, to which the next line belongs. */
   let isError = false;
-  let unfinished = "";
+  let unfinished = '';
 
   const readData = (given: string): readonly ChatChunk[] => {
-    const data = unfinished === "" ? given : `${unfinished}\n${given}`;
-    complete ||= data === "[DONE]";
-    if (data === "[DONE]") return NOTHING;
+    const data = unfinished === '' ? given : `${unfinished}\n${given}`;
+    complete ||= data === '[DONE]';
+    if (data === '[DONE]') return NOTHING;
     if (isError) throw failed(data);
     const event = parseObject(data);
-    unfinished = event === undefined ? data : "";
+    unfinished = event === undefined ? data : '';
     checkLineLength(unfinished);
     if (event === undefined) return NOTHING;
     const delta = plainText(event);
@@ -51,7 +48,7 @@ export function createEventReader(options: ReaderOptions): AnswerReader {
     onRecord?.(event);
     if (delta === undefined) return pieces.add(event);
     hasText = true;
-    return [{ type: "text", delta }];
+    return [{ type: 'text', delta }];
   };
 
   return {
@@ -63,27 +60,27 @@ export function createEventReader(options: ReaderOptions): AnswerReader {
     },
     read(text) {
       checkLineLength(text);
-      if (text.startsWith("data:")) {
+      if (text.startsWith('data:')) {
         begun = true;
-        return readData(text.slice("data:".length).trim());
+        return readData(text.slice('data:'.length).trim());
       }
-      const line = (begun ? text : text.replace(BYTE_ORDER_MARK, "")).trimEnd();
-      if (whole.length > 0 || (!begun && line.startsWith("{"))) {
+      const line = (begun ? text : text.replace(BYTE_ORDER_MARK, '')).trimEnd();
+      if (whole.length > 0 || (!begun && line.startsWith('{'))) {
         wholeChars += line.length;
         if (wholeChars > MAX_DOCUMENT_BYTES) throw tooLong();
         whole.push(line);
         return NOTHING;
       }
-      if (!begun && line.startsWith("data:")) return this.read(line);
-      begun ||= line !== "";
-      if (line === "" && unfinished !== "") throw notJson();
+      if (!begun && line.startsWith('data:')) return this.read(line);
+      begun ||= line !== '';
+      if (line === '' && unfinished !== '') throw notJson();
       if (/^event:\s{0,8}error/.test(line)) isError = true;
       if (!isIgnored(line)) throw notAnEvent(line, failed);
       return NOTHING;
     },
     end(isDelimited) {
-      if (whole.length > 0) return readWhole(whole.join("\n"), pieces, options);
-      if (unfinished !== "" && !pieces.isFinished) throw notJson();
+      if (whole.length > 0) return readWhole(whole.join('\n'), pieces, options);
+      if (unfinished !== '' && !pieces.isFinished) throw notJson();
       const isEnough = complete
         ? hasText || pieces.hasContent
         : isDelimited && (pieces.isReadable || (hasText && !pieces.hasContent));
@@ -95,17 +92,13 @@ export function createEventReader(options: ReaderOptions): AnswerReader {
 
 /** Comments keep a silent connection open; event names and ids mean nothing here, except an error's. */
 function isIgnored(line: string): boolean {
-  return line === "" || /^(:|(event|id|retry):)/.test(line);
+  return line === '' || /^(:|(event|id|retry):)/.test(line);
 }
 
 /** The error for a line that is no part of an event: older llama-servers report an error in a separate field. */
-function notAnEvent(
-  line: string,
-  failed: ReaderOptions["failed"],
-): ProviderError {
-  if (line.startsWith("error:"))
-    return failed(line.slice("error:".length).trim());
-  return new ProviderError("bad_response", textRef("provider.no_event"));
+function notAnEvent(line: string, failed: ReaderOptions['failed']): ProviderError {
+  if (line.startsWith('error:')) return failed(line.slice('error:'.length).trim());
+  return new ProviderError('bad_response', textRef('provider.no_event'));
 }
 
 /** Makes the reader of an answer that arrives whole, in one document. */
@@ -121,7 +114,7 @@ export function createWholeReader(options: ReaderOptions): AnswerReader {
       return complete;
     },
     read(text) {
-      chunks = readWhole(text.replace(BYTE_ORDER_MARK, ""), pieces, options);
+      chunks = readWhole(text.replace(BYTE_ORDER_MARK, ''), pieces, options);
       complete = true;
       return NOTHING;
     },
@@ -136,7 +129,7 @@ export function createWholeReader(options: ReaderOptions): AnswerReader {
 function readWhole(
   text: string,
   pieces: AnswerPieces,
-  { failed, onRecord }: Pick<ReaderOptions, "failed" | "onRecord">,
+  { failed, onRecord }: Pick<ReaderOptions, 'failed' | 'onRecord'>,
 ): ChatChunk[] {
   const answer = parseObject(text);
   if (answer === undefined) throw notJson();
@@ -150,18 +143,15 @@ function readWhole(
 
 /** Neither the text nor its parser's error is repeated: some servers repeat part of the key. */
 function notJson(): ProviderError {
-  return new ProviderError("bad_response", textRef("provider.data_not_json"));
+  return new ProviderError('bad_response', textRef('provider.data_not_json'));
 }
 
 function notAnAnswer(): ProviderError {
-  return new ProviderError("bad_response", textRef("provider.not_an_answer"));
+  return new ProviderError('bad_response', textRef('provider.not_an_answer'));
 }
 
 function tooLong(): ProviderError {
-  return new ProviderError(
-    "bad_response",
-    textRef("provider.too_much", { bytes: MAX_DOCUMENT_BYTES }),
-  );
+  return new ProviderError('bad_response', textRef('provider.too_much', { bytes: MAX_DOCUMENT_BYTES }));
 }
 
 /** Undefined for text that is not JSON, or not yet. Throws for JSON that is not an object. */
@@ -175,7 +165,7 @@ function parseObject(data: string): Fields | undefined {
   }
   const event = fieldsOf(value);
   if (event !== undefined) return event;
-  throw new ProviderError("bad_response", textRef("provider.no_object"));
+  throw new ProviderError('bad_response', textRef('provider.no_object'));
 }
 
 /**
@@ -183,13 +173,12 @@ function parseObject(data: string): Fields | undefined {
  * (`object: "error"` of vLLM, or a status with a message and no choice).
  */
 function errorIn(event: Fields, data: string): string | undefined {
-  if (event["error"] || event["object"] === "error") return data;
-  if (event["choices"] === undefined) {
-    const isError =
-      typeof event["message"] === "string" && statusIn(data) !== undefined;
+  if (event['error'] || event['object'] === 'error') return data;
+  if (event['choices'] === undefined) {
+    const isError = typeof event['message'] === 'string' && statusIn(data) !== undefined;
     return isError ? data : undefined;
   }
-  const ofChoice = fieldsOf(listOf(event["choices"])[0])?.["error"];
+  const ofChoice = fieldsOf(listOf(event['choices'])[0])?.['error'];
   return ofChoice ? JSON.stringify({ error: ofChoice }) : undefined;
 }
 
@@ -217,12 +206,7 @@ interface UncheckedDelta {
 }
 
 /** The text of an event that holds nothing else; undefined for any other event. Nearly all events are like this. */
-function plainText({
-  error,
-  choices,
-  usage,
-  timings,
-}: UncheckedEvent): string | undefined {
+function plainText({ error, choices, usage, timings }: UncheckedEvent): string | undefined {
   if (
     !isAbsent(error) ||
     !isAbsent(usage) ||
@@ -233,43 +217,13 @@ function plainText({
     return undefined;
   const choice: unknown = choices[0];
   if (!isObject(choice)) return undefined;
-  const {
-    index = 0,
-    delta,
-    finish_reason: finish,
-    error: ofChoice,
-  }: UncheckedChoice = choice;
-  if (
-    index !== 0 ||
-    !isAbsent(finish) ||
-    !isAbsent(ofChoice) ||
-    !isObject(delta)
-  )
+  const { index = 0, delta, finish_reason: finish, error: ofChoice }: UncheckedChoice = choice;
+  if (index !== 0 || !isAbsent(finish) || !isAbsent(ofChoice) || !isObject(delta)) return undefined;
+  const { content, reasoning_content: thinking, reasoning, tool_calls: calls }: UncheckedDelta = delta;
+  if (typeof content !== 'string' || !isAbsent(thinking) || !isAbsent(reasoning) || !isAbsent(calls))
     return undefined;
-  const {
-    content,
-    reasoning_content: thinking,
-    reasoning,
-    tool_calls: calls,
-  }: UncheckedDelta = delta;
-  if (
-    typeof content !== "string" ||
-    !isAbsent(thinking) ||
-    !isAbsent(reasoning) ||
-    !isAbsent(calls)
-  )
-    return undefined;
-  const {
-    reasoning_details: details,
-    function_call: call,
-    refusal,
-  }: UncheckedDelta = delta;
-  return isAbsent(details) &&
-    isAbsent(call) &&
-    isAbsent(refusal) &&
-    content !== ""
-    ? content
-    : undefined;
+  const { reasoning_details: details, function_call: call, refusal }: UncheckedDelta = delta;
+  return isAbsent(details) && isAbsent(call) && isAbsent(refusal) && content !== '' ? content : undefined;
 }
 
 function isAbsent(value: unknown): boolean {
@@ -277,5 +231,5 @@ function isAbsent(value: unknown): boolean {
 }
 
 function isObject(value: unknown): value is object {
-  return typeof value === "object" && value !== null;
+  return typeof value === 'object' && value !== null;
 }

@@ -1,27 +1,24 @@
 /** Any OpenAI-compatible server as a provider (llama-server, vLLM, LM Studio, …): chats over its HTTP API, models through the `openai` package. */
-import { ConfigError } from "../../contracts/errors.ts";
-import { textRef } from "../../contracts/texts/say.ts";
-import type { LLMProvider } from "../../contracts/model/provider.ts";
-import { createCapabilities, createChat } from "../chat.ts";
-import type { ChatServer } from "../chat.ts";
-import { createConcurrencyLimit } from "../concurrency-limit.ts";
-import { createConnections } from "../http/connections.ts";
-import type { CallRules } from "../http/connections.ts";
-import { createDiscovery, DISCOVERY_TIMEOUT_MS } from "../discovery.ts";
-import { createEmbed } from "../embed.ts";
-import { lostConnection } from "../errors.ts";
-import { DEFAULT_CONCURRENCY } from "../kind.ts";
-import type { ServerOptions } from "../kind.ts";
-import { createLearnedModels } from "../learned.ts";
-import {
-  createDocumentCollector,
-  createLineSplitter,
-} from "../answers/text-splitters.ts";
-import { failedMidway, openaiAt, refusedBy } from "./errors.ts";
-import type { OpenaiPlace } from "./errors.ts";
-import { createEventReader, createWholeReader } from "./events.ts";
-import { discover, listModels } from "./models.ts";
-import { readEmbeddings, toWire, withRefused } from "./wire.ts";
+import { ConfigError } from '../../contracts/errors.ts';
+import { textRef } from '../../contracts/texts/say.ts';
+import type { LLMProvider } from '../../contracts/model/provider.ts';
+import { createCapabilities, createChat } from '../chat.ts';
+import type { ChatServer } from '../chat.ts';
+import { createConcurrencyLimit } from '../concurrency-limit.ts';
+import { createConnections } from '../http/connections.ts';
+import type { CallRules } from '../http/connections.ts';
+import { createDiscovery, DISCOVERY_TIMEOUT_MS } from '../discovery.ts';
+import { createEmbed } from '../embed.ts';
+import { lostConnection } from '../errors.ts';
+import { DEFAULT_CONCURRENCY } from '../kind.ts';
+import type { ServerOptions } from '../kind.ts';
+import { createLearnedModels } from '../learned.ts';
+import { createDocumentCollector, createLineSplitter } from '../answers/text-splitters.ts';
+import { failedMidway, openaiAt, refusedBy } from './errors.ts';
+import type { OpenaiPlace } from './errors.ts';
+import { createEventReader, createWholeReader } from './events.ts';
+import { discover, listModels } from './models.ts';
+import { readEmbeddings, toWire, withRefused } from './wire.ts';
 
 /** `baseUrl` is where the API begins, usually ending in `/v1`. */
 export interface OpenaiOptions extends ServerOptions {
@@ -49,10 +46,7 @@ export function createOpenai(options: OpenaiOptions): LLMProvider {
     answerWithinMs: options.answerWithinMs ?? DISCOVERY_TIMEOUT_MS,
     vision: options.vision ?? true,
   };
-  const known = createDiscovery(
-    (model) => discover(models, model),
-    options.monotonicNow,
-  );
+  const known = createDiscovery((model) => discover(models, model), options.monotonicNow);
 
   const server: ChatServer = {
     at,
@@ -62,30 +56,20 @@ export function createOpenai(options: OpenaiOptions): LLMProvider {
     learned: createLearnedModels(options.monotonicNow),
     async send({ request, can, refused, signal }) {
       const body = withRefused(toWire(request, can, streams), refused);
-      const sent = { method: "POST", path: "/chat/completions", body } as const;
-      return await connections.send(
-        sent,
-        rules({ ...at, model: request.model }, signal),
-      );
+      const sent = { method: 'POST', path: '/chat/completions', body } as const;
+      return await connections.send(sent, rules({ ...at, model: request.model }, signal));
     },
     read(model, reading) {
-      const options = {
-        ...reading,
-        failed: (said: string) => failedMidway({ ...at, model }, hide(said)),
-      };
+      const options = { ...reading, failed: (said: string) => failedMidway({ ...at, model }, hide(said)) };
       return streams
         ? { reader: createEventReader(options), splitter: createLineSplitter() }
-        : {
-            reader: createWholeReader(options),
-            splitter: createDocumentCollector(),
-          };
+        : { reader: createWholeReader(options), splitter: createDocumentCollector() };
     },
   };
 
   return {
     name: options.name,
-    models: async (signal) =>
-      (await listModels(models, signal)).map(({ id }) => id),
+    models: async (signal) => (await listModels(models, signal)).map(({ id }) => id),
     capabilities: createCapabilities(server),
     streamChat: createChat(server),
     embed: createEmbed({
@@ -93,8 +77,8 @@ export function createOpenai(options: OpenaiOptions): LLMProvider {
       acquire,
       connections,
       rules,
-      path: "/embeddings",
-      body: { encoding_format: "float" },
+      path: '/embeddings',
+      body: { encoding_format: 'float' },
       read: readEmbeddings,
     }),
     close: () => connections.close(),
@@ -105,11 +89,9 @@ export function createOpenai(options: OpenaiOptions): LLMProvider {
 function connect(options: OpenaiOptions) {
   const { apiKey } = options;
   const url = readBaseUrl(options);
-  const headers: Record<string, string> =
-    apiKey === undefined ? {} : { authorization: `Bearer ${apiKey}` };
+  const headers: Record<string, string> = apiKey === undefined ? {} : { authorization: `Bearer ${apiKey}` };
   /** What a server says may contain the key it was sent. */
-  const hide = (said: string): string =>
-    apiKey === undefined ? said : said.replaceAll(apiKey, "…");
+  const hide = (said: string): string => (apiKey === undefined ? said : said.replaceAll(apiKey, '…'));
   return {
     url,
     hide,
@@ -117,35 +99,30 @@ function connect(options: OpenaiOptions) {
     connections: createConnections(url, headers),
     rules: (where: OpenaiPlace, signal: AbortSignal): CallRules => ({
       signal,
-      refused: (refusal) =>
-        refusedBy(where, { ...refusal, text: hide(refusal.text) }),
+      refused: (refusal) => refusedBy(where, { ...refusal, text: hide(refusal.text) }),
       lost: (error, answered) => lostConnection(where, error, answered),
     }),
     acquire: createConcurrencyLimit(
       options.concurrency ?? DEFAULT_CONCURRENCY,
-      textRef("provider.the_server"),
+      textRef('provider.the_server'),
       `providers.${options.name}.concurrency`,
     ),
   };
 }
 
-function readBaseUrl({
-  baseUrl,
-  addressSetting,
-  keySetting,
-}: ServerOptions): string {
+function readBaseUrl({ baseUrl, addressSetting, keySetting }: ServerOptions): string {
   const parsed = URL.parse(baseUrl);
   if (parsed === null || !/^https?:$/.test(parsed.protocol)) {
     throw new ConfigError(
-      "bad_openai_base_url",
+      'bad_openai_base_url',
       `${addressSetting} is not an address: write http://host:port/v1.`,
     );
   }
-  if (parsed.username !== "" || parsed.password !== "") {
+  if (parsed.username !== '' || parsed.password !== '') {
     throw new ConfigError(
-      "bad_openai_base_url",
+      'bad_openai_base_url',
       `${addressSetting} must hold no user or password: put the key into ${keySetting}.`,
     );
   }
-  return `${parsed.protocol}//${parsed.host}${parsed.pathname.replace(/\/$/, "")}`;
+  return `${parsed.protocol}//${parsed.host}${parsed.pathname.replace(/\/$/, '')}`;
 }

@@ -1,24 +1,13 @@
 /** The parts of an OpenAI-compatible answer that come in pieces, read field by field: text, thoughts, tool calls, usage, the end. */
-import { ProviderError } from "../../contracts/errors.ts";
-import { textRef } from "../../contracts/texts/say.ts";
-import type {
-  ChatChunk,
-  FinishReason,
-  Usage,
-} from "../../contracts/model/provider.ts";
-import { endOf } from "../answers/finish.ts";
-import type { AnswerEnd } from "../answers/finish.ts";
-import {
-  fieldsOf,
-  listOf,
-  numberOf,
-  textOf,
-  thoughtsAmong,
-  wordOf,
-} from "../answers/read-fields.ts";
-import type { Fields } from "../answers/read-fields.ts";
-import { jsonText } from "../answers/tool-calls.ts";
-import type { MakeToolCall } from "../answers/tool-calls.ts";
+import { ProviderError } from '../../contracts/errors.ts';
+import { textRef } from '../../contracts/texts/say.ts';
+import type { ChatChunk, FinishReason, Usage } from '../../contracts/model/provider.ts';
+import { endOf } from '../answers/finish.ts';
+import type { AnswerEnd } from '../answers/finish.ts';
+import { fieldsOf, listOf, numberOf, textOf, thoughtsAmong, wordOf } from '../answers/read-fields.ts';
+import type { Fields } from '../answers/read-fields.ts';
+import { jsonText } from '../answers/tool-calls.ts';
+import type { MakeToolCall } from '../answers/tool-calls.ts';
 
 /** How much the tool calls of one answer may hold, in characters; their parts may arrive one character at a time. */
 export const MAX_CALL_CHARS = 1024 * 1024;
@@ -49,14 +38,14 @@ interface GrowingCall {
 /** Puts an answer together from its events. `add` and `end` throw `ProviderError('bad_response')`. */
 export function createPieces(makeCall: MakeToolCall): AnswerPieces {
   const calls = createCallGatherer();
-  let finish = "";
+  let finish = '';
   let refused = false;
   let [hasText, hasThought] = [false, false];
   let usage: Usage = { promptTokens: 0, completionTokens: 0, modelMs: 0 };
 
   return {
     get isFinished() {
-      return finish !== "";
+      return finish !== '';
     },
     get hasContent() {
       return hasText || hasThought || calls.count > 0;
@@ -66,46 +55,40 @@ export function createPieces(makeCall: MakeToolCall): AnswerPieces {
     },
     add(event) {
       usage = readUsage(event, usage);
-      const choice = ownChoice(event["choices"]);
-      finish = wordOf(choice["finish_reason"]) || finish;
+      const choice = ownChoice(event['choices']);
+      finish = wordOf(choice['finish_reason']) || finish;
       // A message where a delta should be; the text of the older completions.
-      const delta =
-        fieldsOf(choice["delta"]) ?? fieldsOf(choice["message"]) ?? {};
-      for (const fragment of listOf(delta["tool_calls"])) calls.add(fragment);
-      if (
-        delta["function_call"] !== undefined &&
-        delta["function_call"] !== null
-      )
-        calls.add({ index: "legacy", function: delta["function_call"] });
-      const refusal = textOf(delta["refusal"]);
-      refused ||= refusal !== "";
+      const delta = fieldsOf(choice['delta']) ?? fieldsOf(choice['message']) ?? {};
+      for (const fragment of listOf(delta['tool_calls'])) calls.add(fragment);
+      if (delta['function_call'] !== undefined && delta['function_call'] !== null)
+        calls.add({ index: 'legacy', function: delta['function_call'] });
+      const refusal = textOf(delta['refusal']);
+      refused ||= refusal !== '';
       const thinking = thinkingIn(delta);
-      const text = textOf(delta["content"] ?? choice["text"]) + refusal;
-      hasText ||= text !== "";
-      hasThought ||= thinking !== "";
+      const text = textOf(delta['content'] ?? choice['text']) + refusal;
+      hasText ||= text !== '';
+      hasThought ||= thinking !== '';
       const chunks: ChatChunk[] = [];
-      if (thinking !== "") chunks.push({ type: "thinking", delta: thinking });
-      if (text !== "") chunks.push({ type: "text", delta: text });
+      if (thinking !== '') chunks.push({ type: 'thinking', delta: thinking });
+      if (text !== '') chunks.push({ type: 'text', delta: text });
       return chunks;
     },
     end() {
       const end = endOf(finish);
-      if (end === "broken") {
-        const message = textRef("provider.broke_off", {
+      if (end === 'broken') {
+        const message = textRef('provider.broke_off', {
           reason: `finish_reason "${finish}"`,
         });
-        throw new ProviderError("bad_response", message, { retryable: true });
+        throw new ProviderError('bad_response', message, { retryable: true });
       }
-      const called = calls
-        .all()
-        .map((call) => ({ type: "tool_call" as const, call: makeCall(call) }));
+      const called = calls.all().map((call) => ({ type: 'tool_call' as const, call: makeCall(call) }));
       return [
         ...called,
         {
-          type: "done",
+          type: 'done',
           finishReason: reasonOf(end, refused, called.length > 0),
           usage,
-          ...(end === "unknown" && { unknownReason: finish }),
+          ...(end === 'unknown' && { unknownReason: finish }),
         },
       ];
     },
@@ -113,51 +96,41 @@ export function createPieces(makeCall: MakeToolCall): AnswerPieces {
 }
 
 /** An answer that ended with an unknown word ended on its own. */
-function reasonOf(
-  end: Exclude<AnswerEnd, "broken">,
-  refused: boolean,
-  called: boolean,
-): FinishReason {
-  if (end === "length" || end === "content_filter") return end;
-  if (refused || end === "refusal") return "refusal";
-  return called ? "tool_calls" : "stop";
+function reasonOf(end: Exclude<AnswerEnd, 'broken'>, refused: boolean, called: boolean): FinishReason {
+  if (end === 'length' || end === 'content_filter') return end;
+  if (refused || end === 'refusal') return 'refusal';
+  return called ? 'tool_calls' : 'stop';
 }
 
 /** The choice of an event that belongs to the answer: some servers send further ones, though one was requested. */
 function ownChoice(choices: unknown): Fields {
   const all = listOf(choices).map((choice) => fieldsOf(choice) ?? {});
-  return all.find(({ index }) => ["", "0"].includes(wordOf(index))) ?? {};
+  return all.find(({ index }) => ['', '0'].includes(wordOf(index))) ?? {};
 }
 
 /** Thoughts are in one of several fields; the details are read only if no other field has them. */
 function thinkingIn(delta: Fields): string {
   const fields = [
-    delta["reasoning_content"],
-    delta["reasoning"],
-    delta["thinking"],
-    delta["reasoning_details"],
+    delta['reasoning_content'],
+    delta['reasoning'],
+    delta['thinking'],
+    delta['reasoning_details'],
   ];
-  const found = fields
-    .map((field) => textOf(field, "thinking"))
-    .find((text) => text !== "");
-  return found ?? thoughtsAmong(delta["content"]);
+  const found = fields.map((field) => textOf(field, 'thinking')).find((text) => text !== '');
+  return found ?? thoughtsAmong(delta['content']);
 }
 
 function readUsage(event: Fields, before: Usage): Usage {
-  const counted = fieldsOf(event["usage"]);
-  const timings = fieldsOf(event["timings"]);
+  const counted = fieldsOf(event['usage']);
+  const timings = fieldsOf(event['timings']);
   if (counted === undefined && timings === undefined) return before;
   return {
-    promptTokens: numberOf(counted?.["prompt_tokens"]) ?? before.promptTokens,
-    completionTokens:
-      numberOf(counted?.["completion_tokens"]) ?? before.completionTokens,
+    promptTokens: numberOf(counted?.['prompt_tokens']) ?? before.promptTokens,
+    completionTokens: numberOf(counted?.['completion_tokens']) ?? before.completionTokens,
     modelMs:
       timings === undefined
         ? before.modelMs
-        : Math.round(
-            (numberOf(timings["prompt_ms"]) ?? 0) +
-              (numberOf(timings["predicted_ms"]) ?? 0),
-          ),
+        : Math.round((numberOf(timings['prompt_ms']) ?? 0) + (numberOf(timings['predicted_ms']) ?? 0)),
   };
 }
 
@@ -173,46 +146,37 @@ function createCallGatherer() {
     },
     /** True when no arguments are cut. */
     get areWhole() {
-      return calls.every(({ text }) => text.trim() === "" || isJson(text));
+      return calls.every(({ text }) => text.trim() === '' || isJson(text));
     },
     /** Throws when all calls together grow too long. */
     add(fragment: unknown): void {
       const fields = fieldsOf(fragment) ?? {};
-      const part = fieldsOf(fields["function"]) ?? fields;
-      const id = wordOf(fields["id"]);
-      const name = wordOf(part["name"]);
-      const text = argumentText(part["arguments"] ?? part["parameters"]);
+      const part = fieldsOf(fields['function']) ?? fields;
+      const id = wordOf(fields['id']);
+      const name = wordOf(part['name']);
+      const text = argumentText(part['arguments'] ?? part['parameters']);
       chars += 1 + id.length + name.length + text.length;
       if (chars > MAX_CALL_CHARS) {
-        throw new ProviderError(
-          "bad_response",
-          textRef("provider.calls_too_long", { most: MAX_CALL_CHARS }),
-        );
+        throw new ProviderError('bad_response', textRef('provider.calls_too_long', { most: MAX_CALL_CHARS }));
       }
-      const index = wordOf(fields["index"]);
-      const growing = index === "" ? calls.at(-1) : byIndex.get(index);
-      if (
-        growing !== undefined &&
-        !isNext(growing, { id, name, text }, index)
-      ) {
+      const index = wordOf(fields['index']);
+      const growing = index === '' ? calls.at(-1) : byIndex.get(index);
+      if (growing !== undefined && !isNext(growing, { id, name, text }, index)) {
         growing.id ||= id;
-        if (growing.name === "") growing.name = name;
+        if (growing.name === '') growing.name = name;
         else growing.moreName += name;
-        growing.text += text;
+        // Some servers send all arguments so far with each fragment.
+        const isAll = growing.text !== '' && text.startsWith(growing.text);
+        if (isAll) chars -= growing.text.length;
+        growing.text = isAll ? text : growing.text + text;
         return;
       }
-      const call = { id, name, moreName: "", text };
+      const call = { id, name, moreName: '', text };
       calls.push(call);
-      if (index !== "") byIndex.set(index, call);
+      if (index !== '') byIndex.set(index, call);
     },
     /** Arguments are text with JSON in it. */
-    all: () =>
-      calls.map(({ id, name, moreName, text }) => ({
-        id,
-        name,
-        moreName,
-        args: text,
-      })),
+    all: () => calls.map(({ id, name, moreName, text }) => ({ id, name, moreName, args: text })),
   };
 }
 
@@ -225,14 +189,14 @@ function isNext(
   { id, name, text }: { id: string; name: string; text: string },
   index: string,
 ): boolean {
-  if (name === "") return false;
-  if (id !== "" && growing.id !== "") return id !== growing.id;
-  if (index === "") return growing.name !== "" || growing.text !== "";
-  return text !== "" && growing.name !== "" && isJson(growing.text);
+  if (name === '') return false;
+  if (id !== '' && growing.id !== '') return id !== growing.id;
+  if (index === '') return growing.name !== '' || growing.text !== '';
+  return text !== '' && growing.name !== '' && isJson(growing.text);
 }
 
 function isJson(text: string): boolean {
-  if (!text.trimEnd().endsWith("}")) return false;
+  if (!text.trimEnd().endsWith('}')) return false;
   try {
     JSON.parse(text);
     return true;
@@ -243,6 +207,6 @@ function isJson(text: string): boolean {
 }
 
 function argumentText(given: unknown): string {
-  if (typeof given === "string") return given;
-  return given === undefined || given === null ? "" : jsonText(given);
+  if (typeof given === 'string') return given;
+  return given === undefined || given === null ? '' : jsonText(given);
 }

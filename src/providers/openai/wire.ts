@@ -1,5 +1,5 @@
 /** The shapes of an OpenAI-compatible API: a request for POST /chat/completions, and its list of models. */
-import { z } from "zod";
+import { z } from 'zod';
 import type {
   AnswerFormat,
   ChatMessage,
@@ -7,11 +7,11 @@ import type {
   Embeddings,
   ReasoningEffort,
   ToolSchema,
-} from "../../contracts/model/provider.ts";
-import type { Picture } from "../../contracts/media.ts";
-import type { RefusedFeature } from "../refusals.ts";
-import { samplingOf } from "../sampling.ts";
-import type { WireSampling } from "../sampling.ts";
+} from '../../contracts/model/provider.ts';
+import type { Picture } from '../../contracts/media.ts';
+import type { RefusedFeature } from '../refusals.ts';
+import { samplingOf } from '../sampling.ts';
+import type { WireSampling } from '../sampling.ts';
 
 /** The body of POST /chat/completions; `chat_template_kwargs` is llama-server's and vLLM's. */
 export interface WireRequest extends WireSampling {
@@ -26,7 +26,7 @@ export interface WireRequest extends WireSampling {
   logit_bias?: Record<string, number>;
   reasoning_effort?: ReasoningEffort;
   response_format?: object;
-  tool_choice?: "required" | { type: "function"; function: { name: string } };
+  tool_choice?: 'required' | { type: 'function'; function: { name: string } };
   parallel_tool_calls?: boolean;
   logprobs?: true;
   top_logprobs?: number;
@@ -34,23 +34,17 @@ export interface WireRequest extends WireSampling {
 }
 
 interface WireMessage {
-  role: ChatMessage["role"];
+  role: ChatMessage['role'];
   content: string | WirePart[] | null;
   reasoning_content?: string;
-  tool_calls?: {
-    id: string;
-    type: "function";
-    function: { name: string; arguments: string };
-  }[];
+  tool_calls?: { id: string; type: 'function'; function: { name: string; arguments: string } }[];
   tool_call_id?: string;
 }
 
-type WirePart =
-  | { type: "text"; text: string }
-  | { type: "image_url"; image_url: { url: string } };
+type WirePart = { type: 'text'; text: string } | { type: 'image_url'; image_url: { url: string } };
 
 interface WireTool {
-  type: "function";
+  type: 'function';
   function: ToolSchema;
 }
 
@@ -58,56 +52,34 @@ interface WireTool {
  * The window is the server's to set, so `contextWindow` is not sent. A server that accepts `chat_template_kwargs` is
  * always told whether to think; others refuse unknown fields and get a plain request.
  */
-export function toWire(
-  request: ChatRequest,
-  can: { thinking: boolean },
-  stream: boolean,
-): WireRequest {
+export function toWire(request: ChatRequest, can: { thinking: boolean }, stream: boolean): WireRequest {
   return {
     model: request.model,
-    messages: request.messages.map((message) =>
-      toWireMessage(message, can.thinking),
-    ),
+    messages: request.messages.map((message) => toWireMessage(message, can.thinking)),
     stream,
     stream_options: stream ? { include_usage: true } : null,
     ...(request.tools !== undefined &&
       request.tools.length > 0 && {
         tools: toWireTools(request.tools),
       }),
-    ...(can.thinking && {
-      chat_template_kwargs: { enable_thinking: thinks(request) },
-    }),
+    ...(can.thinking && { chat_template_kwargs: { enable_thinking: thinks(request) } }),
     ...toWireOptions(request),
   };
 }
 
 /** The body rewritten for a model that has refused a field of it. */
-export function withRefused(
-  body: WireRequest,
-  refused: ReadonlySet<RefusedFeature>,
-): WireRequest {
+export function withRefused(body: WireRequest, refused: ReadonlySet<RefusedFeature>): WireRequest {
   const { max_tokens: limit, ...rest } = body;
-  return limit === undefined || !refused.has("max_tokens")
-    ? body
-    : { ...rest, max_completion_tokens: limit };
+  return limit === undefined || !refused.has('max_tokens') ? body : { ...rest, max_completion_tokens: limit };
 }
 
 function thinks({ think, reasoningEffort }: ChatRequest): boolean {
-  return reasoningEffort === undefined
-    ? (think ?? false)
-    : reasoningEffort !== "none";
+  return reasoningEffort === undefined ? (think ?? false) : reasoningEffort !== 'none';
 }
 
 function toWireOptions(request: ChatRequest): Partial<WireRequest> {
-  const {
-    maxTokens,
-    logitBias,
-    reasoningEffort,
-    format,
-    toolChoice,
-    parallelToolCalls,
-    topLogprobs,
-  } = request;
+  const { maxTokens, logitBias, reasoningEffort, format, toolChoice, parallelToolCalls, topLogprobs } =
+    request;
   return {
     ...(maxTokens !== undefined && { max_tokens: maxTokens }),
     ...samplingOf(request),
@@ -115,70 +87,46 @@ function toWireOptions(request: ChatRequest): Partial<WireRequest> {
     ...(reasoningEffort !== undefined && { reasoning_effort: reasoningEffort }),
     ...(format !== undefined && { response_format: toWireFormat(format) }),
     ...(toolChoice !== undefined && {
-      tool_choice:
-        toolChoice === "required"
-          ? toolChoice
-          : { type: "function", function: toolChoice },
+      tool_choice: toolChoice === 'required' ? toolChoice : { type: 'function', function: toolChoice },
     }),
-    ...(parallelToolCalls !== undefined && {
-      parallel_tool_calls: parallelToolCalls,
-    }),
-    ...(topLogprobs !== undefined && {
-      logprobs: true,
-      top_logprobs: topLogprobs,
-    }),
+    ...(parallelToolCalls !== undefined && { parallel_tool_calls: parallelToolCalls }),
+    ...(topLogprobs !== undefined && { logprobs: true, top_logprobs: topLogprobs }),
   };
 }
 
 function toWireFormat(format: AnswerFormat): object {
-  if (format.type === "json_object") return format;
+  if (format.type === 'json_object') return format;
   const { type, ...schema } = format;
   return { type, json_schema: schema };
 }
 
-function toWireMessage(
-  message: ChatMessage,
-  withThinking: boolean,
-): WireMessage {
-  if (message.role === "tool") {
-    return {
-      role: "tool",
-      content: message.content,
-      tool_call_id: message.toolCallId,
-    };
+function toWireMessage(message: ChatMessage, withThinking: boolean): WireMessage {
+  if (message.role === 'tool') {
+    return { role: 'tool', content: message.content, tool_call_id: message.toolCallId };
   }
-  if (message.role === "user" && message.images !== undefined)
+  if (message.role === 'user' && message.images !== undefined)
     return {
-      role: "user",
-      content: [
-        { type: "text", text: message.content },
-        ...message.images.map(toPart),
-      ],
+      role: 'user',
+      content: [{ type: 'text', text: message.content }, ...message.images.map(toPart)],
     };
-  if (message.role !== "assistant")
-    return { role: message.role, content: message.content };
+  if (message.role !== 'assistant') return { role: message.role, content: message.content };
   const calls = message.toolCalls ?? [];
-  if (calls.length === 0)
-    return { role: "assistant", content: message.content };
+  if (calls.length === 0) return { role: 'assistant', content: message.content };
   return {
-    role: "assistant",
-    content: message.content === "" ? null : message.content,
+    role: 'assistant',
+    content: message.content === '' ? null : message.content,
     // Only servers that think want a thought back, and only one that led to a call.
-    ...(withThinking &&
-      message.thinking && { reasoning_content: message.thinking }),
+    ...(withThinking && message.thinking && { reasoning_content: message.thinking }),
     tool_calls: calls.map((call) => ({
       id: call.id,
-      type: "function",
+      type: 'function',
       function: { name: call.name, arguments: JSON.stringify(call.args) },
     })),
   };
 }
 
 function toPart({ mimeType, base64 }: Picture): WirePart {
-  return {
-    type: "image_url",
-    image_url: { url: `data:${mimeType};base64,${base64}` },
-  };
+  return { type: 'image_url', image_url: { url: `data:${mimeType};base64,${base64}` } };
 }
 
 /** The schemas are prepared once per profile, and so is their wire shape. */
@@ -187,10 +135,7 @@ const wireTools = new WeakMap<readonly ToolSchema[], WireTool[]>();
 function toWireTools(tools: readonly ToolSchema[]): WireTool[] {
   const known = wireTools.get(tools);
   if (known !== undefined) return known;
-  const made = tools.map((schema) => ({
-    type: "function" as const,
-    function: schema,
-  }));
+  const made = tools.map((schema) => ({ type: 'function' as const, function: schema }));
   wireTools.set(tools, made);
   return made;
 }
@@ -221,32 +166,22 @@ export interface ListedModel {
  */
 export function readModels(listed: unknown): ListedModel[] {
   return modelList.parse(listed).data.map((model) => {
-    const window =
-      model.meta?.n_ctx ?? model.max_model_len ?? model.context_length ?? 0;
+    const window = model.meta?.n_ctx ?? model.max_model_len ?? model.context_length ?? 0;
     return {
       id: model.id,
       window: window > 0 ? window : undefined,
-      thinking:
-        Boolean(model.meta) || /^(llamacpp|vllm)$/.test(model.owned_by ?? ""),
+      thinking: Boolean(model.meta) || /^(llamacpp|vllm)$/.test(model.owned_by ?? ''),
     };
   });
 }
 
 /** The entry a name means: the name itself, without its folder, or without the `latest` tag. */
-export function findModel(
-  models: readonly ListedModel[],
-  name: string,
-): ListedModel | undefined {
-  return models.find(
-    ({ id }) =>
-      id === name || id === `${name}:latest` || id.endsWith(`/${name}`),
-  );
+export function findModel(models: readonly ListedModel[], name: string): ListedModel | undefined {
+  return models.find(({ id }) => id === name || id === `${name}:latest` || id.endsWith(`/${name}`));
 }
 
 const embedded = z.object({
-  data: z.array(
-    z.object({ index: z.number().nullish(), embedding: z.array(z.number()) }),
-  ),
+  data: z.array(z.object({ index: z.number().nullish(), embedding: z.array(z.number()) })),
   usage: z
     .object({ prompt_tokens: z.number().catch(0) })
     .nullish()
@@ -260,8 +195,5 @@ const embedded = z.object({
 export function readEmbeddings(answer: unknown): Embeddings {
   const { data, usage } = embedded.parse(answer);
   const ordered = data.toSorted((a, b) => (a.index ?? 0) - (b.index ?? 0));
-  return {
-    vectors: ordered.map(({ embedding }) => embedding),
-    promptTokens: usage?.prompt_tokens ?? 0,
-  };
+  return { vectors: ordered.map(({ embedding }) => embedding), promptTokens: usage?.prompt_tokens ?? 0 };
 }

@@ -1,16 +1,11 @@
 /** A fake Ollama and a provider for it, closed together after the test. */
-import type { ServerOptions } from "../../../src/providers/kind.ts";
-import { createOllama } from "../../../src/providers/ollama/ollama.ts";
-import type { LLMProvider } from "../../../src/contracts/model/provider.ts";
-import { startFakeOllama } from "../../fakes/ollama/ollama.ts";
-import type {
-  FakeOllama,
-  FakeOllamaOptions,
-  Failure,
-  Reply,
-} from "../../fakes/ollama/ollama.ts";
-import type { ContractReply } from "../../contracts/model/provider-harness.ts";
-import { OLLAMA_SERVER } from "../servers.ts";
+import type { ServerOptions } from '../../../src/providers/kind.ts';
+import { createOllama } from '../../../src/providers/ollama/ollama.ts';
+import type { LLMProvider } from '../../../src/contracts/model/provider.ts';
+import { startFakeOllama } from '../../fakes/ollama/ollama.ts';
+import type { FakeOllama, FakeOllamaOptions, Failure, Reply } from '../../fakes/ollama/ollama.ts';
+import type { ContractReply } from '../../contracts/model/provider-harness.ts';
+import { OLLAMA_SERVER } from '../servers.ts';
 
 export interface Pair {
   fake: FakeOllama;
@@ -20,19 +15,14 @@ export interface Pair {
 /** Creates pairs and single providers, and closes everything it created. */
 export function createPairs() {
   const open: { close(): Promise<void> }[] = [];
-  const providerAt = (
-    options: Partial<ServerOptions> & { baseUrl: string },
-  ): LLMProvider => {
+  const providerAt = (options: Partial<ServerOptions> & { baseUrl: string }): LLMProvider => {
     const ollama = createOllama({ ...OLLAMA_SERVER, ...options });
     open.push(ollama);
     return ollama;
   };
   return {
     providerAt,
-    async start(
-      options: Partial<ServerOptions> = {},
-      server: FakeOllamaOptions = {},
-    ): Promise<Pair> {
+    async start(options: Partial<ServerOptions> = {}, server: FakeOllamaOptions = {}): Promise<Pair> {
       const fake = await startFakeOllama(server);
       open.unshift(fake);
       return { fake, ollama: providerAt({ baseUrl: fake.url, ...options }) };
@@ -47,19 +37,15 @@ export function createPairs() {
 export function toReply({ tooLong, failure, ...same }: ContractReply): Reply {
   return {
     ...same,
-    ...(tooLong === true && { doneReason: "length" }),
+    ...(tooLong === true && { doneReason: 'length' }),
     ...(failure && { failure: toFailure(failure) }),
   };
 }
 
-function toFailure(failure: NonNullable<ContractReply["failure"]>): Failure {
-  if (failure.kind === "bytes") return failure;
+function toFailure(failure: NonNullable<ContractReply['failure']>): Failure {
+  if (failure.kind === 'bytes') return failure;
   const { after } = failure;
-  if (failure.kind === "error")
-    return {
-      kind: "error_line",
-      after,
-      error: "llama runner process has terminated",
-    };
-  return { kind: failure.kind === "no_end" ? "no_done" : failure.kind, after };
+  if (failure.kind === 'error')
+    return { kind: 'error_line', after, error: 'llama runner process has terminated' };
+  return { kind: failure.kind === 'no_end' ? 'no_done' : failure.kind, after };
 }

@@ -1,135 +1,92 @@
 /** What callers can request of an answer, as sent to an OpenAI-compatible server. */
-import { afterEach, describe, expect, it } from "vitest";
-import { collectChat } from "../../fakes/agent/collect-chat.ts";
-import type {
-  ChatChunk,
-  ChatRequest,
-} from "../../../src/contracts/model/provider.ts";
-import { createLlamaPairs } from "./setup.ts";
-import { never, question } from "../request.ts";
+import { afterEach, describe, expect, it } from 'vitest';
+import { collectChat } from '../../fakes/agent/collect-chat.ts';
+import type { ChatChunk, ChatRequest } from '../../../src/contracts/model/provider.ts';
+import { createLlamaPairs } from './setup.ts';
+import { never, question } from '../request.ts';
 
 const pairs = createLlamaPairs();
 afterEach(() => pairs.closeAll());
 
 async function sent(more: Partial<ChatRequest>) {
   const { fake, openai } = await pairs.start();
-  await collectChat(openai.streamChat(question("hi", more), never));
+  await collectChat(openai.streamChat(question('hi', more), never));
   return fake.calls[0]?.body;
 }
 
-describe("options of a call to an OpenAI-compatible server", () => {
-  it("are sent as OpenAI’s API defines them", async () => {
-    const tools = [
-      {
-        name: "look",
-        description: "",
-        parameters: { type: "object" },
-        strict: true,
-      },
-    ];
+describe('options of a call to an OpenAI-compatible server', () => {
+  it('are sent as OpenAI’s API defines them', async () => {
+    const tools = [{ name: 'look', description: '', parameters: { type: 'object' }, strict: true }];
     const body = await sent({
       topP: 0.5,
       seed: 7,
-      stop: ["END"],
+      stop: ['END'],
       presencePenalty: 1,
       frequencyPenalty: -1,
-      logitBias: { "5": -100 },
-      reasoningEffort: "high",
-      format: {
-        type: "json_schema",
-        name: "x",
-        schema: { type: "object" },
-        strict: true,
-      },
+      logitBias: { '5': -100 },
+      reasoningEffort: 'high',
+      format: { type: 'json_schema', name: 'x', schema: { type: 'object' }, strict: true },
       tools,
-      toolChoice: { name: "look" },
+      toolChoice: { name: 'look' },
       parallelToolCalls: false,
       topLogprobs: 2,
     });
     expect(body).toMatchObject({
       top_p: 0.5,
       seed: 7,
-      stop: ["END"],
+      stop: ['END'],
       presence_penalty: 1,
       frequency_penalty: -1,
-      logit_bias: { "5": -100 },
-      reasoning_effort: "high",
+      logit_bias: { '5': -100 },
+      reasoning_effort: 'high',
       response_format: {
-        type: "json_schema",
-        json_schema: { name: "x", schema: { type: "object" }, strict: true },
+        type: 'json_schema',
+        json_schema: { name: 'x', schema: { type: 'object' }, strict: true },
       },
-      tools: [{ type: "function", function: tools[0] }],
-      tool_choice: { type: "function", function: { name: "look" } },
+      tools: [{ type: 'function', function: tools[0] }],
+      tool_choice: { type: 'function', function: { name: 'look' } },
       parallel_tool_calls: false,
       logprobs: true,
       top_logprobs: 2,
       chat_template_kwargs: { enable_thinking: true },
     });
-    expect((await sent({ toolChoice: "required", tools }))?.tool_choice).toBe(
-      "required",
-    );
-    expect(
-      (await sent({ format: { type: "json_object" } }))?.response_format,
-    ).toEqual({
-      type: "json_object",
+    expect((await sent({ toolChoice: 'required', tools }))?.tool_choice).toBe('required');
+    expect((await sent({ format: { type: 'json_object' } }))?.response_format).toEqual({
+      type: 'json_object',
     });
   });
 
-  it("are not sent unless requested, because many servers refuse fields they do not know", async () => {
-    const known = [
-      "model",
-      "messages",
-      "stream",
-      "stream_options",
-      "chat_template_kwargs",
-    ];
-    expect(Object.keys((await sent({})) ?? {}).toSorted()).toEqual(
-      known.toSorted(),
-    );
+  it('are not sent unless requested, because many servers refuse fields they do not know', async () => {
+    const known = ['model', 'messages', 'stream', 'stream_options', 'chat_template_kwargs'];
+    expect(Object.keys((await sent({})) ?? {}).toSorted()).toEqual(known.toSorted());
   });
 
-  it("switch thinking off with the effort none, whatever the profile says", async () => {
-    const off = {
-      chat_template_kwargs: { enable_thinking: false },
-      reasoning_effort: "none",
-    };
-    expect(await sent({ reasoningEffort: "none", think: true })).toMatchObject(
-      off,
-    );
+  it('switch thinking off with the effort none, whatever the profile says', async () => {
+    const off = { chat_template_kwargs: { enable_thinking: false }, reasoning_effort: 'none' };
+    expect(await sent({ reasoningEffort: 'none', think: true })).toMatchObject(off);
   });
 });
 
-describe("likelihoods of tokens of an OpenAI-compatible server", () => {
-  it("arrive with their text", async () => {
+describe('likelihoods of tokens of an OpenAI-compatible server', () => {
+  it('arrive with their text', async () => {
     const { fake, openai } = await pairs.start();
     const event = {
       choices: [
         {
           index: 0,
-          delta: { content: "yes" },
-          logprobs: {
-            content: [
-              { token: "yes", logprob: -0.5, bytes: [121], top_logprobs: [] },
-            ],
-          },
+          delta: { content: 'yes' },
+          logprobs: { content: [{ token: 'yes', logprob: -0.5, bytes: [121], top_logprobs: [] }] },
         },
       ],
     };
     fake.answer({
       text: [],
-      failure: {
-        kind: "bytes",
-        after: 0,
-        bytes: `data: ${JSON.stringify(event)}\n\n`,
-      },
+      failure: { kind: 'bytes', after: 0, bytes: `data: ${JSON.stringify(event)}\n\n` },
     });
     const chunks: ChatChunk[] = [];
-    for await (const chunk of openai.streamChat(
-      question("hi", { topLogprobs: 0 }),
-      never,
-    ))
+    for await (const chunk of openai.streamChat(question('hi', { topLogprobs: 0 }), never))
       chunks.push(chunk);
-    const logprobs = [{ token: "yes", logprob: -0.5, bytes: [121], top: [] }];
-    expect(chunks[0]).toEqual({ type: "text", delta: "yes", logprobs });
+    const logprobs = [{ token: 'yes', logprob: -0.5, bytes: [121], top: [] }];
+    expect(chunks[0]).toEqual({ type: 'text', delta: 'yes', logprobs });
   });
 });

@@ -1,20 +1,15 @@
 /** A fake llama-server and a provider for it, closed together after the test. */
-import { createOpenai } from "../../../src/providers/openai/openai.ts";
-import type { OpenaiOptions } from "../../../src/providers/openai/openai.ts";
-import type { LLMProvider } from "../../../src/contracts/model/provider.ts";
-import { startFakeLlama } from "../../fakes/llama-server/llama-server.ts";
-import type {
-  FakeLlama,
-  FakeLlamaOptions,
-} from "../../fakes/llama-server/llama-server.ts";
-import { OPENAI_SERVER } from "../servers.ts";
+import { createOpenai } from '../../../src/providers/openai/openai.ts';
+import type { OpenaiOptions } from '../../../src/providers/openai/openai.ts';
+import type { LLMProvider } from '../../../src/contracts/model/provider.ts';
+import { startFakeLlama } from '../../fakes/llama-server/llama-server.ts';
+import type { FakeLlama, FakeLlamaOptions } from '../../fakes/llama-server/llama-server.ts';
+import { OPENAI_SERVER } from '../servers.ts';
 
 /** Creates pairs and single providers, and closes everything it created. */
 export function createLlamaPairs() {
   const open: { close(): Promise<void> }[] = [];
-  const providerAt = (
-    options: Partial<OpenaiOptions> & { baseUrl: string },
-  ): LLMProvider => {
+  const providerAt = (options: Partial<OpenaiOptions> & { baseUrl: string }): LLMProvider => {
     const openai = createOpenai({ ...OPENAI_SERVER, ...options });
     open.push(openai);
     return openai;
