@@ -43,11 +43,11 @@ export function readLoose(text: string, from = 0): LooseValue | undefined {
   return valueAt(text, skipBlanks(text, from), MAX_JSON_DEPTH);
 }
 
-/** The values that a text consists of, with nothing but blanks between them; undefined for any other text. */
-export function readLooseValues(text: string): unknown[] | undefined {
+/** The values that a text consists of, with nothing but blanks between them; undefined for any other text, and for more than `most`. */
+export function readLooseValues(text: string, most = Infinity): unknown[] | undefined {
   const values: unknown[] = [];
   for (let at = skipBlanks(text, 0); at < text.length;) {
-    const found = readLoose(text, at);
+    const found = values.length < most ? readLoose(text, at) : undefined;
     if (found === undefined) return undefined;
     values.push(found.value);
     at = skipBlanks(text, found.end);

@@ -12,6 +12,8 @@ import type { Fields } from './read-fields.ts';
 
 /** JSON within a JSON text within a JSON text: it is unpacked this many times. */
 const MAX_ENCODINGS = 3;
+/** How often arguments may be sent again while they grow. */
+const MAX_REPEATS = 256;
 /** Name of a call that came without one; no tool has this name, and the model gets an error. */
 const UNNAMED = 'unnamed';
 const MAX_NAME_CHARS = 64;
@@ -146,7 +148,7 @@ function parseWithin(text: string, start: number, end: number, parse: (part: str
  * one first: the last counts, if it has all that the others have.
  */
 function parseLoose(text: string): unknown {
-  const values = readLooseValues(text)?.map(fieldsOf);
+  const values = readLooseValues(text, MAX_REPEATS)?.map(fieldsOf);
   const last = values?.at(-1);
   if (values === undefined || last === undefined) return UNREADABLE;
   const filled = values.findLast((value) => value !== undefined && Object.keys(value).length > 0) ?? last;

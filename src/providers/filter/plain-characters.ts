@@ -6,7 +6,8 @@ import type { FilterState } from './filter-state.ts';
 import { START, TEMPLATE_SET, TEXT } from './places.ts';
 import type { CallsPlace } from './places.ts';
 import { endCalls, endTemplateThought } from './read-marks.ts';
-import { FUNCTIONARY } from './syntaxes.ts';
+import { beginsCode } from './code-calls.ts';
+import { FOR_ALL, FUNCTIONARY } from './syntaxes.ts';
 import { mayBeCalls } from './text-calls.ts';
 
 const BLANK = /\s/;
@@ -80,17 +81,22 @@ function takeInCalls(state: FilterState, place: CallsPlace, character: string): 
   if (state.place !== place) return;
   if (place.head !== undefined) {
     place.head += character;
-    if (place.begin.trimStart() === FUNCTIONARY && place.head === 'all\n') {
+    const isFunctionary = place.begin.trimStart() === FUNCTIONARY;
+    if (isFunctionary && FOR_ALL.startsWith(place.head)) {
+      if (place.head !== FOR_ALL) return;
       state.release();
       state.place = TEXT;
       return;
     }
-    const verdict = mayBeCalls(place.head, state.out.offered);
-    if (verdict === 'no') {
+    // Python's prompt looks the same, but never stands before a name on a line of its own.
+    const verdict = isFunctionary
+      ? beginsCode(place.head, state.out.offered)
+      : mayBeCalls(place.head, state.out.offered);
+    if (verdict === 'no' || verdict === 'code') {
       state.giveUp();
       return;
     }
-    if (verdict === 'yes') place.head = undefined;
+    if (verdict !== 'open') place.head = undefined;
   }
   if (place.closes?.(character.charCodeAt(0)) === true) endCalls(state, '');
 }

@@ -12,8 +12,9 @@ export interface CallSyntax {
   atLine?: true;
 }
 
-/** Begins a call, or text for everyone: `>>>all`. */
+/** Begins a call, or text for everyone. */
 export const FUNCTIONARY = '>>>';
+export const FOR_ALL = 'all\n';
 
 export const CALL_SYNTAXES: readonly CallSyntax[] = [
   // Hermes, Qwen, ERNIE, EXAONE 4, SmolLM3, Granite 4, Cogito; with tags inside: Qwen-coder, Step 3.5, MiMo; with pairs: GLM.

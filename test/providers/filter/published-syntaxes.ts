@@ -5,7 +5,7 @@ export interface Sample {
   models: string;
   answer: string;
   text?: string;
-  /** The syntax has no marks: it is a call only at the beginning of an answer, and if nothing follows. */
+  /** The syntax counts only at the beginning of an answer. */
   bare?: true;
 }
 
@@ -217,7 +217,7 @@ export const SAMPLES: readonly Sample[] = [
     answer: `<|message_model|>list_dir<|content_invoke_tool_json|>{"name":"list_dir","args":${ARGS}}<|end_message|>`,
   },
   // vllm tool_chat_template_hyperclovax_seed_think_14b.jinja.
-  { models: 'HyperCLOVA X SEED 14B', answer: ` -> tool/function_call\n[${JSON_CALL}]<|im_end|>` },
+  { models: 'HyperCLOVA X SEED 14B', answer: ` -> tool/function_call\n[${JSON_CALL}]<|im_end|>`, bare: true },
   // QwenLM/Qwen-Agent qwen_agent/llm/fncall_prompts/qwen_fncall_prompt.py.
   { models: 'Qwen-Agent', answer: `✿FUNCTION✿: list_dir\n✿ARGS✿: ${ARGS}` },
   // docs.claude.com: the tags of models trained on Claude's transcripts.
