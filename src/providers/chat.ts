@@ -46,7 +46,7 @@ export interface SentCall {
 }
 
 /** How long the usage of a complete answer may take: some servers hold the connection open, or break it. */
-export const USAGE_WAIT_MS = 2_000;
+const USAGE_WAIT_MS = 2_000;
 
 /** Unknown reasons that are named for one model; a server that invents more is not worth a longer log. */
 const MAX_UNKNOWN_REASONS = 16;

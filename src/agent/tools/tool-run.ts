@@ -51,8 +51,8 @@ export function checkCall(call: ToolCall, tools: ReadonlyMap<string, Tool>): Che
     const parsed = tool.parameters.safeParse(call.args);
     if (parsed.success) return { tool, args: parsed.data };
     const schema = tool.schema ?? z.toJSONSchema(tool.parameters, { io: 'input', unrepresentable: 'any' });
-    const mended = tool.parameters.safeParse(conform(call.args, schema));
-    if (mended.success) return { tool, args: mended.data };
+    const converted = tool.parameters.safeParse(conform(call.args, schema));
+    if (converted.success) return { tool, args: converted.data };
     return { refusal: failure(`Wrong arguments for ${tool.name}:\n${describeIssues(parsed.error)}`) };
   } catch (error) {
     return { refusal: failure(`Wrong arguments for ${tool.name}: ${messageOf(error)}`) };

@@ -21,18 +21,17 @@ const MAX_UNREAD_BYTES = 256 * 1024;
 /** How long a complete answer may take to end its HTTP body before the connection is closed. */
 const SETTLE_MS = 1_000;
 
+/** What is known about a body besides its bytes. */
+interface BodyRules {
+  signal: AbortSignal;
+  lost: (error: unknown, answered: boolean) => ProviderError;
+  isDelimited: boolean;
+}
+
 /** Reads a body; `onEnd` is called when its call is over. `lost` makes the error for a connection that failed. */
 export function createAnswer(
   body: Dispatcher.ResponseData['body'],
-  {
-    signal,
-    lost,
-    isDelimited,
-  }: {
-    signal: AbortSignal;
-    lost: (error: unknown, answered: boolean) => ProviderError;
-    isDelimited: boolean;
-  },
+  { signal, lost, isDelimited }: BodyRules,
   onEnd: () => void,
 ): Answer {
   let unread: Buffer[] = [];
@@ -64,13 +63,7 @@ export function createAnswer(
   return {
     isDelimited,
     async read(withinMs) {
-      if (unread.length === 0 && !isOver) {
-        const { promise, resolve } = Promise.withResolvers<void>();
-        reader = resolve;
-        const limit = withinMs === undefined ? undefined : setTimeout(resolve, withinMs);
-        await promise;
-        clearTimeout(limit);
-      }
+      if (unread.length === 0 && !isOver) await waitFor((resolve) => (reader = resolve), withinMs);
       // A stopped call returns nothing more, not even what has arrived.
       if (signal.aborted) throw stoppedCall(signal);
       const packet = unread.shift();
@@ -92,6 +85,15 @@ export function createAnswer(
       body.resume();
     },
   };
+}
+
+/** Waits until what `begin` is given is called, or for `withinMs`. */
+async function waitFor(begin: (resolve: () => void) => void, withinMs: number | undefined): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  begin(resolve);
+  const limit = withinMs === undefined ? undefined : setTimeout(resolve, withinMs);
+  await promise;
+  clearTimeout(limit);
 }
 
 /** The error of a call that its caller's signal ended. */

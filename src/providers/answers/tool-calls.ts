@@ -24,13 +24,17 @@ export type OfferedTools = ReadonlyMap<string, ToolSchema>;
 /** Makes the tool calls of one answer, each with a unique id. */
 export type MakeToolCall = (given: GivenCall) => ToolCall;
 
-/** A call as it came. */
-export interface GivenCall {
-  id?: string;
+/** A call before its name and arguments are checked; arguments may be text. */
+export interface TextCall {
   name: string;
+  args: unknown;
+}
+
+/** A call as it came. */
+export interface GivenCall extends TextCall {
+  id?: string;
   /** The rest of a name that may have arrived in pieces. */
   moreName?: string;
-  args: unknown;
 }
 
 /** The tools of a request by name. */

@@ -7,7 +7,7 @@
  */
 import type { ModelHabits } from '../learned.ts';
 import type { AnswerFilter } from '../answers/read-answer.ts';
-import type { MakeToolCall, OfferedTools } from '../answers/tool-calls.ts';
+import type { MakeToolCall, OfferedTools, TextCall } from '../answers/tool-calls.ts';
 import { FilterState } from './filter-state.ts';
 import { FilteredOutput } from './filtered-output.ts';
 import { openCode, takePlain } from './plain-characters.ts';
@@ -16,7 +16,6 @@ import type { Mark } from './marks.ts';
 import { beginsBareCall } from './candidates.ts';
 import { marksIn, START, TEXT } from './places.ts';
 import { takeEnd, takeMark } from './read-marks.ts';
-import type { TextCall } from './text-calls.ts';
 import { MarkScanner } from './scanner.ts';
 
 /** What the filter knows about the request and the model. */
@@ -90,8 +89,8 @@ function beginnings(anywhere: readonly Mark[], atLine: readonly Mark[]): RegExp 
     ...new Set(marks.map(({ literal }) => literal[0] ?? '')),
   ];
   const isWord = (text: string): boolean => /^[a-z]/i.test(text);
-  const signs = firsts(anywhere).filter((first) => !isWord(first));
-  const lines = firsts(atLine).filter((first) => !signs.includes(first));
+  const markers = firsts(anywhere).filter((first) => !isWord(first));
+  const lines = firsts(atLine).filter((first) => !markers.includes(first));
   const words = anywhere.map(({ literal }) => literal).filter(isWord);
   const within = words.map((word) =>
     word
@@ -99,13 +98,15 @@ function beginnings(anywhere: readonly Mark[], atLine: readonly Mark[]): RegExp 
       .reduceRight((rest, character) => `${escaped(character)}(?:$${rest === '' ? '' : `|${rest}`})`, ''),
   );
   return new RegExp(
-    [`[${signs.map(escaped).join('')}\`]`, `(?:^|\\n)[${lines.map(escaped).join('')}]`, ...within].join('|'),
+    [`[${markers.map(escaped).join('')}\`]`, `(?:^|\\n)[${lines.map(escaped).join('')}]`, ...within].join(
+      '|',
+    ),
   );
 }
 
 /** A text as a pattern that finds it. */
 function escaped(text: string): string {
-  return text.replaceAll(/[\\^$.*+?()[\]{}|\/-]/g, String.raw`\$&`);
+  return text.replaceAll(/[\\^$.*+?()[\]{}|/-]/g, String.raw`\$&`);
 }
 
 /** Reads the text of an answer character by character: marks change what the text after them is. */

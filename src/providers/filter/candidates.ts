@@ -3,10 +3,9 @@
  * usually rule out.
  */
 import { createJsonScan } from '../answers/tool-calls.ts';
-import type { OfferedTools } from '../answers/tool-calls.ts';
+import type { OfferedTools, TextCall } from '../answers/tool-calls.ts';
 import { beginsCode, readCodeCalls } from './code-calls.ts';
 import { beginsCall, readBareCalls, readNamedCall } from './text-calls.ts';
-import type { TextCall } from './text-calls.ts';
 
 /** A text that may be calls. */
 export interface Candidate {

@@ -1,9 +1,8 @@
 /** Tool calls written as code: `[list_dir(path=".", depth=2)]`, as Llama 3.2 and 4, Gemma, LFM2 and Olmo write them. */
 import { fieldsOf } from '../answers/read-fields.ts';
 import { readName } from '../answers/tool-calls.ts';
-import type { OfferedTools } from '../answers/tool-calls.ts';
+import type { OfferedTools, TextCall } from '../answers/tool-calls.ts';
 import { nameAt, readLoose, skipBlanks } from '../../lib/json/loose-json.ts';
-import type { TextCall } from './text-calls.ts';
 
 const PRINT = 'print(';
 /** Llama 3.1 writes `list_dir.call(path=".")`. */
@@ -18,7 +17,8 @@ export function readCodeCalls(text: string, offered: OfferedTools): TextCall[] |
   const start = skipBlanks(text, 0);
   const isList = text[start] === '[';
   let at = skipBetween(text, isList ? start + 1 : start);
-  while (at < text.length && !(isList && text[at] === ']')) {
+  const end = isList ? ']' : undefined;
+  while (at < text.length && text[at] !== end) {
     const isPrinted = text.startsWith(PRINT, at);
     const nameStart = isPrinted ? at + PRINT.length : at;
     const written = nameAt(text, nameStart);

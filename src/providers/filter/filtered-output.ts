@@ -1,9 +1,8 @@
 /** What a filter has made of an answer so far: chunks to pass on, with equal neighbors joined, and what was among them. */
 import type { ChatChunk } from '../../contracts/model/provider.ts';
-import type { MakeToolCall, OfferedTools } from '../answers/tool-calls.ts';
+import type { MakeToolCall, OfferedTools, TextCall } from '../answers/tool-calls.ts';
 import { ThoughtTail } from './thought-tail.ts';
 import { readMarkedCalls } from './text-calls.ts';
-import type { TextCall } from './text-calls.ts';
 
 export class FilteredOutput {
   readonly offered: OfferedTools;

@@ -92,12 +92,11 @@ const ENDS_OF_CALLS: readonly Mark[] = [...CALL_SYNTAXES.flatMap(({ ends }) => e
 
 /** What some templates put around the text of an answer. */
 const WRAPPERS: readonly Mark[] = [
-  // ERNIE 4.5; Command R7B and A, unless their template begins it; Kimi K3; Functionary.
+  // ERNIE 4.5; Command R7B and A, unless their template begins it; Kimi K3.
   ['<response>', '</response>'],
   ['<|START_RESPONSE|>', '<|END_RESPONSE|>'],
   ['<|START_TEXT|>', '<|END_TEXT|>'],
   ['<|open|>response<|sep|>', '<|close|>response<|sep|>'],
-  ['all\n<|content|>', ''],
 ].map(([literal = '', end = '']) => ({ kind: 'wrapper', literal, end }));
 
 const ROLES: readonly Mark[] = [

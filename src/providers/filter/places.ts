@@ -10,9 +10,9 @@ import {
 } from './marks.ts';
 import type { Mark } from './marks.ts';
 import type { Candidate } from './candidates.ts';
+import type { TextCall } from '../answers/tool-calls.ts';
 import { markSet } from './scanner.ts';
 import type { MarkSet } from './scanner.ts';
-import type { TextCall } from './text-calls.ts';
 
 /** Where in the answer the filter is. */
 export type Place =

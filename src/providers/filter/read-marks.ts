@@ -1,9 +1,8 @@
 /** What a mark means, by its place in the answer; and what the end of the answer means. */
-import { readName } from '../answers/tool-calls.ts';
+import { createJsonScan, readName } from '../answers/tool-calls.ts';
 import { MAX_HELD_CALL, MAX_HELD_MARKS } from './filter-state.ts';
 import type { FilterState } from './filter-state.ts';
 import type { Mark } from './marks.ts';
-import { createJsonScan } from '../answers/tool-calls.ts';
 import { endsOf, MESSAGE_SET, START, TEXT } from './places.ts';
 import type { CallsPlace } from './places.ts';
 
@@ -28,13 +27,7 @@ export function takeMark(state: FilterState, mark: Mark): void {
     case 'calls':
       if (out.offered.size === 0 || (state.beforeMark !== '' && QUOTES.includes(state.beforeMark))) {
         passAsText(state, mark.literal);
-      } else {
-        // Blanks before an answer are a part of it unless it is only calls; what else was held are marks, as the calls show.
-        const blanks = place.at === 'start' && out.isFirst ? state.release() : '';
-        state.release();
-        state.place = callsPlace(mark, blanks);
-        state.hold(blanks + mark.literal, MAX_HELD_CALL);
-      }
+      } else beginCalls(state, mark);
       break;
     case 'end_of_calls':
       if (place.at === 'calls') endCalls(state, mark.literal);
@@ -73,6 +66,14 @@ export function takeMark(state: FilterState, mark: Mark): void {
     default:
       mark satisfies never;
   }
+}
+
+/** Blanks before an answer are a part of it, unless it is only calls; what else was held are marks, as the calls show. */
+function beginCalls(state: FilterState, mark: Mark & { kind: 'calls' }): void {
+  const blanks = state.place.at === 'start' && state.out.isFirst ? state.release() : '';
+  state.release();
+  state.place = callsPlace(mark, blanks);
+  state.hold(blanks + mark.literal, MAX_HELD_CALL);
 }
 
 /** The place after a mark that begins calls. */

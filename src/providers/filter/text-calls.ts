@@ -2,16 +2,20 @@
 import { fieldsOf, listOf, wordOf } from '../answers/read-fields.ts';
 import type { Fields } from '../answers/read-fields.ts';
 import { firstJson, readName } from '../answers/tool-calls.ts';
-import type { OfferedTools } from '../answers/tool-calls.ts';
+import type { OfferedTools, TextCall } from '../answers/tool-calls.ts';
 import { parseJson } from '../../lib/json/json.ts';
 import { readLoose } from '../../lib/json/loose-json.ts';
 import { readCodeCalls } from './code-calls.ts';
-
-/** A call before its name and arguments are checked; arguments may be text. */
-export interface TextCall {
-  name: string;
-  args: unknown;
-}
+import {
+  ATTRIBUTED,
+  attributedCalls,
+  BETWEEN,
+  bracedCalls,
+  nameIn,
+  pairedCalls,
+  TAG_FORMS,
+  taggedCalls,
+} from './tag-calls.ts';
 
 /** Fields that hold the arguments of a call, by model. */
 const ARGUMENT_FIELDS = ['arguments', 'parameters', 'args', 'input', 'tool_input', 'kwargs'] as const;
@@ -27,9 +31,6 @@ const CALL_FIELDS = new Set([
   ...ARGUMENT_FIELDS,
 ]);
 
-/** Marks between the parts of a call. */
-const BETWEEN =
-  /<｜tool▁sep｜>|<\|tool_call_argument_begin\|>|```[a-z]{0,12}|<｜tool▁calls?▁(?:begin|end)｜>|<\|tool_calls?_(?:section_)?(?:begin|end)\|>|<\|?\/?tool_calls?\|?>/g;
 /** Where the next call begins in a block of several. */
 const NEXT_CALL = /<｜tool▁call▁begin｜>|<\|tool_call_begin\|>|\[TOOL_CALLS\]/;
 /** Where the next call begins among several written in pairs. */
@@ -93,19 +94,6 @@ const MAX_HEAD_CHARS = 80;
 /** What some families write before the name. */
 const HEAD_WORDS = new Set(['function', 'print', 'tool', 'json']);
 
-/** How a family writes calls in tags: `<function=name><parameter=key>value</parameter></function>`. */
-interface TagForm {
-  call: string;
-  parameter: string;
-  end: string;
-}
-
-const TAG_FORMS: readonly TagForm[] = [
-  { call: '<function=', parameter: '<parameter=', end: '</parameter>' },
-  { call: '<function name=', parameter: '<param name=', end: '</param>' },
-  { call: '<invoke name=', parameter: '<parameter name=', end: '</parameter>' },
-];
-
 function callsInBlock(text: string, offered: OfferedTools): TextCall[] {
   const form = TAG_FORMS.find(({ call }) => text.includes(call));
   if (form !== undefined) return taggedCalls(text, form, offered);
@@ -168,13 +156,6 @@ function jsonCalls(text: string, offered: OfferedTools): TextCall[] | undefined 
   return name === undefined ? undefined : [{ name, args: text.replaceAll(BETWEEN, '').trim() }];
 }
 
-/** The offered tool named last in the text before its arguments; undefined when there is none. */
-function nameIn(text: string, offered: OfferedTools): string | undefined {
-  const plain = text.slice(-300).replaceAll(BETWEEN, ' ');
-  const names = plain.match(/[A-Za-z_][\w.:-]{0,80}/g) ?? [];
-  return names.findLast((name) => offered.has(readName(name, offered)));
-}
-
 /** The calls that a JSON value represents: one, a list, or OpenAI's shapes around them. */
 function callsIn(value: unknown, offered: OfferedTools): TextCall[] {
   return listOf(value).flatMap((item) => {
@@ -182,7 +163,7 @@ function callsIn(value: unknown, offered: OfferedTools): TextCall[] {
     if (fields === undefined) return [];
     if (Array.isArray(fields['tool_calls'])) return callsIn(fields['tool_calls'], offered);
     // Apertus: the name is the only field.
-    const [[key = '', only] = [], ...others] = Object.entries(fields);
+    const [[key, only] = ['', undefined], ...others] = Object.entries(fields);
     if (others.length === 0 && offered.has(key) && fieldsOf(only) !== undefined)
       return [{ name: key, args: only }];
     const inner = fieldsOf(fields['function']) ?? fields;
@@ -194,116 +175,4 @@ function callsIn(value: unknown, offered: OfferedTools): TextCall[] {
 function argumentsIn(fields: Fields): unknown {
   const field = ARGUMENT_FIELDS.find((each) => fields[each] !== undefined);
   return field === undefined ? undefined : fields[field];
-}
-
-function taggedCalls(text: string, form: TagForm, offered: OfferedTools): TextCall[] {
-  return text
-    .split(form.call)
-    .slice(1)
-    .map((part) => {
-      const [head, body] = cutAt(part, '>');
-      const name = unquoted(head);
-      const [first = '', ...parameters] = body.split(form.parameter);
-      if (parameters.length === 0) {
-        const children = childTags(first, name, offered);
-        if (children.length > 0) return { name, args: typed(readName(name, offered), children, offered) };
-        const json = firstJson(first, 0);
-        // Everything in braces, whatever surrounds it.
-        return { name, args: json === undefined ? undefined : first.slice(json.start, json.end) };
-      }
-      const read = parameters.map((parameter): [string, string] => {
-        const [key, rest] = cutAt(parameter, '>');
-        // `<parameter name="key" string="true">`
-        const value = cutAt(rest, form.end)[0];
-        return [
-          unquoted(key.replace(/^"([^"]*)".*$/s, '$1')),
-          value.replace(/^<!\[CDATA\[([^]*)\]\]>$/, '$1'),
-        ];
-      });
-      return { name, args: typed(readName(name, offered), read, offered) };
-    });
-}
-
-/** `<path>value</path>`, as MiniMax M3 writes parameters: those that the tool has. */
-function childTags(text: string, name: string, offered: OfferedTools): [string, string][] {
-  const properties = fieldsOf(offered.get(readName(name, offered))?.parameters['properties']) ?? {};
-  return Object.keys(properties).flatMap((key): [string, string][] => {
-    const [, rest] = cutAt(text, `<${key}>`);
-    return text.includes(`<${key}>`) ? [[key, cutAt(rest, `</${key}>`)[0]]] : [];
-  });
-}
-
-/** `name <arg_key>key</arg_key> <arg_value>value</arg_value>`, as GLM writes calls. */
-function pairedCalls(text: string, offered: OfferedTools): TextCall[] {
-  const [head = '', ...pairs] = text.split('<arg_key>');
-  if (head.trim() === '') return [];
-  const name = nameIn(head, offered) ?? '';
-  const read = pairs.map((pair): [string, string] => {
-    const [key, rest] = cutAt(pair, '</arg_key>');
-    return [key.trim(), cutAt(cutAt(rest, '<arg_value>')[1], '</arg_value>')[0]];
-  });
-  return [{ name, args: typed(readName(name, offered), read, offered) }];
-}
-
-const ATTRIBUTED = '<|open|>call ';
-
-/** `<|open|>call tool="name"<|sep|><|open|>argument key="key" type="string"<|sep|>value<|close|>argument<|sep|>` (Kimi K3). */
-function attributedCalls(text: string, offered: OfferedTools): TextCall[] {
-  return text
-    .split(ATTRIBUTED)
-    .slice(1)
-    .map((part) => {
-      const [head, ...parts] = part.split('<|open|>');
-      const name = attribute(head, 'tool');
-      const read = parts.map((each): [string, string] => {
-        const [start, rest] = cutAt(each, '<|sep|>');
-        return [attribute(start, 'key'), cutAt(rest, '<|close|>')[0]];
-      });
-      const [first] = read;
-      if (first?.[0] === '') return { name, args: first[1] };
-      return { name, args: typed(readName(name, offered), read, offered) };
-    });
-}
-
-function attribute(tag: string | undefined, name: string): string {
-  const [, value = ''] = new RegExp(`\\b${name}="([^"]{0,200})"`).exec(tag ?? '') ?? [];
-  return value.replaceAll('&quot;', '"').replaceAll('&amp;', '&');
-}
-
-/** `call:name{key:value}` with texts between marks of their own, as Gemma writes calls. */
-function bracedCalls(text: string): TextCall[] {
-  return text
-    .split(/\bcall:(?=[\w.-]{1,80}\{)/)
-    .slice(1)
-    .map((part) => {
-      const [name] = cutAt(part, '{');
-      const args = part.slice(name.length);
-      return { name, args: readLoose(args)?.value ?? args };
-    });
-}
-
-/** Values of tags are text; those that the tool's schema wants as something else are read as JSON if they are JSON. */
-function typed(
-  name: string,
-  values: readonly (readonly [string, string])[],
-  offered: OfferedTools,
-): Record<string, unknown> {
-  const properties = fieldsOf(offered.get(name)?.parameters['properties']) ?? {};
-  return Object.fromEntries(
-    values.map(([key, raw]) => {
-      const value = raw.replace(/^\r?\n/, '').replace(/\r?\n$/, '');
-      const type = fieldsOf(properties[key])?.['type'];
-      if (type === 'string' || type === undefined) return [key, value];
-      return [key, parseJson(value.trim()) ?? value];
-    }),
-  );
-}
-
-function cutAt(text: string, mark: string): [string, string] {
-  const at = text.indexOf(mark);
-  return at === -1 ? [text, ''] : [text.slice(0, at), text.slice(at + mark.length)];
-}
-
-function unquoted(word: string): string {
-  return word.trim().replace(/^["']/, '').replace(/["']$/, '');
 }

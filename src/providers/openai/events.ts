@@ -24,11 +24,11 @@ export interface ReaderOptions extends ReadingOptions {
  * what `failed` makes of it. An answer that arrives whole although a stream was requested is read as such.
  */
 export function createEventReader(options: ReaderOptions): AnswerReader {
-  const { failed, onRecord } = options;
+  const { failed } = options;
   const pieces = createPieces(options.makeCall);
   const whole: string[] = [];
   let wholeChars = 0;
-  let [complete, begun, hasText] = [false, false, false];
+  let [complete, begun] = [false, false];
   /** The name of an event before its data; data without an end, to which the next line belongs. */
   let isError = false;
   let unfinished = '';
@@ -42,13 +42,7 @@ export function createEventReader(options: ReaderOptions): AnswerReader {
     unfinished = event === undefined ? data : '';
     checkLineLength(unfinished);
     if (event === undefined) return NOTHING;
-    const delta = plainText(event);
-    const error = delta === undefined ? errorIn(event, data) : undefined;
-    if (error !== undefined) throw failed(error);
-    onRecord?.(event);
-    if (delta === undefined) return pieces.add(event);
-    hasText = true;
-    return [{ type: 'text', delta }];
+    return readEvent(event, data, pieces, options);
   };
 
   return {
@@ -81,13 +75,27 @@ export function createEventReader(options: ReaderOptions): AnswerReader {
     end(isDelimited) {
       if (whole.length > 0) return readWhole(whole.join('\n'), pieces, options);
       if (unfinished !== '' && !pieces.isFinished) throw notJson();
-      const isEnough = complete
-        ? hasText || pieces.hasContent
-        : isDelimited && (pieces.isReadable || (hasText && !pieces.hasContent));
+      const isEnough = complete ? pieces.hasContent : isDelimited && pieces.isReadable;
       if (!pieces.isFinished && !isEnough) throw endedEarly();
       return pieces.end();
     },
   };
+}
+
+/** The chunks of an event; throws for an error that it reports. Nearly all events hold text only. */
+function readEvent(
+  event: Fields,
+  data: string,
+  pieces: AnswerPieces,
+  { failed, onRecord }: Pick<ReaderOptions, 'failed' | 'onRecord'>,
+): readonly ChatChunk[] {
+  const delta = plainText(event);
+  const error = delta === undefined ? errorIn(event, data) : undefined;
+  if (error !== undefined) throw failed(error);
+  onRecord?.(event);
+  if (delta === undefined) return pieces.add(event);
+  pieces.noteText();
+  return [{ type: 'text', delta }];
 }
 
 /** Comments keep a silent connection open; event names and ids mean nothing here, except an error's. */

@@ -22,6 +22,8 @@ export interface AnswerPieces {
   readonly hasContent: boolean;
   /** True once there was text or a tool call, unless the arguments of a call are cut. */
   readonly isReadable: boolean;
+  /** Text was found in an event that was not added. */
+  noteText(): void;
   /** The tool calls and the closing chunk, once all events were added. */
   end(): ChatChunk[];
 }
@@ -53,6 +55,9 @@ export function createPieces(makeCall: MakeToolCall): AnswerPieces {
     get isReadable() {
       return (hasText || calls.count > 0) && calls.areWhole;
     },
+    noteText() {
+      hasText = true;
+    },
     add(event) {
       usage = readUsage(event, usage);
       const choice = ownChoice(event['choices']);
@@ -74,13 +79,7 @@ export function createPieces(makeCall: MakeToolCall): AnswerPieces {
       return chunks;
     },
     end() {
-      const end = endOf(finish);
-      if (end === 'broken') {
-        const message = textRef('provider.broke_off', {
-          reason: `finish_reason "${finish}"`,
-        });
-        throw new ProviderError('bad_response', message, { retryable: true });
-      }
+      const end = completeEnd(finish);
       const called = calls.all().map((call) => ({ type: 'tool_call' as const, call: makeCall(call) }));
       return [
         ...called,
@@ -93,6 +92,14 @@ export function createPieces(makeCall: MakeToolCall): AnswerPieces {
       ];
     },
   };
+}
+
+/** What the word for the end means; throws for that of an answer that is not complete. */
+function completeEnd(finish: string): Exclude<AnswerEnd, 'broken'> {
+  const end = endOf(finish);
+  if (end !== 'broken') return end;
+  const message = textRef('provider.broke_off', { reason: `finish_reason "${finish}"` });
+  throw new ProviderError('bad_response', message, { retryable: true });
 }
 
 /** An answer that ended with an unknown word ended on its own. */
