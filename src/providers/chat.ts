@@ -4,6 +4,8 @@ import type { Omission } from '../contracts/model/omissions.ts';
 import type { ChatChunk, ChatRequest, LLMProvider, ModelCapabilities } from '../contracts/model/provider.ts';
 import { pause } from '../lib/async/sleep.ts';
 import type { Answer } from './answers/answer.ts';
+import { AnswerReading } from './answers/answer-reading.ts';
+import type { Packet } from './answers/answer-reading.ts';
 import { logprobsFor } from './answers/logprobs.ts';
 import type { AnswerFilter, AnswerReader, ReadingOptions } from './answers/read-answer.ts';
 import type { TextSplitter } from './answers/text-splitters.ts';
@@ -40,6 +42,8 @@ export interface ChatServer {
   body(call: SentCall): object;
   /** Sends a body. Throws `ProviderError`. */
   send(body: object, request: ChatRequest, signal: AbortSignal): Promise<Answer>;
+  /** How long a complete answer is waited for that has not ended yet, in milliseconds. */
+  usageWaitMs?: number | undefined;
   /** Makes the reader of one answer. */
   read(model: string, options: ReadingOptions): { reader: AnswerReader; splitter: TextSplitter };
   /** Milliseconds of a monotonic clock. */
@@ -67,41 +71,34 @@ export function createChat(server: ChatServer): LLMProvider['streamChat'] {
     let opened: OpenedAnswer | undefined;
     try {
       opened = await openAnswer(server, request, signal);
-      const { answer, reader, splitter, filter } = opened;
-      for (const chunk of opened.chunks) {
-        if (chunk.type === 'text' && filter.passes(chunk.delta)) yield chunk;
-        else yield* filter.filterChunk(chunk);
-      }
-      if (opened.failure !== undefined) throw opened.failure;
-      while (!reader.complete && !filter.over && !opened.ended) {
-        const packet = await answer.read();
-        for (const text of packet === undefined ? splitter.end() : splitter.push(packet)) {
-          for (const chunk of reader.read(text)) {
-            if (chunk.type === 'text' && filter.passes(chunk.delta)) yield chunk;
-            else yield* filter.filterChunk(chunk);
-          }
-          if (reader.complete || filter.over) break;
+      const { reading, filter } = opened;
+      for (let packet = opened.first; ; packet = await reading.next()) {
+        for (const chunk of packet.chunks) {
+          if (chunk.type === 'text' && filter.passes(chunk.delta)) yield chunk;
+          else yield* filter.filterChunk(chunk);
+          if (filter.over) break;
         }
-        if (packet === undefined) break;
+        if (filter.over) break;
+        if (packet.failure !== undefined) throw packet.failure;
+        if (packet.isLast) break;
       }
-      const ends = opened.ended ? [] : filter.over && !reader.complete ? [OVER] : reader.end();
+      const ends = filter.over && !reading.isComplete ? [OVER] : reading.end();
       for (const chunk of ends) yield* filter.filterChunk(chunk);
     } catch (error) {
       throw failureOf(server, request.model, error);
     } finally {
-      opened?.answer.end(opened.reader.complete);
+      opened?.reading.close();
       release();
     }
   };
 }
 
 /** An answer that the server has begun. */
-interface OpenedAnswer extends ReturnType<typeof readingOf> {
-  answer: Answer;
-  /** What it began with; `ended`: that is all, `failure`: what ended it then. */
-  chunks: readonly ChatChunk[];
-  ended: boolean;
-  failure?: unknown;
+interface OpenedAnswer {
+  reading: AnswerReading;
+  filter: AnswerFilter;
+  /** What it began with. */
+  first: Packet;
 }
 
 /**
@@ -149,26 +146,20 @@ async function beginAnswer(
   { request, body, habits }: BegunCall,
   signal: AbortSignal,
 ): Promise<OpenedAnswer> {
-  const reading = readingOf(server, request, habits);
-  const { reader, splitter } = reading;
+  const { reader, splitter, filter } = readersOf(server, request, habits);
   const answer = await server.send(body, request, signal);
-  const chunks: ChatChunk[] = [];
+  const reading = new AnswerReading({ answer, reader, splitter, habits, usageWaitMs: server.usageWaitMs });
   try {
-    while (chunks.length === 0 && !reader.complete) {
-      const packet = await answer.read();
-      for (const text of packet === undefined ? splitter.end() : splitter.push(packet)) {
-        chunks.push(...reader.read(text));
-        if (reader.complete) break;
-      }
-      if (packet !== undefined) continue;
-      chunks.push(...reader.end());
-      return { ...reading, answer, chunks, ended: true };
-    }
-    return { ...reading, answer, chunks, ended: false };
-  } catch (error) {
+    let first = await reading.next();
+    while (first.chunks.length === 0 && !first.isLast && first.failure === undefined)
+      first = await reading.next();
     // What came before a failure counts.
-    if (chunks.length > 0) return { ...reading, answer, chunks, ended: true, failure: error };
-    answer.end(false);
+    if (first.failure !== undefined && first.chunks.length === 0) throw first.failure;
+    // An answer without anything may end in a failure.
+    if (first.isLast && first.chunks.length === 0) reading.end();
+    return { reading, filter, first };
+  } catch (error) {
+    reading.close();
     throw error;
   }
 }
@@ -192,7 +183,7 @@ function settle(ladder: Ladder, { request, habits, learned }: Settlement): void 
 }
 
 /** What the answer to a request is read with. */
-function readingOf(server: ChatServer, request: ChatRequest, habits: ModelHabits) {
+function readersOf(server: ChatServer, request: ChatRequest, habits: ModelHabits) {
   const offered = offeredTools(request.tools);
   const makeCall = createCallMaker(offered);
   const logprobs = logprobsFor(request);

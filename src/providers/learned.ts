@@ -25,6 +25,10 @@ export interface ModelHabits {
   thoughtField: string | undefined;
   /** Its template drops the thoughts of earlier turns: it is served by llama-server or vLLM. */
   dropsThoughts: boolean;
+  /** Its server says when an answer is complete: one without such an end is cut. */
+  marksEnds: boolean;
+  /** Words for the end of an answer that nobody knows, as far as they were reported. */
+  readonly unknownReasons: Set<string>;
 }
 
 export interface LearnedModels {
@@ -111,6 +115,8 @@ export function createLearnedModels(monotonicNow: () => number = () => performan
         omissions,
         thoughtField: undefined,
         dropsThoughts: false,
+        marksEnds: false,
+        unknownReasons: new Set(),
       };
       models.set(model, habits);
       return habits;

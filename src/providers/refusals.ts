@@ -176,6 +176,9 @@ const MAX_CLEANED = 1_000;
 /** Keys, also in part: servers repeat the one that they refuse, with stars in the middle. */
 const KEY_LIKE = /\b(?:sk|gsk|pk|xai|key|hf|AIza)[-_][\w*.-]{4,}|\S*\*{3,}\S*/g;
 
+/** Statuses that mean no more, within an answer, than that it was broken off: the end of this answer, not of the server. */
+const BROKE_OFF = new Set([500, 502, 504]);
+
 /**
  * The error for an error that came in an answer with status 200: its code counts as the status, if it has one. `refusedBy`
  * makes the error for a status, `broken` is the sentence without one.
@@ -188,32 +191,15 @@ export function midwayRefusal(
     broken,
   }: { refusedBy: (refusal: Refusal) => ProviderError; broken: (reason: string) => TextRef },
 ): ProviderError {
-  const json = parseJson(data);
-  const reason = textOfError(json) ?? data;
-  const status = statusIn(json);
-  // A failure without a status of its own is the end of this answer, not of the server.
-  if (status !== undefined && status !== 500) return refusedBy({ status, text: data });
+  const reason = saidIn(data) ?? data;
+  const status = statusIn(data);
+  if (status !== undefined && !BROKE_OFF.has(status)) return refusedBy({ status, text: data });
   const known = overflowIn(where, reason) ?? outOfMemoryIn(where, reason);
   if (known !== undefined) return known;
   if (QUOTA.test(reason)) return failed(where, 'quota_exceeded', { status: 200, text: data }, reason);
   if (NO_WORDS.test(reason))
     return new ProviderError('bad_response', broken(clip(reason)), { retryable: true });
   return new RefusalError('bad_response', broken(clip(reason)), { reason, isFailure: true });
-}
-
-/** The HTTP status that an error names. */
-function statusIn(json: unknown): number | undefined {
-  const body = fieldsOf(listOf(json)[0]);
-  const error = fieldsOf(listOf(body?.['error'])[0]);
-  const codes = [
-    error?.['code'],
-    error?.['status'],
-    error?.['status_code'],
-    body?.['code'],
-    body?.['status_code'],
-  ];
-  const status = codes.map(Number).find((code) => Number.isInteger(code) && code >= 400 && code < 600);
-  return status;
 }
 
 /**
@@ -224,6 +210,39 @@ function statusIn(json: unknown): number | undefined {
 export function saidIn(body: string): string | undefined {
   // A page from a proxy or another kind of server is not JSON.
   return textOfError(parseJson(body));
+}
+
+/** What servers write in place of a status, in the code or the type of an error. */
+const STATUS_WORDS: readonly (readonly [number, RegExp])[] = [
+  [429, /^(rate_?limit|too_many_requests)/i],
+  [402, /^(insufficient_(quota|balance|credits|funds)|billing)/i],
+  [401, /^(authentication_error|invalid_api_key|unauthorized)/i],
+  [503, /^(overloaded|service_unavailable|unavailable)/i],
+];
+
+/**
+ * The status of an error that came with status 200: its code, status or type, as a number or a usual word. Undefined for
+ * any other body. Never throws.
+ */
+export function statusIn(body: string): number | undefined {
+  const fields = fieldsOf(listOf(parseJson(body))[0]);
+  const error = fieldsOf(listOf(fields?.['error'])[0]) ?? fields;
+  const words = [
+    error?.['code'],
+    error?.['status'],
+    error?.['type'],
+    fields?.['code'],
+    fields?.['status'],
+    error?.['status_code'],
+    fields?.['status_code'],
+  ];
+  for (const word of words.map(wordOf)) {
+    const status = /^[45]\d\d$/.test(word)
+      ? Number(word)
+      : STATUS_WORDS.find(([, each]) => each.test(word))?.[0];
+    if (status !== undefined) return status;
+  }
+  return undefined;
 }
 
 /** The text of an error that was read as JSON; undefined when it is not one. */

@@ -23,6 +23,7 @@ export async function readPackets(packets: readonly Uint8Array[], reader: Answer
     body: () => ({}),
     send: () =>
       Promise.resolve({
+        isDelimited: false,
         read: () => Promise.resolve(left.shift()),
         end: (complete) => void ends.push(complete),
       }),

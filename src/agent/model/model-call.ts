@@ -105,6 +105,7 @@ class StreamingAnswer {
   #finishReason: LLMResponse['finishReason'] = 'length';
   #reported: Usage | undefined;
   #echo: Echo | undefined;
+  #unknownReason: string | undefined;
 
   constructor({ msgId, reply }: Pick<ModelCall, 'msgId' | 'reply'>, emit: Emit) {
     this.#msgId = msgId;
@@ -123,6 +124,7 @@ class StreamingAnswer {
       this.#finishReason = chunk.finishReason;
       this.#reported = chunk.usage;
       this.#echo = chunk.echo;
+      this.#unknownReason = chunk.unknownReason;
     } else if (this.#toolCalls.length < MAX_CALLS_KEPT) this.#toolCalls.push(chunk.call);
   }
 
@@ -148,6 +150,7 @@ class StreamingAnswer {
       finishReason: this.#finishReason,
       usage,
       ...(this.#echo && { echo: this.#echo }),
+      ...(this.#unknownReason !== undefined && { unknownReason: this.#unknownReason }),
     };
   }
 

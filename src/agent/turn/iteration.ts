@@ -15,7 +15,7 @@ import { notesFor } from '../prompt/nudges.ts';
 import { callFields, callsOf, refuseUnsupported } from '../model/caller-options.ts';
 import { streamAnswer } from '../model/model-call.ts';
 import type { ModelCall } from '../model/model-call.ts';
-import { prepareRepeat } from './repeat-call.ts';
+import { firstAttempt, prepareRepeat, repeatsEmpty } from './repeat-call.ts';
 import type { Attempts } from './repeat-call.ts';
 import { modelBudget } from '../model/model-budget.ts';
 import type { Budgeting } from '../model/model-budget.ts';
@@ -23,6 +23,8 @@ import { optionsOfCall } from '../tools/caller-calls.ts';
 import { callMsgId } from '../state/turn-state.ts';
 import type { TurnAttempt, TurnContext, TurnIdentity, TurnProgress } from '../state/turn-state.ts';
 
+/** How much of an unknown reason for the end of an answer is logged. */
+const MAX_REASON_CHARS = 100;
 /** A plan up to this share of the budget is never dropped from the prompt. */
 const PLAN_SHARE = 0.25;
 
@@ -44,7 +46,7 @@ export async function askModel(
   emit: Emit,
 ): Promise<Answer> {
   const msgId = callMsgId(turn, n);
-  let attempts: Attempts = { shrunk: false, repeated: false, waits: 0 };
+  let attempts: Attempts = firstAttempt();
   for (;;) {
     const atMs = turn.trace?.nowMs ?? 0;
     const call: ModelCall = {
@@ -69,19 +71,20 @@ export async function askModel(
       turn.trace?.calling(n, request);
       const promptTokens = estimated * shared.scale.of(request.model);
       response = await streamAnswer(call, { request, promptTokens }, emit);
-      noteCall(turn, { n, atMs, call, made, omissions, finish: response.finishReason });
+      noteCall(turn, { n, atMs, call, made, omissions, response });
       if (!response.usage.estimated) {
         shared.scale.learn(request.model, estimated, response.usage.promptTokens);
       }
     } catch (error) {
       noteCall(turn, { n, atMs, call, made, omissions, error });
       if (!turn.signal.aborted && shared.fallbacks.change(turn, { error, begun: call.begun }, emit)) {
-        attempts = { shrunk: false, repeated: false, waits: 0 };
+        attempts = firstAttempt();
         continue;
       }
       await prepareRepeat(shared, turn, { n, call, attempts, error }, emit);
       continue;
     }
+    if (repeatsEmpty(turn, { n, call, attempts, response }, emit)) continue;
     shared.fallbacks.answered(turn, emit);
     turn.lastFinish = response.finishReason;
     emit({ type: 'stream_end', msgId, content: turn.reply.closeCall(), usage: response.usage });
@@ -95,14 +98,14 @@ interface NotedCall {
   call: ModelCall;
   made: MadeRequest | undefined;
   omissions: readonly Omission[] | undefined;
-  finish?: LLMResponse['finishReason'];
+  response?: LLMResponse;
   error?: unknown;
 }
 
 /** Notes a call that has ended for the trace and the log, also one for which no server could be asked for its model. */
 function noteCall(
   turn: Pick<TurnIdentity, 'log'> & Pick<TurnContext, 'model'> & Pick<TurnAttempt, 'trace'>,
-  { n: iteration, atMs, call, made, omissions, finish, error }: NotedCall,
+  { n: iteration, atMs, call, made, omissions, response, error }: NotedCall,
 ): void {
   const model = made?.request.model ?? turn.model ?? '';
   const { usage, firstTokenMs } = call;
@@ -114,10 +117,15 @@ function noteCall(
     usage,
     prompt: made?.parts,
     ...(omissions && { omissions }),
-    ...(finish !== undefined && { finishReason: finish }),
+    ...(response && { finishReason: response.finishReason }),
     ...(failure && { error: { code: failure.code, message: failure.message } }),
   });
   const fields = { iteration, model, firstTokenMs, ...usage, omissions };
+  if (response?.unknownReason !== undefined)
+    turn.log.warn(
+      { model, reason: response.unknownReason.slice(0, MAX_REASON_CHARS) },
+      'unknown_finish_reason',
+    );
   if (failure === undefined) turn.log.debug(fields, 'model_call_ended');
   else turn.log.debug({ ...fields, code: failure.code }, 'model_call_failed');
 }

@@ -4,6 +4,7 @@ import { backoffMs } from '../../lib/async/backoff.ts';
 import { sleep } from '../../lib/async/sleep.ts';
 import { RETRY_CAP_MS } from '../deps.ts';
 import type { AgentLimits, AgentShared, Emit } from '../deps.ts';
+import type { LLMResponse } from '../../contracts/model/provider.ts';
 import type { ModelCall } from '../model/model-call.ts';
 import { emitReset } from '../state/turn-state.ts';
 import type { TurnAttempt, TurnContext, TurnIdentity, TurnProgress } from '../state/turn-state.ts';
@@ -16,12 +17,19 @@ const RATE_LIMIT_FACTOR = 4;
 export interface Attempts {
   /** The prompt was refused as too long, and shortened, once (B-11). */
   shrunk: boolean;
-  /** The stream broke after its first chunk, and was repeated, once. */
+  /** The answer broke, and was repeated, once. */
   repeated: boolean;
+  /** The answer was empty, and was requested again, once. */
+  wasEmpty: boolean;
   /** Attempts to reach an unavailable server. */
   waits: number;
   /** When the first of them failed. */
   refusedSince?: number;
+}
+
+/** What is known before the first attempt. */
+export function firstAttempt(): Attempts {
+  return { shrunk: false, repeated: false, wasEmpty: false, waits: 0 };
 }
 
 interface BrokenCall {
@@ -41,15 +49,12 @@ export async function prepareRepeat(
   { n, call, attempts, error }: BrokenCall,
   emit: Emit,
 ): Promise<void> {
-  if (call.usage !== undefined) turn.otherUsage.add({ ...call.usage, model: turn.model ?? '' });
+  countUsage(turn, call);
   turn.signal.throwIfAborted();
   if (!(error instanceof ProviderError)) throw error;
   const waitMs = pauseAfter(error, call.begun, attempts, shared.limits);
   if (waitMs === undefined) throw error;
-  if (turn.reply.open) {
-    turn.reply.discardCall();
-    emitReset(turn, [call.msgId], emit);
-  }
+  discardCall(turn, call, emit);
   if (waitMs > 0 && attempts.waits === 1) {
     const why = wordError(error, await turnReader(shared, turn), turn.say);
     const text = turn.say('turn.model_away', { why });
@@ -61,9 +66,51 @@ export async function prepareRepeat(
 }
 
 /**
+ * True for an answer with neither text nor calls that is to be requested again: once, before its user is told. Then it is
+ * dropped. A turn that may stay silent has said so with an empty answer.
+ */
+export function repeatsEmpty(
+  turn: TurnIdentity &
+    Pick<TurnContext, 'model' | 'silentToken'> &
+    Pick<TurnProgress, 'reply' | 'otherUsage'> &
+    Pick<TurnAttempt, 'trace'>,
+  { n, call, attempts, response }: Omit<BrokenCall, 'error'> & { response: LLMResponse },
+  emit: Emit,
+): boolean {
+  const { content, toolCalls, finishReason } = response;
+  const isEmpty = content.trim() === '' && toolCalls.length === 0 && finishReason === 'stop';
+  if (!isEmpty || attempts.wasEmpty || turn.silentToken !== undefined) return false;
+  attempts.wasEmpty = true;
+  countUsage(turn, call);
+  discardCall(turn, call, emit);
+  turn.log.warn({ iteration: n }, 'empty_answer_repeated');
+  turn.trace?.retry(0, 'empty_answer');
+  return true;
+}
+
+/** What a repeated call has used counts with the turn. */
+function countUsage(
+  turn: Pick<TurnContext, 'model'> & Pick<TurnProgress, 'otherUsage'>,
+  { usage }: Pick<ModelCall, 'usage'>,
+): void {
+  if (usage !== undefined) turn.otherUsage.add({ ...usage, model: turn.model ?? '' });
+}
+
+/** The text of a repeated call is taken back. */
+function discardCall(
+  turn: Pick<TurnIdentity, 'parentTurnId'> & Pick<TurnProgress, 'reply'>,
+  { msgId }: Pick<ModelCall, 'msgId'>,
+  emit: Emit,
+): void {
+  if (!turn.reply.open) return;
+  turn.reply.discardCall();
+  emitReset(turn, [msgId], emit);
+}
+
+/**
  * Counts a failed call in `attempts`; returns the pause in milliseconds before it is repeated, or undefined to give up. A
- * prompt that was too long is repeated once, shorter; a stream that broke after its first chunk is repeated once, because
- * the server is up. An unavailable server is tried with growing pauses, or after the one it asks for, for `modelWaitMs` in
+ * prompt that was too long is repeated once, shorter; a broken answer is repeated once and at once, because the server is
+ * up. An unavailable server is tried with growing pauses, or after the one it asks for, for `modelWaitMs` in
  * all: a longer one ends the turn at once. A timeout before the first chunk is not repeated: the user has waited two
  * minutes by then.
  */
@@ -78,7 +125,7 @@ function pauseAfter(
     attempts.shrunk = true;
     return 0;
   }
-  if (begun) {
+  if (begun || (error.code === 'bad_response' && error.retryable)) {
     if (attempts.repeated) return undefined;
     attempts.repeated = true;
     return 0;

@@ -188,7 +188,14 @@ export type ChatChunk =
   /** All text of this answer so far was thinking: its end was marked, but not its beginning. At most once. */
   | { type: 'text_was_thinking' }
   | { type: 'tool_call'; call: ToolCall }
-  | { type: 'done'; finishReason: FinishReason; usage: Usage; echo?: Echo | undefined };
+  | {
+      type: 'done';
+      finishReason: FinishReason;
+      usage: Usage;
+      echo?: Echo | undefined;
+      /** The server's word for the end of the answer, when it is not a known one: it counts as `stop`. */
+      unknownReason?: string | undefined;
+    };
 
 /** The collected stream: the same answer in one piece (B-10). */
 export interface LLMResponse {
@@ -198,6 +205,8 @@ export interface LLMResponse {
   finishReason: FinishReason;
   usage: Usage;
   echo?: Echo | undefined;
+  /** The server's word for the end of the answer, when it is not a known one. */
+  unknownReason?: string | undefined;
 }
 
 /** What a model can do; `contextWindow` is the largest the server would give it, in tokens. */

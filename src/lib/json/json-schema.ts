@@ -157,6 +157,16 @@ function combinedProblem(check: Check, schema: Schema, { value, at, depth }: Spo
 }
 
 /** A reference within the same schema: `#`, or followed by a JSON pointer (RFC 6901). */
+/** The schema that a `$ref` leads to; undefined when it leads outside or nowhere. Never throws. */
+export function referenced(root: Schema, reference: string): unknown {
+  try {
+    return resolve(root, reference);
+  } catch (error) {
+    if (error instanceof Unfollowable) return undefined;
+    throw error;
+  }
+}
+
 function resolve(root: Schema, reference: string): unknown {
   if (!reference.startsWith('#')) throw new Unfollowable(`$ref ${show(reference)} leads outside`);
   const found = referredTo(root, reference);

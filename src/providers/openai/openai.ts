@@ -60,6 +60,7 @@ export function createOpenai(options: OpenaiOptions): LLMProvider {
     acquire,
     known,
     learned,
+    usageWaitMs: options.usageWaitMs,
     ...(options.monotonicNow && { monotonicNow: options.monotonicNow }),
     extras: EXTRA_FIELDS,
     options: OPTION_FIELDS,

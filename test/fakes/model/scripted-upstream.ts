@@ -17,6 +17,8 @@ export interface UpstreamAnswer {
   body: readonly (string | Uint8Array)[];
   /** How it ends: properly, with a dead connection, not at all, or with the last packet over and over. */
   end?: 'end' | 'cut' | 'hang' | 'endless';
+  /** Only the end of the connection ends the body (RFC 9112 §6.3). */
+  unframed?: boolean;
   /** The connection dies before the headers. */
   noHead?: boolean;
 }
@@ -101,6 +103,7 @@ async function send(response: ServerResponse, answer: UpstreamAnswer): Promise<v
     response.socket?.destroy();
     return;
   }
+  if (answer.unframed === true) response.useChunkedEncodingByDefault = false;
   response.writeHead(answer.status ?? 200, { 'content-type': 'text/event-stream', ...answer.headers });
   response.flushHeaders();
   for (const packet of answer.body) {

@@ -53,6 +53,7 @@ describeGatewayOnEachDatabase('the agent', { telegram: true }, (fixture) => {
 
   it('reports an empty answer (B-47)', async () => {
     fixture().ollama.answer({ text: '' }, { when: 'say nothing' });
+    fixture().ollama.answer({ text: '' }, { when: 'say nothing' });
     expect(await ask('empty', 'say nothing')).toMatchObject({
       content: expect.stringContaining('empty answer'),
       isError: true,
