@@ -177,7 +177,7 @@ const MAX_CLEANED = 1_000;
 const KEY_LIKE = /\b(?:sk|gsk|pk|xai|key|hf|AIza)[-_][\w*.-]{4,}|\S*\*{3,}\S*/g;
 
 /** Statuses that mean no more, within an answer, than that it was broken off: the end of this answer, not of the server. */
-const BROKE_OFF = new Set([500, 502, 504]);
+const BROKE_OFF = new Set([500]);
 
 /**
  * The error for an error that came in an answer with status 200: its code counts as the status, if it has one. `refusedBy`

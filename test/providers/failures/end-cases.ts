@@ -37,7 +37,7 @@ const OPENAI: readonly Case[] = [
   openai(
     'an error in its choice behind text',
     [half, choiceError(null, { code: 502, message: 'upstream fell over' }), DONE],
-    { code: 'bad_response', words: 'upstream fell over' },
+    { code: 'unavailable', words: 'upstream fell over' },
   ),
   openai(
     'an error in its choice with the finish_reason error',
