@@ -1,6 +1,6 @@
 /** Schemas of tools for model servers: what servers refuse is gone, and nothing that was allowed is forbidden. */
 import { Ajv2020 } from 'ajv/dist/2020.js';
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { isJsonObject } from '../../../src/lib/json/json.ts';
@@ -250,12 +250,10 @@ function objectOf(inner: fc.Arbitrary<unknown>): fc.Arbitrary<Schema> {
   );
 }
 
-const schemas: fc.Arbitrary<Schema> = fc
-  .tuple(objectOf(part), part, part)
-  .map(([root, a, b]) => ({
-    ...root,
-    $defs: { a: cut(a), b: { type: 'object', properties: { a: cut(b), next: { $ref: '#/$defs/b' } } } },
-  }));
+const schemas: fc.Arbitrary<Schema> = fc.tuple(objectOf(part), part, part).map(([root, a, b]) => ({
+  ...root,
+  $defs: { a: cut(a), b: { type: 'object', properties: { a: cut(b), next: { $ref: '#/$defs/b' } } } },
+}));
 
 /** Ajv follows no circle of references without a value between them. */
 function cut(schema: unknown): unknown {
