@@ -19,7 +19,8 @@ import { logprobsFor } from './answers/logprobs.ts';
 import type { AnswerFilter, AnswerReader, ReadingOptions } from './answers/read-answer.ts';
 import { FeatureError } from './refusals.ts';
 import type { RefusedFeature } from './refusals.ts';
-import { shapeRequest } from './shape/shape.ts';
+import { shapeRequest, USUAL_SHAPE } from './shape/shape.ts';
+import type { Shape } from './shape/shape.ts';
 import type { TextSplitter } from './answers/text-splitters.ts';
 import { createCallMaker, offeredTools } from './answers/tool-calls.ts';
 
@@ -131,13 +132,18 @@ async function sendAccepted(
     const can = without(refused, await server.known.capabilities(request.model, signal));
     try {
       const sent = leaveOut(can.vision ? request : withoutImages(request), refused);
-      return await server.send({ request: shapeRequest(sent), can, refused, signal });
+      return await server.send({ request: shapeRequest(sent, shapeFor(can)), can, refused, signal });
     } catch (error) {
       if (!(error instanceof FeatureError) || refused.has(error.feature)) throw error;
       refused.add(error.feature);
       if (error.feature === 'pictures') request.onPicturesRefused?.();
     }
   }
+}
+
+/** A model without tools, as one that takes over a conversation may be, reads what they did as text. */
+function shapeFor({ tools }: ModelCapabilities): Shape {
+  return tools ? USUAL_SHAPE : { ...USUAL_SHAPE, exchanges: 'text' };
 }
 
 /** The request without pictures; the model reads that there were some. */

@@ -101,13 +101,13 @@ export interface ToolCall {
 /** One message of a model's context. Tool results name the call they answer. */
 export type ChatMessage =
   | { role: 'system'; content: string }
-  /** `pictures` are references (`Pictures`); only `images` are sent, to models that see. `tail` is text after them. */
+  /** `pictures` are references (`Pictures`); only `images` are sent, to models that see. `more` is what follows them. */
   | {
       role: 'user';
       content: string;
       pictures?: readonly string[] | undefined;
       images?: readonly Picture[] | undefined;
-      tail?: string | undefined;
+      more?: readonly (string | Picture)[] | undefined;
     }
   | {
       role: 'assistant';

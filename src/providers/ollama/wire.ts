@@ -97,9 +97,10 @@ function toWireMessage(message: ChatMessage, echo: boolean): WireMessage {
     return { role: 'tool', content: message.content, ...named };
   }
   if (message.role === 'user' && message.images !== undefined) {
-    const { content, images, tail } = message;
-    const text = [content, tail].filter(Boolean).join('\n\n');
-    return { role: 'user', content: text, images: images.map(({ base64 }) => base64) };
+    const parts = [message.content, ...message.images, ...(message.more ?? [])];
+    const texts = parts.filter((part) => typeof part === 'string' && part !== '');
+    const images = parts.flatMap((part) => (typeof part === 'string' ? [] : [part.base64]));
+    return { role: 'user', content: texts.join('\n\n'), images };
   }
   if (message.role !== 'assistant') return { role: message.role, content: message.content };
   const calls = message.toolCalls ?? [];

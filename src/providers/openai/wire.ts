@@ -105,8 +105,8 @@ function toWireMessage(message: ChatMessage, back: EchoWriter): WireMessage {
     return { role: 'tool', content: message.content, tool_call_id: message.toolCallId };
   }
   if (message.role === 'user' && message.images !== undefined) {
-    const { content, images, tail = '' } = message;
-    return { role: 'user', content: [...toTextPart(content), ...images.map(toPart), ...toTextPart(tail)] };
+    const { content, images, more = [] } = message;
+    return { role: 'user', content: [content, ...images, ...more].flatMap(toPart) };
   }
   if (message.role !== 'assistant') return { role: message.role, content: message.content };
   const calls = message.toolCalls ?? [];
@@ -124,13 +124,10 @@ function toWireMessage(message: ChatMessage, back: EchoWriter): WireMessage {
   };
 }
 
-/** Servers refuse a part without text. */
-function toTextPart(text: string): WirePart[] {
-  return text === '' ? [] : [{ type: 'text', text }];
-}
-
-function toPart({ mimeType, base64 }: Picture): WirePart {
-  return { type: 'image_url', image_url: { url: `data:${mimeType};base64,${base64}` } };
+/** None for an empty text: servers refuse such a part. */
+function toPart(part: string | Picture): WirePart[] {
+  if (typeof part === 'string') return part === '' ? [] : [{ type: 'text', text: part }];
+  return [{ type: 'image_url', image_url: { url: `data:${part.mimeType};base64,${part.base64}` } }];
 }
 
 const modelList = z.object({

@@ -5,6 +5,7 @@
  * (Mistral, Gemma). Results follow their calls at once, and a user does not follow a result (Mistral 3230: "Unexpected
  * role 'user' after role 'tool'"). Each new message only adds bytes: a model server keeps what it has read.
  */
+import type { Picture } from '../../contracts/media.ts';
 import type { ChatMessage, ChatRequest } from '../../contracts/model/provider.ts';
 import { createCallIds, nativeExchange, pairResults, textExchange } from './exchanges.ts';
 import type { AssistantMessage, Exchange } from './exchanges.ts';
@@ -144,12 +145,18 @@ class Talk {
   }
 }
 
-/** Text after pictures stays after them: they are long, and the server has read them up to there. */
+/** What comes after pictures stays after them: they are long, and the server has read them up to there. */
 function joinUsers(first: UserMessage, second: UserMessage): UserMessage {
-  const { images = [] } = first;
+  const { images = [], more = [] } = first;
   if (images.length === 0) return { ...second, content: joined(first.content, second.content) };
-  const tail = [first.tail ?? '', second.content, second.tail ?? ''].reduce(joined);
-  return { ...first, images: [...images, ...(second.images ?? [])], tail };
+  const added = [second.content, ...(second.images ?? []), ...(second.more ?? [])];
+  return { ...first, more: added.reduce(addPart, more) };
+}
+
+function addPart(parts: NonNullable<UserMessage['more']>, part: string | Picture): (string | Picture)[] {
+  const last = parts.at(-1);
+  if (typeof last !== 'string' || typeof part !== 'string') return [...parts, part];
+  return [...parts.slice(0, -1), joined(last, part)];
 }
 
 function joined(first: string, second: string): string {

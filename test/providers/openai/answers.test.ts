@@ -156,19 +156,19 @@ describe('an answer of an OpenAI-compatible server', () => {
 describe('a request to an OpenAI-compatible server', () => {
   it('carries calls and their results as text, with the thought that led to them', async () => {
     const { fake, openai } = await pairs.start();
-    const call = { id: 'c1', name: 'look', args: { at: 'a' } };
+    const call = { id: 'lookCall1', name: 'look', args: { at: 'a' } };
     const messages: ChatMessage[] = [
       { role: 'system', content: 'Be brief.' },
       { role: 'user', content: 'look' },
       { role: 'assistant', content: '', thinking: 'I must look', toolCalls: [call] },
-      { role: 'tool', content: 'seen', toolCallId: 'c1', toolName: 'look' },
+      { role: 'tool', content: 'seen', toolCallId: 'lookCall1', toolName: 'look' },
     ];
     await collectChat(openai.streamChat(question('', { messages, tools: [LOOK] }), never));
     expect(fake.calls[0]?.body.messages[2]).toEqual({
       role: 'assistant',
       content: null,
       reasoning_content: 'I must look',
-      tool_calls: [{ id: 'c1', type: 'function', function: { name: 'look', arguments: '{"at":"a"}' } }],
+      tool_calls: [{ id: 'lookCall1', type: 'function', function: { name: 'look', arguments: '{"at":"a"}' } }],
     });
   });
 

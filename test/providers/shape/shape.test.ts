@@ -114,15 +114,14 @@ describe('roles', () => {
     expect(shape([user('one'), answer(''), user('two')])).toEqual([user('one\n\ntwo')]);
   });
 
-  it('keep pictures before the text that follows them', () => {
+  it('keep pictures before what follows them', () => {
     const images = [{ mimeType: 'image/png', base64: 'AA==' }];
-    const shaped = shape([{ role: 'user', content: 'what is this', images }, user('quick'), system('noon')]);
-    expect(shaped[1]).toEqual({
-      role: 'user',
-      content: 'what is this',
-      images,
-      tail: `quick\n\n${note('noon')}`,
-    });
+    const [, asked] = shape([
+      { role: 'user', content: 'what is this', images },
+      user('quick'),
+      system('noon'),
+    ]);
+    expect(asked).toEqual({ ...user('what is this'), images, more: [`quick\n\n${note('noon')}`] });
   });
 });
 
