@@ -11,8 +11,7 @@ const CORRECTED = new RegExp(`^\\d+\\. ${WRITE_NOTES} .*: done$`, 'm');
 /** The persona's reply in a turn whose plan is ready; undefined in any other turn. */
 export function plannedTurnReply(body: ChatBody): Reply | undefined {
   const asked = body.messages.findLastIndex(({ role }) => role === 'user');
-  // The gateway's system notes are not part of the conversation.
-  const since = body.messages.slice(asked + 1).filter(({ role }) => role !== 'system');
+  const since = body.messages.slice(asked + 1);
   const [made] = since;
   if (made?.role !== 'assistant' || !made.content.startsWith('My plan.')) return undefined;
   const topic = topicOf(lastUserText(body));

@@ -2,6 +2,7 @@
 import { expect, it, vi } from 'vitest';
 import { startFakeOllama } from '../../fakes/ollama/ollama.ts';
 import { describeGatewayOnEachDatabase, FRIENDS, openGatewayFixture, WAIT } from '../setup.ts';
+import { lastUserText } from '../../fakes/model/spoken-text.ts';
 
 const people = FRIENDS.values();
 
@@ -24,7 +25,7 @@ describeGatewayOnEachDatabase('the agent', { telegram: true }, (fixture) => {
       .join('\n');
   };
   const callsAbout = (said: string): number =>
-    fixture().ollama.calls.filter(({ body }) => body.messages.some(({ content }) => content === said)).length;
+    fixture().ollama.calls.filter(({ body }) => lastUserText(body) === said).length;
   const listDir = { name: 'list_dir', args: { path: '.' } };
 
   it('ends a model that loops on tools, with what it did and how to continue (N-42, B-08, B-49)', async () => {

@@ -168,7 +168,9 @@ describe('a request to an OpenAI-compatible server', () => {
       role: 'assistant',
       content: null,
       reasoning_content: 'I must look',
-      tool_calls: [{ id: 'lookCall1', type: 'function', function: { name: 'look', arguments: '{"at":"a"}' } }],
+      tool_calls: [
+        { id: 'lookCall1', type: 'function', function: { name: 'look', arguments: '{"at":"a"}' } },
+      ],
     });
   });
 
