@@ -127,7 +127,7 @@ const EXCUSED: [command: RegExp, reason: string][] = [
     'test/campaigns/campaigns.test.ts runs each campaign at its least size',
   ],
   [/^npm run bench -- /, 'measures for minutes; test/bench/figures.test.ts tests what it measures with'],
-  [/^npm run test:clients$/, 'installs the packages of others from the registry'],
+  [/^npm run test:(clients|oracles)$/, 'installs the packages of others from the registry'],
   [/^ollama (pull|serve)\b/, 'a program of somebody else'],
   [/^docker compose /, 'needs Docker; what it names is compared with docker-compose.yml below'],
   [/^docker exec /, 'needs Docker, and a container'],

@@ -13,6 +13,8 @@ export const SAFE_WINDOW = 16_384;
 const ANSWER_RESERVE = 4_096;
 /** Share of the budget that is used after the server refused a prompt as too long (B-11). */
 export const OVERFLOW_SHRINK = 0.6;
+/** Tokens that a note has besides its text: its marks, and what the system prompt says about them (`src/providers/shape/`). */
+export const NOTE_OVERHEAD = 90;
 /** Shortest piece of a tool result that is still worth reading, in UTF-16 units. */
 const MIN_RESULT_CHARS = 200;
 
@@ -59,7 +61,7 @@ export interface Prompt {
   current: Group;
   /** Answers and results of this turn so far. */
   steps: readonly Group[];
-  /** A transient system message at the end; never stored. */
+  /** The gateway's own voice at the end, sent between marks in the last message; never stored. */
   note?: { content: string; tokens: number } | undefined;
 }
 
@@ -76,7 +78,8 @@ export interface FittedPrompt {
  * the newest history, in whole groups (B-28). Throws `GatewayError('window_too_small' | 'message_too_large')`.
  */
 export function fitPrompt(prompt: Prompt, budget: number): FittedPrompt {
-  const fixed = prompt.system.tokens + (prompt.note?.tokens ?? 0);
+  const note = prompt.note === undefined ? 0 : prompt.note.tokens + NOTE_OVERHEAD;
+  const fixed = prompt.system.tokens + note;
   if (budget - fixed <= 0) throw windowTooSmall();
   let left = budget - fixed - prompt.current.tokens;
   if (left < 0) throw messageTooLarge(prompt.current.tokens, budget - fixed);
@@ -100,7 +103,7 @@ export function fitPrompt(prompt: Prompt, budget: number): FittedPrompt {
     history: tokensOf(history),
     message: prompt.current.tokens,
     steps: tokensOf(steps) + tokensOf(newest),
-    note: prompt.note?.tokens ?? 0,
+    note,
   };
   return { messages, tokens: budget - left, parts };
 }

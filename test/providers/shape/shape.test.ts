@@ -1,6 +1,8 @@
 /** The one shape of conversations: legal for the strictest template, complete, and stable from call to call. */
 import { describe, expect, it } from 'vitest';
+import { NOTE_OVERHEAD } from '../../../src/agent/prompt/context-window.ts';
 import type { ChatMessage } from '../../../src/contracts/model/provider.ts';
+import { estimateTokens } from '../../../src/lib/tokens.ts';
 import { NO_RESULT } from '../../../src/providers/shape/exchanges.ts';
 import { NO_ANSWER, NO_QUESTION, shapeMessages } from '../../../src/providers/shape/shape.ts';
 import type { Shape } from '../../../src/providers/shape/shape.ts';
@@ -205,5 +207,13 @@ describe('the other shapes', () => {
     expect(shape([SYSTEM, user('hi')], { system: 'fold' })).toEqual([
       user(`${VOICE.introduction}\n\n${note('Be brief.')}\n\nhi`),
     ]);
+  });
+});
+
+describe('the room for a note', () => {
+  it('that the agent reserves is enough for its marks and their introduction', () => {
+    const marks = estimateTokens(`${VOICE.introduction}\n\n${VOICE.note('')}\n\n`);
+    expect(marks).toBeLessThanOrEqual(NOTE_OVERHEAD);
+    expect(marks).toBeGreaterThan(NOTE_OVERHEAD - 10);
   });
 });
