@@ -101,7 +101,7 @@ interface OpenedAnswer extends ReturnType<typeof readingOf> {
   /** What it began with; `ended`: that is all, `failure`: what ended it then. */
   chunks: readonly ChatChunk[];
   ended: boolean;
-  failure?: unknown;
+  failure?: ProviderError | undefined;
 }
 
 /**
@@ -167,7 +167,10 @@ async function beginAnswer(
     return { ...reading, answer, chunks, ended: false };
   } catch (error) {
     // What came before a failure counts.
-    if (chunks.length > 0) return { ...reading, answer, chunks, ended: true, failure: error };
+    if (chunks.length > 0) {
+      const failure = failureOf(server, request.model, error);
+      return { ...reading, answer, chunks, ended: true, failure };
+    }
     answer.end(false);
     throw error;
   }

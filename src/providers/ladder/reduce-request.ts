@@ -4,7 +4,12 @@ import { unreadablePictures, unseenPictures } from '../../contracts/media.ts';
 import type { Picture } from '../../contracts/media.ts';
 import { mcpServerOf } from '../../contracts/model/omissions.ts';
 import type { Omission } from '../../contracts/model/omissions.ts';
-import type { ChatMessage, ChatRequest, ModelCapabilities, ToolSchema } from '../../contracts/model/provider.ts';
+import type {
+  ChatMessage,
+  ChatRequest,
+  ModelCapabilities,
+  ToolSchema,
+} from '../../contracts/model/provider.ts';
 import type { Recent } from '../../lib/recent.ts';
 import type { Shape } from '../shape/shape.ts';
 
