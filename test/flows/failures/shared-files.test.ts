@@ -3,6 +3,7 @@ import { afterEach, describe, expect, it, vi } from 'vitest';
 import { answers, say } from '../../crash/chat-actions.ts';
 import { startScenario } from '../../crash/scenario.ts';
 import type { Scenario } from '../../crash/scenario.ts';
+import { withoutNotes } from '../../fakes/model/spoken-text.ts';
 
 const SERVER = process.env['DATABASE_URL'];
 const LONG = { timeout: 30_000, interval: 100 };
@@ -18,9 +19,13 @@ describe.skipIf(SERVER === undefined)('the files of a session', () => {
     ollama.answer({ toolCalls: [{ name: 'write_file', args: note }] }, { when: 'note it' });
     ollama.answer('Noted.', { when: 'note it' });
     ollama.answer({ toolCalls: [{ name: 'read_file', args: { path: note.path } }] }, { when: 'what is it' });
-    ollama.answer((body) => `It says ${body.messages.findLast(({ role }) => role === 'tool')?.content}.`, {
-      when: 'what is it',
-    });
+    ollama.answer(
+      (body) =>
+        `It says ${withoutNotes(body.messages.findLast(({ role }) => role === 'tool')?.content ?? '')}.`,
+      {
+        when: 'what is it',
+      },
+    );
 
     writer.start();
     const first = await writer.url();
