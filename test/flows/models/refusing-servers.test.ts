@@ -3,6 +3,8 @@
  * calls, and people and operators read what was left out.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { doctorCommand } from '../../../src/commands/doctor.ts';
+import type { HealthReport } from '../../../src/contracts/gateway-api.ts';
 import { MAX_LADDER_CALLS } from '../../../src/providers/ladder/ladder.ts';
 import {
   noDefaults,
@@ -126,9 +128,17 @@ describe('a gateway with model servers that refuse parts of requests', { timeout
   });
 
   it('names what is left out in /readyz, in /status and for the doctor', async () => {
-    const health: { model: { omissions?: unknown } } = await (await gateway.call('/readyz')).json();
+    const health: Pick<HealthReport, 'model'> = await (await gateway.call('/readyz')).json();
     expect(health.model.omissions).toEqual(
       expect.arrayContaining([{ model: 'plain/fake', omissions: ['tools'] }]),
+    );
+    // A gateway on its own stores this every few seconds.
+    const { nodes } = gateway.store;
+    const [node] = await nodes.liveNodes();
+    await nodes.saveNodeStatus(node?.instance ?? '', { url: '', model: health.model, channels: {} });
+    const { text } = await doctorCommand([], { PATH: '', ...gateway.env }, { colours: false });
+    expect(text).toMatch(
+      /The server of plain\/fake refuses parts of requests, and is not sent them: all tools/,
     );
     const status = await gateway.call('/v1/sessions/http:plain/messages', {
       token: OWNER,
