@@ -6,6 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { doctorCommand } from '../../../src/commands/doctor.ts';
 import type { HealthReport } from '../../../src/contracts/gateway-api.ts';
 import { MAX_LADDER_CALLS } from '../../../src/providers/ladder/ladder.ts';
+import { signatures, thoughtsOfCalls } from '../../fakes/model/echo-rules.ts';
 import {
   noDefaults,
   noPicture,
@@ -36,6 +37,8 @@ const RULES: Record<string, readonly ServerRule[]> = {
   azure: [noStreamOptions],
   grammar: [noDefaults],
   plain: [noToolsAtAll],
+  deepseek: [thoughtsOfCalls],
+  gemini: [signatures],
   blind: [noPicture],
   stubborn: [refuseAll(() => isRefusing, { status: 400, body: { error: { message: 'Rejected: E-1.' } } })],
   broken: [refuseAll(() => isRefusing, { status: 500, body: { error: { message: 'Rejected: E-2.' } } })],
@@ -61,6 +64,9 @@ const CASES: [name: string, calls: number[], parts: string[]][] = [
   ['azure', [2, 2, 2, 1], ['field:stream_options']],
   ['grammar', [2, 2, 2, 1], ['tool_schemas']],
   ['plain', [2, 1, 1, 1], ['tools']],
+  // Their models sent no thought and no signature.
+  ['deepseek', [1, 3, 2, 1], ['missing_thoughts']],
+  ['gemini', [1, 3, 2, 1], ['missing_signatures']],
 ];
 
 describe('a gateway with model servers that refuse parts of requests', { timeout: START_MS }, () => {
@@ -155,7 +161,9 @@ describe('a gateway with model servers that refuse parts of requests', { timeout
     ]);
     expect(seen).toMatchObject({ status: 200, calls: 2 });
     expect(await traceOf('blind')).toContain('the newest pictures, which it could not read');
-    expect(await ask('blind', 'and a plain question')).toMatchObject({ status: 200, calls: 1 });
+    for (const text of ['and a plain question', 'another one', 'the last one']) {
+      expect(await ask('blind', text)).toMatchObject({ status: 200, calls: 1 });
+    }
     const last = JSON.stringify(callsOf('blind').at(-1)?.messages);
     expect(last).toContain('came a picture that could not be read');
   });
