@@ -84,7 +84,7 @@ const OUTAGES: ReadonlySet<number> = new Set([
 ]);
 
 /** The error for a prompt that does not fit, when that is what the server said; undefined when it is not. */
-export function overflowIn({ model }: Where, reason: string): ProviderError | undefined {
+function overflowIn({ model }: Where, reason: string): ProviderError | undefined {
   if (!OVERFLOWS.some((overflow) => overflow.test(reason))) return undefined;
   const message = textRef('provider.prompt_too_long', { model: `${model}`, reason: clip(reason) });
   return new ProviderError('context_overflow', message);
@@ -134,7 +134,7 @@ function tooLargeIn({ model }: Where, reason: string): ProviderError | undefined
 }
 
 /** The error for a model that does not fit the memory of its machine, when that is what the server said. */
-export function outOfMemoryIn({ host, model }: Where, reason: string): ProviderError | undefined {
+function outOfMemoryIn({ host, model }: Where, reason: string): ProviderError | undefined {
   if (!OUT_OF_MEMORY.test(reason)) return undefined;
   const message = textRef('provider.little_memory', { host, model: `${model}`, reason: clip(reason) });
   return new ProviderError('out_of_memory', message, { retryable: true });

@@ -25,12 +25,13 @@ export function toWireTools(
   const form = `${reduced} ${knowsStrict}`;
   const wired =
     forms.get(form) ??
-    tools.map(({ strict, server: _, ...tool }): WireTool => {
+    tools.map(({ name, description, parameters: original, strict }): WireTool => {
+      const tool = { name, description, parameters: original };
       if (strict === true && knowsStrict && !reduced)
         return { type: 'function', function: { ...tool, strict } };
       return {
         type: 'function',
-        function: { ...tool, parameters: wireSchema(tool.parameters, { reduced }).schema },
+        function: { ...tool, parameters: wireSchema(original, { reduced }).schema },
       };
     });
   forms.set(form, wired);

@@ -16,7 +16,7 @@ export const MAX_LADDER_CALLS = 18;
 /** How long after the first refusal another one is still answered by a further call, in milliseconds. */
 export const LADDER_MS = 20_000;
 /** Pause before a server that reported a failure is asked whether it says the same again, in milliseconds. */
-export const SAME_AGAIN_MS = 250;
+const SAME_AGAIN_MS = 250;
 
 /** What the ladder needs of the call that it repeats. */
 export interface Climb {

@@ -3,7 +3,10 @@
  * calls, and people and operators read what was left out.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { doctorCommand } from '../../../src/commands/doctor.ts';
+import type { HealthReport } from '../../../src/contracts/gateway-api.ts';
 import { MAX_LADDER_CALLS } from '../../../src/providers/ladder/ladder.ts';
+import { signatures, thoughtsOfCalls } from '../../fakes/model/echo-rules.ts';
 import {
   noDefaults,
   noPicture,
@@ -34,6 +37,8 @@ const RULES: Record<string, readonly ServerRule[]> = {
   azure: [noStreamOptions],
   grammar: [noDefaults],
   plain: [noToolsAtAll],
+  deepseek: [thoughtsOfCalls],
+  gemini: [signatures],
   blind: [noPicture],
   stubborn: [refuseAll(() => isRefusing, { status: 400, body: { error: { message: 'Rejected: E-1.' } } })],
   broken: [refuseAll(() => isRefusing, { status: 500, body: { error: { message: 'Rejected: E-2.' } } })],
@@ -59,6 +64,9 @@ const CASES: [name: string, calls: number[], parts: string[]][] = [
   ['azure', [2, 2, 2, 1], ['field:stream_options']],
   ['grammar', [2, 2, 2, 1], ['tool_schemas']],
   ['plain', [2, 1, 1, 1], ['tools']],
+  // Their models sent no thought and no signature.
+  ['deepseek', [1, 3, 2, 1], ['missing_thoughts']],
+  ['gemini', [1, 3, 2, 1], ['missing_signatures']],
 ];
 
 describe('a gateway with model servers that refuse parts of requests', { timeout: START_MS }, () => {
@@ -126,9 +134,17 @@ describe('a gateway with model servers that refuse parts of requests', { timeout
   });
 
   it('names what is left out in /readyz, in /status and for the doctor', async () => {
-    const health: { model: { omissions?: unknown } } = await (await gateway.call('/readyz')).json();
+    const health: Pick<HealthReport, 'model'> = await (await gateway.call('/readyz')).json();
     expect(health.model.omissions).toEqual(
       expect.arrayContaining([{ model: 'plain/fake', omissions: ['tools'] }]),
+    );
+    // A gateway on its own stores this every few seconds.
+    const { nodes } = gateway.store;
+    const [node] = await nodes.liveNodes();
+    await nodes.saveNodeStatus(node?.instance ?? '', { url: '', model: health.model, channels: {} });
+    const { text } = await doctorCommand([], { PATH: '', ...gateway.env }, { colours: false });
+    expect(text).toMatch(
+      /The server of plain\/fake refuses parts of requests, and is not sent them: all tools/,
     );
     const status = await gateway.call('/v1/sessions/http:plain/messages', {
       token: OWNER,
@@ -145,7 +161,9 @@ describe('a gateway with model servers that refuse parts of requests', { timeout
     ]);
     expect(seen).toMatchObject({ status: 200, calls: 2 });
     expect(await traceOf('blind')).toContain('the newest pictures, which it could not read');
-    expect(await ask('blind', 'and a plain question')).toMatchObject({ status: 200, calls: 1 });
+    for (const text of ['and a plain question', 'another one', 'the last one']) {
+      expect(await ask('blind', text)).toMatchObject({ status: 200, calls: 1 });
+    }
     const last = JSON.stringify(callsOf('blind').at(-1)?.messages);
     expect(last).toContain('came a picture that could not be read');
   });

@@ -7,7 +7,7 @@ import type {
   ToolSchema,
 } from '../../../src/contracts/model/provider.ts';
 import type { Omission } from '../../../src/contracts/model/omissions.ts';
-import { MAX_LADDER_CALLS } from '../../../src/providers/ladder/ladder.ts';
+import { LADDER_MS, MAX_LADDER_CALLS } from '../../../src/providers/ladder/ladder.ts';
 import { FIRST_OMISSION_MS } from '../../../src/providers/learned.ts';
 import { createOllama } from '../../../src/providers/ollama/ollama.ts';
 import { createOpenai } from '../../../src/providers/openai/openai.ts';
@@ -219,6 +219,32 @@ describe('a server that refuses', () => {
       expect(server.calls[plain]).toMatchObject({ stream_options: { include_usage: true } });
     },
   );
+
+  it.each([
+    [LADDER_MS - 1, true],
+    [LADDER_MS, false],
+  ])('is asked again for %i ms after its first refusal: %s', async (passed, again) => {
+    const clock = { now: 0 };
+    let nth = 0;
+    const rule: ServerRule = () => {
+      if (nth++ === 1) clock.now += passed;
+      return { status: 400, body: { error: { message: UNKNOWN_WORDS } } };
+    };
+    const { ask, server } = await setup({ rules: [rule], now: () => clock.now });
+    await expect(ask(full())).rejects.toMatchObject({ code: 'bad_request' });
+    expect(server.calls.length > 2).toBe(again);
+  });
+
+  it('is asked at most so often, also when it says something else each time', async () => {
+    let nth = 0;
+    const rule: ServerRule = () => {
+      const words = `No ${String.fromCodePoint(97 + nth++)}.`;
+      return { status: 400, body: { error: { message: words } } };
+    };
+    const { ask, server } = await setup({ rules: [rule] });
+    await expect(ask(full())).rejects.toMatchObject({ message: expect.stringContaining('No a.') });
+    expect(server.calls.length).toBeLessThanOrEqual(MAX_LADDER_CALLS);
+  });
 
   it('another failure each time is not available, and nothing is left out', async () => {
     let nth = 0;
