@@ -138,9 +138,16 @@ export type ProviderErrorCode =
 /** A model server failed a call. */
 export class ProviderError extends GatewayError {
   declare readonly code: ProviderErrorCode;
+  /** With `context_overflow`: the window that the server named, in tokens. */
+  readonly window: number | undefined;
 
-  constructor(code: ProviderErrorCode, message: string | TextRef, details: ErrorDetails = {}) {
+  constructor(
+    code: ProviderErrorCode,
+    message: string | TextRef,
+    details: ErrorDetails & { window?: number } = {},
+  ) {
     super(code, message, details);
+    this.window = details.window;
   }
 }
 

@@ -6,6 +6,7 @@ import type { TextRef } from '../contracts/texts/say.ts';
 import { clip } from './errors.ts';
 import type { Where } from './errors.ts';
 import { fieldsOf, listOf, textOf, wordOf } from './answers/read-fields.ts';
+import { isTooLargeAtOnce, overflowIn } from './overflow.ts';
 import { parseJson } from '../lib/json/json.ts';
 
 /** An answer that is not 200. */
@@ -29,25 +30,6 @@ export class FeatureError extends ProviderError {
     this.feature = feature;
   }
 }
-
-/**
- * Prompts that do not fit, as the servers say it: each word group has a bounded length, so that matching is
- * linear.
- */
-const OVERFLOWS: readonly RegExp[] = [
-  // llama-server, Ollama
-  /exceed_context_size|exceeds the available context|longer than the context length/i,
-  // OpenAI, vLLM, OpenRouter, DeepSeek, Mistral
-  /context[_ ]length[_ ]exceeded|maximum context length|exceeds? the (model's )?context (window|length)/i,
-  // LM Studio
-  /greater than the context length|context (length )?of only|reached context length|context (the )?overflows/i,
-  // Anthropic, Bedrock
-  /prompt is too long|input is too long|input length and .{0,20}max_tokens.{0,20} exceed/i,
-  // Gemini
-  /input token count.{0,40}exceeds the maximum/i,
-  // xAI, Groq, text-generation-inference, Kimi, MiniMax
-  /maximum prompt length|reduce the length of the (messages|prompt)|tokens \+ .{0,3}max_new_tokens|token limit exceeded|exceeded model token limit|context window exceeds/i,
-];
 
 /** Ollama, llama.cpp, vLLM and the libraries underneath. */
 const OUT_OF_MEMORY =
@@ -79,13 +61,6 @@ const FEATURES: readonly { feature: RefusedFeature; pattern: RegExp }[] = [
   },
 ];
 
-/** The error for a prompt that does not fit, when that is what the server said; undefined when it is not. */
-export function overflowIn({ model }: Where, reason: string): ProviderError | undefined {
-  if (!OVERFLOWS.some((overflow) => overflow.test(reason))) return undefined;
-  const message = textRef('provider.prompt_too_long', { model: `${model}`, reason: clip(reason) });
-  return new ProviderError('context_overflow', message);
-}
-
 /**
  * The error for a refusal that means the same from every server: too long, a quota, a pause, a missing feature, a
  * server failure. `serverText` is its text, as `saidIn` reads it. Undefined for any other.
@@ -99,8 +74,8 @@ export function commonRefusal(
   const reason = serverText ?? text;
   const refused = textRef('provider.refused', { host: where.host, status, reason: clip(reason) });
   if (status === 402 || QUOTA.test(reason)) return failed(where, 'quota_exceeded', refusal, reason);
-  if (status === 429) return failed(where, 'rate_limited', refusal, reason);
-  const overflow = overflowIn(where, reason);
+  if (status === 429 && !isTooLargeAtOnce(reason)) return failed(where, 'rate_limited', refusal, reason);
+  const overflow = overflowIn(where, reason, text);
   if (overflow !== undefined) return overflow;
   if (serverText !== undefined && NO_PICTURES.test(serverText)) return new FeatureError('pictures', refused);
   const noMemory = status >= 500 ? outOfMemoryIn(where, reason) : undefined;

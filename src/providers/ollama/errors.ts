@@ -3,7 +3,8 @@ import { ProviderError } from '../../contracts/errors.ts';
 import { textRef } from '../../contracts/texts/say.ts';
 import { clip } from '../errors.ts';
 import type { Where } from '../errors.ts';
-import { commonRefusal, outOfMemoryIn, overflowIn, saidIn } from '../refusals.ts';
+import { overflowIn } from '../overflow.ts';
+import { commonRefusal, outOfMemoryIn, saidIn } from '../refusals.ts';
 import type { Refusal } from '../refusals.ts';
 
 /** An Ollama as error messages name it; `host` is without credentials, `setting` holds its address. */

@@ -3,7 +3,8 @@ import { ProviderError } from '../../contracts/errors.ts';
 import { textRef } from '../../contracts/texts/say.ts';
 import { clip } from '../errors.ts';
 import type { Where } from '../errors.ts';
-import { commonRefusal, outOfMemoryIn, overflowIn, saidIn } from '../refusals.ts';
+import { overflowIn } from '../overflow.ts';
+import { commonRefusal, outOfMemoryIn, saidIn } from '../refusals.ts';
 import type { Refusal } from '../refusals.ts';
 
 /** Names of models repeated in a message. */
@@ -60,7 +61,7 @@ export function failedMidway(where: Where, data: string): ProviderError {
   const serverText = saidIn(data) ?? data;
   const broken = textRef('provider.openai_broke_off', { host: where.host, reason: clip(serverText) });
   return (
-    overflowIn(where, serverText) ??
+    overflowIn(where, serverText, data) ??
     outOfMemoryIn(where, serverText) ??
     new ProviderError('bad_response', broken, { retryable: true })
   );
