@@ -5,6 +5,7 @@ import { sleep } from '../../lib/async/sleep.ts';
 import { RETRY_CAP_MS } from '../deps.ts';
 import type { AgentLimits, AgentShared, Emit } from '../deps.ts';
 import type { ModelCall } from '../model/model-call.ts';
+import { OVERFLOW_SHRINK } from '../prompt/context-window.ts';
 import { emitReset } from '../state/turn-state.ts';
 import type { TurnAttempt, TurnContext, TurnIdentity, TurnProgress } from '../state/turn-state.ts';
 import { turnReader } from './failure-text.ts';
@@ -14,8 +15,8 @@ const RATE_LIMIT_FACTOR = 4;
 
 /** What is known about the earlier attempts of one call. */
 export interface Attempts {
-  /** The prompt was refused as too long, and shortened, once (B-11). */
-  shrunk: boolean;
+  /** The most that the prompt may have, in estimated tokens: less than one that was refused as too long, once (B-11). */
+  mostTokens: number;
   /** The stream broke after its first chunk, and was repeated, once. */
   repeated: boolean;
   /** Attempts to reach an unavailable server. */
@@ -24,11 +25,18 @@ export interface Attempts {
   refusedSince?: number;
 }
 
+/** Before the first attempt of a call, or of another model's. */
+export function firstAttempt(): Attempts {
+  return { mostTokens: Infinity, repeated: false, waits: 0 };
+}
+
 interface BrokenCall {
   n: number;
   call: ModelCall;
   attempts: Attempts;
   error: unknown;
+  /** Tokens of its prompt; undefined when none was made. */
+  estimated: number | undefined;
 }
 
 /** Drops the text of a broken call and waits until it may be repeated. Throws its error when it must not be. */
@@ -38,13 +46,13 @@ export async function prepareRepeat(
     Pick<TurnContext, 'model'> &
     Pick<TurnProgress, 'reply' | 'otherUsage'> &
     Pick<TurnAttempt, 'signal' | 'trace'>,
-  { n, call, attempts, error }: BrokenCall,
+  { n, call, attempts, error, estimated }: BrokenCall,
   emit: Emit,
 ): Promise<void> {
   if (call.usage !== undefined) turn.otherUsage.add({ ...call.usage, model: turn.model ?? '' });
   turn.signal.throwIfAborted();
   if (!(error instanceof ProviderError)) throw error;
-  const waitMs = pauseAfter(error, call.begun, attempts, shared.limits);
+  const waitMs = pauseAfter(error, { begun: call.begun, estimated }, attempts, shared.limits);
   if (waitMs === undefined) throw error;
   if (turn.reply.open) {
     turn.reply.discardCall();
@@ -62,20 +70,20 @@ export async function prepareRepeat(
 
 /**
  * Counts a failed call in `attempts`; returns the pause in milliseconds before it is repeated, or undefined to give up. A
- * prompt that was too long is repeated once, shorter; a stream that broke after its first chunk is repeated once, because
+ * prompt that was too long is repeated once, with at most 0.6 of its tokens; a stream that broke after its first chunk is repeated once, because
  * the server is up. An unavailable server is tried with growing pauses, or after the one it asks for, for `modelWaitMs` in
  * all: a longer one ends the turn at once. A timeout before the first chunk is not repeated: the user has waited two
  * minutes by then.
  */
 function pauseAfter(
   error: ProviderError,
-  begun: boolean,
+  { begun, estimated = 0 }: { begun: boolean; estimated?: number | undefined },
   attempts: Attempts,
   limits: AgentLimits,
 ): number | undefined {
   if (error.code === 'context_overflow') {
-    if (attempts.shrunk) return undefined;
-    attempts.shrunk = true;
+    if (attempts.mostTokens !== Infinity) return undefined;
+    attempts.mostTokens = Math.floor(estimated * OVERFLOW_SHRINK);
     return 0;
   }
   if (begun) {

@@ -78,6 +78,8 @@ export interface ToolCall {
    * Set when the model's arguments were not an object, or nested too deeply: the original text; the tool is not run.
    */
   malformed?: string | undefined;
+  /** The model made it through `use_tool`, and reads it so in its history; everyone else sees the tool itself. */
+  viaUseTool?: true | undefined;
 }
 
 /** One message of a model's context. Tool results name the call they answer. */

@@ -31,6 +31,11 @@ export const turns = {
     one: 'The model is busy: one answer is ahead of yours.',
     other: 'The model is busy: {count} answers are ahead of yours.',
   },
+  'turn.fewer_tools':
+    '{model} reads little at once ({tokens} tokens): {offered} of {all} tools are offered directly, it has to look the others up.',
+  'turn.no_tools_fit': '{model} reads so little at once ({tokens} tokens) that it answers without tools.',
+  'turn.history_left_out':
+    'The beginning of this conversation no longer fits into what the model reads at once: it answers without it.',
   'turn.pictures_unseen': '{model} cannot see pictures, so it answers without them.',
   'turn.outcome_unknown':
     'Outcome unknown: {tool} was interrupted and is not run again: it may or may not have taken effect.',

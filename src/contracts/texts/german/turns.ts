@@ -34,6 +34,12 @@ export const turns: TranslationOf<typeof english> = {
     one: 'Das Modell ist beschäftigt: Eine Antwort kommt vor deiner.',
     other: 'Das Modell ist beschäftigt: {count} Antworten kommen vor deiner.',
   },
+  'turn.fewer_tools':
+    '{model} liest wenig auf einmal ({tokens} Tokens): {offered} von {all} Werkzeugen bekommt es direkt, die anderen muss es nachschlagen.',
+  'turn.no_tools_fit':
+    '{model} liest so wenig auf einmal ({tokens} Tokens), dass es ohne Werkzeuge antwortet.',
+  'turn.history_left_out':
+    'Der Anfang dieser Unterhaltung passt nicht mehr in das, was das Modell auf einmal liest: Es antwortet ohne ihn.',
   'turn.pictures_unseen': '{model} kann keine Bilder sehen und antwortet deshalb ohne sie.',
   'turn.outcome_unknown':
     'Ausgang unbekannt: {tool} wurde unterbrochen und läuft nicht noch einmal. Vielleicht hat es gewirkt, vielleicht nicht.',
