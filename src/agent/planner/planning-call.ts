@@ -52,46 +52,57 @@ export async function askPlanner(
   call: PlanningCall,
   emit: Emit,
 ): Promise<string> {
-  let part = 1;
+  let most = Infinity;
   for (;;) {
+    let made: PlanningRequest | undefined;
     try {
-      return await callOnce(shared, turn, call, part, emit);
+      made = await planningRequest(shared, turn, call.instruction, most);
+      return await callOnce(shared, turn, call, made, emit);
     } catch (error) {
       turn.signal.throwIfAborted();
-      if (shared.fallbacks.change(turn, { error, begun: false }, emit)) part = 1;
-      else if (part === 1 && error instanceof ProviderError && error.code === 'context_overflow')
-        part = OVERFLOW_SHRINK;
+      const isTooLong = error instanceof ProviderError && error.code === 'context_overflow';
+      if (shared.fallbacks.change(turn, { error, begun: false }, emit)) most = Infinity;
+      else if (most === Infinity && isTooLong && made !== undefined)
+        most = Math.floor(made.estimated * OVERFLOW_SHRINK);
       else throw error;
     }
   }
 }
 
 async function callOnce(
-  shared: Calling & Pick<AgentShared, 'environmentNoteOf'>,
-  turn: Planning,
-  { instruction, spent, msgId, title }: PlanningCall,
-  part: number,
+  shared: Pick<Calling, 'provider' | 'limits' | 'scale'>,
+  { signal, waits }: Planning,
+  { spent, msgId, title }: PlanningCall,
+  { request, estimated }: PlanningRequest,
   emit: Emit,
 ): Promise<string> {
-  const { request, estimated } = await planningRequest(shared, turn, instruction, part);
   const onUsage = (usage: Usage): void => {
     spent.usage = addUsage(spent.usage, usage);
     if (!usage.estimated) shared.scale.learn(request.model, estimated, usage.promptTokens);
   };
-  const { signal, waits } = turn;
   const shown = { msgId, title };
   const maxChars = MAX_PLANNING_CHARS;
   return await completeText(shared, { request, signal, waits, maxChars, shown, onUsage }, emit);
 }
 
+interface PlanningRequest {
+  request: ChatRequest;
+  /** Tokens of the prompt, before they are scaled. */
+  estimated: number;
+}
+
+/**
+ * The request offers no tools, because a plan is made of words (N-28): its prompt therefore begins differently than those
+ * of the conversation, and a server with one slot reads it whole. That is the price of a plan; no other call pays it.
+ */
 async function planningRequest(
   shared: Budgeting & Pick<AgentShared, 'environmentNoteOf'>,
   turn: Planning,
   instruction: string,
-  part: number,
-): Promise<{ request: ChatRequest; estimated: number }> {
+  most: number,
+): Promise<PlanningRequest> {
   const { model, can, contextWindow, budget } = await modelBudget(shared, turn, {
-    part,
+    most,
     // Planning reserves its own answer length, whatever the profile reserves for its answers.
     profile: { ...turn.profile, maxTokens: undefined },
   });

@@ -79,12 +79,7 @@ function select(
     return tool === undefined ? [] : [candidateOf(tool, schema)];
   });
   const fits = (list: readonly ToolSchema[]): boolean => sizeOf([...list, ...brought]) <= limit;
-  const forms = [
-    own.map(({ tool, full, short }) => (tool.describedBy === undefined ? full : short)),
-    own.map(({ short }) => short),
-  ];
-  const whole = forms.find(fits);
-  const offered = whole ?? withPair(own, fits);
+  const offered = withoutPair(own, fits) ?? withPair(own, fits);
   const all = [...offered, ...brought];
   const names = new Set(offered.map(({ name }) => name));
   const hidden = own.flatMap(({ tool }) => (names.has(tool.name) ? [] : [tool.name]));
@@ -98,30 +93,47 @@ interface Candidate {
   short: ToolSchema;
 }
 
+/**
+ * All tools, those of servers in their short form; the gateway's own, too, where there is no room for their full form
+ * next to the pair. Undefined when that does not fit.
+ */
+function withoutPair(
+  own: readonly Candidate[],
+  fits: (list: readonly ToolSchema[]) => boolean,
+): ToolSchema[] | undefined {
+  const mixed = own.map(({ tool, full, short }) => (tool.describedBy === undefined ? full : short));
+  if (fits(mixed)) return mixed;
+  const short = own.map((each) => each.short);
+  return !fits(withTaken(own, gatewaysOf(own), true)) && fits(short) ? short : undefined;
+}
+
 /** The most important tools and the pair, in the order of the definitions; nothing where not even the pair fits. */
 function withPair(own: readonly Candidate[], fits: (list: readonly ToolSchema[]) => boolean): ToolSchema[] {
-  const units = unitsOf(own);
-  const listOf = (taken: readonly Candidate[], long: boolean): ToolSchema[] => {
-    const left = own.filter((each) => !taken.includes(each));
-    const chosen = own.filter((each) => taken.includes(each));
-    return [
-      ...chosen.map(({ tool, full, short }) => (long && tool.describedBy === undefined ? full : short)),
-      ...pairSchemas(othersText(left)),
-    ];
-  };
-  if (!fits(listOf([], false))) return [];
-  const gateways = own.filter(({ tool }) => tool.describedBy === undefined);
-  const long = fits(listOf(gateways, true));
+  if (!fits(withTaken(own, [], false))) return [];
+  const inFull = fits(withTaken(own, gatewaysOf(own), true));
   let taken: Candidate[] = [];
-  for (const unit of units) if (fits(listOf([...taken, ...unit], long))) taken = [...taken, ...unit];
-  return listOf(taken, long);
+  for (const unit of unitsOf(own))
+    if (fits(withTaken(own, [...taken, ...unit], inFull))) taken = [...taken, ...unit];
+  return withTaken(own, taken, inFull);
+}
+
+/** These tools and the pair for the others; the gateway's own `inFull`. */
+function withTaken(own: readonly Candidate[], taken: readonly Candidate[], inFull: boolean): ToolSchema[] {
+  const chosen = own.filter((each) => taken.includes(each));
+  const left = own.filter((each) => !taken.includes(each));
+  return [
+    ...chosen.map(({ tool, full, short }) => (inFull && tool.describedBy === undefined ? full : short)),
+    ...pairSchemas(othersText(left)),
+  ];
+}
+
+function gatewaysOf(own: readonly Candidate[]): Candidate[] {
+  return own.filter(({ tool }) => tool.describedBy === undefined);
 }
 
 /** What is offered together: each of the gateway's tools alone, the tools of one server only as a whole, small ones first. */
 function unitsOf(own: readonly Candidate[]): Candidate[][] {
-  const gateways = own
-    .filter(({ tool }) => tool.describedBy === undefined)
-    .toSorted((a, b) => rankOf(a.tool.name) - rankOf(b.tool.name));
+  const gateways = gatewaysOf(own).toSorted((a, b) => rankOf(a.tool.name) - rankOf(b.tool.name));
   const others = Map.groupBy(
     own.filter(({ tool }) => tool.describedBy !== undefined),
     ({ tool }) => tool.describedBy,

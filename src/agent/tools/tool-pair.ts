@@ -105,7 +105,7 @@ function findTool(tools: ReadonlyMap<string, Tool>, schemas: readonly ToolSchema
         const source = tools.get(name)?.describedBy;
         return source === undefined ? all : mergeSources(all, [source]);
       }, []);
-      return { content: definitionsText(found), sources, from: 'the descriptions of tools' };
+      return { content: definitionsText(found, tools), sources, from: 'the descriptions of tools' };
     },
   });
 }
@@ -143,17 +143,18 @@ function search(schemas: readonly ToolSchema[], query: string): ToolSchema[] {
     .map(({ schema }) => schema);
 }
 
-/** Words of three and more letters, without the ending of a plural; all words when none is that long. */
+/** Words of three and more letters, without the ending of a plural, and numbers; all words when there are none of these. */
 function wordsOf(query: string): string[] {
   const words = query.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? [];
-  const long = words.filter((word) => word.length > 2 || /\P{ASCII}/u.test(word));
+  const long = words.filter((word) => word.length > 2 || /\d|\P{ASCII}/u.test(word));
   return [...new Set((long.length > 0 ? long : words).map((word) => word.replace(/(?<=.{3})s$/, '')))];
 }
 
-function definitionsText(found: readonly ToolSchema[]): string {
+/** The whole result is marked as text of others where it has some: here, descriptions need no marks of their own. */
+function definitionsText(found: readonly ToolSchema[], tools: ReadonlyMap<string, Tool>): string {
   let text = '';
   for (const { name, description, parameters } of found) {
-    const part = `${name}: ${description}\nParameters: ${JSON.stringify(parameters)}`;
+    const part = `${name}: ${tools.get(name)?.description ?? description}\nParameters: ${JSON.stringify(parameters)}`;
     if (text !== '' && text.length + part.length > MAX_FOUND_CHARS) break;
     text += text === '' ? part : `\n\n${part}`;
   }
