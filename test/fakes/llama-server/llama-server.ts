@@ -10,6 +10,7 @@ import { createCallScript, FAKE_TITLE } from '../ollama/call-script.ts';
 import type { FakeControls, CallScript } from '../ollama/call-script.ts';
 import { createRequestSlots } from '../ollama/request-slots.ts';
 import type { RequestSlots } from '../ollama/request-slots.ts';
+import { createPrefixCache } from '../model/prefix-cache.ts';
 import { readText } from '../read-text.ts';
 import { readVectors } from '../model/vectors.ts';
 
@@ -66,6 +67,8 @@ interface FakeServer {
   window: number;
   script: CallScript<LlamaBody, LlamaAnswer>;
   slots: RequestSlots;
+  /** Of the only slot; undefined with several. */
+  prefill: ((body: LlamaBody) => number) | undefined;
 }
 
 /** Starts a fake llama-server on loopback. */
@@ -76,7 +79,8 @@ export async function startFakeLlama(given: FakeLlamaOptions = {}): Promise<Fake
     lastUserText,
   );
   const slots = createRequestSlots(options.slots ?? Infinity, Infinity);
-  const fake: FakeServer = { options, window: options.window ?? 8_192, script, slots };
+  const prefill = options.slots === 1 ? createPrefixCache() : undefined;
+  const fake: FakeServer = { options, window: options.window ?? 8_192, script, slots, prefill };
   const requests: string[] = [];
   const headers: IncomingMessage['headers'][] = [];
   let connections = 0;
@@ -193,6 +197,7 @@ async function chat(text: string, response: ServerResponse, fake: FakeServer): P
       n_ctx: fake.window,
     });
   }
+  call.prefilled = fake.prefill?.(body);
   await sendLlamaReply(toLlamaReply(fake.script.choose(body), body), response, call);
 }
 

@@ -17,6 +17,8 @@ export interface FakeCall<Body = ChatBody> {
   readonly arrivedAt: number;
   /** Messages silently dropped because `truncate` was not false. */
   dropped: number;
+  /** Tokens of the prompt that were not in the server's cache, if it has one slot. */
+  prefilled: number | undefined;
   /** Ends a `hold`, a `hang` or a `linger`. */
   release(): void;
   /** Bytes of the answer that the connection has not yet accepted: the reader is slow. */
@@ -112,6 +114,7 @@ function watch<Body>(body: Body, response: ServerResponse): RecordedCall<Body> {
     body,
     arrivedAt: performance.now(),
     dropped: 0,
+    prefilled: undefined,
     release: () => released.resolve(),
     unsent: () => response.writableLength,
     closed: closed.promise,
