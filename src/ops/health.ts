@@ -94,9 +94,10 @@ function modelHealth(
   );
   if (report instanceof GatewayError)
     return { state: 'down', detail: [report.message, ...instead].join(' ') };
-  const { model: name, missing } = report;
+  const { model: name, missing, smallWindow } = report;
   const detail = [...missing, ...instead].join(' ');
-  if (detail === '') return { state: 'up', name };
+  // A model with a small window answers: the operator is told, and nothing is wrong.
+  if (detail === '') return { state: 'up', name, ...(smallWindow && { detail: smallWindow }) };
   return { state: 'degraded', name, detail, missing, replaced };
 }
 

@@ -4,6 +4,7 @@ import type { ErrorReader } from '../../contracts/errors.ts';
 import type { Log } from '../../contracts/log.ts';
 import type { Profile } from '../../contracts/agent/profile.ts';
 import type { ChatProvider, ModelReport, NamedModel, WhoAnswers } from '../../contracts/model/provider.ts';
+import { SMALL_WINDOW } from '../../contracts/model/small-window.ts';
 import type { ChoiceStore } from '../../contracts/store/records.ts';
 import { createChosenModel } from './chosen-model.ts';
 import { FallbackModels } from './fallback-models.ts';
@@ -47,8 +48,8 @@ export interface Models {
   /** The model of a session that has this profile and names no model, or why there is none. Never throws. */
   describe(profileId: string | undefined, reader: ErrorReader, say?: Say): Promise<string>;
   /**
-   * What is special about the answers of a model now, as ` (…)` after its name: another one answers instead, or it
-   * cannot call tools; '' when nothing is. Never throws.
+   * What is special about the answers of a model now, as ` (…)` after its name: another one answers instead, it cannot
+   * call tools, or its window is small; '' when nothing is. Never throws.
    */
   about(model: string, say: Say): Promise<string>;
   /**
@@ -124,7 +125,11 @@ export function createModels(deps: ModelsDeps, monotonicNow: () => number = () =
     fallback,
     whoAnswers,
     usual,
-    about: async (model, say) => aboutModel(fallbacks.insteadOf(model), await whoAnswers(model), say),
+    about: async (model, say) => {
+      const who = await whoAnswers(model);
+      const window = await windowOf(provider, who.answering);
+      return aboutModel(fallbacks.insteadOf(model), { ...who, window }, say);
+    },
     async report(signal) {
       await all.fresh(signal);
       const usual = await fallback(signal);
@@ -183,10 +188,25 @@ async function whoAnswersFor(provider: ChatProvider, model: string, failed: Inst
   }
 }
 
-function aboutModel(failed: Instead, { answering, tools }: WhoAnswers, say: Say): string {
+/** Undefined while it is unknown. Never throws. */
+async function windowOf(provider: ChatProvider, model: string): Promise<number | undefined> {
+  try {
+    return (await provider.capabilities(model, AbortSignal.timeout(DESCRIBE_MS))).contextWindow;
+  } catch (error) {
+    if (!(error instanceof GatewayError)) throw error;
+    return undefined;
+  }
+}
+
+function aboutModel(
+  failed: Instead,
+  { answering, tools, window = Infinity }: WhoAnswers & { window: number | undefined },
+  say: Say,
+): string {
   const notes =
     failed === undefined ? [] : [say('model.answers_instead', { model: answering, why: say(failed.why) })];
   if (tools === false) notes.push(say('model.only_talks', { model: answering }));
+  else if (window < SMALL_WINDOW) notes.push(say('model.small_window', { tokens: window }));
   return notes.length === 0 ? '' : ` (${notes.join('; ')})`;
 }
 

@@ -236,6 +236,8 @@ export interface ModelReport {
   model: string;
   /** Names that no server has, each as a sentence that starts with the variable or field and says what to do. */
   missing: readonly string[];
+  /** What the default model's small window costs, and what to do; undefined while it is large enough, or unknown. */
+  smallWindow?: string | undefined;
 }
 
 /** The model that answers for another one, or for itself. */

@@ -53,6 +53,7 @@ export const turns = {
   'model_fails.unknown_model': 'does not exist',
   'model_fails.timeout_first_chunk': 'does not begin to answer',
   'model.answers_instead': '{model} answers instead, because it {why}',
+  'model.small_window': 'a small window of {tokens} tokens: it looks up the tools that find no room',
   'model.only_talks': '{model} cannot call tools, so it only talks',
   'model.none': 'none; {why}',
 

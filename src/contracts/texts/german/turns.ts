@@ -57,6 +57,8 @@ export const turns: TranslationOf<typeof english> = {
   'model_fails.unknown_model': 'gibt es nicht',
   'model_fails.timeout_first_chunk': 'fängt nicht an zu antworten',
   'model.answers_instead': 'statt seiner antwortet {model}, denn es {why}',
+  'model.small_window':
+    'ein kleines Fenster von {tokens} Tokens: Werkzeuge, für die kein Platz ist, schlägt es nach',
   'model.only_talks': '{model} kann keine Werkzeuge aufrufen und redet deshalb nur',
   'model.none': 'keines; {why}',
 
