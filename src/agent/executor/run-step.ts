@@ -9,7 +9,7 @@ import { SAFE_WINDOW } from '../prompt/context-window.ts';
 import type { Answer } from '../prompt/history.ts';
 import type { AgentShared, Emit } from '../deps.ts';
 import { askModel } from '../turn/iteration.ts';
-import { estimateTokens } from '../../lib/tokens.ts';
+import { schemaTokens } from '../prompt/prepared-profile.ts';
 import { runToolCalls } from '../tools/tool-calls.ts';
 import type { TurnContext } from '../state/turn-state.ts';
 import { callMsgId } from '../state/turn-state.ts';
@@ -180,6 +180,5 @@ function withOneTool<T extends Pick<TurnContext, 'prepared'>>(turn: T, name: str
   const { prepared } = turn;
   const schemas = prepared.schemas.filter((schema) => schema.name === name);
   const tools = new Map([...prepared.tools].filter(([known]) => known === name));
-  const toolTokens = estimateTokens(JSON.stringify(schemas));
-  return { ...turn, prepared: { ...prepared, schemas, tools, toolTokens } };
+  return { ...turn, prepared: { ...prepared, schemas, tools, toolTokens: schemaTokens(schemas) } };
 }

@@ -1,4 +1,5 @@
 /** Tells a conversation, once each, what a small window costs it: tools that are not offered, turns that fell out of the prompt. */
+import { isMcpTool } from '../../contracts/agent/profile.ts';
 import type { EventBody } from '../../contracts/event.ts';
 import { Recent } from '../../lib/recent.ts';
 import type { TurnContext, TurnIdentity } from '../state/turn-state.ts';
@@ -36,7 +37,7 @@ export class SmallWindowNotices {
     if (turn.parentTurnId !== undefined) return;
     const { schemas, hidden } = start.tools;
     const about = { model, tokens: window };
-    const own = hidden.filter((name) => turn.prepared.tools.get(name)?.describedBy === undefined);
+    const own = hidden.filter((name) => !isMcpTool(name));
     if (schemas.length === 0 && hidden.length > 0) {
       this.#tell(turn, `none ${model}`, () => turn.say('turn.no_tools_fit', about), emit);
     } else if (own.length > 0) {

@@ -1,12 +1,11 @@
 /** Which tools a call offers: all that fit a share of the window, the others through one pair. The same for every call. */
 import { SPAWN_TOOL } from '../../contracts/agent/subagents.ts';
-import { PLAN_TOOL, SWITCH_PROFILE } from '../../contracts/agent/profile.ts';
+import { isMcpTool, PLAN_TOOL, SWITCH_PROFILE } from '../../contracts/agent/profile.ts';
 import type { ToolSchema } from '../../contracts/model/provider.ts';
 import type { Tool } from '../../contracts/tools/tool.ts';
 import { isJsonObject } from '../../lib/json/json.ts';
-import { estimateTokens } from '../../lib/tokens.ts';
 import { pairSchemas } from '../tools/tool-pair.ts';
-import { summaryOf } from './prepared-profile.ts';
+import { schemaTokens, summaryOf } from './prepared-profile.ts';
 import type { PreparedProfile } from './prepared-profile.ts';
 
 /** Largest share of the window that the definitions of tools may take. */
@@ -78,12 +77,12 @@ function select(
     const tool = tools.get(schema.name);
     return tool === undefined ? [] : [candidateOf(tool, schema)];
   });
-  const fits = (list: readonly ToolSchema[]): boolean => sizeOf([...list, ...brought]) <= limit;
+  const fits = (list: readonly ToolSchema[]): boolean => schemaTokens([...list, ...brought]) <= limit;
   const offered = withoutPair(own, fits) ?? withPair(own, fits);
   const all = [...offered, ...brought];
   const names = new Set(offered.map(({ name }) => name));
   const hidden = own.flatMap(({ tool }) => (names.has(tool.name) ? [] : [tool.name]));
-  return { schemas: all, tokens: all.length === 0 ? 0 : sizeOf(all), hidden };
+  return { schemas: all, tokens: schemaTokens(all), hidden };
 }
 
 /** A tool with both forms of its definition. */
@@ -101,7 +100,7 @@ function withoutPair(
   own: readonly Candidate[],
   fits: (list: readonly ToolSchema[]) => boolean,
 ): ToolSchema[] | undefined {
-  const mixed = own.map(({ tool, full, short }) => (tool.describedBy === undefined ? full : short));
+  const mixed = own.map(({ tool, full, short }) => (isMcpTool(tool.name) ? short : full));
   if (fits(mixed)) return mixed;
   const short = own.map((each) => each.short);
   return !fits(withTaken(own, gatewaysOf(own), true)) && fits(short) ? short : undefined;
@@ -122,24 +121,29 @@ function withTaken(own: readonly Candidate[], taken: readonly Candidate[], inFul
   const chosen = own.filter((each) => taken.includes(each));
   const left = own.filter((each) => !taken.includes(each));
   return [
-    ...chosen.map(({ tool, full, short }) => (inFull && tool.describedBy === undefined ? full : short)),
+    ...chosen.map(({ tool, full, short }) => (inFull && !isMcpTool(tool.name) ? full : short)),
     ...pairSchemas(othersText(left)),
   ];
 }
 
 function gatewaysOf(own: readonly Candidate[]): Candidate[] {
-  return own.filter(({ tool }) => tool.describedBy === undefined);
+  return own.filter(({ tool }) => !isMcpTool(tool.name));
 }
 
 /** What is offered together: each of the gateway's tools alone, the tools of one server only as a whole, small ones first. */
 function unitsOf(own: readonly Candidate[]): Candidate[][] {
   const gateways = gatewaysOf(own).toSorted((a, b) => rankOf(a.tool.name) - rankOf(b.tool.name));
-  const others = Map.groupBy(
-    own.filter(({ tool }) => tool.describedBy !== undefined),
-    ({ tool }) => tool.describedBy,
-  );
-  const servers = [...others.values()].toSorted((a, b) => a.length - b.length);
+  const servers = [...serversOf(own).values()].toSorted((a, b) => a.length - b.length);
   return [...gateways.map((each) => [each]), ...servers];
+}
+
+/** The tools of MCP servers by the name of their server, which the operator chose; those for resources come last. */
+function serversOf(own: readonly Candidate[]): Map<string, Candidate[]> {
+  const ofServers = own.filter(({ tool }) => isMcpTool(tool.name));
+  return Map.groupBy(ofServers, ({ tool: { name } }) => {
+    const end = name.indexOf('__');
+    return end === -1 ? 'resources' : name.slice(0, end);
+  });
 }
 
 function rankOf(name: string): number {
@@ -152,23 +156,15 @@ const MAX_NAMED_OTHERS = 8;
 
 /** The tools that are left to the pair, in a few words. */
 function othersText(left: readonly Candidate[]): string {
-  const names = left.filter(({ tool }) => tool.describedBy === undefined).map(({ tool }) => tool.name);
-  const servers = Map.groupBy(
-    left.filter(({ tool }) => tool.describedBy !== undefined),
-    ({ tool }) => tool.describedBy ?? '',
-  );
+  const names = gatewaysOf(left).map(({ tool }) => tool.name);
   const rest = names.length - MAX_NAMED_OTHERS;
   return [
     ...names.slice(0, MAX_NAMED_OTHERS),
     ...(rest > 0 ? [`${rest} more`] : []),
-    ...[...servers]
+    ...[...serversOf(left)]
       .slice(0, MAX_NAMED_OTHERS)
-      .map(([source, tools]) => `${tools.length} of ${source.replace(/^mcp:/, '')}`),
+      .map(([server, tools]) => `${tools.length} of ${server}`),
   ].join(', ');
-}
-
-function sizeOf(schemas: readonly ToolSchema[]): number {
-  return estimateTokens(JSON.stringify(schemas));
 }
 
 const shortForms = new WeakMap<ToolSchema, ToolSchema>();

@@ -2,7 +2,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { selectTools, TOOL_SHARE } from '../../../src/agent/prompt/tool-selection.ts';
-import { createPreparation } from '../../../src/agent/prompt/prepared-profile.ts';
+import { createPreparation, schemaTokens } from '../../../src/agent/prompt/prepared-profile.ts';
 import type { PreparedProfile } from '../../../src/agent/prompt/prepared-profile.ts';
 import { withCallerOptions } from '../../../src/agent/model/caller-options.ts';
 import { defaultProfile } from '../../../src/agent/profiles/built-in.ts';
@@ -11,7 +11,6 @@ import { checkCall } from '../../../src/agent/tools/tool-run.ts';
 import { ALL_MCP_TOOLS, DEFAULT_TOOLS } from '../../../src/contracts/agent/profile.ts';
 import type { ToolSchema } from '../../../src/contracts/model/provider.ts';
 import type { Tool } from '../../../src/contracts/tools/tool.ts';
-import { estimateTokens } from '../../../src/lib/tokens.ts';
 import { createTools } from '../../../src/tools/index.ts';
 import { serverTools } from '../../fakes/agent/server-tools.ts';
 import { toolOptions } from '../../fakes/tool-options.ts';
@@ -25,7 +24,6 @@ function prepared(...added: readonly Tool[]): PreparedProfile {
 }
 
 const limitOf = (window: number): number => Math.floor(window * TOOL_SHARE);
-const sizeOf = (schemas: readonly ToolSchema[]): number => estimateTokens(JSON.stringify(schemas));
 const namesOf = (schemas: readonly ToolSchema[]): string[] => schemas.map(({ name }) => name);
 
 describe('the tools of a call', () => {
@@ -121,7 +119,7 @@ describe('the tools of a call', () => {
         return !('refusal' in checked) || !checked.refusal.content.startsWith('There is no tool');
       };
       return (
-        (schemas.length === 0 || sizeOf(schemas) === tokens) &&
+        schemaTokens(schemas) === tokens &&
         tokens <= limitOf(window) &&
         calls.every(isKnown) &&
         (hidden.length === 0 || schemas.length === 0 || offered.includes(USE_TOOL)) &&
