@@ -125,11 +125,8 @@ export function createModels(deps: ModelsDeps, monotonicNow: () => number = () =
     fallback,
     whoAnswers,
     usual,
-    about: async (model, say) => {
-      const who = await whoAnswers(model);
-      const window = await windowOf(provider, who.answering);
-      return aboutModel(fallbacks.insteadOf(model), { ...who, window }, say);
-    },
+    about: async (model, say) =>
+      await aboutModel(provider, fallbacks.insteadOf(model), await whoAnswers(model), say),
     async report(signal) {
       await all.fresh(signal);
       const usual = await fallback(signal);
@@ -198,15 +195,18 @@ async function windowOf(provider: ChatProvider, model: string): Promise<number |
   }
 }
 
-function aboutModel(
+async function aboutModel(
+  provider: ChatProvider,
   failed: Instead,
-  { answering, tools, window = Infinity }: WhoAnswers & { window: number | undefined },
+  { answering, tools }: WhoAnswers,
   say: Say,
-): string {
+): Promise<string> {
   const notes =
     failed === undefined ? [] : [say('model.answers_instead', { model: answering, why: say(failed.why) })];
+  const window = await windowOf(provider, answering);
   if (tools === false) notes.push(say('model.only_talks', { model: answering }));
-  else if (window < SMALL_WINDOW) notes.push(say('model.small_window', { tokens: window }));
+  else if (window !== undefined && window < SMALL_WINDOW)
+    notes.push(say('model.small_window', { tokens: window }));
   return notes.length === 0 ? '' : ` (${notes.join('; ')})`;
 }
 

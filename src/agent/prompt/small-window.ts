@@ -1,4 +1,4 @@
-/** Tells a conversation, once each, what a small window costs it: tools that are not offered, turns that fell out of the prompt. */
+/** Notifies a conversation, once each, of what a small window costs it: tools that are not offered, turns that fell out of the prompt. */
 import { isMcpTool } from '../../contracts/agent/profile.ts';
 import type { EventBody } from '../../contracts/event.ts';
 import { Recent } from '../../lib/recent.ts';
@@ -6,9 +6,9 @@ import type { TurnContext, TurnIdentity } from '../state/turn-state.ts';
 import type { FittedPrompt } from './context-window.ts';
 import type { PromptStart } from './system-prompt.ts';
 
-/** How long a conversation is not told the same again, in milliseconds, and how many conversations are remembered. */
-export const TOLD_MS = 24 * 60 * 60_000;
-const MAX_TOLD = 10_000;
+/** How long a conversation is not notified of the same again, in milliseconds, and how many notices are remembered. */
+export const NOTICE_TTL_MS = 24 * 60 * 60_000;
+const MAX_NOTICES = 10_000;
 
 /** A prompt as it was made for a window. */
 export interface MadePrompt {
@@ -20,26 +20,30 @@ export interface MadePrompt {
 }
 
 /** The parts of a turn that are read. */
-type Told = Pick<TurnIdentity, 'sessionKey' | 'parentTurnId' | 'say' | 'log'> &
+type NotifiedTurn = Pick<TurnIdentity, 'sessionKey' | 'parentTurnId' | 'say' | 'log'> &
   Pick<TurnContext, 'prepared' | 'history'>;
 
 export class SmallWindowNotices {
-  readonly #told: Recent<true>;
+  readonly #notices: Recent<true>;
 
   /** `monotonicNow` is a clock in milliseconds. */
   constructor(monotonicNow: () => number = () => performance.now()) {
-    this.#told = new Recent(TOLD_MS, MAX_TOLD, monotonicNow);
+    this.#notices = new Recent(NOTICE_TTL_MS, MAX_NOTICES, monotonicNow);
   }
 
-  /** Emits what the conversation was not told yet. Never throws. */
-  note(turn: Told, { model, window, start, fitted }: MadePrompt, emit: (event: EventBody) => void): void {
+  /** Emits what the conversation was not notified of yet. Never throws. */
+  note(
+    turn: NotifiedTurn,
+    { model, window, start, fitted }: MadePrompt,
+    emit: (event: EventBody) => void,
+  ): void {
     // The conversation of a subagent is nobody's.
     if (turn.parentTurnId !== undefined) return;
     const { schemas, hidden } = start.tools;
     const about = { model, tokens: window };
     const own = hidden.filter((name) => !isMcpTool(name));
     if (schemas.length === 0 && hidden.length > 0) {
-      this.#tell(turn, `none ${model}`, () => turn.say('turn.no_tools_fit', about), emit);
+      this.#notify(turn, `none ${model}`, () => turn.say('turn.no_tools_fit', about), emit);
     } else if (own.length > 0) {
       // Tools of servers behind the pair are no loss that a person notices; `/status` counts them.
       const counts = {
@@ -47,18 +51,18 @@ export class SmallWindowNotices {
         offered: turn.prepared.tools.size - hidden.length,
         all: turn.prepared.tools.size,
       };
-      this.#tell(turn, `fewer ${model}`, () => turn.say('turn.fewer_tools', counts), emit);
+      this.#notify(turn, `fewer ${model}`, () => turn.say('turn.fewer_tools', counts), emit);
     }
     const conversation = turn.history.reduce((sum, { tokens }) => sum + tokens, 0);
     if (fitted.parts.history < conversation) {
-      this.#tell(turn, 'history', () => turn.say('turn.history_left_out'), emit);
+      this.#notify(turn, 'history', () => turn.say('turn.history_left_out'), emit);
     }
   }
 
-  #tell(turn: Told, what: string, text: () => string, emit: (event: EventBody) => void): void {
+  #notify(turn: NotifiedTurn, what: string, text: () => string, emit: (event: EventBody) => void): void {
     const key = `${turn.sessionKey} ${what}`;
-    if (this.#told.get(key) === true) return;
-    this.#told.set(key, true);
+    if (this.#notices.get(key) === true) return;
+    this.#notices.set(key, true);
     turn.log.info({ what }, 'small_window');
     emit({ type: 'notice', code: 'small_window', text: text() });
   }

@@ -12,6 +12,7 @@ import {
   MIN_COVERED_ROWS,
   MIN_COVERED_SHARE,
   MIN_COVERED_TOKENS,
+  MIN_NEW_TURNS,
   SUMMARY_SHARE,
 } from '../../../src/agent/compression/choose.ts';
 import { summaryRequest } from '../../../src/agent/compression/transcript.ts';
@@ -96,7 +97,9 @@ describe('choosing turns to summarize', () => {
   it('waits for a second new turn where the newest alone is too long, unless turns fall out of the prompt', () => {
     const summary = row(1, { kind: 'summary', content: 'old' }, 150);
     expect(chooseTurns([summary, user(2, 380), user(3, 380)], 1_000)).toEqual([]);
-    expect(chooseTurns([summary, user(2, 280), user(3, 280), user(4, 280)], 1_000)).toHaveLength(3);
+    expect(chooseTurns([summary, user(2, 280), user(3, 280), user(4, 280)], 1_000)).toHaveLength(
+      1 + MIN_NEW_TURNS,
+    );
     expect(chooseTurns([summary, user(2, 380), user(3, 470)], 1_000)).toEqual([]);
     expect(chooseTurns([summary, user(2, 380), user(3, 471)], 1_000)).toHaveLength(2);
   });
