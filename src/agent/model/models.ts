@@ -117,16 +117,13 @@ export function createModels(deps: ModelsDeps, monotonicNow: () => number = () =
     if (model !== undefined) return { model, from: 'profile' };
     return { model: await fallback(AbortSignal.timeout(DESCRIBE_MS)), from: 'gateway' };
   };
-  const whoAnswers: Models['whoAnswers'] = (model) =>
-    whoAnswersFor(provider, model, fallbacks.insteadOf(model));
   return {
     fallbacks,
     profile,
     fallback,
-    whoAnswers,
+    whoAnswers: (model) => whoAnswersFor(provider, model, fallbacks.insteadOf(model)),
     usual,
-    about: async (model, say) =>
-      await aboutModel(provider, fallbacks.insteadOf(model), await whoAnswers(model), say),
+    about: (model, say) => aboutModel(provider, fallbacks.insteadOf(model), model, say),
     async report(signal) {
       await all.fresh(signal);
       const usual = await fallback(signal);
@@ -195,12 +192,8 @@ async function windowOf(provider: ChatProvider, model: string): Promise<number |
   }
 }
 
-async function aboutModel(
-  provider: ChatProvider,
-  failed: Instead,
-  { answering, tools }: WhoAnswers,
-  say: Say,
-): Promise<string> {
+async function aboutModel(provider: ChatProvider, failed: Instead, model: string, say: Say): Promise<string> {
+  const { answering, tools } = await whoAnswersFor(provider, model, failed);
   const notes =
     failed === undefined ? [] : [say('model.answers_instead', { model: answering, why: say(failed.why) })];
   const window = await windowOf(provider, answering);
