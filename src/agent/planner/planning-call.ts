@@ -8,7 +8,7 @@ import { fitPrompt, OVERFLOW_SHRINK } from '../prompt/context-window.ts';
 import type { AgentShared, Emit } from '../deps.ts';
 import { completeText } from '../model/complete-text.ts';
 import type { ShownCall } from '../model/complete-text.ts';
-import { modelBudget } from '../model/model-budget.ts';
+import { makePrompt } from '../model/model-budget.ts';
 import type { Budgeting, Calling } from '../model/model-budget.ts';
 import type { TurnAttempt, TurnContext, TurnIdentity, TurnProgress } from '../state/turn-state.ts';
 import { addUsage } from '../state/unjournaled-usage.ts';
@@ -101,30 +101,29 @@ async function planningRequest(
   instruction: string,
   most: number,
 ): Promise<PlanningRequest> {
-  const { model, can, contextWindow, budget } = await modelBudget(shared, turn, {
-    most,
-    // Planning reserves its own answer length, whatever the profile reserves for its answers.
-    profile: { ...turn.profile, maxTokens: undefined },
+  // Planning reserves its own answer length, whatever the profile reserves for its answers.
+  const limit = { most, profile: { ...turn.profile, maxTokens: undefined } };
+  return await makePrompt(shared, turn, limit, ({ model, can, contextWindow, budget }) => {
+    const note = `${shared.environmentNoteOf(turn)}\n\n${instruction}`;
+    const { messages, tokens } = fitPrompt(
+      {
+        system: systemPart(turn.prepared, turn.promptContext, can),
+        history: turn.history,
+        current: mergeGroups(toGroups([turn.rows.user], { thinking: false })),
+        steps: [],
+        note: { content: note, tokens: estimateTokens(note) },
+      },
+      budget,
+    );
+    const request: ChatRequest = {
+      model,
+      messages,
+      contextWindow,
+      userId: turn.userId,
+      temperature: PLANNING_TEMPERATURE,
+      maxTokens: Math.min(PLANNING_TOKENS, Math.floor(contextWindow / 4)),
+      ...(can.thinking && { think: false }),
+    };
+    return { request, estimated: tokens };
   });
-  const note = `${shared.environmentNoteOf(turn)}\n\n${instruction}`;
-  const { messages, tokens } = fitPrompt(
-    {
-      system: systemPart(turn.prepared, turn.promptContext, can),
-      history: turn.history,
-      current: mergeGroups(toGroups([turn.rows.user], { thinking: false })),
-      steps: [],
-      note: { content: note, tokens: estimateTokens(note) },
-    },
-    budget,
-  );
-  const request: ChatRequest = {
-    model,
-    messages,
-    contextWindow,
-    userId: turn.userId,
-    temperature: PLANNING_TEMPERATURE,
-    maxTokens: Math.min(PLANNING_TOKENS, Math.floor(contextWindow / 4)),
-    ...(can.thinking && { think: false }),
-  };
-  return { request, estimated: tokens };
 }

@@ -1,5 +1,5 @@
 /** One answer of the model within a turn: its context, the call, and its journal row. */
-import { GatewayError, toGatewayError } from '../../contracts/errors.ts';
+import { toGatewayError } from '../../contracts/errors.ts';
 import type { ChatRequest, LLMResponse, ModelCapabilities } from '../../contracts/model/provider.ts';
 import type { PromptParts } from '../../contracts/store/traces.ts';
 import { mergeGroups, toGroups } from '../prompt/history.ts';
@@ -17,7 +17,7 @@ import { streamAnswer } from '../model/model-call.ts';
 import type { ModelCall } from '../model/model-call.ts';
 import { firstAttempt, prepareRepeat } from './repeat-call.ts';
 import type { Attempts } from './repeat-call.ts';
-import { modelBudget } from '../model/model-budget.ts';
+import { isTooSmall, makePrompt, modelBudget } from '../model/model-budget.ts';
 import type { Budgeting, ModelBudget } from '../model/model-budget.ts';
 import { optionsOfCall } from '../tools/caller-calls.ts';
 import { directCall } from '../tools/tool-pair.ts';
@@ -190,35 +190,25 @@ async function makeRequest(
 /** What prompts are made with. */
 type Prompting = Budgeting & Pick<AgentShared, 'environmentNoteOf' | 'smallWindow'>;
 
+/** A prompt, and the budget that it was made for. */
+type Made = ModelBudget & { start: PromptStart; fitted: FittedPrompt };
+
 /**
  * The prompt of a call. One that does not fit gets a larger window where the server has one, and else no tools. Throws
  * `GatewayError('window_too_small' | 'message_too_large')`, `ProviderError`.
  */
-async function fittedPrompt(
-  shared: Prompting,
-  turn: PromptTurn,
-  n: number,
-  most: number,
-): Promise<ModelBudget & { start: PromptStart; fitted: FittedPrompt }> {
-  for (;;) {
-    const available = await modelBudget(shared, turn, { most });
-    const { model, can, toolLimit } = available;
-    const start = startOf(turn, can, toolLimit);
-    try {
-      return { ...available, start, fitted: fit(shared, turn, n, available, start) };
-    } catch (error) {
-      if (!isTooSmall(error)) throw error;
-      // A prompt that the server has refused must shrink: there its window is as large as it gets.
-      if (most === Infinity && shared.windows.grow(model, can, turn.profile)) continue;
-      if (start.tools.schemas.length === 0 || (turn.options?.tools?.length ?? 0) > 0) throw error;
-      const bare = startOf(turn, can, 0);
-      return { ...available, start: bare, fitted: fit(shared, turn, n, available, bare) };
-    }
+async function fittedPrompt(shared: Prompting, turn: PromptTurn, n: number, most: number): Promise<Made> {
+  const make = (available: ModelBudget, toolLimit: number): Made => {
+    const start = startOf(turn, available.can, toolLimit);
+    return { ...available, start, fitted: fit(shared, turn, n, available, start) };
+  };
+  try {
+    return await makePrompt(shared, turn, { most }, (available) => make(available, available.toolLimit));
+  } catch (error) {
+    const bringsTools = (turn.options?.tools?.length ?? 0) > 0;
+    if (!isTooSmall(error) || bringsTools || turn.prepared.schemas.length === 0) throw error;
+    return make(await modelBudget(shared, turn, { most }), 0);
   }
-}
-
-function isTooSmall(error: unknown): boolean {
-  return error instanceof GatewayError && /^(window_too_small|message_too_large)$/.test(error.code);
 }
 
 function fit(
