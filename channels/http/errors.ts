@@ -89,6 +89,7 @@ const STATUS: Record<string, number> = {
   too_many_schedules: 409,
   context_overflow: 400,
   message_too_large: 400,
+  window_too_small: 400,
   unknown_profile: 400,
   forbidden: 403,
   unknown_model: 404,
@@ -125,6 +126,7 @@ const OPENAI_CODES: Record<string, string> = {
   unknown_model: 'model_not_found',
   context_overflow: 'context_length_exceeded',
   message_too_large: 'context_length_exceeded',
+  window_too_small: 'context_length_exceeded',
   rate_limited: 'rate_limit_exceeded',
   quota_exceeded: 'insufficient_quota',
   unauthorized: 'model_server_unauthorized',
@@ -141,6 +143,7 @@ const PARAMS: Record<string, string> = {
   plan_running: 'mode',
   context_overflow: 'messages',
   message_too_large: 'messages',
+  window_too_small: 'messages',
   unreadable_file: 'messages',
 };
 

@@ -16,12 +16,14 @@ import { createFactsWorker } from './facts/facts-worker.ts';
 import { createTitleWorker } from './title/title-worker.ts';
 import { createTurnHandler } from './turn/turn-handler.ts';
 import { createBootstrapFiles, noBootstrapPrompt } from './prompt/bootstrap-files.ts';
+import { SmallWindowNotices } from './prompt/small-window.ts';
 import { createPreparation } from './prompt/prepared-profile.ts';
 import { createEnvironmentNote } from './prompt/environment-note.ts';
 import { refuseUnsupported } from './model/caller-options.ts';
 import { createEmbed } from './model/embed.ts';
 import { OmissionNotices } from './model/omission-notices.ts';
 import { withPictures } from './model/seen-pictures.ts';
+import { ModelWindows } from './model/model-windows.ts';
 import { completeStateless } from './model/stateless-completion.ts';
 import { classifyFor } from './executor/edits.ts';
 import type { StepCommand } from './executor/edits.ts';
@@ -126,6 +128,8 @@ function sharedBy(deps: AgentDeps): AgentShared {
     ...deps,
     limits: { ...DEFAULT_LIMITS, ...deps.settings().limits },
     scale: createTokenScale(),
+    windows: new ModelWindows(),
+    smallWindow: new SmallWindowNotices(),
     fallbacks: deps.models.fallbacks,
     omissionNotices: new OmissionNotices(),
     fileLock: new KeyedLock(),

@@ -141,14 +141,17 @@ export class ProviderError extends GatewayError {
   declare readonly code: ProviderErrorCode;
   /** What people read about it, if that says more than the sentence of its code: nothing about addresses or keys. */
   readonly forPeople: TextRef | undefined;
+  /** With `context_overflow`: the window that the server named, in tokens. */
+  readonly window: number | undefined;
 
   constructor(
     code: ProviderErrorCode,
     message: string | TextRef,
-    details: ErrorDetails & { forPeople?: TextRef | undefined } = {},
+    details: ErrorDetails & { forPeople?: TextRef | undefined; window?: number } = {},
   ) {
     super(code, message, details);
     this.forPeople = details.forPeople;
+    this.window = details.window;
   }
 }
 

@@ -102,10 +102,12 @@ function modelHealth(
   );
   if (report instanceof GatewayError)
     return { state: 'down', detail: [report.message, ...instead].join(' ') };
-  const { model: name, missing } = report;
+  const { model: name, missing, smallWindow } = report;
   const left = omissions.length === 0 ? {} : { omissions };
   const problems = [...missing, ...instead];
-  const detail = [...problems, ...omissions.map(omissionSentence)].join(' ');
+  // A model with a small window answers: the operator is told, and nothing is wrong.
+  const notes = [...omissions.map(omissionSentence), ...(smallWindow === undefined ? [] : [smallWindow])];
+  const detail = [...problems, ...notes].join(' ');
   if (detail === '') return { state: 'up', name };
   if (problems.length === 0) return { state: 'up', name, detail, ...left };
   return { state: 'degraded', name, detail, missing, replaced, ...left };

@@ -85,7 +85,7 @@ export function createChat(server: ChatServer): LLMProvider['streamChat'] {
       const ends = filter.over && !reading.isComplete ? [OVER] : reading.end();
       for (const chunk of ends) yield* filter.filterChunk(chunk);
     } catch (error) {
-      throw failureOf(server, request.model, error);
+      throw failureOf(server, request, error);
     } finally {
       opened?.reading.close();
       release();
@@ -193,10 +193,9 @@ function readersOf(server: ChatServer, request: ChatRequest, habits: ModelHabits
 }
 
 /** The error that the caller gets for whatever was thrown once the call had its slot. */
-function failureOf({ at, known }: ChatServer, model: string, error: unknown): ProviderError {
-  const failure = toProviderError({ ...at, model }, error);
-  // The cached window was wrong: the next call asks the server again (B-11).
-  if (failure.code === 'context_overflow') known.invalidate(model);
+function failureOf({ at, known }: ChatServer, request: ChatRequest, error: unknown): ProviderError {
+  const failure = toProviderError({ ...at, model: request.model }, error);
+  if (failure.code === 'context_overflow') known.overflowed(request, failure.window);
   return failure;
 }
 

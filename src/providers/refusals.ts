@@ -7,6 +7,7 @@ import { clip } from './errors.ts';
 import type { Where } from './errors.ts';
 import { fieldsOf, listOf, textOf, wordOf } from './answers/read-fields.ts';
 import { hideAddresses } from '../lib/hidden-addresses.ts';
+import { isTooLargeAtOnce, overflowIn } from './overflow.ts';
 import { parseJson } from '../lib/json/json.ts';
 
 /** An answer that is not 200. */
@@ -38,25 +39,6 @@ export class RefusalError extends ProviderError {
   }
 }
 
-/**
- * Prompts that do not fit, as the servers say it: each word group has a bounded length, so that matching is
- * linear.
- */
-const OVERFLOWS: readonly RegExp[] = [
-  // llama-server, Ollama
-  /exceed_context_size|exceeds the available context|longer than the context length/i,
-  // OpenAI, vLLM, OpenRouter, DeepSeek, Mistral
-  /context[_ ]length[_ ]exceeded|maximum context length|exceeds? the (model's )?context (window|length)/i,
-  // LM Studio
-  /greater than the context length|context (length )?of only|reached context length|context (the )?overflows/i,
-  // Anthropic, Bedrock
-  /prompt is too long|input is too long|input length and .{0,20}max_tokens.{0,20} exceed/i,
-  // Gemini
-  /input token count.{0,40}exceeds the maximum/i,
-  // xAI, Groq, text-generation-inference, Kimi, MiniMax
-  /maximum prompt length|reduce the length of the (messages|prompt)|tokens \+ .{0,3}max_new_tokens|token limit exceeded|exceeded model token limit|context window exceeds/i,
-];
-
 /** Ollama, llama.cpp, vLLM and the libraries underneath. */
 const OUT_OF_MEMORY =
   /requires more (system |gpu |video )?memory|out of memory|(not enough|insufficient) (system |gpu |video )?memory|cudaMalloc failed|(unable|failed) to allocate .{0,40}(memory|buffer)/i;
@@ -67,9 +49,6 @@ const QUOTA =
 /** Servers that are full for the moment, with a status that does not say so (Groq's 498, a 400 of a router). */
 const FULL =
   /(at|over|exceed\w*|insufficient|no|limited) (the )?(\w+ ){0,2}capacity|capacity (is )?(exceeded|reached)|overloaded|(try|retry) again (later|shortly|soon|in)/i;
-
-/** Groq's free plans: "Request too large … tokens per minute (TPM): Limit 6000, Requested 12328", with a 413. */
-const TOO_LARGE = /too large.{0,300}tokens.{0,100}\d/is;
 
 /** A route that a server does not have. */
 const NOT_FOUND =
@@ -83,13 +62,6 @@ const OUTAGES: ReadonlySet<number> = new Set([
   408, 425, 429, 498, 499, 502, 503, 504, 507, 520, 521, 522, 523, 524, 529, 530,
 ]);
 
-/** The error for a prompt that does not fit, when that is what the server said; undefined when it is not. */
-function overflowIn({ model }: Where, reason: string): ProviderError | undefined {
-  if (!OVERFLOWS.some((overflow) => overflow.test(reason))) return undefined;
-  const message = textRef('provider.prompt_too_long', { model: `${model}`, reason: clip(reason) });
-  return new ProviderError('context_overflow', message);
-}
-
 /**
  * The error for a refusal that means the same from every server: too long, a quota, a pause, a failure, or a request that
  * it does not accept. `serverText` is its text, as `saidIn` reads it. Undefined for any other.
@@ -102,8 +74,8 @@ export function commonRefusal(
   const { status, text, retryAfterMs } = refusal;
   const reason = serverText ?? text;
   if (status === 402 || QUOTA.test(reason)) return failed(where, 'quota_exceeded', refusal, reason);
-  if (status === 429) return failed(where, 'rate_limited', refusal, reason);
-  const overflow = overflowIn(where, reason) ?? (status === 413 ? tooLargeIn(where, reason) : undefined);
+  if (status === 429 && !isTooLargeAtOnce(reason)) return failed(where, 'rate_limited', refusal, reason);
+  const overflow = overflowIn(where, reason, text);
   if (overflow !== undefined) return overflow;
   const noMemory = status >= 500 ? outOfMemoryIn(where, reason) : undefined;
   if (noMemory !== undefined) return noMemory;
@@ -124,13 +96,6 @@ function isRefusal(status: number, serverText: string | undefined, text: string)
   if (serverText !== undefined || status === 413) return true;
   // Servers written in Rust answer with plain text; a page is that of a proxy or of another kind of server.
   return (status === 400 || status === 422) && text.trim() !== '' && !text.trimStart().startsWith('<');
-}
-
-/** The error for a prompt that is larger than the server's plan allows for one request, when that is what it said. */
-function tooLargeIn({ model }: Where, reason: string): ProviderError | undefined {
-  if (!TOO_LARGE.test(reason)) return undefined;
-  const message = textRef('provider.prompt_too_long', { model: `${model}`, reason: clip(reason) });
-  return new ProviderError('context_overflow', message);
 }
 
 /** The error for a model that does not fit the memory of its machine, when that is what the server said. */
@@ -194,7 +159,7 @@ export function midwayRefusal(
   const reason = saidIn(data) ?? data;
   const status = statusIn(data);
   if (status !== undefined && !BROKE_OFF.has(status)) return refusedBy({ status, text: data });
-  const known = overflowIn(where, reason) ?? outOfMemoryIn(where, reason);
+  const known = overflowIn(where, reason, data) ?? outOfMemoryIn(where, reason);
   if (known !== undefined) return known;
   if (QUOTA.test(reason)) return failed(where, 'quota_exceeded', { status: 200, text: data }, reason);
   if (NO_WORDS.test(reason))

@@ -76,7 +76,7 @@ export function readQuestion(text: string): Question | undefined {
 
 /** True for a request to summarize earlier questions. */
 export function isSummary({ messages }: ChatBody): boolean {
-  return messages[0]?.content === SUMMARY_INSTRUCTION;
+  return messages.at(-1)?.content.startsWith(SUMMARY_INSTRUCTION) === true;
 }
 
 /** The question that a request is about; undefined for a summary of earlier ones. */

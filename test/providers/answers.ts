@@ -15,7 +15,7 @@ export async function readPackets(packets: readonly Uint8Array[], reader: Answer
     known: {
       capabilities: () =>
         Promise.resolve({ contextWindow: 4_096, tools: false, thinking: false, vision: false }),
-      invalidate: () => undefined,
+      overflowed: () => undefined,
     },
     learned: createLearnedModels(),
     extras: [],

@@ -13,6 +13,7 @@ import { schemaProblem } from '../../lib/json/json-schema.ts';
 import { estimateTokens } from '../../lib/tokens.ts';
 import type { Profile } from '../../contracts/agent/profile.ts';
 import type { PromptPart } from '../prompt/bootstrap-files.ts';
+import { schemaTokens } from '../prompt/prepared-profile.ts';
 import type { PreparedProfile } from '../prompt/prepared-profile.ts';
 import { isJsonObject } from '../../lib/json/json.ts';
 
@@ -76,7 +77,7 @@ function withTools(prepared: PreparedProfile, added: readonly ToolSchema[], own:
     sources: own ? prepared.sources : [],
     tools: new Map(kept.flatMap(({ name }) => [...prepared.tools].filter(([known]) => known === name))),
     schemas,
-    toolTokens: schemas.length === 0 ? 0 : estimateTokens(JSON.stringify(schemas)),
+    toolTokens: schemaTokens(schemas),
   };
 }
 

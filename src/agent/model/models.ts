@@ -4,6 +4,7 @@ import type { ErrorReader } from '../../contracts/errors.ts';
 import type { Log } from '../../contracts/log.ts';
 import type { Profile } from '../../contracts/agent/profile.ts';
 import type { ChatProvider, ModelReport, NamedModel, WhoAnswers } from '../../contracts/model/provider.ts';
+import { SMALL_WINDOW } from '../../contracts/model/small-window.ts';
 import type { ChoiceStore } from '../../contracts/store/records.ts';
 import { omissionText } from '../../contracts/model/omissions.ts';
 import type { ModelOmissions } from '../../contracts/model/omissions.ts';
@@ -49,8 +50,8 @@ export interface Models {
   /** The model of a session that has this profile and names no model, or why there is none. Never throws. */
   describe(profileId: string | undefined, reader: ErrorReader, say?: Say): Promise<string>;
   /**
-   * What is special about the answers of a model now, as ` (…)` after its name: another one answers instead, or it
-   * cannot call tools; '' when nothing is. Never throws.
+   * What is special about the answers of a model now, as ` (…)` after its name: another one answers instead, it cannot
+   * call tools, or its window is small; '' when nothing is. Never throws.
    */
   about(model: string, say: Say): Promise<string>;
   /**
@@ -127,16 +128,14 @@ export function createModels(deps: ModelsDeps, monotonicNow: () => number = () =
     if (model !== undefined) return { model, from: 'profile' };
     return { model: await fallback(AbortSignal.timeout(DESCRIBE_MS)), from: 'gateway' };
   };
-  const whoAnswers: Models['whoAnswers'] = (model) =>
-    whoAnswersFor(provider, model, fallbacks.insteadOf(model));
   return {
     fallbacks,
     profile,
     fallback,
-    whoAnswers,
+    whoAnswers: (model) => whoAnswersFor(provider, model, fallbacks.insteadOf(model)),
     omissions: () => provider.omissions?.() ?? [],
     usual,
-    about: async (model, say) => aboutModel(fallbacks.insteadOf(model), await whoAnswers(model), say),
+    about: (model, say) => aboutModel(provider, fallbacks.insteadOf(model), model, say),
     async report(signal) {
       await all.fresh(signal);
       const usual = await fallback(signal);
@@ -217,10 +216,24 @@ async function whoAnswersFor(provider: ChatProvider, model: string, failed: Inst
   }
 }
 
-function aboutModel(failed: Instead, { answering, tools, omissions }: WhoAnswers, say: Say): string {
+/** Undefined while it is unknown. Never throws. */
+async function windowOf(provider: ChatProvider, model: string): Promise<number | undefined> {
+  try {
+    return (await provider.capabilities(model, AbortSignal.timeout(DESCRIBE_MS))).contextWindow;
+  } catch (error) {
+    if (!(error instanceof GatewayError)) throw error;
+    return undefined;
+  }
+}
+
+async function aboutModel(provider: ChatProvider, failed: Instead, model: string, say: Say): Promise<string> {
+  const { answering, tools, omissions } = await whoAnswersFor(provider, model, failed);
   const notes =
     failed === undefined ? [] : [say('model.answers_instead', { model: answering, why: say(failed.why) })];
+  const window = await windowOf(provider, answering);
   if (tools === false) notes.push(say('model.only_talks', { model: answering }));
+  else if (window !== undefined && window < SMALL_WINDOW)
+    notes.push(say('model.small_window', { tokens: window }));
   if (omissions.length > 0) {
     const parts = omissions.map((part) => say.text(omissionText(part))).join(', ');
     notes.push(say('model.omissions', { parts }));

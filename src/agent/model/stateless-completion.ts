@@ -7,15 +7,19 @@ import type {
   ChatRequest,
   Echo,
   FinishReason,
+  ModelCapabilities,
   ToolCall,
   Usage,
 } from '../../contracts/model/provider.ts';
 import { FieldError } from '../../contracts/errors.ts';
 import type { StatelessRequest } from '../../contracts/gateway-api.ts';
 import { newId } from '../../lib/ids.ts';
+import { estimateTokens } from '../../lib/tokens.ts';
 import type { Source } from '../../contracts/tools/risk.ts';
 import { contextRow } from '../prompt/history.ts';
-import { modelWindow } from '../prompt/context-window.ts';
+import { inputBudget, modelWindow, profileWindow } from '../prompt/context-window.ts';
+import { NO_TOOLS, selectTools, TOOL_SHARE } from '../prompt/tool-selection.ts';
+import type { ToolSelection } from '../prompt/tool-selection.ts';
 import { MAX_ANSWER_CHARS, MAX_CALLS_KEPT, MAX_CALLS_RUN } from '../deps.ts';
 import type { AgentShared } from '../deps.ts';
 import { showsPictures, withFilesRead } from './stateless-files.ts';
@@ -139,7 +143,7 @@ const NOTHING: Usage = { promptTokens: 0, completionTokens: 0, modelMs: 0 };
 
 /** One answer: of the completion's model, or of the next one of its profile when that cannot begin to answer. */
 async function* ask(
-  shared: Pick<AgentShared, 'provider' | 'profiles' | 'limits' | 'fallbacks'>,
+  shared: Windowed & Pick<AgentShared, 'limits' | 'fallbacks'>,
   completion: Completion,
   stateless: StatelessRequest,
   messages: readonly ChatMessage[],
@@ -149,8 +153,8 @@ async function* ask(
     const watchdog = new StreamWatchdog(completion.signal, shared.limits);
     let answer: Answer | undefined;
     try {
-      const request = await requestOf(shared, completion, stateless, messages);
-      answer = new Answer(request, completion.prepared.toolTokens, afterText);
+      const { request, toolTokens } = await requestOf(shared, completion, stateless, messages);
+      answer = new Answer(request, toolTokens, afterText);
       const queueable = { ...request, onQueued: () => watchdog.onQueued() };
       for await (const chunk of shared.provider.streamChat(queueable, watchdog.start())) {
         watchdog.onChunk();
@@ -244,24 +248,48 @@ class Answer {
   }
 }
 
-/** The request of a call. Throws `FieldError` for what the model cannot do, and `ProviderError`. */
+/** What the window of a call is found with. */
+type Windowed = Pick<AgentShared, 'provider' | 'profiles' | 'windows'>;
+
+/** The request of a call, and the tokens of its tools. Throws `FieldError` for what the model cannot do, and `ProviderError`. */
 async function requestOf(
-  shared: Pick<AgentShared, 'provider' | 'profiles'>,
-  { model, profile, prepared, signal, caller }: Completion,
+  shared: Windowed,
+  completion: Completion,
   { options, topLogprobs }: StatelessRequest,
   messages: readonly ChatMessage[],
-): Promise<ChatRequest> {
+): Promise<{ request: ChatRequest; toolTokens: number }> {
+  const { model, profile, signal, caller } = completion;
   const can = await shared.provider.capabilities(model, signal);
   refuseUnsupported(model, can, options);
   if (!can.vision && showsPictures(messages))
     throw new FieldError('messages', `the model ${model} cannot see pictures`);
-  return {
+  const { contextWindow, tools } = windowOf(shared, completion, can, messages);
+  const request = {
     model,
     messages,
-    contextWindow: modelWindow(model, can, shared.profiles()),
+    contextWindow,
     userId: `token:${caller.tokenId}`,
-    ...(can.tools && prepared.schemas.length > 0 && { tools: prepared.schemas }),
+    ...(tools.schemas.length > 0 && { tools: tools.schemas }),
     ...callFields(profile, can, options),
     topLogprobs,
   };
+  return { request, toolTokens: tools.tokens };
+}
+
+/** The window that the caller's messages need, within what the server reports, and the tools that it has room for. */
+function windowOf(
+  shared: Windowed,
+  { model, profile, prepared }: Completion,
+  can: ModelCapabilities,
+  messages: readonly ChatMessage[],
+): { contextWindow: number; tools: ToolSelection } {
+  const needed = messages.reduce((sum, { content }) => sum + estimateTokens(content), 0);
+  for (;;) {
+    const usual = shared.windows.of(model, can);
+    const contextWindow = modelWindow(model, can, shared.profiles(), usual);
+    const own = profileWindow(contextWindow, profile, usual);
+    const tools = can.tools ? selectTools(prepared, Math.floor(own * TOOL_SHARE)) : NO_TOOLS;
+    if (needed <= inputBudget(own, profile, tools.tokens) || !shared.windows.grow(model, can, profile))
+      return { contextWindow, tools };
+  }
 }

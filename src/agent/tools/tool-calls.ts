@@ -13,6 +13,7 @@ import type { Answer } from '../prompt/history.ts';
 import type { AgentShared, Emit } from '../deps.ts';
 import { createProgress } from './progress.ts';
 import { checkCall, contentForModel, executeTool, failure } from './tool-run.ts';
+import { callableTools } from './tool-pair.ts';
 import { roleOf } from './user-role.ts';
 import type { Outcome } from './tool-run.ts';
 import { sentBy } from './unasked-reads.ts';
@@ -139,7 +140,7 @@ async function runCall(
   { n, callIndex, call, signal }: PendingCall,
   emit: Emit,
 ): Promise<Outcome & { sent?: string }> {
-  const checked = checkCall(call, turn.prepared.tools);
+  const checked = checkCall(call, callableTools(turn.prepared, call));
   // A call that was begun before a crash may have taken effect, though a reload or a switched profile has removed the tool.
   const begun = turn.rows.intended(n, callIndex);
   if ('refusal' in checked) return begun ? outcomeUnknown(call.name, turn, emit) : checked.refusal;

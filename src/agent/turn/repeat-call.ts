@@ -6,6 +6,7 @@ import { RETRY_CAP_MS } from '../deps.ts';
 import type { AgentLimits, AgentShared, Emit } from '../deps.ts';
 import type { LLMResponse } from '../../contracts/model/provider.ts';
 import type { ModelCall } from '../model/model-call.ts';
+import { OVERFLOW_SHRINK } from '../prompt/context-window.ts';
 import { emitReset } from '../state/turn-state.ts';
 import type { TurnAttempt, TurnContext, TurnIdentity, TurnProgress } from '../state/turn-state.ts';
 import { turnReader } from './failure-text.ts';
@@ -15,8 +16,8 @@ const RATE_LIMIT_FACTOR = 4;
 
 /** What is known about the earlier attempts of one call. */
 export interface Attempts {
-  /** The prompt was refused as too long, and shortened, once (B-11). */
-  shrunk: boolean;
+  /** The most that the prompt may have, in estimated tokens: less than one that was refused as too long, once (B-11). */
+  mostTokens: number;
   /** The answer broke, and was repeated, once. */
   repeated: boolean;
   /** The answer was empty, and was requested again, once. */
@@ -27,9 +28,9 @@ export interface Attempts {
   refusedSince?: number;
 }
 
-/** What is known before the first attempt. */
+/** Before the first attempt of a call, or of another model's. */
 export function firstAttempt(): Attempts {
-  return { shrunk: false, repeated: false, wasEmpty: false, waits: 0 };
+  return { mostTokens: Infinity, repeated: false, wasEmpty: false, waits: 0 };
 }
 
 interface BrokenCall {
@@ -37,6 +38,8 @@ interface BrokenCall {
   call: ModelCall;
   attempts: Attempts;
   error: unknown;
+  /** Tokens of its prompt; undefined when none was made. */
+  estimated: number | undefined;
 }
 
 /** Drops the text of a broken call and waits until it may be repeated. Throws its error when it must not be. */
@@ -46,13 +49,13 @@ export async function prepareRepeat(
     Pick<TurnContext, 'model'> &
     Pick<TurnProgress, 'reply' | 'otherUsage'> &
     Pick<TurnAttempt, 'signal' | 'trace'>,
-  { n, call, attempts, error }: BrokenCall,
+  { n, call, attempts, error, estimated }: BrokenCall,
   emit: Emit,
 ): Promise<void> {
   countUsage(turn, call);
   turn.signal.throwIfAborted();
   if (!(error instanceof ProviderError)) throw error;
-  const waitMs = pauseAfter(error, call.begun, attempts, shared.limits);
+  const waitMs = pauseAfter(error, { begun: call.begun, estimated }, attempts, shared.limits);
   if (waitMs === undefined) throw error;
   discardCall(turn, call, emit);
   if (waitMs > 0 && attempts.waits === 1) {
@@ -74,7 +77,7 @@ export function repeatsEmpty(
     Pick<TurnContext, 'model' | 'silentToken'> &
     Pick<TurnProgress, 'reply' | 'otherUsage'> &
     Pick<TurnAttempt, 'trace'>,
-  { n, call, attempts, response }: Omit<BrokenCall, 'error'> & { response: LLMResponse },
+  { n, call, attempts, response }: Omit<BrokenCall, 'error' | 'estimated'> & { response: LLMResponse },
   emit: Emit,
 ): boolean {
   const { content, toolCalls, finishReason } = response;
@@ -109,20 +112,20 @@ function discardCall(
 
 /**
  * Counts a failed call in `attempts`; returns the pause in milliseconds before it is repeated, or undefined to give up. A
- * prompt that was too long is repeated once, shorter; a broken answer is repeated once and at once, because the server is
- * up. An unavailable server is tried with growing pauses, or after the one it asks for, for `modelWaitMs` in
+ * prompt that was too long is repeated once, with at most 0.6 of its tokens; a broken answer is repeated once and at
+ * once, because the server is up. An unavailable server is tried with growing pauses, or after the one it asks for, for `modelWaitMs` in
  * all: a longer one ends the turn at once. A timeout before the first chunk is not repeated: the user has waited two
  * minutes by then.
  */
 function pauseAfter(
   error: ProviderError,
-  begun: boolean,
+  { begun, estimated = 0 }: { begun: boolean; estimated?: number | undefined },
   attempts: Attempts,
   limits: AgentLimits,
 ): number | undefined {
   if (error.code === 'context_overflow') {
-    if (attempts.shrunk) return undefined;
-    attempts.shrunk = true;
+    if (attempts.mostTokens !== Infinity) return undefined;
+    attempts.mostTokens = Math.floor(estimated * OVERFLOW_SHRINK);
     return 0;
   }
   if (begun || (error.code === 'bad_response' && error.retryable)) {

@@ -100,6 +100,8 @@ export interface ToolCall {
   malformed?: string | undefined;
   /** Further fields of the call, such as Gemini's signature of the thought behind it. */
   extra?: OpaqueFields | undefined;
+  /** The model made it through `use_tool`, and reads it so in its history; everyone else sees the tool itself. */
+  viaUseTool?: true | undefined;
 }
 
 /** One message of a model's context. Tool results name the call they answer. */
@@ -281,6 +283,8 @@ export interface ModelReport {
   model: string;
   /** Names that no server has, each as a sentence that starts with the variable or field and says what to do. */
   missing: readonly string[];
+  /** What the default model's small window costs, and what to do; undefined while it is large enough, or unknown. */
+  smallWindow?: string | undefined;
 }
 
 /** The model that answers for another one, or for itself. */

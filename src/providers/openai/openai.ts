@@ -36,13 +36,14 @@ export interface OpenaiOptions extends ServerOptions {
  * address.
  */
 export function createOpenai(options: OpenaiOptions): LLMProvider {
-  const { url, at, connections, rules, acquire, hide } = connect(options);
+  const { url, at, connections, root, rules, acquire, hide } = connect(options);
   const streams = options.stream ?? true;
   const models = {
     name: options.name,
     url,
     at,
     connections,
+    root,
     rules,
     answerWithinMs: options.answerWithinMs ?? DISCOVERY_TIMEOUT_MS,
     vision: options.vision ?? true,
@@ -98,7 +99,7 @@ export function createOpenai(options: OpenaiOptions): LLMProvider {
       body: { encoding_format: 'float' },
       read: readEmbeddings,
     }),
-    close: () => connections.close(),
+    close: async () => void (await Promise.all([connections.close(), root.close()])),
   };
 }
 
@@ -114,6 +115,7 @@ function connect(options: OpenaiOptions) {
     hide,
     at: openaiAt(url, options),
     connections: createConnections(url, headers),
+    root: createConnections(url.replace(/\/v1$/, ''), headers),
     rules: (where: OpenaiPlace, signal: AbortSignal): CallRules => ({
       signal,
       refused: (refusal) => refusedBy(where, { ...refusal, text: hide(refusal.text) }),

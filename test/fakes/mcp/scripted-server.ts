@@ -231,7 +231,8 @@ const METHODS: Record<string, (params: Json, id: unknown) => unknown> = {
     const many = Number(process.env['FAKE_MANY'] ?? 0);
     const further = Array.from({ length: cursor === 'more' ? many : 0 }, (_, n) => ({
       name: `many_${n}`,
-      inputSchema: OBJECT,
+      description: 'Does one of many things. '.repeat(Number(process.env['FAKE_MANY_SENTENCES'] ?? 0)),
+      inputSchema: TEXT_ARGUMENT,
     }));
     const tools = names.flatMap((name) => {
       const { run: _, ...tool } = TOOLS[name] ?? { name };

@@ -32,6 +32,11 @@ export const turns = {
     other: 'The model is busy: {count} answers are ahead of yours.',
   },
   'turn.omissions': 'The server of {model} does not accept everything that I send. Left out: {parts}.',
+  'turn.fewer_tools':
+    '{model} reads little at once ({tokens} tokens): {offered} of {all} tools are offered directly, it has to look the others up.',
+  'turn.no_tools_fit': '{model} reads so little at once ({tokens} tokens) that it answers without tools.',
+  'turn.history_left_out':
+    'The beginning of this conversation no longer fits into what the model reads at once: it answers without it.',
   'turn.outcome_unknown':
     'Outcome unknown: {tool} was interrupted and is not run again: it may or may not have taken effect.',
   'turn.model_back': 'The model {model} is answering again.',
@@ -48,6 +53,7 @@ export const turns = {
   'model_fails.unknown_model': 'does not exist',
   'model_fails.timeout_first_chunk': 'does not begin to answer',
   'model.answers_instead': '{model} answers instead, because it {why}',
+  'model.small_window': 'a small window of {tokens} tokens: it looks up the tools that find no room',
   'model.only_talks': '{model} cannot call tools, so it only talks',
   'omission.system_role': 'the separate place of the instructions',
   'omission.tool_schemas': 'the details of the tools’ parameters',

@@ -35,6 +35,12 @@ export const turns: TranslationOf<typeof english> = {
     other: 'Das Modell ist beschäftigt: {count} Antworten kommen vor deiner.',
   },
   'turn.omissions': 'Der Server von {model} nimmt nicht alles an, was ich sende. Weggelassen: {parts}.',
+  'turn.fewer_tools':
+    '{model} liest wenig auf einmal ({tokens} Tokens): {offered} von {all} Werkzeugen bekommt es direkt, die anderen muss es nachschlagen.',
+  'turn.no_tools_fit':
+    '{model} liest so wenig auf einmal ({tokens} Tokens), dass es ohne Werkzeuge antwortet.',
+  'turn.history_left_out':
+    'Der Anfang dieser Unterhaltung passt nicht mehr in das, was das Modell auf einmal liest: Es antwortet ohne ihn.',
   'turn.outcome_unknown':
     'Ausgang unbekannt: {tool} wurde unterbrochen und läuft nicht noch einmal. Vielleicht hat es gewirkt, vielleicht nicht.',
   'turn.model_back': 'Das Modell {model} antwortet wieder.',
@@ -51,6 +57,8 @@ export const turns: TranslationOf<typeof english> = {
   'model_fails.unknown_model': 'gibt es nicht',
   'model_fails.timeout_first_chunk': 'fängt nicht an zu antworten',
   'model.answers_instead': 'statt seiner antwortet {model}, denn es {why}',
+  'model.small_window':
+    'ein kleines Fenster von {tokens} Tokens: Werkzeuge, für die kein Platz ist, schlägt es nach',
   'model.only_talks': '{model} kann keine Werkzeuge aufrufen und redet deshalb nur',
   'omission.system_role': 'der eigene Platz der Anweisungen',
   'omission.tool_schemas': 'die Einzelheiten zu den Parametern der Werkzeuge',
