@@ -1,6 +1,7 @@
 /** A plan as text: for the model, for people, and as a todo list. */
 import type { Plan, PlanStep } from '../../contracts/plans/plan.ts';
 import { todoText } from '../../contracts/store/notes.ts';
+import type { NoPlan } from './draft-plan.ts';
 import type { Say } from '../../contracts/texts/say.ts';
 import type { Todo } from '../../contracts/store/notes.ts';
 
@@ -19,8 +20,27 @@ export function planForModel(plan: Plan): string {
 /** The plan as the result of the call that asked for it. */
 export function planResult({ steps }: Plan): string {
   const lines = steps.map(({ description }, index) => `${index + 1}. ${todoText(description)}`);
-  return [`The plan is made. Its steps:`, ...lines].join('\n');
+  return ['The plan is made. Its steps:', ...lines].join('\n');
 }
+
+/** The result of a call that asked for a plan, where there is none; without a reason the turn was planned before. */
+export function noPlanResult(why: NoPlan | undefined): string {
+  switch (why) {
+    case 'direct':
+      return 'There is no plan: none is needed, the task can be done directly. Continue without one.';
+    case 'no_steps':
+      return 'There is no plan: it had no steps that can be read. Continue without one.';
+    case 'failed':
+      return 'There is no plan: it could not be made. Continue without one.';
+    case undefined:
+      return 'There is no plan. Continue without one.';
+    default:
+      return why satisfies never;
+  }
+}
+
+/** The result of a further call in the same turn. */
+export const SECOND_PLAN_RESULT = 'The plan is made already: change the todo list instead.';
 
 /** The plan for users, a card in Markdown (N-26), in the language of its reader. */
 export function planCard(plan: Plan, say: Say): string {

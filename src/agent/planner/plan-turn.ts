@@ -14,7 +14,14 @@ import type { TurnContext, TurnIdentity, TurnProgress } from '../state/turn-stat
 import { draftPlan } from './draft-plan.ts';
 import type { NoPlan } from './draft-plan.ts';
 import { planCalls } from '../prompt/plan-calls.ts';
-import { planCard, planForModel, planResult, todosOf } from './plan-text.ts';
+import {
+  noPlanResult,
+  planCard,
+  planForModel,
+  planResult,
+  SECOND_PLAN_RESULT,
+  todosOf,
+} from './plan-text.ts';
 import { NO_USAGE } from './planning-call.ts';
 import type { Planning, PlanningUsage } from './planning-call.ts';
 import { textRef } from '../../contracts/texts/say.ts';
@@ -58,17 +65,10 @@ export async function planOnCall(
   const isFirst = planCalls(turn.rows).length === 0;
   const before = turn.plan;
   const why = await makeOnce(shared, turn, { goal }, emit);
-  if (turn.plan === undefined) return why === undefined ? NO_PLAN : WHY_NO_PLAN[why];
+  if (turn.plan === undefined) return noPlanResult(why);
   if (before === undefined) emitPlanReady(turn.plan, emit);
-  return isFirst ? planResult(turn.plan) : 'This turn has its plan already: change the todo list instead.';
+  return isFirst ? planResult(turn.plan) : SECOND_PLAN_RESULT;
 }
-
-const NO_PLAN = 'No plan was made. Continue without one.';
-const WHY_NO_PLAN: Record<NoPlan, string> = {
-  direct: 'No plan is needed: the task can be done directly. Continue without one.',
-  no_steps: 'No plan was made: it had no steps that can be read. Continue without one.',
-  failed: 'No plan was made: planning failed. Continue without one.',
-};
 
 /** True when the n-th answer asked for the plan that the turn now has. */
 export function hasPlannedOn({ rows, plan }: Pick<TurnProgress, 'rows' | 'plan'>, n: number): boolean {

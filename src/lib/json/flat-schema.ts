@@ -47,7 +47,7 @@ export function flattened(
         parts.push(flatten(target, new Set([...above, reference])));
       }
     }
-    for (const part of Array.isArray(allOf) ? allOf : []) parts.push(flatten(part, above));
+    for (const part of listOf(allOf)) parts.push(flatten(part, above));
     return parts.reduce(merged);
   };
   const raw = flatten(given, path);
@@ -57,7 +57,7 @@ export function flattened(
 /** Two schemas that a value must both match, as one that accepts at least the same. */
 function merged(outer: Schema, inner: Schema): Schema {
   const properties = { ...objectIn(inner, 'properties'), ...objectIn(outer, 'properties') };
-  const required = [...new Set([...listIn(outer, 'required'), ...listIn(inner, 'required')])];
+  const required = [...new Set([...listOf(outer['required']), ...listOf(inner['required'])])];
   return {
     ...inner,
     ...outer,
@@ -71,8 +71,8 @@ function objectIn(schema: Schema, key: string): Schema {
   return isJsonObject(value) ? value : {};
 }
 
-function listIn(schema: Schema, key: string): unknown[] {
-  const value = schema[key];
+/** The value if it is a list, else an empty one. */
+export function listOf(value: unknown): unknown[] {
   return Array.isArray(value) ? value : [];
 }
 
@@ -91,4 +91,52 @@ export function typesOf(raw: Schema): { types: string[]; nullable: boolean } {
   if (known.size > 0 || raw['type'] !== undefined) return { types: [...known], nullable };
   if (isJsonObject(raw['properties'])) return { types: ['object'], nullable };
   return { types: isJsonObject(raw['items']) ? ['array'] : [], nullable };
+}
+
+/** Keywords that only set conditions for a value that is described elsewhere. */
+const CONDITIONS = new Set([
+  'required',
+  'not',
+  'if',
+  'then',
+  'else',
+  'dependentRequired',
+  'minProperties',
+  'title',
+  'description',
+]);
+
+/** The values to choose from; undefined without such a list. */
+export function choicesOf(raw: Schema): readonly unknown[] | undefined {
+  if ('const' in raw) return [raw['const']];
+  const { enum: choices } = raw;
+  return Array.isArray(choices) && choices.length > 0 ? choices : undefined;
+}
+
+/** The schemas of the items, in any place; none if an item may be anything. */
+export function itemsOf(raw: Schema): unknown[] {
+  const { items, prefixItems, additionalItems, maxItems } = raw;
+  const tuple = Array.isArray(prefixItems) ? prefixItems : Array.isArray(items) ? items : undefined;
+  if (tuple === undefined) return isJsonObject(items) ? [items] : [];
+  const rest = Array.isArray(prefixItems) ? items : additionalItems;
+  const isClosed = rest === false || (typeof maxItems === 'number' && maxItems <= tuple.length);
+  if (isClosed) return tuple;
+  return isJsonObject(rest) ? [...tuple, rest] : [];
+}
+
+/** The alternatives of a schema, each with what stands beside them; `conditions` where they describe no values. */
+export function branchesOf(raw: Schema): Schema[] | 'conditions' | undefined {
+  const { anyOf, oneOf, description: _, default: _default, ...beside } = raw;
+  const alternatives = [anyOf, oneOf].map(listOf).find((list) => list.length > 0);
+  if (alternatives === undefined) return undefined;
+  const isAlone = Object.keys(beside).length === 0;
+  if (!isAlone && alternatives.some(isCondition)) return 'conditions';
+  // `allOf` is how both are joined again.
+  return alternatives
+    .filter((one) => one !== false)
+    .map((one) => (isAlone && isJsonObject(one) ? one : { allOf: [one, beside] }));
+}
+
+function isCondition(schema: unknown): boolean {
+  return isJsonObject(schema) && Object.keys(schema).every((key) => CONDITIONS.has(key));
 }

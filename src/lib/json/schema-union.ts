@@ -1,5 +1,6 @@
 /** Alternatives among schemas that model servers read. */
 import { isJsonObject } from './json.ts';
+import { listOf } from './flat-schema.ts';
 import type { Schema } from './flat-schema.ts';
 
 /** A schema of any value. */
@@ -49,4 +50,28 @@ function joinChoices(schemas: readonly Schema[]): Schema[] {
   );
   const one = { type: 'string', enum: [...values] };
   return [one, ...schemas.filter((schema) => !choices.includes(schema))];
+}
+
+/**
+ * One object for all of these: servers want no alternatives at the top. `join` makes the schema of a property from those
+ * that it has; `isFree`: one of the objects may have it with any value.
+ */
+export function unionOfObjects(
+  objects: readonly Schema[],
+  join: (schemas: readonly Schema[], isFree: boolean) => Schema,
+): Schema {
+  const propertiesOf = ({ properties }: Schema): Schema => (isJsonObject(properties) ? properties : {});
+  const names = [...new Set(objects.flatMap((one) => Object.keys(propertiesOf(one))))];
+  const properties = names.map((name): [string, Schema] => {
+    const having = objects.filter((one) => Object.hasOwn(propertiesOf(one), name));
+    const isFree = objects.some((one) => !having.includes(one) && one['additionalProperties'] !== false);
+    return [name, join(having.map((one) => propertiesOf(one)[name]).filter(isJsonObject), isFree)];
+  });
+  const required = names.filter((name) => objects.every((one) => listOf(one['required']).includes(name)));
+  return {
+    type: 'object',
+    properties: Object.fromEntries(properties),
+    ...(required.length > 0 && { required }),
+    ...(objects.every((one) => one['additionalProperties'] === false) && { additionalProperties: false }),
+  };
 }

@@ -9,9 +9,9 @@
  */
 import { isJsonObject } from './json.ts';
 import { referredTo } from './json-schema.ts';
-import { flattened, typesOf } from './flat-schema.ts';
+import { branchesOf, choicesOf, flattened, itemsOf, listOf, typesOf } from './flat-schema.ts';
 import type { Flat, Schema } from './flat-schema.ts';
-import { ANY, isAny, union, withNull } from './schema-union.ts';
+import { ANY, isAny, union, unionOfObjects, withNull } from './schema-union.ts';
 
 /** Largest result, in bytes of JSON: inlined references can multiply a schema. */
 export const MAX_WIRE_BYTES = 32 * 1024;
@@ -243,7 +243,7 @@ class Build {
   #others(raw: Schema, place: Place): unknown {
     const { additionalProperties: others } = raw;
     if (isJsonObject(raw['patternProperties']) || others === undefined) return undefined;
-    if (!isJsonObject(others)) return others === false ? false : true;
+    if (!isJsonObject(others)) return others !== false;
     const { schema, nullable } = this.#convert(others, place);
     return isAny(schema) ? true : nullable ? this.#withNull(schema) : schema;
   }
@@ -271,76 +271,17 @@ class Build {
     return this.#reduced ? schema : withNull(schema);
   }
 
-  /** The alternatives of a schema, each with what stands beside them; undefined where they only set conditions. */
   #branchesOf({ raw }: Flat): Schema[] | undefined {
-    const { anyOf, oneOf, description: _, default: _default, ...beside } = raw;
-    const alternatives = [anyOf, oneOf].map(listOf).find((list) => list.length > 0);
-    if (alternatives === undefined) return undefined;
-    const isPlain = (one: unknown): boolean =>
-      isJsonObject(one) && Object.keys(one).every((key) => CONDITIONS.has(key));
-    if (alternatives.some(isPlain) && Object.keys(beside).length > 0) {
-      this.losses.add('conditions');
-      return undefined;
-    }
-    // `allOf` is how both are joined again.
-    return alternatives
-      .filter((one) => one !== false)
-      .map((one) => (Object.keys(beside).length === 0 && isJsonObject(one) ? one : { allOf: [one, beside] }));
+    const found = branchesOf(raw);
+    if (found !== 'conditions') return found;
+    this.losses.add(found);
+    return undefined;
   }
 
-  /** One object for all alternatives: servers want no alternatives at the top. */
   #oneOfObjects(objects: readonly Schema[]): Schema {
-    const propertiesOf = ({ properties }: Schema): Schema => (isJsonObject(properties) ? properties : {});
-    const names = new Set(objects.flatMap((one) => Object.keys(propertiesOf(one))));
-    const properties = [...names].map((name): [string, Schema] => {
-      const having = objects.filter((one) => Object.hasOwn(propertiesOf(one), name));
-      const isFree = objects.some((one) => !having.includes(one) && one['additionalProperties'] !== false);
-      const schemas = having.map((one) => propertiesOf(one)[name]).filter(isJsonObject);
+    return unionOfObjects(objects, (schemas, isFree) => {
       const joined = this.#reduced ? this.#common(schemas) : union(schemas);
-      return [name, isFree && !this.#reduced ? this.#any(schemas[0]) : this.#anyNamed(joined)];
+      return isFree && !this.#reduced ? this.#any(schemas[0]) : this.#anyNamed(joined);
     });
-    const required = [...names].filter((name) =>
-      objects.every((one) => listOf(one['required']).includes(name)),
-    );
-    return {
-      type: 'object',
-      properties: Object.fromEntries(properties),
-      ...(required.length > 0 && { required }),
-      ...(objects.every((one) => one['additionalProperties'] === false) && { additionalProperties: false }),
-    };
   }
-}
-
-/** Keywords that only set conditions for a value that is described elsewhere. */
-const CONDITIONS = new Set([
-  'required',
-  'not',
-  'if',
-  'then',
-  'else',
-  'dependentRequired',
-  'minProperties',
-  'title',
-  'description',
-]);
-
-function choicesOf(raw: Schema): readonly unknown[] | undefined {
-  if ('const' in raw) return [raw['const']];
-  const { enum: choices } = raw;
-  return Array.isArray(choices) && choices.length > 0 ? choices : undefined;
-}
-
-/** The schemas of the items, in any place; none if an item may be anything. */
-function itemsOf(raw: Schema): unknown[] {
-  const { items, prefixItems, additionalItems, maxItems } = raw;
-  const tuple = Array.isArray(prefixItems) ? prefixItems : Array.isArray(items) ? items : undefined;
-  if (tuple === undefined) return isJsonObject(items) ? [items] : [];
-  const rest = Array.isArray(prefixItems) ? items : additionalItems;
-  const isClosed = rest === false || (typeof maxItems === 'number' && maxItems <= tuple.length);
-  if (isClosed) return tuple;
-  return isJsonObject(rest) ? [...tuple, rest] : [];
-}
-
-function listOf(value: unknown): unknown[] {
-  return Array.isArray(value) ? value : [];
 }

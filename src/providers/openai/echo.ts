@@ -139,7 +139,7 @@ export function createEchoWriter(
   if (!echo) return SILENT;
   const isOwn = ({ echo: own }: ChatMessage & { role: 'assistant' }): boolean =>
     own !== undefined && (own.from === undefined || own.from === from);
-  const signs =
+  const wantsSignatures =
     omitted.has('missing_signatures') ||
     messages.some(
       (one) =>
@@ -164,7 +164,7 @@ export function createEchoWriter(
     ofCall(message, call) {
       if (call.extra !== undefined && isOwn(message)) return { [EXTRA]: call.extra };
       // Only the first of several calls has a signature.
-      return signs && message.toolCalls?.[0] === call ? UNSIGNED : {};
+      return wantsSignatures && message.toolCalls?.[0] === call ? UNSIGNED : {};
     },
   };
 }

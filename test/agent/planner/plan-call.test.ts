@@ -95,7 +95,7 @@ describeEmbedded('a plan that the model asks for', (databases) => {
     expect(provider.requests.at(-1)?.messages.at(-1)?.content).toContain('change the todo list instead');
     expect(resultsIn(provider)).toEqual([
       expect.stringMatching(/^The plan is made. Its steps:\n1\. /),
-      'This turn has its plan already: change the todo list instead.',
+      'The plan is made already: change the todo list instead.',
     ]);
   });
 
@@ -106,22 +106,22 @@ describeEmbedded('a plan that the model asks for', (databases) => {
     await scenario.ask('Please bake');
     expect(only(scenario.events, 'plan_ready')).toHaveLength(0);
     expect(provider.requests.at(-1)?.messages.at(-1)?.content).toContain('No plan was made');
-    expect(resultsIn(provider)).toEqual([expect.stringContaining('No plan is needed')]);
+    expect(resultsIn(provider)).toEqual([expect.stringContaining('none is needed')]);
   });
 
   it('is not spoken of as made when it has no steps, or could not be made, and is not tried again', async () => {
     const store = await databases.open();
     for (const [third, result] of [
       [says('I would rather not.'), 'it had no steps that can be read'],
-      [fails(new ProviderError('bad_request', 'refused')), 'planning failed'],
+      [fails(new ProviderError('bad_request', 'refused')), 'it could not be made'],
     ] as const) {
       const provider = new ScriptedProvider(asksForPlan, says(ANALYSIS), third, asksForPlan, says('Bread.'));
       const scenario = await openScenario(databases, { store, provider, tools: tools(store), profile: auto });
       await scenario.ask('Please bake', { chatId: result });
       expect(only(scenario.events, 'plan_ready')).toHaveLength(0);
       expect(resultsIn(provider)).toEqual([
-        `No plan was made: ${result}. Continue without one.`,
-        'No plan was made. Continue without one.',
+        `There is no plan: ${result}. Continue without one.`,
+        'There is no plan. Continue without one.',
       ]);
     }
   });

@@ -169,6 +169,8 @@ const ALLOWED = [
   'src/agent/executor/step-prompt.ts',
   'src/agent/planner/instructions.ts',
   "src/agent/planner/plan-text.ts: 'My plan.",
+  "src/agent/planner/plan-text.ts: 'The plan is made",
+  "src/agent/planner/plan-text.ts: 'There is no plan",
   'src/agent/turn/iteration.ts: `Not run',
   'src/agent/turn/turn-payload.ts',
   'src/delivery/final/deliver.ts: `The channel',

@@ -6,6 +6,7 @@ import { appendFileSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { OGG, PNG } from '../media/media-bytes.ts';
 import { BROWSER_TOOLS } from './browser-tools.ts';
+import { ODD_TOOLS } from './odd-tools.ts';
 
 type Json = Record<string, unknown>;
 
@@ -31,6 +32,14 @@ const asked = new Map<string, (answer: Json) => void>();
 
 const TOOLS: Record<string, FakeTool> = {
   ...BROWSER_TOOLS,
+  ...ODD_TOOLS,
+  no_object: {
+    name: 'no_object',
+    run(_args, id) {
+      send({ id, result: 'a text' });
+      return new Promise(() => undefined);
+    },
+  },
   echo: {
     name: 'echo',
     description: 'Says it again',
@@ -157,34 +166,6 @@ const TOOLS: Record<string, FakeTool> = {
     run: () => text(JSON.stringify({ ...process.env, CWD: process.cwd() })),
   },
   garbage: { name: 'garbage', run: () => ({ content: 'no list' }) },
-  no_object: {
-    name: 'no_object',
-    run(_args, id) {
-      send({ id, result: 'a text' });
-      return new Promise(() => undefined);
-    },
-  },
-  structured_beside: {
-    name: 'structured_beside',
-    run: () => ({ ...text('Retrieved 1 chat'), structuredContent: { chats: [{ id: 7, title: 'Trip' }] } }),
-  },
-  structured_twice: {
-    name: 'structured_twice',
-    run: () => ({ ...text('{ "b": 2, "a": [1] }'), structuredContent: { a: [1], b: 2 } }),
-  },
-  /** A value of any kind, as schemars writes it; a pattern and a format. */
-  rust: {
-    name: 'rust',
-    inputSchema: {
-      $schema: 'https://json-schema.org/draft/2020-12/schema',
-      type: 'object',
-      properties: { value: true, key: { type: 'string', pattern: '^[a-z](?=x)', format: 'slug' } },
-      required: ['value'],
-    },
-    run: () => text('stored'),
-  },
-  untyped: { name: 'untyped', inputSchema: { properties: {} }, run: () => text('fine') },
-  no_schema: { name: 'no_schema', inputSchema: { type: 'string' } },
   structured: { name: 'structured', run: () => ({ content: [], structuredContent: { degrees: 21 } }) },
   mixed: {
     name: 'mixed',

@@ -42,7 +42,9 @@ describe.each(CASES)('a session with %s beside odd MCP tools', { timeout: START_
         : { OLLAMA_HOST: server.ollamaUrl, MODEL: 'fake' };
     const file = { mcp: { servers: { notes: scripted(['rust', 'untyped', 'echo']) } } };
     gateway = await openGatewayFixture('embedded', { env, file });
-    await vi.waitFor(() => expect(gateway.log.join('')).toContain('mcp_server_up'), WAIT);
+    await vi.waitFor(() => {
+      if (!gateway.log.join('').includes('mcp_server_up')) throw new Error('the server is not up yet');
+    }, WAIT);
   }, START_MS);
   afterAll(async () => {
     await gateway.close();

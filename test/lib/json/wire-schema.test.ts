@@ -1,6 +1,6 @@
 /** Schemas of tools for model servers: what servers refuse is gone, and nothing that was allowed is forbidden. */
 import { Ajv2020 } from 'ajv/dist/2020.js';
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { isJsonObject } from '../../../src/lib/json/json.ts';
