@@ -46,7 +46,7 @@ export interface ScriptedUpstream {
 }
 
 const SHOWN = {
-  model_info: { 'general.architecture': 'fake', 'fake.context_length': 8_192 },
+  model_info: { 'general.architecture': 'fake', 'fake.context_length': 16_384 },
   capabilities: ['completion', 'tools', 'thinking'],
 };
 
@@ -61,7 +61,7 @@ export async function startScriptedUpstream(
     const json = (value: unknown): void =>
       void response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(value));
     if (request.url === '/v1/models')
-      json({ object: 'list', data: [{ id: 'fake', owned_by: ownedBy, max_model_len: 8_192 }] });
+      json({ object: 'list', data: [{ id: 'fake', owned_by: ownedBy, max_model_len: 16_384 }] });
     else if (request.url === '/api/tags') json({ models: [{ name: 'fake' }] });
     else if (request.url === '/api/show') json(SHOWN);
     else void chat(request, response);

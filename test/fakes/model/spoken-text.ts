@@ -1,4 +1,5 @@
 /** What people and tools say in a request, and the notes of the gateway beside it. */
+import { TITLE_REQUEST } from '../../../src/agent/title/title-text.ts';
 
 /** A note between its marks, with the empty line that separates it from other text. */
 const NOTE = /(?:\n\n)?\[([0-9a-f]{16}): note\]\n([\s\S]*?)\n\[\1: end\](?:\n\n)?/g;
@@ -49,4 +50,9 @@ export function messagesWithoutNotes<Message extends SpokenMessage>(messages: re
     const content = withoutNotes(message.content);
     return content === '' && message.content !== '' ? [] : [{ ...message, content }];
   });
+}
+
+/** True for a call of a turn: not for the one that asks for a title, which offers the tools as well. */
+export function isTurnCall(body: { messages: readonly SpokenMessage[]; tools?: unknown }): boolean {
+  return body.tools !== undefined && !lastUserText(body).includes(TITLE_REQUEST);
 }

@@ -5,7 +5,7 @@
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { z } from 'zod';
 import { noThoughts, signatures, thoughtsOfAll, thoughtsOfCalls } from '../../fakes/model/echo-rules.ts';
-import { lastUserText } from '../../fakes/model/spoken-text.ts';
+import { isTurnCall, lastUserText } from '../../fakes/model/spoken-text.ts';
 import { startStrictServer } from '../../fakes/model/strict-server.ts';
 import type { ServerRule, StrictAnswer, StrictServer } from '../../fakes/model/strict-server.ts';
 import type { UpstreamBody } from '../../fakes/model/scripted-upstream.ts';
@@ -63,7 +63,7 @@ describe.each(CASES)('a session with %s', { timeout: START_MS }, (_name, rules) 
         const own = rows.find((row) => row.turnId === turnId && row.role === 'assistant');
         expect(own?.content).toContain(`heard: ${text}`);
       }, WAIT);
-      const turnCalls = server.calls.slice(before).filter((body) => body['tools'] !== undefined);
+      const turnCalls = server.calls.slice(before).filter(isTurnCall);
       expect(turnCalls).toHaveLength(calls);
       if (nth === 1) await gateway.restart();
     }
@@ -71,7 +71,7 @@ describe.each(CASES)('a session with %s', { timeout: START_MS }, (_name, rules) 
   });
 
   it('sends each thought and each signature with the call that it came with', () => {
-    const last = server.calls.findLast((body) => body['tools'] !== undefined);
+    const last = server.calls.findLast(isTurnCall);
     const called = last?.messages.filter((message) => 'tool_calls' in message) ?? [];
     expect(called).toHaveLength(2);
     for (const [index, text] of ['look around', 'look again'].entries()) {

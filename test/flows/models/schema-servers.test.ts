@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { scripted } from '../../fakes/mcp/servers.ts';
 import { llamaSchemas, ollamaSchemas } from '../../fakes/model/schema-rules.ts';
-import { lastUserText } from '../../fakes/model/spoken-text.ts';
+import { isTurnCall, lastUserText } from '../../fakes/model/spoken-text.ts';
 import { startStrictServer } from '../../fakes/model/strict-server.ts';
 import type { ServerRule, StrictAnswer, StrictServer } from '../../fakes/model/strict-server.ts';
 import type { UpstreamBody } from '../../fakes/model/scripted-upstream.ts';
@@ -60,7 +60,7 @@ describe.each(CASES)('a session with %s beside odd MCP tools', { timeout: START_
         const own = rows.find((row) => row.turnId === turnId && row.role === 'assistant');
         expect(own?.content).toContain(`heard: ${text}`);
       }, WAIT);
-      expect(server.calls.slice(before).filter((body) => body['tools'] !== undefined)).toHaveLength(calls);
+      expect(server.calls.slice(before).filter(isTurnCall)).toHaveLength(calls);
     }
     expect(server.refused).toEqual([]);
     expect(JSON.stringify(server.calls.at(-1)?.['tools'])).toContain('notes__rust');

@@ -5,7 +5,7 @@
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { startStrictServer, STRICT_SERVERS } from '../../fakes/model/strict-server.ts';
 import type { ServerRule, StrictAnswer, StrictServer } from '../../fakes/model/strict-server.ts';
-import { lastNote, lastUserText, textOf } from '../../fakes/model/spoken-text.ts';
+import { isTurnCall, lastNote, lastUserText, textOf } from '../../fakes/model/spoken-text.ts';
 import type { UpstreamBody } from '../../fakes/model/scripted-upstream.ts';
 import { openGatewayFixture, WAIT } from '../setup.ts';
 import type { GatewayFixture } from '../setup.ts';
@@ -71,14 +71,14 @@ describe.each(CASES)('a session with %s (%s)', { timeout: START_MS }, (name, wir
         return own;
       }, WAIT);
       expect(rows.at(-1)?.content.includes(`heard: ${text}`)).toBe(answered);
-      const turnCalls = server.calls.slice(before).filter((body) => body['tools'] !== undefined);
+      const turnCalls = server.calls.slice(before).filter(isTurnCall);
       expect(turnCalls).toHaveLength(calls);
     }
     expect(server.refused).toEqual([]);
   });
 
   it('reads the note of each turn, and what the marks of notes are', () => {
-    for (const body of server.calls.filter(({ tools }) => tools !== undefined)) {
+    for (const body of server.calls.filter(isTurnCall)) {
       expect(lastNote(body)).toMatch(/It is \w+day, /);
       const [system] = body.messages;
       expect(system?.role).toBe('system');

@@ -1,6 +1,11 @@
 /** How large the window of a model on an OpenAI-compatible server is: as it reports, and as its refusals show. */
 import { afterEach, describe, expect, it } from 'vitest';
-import { DISCOVERY_TTL_MS, LEARNED_WINDOW_MS, MIN_LEARNED_WINDOW, UNKNOWN_WINDOW } from '../../../src/providers/discovery.ts';
+import {
+  DISCOVERY_TTL_MS,
+  LEARNED_WINDOW_MS,
+  MIN_LEARNED_WINDOW,
+  UNKNOWN_WINDOW,
+} from '../../../src/providers/discovery.ts';
 import { drain } from '../../contracts/model/provider.ts';
 import { never, question } from '../request.ts';
 import { createLlamaPairs } from './setup.ts';
