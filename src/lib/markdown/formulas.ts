@@ -31,8 +31,11 @@ const PARTS = new RegExp(
 
 /** An operator, or only one letter: `\(see below\)` is not a formula. */
 const FORMULA = /[\\^_={}+*/<>|\d-]|^\s*\p{L}\s*$/u;
-/** What only LaTeX has. A long name with an underscore is a variable of a program. */
-const SIGN = /\\(?:[A-Za-z]|[{}|,;!\\])|\^|(?<![A-Za-z]{2})_/;
+/**
+ * What only LaTeX has: a command, a power, an index. `\d` is a pattern, `long_name` a variable of a program, and
+ * `3_000` a number.
+ */
+const SIGN = /\\(?:[A-Za-z]{2}|[{}|,;!\\])|\^|(?<![A-Za-z]{2})(?<=[A-Za-z)}\]|])_/;
 /** A command of LaTeX: no program, price or address has two letters behind a backslash and dollars around. */
 const COMMAND = /\\[A-Za-z]{2}/;
 const FUNCTIONS = /(?<![A-Za-z])(?:sin|cos|tan|log|ln|exp|lim|max|min|gcd|det|mod)(?![A-Za-z])/g;
@@ -50,7 +53,7 @@ export function* formulasIn(text: string): Generator<FoundFormula> {
       dollar !== undefined
         ? isInDollars(dollar, text.charAt(start - 1), text.slice(end, end + 3))
         : inline !== undefined
-          ? isMath(inline) || (FORMULA.test(inline) && !hasWord(inline))
+          ? isMath(inline) || inline.includes('=') || (FORMULA.test(inline) && !hasWord(inline))
           : isMath(source) ||
             (FORMULA.test(source) && !NUMBERS.test(source) && standsAlone(text, start, end));
     if (isFormula && !/\n\s*\n/.test(source))
@@ -79,7 +82,7 @@ function isMath(source: string): boolean {
 }
 
 function hasWord(source: string): boolean {
-  return /[A-Za-z]{2}/.test(source.replaceAll(FUNCTIONS, ''));
+  return /\p{L}{2}/u.test(source.replaceAll(FUNCTIONS, ''));
 }
 
 /** Whether text between single dollars is a formula, given the character before it and those behind it. */
@@ -89,8 +92,13 @@ function isInDollars(source: string, before: string, behind: string): boolean {
   // Behind letters and digits a dollar is money or the end of a pattern, and before them a variable.
   if (/[A-Za-z0-9_]/.test(before) || !/^(?:[^A-Za-z0-9_{(]|(?:th|st|nd|rd|s)(?![A-Za-z0-9])|$)/.test(behind))
     return false;
-  if (/^[,;.:!?)/&{]|[=+\-*/<>,(|:&]$|["`]/.test(source)) return false;
-  return FORMULA.test(source) && (isMath(source) || (/[A-Za-z]/.test(source) && !hasWord(source)));
+  if (/^[,;.:!?)/&{]|[=+\-*/<>,(|:&]$|["`]|[A-Za-z]{4}/.test(source)) return false;
+  return FORMULA.test(source) && (isMath(source) || isShort(source));
+}
+
+/** Single letters with what stands between them in mathematics. */
+function isShort(source: string): boolean {
+  return /^[\p{L}\d\s+\-*/<>()[\],.'|]+$/u.test(source) && /\p{L}/u.test(source) && !hasWord(source);
 }
 
 /** Every bracket and every bar has its partner; those of `\left` and `\right` may differ. */

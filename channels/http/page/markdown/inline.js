@@ -21,7 +21,7 @@ import { withTags } from './tags.js';
 
 const ESCAPABLE = /[!-/:-@[-`{-~]/;
 /** Marks at the end of a growing text, which the next token may continue: they are shown with it. */
-const HELD = /(?:\*{1,3}|_{1,3}|~~|`{1,3}|!?\[|(?<![^ ])!|\\)$/;
+const HELD = /(?:\*{1,3}|_{1,3}|~{1,2}|`{1,3}|!?\[|(?<![^ ])!|\\)$/;
 
 /**
  * Parses a text. Of a `growing` one the last line may hold marks that are not closed yet: they are taken for closed.
