@@ -58,7 +58,8 @@ function lengthOfMarks(html: string): number {
   const [tags, codes] = [html.match(/<[a-z]/g)?.length ?? 0, html.match(/<pre><code/g)?.length ?? 0];
   const count = tags - codes;
   let bytes = count * BYTES_PER_ENTITY;
-  for (const [, address = ''] of html.matchAll(/ href="([^"]*)"/g)) bytes += Buffer.byteLength(address);
+  for (const [, address = ''] of html.matchAll(/ href="([^"]*)"/g))
+    bytes += Buffer.byteLength(address.replaceAll(/&(?:amp|lt|gt|quot);/g, '&'));
   return Math.ceil(MAX_LENGTH * Math.max(count / MAX_ENTITIES, bytes / MAX_ENTITY_BYTES));
 }
 
