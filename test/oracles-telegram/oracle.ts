@@ -33,8 +33,9 @@ const formatted = z.object({
     }),
   ),
 });
-const tdlib = z.object({ configure: z.function(), execute: z.function() });
-const getTdjson = z.object({ getTdjson: z.function() });
+const call = z.custom<(request?: unknown) => unknown>((value) => typeof value === 'function');
+const tdl = z.object({ configure: call, execute: call });
+const prebuilt = z.object({ getTdjson: call });
 
 /** The names of TDLib's kinds of marks in the Bot API. */
 const KINDS: Readonly<Record<string, string>> = {
@@ -56,8 +57,8 @@ type Read = (html: string) => unknown;
 function loadReader(): Read | undefined {
   const fromPrefix = createRequire(new URL('package.json', import.meta.url));
   try {
-    const { configure, execute } = tdlib.parse(fromPrefix('tdl'));
-    configure({ tdjson: getTdjson.parse(fromPrefix('prebuilt-tdlib')).getTdjson(), verbosityLevel: 0 });
+    const { configure, execute } = tdl.parse(fromPrefix('tdl'));
+    configure({ tdjson: prebuilt.parse(fromPrefix('prebuilt-tdlib')).getTdjson(), verbosityLevel: 0 });
     return (text) => execute({ _: 'parseTextEntities', text, parse_mode: { _: 'textParseModeHTML' } });
   } catch (error) {
     process.stdout.write(`TDLib does not run here: ${String(error)}\n`);

@@ -49,23 +49,24 @@ export interface TagReader<Node> {
 /** The nodes with what is between pairs of tags wrapped; pairs that cross each other stay text. */
 export function pairTags<Node>(nodes: readonly Node[], reader: TagReader<Node>): Node[] {
   const open: { name: string; at: number }[] = [];
-  let read: Node[] = [];
+  const counts = new Map<string, number>();
+  const count = (name: string, by: number): void => void counts.set(name, (counts.get(name) ?? 0) + by);
+  const read: Node[] = [];
   for (const node of nodes) {
     const tag = reader.tagOf(node);
     const name = tag?.replaceAll(/[</>]/g, '').toLowerCase() ?? '';
     if (tag === undefined || !(name in KINDS)) read.push(node);
     else if (!tag.startsWith('</')) {
       open.push({ name, at: read.length });
+      count(name, 1);
       read.push(reader.text(tag));
-    } else {
-      const partner = open.findLastIndex((one) => one.name === name);
-      const found = open[partner];
-      if (found === undefined) read.push(reader.text(tag));
-      else {
-        open.length = partner;
-        const inside = read.slice(found.at + 1);
-        read = [...read.slice(0, found.at), ...reader.wrap(kindOf(name), inside)];
-      }
+    } else if ((counts.get(name) ?? 0) === 0) read.push(reader.text(tag));
+    else {
+      let partner = open.pop();
+      for (; partner !== undefined && partner.name !== name; partner = open.pop()) count(partner.name, -1);
+      count(name, -1);
+      const [, ...inside] = read.splice(partner?.at ?? read.length);
+      for (const one of reader.wrap(kindOf(name), inside)) read.push(one);
     }
   }
   return read;

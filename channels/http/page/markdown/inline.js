@@ -122,11 +122,11 @@ class InlineParser {
   }
 
   #tag() {
-    const end = this.#text.indexOf('>', this.#at) + 1;
-    const tag = end > this.#at + MAX_TAG ? '' : this.#text.slice(this.#at, end);
+    const ahead = this.#text.slice(this.#at, this.#at + MAX_TAG);
+    const tag = ahead.slice(0, ahead.indexOf('>') + 1);
     if (!isTag(tag)) return false;
     this.#push({ type: 'tag', text: tag });
-    this.#at = end;
+    this.#at += tag.length;
     return true;
   }
 
