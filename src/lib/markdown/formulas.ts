@@ -19,13 +19,7 @@ const MAX_FORMULA = 1_000;
  * dollar, no digit behind that.
  */
 const PARTS = new RegExp(
-  [
-    String.raw`(?<!\`)(?<code>\`+)(?!\`)[^\`](?:[^]{0,${MAX_FORMULA}}?[^\`])??\k<code>(?!\`)`,
-    String.raw`(?<!\\)\\\((?<inline>(?:(?!\\\()[^]){1,${MAX_FORMULA}}?)\\\)`,
-    String.raw`(?<!\\)\\\[(?<display>(?:(?!\\\[)[^]){1,${MAX_FORMULA}}?)\\\]`,
-    String.raw`(?<![\\$])\$\$(?<dollars>[^$]{1,${MAX_FORMULA}})\$\$(?!\$)`,
-    String.raw`(?<![\\$])\$(?![\s$])(?<dollar>(?:\\[^\n]|[^$\\\n]){1,${MAX_FORMULA}})(?<!\s)\$(?![\d$])`,
-  ].join('|'),
+  String.raw`(?<!\`)(?<code>\`+)(?!\`)[^\`](?:[^]{0,${MAX_FORMULA}}?[^\`])??\k<code>(?!\`)|(?<!\\)\\\((?<inline>(?:(?!\\\()[^]){1,${MAX_FORMULA}}?)\\\)|(?<!\\)\\\[(?<display>(?:(?!\\\[)[^]){1,${MAX_FORMULA}}?)\\\]|(?<![\\$])\$\$(?<dollars>[^$]{1,${MAX_FORMULA}})\$\$(?!\$)|(?<![\\$])\$(?![\s$])(?<dollar>(?:\\[^\n]|[^$\\\n]){1,${MAX_FORMULA}})(?<!\s)\$(?![\d$])`,
   'g',
 );
 
@@ -42,9 +36,10 @@ const FUNCTIONS = /(?<![A-Za-z])(?:sin|cos|tan|log|ln|exp|lim|max|min|gcd|det|mo
 const NUMBERS = /^[\d\s,;–-]+$/;
 
 /** The formulas of a text without blocks of code, in order. Never throws. */
-export function* formulasIn(text: string): Generator<FoundFormula> {
-  const parts = new RegExp(PARTS);
-  for (let found = parts.exec(text); found !== null; found = parts.exec(text)) {
+export function formulasIn(text: string): FoundFormula[] {
+  const formulas: FoundFormula[] = [];
+  PARTS.lastIndex = 0;
+  for (let found = PARTS.exec(text); found !== null; found = PARTS.exec(text)) {
     const { code, inline, display, dollars, dollar } = found.groups ?? {};
     if (code !== undefined) continue;
     const source = inline ?? display ?? dollars ?? dollar ?? '';
@@ -57,10 +52,11 @@ export function* formulasIn(text: string): Generator<FoundFormula> {
           : isMath(source) ||
             (FORMULA.test(source) && !NUMBERS.test(source) && standsAlone(text, start, end));
     if (isFormula && !/\n\s*\n/.test(source))
-      yield { start, end, source, isDisplayed: display !== undefined || dollars !== undefined };
+      formulas.push({ start, end, source, isDisplayed: display !== undefined || dollars !== undefined });
     // What closes no formula may open one.
-    else parts.lastIndex = dollar === undefined ? start + 2 : end - 1;
+    else PARTS.lastIndex = dollar === undefined ? start + 2 : end - 1;
   }
+  return formulas;
 }
 
 /** Characters around a formula that are read to see whether anything else is on its lines. */

@@ -1,7 +1,10 @@
 /** The parts of a Markdown text outside its blocks of code. Pure. */
 
-/** A line that begins or ends a block of code, also within quotes and lists. */
-const FENCE = /^[ \t>]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)*(`{3,}|~{3,})(.*)$/;
+/**
+ * A line that begins or ends a block of code, also within quotes and lists. The lookaheads keep it from trying shorter
+ * fences, which takes quadratic time.
+ */
+const FENCE = /^[ \t>]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)*(`{3,}(?!`)|~{3,}(?!~))([^]*)$/;
 const NEVER_ENDS = '\0';
 
 /** The text with each run of lines outside blocks of code changed; the lines of code stay as they are. Never throws. */
