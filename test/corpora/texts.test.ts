@@ -9,7 +9,7 @@ import { pageTree } from '../channels/http/page/markdown/trees.ts';
 import type { Tree } from '../channels/http/page/markdown/trees.ts';
 import { chunksOf } from '../../src/delivery/text/chunker.ts';
 import { readHtml } from '../fakes/telegram/html.ts';
-import { NETWORKS, shownAsRich, shownOf, shownOnPage } from './networks.ts';
+import { joinedViews, NETWORKS, shownAsRich, shownOf, shownOnPage, shownWhileGrowing } from './networks.ts';
 import { PLAIN_PIECES, TEXTS } from './texts.ts';
 import type { Span } from './texts.ts';
 
@@ -187,6 +187,19 @@ describe('a sentence without markup', () => {
       },
     )
     .map((pieces) => `在${pieces.join('')}`);
+
+  it('never shows anything else while it grows', () => {
+    fc.assert(
+      fc.property(fc.oneof(sentence, clause), (whole) => {
+        // What begins like bold is shown so until it turns out to be a name of Python.
+        const text = whole.replaceAll('__init__.py', 'init.py');
+        for (const { text: soFar, looks } of shownWhileGrowing(text.match(/[^]{1,3}/gu) ?? []))
+          for (const { open } of looks)
+            for (const view of joinedViews(open)) expect(bare(soFar).startsWith(bare(view))).toBe(true);
+      }),
+      { numRuns: campaignSize(300) },
+    );
+  });
 
   it('is shown with every letter, digit and sign on every network and on the page', async () => {
     await fc.assert(

@@ -54,6 +54,8 @@ export function readMarks(text, at) {
   const grows =
     (before.isBlank || before.isPunctuation || before.isCjk) &&
     count <= (mark === DELETION ? 2 : 3) &&
+    // "*.ts" is rarely emphasis.
+    !(count === 1 && /[./,)]/.test(next)) &&
     !text.includes('\n', end);
   const run = { type: /** @type {const} */ ('marks'), mark, count, grows };
   if (mark === DELETION) return { ...run, opens: isLeft, closes: isRight };
