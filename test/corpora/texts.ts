@@ -105,6 +105,7 @@ export const TEXTS: Readonly<Record<string, readonly TextCase[]>> = {
       '¥3~¥5，$3~$5',
       '每月$20，每年$200',
       'The $64,000 question is $64,000=x?',
+      'so $3 = 4 US$, and $3_000 FOO=1 US$',
     ),
     read('**$5** and **$10**', '$5 and $10', ['strong', '$5'], ['strong', '$10']),
     read('\\$5 and \\$10', '$5 and $10'),

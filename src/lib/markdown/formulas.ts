@@ -89,6 +89,8 @@ function isInDollars(source: string, before: string, behind: string): boolean {
   if (/[A-Za-z0-9_]/.test(before) || !/^(?:[^A-Za-z0-9_{(]|(?:th|st|nd|rd|s)(?![A-Za-z0-9])|$)/.test(behind))
     return false;
   if (/^[,;.:!?)/&{]|[=+\-*/<>,(|:&]$|["`]|[A-Za-z]{4}/.test(source)) return false;
+  // An amount, then words, up to another one: "$3 = 4 US$".
+  if (/^\d/.test(source) && hasWord(source)) return false;
   return FORMULA.test(source) && (isMath(source) || isShort(source));
 }
 
