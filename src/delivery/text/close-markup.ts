@@ -28,7 +28,7 @@ function closeMarkup(text: string): string {
     const mark = match[0];
     if (mark.startsWith('`')) {
       code = code === '' ? mark : code === mark ? '' : code;
-    } else if (code === '' && EMPHASIS.test(mark) && !isSign(text, match.index, mark)) {
+    } else if (code === '' && EMPHASIS.test(mark) && !isLiteral(text, match.index, mark)) {
       const before = text.charAt(match.index - 1);
       const after = text.charAt(match.index + mark.length);
       if (open.at(-1) === mark && before.trim() !== '') open.pop();
@@ -43,7 +43,7 @@ function closeMarkup(text: string): string {
 }
 
 /** Stars and underscores of arithmetic, programs and file patterns. */
-function isSign(text: string, at: number, mark: string): boolean {
+function isLiteral(text: string, at: number, mark: string): boolean {
   const after = text.charAt(at + mark.length);
   return runKind(text, at, at + mark.length) === 'text' || (mark === '*' && /[./,)]/.test(after));
 }
