@@ -4,6 +4,7 @@ import { todoText } from '../../contracts/store/notes.ts';
 import type { NoPlan } from './draft-plan.ts';
 import type { Say } from '../../contracts/texts/say.ts';
 import type { Todo } from '../../contracts/store/notes.ts';
+import { escapeMarkdown } from '../../lib/markdown/escape.ts';
 
 /** The plan in the model's context, an assistant message (N-25). */
 export function planForModel(plan: Plan): string {
@@ -46,9 +47,9 @@ export const SECOND_PLAN_RESULT = 'The plan is made already: change the todo lis
 export function planCard(plan: Plan, say: Say): string {
   const steps = plan.steps.map((step, index) => {
     const label = executorLabel(step, say);
-    return `${index + 1}. ${escaped(todoText(step.description))}${label === '' ? '' : ` *(${label})*`}`;
+    return `${index + 1}. ${escapeMarkdown(todoText(step.description))}${label === '' ? '' : ` *(${label})*`}`;
   });
-  const milestones = plan.milestones.map((text) => `- ${escaped(text)}`);
+  const milestones = plan.milestones.map((text) => `- ${escapeMarkdown(text)}`);
   return [
     say('plan.card_title'),
     ...(milestones.length === 0 ? [] : [milestones.join('\n')]),
@@ -85,17 +86,12 @@ function executorTag({ executor }: PlanStep): string {
 function executorLabel({ executor }: PlanStep, say: Say): string {
   switch (executor.kind) {
     case 'tool':
-      return say('plan.card_tool', { name: escaped(executor.tool) });
+      return say('plan.card_tool', { name: escapeMarkdown(executor.tool) });
     case 'agent':
-      return say('plan.card_agent', { name: escaped(executor.profileId) });
+      return say('plan.card_agent', { name: escapeMarkdown(executor.profileId) });
     case 'self':
       return '';
     default:
       return executor satisfies never;
   }
-}
-
-/** Escapes Markdown: the description of a step is plain text. */
-function escaped(text: string): string {
-  return text.replace(/[\\`*_{}[\]<>#|~!&]/g, '\\$&');
 }
