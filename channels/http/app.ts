@@ -36,6 +36,7 @@ import { dropWaiting, editWaiting, readQueue, sendWaitingNow } from './routes/qu
 import type { OpenSockets } from './limits/open-sockets.ts';
 import { servePageFile } from './page-files/serve.ts';
 import { responses } from './routes/openai/responses.ts';
+import { deleteResponse, listInputItems, readResponse } from './routes/openai/stored-responses.ts';
 import { authorizeByCookie } from './sign-in/cookie.ts';
 import { signInByProxy } from './sign-in/proxy.ts';
 import { endOtherSignIns, endSignIn, listSignIns, signIn, signOut } from './sign-in/routes.ts';
@@ -78,6 +79,9 @@ export const API: readonly Route[] = [
   { method: 'GET', path: '/metrics', scope: 'admin', handle: metrics },
   { method: 'POST', path: '/v1/chat/completions', scope: 'chat', handle: completions },
   { method: 'POST', path: '/v1/responses', scope: 'chat', handle: responses },
+  { method: 'GET', path: '/v1/responses/:id', scope: 'chat', handle: readResponse },
+  { method: 'DELETE', path: '/v1/responses/:id', scope: 'chat', handle: deleteResponse },
+  { method: 'GET', path: '/v1/responses/:id/input_items', scope: 'chat', handle: listInputItems },
   { method: 'POST', path: '/v1/embeddings', scope: 'chat', handle: embeddings },
   { method: 'GET', path: '/v1/models', scope: 'chat', handle: listModels },
   // Model names may contain slashes.
@@ -253,7 +257,7 @@ const HEADER_NAMES = /^[\w-]+(?:, ?[\w-]+)*$/;
 const READ_HEADERS =
   'authorization, content-type, idempotency-key, last-event-id, x-request-id, x-session-id';
 /** The response headers that a page may read besides the content type. */
-const EXPOSED_HEADERS = 'retry-after, x-request-id, x-should-retry';
+const EXPOSED_HEADERS = 'retry-after, x-omitted-tools, x-request-id, x-should-retry';
 
 /** Lets an allowed origin read the answers; returns the answer to a preflight, else undefined. */
 function allowCrossOrigin(c: HttpContext): Response | undefined {
