@@ -53,6 +53,8 @@ export interface StatelessRequest {
   options?: CallerOptions | undefined;
   /** Report the likelihood of each token, with that many alternatives. */
   topLogprobs?: number | undefined;
+  /** Nothing is sent before the end: an answer without the requested form may be asked for again. */
+  whole?: boolean | undefined;
 }
 
 /** A message with the files that its user sent; they are not stored. */
