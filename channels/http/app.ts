@@ -7,8 +7,6 @@ import { answerApproval, listApprovals, listRules, removeRule } from './routes/a
 import { callHook } from './routes/hooks.ts';
 import { describeApi } from './routes/openapi/document.ts';
 import { ADMIN_ROUTES } from './routes/admin/routes.ts';
-import { completions } from './routes/openai/completions.ts';
-import { embeddings } from './routes/openai/embeddings.ts';
 import { requestId } from './route.ts';
 import type { HandlerDeps, HttpContext, HttpEnv, Route } from './route.ts';
 import { MAX_ASKED_HEADERS } from './config.ts';
@@ -35,8 +33,7 @@ import { actOnPlan, changePlan, listPlans, readOnePlan, requestPlan } from './ro
 import { dropWaiting, editWaiting, readQueue, sendWaitingNow } from './routes/queue.ts';
 import type { OpenSockets } from './limits/open-sockets.ts';
 import { servePageFile } from './page-files/serve.ts';
-import { responses } from './routes/openai/responses.ts';
-import { deleteResponse, listInputItems, readResponse } from './routes/openai/stored-responses.ts';
+import { OPENAI_ROUTES } from './routes/openai/routes.ts';
 import { authorizeByCookie } from './sign-in/cookie.ts';
 import { signInByProxy } from './sign-in/proxy.ts';
 import { endOtherSignIns, endSignIn, listSignIns, signIn, signOut } from './sign-in/routes.ts';
@@ -77,12 +74,7 @@ export const API: readonly Route[] = [
   { method: 'GET', path: '/healthz', handle: healthz },
   { method: 'GET', path: '/readyz', scope: 'chat', tokenOptional: true, handle: readyz },
   { method: 'GET', path: '/metrics', scope: 'admin', handle: metrics },
-  { method: 'POST', path: '/v1/chat/completions', scope: 'chat', handle: completions },
-  { method: 'POST', path: '/v1/responses', scope: 'chat', handle: responses },
-  { method: 'GET', path: '/v1/responses/:id', scope: 'chat', handle: readResponse },
-  { method: 'DELETE', path: '/v1/responses/:id', scope: 'chat', handle: deleteResponse },
-  { method: 'GET', path: '/v1/responses/:id/input_items', scope: 'chat', handle: listInputItems },
-  { method: 'POST', path: '/v1/embeddings', scope: 'chat', handle: embeddings },
+  ...OPENAI_ROUTES,
   { method: 'GET', path: '/v1/models', scope: 'chat', handle: listModels },
   // Model names may contain slashes.
   { method: 'GET', path: '/v1/models/*', scope: 'chat', handle: readModel },
