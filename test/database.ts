@@ -22,6 +22,7 @@ import type { SessionStart } from '../src/contracts/store/records.ts';
 import { migrateDatabase } from '../src/store/database/migrate.ts';
 import { openStoreAt, type Store } from '../src/store/store.ts';
 import type { DatabasePlace } from '../src/store/database/database.ts';
+import { needs } from './runs/needs.ts';
 
 const TEMPLATES = fileURLToPath(new URL('.tmp', import.meta.url));
 const MIGRATIONS = fileURLToPath(new URL('../drizzle', import.meta.url));
@@ -52,7 +53,7 @@ export interface TestDatabases {
 /** Runs the tests on the embedded database and, where DATABASE_URL is set, on Postgres: for what depends on the SQL. */
 export function describeEachDatabase(name: string, tests: (databases: TestDatabases) => void): void {
   describeEmbedded(name, tests);
-  describe.skipIf(process.env.DATABASE_URL === undefined)(`${name} [postgres]`, () => {
+  describe(`${name} [postgres]`, needs('database'), () => {
     tests(testDatabases('postgres'));
   });
 }

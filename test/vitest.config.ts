@@ -27,7 +27,7 @@ const ALONE = existingTests([
 export default defineConfig({
   root: fileURLToPath(new URL('..', import.meta.url)),
   test: {
-    reporters: ['default', 'json'],
+    reporters: ['default', 'json', './test/runs/skip-summary.ts'],
     outputFile: { json: process.env['TEST_REPORT'] ?? 'test/.tmp/report.json' },
     pool: 'forks',
     // Three more than the cores of a small machine, because many tests wait for processes, platforms and browsers. With six, tests

@@ -1,6 +1,4 @@
 /** `parley init`: sets up a gateway by questions or flags, and writes `config.json` and `.env` in the home; rerun to edit. */
-import { existsSync, readFileSync } from 'node:fs';
-import path from 'node:path';
 import { parseArgs } from 'node:util';
 import { channels as manifests } from '../../channels/index.ts';
 import { checkConfig, configFile } from '../config.ts';
@@ -8,12 +6,12 @@ import { zoneOf } from '../config-views.ts';
 import type { Config, Environment } from '../config.ts';
 import { isId } from '../contracts/access.ts';
 import type { ChannelManifest } from '../contracts/channel.ts';
-import { ConfigError, GatewayError, toGatewayError } from '../contracts/errors.ts';
+import { ConfigError, GatewayError } from '../contracts/errors.ts';
 import { isTimeZone } from '../lib/time-zone.ts';
 import { findingLines } from '../ops/doctor/index.ts';
 import { openModelServers } from '../providers/index.ts';
 import { pullModel } from '../providers/ollama/pull.ts';
-import { editedText, lineOf, withVariables, writeWhole } from '../settings/index.ts';
+import { changeWhole, editedText, lineOf, textOfFile, withVariables } from '../settings/index.ts';
 import { makeHome } from '../store/embedded/home-folder.ts';
 import type { Dialog } from './dialog.ts';
 import { firstConfig } from './first-config.ts';
@@ -250,24 +248,36 @@ async function write(
   { variables, fields }: Decisions,
 ): Promise<string> {
   const [config, env] = [configFile(environment), homeEnvFile(environment)];
-  const before = contentOf(config);
-  let text = before ?? firstConfig();
-  for (const [field, value] of fields) text = editedText(text, field, value);
-  const { problems } = checkConfig({ ...environment, ...variables }, { text });
-  if (problems.length > 0)
-    throw new ConfigError('bad_config', ['Nothing was written:', ...problems.map(lineOf)].join('\n'));
+  const textAfter = (before: string | undefined): string => {
+    let text = before ?? firstConfig();
+    for (const [field, value] of fields) text = editedText(text, field, value);
+    const { problems } = checkConfig({ ...environment, ...variables }, { text });
+    if (problems.length > 0)
+      throw new ConfigError('bad_config', ['Nothing was written:', ...problems.map(lineOf)].join('\n'));
+    return text;
+  };
+  // Before the home exists, so that a refusal leaves nothing behind.
+  textAfter(textOfFile(config));
   await makeHome(home);
-  const written = [];
-  if (text !== before) {
-    writeWhole(config, text);
-    written.push(config);
-  }
-  if (Object.keys(variables).length > 0) {
-    writeWhole(env, withVariables(contentOf(env), variables));
-    written.push(env);
-  }
+  const written = [
+    changed(config, textAfter),
+    changed(env, (before) =>
+      Object.keys(variables).length === 0 ? before : withVariables(before, variables),
+    ),
+  ].filter((file) => file !== undefined);
   const what = written.length === 0 ? 'Nothing was changed.' : `Written: ${written.join(', ')}.`;
   return `${what}\nStart the gateway with "${PARLEY} start"; "${PARLEY} doctor" checks everything.`;
+}
+
+/** Changes a file; its name if that changed its content. */
+function changed(
+  file: string,
+  change: (before: string | undefined) => string | undefined,
+): string | undefined {
+  return changeWhole(file, (before) => {
+    const after = change(before);
+    return { after, result: after === before ? undefined : file };
+  });
 }
 
 /** The configuration as it is. Throws `ConfigError` when it cannot be used. */
@@ -275,18 +285,6 @@ function usable(environment: Environment): Config {
   const { config, problems } = checkConfig(environment);
   if (config !== undefined) return config;
   throw new ConfigError('bad_config', ['Correct this first:', ...problems.map(lineOf)].join('\n'));
-}
-
-function contentOf(file: string): string | undefined {
-  try {
-    return existsSync(file) ? readFileSync(file, 'utf8') : undefined;
-  } catch (error) {
-    throw new ConfigError(
-      'bad_config',
-      `${path.basename(file)} cannot be read: ${toGatewayError(error).message}`,
-      { cause: error },
-    );
-  }
 }
 
 function flagOf(variable: string): string {

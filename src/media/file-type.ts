@@ -19,8 +19,8 @@ export async function mimeTypeOf(bytes: Uint8Array, known: Known = {}): Promise<
   // A file may be cut off, or lie about its length, exactly where its type is looked up.
   const found = await fileTypeFromBuffer(bytes).catch(() => undefined);
   if (found !== undefined && found.mime !== 'application/xml') return found.mime;
-  const text = decodeText(bytes, known);
-  return text === undefined ? found?.mime : textType(text, known);
+  const decoded = decodeText(bytes, known);
+  return decoded === undefined ? found?.mime : textType(decoded.text, known);
 }
 
 /** A drawing that is a program (SVG) is a file, not a picture. */

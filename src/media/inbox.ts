@@ -22,7 +22,7 @@ import type { MediaSettings } from './settings.ts';
 import { isSpeech, listen, problemOf } from './speech-of.ts';
 import { fetchFile, HERE } from './fetch-file.ts';
 import type { FetchedFile } from './fetch-file.ts';
-import { textRef } from '../contracts/texts/say.ts';
+import { inEnglish, textRef } from '../contracts/texts/say.ts';
 import type { TextRef } from '../contracts/texts/say.ts';
 
 /** Bytes of a document that are sent with the message: about 2,000 tokens, so that several fit a small window. */
@@ -138,9 +138,9 @@ async function readOne(
         ...(wording && { problemText: wording }),
       };
     });
-  const { mimeType, problem, reason } = read;
-  const problemText =
-    read.problemText ?? (reason === undefined ? undefined : textRef('upload.unreadable', { why: reason }));
+  const { mimeType, reason } = read;
+  const problemText = read.problemText ?? unreadText(name, mimeType, reason);
+  const problem = read.problem ?? (problemText && inEnglish.text(problemText));
   const timed = seconds === undefined ? {} : { seconds };
   const attachment: Attachment = { kind, name, mimeType, bytes: bytes.length, sha256, file, ...timed };
   const received: ReceivedFile = {
@@ -164,6 +164,16 @@ async function readOne(
     seconds,
   });
   return { ...received, ...(await listen(deps.transcriber, recording, signal)) };
+}
+
+/** Endings of names that promise a text. */
+const TEXT_NAME = /\.(csv|tsv|txt|log|md|json|xml|html?|ya?ml|ini|srt)$/i;
+
+/** What the person reads about a file whose content the model cannot read; undefined if nothing is missing. */
+function unreadText(name: string, mimeType: string, reason: string | undefined): TextRef | undefined {
+  if (reason !== undefined) return textRef('upload.unreadable', { why: reason });
+  const isUnreadText = mimeType === 'application/octet-stream' && TEXT_NAME.test(name);
+  return isUnreadText ? textRef('upload.no_text') : undefined;
 }
 
 async function* pieces(bytes: Buffer): AsyncGenerator<Uint8Array> {

@@ -43,7 +43,7 @@ export function redactor(known: { secrets: readonly string[]; shapes: readonly S
       -MAX_SECRETS,
     );
     // Longest first: a secret may be part of another one.
-    secrets = inOrder.toSorted((a, b) => b.length - a.length);
+    secrets = [...new Set(inOrder.flatMap(spellingsOf))].toSorted((a, b) => b.length - a.length);
   };
   learn(known.secrets);
   const shapes = [...known.shapes, ...GENERAL_SHAPES].map(({ pattern, replacement }) => ({
@@ -57,6 +57,35 @@ export function redactor(known: { secrets: readonly string[]; shapes: readonly S
     return clean;
   };
   return Object.assign(redact, { learn });
+}
+
+/**
+ * How a secret may stand in a text: as it is, without the id before its colon (bot tokens), escaped as in JSON, in a
+ * URL or a query, in hexadecimal digits, and in Base64 wherever it begins in the encoded bytes (`Authorization: Basic`).
+ */
+function spellingsOf(secret: string): string[] {
+  const afterId = /^\d+:(.+)$/s.exec(secret)?.[1];
+  const parts = afterId === undefined || afterId.length < MIN_SECRET_LENGTH ? [secret] : [secret, afterId];
+  const bytes = Buffer.from(secret);
+  const percent = encodeURIComponent(secret.toWellFormed());
+  return [
+    ...parts,
+    ...parts.map((part) => JSON.stringify(part).slice(1, -1)),
+    percent,
+    percent.replaceAll(/%[\dA-F]{2}/g, (code) => code.toLowerCase()),
+    new URLSearchParams([['', secret]]).toString().slice(1),
+    bytes.toString('hex'),
+    ...[0, 1, 2].flatMap((offset) => base64At(bytes, offset)),
+  ].filter((spelling) => spelling.length >= MIN_SECRET_LENGTH);
+}
+
+/** The Base64 digits that the bytes alone decide when they begin `offset` bytes after a multiple of three. */
+function base64At(bytes: Buffer, offset: number): string[] {
+  const whole = Buffer.concat([Buffer.alloc(offset), bytes]);
+  const from = Math.ceil((offset * 8) / 6);
+  const to = Math.floor((whole.length * 8) / 6);
+  const digits = whole.toString('base64').slice(from, to);
+  return [digits, digits.replaceAll('+', '-').replaceAll('/', '_')];
 }
 
 /**

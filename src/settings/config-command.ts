@@ -6,9 +6,9 @@ import type { FieldPath } from '../contracts/settings.ts';
 import { lineOf, syntaxProblems } from './config-problems.ts';
 import type { ConfigProblem } from './config-problems.ts';
 import { withItems } from '../lib/text.ts';
-import { configText } from './config-text.ts';
+import { configText, EMPTY_CONFIG } from './config-text.ts';
 import { readJson } from './read-json.ts';
-import { writeWhole } from './write-file.ts';
+import { changeWhole } from './write-file.ts';
 import { PARLEY } from '../contracts/texts/parley.ts';
 
 const USAGE = `Expected: config validate | get [FIELD] | set FIELD VALUE | unset FIELD, with fields such as limits.messagesPerMinute. See: ${PARLEY} --help`;
@@ -63,25 +63,26 @@ function get({ file, check }: ConfigFile, field: string | undefined): string {
 
 /** Writes the first of the values that the check accepts. Errors that were there before do not count. */
 function set({ file, check, needsRestart }: ConfigFile, field: string, values: readonly unknown[]): string {
-  const before = configText(file);
-  const { errors } = readJson(before);
-  if (errors.length > 0) {
-    const broken = syntaxProblems(file, errors);
-    throw refusal('Nothing was changed; correct the file first:', broken);
-  }
-  const known = new Set(check(before).problems.map(({ text }) => text));
-  let refused: FileCheck['problems'] = [];
-  for (const value of values) {
-    const after = editedText(before, pathOf(field), value);
-    const added = check(after).problems.filter(({ text }) => !known.has(text));
-    if (added.length === 0) {
-      if (after === before) return `${field} stays as it was.`;
-      writeWhole(file, after);
-      return changeText(field, value, needsRestart(before, after));
+  return changeWhole(file, (content) => {
+    const before = content ?? EMPTY_CONFIG;
+    const { errors } = readJson(before);
+    if (errors.length > 0) {
+      const broken = syntaxProblems(file, errors);
+      throw refusal('Nothing was changed; correct the file first:', broken);
     }
-    if (refused.length === 0) refused = added;
-  }
-  throw refusal('Nothing was changed:', refused);
+    const known = new Set(check(before).problems.map(({ text }) => text));
+    let refused: FileCheck['problems'] = [];
+    for (const value of values) {
+      const after = editedText(before, pathOf(field), value);
+      const added = check(after).problems.filter(({ text }) => !known.has(text));
+      if (added.length === 0) {
+        if (after === before) return { after: undefined, result: `${field} stays as it was.` };
+        return { after, result: changeText(field, value, needsRestart(before, after)) };
+      }
+      if (refused.length === 0) refused = added;
+    }
+    throw refusal('Nothing was changed:', refused);
+  });
 }
 
 function changeText(field: string, value: unknown, restart: readonly string[]): string {

@@ -7,10 +7,10 @@ import { editedText } from './config-command.ts';
 import type { ConfigFile } from './config-command.ts';
 import { MAX_PROBLEMS, syntaxProblems } from './config-problems.ts';
 import type { ConfigProblem } from './config-problems.ts';
-import { configText } from './config-text.ts';
+import { configText, EMPTY_CONFIG } from './config-text.ts';
 import { differences } from './differences.ts';
 import { readJson } from './read-json.ts';
-import { writeWhole } from './write-file.ts';
+import { changeWhole } from './write-file.ts';
 
 /** What the form shows from the file. Throws `ConfigError` when it cannot be read. */
 export function readConfigForm({
@@ -38,20 +38,26 @@ export function changeConfigFile(
   version: string,
   changes: readonly ConfigChange[],
 ): ConfigChanged {
-  const before = configText(file);
-  if (versionOf(before) !== version) return { kind: 'stale' };
-  const { errors } = readJson(before);
-  if (errors.length > 0) return refusedFor(syntaxProblems(file, errors));
-  let after = before;
-  for (const { path, value } of changes) after = editedText(after, path.map(String), value);
-  const known = new Set(check(before).problems.map(({ text }) => text));
-  const added = check(after).problems.filter(({ text }) => !known.has(text));
-  if (added.length > 0) return refusedFor(added);
-  if (after !== before) writeWhole(file, after);
-  const changed = differences(check(before).values ?? {}, check(after).values ?? {});
-  const later = needsRestart(before, after);
-  const atOnce = changed.filter((field) => !later.includes(field));
-  return { kind: 'changed', version: versionOf(after), atOnce, needsRestart: later };
+  return changeWhole<ConfigChanged>(file, (content) => {
+    const before = content ?? EMPTY_CONFIG;
+    const unchanged = (result: ConfigChanged) => ({ after: undefined, result });
+    if (versionOf(before) !== version) return unchanged({ kind: 'stale' });
+    const { errors } = readJson(before);
+    if (errors.length > 0) return unchanged(refusedFor(syntaxProblems(file, errors)));
+    let after = before;
+    for (const { path, value } of changes) after = editedText(after, path.map(String), value);
+    const known = new Set(check(before).problems.map(({ text }) => text));
+    const added = check(after).problems.filter(({ text }) => !known.has(text));
+    if (added.length > 0) return unchanged(refusedFor(added));
+    const changed = differences(check(before).values ?? {}, check(after).values ?? {});
+    const later = needsRestart(before, after);
+    const atOnce = changed.filter((field) => !later.includes(field));
+    const written = after === before ? undefined : after;
+    return {
+      after: written,
+      result: { kind: 'changed', version: versionOf(after), atOnce, needsRestart: later },
+    };
+  });
 }
 
 function refusedFor(problems: readonly ConfigProblem[]): ConfigChanged {

@@ -13,7 +13,8 @@ export {
 export type { ConfigProblem } from './config-problems.ts';
 export { configCommand, editedText } from './config-command.ts';
 export { withVariables } from './env-file.ts';
-export { writeWhole } from './write-file.ts';
+export { textOfFile } from './config-text.ts';
+export { changeWhole, writeWhole } from './write-file.ts';
 export type { ConfigFile } from './config-command.ts';
 export { describedIn, descriptionsOf } from './descriptions.ts';
 export { differences } from './differences.ts';

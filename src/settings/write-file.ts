@@ -1,4 +1,4 @@
-/** Writes a settings file atomically: readers see the old content or the new, never a part. */
+/** Changes a settings file: readers see the old content or the new, never a part, and no writer undoes another's change. */
 import {
   closeSync,
   fsyncSync,
@@ -10,10 +10,70 @@ import {
   writeSync,
 } from 'node:fs';
 import path from 'node:path';
-import { GatewayError, toGatewayError } from '../contracts/errors.ts';
+import { DatabaseSync } from 'node:sqlite';
+import { errorCode, GatewayError, toGatewayError } from '../contracts/errors.ts';
+import { textOfFile } from './config-text.ts';
 
 /** Only its owner may read it. */
 const PRIVATE = 0o600;
+
+/** How long a writer waits for another one that holds the file, in milliseconds. */
+const CHANGE_WAIT_MS = 5_000;
+/** How often a change is made anew because an editor, which takes no lock, has written the file meanwhile. */
+const CHANGE_ATTEMPTS = 5;
+
+/**
+ * Reads the file (`before` is undefined if there is none), writes what `change` makes of it, and returns the result of
+ * `change`. Only one process at a time does this, others wait up to `waitMs`; an `after` that is undefined or equal to `before` writes nothing.
+ * Throws what `change` throws, `ConfigError` when the file cannot be read, or `GatewayError('unwritable')` that names
+ * the file.
+ */
+export function changeWhole<Result>(
+  file: string,
+  change: (before: string | undefined) => { after: string | undefined; result: Result },
+  { waitMs = CHANGE_WAIT_MS } = {},
+): Result {
+  const unlock = lockFile(file, waitMs);
+  try {
+    for (let attempt = 1; ; attempt += 1) {
+      const before = textOfFile(file);
+      const { after, result } = change(before);
+      if (after === undefined || after === before) return result;
+      if (textOfFile(file) === before || attempt === CHANGE_ATTEMPTS) {
+        writeWhole(file, after);
+        return result;
+      }
+    }
+  } finally {
+    unlock();
+  }
+}
+
+/**
+ * Takes the lock beside the file, and returns what releases it. SQLite holds it as a lock of the operating system, which
+ * ends with its process: a writer that is killed blocks nobody.
+ */
+function lockFile(file: string, waitMs: number): () => void {
+  const target = linkedFile(file);
+  try {
+    mkdirSync(path.dirname(target), { recursive: true, mode: 0o700 });
+    const beside = `${target}.lock`;
+    closeSync(openSync(beside, 'a', PRIVATE));
+    const lock = new DatabaseSync(beside, { timeout: waitMs });
+    try {
+      lock.exec('BEGIN EXCLUSIVE');
+    } catch (error) {
+      lock.close();
+      throw error;
+    }
+    return () => lock.close();
+  } catch (error) {
+    const { message } = toGatewayError(error);
+    const busy = errorCode(error) === 'ERR_SQLITE_ERROR' && /locked/.test(message);
+    const reason = busy ? 'another process is changing it; try again' : message;
+    throw new GatewayError('unwritable', `${file} cannot be written: ${reason}`, { cause: error });
+  }
+}
 
 /**
  * Replaces the content of a file, or creates it; a link stays a link. Throws `GatewayError('unwritable')` that names

@@ -1,12 +1,13 @@
 /** The row "page": frames of the page in Chromium while an answer streams below 2,500 loaded turns. */
 import type { Page } from 'playwright-core';
-import { findChromium, launch, openPage, signIn, write } from '../channels/http/page/browser/browser.ts';
+import { launch, openPage, signIn, write } from '../channels/http/page/browser/browser.ts';
 import { connect } from '../crash/rows.ts';
 import { BENCH_TOKEN } from './children.ts';
 import { median, quantile } from './figures.ts';
 import type { Figure } from './figures.ts';
 import { sessionAsker } from './gateway-setup.ts';
 import type { RunningGateway } from './gateway-setup.ts';
+import { chromiumPath } from '../runs/needs.ts';
 
 const TURNS = 2_500;
 const TOKENS = 600;
@@ -39,7 +40,7 @@ function answerText(nth: number): string {
 
 /** Frames while 600 tokens stream; undefined figures where there is no browser. */
 export async function pageFrames(gateway: RunningGateway): Promise<Figure[]> {
-  const chromium = findChromium();
+  const chromium = chromiumPath();
   if (chromium === undefined) return [];
   await seedTurns(gateway);
   const browser = await launch(chromium);

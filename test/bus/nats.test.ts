@@ -1,5 +1,5 @@
 /** The fan-out over a real NATS server, looked up at `NATS_URL` or on this machine. */
-import { spawn, spawnSync } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
@@ -15,8 +15,9 @@ import type { Fanout } from '../../src/contracts/bus.ts';
 import { GatewayError } from '../../src/contracts/errors.ts';
 import { newId } from '../../src/lib/ids.ts';
 import { fanoutContract } from '../contracts/fanout.ts';
-import { hasOpenssl, makeCertificates } from '../fakes/network/certificates.ts';
+import { makeCertificates } from '../fakes/network/certificates.ts';
 import { recordingLog } from './events.ts';
+import { needs, skipUnless } from '../runs/needs.ts';
 
 const URL_OF_NATS = process.env['NATS_URL'] ?? 'nats://127.0.0.1:4222';
 
@@ -30,8 +31,6 @@ const answers = (host: string, port: number): Promise<boolean> =>
     socket.once('connect', end(true)).once('error', end(false)).once('timeout', end(false));
   });
 const isThere = await answers(new URL(URL_OF_NATS).hostname, Number(new URL(URL_OF_NATS).port));
-const canServeTls = hasOpenssl && spawnSync('nats-server', ['--version']).status === 0;
-if (!isThere) process.stderr.write('SKIPPED: the NATS tests, because no server answers at NATS_URL.\n');
 
 const LONG = { timeout: 15_000 };
 
@@ -49,7 +48,7 @@ afterEach(async () => {
   for (const close of open.splice(0).toReversed()) await close();
 });
 
-describe.skipIf(!isThere)('the NATS fan-out', () => {
+describe('the NATS fan-out', skipUnless(isThere, 'start nats-server, or set NATS_URL'), () => {
   it('carries batches to the other nodes of its subject and to no others', async () => {
     const subject = `parley.test.${newId()}`;
     const { log } = recordingLog();
@@ -133,8 +132,9 @@ describe.skipIf(!isThere)('the NATS fan-out', () => {
     expect(failure).toMatch(/NATS_URL cannot be used .*TLS/);
   });
 
-  it.skipIf(!canServeTls)(
+  it(
     'connects over TLS to a server whose certificate is trusted, and to no other',
+    needs('openssl', 'nats-server'),
     async () => {
       const server = await startTlsServer();
       open.push(() => server.close());

@@ -17,9 +17,6 @@ const WORK_MS = 60;
 const LONG = { timeout: 30_000, interval: 50 };
 
 const children: ChildProcess[] = [];
-if (process.env['DATABASE_URL'] === undefined) {
-  process.stderr.write('SKIPPED: two processes on one Postgres, because DATABASE_URL is not set.\n');
-}
 
 describeEachDatabase('two processes', (databases) => {
   describe.skipIf(databases.kind === 'embedded')('on one database', () => {

@@ -7,11 +7,12 @@ import { loadConfig } from '../../src/config.ts';
 import { startGateway } from '../../src/gateway.ts';
 import type { Gateway } from '../../src/gateway.ts';
 import type { Tool } from '../../src/contracts/tools/tool.ts';
-import { findChromium, launch } from '../channels/http/page/browser/browser.ts';
+import { launch } from '../channels/http/page/browser/browser.ts';
 import { silentLog } from '../database.ts';
 import { demoAnswer } from '../fakes/demo/answer.ts';
 import { writeDemoHome } from '../fakes/demo/home.ts';
 import { startFakeOllama } from '../fakes/ollama/ollama.ts';
+import { chromiumPath } from '../runs/needs.ts';
 
 /** The gateway, its model and the browser; `close` closes everything, also the platforms. */
 export interface DrawnGateway {
@@ -36,7 +37,7 @@ export async function openDrawnGateway({
   platforms,
   tools = [],
 }: DrawnSettings): Promise<DrawnGateway> {
-  const chromium = findChromium();
+  const chromium = chromiumPath();
   if (chromium === undefined)
     throw new Error('There is no Chromium: install one, or set CHROMIUM to its path.');
   const home = await mkdtemp(path.join(tmpdir(), 'parley-drawn-'));

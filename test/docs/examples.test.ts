@@ -1,5 +1,5 @@
 /** The example programs against a whole gateway, and the catalog of events against what a turn actually sends. */
-import { spawn, spawnSync } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
@@ -9,6 +9,7 @@ import { Client } from '../../docs/examples/client.ts';
 import { describeGateway, OWNER } from '../flows/setup.ts';
 import { clientTypes, TYPES_FILE } from './client-types.ts';
 import { ROOT } from './pages.ts';
+import { needs } from '../runs/needs.ts';
 
 it('the types of the example client match the API', async () => {
   const written = readFileSync(path.join(ROOT, TYPES_FILE), 'utf8');
@@ -30,17 +31,18 @@ describeGateway('an example', {}, (fixture) => {
   };
 
   const programs = [
-    { language: 'TypeScript', command: process.execPath, file: 'chat.ts' },
-    { language: 'Python', command: 'python3', file: 'chat.py' },
+    { language: 'TypeScript', command: process.execPath, file: 'chat.ts', options: {} },
+    { language: 'Python', command: 'python3', file: 'chat.py', options: needs('python3') },
   ];
-  const isHere = (command: string): boolean => spawnSync(command, ['--version']).status === 0;
-  it.for(programs)('in $language prints the answer as it was stored', async ({ command, file }, { skip }) => {
-    if (!isHere(command)) skip(`there is no ${command} here`);
-    fixture().ollama.answer('The lines\nof "an" answer: äöü 😀.', { when: `new in ${file}?` });
-    expect(await run(command, file, `What is new in ${file}?`)).toBe('The lines\nof "an" answer: äöü 😀.\n');
-    // A command is answered at once.
-    expect(await run(command, file, '/help')).toContain('/stop');
-  });
+  for (const { language, command, file, options } of programs)
+    it(`in ${language} prints the answer as it was stored`, options, async () => {
+      fixture().ollama.answer('The lines\nof "an" answer: äöü 😀.', { when: `new in ${file}?` });
+      expect(await run(command, file, `What is new in ${file}?`)).toBe(
+        'The lines\nof "an" answer: äöü 😀.\n',
+      );
+      // A command is answered at once.
+      expect(await run(command, file, '/help')).toContain('/stop');
+    });
 
   it('in the shell prints the completion', async () => {
     fixture().ollama.answer('From the shell.', { when: 'say "it"' });

@@ -1,4 +1,5 @@
 /** A whole gateway in process over real fakes, on each database: where the flow tests run, and all they look at. */
+import assert from 'node:assert/strict';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -19,6 +20,7 @@ import { makeEmbeddedHome, silentLog } from '../database.ts';
 import { FakeDiscord } from '../fakes/discord/discord.ts';
 import { startFakeOllama } from '../fakes/ollama/ollama.ts';
 import type { FakeCall, FakeOllama, FakeOllamaOptions } from '../fakes/ollama/ollama.ts';
+import type { Failure } from '../fakes/ollama/reply.ts';
 import { lastUserText } from '../fakes/ollama/request.ts';
 import { FakeTelegram, FAKE_TOKEN } from '../fakes/telegram/telegram.ts';
 
@@ -80,6 +82,8 @@ export interface GatewayFixture {
   post(id: string, content: string): Promise<string>;
   /** The model's call whose last message from a person contains this, as soon as it is there. */
   modelCall(said: string): Promise<FakeCall>;
+  /** Lets the model go on with an answer that hangs (`failure: HALF`) once `isReady` holds. */
+  releaseOnce(said: string, isReady: () => boolean): Promise<void>;
   /** Waits until no message and no delivery of this address is pending. */
   idle(address: string): Promise<void>;
   /** Every row of every table, as text. */
@@ -88,6 +92,12 @@ export interface GatewayFixture {
   restart(whileStopped?: () => Promise<void>): Promise<void>;
   close(): Promise<void>;
 }
+
+/**
+ * Half of an answer of 60 words: the model writes the rest only after `releaseOnce`, so that a test sees the answer grow
+ * however fast the machine is.
+ */
+export const HALF: Failure = { kind: 'hang', after: 30 };
 
 type FixtureTests = (fixture: () => GatewayFixture) => void;
 
@@ -201,6 +211,11 @@ export async function openGatewayFixture(
         if (call === undefined) throw new Error(`the model was not asked "${said}"`);
         return call;
       }, WAIT),
+    async releaseOnce(said, isReady) {
+      const call = await fixture.modelCall(said);
+      await vi.waitFor(() => assert(isReady(), `${said}: its first half is not shown yet`), WAIT);
+      call.release();
+    },
     idle: (address) =>
       vi.waitFor(
         async () => {

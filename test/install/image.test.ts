@@ -15,8 +15,9 @@ import { readText } from '../docs/pages.ts';
 import { docx, png } from '../fakes/files/documents.ts';
 import { startFakeOllama } from '../fakes/ollama/ollama.ts';
 import { composeProblems, VARIABLES } from './compose-files.ts';
-import { BWRAP, copied, environmentOf, inImage, only, argvOf } from './image.ts';
+import { copied, environmentOf, inImage, only, argvOf } from './image.ts';
 import { freePort } from '../fakes/network/free-port.ts';
+import { needs } from '../runs/needs.ts';
 
 const schema = environmentSchemaFor(channels);
 const image = environmentOf();
@@ -91,11 +92,7 @@ describe('the compose files', () => {
   });
 });
 
-const hasSandbox = existsSync(BWRAP);
-if (!hasSandbox)
-  process.stderr.write('\n*** The files of the image are not run: there is no bubblewrap here. ***\n\n');
-
-describe.skipIf(!hasSandbox)('the files of the image, alone and where only the volume is written', () => {
+describe('the files of the image, alone and where only the volume is written', needs('bubblewrap'), () => {
   it('run a gateway: its health, its page, its files and its commands', async () => {
     const home = await mkdtemp(path.join(tmpdir(), 'parley-image-'));
     const ollama = await startFakeOllama();

@@ -4,6 +4,7 @@ import path from 'node:path';
 import lockfile from '../../package-lock.json' with { type: 'json' };
 import { ROOT } from '../architecture/imports.ts';
 import { readText } from '../docs/pages.ts';
+import { programPath } from '../runs/needs.ts';
 
 export interface Instruction {
   /** In capitals, such as `COPY`. */
@@ -70,7 +71,7 @@ function keptPackages(): string[] {
 }
 
 /** Makes the sandbox. */
-export const BWRAP = '/usr/bin/bwrap';
+const BWRAP = programPath('bwrap') ?? 'bwrap';
 
 /** Where the sandbox has what the image has: its root cannot be written, as `read_only: true` of the compose file has it. */
 const APP = only('WORKDIR');

@@ -67,6 +67,17 @@ describe('the files of a message', () => {
     expect(await readdir(path.join(root, 'folder', 'inbox'))).toEqual(['7-same.txt', '7.2-same.txt']);
   });
 
+  it('say what is missing when a file with the name of a text is none', async () => {
+    const { receive } = inbox({
+      a: Buffer.from([0, 1, 2, 255]),
+      b: Buffer.from('Stra\xdfe;K\xf6ln', 'latin1'),
+    });
+    const [binary, table] = await receive(text('a', 'list.csv'), text('b', 'list.csv'));
+    expect(binary?.problemText).toEqual(textRef('upload.no_text'));
+    expect(binary?.problem).toContain('save it as UTF-8');
+    expect(table?.document?.text).toBe('[not UTF-8: read as windows-1252]\nStraße;Köln');
+  });
+
   it.each([0, 1, 2].flatMap((at) => (['before', 'after'] as const).map((when) => ({ at, when }))))(
     'are neither lost nor doubled by a death $when step $at of storing them',
     async ({ at, when }) => {

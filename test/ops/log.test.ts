@@ -48,6 +48,25 @@ describe('the log', () => {
     );
   });
 
+  it('finds a known secret in every encoding that libraries and proxies print it in', () => {
+    const token = '424242:AAEhBOweik6ad9r_QXMENQjcrGb/+=';
+    const clean = redactor({ secrets: [token, 'pass word"7'], shapes: [] });
+    const encodings = [
+      `https://proxy/bot${encodeURIComponent(token)}/getMe`,
+      `https://proxy/bot${encodeURIComponent(token).replaceAll(/%../g, (code) => code.toLowerCase())}`,
+      `the part after the id: ${token.slice(7)}`,
+      Buffer.from(token).toString('hex'),
+      ...['', 'u', 'us', 'use:'].map((user) => Buffer.from(`${user}${token}@host`).toString('base64')),
+      ...['', 'u', 'us'].map((user) => Buffer.from(`${user}${token}`).toString('base64url')),
+    ];
+    for (const text of encodings) {
+      expect(clean(text)).toContain('[secret]');
+      expect(clean(text)).not.toMatch(/AAEh|QUFFa|FBRWhC|BQUVo/);
+    }
+    expect(clean(JSON.stringify({ url: 'pass word"7' }))).toBe('{"url":"[secret]"}');
+    expect(clean('q=pass+word%227&x')).toBe('q=[secret]&x');
+  });
+
   it('removes bot tokens, bearer headers and passwords of URLs that are not in the configuration', () => {
     const clean = redactor({ secrets: [], shapes });
     expect(

@@ -12,10 +12,13 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { execFile } from 'node:child_process';
+import { DatabaseSync } from 'node:sqlite';
+import { promisify } from 'node:util';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { editableConfig } from '../../src/live-config.ts';
 import { GatewayError } from '../../src/contracts/errors.ts';
-import { writeWhole } from '../../src/settings/write-file.ts';
+import { changeWhole, writeWhole } from '../../src/settings/write-file.ts';
 import { configCommand } from '../../src/settings/index.ts';
 
 let home = '';
@@ -64,11 +67,11 @@ describe('parley config set', () => {
     expect(run('get', 'access.telegram.dm')).toBe('open');
   });
 
-  it('creates the file, readable only by its owner, and leaves no other file behind', () => {
+  it('creates the file, readable only by its owner, and leaves only the lock of its writers behind', () => {
     run('set', 'limits.messagesPerMinute', '20');
     expect(JSON.parse(read())).toEqual({ limits: { messagesPerMinute: 20 } });
     expect(statSync(file).mode & 0o777).toBe(0o600);
-    expect(readdirSync(home)).toEqual(['config.json']);
+    expect(readdirSync(home)).toEqual(['config.json', 'config.json.lock']);
   });
 
   it('writes through a link', () => {
@@ -147,5 +150,70 @@ describe('parley config get and validate', () => {
     ['get', 'a..b'],
   ])('refuse %s %s %s %s with the usage', (...args) => {
     expect(refusal(...args.filter((arg) => arg !== undefined))).toContain('Expected: config');
+  });
+});
+
+describe('changes at the same time', () => {
+  const CHANGES = {
+    persona: 'Jack',
+    'limits.messagesPerMinute': 7,
+    'access.telegram.dm': 'open',
+    'access.discord.dm': 'open',
+    'schedules.timeZone': 'Europe/Berlin',
+    'access.telegram.allow': ['5'],
+  };
+
+  it('keeps all six fields that six processes set at once', async () => {
+    write(COMMENTED);
+    const set = promisify(execFile);
+    const outputs = await Promise.all(
+      Object.entries(CHANGES).map(([field, value]) =>
+        set(process.execPath, ['src/launch.js', 'config', 'set', field, JSON.stringify(value)], {
+          env: { PATH: process.env['PATH'], GATEWAY_HOME: home },
+        }),
+      ),
+    );
+    for (const { stdout } of outputs) expect(stdout).toContain('is set.');
+    for (const [field, value] of Object.entries(CHANGES)) {
+      const word = run('get', field);
+      expect(typeof value === 'string' ? word : JSON.parse(word)).toEqual(value);
+    }
+    expect(read()).toContain('// a friend');
+    expect(statSync(`${file}.lock`).mode & 0o777).toBe(0o600);
+  });
+
+  it('makes a change anew when an editor, which takes no lock, writes the file meanwhile', () => {
+    write('{}\n');
+    let reads = 0;
+    const result = changeWhole(file, (before) => {
+      reads += 1;
+      if (reads === 1) write('{"persona": "by hand"}\n');
+      return { after: `${before}// seen\n`, result: before };
+    });
+    expect({ result, reads, after: read() }).toEqual({
+      result: '{"persona": "by hand"}\n',
+      reads: 2,
+      after: '{"persona": "by hand"}\n// seen\n',
+    });
+  });
+
+  it('says that another process holds the file, and frees its lock when the change throws', () => {
+    write('{}\n');
+    expect(() =>
+      changeWhole(file, () => {
+        throw new GatewayError('usage', 'wrong');
+      }),
+    ).toThrow('wrong');
+    run('set', 'persona', 'Jack');
+    const holder = new DatabaseSync(`${file}.lock`);
+    holder.exec('BEGIN EXCLUSIVE');
+    try {
+      expect(() => changeWhole(file, () => ({ after: '{}', result: undefined }), { waitMs: 20 })).toThrow(
+        `${file} cannot be written: another process is changing it; try again`,
+      );
+    } finally {
+      holder.close();
+    }
+    expect(read()).toContain('Jack');
   });
 });

@@ -1,11 +1,37 @@
-/** Recognizes the silent token, which means "nothing to report", as models write it. */
+/**
+ * Recognizes the silent token, which means "nothing to report", as models write it: alone, in markup, twice, or with a few
+ * words around it. It is never part of what people read.
+ */
 
-/** A longer text is always shown, in UTF-16 units. */
-export const MAX_SILENT_CHARS = 400;
+/** Longest rest of an answer with the token that still counts as "nothing to report", in UTF-16 units. */
+export const MAX_SILENT_REST = 300;
 
-/** True for a turn with a silent token while its text may still become that token, so that nothing was shown yet. */
-export function isSilent(silentToken: string | undefined, text: string): boolean {
-  return silentToken !== undefined && mayBeSilent(text, silentToken);
+/** True when there is no text, or it has the token and little else. */
+export function isSilentReply(text: string, token: string): boolean {
+  if (text === '' || isRepeated(text, token)) return true;
+  const rest = withoutToken(text, token);
+  return rest !== text && rest.length <= MAX_SILENT_REST;
+}
+
+/** The text without the token and the markup at it, trimmed if it had one. */
+export function withoutToken(text: string, token: string): string {
+  const escaped = [...token].map((character) =>
+    /[\p{L}\p{N}]/u.test(character) ? character : `\\\\?\\u{${character.codePointAt(0)?.toString(16)}}`,
+  );
+  const written = new RegExp(
+    `[*_~\`"'“”]*(?<![\\p{L}\\p{N}])${escaped.join('')}(?![\\p{L}\\p{N}])[*_~\`"'“”]*`,
+    'giu',
+  );
+  const rest = text.replace(written, '');
+  return rest === text ? text : rest.trim();
+}
+
+/**
+ * True for a turn with a silent token whose text so far says nothing: it is the token, its beginning, or the token with
+ * little else.
+ */
+export function isSilent(token: string | undefined, text: string): boolean {
+  return token !== undefined && (isSilentReply(text, token) || isBeginning(text, token));
 }
 
 /** Only letters and digits count: punctuation around the token and its case do not. */
@@ -13,17 +39,18 @@ function letters(text: string): string {
   return text.toUpperCase().replaceAll(/[^\p{L}\p{N}]/gu, '');
 }
 
-/** True while the text may still become the token, once or more often (each model call of a turn may write it). */
-export function mayBeSilent(text: string, token: string): boolean {
-  if (text.length > MAX_SILENT_CHARS) return false;
-  const one = letters(token);
+/** The token, once or more often (each model call of a turn may write it). */
+function isRepeated(text: string, token: string): boolean {
   const written = letters(text);
-  return one !== '' && one.repeat(Math.ceil(written.length / one.length)).startsWith(written);
+  return written !== '' && written.length % letters(token).length === 0 && isBeginning(text, token);
 }
 
-/** True when there is no text, or all of it is the token. */
-export function isSilentReply(text: string, token: string): boolean {
-  if (text === '') return true;
-  const written = letters(text);
-  return written !== '' && written.length % letters(token).length === 0 && mayBeSilent(text, token);
+function isBeginning(text: string, token: string): boolean {
+  const one = letters(token);
+  const written = letters(text.slice(0, MAX_SILENT_REST));
+  return (
+    one !== '' &&
+    text.length <= MAX_SILENT_REST &&
+    one.repeat(Math.ceil(written.length / one.length)).startsWith(written)
+  );
 }

@@ -86,6 +86,8 @@ async function handleTurn(
     let live: LiveCounts | undefined;
     try {
       result = output.finish(await runTurn(shared, turn, optionsOf(around, turn, payload), emit));
+      const { unsaid = '' } = result;
+      if (unsaid !== '') turn.log.info({ unsaid }, 'silent_answer');
     } finally {
       // After this no call to the platform is in flight for this turn.
       live = await output.settle();

@@ -10,7 +10,7 @@ export interface DeletedMessages extends Pick<Place, 'channel'> {
 }
 
 /**
- * Takes back the questions among them whose turns have not begun; others stay. The same deletion twice acts once. Throws
+ * Takes back the questions among them whose turns have not begun, and forgets what was only observed; others stay. The same deletion twice acts once. Throws
  * only `StoreError`.
  */
 export type NoteDeleted = (deleted: DeletedMessages) => Promise<void>;

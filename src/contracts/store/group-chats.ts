@@ -55,8 +55,12 @@ export interface GroupChatStore {
   observes(chat: GroupChat): Promise<boolean | undefined>;
   /** Stores the choice; switching it off deletes what was kept of the chat. */
   setObserving(chat: GroupChat, on: boolean): Promise<void>;
-  /** Keeps a message for the next turn of the session behind the address; `id` is the platform's. */
+  /** Keeps a message for the next turn of the session behind the address; `id` is the platform's for it in that chat. */
   keepObserved(chat: GroupChat, address: Address, message: ObservedMessage & { id: string }): Promise<void>;
+  /** Gives a kept message its newest text. */
+  editObserved(chat: GroupChat, id: string, content: string): Promise<void>;
+  /** Removes kept messages. */
+  removeObserved(chat: GroupChat, ids: readonly string[]): Promise<void>;
   /** Counts a bot's message, unless the chat is quiet. */
   admitBot(chat: GroupChat, id: string): Promise<BotVerdict>;
 }

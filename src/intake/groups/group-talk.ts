@@ -16,7 +16,7 @@ import type { PersonLanguages } from '../../contracts/texts/languages.ts';
 import { textRef } from '../../contracts/texts/say.ts';
 
 export interface GroupTalkDeps {
-  groupChats: Pick<GroupChatStore, 'keepObserved' | 'admitBot'>;
+  groupChats: Pick<GroupChatStore, 'keepObserved' | 'editObserved' | 'admitBot'>;
   /** Counts messages that did not become turns. */
   noteRefusal: NoteRefusal;
   log: Log;
@@ -42,17 +42,34 @@ export async function observe(
   { groupChats, noteRefusal, log }: GroupTalkDeps,
   message: InboundMessage,
 ): Promise<Receipt> {
-  const { channel, chatId, id, senderName, senderId, media, forwarded } = message;
-  const files = media.map(({ kind }) => `[${kind}]`);
-  const said = oneLine([forwarded === true ? '(forwarded)' : '', message.content, ...files].join(' '));
-  if (said === '') return { kind: 'refused', code: 'empty' };
-  const content = said.length <= MAX_OBSERVED_CHARS ? said : `${said.slice(0, MAX_OBSERVED_CHARS)}…`;
+  const { channel, chatId, id, messageId = id, senderName, senderId } = message;
+  const content = observedText(message);
+  if (content === '') return { kind: 'refused', code: 'empty' };
   const name = senderName ?? `user ${senderId}`;
-  await groupChats.keepObserved({ channel, chatId }, addressOf(message), { id, senderName: name, content });
+  const observed = { id: messageId, senderName: name, content };
+  await groupChats.keepObserved({ channel, chatId }, addressOf(message), observed);
   log.debug({ channel, chatId }, 'message_observed');
   const detail = 'it was kept for the next one that does';
   noteRefusal({ address: addressOf(message), senderId, code: 'not_mentioned', detail });
   return { kind: 'handled' };
+}
+
+/** Gives a kept message the text of its edit. Throws only `StoreError`. */
+export async function editObserved(
+  { groupChats }: Pick<GroupTalkDeps, 'groupChats'>,
+  message: InboundMessage,
+): Promise<void> {
+  const { channel, chatId, messageId } = message;
+  const content = observedText(message);
+  if (messageId === undefined || content === '') return;
+  await groupChats.editObserved({ channel, chatId }, messageId, content);
+}
+
+/** A message as one line, with its files by kind. */
+function observedText({ content, media, forwarded }: InboundMessage): string {
+  const files = media.map(({ kind }) => `[${kind}]`);
+  const text = oneLine([forwarded === true ? '(forwarded)' : '', content, ...files].join(' '));
+  return text.length <= MAX_OBSERVED_CHARS ? text : `${text.slice(0, MAX_OBSERVED_CHARS)}…`;
 }
 
 /**

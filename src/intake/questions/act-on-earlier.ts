@@ -4,12 +4,15 @@ import { addressOf } from '../../contracts/message.ts';
 import type { InboundMessage } from '../../contracts/message.ts';
 import type { Receipt } from '../../contracts/receive.ts';
 import type { Ledger } from '../../contracts/store/ledger.ts';
+import { editObserved } from '../groups/group-talk.ts';
+import type { GroupTalkDeps } from '../groups/group-talk.ts';
 import { editQuestion } from './edited-question.ts';
 import type { EditDeps } from './edited-question.ts';
 import { stopAnswer } from './stop-answer.ts';
 import type { StopAnswerDeps } from './stop-answer.ts';
 
 export interface EarlierDeps extends StopAnswerDeps {
+  groupChats: GroupTalkDeps['groupChats'];
   ledger: EditDeps['ledger'] & Pick<Ledger, 'sessionOf'>;
   bus: EditDeps['bus'] & StopAnswerDeps['bus'];
   languages: EditDeps['languages'];
@@ -26,6 +29,8 @@ export async function actOnEarlier(
   message: InboundMessage,
   verdict: Verdict,
 ): Promise<Receipt> {
+  const isObserved = verdict.kind === 'observe' || (verdict.kind === 'allow' && message.place === 'group');
+  if (isObserved && message.isEdit === true) await editObserved(deps, message);
   if (verdict.kind !== 'allow' || message.fromBot === true) return { kind: 'refused', code: 'denied' };
   if (message.stops !== undefined) return await stopAnswer(deps, message, message.stops);
   return await editQuestion(deps, message, await deps.ledger.sessionOf(addressOf(message)));

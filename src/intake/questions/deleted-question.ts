@@ -1,12 +1,14 @@
-/** Questions that are deleted on their platform: those that still wait are taken back. */
+/** Messages that are deleted on their platform: questions that still wait are taken back, observed messages forgotten. */
 import type { EventBus, MessageBus } from '../../contracts/bus.ts';
 import type { Log } from '../../contracts/log.ts';
 import type { NoteDeleted } from '../../contracts/platform/deleted-messages.ts';
 import type { WaitingStore } from '../../contracts/sessions/waiting.ts';
+import type { GroupChatStore } from '../../contracts/store/group-chats.ts';
 import type { QuestionStore } from '../../contracts/store/questions.ts';
 
 export interface DeletedDeps {
   questions: Pick<QuestionStore, 'unansweredQuestions'>;
+  groupChats: Pick<GroupChatStore, 'removeObserved'>;
   waiting: Pick<WaitingStore, 'dropWaiting'>;
   bus: Pick<MessageBus, 'sweepSoon'>;
   events: Pick<EventBus, 'emit'>;
@@ -14,8 +16,10 @@ export interface DeletedDeps {
 }
 
 /** Makes the handler: what the page does when a person drops a waiting message there. A turn that has begun goes on. */
-export function createNoteDeleted({ questions, waiting, bus, events, log }: DeletedDeps): NoteDeleted {
+export function createNoteDeleted(deps: DeletedDeps): NoteDeleted {
+  const { questions, groupChats, waiting, bus, events, log } = deps;
   return async (deleted) => {
+    await groupChats.removeObserved(deleted, deleted.messageIds);
     for (const { session, turnId } of await questions.unansweredQuestions(deleted)) {
       if ((await waiting.dropWaiting(session, turnId)) === 'begun') continue;
       log.info({ sessionKey: session, turnId }, 'message_deleted');

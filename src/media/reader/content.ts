@@ -3,7 +3,7 @@ import { mimeTypeOf } from '../file-type.ts';
 import { readDocx, readXlsx } from './office.ts';
 import { readPdf } from './pdf.ts';
 import { isPicture, readPicture } from './picture.ts';
-import { decodeText } from './plain-text.ts';
+import { decodeText, withNote } from './plain-text.ts';
 import { MAX_DOCUMENT_CHARS } from './protocol.ts';
 import type { ReaderAnswer } from './protocol.ts';
 import { inEnglish } from '../../contracts/texts/say.ts';
@@ -29,8 +29,8 @@ export async function readContent(bytes: Buffer): Promise<Content> {
     if (isPicture(mimeType)) return { mimeType, ...(await readPicture(bytes)) };
     const read = DOCUMENTS[mimeType];
     if (read !== undefined) return { mimeType, ...bounded(await read(bytes)) };
-    const text = isMarkup(mimeType) ? decodeText(bytes) : undefined;
-    return { mimeType, ...(text !== undefined && bounded(text)) };
+    const decoded = isMarkup(mimeType) ? decodeText(bytes) : undefined;
+    return { mimeType, ...(decoded !== undefined && bounded(withNote(decoded))) };
   } catch (error) {
     return { mimeType: mimeType ?? 'application/octet-stream', ...wordProblem(error) };
   }

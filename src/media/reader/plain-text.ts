@@ -1,4 +1,5 @@
-/** Plain text: whether bytes are plain text, and of what kind. */
+/** Plain text: whether bytes are plain text, in which character set, and of what kind. */
+import { decodeIn, guessCharset, hasControls } from './charset.ts';
 
 /** How much of a text is used to detect its kind, in UTF-16 units. */
 const LOOKED_AT = 1_000;
@@ -18,20 +19,74 @@ export interface Known {
   cut?: boolean;
 }
 
-/** Bytes as text: UTF-8, or UTF-16 with its mark. Undefined for anything else. Never throws. */
-export function decodeText(bytes: Uint8Array, { cut = false }: Known = {}): string | undefined {
-  const [first, second] = bytes;
-  const encoding =
-    first === 0xff && second === 0xfe ? 'utf-16le' : first === 0xfe && second === 0xff ? 'utf-16be' : 'utf-8';
-  try {
-    // The last character of a truncated file may be cut in two.
-    const text = new TextDecoder(encoding, { fatal: true }).decode(bytes, { stream: cut });
-    // Control characters other than those of lines, tabs and terminals are not text.
-    // oxlint-disable-next-line no-control-regex -- they are what is looked for
-    return /[\0-\x06\x0e-\x1a]/.test(text) ? undefined : text;
-  } catch {
-    return undefined;
+/** A text, and what a reader should know about how it was read. */
+export interface DecodedText {
+  text: string;
+  /** A line in brackets for the model: another character set than UTF-8, or bytes that are not text. */
+  note?: string;
+}
+
+/** Most bytes that are no UTF-8 in a text that is otherwise: one in so many. */
+const BAD_BYTES = 50;
+
+/** The byte order marks of Unicode: the encodings that announce themselves. */
+const MARKS: readonly { bytes: readonly number[]; charset: string }[] = [
+  { bytes: [0xef, 0xbb, 0xbf], charset: 'utf-8' },
+  { bytes: [0xff, 0xfe], charset: 'utf-16le' },
+  { bytes: [0xfe, 0xff], charset: 'utf-16be' },
+];
+
+/**
+ * Bytes as text, in any common character set; a byte that is no text is U+FFFD. Undefined for anything else. Never
+ * throws.
+ */
+export function decodeText(bytes: Uint8Array, { cut = false }: Known = {}): DecodedText | undefined {
+  const marked = MARKS.find((mark) => mark.bytes.every((byte, index) => bytes[index] === byte));
+  const charset = marked?.charset ?? utf16Of(bytes) ?? 'utf-8';
+  // The last character of a truncated file may be cut in two.
+  const text = decodeIn(charset, bytes, cut);
+  if (text !== undefined) return { text };
+  if (charset !== 'utf-8') return undefined;
+  const guess = guessCharset(bytes);
+  const mostly = mostlyUtf8(bytes, cut);
+  if (mostly !== undefined && (guess === undefined || mostly.hasOthers)) {
+    const { badBytes } = mostly;
+    const count =
+      badBytes === 1
+        ? '1 byte of it is no UTF-8 text and is'
+        : `${badBytes} bytes of it are no UTF-8 text and are`;
+    return { text: mostly.text, note: `[${count} shown as \ufffd]` };
   }
+  const guessed = guess === undefined ? undefined : decodeIn(guess, bytes, cut);
+  return guessed === undefined ? undefined : { text: guessed, note: `[not UTF-8: read as ${guess}]` };
+}
+
+/** The text behind its note, as a model reads it. */
+export function withNote({ text, note }: DecodedText): string {
+  return note === undefined ? text : `${note}\n${text}`;
+}
+
+/** UTF-16 without its mark: every second byte of a text in Latin letters is zero. */
+function utf16Of(bytes: Uint8Array): string | undefined {
+  const sample = bytes.subarray(0, LOOKED_AT);
+  const zeros = [0, 0];
+  for (const [index, byte] of sample.entries()) if (byte === 0) zeros[index % 2]! += 1;
+  const [even = 0, odd = 0] = zeros;
+  const most = sample.length * 0.4;
+  if (sample.length < 4 || (even <= most && odd <= most)) return undefined;
+  return odd > even ? 'utf-16le' : 'utf-16be';
+}
+
+/** The text with U+FFFD for each bad byte, if they are few; `hasOthers` = it has characters beyond ASCII that are right. */
+function mostlyUtf8(
+  bytes: Uint8Array,
+  cut: boolean,
+): { text: string; badBytes: number; hasOthers: boolean } | undefined {
+  const text = new TextDecoder('utf-8').decode(bytes, { stream: cut });
+  const badBytes = text.match(/\ufffd/g)?.length ?? 0;
+  if (badBytes * BAD_BYTES > bytes.length + BAD_BYTES || hasControls(text)) return undefined;
+  const hasOthers = (text.match(/[^\0-\x7f\ufffd]/g)?.length ?? 0) > badBytes;
+  return { text, badBytes, hasOthers };
 }
 
 /** The type of a text by its first characters, then by its name. Never throws. */

@@ -5,7 +5,8 @@ import { buffer } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { GatewayError } from '../../contracts/errors.ts';
 import { createFairQueue } from '../../lib/async/fair-queue.ts';
-import { decodeText, textType } from './plain-text.ts';
+import { decodeText, textType, withNote } from './plain-text.ts';
+import type { DecodedText } from './plain-text.ts';
 import { answerShape, MAX_DOCUMENT_CHARS } from './protocol.ts';
 import type { ReaderAnswer } from './protocol.ts';
 import { textRef } from '../../contracts/texts/say.ts';
@@ -37,8 +38,8 @@ export interface ReaderOptions {
 export function createReader({ readMs = READ_MS, program = PROGRAM }: ReaderOptions = {}): Reader {
   const slots = createFairQueue(MAX_READERS, MAX_WAITING);
   return async (bytes, key, signal) => {
-    const text = isPlain(bytes) ? decodeText(bytes) : undefined;
-    if (text !== undefined) return readPlain(text);
+    const decoded = isPlain(bytes) ? decodeText(bytes) : undefined;
+    if (decoded !== undefined) return readPlain(decoded);
     const leave = await slots.enter(key, signal);
     if (leave === undefined) throw new GatewayError('busy', textRef('upload.busy'));
     try {
@@ -55,10 +56,11 @@ function isPlain(bytes: Uint8Array): boolean {
   return !start.includes('%PDF-') && !start.startsWith('{\\rtf');
 }
 
-function readPlain(text: string): ReadFile {
+function readPlain(decoded: DecodedText): ReadFile {
+  const text = withNote(decoded);
   const cut = text.length > MAX_DOCUMENT_CHARS;
   const read = cut ? text.slice(0, MAX_DOCUMENT_CHARS).toWellFormed() : text;
-  return { mimeType: textType(text), text: read, ...(cut && { cut }) };
+  return { mimeType: textType(decoded.text), text: read, ...(cut && { cut }) };
 }
 
 const PROGRAM = fileURLToPath(new URL('child.ts', import.meta.url));

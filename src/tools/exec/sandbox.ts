@@ -19,8 +19,6 @@ import type { RunLimits } from './sandbox-watch.ts';
 export const MAX_RUNS = 4;
 /** Where this gateway's own program is installed, often with a file `.env` that has its passwords. */
 const PROGRAM_DIR = path.resolve(import.meta.dirname, '../../..');
-/** The program bubblewrap, unless the options name another. */
-const BWRAP = '/usr/bin/bwrap';
 /** How long the self-test may take, in milliseconds. */
 const SELF_TEST_MS = 15_000;
 
@@ -47,7 +45,7 @@ export interface SandboxOptions {
 
 /** Makes the sandbox; nothing is tried before the first run. A self-test that fails stays failed until a restart. */
 export function createSandbox(options: SandboxOptions): Sandbox {
-  const { bwrap = BWRAP, limits = RUN_LIMITS, groups = groupsFolder() } = options;
+  const { bwrap = findBubblewrap(), limits = RUN_LIMITS, groups = groupsFolder() } = options;
   const running = new Set<SessionKey>();
   let tested: Promise<void> | undefined;
   return {
@@ -69,7 +67,7 @@ export function createSandbox(options: SandboxOptions): Sandbox {
 
 /** Why programs cannot run in the sandbox here, in a sentence; undefined when they can. Never throws. */
 export async function sandboxProblem(options: SandboxOptions): Promise<string | undefined> {
-  const { bwrap = BWRAP, limits = RUN_LIMITS, groups = groupsFolder() } = options;
+  const { bwrap = findBubblewrap(), limits = RUN_LIMITS, groups = groupsFolder() } = options;
   try {
     await selfTest({ ...options, bwrap, groups }, limits);
     return undefined;
@@ -78,14 +76,24 @@ export async function sandboxProblem(options: SandboxOptions): Promise<string | 
   }
 }
 
+/** The program bubblewrap in PATH, in a folder that only an absolute path names; a name that no file has if there is none. */
+function findBubblewrap(): string {
+  const folders = (process.env['PATH'] ?? '')
+    .split(path.delimiter)
+    .filter((folder) => path.isAbsolute(folder));
+  const places = folders.map((folder) => path.join(folder, 'bwrap'));
+  return places.find((place) => existsSync(place)) ?? '/usr/bin/bwrap';
+}
+
 /** Fails closed: what cannot be proven to hold counts as broken. */
 async function selfTest(
   { home, hidden, ...shell }: SandboxOptions & Shell,
   limits: RunLimits,
 ): Promise<void> {
-  refuseMachine(shell.bwrap);
   const places = [home, PROGRAM_DIR, ...hidden];
+  // Before the program is looked for: installing it would not help a home in the wrong place.
   refusePlaces(places);
+  refuseMachine(shell.bwrap);
   const workspace = await mkdtemp(path.join(os.tmpdir(), 'parley-sandbox-'));
   const canary = `.canary-${randomUUID()}`;
   try {

@@ -1,4 +1,5 @@
 /** The tool `read_file`: a page of a file's text in the session's workspace (B-16). */
+import { isUtf8 } from 'node:buffer';
 import type { FileHandle } from 'node:fs/promises';
 import { z } from 'zod';
 import { GatewayError, ToolError } from '../../contracts/errors.ts';
@@ -57,11 +58,15 @@ function notShown(size: number, why: string): ToolResult {
   return { content: `(binary file of ${size} bytes: not shown, because ${why})`, source: 'local' };
 }
 
-/** True for bytes that are not plain text, and for a PDF, which may look like it. */
+/** How much of a file decides whether it is plain UTF-8, in bytes. */
+const START_BYTES = 65_536;
+
+/** True for bytes that are not plain text in UTF-8, and for a PDF, which may look like it. */
 async function isDocument(handle: FileHandle, page: Buffer): Promise<boolean> {
-  const { buffer, bytesRead } = await handle.read(Buffer.alloc(1_024), 0, 1_024, 0);
-  const start = buffer.subarray(0, bytesRead);
-  return page.includes(0) || start.includes(0) || start.includes('%PDF-');
+  const start = await readPage(handle, 0, START_BYTES);
+  const head = start.subarray(0, 1_024);
+  if (page.includes(0) || head.includes(0) || head.includes('%PDF-')) return true;
+  return !isUtf8(wholeCharacters(start, false));
 }
 
 /** A page of `size` bytes of text, of which `bytes` begin at the offset. */

@@ -2,7 +2,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { MAX_HELD, openLiveOutput } from '../../../src/agent/turn/silent-reply.ts';
-import { MAX_SILENT_CHARS } from '../../../src/agent/turn/silent-token.ts';
+import { MAX_SILENT_REST } from '../../../src/agent/turn/silent-token.ts';
 import { LaneAbort } from '../../../src/contracts/bus.ts';
 import { ProviderError } from '../../../src/contracts/errors.ts';
 import type { EventBody } from '../../../src/contracts/event.ts';
@@ -57,7 +57,23 @@ describe('a live message with a silent token', () => {
     expect(seen).toEqual({ opened: 0, settled: 0, events: [] });
   });
 
-  it.each(['HEARTBEAT_OK, but the plants are dry.', 'HEART', 'Hello', '👍', 'HEARTBEAT_OKAY'])(
+  it.each([
+    ['HEARTBEAT_OK — nothing is due.', '— nothing is due.'],
+    ['Nothing is due. HEARTBEAT\\_OK', 'Nothing is due.'],
+    [
+      'I have looked at the list, so: **heartbeat_ok**. Have a nice day!',
+      'I have looked at the list, so: . Have a nice day!',
+    ],
+    ['Okay.\n\n`HEARTBEAT_OK`', 'Okay.'],
+    [`${TOKEN} ${'word '.repeat(59)}`, 'word '.repeat(59).trim()],
+  ])('stays closed for %j, and says what was left unsaid', (answer, unsaid) => {
+    const { seen, say, end } = screenOf();
+    say(...answer.split(''));
+    expect(end(answer)).toMatchObject({ text: '', silent: true, unsaid });
+    expect(seen).toMatchObject({ opened: 0, events: [] });
+  });
+
+  it.each(['HEART', 'Hello', '👍', 'HEARTBEAT_OKAY', 'x'.repeat(MAX_SILENT_REST + 1)])(
     'shows all of %j',
     async (answer) => {
       const { screen, seen, say, end } = screenOf();
@@ -69,21 +85,41 @@ describe('a live message with a silent token', () => {
     },
   );
 
-  it('opens as soon as the text can no longer be the token, and shows nothing twice', () => {
-    const told = fc.property(fc.array(fc.string({ maxLength: 4 })), fc.nat(12), (deltas, cut) => {
+  it(`shows an answer of more than ${MAX_SILENT_REST} characters without the token, wherever that stands`, () => {
+    const report = 'The plants are dry. '.repeat(16).trim();
+    for (const answer of [`${TOKEN}\n\n${report}`, `${report}\n**${TOKEN}**`]) {
+      const { seen, say, end } = screenOf();
+      say(...answer.split(' '));
+      expect(end(answer)).toMatchObject({ text: report, silent: false });
+      expect(seen.events).toEqual([{ type: 'snapshot', text: report }]);
+    }
+  });
+
+  it('never shows the token, and shows nothing twice, in whatever pieces an answer comes', () => {
+    const pieces = fc.array(
+      fc.oneof(fc.string({ maxLength: 4 }), fc.constant(TOKEN), fc.constant(` ${TOKEN} `)),
+    );
+    const told = fc.property(pieces, fc.nat(12), (deltas, cut) => {
       const all = [TOKEN.slice(0, cut), ...deltas];
       const { seen, say, end } = screenOf();
       say(...all);
-      const { silent } = end(all.join(''));
-      return silent ? seen.opened === 0 && chunks(seen.events) === '' : chunks(seen.events) === all.join('');
+      const { silent, text } = end(all.join(''));
+      if (silent) return seen.opened === 0 && seen.events.length === 0;
+      const last = seen.events.findLast((event) => event.type === 'snapshot');
+      const shown = last?.type === 'snapshot' ? last.text : chunks(seen.events);
+      return shown === text && !/(?<![\p{L}\p{N}])heartbeat_ok(?![\p{L}\p{N}])/iu.test(shown);
     });
     expect(fc.check(told)).toMatchObject({ failed: false });
-    const { seen, screen } = screenOf();
-    screen.emit({ type: 'stream_start', msgId: 'm1' });
-    screen.emit({ type: 'stream_chunk', msgId: 'm1', delta: 'HEART' });
-    expect(seen.opened).toBe(0);
-    screen.emit({ type: 'stream_chunk', msgId: 'm1', delta: 'y' });
-    expect(seen.opened).toBe(1);
+  });
+
+  it('shows a failure although the model had written the token before it', () => {
+    const { screen, seen } = screenOf();
+    const failure = `${TOKEN} Sorry, the model is away.`;
+    expect(screen.finish({ reason: 'failed', text: failure, isError: true })).toMatchObject({
+      text: 'Sorry, the model is away.',
+      silent: false,
+    });
+    expect(seen.events).toEqual([{ type: 'snapshot', text: 'Sorry, the model is away.' }]);
   });
 
   it('drops the text of a call that is retried', () => {
@@ -95,40 +131,46 @@ describe('a live message with a silent token', () => {
     expect(seen.opened).toBe(0);
   });
 
-  it('is open from the start where text was shown before, and without a token', () => {
-    expect(screenOf({ textSoFar: 'The plants' }).seen).toMatchObject({ opened: 1, events: [] });
+  it('is open from the start without a token, and with one not even after a crash', () => {
     expect(screenOf({ silentToken: undefined }).seen.opened).toBe(1);
-    expect(screenOf({ textSoFar: 'HEARTBEAT_OK' }).seen.opened).toBe(0);
+    expect(screenOf({ textSoFar: 'The plants' }).seen.opened).toBe(0);
   });
 
-  it('emits the events held back before the text that opens it', () => {
-    const { seen, say } = screenOf({ textSoFar: 'HEARTBEAT_OK' });
+  it('shows the text from before a crash with the rest of the answer', () => {
+    const { seen, say, end } = screenOf({ textSoFar: 'I have looked.' });
     say('\n\n', 'The plants are dry.');
-    expect(seen.opened).toBe(1);
-    expect(seen.events[0]).toEqual({ type: 'snapshot', text: 'HEARTBEAT_OK' });
+    expect(end('I have looked.\n\nThe plants are dry.').silent).toBe(false);
+    expect(seen.events[0]).toEqual({ type: 'snapshot', text: 'I have looked.' });
     expect(chunks(seen.events)).toBe('\n\nThe plants are dry.');
   });
 
   it('drops everything that the turn discards, before and after a crash', () => {
-    const { screen, seen, say } = screenOf({ textSoFar: 'HEART' });
+    const { screen, seen, say, end } = screenOf({ textSoFar: 'HEART' });
     screen.emit({ type: 'stream_chunk', msgId: 'm1', delta: 'BEAT' });
     screen.emit({ type: 'snapshot', text: '' });
     say('Sorry.');
+    end('Sorry.');
     expect(seen.events.filter(({ type }) => type === 'snapshot')).toEqual([]);
     expect(chunks(seen.events)).toBe('Sorry.');
   });
 
-  it(`holds at most ${MAX_HELD} events, and shows any text longer than ${MAX_SILENT_CHARS} characters`, () => {
-    const { screen, seen } = screenOf();
+  it(`holds at most ${MAX_HELD} events, and the whole text`, () => {
+    const { screen, seen, end } = screenOf();
     const call: EventBody = { type: 'tool_call', toolCallId: 'c', name: 'list_dir', args: {} };
     for (let n = 0; n < MAX_HELD + 50; n += 1) screen.emit(call);
-    expect(seen.opened).toBe(0);
-    screen.emit({ type: 'stream_chunk', msgId: 'm1', delta: '*'.repeat(MAX_SILENT_CHARS) });
-    expect(seen.opened).toBe(0);
-    screen.emit({ type: 'stream_chunk', msgId: 'm1', delta: '*' });
-    expect(seen.opened).toBe(1);
+    for (let n = 0; n < 1_000; n += 1) screen.emit({ type: 'stream_chunk', msgId: 'm1', delta: 'word ' });
+    expect(seen.events).toEqual([]);
+    end('word '.repeat(1_000));
     expect(seen.events.filter(({ type }) => type === 'tool_call')).toHaveLength(MAX_HELD);
-    expect(chunks(seen.events)).toHaveLength(MAX_SILENT_CHARS + 1);
+    expect(chunks(seen.events)).toBe('word '.repeat(1_000));
+    expect(seen.events).toHaveLength(MAX_HELD + 1);
+  });
+
+  it('lets notices and questions for approval through at once', () => {
+    const { screen, seen } = screenOf();
+    const notice: EventBody = { type: 'notice', code: 'model_changed', text: 'another model answers' };
+    screen.emit(notice);
+    expect(seen.events).toEqual([notice]);
   });
 });
 

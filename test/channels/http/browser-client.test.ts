@@ -8,11 +8,11 @@ import type { Browser, Page } from 'playwright-core';
 import { openApi } from './client.ts';
 import type { OpenApi } from './client.ts';
 import { ROOT } from '../../architecture/imports.ts';
-import { announceSkip, findChromium, sharedBrowser } from './page/browser/browser.ts';
+import { sharedBrowser } from './page/browser/browser.ts';
 import { TOKEN } from './page/browser/describe-page.ts';
+import { chromiumPath, needs } from '../../runs/needs.ts';
 
-const chromium = findChromium();
-if (chromium === undefined) announceSkip();
+const chromium = chromiumPath();
 
 const PACKAGE = path.join(ROOT, 'node_modules', 'openai');
 /** Another site: an empty page, and the client's files as they are published. */
@@ -50,7 +50,7 @@ afterEach(async () => {
   await new Promise((resolve) => site.close(resolve));
 });
 
-it.skipIf(chromium === undefined)('answers it whole, streamed and with its errors', async () => {
+it('answers it whole, streamed and with its errors', needs('Chromium'), async () => {
   const script = `(async () => {
     const { default: OpenAI } = await import('/index.mjs');
     const client = new OpenAI({

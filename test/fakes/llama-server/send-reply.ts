@@ -28,7 +28,7 @@ export async function sendLlamaReply(
   response: ServerResponse,
   call: RecordedCall<LlamaBody>,
 ): Promise<void> {
-  if (reply.hold === true) await call.released;
+  if (reply.hold === true) await call.released();
   if (response.destroyed) return;
   if (reply.failure?.kind === 'refuse') {
     response.writeHead(reply.failure.status, { 'content-type': 'application/json' });
@@ -40,12 +40,12 @@ export async function sendLlamaReply(
   const plan = planOf(reply, call.body);
   const packets = reply.packets?.(Buffer.concat(plan.pieces.map((piece) => Buffer.from(piece))));
   for (const [index, piece] of (packets ?? plan.pieces).entries()) {
-    if (index === plan.pauseBefore) await call.released;
+    if (index === plan.pauseBefore) await call.released();
     if (response.destroyed) return;
     response.write(piece);
     if (packets !== undefined) await turn();
   }
-  if (plan.end === 'linger') await call.released;
+  if (plan.end === 'linger') await call.released();
   if (response.destroyed) return;
   if (plan.end !== 'cut') response.end();
   else response.write('', () => call.cut());

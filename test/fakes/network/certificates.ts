@@ -7,12 +7,6 @@ import { promisify } from 'node:util';
 
 const run = promisify(execFile);
 
-/** True when this machine has openssl. */
-export const hasOpenssl = await run('openssl', ['version']).then(
-  () => true,
-  () => false,
-);
-
 /** Paths of PEM files. */
 export interface Certificates {
   authority: string;

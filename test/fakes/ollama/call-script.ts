@@ -17,7 +17,7 @@ export interface FakeCall<Body = ChatBody> {
   readonly arrivedAt: number;
   /** Messages silently dropped because `truncate` was not false. */
   dropped: number;
-  /** Ends a `hold`, a `hang` or a `linger`. */
+  /** Ends one `hold`, `hang` or `linger`: the one that lasts, else the next one. */
   release(): void;
   /** Bytes of the answer that the connection has not yet accepted: the reader is slow. */
   unsent(): number;
@@ -46,7 +46,8 @@ export interface CallScript<Body = ChatBody, Given = Answer> extends FakeControl
 }
 
 export interface RecordedCall<Body = ChatBody> extends FakeCall<Body> {
-  readonly released: Promise<void>;
+  /** Resolves at the next release, or when the connection closes. */
+  released(): Promise<void>;
   /** Kills the connection from the server's side. */
   cut(): void;
 }
@@ -100,22 +101,33 @@ export function createCallScript<Body, Given>(
 }
 
 function watch<Body>(body: Body, response: ServerResponse): RecordedCall<Body> {
-  const released = Promise.withResolvers<void>();
+  const releases: (() => void)[] = [];
+  let early = 0;
+  let isOver = false;
   const closed = Promise.withResolvers<{ by: 'client' | 'server'; at: number }>();
   let cut = false;
   response.once('close', () => {
     const by = cut || response.writableFinished ? 'server' : 'client';
     closed.resolve({ by, at: performance.now() });
-    released.resolve();
+    isOver = true;
+    for (const release of releases.splice(0)) release();
   });
   return {
     body,
     arrivedAt: performance.now(),
     dropped: 0,
-    release: () => released.resolve(),
+    release() {
+      const release = releases.shift();
+      if (release === undefined) early += 1;
+      else release();
+    },
     unsent: () => response.writableLength,
     closed: closed.promise,
-    released: released.promise,
+    async released() {
+      if (isOver) return;
+      if (early === 0) await new Promise<void>((resolve) => void releases.push(resolve));
+      else early -= 1;
+    },
     cut() {
       cut = true;
       response.socket?.destroy();

@@ -31,7 +31,7 @@ export function sendError(response: ServerResponse, status: number, error: strin
 /** Sends the reply and resolves when the response has ended, or its client has left. */
 export async function sendReply(reply: Reply, target: ReplyTarget): Promise<void> {
   const { response } = target;
-  if (reply.hold === true) await target.call.released;
+  if (reply.hold === true) await target.call.released();
   if (response.destroyed) return;
   const failure = reply.failure;
   if (failure?.kind === 'reset') return target.call.cut();
@@ -42,7 +42,7 @@ export async function sendReply(reply: Reply, target: ReplyTarget): Promise<void
   const plan = planOf(reply, target);
   if (reply.packets === undefined) await sendLines(plan, reply, target);
   else await sendPackets(plan, reply.packets, response);
-  if (plan.end === 'linger') await target.call.released;
+  if (plan.end === 'linger') await target.call.released();
   if (response.destroyed) return;
   if (plan.end !== 'cut') response.end();
   else response.write('', () => target.call.cut());
@@ -81,7 +81,7 @@ async function sendLines(plan: WirePlan, reply: Reply, target: ReplyTarget): Pro
   const interval = reply.perSecond === undefined ? 0 : 1000 / reply.perSecond;
   const startedAt = performance.now();
   for (const [index, line] of plan.lines.entries()) {
-    if (index === plan.pauseBefore) await target.call.released;
+    if (index === plan.pauseBefore) await target.call.released();
     if (interval > 0) {
       const due = startedAt + (index + 1) * interval - performance.now();
       if (due > 0) await target.wait(due);

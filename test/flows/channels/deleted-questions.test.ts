@@ -9,6 +9,7 @@ import { deletes as deletesOnSlack } from '../../fakes/slack/acts.ts';
 import { FakeSlack, SLACK_APP_TOKEN, SLACK_TOKEN } from '../../fakes/slack/slack.ts';
 import { describeGatewayOnEachDatabase, openGatewayFixture, WAIT } from '../setup.ts';
 import type { GatewayFixture } from '../setup.ts';
+import { needs } from '../../runs/needs.ts';
 
 const slack = await FakeSlack.open();
 const matrix = await FakeHomeserver.open();
@@ -169,7 +170,7 @@ describeGatewayOnEachDatabase('A deleted question', { discord: true, env }, (fix
   });
 });
 
-describe.skipIf(process.env['DATABASE_URL'] === undefined)('two nodes on one Postgres', () => {
+describe('two nodes on one Postgres', needs('database'), () => {
   let a: GatewayFixture;
   let b: GatewayFixture;
   beforeAll(async () => {

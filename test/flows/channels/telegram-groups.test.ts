@@ -2,7 +2,7 @@
 import { expect, it, vi } from 'vitest';
 import { FAKE_BOT } from '../../fakes/telegram/telegram.ts';
 import type { FakeMessage } from '../../fakes/telegram/chats.ts';
-import { changesBot, saysAnonymously } from '../../fakes/telegram/people.ts';
+import { changesBot, editsMessage, saysAnonymously } from '../../fakes/telegram/people.ts';
 import { describeGateway, FRIENDS, WAIT } from '../setup.ts';
 
 const NAME = `@${FAKE_BOT.username}`;
@@ -11,7 +11,7 @@ const file = {
   access: {
     telegram: {
       allow: FRIENDS,
-      groups: { '-4201': {}, '-4202': {}, '-4203': {}, '-4204': { mention: false } },
+      groups: { '-4201': {}, '-4202': {}, '-4203': {}, '-4205': {}, '-4204': { mention: false } },
     },
     owners: { telegram: [OWNER] },
   },
@@ -39,6 +39,26 @@ describeGateway('A Telegram group', { telegram: true, file }, (fixture) => {
     ]);
     fixture().telegram.says(chat, '/status', '33');
     await vi.waitFor(() => expect(shown(chat).at(-1)?.replyTo).toBe(questionOf(chat, '/status')?.id), WAIT);
+  });
+
+  it('reads along the newest text of what was said without naming the bot', async () => {
+    const chat = '-4205';
+    const { telegram } = fixture();
+    telegram.says(chat, '/observe on', OWNER);
+    await vi.waitFor(() => expect(screen(chat)).toHaveLength(1), WAIT);
+    telegram.says(chat, 'K', '31');
+    telegram.says(chat, 'King Lear is next', '32');
+    const taken = () => vi.waitFor(() => expect(telegram.updates.unconfirmed).toBe(0), WAIT);
+    await taken();
+    editsMessage(telegram, chat, questionOf(chat, 'K')?.id ?? 0, 'King Arthur sat at a round table.');
+    await taken();
+    telegram.says(chat, `${NAME} who sat there?`, '33');
+    const { body } = await fixture().modelCall('who sat there?');
+    const read = JSON.stringify(body);
+    expect(read).toContain('King Arthur sat at a round table.');
+    expect(read).toContain('King Lear is next');
+    expect(read).not.toMatch(/: K\\n/);
+    await idle(chat);
   });
 
   it('gets the answer to a question that was deleted in the meantime, and private answers are not replies', async () => {

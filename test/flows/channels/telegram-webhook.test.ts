@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { rawRequest } from '../../channels/http/raw-http.ts';
 import { describeGatewayOnEachDatabase, FRIENDS, openGatewayFixture, WAIT, OWNER } from '../setup.ts';
 import type { GatewayFixture } from '../setup.ts';
+import { needs } from '../../runs/needs.ts';
 
 const SECRET = 'a-secret-of-the-webhook-0123456789';
 const ROUTE = '/v1/updates/telegram';
@@ -177,7 +178,7 @@ describeGatewayOnEachDatabase('a webhook of Telegram', { telegram: true, file, e
   });
 });
 
-describe.skipIf(process.env['DATABASE_URL'] === undefined)('a webhook of Telegram at two nodes', () => {
+describe('a webhook of Telegram at two nodes', needs('database'), () => {
   let a: GatewayFixture;
   let b: GatewayFixture;
   beforeAll(async () => {

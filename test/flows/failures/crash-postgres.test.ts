@@ -2,13 +2,11 @@
 import { describe, expect, it } from 'vitest';
 import { postgresBinaries } from '../../crash/cluster.ts';
 import { outliveRestarts } from '../../crash/outlive.ts';
+import { needs } from '../../runs/needs.ts';
 
 const binaries = postgresBinaries();
-if (binaries === undefined) {
-  process.stderr.write('SKIPPED: a turn through a Postgres restart, because this machine has no initdb.\n');
-}
 
-describe.skipIf(binaries === undefined)('a turn whose Postgres restarts', () => {
+describe('a turn whose Postgres restarts', needs('initdb'), () => {
   it('continues before the first token and in the middle of the answer, with one model call and no text lost', async () => {
     const { answer, expected, modelCalls } = await outliveRestarts({
       binaries: binaries ?? '',

@@ -5,6 +5,7 @@ import { answers, say, stop } from '../../crash/chat-actions.ts';
 import { startScenario } from '../../crash/scenario.ts';
 import type { Scenario, ScenarioOptions } from '../../crash/scenario.ts';
 import type { FakeCall } from '../../fakes/ollama/ollama.ts';
+import { needs } from '../../runs/needs.ts';
 
 const SERVER = process.env['DATABASE_URL'];
 const LONG = { timeout: 20_000, interval: 50 };
@@ -94,7 +95,7 @@ describe.each(DATABASES)('/stop on $database', ({ database, postgresUrl, isHere 
   );
 });
 
-describe.skipIf(SERVER === undefined)('/stop with two gateways on one Postgres', () => {
+describe('/stop with two gateways on one Postgres', needs('database'), () => {
   it('works within a second through the node that does not run the turn', async () => {
     const { scenario, urls } = await startGateways({ postgresUrl: SERVER, gateways: 2 });
     const instances = await Promise.all(scenario.gateways.map((gateway) => scenario.instance(gateway)));

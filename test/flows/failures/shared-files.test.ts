@@ -3,6 +3,7 @@ import { afterEach, describe, expect, it, vi } from 'vitest';
 import { answers, say } from '../../crash/chat-actions.ts';
 import { startScenario } from '../../crash/scenario.ts';
 import type { Scenario } from '../../crash/scenario.ts';
+import { needs } from '../../runs/needs.ts';
 
 const SERVER = process.env['DATABASE_URL'];
 const LONG = { timeout: 30_000, interval: 100 };
@@ -10,7 +11,7 @@ const LONG = { timeout: 30_000, interval: 100 };
 let scenario: Scenario | undefined;
 afterEach(() => scenario?.close());
 
-describe.skipIf(SERVER === undefined)('the files of a session', () => {
+describe('the files of a session', needs('database'), () => {
   it('are read by the other gateway, even after the one that wrote them is dead', async () => {
     const { gateways, ollama } = (scenario = await startScenario({ postgresUrl: SERVER, gateways: 2 }));
     const [writer, reader] = [gateways[0]!, gateways[1]!];

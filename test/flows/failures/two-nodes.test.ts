@@ -3,10 +3,11 @@ import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { eventsUntil } from '../../channels/http/client.ts';
 import { FRIENDS, openGatewayFixture, WAIT } from '../setup.ts';
 import type { GatewayFixture } from '../setup.ts';
+import { needs } from '../../runs/needs.ts';
 
 const words = (count: number): string => Array.from({ length: count }, (_, n) => `word${n}`).join(' ');
 
-describe.skipIf(process.env['DATABASE_URL'] === undefined)('two nodes on one Postgres', () => {
+describe('two nodes on one Postgres', needs('database'), () => {
   let a: GatewayFixture;
   let b: GatewayFixture;
   beforeAll(async () => {

@@ -1,5 +1,5 @@
 /** The very first minutes: `parley init` on a terminal, the gateway that it starts, and the page behind the link that it prints. */
-import { spawn, spawnSync } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -9,12 +9,12 @@ import { startFakeOllama } from '../../fakes/ollama/ollama.ts';
 import { write } from '../../channels/http/page/browser/browser.ts';
 import { describePage } from '../../channels/http/page/browser/describe-page.ts';
 import type { Tab } from '../../channels/http/page/browser/describe-page.ts';
+import { needs } from '../../runs/needs.ts';
 
 const LAUNCH = path.join(import.meta.dirname, '../../../src/launch.js');
 /** A first start creates a database. */
 const START = { timeout: 60_000, interval: 50 };
 const LINK = /Sign in once, within ten minutes: {2}(http:\S+)/;
-const hasTerminal = spawnSync('script', ['--version']).status === 0;
 
 describePage('parley init', (tab) => {
   let home = '';
@@ -28,8 +28,9 @@ describePage('parley init', (tab) => {
     await rm(path.dirname(home), { recursive: true, force: true });
   });
 
-  it.skipIf(!hasTerminal)(
+  it(
     'leads from its first question to the first answer on the page',
+    { ...needs('script'), timeout: 120_000 },
     async () => {
       const env = { PATH: process.env['PATH'], PORT: '0', GATEWAY_HOME: home, OLLAMA_HOST: model.url };
       const command = `"${process.execPath}" "${LAUNCH}" init`;
@@ -65,7 +66,6 @@ describePage('parley init', (tab) => {
         await ended;
       }
     },
-    120_000,
   );
 });
 

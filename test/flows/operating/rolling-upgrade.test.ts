@@ -12,6 +12,7 @@ import { startGatewayProcess } from '../../child.ts';
 import { serverDatabase } from '../../crash/databases.ts';
 import { startFakeOllama } from '../../fakes/ollama/ollama.ts';
 import { OWNER } from '../setup.ts';
+import { needs, skipUnless } from '../../runs/needs.ts';
 
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
 const SESSIONS = 6;
@@ -57,9 +58,6 @@ function versionBefore(): string | undefined {
 
 const older = versionBefore();
 const databaseUrl = process.env['DATABASE_URL'];
-const why = databaseUrl === undefined ? 'DATABASE_URL is not set' : 'this clone has no history of drizzle/';
-if (older === undefined || databaseUrl === undefined)
-  process.stderr.write(`\n*** The rolling upgrade is not tested: ${why}. ***\n\n`);
 
 /** That version's files, with the packages of this one. */
 async function unpack(commit: string, folder: string): Promise<string> {
@@ -79,8 +77,13 @@ interface Shown {
   content: string;
 }
 
-it.skipIf(older === undefined || databaseUrl === undefined)(
+it(
   'the older version keeps running next to the newer one, is stopped, and everything is answered once and in order',
+  {
+    ...needs('database'),
+    ...skipUnless(older !== undefined, 'use a clone with the history of drizzle/'),
+    timeout: 300_000,
+  },
   async () => {
     const folder = await mkdtemp(path.join(tmpdir(), 'parley-upgrade-'));
     onTestFinished(() => rm(folder, { recursive: true, force: true }));
@@ -156,5 +159,4 @@ it.skipIf(older === undefined || databaseUrl === undefined)(
     for (const gateway of [first, second])
       expect(gateway.stdout()).not.toMatch(/"level":(50|60|"error"|"fatal")/);
   },
-  300_000,
 );

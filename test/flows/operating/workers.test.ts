@@ -1,5 +1,5 @@
 /** `parley start --workers`: several processes behind one port, one of which dies in the middle of a turn. */
-import { spawn, spawnSync } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -12,12 +12,12 @@ import type { RunDatabase } from '../../crash/databases.ts';
 import { startFakeOllama } from '../../fakes/ollama/ollama.ts';
 import type { FakeOllama } from '../../fakes/ollama/ollama.ts';
 import { OWNER } from '../setup.ts';
+import { needs } from '../../runs/needs.ts';
 
 /** Processes on a busy machine. */
 const LONG = { timeout: 60_000, interval: 50 };
 
 /** A program that gives another one a terminal (util-linux). */
-const hasTerminal = spawnSync('script', ['--version']).status === 0;
 
 interface Started {
   child: ChildProcess;
@@ -72,7 +72,7 @@ describe('--workers', () => {
   });
 });
 
-describe.runIf(process.env['DATABASE_URL'] !== undefined)('two workers [postgres]', () => {
+describe('two workers [postgres]', needs('database'), () => {
   let ollama: FakeOllama;
   let database: RunDatabase;
   let home: string;
@@ -112,8 +112,9 @@ describe.runIf(process.env['DATABASE_URL'] !== undefined)('two workers [postgres
       return rows.map(({ instance }) => instance.slice(-2)).toSorted();
     });
 
-  it.skipIf(!hasTerminal)(
+  it(
     'print one sign-in link on a terminal, from the supervisor, and it works',
+    { ...needs('script'), timeout: 90_000 },
     async () => {
       const second = await mkdtemp(path.join(tmpdir(), 'parley-workers-'));
       const terminal = spawn(
@@ -152,7 +153,6 @@ describe.runIf(process.env['DATABASE_URL'] !== undefined)('two workers [postgres
       await ended;
       await rm(second, { recursive: true, force: true });
     },
-    90_000,
   );
 
   it('are separate nodes, and a killed one is restarted and loses nothing', async () => {

@@ -22,6 +22,8 @@ interface Play {
   last: string[];
   /** What the card says in between, in this order. */
   between: RegExp;
+  /** The passing notes of the card while the model or a tool waits, by the number of that moment. */
+  notes?: Record<number, string>;
 }
 
 const decide = (correction: object): Reply => ({ text: JSON.stringify(correction) });
@@ -31,6 +33,7 @@ const PLAYS: Play[] = [
     script: (planned) => [decide({ action: 'retry', reason: 'it was busy' }), planned.work(), planned.work()],
     last: ['done 1. Wash (2) it was busy', 'done 2. Paint (1) '],
     between: /failed 1\. .*⚡ Step 1 failed.*running 1\. Wash \(2\) it was busy.*Step 1 is tried again\./s,
+    notes: { 3: 'Step 1 is tried again.' },
   },
   {
     action: 'modify',
@@ -89,7 +92,7 @@ describeGateway(
     beforeAll(() => openWorkshop(fixture(), shop));
 
     /** Plays it to its end; returns what is on screen then, and what was in between. */
-    async function play(participant: Participant, { action, script }: Play) {
+    async function play(participant: Participant, { action, script, notes }: Play) {
       const planned = new PlanChat(
         fixture(),
         shop,
@@ -98,7 +101,7 @@ describeGateway(
       );
       shop.fails.set(planned.tag, 1);
       await planned.begin('agentic', [planned.work(), ...script(planned), { text: 'That was it.' }]);
-      await planned.follow();
+      await planned.follow(undefined, { ...notes, 2: '⚡ Step 1 failed; thinking about what to do…' });
       await fixture().idle(participant.session);
       const card = await planned.settled();
       return {

@@ -136,12 +136,18 @@ export class PlanChat {
     }, WAIT);
   }
 
-  /** Releases everything, gate by gate; at each the card has to match what is stored. `until` stops before a gate. */
-  async follow(until?: (gate: Gate) => boolean): Promise<Gate | undefined> {
+  /**
+   * Releases everything, gate by gate; at each the card has to match what is stored, and to have the note that `notes`
+   * expects at the gate of that number. `until` stops before a gate.
+   */
+  async follow(
+    until?: (gate: Gate) => boolean,
+    notes: Readonly<Record<number, string>> = {},
+  ): Promise<Gate | undefined> {
     for (;;) {
       const gate = await this.gate();
       if (gate === undefined || until?.(gate) === true) return gate;
-      if ((await this.record()) !== undefined) this.cards.push(await this.settled());
+      if ((await this.record()) !== undefined) this.cards.push(await this.settled(notes[this.cards.length]));
       gate.release();
     }
   }
@@ -150,13 +156,14 @@ export class PlanChat {
     return this.#fixture.store.plans.latestPlan(this.participant.session);
   }
 
-  /** The card once it matches what is stored. */
-  async settled(): Promise<ReadCard> {
+  /** The card once it matches what is stored, and has the note that is expected. */
+  async settled(expectedNote?: string): Promise<ReadCard> {
     return await vi.waitFor(async () => {
       const record = await this.record();
       if (record === undefined) throw new Error('there is no plan yet');
       const card = readCard(this.card().text);
-      const { note: _passing, ...lasting } = card;
+      const { note, ...lasting } = card;
+      if (expectedNote !== undefined) assert.equal(note, expectedNote);
       assert.deepEqual(lasting, cardOf(record.plan));
       return card;
     }, WAIT);

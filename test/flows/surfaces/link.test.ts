@@ -2,7 +2,7 @@
 import { expect, it, vi } from 'vitest';
 import { hashSecret } from '../../../src/security/index.ts';
 import type { FakeChannel, FakePerson } from '../../fakes/discord/platform.ts';
-import { describeGatewayOnEachDatabase, FRIENDS, WAIT } from '../setup.ts';
+import { describeGatewayOnEachDatabase, FRIENDS, HALF, WAIT } from '../setup.ts';
 
 const people = FRIENDS.values();
 const words = (count: number): string => Array.from({ length: count }, (_, n) => `word${n}`).join(' ');
@@ -66,8 +66,11 @@ describeGatewayOnEachDatabase('linked chats', SETTINGS, (fixture) => {
   it.concurrent('ask both sides, show a question of one on the other, and the same answer on both', async () => {
     const { chat, channel } = await linked();
     const answer = words(60);
-    fixture().ollama.answer({ text: answer, perSecond: 12 }, { when: `tell both ${chat}` });
+    fixture().ollama.answer({ text: answer, failure: HALF }, { when: `tell both ${chat}` });
     says(chat, `tell both ${chat}`);
+    await seenOn(channel, 'word29');
+    await seen(chat, 'word29');
+    (await fixture().modelCall(`tell both ${chat}`)).release();
     await seen(chat, answer);
     await seenOn(channel, answer);
     await fixture().idle(`telegram:${chat}`);

@@ -4,17 +4,16 @@ import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { tlsOf } from '../../../src/store/database/tls.ts';
 import { openDatabase } from '../../../src/store/database/database.ts';
-import { hasOpenssl, makeCertificates } from '../../fakes/network/certificates.ts';
+import { makeCertificates } from '../../fakes/network/certificates.ts';
 import type { Certificates } from '../../fakes/network/certificates.ts';
 import { postgresBinaries, startCluster } from '../../crash/cluster.ts';
 import type { Cluster } from '../../crash/cluster.ts';
 import { freePort } from '../../fakes/network/free-port.ts';
+import { needs } from '../../runs/needs.ts';
 
 const binaries = postgresBinaries();
-const canServe = binaries !== undefined && hasOpenssl;
-if (!canServe) process.stderr.write('SKIPPED: TLS to Postgres, because initdb or openssl is missing here.\n');
 
-describe.skipIf(!canServe)('a Postgres with TLS', () => {
+describe('a Postgres with TLS', needs('initdb', 'openssl'), () => {
   let cluster: Cluster;
   let own: Certificates;
   let foreign: Certificates;

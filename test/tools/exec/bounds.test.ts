@@ -5,7 +5,8 @@ import { describe, expect, it } from 'vitest';
 import { MAX_SHARED_MEMORY_BYTES } from '../../../src/tools/exec/sandbox-command.ts';
 import { RUN_LIMITS } from '../../../src/tools/exec/sandbox-watch.ts';
 import type { RunLimits } from '../../../src/tools/exec/sandbox-watch.ts';
-import { alive, execFixture, hasSandbox, makeWorkspace, runIn, sandboxOf } from './as-nobody.ts';
+import { alive, execFixture, makeWorkspace, runIn, sandboxOf } from './as-nobody.ts';
+import { needs } from '../../runs/needs.ts';
 
 const MIB = 1024 * 1024;
 const fixture = execFixture();
@@ -21,7 +22,7 @@ async function bytesIn(folder: string): Promise<number> {
   return (await Promise.all(sizes)).reduce((all, one) => all + one, 0);
 }
 
-describe.runIf(hasSandbox)('the memory of a run', () => {
+describe('the memory of a run', needs('bubblewrap'), () => {
   it('ends a run whose programs together exceed the limit, though each is within its own', async () => {
     const hold = `perl -e 'my $x = "x" x ${90 * MIB}; sleep 60' mark-of-memory`;
     const began = performance.now();
@@ -56,7 +57,7 @@ describe.runIf(hasSandbox)('the memory of a run', () => {
   });
 });
 
-describe.runIf(hasSandbox)('the disk of a run', () => {
+describe('the disk of a run', needs('bubblewrap'), () => {
   const limits = { workspace: { bytes: 8 * MIB, entries: 100 } };
 
   it('ends a run that fills the workspace beyond its limit', async () => {

@@ -13,7 +13,8 @@ import { failedProbes } from '../../../src/tools/exec/sandbox-probes.ts';
 import { MAX_RUNS } from '../../../src/tools/exec/sandbox.ts';
 import type { Sandbox } from '../../../src/tools/exec/sandbox.ts';
 import type { ToolContext, ToolResult } from '../../../src/contracts/tools/tool.ts';
-import { alive, CANARY, execFixture, hasSandbox, runIn, sandboxOf, wasRoot } from './as-nobody.ts';
+import { alive, CANARY, execFixture, runIn, sandboxOf, wasRoot } from './as-nobody.ts';
+import { needs } from '../../runs/needs.ts';
 
 const fixture = execFixture();
 
@@ -67,7 +68,7 @@ describe('without the sandbox', () => {
   });
 });
 
-describe.runIf(hasSandbox)('what a program sees', () => {
+describe('what a program sees', needs('bubblewrap'), () => {
   it('runs a line for the shell and a list of arguments in the workspace (B-20)', async () => {
     expect(await exec({ command: 'echo hello | tee made.txt; pwd; exit 3' })).toEqual({
       content: 'hello\n/work\n(exit 3)',
@@ -111,7 +112,7 @@ describe.runIf(hasSandbox)('what a program sees', () => {
   });
 });
 
-describe.runIf(hasSandbox)('what ends a program', () => {
+describe('what ends a program', needs('bubblewrap'), () => {
   it.each(['sleep 1e9', 'setsid sleep 7654321 & sleep 1e9', 'f(){ f|f& };f; sleep 1e9'])(
     'ends with everything it started when its time is up: %s',
     async (command) => {
@@ -183,7 +184,7 @@ describe.runIf(hasSandbox)('what ends a program', () => {
   });
 });
 
-describe.runIf(hasSandbox)('how many run', () => {
+describe('how many run', needs('bubblewrap'), () => {
   it(`runs one per session and ${MAX_RUNS} in total, and says so`, async () => {
     const stop = new AbortController();
     const sessions = Array.from({ length: MAX_RUNS }, (_, n) => `telegram:${n}` as const);

@@ -5,7 +5,8 @@ import { describe, expect, it } from 'vitest';
 import { MAX_PROCESSES } from '../../../src/tools/exec/sandbox-command.ts';
 import { groupsFolder, openRunGroup } from '../../../src/tools/exec/sandbox-group.ts';
 import { RUN_LIMITS } from '../../../src/tools/exec/sandbox-watch.ts';
-import { execFixture, hasSandbox, makeWorkspace, runIn, sandboxOf } from './as-nobody.ts';
+import { execFixture, makeWorkspace, runIn, sandboxOf } from './as-nobody.ts';
+import { needs } from '../../runs/needs.ts';
 
 const MIB = 1024 * 1024;
 const fixture = execFixture();
@@ -84,8 +85,9 @@ describe('the group of a run', () => {
     expect(await group?.add(4711)).toBe(false);
   });
 
-  it.runIf(hasSandbox)(
+  it(
     'contains every run where groups can be created; elsewhere programs run anyway',
+    needs('bubblewrap'),
     async () => {
       const folder = await delegated();
       const workspace = await makeWorkspace(fixture);

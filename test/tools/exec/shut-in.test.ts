@@ -7,7 +7,8 @@ import { refusedCalls } from '../../../src/tools/exec/sandbox-calls.ts';
 import type { FilteredArch } from '../../../src/tools/exec/sandbox-calls.ts';
 import { isFiltered, seccompProgram } from '../../../src/tools/exec/sandbox-filter.ts';
 import { failedProbes } from '../../../src/tools/exec/sandbox-probes.ts';
-import { execFixture, hasSandbox, runIn, sandboxOf } from './as-nobody.ts';
+import { execFixture, runIn, sandboxOf } from './as-nobody.ts';
+import { needs } from '../../runs/needs.ts';
 
 const fixture = execFixture();
 
@@ -37,7 +38,7 @@ describe('the places of the gateway', () => {
     expect(readableFolderOf('/srv/parley')).toBeUndefined();
   });
 
-  it.runIf(hasSandbox)('are not shown: only the program folders of /usr are', async () => {
+  it('are not shown: only the program folders of /usr are', needs('bubblewrap'), async () => {
     const shown = await exec('ls -d /usr/* /usr/local/*');
     expect(shown).toContain('/usr/bin');
     const folders = (shown.match(/^\/usr\/.*$/gm) ?? []).filter((folder) => folder !== '/usr/local');
@@ -45,7 +46,7 @@ describe('the places of the gateway', () => {
     expect(await exec('ls /usr/src /usr/local/src 2>&1')).not.toContain('parley');
   });
 
-  it.runIf(hasSandbox)('stay unknown: no command line inside contains the home', async () => {
+  it('stay unknown: no command line inside contains the home', needs('bubblewrap'), async () => {
     expect(await exec("tr '\\0' ' ' < /proc/1/cmdline; cat /proc/*/cmdline")).not.toContain(fixture.home);
   });
 
@@ -65,7 +66,7 @@ describe('the places of the gateway', () => {
       expect(failedProbes(changed(name, value))).toEqual([name]);
   });
 
-  it.runIf(hasSandbox)('are found by the canary, whatever bubblewrap was told to bind', async () => {
+  it('are found by the canary, whatever bubblewrap was told to bind', needs('bubblewrap'), async () => {
     // A bubblewrap that also shows the home, in a separate place.
     const leaky = path.join(fixture.home, 'leaky-bwrap');
     const bind = `--ro-bind ${fixture.home} /usr/share/misc`;
@@ -98,7 +99,7 @@ describe('the filter of system calls', () => {
   const arch = process.arch;
   const calls = isFiltered(arch) ? refusedCalls(arch) : [];
 
-  it.runIf(hasSandbox)('refuses every call of its list inside the sandbox', async () => {
+  it('refuses every call of its list inside the sandbox', needs('bubblewrap'), async () => {
     const script = calls.map(
       ({ name, number }) => `$! = 0; syscall(${number}, 0, 0, 0, 0, 0, 0); print "${name}=", $!+0, "\\n";`,
     );
@@ -114,32 +115,36 @@ describe('the filter of system calls', () => {
     expect(seen['shmget']).toBe(38);
   });
 
-  it.runIf(hasSandbox && arch === 'x64')('checks the arguments of the calls that programs need', async () => {
-    const attempts: Record<string, string> = {
-      vsock: 'syscall(41, 40, 1, 0)',
-      inet: 'syscall(41, 2, 1, 0)',
-      user_namespace: 'syscall(56, 0x10000011, 0, 0, 0, 0)',
-      typing: 'my $c = "x"; syscall(16, 0, 0x5412, $c)',
-      hiding: 'syscall(157, 4, 0, 0, 0, 0)',
-      naming: 'my $n = "name\\0"; syscall(157, 15, $n, 0, 0, 0)',
-      x32: 'syscall(0x40000000 + 39)',
-    };
-    const script = Object.entries(attempts).map(
-      ([name, call]) => `$! = 0; { ${call}; } print "${name}=", $!+0, "\\n";`,
-    );
-    await writeFile(path.join(fixture.workspace, 'arguments.pl'), script.join('\n'));
-    expect((await exec('perl arguments.pl')).trim().split('\n').slice(0, -1)).toEqual([
-      'vsock=97',
-      'inet=0',
-      'user_namespace=1',
-      'typing=1',
-      'hiding=1',
-      'naming=0',
-      'x32=38',
-    ]);
-  });
+  it.runIf(arch === 'x64')(
+    'checks the arguments of the calls that programs need',
+    needs('bubblewrap'),
+    async () => {
+      const attempts: Record<string, string> = {
+        vsock: 'syscall(41, 40, 1, 0)',
+        inet: 'syscall(41, 2, 1, 0)',
+        user_namespace: 'syscall(56, 0x10000011, 0, 0, 0, 0)',
+        typing: 'my $c = "x"; syscall(16, 0, 0x5412, $c)',
+        hiding: 'syscall(157, 4, 0, 0, 0, 0)',
+        naming: 'my $n = "name\\0"; syscall(157, 15, $n, 0, 0, 0)',
+        x32: 'syscall(0x40000000 + 39)',
+      };
+      const script = Object.entries(attempts).map(
+        ([name, call]) => `$! = 0; { ${call}; } print "${name}=", $!+0, "\\n";`,
+      );
+      await writeFile(path.join(fixture.workspace, 'arguments.pl'), script.join('\n'));
+      expect((await exec('perl arguments.pl')).trim().split('\n').slice(0, -1)).toEqual([
+        'vsock=97',
+        'inet=0',
+        'user_namespace=1',
+        'typing=1',
+        'hiding=1',
+        'naming=0',
+        'x32=38',
+      ]);
+    },
+  );
 
-  it.runIf(hasSandbox)('allows what programs need: threads, pipes, processes, files', async () => {
+  it('allows what programs need: threads, pipes, processes, files', needs('bubblewrap'), async () => {
     const script =
       'mkdir d && echo text > d/f && cat d/f | sort | perl -ne "print uc" && (sleep 0 & wait) && rm -r d';
     expect(await exec(script)).toBe('TEXT\n(exit 0)');

@@ -22,6 +22,8 @@ export const files: TranslationOf<typeof english> = {
   'upload.read_slowly': 'sie zu lesen dauert zu lange',
   'upload.damaged': 'sie lässt sich nicht lesen: Sie ist beschädigt oder braucht zu viel Speicher',
   'upload.unreadable': 'sie lässt sich nicht lesen ({why})',
+  'upload.no_text':
+    'sie ist kein Text in einem Zeichensatz, den ich lesen kann; speichere sie als UTF-8 und schicke sie noch einmal',
   'hear.none':
     'sie ist eine Aufnahme, und dieses Gateway kann nicht zuhören: setz transcription.baseUrl in config.json auf einen Server, der Sprache in Text verwandelt',
   'hear.nothing': 'darin wird nichts gesagt',

@@ -20,17 +20,38 @@ export function createGroupChats(database: Database): GroupChatStore {
       database.run((sql) =>
         keep(sql, cleanChat(chat), {
           address: cleanText(address),
-          id: cleanText(message.id),
+          id: messageKey(chat, message.id),
           senderName: cleanText(message.senderName),
           content: cleanText(message.content),
         }),
       ),
+    editObserved: (chat, id, content) =>
+      database.run(async (sql) => {
+        const { channel, chatId } = cleanChat(chat);
+        await sql`
+          update observed set content = ${cleanText(content)}
+          where channel = ${channel} and chat_id = ${chatId} and message_id = ${messageKey(chat, id)}`;
+      }),
+    removeObserved: (chat, ids) =>
+      database.run(async (sql) => {
+        if (ids.length === 0) return;
+        const { channel, chatId } = cleanChat(chat);
+        const keys = ids.map((id) => messageKey(chat, id));
+        await sql`
+          delete from observed
+          where channel = ${channel} and chat_id = ${chatId} and message_id in ${sql(keys)}`;
+      }),
     admitBot: (chat, id) => database.transaction((sql) => admitBot(sql, cleanChat(chat), cleanText(id))),
   };
 }
 
 function cleanChat({ channel, chatId }: GroupChat): GroupChat {
   return { channel: cleanText(channel), chatId: cleanText(chatId) };
+}
+
+/** Chats of one session may number their messages alike. */
+function messageKey({ channel, chatId }: GroupChat, id: string): string {
+  return cleanText(`${channel}:${chatId}:${id}`);
 }
 
 async function setObserving(sql: Sql, { channel, chatId }: GroupChat, on: boolean): Promise<void> {

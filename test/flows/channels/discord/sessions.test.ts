@@ -10,6 +10,7 @@ import { startFakeOllama } from '../../../fakes/ollama/ollama.ts';
 import { openStore } from '../../../../src/store/open-store.ts';
 import { openGatewayFixture, WAIT } from '../../setup.ts';
 import type { GatewayFixture } from '../../setup.ts';
+import { needs } from '../../../runs/needs.ts';
 
 const SETTINGS = { access: { discord: { dm: 'open' } } };
 
@@ -58,7 +59,7 @@ describe.skipIf(process.env['ONLY_DATABASE'] === 'postgres')('a gateway that is 
   });
 });
 
-describe.skipIf(process.env['DATABASE_URL'] === undefined)('two nodes on one Postgres', () => {
+describe('two nodes on one Postgres', needs('database'), () => {
   let a: GatewayFixture;
   let b: GatewayFixture;
   beforeAll(async () => {

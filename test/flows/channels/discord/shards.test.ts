@@ -7,6 +7,7 @@ import { startGatewayProcess } from '../../../child.ts';
 import type { FakeDiscord } from '../../../fakes/discord/discord.ts';
 import type { FakeChannel } from '../../../fakes/discord/platform.ts';
 import { describeGateway, openGatewayFixture, WAIT } from '../../setup.ts';
+import { needs } from '../../../runs/needs.ts';
 
 const LONG = { ...WAIT, timeout: 40_000 };
 
@@ -37,7 +38,7 @@ describeGateway('a bot that is split across two connections', { discord: true },
   });
 });
 
-describe.skipIf(process.env['DATABASE_URL'] === undefined)('two nodes with two shards', () => {
+describe('two nodes with two shards', needs('database'), () => {
   it('share them when they start together: each receives over its own, and one takes both lanes when the other stops', async () => {
     const a = await openGatewayFixture('postgres', { discord: true });
     onTestFinished(() => a.close());

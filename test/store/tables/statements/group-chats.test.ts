@@ -71,6 +71,24 @@ describeEachDatabase('a group', (databases) => {
     expect(await kept(store)).toEqual([]);
   });
 
+  it('reads the newest text of a message that was edited, and forgets one that was deleted', async () => {
+    const store = await databases.open();
+    const other = { channel: 'telegram', chatId: '-51' };
+    await keep(store, '1', 'King');
+    await keep(store, '2', 'gone soon');
+    // A second chat of the same session numbers its messages alike.
+    await store.groupChats.keepObserved(other, 'telegram:-50', {
+      id: '1',
+      senderName: 'Bo',
+      content: 'Queen',
+    });
+    await store.groupChats.editObserved(CHAT, '1', 'King Arthur');
+    await store.groupChats.editObserved(CHAT, '9', 'never kept');
+    await store.groupChats.removeObserved(CHAT, ['2', '9']);
+    await store.groupChats.removeObserved(other, ['2']);
+    expect(await kept(store)).toEqual(['King Arthur', 'Queen']);
+  });
+
   it('counts bot messages across restarts, one by one, and a repeated one once', async () => {
     const store = await databases.open();
     const admit = (n: number) => store.groupChats.admitBot(CHAT, `b${n}`);

@@ -1,36 +1,9 @@
 /** A real Chromium for the page's tests, and what its users do: open the page, sign in, write. */
-import { existsSync } from 'node:fs';
 import { chromium } from 'playwright-core';
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 
 /** Timing of `vi.waitFor` where a test waits for the browser. */
 export const WAIT = { timeout: 20_000, interval: 20 };
-
-/** Where Debian puts Chromium; its headless build takes half the processor time. */
-const PLACES = ['/usr/bin/chromium-headless-shell', '/usr/bin/chromium'];
-
-/**
- * The browser's program: `CHROMIUM`, else where Debian puts it; undefined if there is none. Throws in that case if
- * `PARLEY_REQUIRE_BROWSER` is 1.
- */
-export function findChromium(): string | undefined {
-  const { CHROMIUM: named } = process.env;
-  const places = named === undefined ? PLACES : [named];
-  const path = places.find((place) => existsSync(place));
-  if (path === undefined && process.env['PARLEY_REQUIRE_BROWSER'] === '1') {
-    throw new Error(
-      `PARLEY_REQUIRE_BROWSER=1, but there is no Chromium at ${places.join(' or ')}; set CHROMIUM or install it.`,
-    );
-  }
-  return path;
-}
-
-/** Warns that the page was not tested. */
-export function announceSkip(): void {
-  process.stderr.write(
-    '\n*** THE PAGE IS NOT TESTED: no Chromium here. Install one or set CHROMIUM to its path. ***\n\n',
-  );
-}
 
 /** Starts a browser with the given extra arguments; the caller closes it. */
 export function launch(executablePath: string, more: readonly string[] = []): Promise<Browser> {

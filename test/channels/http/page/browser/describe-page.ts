@@ -7,9 +7,10 @@ import { afterEach, beforeAll, beforeEach, describe, expect, vi } from 'vitest';
 import { openApi } from '../../client.ts';
 import type { OpenApi } from '../../client.ts';
 import type { FakeTurn } from '../../../../fakes/gateway/turn.ts';
-import { announceSkip, findChromium, openPage, sharedBrowser, signIn, WAIT, write } from './browser.ts';
+import { openPage, sharedBrowser, signIn, WAIT, write } from './browser.ts';
 import type { OpenedPage } from './browser.ts';
 import { freePort } from '../../../../fakes/network/free-port.ts';
+import { chromiumPath, needs } from '../../../../runs/needs.ts';
 
 /** The owner's token at the fake gateway. */
 export const TOKEN = 'admin-token-of-the-owner';
@@ -32,11 +33,9 @@ export interface Tab {
   screenshot(name: string): Promise<void>;
 }
 
-/** Tests in a real browser; skipped with a warning if there is none. */
+/** Tests in a real browser; skipped where there is none. */
 export function describePage(name: string, tests: (tab: Tab) => void): void {
-  const path = findChromium();
-  if (path === undefined) announceSkip();
-  describe.skipIf(path === undefined)(`${name}, in a browser`, () => {
+  describe(`${name}, in a browser`, needs('Chromium'), () => {
     let browser: Browser;
     let opened: OpenedPage | undefined;
     const close = async (): Promise<void> => {
@@ -46,7 +45,7 @@ export function describePage(name: string, tests: (tab: Tab) => void): void {
       if (last !== undefined && last.violations.length > 0) throw new Error(last.violations.join('\n'));
     };
     beforeAll(async () => {
-      browser = await sharedBrowser(path ?? '');
+      browser = await sharedBrowser(chromiumPath() ?? '');
     });
     afterEach(close);
     tests({

@@ -2,8 +2,9 @@
 import { expect, it, vi } from 'vitest';
 import { addressOf } from '../../../../../src/contracts/message.ts';
 import { GROUP_TURNS } from '../../../../../channels/http/page/chat/turn/turn-list.js';
-import { findChromium, launch, openPage, signIn, WAIT, write } from '../browser/browser.ts';
+import { launch, openPage, signIn, WAIT, write } from '../browser/browser.ts';
 import { describePageOnFakeGateway, TOKEN } from '../browser/describe-page.ts';
+import { chromiumPath } from '../../../../runs/needs.ts';
 
 /** Turns in the long chat; all of them are loaded by scrolling. */
 const TURNS = 300;
@@ -152,7 +153,7 @@ describePageOnFakeGateway('a chat of many turns', (tab, fixture) => {
   it('also shows screen readers what is not laid out', async () => {
     await open(TURNS);
     // Browsers build the tree for screen readers only when one asks for it.
-    const browser = await launch(findChromium() ?? '', ['--force-renderer-accessibility']);
+    const browser = await launch(chromiumPath() ?? '', ['--force-renderer-accessibility']);
     try {
       const { page } = await openPage(browser, `${fixture.api.url}/#http:long`);
       await signIn(page, TOKEN);
