@@ -7,8 +7,6 @@ import { answerApproval, listApprovals, listRules, removeRule } from './routes/a
 import { callHook } from './routes/hooks.ts';
 import { describeApi } from './routes/openapi/document.ts';
 import { ADMIN_ROUTES } from './routes/admin/routes.ts';
-import { completions } from './routes/openai/completions.ts';
-import { embeddings } from './routes/openai/embeddings.ts';
 import { requestId } from './route.ts';
 import type { HandlerDeps, HttpContext, HttpEnv, Route } from './route.ts';
 import { MAX_ASKED_HEADERS } from './config.ts';
@@ -35,7 +33,7 @@ import { actOnPlan, changePlan, listPlans, readOnePlan, requestPlan } from './ro
 import { dropWaiting, editWaiting, readQueue, sendWaitingNow } from './routes/queue.ts';
 import type { OpenSockets } from './limits/open-sockets.ts';
 import { servePageFile } from './page-files/serve.ts';
-import { responses } from './routes/openai/responses.ts';
+import { OPENAI_ROUTES } from './routes/openai/routes.ts';
 import { authorizeByCookie } from './sign-in/cookie.ts';
 import { signInByProxy } from './sign-in/proxy.ts';
 import { endOtherSignIns, endSignIn, listSignIns, signIn, signOut } from './sign-in/routes.ts';
@@ -76,9 +74,7 @@ export const API: readonly Route[] = [
   { method: 'GET', path: '/healthz', handle: healthz },
   { method: 'GET', path: '/readyz', scope: 'chat', tokenOptional: true, handle: readyz },
   { method: 'GET', path: '/metrics', scope: 'admin', handle: metrics },
-  { method: 'POST', path: '/v1/chat/completions', scope: 'chat', handle: completions },
-  { method: 'POST', path: '/v1/responses', scope: 'chat', handle: responses },
-  { method: 'POST', path: '/v1/embeddings', scope: 'chat', handle: embeddings },
+  ...OPENAI_ROUTES,
   { method: 'GET', path: '/v1/models', scope: 'chat', handle: listModels },
   // Model names may contain slashes.
   { method: 'GET', path: '/v1/models/*', scope: 'chat', handle: readModel },
@@ -253,7 +249,7 @@ const HEADER_NAMES = /^[\w-]+(?:, ?[\w-]+)*$/;
 const READ_HEADERS =
   'authorization, content-type, idempotency-key, last-event-id, x-request-id, x-session-id';
 /** The response headers that a page may read besides the content type. */
-const EXPOSED_HEADERS = 'retry-after, x-request-id, x-should-retry';
+const EXPOSED_HEADERS = 'retry-after, x-omitted-tools, x-request-id, x-should-retry';
 
 /** Lets an allowed origin read the answers; returns the answer to a preflight, else undefined. */
 function allowCrossOrigin(c: HttpContext): Response | undefined {

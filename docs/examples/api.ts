@@ -822,6 +822,147 @@ export interface Api {
   };
   'POST /v1/chat/completions': {
     body: {
+      top_k?: number | null;
+      min_p?: number | null;
+      typical_p?: number | null;
+      repeat_penalty?: number | null;
+      repetition_penalty?: number | null;
+      repeat_last_n?: number | null;
+      mirostat?: number | null;
+      mirostat_tau?: number | null;
+      mirostat_eta?: number | null;
+      options?: {
+        top_k?: number | null;
+        min_p?: number | null;
+        typical_p?: number | null;
+        repeat_penalty?: number | null;
+        repetition_penalty?: number | null;
+        repeat_last_n?: number | null;
+        mirostat?: number | null;
+        mirostat_tau?: number | null;
+        mirostat_eta?: number | null;
+        temperature?: number | null;
+        top_p?: number | null;
+        seed?: number | null;
+        presence_penalty?: number | null;
+        frequency_penalty?: number | null;
+        num_predict?: number | null;
+        stop?:
+          | (
+              | string
+              | []
+              | [string]
+              | [string, string]
+              | [string, string, string]
+              | [string, string, string, string]
+              | [string, string, string, string, string]
+              | [string, string, string, string, string, string]
+              | [string, string, string, string, string, string, string]
+              | [string, string, string, string, string, string, string, string]
+              | [string, string, string, string, string, string, string, string, string]
+              | [string, string, string, string, string, string, string, string, string, string]
+              | [string, string, string, string, string, string, string, string, string, string, string]
+              | [
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string
+                ]
+              | [
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string
+                ]
+              | [
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string
+                ]
+              | [
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string
+                ]
+              | [
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string
+                ]
+            )
+          | null;
+        [k: string]: unknown;
+      } | null;
+      think?: (boolean | ('none' | 'minimal' | 'low' | 'medium' | 'high' | 'xhigh' | 'max')) | null;
+      enable_thinking?: boolean | null;
+      thinking?: {
+        type: string;
+        [k: string]: unknown;
+      } | null;
+      chat_template_kwargs?: {
+        enable_thinking?: boolean | null;
+        thinking?: boolean | null;
+        reasoning_effort?: ('none' | 'minimal' | 'low' | 'medium' | 'high' | 'xhigh' | 'max') | null;
+        [k: string]: unknown;
+      } | null;
+      reasoning?: {
+        effort?: ('none' | 'minimal' | 'low' | 'medium' | 'high' | 'xhigh' | 'max') | null;
+        enabled?: boolean | null;
+        [k: string]: unknown;
+      } | null;
       model?: string | null;
       /**
        * @minItems 1
@@ -1018,6 +1159,142 @@ export interface Api {
   };
   'POST /v1/responses': {
     body: {
+      top_k?: number | null;
+      min_p?: number | null;
+      typical_p?: number | null;
+      repeat_penalty?: number | null;
+      repetition_penalty?: number | null;
+      repeat_last_n?: number | null;
+      mirostat?: number | null;
+      mirostat_tau?: number | null;
+      mirostat_eta?: number | null;
+      options?: {
+        top_k?: number | null;
+        min_p?: number | null;
+        typical_p?: number | null;
+        repeat_penalty?: number | null;
+        repetition_penalty?: number | null;
+        repeat_last_n?: number | null;
+        mirostat?: number | null;
+        mirostat_tau?: number | null;
+        mirostat_eta?: number | null;
+        temperature?: number | null;
+        top_p?: number | null;
+        seed?: number | null;
+        presence_penalty?: number | null;
+        frequency_penalty?: number | null;
+        num_predict?: number | null;
+        stop?:
+          | (
+              | string
+              | []
+              | [string]
+              | [string, string]
+              | [string, string, string]
+              | [string, string, string, string]
+              | [string, string, string, string, string]
+              | [string, string, string, string, string, string]
+              | [string, string, string, string, string, string, string]
+              | [string, string, string, string, string, string, string, string]
+              | [string, string, string, string, string, string, string, string, string]
+              | [string, string, string, string, string, string, string, string, string, string]
+              | [string, string, string, string, string, string, string, string, string, string, string]
+              | [
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string
+                ]
+              | [
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string
+                ]
+              | [
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string
+                ]
+              | [
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string
+                ]
+              | [
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string
+                ]
+            )
+          | null;
+        [k: string]: unknown;
+      } | null;
+      think?: (boolean | ('none' | 'minimal' | 'low' | 'medium' | 'high' | 'xhigh' | 'max')) | null;
+      enable_thinking?: boolean | null;
+      thinking?: {
+        type: string;
+        [k: string]: unknown;
+      } | null;
+      chat_template_kwargs?: {
+        enable_thinking?: boolean | null;
+        thinking?: boolean | null;
+        reasoning_effort?: ('none' | 'minimal' | 'low' | 'medium' | 'high' | 'xhigh' | 'max') | null;
+        [k: string]: unknown;
+      } | null;
       model?: string | null;
       input: unknown;
       instructions?: string | null;
@@ -1036,19 +1313,84 @@ export interface Api {
       top_p?: number | null;
       max_output_tokens?: number | null;
       parallel_tool_calls?: boolean | null;
+      store?: boolean | null;
+      metadata?: {
+        [k: string]: unknown;
+      } | null;
       tools?:
-        | {
-            type: 'function';
-            name: string;
-            description?: string | null;
-            parameters?: {
-              [k: string]: unknown;
-            } | null;
-            strict?: boolean | null;
-            async?: false | null;
-            defer_loading?: false | null;
-            [k: string]: unknown;
-          }[]
+        | (
+            | {
+                type: 'function';
+                name: string;
+                description?: string | null;
+                parameters?: {
+                  [k: string]: unknown;
+                } | null;
+                strict?: boolean | null;
+                async?: false | null;
+                defer_loading?: boolean | null;
+                [k: string]: unknown;
+              }
+            | {
+                type: 'namespace';
+                name: string;
+                tools: (
+                  | {
+                      type: 'function';
+                      name: string;
+                      description?: string | null;
+                      parameters?: {
+                        [k: string]: unknown;
+                      } | null;
+                      strict?: boolean | null;
+                      async?: false | null;
+                      defer_loading?: boolean | null;
+                      [k: string]: unknown;
+                    }
+                  | {
+                      type:
+                        | 'web_search'
+                        | 'web_search_2025_08_26'
+                        | 'web_search_preview'
+                        | 'web_search_preview_2025_03_11'
+                        | 'file_search'
+                        | 'image_generation'
+                        | 'code_interpreter'
+                        | 'mcp'
+                        | 'custom'
+                        | 'local_shell'
+                        | 'shell'
+                        | 'apply_patch'
+                        | 'computer'
+                        | 'computer_use_preview'
+                        | 'tool_search'
+                        | 'programmatic_tool_calling';
+                      [k: string]: unknown;
+                    }
+                )[];
+                [k: string]: unknown;
+              }
+            | {
+                type:
+                  | 'web_search'
+                  | 'web_search_2025_08_26'
+                  | 'web_search_preview'
+                  | 'web_search_preview_2025_03_11'
+                  | 'file_search'
+                  | 'image_generation'
+                  | 'code_interpreter'
+                  | 'mcp'
+                  | 'custom'
+                  | 'local_shell'
+                  | 'shell'
+                  | 'apply_patch'
+                  | 'computer'
+                  | 'computer_use_preview'
+                  | 'tool_search'
+                  | 'programmatic_tool_calling';
+                [k: string]: unknown;
+              }
+          )[]
         | null;
       tool_choice?:
         | (
@@ -1056,16 +1398,60 @@ export interface Api {
             | {
                 type: 'function';
                 name: string;
+                namespace?: string | null;
                 [k: string]: unknown;
               }
             | {
                 type: 'allowed_tools';
                 mode: 'auto' | 'required';
-                tools: {
-                  type: 'function';
-                  name: string;
-                  [k: string]: unknown;
-                }[];
+                tools: (
+                  | {
+                      type: 'function';
+                      name: string;
+                      namespace?: string | null;
+                      [k: string]: unknown;
+                    }
+                  | {
+                      type:
+                        | 'web_search'
+                        | 'web_search_2025_08_26'
+                        | 'web_search_preview'
+                        | 'web_search_preview_2025_03_11'
+                        | 'file_search'
+                        | 'image_generation'
+                        | 'code_interpreter'
+                        | 'mcp'
+                        | 'custom'
+                        | 'local_shell'
+                        | 'shell'
+                        | 'apply_patch'
+                        | 'computer'
+                        | 'computer_use_preview'
+                        | 'tool_search'
+                        | 'programmatic_tool_calling';
+                      [k: string]: unknown;
+                    }
+                )[];
+                [k: string]: unknown;
+              }
+            | {
+                type:
+                  | 'web_search'
+                  | 'web_search_2025_08_26'
+                  | 'web_search_preview'
+                  | 'web_search_preview_2025_03_11'
+                  | 'file_search'
+                  | 'image_generation'
+                  | 'code_interpreter'
+                  | 'mcp'
+                  | 'custom'
+                  | 'local_shell'
+                  | 'shell'
+                  | 'apply_patch'
+                  | 'computer'
+                  | 'computer_use_preview'
+                  | 'tool_search'
+                  | 'programmatic_tool_calling';
                 [k: string]: unknown;
               }
           )
@@ -1104,6 +1490,56 @@ export interface Api {
     };
     answer: {
       [k: string]: unknown;
+    };
+  };
+  'GET /v1/responses/{id}': {
+    path: {
+      id: string;
+    };
+    answer: {
+      id: string;
+      object: 'response';
+      created_at: number;
+      status: 'completed' | 'incomplete';
+      model: string;
+      output: {
+        id: string;
+        type: string;
+        [k: string]: unknown;
+      }[];
+      store: true;
+      [k: string]: unknown;
+    };
+  };
+  'DELETE /v1/responses/{id}': {
+    path: {
+      id: string;
+    };
+    answer: {
+      id: string;
+      object: 'response';
+      deleted: true;
+    };
+  };
+  'GET /v1/responses/{id}/input_items': {
+    path: {
+      id: string;
+    };
+    query?: {
+      limit?: string;
+      order?: string;
+      after?: string;
+    };
+    answer: {
+      object: 'list';
+      data: {
+        id: string;
+        type: string;
+        [k: string]: unknown;
+      }[];
+      first_id: string | null;
+      last_id: string | null;
+      has_more: boolean;
     };
   };
   'POST /v1/embeddings': {

@@ -11,6 +11,16 @@ import { changeSchema, scheduleSchema } from '../schedules.ts';
 import { approval, receipt, schedule } from './answers.ts';
 import type { Operations } from './operation.ts';
 
+const storedResponse = z.looseObject({
+  id: z.string(),
+  object: z.literal('response'),
+  created_at: z.number(),
+  status: z.enum(['completed', 'incomplete']),
+  model: z.string(),
+  output: z.array(z.looseObject({ id: z.string(), type: z.string() })),
+  store: z.literal(true),
+});
+
 export const WORK_OPERATIONS: Operations = {
   'GET /healthz': { tag: 'gateway', summary: 'Alive', answer: z.object({ status: z.literal('ok') }) },
   'GET /readyz': {
@@ -87,6 +97,32 @@ export const WORK_OPERATIONS: Operations = {
     tag: 'openai',
     summary: 'Responses; with X-Session-Id in a session',
     body: responseSchema,
+  },
+  'GET /v1/responses/:id': {
+    tag: 'openai',
+    summary: 'A stored response',
+    answer: storedResponse,
+  },
+  'DELETE /v1/responses/:id': {
+    tag: 'openai',
+    summary: 'Delete a stored response',
+    answer: z.object({ id: z.string(), object: z.literal('response'), deleted: z.literal(true) }),
+  },
+  'GET /v1/responses/:id/input_items': {
+    tag: 'openai',
+    summary: 'The items of its request',
+    query: {
+      limit: '1 to 100; 20 by default',
+      order: '`asc`: the oldest first',
+      after: 'the id of the last item of the page before',
+    },
+    answer: z.object({
+      object: z.literal('list'),
+      data: z.array(z.looseObject({ id: z.string(), type: z.string() })),
+      first_id: z.string().nullable(),
+      last_id: z.string().nullable(),
+      has_more: z.boolean(),
+    }),
   },
   'POST /v1/embeddings': { tag: 'openai', summary: 'Vectors of texts', body: embeddingSchema },
   'GET /v1/models': { tag: 'openai', summary: '`default`, the profiles and the models' },
