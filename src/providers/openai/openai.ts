@@ -21,6 +21,8 @@ import { createEventReader, createWholeReader } from './events.ts';
 import { discover, listModels } from './models.ts';
 import { EXTRA_FIELDS, OPTION_FIELDS, readEmbeddings, toWire } from './wire.ts';
 
+const CHAT_PATH = '/chat/completions';
+
 /** `baseUrl` is where the API begins, usually ending in `/v1`. */
 export interface OpenaiOptions extends ServerOptions {
   /** False: the server cannot stream, and each answer arrives whole, in one chunk of each kind (B-40). Default true. */
@@ -48,7 +50,6 @@ export function createOpenai(options: OpenaiOptions): LLMProvider {
     vision: options.vision ?? true,
   };
   const known = createDiscovery((model) => discover(models, model), options.monotonicNow);
-
   const learned = createLearnedModels(options.monotonicNow);
   const targetOf = (model: string): EchoTarget => ({
     from: `${options.name}/${model}`,
@@ -60,7 +61,6 @@ export function createOpenai(options: OpenaiOptions): LLMProvider {
     acquire,
     known,
     learned,
-    ...(options.monotonicNow && { monotonicNow: options.monotonicNow }),
     extras: EXTRA_FIELDS,
     options: OPTION_FIELDS,
     body({ request, can, omitted }) {
@@ -68,11 +68,8 @@ export function createOpenai(options: OpenaiOptions): LLMProvider {
       target.habits.dropsThoughts ||= can.thinking;
       return toWire(request, can, { stream: streams, omitted, target });
     },
-    send: async (body, { model }, signal) =>
-      await connections.send(
-        { method: 'POST', path: '/chat/completions', body },
-        rules({ ...at, model }, signal),
-      ),
+    send: (body, { model }, signal) =>
+      connections.send({ method: 'POST', path: CHAT_PATH, body }, rules({ ...at, model }, signal)),
     read(model, reading) {
       const failed = (said: string) => failedMidway({ ...at, model }, hide(said));
       const answer = { ...reading, failed, target: targetOf(model) };
