@@ -146,7 +146,7 @@ describe('a developer who follows the page about extending', () => {
 /** A model that calls the new tool and repeats what it says. */
 function askTheTime({ messages }: ChatBody): string | Reply {
   const result = messages.findLast(({ role }) => role === 'tool');
-  if (result !== undefined) return `The tool says: ${result.content}`;
+  if (result !== undefined) return `The tool says: ${withoutNotes(result.content)}`;
   return { toolCalls: [{ name: 'current_time', args: { timeZone: 'UTC' } }] };
 }
 

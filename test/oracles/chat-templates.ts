@@ -4,8 +4,8 @@
  */
 import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
 import path from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { Template } from '@huggingface/jinja';
 import { z } from 'zod';
 
@@ -25,7 +25,7 @@ export const hasLlamaCpp = existsSync(bundle);
 
 /** The templates of models on Hugging Face that Ollama has too, from the published file of `@huggingface/ollama-utils`. */
 export function huggingFaceTemplates(): ChatTemplate[] {
-  const file = createRequire(import.meta.url).resolve('@huggingface/ollama-utils');
+  const file = fileURLToPath(import.meta.resolve('@huggingface/ollama-utils'));
   const entry = /\n {4}model: ("(?:[^"\\]|\\.)*"),\n {4}gguf: ("(?:[^"\\]|\\.)*")/g;
   const found = [...readFileSync(file, 'utf8').matchAll(entry)];
   const sources = new Map<string, string>();
@@ -91,7 +91,7 @@ class Refusal extends Error {}
  * vllm/entrypoints/chat_utils.py; llama.cpp common/chat.cpp).
  */
 export function rendererOf({ source }: ChatTemplate): (request: unknown) => Rendering {
-  // The engine's own function throws what its faults throw, too, and cannot be replaced. Its objects have no `items` if
+  // The engine's own function throws what its own errors are, and cannot be replaced. Its objects have no `items` if
   // they have a member of that name, as every schema of a list does.
   const adapted = source.replaceAll('raise_exception', REFUSE).replaceAll('.items()', '|items');
   const template = new Template(adapted);

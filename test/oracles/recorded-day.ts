@@ -15,6 +15,7 @@ import type { UpstreamBody } from '../fakes/model/scripted-upstream.ts';
 import { lastNote, lastUserText } from '../fakes/model/spoken-text.ts';
 import { FRIENDS, openGatewayFixture, WAIT } from '../flows/setup.ts';
 import type { GatewayFixture } from '../flows/setup.ts';
+import { COMPLETIONS, FORCED_CALLS, RESPONSES } from './client-requests.ts';
 
 /** One request as it was sent, and what it was sent for. */
 export interface RecordedRequest {
@@ -281,82 +282,10 @@ async function linkedChat(day: Day, chat: string): Promise<void> {
   });
 }
 
-/** What HTTP clients send: late system messages, results in any order, histories that begin anywhere. */
+/** What HTTP clients send. */
 async function clients(day: Day): Promise<void> {
-  const user = (content: string) => ({ role: 'user', content });
-  const system = (content: string) => ({ role: 'system', content });
-  const assistant = (content: string) => ({ role: 'assistant', content });
-  const weather = {
-    name: 'weather',
-    parameters: { type: 'object', properties: { city: { type: 'string' } } },
-  };
-  const tools = [{ type: 'function', function: weather }];
-  const call = (id: string, city: string) => ({
-    id,
-    type: 'function',
-    function: { name: 'weather', arguments: JSON.stringify({ city }) },
-  });
-  const calls = (...made: object[]) => ({ role: 'assistant', content: null, tool_calls: made });
-  const result = (id: string, content: string) => ({ role: 'tool', tool_call_id: id, content });
-  const question = user('How is the weather in Rome and Oslo?');
-  const both = calls(call('call_rome_1234567890', 'Rome'), call('call_oslo_1234567890', 'Oslo'));
-  const rome = result('call_rome_1234567890', 'sun');
-  const oslo = result('call_oslo_1234567890', 'snow');
-  const histories: Record<string, object[]> = {
-    'a plain question': [user('hi')],
-    'only a system message': [system('Write a line.')],
-    'two system messages first': [system('Be brief.'), system('Be kind.'), user('hi')],
-    'a late system message': [
-      system('Be brief.'),
-      user('hi'),
-      assistant('Hello.'),
-      system('Be kind.'),
-      user('go on'),
-    ],
-    'a system message at the end': [user('hi'), system('Answer in French.')],
-    'a history that begins with an answer': [assistant('Welcome!'), user('hi')],
-    'questions without answers': [user('one'), user('two'), assistant('A.'), assistant('B.'), user('three')],
-    'an empty answer': [user('one'), assistant(''), user('two')],
-  };
-  for (const [name, messages] of Object.entries(histories))
-    await day.completes(`a client with ${name}`, { messages });
-  const withTools: Record<string, object[]> = {
-    'results in order': [question, both, rome, oslo],
-    'results out of order': [question, both, oslo, rome],
-    'a missing result': [question, both, oslo, user('never mind')],
-    'the user behind a result': [question, both, rome, oslo, user('and tomorrow?')],
-    'the same id twice': [
-      question,
-      calls(call('1', 'Rome')),
-      result('1', 'sun'),
-      calls(call('1', 'Oslo')),
-      result('1', 'snow'),
-    ],
-    'text beside its call': [
-      question,
-      { ...both, content: 'Let me see.' },
-      rome,
-      oslo,
-      assistant('Sun and snow.'),
-      user('thanks'),
-    ],
-  };
-  for (const [name, messages] of Object.entries(withTools)) {
-    await day.completes(`a client with ${name}`, { messages, tools });
-  }
-  const input = [
-    { role: 'user', content: 'Rome?' },
-    { type: 'function_call', call_id: 'fc_1', name: 'weather', arguments: '{"city":"Rome"}' },
-    { type: 'function_call_output', call_id: 'fc_1', output: 'sun' },
-    { role: 'developer', content: 'Be brief.' },
-  ];
-  await day.completes('a client of responses', { input, instructions: 'Be kind.' }, 'responses');
-  if (day.wire === 'ollama') {
-    const forced = { messages: [question], tools, tool_choice: 'required' };
-    await day.completes('a forced call', forced);
-    await day.completes('a forced call after a result', {
-      ...forced,
-      messages: [question, both, rome, oslo],
-    });
-  }
+  for (const [name, json] of Object.entries(COMPLETIONS)) await day.completes(`a client with ${name}`, json);
+  await day.completes('a client of responses', RESPONSES, 'responses');
+  if (day.wire === 'openai') return;
+  for (const [name, json] of Object.entries(FORCED_CALLS)) await day.completes(name, json);
 }

@@ -101,7 +101,7 @@ function toWireMessage(message: ChatMessage, echo: boolean): WireMessage {
   }
   if (message.role === 'user' && message.images !== undefined) {
     const parts = [message.content, ...message.images, ...(message.more ?? [])];
-    const texts = parts.filter((part) => typeof part === 'string' && part !== '');
+    const texts = parts.flatMap((part) => (typeof part === 'string' && part !== '' ? [part] : []));
     const images = parts.flatMap((part) => (typeof part === 'string' ? [] : [part.base64]));
     return { role: 'user', content: texts.join('\n\n'), images };
   }

@@ -1,5 +1,5 @@
 /** Any history, however broken: it leaves in a legal shape, nothing of it is lost, and the next request begins with the same bytes. */
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { ChatMessage } from '../../../src/contracts/model/provider.ts';
 import { shapeMessages } from '../../../src/providers/shape/shape.ts';
@@ -139,7 +139,9 @@ describe('any history', () => {
         const before = structuredClone(messages);
         const shaped = shapeMessages(messages, USUAL, VOICE);
         expect(messages).toEqual(before);
-        if (!rendered(shaped).includes(CODE)) expect(shapeMessages(shaped, USUAL, VOICE)).toEqual(shaped);
+        // The marks of the first pass would count as forged in the second.
+        const again = rendered(shaped).includes(CODE) ? shaped : shapeMessages(shaped, USUAL, VOICE);
+        expect(again).toEqual(shaped);
       }),
     );
   });
@@ -175,12 +177,12 @@ describe('a turn that grows', () => {
               ),
             ),
           );
-          for (const [n, request] of requests.entries()) {
+          const broken = requests.slice(0, -1).filter((request, n) => {
             const end = request.indexOf(`[${CODE}: note]\nIt is 10:0${n}.`);
             const prefix = request.slice(0, end).replace(/(\n\n|<user>)$/, '');
-            const next = requests[n + 1];
-            if (next !== undefined) expect(next.startsWith(prefix)).toBe(true);
-          }
+            return !(requests[n + 1] ?? '').startsWith(prefix);
+          });
+          expect(broken).toEqual([]);
         },
       ),
     );
