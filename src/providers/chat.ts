@@ -46,8 +46,6 @@ export interface ChatServer {
   usageWaitMs?: number | undefined;
   /** Makes the reader of one answer. */
   read(model: string, options: ReadingOptions): { reader: AnswerReader; splitter: TextSplitter };
-  /** Milliseconds of a monotonic clock. */
-  monotonicNow?: () => number;
 }
 
 /** A request as it is to be sent, without the parts that are omitted. */
@@ -110,7 +108,7 @@ async function openAnswer(
   request: ChatRequest,
   signal: AbortSignal,
 ): Promise<OpenedAnswer> {
-  const { known, learned, monotonicNow = () => performance.now() } = server;
+  const { known, learned } = server;
   const habits = learned.of(request.model);
   const can = await known.capabilities(request.model, signal);
   const readable = withoutUnreadable(can.vision ? request : withoutPictures(request), learned.unreadable);
@@ -119,7 +117,7 @@ async function openAnswer(
     const body = withoutFields(server.body({ request: reduced, can, omitted }), omitted);
     return { request: reduced, body: { ...body }, extras: server.extras, options: server.options };
   };
-  const ladder = new Ladder({ habits, callFor, monotonicNow });
+  const ladder = new Ladder({ habits, callFor, monotonicNow: learned.monotonicNow });
   for (;;) {
     try {
       const { body } = callFor(ladder.omitted);

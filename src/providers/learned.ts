@@ -34,6 +34,8 @@ export interface ModelHabits {
 export interface LearnedModels {
   /** The habits of a model, to be read and changed. Never throws. */
   of(model: string): ModelHabits;
+  /** Its clock, in milliseconds. */
+  readonly monotonicNow: () => number;
   /** The models that refuse something now. */
   omissions(): readonly ModelOmissions[];
   /** Digests of pictures that the server could not read. */
@@ -106,6 +108,7 @@ export function createLearnedModels(monotonicNow: () => number = () => performan
   const ttlMs = LONGEST_OMISSION_MS + RECALLED_MS;
   const models = new Recent<ModelHabits>(ttlMs, MAX_LEARNED_MODELS, monotonicNow);
   return {
+    monotonicNow,
     of(model) {
       const known = models.get(model);
       if (known !== undefined) return known;

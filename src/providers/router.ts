@@ -1,6 +1,7 @@
 /** All model servers behind one provider: the name of a model determines which of them is used. */
 import { ProviderError } from '../contracts/errors.ts';
 import { textRef } from '../contracts/texts/say.ts';
+import type { ModelOmissions } from '../contracts/model/omissions.ts';
 import type { LLMProvider } from '../contracts/model/provider.ts';
 import { unwrapJson } from './filter/json-answer.ts';
 import { BARE_PROVIDER } from './model-names.ts';
@@ -64,13 +65,7 @@ export function createRouter(
       const chunks = provider.streamChat(model === request.model ? request : { ...request, model }, signal);
       return request.format === undefined ? chunks : unwrapJson(chunks);
     },
-    omissions: () =>
-      [...providers.values()].flatMap((provider) =>
-        (provider.omissions?.() ?? []).map(({ model, omissions }) => ({
-          model: names.nameOf({ provider: provider.name, model }),
-          omissions,
-        })),
-      ),
+    omissions: () => [...providers.values()].flatMap((provider) => omissionsOf(provider, names)),
     async embed(request, signal) {
       const { provider, model } = find(request.model);
       return await provider.embed({ ...request, model }, signal);
@@ -79,4 +74,13 @@ export function createRouter(
       for (const provider of providers.values()) await provider.close();
     },
   };
+}
+
+/** What a server refuses, by the public names of its models. */
+function omissionsOf(provider: LLMProvider, names: ModelNames): ModelOmissions[] {
+  const own = provider.omissions?.() ?? [];
+  return own.map(({ model, omissions }) => ({
+    model: names.nameOf({ provider: provider.name, model }),
+    omissions,
+  }));
 }

@@ -67,9 +67,9 @@ export async function streamAnswer(
   try {
     const queueable = withQueueNotice(request, { watchdog, waits: call.waits }, emit);
     const { onOmissions } = call;
-    const told = onOmissions === undefined ? queueable : { ...queueable, onOmissions };
+    const sent = onOmissions === undefined ? queueable : { ...queueable, onOmissions };
     await watchdog.guard(async (signal) => {
-      for await (const chunk of call.provider.streamChat(told, signal)) {
+      for await (const chunk of call.provider.streamChat(sent, signal)) {
         watchdog.onChunk();
         if (chunk.type !== 'thinking') answer.finishThinking();
         if (chunk.type === 'text') {

@@ -109,11 +109,10 @@ function cachedList(ask: (signal: AbortSignal) => Promise<readonly string[]>, mo
 
 /** `monotonicNow` is a clock in milliseconds. */
 export function createModels(deps: ModelsDeps, monotonicNow: () => number = () => performance.now()): Models {
-  const { provider, usualServer } = deps;
+  const { provider, usualServer, choices, log } = deps;
   const listOf = (server?: string) => cachedList((signal) => provider.models(signal, server), monotonicNow);
   const all = listOf();
   const defaultServer = usualServer === undefined ? all : listOf(usualServer);
-  const { choices, log } = deps;
   const fallbacks = new FallbackModels(monotonicNow);
   const chosen = createChosenModel({ provider, choices, names: defaultServer.names, log });
   /** A name that is not in the cached list is looked up at its server, which may have fetched the model just now. */
@@ -158,7 +157,7 @@ export function createModels(deps: ModelsDeps, monotonicNow: () => number = () =
       if (name === deps.model) return { model: name };
       const model = await findModel(name, signal);
       if (model === undefined) throw unknownModel(name);
-      if (use === 'answer' && (await answersNoChats(provider, model, signal))) throw vectorsOnly(name);
+      if (use === 'answer') await refuseVectorsOnly(provider, model, signal);
       return { model };
     },
     async checkProfile(id, signal) {
@@ -173,22 +172,18 @@ function unknownModel(name: string): GatewayError {
   return new GatewayError('unknown_model', textRef('model.unknown', { name: name.slice(0, MAX_NAME_SHOWN) }));
 }
 
-function vectorsOnly(name: string): GatewayError {
-  return new GatewayError(
-    'unknown_model',
-    textRef('model.vectors_only', { name: name.slice(0, MAX_NAME_SHOWN) }),
-  );
-}
-
-/** Whether the server says that the model answers no chats; false if it does not say. */
-async function answersNoChats(provider: ChatProvider, model: string, signal: AbortSignal): Promise<boolean> {
+/** Throws `GatewayError('unknown_model')` for a model of which the server says that it answers no chats. */
+async function refuseVectorsOnly(provider: ChatProvider, model: string, signal: AbortSignal): Promise<void> {
+  let chat: boolean | undefined;
   try {
-    return (await provider.capabilities(model, signal)).chat === false;
+    ({ chat } = await provider.capabilities(model, signal));
   } catch (error) {
     // What is wrong with its server is reported when the model is asked.
     if (!(error instanceof ProviderError)) throw error;
-    return false;
   }
+  if (chat !== false) return;
+  const name = model.slice(0, MAX_NAME_SHOWN);
+  throw new GatewayError('unknown_model', textRef('model.vectors_only', { name }));
 }
 
 /** The models that the environment, `config.json` and the profiles name. */

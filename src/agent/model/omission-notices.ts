@@ -7,18 +7,18 @@ import { inEnglish } from '../../contracts/texts/say.ts';
 import type { Say } from '../../contracts/texts/say.ts';
 import { Recent } from '../../lib/recent.ts';
 
-/** A conversation is told again after this time, in milliseconds. */
-const TOLD_MS = 24 * 60 * 60_000;
+/** A conversation is notified again after this time, in milliseconds. */
+const NOTIFIED_MS = 24 * 60 * 60_000;
 /** Conversations remembered at once. */
-const MAX_TOLD = 10_000;
+const MAX_NOTIFIED = 10_000;
 
-/** Remembers what each conversation was told. */
+/** Remembers what each conversation was notified of. */
 export class OmissionNotices {
-  readonly #told: Recent<Set<string>>;
+  readonly #notified: Recent<Set<string>>;
 
   /** `monotonicNow` is a clock in milliseconds. */
   constructor(monotonicNow: () => number = () => performance.now()) {
-    this.#told = new Recent(TOLD_MS, MAX_TOLD, monotonicNow);
+    this.#notified = new Recent(NOTIFIED_MS, MAX_NOTIFIED, monotonicNow);
   }
 
   /** Says what is left out of the requests to a model, in one line; nothing that this conversation has read before. */
@@ -27,11 +27,11 @@ export class OmissionNotices {
     { model, omissions }: { model: string; omissions: readonly Omission[] },
     emit: (event: EventBody) => void,
   ): void {
-    const told = this.#told.get(sessionKey) ?? new Set<string>();
-    const fresh = omissions.filter((part) => !told.has(`${model} ${part}`));
+    const notified = this.#notified.get(sessionKey) ?? new Set<string>();
+    const fresh = omissions.filter((part) => !notified.has(`${model} ${part}`));
     if (fresh.length === 0) return;
-    for (const part of fresh) told.add(`${model} ${part}`);
-    this.#told.set(sessionKey, told);
+    for (const part of fresh) notified.add(`${model} ${part}`);
+    this.#notified.set(sessionKey, notified);
     const parts = fresh.map((part) => say.text(omissionText(part))).join('; ');
     emit({ type: 'notice', code: 'request_reduced', text: say('turn.omissions', { model, parts }) });
   }

@@ -42,7 +42,6 @@ export function createOllama(options: ServerOptions): LLMProvider {
     acquire,
     known,
     learned,
-    ...(options.monotonicNow && { monotonicNow: options.monotonicNow }),
     extras: [],
     options: OPTION_FIELDS,
     body: ({ request, can }) => toWire(request, can),

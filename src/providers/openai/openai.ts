@@ -21,6 +21,8 @@ import { createEventReader, createWholeReader } from './events.ts';
 import { discover, listModels } from './models.ts';
 import { EXTRA_FIELDS, OPTION_FIELDS, readEmbeddings, toWire } from './wire.ts';
 
+const CHAT_PATH = '/chat/completions';
+
 /** `baseUrl` is where the API begins, usually ending in `/v1`. */
 export interface OpenaiOptions extends ServerOptions {
   /** False: the server cannot stream, and each answer arrives whole, in one chunk of each kind (B-40). Default true. */
@@ -49,7 +51,6 @@ export function createOpenai(options: OpenaiOptions): LLMProvider {
     vision: options.vision ?? true,
   };
   const known = createDiscovery((model) => discover(models, model), options.monotonicNow);
-
   const learned = createLearnedModels(options.monotonicNow);
   const targetOf = (model: string): EchoTarget => ({
     from: `${options.name}/${model}`,
@@ -62,7 +63,6 @@ export function createOpenai(options: OpenaiOptions): LLMProvider {
     known,
     learned,
     usageWaitMs: options.usageWaitMs,
-    ...(options.monotonicNow && { monotonicNow: options.monotonicNow }),
     extras: EXTRA_FIELDS,
     options: OPTION_FIELDS,
     body({ request, can, omitted }) {
@@ -70,11 +70,8 @@ export function createOpenai(options: OpenaiOptions): LLMProvider {
       target.habits.dropsThoughts ||= can.thinking;
       return toWire(request, can, { stream: streams, omitted, target });
     },
-    send: async (body, { model }, signal) =>
-      await connections.send(
-        { method: 'POST', path: '/chat/completions', body },
-        rules({ ...at, model }, signal),
-      ),
+    send: (body, { model }, signal) =>
+      connections.send({ method: 'POST', path: CHAT_PATH, body }, rules({ ...at, model }, signal)),
     read(model, reading) {
       const failed = (said: string) => failedMidway({ ...at, model }, hide(said));
       const answer = { ...reading, failed, target: targetOf(model) };

@@ -1,114 +1,26 @@
 /** Requests that a server refuses, and what it is asked instead: one step a call, in bounded calls and time. */
 import { afterEach, describe, expect, it } from 'vitest';
-import type {
-  ChatMessage,
-  ChatRequest,
-  LLMProvider,
-  ToolSchema,
-} from '../../../src/contracts/model/provider.ts';
+import type { ChatMessage } from '../../../src/contracts/model/provider.ts';
 import type { Omission } from '../../../src/contracts/model/omissions.ts';
 import { LADDER_MS, MAX_LADDER_CALLS } from '../../../src/providers/ladder/ladder.ts';
-import { FIRST_OMISSION_MS } from '../../../src/providers/learned.ts';
-import { createOllama } from '../../../src/providers/ollama/ollama.ts';
-import { createOpenai } from '../../../src/providers/openai/openai.ts';
-import { collectChat } from '../../fakes/agent/collect-chat.ts';
 import type { UpstreamBody } from '../../fakes/model/scripted-upstream.ts';
-import { startStrictServer } from '../../fakes/model/strict-server.ts';
-import type { ServerRule, StrictRefusal, StrictServer } from '../../fakes/model/strict-server.ts';
-import { never, question } from '../request.ts';
-import { OLLAMA_SERVER, OPENAI_SERVER } from '../servers.ts';
+import type { ServerRule } from '../../fakes/model/strict-server.ts';
+import { question } from '../request.ts';
+import {
+  closeAll,
+  full,
+  hasDefault,
+  hasRole,
+  hasTool,
+  picturesIn,
+  refuse,
+  setup,
+  TOOLS,
+  toolsIn,
+  UNKNOWN_WORDS,
+} from './setup.ts';
 
-const open: { close(): Promise<void> }[] = [];
-afterEach(async () => {
-  for (const thing of open.splice(0).toReversed()) await thing.close();
-});
-
-/** Stands for the words of all servers that nobody has met: they name nothing. */
-const UNKNOWN_WORDS = 'Rejected: E-1.';
-
-interface Setup {
-  rules: readonly ServerRule[];
-  wire?: 'openai' | 'ollama';
-  now?: () => number;
-}
-
-async function setup({ rules, wire = 'openai', now }: Setup): Promise<{
-  server: StrictServer;
-  provider: LLMProvider;
-  ask: (request: ChatRequest) => Promise<{ text: string; omitted: readonly Omission[]; calls: number }>;
-}> {
-  const server = await startStrictServer(rules, () => ({ text: 'Hello.' }));
-  const clock = now && { monotonicNow: now };
-  const provider =
-    wire === 'openai'
-      ? createOpenai({ ...OPENAI_SERVER, baseUrl: server.openaiUrl, ...clock })
-      : createOllama({ ...OLLAMA_SERVER, baseUrl: server.ollamaUrl, ...clock });
-  open.push(server, provider);
-  return {
-    server,
-    provider,
-    async ask(request) {
-      let omitted: readonly Omission[] = [];
-      const before = server.calls.length;
-      const onOmissions = (parts: readonly Omission[]): void => void (omitted = parts);
-      const { content } = await collectChat(provider.streamChat({ ...request, onOmissions }, never));
-      return { text: content, omitted, calls: server.calls.length - before };
-    },
-  };
-}
-
-const refuse =
-  (when: (body: UpstreamBody) => boolean, words = UNKNOWN_WORDS, status = 400): ServerRule =>
-  (body) =>
-    when(body) ? { status, body: { error: { message: words } } } : undefined;
-
-const toolsIn = (body: UpstreamBody): { function: { name: string; parameters: unknown } }[] =>
-  (body['tools'] as never) ?? [];
-const hasDefault = (body: UpstreamBody): boolean => JSON.stringify(body['tools'] ?? '').includes('"default"');
-const hasTool = (body: UpstreamBody, name: string): boolean =>
-  toolsIn(body).some((tool) => tool.function.name === name);
-const hasRole = (body: UpstreamBody, wanted: string): boolean =>
-  body.messages.some(({ role }) => role === wanted);
-const picturesIn = (body: UpstreamBody): string[] => JSON.stringify(body.messages).match(/base64,\w+/g) ?? [];
-
-const parameters = {
-  type: 'object',
-  properties: { path: { type: 'string', default: '/', description: 'where' } },
-  required: ['path'],
-};
-const TOOLS: ToolSchema[] = [
-  { name: 'list_dir', description: 'lists', parameters },
-  { name: 'git__log', description: 'history', parameters: { type: 'object' }, server: 'git' },
-  { name: 'web__get', description: 'fetches', parameters: { type: 'object' }, server: 'web' },
-];
-
-const image = (base64: string) => ({ mimeType: 'image/png', base64 });
-const EXCHANGE: ChatMessage[] = [
-  { role: 'user', content: 'before' },
-  {
-    role: 'assistant',
-    content: '',
-    toolCalls: [
-      { id: 'aaaaaaaa1', name: 'list_dir', args: { path: '/a' } },
-      { id: 'aaaaaaaa2', name: 'list_dir', args: { path: '/b' } },
-    ],
-  },
-  { role: 'tool', content: 'one', toolCallId: 'aaaaaaaa1', toolName: 'list_dir' },
-  { role: 'tool', content: 'two', toolCallId: 'aaaaaaaa2', toolName: 'list_dir' },
-  { role: 'assistant', content: 'There.' },
-];
-
-/** Everything that can be left out. */
-const full = (): ChatRequest => ({
-  ...question('hi', { tools: TOOLS, think: true }),
-  messages: [
-    { role: 'system', content: 'Be brief.' },
-    ...EXCHANGE,
-    { role: 'user', content: 'look', images: [image('OLD')] },
-    { role: 'assistant', content: 'I see.' },
-    { role: 'user', content: 'and this', images: [image('NEW')] },
-  ],
-});
+afterEach(closeAll);
 
 /** By the part that the server refuses: when it refuses, and what is left out then. */
 const RUNGS: [name: string, when: (body: UpstreamBody) => boolean, omitted: Omission[]][] = [
@@ -262,80 +174,6 @@ describe('a server that refuses', () => {
     const rule: ServerRule = (body) => (hasRole(body, 'system') ? { status: 200, body: words } : undefined);
     const { ask } = await setup({ rules: [rule] });
     expect(await ask(full())).toMatchObject({ text: 'Hello.', omitted: ['system_role'] });
-  });
-});
-
-describe('what helped against a refusal', () => {
-  it('is tried first when it is refused again, and is left out twice as long', async () => {
-    const clock = { now: 0 };
-    const rule = refuse((body) => body['tools'] !== undefined);
-    const { ask, provider } = await setup({ rules: [rule], now: () => clock.now });
-    const request = question('hi', { tools: TOOLS });
-    await ask(request);
-    expect(await provider.capabilities('fake', never)).toMatchObject({ tools: false, omissions: ['tools'] });
-    clock.now = FIRST_OMISSION_MS;
-    expect(await provider.capabilities('fake', never)).toMatchObject({ tools: true });
-    expect(await ask(request)).toMatchObject({ omitted: ['tools'], calls: 2 });
-    clock.now += FIRST_OMISSION_MS * 2 - 1;
-    expect(await ask(request)).toMatchObject({ calls: 1 });
-    clock.now += 1;
-    expect(await ask(request)).toMatchObject({ calls: 2 });
-  });
-
-  it('is sent again after a minute once the server takes it', async () => {
-    const clock = { now: 0 };
-    let refusing = true;
-    const rule = refuse((body) => refusing && body['tools'] !== undefined);
-    const { ask, server } = await setup({ rules: [rule], now: () => clock.now });
-    const request = question('hi', { tools: TOOLS });
-    await ask(request);
-    refusing = false;
-    clock.now = FIRST_OMISSION_MS;
-    expect(await ask(request)).toEqual({ text: 'Hello.', omitted: [], calls: 1 });
-    expect(toolsIn(server.calls.at(-1)!)).toHaveLength(3);
-  });
-
-  it('is not remembered when the repetition failed as well', async () => {
-    let refusals = 0;
-    const words = 'No endpoints found that support tool use.';
-    const rule: ServerRule = () => {
-      refusals += 1;
-      const refusal: StrictRefusal = { status: 404, body: { error: { message: words, code: 404 } } };
-      return refusals <= 30 ? refusal : undefined;
-    };
-    const { ask, provider, server } = await setup({ rules: [rule] });
-    const request = question('hi', { tools: TOOLS });
-    await expect(ask(request)).rejects.toMatchObject({ code: 'bad_request' });
-    refusals = 30;
-    expect(await ask(request)).toEqual({ text: 'Hello.', omitted: [], calls: 1 });
-    expect(toolsIn(server.calls.at(-1)!)).toHaveLength(3);
-    expect(await provider.capabilities('fake', never)).not.toHaveProperty('omissions');
-  });
-});
-
-describe('a picture that a server cannot read', () => {
-  // llama-server (cline/cline#8203).
-  const words = 'Failed to load image or audio file';
-  const unreadable = refuse((body) => picturesIn(body).includes('base64,BAD'), words);
-  const withPictures = (...pictures: string[]): ChatRequest => ({
-    ...question('hi'),
-    messages: pictures
-      .flatMap((name): ChatMessage[] => [
-        { role: 'user', content: `see ${name}`, images: [image(name)] },
-        { role: 'assistant', content: 'Yes.' },
-      ])
-      .concat([{ role: 'user', content: 'and a plain question' }]),
-  });
-
-  it('is left out from then on, and other pictures are still shown', async () => {
-    const { ask, server, provider } = await setup({ rules: [unreadable] });
-    expect(await ask(withPictures('BAD'))).toMatchObject({ text: 'Hello.', calls: 2 });
-    expect(await ask(withPictures('BAD'))).toMatchObject({ text: 'Hello.', calls: 1 });
-    expect((await ask(withPictures('BAD', 'GOOD'))).calls).toBe(1);
-    const last = JSON.stringify(server.calls.at(-1)?.messages);
-    expect(last).toContain('base64,GOOD');
-    expect(last).toContain('[With this message came a picture that could not be read.');
-    expect(await provider.capabilities('fake', never)).toMatchObject({ vision: true });
   });
 });
 
