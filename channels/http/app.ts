@@ -34,6 +34,7 @@ import {
 import { actOnPlan, changePlan, listPlans, readOnePlan, requestPlan } from './routes/plans.ts';
 import { dropWaiting, editWaiting, readQueue, sendWaitingNow } from './routes/queue.ts';
 import type { OpenSockets } from './limits/open-sockets.ts';
+import { drainShortBody } from './limits/unread-body.ts';
 import { servePageFile } from './page-files/serve.ts';
 import { responses } from './routes/openai/responses.ts';
 import { authorizeByCookie } from './sign-in/cookie.ts';
@@ -179,6 +180,10 @@ export function createApp(parts: AppParts): Hono<HttpEnv> {
     { method: 'GET', path: '/page/*', handle: servePageFile },
   ];
 
+  app.use('*', async (c, next) => {
+    await next();
+    await drainShortBody(c.env.incoming, c.env.outgoing);
+  });
   app.use('*', async (c, next) => {
     const { incoming, outgoing } = c.env;
     outgoing.setHeader('x-content-type-options', 'nosniff');

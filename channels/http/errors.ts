@@ -249,7 +249,5 @@ function errorHeaders(error: HttpError): Record<string, string> {
     headers['retry-after'] = retryAfter(error);
   // OpenAI's clients obey it. They also repeat a request after 409, which changes nothing here.
   if (!error.mayRepeat || error.status === 409) headers['x-should-retry'] = 'false';
-  // What the client still sends is not read.
-  if (error.status === 401 || error.status === 413) headers['connection'] = 'close';
   return headers;
 }

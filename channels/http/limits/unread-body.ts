@@ -1,16 +1,40 @@
-/** Closes connections whose client still sends a body that no one reads, without losing the answer. */
+/** Bodies that no one reads: short ones are drained to keep the connection, others end it without losing the answer. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Socket } from 'node:net';
-import { MAX_DISCARDED_BYTES, MAX_LINGER_MS } from '../config.ts';
+import { MAX_DISCARDED_BYTES, MAX_DRAINED_BYTES, MAX_LINGER_MS } from '../config.ts';
 
 /**
- * After the answer to a request whose body has not arrived whole, the connection is half-closed; a little more of the body
+ * Waits a moment for the rest of a short body that no one has read, so that the connection can be kept after the
+ * answer. Never throws.
+ */
+export async function drainShortBody(incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
+  const { headers } = incoming;
+  const isShort = Number(headers['content-length'] ?? Number.POSITIVE_INFINITY) <= MAX_DRAINED_BYTES;
+  // A client that waits for "100 Continue" sends nothing.
+  if (incoming.complete || outgoing.headersSent || !isShort || headers.expect !== undefined) return;
+  await new Promise<void>((resolve) => {
+    const settle = (): void => {
+      clearTimeout(timer);
+      resolve();
+    };
+    const timer = setTimeout(settle, MAX_LINGER_MS);
+    incoming.once('end', settle).once('close', settle).resume();
+  });
+}
+
+/**
+ * The answer to a request whose body has not arrived whole says "Connection: close", then the connection is half-closed; a little more of the body
  * is discarded, so that a client that is still sending can read the answer (RFC 9112, 9.6), then the connection ends.
  */
 export function limitUnreadBody(incoming: IncomingMessage, outgoing: ServerResponse): void {
   const { headers, socket } = incoming;
   if (headers['content-length'] === undefined && headers['transfer-encoding'] === undefined) return;
   const close = (): void => Socket.prototype.destroySoon.call(socket);
+  const writeHead = outgoing.writeHead.bind(outgoing);
+  outgoing.writeHead = (...head: Parameters<typeof writeHead>) => {
+    if (!incoming.complete) outgoing.shouldKeepAlive = false;
+    return writeHead(...head);
+  };
   let lingering = false;
   const linger = (): void => {
     if (incoming.complete || socket.destroyed) return close();
