@@ -192,9 +192,6 @@ export function createApp(parts: AppParts): Hono<HttpEnv> {
     const preflight = allowCrossOrigin(c);
     if (preflight !== undefined) return preflight;
     if (c.req.path.startsWith('/v1/')) {
-      // A HEAD request for a stream would open one that is never read.
-      if (incoming.method === 'HEAD')
-        throw new HttpError(405, 'method_not_allowed', 'HEAD is not supported on API routes.');
       if (!(await isReady())) throw notReady();
     }
     authorizeByCookie(incoming);
@@ -215,7 +212,8 @@ export function createApp(parts: AppParts): Hono<HttpEnv> {
     app.on(method, path, async (c) => await counted(deps, { method, route: path }, () => answer(c)));
   }
   for (const [path, methods] of Map.groupBy(routes, (route) => route.path)) {
-    const allow = methods.map((route) => route.method).join(', ');
+    // Where there is a GET, there is a HEAD (RFC 9110, 9.3.2).
+    const allow = methods.map(({ method }) => (method === 'GET' ? 'GET, HEAD' : method)).join(', ');
     app.all(path, (c) => {
       c.env.outgoing.setHeader('allow', allow);
       throw new HttpError(405, 'method_not_allowed', `This route takes ${allow}.`);
@@ -258,7 +256,8 @@ const HEADER_NAMES = /^[\w-]+(?:, ?[\w-]+)*$/;
 const READ_HEADERS =
   'authorization, content-type, idempotency-key, last-event-id, x-request-id, x-session-id';
 /** The response headers that a page may read besides the content type. */
-const EXPOSED_HEADERS = 'retry-after, x-request-id, x-should-retry';
+const EXPOSED_HEADERS =
+  'accept-ranges, content-disposition, content-range, etag, retry-after, x-request-id, x-should-retry';
 
 /** Lets an allowed origin read the answers; returns the answer to a preflight, else undefined. */
 function allowCrossOrigin(c: HttpContext): Response | undefined {

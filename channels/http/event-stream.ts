@@ -9,7 +9,8 @@ export interface StreamOwner {
   authorization: string;
 }
 
-const HEADERS = {
+/** Of every event stream. */
+export const STREAM_HEADERS = {
   'content-type': 'text/event-stream; charset=utf-8',
   'cache-control': 'no-store',
   // A buffering proxy would delay the first token.
@@ -101,7 +102,7 @@ export class EventStream {
 
   /** Sets status and headers; they are sent with the first write. */
   #begin(): void {
-    this.#outgoing.writeHead(200, HEADERS);
+    this.#outgoing.writeHead(200, STREAM_HEADERS);
     this.#chunked = this.#outgoing.chunkedEncoding;
     this.#outgoing.chunkedEncoding = false;
   }

@@ -30,11 +30,12 @@ export function limitUnreadBody(incoming: IncomingMessage, outgoing: ServerRespo
   const { headers, socket } = incoming;
   if (headers['content-length'] === undefined && headers['transfer-encoding'] === undefined) return;
   const close = (): void => Socket.prototype.destroySoon.call(socket);
-  const writeHead = outgoing.writeHead.bind(outgoing);
-  outgoing.writeHead = (...head: Parameters<typeof writeHead>) => {
-    if (!incoming.complete) outgoing.shouldKeepAlive = false;
-    return writeHead(...head);
-  };
+  outgoing.writeHead = new Proxy(outgoing.writeHead, {
+    apply(writeHead, self, head) {
+      if (!incoming.complete) outgoing.shouldKeepAlive = false;
+      return Reflect.apply(writeHead, self, head);
+    },
+  });
   let lingering = false;
   const linger = (): void => {
     if (incoming.complete || socket.destroyed) return close();

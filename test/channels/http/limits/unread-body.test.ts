@@ -49,7 +49,11 @@ function undiciPool(url: string): Pooled {
   const pool = new Pool(url, { connections: 1, pipelining: 1 });
   return {
     async post(path, headers, body) {
-      const { statusCode, headers: received, body: answer } = await pool.request({
+      const {
+        statusCode,
+        headers: received,
+        body: answer,
+      } = await pool.request({
         method: 'POST',
         path,
         headers,
@@ -96,11 +100,17 @@ describe.each([
         // Wrong tokens are soon refused with 429, which is as good here.
         const body = '{"input":"x"}';
         answers.push(await pool.post(path, { ...headers, ...length(body) }, body));
-        const next = await pool.post('/v1/embeddings', { ...json, authorization: ADMIN, ...length(body) }, body);
+        const next = await pool.post(
+          '/v1/embeddings',
+          { ...json, authorization: ADMIN, ...length(body) },
+          body,
+        );
         if (next.status !== 400) answers.push(next);
         await nextTurn();
       }
-      expect(answers.filter((answer) => answer.status === status || answer.status === 429)).toHaveLength(ROUNDS);
+      expect(answers.filter((answer) => answer.status === status || answer.status === 429)).toHaveLength(
+        ROUNDS,
+      );
       expect(new Set(answers.map(({ connection }) => connection))).toEqual(new Set(['keep-alive']));
       await pool.close();
     },
