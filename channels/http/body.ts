@@ -10,6 +10,7 @@ import {
   REQUEST_TIMEOUT_MS,
   UPLOAD_STALL_MS,
 } from './config.ts';
+import { clearestIssue } from './clearest-issue.ts';
 import { HttpError } from './errors.ts';
 import type { LargeBodies } from './limits/large-bodies.ts';
 import { checkFields } from './routes/openai/fields.ts';
@@ -75,15 +76,10 @@ export function parseText<Shape>(text: string, schema: z.ZodType<Shape>): Shape 
 function parseBody<Shape>(value: unknown, schema: z.ZodType<Shape>): Shape {
   const parsed = schema.safeParse(value);
   if (parsed.success) return parsed.data;
-  const [issue] = parsed.error.issues;
-  const param = issue?.path.join('.') ?? '';
+  const { path, message } = clearestIssue(parsed.error);
+  const param = path.join('.');
   const where = param === '' ? 'The body' : `"${param}"`;
-  throw new HttpError(
-    400,
-    'invalid_body',
-    `${where}: ${issue?.message ?? 'invalid'}.`,
-    param === '' ? {} : { param },
-  );
+  throw new HttpError(400, 'invalid_body', `${where}: ${message}.`, param === '' ? {} : { param });
 }
 
 /** Refuses a compressed body and any charset other than UTF-8, the only one that JSON allows (RFC 8259, 8.1). */

@@ -816,6 +816,147 @@ export interface Api {
   };
   'POST /v1/chat/completions': {
     body: {
+      top_k?: number | null;
+      min_p?: number | null;
+      typical_p?: number | null;
+      repeat_penalty?: number | null;
+      repetition_penalty?: number | null;
+      repeat_last_n?: number | null;
+      mirostat?: number | null;
+      mirostat_tau?: number | null;
+      mirostat_eta?: number | null;
+      options?: {
+        top_k?: number | null;
+        min_p?: number | null;
+        typical_p?: number | null;
+        repeat_penalty?: number | null;
+        repetition_penalty?: number | null;
+        repeat_last_n?: number | null;
+        mirostat?: number | null;
+        mirostat_tau?: number | null;
+        mirostat_eta?: number | null;
+        temperature?: number | null;
+        top_p?: number | null;
+        seed?: number | null;
+        presence_penalty?: number | null;
+        frequency_penalty?: number | null;
+        num_predict?: number | null;
+        stop?:
+          | (
+              | string
+              | []
+              | [string]
+              | [string, string]
+              | [string, string, string]
+              | [string, string, string, string]
+              | [string, string, string, string, string]
+              | [string, string, string, string, string, string]
+              | [string, string, string, string, string, string, string]
+              | [string, string, string, string, string, string, string, string]
+              | [string, string, string, string, string, string, string, string, string]
+              | [string, string, string, string, string, string, string, string, string, string]
+              | [string, string, string, string, string, string, string, string, string, string, string]
+              | [
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string
+                ]
+              | [
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string
+                ]
+              | [
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string
+                ]
+              | [
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string
+                ]
+              | [
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string
+                ]
+            )
+          | null;
+        [k: string]: unknown;
+      } | null;
+      think?: (boolean | ('none' | 'minimal' | 'low' | 'medium' | 'high' | 'xhigh' | 'max')) | null;
+      enable_thinking?: boolean | null;
+      thinking?: {
+        type: string;
+        [k: string]: unknown;
+      } | null;
+      chat_template_kwargs?: {
+        enable_thinking?: boolean | null;
+        thinking?: boolean | null;
+        reasoning_effort?: ('none' | 'minimal' | 'low' | 'medium' | 'high' | 'xhigh' | 'max') | null;
+        [k: string]: unknown;
+      } | null;
+      reasoning?: {
+        effort?: ('none' | 'minimal' | 'low' | 'medium' | 'high' | 'xhigh' | 'max') | null;
+        enabled?: boolean | null;
+        [k: string]: unknown;
+      } | null;
       model?: string | null;
       /**
        * @minItems 1
@@ -1012,6 +1153,142 @@ export interface Api {
   };
   'POST /v1/responses': {
     body: {
+      top_k?: number | null;
+      min_p?: number | null;
+      typical_p?: number | null;
+      repeat_penalty?: number | null;
+      repetition_penalty?: number | null;
+      repeat_last_n?: number | null;
+      mirostat?: number | null;
+      mirostat_tau?: number | null;
+      mirostat_eta?: number | null;
+      options?: {
+        top_k?: number | null;
+        min_p?: number | null;
+        typical_p?: number | null;
+        repeat_penalty?: number | null;
+        repetition_penalty?: number | null;
+        repeat_last_n?: number | null;
+        mirostat?: number | null;
+        mirostat_tau?: number | null;
+        mirostat_eta?: number | null;
+        temperature?: number | null;
+        top_p?: number | null;
+        seed?: number | null;
+        presence_penalty?: number | null;
+        frequency_penalty?: number | null;
+        num_predict?: number | null;
+        stop?:
+          | (
+              | string
+              | []
+              | [string]
+              | [string, string]
+              | [string, string, string]
+              | [string, string, string, string]
+              | [string, string, string, string, string]
+              | [string, string, string, string, string, string]
+              | [string, string, string, string, string, string, string]
+              | [string, string, string, string, string, string, string, string]
+              | [string, string, string, string, string, string, string, string, string]
+              | [string, string, string, string, string, string, string, string, string, string]
+              | [string, string, string, string, string, string, string, string, string, string, string]
+              | [
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string
+                ]
+              | [
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string
+                ]
+              | [
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string
+                ]
+              | [
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string
+                ]
+              | [
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string
+                ]
+            )
+          | null;
+        [k: string]: unknown;
+      } | null;
+      think?: (boolean | ('none' | 'minimal' | 'low' | 'medium' | 'high' | 'xhigh' | 'max')) | null;
+      enable_thinking?: boolean | null;
+      thinking?: {
+        type: string;
+        [k: string]: unknown;
+      } | null;
+      chat_template_kwargs?: {
+        enable_thinking?: boolean | null;
+        thinking?: boolean | null;
+        reasoning_effort?: ('none' | 'minimal' | 'low' | 'medium' | 'high' | 'xhigh' | 'max') | null;
+        [k: string]: unknown;
+      } | null;
       model?: string | null;
       input: unknown;
       instructions?: string | null;

@@ -26,6 +26,18 @@ const toolChoice = z.union([z.literal('required'), z.object({ name: z.string() }
 export const answerOptions = z.object({
   temperature: z.number().optional(),
   topP: z.number().optional(),
+  /** Only the most likely tokens are drawn from; 0 or -1 = all. */
+  topK: z.number().optional(),
+  /** Only tokens at least this likely, relative to the likeliest one. */
+  minP: z.number().optional(),
+  typicalP: z.number().optional(),
+  /** Makes tokens of the last `repeatLastN` less likely; 1 = not at all. */
+  repeatPenalty: z.number().optional(),
+  repeatLastN: z.number().optional(),
+  /** The version of Mirostat that draws the tokens; 0 = none. */
+  mirostat: z.number().optional(),
+  mirostatTau: z.number().optional(),
+  mirostatEta: z.number().optional(),
   /** Most tokens to generate. */
   maxTokens: z.number().optional(),
   /** Texts that end the answer; they are not part of it. */
@@ -36,6 +48,8 @@ export const answerOptions = z.object({
   /** Added to the likelihood of tokens, by token id. */
   logitBias: z.record(z.string(), z.number()).optional(),
   reasoningEffort: z.enum(REASONING_EFFORTS).optional(),
+  /** Ask for extended reasoning (N-31); a model without it gets a plain request. `reasoningEffort` wins. */
+  think: z.boolean().optional(),
   /** The answer is JSON; with `json_schema` it matches the schema. */
   format: answerFormat.optional(),
   toolChoice: toolChoice.optional(),
@@ -98,8 +112,6 @@ export interface ChatRequest extends AnswerOptions {
   messages: readonly ChatMessage[];
   /** The schemas of the gateway's own tools are prepared once per profile. */
   tools?: readonly ToolSchema[];
-  /** Ask for extended reasoning (N-31); a model without it gets a plain request. `reasoningEffort` wins. */
-  think?: boolean;
   /** Report the likelihood of each token, with that many alternatives. */
   topLogprobs?: number | undefined;
   /**

@@ -24,6 +24,8 @@ export interface WireRequest extends WireSampling {
   /** What newer OpenAI models accept instead of `max_tokens`. */
   max_completion_tokens?: number;
   logit_bias?: Record<string, number>;
+  /** vLLM's and OpenRouter's name of `repeat_penalty`. */
+  repetition_penalty?: number;
   reasoning_effort?: ReasoningEffort;
   response_format?: object;
   tool_choice?: 'required' | { type: 'function'; function: { name: string } };
@@ -78,11 +80,12 @@ function thinks({ think, reasoningEffort }: ChatRequest): boolean {
 }
 
 function toWireOptions(request: ChatRequest): Partial<WireRequest> {
-  const { maxTokens, logitBias, reasoningEffort, format, toolChoice, parallelToolCalls, topLogprobs } =
-    request;
+  const { maxTokens, logitBias, repeatPenalty, reasoningEffort, format, toolChoice } = request;
+  const { parallelToolCalls, topLogprobs } = request;
   return {
     ...(maxTokens !== undefined && { max_tokens: maxTokens }),
     ...samplingOf(request),
+    ...(repeatPenalty !== undefined && { repetition_penalty: repeatPenalty }),
     ...(logitBias !== undefined && { logit_bias: logitBias }),
     ...(reasoningEffort !== undefined && { reasoning_effort: reasoningEffort }),
     ...(format !== undefined && { response_format: toWireFormat(format) }),

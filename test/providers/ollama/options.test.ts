@@ -42,6 +42,18 @@ describe('options of a call to Ollama', () => {
     for (const field of ['format', 'logprobs', 'top_logprobs']) expect(plain).not.toHaveProperty(field);
   });
 
+  it('carry sampling that only some servers know', async () => {
+    const body = await sent({ topK: 40, minP: 0.05, typicalP: 0.9, repeatPenalty: 1.1, repeatLastN: 64 });
+    expect(body?.options).toEqual({
+      num_ctx: 8_192,
+      top_k: 40,
+      min_p: 0.05,
+      typical_p: 0.9,
+      repeat_penalty: 1.1,
+      repeat_last_n: 64,
+    });
+  });
+
   it('restrict the answer to JSON or to a schema', async () => {
     expect((await sent({ format: { type: 'json_object' } }))?.format).toBe('json');
     const schema = { type: 'object', properties: { a: { type: 'string' } } };

@@ -10,10 +10,16 @@ import type { Content } from './content-parts.ts';
 import { unsupported } from './fields.ts';
 import { invalid } from './tool-fields.ts';
 
+/** Arguments of an earlier call: JSON text, or the object that some clients send instead; undefined and '' mean none. */
+export const callArguments = z
+  .union([z.string(), z.record(z.string(), z.unknown())], 'must be JSON text or an object')
+  .nullish()
+  .transform((args) => (typeof args === 'string' ? args : JSON.stringify(args ?? {})));
+
 const toolCallSchema = z.object({
   id: z.string(),
-  type: z.literal('function', 'must be "function"').optional(),
-  function: z.object({ name: z.string(), arguments: z.string() }),
+  type: z.literal('function', 'must be "function"').nullish(),
+  function: z.object({ name: z.string(), arguments: callArguments }),
 });
 
 /** One message. `name` of a participant is not passed on: model servers have no place for it. */
@@ -129,7 +135,7 @@ function toToolCall(call: z.infer<typeof toolCallSchema>): ToolCall {
 /** A tool call of an earlier answer. Arguments that cannot be read, or are nested too deep, are malformed. Never throws. */
 export function readCall(id: string, name: string, text: string): ToolCall {
   try {
-    const args = z.record(z.string(), z.unknown()).safeParse(JSON.parse(text));
+    const args = z.record(z.string(), z.unknown()).safeParse(text.trim() === '' ? {} : JSON.parse(text));
     if (args.success && !isTooDeep(args.data)) return { id, name, args: args.data };
   } catch {
     // Not JSON: passed on as malformed, like a model's own invalid arguments.

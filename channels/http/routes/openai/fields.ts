@@ -28,9 +28,41 @@ const SHARED = {
   service_tier: harmless('there is one tier'),
 } satisfies FieldTable;
 
+/** Fields of Ollama, llama-server, vLLM, OpenRouter and their front ends, which both routes take. */
+const LOCAL = {
+  top_k: honoured('where the model server knows it'),
+  min_p: honoured('where the model server knows it'),
+  typical_p: honoured('where the model server knows it'),
+  repeat_penalty: honoured('where the model server knows it'),
+  repetition_penalty: honoured('another name of repeat_penalty'),
+  repeat_last_n: honoured('where the model server knows it'),
+  mirostat: honoured('where the model server knows it'),
+  mirostat_tau: honoured('with mirostat'),
+  mirostat_eta: honoured('with mirostat'),
+  options: honoured('Ollama’s: sampling, `num_predict` and `stop`; what describes its machine has no effect'),
+  think: honoured('whether a model that can think does; an effort like reasoning_effort'),
+  enable_thinking: honoured('another name of think'),
+  thinking: honoured('`{"type": "enabled"}` or `{"type": "disabled"}`, like think'),
+  chat_template_kwargs: honoured(
+    '`enable_thinking`, `thinking` and `reasoning_effort`; other variables are refused',
+  ),
+  keep_alive: harmless('the model server decides how long a model stays loaded'),
+  cache_prompt: harmless('model servers cache automatically'),
+  id_slot: harmless('the model server chooses its slot'),
+  include_reasoning: harmless('reasoning is a field of its own'),
+  usage: harmless('it is always counted'),
+  provider: harmless('the gateway chooses the server'),
+  transforms: harmless('nothing is left out of the middle of a conversation'),
+  route: harmless('the profile says which model answers instead'),
+  client_metadata: harmless('nothing is stored for it'),
+  tfs_z: refused('model servers no longer know it', 1),
+  top_a: refused('no model server knows it', 0),
+} satisfies FieldTable;
+
 /** `POST /v1/chat/completions`. */
 export const COMPLETION_FIELDS: FieldTable = {
   ...SHARED,
+  ...LOCAL,
   messages: honoured(
     'in a session the last message, or the tool results at the end, and the system messages; the user’s parts may be files',
   ),
@@ -48,6 +80,7 @@ export const COMPLETION_FIELDS: FieldTable = {
   parallel_tool_calls: honoured('`false` keeps the first call of an answer'),
   prediction: harmless('it only saves time'),
   presence_penalty: honoured(),
+  reasoning: honoured('OpenRouter’s: `effort` like reasoning_effort, `enabled` like think'),
   reasoning_effort: honoured('for models that think, else 400'),
   response_format: honoured('the answer is checked; one that does not match is an error'),
   seed: honoured(),
@@ -71,6 +104,7 @@ export const COMPLETION_FIELDS: FieldTable = {
 /** `POST /v1/responses`. */
 export const RESPONSE_FIELDS: FieldTable = {
   ...SHARED,
+  ...LOCAL,
   access_programs: refused('there are none'),
   background: refused('use a session: its turn continues without you', false),
   context_management: refused('a session does that automatically', []),

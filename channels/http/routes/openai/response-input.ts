@@ -4,17 +4,18 @@ import type { InlineFile } from '../../../../src/contracts/media.ts';
 import type { StatelessMessage } from '../../../../src/contracts/gateway-api.ts';
 import { cleanText } from '../../../../src/lib/text.ts';
 import { contentSchema, readContent, readText } from './content-parts.ts';
+import { clearestIssue } from '../../clearest-issue.ts';
 import { unsupported } from './fields.ts';
-import { readCall } from './completion-messages.ts';
+import { callArguments, readCall } from './completion-messages.ts';
 import type { SessionInput, ToolOutput } from './completion-messages.ts';
 import { invalid } from './tool-fields.ts';
 
 const message = z.object({
   role: z.enum(['user', 'assistant', 'system', 'developer']),
-  content: contentSchema,
+  content: contentSchema.nullish(),
 });
-const functionCall = z.object({ call_id: z.string(), name: z.string(), arguments: z.string() });
-const callOutput = z.object({ call_id: z.string().min(1), output: contentSchema });
+const functionCall = z.object({ call_id: z.string(), name: z.string(), arguments: callArguments });
+const callOutput = z.object({ call_id: z.string().min(1), output: contentSchema.nullish() });
 
 /** Any item; which kind it is, and whether it is supported, is checked when it is read. */
 export const inputItem = z.looseObject({ type: z.string().nullish() });
@@ -87,8 +88,8 @@ function readItem(item: Item, index: number): ReadItem {
   switch (item.type ?? 'message') {
     case 'message': {
       const { role, content: given } = parse(message, item, param);
-      if (role === 'user') return { kind: 'message', role, ...readContent(given, `${param}.content`) };
-      const text = readText(given, `${param}.content`);
+      if (role === 'user') return { kind: 'message', role, ...readContent(given ?? '', `${param}.content`) };
+      const text = readText(given ?? '', `${param}.content`);
       return { kind: 'message', role: role === 'developer' ? 'system' : role, text, files: [] };
     }
     case 'function_call': {
@@ -97,7 +98,7 @@ function readItem(item: Item, index: number): ReadItem {
     }
     case 'function_call_output': {
       const { call_id: toolCallId, output } = parse(callOutput, item, param);
-      return { kind: 'output', result: { toolCallId, content: readText(output, `${param}.output`) } };
+      return { kind: 'output', result: { toolCallId, content: readText(output ?? '', `${param}.output`) } };
     }
     case 'reasoning':
       return { kind: 'reasoning' };
@@ -109,8 +110,8 @@ function readItem(item: Item, index: number): ReadItem {
 function parse<Shape>(schema: z.ZodType<Shape>, item: Item, param: string): Shape {
   const parsed = schema.safeParse(item);
   if (parsed.success) return parsed.data;
-  const [issue] = parsed.error.issues;
-  throw invalid([param, ...(issue?.path ?? [])].join('.'), issue?.message ?? 'invalid');
+  const { path, message: why } = clearestIssue(parsed.error);
+  throw invalid([param, ...path].join('.'), why);
 }
 
 function toMessage({ role, text, files }: ReadItem & { kind: 'message' }): StatelessMessage {

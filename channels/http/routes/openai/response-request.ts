@@ -5,7 +5,7 @@ import type { AnswerFormat, CallerOptions } from '../../../../src/contracts/mode
 import { endUserSchema } from '../end-user.ts';
 import { checkFields, unsupported } from './fields.ts';
 import type { FieldTable } from './fields.ts';
-import { withoutNothing } from './completion-request.ts';
+import { localFields, localOptions, modelName, tokenLimit, withoutNothing } from './local-fields.ts';
 import { MAX_MESSAGES } from '../../config.ts';
 import { inputItem } from './response-input.ts';
 import {
@@ -36,7 +36,8 @@ const choiceSchema = z.union(
 
 /** Fields beyond these have no effect: the table of fields knows which they are. */
 export const responseSchema = z.object({
-  model: z.string().min(1).nullish(),
+  ...localFields.shape,
+  model: modelName,
   // Counted before each is checked, as in completions.
   input: z
     .custom<unknown>(
@@ -50,7 +51,7 @@ export const responseSchema = z.object({
   previous_response_id: z.string().nullish(),
   temperature: z.number().min(0).max(2).nullish(),
   top_p: z.number().min(0).max(1).nullish(),
-  max_output_tokens: z.int().min(1).nullish(),
+  max_output_tokens: tokenLimit,
   parallel_tool_calls: z.boolean().nullish(),
   tools: z.array(toolSchema).nullish(),
   tool_choice: choiceSchema.nullish(),
@@ -94,7 +95,7 @@ export function responseOptions(body: ResponseBody, gatewayTools: boolean): Call
     throw unsupported('include', 'for likelihoods use /v1/chat/completions');
   }
   const tools = (body.tools ?? []).map(toToolSchema);
-  return withoutNothing({
+  const options = withoutNothing({
     temperature: body.temperature,
     topP: body.top_p,
     maxTokens: body.max_output_tokens,
@@ -103,6 +104,7 @@ export function responseOptions(body: ResponseBody, gatewayTools: boolean): Call
     parallelToolCalls: body.parallel_tool_calls,
     ...toolOptions(tools, choiceOf(body.tool_choice), gatewayTools),
   });
+  return { ...localOptions(body), ...options };
 }
 
 function formatOf(text: ResponseBody['text']): AnswerFormat | undefined {
