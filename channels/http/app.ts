@@ -7,6 +7,9 @@ import { answerApproval, listApprovals, listRules, removeRule } from './routes/a
 import { callHook } from './routes/hooks.ts';
 import { describeApi } from './routes/openapi/document.ts';
 import { ADMIN_ROUTES } from './routes/admin/routes.ts';
+import { chat, generate } from './routes/ollama/chat.ts';
+import { embed, oldEmbed } from './routes/ollama/embed.ts';
+import { loaded, show, tags, version } from './routes/ollama/models.ts';
 import { completions } from './routes/openai/completions.ts';
 import { embeddings } from './routes/openai/embeddings.ts';
 import { requestId } from './route.ts';
@@ -81,6 +84,14 @@ export const API: readonly Route[] = [
   { method: 'POST', path: '/v1/responses', scope: 'chat', handle: responses },
   { method: 'POST', path: '/v1/embeddings', scope: 'chat', handle: embeddings },
   { method: 'GET', path: '/v1/models', scope: 'chat', handle: listModels },
+  { method: 'GET', path: '/api/version', scope: 'chat', handle: version },
+  { method: 'GET', path: '/api/tags', scope: 'chat', handle: tags },
+  { method: 'GET', path: '/api/ps', scope: 'chat', handle: loaded },
+  { method: 'POST', path: '/api/show', scope: 'chat', handle: show },
+  { method: 'POST', path: '/api/chat', scope: 'chat', handle: chat },
+  { method: 'POST', path: '/api/generate', scope: 'chat', handle: generate },
+  { method: 'POST', path: '/api/embed', scope: 'chat', handle: embed },
+  { method: 'POST', path: '/api/embeddings', scope: 'chat', handle: oldEmbed },
   // Model names may contain slashes.
   { method: 'GET', path: '/v1/models/*', scope: 'chat', handle: readModel },
   { method: 'GET', path: '/v1/openapi.json', scope: 'chat', handle: describeApi(() => API) },
@@ -191,7 +202,7 @@ export function createApp(parts: AppParts): Hono<HttpEnv> {
     checkHeaders(incoming, parts.allowed());
     const preflight = allowCrossOrigin(c);
     if (preflight !== undefined) return preflight;
-    if (c.req.path.startsWith('/v1/')) {
+    if (c.req.path.startsWith('/v1/') || c.req.path.startsWith('/api/')) {
       if (!(await isReady())) throw notReady();
     }
     authorizeByCookie(incoming);
@@ -219,7 +230,7 @@ export function createApp(parts: AppParts): Hono<HttpEnv> {
       throw new HttpError(405, 'method_not_allowed', `This route takes ${allow}.`);
     });
   }
-  app.notFound(() => answerError(new HttpError(404, 'not_found', 'This route does not exist.')));
+  app.notFound((c) => answerError(new HttpError(404, 'not_found', 'This route does not exist.'), c.req.path));
   app.onError((error, c) => {
     const httpError = toHttpError(error, callerReader(c.get('caller')));
     if (httpError.status === 500)
@@ -227,7 +238,7 @@ export function createApp(parts: AppParts): Hono<HttpEnv> {
         { err: httpError.cause ?? httpError, path: c.req.path, requestId: requestId(c.env.outgoing) },
         'http_request_failed',
       );
-    return answerError(httpError);
+    return answerError(httpError, c.req.path);
   });
   return app;
 }

@@ -42,6 +42,16 @@ export async function readFields<Shape>(
   return parseBody(body, schema);
 }
 
+/** As `readJson`, whatever type the body claims to have: clients of Ollama send none, or that of a form. */
+export async function readAnyJson<Shape>(
+  { incoming, outgoing }: { incoming: IncomingMessage; outgoing: ServerResponse },
+  schema: z.ZodType<Shape>,
+  largeBodies?: LargeBodies,
+): Promise<Shape> {
+  refuseEncodings(incoming);
+  return parseText(await readText(incoming, outgoing, largeBodies), schema);
+}
+
 /** The bytes of a body that was signed, which must be UTF-8. Throws `HttpError` 400, 408, 413 or 415. */
 export async function readSigned(incoming: IncomingMessage, outgoing: ServerResponse): Promise<Buffer> {
   refuseEncodings(incoming);

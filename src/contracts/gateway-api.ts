@@ -22,6 +22,7 @@ import type {
   ChatMessage,
   Embeddings,
   EmbedRequest,
+  ModelCapabilities,
   ReplacedModel,
   Usage,
 } from './model/provider.ts';
@@ -213,6 +214,15 @@ export interface GatewayApi {
   models(caller: Caller, signal: AbortSignal): Promise<string[]>;
   /** Resolves the `model` of a request. Throws `GatewayError('unknown_model')`, or `ProviderError` when the server is unreachable. */
   resolveModel(model: string, signal: AbortSignal): Promise<{ profileId?: string; model?: string }>;
+  /**
+   * The model that answers to the `model` of a request, and what it can do. Throws
+   * `GatewayError('unknown_model' | 'forbidden')`, `ProviderError`.
+   */
+  describeModel(
+    caller: Caller,
+    model: string,
+    signal: AbortSignal,
+  ): Promise<{ name: string; capabilities: ModelCapabilities }>;
   /** Throws `GatewayError('forbidden')` for a model or a profile that the caller may not choose. */
   complete(caller: Caller, request: StatelessRequest, signal: AbortSignal): AsyncIterable<ChatChunk>;
   subscribe(filter: EventFilter, listener: EventListener): () => void;

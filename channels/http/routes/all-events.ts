@@ -6,7 +6,7 @@ import type { AgentEvent } from '../../../src/contracts/event.ts';
 import type { GatewayApi } from '../../../src/contracts/gateway-api.ts';
 import type { SessionKey } from '../../../src/contracts/message.ts';
 import { Recent } from '../../../src/lib/recent.ts';
-import { STREAM_HEADERS } from '../event-stream.ts';
+import { EVENTS } from '../event-stream.ts';
 import type { HandlerDeps, HttpContext } from '../route.ts';
 
 /** Time that a browser waits before it reconnects. */
@@ -166,7 +166,7 @@ export function allEvents(c: HttpContext, { gateway, streams }: HandlerDeps): Re
   const { incoming, outgoing } = c.env;
   const caller = c.get('caller');
   // A stream that is never read would stay open.
-  if (incoming.method === 'HEAD') return c.body(null, 200, STREAM_HEADERS);
+  if (incoming.method === 'HEAD') return c.body(null, 200, EVENTS.headers);
   const stream = streams.add({ caller, authorization: incoming.headers.authorization ?? '' }, outgoing);
   outgoing.once(
     'close',

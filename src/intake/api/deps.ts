@@ -78,6 +78,10 @@ export interface GatewayApiDeps extends Pick<
   profiles: NewSessionDeps['profiles'];
   /** Completions without a session. */
   agent: Pick<GatewayApi, 'complete' | 'embed'> & {
+    describeModel(
+      choice: { profileId?: string; model?: string },
+      signal: AbortSignal,
+    ): ReturnType<GatewayApi['describeModel']>;
     /** Throws `FieldError` for an option that the model cannot honor. */
     checkOptions(
       asked: Omit<Parameters<GatewayApi['checkOptions']>[1], 'key'> & {
