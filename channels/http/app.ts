@@ -10,6 +10,8 @@ import { ADMIN_ROUTES } from './routes/admin/routes.ts';
 import { chat, generate } from './routes/ollama/chat.ts';
 import { embed, oldEmbed } from './routes/ollama/embed.ts';
 import { loaded, show, tags, version } from './routes/ollama/models.ts';
+import { speech, transcriptions } from './routes/openai/audio.ts';
+import { textCompletions } from './routes/openai/text-completions.ts';
 import { completions } from './routes/openai/completions.ts';
 import { embeddings } from './routes/openai/embeddings.ts';
 import { requestId } from './route.ts';
@@ -82,6 +84,9 @@ export const API: readonly Route[] = [
   { method: 'GET', path: '/metrics', scope: 'admin', handle: metrics },
   { method: 'POST', path: '/v1/chat/completions', scope: 'chat', handle: completions },
   { method: 'POST', path: '/v1/responses', scope: 'chat', handle: responses },
+  { method: 'POST', path: '/v1/completions', scope: 'chat', handle: textCompletions },
+  { method: 'POST', path: '/v1/audio/transcriptions', scope: 'chat', handle: transcriptions },
+  { method: 'POST', path: '/v1/audio/speech', scope: 'chat', handle: speech },
   { method: 'POST', path: '/v1/embeddings', scope: 'chat', handle: embeddings },
   { method: 'GET', path: '/v1/models', scope: 'chat', handle: listModels },
   { method: 'GET', path: '/api/version', scope: 'chat', handle: version },

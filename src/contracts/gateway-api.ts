@@ -10,6 +10,7 @@ import type { ApprovalRecord, ApprovalRule, Decided, DecisionDetail } from './to
 import type { EventFilter, EventListener, EventReplay } from './bus.ts';
 import type { CommandListing, Suggest } from './command.ts';
 import type { MemoryApi } from './memory-api.ts';
+import type { AudioApi } from './audio-api.ts';
 import type { FileApi } from './file-api.ts';
 import type { InlineFile } from './media.ts';
 import type { StopResult } from './store/lanes.ts';
@@ -149,6 +150,7 @@ export interface GatewayApi {
   ): Promise<MessagesWithWork | undefined>;
   conversations: ConversationApi;
   files: FileApi;
+  audio: AudioApi;
   memories: MemoryApi;
   /** The newest plan of a session, and its todo list. */
   plan(

@@ -104,6 +104,7 @@ function intakeOf(store: TestStore, verdict: Verdict = { kind: 'allow', owner: f
     schedules: { ...changes, list: no, find: no, runs: no, describe: no, moment: no },
     turnConcurrency: 8,
     agent: { complete: no, embed: no, checkOptions: no, describeModel: no },
+    audio: { transcribe: no, speak: no },
     models: {
       list: no,
       resolve: no,

@@ -90,6 +90,7 @@ export interface GatewayApiDeps extends Pick<
       signal: AbortSignal,
     ): Promise<void>;
   };
+  audio: GatewayApi['audio'];
   models: {
     list(signal: AbortSignal): Promise<string[]>;
     describe: CommandDeps['defaultModel'];

@@ -15,6 +15,7 @@ import { echoCompletion, fakeEmbed } from '../model/echo-completion.ts';
 import { EMPTY, describeModel, listModels, metrics, newRecord, READY, resolveModel, settings } from './defaults.ts';
 import { COMMANDS, commandsFor, knownCallers, validOf } from './callers.ts';
 import { FakeEvents } from './events.ts';
+import { speechBy } from './audio.ts';
 import { attachmentsOf, fakeFileApi } from './files.ts';
 import { changeRecord, foundIn, listed, mayRead, refused, repeatOf } from './session.ts';
 import type { ListedSession } from '../../../src/contracts/sessions/session-list.ts';
@@ -41,6 +42,7 @@ export class FakeGateway implements GatewayApi {
   plans: GatewayApi['plans'] = EMPTY.plans;
   conversations: GatewayApi['conversations'] = { ...EMPTY.conversations };
   readonly surfaces = EMPTY.surfaces;
+  audio: GatewayApi['audio'] = speechBy({});
   memories: GatewayApi['memories'] = EMPTY.memories;
   pendingApprovals: ApprovalRecord[] = [];
   chatMoved: GatewayApi['chatMoved'] = async () => undefined;

@@ -21,6 +21,8 @@ export const files = {
   'upload.unreadable': 'cannot be read ({why})',
   'hear.none':
     'it is a recording, and this gateway cannot listen: set transcription.baseUrl in config.json to a speech-to-text server',
+  'hear.not_set':
+    'This gateway cannot listen: set transcription.baseUrl in config.json to a speech-to-text server.',
   'hear.nothing': 'nothing is said in it',
   'hear.failed': 'it could not be listened to: {why}',
   'hear.no_transcript':

@@ -24,6 +24,8 @@ export const files: TranslationOf<typeof english> = {
   'upload.unreadable': 'sie lässt sich nicht lesen ({why})',
   'hear.none':
     'sie ist eine Aufnahme, und dieses Gateway kann nicht zuhören: setz transcription.baseUrl in config.json auf einen Server, der Sprache in Text verwandelt',
+  'hear.not_set':
+    'Dieses Gateway kann nicht zuhören: Setz transcription.baseUrl in config.json auf einen Server für Spracherkennung.',
   'hear.nothing': 'darin wird nichts gesagt',
   'hear.failed': 'sie ließ sich nicht anhören: {why}',
   'hear.no_transcript':
