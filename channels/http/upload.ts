@@ -82,7 +82,14 @@ function openParser(type: string): BusboyInstance {
   try {
     return new Busboy({
       headers: { 'content-type': type },
-      limits: { files: 1, fields: 10, fieldSize: MAX_FIELD_CHARS, parts: 12, headerPairs: 20, headerSize: 4_000 },
+      limits: {
+        files: 1,
+        fields: 10,
+        fieldSize: MAX_FIELD_CHARS,
+        parts: 12,
+        headerPairs: 20,
+        headerSize: 4_000,
+      },
     });
   } catch (error) {
     throw badForm('its header has no boundary', error);

@@ -7,7 +7,10 @@ import type { ChoiceDeps } from '../choice.ts';
 import type { GatewayApiDeps } from './deps.ts';
 import type { Visible } from '../sessions/ownership.ts';
 
-type ModelApi = Pick<GatewayApi, 'resolveModel' | 'models' | 'describeModel' | 'checkOptions' | 'embed' | 'complete'>;
+type ModelApi = Pick<
+  GatewayApi,
+  'resolveModel' | 'models' | 'describeModel' | 'checkOptions' | 'embed' | 'complete'
+>;
 
 /** Makes it. Methods throw only `GatewayError`. */
 export function createModelApi(deps: GatewayApiDeps, visible: Visible, choice: ChoiceDeps): ModelApi {

@@ -12,7 +12,16 @@ import type { Receipt, ReceiveOptions } from '../../../src/contracts/receive.ts'
 import type { MessageRecord, SessionRecord } from '../../../src/contracts/store/records.ts';
 import type { TurnStatus } from '../../../src/contracts/store/turn-status.ts';
 import { echoCompletion, fakeEmbed } from '../model/echo-completion.ts';
-import { EMPTY, describeModel, listModels, metrics, newRecord, READY, resolveModel, settings } from './defaults.ts';
+import {
+  EMPTY,
+  describeModel,
+  listModels,
+  metrics,
+  newRecord,
+  READY,
+  resolveModel,
+  settings,
+} from './defaults.ts';
 import { COMMANDS, commandsFor, knownCallers, validOf } from './callers.ts';
 import { FakeEvents } from './events.ts';
 import { speechBy } from './audio.ts';

@@ -34,7 +34,9 @@ export const generatedPiece: PieceShape = (piece) => ({ response: piece.text ?? 
 function extrasOf({ thinking, calls = [] }: Piece): Record<string, unknown> {
   return {
     ...(thinking !== undefined && { thinking }),
-    ...(calls.length > 0 && { tool_calls: calls.map(({ id, name, args }, index) => wireCall(id, index, name, args)) }),
+    ...(calls.length > 0 && {
+      tool_calls: calls.map(({ id, name, args }, index) => wireCall(id, index, name, args)),
+    }),
   };
 }
 

@@ -13,7 +13,14 @@ import { instructionsOf, sessionInput, toContext } from '../openai/completion-me
 import { completionOptions, logprobsOf } from '../openai/completion-request.ts';
 import { chatPiece, generatedPiece, jsonAnswer, linesAnswer } from './answer.ts';
 import type { PieceShape } from './answer.ts';
-import { chatCompletion, chatSchema, generatedChat, generateSchema, isOfLoading, modelOf } from './requests.ts';
+import {
+  chatCompletion,
+  chatSchema,
+  generatedChat,
+  generateSchema,
+  isOfLoading,
+  modelOf,
+} from './requests.ts';
 
 /** Options in the bodies. */
 const FIELD_NAMES: FieldNames = {

@@ -76,7 +76,11 @@ export const generateSchema = z.object({
   raw: z.unknown().optional(),
 });
 
-const refused = (note: string, ...unless: unknown[]): FieldTable[string] => ({ use: 'refused', note, unless });
+const refused = (note: string, ...unless: unknown[]): FieldTable[string] => ({
+  use: 'refused',
+  note,
+  unless,
+});
 
 /** What would change the meaning of an answer and has no place in a chat. */
 const REFUSED: FieldTable = {

@@ -15,7 +15,11 @@ export const MAX_SPOKEN_TEXT = 4_096;
 
 const honoured = (note: string): FieldTable[string] => ({ use: 'honoured', note });
 const harmless = (note: string): FieldTable[string] => ({ use: 'harmless', note });
-const refused = (note: string, ...unless: unknown[]): FieldTable[string] => ({ use: 'refused', note, unless });
+const refused = (note: string, ...unless: unknown[]): FieldTable[string] => ({
+  use: 'refused',
+  note,
+  unless,
+});
 
 /** The fields of the form beside the file. */
 const TRANSCRIPTION_FIELDS: FieldTable = {

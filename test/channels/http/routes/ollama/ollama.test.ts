@@ -58,9 +58,14 @@ async function lines(path: string, json: object, headers: Record<string, string>
 
 describe('the ollama package', () => {
   it('chats, in a stream and whole, with thinking, counts and durations in nanoseconds', async () => {
-    answering({ type: 'thinking', delta: 'Hm. ' }, { type: 'text', delta: 'Hi ' }, { type: 'text', delta: 'you' });
+    answering(
+      { type: 'thinking', delta: 'Hm. ' },
+      { type: 'text', delta: 'Hi ' },
+      { type: 'text', delta: 'you' },
+    );
     const parts = [];
-    for await (const part of await client.chat({ model: 'default', messages: hello, stream: true })) parts.push(part);
+    for await (const part of await client.chat({ model: 'default', messages: hello, stream: true }))
+      parts.push(part);
     expect(parts.map(({ message, done }) => [message.thinking, message.content, done])).toEqual([
       ['Hm. ', '', false],
       [undefined, 'Hi ', false],
@@ -85,7 +90,12 @@ describe('the ollama package', () => {
   it('generates from a prompt, with a system text and pictures', async () => {
     answering({ type: 'text', delta: 'A cat' });
     const images = [new Uint8Array([1, 2, 3])];
-    const whole = await client.generate({ model: 'tiny:1b', prompt: 'What is it?', system: 'Be short.', images });
+    const whole = await client.generate({
+      model: 'tiny:1b',
+      prompt: 'What is it?',
+      system: 'Be short.',
+      images,
+    });
     expect(whole).toMatchObject({ response: 'A cat', done: true, done_reason: 'stop' });
     const parts = [];
     for await (const part of await client.generate({ model: 'tiny:1b', prompt: 'And?', stream: true }))
@@ -117,7 +127,11 @@ describe('the ollama package', () => {
     const result = { role: 'tool', content: 'on', tool_name: 'light_on' };
     await client.chat({ model: 'default', messages: [...hello, first.message, result], tools: TOOLS });
     expect(seen[1]?.messages.slice(1)).toEqual([
-      { role: 'assistant', content: '', toolCalls: [{ id: 'abc', name: 'light_on', args: { room: 'kitchen' } }] },
+      {
+        role: 'assistant',
+        content: '',
+        toolCalls: [{ id: 'abc', name: 'light_on', args: { room: 'kitchen' } }],
+      },
       { role: 'tool', content: 'on', toolCallId: 'abc', toolName: 'light_on' },
     ]);
   });
@@ -133,11 +147,14 @@ describe('the ollama package', () => {
   });
 
   it('reads why a request failed, with its status', async () => {
-    await expect(client.chat({ model: 'nothing', messages: [{ role: 'robot', content: 'x' }] })).rejects.toThrow(
-      /role/,
-    );
+    await expect(
+      client.chat({ model: 'nothing', messages: [{ role: 'robot', content: 'x' }] }),
+    ).rejects.toThrow(/role/);
     const stranger = new Ollama({ host: api.url, headers: { authorization: 'Bearer wrong' } });
-    await expect(stranger.list()).rejects.toMatchObject({ status_code: 401, error: expect.stringMatching(/token/i) });
+    await expect(stranger.list()).rejects.toMatchObject({
+      status_code: 401,
+      error: expect.stringMatching(/token/i),
+    });
     await expect(client.show({ model: 'nothing' })).rejects.toMatchObject({ status_code: 404 });
   });
 
@@ -212,7 +229,9 @@ describe('the requests of Open WebUI', () => {
   it('load and unload a model without asking it', async () => {
     answering();
     const loading = async (path: string, json: object) => await (await api.call(path, { json })).json();
-    expect(await loading('/api/generate', { model: 'tiny:1b', keep_alive: 0, prompt: '', stream: false })).toMatchObject({
+    expect(
+      await loading('/api/generate', { model: 'tiny:1b', keep_alive: 0, prompt: '', stream: false }),
+    ).toMatchObject({
       response: '',
       done: true,
       done_reason: 'unload',
@@ -267,7 +286,10 @@ describe('a request', () => {
     ['raw', true],
   ])('to generate with %s is refused by name', async (name, value) => {
     const response = await api.call('/api/generate', { json: { prompt: 'x', [name]: value } });
-    expect([response.status, await response.json()]).toEqual([400, { error: expect.stringContaining(`"${name}"`) }]);
+    expect([response.status, await response.json()]).toEqual([
+      400,
+      { error: expect.stringContaining(`"${name}"`) },
+    ]);
   });
 
   it('in a session is a message of that session, and its turn is the answer', async () => {

@@ -55,7 +55,11 @@ describe('a transcription', () => {
       duration: 1.5,
       segments: [{ start: 0, end: 1.5, text: 'Hello there.' }],
     });
-    expect(ears.heard.map(({ fields }) => fields['response_format'])).toEqual(['json', 'json', 'verbose_json']);
+    expect(ears.heard.map(({ fields }) => fields['response_format'])).toEqual([
+      'json',
+      'json',
+      'verbose_json',
+    ]);
   });
 
   it('passes language, prompt and temperature on, also when they follow the file', async () => {

@@ -18,7 +18,11 @@ beforeEach(async () => {
     yield { type: 'thinking', delta: 'Hm.' };
     yield { type: 'text', delta: 'in Paris' };
     yield { type: 'text', delta: '.' };
-    yield { type: 'done', finishReason: 'length', usage: { promptTokens: 4, completionTokens: 3, modelMs: 1 } };
+    yield {
+      type: 'done',
+      finishReason: 'length',
+      usage: { promptTokens: 4, completionTokens: 3, modelMs: 1 },
+    };
   };
   client = new OpenAI({ baseURL: `${api.url}/v1`, apiKey: CHAT.slice('Bearer '.length), maxRetries: 0 });
 });
