@@ -139,6 +139,7 @@ export function createApi(parts: ApiParts) {
     turnConcurrency: config.turns.concurrency,
     lanes: store.lanes,
     signIns: createSignInApi(store.signIns, store.access, () => settings.current().proxySignIn),
+    responses: store.responses,
     hooks: runtime.hooks,
     platform: (channel) => channels.get(channel),
     subagents: store.subagents,

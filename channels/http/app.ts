@@ -42,6 +42,7 @@ import type { OpenSockets } from './limits/open-sockets.ts';
 import { drainShortBody } from './limits/unread-body.ts';
 import { servePageFile } from './page-files/serve.ts';
 import { responses } from './routes/openai/responses.ts';
+import { deleteResponse, listInputItems, readResponse } from './routes/openai/stored-responses.ts';
 import { authorizeByCookie } from './sign-in/cookie.ts';
 import { signInByProxy } from './sign-in/proxy.ts';
 import { endOtherSignIns, endSignIn, listSignIns, signIn, signOut } from './sign-in/routes.ts';
@@ -87,6 +88,9 @@ export const API: readonly Route[] = [
   { method: 'POST', path: '/v1/completions', scope: 'chat', handle: textCompletions },
   { method: 'POST', path: '/v1/audio/transcriptions', scope: 'chat', handle: transcriptions },
   { method: 'POST', path: '/v1/audio/speech', scope: 'chat', handle: speech },
+  { method: 'GET', path: '/v1/responses/:id', scope: 'chat', handle: readResponse },
+  { method: 'DELETE', path: '/v1/responses/:id', scope: 'chat', handle: deleteResponse },
+  { method: 'GET', path: '/v1/responses/:id/input_items', scope: 'chat', handle: listInputItems },
   { method: 'POST', path: '/v1/embeddings', scope: 'chat', handle: embeddings },
   { method: 'GET', path: '/v1/models', scope: 'chat', handle: listModels },
   { method: 'GET', path: '/api/version', scope: 'chat', handle: version },
@@ -272,8 +276,10 @@ const HEADER_NAMES = /^[\w-]+(?:, ?[\w-]+)*$/;
 const READ_HEADERS =
   'authorization, content-type, idempotency-key, last-event-id, x-request-id, x-session-id';
 /** The response headers that a page may read besides the content type. */
-const EXPOSED_HEADERS =
-  'accept-ranges, content-disposition, content-range, etag, retry-after, x-request-id, x-should-retry';
+const EXPOSED_HEADERS = [
+  ...['accept-ranges', 'content-disposition', 'content-range', 'etag'],
+  ...['retry-after', 'x-omitted-tools', 'x-request-id', 'x-should-retry'],
+].join(', ');
 
 /** Lets an allowed origin read the answers; returns the answer to a preflight, else undefined. */
 function allowCrossOrigin(c: HttpContext): Response | undefined {

@@ -1307,19 +1307,84 @@ export interface Api {
       top_p?: number | null;
       max_output_tokens?: number | null;
       parallel_tool_calls?: boolean | null;
+      store?: boolean | null;
+      metadata?: {
+        [k: string]: unknown;
+      } | null;
       tools?:
-        | {
-            type: 'function';
-            name: string;
-            description?: string | null;
-            parameters?: {
-              [k: string]: unknown;
-            } | null;
-            strict?: boolean | null;
-            async?: false | null;
-            defer_loading?: false | null;
-            [k: string]: unknown;
-          }[]
+        | (
+            | {
+                type: 'function';
+                name: string;
+                description?: string | null;
+                parameters?: {
+                  [k: string]: unknown;
+                } | null;
+                strict?: boolean | null;
+                async?: false | null;
+                defer_loading?: boolean | null;
+                [k: string]: unknown;
+              }
+            | {
+                type: 'namespace';
+                name: string;
+                tools: (
+                  | {
+                      type: 'function';
+                      name: string;
+                      description?: string | null;
+                      parameters?: {
+                        [k: string]: unknown;
+                      } | null;
+                      strict?: boolean | null;
+                      async?: false | null;
+                      defer_loading?: boolean | null;
+                      [k: string]: unknown;
+                    }
+                  | {
+                      type:
+                        | 'web_search'
+                        | 'web_search_2025_08_26'
+                        | 'web_search_preview'
+                        | 'web_search_preview_2025_03_11'
+                        | 'file_search'
+                        | 'image_generation'
+                        | 'code_interpreter'
+                        | 'mcp'
+                        | 'custom'
+                        | 'local_shell'
+                        | 'shell'
+                        | 'apply_patch'
+                        | 'computer'
+                        | 'computer_use_preview'
+                        | 'tool_search'
+                        | 'programmatic_tool_calling';
+                      [k: string]: unknown;
+                    }
+                )[];
+                [k: string]: unknown;
+              }
+            | {
+                type:
+                  | 'web_search'
+                  | 'web_search_2025_08_26'
+                  | 'web_search_preview'
+                  | 'web_search_preview_2025_03_11'
+                  | 'file_search'
+                  | 'image_generation'
+                  | 'code_interpreter'
+                  | 'mcp'
+                  | 'custom'
+                  | 'local_shell'
+                  | 'shell'
+                  | 'apply_patch'
+                  | 'computer'
+                  | 'computer_use_preview'
+                  | 'tool_search'
+                  | 'programmatic_tool_calling';
+                [k: string]: unknown;
+              }
+          )[]
         | null;
       tool_choice?:
         | (
@@ -1327,16 +1392,60 @@ export interface Api {
             | {
                 type: 'function';
                 name: string;
+                namespace?: string | null;
                 [k: string]: unknown;
               }
             | {
                 type: 'allowed_tools';
                 mode: 'auto' | 'required';
-                tools: {
-                  type: 'function';
-                  name: string;
-                  [k: string]: unknown;
-                }[];
+                tools: (
+                  | {
+                      type: 'function';
+                      name: string;
+                      namespace?: string | null;
+                      [k: string]: unknown;
+                    }
+                  | {
+                      type:
+                        | 'web_search'
+                        | 'web_search_2025_08_26'
+                        | 'web_search_preview'
+                        | 'web_search_preview_2025_03_11'
+                        | 'file_search'
+                        | 'image_generation'
+                        | 'code_interpreter'
+                        | 'mcp'
+                        | 'custom'
+                        | 'local_shell'
+                        | 'shell'
+                        | 'apply_patch'
+                        | 'computer'
+                        | 'computer_use_preview'
+                        | 'tool_search'
+                        | 'programmatic_tool_calling';
+                      [k: string]: unknown;
+                    }
+                )[];
+                [k: string]: unknown;
+              }
+            | {
+                type:
+                  | 'web_search'
+                  | 'web_search_2025_08_26'
+                  | 'web_search_preview'
+                  | 'web_search_preview_2025_03_11'
+                  | 'file_search'
+                  | 'image_generation'
+                  | 'code_interpreter'
+                  | 'mcp'
+                  | 'custom'
+                  | 'local_shell'
+                  | 'shell'
+                  | 'apply_patch'
+                  | 'computer'
+                  | 'computer_use_preview'
+                  | 'tool_search'
+                  | 'programmatic_tool_calling';
                 [k: string]: unknown;
               }
           )
@@ -1375,6 +1484,56 @@ export interface Api {
     };
     answer: {
       [k: string]: unknown;
+    };
+  };
+  'GET /v1/responses/{id}': {
+    path: {
+      id: string;
+    };
+    answer: {
+      id: string;
+      object: 'response';
+      created_at: number;
+      status: 'completed' | 'incomplete';
+      model: string;
+      output: {
+        id: string;
+        type: string;
+        [k: string]: unknown;
+      }[];
+      store: true;
+      [k: string]: unknown;
+    };
+  };
+  'DELETE /v1/responses/{id}': {
+    path: {
+      id: string;
+    };
+    answer: {
+      id: string;
+      object: 'response';
+      deleted: true;
+    };
+  };
+  'GET /v1/responses/{id}/input_items': {
+    path: {
+      id: string;
+    };
+    query?: {
+      limit?: string;
+      order?: string;
+      after?: string;
+    };
+    answer: {
+      object: 'list';
+      data: {
+        id: string;
+        type: string;
+        [k: string]: unknown;
+      }[];
+      first_id: string | null;
+      last_id: string | null;
+      has_more: boolean;
     };
   };
   'POST /v1/embeddings': {

@@ -34,6 +34,7 @@ import type { NoteRefusal, TurnExplanation } from './store/traces.ts';
 import type { PlanApi } from './plans/plan-api.ts';
 import type { PlanAction, PlanAnswer, PlanRecord } from './store/plan-store.ts';
 import type { PlatformInteractions, PlatformWebhook, Receive } from './receive.ts';
+import type { ResponseStore } from './store/responses.ts';
 import type { ApprovalDecision, MessageRecord, SessionRecord } from './store/records.ts';
 import type { TurnStatus } from './store/turn-status.ts';
 import type { ListedSession, SessionListQuery, SessionListStore } from './sessions/session-list.ts';
@@ -54,6 +55,8 @@ export interface StatelessRequest {
   options?: CallerOptions | undefined;
   /** Report the likelihood of each token, with that many alternatives. */
   topLogprobs?: number | undefined;
+  /** Nothing is sent before the end: an answer without the requested form may be asked for again. */
+  whole?: boolean | undefined;
 }
 
 /** A message with the files that its user sent; they are not stored. */
@@ -209,6 +212,8 @@ export interface GatewayApi {
   /** Those of these turns that are queued or running. */
   unfinishedTurns(turnIds: readonly string[]): Promise<ReadonlySet<string>>;
   schedules: ScheduleApi;
+  /** What clients of `/v1/responses` refer to by id. */
+  responses: Omit<ResponseStore, 'purgeResponses'>;
   /**
    * What the caller may name as `model`: `default`, the profiles it may use, then, for admins, the models of the servers,
    * else the one it would get. Throws `ProviderError` when the model server is unreachable.

@@ -2,6 +2,7 @@
 import { ProviderError } from '../contracts/errors.ts';
 import { textRef } from '../contracts/texts/say.ts';
 import type { LLMProvider } from '../contracts/model/provider.ts';
+import { unwrapJson } from './filter/json-answer.ts';
 import { BARE_PROVIDER } from './model-names.ts';
 import type { ModelNames } from './model-names.ts';
 
@@ -57,10 +58,11 @@ export function createRouter(
       const { provider, model } = find(named);
       return await provider.capabilities(model, signal);
     },
-    /** The server's own stream: nothing is done per chunk. */
+    /** The server's own stream: nothing is done per chunk, unless the answer has to be JSON. */
     streamChat(request, signal) {
       const { provider, model } = find(request.model);
-      return provider.streamChat(model === request.model ? request : { ...request, model }, signal);
+      const chunks = provider.streamChat(model === request.model ? request : { ...request, model }, signal);
+      return request.format === undefined ? chunks : unwrapJson(chunks);
     },
     async embed(request, signal) {
       const { provider, model } = find(request.model);

@@ -27,9 +27,10 @@ import {
   callFields,
   callsOf,
   checkCalls,
-  checkFormat,
+  formatProblem,
   refuseUnsupported,
   withCallerOptions,
+  wrongForm,
 } from './caller-options.ts';
 import { runPure, sessionOf, userOf } from './stateless-tools.ts';
 import type { Completion } from './stateless-tools.ts';
@@ -86,9 +87,28 @@ async function* converse(
 ): AsyncGenerator<ChatChunk, void> {
   const { caller, signal } = completion;
   const messages = await withFilesRead(request.messages, shared.readInline, caller, signal);
+  // Likelihoods belong to the text of one answer.
+  const holds =
+    request.whole === true && request.options?.format !== undefined && request.topLogprobs === undefined;
   let chars = 0;
+  let mayRepeat = true;
   for (let n = 1; n <= completion.profile.maxIterations; n += 1) {
-    const answer = yield* ask(shared, completion, request, messages, chars > 0);
+    const answer = yield* ask(shared, completion, request, messages, { afterText: chars > 0, holds });
+    const isLast = answer.toolCalls.length === 0;
+    if (holds && isLast && mayRepeat && n < completion.profile.maxIterations) {
+      const problem = problemOf(answer, request.options);
+      if (problem !== undefined) {
+        mayRepeat = false;
+        messages.push(
+          { role: 'assistant', content: answer.content },
+          { role: 'user', content: repeatNote(problem) },
+        );
+        continue;
+      }
+    }
+    // Text before a call of the gateway's tools is no part of the JSON.
+    if (holds && answer.content !== '' && (isLast || request.options?.tools !== undefined))
+      yield { type: 'text', delta: answer.content };
     chars += answer.content.length;
     if (request.options?.tools !== undefined) {
       yield* endWithCalls(completion, request.options, answer);
@@ -124,15 +144,31 @@ function* endWithCalls(completion: Completion, options: CallerOptions, answer: A
   };
 }
 
-/** An answer that was cut off cannot have its form; its finish reason says so. */
-function checkEnd(
-  { content, finishReason }: Pick<Answer, 'content' | 'finishReason'>,
-  options: CallerOptions | undefined,
-): void {
-  if (options !== undefined && finishReason === 'stop') checkFormat(content, options);
+type End = Pick<Answer, 'content' | 'finishReason'>;
+
+/** What is wrong with the form of an answer. One that was cut off cannot have it; its finish reason says so. */
+function problemOf({ content, finishReason }: End, options: CallerOptions | undefined): string | undefined {
+  return options?.format && finishReason === 'stop' ? formatProblem(content, options.format) : undefined;
+}
+
+/** Throws `GatewayError('invalid_answer')`. */
+function checkEnd(answer: End, options: CallerOptions | undefined): void {
+  const problem = problemOf(answer, options);
+  if (problem !== undefined) throw wrongForm(problem);
+}
+
+/** What the model is told about an answer without the requested form; it may try once more. */
+function repeatNote(problem: string): string {
+  return `Your answer does not have the requested form: ${problem}. Send it again, as JSON alone.`;
 }
 
 const NOTHING: Usage = { promptTokens: 0, completionTokens: 0, modelMs: 0 };
+
+/** What a call adds to those before it: a paragraph between their texts, or no text before its end. */
+interface Passing {
+  afterText: boolean;
+  holds: boolean;
+}
 
 /** One answer: of the completion's model, or of the next one of its profile when that cannot begin to answer. */
 async function* ask(
@@ -140,14 +176,14 @@ async function* ask(
   completion: Completion,
   stateless: StatelessRequest,
   messages: readonly ChatMessage[],
-  afterText: boolean,
+  passing: Passing,
 ): AsyncGenerator<ChatChunk, Answer> {
   for (;;) {
     const watchdog = new StreamWatchdog(completion.signal, shared.limits);
     let answer: Answer | undefined;
     try {
       const request = await requestOf(shared, completion, stateless, messages);
-      answer = new Answer(request, completion.prepared.toolTokens, afterText);
+      answer = new Answer(request, completion.prepared.toolTokens, passing);
       const queueable = { ...request, onQueued: () => watchdog.onQueued() };
       for await (const chunk of shared.provider.streamChat(queueable, watchdog.start())) {
         watchdog.onChunk();
@@ -182,13 +218,12 @@ class Answer {
   chars = 0;
   readonly #request: ChatRequest;
   readonly #meter: CallMeter;
-  readonly #afterText: boolean;
+  readonly #passing: Passing;
 
-  /** `afterText`: an earlier answer of the completion had a text, from which a paragraph separates this one. */
-  constructor(request: ChatRequest, toolTokens: number, afterText: boolean) {
+  constructor(request: ChatRequest, toolTokens: number, passing: Passing) {
     this.#request = request;
     this.#meter = meterCall(request, toolTokens);
-    this.#afterText = afterText;
+    this.#passing = passing;
   }
 
   /** Returns what is passed on, if anything. Throws `FieldError` where the server does not report what the client asked for. */
@@ -201,9 +236,11 @@ class Answer {
       case 'thinking':
         this.chars += chunk.delta.length;
         return chunk;
-      case 'text_was_thinking':
+      case 'text_was_thinking': {
+        const thought = this.content;
         this.content = '';
-        return chunk;
+        return this.#passing.holds ? { type: 'thinking', delta: thought } : chunk;
+      }
       case 'tool_call':
         if (this.toolCalls.length < MAX_CALLS_KEPT) this.toolCalls.push(chunk.call);
         return undefined;
@@ -220,13 +257,14 @@ class Answer {
     return this.#meter.usage(startedAt);
   }
 
-  #takeText(chunk: Extract<ChatChunk, { type: 'text' }>): ChatChunk {
+  #takeText(chunk: Extract<ChatChunk, { type: 'text' }>): ChatChunk | undefined {
     const isFirst = this.content === '';
     const { model, topLogprobs } = this.#request;
     if (topLogprobs !== undefined && chunk.logprobs === undefined && isFirst)
       throw new FieldError('topLogprobs', `the server of the model ${model} does not report them`);
     this.content += chunk.delta;
-    return { ...chunk, delta: (this.#afterText && isFirst ? '\n\n' : '') + chunk.delta };
+    if (this.#passing.holds) return undefined;
+    return { ...chunk, delta: (this.#passing.afterText && isFirst ? '\n\n' : '') + chunk.delta };
   }
 }
 

@@ -46,6 +46,7 @@ export interface GatewayApiDeps extends Pick<
   commands: readonly Command[];
   turnConcurrency: number;
   signIns: GatewayApi['signIns'];
+  responses: GatewayApi['responses'];
   hooks: GatewayApi['hooks'];
   /** A channel, if its platform posts anything. */
   platform(channel: string): Pick<Channel, 'webhook' | 'interactions'> | undefined;

@@ -38,6 +38,7 @@ export function createGatewayApi(deps: GatewayApiDeps): GatewayApi {
     membershipChanged: deps.membershipChanged,
     messagesDeleted: deps.messagesDeleted,
     signIns: deps.signIns,
+    responses: deps.responses,
     commands: listingInAll(deps.commands),
     commandsFor: (caller, say) =>
       listingOf(

@@ -29,6 +29,7 @@ import { attachmentsOf, fakeFileApi } from './files.ts';
 import { changeRecord, foundIn, listed, mayRead, refused, repeatOf } from './session.ts';
 import type { ListedSession } from '../../../src/contracts/sessions/session-list.ts';
 import type { FakeSession } from './session.ts';
+import { fakeResponses } from '../stores/responses.ts';
 import { fakeScheduleApi } from '../stores/schedules.ts';
 import { FakeTurn } from './turn.ts';
 import { fakeUsage } from '../stores/usage.ts';
@@ -66,6 +67,7 @@ export class FakeGateway implements GatewayApi {
   noteRefusal: GatewayApi['noteRefusal'] = () => undefined;
   noteRequest: GatewayApi['noteRequest'] = () => undefined;
   readonly embed = fakeEmbed;
+  readonly responses = fakeResponses();
   signIns: GatewayApi['signIns'] = EMPTY.signIns;
   hooks: GatewayApi['hooks'] = EMPTY.hooks;
   webhook: GatewayApi['webhook'] = () => undefined;

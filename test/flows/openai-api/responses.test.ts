@@ -89,8 +89,9 @@ describeGateway('the openai client, besides chat completions', {}, (fixture) => 
     });
 
     it.each([
-      ['tools.0.type', { tools: [{ type: 'web_search' }] }],
-      ['input.0.type', { input: [{ type: 'item_reference', id: 'x' }] }],
+      ['tools.0.type', { tools: [{ type: 'telepathy' }] }],
+      ['tool_choice', { tools: [{ type: 'web_search' }], tool_choice: 'required' }],
+      ['input.0.type', { input: [{ type: 'web_search_call', id: 'ws_1' }] }],
       [
         'input.0.content.0',
         { input: [{ role: 'user', content: [{ type: 'input_image', image_url: 'x' }] }] },

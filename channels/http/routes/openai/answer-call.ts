@@ -30,7 +30,8 @@ async function answerStateless(c: HttpContext, deps: HandlerDeps, call: ApiCall)
   const key = idempotencyKey(incoming);
   const gone = new AbortController();
   outgoing.once('close', () => gone.abort());
-  const request = { messages: withinBound(call.context()), model, options, topLogprobs };
+  const messages = withinBound(call.context());
+  const request = { messages, model, options, topLogprobs, ...(!call.stream && { whole: true }) };
   const endCall = await deps.limits.beginCall(caller);
   outgoing.once('close', endCall);
   const { id, chunks } = deps.completions.complete({ caller, key, request }, gone.signal);

@@ -39,6 +39,16 @@ const RECORDING = {
   },
 };
 
+const storedResponse = z.looseObject({
+  id: z.string(),
+  object: z.literal('response'),
+  created_at: z.number(),
+  status: z.enum(['completed', 'incomplete']),
+  model: z.string(),
+  output: z.array(z.looseObject({ id: z.string(), type: z.string() })),
+  store: z.literal(true),
+});
+
 export const WORK_OPERATIONS: Operations = {
   'GET /healthz': {
     tag: 'gateway',
@@ -274,6 +284,35 @@ export const WORK_OPERATIONS: Operations = {
     tag: 'plans',
     summary: 'The newest plan of a session, and its todo list',
     description: '`null` without a plan; the steps have their states as they are now.',
+  },
+  'GET /v1/responses/:id': {
+    tag: 'openai',
+    summary: 'A stored response',
+    description: 'Of this token, for as long as it is kept; one of another token looks as if it did not exist.',
+    answer: storedResponse,
+  },
+  'DELETE /v1/responses/:id': {
+    tag: 'openai',
+    summary: 'Delete a stored response',
+    description: 'What continued it can no longer be continued by id.',
+    answer: z.object({ id: z.string(), object: z.literal('response'), deleted: z.literal(true) }),
+  },
+  'GET /v1/responses/:id/input_items': {
+    tag: 'openai',
+    summary: 'The items of its request',
+    description: 'The newest first, in pages.',
+    query: {
+      limit: '1 to 100; 20 by default',
+      order: '`asc`: the oldest first',
+      after: 'the id of the last item of the page before',
+    },
+    answer: z.object({
+      object: z.literal('list'),
+      data: z.array(z.looseObject({ id: z.string(), type: z.string() })),
+      first_id: z.string().nullable(),
+      last_id: z.string().nullable(),
+      has_more: z.boolean(),
+    }),
   },
   'POST /v1/sessions/:key/plans': {
     tag: 'plans',

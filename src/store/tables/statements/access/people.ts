@@ -155,6 +155,10 @@ async function forget(
     where user_id = ${user}`;
   await sql`delete from approval_rule where created_by = ${user}`;
   await sql`delete from sign_in where token_id = ${tokenOf(person)}`;
+  if (channel === 'http') {
+    const isTheirs = person.endUser === undefined ? sql`true` : sql`end_user = ${person.endUser}`;
+    await sql`delete from stored_response where token_id = ${cleanText(id.replace(/^token:/, ''))} and ${isTheirs}`;
+  }
   const chats = privateChat === undefined ? [] : [addressOf({ channel, chatId: privateChat })];
   for (const chat of [user, ...sessions, ...chats]) await sql`delete from chat_setting where chat = ${chat}`;
   for (const key of sessions) {
