@@ -66,7 +66,9 @@ export class KeptCompletions {
     if (key === undefined) return { id: newId(), chunks: this.#gateway.complete(caller, request, signal) };
     this.#expire();
     const name = hash([caller.tokenId, key]);
-    const digest = hash(request);
+    // Whether it is read whole or as it grows, it is the same request.
+    const { whole: _, ...asked } = request;
+    const digest = hash(asked);
     const known = this.#kept.get(name);
     if (known !== undefined && known.digest !== digest) throw otherRequest();
     const kept = known ?? this.#start(name, digest, caller, request);

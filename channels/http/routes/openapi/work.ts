@@ -288,7 +288,8 @@ export const WORK_OPERATIONS: Operations = {
   'GET /v1/responses/:id': {
     tag: 'openai',
     summary: 'A stored response',
-    description: 'Of this token, for as long as it is kept; one of another token looks as if it did not exist.',
+    description:
+      'Of this token, for as long as it is kept; one of another token looks as if it did not exist.',
     answer: storedResponse,
   },
   'DELETE /v1/responses/:id': {

@@ -45,6 +45,7 @@ it('answers a prompt as the only message of a chat', async () => {
       model: 'default',
       options: { maxTokens: 3, stop: ['\n'], temperature: 0 },
       topLogprobs: undefined,
+      whole: true,
     },
   ]);
 });
