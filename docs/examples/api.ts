@@ -2387,7 +2387,7 @@ export interface Api {
         mode?: string;
       };
     };
-    answer: Handled;
+    answer: Handled | Receipt;
   };
   'GET /v1/sessions/{key}/export': {
     path: {
@@ -3356,6 +3356,12 @@ export interface Handled {
   reply: string | null;
   [k: string]: unknown;
 }
+export interface Receipt {
+  turnId: string;
+  seq: number;
+  lastEventId: string;
+  [k: string]: unknown;
+}
 export interface Usage {
   promptTokens: number;
   completionTokens: number;
@@ -3462,12 +3468,6 @@ export interface Queue {
     createdAt: string;
     [k: string]: unknown;
   }[];
-  [k: string]: unknown;
-}
-export interface Receipt {
-  turnId: string;
-  seq: number;
-  lastEventId: string;
   [k: string]: unknown;
 }
 export interface Approval {

@@ -63,7 +63,7 @@ describe('a transcription', () => {
   });
 
   it('passes language, prompt and temperature on, also when they follow the file', async () => {
-    const fields = { language: 'de', prompt: 'Parley, Navi', temperature: '0.2' };
+    const fields = { language: 'de', prompt: 'Parley, Perroquet', temperature: '0.2' };
     expect(await form(fields)).toMatchObject({ status: 200, text: '{"text":"Hello there."}' });
     expect(ears.heard[0]).toMatchObject({ fields: { ...fields, response_format: 'json' }, bytes: OGG });
   });
