@@ -7,13 +7,6 @@ import { answerApproval, listApprovals, listRules, removeRule } from './routes/a
 import { callHook } from './routes/hooks.ts';
 import { describeApi } from './routes/openapi/document.ts';
 import { ADMIN_ROUTES } from './routes/admin/routes.ts';
-import { chat, generate } from './routes/ollama/chat.ts';
-import { embed, oldEmbed } from './routes/ollama/embed.ts';
-import { loaded, show, tags, version } from './routes/ollama/models.ts';
-import { speech, transcriptions } from './routes/openai/audio.ts';
-import { textCompletions } from './routes/openai/text-completions.ts';
-import { completions } from './routes/openai/completions.ts';
-import { embeddings } from './routes/openai/embeddings.ts';
 import { requestId } from './route.ts';
 import type { HandlerDeps, HttpContext, HttpEnv, Route } from './route.ts';
 import { MAX_ASKED_HEADERS } from './config.ts';
@@ -41,8 +34,8 @@ import { dropWaiting, editWaiting, readQueue, sendWaitingNow } from './routes/qu
 import type { OpenSockets } from './limits/open-sockets.ts';
 import { drainShortBody } from './limits/unread-body.ts';
 import { servePageFile } from './page-files/serve.ts';
-import { responses } from './routes/openai/responses.ts';
-import { deleteResponse, listInputItems, readResponse } from './routes/openai/stored-responses.ts';
+import { OLLAMA_ROUTES } from './routes/ollama/routes.ts';
+import { OPENAI_ROUTES } from './routes/openai/routes.ts';
 import { authorizeByCookie } from './sign-in/cookie.ts';
 import { signInByProxy } from './sign-in/proxy.ts';
 import { endOtherSignIns, endSignIn, listSignIns, signIn, signOut } from './sign-in/routes.ts';
@@ -83,24 +76,9 @@ export const API: readonly Route[] = [
   { method: 'GET', path: '/healthz', handle: healthz },
   { method: 'GET', path: '/readyz', scope: 'chat', tokenOptional: true, handle: readyz },
   { method: 'GET', path: '/metrics', scope: 'admin', handle: metrics },
-  { method: 'POST', path: '/v1/chat/completions', scope: 'chat', handle: completions },
-  { method: 'POST', path: '/v1/responses', scope: 'chat', handle: responses },
-  { method: 'POST', path: '/v1/completions', scope: 'chat', handle: textCompletions },
-  { method: 'POST', path: '/v1/audio/transcriptions', scope: 'chat', handle: transcriptions },
-  { method: 'POST', path: '/v1/audio/speech', scope: 'chat', handle: speech },
-  { method: 'GET', path: '/v1/responses/:id', scope: 'chat', handle: readResponse },
-  { method: 'DELETE', path: '/v1/responses/:id', scope: 'chat', handle: deleteResponse },
-  { method: 'GET', path: '/v1/responses/:id/input_items', scope: 'chat', handle: listInputItems },
-  { method: 'POST', path: '/v1/embeddings', scope: 'chat', handle: embeddings },
+  ...OPENAI_ROUTES,
+  ...OLLAMA_ROUTES,
   { method: 'GET', path: '/v1/models', scope: 'chat', handle: listModels },
-  { method: 'GET', path: '/api/version', scope: 'chat', handle: version },
-  { method: 'GET', path: '/api/tags', scope: 'chat', handle: tags },
-  { method: 'GET', path: '/api/ps', scope: 'chat', handle: loaded },
-  { method: 'POST', path: '/api/show', scope: 'chat', handle: show },
-  { method: 'POST', path: '/api/chat', scope: 'chat', handle: chat },
-  { method: 'POST', path: '/api/generate', scope: 'chat', handle: generate },
-  { method: 'POST', path: '/api/embed', scope: 'chat', handle: embed },
-  { method: 'POST', path: '/api/embeddings', scope: 'chat', handle: oldEmbed },
   // Model names may contain slashes.
   { method: 'GET', path: '/v1/models/*', scope: 'chat', handle: readModel },
   { method: 'GET', path: '/v1/openapi.json', scope: 'chat', handle: describeApi(() => API) },

@@ -16,7 +16,9 @@ afterAll(() => gateway.close());
 const model = 'default:latest';
 const messages = [{ role: 'user', content: 'where is it?' }];
 const parameters = { type: 'object', properties: { at: { type: 'string' } }, required: ['at'] };
-const tools = [{ type: 'function', function: { name: 'look', description: 'Looks at a place.', parameters } }];
+const tools = [
+  { type: 'function', function: { name: 'look', description: 'Looks at a place.', parameters } },
+];
 
 describe('the ollama package', () => {
   it('chats, whole and in a stream, with counts and durations', async () => {

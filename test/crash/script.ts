@@ -16,7 +16,7 @@ export interface TextRef {
 export type Round = string[];
 
 /** How a third of the questions use tools by default; the others use none. */
-export const TOOL_ROUNDS: Round[][] = [
+const TOOL_ROUNDS: Round[][] = [
   [['unsafe']],
   [['idempotent']],
   [['pure', 'unsafe']],

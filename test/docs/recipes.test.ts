@@ -54,6 +54,7 @@ const EXPECTED: [command: RegExp, output: RegExp][] = [
   [/^npx parley dead-letters replay --all$/, /Queued again: 0/],
   [/^curl .*"stream": true/s, /data: \[DONE\]/],
   [/^curl .*\/v1\/chat\/completions/s, new RegExp(ANSWER)],
+  [/^curl .*\/api\/chat/s, /"message":\{"role":"assistant","content":"/],
   [/^curl .*\/v1\/models/s, /"object":"list"/],
   [/^curl -X POST .*\/messages /s, /"turnId"/],
   [/^curl .*\/events/s, /retry: \d+/],
@@ -127,7 +128,8 @@ const EXCUSED: [command: RegExp, reason: string][] = [
     'test/campaigns/campaigns.test.ts runs each campaign at its least size',
   ],
   [/^npm run bench -- /, 'measures for minutes; test/bench/figures.test.ts tests what it measures with'],
-  [/^npm run test:clients$/, 'installs the packages of others from the registry'],
+  [/^npm run test:(clients|openapi)( |$)/, 'installs the packages of others from the registry'],
+  [/\/v1\/audio\//, 'test/channels/http/routes/openai/audio.test.ts has servers for speech'],
   [/^ollama (pull|serve)\b/, 'a program of somebody else'],
   [/^docker compose /, 'needs Docker; what it names is compared with docker-compose.yml below'],
   [/^docker exec /, 'needs Docker, and a container'],
@@ -291,7 +293,7 @@ describe('a file that a page names', () => {
 
 describe('every block of code', () => {
   it('has a language that a test reads, or is plain text', () => {
-    const read = ['sh', 'json', 'js', 'ts', 'diff', 'ini', 'md', 'yaml', 'text', ''];
+    const read = ['sh', 'json', 'toml', 'js', 'ts', 'diff', 'ini', 'md', 'yaml', 'text', ''];
     const strange = PAGES.flatMap((page) => codeBlocks(page)).filter(
       ({ language }) => !read.includes(language),
     );

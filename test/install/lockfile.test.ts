@@ -23,7 +23,7 @@ describe('the lockfile', () => {
       const [own, of] = ['package-lock.json', 'package.json'].map((name) =>
         JSON.parse(readFileSync(path.join(ROOT, folder, name), 'utf8')),
       );
-      expect(problemsOf(own, of), folder).toEqual([]);
+      expect([folder, problemsOf(own, of)]).toEqual([folder, []]);
     }
   });
 

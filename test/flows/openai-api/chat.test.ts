@@ -178,10 +178,10 @@ describeGateway('the openai client', {}, (fixture) => {
       ['a byte order mark', '\ufeff{"city": "Oslo", "people": 1}'],
     ])('gets bare JSON from %s, whole and streamed', async (_what, text) => {
       const request = wanted('a city');
-      fixture().ollama.answer({ text: [...text] });
+      fixture().ollama.answer({ text: text.split('') });
       const whole = await client().chat.completions.create(request);
       expect(whole.choices[0]?.message.content).toBe('{"city": "Oslo", "people": 1}');
-      fixture().ollama.answer({ text: [...text] });
+      fixture().ollama.answer({ text: text.split('') });
       let streamed = '';
       for await (const chunk of await client().chat.completions.create({ ...request, stream: true }))
         streamed += chunk.choices[0]?.delta.content ?? '';

@@ -7,7 +7,7 @@ import recorded from './codex-0.171.0.json' with { type: 'json' };
 const [first, second] = recorded.requests;
 
 describeGateway('the Codex CLI', {}, (fixture) => {
-  const replay = async (request: typeof first | typeof second) => {
+  const replay = async (request: typeof first) => {
     const response = await fixture().call('/v1/responses', {
       json: request?.body,
       headers: request?.headers,

@@ -11,9 +11,22 @@ import type { Choice } from './tool-fields.ts';
 
 /** Tools besides functions, by their types in OpenAI's API (`Tool` of its npm package 7.59). */
 const HOSTED = [
-  ...['web_search', 'web_search_2025_08_26', 'web_search_preview', 'web_search_preview_2025_03_11'],
-  ...['file_search', 'image_generation', 'code_interpreter', 'mcp', 'custom', 'local_shell', 'shell'],
-  ...['apply_patch', 'computer', 'computer_use_preview', 'tool_search', 'programmatic_tool_calling'],
+  'web_search',
+  'web_search_2025_08_26',
+  'web_search_preview',
+  'web_search_preview_2025_03_11',
+  'file_search',
+  'image_generation',
+  'code_interpreter',
+  'mcp',
+  'custom',
+  'local_shell',
+  'shell',
+  'apply_patch',
+  'computer',
+  'computer_use_preview',
+  'tool_search',
+  'programmatic_tool_calling',
 ] as const;
 
 const functionTool = z.object({

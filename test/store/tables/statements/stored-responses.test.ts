@@ -176,7 +176,14 @@ describeEachDatabase('stored responses', (databases) => {
     await responses.storeResponse({ tokenId: 'a', endUser: 'anna' }, response('resp_1'));
     await responses.storeResponse({ tokenId: 'a', endUser: 'ben' }, response('resp_2'));
     await responses.storeResponse({ tokenId: 'b', endUser: 'anna' }, response('resp_3'));
-    await people.forgetPerson({ channel: 'http', id: 'token:a', endUser: 'anna' }, keep);
+    const anna = { channel: 'http', id: 'token:a', endUser: 'anna' };
+    expect(await people.person(anna)).toMatchObject({ responses: 1 });
+    expect(await people.person({ channel: 'http', id: 'token:a' })).toMatchObject({ responses: 2 });
+    expect(await people.person({ channel: 'telegram', id: 'a' })).toMatchObject({ responses: 0 });
+    expect(await people.personRows(anna, 'response', { after: 0, limit: 10 })).toMatchObject([
+      { kind: 'response', id: 'resp_1', input: [says('to resp_1')], output: answer('resp_1').output },
+    ]);
+    await people.forgetPerson(anna, keep);
     expect(await idsOf(store)).toEqual(['resp_2', 'resp_3']);
     await people.forgetPerson({ channel: 'http', id: 'token:a' }, keep);
     expect(await idsOf(store)).toEqual(['resp_3']);

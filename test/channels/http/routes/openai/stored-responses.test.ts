@@ -111,7 +111,11 @@ describe('a response that continues another', () => {
     await ask({ input, previous_response_id: second.id, instructions: 'Be brief.' });
     expect(context()).toEqual([
       'system: Be brief.',
-      ...['user: first', 'assistant: One.', 'user: second', 'assistant: Two.', 'user: third'],
+      'user: first',
+      'assistant: One.',
+      'user: second',
+      'assistant: Two.',
+      'user: third',
     ]);
   });
 
