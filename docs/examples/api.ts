@@ -1474,6 +1474,56 @@ export interface Api {
       [k: string]: unknown;
     };
   };
+  'GET /v1/responses/{id}': {
+    path: {
+      id: string;
+    };
+    answer: {
+      id: string;
+      object: 'response';
+      created_at: number;
+      status: 'completed' | 'incomplete';
+      model: string;
+      output: {
+        id: string;
+        type: string;
+        [k: string]: unknown;
+      }[];
+      store: true;
+      [k: string]: unknown;
+    };
+  };
+  'DELETE /v1/responses/{id}': {
+    path: {
+      id: string;
+    };
+    answer: {
+      id: string;
+      object: 'response';
+      deleted: true;
+    };
+  };
+  'GET /v1/responses/{id}/input_items': {
+    path: {
+      id: string;
+    };
+    query?: {
+      limit?: string;
+      order?: string;
+      after?: string;
+    };
+    answer: {
+      object: 'list';
+      data: {
+        id: string;
+        type: string;
+        [k: string]: unknown;
+      }[];
+      first_id: string | null;
+      last_id: string | null;
+      has_more: boolean;
+    };
+  };
   'POST /v1/completions': {
     body: {
       top_k?: number | null;
@@ -1767,56 +1817,6 @@ export interface Api {
       [k: string]: unknown;
     };
   };
-  'GET /v1/responses/{id}': {
-    path: {
-      id: string;
-    };
-    answer: {
-      id: string;
-      object: 'response';
-      created_at: number;
-      status: 'completed' | 'incomplete';
-      model: string;
-      output: {
-        id: string;
-        type: string;
-        [k: string]: unknown;
-      }[];
-      store: true;
-      [k: string]: unknown;
-    };
-  };
-  'DELETE /v1/responses/{id}': {
-    path: {
-      id: string;
-    };
-    answer: {
-      id: string;
-      object: 'response';
-      deleted: true;
-    };
-  };
-  'GET /v1/responses/{id}/input_items': {
-    path: {
-      id: string;
-    };
-    query?: {
-      limit?: string;
-      order?: string;
-      after?: string;
-    };
-    answer: {
-      object: 'list';
-      data: {
-        id: string;
-        type: string;
-        [k: string]: unknown;
-      }[];
-      first_id: string | null;
-      last_id: string | null;
-      has_more: boolean;
-    };
-  };
   'POST /v1/embeddings': {
     body: {
       input: string | [string, ...string[]];
@@ -1825,11 +1825,6 @@ export interface Api {
       encoding_format?: ('float' | 'base64') | null;
       [k: string]: unknown;
     };
-    answer: {
-      [k: string]: unknown;
-    };
-  };
-  'GET /v1/models': {
     answer: {
       [k: string]: unknown;
     };
@@ -2173,6 +2168,11 @@ export interface Api {
       prompt: string;
       [k: string]: unknown;
     };
+    answer: {
+      [k: string]: unknown;
+    };
+  };
+  'GET /v1/models': {
     answer: {
       [k: string]: unknown;
     };
