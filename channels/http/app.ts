@@ -1,6 +1,6 @@
 /** The table of routes, and the checks that every request passes first. */
 import { Hono } from 'hono';
-import { checkHeaders } from './allow-list.ts';
+import { allowCrossOrigin, checkHeaders } from './allow-list.ts';
 import type { AllowList } from './allow-list.ts';
 import type { RequestAuthenticator } from './authenticator.ts';
 import { answerApproval, listApprovals, listRules, removeRule } from './routes/approvals.ts';
@@ -9,7 +9,6 @@ import { describeApi } from './routes/openapi/document.ts';
 import { ADMIN_ROUTES } from './routes/admin/routes.ts';
 import { requestId } from './route.ts';
 import type { HandlerDeps, HttpContext, HttpEnv, Route } from './route.ts';
-import { MAX_ASKED_HEADERS } from './config.ts';
 import { answerError, callerReader, HttpError, toHttpError } from './errors.ts';
 import {
   chooseAnswer,
@@ -178,10 +177,7 @@ export function createApp(parts: AppParts): Hono<HttpEnv> {
     { method: 'GET', path: '/page/*', handle: servePageFile },
   ];
 
-  app.use('*', async (c, next) => {
-    await next();
-    await drainShortBody(c.env.incoming, c.env.outgoing);
-  });
+  app.use('*', keepConnection);
   app.use('*', async (c, next) => {
     const { incoming, outgoing } = c.env;
     outgoing.setHeader('x-content-type-options', 'nosniff');
@@ -230,6 +226,12 @@ export function createApp(parts: AppParts): Hono<HttpEnv> {
   return app;
 }
 
+/** After the answer to a request is known, before it is sent: reads what keeps its connection. */
+async function keepConnection(c: HttpContext, next: () => Promise<void>): Promise<void> {
+  await next();
+  await drainShortBody(c.env.incoming, c.env.outgoing);
+}
+
 /** Answers, and records how long it took until the answer began. */
 async function counted(
   { gateway }: HandlerDeps,
@@ -247,41 +249,6 @@ async function counted(
     count(toHttpError(error).status);
     throw error;
   }
-}
-
-/** Header names, separated by commas. */
-const HEADER_NAMES = /^[\w-]+(?:, ?[\w-]+)*$/;
-const READ_HEADERS =
-  'authorization, content-type, idempotency-key, last-event-id, x-request-id, x-session-id';
-/** The response headers that a page may read besides the content type. */
-const EXPOSED_HEADERS = [
-  ...['accept-ranges', 'content-disposition', 'content-range', 'etag'],
-  ...['retry-after', 'x-omitted-tools', 'x-request-id', 'x-should-retry'],
-].join(', ');
-
-/** Lets an allowed origin read the answers; returns the answer to a preflight, else undefined. */
-function allowCrossOrigin(c: HttpContext): Response | undefined {
-  const { incoming, outgoing } = c.env;
-  const { origin } = incoming.headers;
-  if (origin === undefined) return undefined;
-  outgoing.setHeader('access-control-allow-origin', origin);
-  outgoing.setHeader('access-control-expose-headers', EXPOSED_HEADERS);
-  outgoing.setHeader('vary', 'Origin, Access-Control-Request-Headers');
-  if (incoming.method !== 'OPTIONS') return undefined;
-  return c.body(null, 204, {
-    'access-control-allow-methods': 'GET, POST, PATCH, DELETE',
-    'access-control-allow-headers': askedHeaders(incoming.headers['access-control-request-headers']),
-    'access-control-max-age': '600',
-  });
-}
-
-/**
- * The headers that a preflight asks for: the origin is allowed, so its pages may send what they like, such as the
- * `x-stainless-*` headers of OpenAI's client. Without a list, or with a malformed one, the headers the API reads.
- */
-function askedHeaders(asked: string | undefined): string {
-  const isList = asked !== undefined && asked.length <= MAX_ASKED_HEADERS && HEADER_NAMES.test(asked);
-  return isList ? asked : READ_HEADERS;
 }
 
 /** The answer to a request that reaches the WebSocket route without asking for an upgrade (RFC 9110, 15.5.22). */

@@ -1,6 +1,6 @@
 /** The agent: what the composition root wires and what channels may ask of it. */
 import type { Caller } from '../contracts/access.ts';
-import type { CallerOptions, ChatChunk, ModelCapabilities } from '../contracts/model/provider.ts';
+import type { CallerOptions, ChatChunk, DescribedModel } from '../contracts/model/provider.ts';
 import type { LaneHandler } from '../contracts/bus.ts';
 import type { GatewayApi, StatelessRequest } from '../contracts/gateway-api.ts';
 import type { SessionRecord } from '../contracts/store/records.ts';
@@ -55,10 +55,7 @@ export interface Agent {
     signal: AbortSignal,
   ): Promise<void>;
   /** The model of the choice, and what it can do. Throws `ProviderError`, `GatewayError('unknown_profile')`. */
-  describeModel(
-    choice: ModelChoice,
-    signal: AbortSignal,
-  ): Promise<{ name: string; capabilities: ModelCapabilities }>;
+  describeModel(choice: ModelChoice, signal: AbortSignal): Promise<DescribedModel>;
   /** The model of the choice, else of the session, and whether it can call tools; undefined while its server does not answer. Never throws. */
   modelOf(
     session: SessionRecord | undefined,

@@ -21,9 +21,9 @@ import type {
   CallerOptions,
   ChatChunk,
   ChatMessage,
+  DescribedModel,
   Embeddings,
   EmbedRequest,
-  ModelCapabilities,
   ReplacedModel,
   Usage,
 } from './model/provider.ts';
@@ -225,11 +225,7 @@ export interface GatewayApi {
    * The model that answers to the `model` of a request, and what it can do. Throws
    * `GatewayError('unknown_model' | 'forbidden')`, `ProviderError`.
    */
-  describeModel(
-    caller: Caller,
-    model: string,
-    signal: AbortSignal,
-  ): Promise<{ name: string; capabilities: ModelCapabilities }>;
+  describeModel(caller: Caller, model: string, signal: AbortSignal): Promise<DescribedModel>;
   /** Throws `GatewayError('forbidden')` for a model or a profile that the caller may not choose. */
   complete(caller: Caller, request: StatelessRequest, signal: AbortSignal): AsyncIterable<ChatChunk>;
   subscribe(filter: EventFilter, listener: EventListener): () => void;

@@ -9,7 +9,7 @@ import type { SessionKey } from '../../../src/contracts/message.ts';
 import { refuseEncodings } from '../body.ts';
 import { HttpError, noSession } from '../errors.ts';
 import { postableId, readableKey } from '../inbound.ts';
-import { selectionOf } from '../ranges.ts';
+import { selectionOf } from './ranges.ts';
 import { requestId } from '../route.ts';
 import type { HandlerDeps, HttpContext } from '../route.ts';
 import { readUpload, refuseLength } from '../upload.ts';

@@ -2,6 +2,7 @@
 import type { Channel } from '../../contracts/channel.ts';
 import type { AccessPolicy } from '../../contracts/access.ts';
 import type { Approvals } from '../../contracts/tools/approvals.ts';
+import type { DescribedModel } from '../../contracts/model/provider.ts';
 import type { EventBus, MessageBus } from '../../contracts/bus.ts';
 import type { Command } from '../../contracts/command.ts';
 import type { FileLimits, FileTypeOf, PersonLimit } from '../../contracts/file-api.ts';
@@ -82,7 +83,7 @@ export interface GatewayApiDeps extends Pick<
     describeModel(
       choice: { profileId?: string; model?: string },
       signal: AbortSignal,
-    ): ReturnType<GatewayApi['describeModel']>;
+    ): Promise<DescribedModel>;
     /** Throws `FieldError` for an option that the model cannot honor. */
     checkOptions(
       asked: Omit<Parameters<GatewayApi['checkOptions']>[1], 'key'> & {

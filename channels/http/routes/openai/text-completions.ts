@@ -25,7 +25,7 @@ const OF_CHATS = new Set([
 ]);
 
 /** The fields. */
-export const TEXT_COMPLETION_FIELDS: FieldTable = {
+const TEXT_COMPLETION_FIELDS: FieldTable = {
   ...Object.fromEntries(Object.entries(COMPLETION_FIELDS).filter(([name]) => !OF_CHATS.has(name))),
   prompt: { use: 'honoured', note: 'one text; it is asked as a message' },
   suffix: { use: 'refused', note: 'models are asked as in a chat', unless: [''] },

@@ -136,7 +136,7 @@ export const ADMIN_OPERATIONS: Operations = {
   'PATCH /v1/config': {
     tag,
     summary: 'Change the configuration',
-    description: 'Every fault is reported by name, then nothing is written; most changes count at once.',
+    description: 'Every error is reported by its field, then nothing is written; most changes count at once.',
     body: changesSchema,
   },
 };

@@ -5,13 +5,19 @@ import { ADMIN_OPERATIONS } from './administration.ts';
 import { error, ollamaError } from './answers.ts';
 import { agentEvent } from './events.ts';
 import { SESSION_OPERATIONS } from './conversations.ts';
+import { MODEL_API_OPERATIONS } from './model-apis.ts';
 import type { Operation, Operations } from './operation.ts';
 import { WORK_OPERATIONS } from './work.ts';
 
 type Json = Record<string, unknown>;
 
 /** All operations of the API. */
-export const OPERATIONS: Operations = { ...SESSION_OPERATIONS, ...WORK_OPERATIONS, ...ADMIN_OPERATIONS };
+export const OPERATIONS: Operations = {
+  ...SESSION_OPERATIONS,
+  ...MODEL_API_OPERATIONS,
+  ...WORK_OPERATIONS,
+  ...ADMIN_OPERATIONS,
+};
 
 /** What the operations are about. */
 const TAGS: Readonly<Record<Operation['tag'], string>> = {

@@ -1,4 +1,4 @@
-/** Ollama's API: its official client, and the bodies that Home Assistant and Open WebUI send. */
+/** Ollama's API: its official client, and what the API has of its own. */
 import { Ollama } from 'ollama';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { StatelessRequest } from '../../../../../src/contracts/gateway-api.ts';
@@ -6,6 +6,7 @@ import type { ChatChunk } from '../../../../../src/contracts/model/provider.ts';
 import { ADMIN, CHAT } from '../../../../fakes/gateway/gateway-api.ts';
 import { openApi } from '../../client.ts';
 import type { OpenApi } from '../../client.ts';
+import { CALL, linesOf, TOOLS, USAGE } from './light.ts';
 
 let api: OpenApi;
 let client: Ollama;
@@ -18,7 +19,6 @@ beforeEach(async () => {
 });
 afterEach(() => api.close());
 
-const USAGE = { promptTokens: 7, completionTokens: 3, modelMs: 12.5 };
 /** 12.5 ms. */
 const NANOSECONDS = 12_500_000;
 
@@ -30,31 +30,10 @@ function answering(...chunks: ChatChunk[]): void {
   };
 }
 
-const CALL: ChatChunk = {
-  type: 'tool_call',
-  call: { id: 'abc', name: 'light_on', args: { room: 'kitchen' } },
-};
-const TOOLS = [
-  {
-    type: 'function',
-    function: {
-      name: 'light_on',
-      description: 'Turns the light on',
-      parameters: { type: 'object', properties: { room: { type: 'string' } }, required: ['room'] },
-    },
-  },
-];
 const hello = [{ role: 'user', content: 'hello' }];
 
-/** The lines of a streamed answer. */
-async function lines(path: string, json: object, headers: Record<string, string> = {}): Promise<any[]> {
-  const response = await api.call(path, { json, headers });
-  expect([response.status, response.headers.get('content-type')]).toEqual([200, 'application/x-ndjson']);
-  return (await response.text())
-    .trimEnd()
-    .split('\n')
-    .map((line) => JSON.parse(line));
-}
+const lines = async (path: string, json: object, headers: Record<string, string> = {}) =>
+  await linesOf(await api.call(path, { json, headers }));
 
 describe('the ollama package', () => {
   it('chats, in a stream and whole, with thinking, counts and durations in nanoseconds', async () => {
@@ -170,85 +149,6 @@ describe('the ollama package', () => {
     expect((await lines('/api/chat', { messages: hello })).at(-1)).toEqual({
       error: expect.stringMatching(/Internal error/),
     });
-  });
-});
-
-describe('the requests of Home Assistant', () => {
-  // home-assistant/core, components/ollama/entity.py: tool calls without ids, results without a name.
-  const body = {
-    model: 'default:latest',
-    stream: true,
-    tools: TOOLS,
-    keep_alive: '-1s',
-    options: { num_ctx: 8192 },
-    think: false,
-    format: null,
-  };
-
-  it('are answered in a stream, also with two rounds of tools whose results name nothing', async () => {
-    answering(CALL);
-    const calls = [
-      { function: { name: 'light_on', arguments: { room: 'kitchen' } } },
-      { function: { name: 'light_on', arguments: { room: 'hall' } } },
-    ];
-    const result = (data: string) => ({ role: 'tool', content: JSON.stringify({ data, error: null }) });
-    const messages = [
-      { role: 'system', content: 'You are a voice assistant.' },
-      ...hello,
-      { role: 'assistant', content: '', tool_calls: calls },
-      result('one'),
-      result('two'),
-      { role: 'assistant', content: null, tool_calls: calls.slice(0, 1) },
-      result('three'),
-    ];
-    const read = await lines('/api/chat', { ...body, messages });
-    expect(read[0].message.tool_calls[0].function).toEqual({
-      index: 0,
-      name: 'light_on',
-      arguments: { room: 'kitchen' },
-    });
-    expect(read.at(-1)).toMatchObject({ done: true, done_reason: 'stop' });
-    const ids = seen[0]?.messages.flatMap((one) => (one.role === 'tool' ? [one.toolCallId] : []));
-    expect(ids).toEqual(['call_2_0', 'call_2_1', 'call_5_0']);
-    expect(seen[0]?.options?.think).toBe(false);
-  });
-
-  it('may ask for JSON of a schema', async () => {
-    answering({ type: 'text', delta: '{"a":1}' });
-    const schema = { type: 'object', properties: { a: { type: 'integer' } } };
-    await lines('/api/chat', { ...body, tools: null, messages: hello, format: schema });
-    await lines('/api/chat', { ...body, tools: null, messages: hello, format: 'json' });
-    expect(seen.map(({ options }) => options?.format)).toEqual([
-      { type: 'json_schema', name: 'answer', schema },
-      { type: 'json_object' },
-    ]);
-  });
-});
-
-describe('the requests of Open WebUI', () => {
-  it('load and unload a model without asking it', async () => {
-    answering();
-    const loading = async (path: string, json: object) => await (await api.call(path, { json })).json();
-    expect(
-      await loading('/api/generate', { model: 'tiny:1b', keep_alive: 0, prompt: '', stream: false }),
-    ).toMatchObject({
-      response: '',
-      done: true,
-      done_reason: 'unload',
-    });
-    expect(await loading('/api/chat', { model: 'tiny:1b', messages: [] })).toMatchObject({
-      message: { role: 'assistant', content: '' },
-      done_reason: 'load',
-    });
-    expect((await api.call('/api/chat', { json: { model: 'nothing', messages: [] } })).status).toBe(404);
-    expect(seen).toEqual([]);
-  });
-
-  it('pass on options of sampling, and those of the machine have no effect', async () => {
-    answering({ type: 'text', delta: 'x' });
-    const options = { temperature: 0.5, top_k: 20, num_predict: 64, stop: ['END'], num_gpu: 3, seed: 4 };
-    await lines('/api/chat', { messages: hello, options, unknown_field: true });
-    expect(seen[0]?.options).toEqual({ temperature: 0.5, topK: 20, maxTokens: 64, stop: ['END'], seed: 4 });
   });
 });
 
