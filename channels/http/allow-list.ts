@@ -70,10 +70,9 @@ const HEADER_NAMES = /^[\w-]+(?:, ?[\w-]+)*$/;
 const READ_HEADERS =
   'authorization, content-type, idempotency-key, last-event-id, x-request-id, x-session-id';
 /** The response headers that a page may read besides the content type. */
-const EXPOSED_HEADERS = [
-  ...['accept-ranges', 'content-disposition', 'content-range', 'etag'],
-  ...['retry-after', 'x-omitted-tools', 'x-request-id', 'x-should-retry'],
-].join(', ');
+const EXPOSED_HEADERS =
+  'accept-ranges, content-disposition, content-range, etag, retry-after, ' +
+  'x-omitted-tools, x-request-id, x-should-retry';
 
 /** Lets an allowed origin read the answers; returns the answer to a preflight, else undefined. */
 export function allowCrossOrigin(c: HttpContext): Response | undefined {

@@ -52,7 +52,7 @@ function described(): Document {
 function schemaOf({ parameters = [], requestBody, responses }: Described): JSONSchema | undefined {
   const answers = Object.entries(responses).flatMap(([status, { content = {} }]) => {
     const answer = content['application/json'] ?? content['text/event-stream'];
-    return /^2/.test(status) && answer !== undefined ? [answer.schema] : [];
+    return status.startsWith('2') && answer !== undefined ? [answer.schema] : [];
   });
   const [first] = answers;
   if (first === undefined) return undefined;

@@ -1,5 +1,6 @@
 /** Bodies that no one reads: short ones are drained to keep the connection, others end it without losing the answer. */
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import { ServerResponse } from 'node:http';
+import type { IncomingMessage, OutgoingHttpHeader, OutgoingHttpHeaders } from 'node:http';
 import { Socket } from 'node:net';
 import { MAX_DISCARDED_BYTES, MAX_DRAINED_BYTES, MAX_LINGER_MS } from '../config.ts';
 
@@ -22,20 +23,32 @@ export async function drainShortBody(incoming: IncomingMessage, outgoing: Server
   });
 }
 
+/** A response that says "Connection: close" when the body of its request has not arrived whole. */
+export class ClosingResponse<Request extends IncomingMessage> extends ServerResponse<Request> {
+  override writeHead(
+    status: number,
+    reason?: string | OutgoingHttpHeaders | OutgoingHttpHeader[],
+    headers?: OutgoingHttpHeaders | OutgoingHttpHeader[],
+  ): this {
+    if (hasBody(this.req) && !this.req.complete) this.shouldKeepAlive = false;
+    return typeof reason === 'string'
+      ? super.writeHead(status, reason, headers)
+      : super.writeHead(status, reason);
+  }
+}
+
+function hasBody({ headers }: IncomingMessage): boolean {
+  return headers['content-length'] !== undefined || headers['transfer-encoding'] !== undefined;
+}
+
 /**
- * The answer to a request whose body has not arrived whole says "Connection: close", then the connection is half-closed; a little more of the body
+ * After the answer to a request whose body has not arrived whole, the connection is half-closed; a little more of the body
  * is discarded, so that a client that is still sending can read the answer (RFC 9112, 9.6), then the connection ends.
  */
 export function limitUnreadBody(incoming: IncomingMessage, outgoing: ServerResponse): void {
-  const { headers, socket } = incoming;
-  if (headers['content-length'] === undefined && headers['transfer-encoding'] === undefined) return;
+  const { socket } = incoming;
+  if (!hasBody(incoming)) return;
   const close = (): void => Socket.prototype.destroySoon.call(socket);
-  outgoing.writeHead = new Proxy(outgoing.writeHead, {
-    apply(writeHead, self, head) {
-      if (!incoming.complete) outgoing.shouldKeepAlive = false;
-      return Reflect.apply(writeHead, self, head);
-    },
-  });
   let lingering = false;
   const linger = (): void => {
     if (incoming.complete || socket.destroyed) return close();

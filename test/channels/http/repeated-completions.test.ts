@@ -98,7 +98,7 @@ it('calls the model again for a client that left before the end of its answer', 
   const first = await api.call('/v1/chat/completions', { json, headers, signal: gone.signal });
   expect(first.status).toBe(200);
   gone.abort();
-  await expect(first.text()).rejects.toThrow();
+  await expect(first.text()).rejects.toThrow('aborted');
   await ended.promise;
   expect((await post('/v1/chat/completions', 'left', json)).text).toContain('[DONE]');
   expect(calls).toBe(2);

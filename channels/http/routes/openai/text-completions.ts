@@ -20,8 +20,18 @@ import type { FieldTable } from './fields.ts';
 
 /** Fields of chat completions that this route does not have. */
 const OF_CHATS = new Set([
-  ...['messages', 'audio', 'function_call', 'functions', 'modalities', 'tools', 'tool_choice'],
-  ...['parallel_tool_calls', 'top_logprobs', 'logprobs', 'max_completion_tokens', 'web_search_options'],
+  'messages',
+  'audio',
+  'function_call',
+  'functions',
+  'modalities',
+  'tools',
+  'tool_choice',
+  'parallel_tool_calls',
+  'top_logprobs',
+  'logprobs',
+  'max_completion_tokens',
+  'web_search_options',
 ]);
 
 /** The fields. */
