@@ -158,6 +158,7 @@ export function createApi(parts: ApiParts) {
     filesPerPerson: personLimitOf(config.media),
     keptFiles: store.keptFiles,
     fileTypeOf,
+    audio: { transcribe: runtime.media.transcribe, speak: runtime.speech.speak },
     chatMoved: transport.followMigration,
     agent,
     explainTurn: (turnId, detail, say) => transport.traces.explain(turnId, detail, say),

@@ -25,7 +25,7 @@ export async function readJson<Shape>(
   outgoing: ServerResponse,
   schema: z.ZodType<Shape>,
 ): Promise<Shape> {
-  return parseBody(await readBody(incoming, outgoing), schema);
+  return parseShape(await readBody(incoming, outgoing), schema);
 }
 
 /**
@@ -39,7 +39,17 @@ export async function readFields<Shape>(
 ): Promise<Shape> {
   const body = await readBody(incoming, outgoing, largeBodies);
   if (typeof body === 'object' && body !== null && !Array.isArray(body)) checkFields({ ...body }, table);
-  return parseBody(body, schema);
+  return parseShape(body, schema);
+}
+
+/** As `readJson`, whatever type the body claims to have: clients of Ollama send none, or that of a form. */
+export async function readAnyJson<Shape>(
+  { incoming, outgoing }: { incoming: IncomingMessage; outgoing: ServerResponse },
+  schema: z.ZodType<Shape>,
+  largeBodies?: LargeBodies,
+): Promise<Shape> {
+  refuseEncodings(incoming);
+  return parseText(await readText(incoming, outgoing, largeBodies), schema);
 }
 
 /** The bytes of a body that was signed, which must be UTF-8. Throws `HttpError` 400, 408, 413 or 415. */
@@ -70,10 +80,11 @@ async function readBody(
 
 /** A text as JSON of this shape. Throws `HttpError` 400 or 413. */
 export function parseText<Shape>(text: string, schema: z.ZodType<Shape>): Shape {
-  return parseBody(parseJson(text), schema);
+  return parseShape(parseJson(text), schema);
 }
 
-function parseBody<Shape>(value: unknown, schema: z.ZodType<Shape>): Shape {
+/** A value of this shape. Throws `HttpError` 400. */
+export function parseShape<Shape>(value: unknown, schema: z.ZodType<Shape>): Shape {
   const parsed = schema.safeParse(value);
   if (parsed.success) return parsed.data;
   const { path, message } = clearestIssue(parsed.error);

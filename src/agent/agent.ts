@@ -1,6 +1,6 @@
 /** The agent: what the composition root wires and what channels may ask of it. */
 import type { Caller } from '../contracts/access.ts';
-import type { CallerOptions, ChatChunk } from '../contracts/model/provider.ts';
+import type { CallerOptions, ChatChunk, DescribedModel } from '../contracts/model/provider.ts';
 import type { LaneHandler } from '../contracts/bus.ts';
 import type { GatewayApi, StatelessRequest } from '../contracts/gateway-api.ts';
 import type { SessionRecord } from '../contracts/store/records.ts';
@@ -57,6 +57,8 @@ export interface Agent {
     asked: { session: SessionRecord | undefined; choice: ModelChoice; options: CallerOptions },
     signal: AbortSignal,
   ): Promise<void>;
+  /** The model of the choice, and what it can do. Throws `ProviderError`, `GatewayError('unknown_profile')`. */
+  describeModel(choice: ModelChoice, signal: AbortSignal): Promise<DescribedModel>;
   /** The model of the choice, else of the session, and whether it can call tools; undefined while its server does not answer. Never throws. */
   modelOf(
     session: SessionRecord | undefined,
@@ -104,6 +106,10 @@ export function createAgent(given: AgentDeps): Agent {
     async checkOptions({ session, choice, options }, signal) {
       const model = await modelNameOf(session, choice, signal);
       refuseUnsupported(model, await shared.provider.capabilities(model, signal), options);
+    },
+    async describeModel(choice, signal) {
+      const name = await modelNameOf(undefined, choice, signal);
+      return { name, capabilities: await shared.provider.capabilities(name, signal) };
     },
     async modelOf(session, choice = {}) {
       const signal = AbortSignal.timeout(DESCRIBE_MS);

@@ -11,6 +11,7 @@ import type { ApprovalRecord, ApprovalRule, Decided, DecisionDetail } from './to
 import type { EventFilter, EventListener, EventReplay } from './bus.ts';
 import type { CommandListing, Suggest } from './command.ts';
 import type { MemoryApi } from './memory-api.ts';
+import type { AudioApi } from './audio-api.ts';
 import type { FileApi } from './file-api.ts';
 import type { InlineFile } from './media.ts';
 import type { StopResult } from './store/lanes.ts';
@@ -21,6 +22,7 @@ import type {
   CallerOptions,
   ChatChunk,
   ChatMessage,
+  DescribedModel,
   Embeddings,
   EmbedRequest,
   ReplacedModel,
@@ -152,6 +154,7 @@ export interface GatewayApi {
   ): Promise<MessagesWithWork | undefined>;
   conversations: ConversationApi;
   files: FileApi;
+  audio: AudioApi;
   memories: MemoryApi;
   /** The newest plan of a session, and its todo list. */
   plan(
@@ -219,6 +222,11 @@ export interface GatewayApi {
   models(caller: Caller, signal: AbortSignal): Promise<string[]>;
   /** Resolves the `model` of a request. Throws `GatewayError('unknown_model')`, or `ProviderError` when the server is unreachable. */
   resolveModel(model: string, signal: AbortSignal): Promise<{ profileId?: string; model?: string }>;
+  /**
+   * The model that answers to the `model` of a request, and what it can do. Throws
+   * `GatewayError('unknown_model' | 'forbidden')`, `ProviderError`.
+   */
+  describeModel(caller: Caller, model: string, signal: AbortSignal): Promise<DescribedModel>;
   /** Throws `GatewayError('forbidden')` for a model or a profile that the caller may not choose. */
   complete(caller: Caller, request: StatelessRequest, signal: AbortSignal): AsyncIterable<ChatChunk>;
   subscribe(filter: EventFilter, listener: EventListener): () => void;

@@ -1,5 +1,5 @@
 /**
- * Refuses a package-lock.json or package.json, here or in test/clients, that would install anything but what the registry
+ * Refuses a package-lock.json or package.json, here or in another of FOLDERS, that would install anything but what the registry
  * published under a fixed version and digest. `node test/install/lint-lockfile.js` runs before the first install, so on any old Node.js and
  * without packages; exits 1 and names each invalid entry.
  */
@@ -39,7 +39,7 @@ export const WITHOUT_DIGEST = [
 ];
 
 /** The folders that the gate installs packages in, each with a lockfile of its own. */
-export const FOLDERS = ['', 'test/clients/'];
+export const FOLDERS = ['', 'test/clients/', 'test/openapi/'];
 
 /** An exact version: no range, tag, address or alias. */
 const EXACT = /^\d+\.\d+\.\d+(-[0-9A-Za-z.-]+)?(\+[0-9A-Za-z.-]+)?$/;

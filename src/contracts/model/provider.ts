@@ -243,6 +243,12 @@ export interface ModelCapabilities {
   unsupported?: readonly (keyof AnswerOptions)[] | undefined;
 }
 
+/** The model that answers to a name, and what it can do. */
+export interface DescribedModel {
+  name: string;
+  capabilities: ModelCapabilities;
+}
+
 /** Texts to turn into vectors. */
 export interface EmbedRequest {
   model: string;

@@ -217,8 +217,9 @@ export interface OpenedFile extends AsyncDisposable {
   bytes: number;
   /** The first bytes, at most `length`. */
   head(length: number): Promise<Uint8Array>;
-  /** The content from its beginning; `bytes` of it, even if the file grows in the meantime. */
-  chunks(): AsyncIterable<Uint8Array>;
+  changedAt: Date;
+  /** The content from `from` to before `to`, by default all `bytes` of it, even if the file grows in the meantime. */
+  chunks(from?: number, to?: number): AsyncIterable<Uint8Array>;
 }
 
 /** Largest file that nodes share, in bytes: as large as a file that a tool writes. */

@@ -56,6 +56,7 @@ export function createGatewayApi(deps: GatewayApiDeps): GatewayApi {
       kept: deps.keptFiles,
       typeOf: deps.fileTypeOf,
     }),
+    audio: deps.audio,
     memories: createMemoryApi(deps.memories),
     plans: createPlanApi(deps, visible),
     surfaces: createSurfaceApi(deps, owned),

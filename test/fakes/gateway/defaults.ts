@@ -98,6 +98,12 @@ export function resolveModel(model: string): Promise<{ profileId?: string; model
   );
 }
 
+/** The model can do everything. Throws `GatewayError('unknown_model')`. */
+export const describeModel: GatewayApi['describeModel'] = async (_caller, model) => {
+  const { model: name = 'tiny:1b' } = await resolveModel(model);
+  return { name, capabilities: { contextWindow: 8_192, tools: true, thinking: true, vision: true } };
+};
+
 /** One counter, as Prometheus text. */
 export function metrics(): Promise<string> {
   return Promise.resolve('# TYPE parley_turns_total counter\nparley_turns_total 3\n');

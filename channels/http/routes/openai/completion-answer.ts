@@ -168,7 +168,8 @@ function wireLogprobs(tokens: readonly TokenLogprob[]) {
   return { content: tokens.map(({ top, ...token }) => ({ ...token, top_logprobs: top })), refusal: null };
 }
 
-function wireUsage({ promptTokens, completionTokens }: Usage): Record<string, number> {
+/** The usage as OpenAI's clients read it. */
+export function wireUsage({ promptTokens, completionTokens }: Usage): Record<string, number> {
   return {
     prompt_tokens: promptTokens,
     completion_tokens: completionTokens,

@@ -1,5 +1,5 @@
 /** `POST /v1/responses`: the newer of OpenAI's two routes for answers. */
-import { newId } from '../../../../src/lib/ids.ts';
+import { timeOf } from '../../../../src/lib/ids.ts';
 import type { SessionKey } from '../../../../src/contracts/message.ts';
 import { readFields } from '../../body.ts';
 import type { FieldNames } from '../../errors.ts';
@@ -103,8 +103,8 @@ function turnIdOf(responseId: string): string {
 function headOf(id: string, body: ResponseBody): Omit<ResponseHead, 'names' | 'keep'> {
   const { instructions, tools, tool_choice, temperature, top_p, max_output_tokens, text, reasoning } = body;
   return {
-    id: `${ID_PREFIX}${id === '' ? newId() : id}`,
-    created_at: Math.floor(Date.now() / 1_000),
+    id: `${ID_PREFIX}${id}`,
+    created_at: Math.floor(timeOf(id) / 1_000),
     model: body.model ?? 'default',
     asked: {
       instructions: instructions ?? null,

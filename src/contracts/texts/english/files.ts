@@ -23,6 +23,8 @@ export const files = {
     'it is not a text in any character set that I can read; save it as UTF-8 and send it again',
   'hear.none':
     'it is a recording, and this gateway cannot listen: set transcription.baseUrl in config.json to a speech-to-text server',
+  'hear.not_set':
+    'This gateway cannot listen: set transcription.baseUrl in config.json to a speech-to-text server.',
   'hear.nothing': 'nothing is said in it',
   'hear.failed': 'it could not be listened to: {why}',
   'hear.no_transcript':
