@@ -146,7 +146,9 @@ async function beginAnswer(
 ): Promise<OpenedAnswer> {
   const { reader, splitter, filter } = readersOf(server, request, habits);
   const answer = await server.send(body, request, signal);
-  const reading = new AnswerReading({ answer, reader, splitter, habits, usageWaitMs: server.usageWaitMs });
+  const { usageWaitMs } = server;
+  const failed = (error: unknown): ProviderError => failureOf(server, request, error);
+  const reading = new AnswerReading({ answer, reader, splitter, habits, usageWaitMs, failed });
   try {
     let first = await reading.next();
     while (first.chunks.length === 0 && !first.isLast && first.failure === undefined)

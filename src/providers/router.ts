@@ -49,13 +49,12 @@ export function createRouter(
       if (only === undefined) return [];
       if (others.length === 0) return await modelsOf(only, signal);
       const soon = AbortSignal.any([signal, AbortSignal.timeout(listWithinMs)]);
-      const asked = [only, ...others].map((provider) => modelsOf(provider, soon));
-      const settled = await Promise.allSettled(asked);
+      const settled = await Promise.allSettled([only, ...others].map((provider) => modelsOf(provider, soon)));
       const lists = settled.flatMap((result) => (result.status === 'fulfilled' ? [result.value] : []));
       // An unreachable server must not hide the others; when none answers, the first one's error says why.
       return lists.length === 0 ? await modelsOf(only, signal) : lists.flat();
     },
-    async capabilities(named, signal) {
+    capabilities: async (named, signal) => {
       const { provider, model } = find(named);
       return await provider.capabilities(model, signal);
     },

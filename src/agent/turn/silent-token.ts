@@ -15,7 +15,7 @@ export function isSilentReply(text: string, token: string): boolean {
 
 /** The text without the token and the markup at it, trimmed if it had one. */
 export function withoutToken(text: string, token: string): string {
-  const escaped = [...token].map((character) =>
+  const escaped = Array.from(token, (character) =>
     /[\p{L}\p{N}]/u.test(character) ? character : `\\\\?\\u{${character.codePointAt(0)?.toString(16)}}`,
   );
   const written = new RegExp(

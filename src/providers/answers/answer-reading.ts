@@ -1,4 +1,5 @@
 /** One answer, read packet by packet until it is complete, ends or fails. */
+import type { ProviderError } from '../../contracts/errors.ts';
 import type { ChatChunk } from '../../contracts/model/provider.ts';
 import type { ModelHabits } from '../learned.ts';
 import type { Answer } from './answer.ts';
@@ -18,7 +19,7 @@ export interface Packet {
   /** Nothing follows. */
   isLast: boolean;
   /** What ended the answer behind these chunks. */
-  failure?: unknown;
+  failure?: ProviderError | undefined;
 }
 
 interface ReadingParts {
@@ -27,6 +28,8 @@ interface ReadingParts {
   splitter: TextSplitter;
   habits: Pick<ModelHabits, 'marksEnds' | 'unknownReasons'>;
   usageWaitMs: number | undefined;
+  /** The error that the caller gets for whatever was thrown. */
+  failed: (error: unknown) => ProviderError;
 }
 
 /** The state of an answer while it is read. */
@@ -48,7 +51,7 @@ export class AnswerReading {
 
   /** Reads on. Throws `ProviderError` or the signal's reason only when nothing came before the failure. */
   async next(): Promise<Packet> {
-    const { answer, reader, splitter, usageWaitMs = USAGE_WAIT_MS } = this.#parts;
+    const { answer, reader, splitter, failed, usageWaitMs = USAGE_WAIT_MS } = this.#parts;
     if (reader.complete) return { chunks: [], isLast: true };
     if (reader.finished) this.#until ??= performance.now() + usageWaitMs;
     const left = this.#until === undefined ? undefined : Math.max(0, this.#until - performance.now());
@@ -59,8 +62,8 @@ export class AnswerReading {
         chunks.push(...this.#join(reader.read(text)));
         if (reader.complete) break;
       }
-    } catch (failure) {
-      return { chunks, isLast: true, failure };
+    } catch (error) {
+      return { chunks, isLast: true, failure: failed(error) };
     }
     return { chunks, isLast: packet === undefined || reader.complete };
   }

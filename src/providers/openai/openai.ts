@@ -18,6 +18,7 @@ import type { EchoTarget } from './echo.ts';
 import { failedMidway, openaiAt, refusedBy } from './errors.ts';
 import type { OpenaiPlace } from './errors.ts';
 import { createEventReader, createWholeReader } from './events.ts';
+import type { ReaderOptions } from './events.ts';
 import { discover, listModels } from './models.ts';
 import { EXTRA_FIELDS, OPTION_FIELDS, readEmbeddings, toWire } from './wire.ts';
 
@@ -52,10 +53,9 @@ export function createOpenai(options: OpenaiOptions): LLMProvider {
   };
   const known = createDiscovery((model) => discover(models, model), options.monotonicNow);
   const learned = createLearnedModels(options.monotonicNow);
-  const targetOf = (model: string): EchoTarget => ({
-    from: `${options.name}/${model}`,
-    habits: learned.of(model),
-  });
+  const targetOf = (model: string): EchoTarget => {
+    return { from: `${options.name}/${model}`, habits: learned.of(model) };
+  };
 
   const server: ChatServer = {
     at,
@@ -72,13 +72,12 @@ export function createOpenai(options: OpenaiOptions): LLMProvider {
     },
     send: (body, { model }, signal) =>
       connections.send({ method: 'POST', path: CHAT_PATH, body }, rules({ ...at, model }, signal)),
-    read(model, reading) {
-      const failed = (said: string) => failedMidway({ ...at, model }, hide(said));
-      const answer = { ...reading, failed, target: targetOf(model) };
-      return streams
-        ? { reader: createEventReader(answer), splitter: createLineSplitter() }
-        : { reader: createWholeReader(answer), splitter: createDocumentCollector() };
-    },
+    read: (model, reading) =>
+      readersOf(streams, {
+        ...reading,
+        failed: (text) => failedMidway({ ...at, model }, hide(text)),
+        target: targetOf(model),
+      }),
   };
 
   return {
@@ -98,6 +97,13 @@ export function createOpenai(options: OpenaiOptions): LLMProvider {
     }),
     close: async () => void (await Promise.all([connections.close(), root.close()])),
   };
+}
+
+/** What reads an answer that comes event by event, or whole. */
+function readersOf(streams: boolean, options: ReaderOptions): ReturnType<ChatServer['read']> {
+  return streams
+    ? { reader: createEventReader(options), splitter: createLineSplitter() }
+    : { reader: createWholeReader(options), splitter: createDocumentCollector() };
 }
 
 /** The connections to the server, how their failures read, and the limit of its calls. */

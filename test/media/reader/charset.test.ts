@@ -61,7 +61,7 @@ function codesOf(charset: string): ReadonlyMap<string, readonly number[]> {
   const decoder = new TextDecoder(charset);
   const add = (...bytes: number[]): void => {
     const text = decoder.decode(Uint8Array.from(bytes));
-    if ([...text].length === 1 && text !== '\ufffd' && !codes.has(text)) codes.set(text, bytes);
+    if (Array.from(text).length === 1 && text !== '\ufffd' && !codes.has(text)) codes.set(text, bytes);
   };
   for (let first = 0; first < 256; first += 1) add(first);
   if (!charset.startsWith('windows'))
@@ -73,7 +73,7 @@ function codesOf(charset: string): ReadonlyMap<string, readonly number[]> {
 
 function encode(charset: string, text: string): Buffer {
   const codes = codesOf(charset);
-  return Buffer.from([...text].flatMap((character) => codes.get(character) ?? []));
+  return Buffer.from(Array.from(text).flatMap((character) => codes.get(character) ?? []));
 }
 
 describe('a text that is not UTF-8', () => {
