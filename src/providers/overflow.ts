@@ -32,18 +32,18 @@ const TOO_LARGE_AT_ONCE = /request too large for .{0,200}tokens per min(ute)?\b/
 /** How servers name the window, in tokens. */
 const WINDOWS: readonly RegExp[] = [
   // llama-server's field, and LM Studio's "(n_keep: 9000>= n_ctx: 4096)".
-  /\bn_ctx"?\s{0,2}[:=]\s{0,2}(\d+)/i,
-  /available context size \((\d+)/i,
-  /exceed context window of (\d+)/i,
-  /maximum context length (?:is|of) (\d+)|(\d+) maximum context length/i,
-  /context length (?:is|of) only (\d+)|\(context length (\d+)\)|model's context length \((\d+)/i,
-  /maximum model length of (\d+)|maximum allowed length \((\d+)/i,
-  /greater than (?:the )?max_seq_len \(?(\d+)/i,
-  /(?:too long|exceed context limit)[^>]{0,60}> (\d+)/i,
-  /maximum number of tokens allowed \((\d+)|prompt cannot exceed (\d+)|exceeds the limit of (\d+)|input length should be \[\d+, (\d+)\]/i,
-  /maximum prompt length is (\d+)|exceeded model token limit: (\d+)|while limit is (\d+)|max size: (\d+) tokens/i,
-  /max_new_tokens. must be <= (\d+)/i,
-  /tokens per min(?:ute)? \(TPM\): limit (\d+)/i,
+  /\bn_ctx"?\s{0,2}[:=]\s{0,2}(\d{1,9})/i,
+  /available context size \((\d{1,9})/i,
+  /exceed context window of (\d{1,9})/i,
+  /maximum context length (?:is|of) (\d{1,9})|(\d{1,9}) maximum context length/i,
+  /context length (?:is|of) only (\d{1,9})|\(context length (\d{1,9})\)|model's context length \((\d{1,9})/i,
+  /maximum model length of (\d{1,9})|maximum allowed length \((\d{1,9})/i,
+  /greater than (?:the )?max_seq_len \(?(\d{1,9})/i,
+  /(?:too long|exceed context limit)[^>]{0,60}> (\d{1,9})/i,
+  /maximum number of tokens allowed \((\d{1,9})|prompt cannot exceed (\d{1,9})|exceeds the limit of (\d{1,9})|input length should be \[\d+, (\d{1,9})\]/i,
+  /maximum prompt length is (\d{1,9})|exceeded model token limit: (\d{1,9})|while limit is (\d{1,9})|max size: (\d{1,9}) tokens/i,
+  /max_new_tokens. must be <= (\d{1,9})/i,
+  /tokens per min(?:ute)? \(TPM\): limit (\d{1,9})/i,
 ];
 
 /** A window below this is no window, but a slip of the server, in tokens. */

@@ -48,7 +48,7 @@ const QUOTA =
 
 /** Servers that are full for the moment, with a status that does not say so (Groq's 498, a 400 of a router). */
 const FULL =
-  /(at|over|exceed\w*|insufficient|no|limited) (the )?(\w+ ){0,2}capacity|capacity (is )?(exceeded|reached)|overloaded|(try|retry) again (later|shortly|soon|in)/i;
+  /(at|over|exceed\w{0,6}|insufficient|no|limited) (the )?(\w{1,20} ){0,2}capacity|capacity (is )?(exceeded|reached)|overloaded|(try|retry) again (later|shortly|soon|in)/i;
 
 /** A route that a server does not have. */
 const NOT_FOUND =
@@ -139,7 +139,7 @@ export function publicWords(reason: string): string | undefined {
 /** How much of a server's text is searched for keys and addresses, in characters: more than is repeated. */
 const MAX_CLEANED = 1_000;
 /** Keys, also in part: servers repeat the one that they refuse, with stars in the middle. */
-const KEY_LIKE = /\b(?:sk|gsk|pk|xai|key|hf|AIza)[-_][\w*.-]{4,}|\S*\*{3,}\S*/g;
+const KEY_LIKE = /\b(?:sk|gsk|pk|xai|key|hf|AIza)[-_][\w*.-]{4,}|[\w:.-]{0,64}\*{3,}[\w:.*-]*/g;
 
 /** Statuses that mean no more, within an answer, than that it was broken off: the end of this answer, not of the server. */
 const BROKE_OFF = new Set([500]);

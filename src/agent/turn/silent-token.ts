@@ -19,7 +19,7 @@ export function withoutToken(text: string, token: string): string {
     /[\p{L}\p{N}]/u.test(character) ? character : `\\\\?\\u{${character.codePointAt(0)?.toString(16)}}`,
   );
   const written = new RegExp(
-    `[*_~\`"'“”]*(?<![\\p{L}\\p{N}])${escaped.join('')}(?![\\p{L}\\p{N}])[*_~\`"'“”]*`,
+    `[*_~\`"'“”]{0,8}(?<![\\p{L}\\p{N}])${escaped.join('')}(?![\\p{L}\\p{N}])[*_~\`"'“”]{0,8}`,
     'giu',
   );
   const rest = text.replace(written, '');

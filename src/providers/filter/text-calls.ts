@@ -63,7 +63,7 @@ export function readMarkedCalls(
 ): TextCall[] | undefined {
   const spelled = (text: string): string =>
     SPELLINGS.reduce((all, [from, to]) => all.replace(from, to), text);
-  const code = readCodeCalls(inside.replace(/^\s*```[a-z]{0,12}\s|\s*```\s*$/g, ''), offered);
+  const code = readCodeCalls(inside.trim().replaceAll(/^```[a-z]{0,12}\s|```$/g, ''), offered);
   const calls =
     code ?? (isTag(begin) ? callsInBlock(spelled(block), offered) : callsInBlock(spelled(inside), offered));
   return offeredOnly(calls, offered);

@@ -138,7 +138,7 @@ export function withoutFields<Body extends object>(
 
 /** The words without what changes between two equal refusals: numbers, and ids of requests. */
 function wordsOf({ reason }: RefusalError): string {
-  return reason.replaceAll(/[\w-]*\d[\w-]*/g, '#');
+  return reason.replaceAll(/[\w-]+/g, (word) => (/\d/.test(word) ? '#' : word));
 }
 
 /** A refusal that nothing helped against will not pass: the same call is not repeated. */

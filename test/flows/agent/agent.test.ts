@@ -87,13 +87,13 @@ describeGatewayOnEachDatabase('the agent', { telegram: true }, (fixture) => {
   });
 
   it('carries hostile text to the model, the store and the screen intact', async () => {
-    const hostile = `a\u0000b \ud800 c <b>&amp;</b> \`\`\` ${'👩‍👩‍👧‍👦'.repeat(3)} ‮evil`;
-    const clean = `a\u2400b \ufffd c <b>&amp;</b> \`\`\` ${'👩‍👩‍👧‍👦'.repeat(3)} ‮evil`;
+    const hostile = `a\u0000b \ud800 c <script>&amp;</script> \`\`\` ${'👩‍👩‍👧‍👦'.repeat(3)} ‮evil`;
+    const clean = `a\u2400b \ufffd c <script>&amp;</script> \`\`\` ${'👩‍👩‍👧‍👦'.repeat(3)} ‮evil`;
     expect((await ask('hostile', hostile)).content).toBe(`echo: ${clean}`);
     const chat = people.next().value ?? '';
     fixture().telegram.says(chat, hostile, chat);
     await vi.waitFor(() => expect(fixture().telegram.screen(chat).join('')).toContain('evil'), WAIT);
-    expect(fixture().telegram.screen(chat).join('')).toContain('<b>&');
+    expect(fixture().telegram.screen(chat).join('')).toContain('<script>&');
   });
 
   it('keeps the same chat id on two channels separate: two sessions, two histories (B-03)', async () => {
