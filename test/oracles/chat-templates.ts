@@ -20,7 +20,7 @@ export type Rendering = { text: string } | { refused: string } | { engine: strin
 const here = import.meta.dirname;
 const bundle = path.join(here, 'node_modules/node-llama-cpp/llama/gitRelease.bundle');
 
-/** True when the large collection is installed: `npm ci --prefix test/oracles --ignore-scripts --omit=optional --omit=peer`. */
+/** True when the large collection is installed: `npm install --no-save --prefix test/oracles --ignore-scripts --omit=optional --omit=peer`. */
 export const hasLlamaCpp = existsSync(bundle);
 
 /** The templates of models on Hugging Face that Ollama has too, from the published file of `@huggingface/ollama-utils`. */
