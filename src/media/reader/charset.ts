@@ -8,6 +8,8 @@
 const SAMPLE_BYTES = 65_536;
 /** A smaller share of plausible characters is no text of that set. */
 const MIN_SHARE = 0.6;
+/** Fewer characters of an Asian or Cyrillic set may be anything: the first byte of a PNG file and its "P" are one. */
+const MIN_FOREIGN = 2;
 
 /** A character set, and the share of its non-ASCII characters (as decoded) that are usual in it. */
 interface Candidate {
@@ -41,7 +43,10 @@ const CANDIDATES: readonly Candidate[] = [
   { charset: 'big5', usual: (text) => chinese(text, TRADITIONAL) },
   { charset: 'euc-kr', usual: (text) => count(text, /[가-힣]/gu) * 0.65 + frequent(text, KOREAN) * 0.35 },
   // Whole words of Cyrillic letters, with no capital behind a small letter.
-  { charset: 'windows-1251', usual: (text) => count(text, /[а-яё]{2,}|[А-ЯЁ][а-яё]+|[А-ЯЁ]{2,}|№|[«»—]/gu) },
+  {
+    charset: 'windows-1251',
+    usual: (text) => count(text, /(?<![A-Za-zА-яЁё])(?:[А-ЯЁ]?[а-яё]+|[А-ЯЁ]+)(?![A-Za-zА-яЁё])|№|[«»—]/gu),
+  },
   { charset: 'windows-1252', usual: (text) => count(text, WESTERN) + count(text, WESTERN_SYMBOLS) * 0.6 },
 ];
 
@@ -54,7 +59,8 @@ export function guessCharset(bytes: Uint8Array): string | undefined {
     // Characters that no text of an old character set contains: it is another one.
     if (text === undefined || /[\x80-\x9f\ue000-\uf8ff]/.test(text)) continue;
     const foreign = count(text, /[^\0-\x7f]/gu);
-    const share = foreign === 0 ? 0 : usual(text) / foreign;
+    if (foreign === 0 || (foreign < MIN_FOREIGN && charset !== 'windows-1252')) continue;
+    const share = usual(text) / foreign;
     if (share >= MIN_SHARE && share > (best?.share ?? 0)) best = { charset, share };
   }
   return best?.charset;
