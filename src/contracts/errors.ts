@@ -1,7 +1,7 @@
 /** The errors that may leave a module; other errors are converted where they occur. */
 import { hideAddresses } from '../lib/hidden-addresses.ts';
 import { inEnglish, textRef } from './texts/say.ts';
-import type { PlainKey, TextRef, Say } from './texts/say.ts';
+import type { PlainKey, TextRef, Say, Value } from './texts/say.ts';
 
 /** What an error contains besides its message. */
 export interface ErrorDetails {
@@ -237,9 +237,18 @@ export function wordError(error: GatewayError, reader: ErrorReader, say: Say = i
   }
   if (!(error instanceof ProviderError))
     return error.textRef === undefined ? error.message : say.text(error.textRef);
-  if (error.textRef !== undefined) return hideAddresses(say.text(error.textRef));
+  if (error.textRef !== undefined) return say.text(withoutAddresses(error.textRef));
   const detail = hideAddresses(error.message);
   return say.language === 'en' ? detail : say('failure.detailed', { what: failureText(error), detail });
+}
+
+/** The text without addresses in its values; its sentences stay whole, whatever a language writes next to a value. */
+function withoutAddresses({ key, values = {} }: TextRef): TextRef {
+  const hidden = Object.entries(values).map(([name, value]): [string, Value] => {
+    if (typeof value === 'object') return [name, withoutAddresses(value)];
+    return [name, typeof value === 'string' ? hideAddresses(value) : value];
+  });
+  return { key, values: Object.fromEntries(hidden) };
 }
 
 /** What a person reads about an error, to be worded later; a string if its message is in no table. Never throws. */
