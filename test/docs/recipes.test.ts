@@ -127,7 +127,10 @@ const EXCUSED: [command: RegExp, reason: string][] = [
     'test/campaigns/campaigns.test.ts runs each campaign at its least size',
   ],
   [/^npm run test:slow$/, 'runs every test under load; test/runs/slow-machine.ts'],
-  [/^npm install --no-save --prefix test\/oracles-telegram/, 'installs the packages of others from the registry'],
+  [
+    /^npm install --no-save --prefix test\/oracles-telegram/,
+    'installs the packages of others from the registry',
+  ],
   [/^npm run bench -- /, 'measures for minutes; test/bench/figures.test.ts tests what it measures with'],
   [/^npm run test:(clients|oracles|openapi)( |$)/, 'installs the packages of others from the registry'],
   [/\/v1\/audio\//, 'test/channels/http/routes/openai/audio.test.ts has servers for speech'],
