@@ -105,6 +105,7 @@ function openHealth({ settings, log, transport, runtime, inbound, demo, isReady 
     demo,
     models: (signal) => models.report(signal),
     replaced: () => models.fallbacks.replaced(),
+    omissions: () => models.omissions(),
     channels: (say) =>
       channelHealth(
         settings.current().channels,
@@ -139,6 +140,7 @@ export function createApi(parts: ApiParts) {
     turnConcurrency: config.turns.concurrency,
     lanes: store.lanes,
     signIns: createSignInApi(store.signIns, store.access, () => settings.current().proxySignIn),
+    responses: store.responses,
     hooks: runtime.hooks,
     platform: (channel) => channels.get(channel),
     subagents: store.subagents,
@@ -156,6 +158,7 @@ export function createApi(parts: ApiParts) {
     filesPerPerson: personLimitOf(config.media),
     keptFiles: store.keptFiles,
     fileTypeOf,
+    audio: { transcribe: runtime.media.transcribe, speak: runtime.speech.speak },
     chatMoved: transport.followMigration,
     agent,
     explainTurn: (turnId, detail, say) => transport.traces.explain(turnId, detail, say),

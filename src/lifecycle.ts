@@ -6,6 +6,7 @@ import type { Log } from './contracts/log.ts';
 import type { Retention, RetentionStore } from './contracts/operator/retention.ts';
 import type { Receive } from './contracts/receive.ts';
 import type { LaneStore } from './contracts/store/lanes.ts';
+import type { ResponseStore } from './contracts/store/responses.ts';
 import type { RemovedFolders } from './contracts/store/removed-folders.ts';
 import type { TraceStore } from './contracts/store/traces.ts';
 import type { SessionFiles } from './contracts/tools/tool.ts';
@@ -27,6 +28,7 @@ export interface Components {
   store: {
     lanes: LaneStore;
     traces: TraceStore;
+    responses: Pick<ResponseStore, 'purgeResponses'>;
     usage: UsageSums;
     folders: RemovedFolders;
     retention: RetentionStore;
@@ -90,8 +92,9 @@ export function createLifecycle(log: Log): Lifecycle {
     async start(components) {
       started = components;
       const { store, files, retention } = components;
-      const { lanes, traces, folders, retention: old } = store;
-      startRetention({ lanes, traces, folders, old, files, rules: retention, log }, closing.signal);
+      const { lanes, traces, responses, folders, retention: old } = store;
+      const deps = { lanes, traces, responses, folders, old, files, rules: retention, log };
+      startRetention(deps, closing.signal);
       startAddingUp({ usage: store.usage, log }, closing.signal);
       try {
         await startAll(components);

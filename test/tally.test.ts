@@ -38,6 +38,12 @@ describe('the tally', () => {
     expect(describeTally(tally(folder))).toBe('1 passed, 0 failed, 1 skipped');
   });
 
+  it('counts a step that could not run on this machine as skipped', () => {
+    writeFileSync(path.join(folder, 'check.step'), 'passed\n');
+    writeFileSync(path.join(folder, 'tdlib.step'), 'skipped\n');
+    expect(describeTally(tally(folder))).toBe('1 passed, 0 failed, 1 skipped');
+  });
+
   it('counts failed steps, missing reports, broken files and runs that failed without a test as failures', () => {
     writeFileSync(path.join(folder, 'check.step'), 'failed\n');
     writeFileSync(path.join(folder, 'died.json'), '');

@@ -36,7 +36,7 @@ export interface Tally {
 }
 
 /**
- * Adds up vitest's JSON reports (`*.json`) and the steps next to them (`*.step`, holding `passed` or `failed`). A
+ * Adds up vitest's JSON reports (`*.json`) and the steps next to them (`*.step`, holding `passed`, `failed` or `skipped`). A
  * report without content, a file that broke before its first test, and a run that failed with no failing test count as
  * one failure each. A file that ran again (`*.again.json`) counts by that second run.
  */
@@ -47,7 +47,9 @@ export function tally(folder: string): Tally {
   for (const name of readdirSync(folder)) {
     const file = path.join(folder, name);
     if (name.endsWith('.step')) {
-      if (readFileSync(file, 'utf8').trim() === 'passed') sum.passed += 1;
+      const result = readFileSync(file, 'utf8').trim();
+      if (result === 'passed') sum.passed += 1;
+      else if (result === 'skipped') skipped.add(name);
       else addFailures(sum, [path.parse(name).name]);
     } else if (name.endsWith('.json') && !name.endsWith(AGAIN)) {
       const again = readReport(file.replace(/\.json$/, AGAIN));

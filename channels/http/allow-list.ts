@@ -1,7 +1,9 @@
 /** The `Host` and `Origin` values that are accepted; others (DNS rebinding, other sites) are refused. */
 import type { IncomingMessage } from 'node:http';
 import type { HttpConfig } from './config.ts';
+import { MAX_ASKED_HEADERS } from './config.ts';
 import { HttpError } from './errors.ts';
+import type { HttpContext } from './route.ts';
 
 /** The exact values, in lower case. */
 export interface AllowList {
@@ -61,4 +63,38 @@ export function checkHeaders(incoming: IncomingMessage, allowed: AllowList): voi
       { param: 'origin' },
     );
   }
+}
+
+/** Header names, separated by commas. */
+const HEADER_NAMES = /^[\w-]+(?:, ?[\w-]+)*$/;
+const READ_HEADERS =
+  'authorization, content-type, idempotency-key, last-event-id, x-request-id, x-session-id';
+/** The response headers that a page may read besides the content type. */
+const EXPOSED_HEADERS =
+  'accept-ranges, content-disposition, content-range, etag, retry-after, ' +
+  'x-omitted-tools, x-request-id, x-should-retry';
+
+/** Lets an allowed origin read the answers; returns the answer to a preflight, else undefined. */
+export function allowCrossOrigin(c: HttpContext): Response | undefined {
+  const { incoming, outgoing } = c.env;
+  const { origin } = incoming.headers;
+  if (origin === undefined) return undefined;
+  outgoing.setHeader('access-control-allow-origin', origin);
+  outgoing.setHeader('access-control-expose-headers', EXPOSED_HEADERS);
+  outgoing.setHeader('vary', 'Origin, Access-Control-Request-Headers');
+  if (incoming.method !== 'OPTIONS') return undefined;
+  return c.body(null, 204, {
+    'access-control-allow-methods': 'GET, POST, PATCH, DELETE',
+    'access-control-allow-headers': askedHeaders(incoming.headers['access-control-request-headers']),
+    'access-control-max-age': '600',
+  });
+}
+
+/**
+ * The headers that a preflight asks for: the origin is allowed, so its pages may send what they like, such as the
+ * `x-stainless-*` headers of OpenAI's client. Without a list, or with a malformed one, the headers the API reads.
+ */
+function askedHeaders(asked: string | undefined): string {
+  const isList = asked !== undefined && asked.length <= MAX_ASKED_HEADERS && HEADER_NAMES.test(asked);
+  return isList ? asked : READ_HEADERS;
 }

@@ -1,17 +1,14 @@
 /** The table of routes, and the checks that every request passes first. */
 import { Hono } from 'hono';
-import { checkHeaders } from './allow-list.ts';
+import { allowCrossOrigin, checkHeaders } from './allow-list.ts';
 import type { AllowList } from './allow-list.ts';
 import type { RequestAuthenticator } from './authenticator.ts';
 import { answerApproval, listApprovals, listRules, removeRule } from './routes/approvals.ts';
 import { callHook } from './routes/hooks.ts';
 import { describeApi } from './routes/openapi/document.ts';
 import { ADMIN_ROUTES } from './routes/admin/routes.ts';
-import { completions } from './routes/openai/completions.ts';
-import { embeddings } from './routes/openai/embeddings.ts';
 import { requestId } from './route.ts';
 import type { HandlerDeps, HttpContext, HttpEnv, Route } from './route.ts';
-import { MAX_ASKED_HEADERS } from './config.ts';
 import { answerError, callerReader, HttpError, toHttpError } from './errors.ts';
 import {
   chooseAnswer,
@@ -34,8 +31,10 @@ import {
 import { actOnPlan, changePlan, listPlans, readOnePlan, requestPlan } from './routes/plans.ts';
 import { dropWaiting, editWaiting, readQueue, sendWaitingNow } from './routes/queue.ts';
 import type { OpenSockets } from './limits/open-sockets.ts';
+import { drainShortBody } from './limits/unread-body.ts';
 import { servePageFile } from './page-files/serve.ts';
-import { responses } from './routes/openai/responses.ts';
+import { OLLAMA_ROUTES } from './routes/ollama/routes.ts';
+import { OPENAI_ROUTES } from './routes/openai/routes.ts';
 import { authorizeByCookie } from './sign-in/cookie.ts';
 import { signInByProxy } from './sign-in/proxy.ts';
 import { endOtherSignIns, endSignIn, listSignIns, signIn, signOut } from './sign-in/routes.ts';
@@ -76,9 +75,8 @@ export const API: readonly Route[] = [
   { method: 'GET', path: '/healthz', handle: healthz },
   { method: 'GET', path: '/readyz', scope: 'chat', tokenOptional: true, handle: readyz },
   { method: 'GET', path: '/metrics', scope: 'admin', handle: metrics },
-  { method: 'POST', path: '/v1/chat/completions', scope: 'chat', handle: completions },
-  { method: 'POST', path: '/v1/responses', scope: 'chat', handle: responses },
-  { method: 'POST', path: '/v1/embeddings', scope: 'chat', handle: embeddings },
+  ...OPENAI_ROUTES,
+  ...OLLAMA_ROUTES,
   { method: 'GET', path: '/v1/models', scope: 'chat', handle: listModels },
   // Model names may contain slashes.
   { method: 'GET', path: '/v1/models/*', scope: 'chat', handle: readModel },
@@ -179,6 +177,7 @@ export function createApp(parts: AppParts): Hono<HttpEnv> {
     { method: 'GET', path: '/page/*', handle: servePageFile },
   ];
 
+  app.use('*', keepConnection);
   app.use('*', async (c, next) => {
     const { incoming, outgoing } = c.env;
     outgoing.setHeader('x-content-type-options', 'nosniff');
@@ -186,10 +185,7 @@ export function createApp(parts: AppParts): Hono<HttpEnv> {
     checkHeaders(incoming, parts.allowed());
     const preflight = allowCrossOrigin(c);
     if (preflight !== undefined) return preflight;
-    if (c.req.path.startsWith('/v1/')) {
-      // A HEAD request for a stream would open one that is never read.
-      if (incoming.method === 'HEAD')
-        throw new HttpError(405, 'method_not_allowed', 'HEAD is not supported on API routes.');
+    if (c.req.path.startsWith('/v1/') || c.req.path.startsWith('/api/')) {
       if (!(await isReady())) throw notReady();
     }
     authorizeByCookie(incoming);
@@ -210,13 +206,14 @@ export function createApp(parts: AppParts): Hono<HttpEnv> {
     app.on(method, path, async (c) => await counted(deps, { method, route: path }, () => answer(c)));
   }
   for (const [path, methods] of Map.groupBy(routes, (route) => route.path)) {
-    const allow = methods.map((route) => route.method).join(', ');
+    // Where there is a GET, there is a HEAD (RFC 9110, 9.3.2).
+    const allow = methods.map(({ method }) => (method === 'GET' ? 'GET, HEAD' : method)).join(', ');
     app.all(path, (c) => {
       c.env.outgoing.setHeader('allow', allow);
       throw new HttpError(405, 'method_not_allowed', `This route takes ${allow}.`);
     });
   }
-  app.notFound(() => answerError(new HttpError(404, 'not_found', 'This route does not exist.')));
+  app.notFound((c) => answerError(new HttpError(404, 'not_found', 'This route does not exist.'), c.req.path));
   app.onError((error, c) => {
     const httpError = toHttpError(error, callerReader(c.get('caller')));
     if (httpError.status === 500)
@@ -224,9 +221,15 @@ export function createApp(parts: AppParts): Hono<HttpEnv> {
         { err: httpError.cause ?? httpError, path: c.req.path, requestId: requestId(c.env.outgoing) },
         'http_request_failed',
       );
-    return answerError(httpError);
+    return answerError(httpError, c.req.path);
   });
   return app;
+}
+
+/** After the answer to a request is known, before it is sent: reads what keeps its connection. */
+async function keepConnection(c: HttpContext, next: () => Promise<void>): Promise<void> {
+  await next();
+  await drainShortBody(c.env.incoming, c.env.outgoing);
 }
 
 /** Answers, and records how long it took until the answer began. */
@@ -246,38 +249,6 @@ async function counted(
     count(toHttpError(error).status);
     throw error;
   }
-}
-
-/** Header names, separated by commas. */
-const HEADER_NAMES = /^[\w-]+(?:, ?[\w-]+)*$/;
-const READ_HEADERS =
-  'authorization, content-type, idempotency-key, last-event-id, x-request-id, x-session-id';
-/** The response headers that a page may read besides the content type. */
-const EXPOSED_HEADERS = 'retry-after, x-request-id, x-should-retry';
-
-/** Lets an allowed origin read the answers; returns the answer to a preflight, else undefined. */
-function allowCrossOrigin(c: HttpContext): Response | undefined {
-  const { incoming, outgoing } = c.env;
-  const { origin } = incoming.headers;
-  if (origin === undefined) return undefined;
-  outgoing.setHeader('access-control-allow-origin', origin);
-  outgoing.setHeader('access-control-expose-headers', EXPOSED_HEADERS);
-  outgoing.setHeader('vary', 'Origin, Access-Control-Request-Headers');
-  if (incoming.method !== 'OPTIONS') return undefined;
-  return c.body(null, 204, {
-    'access-control-allow-methods': 'GET, POST, PATCH, DELETE',
-    'access-control-allow-headers': askedHeaders(incoming.headers['access-control-request-headers']),
-    'access-control-max-age': '600',
-  });
-}
-
-/**
- * The headers that a preflight asks for: the origin is allowed, so its pages may send what they like, such as the
- * `x-stainless-*` headers of OpenAI's client. Without a list, or with a malformed one, the headers the API reads.
- */
-function askedHeaders(asked: string | undefined): string {
-  const isList = asked !== undefined && asked.length <= MAX_ASKED_HEADERS && HEADER_NAMES.test(asked);
-  return isList ? asked : READ_HEADERS;
 }
 
 /** The answer to a request that reaches the WebSocket route without asking for an upgrade (RFC 9110, 15.5.22). */

@@ -10,6 +10,7 @@ import {
   REQUEST_TIMEOUT_MS,
   UPLOAD_STALL_MS,
 } from './config.ts';
+import { clearestIssue } from './clearest-issue.ts';
 import { HttpError } from './errors.ts';
 import type { LargeBodies } from './limits/large-bodies.ts';
 import { checkFields } from './routes/openai/fields.ts';
@@ -24,7 +25,7 @@ export async function readJson<Shape>(
   outgoing: ServerResponse,
   schema: z.ZodType<Shape>,
 ): Promise<Shape> {
-  return parseBody(await readBody(incoming, outgoing), schema);
+  return parseShape(await readBody(incoming, outgoing), schema);
 }
 
 /**
@@ -38,7 +39,17 @@ export async function readFields<Shape>(
 ): Promise<Shape> {
   const body = await readBody(incoming, outgoing, largeBodies);
   if (typeof body === 'object' && body !== null && !Array.isArray(body)) checkFields({ ...body }, table);
-  return parseBody(body, schema);
+  return parseShape(body, schema);
+}
+
+/** As `readJson`, whatever type the body claims to have: clients of Ollama send none, or that of a form. */
+export async function readAnyJson<Shape>(
+  { incoming, outgoing }: { incoming: IncomingMessage; outgoing: ServerResponse },
+  schema: z.ZodType<Shape>,
+  largeBodies?: LargeBodies,
+): Promise<Shape> {
+  refuseEncodings(incoming);
+  return parseText(await readText(incoming, outgoing, largeBodies), schema);
 }
 
 /** The bytes of a body that was signed, which must be UTF-8. Throws `HttpError` 400, 408, 413 or 415. */
@@ -69,21 +80,17 @@ async function readBody(
 
 /** A text as JSON of this shape. Throws `HttpError` 400 or 413. */
 export function parseText<Shape>(text: string, schema: z.ZodType<Shape>): Shape {
-  return parseBody(parseJson(text), schema);
+  return parseShape(parseJson(text), schema);
 }
 
-function parseBody<Shape>(value: unknown, schema: z.ZodType<Shape>): Shape {
+/** A value of this shape. Throws `HttpError` 400. */
+export function parseShape<Shape>(value: unknown, schema: z.ZodType<Shape>): Shape {
   const parsed = schema.safeParse(value);
   if (parsed.success) return parsed.data;
-  const [issue] = parsed.error.issues;
-  const param = issue?.path.join('.') ?? '';
+  const { path, message } = clearestIssue(parsed.error);
+  const param = path.join('.');
   const where = param === '' ? 'The body' : `"${param}"`;
-  throw new HttpError(
-    400,
-    'invalid_body',
-    `${where}: ${issue?.message ?? 'invalid'}.`,
-    param === '' ? {} : { param },
-  );
+  throw new HttpError(400, 'invalid_body', `${where}: ${message}.`, param === '' ? {} : { param });
 }
 
 /** Refuses a compressed body and any charset other than UTF-8, the only one that JSON allows (RFC 8259, 8.1). */

@@ -80,6 +80,8 @@ export const MAX_STREAM_LAG_MS = 10_000;
 export const PING_MS = 15_000;
 /** Interval of the check of the tokens of open streams: a revoked one is disconnected within a second. */
 export const RECHECK_MS = 400;
+/** Largest body that is read only to keep its connection, in bytes. */
+export const MAX_DRAINED_BYTES = 64 * 1024;
 /** Bytes of a body that are discarded after the answer, and how long its client has to read that. */
 export const MAX_DISCARDED_BYTES = 256 * 1024;
 export const MAX_LINGER_MS = 500;

@@ -89,6 +89,7 @@ const STATUS: Record<string, number> = {
   too_many_schedules: 409,
   context_overflow: 400,
   message_too_large: 400,
+  window_too_small: 400,
   unknown_profile: 400,
   forbidden: 403,
   unknown_model: 404,
@@ -125,6 +126,7 @@ const OPENAI_CODES: Record<string, string> = {
   unknown_model: 'model_not_found',
   context_overflow: 'context_length_exceeded',
   message_too_large: 'context_length_exceeded',
+  window_too_small: 'context_length_exceeded',
   rate_limited: 'rate_limit_exceeded',
   quota_exceeded: 'insufficient_quota',
   unauthorized: 'model_server_unauthorized',
@@ -141,6 +143,7 @@ const PARAMS: Record<string, string> = {
   plan_running: 'mode',
   context_overflow: 'messages',
   message_too_large: 'messages',
+  window_too_small: 'messages',
   unreadable_file: 'messages',
 };
 
@@ -207,7 +210,12 @@ function internalError(cause: unknown): HttpError {
   });
 }
 
-/** The error as the body of an answer or an error frame. */
+/** The body of an error answer on this path, in the shape of OpenAI, or of Ollama below `/api/`. */
+export function bodyOf(error: HttpError, path: string): ErrorBody | { error: string } {
+  return path.startsWith('/api/') ? { error: error.message } : errorBody(error);
+}
+
+/** The error as the body of an answer or an error frame, in OpenAI's shape. */
 export function errorBody(error: HttpError): ErrorBody {
   const { message, status, code, param, problems } = error;
   return { error: { message, type: typeOf(status), code, param, ...(problems && { problems }) } };
@@ -228,14 +236,14 @@ function retryAfter(error: HttpError): string {
 /** Writes the error as an answer, unless something was sent already or the client has disconnected. */
 export function sendError(outgoing: ServerResponse, error: HttpError): void {
   if (outgoing.headersSent || outgoing.destroyed) return;
-  const body = JSON.stringify(errorBody(error));
+  const body = JSON.stringify(bodyOf(error, outgoing.req.url ?? ''));
   const length = { 'content-length': String(Buffer.byteLength(body)) };
   outgoing.writeHead(error.status, { ...errorHeaders(error), ...length }).end(body);
 }
 
-/** The error as a whole answer. */
-export function answerError(error: HttpError): Response {
-  return new Response(JSON.stringify(errorBody(error)), {
+/** The error as a whole answer on this path. */
+export function answerError(error: HttpError, path = ''): Response {
+  return new Response(JSON.stringify(bodyOf(error, path)), {
     status: error.status,
     headers: errorHeaders(error),
   });
@@ -249,7 +257,5 @@ function errorHeaders(error: HttpError): Record<string, string> {
     headers['retry-after'] = retryAfter(error);
   // OpenAI's clients obey it. They also repeat a request after 409, which changes nothing here.
   if (!error.mayRepeat || error.status === 409) headers['x-should-retry'] = 'false';
-  // What the client still sends is not read.
-  if (error.status === 401 || error.status === 413) headers['connection'] = 'close';
   return headers;
 }

@@ -9,12 +9,27 @@ export interface StreamOwner {
   authorization: string;
 }
 
-const HEADERS = {
-  'content-type': 'text/event-stream; charset=utf-8',
+/** How a stream is written. */
+export interface StreamFormat {
+  headers: Record<string, string>;
+  /** What a silent stream sends, which its reader skips. */
+  ping: string;
+}
+
+const headersOf = (type: string): Record<string, string> => ({
+  'content-type': type,
   'cache-control': 'no-store',
   // A buffering proxy would delay the first token.
   'x-accel-buffering': 'no',
+});
+
+/** Server-sent events. */
+export const EVENTS: StreamFormat = {
+  headers: headersOf('text/event-stream; charset=utf-8'),
+  ping: ': ping\n\n',
 };
+/** A line of JSON for each piece: spaces before it mean nothing. */
+export const LINES: StreamFormat = { headers: headersOf('application/x-ndjson'), ping: ' ' };
 const LAST_CHUNK = '0\r\n\r\n';
 
 /**
@@ -25,6 +40,7 @@ const LAST_CHUNK = '0\r\n\r\n';
 export class EventStream {
   readonly owner: StreamOwner;
   readonly #outgoing: ServerResponse;
+  readonly #format: StreamFormat;
   readonly #flushSoon: (stream: EventStream) => void;
   /** Frames not written yet. */
   #pending = '';
@@ -40,11 +56,13 @@ export class EventStream {
     outgoing: ServerResponse,
     now: number,
     flushSoon: (stream: EventStream) => void,
+    format: StreamFormat = EVENTS,
   ) {
     this.owner = owner;
     this.#outgoing = outgoing;
     this.#flushSoon = flushSoon;
     this.#writtenAt = now;
+    this.#format = format;
     outgoing.on('drain', () => (this.#blockedSince = undefined));
   }
 
@@ -96,12 +114,12 @@ export class EventStream {
   /** Pings a silent stream; disconnects a reader that has read nothing for too long. */
   maintain(now: number): void {
     if (this.#blockedSince !== undefined && now - this.#blockedSince > MAX_STREAM_LAG_MS) this.cut();
-    else if (now - this.#writtenAt >= PING_MS) this.write(': ping\n\n');
+    else if (now - this.#writtenAt >= PING_MS) this.write(this.#format.ping);
   }
 
   /** Sets status and headers; they are sent with the first write. */
   #begin(): void {
-    this.#outgoing.writeHead(200, HEADERS);
+    this.#outgoing.writeHead(200, this.#format.headers);
     this.#chunked = this.#outgoing.chunkedEncoding;
     this.#outgoing.chunkedEncoding = false;
   }

@@ -7,6 +7,7 @@ import { createHash } from 'node:crypto';
 import type { Caller } from '../../src/contracts/access.ts';
 import type { GatewayApi, StatelessRequest } from '../../src/contracts/gateway-api.ts';
 import type { ChatChunk } from '../../src/contracts/model/provider.ts';
+import { newId } from '../../src/lib/ids.ts';
 import { otherRequest } from './inbound.ts';
 
 /** Completions kept at once, their characters together, and the time they are kept; past a bound the oldest is forgotten. */
@@ -14,7 +15,14 @@ export const MAX_KEPT = 1_000;
 export const MAX_KEPT_CHARS = 16 * 1024 * 1024;
 export const KEPT_MS = 10 * 60_000;
 
+/** A completion: its id, under which each client gets it, and its chunks. */
+export interface Completion {
+  id: string;
+  chunks: AsyncIterable<ChatChunk>;
+}
+
 interface Kept {
+  id: string;
   /** A repeat finds it. */
   findable: boolean;
   /** Of the request: another one under the same key is an error. */
@@ -46,26 +54,30 @@ export class KeptCompletions {
   }
 
   /**
-   * The completion's chunks: without a key, those of its own call; with one, those of the first request that used it,
-   * from the beginning. A call that fails, or that no one reads anymore, is not kept. Throws what the call throws, or
-   * `HttpError` 422 when the key was used with another request.
+   * The completion: without a key, of its own call; with one, of the first request that used it, from the beginning. A
+   * call that fails, or that no one reads before its end, is not kept. Throws `HttpError` 422 when the key was used with
+   * another request; the chunks throw what the call throws.
    */
   complete(
     call: { caller: Caller; key: string | undefined; request: StatelessRequest },
     signal: AbortSignal,
-  ): AsyncIterable<ChatChunk> {
+  ): Completion {
     const { caller, key, request } = call;
-    if (key === undefined) return this.#gateway.complete(caller, request, signal);
+    if (key === undefined) return { id: newId(), chunks: this.#gateway.complete(caller, request, signal) };
     this.#expire();
     const name = hash([caller.tokenId, key]);
-    const digest = hash(request);
+    // Whether it is read whole or as it grows, it is the same request.
+    const { whole: _, ...asked } = request;
+    const digest = hash(asked);
     const known = this.#kept.get(name);
     if (known !== undefined && known.digest !== digest) throw otherRequest();
-    return this.#read(name, known ?? this.#start(name, digest, caller, request), signal);
+    const kept = known ?? this.#start(name, digest, caller, request);
+    return { id: kept.id, chunks: this.#read(name, kept, signal) };
   }
 
   #start(name: string, digest: string, caller: Caller, request: StatelessRequest): Kept {
     const kept: Kept = {
+      id: newId(),
       findable: true,
       digest,
       keptUntil: this.#monotonicNow() + KEPT_MS,
@@ -81,6 +93,8 @@ export class KeptCompletions {
     this.#collect(kept, this.#gateway.complete(caller, request, kept.abort.signal)).then(
       () => this.#settle(kept, 'done'),
       (error: unknown) => {
+        // After its last chunk, an answer is whole, whatever follows.
+        if (kept.state === 'done') return;
         this.#forgetCompletion(name, kept);
         this.#settle(kept, { error });
       },
@@ -94,6 +108,8 @@ export class KeptCompletions {
       kept.chunks.push(chunk);
       kept.chars += chars;
       if (kept.findable) this.#chars += chars;
+      // Before its readers see the last chunk: a client leaves as soon as it has the whole answer.
+      if (chunk.type === 'done') kept.state = 'done';
       this.#wake(kept);
     }
   }

@@ -7,7 +7,7 @@ import { MAX_STREAMS, RECHECK_MS, RESERVED_STREAMS } from './config.ts';
 import type { HttpLimits } from './config.ts';
 import { HttpError } from './errors.ts';
 import { EventStream } from './event-stream.ts';
-import type { StreamOwner } from './event-stream.ts';
+import type { StreamFormat, StreamOwner } from './event-stream.ts';
 
 /** Interval of the check for silent streams and lagging readers. */
 const MAINTAIN_MS = 500;
@@ -48,9 +48,9 @@ export class OpenStreams {
   }
 
   /** Opens a stream on this response. Throws `HttpError` 429 when too many are open; the last places are for admins. */
-  add(owner: StreamOwner, outgoing: ServerResponse): EventStream {
+  add(owner: StreamOwner, outgoing: ServerResponse, format?: StreamFormat): EventStream {
     const make = (flushSoon: (stream: KeptStream) => void): EventStream =>
-      new EventStream(owner, outgoing, performance.now(), flushSoon);
+      new EventStream(owner, outgoing, performance.now(), flushSoon, format);
     return this.keep(owner, outgoing, make);
   }
 

@@ -11,6 +11,7 @@ import {
   MAX_HEADER_BYTES,
   UPLOAD_TIMEOUT_MS,
 } from './config.ts';
+import { ClosingResponse } from './limits/unread-body.ts';
 import { answerError, errorBody, HttpError, sendError } from './errors.ts';
 
 /** Interval of Node's check for slow requests. */
@@ -27,6 +28,7 @@ export function makeServer(fetch: Parameters<typeof getRequestListener>[0]): Ser
     errorHandler: () => answerError(new HttpError(400, 'bad_request', 'The request line is not valid.')),
   });
   const server = createServer({
+    ServerResponse: ClosingResponse,
     maxHeaderSize: MAX_HEADER_BYTES,
     headersTimeout: HEADERS_TIMEOUT_MS,
     // For files; the body of any other request has less time, enforced where it is read.

@@ -129,8 +129,8 @@ export function wireChoices({ profiles, models, mode, model, problem }: SessionC
 }
 
 /** Who answers in a session. */
-export function wireSessionModel({ configured, from, profileId, answering, reason, tools }: SessionModel) {
-  return { configured, from, profileId, answering, reason: reason ?? null, tools: tools ?? null };
+export function wireSessionModel({ reason, tools, ...named }: SessionModel) {
+  return { ...named, reason: reason ?? null, tools: tools ?? null };
 }
 
 /** The approval with the tool call it is about, or with the plan that waits for it. */

@@ -4,9 +4,7 @@ import { usualCapabilities } from '../../src/contracts/platform/usual-capabiliti
 import type { PlaceRate } from '../../src/contracts/delivery.ts';
 import type { TelegramConfig } from './config.ts';
 import { MAX_CAPTION, MAX_UPLOAD_BYTES } from './files/uploads.ts';
-
-/** Longest message, in UTF-16 units after entity parsing (Bot API `sendMessage`). */
-export const MAX_LENGTH = 4_096;
+import { MAX_LENGTH } from './rendering/render.ts';
 
 const MINUTE_MS = 60_000;
 

@@ -1,17 +1,5 @@
 /** What the HTTP API takes and answers, by method and path. Made by "npm run docs" from /v1/openapi.json. */
 
-export type Receipt =
-  | {
-      turnId: string;
-      seq: number;
-      lastEventId: string;
-      [k: string]: unknown;
-    }
-  | {
-      handled: true;
-      reply: string | null;
-      [k: string]: unknown;
-    };
 export type Event =
   | {
       type: 'message_received';
@@ -375,6 +363,12 @@ export type Event =
          * arguments that are not an object, as the model wrote them
          */
         malformed?: string;
+        /**
+         * further fields of the call, in the form of the model's server
+         */
+        extra?: {
+          [k: string]: unknown;
+        };
         [k: string]: unknown;
       }[];
       [k: string]: unknown;
@@ -816,6 +810,147 @@ export interface Api {
   };
   'POST /v1/chat/completions': {
     body: {
+      top_k?: number | null;
+      min_p?: number | null;
+      typical_p?: number | null;
+      repeat_penalty?: number | null;
+      repetition_penalty?: number | null;
+      repeat_last_n?: number | null;
+      mirostat?: number | null;
+      mirostat_tau?: number | null;
+      mirostat_eta?: number | null;
+      options?: {
+        top_k?: number | null;
+        min_p?: number | null;
+        typical_p?: number | null;
+        repeat_penalty?: number | null;
+        repetition_penalty?: number | null;
+        repeat_last_n?: number | null;
+        mirostat?: number | null;
+        mirostat_tau?: number | null;
+        mirostat_eta?: number | null;
+        temperature?: number | null;
+        top_p?: number | null;
+        seed?: number | null;
+        presence_penalty?: number | null;
+        frequency_penalty?: number | null;
+        num_predict?: number | null;
+        stop?:
+          | (
+              | string
+              | []
+              | [string]
+              | [string, string]
+              | [string, string, string]
+              | [string, string, string, string]
+              | [string, string, string, string, string]
+              | [string, string, string, string, string, string]
+              | [string, string, string, string, string, string, string]
+              | [string, string, string, string, string, string, string, string]
+              | [string, string, string, string, string, string, string, string, string]
+              | [string, string, string, string, string, string, string, string, string, string]
+              | [string, string, string, string, string, string, string, string, string, string, string]
+              | [
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string
+                ]
+              | [
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string
+                ]
+              | [
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string
+                ]
+              | [
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string
+                ]
+              | [
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string
+                ]
+            )
+          | null;
+        [k: string]: unknown;
+      } | null;
+      think?: (boolean | ('none' | 'minimal' | 'low' | 'medium' | 'high' | 'xhigh' | 'max')) | null;
+      enable_thinking?: boolean | null;
+      thinking?: {
+        type: string;
+        [k: string]: unknown;
+      } | null;
+      chat_template_kwargs?: {
+        enable_thinking?: boolean | null;
+        thinking?: boolean | null;
+        reasoning_effort?: ('none' | 'minimal' | 'low' | 'medium' | 'high' | 'xhigh' | 'max') | null;
+        [k: string]: unknown;
+      } | null;
+      reasoning?: {
+        effort?: ('none' | 'minimal' | 'low' | 'medium' | 'high' | 'xhigh' | 'max') | null;
+        enabled?: boolean | null;
+        [k: string]: unknown;
+      } | null;
       model?: string | null;
       /**
        * @minItems 1
@@ -1012,6 +1147,142 @@ export interface Api {
   };
   'POST /v1/responses': {
     body: {
+      top_k?: number | null;
+      min_p?: number | null;
+      typical_p?: number | null;
+      repeat_penalty?: number | null;
+      repetition_penalty?: number | null;
+      repeat_last_n?: number | null;
+      mirostat?: number | null;
+      mirostat_tau?: number | null;
+      mirostat_eta?: number | null;
+      options?: {
+        top_k?: number | null;
+        min_p?: number | null;
+        typical_p?: number | null;
+        repeat_penalty?: number | null;
+        repetition_penalty?: number | null;
+        repeat_last_n?: number | null;
+        mirostat?: number | null;
+        mirostat_tau?: number | null;
+        mirostat_eta?: number | null;
+        temperature?: number | null;
+        top_p?: number | null;
+        seed?: number | null;
+        presence_penalty?: number | null;
+        frequency_penalty?: number | null;
+        num_predict?: number | null;
+        stop?:
+          | (
+              | string
+              | []
+              | [string]
+              | [string, string]
+              | [string, string, string]
+              | [string, string, string, string]
+              | [string, string, string, string, string]
+              | [string, string, string, string, string, string]
+              | [string, string, string, string, string, string, string]
+              | [string, string, string, string, string, string, string, string]
+              | [string, string, string, string, string, string, string, string, string]
+              | [string, string, string, string, string, string, string, string, string, string]
+              | [string, string, string, string, string, string, string, string, string, string, string]
+              | [
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string
+                ]
+              | [
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string
+                ]
+              | [
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string
+                ]
+              | [
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string
+                ]
+              | [
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string
+                ]
+            )
+          | null;
+        [k: string]: unknown;
+      } | null;
+      think?: (boolean | ('none' | 'minimal' | 'low' | 'medium' | 'high' | 'xhigh' | 'max')) | null;
+      enable_thinking?: boolean | null;
+      thinking?: {
+        type: string;
+        [k: string]: unknown;
+      } | null;
+      chat_template_kwargs?: {
+        enable_thinking?: boolean | null;
+        thinking?: boolean | null;
+        reasoning_effort?: ('none' | 'minimal' | 'low' | 'medium' | 'high' | 'xhigh' | 'max') | null;
+        [k: string]: unknown;
+      } | null;
       model?: string | null;
       input: unknown;
       instructions?: string | null;
@@ -1030,19 +1301,84 @@ export interface Api {
       top_p?: number | null;
       max_output_tokens?: number | null;
       parallel_tool_calls?: boolean | null;
+      store?: boolean | null;
+      metadata?: {
+        [k: string]: unknown;
+      } | null;
       tools?:
-        | {
-            type: 'function';
-            name: string;
-            description?: string | null;
-            parameters?: {
-              [k: string]: unknown;
-            } | null;
-            strict?: boolean | null;
-            async?: false | null;
-            defer_loading?: false | null;
-            [k: string]: unknown;
-          }[]
+        | (
+            | {
+                type: 'function';
+                name: string;
+                description?: string | null;
+                parameters?: {
+                  [k: string]: unknown;
+                } | null;
+                strict?: boolean | null;
+                async?: false | null;
+                defer_loading?: boolean | null;
+                [k: string]: unknown;
+              }
+            | {
+                type: 'namespace';
+                name: string;
+                tools: (
+                  | {
+                      type: 'function';
+                      name: string;
+                      description?: string | null;
+                      parameters?: {
+                        [k: string]: unknown;
+                      } | null;
+                      strict?: boolean | null;
+                      async?: false | null;
+                      defer_loading?: boolean | null;
+                      [k: string]: unknown;
+                    }
+                  | {
+                      type:
+                        | 'web_search'
+                        | 'web_search_2025_08_26'
+                        | 'web_search_preview'
+                        | 'web_search_preview_2025_03_11'
+                        | 'file_search'
+                        | 'image_generation'
+                        | 'code_interpreter'
+                        | 'mcp'
+                        | 'custom'
+                        | 'local_shell'
+                        | 'shell'
+                        | 'apply_patch'
+                        | 'computer'
+                        | 'computer_use_preview'
+                        | 'tool_search'
+                        | 'programmatic_tool_calling';
+                      [k: string]: unknown;
+                    }
+                )[];
+                [k: string]: unknown;
+              }
+            | {
+                type:
+                  | 'web_search'
+                  | 'web_search_2025_08_26'
+                  | 'web_search_preview'
+                  | 'web_search_preview_2025_03_11'
+                  | 'file_search'
+                  | 'image_generation'
+                  | 'code_interpreter'
+                  | 'mcp'
+                  | 'custom'
+                  | 'local_shell'
+                  | 'shell'
+                  | 'apply_patch'
+                  | 'computer'
+                  | 'computer_use_preview'
+                  | 'tool_search'
+                  | 'programmatic_tool_calling';
+                [k: string]: unknown;
+              }
+          )[]
         | null;
       tool_choice?:
         | (
@@ -1050,16 +1386,60 @@ export interface Api {
             | {
                 type: 'function';
                 name: string;
+                namespace?: string | null;
                 [k: string]: unknown;
               }
             | {
                 type: 'allowed_tools';
                 mode: 'auto' | 'required';
-                tools: {
-                  type: 'function';
-                  name: string;
-                  [k: string]: unknown;
-                }[];
+                tools: (
+                  | {
+                      type: 'function';
+                      name: string;
+                      namespace?: string | null;
+                      [k: string]: unknown;
+                    }
+                  | {
+                      type:
+                        | 'web_search'
+                        | 'web_search_2025_08_26'
+                        | 'web_search_preview'
+                        | 'web_search_preview_2025_03_11'
+                        | 'file_search'
+                        | 'image_generation'
+                        | 'code_interpreter'
+                        | 'mcp'
+                        | 'custom'
+                        | 'local_shell'
+                        | 'shell'
+                        | 'apply_patch'
+                        | 'computer'
+                        | 'computer_use_preview'
+                        | 'tool_search'
+                        | 'programmatic_tool_calling';
+                      [k: string]: unknown;
+                    }
+                )[];
+                [k: string]: unknown;
+              }
+            | {
+                type:
+                  | 'web_search'
+                  | 'web_search_2025_08_26'
+                  | 'web_search_preview'
+                  | 'web_search_preview_2025_03_11'
+                  | 'file_search'
+                  | 'image_generation'
+                  | 'code_interpreter'
+                  | 'mcp'
+                  | 'custom'
+                  | 'local_shell'
+                  | 'shell'
+                  | 'apply_patch'
+                  | 'computer'
+                  | 'computer_use_preview'
+                  | 'tool_search'
+                  | 'programmatic_tool_calling';
                 [k: string]: unknown;
               }
           )
@@ -1100,12 +1480,698 @@ export interface Api {
       [k: string]: unknown;
     };
   };
+  'GET /v1/responses/{id}': {
+    path: {
+      id: string;
+    };
+    answer: {
+      id: string;
+      object: 'response';
+      created_at: number;
+      status: 'completed' | 'incomplete';
+      model: string;
+      output: {
+        id: string;
+        type: string;
+        [k: string]: unknown;
+      }[];
+      store: true;
+      [k: string]: unknown;
+    };
+  };
+  'DELETE /v1/responses/{id}': {
+    path: {
+      id: string;
+    };
+    answer: {
+      id: string;
+      object: 'response';
+      deleted: true;
+    };
+  };
+  'GET /v1/responses/{id}/input_items': {
+    path: {
+      id: string;
+    };
+    query?: {
+      limit?: string;
+      order?: string;
+      after?: string;
+    };
+    answer: {
+      object: 'list';
+      data: {
+        id: string;
+        type: string;
+        [k: string]: unknown;
+      }[];
+      first_id: string | null;
+      last_id: string | null;
+      has_more: boolean;
+    };
+  };
+  'POST /v1/completions': {
+    body: {
+      top_k?: number | null;
+      min_p?: number | null;
+      typical_p?: number | null;
+      repeat_penalty?: number | null;
+      repetition_penalty?: number | null;
+      repeat_last_n?: number | null;
+      mirostat?: number | null;
+      mirostat_tau?: number | null;
+      mirostat_eta?: number | null;
+      options?: {
+        top_k?: number | null;
+        min_p?: number | null;
+        typical_p?: number | null;
+        repeat_penalty?: number | null;
+        repetition_penalty?: number | null;
+        repeat_last_n?: number | null;
+        mirostat?: number | null;
+        mirostat_tau?: number | null;
+        mirostat_eta?: number | null;
+        temperature?: number | null;
+        top_p?: number | null;
+        seed?: number | null;
+        presence_penalty?: number | null;
+        frequency_penalty?: number | null;
+        num_predict?: number | null;
+        stop?:
+          | (
+              | string
+              | []
+              | [string]
+              | [string, string]
+              | [string, string, string]
+              | [string, string, string, string]
+              | [string, string, string, string, string]
+              | [string, string, string, string, string, string]
+              | [string, string, string, string, string, string, string]
+              | [string, string, string, string, string, string, string, string]
+              | [string, string, string, string, string, string, string, string, string]
+              | [string, string, string, string, string, string, string, string, string, string]
+              | [string, string, string, string, string, string, string, string, string, string, string]
+              | [
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string
+                ]
+              | [
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string
+                ]
+              | [
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string
+                ]
+              | [
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string
+                ]
+              | [
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string
+                ]
+            )
+          | null;
+        [k: string]: unknown;
+      } | null;
+      think?: (boolean | ('none' | 'minimal' | 'low' | 'medium' | 'high' | 'xhigh' | 'max')) | null;
+      enable_thinking?: boolean | null;
+      thinking?: {
+        type: string;
+        [k: string]: unknown;
+      } | null;
+      chat_template_kwargs?: {
+        enable_thinking?: boolean | null;
+        thinking?: boolean | null;
+        reasoning_effort?: ('none' | 'minimal' | 'low' | 'medium' | 'high' | 'xhigh' | 'max') | null;
+        [k: string]: unknown;
+      } | null;
+      reasoning?: {
+        effort?: ('none' | 'minimal' | 'low' | 'medium' | 'high' | 'xhigh' | 'max') | null;
+        enabled?: boolean | null;
+        [k: string]: unknown;
+      } | null;
+      model?: string | null;
+      stream?: boolean | null;
+      stream_options?: {
+        include_usage?: boolean | null;
+        [k: string]: unknown;
+      } | null;
+      user?:
+        | (
+            | string
+            | {
+                id: string;
+                [k: string]: unknown;
+              }
+          )
+        | null;
+      temperature?: number | null;
+      top_p?: number | null;
+      max_tokens?: number | null;
+      max_completion_tokens?: number | null;
+      stop?:
+        | (
+            | string
+            | []
+            | [string]
+            | [string, string]
+            | [string, string, string]
+            | [string, string, string, string]
+            | [string, string, string, string, string]
+            | [string, string, string, string, string, string]
+            | [string, string, string, string, string, string, string]
+            | [string, string, string, string, string, string, string, string]
+            | [string, string, string, string, string, string, string, string, string]
+            | [string, string, string, string, string, string, string, string, string, string]
+            | [string, string, string, string, string, string, string, string, string, string, string]
+            | [string, string, string, string, string, string, string, string, string, string, string, string]
+            | [
+                string,
+                string,
+                string,
+                string,
+                string,
+                string,
+                string,
+                string,
+                string,
+                string,
+                string,
+                string,
+                string
+              ]
+            | [
+                string,
+                string,
+                string,
+                string,
+                string,
+                string,
+                string,
+                string,
+                string,
+                string,
+                string,
+                string,
+                string,
+                string
+              ]
+            | [
+                string,
+                string,
+                string,
+                string,
+                string,
+                string,
+                string,
+                string,
+                string,
+                string,
+                string,
+                string,
+                string,
+                string,
+                string
+              ]
+            | [
+                string,
+                string,
+                string,
+                string,
+                string,
+                string,
+                string,
+                string,
+                string,
+                string,
+                string,
+                string,
+                string,
+                string,
+                string,
+                string
+              ]
+          )
+        | null;
+      seed?: number | null;
+      presence_penalty?: number | null;
+      frequency_penalty?: number | null;
+      logit_bias?: {
+        [k: string]: number;
+      } | null;
+      top_logprobs?: number | null;
+      reasoning_effort?: ('none' | 'minimal' | 'low' | 'medium' | 'high' | 'xhigh' | 'max') | null;
+      response_format?:
+        | (
+            | {
+                type: 'text';
+                [k: string]: unknown;
+              }
+            | {
+                type: 'json_object';
+                [k: string]: unknown;
+              }
+            | {
+                type: 'json_schema';
+                json_schema: {
+                  name: string;
+                  description?: string | null;
+                  schema: {
+                    [k: string]: unknown;
+                  };
+                  strict?: boolean | null;
+                  [k: string]: unknown;
+                };
+                [k: string]: unknown;
+              }
+          )
+        | null;
+      mode?: string | null;
+      prompt: string | never[];
+      [k: string]: unknown;
+    };
+    answer: {
+      [k: string]: unknown;
+    };
+  };
+  'POST /v1/audio/transcriptions': {
+    answer: {
+      text: string;
+      [k: string]: unknown;
+    };
+  };
   'POST /v1/embeddings': {
     body: {
       input: string | [string, ...string[]];
       model: string;
       dimensions?: number | null;
       encoding_format?: ('float' | 'base64') | null;
+      [k: string]: unknown;
+    };
+    answer: {
+      [k: string]: unknown;
+    };
+  };
+  'GET /api/version': {
+    answer: {
+      [k: string]: unknown;
+    };
+  };
+  'GET /api/tags': {
+    answer: {
+      [k: string]: unknown;
+    };
+  };
+  'GET /api/ps': {
+    answer: {
+      [k: string]: unknown;
+    };
+  };
+  'POST /api/show': {
+    body: {
+      model?: string | null;
+      name?: string | null;
+      [k: string]: unknown;
+    };
+    answer: {
+      [k: string]: unknown;
+    };
+  };
+  'POST /api/chat': {
+    body: {
+      model?: string | null;
+      stream?: boolean | null;
+      format?:
+        | (
+            | ('json' | '')
+            | {
+                [k: string]: unknown;
+              }
+          )
+        | null;
+      think?: (boolean | ('none' | 'minimal' | 'low' | 'medium' | 'high' | 'xhigh' | 'max')) | null;
+      options?: {
+        top_k?: number | null;
+        min_p?: number | null;
+        typical_p?: number | null;
+        repeat_penalty?: number | null;
+        repetition_penalty?: number | null;
+        repeat_last_n?: number | null;
+        mirostat?: number | null;
+        mirostat_tau?: number | null;
+        mirostat_eta?: number | null;
+        temperature?: number | null;
+        top_p?: number | null;
+        seed?: number | null;
+        presence_penalty?: number | null;
+        frequency_penalty?: number | null;
+        num_predict?: number | null;
+        stop?:
+          | (
+              | string
+              | []
+              | [string]
+              | [string, string]
+              | [string, string, string]
+              | [string, string, string, string]
+              | [string, string, string, string, string]
+              | [string, string, string, string, string, string]
+              | [string, string, string, string, string, string, string]
+              | [string, string, string, string, string, string, string, string]
+              | [string, string, string, string, string, string, string, string, string]
+              | [string, string, string, string, string, string, string, string, string, string]
+              | [string, string, string, string, string, string, string, string, string, string, string]
+              | [
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string
+                ]
+              | [
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string
+                ]
+              | [
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string
+                ]
+              | [
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string
+                ]
+              | [
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string
+                ]
+            )
+          | null;
+        [k: string]: unknown;
+      } | null;
+      keep_alive?: number | string | null;
+      logprobs?: boolean | null;
+      top_logprobs?: number | null;
+      messages?: unknown[] | null;
+      tools?:
+        | {
+            type: 'function';
+            function: {
+              name: string;
+              description?: string | null;
+              parameters?: {
+                [k: string]: unknown;
+              } | null;
+              strict?: boolean | null;
+              [k: string]: unknown;
+            };
+            [k: string]: unknown;
+          }[]
+        | null;
+      [k: string]: unknown;
+    };
+    answer: {
+      [k: string]: unknown;
+    };
+  };
+  'POST /api/generate': {
+    body: {
+      model?: string | null;
+      stream?: boolean | null;
+      format?:
+        | (
+            | ('json' | '')
+            | {
+                [k: string]: unknown;
+              }
+          )
+        | null;
+      think?: (boolean | ('none' | 'minimal' | 'low' | 'medium' | 'high' | 'xhigh' | 'max')) | null;
+      options?: {
+        top_k?: number | null;
+        min_p?: number | null;
+        typical_p?: number | null;
+        repeat_penalty?: number | null;
+        repetition_penalty?: number | null;
+        repeat_last_n?: number | null;
+        mirostat?: number | null;
+        mirostat_tau?: number | null;
+        mirostat_eta?: number | null;
+        temperature?: number | null;
+        top_p?: number | null;
+        seed?: number | null;
+        presence_penalty?: number | null;
+        frequency_penalty?: number | null;
+        num_predict?: number | null;
+        stop?:
+          | (
+              | string
+              | []
+              | [string]
+              | [string, string]
+              | [string, string, string]
+              | [string, string, string, string]
+              | [string, string, string, string, string]
+              | [string, string, string, string, string, string]
+              | [string, string, string, string, string, string, string]
+              | [string, string, string, string, string, string, string, string]
+              | [string, string, string, string, string, string, string, string, string]
+              | [string, string, string, string, string, string, string, string, string, string]
+              | [string, string, string, string, string, string, string, string, string, string, string]
+              | [
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string
+                ]
+              | [
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string
+                ]
+              | [
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string
+                ]
+              | [
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string
+                ]
+              | [
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string
+                ]
+            )
+          | null;
+        [k: string]: unknown;
+      } | null;
+      keep_alive?: number | string | null;
+      logprobs?: boolean | null;
+      top_logprobs?: number | null;
+      prompt?: string | null;
+      system?: string | null;
+      images?: string[] | null;
+      suffix?: unknown;
+      template?: unknown;
+      context?: unknown;
+      raw?: unknown;
+      [k: string]: unknown;
+    };
+    answer: {
+      [k: string]: unknown;
+    };
+  };
+  'POST /api/embed': {
+    body: {
+      model: string;
+      input: string | string[];
+      dimensions?: number | null;
+      [k: string]: unknown;
+    };
+    answer: {
+      [k: string]: unknown;
+    };
+  };
+  'POST /api/embeddings': {
+    body: {
+      model: string;
+      prompt: string;
       [k: string]: unknown;
     };
     answer: {
@@ -1327,7 +2393,21 @@ export interface Api {
         mode?: string;
       };
     };
-    answer: Receipt;
+    answer: Handled | Receipt;
+  };
+  'GET /v1/sessions/{key}/export': {
+    path: {
+      key: string;
+    };
+    query?: {
+      format?: string;
+    };
+    answer: {
+      messages: {
+        [k: string]: unknown;
+      }[];
+      [k: string]: unknown;
+    };
   };
   'GET /v1/sessions/{key}/files': {
     path: {
@@ -2276,6 +3356,17 @@ export interface ContextReset {
    * ISO 8601
    */
   at: string;
+}
+export interface Handled {
+  handled: true;
+  reply: string | null;
+  [k: string]: unknown;
+}
+export interface Receipt {
+  turnId: string;
+  seq: number;
+  lastEventId: string;
+  [k: string]: unknown;
 }
 export interface Usage {
   promptTokens: number;

@@ -1,6 +1,6 @@
 /** The agent: what the composition root wires and what channels may ask of it. */
 import type { Caller } from '../contracts/access.ts';
-import type { CallerOptions, ChatChunk } from '../contracts/model/provider.ts';
+import type { CallerOptions, ChatChunk, DescribedModel } from '../contracts/model/provider.ts';
 import type { LaneHandler } from '../contracts/bus.ts';
 import type { GatewayApi, StatelessRequest } from '../contracts/gateway-api.ts';
 import type { SessionRecord } from '../contracts/store/records.ts';
@@ -16,11 +16,14 @@ import { createFactsWorker } from './facts/facts-worker.ts';
 import { createTitleWorker } from './title/title-worker.ts';
 import { createTurnHandler } from './turn/turn-handler.ts';
 import { createBootstrapFiles, noBootstrapPrompt } from './prompt/bootstrap-files.ts';
+import { SmallWindowNotices } from './prompt/small-window.ts';
 import { createPreparation } from './prompt/prepared-profile.ts';
 import { createEnvironmentNote } from './prompt/environment-note.ts';
 import { refuseUnsupported } from './model/caller-options.ts';
 import { createEmbed } from './model/embed.ts';
+import { OmissionNotices } from './model/omission-notices.ts';
 import { withPictures } from './model/seen-pictures.ts';
+import { ModelWindows } from './model/model-windows.ts';
 import { completeStateless } from './model/stateless-completion.ts';
 import { classifyFor } from './executor/edits.ts';
 import type { StepCommand } from './executor/edits.ts';
@@ -54,6 +57,8 @@ export interface Agent {
     asked: { session: SessionRecord | undefined; choice: ModelChoice; options: CallerOptions },
     signal: AbortSignal,
   ): Promise<void>;
+  /** The model of the choice, and what it can do. Throws `ProviderError`, `GatewayError('unknown_profile')`. */
+  describeModel(choice: ModelChoice, signal: AbortSignal): Promise<DescribedModel>;
   /** The model of the choice, else of the session, and whether it can call tools; undefined while its server does not answer. Never throws. */
   modelOf(
     session: SessionRecord | undefined,
@@ -102,6 +107,10 @@ export function createAgent(given: AgentDeps): Agent {
       const model = await modelNameOf(session, choice, signal);
       refuseUnsupported(model, await shared.provider.capabilities(model, signal), options);
     },
+    async describeModel(choice, signal) {
+      const name = await modelNameOf(undefined, choice, signal);
+      return { name, capabilities: await shared.provider.capabilities(name, signal) };
+    },
     async modelOf(session, choice = {}) {
       const signal = AbortSignal.timeout(DESCRIBE_MS);
       try {
@@ -125,7 +134,10 @@ function sharedBy(deps: AgentDeps): AgentShared {
     ...deps,
     limits: { ...DEFAULT_LIMITS, ...deps.settings().limits },
     scale: createTokenScale(),
+    windows: new ModelWindows(),
+    smallWindow: new SmallWindowNotices(),
     fallbacks: deps.models.fallbacks,
+    omissionNotices: new OmissionNotices(),
     fileLock: new KeyedLock(),
     bootstrapPrompt:
       deps.workspaceDir === undefined ? noBootstrapPrompt : createBootstrapFiles(deps.workspaceDir, deps.log),

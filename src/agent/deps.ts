@@ -24,7 +24,10 @@ import type { TokenScale } from './prompt/context-window.ts';
 import type { BootstrapPrompt } from './prompt/bootstrap-files.ts';
 import type { Placed, EnvironmentNoteDeps } from './prompt/environment-note.ts';
 import type { FallbackModels } from './model/fallback-models.ts';
+import type { ModelWindows } from './model/model-windows.ts';
 import type { Models } from './model/models.ts';
+import type { OmissionNotices } from './model/omission-notices.ts';
+import type { SmallWindowNotices } from './prompt/small-window.ts';
 import type { PreparedProfile } from './prompt/prepared-profile.ts';
 import type { PersonLanguages } from '../contracts/texts/languages.ts';
 
@@ -148,7 +151,11 @@ export interface AgentDeps {
 export interface AgentShared extends AgentDeps {
   limits: AgentLimits;
   scale: TokenScale;
+  /** How large a window each model is asked for. */
+  windows: ModelWindows;
+  smallWindow: SmallWindowNotices;
   fallbacks: FallbackModels;
+  omissionNotices: OmissionNotices;
   /** Calls that may change files run one at a time in each folder. */
   fileLock: KeyedLock;
   /** The bootstrap files as they are now. */

@@ -25,6 +25,7 @@ import {
   mcpFindings,
   modelFindings,
   nodeFinding,
+  omissionFindings,
   summary,
   timeZoneFinding,
 } from '../ops/doctor/index.ts';
@@ -140,11 +141,12 @@ async function examineModel(
   try {
     const { provider, model, usual } = await openModelServers(config);
     try {
-      const chosen = report?.state === 'open' ? report.model : undefined;
-      return await modelFindings(
-        { provider, model: model ?? chosen, usual, named: model !== undefined },
-        signal,
-      );
+      const open = report?.state === 'open' ? report : undefined;
+      const named = { model: model ?? open?.model, usual, named: model !== undefined };
+      return [
+        ...(await modelFindings({ provider, ...named }, signal)),
+        ...omissionFindings(open?.omissions ?? []),
+      ];
     } finally {
       await provider.close();
     }

@@ -122,6 +122,7 @@ async function* exported(
     schedule: 'schedules',
     grant: 'grants',
     file: 'files',
+    response: 'responses',
     usage: 'usage',
   };
   for (const [kind, part] of Object.entries(parts)) {
@@ -163,11 +164,11 @@ async function remove(
 }
 
 function goes(data: PersonData): string[] {
-  const { sessions, shared, sharedMessages, memories, schedules, grants, files, usage } = data;
+  const { sessions, shared, sharedMessages, memories, schedules, grants, files, responses, usage } = data;
   return [
     `their own sessions: ${sessions.length === 0 ? 'none' : sessions.map(oneLine).join(', ')}; with messages, plans, schedules and files`,
     `their ${sharedMessages} messages in ${shared.length} sessions with others: the text becomes "(deleted)"`,
-    `memories: ${memories}; schedules: ${schedules}; rights and pairing codes: ${grants}`,
+    `memories: ${memories}; schedules: ${schedules}; rights and pairing codes: ${grants}; responses of /v1/responses: ${responses}`,
     `files they sent: ${files}; a running gateway removes them within the hour`,
     `rows of usage: ${usage}; they stay, without a name`,
   ];

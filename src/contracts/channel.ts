@@ -52,7 +52,7 @@ export interface Rendered {
   text: string;
   /** The same text without markup, for when the platform cannot parse `text`. */
   plain: string;
-  /** What the platform counts against `maxLength` for `text` (Telegram: UTF-16 units after entity parsing). */
+  /** What the platform counts against `maxLength` for `text` (Telegram: UTF-16 units after entity parsing, or the share of its marks in 100). */
   length: number;
   /** `text` is a message of the network's richer kind, from `renderWhole`. */
   rich?: true;

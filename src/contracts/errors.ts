@@ -1,6 +1,7 @@
 /** The errors that may leave a module; other errors are converted where they occur. */
+import { hideAddresses } from '../lib/hidden-addresses.ts';
 import { inEnglish, textRef } from './texts/say.ts';
-import type { PlainKey, TextRef, Say } from './texts/say.ts';
+import type { PlainKey, TextRef, Say, Value } from './texts/say.ts';
 
 /** What an error contains besides its message. */
 export interface ErrorDetails {
@@ -138,9 +139,19 @@ export type ProviderErrorCode =
 /** A model server failed a call. */
 export class ProviderError extends GatewayError {
   declare readonly code: ProviderErrorCode;
+  /** What people read about it, if that says more than the sentence of its code: nothing about addresses or keys. */
+  readonly forPeople: TextRef | undefined;
+  /** With `context_overflow`: the window that the server named, in tokens. */
+  readonly window: number | undefined;
 
-  constructor(code: ProviderErrorCode, message: string | TextRef, details: ErrorDetails = {}) {
+  constructor(
+    code: ProviderErrorCode,
+    message: string | TextRef,
+    details: ErrorDetails & { forPeople?: TextRef | undefined; window?: number } = {},
+  ) {
     super(code, message, details);
+    this.forPeople = details.forPeople;
+    this.window = details.window;
   }
 }
 
@@ -215,7 +226,8 @@ const WITHOUT_RETRY: Partial<Readonly<Record<ProviderErrorCode, PlainKey>>> = {
 
 /**
  * The only place where an error is worded for a reader. Operators read the message, which names addresses and settings;
- * people read what happened, and when to try again. If a message is in no table, an operator who reads another language
+ * people read what happened, and when to try again. Addresses of model servers stand in the log only: chats are kept on
+ * other people's machines. If a message is in no table, an operator who reads another language
  * gets both. Never throws.
  */
 export function wordError(error: GatewayError, reader: ErrorReader, say: Say = inEnglish): string {
@@ -223,9 +235,20 @@ export function wordError(error: GatewayError, reader: ErrorReader, say: Say = i
     const message = messageForPerson(error);
     return typeof message === 'string' ? message : say.text(message);
   }
-  if (error.textRef !== undefined) return say.text(error.textRef);
-  if (say.language === 'en' || !(error instanceof ProviderError)) return error.message;
-  return say('failure.detailed', { what: failureText(error), detail: error.message });
+  if (!(error instanceof ProviderError))
+    return error.textRef === undefined ? error.message : say.text(error.textRef);
+  if (error.textRef !== undefined) return say.text(withoutAddresses(error.textRef));
+  const detail = hideAddresses(error.message);
+  return say.language === 'en' ? detail : say('failure.detailed', { what: failureText(error), detail });
+}
+
+/** The text without addresses in its values; its sentences stay whole, whatever a language writes next to a value. */
+function withoutAddresses({ key, values = {} }: TextRef): TextRef {
+  const hidden = Object.entries(values).map(([name, value]): [string, Value] => {
+    if (typeof value === 'object') return [name, withoutAddresses(value)];
+    return [name, typeof value === 'string' ? hideAddresses(value) : value];
+  });
+  return { key, values: Object.fromEntries(hidden) };
 }
 
 /** What a person reads about an error, to be worded later; a string if its message is in no table. Never throws. */
@@ -237,7 +260,8 @@ export function messageForPerson(error: GatewayError): TextRef | string {
   return error.message;
 }
 
-function failureText({ code, retryAfterMs }: ProviderError): TextRef {
+function failureText({ code, retryAfterMs, forPeople }: ProviderError): TextRef {
+  if (forPeople !== undefined) return forPeople;
   if (retryAfterMs === undefined) return textRef(MODEL_FAILURES[code]);
   const what = textRef(WITHOUT_RETRY[code] ?? MODEL_FAILURES[code]);
   return textRef('failure.try_in', { what, time: timeText(retryAfterMs) });

@@ -5,11 +5,13 @@
 import type { TextRef, Say } from './texts/say.ts';
 import type { HookApi } from './operator/hooks.ts';
 import type { SignInApi } from './operator/sign-in.ts';
+import type { ModelOmissions } from './model/omissions.ts';
 import type { Caller } from './access.ts';
 import type { ApprovalRecord, ApprovalRule, Decided, DecisionDetail } from './tools/approvals.ts';
 import type { EventFilter, EventListener, EventReplay } from './bus.ts';
 import type { CommandListing, Suggest } from './command.ts';
 import type { MemoryApi } from './memory-api.ts';
+import type { AudioApi } from './audio-api.ts';
 import type { FileApi } from './file-api.ts';
 import type { InlineFile } from './media.ts';
 import type { StopResult } from './store/lanes.ts';
@@ -20,6 +22,7 @@ import type {
   CallerOptions,
   ChatChunk,
   ChatMessage,
+  DescribedModel,
   Embeddings,
   EmbedRequest,
   ReplacedModel,
@@ -32,6 +35,7 @@ import type { NoteRefusal, TurnExplanation } from './store/traces.ts';
 import type { PlanApi } from './plans/plan-api.ts';
 import type { PlanAction, PlanAnswer, PlanRecord } from './store/plan-store.ts';
 import type { PlatformInteractions, PlatformWebhook, Receive } from './receive.ts';
+import type { ResponseStore } from './store/responses.ts';
 import type { ApprovalDecision, MessageRecord, SessionRecord } from './store/records.ts';
 import type { TurnStatus } from './store/turn-status.ts';
 import type { ListedSession, SessionListQuery, SessionListStore } from './sessions/session-list.ts';
@@ -52,6 +56,8 @@ export interface StatelessRequest {
   options?: CallerOptions | undefined;
   /** Report the likelihood of each token, with that many alternatives. */
   topLogprobs?: number | undefined;
+  /** Nothing is sent before the end: an answer without the requested form may be asked for again. */
+  whole?: boolean | undefined;
 }
 
 /** A message with the files that its user sent; they are not stored. */
@@ -148,6 +154,7 @@ export interface GatewayApi {
   ): Promise<MessagesWithWork | undefined>;
   conversations: ConversationApi;
   files: FileApi;
+  audio: AudioApi;
   memories: MemoryApi;
   /** The newest plan of a session, and its todo list. */
   plan(
@@ -206,6 +213,8 @@ export interface GatewayApi {
   /** Those of these turns that are queued or running. */
   unfinishedTurns(turnIds: readonly string[]): Promise<ReadonlySet<string>>;
   schedules: ScheduleApi;
+  /** What clients of `/v1/responses` refer to by id. */
+  responses: Omit<ResponseStore, 'purgeResponses'>;
   /**
    * What the caller may name as `model`: `default`, the profiles it may use, then, for admins, the models of the servers,
    * else the one it would get. Throws `ProviderError` when the model server is unreachable.
@@ -213,6 +222,11 @@ export interface GatewayApi {
   models(caller: Caller, signal: AbortSignal): Promise<string[]>;
   /** Resolves the `model` of a request. Throws `GatewayError('unknown_model')`, or `ProviderError` when the server is unreachable. */
   resolveModel(model: string, signal: AbortSignal): Promise<{ profileId?: string; model?: string }>;
+  /**
+   * The model that answers to the `model` of a request, and what it can do. Throws
+   * `GatewayError('unknown_model' | 'forbidden')`, `ProviderError`.
+   */
+  describeModel(caller: Caller, model: string, signal: AbortSignal): Promise<DescribedModel>;
   /** Throws `GatewayError('forbidden')` for a model or a profile that the caller may not choose. */
   complete(caller: Caller, request: StatelessRequest, signal: AbortSignal): AsyncIterable<ChatChunk>;
   subscribe(filter: EventFilter, listener: EventListener): () => void;
@@ -265,6 +279,8 @@ export interface HealthReport {
     detail?: string;
     missing?: readonly string[];
     replaced?: readonly ReplacedModel[];
+    /** What the servers of models are not sent now because they refuse it. */
+    omissions?: readonly ModelOmissions[];
   };
   /** By name; `label` is the network's display name. */
   channels: Record<

@@ -93,9 +93,28 @@ export interface PrivateCopy extends AsyncDisposable {
   path: string;
 }
 
+/** What a caller asks of a transcript; what is left out is as in the settings. */
+export interface TranscriptRequest {
+  /** A code such as `de`. */
+  language?: string | undefined;
+  /** Words that occur in it, or what was said before. */
+  prompt?: string | undefined;
+  temperature?: number | undefined;
+  /** Everything that the server knows of it, such as `segments` with their times. */
+  verbose?: boolean | undefined;
+}
+
+/** What is said in a recording; a verbose one has further fields of the server. */
+export interface Transcript extends Record<string, unknown> {
+  text: string;
+}
+
 /** Turns speech into text. Throws `GatewayError`. */
 export interface Transcriber {
+  /** The text, without its middle if it is very long. */
   transcribe(recording: Recording, signal: AbortSignal): Promise<string>;
+  /** The whole of it, as a caller asks for it. */
+  transcript(recording: Recording, request: TranscriptRequest, signal: AbortSignal): Promise<Transcript>;
 }
 
 /** The beginning of a document's text. */
@@ -164,6 +183,12 @@ export type KeepToolFile = (
 export function unseenPictures(count: number): string {
   const what = count === 1 ? 'a picture' : `${count} pictures`;
   return `[With this message came ${what}. You cannot see pictures: say so if it matters.]`;
+}
+
+/** What the model reads in place of pictures that its server could not read. */
+export function unreadablePictures(count: number): string {
+  const what = count === 1 ? 'a picture that' : `${count} pictures that`;
+  return `[With this message came ${what} could not be read. You have not seen it: say so if it matters.]`;
 }
 
 /** Finds the picture of a `ReceivedFile`; undefined when it is gone. Never throws. */

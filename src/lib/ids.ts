@@ -7,3 +7,9 @@ export function newId(now: number = Date.now()): string {
   // Node keeps random bytes ready for version 4, which differs only in the time and one digit.
   return `${time.slice(0, 8)}-${time.slice(8)}-7${randomUUID().slice(15)}`;
 }
+
+/** Epoch milliseconds at which an id, or one with a suffix, was made; `otherwise` for any other text. Never throws. */
+export function timeOf(id: string, otherwise: number = Date.now()): number {
+  const time = /^([0-9a-f]{8})-([0-9a-f]{4})-7[0-9a-f]{3}-/.exec(id);
+  return time === null ? otherwise : Number.parseInt(`${time[1]}${time[2]}`, 16);
+}

@@ -17,6 +17,7 @@ import { GatewayError, toGatewayError } from '../contracts/errors.ts';
 import type { Log } from '../contracts/log.ts';
 import type { ServiceFetch } from '../contracts/mcp/service-fetch.ts';
 import type { Logins } from './oauth/logins.ts';
+import { BROKEN_ANSWER, repairResults } from './broken-answer.ts';
 import { refreshOnce } from './oauth/refresh-once.ts';
 import { loginNeeded, renewal } from './oauth/renewal.ts';
 import type { McpServerSettings } from './settings.ts';
@@ -76,7 +77,7 @@ export async function connect(deps: ConnectionDeps, signal: AbortSignal): Promis
   const url = new URL(connection.url);
   const authProvider = renewal(deps.logins, deps.settings.name, connection.url);
   const options = {
-    fetch: refreshOnce(deps.service.request),
+    fetch: repairResults(refreshOnce(deps.service.request)),
     requestInit: { headers: { ...connection.headers } },
     ...(authProvider && { authProvider }),
   };
@@ -213,7 +214,7 @@ export function messageOf(error: unknown): string {
   if (error instanceof StreamableHTTPError && (error.code === 401 || error.code === 403)) {
     return `The server refused the credentials (status ${error.code}): check "headers", or remove them and sign in with "${PARLEY} mcp login".`;
   }
-  if (error instanceof z.core.$ZodError)
+  if (error instanceof z.core.$ZodError || (error instanceof McpError && error.code === BROKEN_ANSWER))
     return 'The server sent an answer that does not follow the protocol.';
   if (error instanceof GatewayError) return error.message;
   if (error instanceof McpError && error.code === CONNECTION_CLOSED) {

@@ -3,6 +3,7 @@
  * sentence.
  */
 import { z } from 'zod';
+import { isTooDeep, parseJson, sortKeys } from '../lib/json/json.ts';
 import { oneLine } from '../lib/text.ts';
 
 /** Maximum number of parts of one result that are read. */
@@ -59,17 +60,32 @@ export function filesOfResult({ content }: Pick<CallResult, 'content'>): ResultF
 }
 
 /**
- * The text of a result; structured content is used only if there is no other. `kept` says what happened to each
- * picture and sound, by its index among the parts. Never throws.
+ * The text of a result, with its structured content unless a part repeats it, as the specification asks servers to.
+ * `kept` says what happened to each picture and sound, by its index among the parts. Never throws.
  */
 export function textOfResult(
   { content, structuredContent }: CallResult,
   kept: ReadonlyMap<number, string> = new Map(),
 ): string {
-  const parts = textOfParts(content, kept);
-  if (parts !== '') return parts;
-  if (structuredContent === undefined) return '(no content)';
-  return bounded(JSON.stringify(structuredContent) ?? '(no content)');
+  const parts = joinParts(content, kept);
+  const structured = content.some((given) => repeats(given, structuredContent))
+    ? undefined
+    : structuredContent;
+  const texts = [parts, structured === undefined || structured === null ? '' : JSON.stringify(structured)];
+  const whole = texts.filter((one) => one !== '').join('\n');
+  return whole === '' ? '(no content)' : bounded(whole);
+}
+
+/** True for a text that is the same JSON, in whatever order and layout. */
+function repeats(given: unknown, structured: unknown): boolean {
+  const { data } = text.safeParse(given);
+  if (data === undefined || structured === undefined || isTooDeep(structured)) return false;
+  const said = parseJson(data.text);
+  return (
+    said !== undefined &&
+    !isTooDeep(said) &&
+    JSON.stringify(sortKeys(said)) === JSON.stringify(sortKeys(structured))
+  );
 }
 
 /** The text of parts, in their order. Never throws. */
@@ -77,9 +93,13 @@ export function textOfParts(
   parts: readonly unknown[],
   kept: ReadonlyMap<number, string> = new Map(),
 ): string {
+  return bounded(joinParts(parts, kept));
+}
+
+function joinParts(parts: readonly unknown[], kept: ReadonlyMap<number, string>): string {
   const lines = parts.slice(0, MAX_PARTS).map((part, at) => textOfPart(part, kept.get(at)));
   if (parts.length > MAX_PARTS) lines.push(`(and ${parts.length - MAX_PARTS} more parts: not shown)`);
-  return bounded(lines.join('\n'));
+  return lines.join('\n');
 }
 
 /** The text of one content of a resource. Never throws. */

@@ -3,8 +3,9 @@ import { z } from 'zod';
 import type { McpSource } from '../contracts/tools/risk.ts';
 import { defineTool } from '../contracts/tools/tool.ts';
 import type { Tool, ToolContext, ToolResult } from '../contracts/tools/tool.ts';
-import { isTooDeep } from '../lib/json/json.ts';
+import { isJsonObject, isTooDeep } from '../lib/json/json.ts';
 import { schemaProblem, UNFOLLOWABLE } from '../lib/json/json-schema.ts';
+import { wireSchema } from '../lib/json/wire-schema.ts';
 import { oneLine } from '../lib/text.ts';
 import type { McpServerSettings } from './settings.ts';
 import { toolNames } from './tool-names.ts';
@@ -16,13 +17,17 @@ export const MAX_SCHEMA_BYTES = 16 * 1024;
 export const MAX_DESCRIPTION_CHARS = 1_500;
 /** Maximum number of tools accepted from one server; the limit for all servers together is lower than twice this. */
 export const MAX_SERVER_TOOLS = 64;
+/** Maximum number of tools named as simplified, and of things that each lacks. */
+const MAX_SIMPLIFIED_SHOWN = 8;
+const MAX_LOSSES_SHOWN = 4;
 /** Maximum number of notices kept; further ones are counted. */
 const MAX_NOTICES = 10;
 
 const listedTool = z.looseObject({
   name: z.string().min(1).max(1_000),
   description: z.string().default(''),
-  inputSchema: z.looseObject({ type: z.literal('object') }),
+  /** Some servers leave out the type, which can be no other. */
+  inputSchema: z.looseObject({ type: z.literal('object').default('object') }),
   annotations: z
     .looseObject({ readOnlyHint: z.boolean().optional(), openWorldHint: z.boolean().optional() })
     .optional()
@@ -60,6 +65,7 @@ export function takeTools(
     );
   }
   const taken = wanted.slice(0, MAX_SERVER_TOOLS);
+  notices.push(...simplified(taken));
   const names = toolNames(
     settings.name,
     taken.map(({ name }) => name),
@@ -81,7 +87,9 @@ function readTools(
   for (const given of listed) {
     const { success, data } = listedTool.safeParse(given);
     if (!success) {
-      notices.push('A tool is left out: it has no name, or no schema of an object.');
+      notices.push(
+        `${toolOf(given)} is left out: it has no ${nameOf(given) === undefined ? 'name' : 'schema of an object'}.`,
+      );
       continue;
     }
     if (allowed !== undefined && !allowed.includes(data.name)) continue;
@@ -95,6 +103,31 @@ function readTools(
     }
   }
   return found;
+}
+
+function nameOf(given: unknown): string | undefined {
+  return isJsonObject(given) && typeof given['name'] === 'string' && given['name'] !== ''
+    ? given['name']
+    : undefined;
+}
+
+function toolOf(given: unknown): string {
+  const name = nameOf(given);
+  return name === undefined ? 'A tool' : `The tool ${shown(name)}`;
+}
+
+/** Names the tools whose schemas model servers get in a simpler form, and what these lack. */
+function simplified(tools: readonly ListedTool[]): string[] {
+  const changed = tools.flatMap(({ name, inputSchema }) => {
+    const { losses } = wireSchema(inputSchema);
+    return losses.length === 0 ? [] : [`${shown(name)} (${losses.slice(0, MAX_LOSSES_SHOWN).join(', ')})`];
+  });
+  if (changed.length === 0) return [];
+  const more = changed.length - MAX_SIMPLIFIED_SHOWN;
+  const list = [...changed.slice(0, MAX_SIMPLIFIED_SHOWN), ...(more > 0 ? [`and ${more} more`] : [])].join(
+    ', ',
+  );
+  return [`Model servers get a simpler schema of ${list}; arguments are checked against the original.`];
 }
 
 function problemOf(
@@ -132,6 +165,7 @@ function toTool(
     name,
     description: descriptionOf(server, listed.name, description),
     schema,
+    server,
     describedBy: trusted ? undefined : source,
     parameters: argumentsOf(schema),
     effect: reads ? 'pure' : 'unsafe',

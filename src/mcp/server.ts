@@ -267,7 +267,7 @@ export class McpServer {
     const prompts = can.prompts ? await listAll(connection, 'prompts/list', signal) : [];
     this.#taken = takeTools(settings, listed, (tool, args, ctx) => this.#call(tool, args, ctx));
     this.#prompts = readPrompts(this.name, prompts);
-    for (const notice of this.#taken.notices) log.warn({ notice }, 'mcp_tool_left_out');
+    for (const notice of this.#taken.notices) log.warn({ notice }, 'mcp_tools_notice');
   }
 
   async #call(tool: string, args: Record<string, unknown>, ctx: ToolContext) {

@@ -5,6 +5,7 @@ import { deserializeMessage, serializeMessage } from '@modelcontextprotocol/sdk/
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
 import type { JSONRPCMessage } from '@modelcontextprotocol/sdk/types.js';
 import { GatewayError } from '../contracts/errors.ts';
+import { errorOfBroken } from './broken-answer.ts';
 import type { McpConnection } from './settings.ts';
 
 /**
@@ -148,6 +149,8 @@ export class StdioTransport implements Transport {
     try {
       this.onmessage?.(deserializeMessage(line));
     } catch (error) {
+      const broken = errorOfBroken(line);
+      if (broken !== undefined) this.onmessage?.(broken);
       // A line that is not a message, such as a greeting: the next one may be.
       this.onerror?.(error instanceof Error ? error : new Error(String(error)));
     }

@@ -35,7 +35,7 @@ export interface InboxDeps {
   settings: MediaSettings;
   reader: Reader;
   /** Undefined: recordings are not transcribed. */
-  transcriber?: Transcriber | undefined;
+  transcriber?: Pick<Transcriber, 'transcribe'> | undefined;
   log: Log;
 }
 

@@ -6,10 +6,13 @@ import type {
   Pictures,
   ReadInline,
   ReceiveFiles,
+  Transcriber,
 } from '../contracts/media.ts';
+import type { AudioApi } from '../contracts/audio-api.ts';
 import { createDocumentText } from './documents.ts';
 import { createInbox } from './inbox.ts';
 import type { InboxDeps } from './inbox.ts';
+import { createTranscribe } from './recordings.ts';
 import { createReadInline } from './inline.ts';
 import { startSweep } from './kept-files.ts';
 import type { SweepDeps } from './kept-files.ts';
@@ -26,7 +29,9 @@ export { createTranscriber } from './transcription/transcriber.ts';
 export { fileTypeOf } from './file-type.ts';
 export { fileLimitsOf, mediaRule, personLimitOf } from './settings.ts';
 
-export interface MediaDeps extends Omit<InboxDeps, 'reader' | 'files' | 'keptFiles'> {
+export interface MediaDeps extends Omit<InboxDeps, 'reader' | 'files' | 'keptFiles' | 'transcriber'> {
+  /** Undefined: no server is set. */
+  transcriber: Transcriber | undefined;
   files: InboxDeps['files'] & SweepDeps['files'];
   keptFiles: KeptFiles;
   monotonicNow: () => number;
@@ -38,6 +43,8 @@ export interface MediaModule {
   documentText: DocumentText;
   readInline: ReadInline;
   keepToolFile: KeepToolFile;
+  /** For callers of the API. */
+  transcribe: AudioApi['transcribe'];
   /** Removes old files until the signal aborts. */
   startSweep(signal: AbortSignal): void;
 }
@@ -56,6 +63,10 @@ export function createMedia(deps: MediaDeps): MediaModule {
       transcriber: deps.transcriber,
     }),
     keepToolFile: createKeepToolFile({ files, keptFiles, settings, reader }),
+    transcribe: createTranscribe({
+      transcriber: deps.transcriber,
+      maxFileBytes: fileLimitsOf(settings).maxFileBytes,
+    }),
     startSweep: (signal) => startSweep({ keptFiles, files, keepDays: settings.keepDays, log }, signal),
   };
 }

@@ -11,7 +11,7 @@ export interface InlineDeps {
   /** Of one file. */
   maxFileBytes: number;
   /** Undefined: recordings are not transcribed. */
-  transcriber: Transcriber | undefined;
+  transcriber: Pick<Transcriber, 'transcribe'> | undefined;
 }
 
 /** Makes `ReadInline`. */

@@ -17,7 +17,7 @@ export function isSpeech(kind: MediaKind, mimeType: string): boolean {
 
 /** Transcribes a recording on this node. Throws only the signal's reason. */
 export async function listen(
-  transcriber: Transcriber | undefined,
+  transcriber: Pick<Transcriber, 'transcribe'> | undefined,
   recording: () => Promise<Recording>,
   signal: AbortSignal,
 ): Promise<Heard> {
@@ -42,7 +42,7 @@ export function problemOf(problemText: TextRef): { problem: string; problemText:
  * written.
  */
 export async function listenTo(
-  transcriber: Transcriber | undefined,
+  transcriber: Pick<Transcriber, 'transcribe'> | undefined,
   { bytes, ...recording }: Omit<Recording, 'path'> & { bytes: Uint8Array },
   signal: AbortSignal,
 ): Promise<Heard> {

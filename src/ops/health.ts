@@ -3,6 +3,8 @@ import type { HealthReport } from '../contracts/gateway-api.ts';
 import { GatewayError, toGatewayError } from '../contracts/errors.ts';
 import type { SessionStore } from '../contracts/store/ledger.ts';
 import type { Log } from '../contracts/log.ts';
+import { omissionSentence } from '../contracts/model/omissions.ts';
+import type { ModelOmissions } from '../contracts/model/omissions.ts';
 import type { ModelReport, ReplacedModel } from '../contracts/model/provider.ts';
 import type { McpServerStatus } from '../contracts/mcp/servers.ts';
 import type { SettingsReport } from '../contracts/settings.ts';
@@ -20,6 +22,8 @@ export interface HealthDeps {
   models: (signal: AbortSignal) => Promise<ModelReport>;
   /** Models that are currently replaced by others. */
   replaced: () => readonly ReplacedModel[];
+  /** What the servers of models are not sent now because they refuse it. */
+  omissions: () => readonly ModelOmissions[];
   channels: (say?: Say) => HealthReport['channels'];
   /** The MCP servers of this gateway. */
   mcp: () => readonly McpServerStatus[];
@@ -67,7 +71,7 @@ export function createHealth(deps: HealthDeps): Health {
       return {
         ready: deps.isReady() && known !== undefined,
         store: known === undefined ? 'down' : 'up',
-        model: modelHealth(named, deps.replaced()),
+        model: modelHealth(named, deps.replaced(), deps.omissions()),
         channels: deps.channels(say),
         mcp: Object.fromEntries(
           deps.mcp().map(({ name, state, tools }) => [name, { state, tools: tools.length }]),
@@ -83,10 +87,14 @@ export function createHealth(deps: HealthDeps): Health {
   };
 }
 
-/** A reachable model server, with what is missing there and which models currently replace others. */
+/**
+ * A reachable model server, with what is missing there, which models currently replace others, and what servers refuse to
+ * be sent; that alone is no degradation, because models answer.
+ */
 function modelHealth(
   report: ModelReport | GatewayError,
   replaced: readonly ReplacedModel[],
+  omissions: readonly ModelOmissions[],
 ): HealthReport['model'] {
   const instead = replaced.map(
     ({ model, reason, instead: other }) =>
@@ -94,10 +102,15 @@ function modelHealth(
   );
   if (report instanceof GatewayError)
     return { state: 'down', detail: [report.message, ...instead].join(' ') };
-  const { model: name, missing } = report;
-  const detail = [...missing, ...instead].join(' ');
+  const { model: name, missing, smallWindow } = report;
+  const left = omissions.length === 0 ? {} : { omissions };
+  const problems = [...missing, ...instead];
+  // A model with a small window answers: the operator is told, and nothing is wrong.
+  const notes = [...omissions.map(omissionSentence), ...(smallWindow === undefined ? [] : [smallWindow])];
+  const detail = [...problems, ...notes].join(' ');
   if (detail === '') return { state: 'up', name };
-  return { state: 'degraded', name, detail, missing, replaced };
+  if (problems.length === 0) return { state: 'up', name, detail, ...left };
+  return { state: 'degraded', name, detail, missing, replaced, ...left };
 }
 
 /** The number of errors, without their texts: the report is public, and the texts quote the files. */

@@ -6,6 +6,7 @@ import { toGatewayError } from '../contracts/errors.ts';
 import type { Retention, RetentionStore } from '../contracts/operator/retention.ts';
 import type { LaneStore } from '../contracts/store/lanes.ts';
 import type { Log } from '../contracts/log.ts';
+import type { ResponseStore } from '../contracts/store/responses.ts';
 import type { RemovedFolders } from '../contracts/store/removed-folders.ts';
 import type { TraceStore } from '../contracts/store/traces.ts';
 import type { SessionFiles } from '../contracts/tools/tool.ts';
@@ -30,6 +31,7 @@ export interface RetentionDeps {
   /** The current rules. */
   rules: () => Retention;
   traces: Pick<TraceStore, 'purgeTraces'>;
+  responses: Pick<ResponseStore, 'purgeResponses'>;
   folders: RemovedFolders;
   files: Pick<SessionFiles, 'remove'>;
   log: Log;
@@ -37,7 +39,7 @@ export interface RetentionDeps {
 
 /** Deletes at intervals until the signal aborts. */
 export function startRetention(deps: RetentionDeps, signal: AbortSignal): void {
-  const { lanes, traces, log, rules } = deps;
+  const { lanes, traces, responses, log, rules } = deps;
   let timer: NodeJS.Timeout | undefined;
   const plan = (ms: number): void => {
     if (!signal.aborted) timer = setTimeout(() => void round(), ms).unref();
@@ -52,8 +54,10 @@ export function startRetention(deps: RetentionDeps, signal: AbortSignal): void {
       const purged = await lanes.purge(KEPT_MS, PURGE_BATCH);
       const tracesPurged = await traces.purgeTraces(rules().tracesDays * DAY_MS, PURGE_BATCH);
       if (purged + tracesPurged > 0) log.debug({ purged, traces: tracesPurged }, 'messages_purged');
+      const responsesPurged = await responses.purgeResponses(PURGE_BATCH);
       const isMore = await purgeOld(deps);
-      if (purged === PURGE_BATCH || tracesPurged >= PURGE_BATCH || isMore) return plan(MORE_AFTER_MS);
+      if (Math.max(purged, tracesPurged, responsesPurged) >= PURGE_BATCH || isMore)
+        return plan(MORE_AFTER_MS);
       withinMs = (await sweepFolders(deps, withinMs, signal)) ? 2 * EVERY_MS : KEPT_MS;
     } catch (error) {
       log.warn({ err: toGatewayError(error) }, 'purge_failed');

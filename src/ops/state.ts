@@ -9,6 +9,8 @@ export function announceState(log: Log, report: Promise<HealthReport>, entering:
     const { model, channels } = await report;
     if (model.state === 'down') log.warn({ detail: model.detail }, 'no_model_available');
     if (model.state === 'degraded') log.warn({ detail: model.detail }, 'models_degraded');
+    if (model.state === 'up' && model.detail !== undefined)
+      log.warn({ detail: model.detail }, 'small_window');
     const off = Object.entries(channels).filter(([, state]) => state.state === 'off');
     for (const [channel, state] of off) log.info({ channel, detail: state.detail }, 'channel_off');
     // For as long as a platform is unreachable or refuses its token.

@@ -1,26 +1,32 @@
 /** One chat call, the same for every kind of server: its slot, its request, its answer, and what is learned from a refusal. */
 import type { ProviderError } from '../contracts/errors.ts';
-import { unseenPictures } from '../contracts/media.ts';
-import type {
-  ChatChunk,
-  ChatMessage,
-  ChatRequest,
-  LLMProvider,
-  ModelCapabilities,
-} from '../contracts/model/provider.ts';
+import type { Omission } from '../contracts/model/omissions.ts';
+import type { ChatChunk, ChatRequest, LLMProvider, ModelCapabilities } from '../contracts/model/provider.ts';
+import { pause } from '../lib/async/sleep.ts';
 import type { Answer } from './answers/answer.ts';
+import { AnswerReading } from './answers/answer-reading.ts';
+import type { Packet } from './answers/answer-reading.ts';
+import { logprobsFor } from './answers/logprobs.ts';
+import type { AnswerFilter, AnswerReader, ReadingOptions } from './answers/read-answer.ts';
+import type { TextSplitter } from './answers/text-splitters.ts';
+import { createCallMaker, offeredTools } from './answers/tool-calls.ts';
 import type { AcquireSlot } from './concurrency-limit.ts';
 import type { Discovery } from './discovery.ts';
 import { toProviderError } from './errors.ts';
 import type { Where } from './errors.ts';
 import { createAnswerFilter } from './filter/answer-filter.ts';
+import { Ladder, withoutFields } from './ladder/ladder.ts';
+import {
+  noteUnreadable,
+  reduceRequest,
+  shapeFor,
+  withoutPictures,
+  withoutUnreadable,
+} from './ladder/reduce-request.ts';
+import type { RefusedCall } from './ladder/rungs.ts';
 import type { LearnedModels, ModelHabits } from './learned.ts';
-import { logprobsFor } from './answers/logprobs.ts';
-import type { AnswerFilter, AnswerReader, ReadingOptions } from './answers/read-answer.ts';
-import { FeatureError } from './refusals.ts';
-import type { RefusedFeature } from './refusals.ts';
-import type { TextSplitter } from './answers/text-splitters.ts';
-import { createCallMaker, offeredTools } from './answers/tool-calls.ts';
+import { RefusalError } from './refusals.ts';
+import { shapeRequest } from './shape/shape.ts';
 
 /** What a kind of server provides for its chats. */
 export interface ChatServer {
@@ -28,18 +34,25 @@ export interface ChatServer {
   acquire: AcquireSlot;
   known: Discovery;
   learned: LearnedModels;
-  /** Sends the request; `refused` are the parts that must be written differently. Throws `ProviderError`. */
-  send(call: SentCall): Promise<Answer>;
+  /** Fields of a body that the gateway adds on its own: no answer depends on them. */
+  extras: readonly string[];
+  /** Fields that change the answer, and are left out only when the server names them. */
+  options: readonly string[];
+  /** The body for a request. */
+  body(call: SentCall): object;
+  /** Sends a body. Throws `ProviderError`. */
+  send(body: object, request: ChatRequest, signal: AbortSignal): Promise<Answer>;
+  /** How long a complete answer is waited for that has not ended yet, in milliseconds. */
+  usageWaitMs?: number | undefined;
   /** Makes the reader of one answer. */
   read(model: string, options: ReadingOptions): { reader: AnswerReader; splitter: TextSplitter };
 }
 
-/** A request as it is to be sent. */
+/** A request as it is to be sent, without the parts that are omitted. */
 export interface SentCall {
   request: ChatRequest;
   can: ModelCapabilities;
-  refused: ReadonlySet<RefusedFeature>;
-  signal: AbortSignal;
+  omitted: ReadonlySet<Omission>;
 }
 
 /** How an answer ends when its model continued past the end of its turn. */
@@ -52,109 +65,158 @@ const OVER: ChatChunk = {
 /** Makes `streamChat` of a provider: each chunk is passed on as it arrives, and when the reader stops, the call ends. */
 export function createChat(server: ChatServer): LLMProvider['streamChat'] {
   return async function* chat(request, signal) {
-    const { reader, splitter, filter, habits } = readingOf(server, request);
     const release = await server.acquire(request, signal);
-    let answer: Answer | undefined;
+    let opened: OpenedAnswer | undefined;
     try {
-      answer = await sendAccepted(server, request, habits, signal);
-      while (!reader.complete) {
-        const packet = await answer.read();
-        for (const text of packet === undefined ? splitter.end() : splitter.push(packet)) {
-          for (const chunk of reader.read(text)) {
-            if (chunk.type === 'text' && filter.passes(chunk.delta)) yield chunk;
-            else yield* filter.filterChunk(chunk);
-          }
-          if (reader.complete || filter.over) break;
+      opened = await openAnswer(server, request, signal);
+      const { reading, filter } = opened;
+      for (let packet = opened.first; ; packet = await reading.next()) {
+        for (const chunk of packet.chunks) {
+          if (chunk.type === 'text' && filter.passes(chunk.delta)) yield chunk;
+          else yield* filter.filterChunk(chunk);
+          if (filter.over) break;
         }
-        if (packet === undefined || filter.over) break;
+        if (filter.over) break;
+        if (packet.failure !== undefined) throw packet.failure;
+        if (packet.isLast) break;
       }
-      const ends = filter.over && !reader.complete ? [OVER] : reader.end();
+      const ends = filter.over && !reading.isComplete ? [OVER] : reading.end();
       for (const chunk of ends) yield* filter.filterChunk(chunk);
     } catch (error) {
-      throw failureOf(server, request.model, error);
+      throw failureOf(server, request, error);
     } finally {
-      answer?.end(reader.complete);
+      opened?.reading.close();
       release();
     }
   };
 }
 
+/** An answer that the server has begun. */
+interface OpenedAnswer {
+  reading: AnswerReading;
+  filter: AnswerFilter;
+  /** What it began with. */
+  first: Packet;
+}
+
+/**
+ * Sends a request until the server accepts it: after a refusal with less in it, as the ladder says. What was left out is
+ * remembered once an answer has begun without it.
+ */
+async function openAnswer(
+  server: ChatServer,
+  request: ChatRequest,
+  signal: AbortSignal,
+): Promise<OpenedAnswer> {
+  const { known, learned } = server;
+  const habits = learned.of(request.model);
+  const can = await known.capabilities(request.model, signal);
+  const readable = withoutUnreadable(can.vision ? request : withoutPictures(request), learned.unreadable);
+  const callFor = (omitted: ReadonlySet<Omission>): RefusedCall => {
+    const reduced = shapeRequest(reduceRequest(readable, omitted), shapeFor(omitted, can));
+    const body = withoutFields(server.body({ request: reduced, can, omitted }), omitted);
+    return { request: reduced, body: { ...body }, extras: server.extras, options: server.options };
+  };
+  const ladder = new Ladder({ habits, callFor, monotonicNow: learned.monotonicNow });
+  for (;;) {
+    try {
+      const { body } = callFor(ladder.omitted);
+      const opened = await beginAnswer(server, { request, body, habits }, signal);
+      settle(ladder, { request: readable, habits, learned });
+      return opened;
+    } catch (error) {
+      if (!(error instanceof RefusalError)) throw error;
+      const { waitMs } = ladder.next(error);
+      if (waitMs > 0) await pause(waitMs, signal);
+    }
+  }
+}
+
+interface BegunCall {
+  request: ChatRequest;
+  body: object;
+  habits: ModelHabits;
+}
+
+/** Sends a body, and reads until the answer has said something. Throws `ProviderError`. */
+async function beginAnswer(
+  server: ChatServer,
+  { request, body, habits }: BegunCall,
+  signal: AbortSignal,
+): Promise<OpenedAnswer> {
+  const { reader, splitter, filter } = readersOf(server, request, habits);
+  const answer = await server.send(body, request, signal);
+  const { usageWaitMs } = server;
+  const failed = (error: unknown): ProviderError => failureOf(server, request, error);
+  const reading = new AnswerReading({ answer, reader, splitter, habits, usageWaitMs, failed });
+  try {
+    let first = await reading.next();
+    while (first.chunks.length === 0 && !first.isLast && first.failure === undefined)
+      first = await reading.next();
+    // What came before a failure counts.
+    if (first.failure !== undefined && first.chunks.length === 0) throw first.failure;
+    // An answer without anything may end in a failure.
+    if (first.isLast && first.chunks.length === 0) reading.end();
+    return { reading, filter, first };
+  } catch (error) {
+    reading.close();
+    throw error;
+  }
+}
+
+interface Settlement {
+  request: ChatRequest;
+  habits: ModelHabits;
+  learned: LearnedModels;
+}
+
+/** Remembers what the server accepts only without, and tells the caller what was left out. */
+function settle(ladder: Ladder, { request, habits, learned }: Settlement): void {
+  const { added, omitted, blind } = ladder;
+  if (omitted.size === 0) return;
+  const pictures = added.filter((part) => part === 'pictures' || part === 'newest_pictures');
+  if (pictures.length > 0 && !blind) noteUnreadable(request, omitted, learned.unreadable);
+  // Pictures that cannot be read say nothing about others.
+  const lasting = added.filter((part) => blind || !(part === 'pictures' || part === 'newest_pictures'));
+  if (lasting.length > 0) habits.omissions.note(lasting);
+  request.onOmissions?.([...omitted]);
+}
+
 /** What the answer to a request is read with. */
-function readingOf(server: ChatServer, request: ChatRequest) {
-  const habits = server.learned.of(request.model);
+function readersOf(server: ChatServer, request: ChatRequest, habits: ModelHabits) {
   const offered = offeredTools(request.tools);
   const makeCall = createCallMaker(offered);
   const logprobs = logprobsFor(request);
   const { reader, splitter } = server.read(request.model, { makeCall, onRecord: logprobs?.onRecord });
   const filter: AnswerFilter = createAnswerFilter({ offered, makeCall, habits });
-  return { reader: logprobs?.attachTo(reader) ?? reader, splitter, filter, habits };
+  return { reader: logprobs?.attachTo(reader) ?? reader, splitter, filter };
 }
 
 /** The error that the caller gets for whatever was thrown once the call had its slot. */
-function failureOf({ at, known }: ChatServer, model: string, error: unknown): ProviderError {
-  const failure = toProviderError({ ...at, model }, error);
-  // The cached window was wrong: the next call asks the server again (B-11).
-  if (failure.code === 'context_overflow') known.invalidate(model);
+function failureOf({ at, known }: ChatServer, request: ChatRequest, error: unknown): ProviderError {
+  const failure = toProviderError({ ...at, model: request.model }, error);
+  if (failure.code === 'context_overflow') known.overflowed(request, failure.window);
   return failure;
 }
 
-/** What a model can do, without what its server has refused. */
+/** Fields of a body without which a model does not think. */
+const THINKING_FIELDS: readonly Omission[] = ['field:think', 'field:chat_template_kwargs'];
+
+/** What a model can do, without what its server refuses now. */
 export function createCapabilities({
   known,
   learned,
 }: Pick<ChatServer, 'known' | 'learned'>): LLMProvider['capabilities'] {
-  return async (model, signal) => without(learned.of(model).refused, await known.capabilities(model, signal));
-}
-
-function without(refused: ReadonlySet<RefusedFeature>, can: ModelCapabilities): ModelCapabilities {
-  if (refused.size === 0) return can;
-  return {
-    ...can,
-    tools: can.tools && !refused.has('tools'),
-    thinking: can.thinking && !refused.has('thinking'),
-    vision: can.vision && !refused.has('pictures'),
-  };
-}
-
-/**
- * Sends a request without the parts that the model is known to refuse. A part that it refuses now is remembered and
- * left out.
- */
-async function sendAccepted(
-  server: ChatServer,
-  request: ChatRequest,
-  { refused }: ModelHabits,
-  signal: AbortSignal,
-): Promise<Answer> {
-  for (;;) {
-    const can = without(refused, await server.known.capabilities(request.model, signal));
-    try {
-      const sent = leaveOut(can.vision ? request : withoutImages(request), refused);
-      return await server.send({ request: sent, can, refused, signal });
-    } catch (error) {
-      if (!(error instanceof FeatureError) || refused.has(error.feature)) throw error;
-      refused.add(error.feature);
-      if (error.feature === 'pictures') request.onPicturesRefused?.();
-    }
-  }
-}
-
-/** The request without pictures; the model reads that there were some. */
-function withoutImages(request: ChatRequest): ChatRequest {
-  const messages = request.messages.map((message): ChatMessage => {
-    if (message.role !== 'user' || message.images === undefined) return message;
-    return { role: 'user', content: `${message.content}\n${unseenPictures(message.images.length)}` };
-  });
-  return { ...request, messages };
-}
-
-function leaveOut(request: ChatRequest, refused: ReadonlySet<RefusedFeature>): ChatRequest {
-  if (refused.size === 0) return request;
-  const { tools, toolChoice, parallelToolCalls, temperature, ...rest } = request;
-  const withTools = !refused.has('tools');
-  return {
-    ...rest,
-    ...(tools !== undefined && withTools && { tools, toolChoice, parallelToolCalls }),
-    ...(temperature !== undefined && !refused.has('temperature') && { temperature }),
+  return async (model, signal) => {
+    const can = await known.capabilities(model, signal);
+    const omitted = learned.of(model).omissions.current;
+    if (omitted.size === 0) return can;
+    return {
+      ...can,
+      tools: can.tools && !omitted.has('tools'),
+      thinking: can.thinking && !THINKING_FIELDS.some((field) => omitted.has(field)),
+      vision: can.vision && !omitted.has('pictures'),
+      omissions: [...omitted],
+    };
   };
 }

@@ -6,6 +6,8 @@ import type { TextRef } from '../contracts/texts/say.ts';
 import { clip } from './errors.ts';
 import type { Where } from './errors.ts';
 import { fieldsOf, listOf, textOf, wordOf } from './answers/read-fields.ts';
+import { hideAddresses } from '../lib/hidden-addresses.ts';
+import { isTooLargeAtOnce, overflowIn } from './overflow.ts';
 import { parseJson } from '../lib/json/json.ts';
 
 /** An answer that is not 200. */
@@ -17,37 +19,25 @@ export interface Refusal {
   retryAfterMs?: number | undefined;
 }
 
-/** A part of a request that some models or servers refuse, and that can be left out or written differently. */
-export type RefusedFeature = 'tools' | 'thinking' | 'temperature' | 'max_tokens' | 'pictures';
+/** A server refused a request that it may accept with less in it. */
+export class RefusalError extends ProviderError {
+  /** The server's words. */
+  readonly reason: string;
+  /** It reports a failure of its own: a refusal of this request only if it says the same again. */
+  readonly isFailure: boolean;
 
-/** A model or its server refused a part of the request; without that part the call may succeed. */
-export class FeatureError extends ProviderError {
-  readonly feature: RefusedFeature;
-
-  constructor(feature: RefusedFeature, message: TextRef) {
-    super('bad_request', message);
-    this.feature = feature;
+  constructor(
+    code: 'bad_request' | 'unavailable' | 'bad_response',
+    message: TextRef,
+    { reason, isFailure = false }: { reason: string; isFailure?: boolean },
+  ) {
+    super(code, message, { retryable: isFailure });
+    // Callers know one kind of error.
+    this.name = ProviderError.name;
+    this.reason = reason;
+    this.isFailure = isFailure;
   }
 }
-
-/**
- * Prompts that do not fit, as the servers say it: each word group has a bounded length, so that matching is
- * linear.
- */
-const OVERFLOWS: readonly RegExp[] = [
-  // llama-server, Ollama
-  /exceed_context_size|exceeds the available context|longer than the context length/i,
-  // OpenAI, vLLM, OpenRouter, DeepSeek, Mistral
-  /context[_ ]length[_ ]exceeded|maximum context length|exceeds? the (model's )?context (window|length)/i,
-  // LM Studio
-  /greater than the context length|context (length )?of only|reached context length|context (the )?overflows/i,
-  // Anthropic, Bedrock
-  /prompt is too long|input is too long|input length and .{0,20}max_tokens.{0,20} exceed/i,
-  // Gemini
-  /input token count.{0,40}exceeds the maximum/i,
-  // xAI, Groq, text-generation-inference, Kimi, MiniMax
-  /maximum prompt length|reduce the length of the (messages|prompt)|tokens \+ .{0,3}max_new_tokens|token limit exceeded|exceeded model token limit|context window exceeds/i,
-];
 
 /** Ollama, llama.cpp, vLLM and the libraries underneath. */
 const OUT_OF_MEMORY =
@@ -56,82 +46,125 @@ const OUT_OF_MEMORY =
 const QUOTA =
   /insufficient_(quota|balance|credits|funds)|insufficient (balance|credits|funds)|billing_(hard_limit|not_active)|credit balance is too low/i;
 
-/** llama-server reports this with a 500. */
-const NO_PICTURES =
-  /(image|vision|multi-?modal)( input)?s? (is|are) not supported|(does not|doesn't|not) support (image|vision|multi-?modal)|not a (multi-?modal|vision) model|unknown variant .image_url|mmproj|image_url.{0,40}(not supported|unsupported|not allowed)/i;
+/** Servers that are full for the moment, with a status that does not say so (Groq's 498, a 400 of a router). */
+const FULL =
+  /(at|over|exceed\w{0,6}|insufficient|no|limited) (the )?(\w{1,20} ){0,2}capacity|capacity (is )?(exceeded|reached)|overloaded|(try|retry) again (later|shortly|soon|in)/i;
 
-const FEATURES: readonly { feature: RefusedFeature; pattern: RegExp }[] = [
-  { feature: 'max_tokens', pattern: /use .{0,3}max_completion_tokens/i },
-  {
-    feature: 'tools',
-    pattern:
-      /(does not|doesn't|not) support (the )?(tools?|function)\b|(tools?|tool use|tool calling|function calling) (is|are) not (supported|available|enabled)|support(s)? tool use|--enable-auto-tool-choice|tool-call-parser|--jinja/i,
-  },
-  {
-    feature: 'thinking',
-    pattern:
-      /(does not|doesn't|not) support (thinking|reasoning)|(thinking|reasoning) (is|are) not supported|chat_template_kwargs/i,
-  },
-  {
-    feature: 'temperature',
-    pattern:
-      /temperature.{0,5} (does not support|is not supported|is deprecated)|unsupported (value|parameter).{0,5}temperature/i,
-  },
-];
+/** A route that a server does not have. */
+const NOT_FOUND =
+  /not.{0,3}found|no (such )?(route|path|url)|cannot (get|post)|unknown (route|path|url|endpoint)/i;
 
-/** The error for a prompt that does not fit, when that is what the server said; undefined when it is not. */
-export function overflowIn({ model }: Where, reason: string): ProviderError | undefined {
-  if (!OVERFLOWS.some((overflow) => overflow.test(reason))) return undefined;
-  const message = textRef('provider.prompt_too_long', { model: `${model}`, reason: clip(reason) });
-  return new ProviderError('context_overflow', message);
-}
+/** What a server says that has failed without a reason. */
+const NO_WORDS = /^\W*(internal (server )?error|unknown error|server error|error)?\W*(\(.{0,60}\))?$/i;
+
+/** Failures of a proxy or of a server that starts or is full: the same words again are no refusal. */
+const OUTAGES: ReadonlySet<number> = new Set([
+  408, 425, 429, 498, 499, 502, 503, 504, 507, 520, 521, 522, 523, 524, 529, 530,
+]);
 
 /**
- * The error for a refusal that means the same from every server: too long, a quota, a pause, a missing feature, a
- * server failure. `serverText` is its text, as `saidIn` reads it. Undefined for any other.
+ * The error for a refusal that means the same from every server: too long, a quota, a pause, a failure, or a request that
+ * it does not accept. `serverText` is its text, as `saidIn` reads it. Undefined for any other.
  */
 export function commonRefusal(
   where: Where,
   refusal: Refusal,
   serverText: string | undefined,
 ): ProviderError | undefined {
-  const { status, text } = refusal;
+  const { status, text, retryAfterMs } = refusal;
   const reason = serverText ?? text;
-  const refused = textRef('provider.refused', { host: where.host, status, reason: clip(reason) });
   if (status === 402 || QUOTA.test(reason)) return failed(where, 'quota_exceeded', refusal, reason);
-  if (status === 429) return failed(where, 'rate_limited', refusal, reason);
-  const overflow = overflowIn(where, reason);
+  if (status === 429 && !isTooLargeAtOnce(reason)) return failed(where, 'rate_limited', refusal, reason);
+  const overflow = overflowIn(where, reason, text);
   if (overflow !== undefined) return overflow;
-  if (serverText !== undefined && NO_PICTURES.test(serverText)) return new FeatureError('pictures', refused);
   const noMemory = status >= 500 ? outOfMemoryIn(where, reason) : undefined;
   if (noMemory !== undefined) return noMemory;
-  if ((status >= 500 && status !== 501) || status === 408 || status === 425 || status === 499)
-    return failed(where, 'unavailable', refusal, reason);
-  const lacking =
-    serverText === undefined ? undefined : FEATURES.find((each) => each.pattern.test(serverText));
-  return lacking && new FeatureError(lacking.feature, refused);
+  if (OUTAGES.has(status) || FULL.test(reason)) return failed(where, 'unavailable', refusal, reason);
+  if (status >= 500 && status !== 501) {
+    const isSilent = serverText === undefined || retryAfterMs !== undefined || NO_WORDS.test(serverText);
+    if (isSilent) return failed(where, 'unavailable', refusal, reason);
+    return new RefusalError('unavailable', answered(where, refusal, reason), { reason, isFailure: true });
+  }
+  if (!isRefusal(status, serverText, text)) return undefined;
+  const refused = textRef('provider.refused', { host: where.host, status, reason: clip(reason) });
+  return new RefusalError('bad_request', refused, { reason });
+}
+
+/** Whether the server understood the request and refuses it; else it may be no model server at all. */
+function isRefusal(status: number, serverText: string | undefined, text: string): boolean {
+  if (status === 404) return serverText !== undefined && !NOT_FOUND.test(serverText);
+  if (serverText !== undefined || status === 413) return true;
+  // Servers written in Rust answer with plain text; a page is that of a proxy or of another kind of server.
+  return (status === 400 || status === 422) && text.trim() !== '' && !text.trimStart().startsWith('<');
 }
 
 /** The error for a model that does not fit the memory of its machine, when that is what the server said. */
-export function outOfMemoryIn({ host, model }: Where, reason: string): ProviderError | undefined {
+function outOfMemoryIn({ host, model }: Where, reason: string): ProviderError | undefined {
   if (!OUT_OF_MEMORY.test(reason)) return undefined;
   const message = textRef('provider.little_memory', { host, model: `${model}`, reason: clip(reason) });
   return new ProviderError('out_of_memory', message, { retryable: true });
 }
 
 function failed(where: Where, code: ProviderErrorCode, refusal: Refusal, reason: string): ProviderError {
-  const { status, retryAfterMs } = refusal;
-  const { host, setting } = where;
-  const about = { host, setting, status, reason: clip(reason) };
-  const message =
-    retryAfterMs === undefined
-      ? textRef('provider.answered', about)
-      : textRef('provider.answered_later', { ...about, time: timeText(retryAfterMs) });
+  const { retryAfterMs } = refusal;
   const retryable = code !== 'quota_exceeded';
-  return new ProviderError(code, message, {
+  return new ProviderError(code, answered(where, refusal, reason), {
     retryable,
     ...(retryable && retryAfterMs !== undefined && { retryAfterMs }),
+    ...(code === 'quota_exceeded' && { forPeople: inWords(textRef('failure.quota_exceeded'), reason) }),
   });
+}
+
+function answered({ host, setting }: Where, { status, retryAfterMs }: Refusal, reason: string): TextRef {
+  const about = { host, setting, status, reason: clip(reason) };
+  if (retryAfterMs === undefined) return textRef('provider.answered', about);
+  return textRef('provider.answered_later', { ...about, time: timeText(retryAfterMs) });
+}
+
+/** A sentence for anyone with the server's own words after it, if they say anything. */
+export function inWords(what: TextRef, reason: string): TextRef {
+  const words = publicWords(reason);
+  return words === undefined ? what : textRef('failure.in_words', { what, words });
+}
+
+/**
+ * What anyone may read of a server's words: without keys and addresses of the network that it is in, and clipped.
+ * Undefined when nothing is left that says more than the status.
+ */
+export function publicWords(reason: string): string | undefined {
+  const words = clip(hideAddresses(reason.slice(0, MAX_CLEANED).replaceAll(KEY_LIKE, '…')).trim());
+  return words === '' || NO_WORDS.test(words) || words.startsWith('<') ? undefined : words;
+}
+
+/** How much of a server's text is searched for keys and addresses, in characters: more than is repeated. */
+const MAX_CLEANED = 1_000;
+/** Keys, also in part: servers repeat the one that they refuse, with stars in the middle. */
+const KEY_LIKE = /\b(?:sk|gsk|pk|xai|key|hf|AIza)[-_][\w*.-]{4,}|[\w:.-]{0,64}\*{3,}[\w:.*-]*/g;
+
+/** Statuses that mean no more, within an answer, than that it was broken off: the end of this answer, not of the server. */
+const BROKE_OFF = new Set([500]);
+
+/**
+ * The error for an error that came in an answer with status 200: its code counts as the status, if it has one. `refusedBy`
+ * makes the error for a status, `broken` is the sentence without one.
+ */
+export function midwayRefusal(
+  where: Where,
+  data: string,
+  {
+    refusedBy,
+    broken,
+  }: { refusedBy: (refusal: Refusal) => ProviderError; broken: (reason: string) => TextRef },
+): ProviderError {
+  const reason = saidIn(data) ?? data;
+  const status = statusIn(data);
+  if (status !== undefined && !BROKE_OFF.has(status)) return refusedBy({ status, text: data });
+  const known = overflowIn(where, reason, data) ?? outOfMemoryIn(where, reason);
+  if (known !== undefined) return known;
+  if (QUOTA.test(reason)) return failed(where, 'quota_exceeded', { status: 200, text: data }, reason);
+  if (NO_WORDS.test(reason))
+    return new ProviderError('bad_response', broken(clip(reason)), { retryable: true });
+  return new RefusalError('bad_response', broken(clip(reason)), { reason, isFailure: true });
 }
 
 /**
@@ -144,6 +177,39 @@ export function saidIn(body: string): string | undefined {
   return textOfError(parseJson(body));
 }
 
+/** What servers write in place of a status, in the code or the type of an error. */
+const STATUS_WORDS: readonly (readonly [number, RegExp])[] = [
+  [429, /^(rate_?limit|too_many_requests)/i],
+  [402, /^(insufficient_(quota|balance|credits|funds)|billing)/i],
+  [401, /^(authentication_error|invalid_api_key|unauthorized)/i],
+  [503, /^(overloaded|service_unavailable|unavailable)/i],
+];
+
+/**
+ * The status of an error that came with status 200: its code, status or type, as a number or a usual word. Undefined for
+ * any other body. Never throws.
+ */
+export function statusIn(body: string): number | undefined {
+  const fields = fieldsOf(listOf(parseJson(body))[0]);
+  const error = fieldsOf(listOf(fields?.['error'])[0]) ?? fields;
+  const words = [
+    error?.['code'],
+    error?.['status'],
+    error?.['type'],
+    fields?.['code'],
+    fields?.['status'],
+    error?.['status_code'],
+    fields?.['status_code'],
+  ];
+  for (const word of words.map(wordOf)) {
+    const status = /^[45]\d\d$/.test(word)
+      ? Number(word)
+      : STATUS_WORDS.find(([, each]) => each.test(word))?.[0];
+    if (status !== undefined) return status;
+  }
+  return undefined;
+}
+
 /** The text of an error that was read as JSON; undefined when it is not one. */
 function textOfError(json: unknown): string | undefined {
   const body = fieldsOf(listOf(json)[0]);
@@ -152,11 +218,15 @@ function textOfError(json: unknown): string | undefined {
   if (typeof error === 'string' && error !== '') return error;
   const inner = fieldsOf(listOf(error)[0]) ?? body;
   const message = textOf(inner['message'] ?? inner['msg'] ?? body['message']);
-  const kinds = [inner['type'], inner['code'], inner['status']].filter((kind) => typeof kind === 'string');
-  const kind = kinds.map(wordOf).join(', ');
+  // FastAPI names the field apart from its sentence.
+  const place = listOf(inner['loc']).map(wordOf).join('.');
+  const kinds = [inner['type'], inner['code'], inner['status'], place];
+  const kind = kinds.filter((each) => typeof each === 'string' && each !== '').join(', ');
   if (message !== '') return kind === '' ? message : `${message} (${kind})`;
   // An object without a message still shows that this is an error.
-  return error === undefined || error === null ? undefined : JSON.stringify(error);
+  if (error !== undefined && error !== null) return JSON.stringify(error);
+  const title = textOf(body['title'] ?? body['reason'] ?? body['msg']);
+  return title === '' ? undefined : title;
 }
 
 /** `Retry-After` (RFC 9110 §10.2.3: seconds or a date) or OpenAI's `retry-after-ms`, in milliseconds from `epochNow`. */

@@ -1,7 +1,9 @@
 /** All model servers behind one provider: the name of a model determines which of them is used. */
 import { ProviderError } from '../contracts/errors.ts';
 import { textRef } from '../contracts/texts/say.ts';
+import type { ModelOmissions } from '../contracts/model/omissions.ts';
 import type { LLMProvider } from '../contracts/model/provider.ts';
+import { unwrapJson } from './filter/json-answer.ts';
 import { BARE_PROVIDER } from './model-names.ts';
 import type { ModelNames } from './model-names.ts';
 
@@ -47,21 +49,22 @@ export function createRouter(
       if (only === undefined) return [];
       if (others.length === 0) return await modelsOf(only, signal);
       const soon = AbortSignal.any([signal, AbortSignal.timeout(listWithinMs)]);
-      const asked = [only, ...others].map((provider) => modelsOf(provider, soon));
-      const settled = await Promise.allSettled(asked);
+      const settled = await Promise.allSettled([only, ...others].map((provider) => modelsOf(provider, soon)));
       const lists = settled.flatMap((result) => (result.status === 'fulfilled' ? [result.value] : []));
       // An unreachable server must not hide the others; when none answers, the first one's error says why.
       return lists.length === 0 ? await modelsOf(only, signal) : lists.flat();
     },
-    async capabilities(named, signal) {
+    capabilities: async (named, signal) => {
       const { provider, model } = find(named);
       return await provider.capabilities(model, signal);
     },
-    /** The server's own stream: nothing is done per chunk. */
+    /** The server's own stream: nothing is done per chunk, unless the answer has to be JSON. */
     streamChat(request, signal) {
       const { provider, model } = find(request.model);
-      return provider.streamChat(model === request.model ? request : { ...request, model }, signal);
+      const chunks = provider.streamChat(model === request.model ? request : { ...request, model }, signal);
+      return request.format === undefined ? chunks : unwrapJson(chunks);
     },
+    omissions: () => [...providers.values()].flatMap((provider) => omissionsOf(provider, names)),
     async embed(request, signal) {
       const { provider, model } = find(request.model);
       return await provider.embed({ ...request, model }, signal);
@@ -70,4 +73,13 @@ export function createRouter(
       for (const provider of providers.values()) await provider.close();
     },
   };
+}
+
+/** What a server refuses, by the public names of its models. */
+function omissionsOf(provider: LLMProvider, names: ModelNames): ModelOmissions[] {
+  const own = provider.omissions?.() ?? [];
+  return own.map(({ model, omissions }) => ({
+    model: names.nameOf({ provider: provider.name, model }),
+    omissions,
+  }));
 }

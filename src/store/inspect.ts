@@ -1,8 +1,9 @@
 /** Inspects a database without changing it, even one that this program could not work with. */
 import { readdir, stat } from 'node:fs/promises';
 import path from 'node:path';
+import type { ModelOmissions } from '../contracts/model/omissions.ts';
 import type { McpServerStatus } from '../contracts/mcp/servers.ts';
-import type { DatabaseReport, NodeSettings } from '../contracts/operator/nodes.ts';
+import type { DatabaseReport, NodeSettings, NodeStatus } from '../contracts/operator/nodes.ts';
 import { serverOf } from '../lib/connection-url.ts';
 import { connect, type DatabasePlace, type Sql } from './database/database.ts';
 import { knownMigrations } from './database/migrate.ts';
@@ -64,6 +65,7 @@ async function read(sql: Sql, kind: 'postgres' | 'embedded'): Promise<DatabaseRe
     nodes: readable ? await nodesOf(sql) : [],
     model: readable ? await modelOf(sql) : undefined,
     servers: readable ? await serversOf(sql) : [],
+    omissions: readable ? await omissionsOf(sql) : [],
   };
 }
 
@@ -98,6 +100,12 @@ async function serversOf(sql: Sql): Promise<McpServerStatus[]> {
   const rows = await sql<{ servers: McpServerStatus[] }[]>`
     select distinct instance, servers from mcp_status join node using (instance) where lease_until > now()`;
   return rows.flatMap(({ servers }) => servers);
+}
+
+async function omissionsOf(sql: Sql): Promise<ModelOmissions[]> {
+  const rows = await sql<{ status: NodeStatus }[]>`
+    select distinct instance, status from node_status join node using (instance) where lease_until > now()`;
+  return rows.flatMap(({ status }) => status.model?.omissions ?? []);
 }
 
 async function inspectFolder(folder: string): Promise<DatabaseReport> {

@@ -25,6 +25,7 @@ import type { MemoryStore, ScratchpadStore, TodoStore } from '../contracts/store
 import type { ChatMigrationStore } from '../contracts/message.ts';
 import type { ChatSettingStore } from '../contracts/store/chat-settings.ts';
 import type { UpdateStore } from '../contracts/store/updates.ts';
+import type { ResponseStore } from '../contracts/store/responses.ts';
 import type { PlanStore } from '../contracts/store/plan-store.ts';
 import type { TraceStore } from '../contracts/store/traces.ts';
 import type { UsageStore, UsageSums } from '../contracts/model/usage.ts';
@@ -67,6 +68,7 @@ import { createScratchpad, createTodos } from './tables/statements/notes.ts';
 import { createRetentionStore } from './lanes/sessions/old-turns.ts';
 import { createPeople } from './tables/statements/access/people.ts';
 import { createSignIns } from './tables/statements/access/sign-ins.ts';
+import { createStoredResponses } from './tables/statements/stored-responses.ts';
 import { createPlans } from './tables/statements/plans.ts';
 import { createPosts } from './lanes/deliveries/posts.ts';
 import { createQuestions } from './lanes/sessions/questions.ts';
@@ -120,6 +122,7 @@ export interface Store {
   traces: TraceStore;
   people: PersonStore;
   signIns: SignInStore;
+  responses: ResponseStore;
   retention: RetentionStore;
   nodes: NodeReportStore;
   /** How the nodes on the same database share the files of sessions; undefined on the embedded one, which has one node. */
@@ -220,6 +223,7 @@ function storesOf(database: Database, notes: Database, newSessions: SessionStart
     traces: createTraceStore(database),
     people: createPeople(database),
     signIns: createSignIns(database),
+    responses: createStoredResponses(database),
     retention: createRetentionStore(database),
     nodes: createNodeReports(database),
     fanoutSecret: () => readFanoutSecret(database),

@@ -1,6 +1,6 @@
 /**
- * The tool `plan`: the model asks for a plan, which is created after the call and is in its context from the next step
- * on (N-14).
+ * The tool `plan`: the model asks for a plan, which its turn makes during the call and has in its context from the next
+ * step on (N-14).
  */
 import { z } from 'zod';
 import { MAX_GOAL_CHARS } from '../contracts/plans/plan.ts';
@@ -27,6 +27,6 @@ export const plan = defineTool({
   risk: () => 'safe',
   results: 'operator',
   reach: () => 'session',
-  execute: () =>
-    Promise.resolve({ content: 'The plan is made now. If the task needs none, continue without one.' }),
+  // The turn replaces this by what has become of the plan.
+  execute: () => Promise.resolve({ content: 'No plan can be made here. Continue without one.' }),
 });

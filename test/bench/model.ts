@@ -1,5 +1,5 @@
 /** The bench's model server as a separate process: a fake Ollama that answers the way the last user message asks. */
-import { lastUserText } from '../fakes/ollama/request.ts';
+import { lastUserText } from '../fakes/model/spoken-text.ts';
 import { startFakeOllama } from '../fakes/ollama/ollama.ts';
 import type { Reply } from '../fakes/ollama/ollama.ts';
 

@@ -1,6 +1,5 @@
 /** OpenAI's Agents SDK, over both routes. */
 import assert from 'node:assert/strict';
-import { after, before, describe, it } from 'node:test';
 import {
   Agent,
   OpenAIChatCompletionsModel,
@@ -10,13 +9,14 @@ import {
   tool,
 } from '@openai/agents';
 import OpenAI from 'openai';
+import { afterAll, beforeAll, describe, it } from 'vitest';
 import { z } from 'zod';
 import { startForClients, TOKEN } from './gateway.mjs';
 
 setTracingDisabled(true);
 let gateway;
-before(async () => void (gateway = await startForClients()));
-after(() => gateway.close());
+beforeAll(async () => void (gateway = await startForClients()));
+afterAll(() => gateway.close());
 
 const look = tool({
   name: 'look',
@@ -49,6 +49,21 @@ for (const Model of [OpenAIChatCompletionsModel, OpenAIResponsesModel]) {
       }
     });
 
+    it('has a second turn with its history, tools in both', async () => {
+      for (const stream of [false, true]) {
+        gateway.model.answer({ thinking: 'Hm.', toolCalls: [{ name: 'look', args: { at: 'home' } }] });
+        gateway.model.answer({ thinking: 'Hm.', text: 'At home.' });
+        const first = await run(agent({ tools: [look] }), 'where is it?', { stream });
+        if (stream) await first.completed;
+        gateway.model.answer({ toolCalls: [{ name: 'look', args: { at: 'work' } }] });
+        gateway.model.answer((body) => body.messages.map(({ role }) => role).join());
+        const input = [...first.history, { role: 'user', content: 'and now?' }];
+        const second = await run(agent({ tools: [look] }), input, { stream });
+        if (stream) await second.completed;
+        assert.equal(second.finalOutput, 'system,user,assistant,tool,assistant,user,assistant,tool');
+      }
+    });
+
     it('is obeyed when a tool must be called', async () => {
       gateway.model.answer('{"at": "home"}');
       gateway.model.answer('Done.');
@@ -72,3 +87,20 @@ for (const Model of [OpenAIChatCompletionsModel, OpenAIResponsesModel]) {
     });
   });
 }
+
+describe('the Agents SDK, OpenAIResponsesModel', () => {
+  it('continues a response by its id', async () => {
+    const client = new OpenAI({ baseURL: gateway.baseURL, apiKey: TOKEN, maxRetries: 0 });
+    const agent = new Agent({
+      name: 'Finder',
+      model: new OpenAIResponsesModel(client, 'default'),
+      tools: [look],
+    });
+    gateway.model.answer({ toolCalls: [{ name: 'look', args: { at: 'home' } }] });
+    gateway.model.answer('At home.');
+    const first = await run(agent, 'where is it?');
+    gateway.model.answer((body) => body.messages.map(({ role }) => role).join());
+    const second = await run(agent, 'and now?', { previousResponseId: first.lastResponseId });
+    assert.equal(second.finalOutput, 'user,assistant,tool,assistant,user');
+  });
+});

@@ -1,16 +1,26 @@
 /** The AI SDK: `openai()` (the responses API), `openai.chat()` and the provider for compatible servers. */
 import assert from 'node:assert/strict';
-import { after, before, describe, it } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
 import { createOpenAI } from '@ai-sdk/openai';
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible';
-import { embed, embedMany, generateText, Output, stepCountIs, streamText, tool } from 'ai';
+import {
+  embed,
+  embedMany,
+  generateObject,
+  generateText,
+  Output,
+  stepCountIs,
+  streamObject,
+  streamText,
+  tool,
+} from 'ai';
+import { afterAll, beforeAll, describe, it } from 'vitest';
 import { z } from 'zod';
 import { PICTURE, startForClients, TOKEN } from './gateway.mjs';
 
 let gateway;
-before(async () => void (gateway = await startForClients()));
-after(() => gateway.close());
+beforeAll(async () => void (gateway = await startForClients()));
+afterAll(() => gateway.close());
 
 const place = z.object({ city: z.string(), people: z.number() });
 const look = () =>
@@ -76,6 +86,49 @@ for (const [name, make] of Object.entries(makers)) {
       }
     });
 
+    it('goes through several steps, each with what the earlier ones found', async () => {
+      for (const run of [generateText, streamText]) {
+        for (const at of ['home', 'work', 'sea'])
+          gateway.model.answer({ toolCalls: [{ name: 'look', args: { at } }] });
+        gateway.model.answer((body) => {
+          const seen = body.messages.filter(({ role }) => role === 'tool').map(({ content }) => content);
+          return `Seen: ${seen.join(', ')}`;
+        });
+        const result = await run(ask({ tools: { look: look() }, stopWhen: stepCountIs(5) }));
+        const text = await result.text;
+        for (const at of ['home', 'work', 'sea']) assert.match(text, new RegExp(`a cat at ${at}`));
+        assert.equal((await result.steps).length, 4);
+      }
+    });
+
+    it('continues a conversation with the messages of its own answer', async () => {
+      const tools = { look: look() };
+      const question = { role: 'user', content: 'where is it?' };
+      gateway.model.answer({ thinking: 'Hm.', toolCalls: [{ name: 'look', args: { at: 'home' } }] });
+      gateway.model.answer('At home.');
+      const first = await generateText({
+        model: make(),
+        messages: [question],
+        tools,
+        stopWhen: stepCountIs(5),
+        maxRetries: 0,
+      });
+      gateway.model.answer((body) => body.messages.map(({ role }) => role).join());
+      const messages = [question, ...first.responseMessages, { role: 'user', content: 'and now?' }];
+      const second = await generateText({ model: make(), messages, tools, maxRetries: 0 });
+      assert.equal(second.text, 'user,assistant,tool,assistant,user');
+    });
+
+    it('makes an object, whole and streamed, out of a fence too', async () => {
+      gateway.model.answer('```json\n{"city": "Oslo", "people": 1}\n```');
+      const whole = await generateObject(ask({ schema: place }));
+      assert.deepEqual(whole.object, { city: 'Oslo', people: 1 });
+      gateway.model.answer({ text: ['```json\n{"city": "Os', 'lo", "people": 1}\n', '```'] });
+      const streamed = streamObject(ask({ schema: place }));
+      for await (const _ of streamed.partialObjectStream);
+      assert.deepEqual(await streamed.object, { city: 'Oslo', people: 1 });
+    });
+
     it('is obeyed when a tool must be called', async () => {
       gateway.model.answer('{"at": "home"}');
       const forced = ask({ tools: { look: look() }, toolChoice: { type: 'tool', toolName: 'look' } });
@@ -91,6 +144,8 @@ for (const [name, make] of Object.entries(makers)) {
       gateway.model.answer('{"city": "Oslo", "people": 1}');
       assert.deepEqual((await generateText(wanted)).output, { city: 'Oslo', people: 1 });
       assert.equal(gateway.model.calls.at(-1).body.format.type, 'object');
+      // The gateway asks the model once more.
+      gateway.model.answer('Oslo is nice.');
       gateway.model.answer('Oslo is nice.');
       await assert.rejects(generateText(wanted), /not have the requested form/);
     });
@@ -128,6 +183,33 @@ for (const [name, make] of Object.entries(makers)) {
 }
 
 describe('the AI SDK', () => {
+  it('continues a response by its id, and is told of one that is not stored', async () => {
+    const model = createOpenAI({ baseURL: gateway.baseURL, apiKey: TOKEN })('default');
+    const ask = (prompt, previousResponseId) =>
+      generateText({ model, prompt, maxRetries: 0, providerOptions: { openai: { previousResponseId } } });
+    gateway.model.answer('I am a cat.');
+    const first = await ask('who are you?');
+    gateway.model.answer((body) => body.messages.map(({ content }) => content).join(' / '));
+    const second = await ask('really?', first.providerMetadata.openai.responseId);
+    assert.equal(second.text, 'who are you? / I am a cat. / really?');
+    await assert.rejects(ask('and now?', 'resp_unknown'), /"resp_unknown" is not stored/);
+  });
+
+  it('is not stored with store: false, and works without', async () => {
+    const model = createOpenAI({ baseURL: gateway.baseURL, apiKey: TOKEN })('default');
+    gateway.model.answer({ toolCalls: [{ name: 'look', args: { at: 'home' } }] });
+    gateway.model.answer('At home.');
+    const { text } = await generateText({
+      model,
+      prompt: 'where is it?',
+      tools: { look: look() },
+      stopWhen: stepCountIs(5),
+      maxRetries: 0,
+      providerOptions: { openai: { store: false } },
+    });
+    assert.equal(text, 'At home.');
+  });
+
   it('gets vectors', async () => {
     const maker = createOpenAI({ baseURL: gateway.baseURL, apiKey: TOKEN });
     const { embedding } = await embed({ model: maker.embedding('fake'), value: 'one' });

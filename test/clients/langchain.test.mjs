@@ -1,15 +1,15 @@
 /** LangChain's ChatOpenAI, over both routes, and its vectors. */
 import assert from 'node:assert/strict';
-import { after, before, describe, it } from 'node:test';
 import { HumanMessage, ToolMessage } from '@langchain/core/messages';
 import { tool } from '@langchain/core/tools';
 import { ChatOpenAI, OpenAIEmbeddings } from '@langchain/openai';
+import { afterAll, beforeAll, describe, it } from 'vitest';
 import { z } from 'zod';
 import { startForClients, TOKEN } from './gateway.mjs';
 
 let gateway;
-before(async () => void (gateway = await startForClients()));
-after(() => gateway.close());
+beforeAll(async () => void (gateway = await startForClients()));
+afterAll(() => gateway.close());
 
 const place = z.object({ city: z.string(), people: z.number() });
 const look = tool(({ at }) => `a cat at ${at}`, {
@@ -53,6 +53,19 @@ for (const useResponsesApi of [false, true]) {
       assert.equal((await model.invoke([question, asked, result])).text, 'I see a cat at home.');
     });
 
+    it('has a second turn with the messages of the first', async () => {
+      const model = make().bindTools([look]);
+      gateway.model.answer({ thinking: 'Hm.', toolCalls: [{ name: 'look', args: { at: 'home' } }] });
+      const messages = [new HumanMessage('where is it?')];
+      messages.push(await model.invoke(messages));
+      messages.push(await look.invoke(messages.at(-1).tool_calls[0]));
+      gateway.model.answer('At home.');
+      messages.push(await model.invoke(messages));
+      messages.push(new HumanMessage('and now?'));
+      gateway.model.answer((body) => body.messages.map(({ role }) => role).join());
+      assert.equal((await model.invoke(messages)).text, 'user,assistant,tool,assistant,user');
+    });
+
     it('gets objects by schema and by function', async () => {
       for (const method of ['jsonSchema', 'functionCalling']) {
         gateway.model.answer('{"city": "Oslo", "people": 1}');
@@ -62,6 +75,8 @@ for (const useResponsesApi of [false, true]) {
     });
 
     it('is told of an answer that does not match', async () => {
+      // The gateway asks the model once more.
+      gateway.model.answer('Oslo is nice.');
       gateway.model.answer('Oslo is nice.');
       const structured = make().withStructuredOutput(place, { method: 'jsonSchema', name: 'place' });
       await assert.rejects(structured.invoke('a city'), /not have the requested form/);

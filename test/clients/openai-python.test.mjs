@@ -2,20 +2,20 @@
 import assert from 'node:assert/strict';
 import { execFile, spawnSync } from 'node:child_process';
 import path from 'node:path';
-import { after, before, describe, it } from 'node:test';
 import { promisify } from 'node:util';
+import { afterAll, beforeAll, describe, it } from 'vitest';
 import { startForClients, TOKEN } from './gateway.mjs';
 
 const python = process.env['PYTHON'] ?? 'python3';
 const isThere = spawnSync(python, ['-c', 'import openai']).status === 0;
-const skip = isThere ? false : `${python} has no package openai: pip install openai`;
+if (!isThere) process.stderr.write(`Skipped: ${python} has no package openai: pip install openai\n`);
 
 describe('the openai package of Python', () => {
   let gateway;
-  before(async () => void (gateway = await startForClients()));
-  after(() => gateway.close());
+  beforeAll(async () => void (gateway = await startForClients()));
+  afterAll(() => gateway.close());
 
-  it('gets what it asks for, or is refused by name', { skip }, async () => {
+  it.skipIf(!isThere)('gets what it asks for, or is refused by name', async () => {
     const { model } = gateway;
     model.answer('On the table.');
     model.answer({ text: ['On ', 'the ', 'table.'] });

@@ -9,13 +9,15 @@ import { lostWords, wordsAsRead, wordsOf, wordsOfMarkdown, wordsOfRich } from '.
 const OTHERWISE: ReadonlySet<number> = new Set([
   // The name of a language, after HTML that ends with the block.
   161,
+  // Stars between digits, which are signs of multiplication in chats.
+  356,
   // A reference link, whose markup separates two words.
   570,
 ]);
 /** Examples that the page renders differently. */
 const OTHERWISE_ON_PAGE: ReadonlySet<number> = new Set([
-  // Names of characters that are rare in chats stay as written.
-  25,
+  // Indented lines are not code, so their characters are read.
+  36,
   // Deeply indented lists are lists, not code: the browser draws their numbers.
   289, 313,
 ]);

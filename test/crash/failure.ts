@@ -134,7 +134,7 @@ function questionsOf(turns: KillRows['turns']): Set<string> {
 }
 
 /** Waits until a home's lanes have other owners. Throws when that takes longer than a lease can last. */
-export async function takenOver(scenario: Scenario, instance: string): Promise<void> {
+async function takenOver(scenario: Scenario, instance: string): Promise<void> {
   const end = performance.now() + TAKEOVER_MS;
   while ((await scenario.read((sql) => heldLanes(sql, instance))) > 0) {
     if (performance.now() > end)

@@ -3,6 +3,7 @@ import { CORRECTION_PROMPT } from '../../src/agent/executor/correction.ts';
 import { SUMMARY_PROMPT } from '../../src/agent/executor/mode-prompts.ts';
 import { ANALYSIS, planInstruction } from '../../src/agent/planner/instructions.ts';
 import type { ChatBody, Reply } from '../fakes/ollama/ollama.ts';
+import { lastNote, lastUserText } from '../fakes/model/spoken-text.ts';
 
 /** The word for a plan among the tools of a question. */
 export const PLANNED = 'plan';
@@ -14,22 +15,20 @@ const [PLAN_ASKED = ''] = planInstruction({ analysis: '', tools: [], agents: [] 
 const LEAVE_OUT = JSON.stringify({ action: 'skip', reason: 'it may have been done' });
 
 /** The model's answer to a prompt about the plan of the question `id`; undefined for any other request. */
-export function plannedReply({ messages }: ChatBody, id: string, isPlanned: boolean): Reply | undefined {
+export function plannedReply(body: ChatBody, id: string, isPlanned: boolean): Reply | undefined {
+  const { messages } = body;
   const [system] = messages;
-  const last = messages.at(-1);
-  const prompt = last?.content ?? '';
+  const prompt = lastNote(body);
   if (system?.content === SUMMARY_PROMPT) return { text: `Steps of ${id} were run.` };
   if (system?.content === CORRECTION_PROMPT) return { text: LEAVE_OUT };
   if (prompt.includes(ANALYSIS)) return { text: isPlanned ? 'Three steps.\nREFLECT: no' : 'DIRECT' };
   if (!isPlanned) return undefined;
   if (prompt.includes(PLAN_ASKED)) return { text: planOf(id) };
-  const task = messages.findLast(({ role }) => role === 'user')?.content ?? '';
+  const task = lastUserText(body);
   const [, tool] = /one call of the tool (\w+)/.exec(task) ?? [];
   if (tool !== undefined) return { toolCalls: [{ name: tool, args: { word: id } }] };
   if (!task.includes('Do this step now')) return undefined;
-  // Gateway notes may follow the result.
-  if (messages.findLast(({ role }) => role !== 'system')?.role === 'tool')
-    return { text: `The third step of ${id} is done.` };
+  if (messages.at(-1)?.role === 'tool') return { text: `The third step of ${id} is done.` };
   return { toolCalls: [{ name: `${PLAN_EFFECTS[2]}_probe`, args: { word: id } }] };
 }
 

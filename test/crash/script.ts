@@ -2,6 +2,7 @@
 import { SUMMARY_INSTRUCTION } from '../../src/agent/compression/transcript.ts';
 import type { FakeToolCall, Reply, ChatBody } from '../fakes/ollama/ollama.ts';
 import { PLAN_EFFECTS, PLANNED, plannedReply } from './planned.ts';
+import { lastUserText, messagesWithoutNotes } from '../fakes/model/spoken-text.ts';
 
 /** One sent message: the `index`-th of a session, counted from 0. */
 export interface TextRef {
@@ -16,7 +17,7 @@ export interface TextRef {
 export type Round = string[];
 
 /** How a third of the questions use tools by default; the others use none. */
-export const TOOL_ROUNDS: Round[][] = [
+const TOOL_ROUNDS: Round[][] = [
   [['unsafe']],
   [['idempotent']],
   [['pure', 'unsafe']],
@@ -75,26 +76,25 @@ export function readQuestion(text: string): Question | undefined {
 
 /** True for a request to summarize earlier questions. */
 export function isSummary({ messages }: ChatBody): boolean {
-  return messages[0]?.content === SUMMARY_INSTRUCTION;
+  return messages.at(-1)?.content.startsWith(SUMMARY_INSTRUCTION) === true;
 }
 
 /** The question that a request is about; undefined for a summary of earlier ones. */
 export function questionOf(body: ChatBody): Question | undefined {
-  const { messages } = body;
-  if (isSummary(body)) return undefined;
-  return readQuestion(messages.findLast(({ role }) => role === 'user')?.content ?? '');
+  return isSummary(body) ? undefined : readQuestion(lastUserText(body));
 }
 
 /** The answer of the scripted model: the rounds of tools first, one for each answer it has given before, then the text. */
 export function scriptedAnswer(body: ChatBody): Reply {
   if (isSummary(body)) return { text: [...SUMMARY], perSecond: TOKENS_PER_SECOND };
-  const asked = body.messages.findLastIndex((message) => message.role === 'user');
   const question = questionOf(body);
-  if (question === undefined) return { text: `echo: ${body.messages[asked]?.content ?? ''}` };
+  if (question === undefined) return { text: `echo: ${lastUserText(body)}` };
   const planned = plannedReply(body, question.id, isPlanned(question));
   if (planned !== undefined) return { ...planned, perSecond: TOKENS_PER_SECOND };
   if (isPlanned(question)) return { text: answerTokens(question), perSecond: TOKENS_PER_SECOND };
-  const done = body.messages.slice(asked).filter((message) => message.role === 'assistant').length;
+  const messages = messagesWithoutNotes(body.messages);
+  const asked = messages.findLastIndex((message) => message.role === 'user');
+  const done = messages.slice(asked).filter((message) => message.role === 'assistant').length;
   const round = question.rounds[done];
   if (round === undefined) {
     return { text: answerTokens(question), perSecond: TOKENS_PER_SECOND };

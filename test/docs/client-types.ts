@@ -50,10 +50,12 @@ function described(): Document {
 
 /** An operation that answers with JSON or with events; undefined for files and texts, which need no types. */
 function schemaOf({ parameters = [], requestBody, responses }: Described): JSONSchema | undefined {
-  const [answer] = Object.entries(responses).flatMap(([status, { content = {} }]) =>
-    status === 'default' ? [] : [content['application/json'] ?? content['text/event-stream']],
-  );
-  if (answer === undefined) return undefined;
+  const answers = Object.entries(responses).flatMap(([status, { content = {} }]) => {
+    const answer = content['application/json'] ?? content['text/event-stream'];
+    return status.startsWith('2') && answer !== undefined ? [answer.schema] : [];
+  });
+  const [first] = answers;
+  if (first === undefined) return undefined;
   const named = (place: Parameter['in']): Record<string, JSONSchema> =>
     Object.fromEntries(
       parameters.filter((one) => one.in === place).map(({ name }) => [name, { type: 'string' }]),
@@ -65,7 +67,7 @@ function schemaOf({ parameters = [], requestBody, responses }: Described): JSONS
     ...(Object.keys(path).length > 0 && { path: record(path) }),
     ...(Object.keys(query).length > 0 && { query: { ...record(query), required: [] as string[] } }),
     ...(body !== undefined && { body }),
-    answer: answer.schema,
+    answer: answers.length === 1 ? first : { anyOf: answers },
   });
   return { ...fields, required: Object.keys(fields.properties ?? {}).filter((name) => name !== 'query') };
 }

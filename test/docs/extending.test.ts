@@ -24,6 +24,7 @@ import { listFiles } from '../architecture/imports.ts';
 import { applyChange, stepsOf } from './page-files.ts';
 import { codeBlocks, ROOT } from './pages.ts';
 import { runShell } from './shell.ts';
+import { withoutNotes } from '../fakes/model/spoken-text.ts';
 
 const PAGE = 'docs/extending.md';
 const SECRET = 'the-secret-of-the-bridge';
@@ -129,7 +130,8 @@ describe('a developer who follows the page about extending', () => {
     await says(OWNER, '/model lab/fake', /lab\/fake/);
     lab.answer({ toolCalls: [{ name: 'current_time', args: { timeZone: 'Asia/Tokyo' } }] });
     lab.answer(
-      ({ messages }) => `The lab has heard: ${messages.findLast(({ role }) => role === 'tool')?.content}`,
+      ({ messages }) =>
+        `The lab has heard: ${withoutNotes(messages.findLast(({ role }) => role === 'tool')?.content ?? '')}`,
     );
     await says(OWNER, 'And in Tokyo?', /^The lab has heard: .* at [\d:]+ GMT\+9$/);
 
@@ -144,7 +146,7 @@ describe('a developer who follows the page about extending', () => {
 /** A model that calls the new tool and repeats what it says. */
 function askTheTime({ messages }: ChatBody): string | Reply {
   const result = messages.findLast(({ role }) => role === 'tool');
-  if (result !== undefined) return `The tool says: ${result.content}`;
+  if (result !== undefined) return `The tool says: ${withoutNotes(result.content)}`;
   return { toolCalls: [{ name: 'current_time', args: { timeZone: 'UTC' } }] };
 }
 

@@ -54,6 +54,7 @@ const EXPECTED: [command: RegExp, output: RegExp][] = [
   [/^npx parley dead-letters replay --all$/, /Queued again: 0/],
   [/^curl .*"stream": true/s, /data: \[DONE\]/],
   [/^curl .*\/v1\/chat\/completions/s, new RegExp(ANSWER)],
+  [/^curl .*\/api\/chat/s, /"message":\{"role":"assistant","content":"/],
   [/^curl .*\/v1\/models/s, /"object":"list"/],
   [/^curl -X POST .*\/messages /s, /"turnId"/],
   [/^curl .*\/events/s, /retry: \d+/],
@@ -110,8 +111,7 @@ const EXCUSED: [command: RegExp, reason: string][] = [
   ],
   [/^npm ci$/, 'the gate (.ci/run) installs from the same lock file'],
   [/^npm ci && npm start$/, 'the gate (.ci/run) installs and starts in a fresh home'],
-  [/^npm ci && npm test$|^(CI=true )?npm test$|^npm start$/, 'the gate (.ci/run) does the same'],
-  [/^npm run (format|rows)$/, 'the gate (.ci/run) does the same'],
+  [/^(npm ci && |CI=true )?npm test$|^npm (start|run format|run rows)$/, 'the gate (.ci/run) does the same'],
   [/^([A-Z_]+=\S+ )+npm start$/, 'the settings before it are tried below'],
   [/^node src\/launch\.js start$/, 'test/process.test.ts starts it'],
   [/^TOKEN=… node chat\.mjs$/, 'test/docs/http-api.test.ts runs it'],
@@ -126,13 +126,18 @@ const EXCUSED: [command: RegExp, reason: string][] = [
     /^(DATABASE_URL=\S+ )?npm run test:campaign -- [a-z]/,
     'test/campaigns/campaigns.test.ts runs each campaign at its least size',
   ],
+  [/^npm run test:slow$/, 'runs every test under load; test/runs/slow-machine.ts'],
+  [
+    /^npm install --no-save --prefix test\/oracles-telegram/,
+    'installs the packages of others from the registry',
+  ],
   [/^npm run bench -- /, 'measures for minutes; test/bench/figures.test.ts tests what it measures with'],
-  [/^npm run test:clients$/, 'installs the packages of others from the registry'],
-  [/^ollama (pull|serve)\b/, 'a program of somebody else'],
+  [/^npm run test:(clients|oracles|openapi)( |$)/, 'installs the packages of others from the registry'],
+  [/\/v1\/audio\//, 'test/channels/http/routes/openai/audio.test.ts has servers for speech'],
+  [/^ollama (pull|serve)\b|^register_new_matrix_user /, 'a program of somebody else'],
   [/^docker compose /, 'needs Docker; what it names is compared with docker-compose.yml below'],
   [/^docker exec /, 'needs Docker, and a container'],
   [/^docker buildx /, 'asks a registry on the network'],
-  [/^register_new_matrix_user /, 'a program of Synapse'],
   [/^curl -X POST https:\/\/matrix\.example\.org\/_matrix\/client\/v3\/login/, 'asks a Matrix homeserver'],
   [/_synapse\/admin\/v1\/users\/@parley:example\.org\/override_ratelimit$/, 'asks a Matrix homeserver'],
   [/^echo "POSTGRES_PASSWORD=/, 'writes the passwords of the reader into the clone'],
@@ -291,7 +296,7 @@ describe('a file that a page names', () => {
 
 describe('every block of code', () => {
   it('has a language that a test reads, or is plain text', () => {
-    const read = ['sh', 'json', 'js', 'ts', 'diff', 'ini', 'md', 'yaml', 'text', ''];
+    const read = ['sh', 'json', 'toml', 'js', 'ts', 'diff', 'ini', 'md', 'yaml', 'text', ''];
     const strange = PAGES.flatMap((page) => codeBlocks(page)).filter(
       ({ language }) => !read.includes(language),
     );

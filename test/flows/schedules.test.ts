@@ -3,7 +3,7 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { expect, it, vi } from 'vitest';
 import { FAKE_BOT } from '../fakes/telegram/telegram.ts';
-import { lastUserText } from '../fakes/ollama/request.ts';
+import { lastUserText } from '../fakes/model/spoken-text.ts';
 import { describeGatewayOnEachDatabase, FRIENDS, WAIT } from './setup.ts';
 
 /** A driver checks every five seconds what was changed behind its back. */

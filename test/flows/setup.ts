@@ -21,7 +21,7 @@ import { FakeDiscord } from '../fakes/discord/discord.ts';
 import { startFakeOllama } from '../fakes/ollama/ollama.ts';
 import type { FakeCall, FakeOllama, FakeOllamaOptions } from '../fakes/ollama/ollama.ts';
 import type { Failure } from '../fakes/ollama/reply.ts';
-import { lastUserText } from '../fakes/ollama/request.ts';
+import { lastUserText } from '../fakes/model/spoken-text.ts';
 import { FakeTelegram, FAKE_TOKEN } from '../fakes/telegram/telegram.ts';
 
 /** The owner's token of every gateway. */

@@ -14,7 +14,7 @@ export interface Instruction {
 }
 
 /** The instructions of the Dockerfile, in order, without comments. */
-export function instructionsOf(text: string): Instruction[] {
+function instructionsOf(text: string): Instruction[] {
   const lines = text
     .replaceAll(/^\s*#.*\n/gm, '')
     .replaceAll(/\\\n\s*/g, ' ')
@@ -25,7 +25,7 @@ export function instructionsOf(text: string): Instruction[] {
   });
 }
 
-export const DOCKERFILE = instructionsOf(readText('Dockerfile'));
+const DOCKERFILE = instructionsOf(readText('Dockerfile'));
 
 /** What follows the only instruction of this name. Throws when there are several, or none. */
 export function only(name: string): string {
@@ -61,7 +61,7 @@ export function copied(): { from: string; to: string }[] {
 }
 
 /** The packages that `npm ci --omit=dev` installs on this machine and the image keeps, by their place in the repository. */
-export function keptPackages(): string[] {
+function keptPackages(): string[] {
   const packages: Readonly<Record<string, { dev?: boolean; version?: string }>> = lockfile.packages;
   return Object.entries(packages)
     .filter(([place, { dev }]) => place !== '' && dev !== true)

@@ -1,6 +1,6 @@
 /**
- * Refuses a package-lock.json or package.json that would install anything but what the registry published under a fixed
- * version and digest. `node test/install/lint-lockfile.js` runs before the first install, so on any old Node.js and
+ * Refuses a package-lock.json or package.json, here or in another of FOLDERS, that would install anything but what the registry
+ * published under a fixed version and digest. `node test/install/lint-lockfile.js` runs before the first install, so on any old Node.js and
  * without packages; exits 1 and names each invalid entry.
  */
 import { readFileSync } from 'node:fs';
@@ -37,6 +37,9 @@ export const WITHOUT_DIGEST = [
     (machine) => `@oxlint-tsgolint/${machine}`,
   ),
 ];
+
+/** The folders that the gate installs packages in, each with a lockfile of its own. */
+export const FOLDERS = ['', 'test/clients/', 'test/openapi/'];
 
 /** An exact version: no range, tag, address or alias. */
 const EXACT = /^\d+\.\d+\.\d+(-[0-9A-Za-z.-]+)?(\+[0-9A-Za-z.-]+)?$/;
@@ -101,7 +104,11 @@ function problemsOfEntry(place, entry) {
 const read = (name) => JSON.parse(readFileSync(new URL(`../../${name}`, import.meta.url), 'utf8'));
 
 if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) {
-  const problems = problemsOf(read('package-lock.json'), read('package.json'));
+  const problems = FOLDERS.flatMap((folder) =>
+    problemsOf(read(`${folder}package-lock.json`), read(`${folder}package.json`)).map(
+      (problem) => folder + problem,
+    ),
+  );
   for (const problem of problems) process.stderr.write(`${problem}\n`);
   process.exitCode = problems.length === 0 ? 0 : 1;
 }

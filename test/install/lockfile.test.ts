@@ -7,7 +7,7 @@ import { describe, expect, it } from 'vitest';
 import lockfile from '../../package-lock.json' with { type: 'json' };
 import manifest from '../../package.json' with { type: 'json' };
 import { ROOT } from '../architecture/imports.ts';
-import { problemsOf, WITHOUT_DIGEST } from './lint-lockfile.js';
+import { FOLDERS, problemsOf, WITHOUT_DIGEST } from './lint-lockfile.js';
 
 const DIGEST = `sha512-${'A'.repeat(86)}==`;
 
@@ -19,6 +19,12 @@ function told(place: string, entry: object): string {
 describe('the lockfile', () => {
   it('installs only what the registry published, each with its digest', () => {
     expect(problemsOf(lockfile, manifest)).toEqual([]);
+    for (const folder of FOLDERS) {
+      const [own, of] = ['package-lock.json', 'package.json'].map((name) =>
+        JSON.parse(readFileSync(path.join(ROOT, folder, name), 'utf8')),
+      );
+      expect([folder, problemsOf(own, of)]).toEqual([folder, []]);
+    }
   });
 
   it('lists no package without a digest when one is available', () => {

@@ -103,7 +103,8 @@ function intakeOf(store: TestStore, verdict: Verdict = { kind: 'allow', owner: f
     keptFiles: store.keptFiles,
     schedules: { ...changes, list: no, find: no, runs: no, describe: no, moment: no },
     turnConcurrency: 8,
-    agent: { complete: no, embed: no, checkOptions: no },
+    agent: { complete: no, embed: no, checkOptions: no, describeModel: no },
+    audio: { transcribe: no, speak: no },
     models: {
       list: no,
       resolve: no,

@@ -4,9 +4,11 @@ import { once } from 'node:events';
 import { createRequire } from 'node:module';
 import { expect, it, onTestFinished, vi } from 'vitest';
 import { executeTool } from '../../src/agent/tools/tool-run.ts';
+import { wireSchema } from '../../src/lib/json/wire-schema.ts';
 import { toolContext } from '../fakes/agent/tool-context.ts';
 import { allUp, startMcp, WAIT } from '../fakes/mcp/servers.ts';
 import type { OpenMcp } from '../fakes/mcp/servers.ts';
+import { serverProblem } from '../fakes/model/schema-rules.ts';
 import { freePort } from '../fakes/network/free-port.ts';
 
 const require = createRequire(import.meta.url);
@@ -69,6 +71,8 @@ it('answers every tool over standard streams', async () => {
   const called = await callAll(mcp);
   expect(called.length).toBeGreaterThanOrEqual(12);
   expect(called).toContain('echo');
+  for (const { name, schema = {} } of mcp.tools())
+    expect(serverProblem(wireSchema(schema).schema), `schema of ${name}`).toBeUndefined();
 }, 60_000);
 
 it('answers every tool over HTTP, and is found again after being killed in the middle of a call', async () => {

@@ -119,7 +119,7 @@ describe('a server that is a program', () => {
     expect(mcp.tools()[0]?.description.length).toBe(MAX_DESCRIPTION_CHARS + 1);
     expect(mcp.status()[0]?.notices).toEqual([
       'The tool "huge" is left out: its schema has 2049 KiB, and 16 KiB are allowed.',
-      'A tool is left out: it has no name, or no schema of an object.',
+      'A tool is left out: it has no name.',
       'The tool "task" is left out: it runs only as a task, which this gateway does not support.',
     ]);
     expect(mcp.logged.join('')).toContain('its schema has 2049 KiB');

@@ -15,11 +15,15 @@ export async function readPackets(packets: readonly Uint8Array[], reader: Answer
     known: {
       capabilities: () =>
         Promise.resolve({ contextWindow: 4_096, tools: false, thinking: false, vision: false }),
-      invalidate: () => undefined,
+      overflowed: () => undefined,
     },
     learned: createLearnedModels(),
+    extras: [],
+    options: [],
+    body: () => ({}),
     send: () =>
       Promise.resolve({
+        isDelimited: false,
         read: () => Promise.resolve(left.shift()),
         end: (complete) => void ends.push(complete),
       }),

@@ -1,75 +1,93 @@
-/** What is remembered of models that refuse a part of a request. */
-import { describe, expect, it, onTestFinished } from 'vitest';
-import { createLearnedModels, LEARNED_TTL_MS, MAX_LEARNED_MODELS } from '../../src/providers/learned.ts';
-import { createOpenai } from '../../src/providers/openai/openai.ts';
-import { collectChat } from '../fakes/agent/collect-chat.ts';
-import { startScriptedUpstream } from '../fakes/model/scripted-upstream.ts';
-import { delta, STOP } from './failures/wire.ts';
-import { TOOLS } from './filter/setup.ts';
-import { never, question } from './request.ts';
-import { OPENAI_SERVER } from './servers.ts';
+/** What is remembered of models that refuse a part of a request, and for how long. */
+import { describe, expect, it } from 'vitest';
+import {
+  createLearnedModels,
+  FIRST_OMISSION_MS,
+  LONGEST_OMISSION_MS,
+  MAX_LEARNED_MODELS,
+  MAX_OMISSIONS,
+  MAX_UNREADABLE,
+  RECALLED_MS,
+  UNREADABLE_MS,
+} from '../../src/providers/learned.ts';
 
-describe('what a model has refused', () => {
-  it('is remembered for an hour, for a limited number of models', () => {
-    let clock = 0;
-    const learned = createLearnedModels(() => clock);
-    learned.of('first').refused.add('tools');
+function setup() {
+  const clock = { now: 0 };
+  const learned = createLearnedModels(() => clock.now);
+  return { clock, learned };
+}
+
+describe('a part of a request that a model refuses', () => {
+  it('is left out for a minute, and then sent again', () => {
+    const { clock, learned } = setup();
+    const { omissions } = learned.of('first');
+    omissions.note(['tools']);
+    clock.now = FIRST_OMISSION_MS - 1;
+    expect([[...omissions.current], omissions.previous]).toEqual([['tools'], []]);
+    clock.now = FIRST_OMISSION_MS;
+    expect([[...omissions.current], omissions.previous]).toEqual([[], ['tools']]);
+  });
+
+  it('is left out twice as long each time it is refused again, up to an hour', () => {
+    const { clock, learned } = setup();
+    const times: number[] = [];
+    for (let nth = 0; nth < 9; nth += 1) {
+      const { omissions } = learned.of('first');
+      omissions.note(['tools']);
+      const begun = clock.now;
+      while (omissions.current.size > 0) clock.now += FIRST_OMISSION_MS / 2;
+      times.push((clock.now - begun) / FIRST_OMISSION_MS);
+    }
+    expect(times).toEqual([1, 2, 4, 8, 16, 32, 60, 60, 60]);
+    expect(LONGEST_OMISSION_MS).toBe(60 * FIRST_OMISSION_MS);
+  });
+
+  it('keeps its time when it is noted again before that is over', () => {
+    const { clock, learned } = setup();
+    const { omissions } = learned.of('first');
+    omissions.note(['tools']);
+    clock.now = FIRST_OMISSION_MS - 1;
+    omissions.note(['tools', 'pictures']);
+    clock.now = FIRST_OMISSION_MS;
+    expect([...omissions.current]).toEqual(['pictures']);
+  });
+
+  it('is forgotten an hour after it was last left out', () => {
+    const { clock, learned } = setup();
+    const { omissions } = learned.of('first');
+    omissions.note(['tools']);
+    clock.now = FIRST_OMISSION_MS + RECALLED_MS - 1;
+    expect(omissions.previous).toEqual(['tools']);
+    clock.now += 1;
+    expect(omissions.previous).toEqual([]);
+    omissions.note(['tools']);
+    clock.now += FIRST_OMISSION_MS;
+    expect(omissions.current.size).toBe(0);
+  });
+
+  it('is remembered for a limited number of models, and of parts', () => {
+    const { learned } = setup();
+    learned.of('first').omissions.note(['tools']);
     for (let nth = 1; nth < MAX_LEARNED_MODELS; nth += 1) learned.of(`model ${nth}`);
-    expect([...learned.of('first').refused]).toEqual(['tools']);
-    clock = LEARNED_TTL_MS - 1;
-    expect([...learned.of('first').refused]).toEqual(['tools']);
-    clock = LEARNED_TTL_MS;
-    expect([...learned.of('first').refused]).toEqual([]);
-    learned.of('second').refused.add('tools');
-    for (let nth = 0; nth < MAX_LEARNED_MODELS; nth += 1) learned.of(`later ${nth}`);
-    expect([...learned.of('second').refused]).toEqual([]);
+    expect([...learned.of('first').omissions.current]).toEqual(['tools']);
+    learned.of('one more');
+    expect([...learned.of('first').omissions.current]).toEqual([]);
+    const { omissions } = learned.of('many');
+    for (let nth = 0; nth <= MAX_OMISSIONS; nth += 1) omissions.note([`field:f${nth}`]);
+    expect(omissions.current.size).toBe(MAX_OMISSIONS);
+    expect(omissions.current.has('field:f0')).toBe(false);
   });
+});
 
-  it('is left out completely from then on, and the model is known to lack it', async () => {
-    const refusals = [
-      'fake does not support tools',
-      "Unsupported parameter: 'max_tokens' is not supported. Use 'max_completion_tokens' instead.",
-      "'temperature' does not support 0.7 with this model",
-      'chat_template_kwargs is not supported',
-    ];
-    const upstream = await startScriptedUpstream((_body, nth) => {
-      const message = refusals[nth];
-      if (message === undefined) return { body: [delta({ content: 'Hello.' }), ...STOP] };
-      return { status: 400, body: [JSON.stringify({ error: { message } })] };
-    });
-    const provider = createOpenai({ ...OPENAI_SERVER, baseUrl: upstream.openaiUrl });
-    onTestFinished(async () => {
-      await provider.close();
-      await upstream.close();
-    });
-    const request = question('hi', { tools: TOOLS, think: true, temperature: 0.7, maxTokens: 500 });
-    for (const _ of [1, 2]) {
-      expect((await collectChat(provider.streamChat(request, never))).content).toBe('Hello.');
-    }
-    expect(upstream.calls).toHaveLength(refusals.length + 2);
-    const last = upstream.calls.at(-1);
-    expect(last).toMatchObject({ max_completion_tokens: 500 });
-    for (const field of ['tools', 'max_tokens', 'temperature', 'chat_template_kwargs']) {
-      expect(last).not.toHaveProperty(field);
-    }
-    expect(await provider.capabilities('fake', never)).toMatchObject({ tools: false, thinking: false });
-  });
-
-  it('is reported when it is refused again', async () => {
-    const message = 'fake does not support tools';
-    const upstream = await startScriptedUpstream(() => ({
-      status: 400,
-      body: [JSON.stringify({ error: { message } })],
-    }));
-    const provider = createOpenai({ ...OPENAI_SERVER, baseUrl: upstream.openaiUrl });
-    onTestFinished(async () => {
-      await provider.close();
-      await upstream.close();
-    });
-    const request = question('hi', { tools: TOOLS });
-    await expect(collectChat(provider.streamChat(request, never))).rejects.toMatchObject({
-      code: 'bad_request',
-    });
-    expect(upstream.calls).toHaveLength(2);
+describe('a picture that a server could not read', () => {
+  it('is remembered for a day, together with a limited number of others', () => {
+    const { clock, learned } = setup();
+    for (let nth = 0; nth < MAX_UNREADABLE; nth += 1) learned.unreadable.set(`${nth}`, true);
+    clock.now = UNREADABLE_MS - 1;
+    expect(learned.unreadable.get('0')).toBe(true);
+    learned.unreadable.set('one more', true);
+    expect(learned.unreadable.get('0')).toBeUndefined();
+    clock.now = UNREADABLE_MS;
+    expect(learned.unreadable.get('1')).toBeUndefined();
   });
 });

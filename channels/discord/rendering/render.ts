@@ -138,7 +138,9 @@ function item(node: ListItem, mark: string, scope: Scope): string {
     .filter((text) => text !== '');
   const [first = '', ...rest] = lines;
   const startsWithBlock = first.startsWith('```') || first.startsWith('> ');
-  const head = `${mark}${box}${startsWithBlock ? '\n' : ''}${first}`.trimEnd();
+  // A box is a mark of its own.
+  const shown = box !== '' && mark === '- ' ? box : mark + box;
+  const head = `${shown}${startsWithBlock ? '\n' : ''}${first}`.trimEnd();
   const nested = rest.map((text) => (text.startsWith('```') ? text : `  ${text}`));
   return [head, ...nested].join('\n');
 }

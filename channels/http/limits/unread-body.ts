@@ -1,15 +1,53 @@
-/** Closes connections whose client still sends a body that no one reads, without losing the answer. */
-import type { IncomingMessage, ServerResponse } from 'node:http';
+/** Bodies that no one reads: short ones are drained to keep the connection, others end it without losing the answer. */
+import { ServerResponse } from 'node:http';
+import type { IncomingMessage, OutgoingHttpHeader, OutgoingHttpHeaders } from 'node:http';
 import { Socket } from 'node:net';
-import { MAX_DISCARDED_BYTES, MAX_LINGER_MS } from '../config.ts';
+import { MAX_DISCARDED_BYTES, MAX_DRAINED_BYTES, MAX_LINGER_MS } from '../config.ts';
+
+/**
+ * Waits a moment for the rest of a short body that no one has read, so that the connection can be kept after the
+ * answer. Never throws.
+ */
+export async function drainShortBody(incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
+  const { headers } = incoming;
+  const isShort = Number(headers['content-length'] ?? Number.POSITIVE_INFINITY) <= MAX_DRAINED_BYTES;
+  // A client that waits for "100 Continue" sends nothing.
+  if (incoming.complete || outgoing.headersSent || !isShort || headers.expect !== undefined) return;
+  await new Promise<void>((resolve) => {
+    const settle = (): void => {
+      clearTimeout(timer);
+      resolve();
+    };
+    const timer = setTimeout(settle, MAX_LINGER_MS);
+    incoming.once('end', settle).once('close', settle).resume();
+  });
+}
+
+/** A response that says "Connection: close" when the body of its request has not arrived whole. */
+export class ClosingResponse<Request extends IncomingMessage> extends ServerResponse<Request> {
+  override writeHead(
+    status: number,
+    reason?: string | OutgoingHttpHeaders | OutgoingHttpHeader[],
+    headers?: OutgoingHttpHeaders | OutgoingHttpHeader[],
+  ): this {
+    if (hasBody(this.req) && !this.req.complete) this.shouldKeepAlive = false;
+    return typeof reason === 'string'
+      ? super.writeHead(status, reason, headers)
+      : super.writeHead(status, reason);
+  }
+}
+
+function hasBody({ headers }: IncomingMessage): boolean {
+  return headers['content-length'] !== undefined || headers['transfer-encoding'] !== undefined;
+}
 
 /**
  * After the answer to a request whose body has not arrived whole, the connection is half-closed; a little more of the body
  * is discarded, so that a client that is still sending can read the answer (RFC 9112, 9.6), then the connection ends.
  */
 export function limitUnreadBody(incoming: IncomingMessage, outgoing: ServerResponse): void {
-  const { headers, socket } = incoming;
-  if (headers['content-length'] === undefined && headers['transfer-encoding'] === undefined) return;
+  const { socket } = incoming;
+  if (!hasBody(incoming)) return;
   const close = (): void => Socket.prototype.destroySoon.call(socket);
   let lingering = false;
   const linger = (): void => {

@@ -6,6 +6,7 @@ import type { AgentEvent } from '../../../src/contracts/event.ts';
 import type { GatewayApi } from '../../../src/contracts/gateway-api.ts';
 import type { SessionKey } from '../../../src/contracts/message.ts';
 import { Recent } from '../../../src/lib/recent.ts';
+import { EVENTS } from '../event-stream.ts';
 import type { HandlerDeps, HttpContext } from '../route.ts';
 
 /** Time that a browser waits before it reconnects. */
@@ -13,20 +14,59 @@ const RETRY_MS = 1_000;
 /** Sessions whose owner is remembered, for all streams together. */
 const MAX_KNOWN = 10_000;
 
-/** What lists show. Tokens, tools and plans are only in the stream of their session. */
-const LISTED = new Set<AgentEvent['type']>([
-  'message_received',
-  'message_sent',
-  'queue_position',
-  'turn_started',
-  'turn_ended',
-  'approval_needed',
-  'approval_decided',
-  'profile_switched',
-  'session_titled',
-  'session_deleted',
-  'cron_executed',
-]);
+/**
+ * Every kind of event: `each` is passed on each time, `once` at the beginning of a run of the same kind, because tokens and
+ * progress without their texts say no more than that something grows.
+ */
+const LISTED: Readonly<Record<AgentEvent['type'], 'each' | 'once'>> = {
+  message_received: 'each',
+  message_sent: 'each',
+  queue_position: 'each',
+  messages_joined: 'each',
+  queue_changed: 'each',
+  context_changed: 'each',
+  turn_started: 'each',
+  thinking_started: 'each',
+  thinking_delta: 'once',
+  thinking_finished: 'each',
+  stream_start: 'each',
+  stream_chunk: 'once',
+  stream_reset: 'each',
+  stream_end: 'each',
+  snapshot: 'each',
+  turn_ended: 'each',
+  tool_call: 'each',
+  tool_progress: 'once',
+  tool_result: 'each',
+  tool_results_needed: 'each',
+  approval_needed: 'each',
+  approval_decided: 'each',
+  subagent_spawned: 'each',
+  subagent_completed: 'each',
+  plan_ready: 'each',
+  plan_revised: 'each',
+  plan_edited: 'each',
+  plan_completed: 'each',
+  plan_paused: 'each',
+  plan_resumed: 'each',
+  plan_cancelled: 'each',
+  step_changed: 'each',
+  agent_thinking: 'each',
+  agent_stuck: 'each',
+  retry_attempt: 'each',
+  step_skipped: 'each',
+  budget_warning: 'each',
+  todo_changed: 'each',
+  mode_changed: 'each',
+  profile_switched: 'each',
+  session_titled: 'each',
+  context_compressed: 'each',
+  notice: 'each',
+  cron_executed: 'each',
+  heartbeat_tick: 'each',
+  surfaces_changed: 'each',
+  session_deleted: 'each',
+};
 
 /** Receives each event as JSON. */
 type ListReader = (json: string) => void;
@@ -37,6 +77,8 @@ class ListEvents {
   readonly #readers = new Map<ListReader, Caller>();
   /** Whether a token may see a session, which never changes while the session exists; asked once, also while the answer is on its way. */
   readonly #seen = new Recent<Promise<boolean>>(Number.POSITIVE_INFINITY, MAX_KNOWN, () => 0);
+  /** What grows now, by session and agent. */
+  readonly #growing = new Recent<AgentEvent['type']>(Number.POSITIVE_INFINITY, MAX_KNOWN, () => 0);
   #unsubscribe: (() => void) | undefined;
 
   constructor(gateway: GatewayApi) {
@@ -46,7 +88,7 @@ class ListEvents {
   add(reader: ListReader, caller: Caller): () => void {
     this.#readers.set(reader, caller);
     this.#unsubscribe ??= this.#gateway.subscribe({}, (event) => {
-      if (LISTED.has(event.type)) this.#tell(event);
+      if (this.#isNews(event)) this.#tell(event);
     });
     return () => {
       this.#readers.delete(reader);
@@ -56,9 +98,21 @@ class ListEvents {
     };
   }
 
+  /** False for what only continues to grow. */
+  #isNews({ type, sessionKey, agentId }: AgentEvent): boolean {
+    const place = `${sessionKey} ${agentId ?? ''}`;
+    if (LISTED[type] === 'each') {
+      this.#growing.delete(place);
+      return true;
+    }
+    if (this.#growing.get(place) === type) return false;
+    this.#growing.set(place, type);
+    return true;
+  }
+
   #tell(event: AgentEvent): void {
-    const { type, sessionKey, turnId, at } = event;
-    const json = JSON.stringify({ type, sessionKey, turnId, at });
+    const { type, sessionKey, turnId, at, agentId, isSubagent } = event;
+    const json = JSON.stringify({ type, sessionKey, turnId, at, agentId, isSubagent });
     for (const [reader, caller] of this.#readers) {
       if (hasScope(caller, 'admin')) reader(json);
       else void this.#tellIfSeen({ reader, caller, sessionKey, json });
@@ -111,6 +165,8 @@ export function followAll(gateway: GatewayApi, caller: Caller, reader: ListReade
 export function allEvents(c: HttpContext, { gateway, streams }: HandlerDeps): Response {
   const { incoming, outgoing } = c.env;
   const caller = c.get('caller');
+  // A stream that is never read would stay open.
+  if (incoming.method === 'HEAD') return c.body(null, 200, EVENTS.headers);
   const stream = streams.add({ caller, authorization: incoming.headers.authorization ?? '' }, outgoing);
   outgoing.once(
     'close',

@@ -9,6 +9,7 @@ import type { SessionKey } from '../../../src/contracts/message.ts';
 import { refuseEncodings } from '../body.ts';
 import { HttpError, noSession } from '../errors.ts';
 import { postableId, readableKey } from '../inbound.ts';
+import { selectionOf } from './ranges.ts';
 import { requestId } from '../route.ts';
 import type { HandlerDeps, HttpContext } from '../route.ts';
 import { readUpload, refuseLength } from '../upload.ts';
@@ -47,15 +48,36 @@ export async function listFiles(c: HttpContext, { gateway }: HandlerDeps): Promi
   return c.json(found);
 }
 
-/** The bytes of a file. Only pictures are shown in place; nothing in a file runs. */
+/**
+ * The bytes of a file, or the part that `Range` asks for; 304 for a client that has them. Only pictures are shown in
+ * place; nothing in a file runs.
+ */
 export async function downloadFile(c: HttpContext, deps: HandlerDeps): Promise<Response> {
   const key = readableKey(c.req.param('key') ?? '');
-  const { outgoing } = c.env;
+  const { incoming, outgoing } = c.env;
   await using file = await deps.gateway.files.open(c.get('caller'), key, pathIn(c));
   if (file === undefined) throw noSession(key);
-  outgoing.writeHead(200, headersOf(file));
+  const { bytes } = file;
+  const etag = `"${bytes.toString(36)}-${file.changedAt.getTime().toString(36)}"`;
+  const selection = selectionOf(incoming, etag, bytes);
+  const headers = { ...headersOf(file), 'accept-ranges': 'bytes', etag };
+  if (selection.status === 304) return c.body(null, 304, { etag, 'cache-control': CACHE_CONTROL });
+  if (selection.status === 416) {
+    outgoing.setHeader('content-range', `bytes */${bytes}`);
+    throw new HttpError(416, 'range_not_satisfiable', `The file has ${bytes} bytes.`, { param: 'range' });
+  }
+  const { from, to } = selection.status === 206 ? selection : { from: 0, to: bytes };
+  outgoing.writeHead(selection.status, {
+    ...headers,
+    'content-length': String(to - from),
+    ...(selection.status === 206 && { 'content-range': `bytes ${from}-${to - 1}/${bytes}` }),
+  });
+  if (incoming.method === 'HEAD') {
+    outgoing.end();
+    return RESPONSE_ALREADY_SENT;
+  }
   try {
-    await pipeline(file.chunks(), outgoing);
+    await pipeline(file.chunks(from, to), outgoing);
   } catch (error) {
     // The client disconnected, or the file was cut short: the client sees that the response ended early.
     deps.log.debug({ err: error, requestId: requestId(outgoing) }, 'download_ended');
@@ -87,7 +109,10 @@ const SHOWN = new Set(['image/png', 'image/jpeg', 'image/gif', 'image/webp', 'im
 const DECLARED_TYPES =
   /^(?:(?:audio|video)\/[\w.+-]+|text\/(?:plain|csv|markdown)|application\/(?:pdf|json|zip))$/;
 
-function headersOf({ mimeType, name, bytes }: ReadableFile): Record<string, string> {
+/** A client asks each time whether it may still have the file, and whether it has changed. */
+const CACHE_CONTROL = 'private, no-cache';
+
+function headersOf({ mimeType, name }: ReadableFile): Record<string, string> {
   const isShown = SHOWN.has(mimeType);
   const type = isShown || DECLARED_TYPES.test(mimeType) ? mimeType : 'application/octet-stream';
   const quoted = name.replaceAll(/[^\x20-\x7e]|["\\%]/g, '_');
@@ -97,10 +122,9 @@ function headersOf({ mimeType, name, bytes }: ReadableFile): Record<string, stri
   );
   return {
     'content-type': type.startsWith('text/') ? `${type}; charset=utf-8` : type,
-    'content-length': String(bytes),
     'content-disposition': `${isShown ? 'inline' : 'attachment'}; filename="${quoted}"; filename*=UTF-8''${encoded}`,
     'content-security-policy': "default-src 'none'; sandbox",
     'cross-origin-resource-policy': 'same-origin',
-    'cache-control': 'private, no-cache',
+    'cache-control': CACHE_CONTROL,
   };
 }

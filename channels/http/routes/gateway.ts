@@ -57,9 +57,10 @@ export async function listModels(c: HttpContext, deps: HandlerDeps): Promise<Res
   });
 }
 
-/** One of them. Throws `HttpError` 404, or `ProviderError` when the model server cannot be reached. */
+/** One of them; the whole list for an address that ends with the slash. Throws `HttpError` 404, or `ProviderError` when the model server cannot be reached. */
 export async function readModel(c: HttpContext, deps: HandlerDeps): Promise<Response> {
   const id = decodeName(c.req.path.slice('/v1/models/'.length));
+  if (id === '') return await listModels(c, deps);
   const ids = await deps.gateway.models(c.get('caller'), AbortSignal.timeout(MODELS_TIMEOUT_MS));
   if (ids.includes(id)) return c.json(wireModel(id));
   throw new HttpError(

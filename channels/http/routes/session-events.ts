@@ -1,5 +1,6 @@
 /** `GET /v1/sessions/:key/events`: the events of a session, first those the reader missed, then live ones. */
 import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response';
+import { EVENTS } from '../event-stream.ts';
 import type { HandlerDeps, HttpContext } from '../route.ts';
 import { noSession } from '../errors.ts';
 import { readableKey } from '../inbound.ts';
@@ -16,6 +17,8 @@ export async function sessionEvents(c: HttpContext, deps: HandlerDeps): Promise<
   const key = readableKey(c.req.param('key') ?? '');
   const caller = c.get('caller');
   if ((await deps.gateway.session(caller, key)) === undefined) throw noSession(key);
+  // A stream that is never read would stay open.
+  if (incoming.method === 'HEAD') return c.body(null, 200, EVENTS.headers);
   const stream = deps.streams.add({ caller, authorization: incoming.headers.authorization ?? '' }, outgoing);
   // A new `EventSource` cannot send the header.
   const given = incoming.headers['last-event-id'] ?? queryOf(incoming).get('last_event_id');

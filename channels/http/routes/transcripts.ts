@@ -21,7 +21,7 @@ export async function exportSession(c: HttpContext, { gateway, log }: HandlerDep
   const caller = c.get('caller');
   const session = await gateway.session(caller, key);
   if (session === undefined) throw noSession(key);
-  const { outgoing } = c.env;
+  const { incoming, outgoing } = c.env;
   const name = key.replaceAll(/[^A-Za-z0-9_-]/g, '-');
   outgoing.writeHead(200, {
     'content-type': TYPES[format],
@@ -29,6 +29,10 @@ export async function exportSession(c: HttpContext, { gateway, log }: HandlerDep
     'cache-control': 'no-store',
     'x-content-type-options': 'nosniff',
   });
+  if (incoming.method === 'HEAD') {
+    outgoing.end();
+    return RESPONSE_ALREADY_SENT;
+  }
   const source: TranscriptSource = {
     messages: (page) => gateway.messages(caller, key, page),
     resets: (span) => gateway.conversations.resets(caller, key, span),

@@ -29,14 +29,38 @@ interface Spot {
 
 const NO_COMMANDS: ReadonlySet<string> = new Set();
 
-/** Renders a document; `commands` are those of the bot. Pure; `length` is UTF-16 units after entity parsing, as Telegram counts towards 4,096. */
+/** Longest message, in UTF-16 units after entity parsing (Bot API `sendMessage`). */
+export const MAX_LENGTH = 4_096;
+
+/** Telegram ignores the marks of a message after these, and with them the addresses of links (tdlib/telegram-bot-api#820). */
+export const MAX_ENTITIES = 100;
+
+/** Telegram refuses marks of about 9,500 bytes in all, addresses included: `ENTITIES_TOO_LONG` (tdlib/telegram-bot-api#165). */
+export const MAX_ENTITY_BYTES = 9_000;
+/** A mark without its address: its kind, its place and its length. */
+const BYTES_PER_ENTITY = 12;
+
+/**
+ * Renders a document; `commands` are those of the bot. Pure; `length` is UTF-16 units after entity parsing, as Telegram
+ * counts towards `MAX_LENGTH`, or the share of its marks in theirs, if that is greater.
+ */
 export function renderTelegram(doc: Root, commands: ReadonlySet<string> = NO_COMMANDS): Rendered {
   const spot = { depth: 0, indent: '', inLink: false, inQuote: false, commands };
   const whole = blocks(doc.children, '\n\n', spot);
   const plain = whole.visible.replace(/^[ \n]+|[ \n]+$/g, '');
   return plain === ''
     ? { text: '', plain: '', length: 0 }
-    : { text: whole.html, plain, length: plain.length };
+    : { text: whole.html, plain, length: Math.max(plain.length, lengthOfMarks(whole.html)) };
+}
+
+/** What the marks of a message count as: each tag is one, and only tags have a `<`. */
+function lengthOfMarks(html: string): number {
+  const [tags, codes] = [html.match(/<[a-z]/g)?.length ?? 0, html.match(/<pre><code/g)?.length ?? 0];
+  const count = tags - codes;
+  let bytes = count * BYTES_PER_ENTITY;
+  for (const [, address = ''] of html.matchAll(/ href="([^"]*)"/g))
+    bytes += Buffer.byteLength(address.replaceAll(/&(?:amp|lt|gt|quot);/g, '&'));
+  return Math.ceil(MAX_LENGTH * Math.max(count / MAX_ENTITIES, bytes / MAX_ENTITY_BYTES));
 }
 
 function deeper(spot: Spot, change: Partial<Spot> = {}): Spot {
@@ -132,7 +156,9 @@ function quoteInQuote(nodes: RootContent[], spot: Spot): Piece {
 function listItem(item: ListItem, marker: string, spot: Spot): Piece {
   const box = item.checked === true ? '☑ ' : item.checked === false ? '☐ ' : '';
   const indent = `${spot.indent}${' '.repeat(marker.length + 1)}`;
-  return joined([textPiece(marker + box), blocks(item.children, '\n', deeper(spot, { indent }))]);
+  // A box is a mark of its own.
+  const shown = box !== '' && marker === '• ' ? box : marker + box;
+  return joined([textPiece(shown), blocks(item.children, '\n', deeper(spot, { indent }))]);
 }
 
 function codeBlock(value: string, language: string): Piece {

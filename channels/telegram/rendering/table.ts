@@ -47,10 +47,7 @@ function recordOf(head: readonly Piece[], row: readonly Piece[]): Piece {
   );
 }
 
-/** Models break the lines of a cell with `<br>`; a cell can hold line breaks no other way. */
-function tidy(cell: Piece): Piece {
-  return {
-    html: cell.html.replace(/&lt;br ?\/?&gt;/gi, ' '),
-    visible: cell.visible.replace(/<br ?\/?>/gi, ' '),
-  };
+/** Models break the lines of a cell with `<br>`; a line of a record has no room for that. */
+function tidy({ html, visible }: Piece): Piece {
+  return { html: html.replaceAll('\n', ' '), visible: visible.replaceAll('\n', ' ') };
 }

@@ -181,9 +181,7 @@ class RichWriter {
   }
 }
 
-/** Models break the lines of a cell with `<br>`, which no cell can hold otherwise. */
-function withoutBreaks<N extends PhrasingContent>(node: N): N {
-  return 'value' in node && node.type !== 'inlineCode'
-    ? { ...node, value: node.value.replaceAll(/<br ?\/?>/gi, ' ') }
-    : node;
+/** Models break the lines of a cell with `<br>`, which no cell can hold. */
+function withoutBreaks(node: PhrasingContent): PhrasingContent {
+  return node.type === 'break' ? { type: 'text', value: ' ' } : node;
 }

@@ -15,7 +15,7 @@ const REFUSED_MS = 24 * 3_600_000;
 export type RichKind = 'rich_messages' | 'rich_drafts';
 
 /** A document without any of these has no table, formula, task or details, and need not be parsed. */
-const MAY_GAIN = /\||\[[ x]\]|\\[([]|\$\$|<details/i;
+const MAY_GAIN = /\||\[[ x]\]|\\[([]|\$[^\s$]|\$\$|<details/i;
 
 export interface WholeAnswersDeps {
   mode: 'auto' | 'off';

@@ -6,12 +6,21 @@ import type { ContextSize } from '../prompt/context-window.ts';
 
 /** Rows from which on the oldest are summarized, before they drop out of the history. */
 export const MAX_UNSUMMARIZED_ROWS = HISTORY_ROWS - 2;
-/** Share of the budget that the newest turns may keep. */
-export const KEEP_SHARE = 0.3;
+/** Largest share of the budget that a summary may have. */
+export const SUMMARY_SHARE = 0.15;
+/**
+ * Share of the budget that the newest turns may keep. With the summary, the context is then at most 35 % of the budget, so
+ * that several turns pass before the next one.
+ */
+export const KEEP_SHARE = 0.2;
 /** Rows that the newest turns may keep. */
 export const KEEP_ROWS = 16;
-/** Fewer tokens than this are not worth a model call. */
-export const MIN_COVERED_TOKENS = 600;
+/** A smaller share of the budget is not worth a model call, unless it is this many rows and more than a summary has. */
+export const MIN_COVERED_SHARE = 0.2;
+export const MIN_COVERED_ROWS = 20;
+export const MIN_COVERED_TOKENS = 400;
+/** Where the newest turn alone is too long to come down to 35 %, fewer new turns than this are not summarized. */
+export const MIN_NEW_TURNS = 2;
 
 /** True when the tokens pass the profile's share of the budget (N-67). */
 export function exceedsThreshold(profile: Profile, { tokens }: ContextSize, budget: number): boolean {
@@ -48,7 +57,8 @@ export function byTurn(rows: readonly UnsummarizedRow[]): TurnGroup[] {
 
 /**
  * The turns to summarize, oldest first: all except the newest ones that fit `KEEP_SHARE` of the budget and `KEEP_ROWS`; at
- * least one is kept. Empty when too little would be summarized.
+ * least one is kept. Empty when too little would be summarized, or when the context would soon be as large again: unless
+ * it is larger than the budget, and turns fall out of it.
  */
 export function chooseTurns(rows: readonly UnsummarizedRow[], budget: number): TurnGroup[] {
   const turns = byTurn(rows);
@@ -57,14 +67,22 @@ export function chooseTurns(rows: readonly UnsummarizedRow[], budget: number): T
   let from = turns.length;
   while (from > 0) {
     const turn = turns[from - 1]!;
+    const fits = tokens + turn.tokens <= budget * KEEP_SHARE && kept + turn.rows.length <= KEEP_ROWS;
+    if (!fits && from < turns.length) break;
     tokens += turn.tokens;
     kept += turn.rows.length;
-    const fits = tokens <= budget * KEEP_SHARE && kept <= KEEP_ROWS;
-    if (!fits && from < turns.length) break;
     from -= 1;
   }
   const chosen = turns.slice(0, from);
-  const worth = chosen.reduce((sum, turn) => sum + turn.tokens, 0);
-  const fresh = chosen.some((turn) => turn.rows.some(({ entry }) => entry.kind !== 'summary'));
-  return fresh && worth >= MIN_COVERED_TOKENS ? chosen : [];
+  const covered = sumOf(chosen);
+  const newTurns = chosen.filter((turn) => turn.rows.some(({ entry }) => entry.kind !== 'summary')).length;
+  const lasts = tokens <= budget * KEEP_SHARE || newTurns >= MIN_NEW_TURNS || covered + tokens > budget;
+  const coveredRows = chosen.reduce((sum, turn) => sum + turn.rows.length, 0);
+  const isLong = coveredRows >= MIN_COVERED_ROWS && covered >= MIN_COVERED_TOKENS;
+  const isWorth = covered >= budget * MIN_COVERED_SHARE || isLong;
+  return newTurns > 0 && lasts && isWorth ? chosen : [];
+}
+
+function sumOf(turns: readonly TurnGroup[]): number {
+  return turns.reduce((sum, { tokens }) => sum + tokens, 0);
 }

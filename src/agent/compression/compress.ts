@@ -14,22 +14,26 @@ import { MAX_ANSWER_CHARS } from '../deps.ts';
 import type { AgentShared } from '../deps.ts';
 import { completeText } from '../model/complete-text.ts';
 import { modelBudget } from '../model/model-budget.ts';
-import type { ModelBudget } from '../model/model-budget.ts';
-import { chooseTurns } from './choose.ts';
+import type { Budgeting, ModelBudget } from '../model/model-budget.ts';
+import { promptStart } from '../prompt/system-prompt.ts';
+import type { PromptStart, StartOfPrompt } from '../prompt/system-prompt.ts';
+import { chooseTurns, SUMMARY_SHARE } from './choose.ts';
 import type { TurnGroup } from './choose.ts';
 import { summaryRequest } from './transcript.ts';
 
 /** Rows that are read for one compression; a turn has fewer. */
 const COMPRESSION_ROWS = 400;
-/** Tokens of one summary. */
+/** Tokens of one summary, and never more than `SUMMARY_SHARE` of the budget. */
 const SUMMARY_TOKENS = 1_024;
+/** Of a smaller limit nothing readable comes. */
+const MIN_SUMMARY_TOKENS = 96;
 /** Share of the input budget that the transcript may fill, because token counts are estimates. */
 const TRANSCRIPT_SHARE = 0.8;
 /** Words of a summary per token of its limit. */
 const WORDS_PER_TOKEN = 0.5;
 
-/** The context to compress, and the model that does it. */
-export interface CompressionJob {
+/** The context to compress, the model that does it, and what its prompts begin with. */
+export interface CompressionJob extends StartOfPrompt {
   session: SessionKey;
   userId: string;
   profile: Profile;
@@ -49,8 +53,30 @@ export interface Compacted {
   owners: readonly string[];
 }
 
-/** Estimated tokens of the context before and after with what was summarized, or why it was not compressed. */
-export type Compressed = { before: number; after: number; compacted: Compacted } | { refused: string };
+/**
+ * Estimated tokens of the context before and after with what was summarized, or why it was not compressed; `asked` = the
+ * model made a summary that could not be used.
+ */
+export type Compressed =
+  | { before: number; after: number; compacted: Compacted }
+  | { refused: string; asked: boolean };
+
+/** The model of a conversation, what its prompts begin with, and the room for the conversation in estimated tokens. */
+export interface ConversationRoom {
+  available: ModelBudget;
+  start: PromptStart;
+  room: number;
+}
+
+/** Finds the room of a conversation. Throws `ProviderError`. */
+export async function conversationRoom(
+  shared: Budgeting,
+  job: StartOfPrompt & Pick<CompressionJob, 'profile' | 'model' | 'signal'>,
+): Promise<ConversationRoom> {
+  const available = await modelBudget(shared, { model: job.model, profile: job.profile, signal: job.signal });
+  const start = promptStart(job, available.can, available.toolLimit);
+  return { available, start, room: available.budget - start.system.tokens - start.tools.tokens };
+}
 
 /**
  * Compresses a context once. `refused` when there is too little to summarize, when the summary would not be shorter, or
@@ -60,13 +86,14 @@ export type Compressed = { before: number; after: number; compacted: Compacted }
 export async function compressOnce(shared: AgentShared, job: CompressionJob): Promise<Compressed> {
   const { contexts } = shared;
   const rows = await contexts.unsummarized(job.session, COMPRESSION_ROWS);
-  const available = await modelBudget(shared, job);
-  const chosen = chooseTurns(rows, available.budget);
-  if (chosen.length === 0) return { refused: 'there is too little to summarize' };
-  const { summary, turns, compacted } = await summarize(shared, job, available, chosen);
+  const within = await conversationRoom(shared, job);
+  const chosen = chooseTurns(rows, within.room);
+  if (chosen.length === 0) return { refused: 'there is too little to summarize', asked: false };
+  const { summary, turns, compacted } = await summarize(shared, job, within, chosen);
   const summarizedRows = turns.flatMap((turn) => turn.rows);
   const tokens = sumOf(summarizedRows);
-  if (summary.tokens >= tokens) return { refused: 'the summary is not shorter than what it replaces' };
+  if (summary.tokens >= tokens)
+    return { refused: 'the summary is not shorter than what it replaces', asked: true };
   const done = await contexts.summarize(job.session, {
     from: summarizedRows[0]!.laneSeq,
     upTo: summarizedRows.at(-1)!.laneSeq,
@@ -77,7 +104,7 @@ export async function compressOnce(shared: AgentShared, job: CompressionJob): Pr
   const before = sumOf(rows);
   return done
     ? { before, after: before - tokens + summary.tokens, compacted }
-    : { refused: 'it was summarized in the meantime' };
+    : { refused: 'it was summarized in the meantime', asked: true };
 }
 
 /** What a summary is made with. */
@@ -85,24 +112,28 @@ type Summarizing = Pick<AgentShared, 'ledger' | 'provider' | 'limits'>;
 
 type SummaryRow = ContextRow & { entry: { kind: 'summary'; content: string } };
 
-/** Calls the session's model with the same window, so that the server does not reload it. */
+/**
+ * Calls the session's model with the same window and the same start of the prompt, so that the server neither reloads it
+ * nor reads that start again.
+ */
 async function summarize(
   shared: Summarizing,
   job: CompressionJob,
-  available: ModelBudget,
+  { available: { model, can, contextWindow }, start: { system, tools }, room }: ConversationRoom,
   chosen: readonly TurnGroup[],
 ): Promise<{ summary: SummaryRow; turns: TurnGroup[]; compacted: Compacted }> {
-  const { model, can, contextWindow, budget } = available;
-  const maxTokens = Math.min(SUMMARY_TOKENS, job.profile.maxTokens ?? SUMMARY_TOKENS);
-  const transcript = summaryRequest(
-    chosen,
-    budget * TRANSCRIPT_SHARE,
-    Math.floor(maxTokens * WORDS_PER_TOKEN),
-  );
+  const most = Math.min(SUMMARY_TOKENS, job.profile.maxTokens ?? SUMMARY_TOKENS, room * SUMMARY_SHARE);
+  const maxTokens = Math.max(MIN_SUMMARY_TOKENS, Math.floor(most));
+  const maxWords = Math.floor(maxTokens * WORDS_PER_TOKEN);
+  const transcript = summaryRequest(chosen, room * TRANSCRIPT_SHARE, maxWords);
   const request: ChatRequest = {
     model,
-    messages: transcript.messages,
+    messages: [
+      ...(system.content === '' ? [] : [{ role: 'system' as const, content: system.content }]),
+      transcript.message,
+    ],
     contextWindow,
+    ...(tools.schemas.length > 0 && { tools: tools.schemas }),
     maxTokens,
     userId: job.userId,
     temperature: 0.3,

@@ -4,20 +4,19 @@ import { GatewayError, toGatewayError } from '../../contracts/errors.ts';
 import type { SessionKey } from '../../contracts/message.ts';
 import { Recent } from '../../lib/recent.ts';
 import { toGroups } from '../prompt/history.ts';
-import { promptTokensOf } from '../prompt/system-prompt.ts';
+import type { StartOfPrompt } from '../prompt/system-prompt.ts';
 import { HISTORY_ROWS } from '../../contracts/store/accept.ts';
 import type { AgentShared, Emit } from '../deps.ts';
-import { modelBudget } from '../model/model-budget.ts';
 import type { Budgeting } from '../model/model-budget.ts';
-import type { AfterTurnWorker, EndedTurn } from '../../contracts/agent/after-turn.ts';
+import type { AfterTurnWorker, EndedTurn } from '../turn/ended-turn.ts';
 import type { EventBody } from '../../contracts/event.ts';
 import { contextSize } from '../state/turn-state.ts';
 import type { TurnAttempt, TurnContext, TurnIdentity, TurnProgress } from '../state/turn-state.ts';
 import { shouldCompressAfterTurn, exceedsThreshold } from './choose.ts';
-import { compressOnce } from './compress.ts';
+import { compressOnce, conversationRoom } from './compress.ts';
 import type { Compacted, CompressionJob } from './compress.ts';
 
-/** Pause before the next attempt for a session whose compression failed or gained too little, in milliseconds. */
+/** Pause before the next attempt for a session whose summary could not be made or used, in milliseconds. */
 const COOLDOWN_MS = 10 * 60_000;
 /** Sessions that are paused at the same time; the oldest pause is dropped first. */
 const MAX_COOLING_DOWN = 10_000;
@@ -61,9 +60,10 @@ export function createCompressor(
 
   const compacted = new Recent<Compacted>(COMPACTED_MS, MAX_COMPACTED, monotonicNow);
 
-  /** Undefined when the context was not compressed; the session is then paused. Rejects only with the signal's reason. */
+  /** Undefined when the context was not compressed; if the model was asked in vain, the session is paused. Rejects only with the signal's reason. */
   const compress = async (job: CompressionJob): Promise<Compression | undefined> => {
     const done = await tryToCompress(shared, job);
+    if (done === 'too_little') return undefined;
     if (done === undefined) {
       coolingDown.set(job.session, true);
       return undefined;
@@ -86,7 +86,7 @@ export function createCompressor(
     async before(turn, running, emit) {
       // A subagent has no history; a turn with answers in its journal continues with the context as it is.
       if (turn.history.length === 0 || turn.rows.answers().length > 0) return;
-      const budget = await budgetFor(shared, { ...turn, promptTokens: promptTokensOf(turn) }, turn.signal);
+      const budget = await budgetFor(shared, turn, turn.signal);
       if (budget === undefined || !exceedsThreshold(turn.profile, contextSize(turn), budget)) return;
       if (running !== undefined) await untilAborted(running, turn.signal);
       else {
@@ -96,8 +96,6 @@ export function createCompressor(
         emit({ type: 'context_compressed', ...done });
       }
       await rereadHistory(shared, turn);
-      // The gain was too small: another attempt would gain even less.
-      if (exceedsThreshold(turn.profile, contextSize(turn), budget)) coolingDown.set(turn.sessionKey, true);
     },
     worker: { name: 'compression', givesWay: false, run: afterTurn },
     takeCompacted(session) {
@@ -108,11 +106,14 @@ export function createCompressor(
   };
 }
 
-/** Logs what became of it; undefined when the context was not compressed. Rejects only with the signal's reason. */
+/**
+ * Logs what became of it; undefined when the model was asked in vain, `too_little` when it was not asked. Rejects only
+ * with the signal's reason.
+ */
 async function tryToCompress(
   shared: AgentShared,
   job: CompressionJob,
-): Promise<(Compression & { compacted: Compacted }) | undefined> {
+): Promise<(Compression & { compacted: Compacted }) | 'too_little' | undefined> {
   const log = shared.log.child({ sessionKey: job.session });
   try {
     const done = await compressOnce(shared, job);
@@ -120,7 +121,8 @@ async function tryToCompress(
       log.info({ before: done.before, after: done.after }, 'context_compressed');
       return done;
     }
-    log.info({ reason: done.refused }, 'context_not_compressed');
+    log.debug({ reason: done.refused }, 'context_not_compressed');
+    if (!done.asked) return 'too_little';
   } catch (error) {
     job.signal.throwIfAborted();
     log.warn({ err: toGatewayError(error) }, 'compression_failed');
@@ -131,13 +133,11 @@ async function tryToCompress(
 /** Budget of the conversation in estimated tokens; undefined when the model server does not report it. */
 async function budgetFor(
   shared: Budgeting,
-  turn: Pick<EndedTurn, 'model' | 'profile' | 'promptTokens' | 'log'>,
+  turn: StartOfPrompt & Pick<EndedTurn, 'model' | 'profile' | 'log'>,
   signal: AbortSignal,
 ): Promise<number | undefined> {
   try {
-    const { budget, can } = await modelBudget(shared, { model: turn.model, profile: turn.profile, signal });
-    const { system, tools } = turn.promptTokens;
-    return budget - system - (can.tools ? tools : 0);
+    return (await conversationRoom(shared, { ...turn, signal })).room;
   } catch (error) {
     signal.throwIfAborted();
     if (!(error instanceof GatewayError)) throw error;
@@ -148,11 +148,11 @@ async function budgetFor(
 }
 
 function jobOf(
-  turn: Pick<EndedTurn, 'sessionKey' | 'userId' | 'profile' | 'model'>,
+  turn: StartOfPrompt & Pick<EndedTurn, 'sessionKey' | 'userId' | 'profile' | 'model'>,
   signal: AbortSignal,
 ): CompressionJob {
-  const { sessionKey: session, userId, profile, model } = turn;
-  return { session, userId, profile, model, signal };
+  const { sessionKey: session, userId, profile, model, prepared, promptContext } = turn;
+  return { session, userId, profile, model, prepared, promptContext, signal };
 }
 
 async function rereadHistory(

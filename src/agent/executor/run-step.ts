@@ -5,11 +5,13 @@ import { textRef } from '../../contracts/texts/say.ts';
 import type { ToolCall } from '../../contracts/model/provider.ts';
 import { MAX_TASK_CHARS, SPAWN_TOOL } from '../../contracts/agent/subagents.ts';
 import { withoutMarks } from '../../contracts/sessions/marked-text.ts';
+import { ProviderError } from '../../contracts/errors.ts';
+import { modelBudget } from '../model/model-budget.ts';
 import { SAFE_WINDOW } from '../prompt/context-window.ts';
 import type { Answer } from '../prompt/history.ts';
 import type { AgentShared, Emit } from '../deps.ts';
 import { askModel } from '../turn/iteration.ts';
-import { estimateTokens } from '../../lib/tokens.ts';
+import { schemaTokens } from '../prompt/prepared-profile.ts';
 import { runToolCalls } from '../tools/tool-calls.ts';
 import type { TurnContext } from '../state/turn-state.ts';
 import { callMsgId } from '../state/turn-state.ts';
@@ -51,25 +53,48 @@ export async function runPlanStep(
   return { content: clipMiddle(withoutMarks(content), MAX_STEP_RESULT_CHARS), ...outcome };
 }
 
-function runByExecutor(shared: AgentShared, turn: StepTurn, work: StepRun, emit: Emit): Promise<StepOutcome> {
+async function runByExecutor(
+  shared: AgentShared,
+  turn: StepTurn,
+  work: StepRun,
+  emit: Emit,
+): Promise<StepOutcome> {
   const { step, state } = work;
   const { executor, args } = step;
-  const window = turn.profile.contextWindow ?? SAFE_WINDOW;
   switch (executor.kind) {
     case 'tool': {
-      if (args !== undefined) return givenCall(shared, turn, work, { name: executor.tool, args }, emit);
-      const task = callTask(state, step, executor.tool, window);
-      return askedCall(shared, withOneTool(turn, executor.tool), work, { name: executor.tool, task }, emit);
+      if (args !== undefined) return await givenCall(shared, turn, work, { name: executor.tool, args }, emit);
+      const task = callTask(state, step, executor.tool, await windowOf(shared, turn));
+      return await askedCall(
+        shared,
+        withOneTool(turn, executor.tool),
+        work,
+        { name: executor.tool, task },
+        emit,
+      );
     }
     case 'agent': {
       const task = agentTask(state, step, MAX_TASK_CHARS);
       const call = { name: SPAWN_TOOL, args: { task, profile_id: executor.profileId } };
-      return givenCall(shared, turn, work, call, emit);
+      return await givenCall(shared, turn, work, call, emit);
     }
     case 'self':
-      return ownWork(shared, turn, work, selfTask(state, step, window), emit);
+      return await ownWork(shared, turn, work, selfTask(state, step, await windowOf(shared, turn)), emit);
     default:
       return executor satisfies never;
+  }
+}
+
+/** The window of the step's model, in tokens; the usual one while its server does not say. */
+async function windowOf(shared: AgentShared, turn: StepTurn): Promise<number> {
+  try {
+    const { contextWindow } = await modelBudget(shared, turn);
+    return Math.min(contextWindow, turn.profile.contextWindow ?? contextWindow);
+  } catch (error) {
+    turn.signal.throwIfAborted();
+    // The step's own call fails in the same way, and reports it.
+    if (!(error instanceof ProviderError)) throw error;
+    return turn.profile.contextWindow ?? SAFE_WINDOW;
   }
 }
 
@@ -180,6 +205,5 @@ function withOneTool<T extends Pick<TurnContext, 'prepared'>>(turn: T, name: str
   const { prepared } = turn;
   const schemas = prepared.schemas.filter((schema) => schema.name === name);
   const tools = new Map([...prepared.tools].filter(([known]) => known === name));
-  const toolTokens = estimateTokens(JSON.stringify(schemas));
-  return { ...turn, prepared: { ...prepared, schemas, tools, toolTokens } };
+  return { ...turn, prepared: { ...prepared, schemas, tools, toolTokens: schemaTokens(schemas) } };
 }

@@ -10,7 +10,7 @@ const MAX_FACT_CHARS = 300;
 export const FACTS_REQUEST =
   'Now list what later conversations with this user should know, too: lasting facts that the user shared about themselves, ' +
   'such as their name, people, preferences, work and plans. Leave out passwords and other secrets, what others wrote, ' +
-  'and what matters only today. Write one short sentence about the user per line, in the language of the record, at most ' +
+  'what the lines that begin with "Earlier:" say, because they were read before, and what matters only today. Write one short sentence about the user per line, in the language of the record, at most ' +
   `${MAX_FACTS} lines and nothing else. If there is nothing of that kind, write: none`;
 
 /** The facts in a model's answer, without bullets and numbers; at most `MAX_FACTS`. */

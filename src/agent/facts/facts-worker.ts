@@ -1,5 +1,5 @@
 /** Keeps facts when a conversation is summarized: what would otherwise be known in this session only. */
-import type { AfterTurnWorker, EndedTurn } from '../../contracts/agent/after-turn.ts';
+import type { AfterTurnWorker, EndedTurn } from '../turn/ended-turn.ts';
 import { GatewayError } from '../../contracts/errors.ts';
 import type { SessionKey } from '../../contracts/message.ts';
 import type { ChatRequest } from '../../contracts/model/provider.ts';

@@ -13,6 +13,7 @@ import { schemaProblem } from '../../lib/json/json-schema.ts';
 import { estimateTokens } from '../../lib/tokens.ts';
 import type { Profile } from '../../contracts/agent/profile.ts';
 import type { PromptPart } from '../prompt/bootstrap-files.ts';
+import { schemaTokens } from '../prompt/prepared-profile.ts';
 import type { PreparedProfile } from '../prompt/prepared-profile.ts';
 import { isJsonObject } from '../../lib/json/json.ts';
 
@@ -76,7 +77,7 @@ function withTools(prepared: PreparedProfile, added: readonly ToolSchema[], own:
     sources: own ? prepared.sources : [],
     tools: new Map(kept.flatMap(({ name }) => [...prepared.tools].filter(([known]) => known === name))),
     schemas,
-    toolTokens: schemas.length === 0 ? 0 : estimateTokens(JSON.stringify(schemas)),
+    toolTokens: schemaTokens(schemas),
   };
 }
 
@@ -104,10 +105,11 @@ export function checkCalls(calls: readonly ToolCall[], options: CallerOptions): 
 /** Throws `GatewayError('invalid_answer')` for a text that does not have the requested form. */
 export function checkFormat(text: string, { format }: Pick<AnswerOptions, 'format'>): void {
   const problem = format && formatProblem(text, format);
-  if (problem !== undefined) throw invalidAnswer(`it does not have the requested form: ${problem}`);
+  if (problem !== undefined) throw wrongForm(problem);
 }
 
-function formatProblem(text: string, format: AnswerFormat): string | undefined {
+/** What is wrong with the form of a text; undefined for nothing. Never throws. */
+export function formatProblem(text: string, format: AnswerFormat): string | undefined {
   let value: unknown;
   try {
     value = JSON.parse(text);
@@ -116,6 +118,11 @@ function formatProblem(text: string, format: AnswerFormat): string | undefined {
   }
   if (format.type === 'json_schema') return schemaProblem(format.schema, value);
   return isJsonObject(value) ? undefined : 'it is not a JSON object';
+}
+
+/** The error for an answer without the requested form. */
+export function wrongForm(problem: string): GatewayError {
+  return invalidAnswer(`it does not have the requested form: ${problem}`);
 }
 
 function invalidAnswer(why: string): GatewayError {

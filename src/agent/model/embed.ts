@@ -16,7 +16,7 @@ export interface EmbedDeps {
 export function createEmbed({ provider, models, ledger }: EmbedDeps): GatewayApi['embed'] {
   return async ({ tokenId }: Caller, request: EmbedRequest, signal: AbortSignal) => {
     const userId = `token:${tokenId}`;
-    const resolved = await models.resolve(request.model, signal);
+    const resolved = await models.resolve(request.model, signal, 'vectors');
     const profile = models.profile(resolved.profileId);
     const model = resolved.model ?? profile.model ?? (await models.fallback(signal));
     const startedAt = performance.now();

@@ -1,11 +1,13 @@
 /** The model of a turn and the size of its prompt: every call has the same window, so that the model is never reloaded. */
+import { GatewayError } from '../../contracts/errors.ts';
 import type { Profile } from '../../contracts/agent/profile.ts';
 import type { ModelCapabilities } from '../../contracts/model/provider.ts';
-import { inputBudget, modelWindow } from '../prompt/context-window.ts';
+import { inputBudget, modelWindow, profileWindow } from '../prompt/context-window.ts';
+import { TOOL_SHARE } from '../prompt/tool-selection.ts';
 import type { AgentShared } from '../deps.ts';
 
 /** What the model of a call, and the room for its prompt, are found with. */
-export type Budgeting = Pick<AgentShared, 'provider' | 'profiles' | 'models' | 'scale'>;
+export type Budgeting = Pick<AgentShared, 'provider' | 'profiles' | 'models' | 'scale' | 'windows'>;
 
 /** What such a call is made with: the same, and its time limits. */
 export type Calling = Budgeting & Pick<AgentShared, 'limits'>;
@@ -16,17 +18,63 @@ export interface ModelBudget {
   contextWindow: number;
   /** Room for prompt and tools, in estimated tokens. */
   budget: number;
+  /** What the definitions of tools may take of the window, in estimated tokens; the same for every call. */
+  toolLimit: number;
 }
 
-/** Finds the model and its budget. `part` of the window is used; `profile` replaces the turn's own. Throws `ProviderError`. */
+/** How much of the room a prompt may fill: a part of it, and at most so many estimated tokens. */
+export interface PromptLimit {
+  part?: number;
+  /** Less than a prompt that the server has refused as too long. */
+  most?: number;
+  /** Replaces the turn's own. */
+  profile?: Profile;
+}
+
+/** The parts of a turn that a budget is found for; its model is noted there. */
+type BudgetedTurn = { model?: string | undefined; profile: Profile; signal: AbortSignal };
+
+/**
+ * Makes a prompt for the model's budget. Where it does not fit, the window grows within what the server has, unless the
+ * server has refused it: then it is as large as it gets. Throws `ProviderError`, and what `make` throws.
+ */
+export async function makePrompt<T>(
+  shared: Budgeting,
+  turn: BudgetedTurn,
+  limit: PromptLimit,
+  make: (available: ModelBudget) => T,
+): Promise<T> {
+  for (;;) {
+    const available = await modelBudget(shared, turn, limit);
+    try {
+      return make(available);
+    } catch (error) {
+      const mayGrow = isTooSmall(error) && (limit.most ?? Infinity) === Infinity;
+      const profile = limit.profile ?? turn.profile;
+      if (!mayGrow || !shared.windows.grow(available.model, available.can, profile)) throw error;
+    }
+  }
+}
+
+/** True for a prompt that does not fit the window. */
+export function isTooSmall(error: unknown): boolean {
+  return error instanceof GatewayError && /^(window_too_small|message_too_large)$/.test(error.code);
+}
+
+/**
+ * Finds the model and its budget. Throws `ProviderError`.
+ */
 export async function modelBudget(
   shared: Budgeting,
-  turn: { model?: string | undefined; profile: Profile; signal: AbortSignal },
-  { part = 1, profile = turn.profile }: { part?: number; profile?: Profile } = {},
+  turn: BudgetedTurn,
+  { part = 1, profile = turn.profile, most = Infinity }: PromptLimit = {},
 ): Promise<ModelBudget> {
   const model = (turn.model ??= await shared.models.fallback(turn.signal));
   const can = await shared.provider.capabilities(model, turn.signal);
-  const contextWindow = modelWindow(model, can, shared.profiles());
-  const tokens = inputBudget(contextWindow, profile, 0) * part;
-  return { model, can, contextWindow, budget: Math.floor(tokens / shared.scale.of(model)) };
+  const usual = shared.windows.of(model, can);
+  const contextWindow = modelWindow(model, can, shared.profiles(), usual);
+  const own = profileWindow(contextWindow, profile, usual);
+  const room = Math.floor((inputBudget(own, profile, 0) * part) / shared.scale.of(model));
+  const toolLimit = Math.floor(own * TOOL_SHARE);
+  return { model, can, contextWindow, budget: Math.min(room, most), toolLimit };
 }

@@ -4,6 +4,7 @@ import type {
   ChatChunk,
   ChatRequest,
   ChatProvider,
+  Echo,
   LLMResponse,
   ToolCall,
   Usage,
@@ -11,6 +12,7 @@ import type {
 import { MAX_ANSWER_CHARS, MAX_CALLS_KEPT } from '../deps.ts';
 import type { Emit } from '../deps.ts';
 import type { Reply } from '../state/reply.ts';
+import type { Omission } from '../../contracts/model/omissions.ts';
 import { completeUsage } from './call-usage.ts';
 import { StreamWatchdog } from './stream-watchdog.ts';
 import type { StreamLimits } from './stream-watchdog.ts';
@@ -30,6 +32,8 @@ export interface ModelCall {
    * call.
    */
   waits?: LastingNote | undefined;
+  /** Told what the server is not sent because it refuses it; undefined where nobody is. */
+  onOmissions?: ((omissions: readonly Omission[]) => void) | undefined;
   /** Set at the first chunk: also true of a stream that broke later. */
   begun: boolean;
   /** Milliseconds from the request to the first chunk. */
@@ -62,8 +66,10 @@ export async function streamAnswer(
   const measure = (): Usage => (call.usage = answer.usage(promptTokens, watchdog.startedAt));
   try {
     const queueable = withQueueNotice(request, { watchdog, waits: call.waits }, emit);
+    const { onOmissions } = call;
+    const sent = onOmissions === undefined ? queueable : { ...queueable, onOmissions };
     await watchdog.guard(async (signal) => {
-      for await (const chunk of call.provider.streamChat(queueable, signal)) {
+      for await (const chunk of call.provider.streamChat(sent, signal)) {
         watchdog.onChunk();
         if (chunk.type !== 'thinking') answer.finishThinking();
         if (chunk.type === 'text') {
@@ -98,6 +104,8 @@ class StreamingAnswer {
   #isThinking = false;
   #finishReason: LLMResponse['finishReason'] = 'length';
   #reported: Usage | undefined;
+  #echo: Echo | undefined;
+  #unknownReason: string | undefined;
 
   constructor({ msgId, reply }: Pick<ModelCall, 'msgId' | 'reply'>, emit: Emit) {
     this.#msgId = msgId;
@@ -115,6 +123,8 @@ class StreamingAnswer {
     if (chunk.type === 'done') {
       this.#finishReason = chunk.finishReason;
       this.#reported = chunk.usage;
+      this.#echo = chunk.echo;
+      this.#unknownReason = chunk.unknownReason;
     } else if (this.#toolCalls.length < MAX_CALLS_KEPT) this.#toolCalls.push(chunk.call);
   }
 
@@ -139,6 +149,8 @@ class StreamingAnswer {
       toolCalls: this.#toolCalls,
       finishReason: this.#finishReason,
       usage,
+      ...(this.#echo && { echo: this.#echo }),
+      ...(this.#unknownReason !== undefined && { unknownReason: this.#unknownReason }),
     };
   }
 
@@ -171,7 +183,7 @@ interface QueueListeners {
   waits?: LastingNote | undefined;
 }
 
-/** The request of a call that notifies the user when it has to wait in a queue, and when pictures are refused. */
+/** The request of a call that notifies the user when it has to wait in a queue. */
 export function withQueueNotice(
   request: ChatRequest,
   { watchdog, waits }: QueueListeners,
@@ -184,9 +196,5 @@ export function withQueueNotice(
     const text = ahead === 0 ? say('turn.busy_next') : say('turn.busy', { count: ahead });
     emit({ type: 'notice', code: 'model_busy', text });
   };
-  const onPicturesRefused = (): void => {
-    const text = say('turn.pictures_unseen', { model: request.model });
-    emit({ type: 'notice', code: 'pictures_unseen', text });
-  };
-  return { ...request, onQueued, onPicturesRefused, ...(waits && { onPlace: () => waits.end() }) };
+  return { ...request, onQueued, ...(waits && { onPlace: () => waits.end() }) };
 }

@@ -2,6 +2,7 @@
 import { GatewayError } from '../../contracts/errors.ts';
 import type { Profile } from '../../contracts/agent/profile.ts';
 import type { ChatProvider, ModelReport, NamedModel } from '../../contracts/model/provider.ts';
+import { LARGER_WINDOW, smallWindowText } from '../../contracts/model/small-window.ts';
 
 /** Names of models that are looked up for one report. */
 const MAX_NAMED = 50;
@@ -32,7 +33,23 @@ export async function reportModels(
       return missing === undefined ? [] : [`${place}: ${missing}`];
     }),
   );
-  return { model: usual, missing: found.flat() };
+  return { model: usual, missing: found.flat(), smallWindow: await smallWindowOf(provider, usual, signal) };
+}
+
+async function smallWindowOf(
+  provider: Pick<ChatProvider, 'capabilities'>,
+  model: string,
+  signal: AbortSignal,
+): Promise<string | undefined> {
+  try {
+    const { contextWindow } = await provider.capabilities(model, signal);
+    const text = smallWindowText(model, contextWindow);
+    return text && `${text} To change that, ${LARGER_WINDOW}.`;
+  } catch (error) {
+    // What is wrong with its server is reported when the server is asked.
+    if (!(error instanceof GatewayError)) throw error;
+    return undefined;
+  }
 }
 
 /** What to do about a model that its server does not have, or that answers no chats; undefined for one that it has, or may have. */

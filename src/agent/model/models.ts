@@ -4,7 +4,10 @@ import type { ErrorReader } from '../../contracts/errors.ts';
 import type { Log } from '../../contracts/log.ts';
 import type { Profile } from '../../contracts/agent/profile.ts';
 import type { ChatProvider, ModelReport, NamedModel, WhoAnswers } from '../../contracts/model/provider.ts';
+import { SMALL_WINDOW } from '../../contracts/model/small-window.ts';
 import type { ChoiceStore } from '../../contracts/store/records.ts';
+import { omissionText } from '../../contracts/model/omissions.ts';
+import type { ModelOmissions } from '../../contracts/model/omissions.ts';
 import { createChosenModel } from './chosen-model.ts';
 import { FallbackModels } from './fallback-models.ts';
 import { namedByProfiles, reportModels } from './model-report.ts';
@@ -47,14 +50,16 @@ export interface Models {
   /** The model of a session that has this profile and names no model, or why there is none. Never throws. */
   describe(profileId: string | undefined, reader: ErrorReader, say?: Say): Promise<string>;
   /**
-   * What is special about the answers of a model now, as ` (…)` after its name: another one answers instead, or it
-   * cannot call tools; '' when nothing is. Never throws.
+   * What is special about the answers of a model now, as ` (…)` after its name: another one answers instead, it cannot
+   * call tools, or its window is small; '' when nothing is. Never throws.
    */
   about(model: string, say: Say): Promise<string>;
   /**
    * Who answers for a model now, and whether that one can call tools; undefined while that is unknown. Never throws.
    */
   whoAnswers(model: string): Promise<WhoAnswers>;
+  /** What the servers of models are not sent now because they refuse it. Never throws. */
+  omissions(): readonly ModelOmissions[];
   /** The model of a session that has this profile and names no model, and what named it. Throws `ProviderError`, `StoreError`. */
   usual(profileId: string | undefined): Promise<{ model: string; from: 'profile' | 'gateway' }>;
   /**
@@ -64,8 +69,15 @@ export interface Models {
   report(signal: AbortSignal): Promise<ModelReport>;
   /** `default`, the profile ids, then the server's models. Throws `ProviderError`. */
   list(signal: AbortSignal): Promise<string[]>;
-  /** Resolves the `model` of a request. Throws `GatewayError('unknown_model')`, or `ProviderError` when the server is unreachable. */
-  resolve(name: string, signal: AbortSignal): Promise<{ profileId?: string; model?: string }>;
+  /**
+   * Resolves the `model` of a request for an answer, or for vectors. Throws `GatewayError('unknown_model')`, also for a
+   * model that answers no chats, or `ProviderError` when the server is unreachable.
+   */
+  resolve(
+    name: string,
+    signal: AbortSignal,
+    use?: 'answer' | 'vectors',
+  ): Promise<{ profileId?: string; model?: string }>;
   /**
    * Checks a profile before a session switches to it: throws a `GatewayError` when its model cannot answer for a permanent
    * reason (no such model, no such server, a missing key). An unreachable server is not a permanent reason.
@@ -97,11 +109,10 @@ function cachedList(ask: (signal: AbortSignal) => Promise<readonly string[]>, mo
 
 /** `monotonicNow` is a clock in milliseconds. */
 export function createModels(deps: ModelsDeps, monotonicNow: () => number = () => performance.now()): Models {
-  const { provider, usualServer } = deps;
+  const { provider, usualServer, choices, log } = deps;
   const listOf = (server?: string) => cachedList((signal) => provider.models(signal, server), monotonicNow);
   const all = listOf();
   const defaultServer = usualServer === undefined ? all : listOf(usualServer);
-  const { choices, log } = deps;
   const fallbacks = new FallbackModels(monotonicNow);
   const chosen = createChosenModel({ provider, choices, names: defaultServer.names, log });
   /** A name that is not in the cached list is looked up at its server, which may have fetched the model just now. */
@@ -116,15 +127,14 @@ export function createModels(deps: ModelsDeps, monotonicNow: () => number = () =
     if (model !== undefined) return { model, from: 'profile' };
     return { model: await fallback(AbortSignal.timeout(DESCRIBE_MS)), from: 'gateway' };
   };
-  const whoAnswers: Models['whoAnswers'] = (model) =>
-    whoAnswersFor(provider, model, fallbacks.insteadOf(model));
   return {
     fallbacks,
     profile,
     fallback,
-    whoAnswers,
+    whoAnswers: (model) => whoAnswersFor(provider, model, fallbacks.insteadOf(model)),
+    omissions: () => provider.omissions?.() ?? [],
     usual,
-    about: async (model, say) => aboutModel(fallbacks.insteadOf(model), await whoAnswers(model), say),
+    about: (model, say) => aboutModel(provider, fallbacks.insteadOf(model), model, say),
     async report(signal) {
       await all.fresh(signal);
       const usual = await fallback(signal);
@@ -141,13 +151,14 @@ export function createModels(deps: ModelsDeps, monotonicNow: () => number = () =
       const ids = deps.profiles().map((profile) => profile.id);
       return [...new Set(['default', ...ids, ...(await all.fresh(signal))])];
     },
-    async resolve(name, signal) {
+    async resolve(name, signal, use = 'answer') {
       if (name === 'default') return {};
       if (find(name) !== undefined) return { profileId: name };
       if (name === deps.model) return { model: name };
       const model = await findModel(name, signal);
-      if (model !== undefined) return { model };
-      throw unknownModel(name);
+      if (model === undefined) throw unknownModel(name);
+      if (use === 'answer') await refuseVectorsOnly(provider, model, signal);
+      return { model };
     },
     async checkProfile(id, signal) {
       const model = find(id)?.model;
@@ -159,6 +170,20 @@ export function createModels(deps: ModelsDeps, monotonicNow: () => number = () =
 
 function unknownModel(name: string): GatewayError {
   return new GatewayError('unknown_model', textRef('model.unknown', { name: name.slice(0, MAX_NAME_SHOWN) }));
+}
+
+/** Throws `GatewayError('unknown_model')` for a model of which the server says that it answers no chats. */
+async function refuseVectorsOnly(provider: ChatProvider, model: string, signal: AbortSignal): Promise<void> {
+  let chat: boolean | undefined;
+  try {
+    ({ chat } = await provider.capabilities(model, signal));
+  } catch (error) {
+    // What is wrong with its server is reported when the model is asked.
+    if (!(error instanceof ProviderError)) throw error;
+  }
+  if (chat !== false) return;
+  const name = model.slice(0, MAX_NAME_SHOWN);
+  throw new GatewayError('unknown_model', textRef('model.vectors_only', { name }));
 }
 
 /** The models that the environment, `config.json` and the profiles name. */
@@ -174,19 +199,40 @@ async function whoAnswersFor(provider: ChatProvider, model: string, failed: Inst
   const answering = failed?.instead ?? model;
   const who = { answering, reason: failed && inEnglish(failed.why) };
   try {
-    const { tools } = await provider.capabilities(answering, AbortSignal.timeout(DESCRIBE_MS));
-    return { ...who, tools };
+    const { tools, omissions = [] } = await provider.capabilities(
+      answering,
+      AbortSignal.timeout(DESCRIBE_MS),
+    );
+    return { ...who, tools, omissions };
   } catch (error) {
     // What is wrong with its server is reported when the server is asked.
     if (!(error instanceof GatewayError)) throw error;
-    return { ...who, tools: undefined };
+    return { ...who, tools: undefined, omissions: [] };
   }
 }
 
-function aboutModel(failed: Instead, { answering, tools }: WhoAnswers, say: Say): string {
+/** Undefined while it is unknown. Never throws. */
+async function windowOf(provider: ChatProvider, model: string): Promise<number | undefined> {
+  try {
+    return (await provider.capabilities(model, AbortSignal.timeout(DESCRIBE_MS))).contextWindow;
+  } catch (error) {
+    if (!(error instanceof GatewayError)) throw error;
+    return undefined;
+  }
+}
+
+async function aboutModel(provider: ChatProvider, failed: Instead, model: string, say: Say): Promise<string> {
+  const { answering, tools, omissions } = await whoAnswersFor(provider, model, failed);
   const notes =
     failed === undefined ? [] : [say('model.answers_instead', { model: answering, why: say(failed.why) })];
+  const window = await windowOf(provider, answering);
   if (tools === false) notes.push(say('model.only_talks', { model: answering }));
+  else if (window !== undefined && window < SMALL_WINDOW)
+    notes.push(say('model.small_window', { tokens: window }));
+  if (omissions.length > 0) {
+    const parts = omissions.map((part) => say.text(omissionText(part))).join(', ');
+    notes.push(say('model.omissions', { parts }));
+  }
   return notes.length === 0 ? '' : ` (${notes.join('; ')})`;
 }
 

@@ -5,16 +5,21 @@ import type {
   ChatChunk,
   ChatMessage,
   ChatRequest,
+  Echo,
   FinishReason,
+  ModelCapabilities,
   ToolCall,
   Usage,
 } from '../../contracts/model/provider.ts';
 import { FieldError } from '../../contracts/errors.ts';
 import type { StatelessRequest } from '../../contracts/gateway-api.ts';
 import { newId } from '../../lib/ids.ts';
+import { estimateTokens } from '../../lib/tokens.ts';
 import type { Source } from '../../contracts/tools/risk.ts';
 import { contextRow } from '../prompt/history.ts';
-import { modelWindow } from '../prompt/context-window.ts';
+import { inputBudget, modelWindow, profileWindow } from '../prompt/context-window.ts';
+import { NO_TOOLS, selectTools, TOOL_SHARE } from '../prompt/tool-selection.ts';
+import type { ToolSelection } from '../prompt/tool-selection.ts';
 import { MAX_ANSWER_CHARS, MAX_CALLS_KEPT, MAX_CALLS_RUN } from '../deps.ts';
 import type { AgentShared } from '../deps.ts';
 import { showsPictures, withFilesRead } from './stateless-files.ts';
@@ -27,9 +32,10 @@ import {
   callFields,
   callsOf,
   checkCalls,
-  checkFormat,
+  formatProblem,
   refuseUnsupported,
   withCallerOptions,
+  wrongForm,
 } from './caller-options.ts';
 import { runPure, sessionOf, userOf } from './stateless-tools.ts';
 import type { Completion } from './stateless-tools.ts';
@@ -86,9 +92,28 @@ async function* converse(
 ): AsyncGenerator<ChatChunk, void> {
   const { caller, signal } = completion;
   const messages = await withFilesRead(request.messages, shared.readInline, caller, signal);
+  // Likelihoods belong to the text of one answer.
+  const holds =
+    request.whole === true && request.options?.format !== undefined && request.topLogprobs === undefined;
   let chars = 0;
+  let mayRepeat = true;
   for (let n = 1; n <= completion.profile.maxIterations; n += 1) {
-    const answer = yield* ask(shared, completion, request, messages, chars > 0);
+    const answer = yield* ask(shared, completion, request, messages, { afterText: chars > 0, holds });
+    const isLast = answer.toolCalls.length === 0;
+    if (holds && isLast && mayRepeat && n < completion.profile.maxIterations) {
+      const problem = problemOf(answer, request.options);
+      if (problem !== undefined) {
+        mayRepeat = false;
+        messages.push(
+          { role: 'assistant', content: answer.content },
+          { role: 'user', content: repeatNote(problem) },
+        );
+        continue;
+      }
+    }
+    // Text before a call of the gateway's tools is no part of the JSON.
+    if (holds && answer.content !== '' && (isLast || request.options?.tools !== undefined))
+      yield { type: 'text', delta: answer.content };
     chars += answer.content.length;
     if (request.options?.tools !== undefined) {
       yield* endWithCalls(completion, request.options, answer);
@@ -96,10 +121,11 @@ async function* converse(
     }
     if (answer.toolCalls.length === 0) {
       checkEnd(answer, request.options);
-      yield { type: 'done', finishReason: answer.finishReason, usage: completion.usage ?? NOTHING };
+      const { finishReason, echo } = answer;
+      yield { type: 'done', finishReason, usage: completion.usage ?? NOTHING, echo };
       return;
     }
-    messages.push({ role: 'assistant', content: answer.content, toolCalls: answer.toolCalls });
+    messages.push(answer.message());
     for (const [index, call] of answer.toolCalls.entries()) {
       const { content } = await runPure(shared, completion, call, `${n}.${index}`, index < MAX_CALLS_RUN);
       messages.push({ role: 'tool', content, toolCallId: call.id, toolName: call.name });
@@ -121,33 +147,50 @@ function* endWithCalls(completion: Completion, options: CallerOptions, answer: A
     type: 'done',
     finishReason: calls.length > 0 && ended === 'stop' ? 'tool_calls' : ended,
     usage,
+    echo: answer.echo,
   };
 }
 
-/** An answer that was cut off cannot have its form; its finish reason says so. */
-function checkEnd(
-  { content, finishReason }: Pick<Answer, 'content' | 'finishReason'>,
-  options: CallerOptions | undefined,
-): void {
-  if (options !== undefined && finishReason === 'stop') checkFormat(content, options);
+type End = Pick<Answer, 'content' | 'finishReason'>;
+
+/** What is wrong with the form of an answer. One that was cut off cannot have it; its finish reason says so. */
+function problemOf({ content, finishReason }: End, options: CallerOptions | undefined): string | undefined {
+  return options?.format && finishReason === 'stop' ? formatProblem(content, options.format) : undefined;
+}
+
+/** Throws `GatewayError('invalid_answer')`. */
+function checkEnd(answer: End, options: CallerOptions | undefined): void {
+  const problem = problemOf(answer, options);
+  if (problem !== undefined) throw wrongForm(problem);
+}
+
+/** What the model is told about an answer without the requested form; it may try once more. */
+function repeatNote(problem: string): string {
+  return `Your answer does not have the requested form: ${problem}. Send it again, as JSON alone.`;
 }
 
 const NOTHING: Usage = { promptTokens: 0, completionTokens: 0, modelMs: 0 };
 
+/** What a call adds to those before it: a paragraph between their texts, or no text before its end. */
+interface Passing {
+  afterText: boolean;
+  holds: boolean;
+}
+
 /** One answer: of the completion's model, or of the next one of its profile when that cannot begin to answer. */
 async function* ask(
-  shared: Pick<AgentShared, 'provider' | 'profiles' | 'limits' | 'fallbacks'>,
+  shared: Windowed & Pick<AgentShared, 'limits' | 'fallbacks'>,
   completion: Completion,
   stateless: StatelessRequest,
   messages: readonly ChatMessage[],
-  afterText: boolean,
+  passing: Passing,
 ): AsyncGenerator<ChatChunk, Answer> {
   for (;;) {
     const watchdog = new StreamWatchdog(completion.signal, shared.limits);
     let answer: Answer | undefined;
     try {
-      const request = await requestOf(shared, completion, stateless, messages);
-      answer = new Answer(request, completion.prepared.toolTokens, afterText);
+      const { request, toolTokens } = await requestOf(shared, completion, stateless, messages);
+      answer = new Answer(request, toolTokens, passing);
       const queueable = { ...request, onQueued: () => watchdog.onQueued() };
       for await (const chunk of shared.provider.streamChat(queueable, watchdog.start())) {
         watchdog.onChunk();
@@ -176,19 +219,20 @@ async function* ask(
 /** The answer of one call, as it streams. */
 class Answer {
   content = '';
+  echo: Echo | undefined;
   readonly toolCalls: ToolCall[] = [];
   finishReason: FinishReason = 'length';
   /** Text and thinking, both bounded: either may never end. */
   chars = 0;
+  #thinking = '';
   readonly #request: ChatRequest;
   readonly #meter: CallMeter;
-  readonly #afterText: boolean;
+  readonly #passing: Passing;
 
-  /** `afterText`: an earlier answer of the completion had a text, from which a paragraph separates this one. */
-  constructor(request: ChatRequest, toolTokens: number, afterText: boolean) {
+  constructor(request: ChatRequest, toolTokens: number, passing: Passing) {
     this.#request = request;
     this.#meter = meterCall(request, toolTokens);
-    this.#afterText = afterText;
+    this.#passing = passing;
   }
 
   /** Returns what is passed on, if anything. Throws `FieldError` where the server does not report what the client asked for. */
@@ -200,19 +244,30 @@ class Answer {
         return chunk.delta === '' ? undefined : this.#takeText(chunk);
       case 'thinking':
         this.chars += chunk.delta.length;
+        this.#thinking += chunk.delta;
         return chunk;
-      case 'text_was_thinking':
+      case 'text_was_thinking': {
+        const thought = this.content;
+        this.#thinking += thought;
         this.content = '';
-        return chunk;
+        return this.#passing.holds ? { type: 'thinking', delta: thought } : chunk;
+      }
       case 'tool_call':
         if (this.toolCalls.length < MAX_CALLS_KEPT) this.toolCalls.push(chunk.call);
         return undefined;
       case 'done':
         this.finishReason = chunk.finishReason;
+        this.echo = chunk.echo;
         return undefined;
       default:
         return chunk satisfies never;
     }
+  }
+
+  /** The answer for the model's next call. */
+  message(): ChatMessage {
+    const { content, toolCalls, echo } = this;
+    return { role: 'assistant', content, toolCalls, echo, thinking: this.#thinking };
   }
 
   /** As `CallMeter.usage`. */
@@ -220,34 +275,59 @@ class Answer {
     return this.#meter.usage(startedAt);
   }
 
-  #takeText(chunk: Extract<ChatChunk, { type: 'text' }>): ChatChunk {
+  #takeText(chunk: Extract<ChatChunk, { type: 'text' }>): ChatChunk | undefined {
     const isFirst = this.content === '';
     const { model, topLogprobs } = this.#request;
     if (topLogprobs !== undefined && chunk.logprobs === undefined && isFirst)
       throw new FieldError('topLogprobs', `the server of the model ${model} does not report them`);
     this.content += chunk.delta;
-    return { ...chunk, delta: (this.#afterText && isFirst ? '\n\n' : '') + chunk.delta };
+    if (this.#passing.holds) return undefined;
+    return { ...chunk, delta: (this.#passing.afterText && isFirst ? '\n\n' : '') + chunk.delta };
   }
 }
 
-/** The request of a call. Throws `FieldError` for what the model cannot do, and `ProviderError`. */
+/** What the window of a call is found with. */
+type Windowed = Pick<AgentShared, 'provider' | 'profiles' | 'windows'>;
+
+/** The request of a call, and the tokens of its tools. Throws `FieldError` for what the model cannot do, and `ProviderError`. */
 async function requestOf(
-  shared: Pick<AgentShared, 'provider' | 'profiles'>,
-  { model, profile, prepared, signal, caller }: Completion,
+  shared: Windowed,
+  completion: Completion,
   { options, topLogprobs }: StatelessRequest,
   messages: readonly ChatMessage[],
-): Promise<ChatRequest> {
+): Promise<{ request: ChatRequest; toolTokens: number }> {
+  const { model, profile, signal, caller } = completion;
   const can = await shared.provider.capabilities(model, signal);
   refuseUnsupported(model, can, options);
   if (!can.vision && showsPictures(messages))
     throw new FieldError('messages', `the model ${model} cannot see pictures`);
-  return {
+  const { contextWindow, tools } = windowOf(shared, completion, can, messages);
+  const request = {
     model,
     messages,
-    contextWindow: modelWindow(model, can, shared.profiles()),
+    contextWindow,
     userId: `token:${caller.tokenId}`,
-    ...(can.tools && prepared.schemas.length > 0 && { tools: prepared.schemas }),
+    ...(tools.schemas.length > 0 && { tools: tools.schemas }),
     ...callFields(profile, can, options),
     topLogprobs,
   };
+  return { request, toolTokens: tools.tokens };
+}
+
+/** The window that the caller's messages need, within what the server reports, and the tools that it has room for. */
+function windowOf(
+  shared: Windowed,
+  { model, profile, prepared }: Completion,
+  can: ModelCapabilities,
+  messages: readonly ChatMessage[],
+): { contextWindow: number; tools: ToolSelection } {
+  const needed = messages.reduce((sum, { content }) => sum + estimateTokens(content), 0);
+  for (;;) {
+    const usual = shared.windows.of(model, can);
+    const contextWindow = modelWindow(model, can, shared.profiles(), usual);
+    const own = profileWindow(contextWindow, profile, usual);
+    const tools = can.tools ? selectTools(prepared, Math.floor(own * TOOL_SHARE)) : NO_TOOLS;
+    if (needed <= inputBudget(own, profile, tools.tokens) || !shared.windows.grow(model, can, profile))
+      return { contextWindow, tools };
+  }
 }

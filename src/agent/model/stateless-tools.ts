@@ -14,6 +14,7 @@ import type { Taint } from '../state/taint.ts';
 import { judgeCall, mustAsk } from '../tools/risk.ts';
 import { checkCall, contentForModel, executeTool, failure } from '../tools/tool-run.ts';
 import type { Outcome } from '../tools/tool-run.ts';
+import { callableTools, directCall } from '../tools/tool-pair.ts';
 import { sentBy } from '../tools/unasked-reads.ts';
 import type { Failing } from './fallback-models.ts';
 
@@ -45,7 +46,8 @@ export async function runPure(
   mayRun: boolean,
 ): Promise<Outcome> {
   if (!mayRun) return failure(`Not run: at most ${MAX_CALLS_RUN} tool calls of one answer are run.`);
-  const checked = checkCall(call, completion.prepared.tools);
+  const direct = directCall(call, completion.prepared.tools);
+  const checked = checkCall(direct, callableTools(completion.prepared, direct));
   if ('refusal' in checked) return checked.refusal;
   const { taint, rows, caller } = completion;
   const judgement = judgeCall(checked.tool, checked.args, { taint, rows, author: userOf(caller) });
@@ -75,9 +77,9 @@ export async function runPure(
   if (typeof reach !== 'string') taint.noteSent(sentBy(reach));
   const { from, ...outcome } = await executeTool(checked.tool, checked.args, ctx, shared.limits.toolMs);
   taint.add(outcome.sources ?? []);
-  const names = { toolCallId: call.id, toolName: call.name, callIndex: 0 };
+  const names = { toolCallId: call.id, toolName: checked.tool.name, callIndex: 0 };
   rows.push(contextRow(0, { kind: 'tool_result', ...names, ...outcome }));
-  return { ...outcome, content: contentForModel(call.name, { ...outcome, from }) };
+  return { ...outcome, content: contentForModel(checked.tool.name, { ...outcome, from }) };
 }
 
 /** The user id of a token. */

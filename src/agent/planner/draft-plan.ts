@@ -17,6 +17,9 @@ import { readPlan } from './read-plan.ts';
 /** Longest description of a tool or profile that the planner reads, in UTF-16 units. */
 const MAX_DESCRIPTION_CHARS = 160;
 
+/** Why there is no plan: the request needs none, the model wrote no steps that can be read, or its call failed. */
+export type NoPlan = 'direct' | 'no_steps' | 'failed';
+
 export interface Draft {
   /** Grows with every call. */
   spent: PlanningUsage;
@@ -27,8 +30,8 @@ export interface Draft {
 }
 
 /**
- * Plans for a turn, or for a subagent; undefined when the request needs no plan, the model wrote none, or planning
- * failed, which is logged and sent as a notice. Throws only `StoreError` and the signal's reason, and where the plan is
+ * Plans for a turn, or for a subagent, or says why there is no plan; that planning failed is logged and sent as a
+ * notice. Throws only `StoreError` and the signal's reason, and where the plan is
  * `required` what the model calls throw.
  */
 export async function draftPlan(
@@ -36,7 +39,7 @@ export async function draftPlan(
   turn: Planning,
   draft: Draft,
   emit: Emit,
-): Promise<Plan | undefined> {
+): Promise<Plan | NoPlan> {
   try {
     return await threePhases(shared, turn, draft, emit);
   } catch (error) {
@@ -46,7 +49,7 @@ export async function draftPlan(
     const why = wordError(toGatewayError(error), await turnReader(shared, turn), turn.say);
     const text = turn.say('turn.no_plan', { why });
     emit({ type: 'notice', code: 'planning_failed', text });
-    return undefined;
+    return 'failed';
   }
 }
 
@@ -55,7 +58,7 @@ async function threePhases(
   turn: Planning,
   { spent, goal, required }: Draft,
   emit: Emit,
-): Promise<Plan | undefined> {
+): Promise<Plan | NoPlan> {
   const ask = (phase: number, title: string, instruction: string): Promise<string> =>
     askPlanner(shared, turn, { msgId: `${turn.turnId}.plan.${phase}`, title, instruction, spent }, emit);
 
@@ -63,7 +66,7 @@ async function threePhases(
     await ask(1, turn.say('plan.thinking_need'), analysisInstruction(goal, required)),
     required,
   );
-  if (analysis.direct) return undefined;
+  if (analysis.direct) return 'direct';
 
   let review: string | undefined;
   if (turn.profile.planningPhase2Enabled && analysis.reflect) {
@@ -83,7 +86,7 @@ async function threePhases(
   const written = readPlan(await ask(3, turn.say('plan.thinking_plan'), instruction), executors, turn.say);
   if (written === undefined) {
     turn.log.info('plan_without_steps');
-    return undefined;
+    return 'no_steps';
   }
   const { entry } = turn.rows.user;
   const asked = entry.kind === 'user' ? typedText(entry) : '';

@@ -12,8 +12,16 @@ import { planningOf } from '../../contracts/agent/profile.ts';
 import type { AgentShared, Emit } from '../deps.ts';
 import type { TurnContext, TurnIdentity, TurnProgress } from '../state/turn-state.ts';
 import { draftPlan } from './draft-plan.ts';
+import type { NoPlan } from './draft-plan.ts';
 import { planCalls } from '../prompt/plan-calls.ts';
-import { planCard, planForModel, todosOf } from './plan-text.ts';
+import {
+  noPlanResult,
+  planCard,
+  planForModel,
+  planResult,
+  SECOND_PLAN_RESULT,
+  todosOf,
+} from './plan-text.ts';
 import { NO_USAGE } from './planning-call.ts';
 import type { Planning, PlanningUsage } from './planning-call.ts';
 import { textRef } from '../../contracts/texts/say.ts';
@@ -45,21 +53,26 @@ export async function planTurn(
 }
 
 /**
- * Makes the plan that the n-th answer asked for with the tool `plan`. True when the turn has a plan and asked for it with
- * this answer, also in an attempt before this one. Throws only `StoreError` and the signal's reason.
+ * Makes the plan that a call of the tool `plan` asks for, unless the turn was planned before, and returns what the model
+ * reads of it: its steps, or why there is none. Throws only `StoreError` and the signal's reason.
  */
 export async function planOnCall(
   shared: AgentShared,
   turn: PlannedTurn,
-  n: number,
+  goal: string,
   emit: Emit,
-): Promise<boolean> {
-  const [first] = planCalls(turn.rows);
-  if (first?.iteration !== n) return false;
+): Promise<string> {
+  const isFirst = planCalls(turn.rows).length === 0;
   const before = turn.plan;
-  await makeOnce(shared, turn, { goal: first.goal }, emit);
-  if (turn.plan !== undefined && before === undefined) emitPlanReady(turn.plan, emit);
-  return turn.plan !== undefined;
+  const why = await makeOnce(shared, turn, { goal }, emit);
+  if (turn.plan === undefined) return noPlanResult(why);
+  if (before === undefined) emitPlanReady(turn.plan, emit);
+  return isFirst ? planResult(turn.plan) : SECOND_PLAN_RESULT;
+}
+
+/** True when the n-th answer asked for the plan that the turn now has. */
+export function hasPlannedOn({ rows, plan }: Pick<TurnProgress, 'rows' | 'plan'>, n: number): boolean {
+  return plan !== undefined && planCalls(rows)[0]?.iteration === n;
 }
 
 /**
@@ -99,18 +112,22 @@ async function beginRun(
   await shared.ledger.enqueue(address, cardDelivery(stored, address, run));
 }
 
-/** Makes the turn's plan, unless that was done before a crash or by an earlier call. */
+/** Makes the turn's plan, unless that was done before a crash or by an earlier call; returns why there is none now. */
 async function makeOnce(
   shared: AgentShared,
   turn: PlannedTurn,
   { goal, required }: { goal?: string | undefined; required?: boolean },
   emit: Emit,
-): Promise<void> {
-  if (turn.planned === true || turn.rows.plan !== undefined) return;
+): Promise<NoPlan | undefined> {
+  if (turn.planned === true || turn.rows.plan !== undefined) return undefined;
   turn.signal.throwIfAborted();
   const spent: PlanningUsage = { usage: NO_USAGE };
   try {
-    await storePlan(shared, turn, await draftPlan(shared, turn, { spent, goal, required }, emit), spent);
+    const draft = await draftPlan(shared, turn, { spent, goal, required }, emit);
+    const noPlan = typeof draft === 'string' ? draft : undefined;
+    await storePlan(shared, turn, typeof draft === 'string' ? undefined : draft, spent);
+    turn.planned = true;
+    return noPlan;
   } catch (error) {
     // The turn ends during its planning: the usage so far is stored with its end.
     if (spent.usage.promptTokens > 0) turn.otherUsage.add({ ...spent.usage, model: turn.model ?? '' });

@@ -8,7 +8,7 @@ import { fitPrompt, OVERFLOW_SHRINK } from '../prompt/context-window.ts';
 import type { AgentShared, Emit } from '../deps.ts';
 import { completeText } from '../model/complete-text.ts';
 import type { ShownCall } from '../model/complete-text.ts';
-import { modelBudget } from '../model/model-budget.ts';
+import { makePrompt } from '../model/model-budget.ts';
 import type { Budgeting, Calling } from '../model/model-budget.ts';
 import type { TurnAttempt, TurnContext, TurnIdentity, TurnProgress } from '../state/turn-state.ts';
 import { addUsage } from '../state/unjournaled-usage.ts';
@@ -52,68 +52,78 @@ export async function askPlanner(
   call: PlanningCall,
   emit: Emit,
 ): Promise<string> {
-  let part = 1;
+  let most = Infinity;
   for (;;) {
+    let made: PlanningRequest | undefined;
     try {
-      return await callOnce(shared, turn, call, part, emit);
+      made = await planningRequest(shared, turn, call.instruction, most);
+      return await callOnce(shared, turn, call, made, emit);
     } catch (error) {
       turn.signal.throwIfAborted();
-      if (shared.fallbacks.change(turn, { error, begun: false }, emit)) part = 1;
-      else if (part === 1 && error instanceof ProviderError && error.code === 'context_overflow')
-        part = OVERFLOW_SHRINK;
+      const isTooLong = error instanceof ProviderError && error.code === 'context_overflow';
+      if (shared.fallbacks.change(turn, { error, begun: false }, emit)) most = Infinity;
+      else if (most === Infinity && isTooLong && made !== undefined)
+        most = Math.floor(made.estimated * OVERFLOW_SHRINK);
       else throw error;
     }
   }
 }
 
 async function callOnce(
-  shared: Calling & Pick<AgentShared, 'environmentNoteOf'>,
-  turn: Planning,
-  { instruction, spent, msgId, title }: PlanningCall,
-  part: number,
+  shared: Pick<Calling, 'provider' | 'limits' | 'scale'>,
+  { signal, waits }: Planning,
+  { spent, msgId, title }: PlanningCall,
+  { request, estimated }: PlanningRequest,
   emit: Emit,
 ): Promise<string> {
-  const { request, estimated } = await planningRequest(shared, turn, instruction, part);
   const onUsage = (usage: Usage): void => {
     spent.usage = addUsage(spent.usage, usage);
     if (!usage.estimated) shared.scale.learn(request.model, estimated, usage.promptTokens);
   };
-  const { signal, waits } = turn;
   const shown = { msgId, title };
   const maxChars = MAX_PLANNING_CHARS;
   return await completeText(shared, { request, signal, waits, maxChars, shown, onUsage }, emit);
 }
 
+interface PlanningRequest {
+  request: ChatRequest;
+  /** Tokens of the prompt, before they are scaled. */
+  estimated: number;
+}
+
+/**
+ * The request offers no tools, because a plan is made of words (N-28): its prompt therefore begins differently than those
+ * of the conversation, and a server with one slot reads it whole. That is the price of a plan; no other call pays it.
+ */
 async function planningRequest(
   shared: Budgeting & Pick<AgentShared, 'environmentNoteOf'>,
   turn: Planning,
   instruction: string,
-  part: number,
-): Promise<{ request: ChatRequest; estimated: number }> {
-  const { model, can, contextWindow, budget } = await modelBudget(shared, turn, {
-    part,
-    // Planning reserves its own answer length, whatever the profile reserves for its answers.
-    profile: { ...turn.profile, maxTokens: undefined },
+  most: number,
+): Promise<PlanningRequest> {
+  // Planning reserves its own answer length, whatever the profile reserves for its answers.
+  const limit = { most, profile: { ...turn.profile, maxTokens: undefined } };
+  return await makePrompt(shared, turn, limit, ({ model, can, contextWindow, budget }) => {
+    const note = `${shared.environmentNoteOf(turn)}\n\n${instruction}`;
+    const { messages, tokens } = fitPrompt(
+      {
+        system: systemPart(turn.prepared, turn.promptContext, can),
+        history: turn.history,
+        current: mergeGroups(toGroups([turn.rows.user], { thinking: false })),
+        steps: [],
+        note: { content: note, tokens: estimateTokens(note) },
+      },
+      budget,
+    );
+    const request: ChatRequest = {
+      model,
+      messages,
+      contextWindow,
+      userId: turn.userId,
+      temperature: PLANNING_TEMPERATURE,
+      maxTokens: Math.min(PLANNING_TOKENS, Math.floor(contextWindow / 4)),
+      ...(can.thinking && { think: false }),
+    };
+    return { request, estimated: tokens };
   });
-  const note = `${shared.environmentNoteOf(turn)}\n\n${instruction}`;
-  const { messages, tokens } = fitPrompt(
-    {
-      system: systemPart(turn.prepared, turn.promptContext, can),
-      history: turn.history,
-      current: mergeGroups(toGroups([turn.rows.user], { thinking: false })),
-      steps: [],
-      note: { content: note, tokens: estimateTokens(note) },
-    },
-    budget,
-  );
-  const request: ChatRequest = {
-    model,
-    messages,
-    contextWindow,
-    userId: turn.userId,
-    temperature: PLANNING_TEMPERATURE,
-    maxTokens: Math.min(PLANNING_TOKENS, Math.floor(contextWindow / 4)),
-    ...(can.thinking && { think: false }),
-  };
-  return { request, estimated: tokens };
 }

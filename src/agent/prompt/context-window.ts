@@ -11,24 +11,27 @@ import type { Group } from './history.ts';
 export const SAFE_WINDOW = 16_384;
 /** Tokens kept free for the answer when the profile names no `maxTokens`, and never more than a quarter of the window. */
 const ANSWER_RESERVE = 4_096;
-/** Share of the budget that is used after the server refused a prompt as too long (B-11). */
+/** How much of a prompt that the server refused as too long is sent again, at most (B-11). */
 export const OVERFLOW_SHRINK = 0.6;
+/** Tokens that a note has besides its text: its marks, and what the system prompt says about them (`src/providers/shape/`). */
+export const NOTE_OVERHEAD = 90;
 /** Shortest piece of a tool result that is still worth reading, in UTF-16 units. */
 const MIN_RESULT_CHARS = 200;
 
 /**
  * The window that every call to `model` requests, so that the server never reloads it: the largest `contextWindow` (else
- * 16,384) of the profiles that may use it, at most what the server reports for the model (B-30).
+ * `usual`) of the profiles that may use it, at most what the server reports for the model (B-30).
  */
 export function modelWindow(
   model: string,
   can: Pick<ModelCapabilities, 'contextWindow' | 'windowGuessed'>,
   profiles: readonly Profile[],
+  usual = SAFE_WINDOW,
 ): number {
   const wanted = profiles
     .filter((profile) => profile.model === undefined || untagged(profile.model) === untagged(model))
-    .map((profile) => profile.contextWindow ?? SAFE_WINDOW);
-  const window = Math.max(...wanted, 0) || SAFE_WINDOW;
+    .map((profile) => profile.contextWindow ?? usual);
+  const window = Math.max(...wanted, 0) || usual;
   return can.windowGuessed === true ? window : Math.min(can.contextWindow, window);
 }
 
@@ -37,11 +40,23 @@ function untagged(model: string): string {
   return model.replace(/:latest$/, '');
 }
 
-/** The part of the window that prompts of this profile may fill (B-27), in tokens; negative when there is none. */
-export function inputBudget(window: number, profile: Profile, toolTokens: number): number {
-  const own = Math.min(window, profile.contextWindow ?? SAFE_WINDOW);
-  const reserve = profile.maxTokens ?? Math.min(ANSWER_RESERVE, Math.floor(own / 4));
-  return own - reserve - toolTokens;
+/** The part of a model's window that is this profile's, in tokens. */
+export function profileWindow(
+  window: number,
+  { contextWindow }: Pick<Profile, 'contextWindow'>,
+  usual = SAFE_WINDOW,
+): number {
+  return Math.min(window, contextWindow ?? usual);
+}
+
+/** The part of a profile's window that its prompts may fill (B-27), in tokens; negative when there is none. */
+export function inputBudget(
+  window: number,
+  { maxTokens }: Pick<Profile, 'maxTokens'>,
+  toolTokens: number,
+): number {
+  const reserve = maxTokens ?? Math.min(ANSWER_RESERVE, Math.floor(window / 4));
+  return window - reserve - toolTokens;
 }
 
 /** Size of a context, in estimated tokens and in rows. */
@@ -59,7 +74,7 @@ export interface Prompt {
   current: Group;
   /** Answers and results of this turn so far. */
   steps: readonly Group[];
-  /** A transient system message at the end; never stored. */
+  /** The gateway's own voice at the end, sent between marks in the last message; never stored. */
   note?: { content: string; tokens: number } | undefined;
 }
 
@@ -76,7 +91,8 @@ export interface FittedPrompt {
  * the newest history, in whole groups (B-28). Throws `GatewayError('window_too_small' | 'message_too_large')`.
  */
 export function fitPrompt(prompt: Prompt, budget: number): FittedPrompt {
-  const fixed = prompt.system.tokens + (prompt.note?.tokens ?? 0);
+  const note = prompt.note === undefined ? 0 : prompt.note.tokens + NOTE_OVERHEAD;
+  const fixed = prompt.system.tokens + note;
   if (budget - fixed <= 0) throw windowTooSmall();
   let left = budget - fixed - prompt.current.tokens;
   if (left < 0) throw messageTooLarge(prompt.current.tokens, budget - fixed);
@@ -87,7 +103,7 @@ export function fitPrompt(prompt: Prompt, budget: number): FittedPrompt {
   const older = prompt.steps.slice(0, -1);
   const steps = newestThatFit(older, left);
   left -= tokensOf(steps);
-  const history = steps.length === older.length ? newestThatFit(prompt.history, left) : [];
+  const history = steps.length === older.length ? historyThatFits(prompt.history, left) : [];
   left -= tokensOf(history);
 
   const groups = [...history, prompt.current, ...steps, ...newest];
@@ -100,13 +116,20 @@ export function fitPrompt(prompt: Prompt, budget: number): FittedPrompt {
     history: tokensOf(history),
     message: prompt.current.tokens,
     steps: tokensOf(steps) + tokensOf(newest),
-    note: prompt.note?.tokens ?? 0,
+    note,
   };
   return { messages, tokens: budget - left, parts };
 }
 
 function tokensOf(groups: readonly Group[]): number {
   return groups.reduce((sum, group) => sum + group.tokens, 0);
+}
+
+/** The newest turns, after the summary of those before them: without it, the model would have forgotten these. */
+function historyThatFits(history: readonly Group[], budget: number): Group[] {
+  const [first, ...rest] = history;
+  if (first?.isSummary !== true || first.tokens > budget) return newestThatFit(history, budget);
+  return [first, ...newestThatFit(rest, budget - first.tokens)];
 }
 
 function newestThatFit(groups: readonly Group[], budget: number): Group[] {

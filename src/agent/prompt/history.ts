@@ -2,6 +2,7 @@
 import { estimateTokens } from '../../lib/tokens.ts';
 import type { ChatMessage } from '../../contracts/model/provider.ts';
 import type { ContextEntry } from '../../contracts/store/records.ts';
+import { callAsMade } from '../tools/tool-pair.ts';
 
 /** Tokens of a message besides its text: its role and delimiters. */
 const MESSAGE_OVERHEAD = 4;
@@ -13,6 +14,8 @@ export interface Group {
   messages: ChatMessage[];
   /** Estimated tokens, before calibration. */
   tokens: number;
+  /** It stands for all that came before: no newer group pushes it out. */
+  isSummary?: true;
 }
 
 /** A row of the context, stored or about to be. */
@@ -63,7 +66,7 @@ function entryTokens(entry: ContextEntry): number {
 /**
  * Groups rows in order. Results whose answer is not among the rows are left out; a call without a result gets one that
  * reports this. `thinking` keeps the thinking of answers: that of the current turn helps the model, older only fills the
- * window.
+ * window, except where its server insists on having back what led to a call.
  */
 export function toGroups(rows: readonly ContextRow[], options: { thinking: boolean }): Group[] {
   const groups: Group[] = [];
@@ -78,6 +81,7 @@ export function toGroups(rows: readonly ContextRow[], options: { thinking: boole
       groups.push({
         messages: [{ role: 'user', content: summaryText(entry.content) }],
         tokens,
+        isSummary: true,
       });
     } else if (entry.kind === 'assistant') {
       const following = rows.slice(at + 1, endOfResults(rows, at + 1));
@@ -105,19 +109,28 @@ function answerGroup(
     const own = following.filter(({ entry }) => 'callIndex' in entry && entry.callIndex === callIndex);
     const found = own.find(({ entry }) => entry.kind === 'tool_result');
     const content = found !== undefined ? resultOf(found.entry) : missingResult(own.length > 0);
-    const result: ChatMessage = { role: 'tool', content, toolCallId: call.id, toolName: call.name };
+    const { name: toolName } = callAsMade(call);
+    const result: ChatMessage = { role: 'tool', content, toolCallId: call.id, toolName };
     return { message: result, tokens: found?.tokens ?? MESSAGE_OVERHEAD + estimateTokens(content) };
   });
+  const { echo } = answer;
+  const keepsFields = keepThinking || answer.toolCalls.length > 0;
+  const thinking =
+    keepThinking || (keepsFields && echo?.thoughtField !== undefined) ? answer.thinking : undefined;
+  const fields = keepsFields ? echo?.fields : undefined;
   const message: ChatMessage = {
     role: 'assistant',
     content: answer.content,
-    ...(answer.toolCalls.length > 0 && { toolCalls: answer.toolCalls }),
-    ...(keepThinking && answer.thinking !== undefined && { thinking: answer.thinking }),
+    ...(answer.toolCalls.length > 0 && { toolCalls: answer.toolCalls.map(callAsMade) }),
+    ...(thinking !== undefined && { thinking }),
+    // Without its fields it still tells whose answer this is.
+    ...(echo && { echo: keepsFields ? echo : { ...echo, fields: undefined } }),
   };
-  const thinkingTokens = 'thinking' in message ? estimateTokens(message.thinking ?? '') : 0;
+  const backTokens =
+    estimateTokens(thinking ?? '') + (fields === undefined ? 0 : estimateTokens(JSON.stringify(fields)));
   return {
     messages: [message, ...results.map((result) => result.message), ...shownPictures(following)],
-    tokens: results.reduce((sum, result) => sum + result.tokens, tokens + thinkingTokens),
+    tokens: results.reduce((sum, result) => sum + result.tokens, tokens + backTokens),
   };
 }
 

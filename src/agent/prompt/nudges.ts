@@ -1,4 +1,4 @@
-/** Nudges: transient system notes before a model call, never stored (N-44 to N-46). */
+/** Nudges: notes in the gateway's own voice for one model call, never stored (N-44 to N-46). */
 import { estimateTokens } from '../../lib/tokens.ts';
 import { todoText } from '../../contracts/store/notes.ts';
 import { typedText } from './marks.ts';
@@ -17,7 +17,7 @@ export type Iterating = Pick<TurnContext, 'profile'> &
  * The notes of the n-th iteration, in this order: when and where, budget, plan, goal, stall warning, request for a new
  * plan. All but the first, `environmentNote`, are derived from the turn's rows. Never throws. They come after the
  * conversation, so that the part of the prompt before a new message is the same in every call and a model server need
- * not read it again.
+ * not read it again; on the wire they stand between marks at the end of its last message (`src/providers/shape/`).
  */
 export function notesFor(
   turn: Iterating,

@@ -52,6 +52,15 @@ export function createPreparation(
   };
 }
 
+/** Tokens that servers put around each definition (`{"type":"function","function":…}`), and templates print. */
+const WRAPPER_TOKENS = 12;
+
+/** Estimated tokens of definitions as the model reads them. */
+export function schemaTokens(schemas: readonly ToolSchema[]): number {
+  if (schemas.length === 0) return 0;
+  return estimateTokens(JSON.stringify(schemas)) + schemas.length * WRAPPER_TOKENS;
+}
+
 /** The schemas of tools, each made once however often the list around it changes. */
 const schemasMade = new WeakMap<Tool, ToolSchema>();
 
@@ -76,7 +85,7 @@ function preparationOf(tools: readonly Tool[]): (profile: Profile) => PreparedPr
       withoutTools: partOf(systemPrompt(asTalker(profile))),
       tools: new Map(enabled.map(({ tool }) => [tool.name, tool])),
       schemas,
-      toolTokens: schemas.length === 0 ? 0 : estimateTokens(JSON.stringify(schemas)),
+      toolTokens: schemaTokens(schemas),
       sources: [...new Set(enabled.flatMap(({ tool }) => tool.describedBy ?? []))],
     };
     prepared.set(profile, made);
@@ -109,7 +118,12 @@ function delegates({ delegatesTo, enabledTools }: Profile): string {
 
 function toolSchema(tool: Tool): ToolSchema {
   const { $schema: _, ...parameters } = tool.schema ?? z.toJSONSchema(tool.parameters, { io: 'input' });
-  return { name: tool.name, description: descriptionFor(tool), parameters };
+  return {
+    name: tool.name,
+    description: descriptionFor(tool),
+    parameters,
+    ...(tool.server !== undefined && { server: tool.server }),
+  };
 }
 
 /** The tool in lists of what a plan may use: for one that others describe, only its owner. */

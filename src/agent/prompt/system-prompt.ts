@@ -9,6 +9,8 @@ import { markUntrustedStably } from './marks.ts';
 import type { BootstrapPrompt, PromptPart } from './bootstrap-files.ts';
 import type { ModelCapabilities } from '../../contracts/model/provider.ts';
 import type { PreparedProfile } from './prepared-profile.ts';
+import { NO_TOOLS, selectTools } from './tool-selection.ts';
+import type { ToolSelection } from './tool-selection.ts';
 
 /** Memories that are considered for one prompt. */
 export const MAX_RECALLED = 40;
@@ -116,11 +118,26 @@ export function systemPart(
   };
 }
 
-/** Estimated tokens of the system message and of the tools, which each call has besides the conversation. */
-export function promptTokensOf(turn: { prepared: PreparedProfile; promptContext: PromptContext }): {
-  system: number;
-  tools: number;
-} {
-  const { prepared, promptContext } = turn;
-  return { system: systemPart(prepared, promptContext, { tools: true }).tokens, tools: prepared.toolTokens };
+/** What every call of a conversation begins with: the server keeps it in its cache as long as no byte of it changes. */
+export interface PromptStart {
+  system: PromptPart;
+  tools: ToolSelection;
+}
+
+/** The parts of a turn that its prompts begin with. */
+export interface StartOfPrompt {
+  prepared: PreparedProfile;
+  promptContext: PromptContext;
+}
+
+/** The start of a prompt whose tools take at most `toolLimit` tokens; 0 offers none. */
+export function promptStart(
+  { prepared, promptContext }: StartOfPrompt,
+  can: Pick<ModelCapabilities, 'tools'>,
+  toolLimit: number,
+): PromptStart {
+  const tools = can.tools ? selectTools(prepared, toolLimit) : NO_TOOLS;
+  // A profile without tools keeps its own words; one whose tools find no room promises none.
+  const offers = can.tools && (tools.schemas.length > 0 || prepared.schemas.length === 0);
+  return { system: systemPart(prepared, promptContext, { tools: offers }), tools };
 }

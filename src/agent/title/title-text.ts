@@ -1,28 +1,16 @@
 /** Titles of sessions as text: the request for one, the one in a model's answer, and the first words if there is none. */
 import { oneLine, stripEnd } from '../../lib/text.ts';
-import type { ChatMessage } from '../../contracts/model/provider.ts';
 
-/** Longest part of the message, and of the answer, that the model reads for a title, in UTF-16 units. */
-const MAX_READ_CHARS = 1_500;
 /** Longest title that the gateway itself makes; people may write longer ones (`MAX_TITLE_CHARS`). */
 const MADE_CHARS = 60;
 
-const INSTRUCTION =
-  'You give conversations the titles under which a list shows them. A title says what the conversation is about, in its ' +
-  'own language, in at most six words: no quotation marks, no markup, no full stop.';
-
-/** The last message of a request for a title. */
-export const TITLE_REQUEST = 'Write the title of the conversation above, and nothing else.';
-
-/** The request for the title of a conversation that began with this message and its answer. */
-export function titleMessages(said: string, answer: string): ChatMessage[] {
-  return [
-    { role: 'system', content: INSTRUCTION },
-    { role: 'user', content: cut(said, MAX_READ_CHARS) },
-    { role: 'assistant', content: cut(answer, MAX_READ_CHARS), toolCalls: [] },
-    { role: 'user', content: TITLE_REQUEST },
-  ];
-}
+/**
+ * The request for a title: it follows the conversation, as the model has read it, so that a server with one slot need not
+ * read the conversation again, neither for the title nor for the next turn.
+ */
+export const TITLE_REQUEST =
+  'The gateway needs a title for the conversation above, for a list of conversations. Write what it is about, in its own ' +
+  'language, in at most six words: no quotation marks, no markup, no full stop. Write the title and nothing else, and call no tool.';
 
 /** The title in a model's answer: its first line without markup, quotation marks and a heading such as "Title:". Empty when it has none. */
 export function titleIn(answer: string): string {

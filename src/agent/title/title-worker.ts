@@ -1,5 +1,5 @@
 /** The title of a session, made once after its first answer by the model that gave it. */
-import type { AfterTurnWorker, EndedTurn } from '../../contracts/agent/after-turn.ts';
+import type { AfterTurnWorker, EndedTurn } from '../turn/ended-turn.ts';
 import { toGatewayError } from '../../contracts/errors.ts';
 import { isAnswered } from '../../contracts/event.ts';
 import type { ChatRequest } from '../../contracts/model/provider.ts';
@@ -7,7 +7,10 @@ import type { AgentShared } from '../deps.ts';
 import { completeText } from '../model/complete-text.ts';
 import { modelBudget } from '../model/model-budget.ts';
 import type { Calling } from '../model/model-budget.ts';
-import { firstWords, titleIn, titleMessages } from './title-text.ts';
+import { fitPrompt } from '../prompt/context-window.ts';
+import { promptStart } from '../prompt/system-prompt.ts';
+import { estimateTokens } from '../../lib/tokens.ts';
+import { firstWords, TITLE_REQUEST, titleIn } from './title-text.ts';
 
 /** Tokens of the model's answer. */
 const TITLE_TOKENS = 40;
@@ -54,14 +57,21 @@ async function makeTitle(shared: Titling, turn: EndedTurn, signal: AbortSignal):
   }
 }
 
-/** One small call of the model that answered, with the same window, so that the server does not reload it. */
+/**
+ * One small call of the model that answered, with the same window and the same start of the prompt, so that the server
+ * neither reloads the model nor reads the conversation again.
+ */
 async function ask(shared: Titling, turn: EndedTurn, signal: AbortSignal): Promise<string> {
   const { sessionKey: session, userId } = turn;
-  const { model, can, contextWindow } = await modelBudget(shared, { ...turn, signal });
+  const { model, can, contextWindow, budget, toolLimit } = await modelBudget(shared, { ...turn, signal });
+  const { system, tools } = promptStart(turn, can, toolLimit);
+  const room = budget - tools.tokens - estimateTokens(TITLE_REQUEST);
+  const { messages } = fitPrompt({ system, ...turn.conversation() }, room);
   const request: ChatRequest = {
     model,
-    messages: titleMessages(turn.said, turn.answer),
+    messages: [...messages, { role: 'user', content: TITLE_REQUEST }],
     contextWindow,
+    ...(tools.schemas.length > 0 && { tools: tools.schemas }),
     maxTokens: TITLE_TOKENS,
     userId,
     temperature: 0.3,

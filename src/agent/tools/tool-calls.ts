@@ -1,5 +1,6 @@
 /** Runs the tool calls of one answer in order: intent journaled before, result after, no side effect twice (N-52, N-53). */
 import path from 'node:path';
+import { PLAN_TOOL } from '../../contracts/agent/profile.ts';
 import { LaneAbort } from '../../contracts/bus.ts';
 import { GatewayError, toGatewayError } from '../../contracts/errors.ts';
 import type { ToolCall } from '../../contracts/model/provider.ts';
@@ -12,6 +13,7 @@ import type { Answer } from '../prompt/history.ts';
 import type { AgentShared, Emit } from '../deps.ts';
 import { createProgress } from './progress.ts';
 import { checkCall, contentForModel, executeTool, failure } from './tool-run.ts';
+import { callableTools } from './tool-pair.ts';
 import { roleOf } from './user-role.ts';
 import type { Outcome } from './tool-run.ts';
 import { sentBy } from './unasked-reads.ts';
@@ -29,6 +31,8 @@ interface AnswerToRun {
   answer: Answer;
   /** Throws only `StoreError`. */
   onResults?: (names: readonly string[]) => Promise<void>;
+  /** Makes the plan that a call asks for; what the model reads of it. Throws `StoreError` and the signal's reason. */
+  onPlan?: (goal: string) => Promise<string>;
 }
 
 /**
@@ -40,14 +44,14 @@ interface AnswerToRun {
 export async function runToolCalls(
   shared: AgentShared,
   turn: ToolTurn,
-  { n, answer, onResults }: AnswerToRun,
+  { n, answer, onResults, onPlan }: AnswerToRun,
   emit: Emit,
 ): Promise<void> {
   const forCaller = callerCalls(turn, n, answer);
   for (const batch of batchesOf(answer.toolCalls, turn)) {
     const siblings = new AbortController();
     const signal = AbortSignal.any([turn.signal, siblings.signal]);
-    const calls = batch.map((place) => () => finishCall(shared, turn, { ...place, n, signal }, emit));
+    const calls = batch.map((place) => () => finishCall(shared, turn, { ...place, n, signal, onPlan }, emit));
     // An error of one call ends the turn: the others stop where they can be continued later.
     await runConcurrently(calls, MAX_SUBAGENTS_AT_ONCE, () => siblings.abort(new LaneAbort('shutdown')));
     await onResults?.(batch.map(({ call }) => call.name));
@@ -66,6 +70,7 @@ interface PendingCall {
   callIndex: number;
   call: ToolCall;
   signal: AbortSignal;
+  onPlan?: AnswerToRun['onPlan'];
 }
 
 /** The calls in order; consecutive calls of a tool that may run concurrently form one batch. */
@@ -97,7 +102,7 @@ async function finishCall(
   signal.throwIfAborted();
   const { id: toolCallId, name, args } = call;
   emit({ type: 'tool_call', toolCallId, name, args });
-  const outcome = await runCall(shared, turn, pending, emit);
+  const outcome = await planned(turn, pending, await runCall(shared, turn, pending, emit));
   const { from: _from, ...result } = outcome;
   const content = contentForModel(name, outcome);
   const entry = {
@@ -114,6 +119,20 @@ async function finishCall(
   emit({ type: 'tool_result', toolCallId, name, result: outcome.content, isError: outcome.isError });
 }
 
+/** The outcome of a call; that of the tool `plan` is what has become of the plan, in the model's own words. */
+async function planned<Ran extends Outcome>(
+  { rows }: Pick<CallTurn, 'rows'>,
+  { call, onPlan }: PendingCall,
+  outcome: Ran,
+): Promise<Ran> {
+  const { goal } = call.args;
+  if (call.name !== PLAN_TOOL || outcome.isError || onPlan === undefined || typeof goal !== 'string')
+    return outcome;
+  const content = await onPlan(goal);
+  const { sources } = rows.taint;
+  return { ...outcome, content, ...(sources.length > 0 && { sources }) };
+}
+
 /** `sent` is what a read has sent out. */
 async function runCall(
   shared: AgentShared,
@@ -121,7 +140,7 @@ async function runCall(
   { n, callIndex, call, signal }: PendingCall,
   emit: Emit,
 ): Promise<Outcome & { sent?: string }> {
-  const checked = checkCall(call, turn.prepared.tools);
+  const checked = checkCall(call, callableTools(turn.prepared, call));
   // A call that was begun before a crash may have taken effect, though a reload or a switched profile has removed the tool.
   const begun = turn.rows.intended(n, callIndex);
   if ('refusal' in checked) return begun ? outcomeUnknown(call.name, turn, emit) : checked.refusal;

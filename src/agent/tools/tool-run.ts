@@ -1,5 +1,7 @@
 /** Runs one tool call and turns every failure into a result for the model (B-48). */
 import { LaneAbort } from '../../contracts/bus.ts';
+import { z } from 'zod';
+import { conform } from '../../lib/json/conform.ts';
 import { describeIssues } from '../../lib/json/schema-issues.ts';
 import { cleanText, clipMiddle } from '../../lib/text.ts';
 import type { ToolCall } from '../../contracts/model/provider.ts';
@@ -31,7 +33,10 @@ export function contentForModel(toolName: string, { content, sources = [], from 
 /** A valid call, or the error result of an invalid one. */
 export type CheckedCall = { tool: Tool; args: unknown } | { refusal: Outcome };
 
-/** Finds the tool and checks the arguments. Never throws. */
+/**
+ * Finds the tool and checks the arguments. Those that do not match are checked once more in the types that the tool
+ * wants, as far as nothing is lost. Never throws.
+ */
 export function checkCall(call: ToolCall, tools: ReadonlyMap<string, Tool>): CheckedCall {
   const tool = tools.get(call.name);
   if (tool === undefined) {
@@ -45,6 +50,9 @@ export function checkCall(call: ToolCall, tools: ReadonlyMap<string, Tool>): Che
   try {
     const parsed = tool.parameters.safeParse(call.args);
     if (parsed.success) return { tool, args: parsed.data };
+    const schema = tool.schema ?? z.toJSONSchema(tool.parameters, { io: 'input', unrepresentable: 'any' });
+    const converted = tool.parameters.safeParse(conform(call.args, schema));
+    if (converted.success) return { tool, args: converted.data };
     return { refusal: failure(`Wrong arguments for ${tool.name}:\n${describeIssues(parsed.error)}`) };
   } catch (error) {
     return { refusal: failure(`Wrong arguments for ${tool.name}: ${messageOf(error)}`) };

@@ -1,14 +1,15 @@
 /** Runs the workers after a turn: one list, one after another, once the turn has ended (N-65). */
-import type { AfterTurnSettings, AfterTurnWorker, EndedTurn } from '../../contracts/agent/after-turn.ts';
+import type { AfterTurnSettings } from '../../contracts/agent/after-turn.ts';
 import { LaneAbort } from '../../contracts/bus.ts';
 import type { EventBus } from '../../contracts/bus.ts';
 import type { TurnEndReason } from '../../contracts/event.ts';
 import { toGatewayError } from '../../contracts/errors.ts';
 import type { SessionKey } from '../../contracts/message.ts';
-import { promptTokensOf } from '../prompt/system-prompt.ts';
+import { mergeGroups, toGroups } from '../prompt/history.ts';
 import { typedText } from '../prompt/marks.ts';
 import { contextSize } from '../state/turn-state.ts';
 import type { TurnContext, TurnIdentity, TurnProgress } from '../state/turn-state.ts';
+import type { AfterTurnWorker, EndedTurn } from './ended-turn.ts';
 
 /** Sessions whose workers run at the same time. A turn that ends beyond them starts none; the next turn of its session tries again. */
 export const MAX_AFTER_TURNS = 16;
@@ -83,6 +84,7 @@ export function endedTurn(
   { reason, text, title }: { reason: TurnEndReason; text: string; title: string | undefined },
 ): EndedTurn {
   const { turnId, sessionKey, userId, memoryOwner, place, profile, model, rows, log } = turn;
+  const { prepared, promptContext, history } = turn;
   const { entry } = rows.user;
   return {
     turnId,
@@ -99,6 +101,14 @@ export function endedTurn(
     answer: text,
     sources: rows.taint.sources,
     size: contextSize(turn),
-    promptTokens: promptTokensOf(turn),
+    prepared,
+    promptContext,
+    conversation: () => ({
+      history,
+      current: mergeGroups(
+        toGroups(rows.plan === undefined ? [rows.user] : [rows.user, rows.plan], { thinking: false }),
+      ),
+      steps: toGroups(rows.steps, { thinking: false }),
+    }),
   };
 }

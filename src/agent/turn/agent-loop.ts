@@ -13,7 +13,7 @@ import { takeSteering } from './queue-modes.ts';
 import { runPlan } from '../executor/run-plan.ts';
 import type { PlanRunTurn } from '../executor/run-plan.ts';
 import { followTodos, settlePlan } from '../planner/follow-plan.ts';
-import { planOnCall, planOnly, planTurn } from '../planner/plan-turn.ts';
+import { hasPlannedOn, planOnCall, planOnly, planTurn } from '../planner/plan-turn.ts';
 import type { PlannedTurn } from '../planner/plan-turn.ts';
 import { followSwitch, followTools } from '../profiles/follow-switch.ts';
 import { isSilent } from './silent-token.ts';
@@ -98,9 +98,10 @@ async function actOnAnswer(
   checkCalls(answer.toolCalls, optionsOfCall(turn, n));
   if (answer.toolCalls.length === 0) return endWithAnswer(turn, answer, emit);
   const onResults = (names: readonly string[]) => followTodos(shared, turn, names, emit);
-  await runToolCalls(shared, turn, { n, answer, onResults }, emit);
+  const onPlan = (goal: string) => planOnCall(shared, turn, goal, emit);
+  await runToolCalls(shared, turn, { n, answer, onResults, onPlan }, emit);
   await followSwitch(shared, turn, n);
-  if (await planOnCall(shared, turn, n, emit)) await runPlan(shared, turn, n + 1, emit);
+  if (hasPlannedOn(turn, n)) await runPlan(shared, turn, n + 1, emit);
   return undefined;
 }
 

@@ -1,27 +1,32 @@
 /** One answer of the model within a turn: its context, the call, and its journal row. */
 import { toGatewayError } from '../../contracts/errors.ts';
 import type { ChatRequest, LLMResponse, ModelCapabilities } from '../../contracts/model/provider.ts';
+import type { Omission } from '../../contracts/model/omissions.ts';
 import type { PromptParts } from '../../contracts/store/traces.ts';
 import { mergeGroups, toGroups } from '../prompt/history.ts';
 import type { Answer, Group } from '../prompt/history.ts';
-import type { PromptPart } from '../prompt/bootstrap-files.ts';
 import { withModePrompt } from '../executor/mode-prompts.ts';
-import { systemPart } from '../prompt/system-prompt.ts';
-import { fitPrompt, OVERFLOW_SHRINK } from '../prompt/context-window.ts';
+import { promptStart } from '../prompt/system-prompt.ts';
+import type { PromptStart } from '../prompt/system-prompt.ts';
+import { fitPrompt } from '../prompt/context-window.ts';
+import type { FittedPrompt } from '../prompt/context-window.ts';
 import { MAX_CALLS_RUN } from '../deps.ts';
 import type { AgentShared, Emit } from '../deps.ts';
 import { notesFor } from '../prompt/nudges.ts';
 import { callFields, callsOf, refuseUnsupported } from '../model/caller-options.ts';
 import { streamAnswer } from '../model/model-call.ts';
 import type { ModelCall } from '../model/model-call.ts';
-import { prepareRepeat } from './repeat-call.ts';
+import { firstAttempt, prepareRepeat, repeatsEmpty } from './repeat-call.ts';
 import type { Attempts } from './repeat-call.ts';
-import { modelBudget } from '../model/model-budget.ts';
-import type { Budgeting } from '../model/model-budget.ts';
+import { isTooSmall, makePrompt, modelBudget } from '../model/model-budget.ts';
+import type { Budgeting, ModelBudget } from '../model/model-budget.ts';
 import { optionsOfCall } from '../tools/caller-calls.ts';
+import { directCall } from '../tools/tool-pair.ts';
 import { callMsgId } from '../state/turn-state.ts';
 import type { TurnAttempt, TurnContext, TurnIdentity, TurnProgress } from '../state/turn-state.ts';
 
+/** How much of an unknown reason for the end of an answer is logged. */
+const MAX_REASON_CHARS = 100;
 /** A plan up to this share of the budget is never dropped from the prompt. */
 const PLAN_SHARE = 0.25;
 
@@ -43,7 +48,7 @@ export async function askModel(
   emit: Emit,
 ): Promise<Answer> {
   const msgId = callMsgId(turn, n);
-  let attempts: Attempts = { shrunk: false, repeated: false, waits: 0 };
+  let attempts: Attempts = firstAttempt();
   for (;;) {
     const atMs = turn.trace?.nowMs ?? 0;
     const call: ModelCall = {
@@ -55,27 +60,33 @@ export async function askModel(
       waits: turn.waits,
       begun: false,
     };
+    let omissions: readonly Omission[] | undefined;
+    call.onOmissions = (parts) => {
+      omissions = parts;
+      shared.omissionNotices.tell(turn, { model: turn.model ?? '', omissions: parts }, emit);
+    };
     let response: LLMResponse;
     let made: MadeRequest | undefined;
     try {
-      made = await makeRequest(shared, turn, n, attempts.shrunk);
+      made = await makeRequest(shared, turn, n, attempts.mostTokens, emit);
       const { request, estimated } = made;
       turn.trace?.calling(n, request);
       const promptTokens = estimated * shared.scale.of(request.model);
       response = await streamAnswer(call, { request, promptTokens }, emit);
-      noteCall(turn, { n, atMs, call, made, finish: response.finishReason });
+      noteCall(turn, { n, atMs, call, made, omissions, response });
       if (!response.usage.estimated) {
         shared.scale.learn(request.model, estimated, response.usage.promptTokens);
       }
     } catch (error) {
-      noteCall(turn, { n, atMs, call, made, error });
+      noteCall(turn, { n, atMs, call, made, omissions, error });
       if (!turn.signal.aborted && shared.fallbacks.change(turn, { error, begun: call.begun }, emit)) {
-        attempts = { shrunk: false, repeated: false, waits: 0 };
+        attempts = firstAttempt();
         continue;
       }
-      await prepareRepeat(shared, turn, { n, call, attempts, error }, emit);
+      await prepareRepeat(shared, turn, { n, call, attempts, error, estimated: made?.estimated }, emit);
       continue;
     }
+    if (repeatsEmpty(turn, { n, call, attempts, response }, emit)) continue;
     shared.fallbacks.answered(turn, emit);
     turn.lastFinish = response.finishReason;
     emit({ type: 'stream_end', msgId, content: turn.reply.closeCall(), usage: response.usage });
@@ -88,14 +99,15 @@ interface NotedCall {
   atMs: number;
   call: ModelCall;
   made: MadeRequest | undefined;
-  finish?: LLMResponse['finishReason'];
+  omissions: readonly Omission[] | undefined;
+  response?: LLMResponse;
   error?: unknown;
 }
 
 /** Notes a call that has ended for the trace and the log, also one for which no server could be asked for its model. */
 function noteCall(
   turn: Pick<TurnIdentity, 'log'> & Pick<TurnContext, 'model'> & Pick<TurnAttempt, 'trace'>,
-  { n: iteration, atMs, call, made, finish, error }: NotedCall,
+  { n: iteration, atMs, call, made, omissions, response, error }: NotedCall,
 ): void {
   const model = made?.request.model ?? turn.model ?? '';
   const { usage, firstTokenMs } = call;
@@ -106,28 +118,37 @@ function noteCall(
     firstTokenMs,
     usage,
     prompt: made?.parts,
-    ...(finish !== undefined && { finishReason: finish }),
+    ...(omissions && { omissions }),
+    ...(response && { finishReason: response.finishReason }),
     ...(failure && { error: { code: failure.code, message: failure.message } }),
   });
-  const fields = { iteration, model, firstTokenMs, ...usage };
+  const fields = { iteration, model, firstTokenMs, ...usage, omissions };
+  if (response?.unknownReason !== undefined)
+    turn.log.warn(
+      { model, reason: response.unknownReason.slice(0, MAX_REASON_CHARS) },
+      'unknown_finish_reason',
+    );
   if (failure === undefined) turn.log.debug(fields, 'model_call_ended');
   else turn.log.debug({ ...fields, code: failure.code }, 'model_call_failed');
 }
 
 async function storeAnswer(
   { ledger }: Pick<AgentShared, 'ledger'>,
-  turn: TurnIdentity & Pick<TurnContext, 'options' | 'model'> & Pick<TurnProgress, 'rows' | 'otherUsage'>,
+  turn: TurnIdentity &
+    Pick<TurnContext, 'options' | 'model' | 'prepared'> &
+    Pick<TurnProgress, 'rows' | 'otherUsage'>,
   n: number,
   response: LLMResponse,
 ): Promise<Answer> {
   const answer: Answer = {
     kind: 'assistant',
     content: response.content,
-    toolCalls: callsOf(response.toolCalls, turn.options),
+    toolCalls: callsOf(response.toolCalls, turn.options).map((call) => directCall(call, turn.prepared.tools)),
     msgId: callMsgId(turn, n),
     usage: response.usage,
     ...(turn.model !== undefined && { model: turn.model }),
     ...(response.thinking !== '' && { thinking: response.thinking }),
+    ...(response.echo && { echo: response.echo }),
     ...turn.otherUsage.takeUnreported(),
   };
   turn.rows.add(n, answer);
@@ -152,51 +173,88 @@ interface MadeRequest {
   parts: PromptParts;
 }
 
+/** The parts of a turn that one prompt is made of. */
+type PromptTurn = TurnIdentity &
+  TurnContext &
+  Pick<TurnProgress, 'rows' | 'plan'> &
+  Pick<TurnAttempt, 'signal'>;
+
 /** Builds the request of one call (N-43, N-44), within the server's window and the profile's limits. */
 async function makeRequest(
-  shared: Budgeting & Pick<AgentShared, 'environmentNoteOf'>,
-  turn: TurnIdentity & TurnContext & Pick<TurnProgress, 'rows' | 'plan'> & Pick<TurnAttempt, 'signal'>,
+  shared: Prompting,
+  turn: PromptTurn,
   n: number,
-  shrunk: boolean,
+  most: number,
+  emit: Emit,
 ): Promise<MadeRequest> {
-  const { profile, prepared } = turn;
-  const { model, can, contextWindow, budget } = await modelBudget(shared, turn, {
-    part: shrunk ? OVERFLOW_SHRINK : 1,
-  });
+  const { profile } = turn;
+  const { model, can, contextWindow, start, fitted } = await fittedPrompt(shared, turn, n, most);
   refuseUnsupported(model, can, turn.options);
-  const tools = can.tools ? prepared.schemas : [];
-  const toolTokens = can.tools ? prepared.toolTokens : 0;
-  const { messages, tokens, parts } = fitPrompt(
-    {
-      system: systemOf(turn, can),
-      history: turn.history,
-      ...ownGroups(turn, (budget - toolTokens) * PLAN_SHARE),
-      note: notesFor(turn, n, shared.environmentNoteOf(turn)),
-    },
-    budget - toolTokens,
-  );
+  shared.smallWindow.note(turn, { model, window: contextWindow, start, fitted }, emit);
+  const { messages, tokens, parts } = fitted;
+  const { schemas, tokens: toolTokens } = start.tools;
   const request: ChatRequest = {
     model,
     messages,
     contextWindow,
     userId: turn.userId,
-    ...(tools.length > 0 && { tools }),
+    ...(schemas.length > 0 && { tools: schemas }),
     ...callFields(profile, can, optionsOfCall(turn, n)),
   };
   return { request, estimated: tokens + toolTokens, parts: { ...parts, tools: toolTokens } };
 }
 
-/** The system prompt; in planner mode, where the model itself follows a plan, with the prompt of that mode (S-44). */
-function systemOf(
-  {
-    prepared,
-    promptContext,
-    plan,
-  }: Pick<TurnContext, 'prepared' | 'promptContext'> & Pick<TurnProgress, 'plan'>,
+/** What prompts are made with. */
+type Prompting = Budgeting & Pick<AgentShared, 'environmentNoteOf' | 'smallWindow'>;
+
+/** A prompt, and the budget that it was made for. */
+type Made = ModelBudget & { start: PromptStart; fitted: FittedPrompt };
+
+/**
+ * The prompt of a call. One that does not fit gets a larger window where the server has one, and else no tools. Throws
+ * `GatewayError('window_too_small' | 'message_too_large')`, `ProviderError`.
+ */
+async function fittedPrompt(shared: Prompting, turn: PromptTurn, n: number, most: number): Promise<Made> {
+  const make = (available: ModelBudget, toolLimit: number): Made => {
+    const start = startOf(turn, available.can, toolLimit);
+    return { ...available, start, fitted: fit(shared, turn, n, available, start) };
+  };
+  try {
+    return await makePrompt(shared, turn, { most }, (available) => make(available, available.toolLimit));
+  } catch (error) {
+    const bringsTools = (turn.options?.tools?.length ?? 0) > 0;
+    if (!isTooSmall(error) || bringsTools || turn.prepared.schemas.length === 0) throw error;
+    return make(await modelBudget(shared, turn, { most }), 0);
+  }
+}
+
+function fit(
+  shared: Prompting,
+  turn: PromptTurn,
+  n: number,
+  { budget }: Pick<ModelBudget, 'budget'>,
+  { system, tools }: PromptStart,
+): FittedPrompt {
+  return fitPrompt(
+    {
+      system,
+      history: turn.history,
+      ...ownGroups(turn, (budget - tools.tokens) * PLAN_SHARE),
+      note: notesFor(turn, n, shared.environmentNoteOf(turn)),
+    },
+    budget - tools.tokens,
+  );
+}
+
+/** The start of the prompt; in planner mode, where the model itself follows a plan, with the prompt of that mode (S-44). */
+function startOf(
+  turn: Pick<TurnContext, 'prepared' | 'promptContext'> & Pick<TurnProgress, 'plan'>,
   can: Pick<ModelCapabilities, 'tools'>,
-): PromptPart {
-  const system = systemPart(prepared, promptContext, can);
-  return plan?.mode === 'planner' ? withModePrompt(system, plan.mode) : system;
+  toolLimit: number,
+): PromptStart {
+  const start = promptStart(turn, can, toolLimit);
+  const { plan } = turn;
+  return plan?.mode === 'planner' ? { ...start, system: withModePrompt(start.system, plan.mode) } : start;
 }
 
 /** The turn's own groups. The plan stays with the message it was made for, unless it would leave too little room for the rest. */

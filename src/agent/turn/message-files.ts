@@ -6,7 +6,8 @@ import type { Fence } from '../../contracts/store/lanes.ts';
 import type { TurnPayload } from '../../contracts/store/accept.ts';
 import type { AgentShared } from '../deps.ts';
 import { sayFor } from './failure-text.ts';
-import { markUntrusted, titleOf } from '../prompt/marks.ts';
+import { titleOf } from '../../contracts/sessions/marked-text.ts';
+import { markUntrusted } from '../prompt/marks.ts';
 
 /** Pictures of one message that models see. */
 export const MAX_PICTURES_PER_MESSAGE = 6;

@@ -1,7 +1,8 @@
 /** Text of others that comes before a message: what it quotes, and what was said in its chat in the meantime. */
 import type { Quoted } from '../../contracts/quoted.ts';
 import type { ObservedMessage } from '../../contracts/store/group-chats.ts';
-import { markText, markUntrusted, titleOf } from '../prompt/marks.ts';
+import { titleOf } from '../../contracts/sessions/marked-text.ts';
+import { markText, markUntrusted } from '../prompt/marks.ts';
 
 /**
  * The quote between marks that say whose words it contains. `quotedBy` is the sender's name in a group, else `the

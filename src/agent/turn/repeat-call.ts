@@ -4,7 +4,9 @@ import { backoffMs } from '../../lib/async/backoff.ts';
 import { sleep } from '../../lib/async/sleep.ts';
 import { RETRY_CAP_MS } from '../deps.ts';
 import type { AgentLimits, AgentShared, Emit } from '../deps.ts';
+import type { LLMResponse } from '../../contracts/model/provider.ts';
 import type { ModelCall } from '../model/model-call.ts';
+import { OVERFLOW_SHRINK } from '../prompt/context-window.ts';
 import { emitReset } from '../state/turn-state.ts';
 import type { TurnAttempt, TurnContext, TurnIdentity, TurnProgress } from '../state/turn-state.ts';
 import { turnReader } from './failure-text.ts';
@@ -14,14 +16,21 @@ const RATE_LIMIT_FACTOR = 4;
 
 /** What is known about the earlier attempts of one call. */
 export interface Attempts {
-  /** The prompt was refused as too long, and shortened, once (B-11). */
-  shrunk: boolean;
-  /** The stream broke after its first chunk, and was repeated, once. */
+  /** The most that the prompt may have, in estimated tokens: less than one that was refused as too long, once (B-11). */
+  mostTokens: number;
+  /** The answer broke, and was repeated, once. */
   repeated: boolean;
+  /** The answer was empty, and was requested again, once. */
+  wasEmpty: boolean;
   /** Attempts to reach an unavailable server. */
   waits: number;
   /** When the first of them failed. */
   refusedSince?: number;
+}
+
+/** Before the first attempt of a call, or of another model's. */
+export function firstAttempt(): Attempts {
+  return { mostTokens: Infinity, repeated: false, wasEmpty: false, waits: 0 };
 }
 
 interface BrokenCall {
@@ -29,6 +38,8 @@ interface BrokenCall {
   call: ModelCall;
   attempts: Attempts;
   error: unknown;
+  /** Tokens of its prompt; undefined when none was made. */
+  estimated: number | undefined;
 }
 
 /** Drops the text of a broken call and waits until it may be repeated. Throws its error when it must not be. */
@@ -38,18 +49,15 @@ export async function prepareRepeat(
     Pick<TurnContext, 'model'> &
     Pick<TurnProgress, 'reply' | 'otherUsage'> &
     Pick<TurnAttempt, 'signal' | 'trace'>,
-  { n, call, attempts, error }: BrokenCall,
+  { n, call, attempts, error, estimated }: BrokenCall,
   emit: Emit,
 ): Promise<void> {
-  if (call.usage !== undefined) turn.otherUsage.add({ ...call.usage, model: turn.model ?? '' });
+  countUsage(turn, call);
   turn.signal.throwIfAborted();
   if (!(error instanceof ProviderError)) throw error;
-  const waitMs = pauseAfter(error, call.begun, attempts, shared.limits);
+  const waitMs = pauseAfter(error, { begun: call.begun, estimated }, attempts, shared.limits);
   if (waitMs === undefined) throw error;
-  if (turn.reply.open) {
-    turn.reply.discardCall();
-    emitReset(turn, [call.msgId], emit);
-  }
+  discardCall(turn, call, emit);
   if (waitMs > 0 && attempts.waits === 1) {
     const why = wordError(error, await turnReader(shared, turn), turn.say);
     const text = turn.say('turn.model_away', { why });
@@ -61,24 +69,66 @@ export async function prepareRepeat(
 }
 
 /**
+ * True for an answer with neither text nor calls that is to be requested again: once, before its user is told. Then it is
+ * dropped. A turn that may stay silent has said so with an empty answer.
+ */
+export function repeatsEmpty(
+  turn: TurnIdentity &
+    Pick<TurnContext, 'model' | 'silentToken'> &
+    Pick<TurnProgress, 'reply' | 'otherUsage'> &
+    Pick<TurnAttempt, 'trace'>,
+  { n, call, attempts, response }: Omit<BrokenCall, 'error' | 'estimated'> & { response: LLMResponse },
+  emit: Emit,
+): boolean {
+  const { content, toolCalls, finishReason } = response;
+  const isEmpty = content.trim() === '' && toolCalls.length === 0 && finishReason === 'stop';
+  if (!isEmpty || attempts.wasEmpty || turn.silentToken !== undefined) return false;
+  attempts.wasEmpty = true;
+  countUsage(turn, call);
+  discardCall(turn, call, emit);
+  turn.log.warn({ iteration: n }, 'empty_answer_repeated');
+  turn.trace?.retry(0, 'empty_answer');
+  return true;
+}
+
+/** What a repeated call has used counts with the turn. */
+function countUsage(
+  turn: Pick<TurnContext, 'model'> & Pick<TurnProgress, 'otherUsage'>,
+  { usage }: Pick<ModelCall, 'usage'>,
+): void {
+  if (usage !== undefined) turn.otherUsage.add({ ...usage, model: turn.model ?? '' });
+}
+
+/** The text of a repeated call is taken back. */
+function discardCall(
+  turn: Pick<TurnIdentity, 'parentTurnId'> & Pick<TurnProgress, 'reply'>,
+  { msgId }: Pick<ModelCall, 'msgId'>,
+  emit: Emit,
+): void {
+  if (!turn.reply.open) return;
+  turn.reply.discardCall();
+  emitReset(turn, [msgId], emit);
+}
+
+/**
  * Counts a failed call in `attempts`; returns the pause in milliseconds before it is repeated, or undefined to give up. A
- * prompt that was too long is repeated once, shorter; a stream that broke after its first chunk is repeated once, because
- * the server is up. An unavailable server is tried with growing pauses, or after the one it asks for, for `modelWaitMs` in
+ * prompt that was too long is repeated once, with at most 0.6 of its tokens; a broken answer is repeated once and at
+ * once, because the server is up. An unavailable server is tried with growing pauses, or after the one it asks for, for `modelWaitMs` in
  * all: a longer one ends the turn at once. A timeout before the first chunk is not repeated: the user has waited two
  * minutes by then.
  */
 function pauseAfter(
   error: ProviderError,
-  begun: boolean,
+  { begun, estimated = 0 }: { begun: boolean; estimated?: number | undefined },
   attempts: Attempts,
   limits: AgentLimits,
 ): number | undefined {
   if (error.code === 'context_overflow') {
-    if (attempts.shrunk) return undefined;
-    attempts.shrunk = true;
+    if (attempts.mostTokens !== Infinity) return undefined;
+    attempts.mostTokens = Math.floor(estimated * OVERFLOW_SHRINK);
     return 0;
   }
-  if (begun) {
+  if (begun || (error.code === 'bad_response' && error.retryable)) {
     if (attempts.repeated) return undefined;
     attempts.repeated = true;
     return 0;

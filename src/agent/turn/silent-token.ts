@@ -15,11 +15,11 @@ export function isSilentReply(text: string, token: string): boolean {
 
 /** The text without the token and the markup at it, trimmed if it had one. */
 export function withoutToken(text: string, token: string): string {
-  const escaped = [...token].map((character) =>
+  const escaped = Array.from(token, (character) =>
     /[\p{L}\p{N}]/u.test(character) ? character : `\\\\?\\u{${character.codePointAt(0)?.toString(16)}}`,
   );
   const written = new RegExp(
-    `[*_~\`"'“”]*(?<![\\p{L}\\p{N}])${escaped.join('')}(?![\\p{L}\\p{N}])[*_~\`"'“”]*`,
+    `[*_~\`"'“”]{0,8}(?<![\\p{L}\\p{N}])${escaped.join('')}(?![\\p{L}\\p{N}])[*_~\`"'“”]{0,8}`,
     'giu',
   );
   const rest = text.replace(written, '');

@@ -13,7 +13,8 @@ import { authorOf, memoryOwnerOf, sourcesOfMessage } from '../../contracts/messa
 import type { ObservedMessage } from '../../contracts/store/group-chats.ts';
 import { describeSources, storedSources, taints } from '../../contracts/tools/risk.ts';
 import { filesText, ownText, picturesOf } from './message-files.ts';
-import { markText, markUntrusted, titleOf } from '../prompt/marks.ts';
+import { titleOf } from '../../contracts/sessions/marked-text.ts';
+import { markText, markUntrusted } from '../prompt/marks.ts';
 import type { TextOrigin } from '../state/turn-rows.ts';
 import { observedText, quotedText } from './quoted-text.ts';
 

@@ -18,7 +18,7 @@ export interface McpServerStatus {
   prompts: readonly string[];
   /** Why it is down; for operators. */
   error?: string | undefined;
-  /** Which of its tools are left out, and why; for operators. */
+  /** Which of its tools are left out or simplified, and why; for operators. */
   notices: readonly string[];
 }
 

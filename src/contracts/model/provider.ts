@@ -1,6 +1,7 @@
 /** What the agent may request from any model server, and what API callers may request for an answer. */
 import { z } from 'zod';
 import type { Picture } from '../media.ts';
+import type { ModelOmissions, Omission } from './omissions.ts';
 
 /** How much a model thinks before it answers, in OpenAI's terms. */
 export const REASONING_EFFORTS = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'] as const;
@@ -26,6 +27,18 @@ const toolChoice = z.union([z.literal('required'), z.object({ name: z.string() }
 export const answerOptions = z.object({
   temperature: z.number().optional(),
   topP: z.number().optional(),
+  /** Only the most likely tokens are drawn from; 0 or -1 = all. */
+  topK: z.number().optional(),
+  /** Only tokens at least this likely, relative to the likeliest one. */
+  minP: z.number().optional(),
+  typicalP: z.number().optional(),
+  /** Makes tokens of the last `repeatLastN` less likely; 1 = not at all. */
+  repeatPenalty: z.number().optional(),
+  repeatLastN: z.number().optional(),
+  /** The version of Mirostat that draws the tokens; 0 = none. */
+  mirostat: z.number().optional(),
+  mirostatTau: z.number().optional(),
+  mirostatEta: z.number().optional(),
   /** Most tokens to generate. */
   maxTokens: z.number().optional(),
   /** Texts that end the answer; they are not part of it. */
@@ -36,6 +49,8 @@ export const answerOptions = z.object({
   /** Added to the likelihood of tokens, by token id. */
   logitBias: z.record(z.string(), z.number()).optional(),
   reasoningEffort: z.enum(REASONING_EFFORTS).optional(),
+  /** Ask for extended reasoning (N-31); a model without it gets a plain request. `reasoningEffort` wins. */
+  think: z.boolean().optional(),
   /** The answer is JSON; with `json_schema` it matches the schema. */
   format: answerFormat.optional(),
   toolChoice: toolChoice.optional(),
@@ -66,7 +81,26 @@ export type AnswerOptions = z.infer<typeof answerOptions>;
 export type CallerOptions = z.infer<typeof callerOptions>;
 export type AnswerFormat = NonNullable<AnswerOptions['format']>;
 export type ReasoningEffort = (typeof REASONING_EFFORTS)[number];
-export type ToolSchema = z.infer<typeof toolSchema>;
+export type ToolSchema = z.infer<typeof toolSchema> & {
+  /** The MCP server that the tool belongs to; not sent. */
+  server?: string | undefined;
+};
+
+/** Fields of a server's answer that nobody here reads; they go back to it as they came. */
+export type OpaqueFields = Readonly<Record<string, unknown>>;
+
+/**
+ * What a server sent with an answer and wants back with it: its thoughts under the field they came in, signatures,
+ * encrypted blocks. No other server or model gets it, nor the `extra` fields of the answer's calls.
+ */
+export interface Echo {
+  /** Who sent it, `<provider>/<model>`; undefined for a history that a caller sent: the model that it asks. */
+  from?: string | undefined;
+  /** The field of the thoughts, if the server wants those of earlier turns, too. */
+  thoughtField?: string | undefined;
+  /** Other fields of the message. */
+  fields?: OpaqueFields | undefined;
+}
 
 /** A call the model requests. */
 export interface ToolCall {
@@ -78,19 +112,30 @@ export interface ToolCall {
    * Set when the model's arguments were not an object, or nested too deeply: the original text; the tool is not run.
    */
   malformed?: string | undefined;
+  /** Further fields of the call, such as Gemini's signature of the thought behind it. */
+  extra?: OpaqueFields | undefined;
+  /** The model made it through `use_tool`, and reads it so in its history; everyone else sees the tool itself. */
+  viaUseTool?: true | undefined;
 }
 
 /** One message of a model's context. Tool results name the call they answer. */
 export type ChatMessage =
   | { role: 'system'; content: string }
-  /** `pictures` are references (`Pictures`); only `images` are sent, to models that see. */
+  /** `pictures` are references (`Pictures`); only `images` are sent, to models that see. `more` is what follows them. */
   | {
       role: 'user';
       content: string;
       pictures?: readonly string[] | undefined;
       images?: readonly Picture[] | undefined;
+      more?: readonly (string | Picture)[] | undefined;
     }
-  | { role: 'assistant'; content: string; thinking?: string | undefined; toolCalls?: ToolCall[] | undefined }
+  | {
+      role: 'assistant';
+      content: string;
+      thinking?: string | undefined;
+      toolCalls?: ToolCall[] | undefined;
+      echo?: Echo | undefined;
+    }
   | { role: 'tool'; content: string; toolCallId: string; toolName: string };
 
 export interface ChatRequest extends AnswerOptions {
@@ -98,10 +143,12 @@ export interface ChatRequest extends AnswerOptions {
   messages: readonly ChatMessage[];
   /** The schemas of the gateway's own tools are prepared once per profile. */
   tools?: readonly ToolSchema[];
-  /** Ask for extended reasoning (N-31); a model without it gets a plain request. `reasoningEffort` wins. */
-  think?: boolean;
   /** Report the likelihood of each token, with that many alternatives. */
   topLogprobs?: number | undefined;
+  /** Send tool schemas in their simplest form, to a server that has refused the usual one. */
+  reducedSchemas?: boolean;
+  /** False: thoughts and opaque fields of earlier answers are left out. Default true. */
+  echo?: boolean;
   /**
    * The window the server must provide for this call, in tokens; one value per model, so that the model is never
    * reloaded.
@@ -118,8 +165,8 @@ export interface ChatRequest extends AnswerOptions {
    * Awaited when a call that had to wait gets its slot, before it is sent; if it throws, the call ends with that error.
    */
   onPlace?: () => Promise<void>;
-  /** Called when the server refused the pictures and the call is repeated without them. */
-  onPicturesRefused?: () => void;
+  /** Called once, when the answer begins, with the parts that its server was not sent because it refuses them. */
+  onOmissions?: (omissions: readonly Omission[]) => void;
 }
 
 /** Tokens and model time of one call. From a provider, zero means that the server did not say. */
@@ -155,7 +202,14 @@ export type ChatChunk =
   /** All text of this answer so far was thinking: its end was marked, but not its beginning. At most once. */
   | { type: 'text_was_thinking' }
   | { type: 'tool_call'; call: ToolCall }
-  | { type: 'done'; finishReason: FinishReason; usage: Usage };
+  | {
+      type: 'done';
+      finishReason: FinishReason;
+      usage: Usage;
+      echo?: Echo | undefined;
+      /** The server's word for the end of the answer, when it is not a known one: it counts as `stop`. */
+      unknownReason?: string | undefined;
+    };
 
 /** The collected stream: the same answer in one piece (B-10). */
 export interface LLMResponse {
@@ -164,6 +218,9 @@ export interface LLMResponse {
   toolCalls: ToolCall[];
   finishReason: FinishReason;
   usage: Usage;
+  echo?: Echo | undefined;
+  /** The server's word for the end of the answer, when it is not a known one. */
+  unknownReason?: string | undefined;
 }
 
 /** What a model can do; `contextWindow` is the largest the server would give it, in tokens. */
@@ -180,8 +237,16 @@ export interface ModelCapabilities {
   vision: boolean;
   /** False for a model that cannot chat, such as one for vectors only; undefined if the server does not say. */
   chat?: boolean | undefined;
+  /** Parts of requests that are left out now because the server refused them; absent if there are none. */
+  omissions?: readonly Omission[] | undefined;
   /** Options the server does not know: it would silently ignore them in a call. */
   unsupported?: readonly (keyof AnswerOptions)[] | undefined;
+}
+
+/** The model that answers to a name, and what it can do. */
+export interface DescribedModel {
+  name: string;
+  capabilities: ModelCapabilities;
 }
 
 /** Texts to turn into vectors. */
@@ -213,6 +278,8 @@ export interface ChatProvider {
   models(signal: AbortSignal, like?: string): Promise<string[]>;
   capabilities(model: string, signal: AbortSignal): Promise<ModelCapabilities>;
   streamChat(request: ChatRequest, signal: AbortSignal): AsyncIterable<ChatChunk>;
+  /** What the servers are not sent now because they refuse it, by model. Never throws. Absent: nothing ever is. */
+  omissions?(): readonly ModelOmissions[];
   /** Closes pooled connections. Never throws. */
   close(): Promise<void>;
 }
@@ -234,6 +301,8 @@ export interface ModelReport {
   model: string;
   /** Names that no server has, each as a sentence that starts with the variable or field and says what to do. */
   missing: readonly string[];
+  /** What the default model's small window costs, and what to do; undefined while it is large enough, or unknown. */
+  smallWindow?: string | undefined;
 }
 
 /** The model that answers for another one, or for itself. */
@@ -243,6 +312,8 @@ export interface WhoAnswers {
   reason: string | undefined;
   /** Whether it can call tools; undefined while its server does not say. */
   tools: boolean | undefined;
+  /** Parts of requests that are left out now because its server refused them. */
+  omissions: readonly Omission[];
 }
 
 /** A model that did not answer when last used, and the one that answers instead; '' = the usual model. */

@@ -1,6 +1,7 @@
 /** What the nodes of a database report about themselves, and what can be read from a database without changing it. */
 
 import type { HealthReport } from '../gateway-api.ts';
+import type { ModelOmissions } from '../model/omissions.ts';
 import type { McpServerStatus } from '../mcp/servers.ts';
 
 /** What a gateway started with. */
@@ -62,6 +63,8 @@ export type DatabaseReport =
       model?: string | undefined;
       /** What the running gateways report about their MCP servers. */
       servers: readonly McpServerStatus[];
+      /** What the running gateways do not send to the servers of models. */
+      omissions: readonly ModelOmissions[];
     }
   /** Embedded, and no gateway is running: `complete` may be opened, `missing` is created by the first start. */
   | { state: 'closed'; folder: 'missing' | 'complete' | 'incomplete'; bytes: number }

@@ -29,6 +29,8 @@ export interface PersonData {
   grants: number;
   /** Files they sent. */
   files: number;
+  /** Stored responses of `/v1/responses`. */
+  responses: number;
   /** Usage rows, which are kept without their name. */
   usage: number;
 }
@@ -40,6 +42,7 @@ export type PersonRow =
   | { kind: 'schedule'; id: string; session: SessionKey; task: string; timing: unknown }
   | { kind: 'grant'; right: string; grantedAt: string }
   | { kind: 'file'; folder: string; path: string; bytes: number; keptAt: string }
+  | { kind: 'response'; id: string; input: unknown; output: unknown; usedAt: string }
   | { kind: 'usage'; model: string; promptTokens: number; completionTokens: number; at: string };
 
 /** Throws only `StoreError`. */

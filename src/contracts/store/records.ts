@@ -3,7 +3,7 @@ import type { TurnEndReason } from '../event.ts';
 import type { Attachment } from '../media.ts';
 import type { Address, OutboundMessage, SentMessage, SessionKey } from '../message.ts';
 import type { ExecutionMode, Plan, PlanFact } from '../plans/plan.ts';
-import type { ToolCall, Usage } from '../model/provider.ts';
+import type { Echo, ToolCall, Usage } from '../model/provider.ts';
 import type { Source } from '../tools/risk.ts';
 import type { TryPlace } from '../sessions/tries.ts';
 import type { ModelUsage } from '../model/usage.ts';
@@ -56,6 +56,8 @@ export type ContextEntry =
       content: string;
       thinking?: string | undefined;
       toolCalls: ToolCall[];
+      /** What its server wants back. */
+      echo?: Echo | undefined;
       msgId: string;
       /** The model that answered. */
       model?: string | undefined;

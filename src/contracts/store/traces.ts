@@ -1,6 +1,7 @@
 /** What a turn did and when: recorded while it runs, stored at its end, read to explain a missing answer. */
 import type { SessionKey } from '../message.ts';
 import type { Cost } from '../operator/prices.ts';
+import type { Omission } from '../model/omissions.ts';
 import type { Usage } from '../model/provider.ts';
 import type { SentPrompt } from './sent-prompt.ts';
 
@@ -43,6 +44,8 @@ export interface ModelCallSpan {
   usage?: Usage | undefined;
   prompt?: PromptParts | undefined;
   finishReason?: string | undefined;
+  /** Parts that the server was not sent because it refuses them. */
+  omissions?: readonly Omission[] | undefined;
   /** The code of the error that ended it, and its text, which may name addresses. */
   error?: { code: string; message: string } | undefined;
 }

@@ -88,6 +88,8 @@ export interface Tool<Args = unknown> {
   readonly parameters: z.ZodType<Args>;
   /** JSON Schema of the arguments, which the model gets unchanged; unset = made from `parameters`. */
   readonly schema?: Readonly<Record<string, unknown>> | undefined;
+  /** The MCP server that has it. */
+  readonly server?: string | undefined;
   /** Who wrote its description and schema, when it is neither the gateway nor the operator: a turn that is offered it is tainted. */
   readonly describedBy?: Source | undefined;
   readonly effect: ToolEffect;
@@ -215,8 +217,9 @@ export interface OpenedFile extends AsyncDisposable {
   bytes: number;
   /** The first bytes, at most `length`. */
   head(length: number): Promise<Uint8Array>;
-  /** The content from its beginning; `bytes` of it, even if the file grows in the meantime. */
-  chunks(): AsyncIterable<Uint8Array>;
+  changedAt: Date;
+  /** The content from `from` to before `to`, by default all `bytes` of it, even if the file grows in the meantime. */
+  chunks(from?: number, to?: number): AsyncIterable<Uint8Array>;
 }
 
 /** Largest file that nodes share, in bytes: as large as a file that a tool writes. */

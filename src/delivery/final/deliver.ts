@@ -14,6 +14,7 @@ import type { DeliveryPayload, Ledger } from '../../contracts/store/ledger.ts';
 import type { Say, SayIn } from '../../contracts/texts/say.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { parseMarkdown } from '../../lib/markdown/markdown.ts';
+import { resolveReferences } from '../../lib/markdown/references.ts';
 import { takeOutLongCode } from '../files/long-code.ts';
 import { filesRef, sendFiles } from '../files/send-files.ts';
 import type { FileParts } from '../files/send-files.ts';
@@ -162,7 +163,7 @@ async function readAnswer({ deps, payload, channel, say, cut }: Delivering): Pro
   const decides = message.buttons.length > 0;
   const limits = { maxLength: decides ? Infinity : maxLength, maxFileBytes, cut, say };
   const text = says === undefined ? message.content : say(says);
-  const { content, files: code } = await takeOutLongCode(text, limits);
+  const { content, files: code } = await takeOutLongCode(resolveReferences(text), limits);
   const document = (text: string) => documentOf(text, deps.yieldToEventLoop);
   const whole = await channel.renderWhole?.(message, { markdown: content, documentOf: document });
   return { content, code, whole };

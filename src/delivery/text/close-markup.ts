@@ -1,4 +1,5 @@
 /** Makes the unfinished end of a growing text readable: closes open markup, and removes marks with nothing after them. */
+import { runKind } from '../../lib/markdown/stars.ts';
 
 const EMPHASIS = /^(?:\*{1,3}|_{1,3}|~~)$/;
 
@@ -27,7 +28,7 @@ function closeMarkup(text: string): string {
     const mark = match[0];
     if (mark.startsWith('`')) {
       code = code === '' ? mark : code === mark ? '' : code;
-    } else if (code === '' && EMPHASIS.test(mark)) {
+    } else if (code === '' && EMPHASIS.test(mark) && !isLiteral(text, match.index, mark)) {
       const before = text.charAt(match.index - 1);
       const after = text.charAt(match.index + mark.length);
       if (open.at(-1) === mark && before.trim() !== '') open.pop();
@@ -39,6 +40,12 @@ function closeMarkup(text: string): string {
   if (code !== '') return begun ? dropEnd(text, code) : text + code;
   const closers = open.toReversed().join('');
   return closers === '' ? text : text.trimEnd() + closers;
+}
+
+/** Stars and underscores of arithmetic, programs and file patterns. */
+function isLiteral(text: string, at: number, mark: string): boolean {
+  const after = text.charAt(at + mark.length);
+  return runKind(text, at, at + mark.length) === 'text' || (mark === '*' && /[./,)]/.test(after));
 }
 
 /** Removes an opening mark that has nothing after it yet. */

@@ -2,6 +2,7 @@
 import type { Channel } from '../../contracts/channel.ts';
 import type { AccessPolicy } from '../../contracts/access.ts';
 import type { Approvals } from '../../contracts/tools/approvals.ts';
+import type { DescribedModel } from '../../contracts/model/provider.ts';
 import type { EventBus, MessageBus } from '../../contracts/bus.ts';
 import type { Command } from '../../contracts/command.ts';
 import type { FileLimits, FileTypeOf, PersonLimit } from '../../contracts/file-api.ts';
@@ -46,6 +47,7 @@ export interface GatewayApiDeps extends Pick<
   commands: readonly Command[];
   turnConcurrency: number;
   signIns: GatewayApi['signIns'];
+  responses: GatewayApi['responses'];
   hooks: GatewayApi['hooks'];
   /** A channel, if its platform posts anything. */
   platform(channel: string): Pick<Channel, 'webhook' | 'interactions'> | undefined;
@@ -78,6 +80,10 @@ export interface GatewayApiDeps extends Pick<
   profiles: NewSessionDeps['profiles'];
   /** Completions without a session. */
   agent: Pick<GatewayApi, 'complete' | 'embed'> & {
+    describeModel(
+      choice: { profileId?: string; model?: string },
+      signal: AbortSignal,
+    ): Promise<DescribedModel>;
     /** Throws `FieldError` for an option that the model cannot honor. */
     checkOptions(
       asked: Omit<Parameters<GatewayApi['checkOptions']>[1], 'key'> & {
@@ -86,6 +92,7 @@ export interface GatewayApiDeps extends Pick<
       signal: AbortSignal,
     ): Promise<void>;
   };
+  audio: GatewayApi['audio'];
   models: {
     list(signal: AbortSignal): Promise<string[]>;
     describe: CommandDeps['defaultModel'];

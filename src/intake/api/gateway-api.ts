@@ -38,6 +38,7 @@ export function createGatewayApi(deps: GatewayApiDeps): GatewayApi {
     membershipChanged: deps.membershipChanged,
     messagesDeleted: deps.messagesDeleted,
     signIns: deps.signIns,
+    responses: deps.responses,
     commands: listingInAll(deps.commands),
     commandsFor: (caller, say) =>
       listingOf(
@@ -55,6 +56,7 @@ export function createGatewayApi(deps: GatewayApiDeps): GatewayApi {
       kept: deps.keptFiles,
       typeOf: deps.fileTypeOf,
     }),
+    audio: deps.audio,
     memories: createMemoryApi(deps.memories),
     plans: createPlanApi(deps, visible),
     surfaces: createSurfaceApi(deps, owned),

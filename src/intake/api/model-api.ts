@@ -7,7 +7,10 @@ import type { ChoiceDeps } from '../choice.ts';
 import type { GatewayApiDeps } from './deps.ts';
 import type { Visible } from '../sessions/ownership.ts';
 
-type ModelApi = Pick<GatewayApi, 'resolveModel' | 'models' | 'checkOptions' | 'embed' | 'complete'>;
+type ModelApi = Pick<
+  GatewayApi,
+  'resolveModel' | 'models' | 'describeModel' | 'checkOptions' | 'embed' | 'complete'
+>;
 
 /** Makes it. Methods throw only `GatewayError`. */
 export function createModelApi(deps: GatewayApiDeps, visible: Visible, choice: ChoiceDeps): ModelApi {
@@ -28,6 +31,11 @@ export function createModelApi(deps: GatewayApiDeps, visible: Visible, choice: C
       return await deps.agent.embed(caller, request, signal);
     },
     models: async (caller, signal) => await choosable(choice, caller, await deps.models.list(signal)),
+    async describeModel(caller, model, signal) {
+      const asked = await deps.models.resolve(model, signal);
+      if (!isAdmin(caller)) await checkChoice(choice, caller, undefined, asked);
+      return await deps.agent.describeModel(asked, signal);
+    },
     async *complete(caller, request, signal) {
       await checkCall(caller, request.model, signal);
       yield* deps.agent.complete(caller, request, signal);

@@ -2,6 +2,7 @@
 import type { SessionKey } from '../../contracts/message.ts';
 import type { Plan, PlanState } from '../../contracts/plans/plan.ts';
 import type { PlanStore } from '../../contracts/store/plan-store.ts';
+import { escapeMarkdown } from '../../lib/markdown/escape.ts';
 import { clipEnd, oneLine } from '../../lib/text.ts';
 import type { PlainKey, Say } from '../../contracts/texts/say.ts';
 
@@ -56,7 +57,7 @@ function stateOf({ state, runs = 0 }: Plan, say: Say): string {
   return runs > 0 ? say('plan.run_times', { count: runs }) : say(STATES[state]);
 }
 
-/** Escapes Markdown: goals and descriptions are plain text. */
+/** Goals and descriptions are plain text. */
 function escaped(text: string): string {
-  return oneLine(text).replace(/[\\`*_{}[\]<>#|~!&]/g, '\\$&');
+  return escapeMarkdown(oneLine(text));
 }

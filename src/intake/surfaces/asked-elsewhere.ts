@@ -4,6 +4,7 @@ import type { AskedElsewhere } from '../../contracts/delivery.ts';
 import { addressOf, parseAddress } from '../../contracts/message.ts';
 import type { InboundMessage } from '../../contracts/message.ts';
 import type { Ledger } from '../../contracts/store/ledger.ts';
+import { escapeMarkdown } from '../../lib/markdown/escape.ts';
 import { clipEnd, oneLine } from '../../lib/text.ts';
 import { networkOf, plainName } from './surface-text.ts';
 import type { LabelOf } from './surface-text.ts';
@@ -53,9 +54,4 @@ function lineOf(message: InboundMessage, labelOf: LabelOf, say: Say): string {
   const values = { name: name === '' ? say('surfaces.somebody') : name, network, text };
   const count = message.media.length;
   return count === 0 ? say('surfaces.asked', values) : say('surfaces.asked_files', { ...values, count });
-}
-
-/** The text without any effect of its characters as Markdown. */
-function escapeMarkdown(text: string): string {
-  return text.replaceAll(/[\\`*_{}[\]<>()#+\-.!|~&:@$]/g, (character) => `\\${character}`);
 }

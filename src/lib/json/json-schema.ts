@@ -157,16 +157,32 @@ function combinedProblem(check: Check, schema: Schema, { value, at, depth }: Spo
 }
 
 /** A reference within the same schema: `#`, or followed by a JSON pointer (RFC 6901). */
+/** The schema that a `$ref` leads to; undefined when it leads outside or nowhere. Never throws. */
+export function referenced(root: Schema, reference: string): unknown {
+  try {
+    return resolve(root, reference);
+  } catch (error) {
+    if (error instanceof Unfollowable) return undefined;
+    throw error;
+  }
+}
+
 function resolve(root: Schema, reference: string): unknown {
   if (!reference.startsWith('#')) throw new Unfollowable(`$ref ${show(reference)} leads outside`);
+  const found = referredTo(root, reference);
+  if (found === undefined) throw new Unfollowable(`$ref ${show(reference)} leads nowhere`);
+  return found;
+}
+
+/** What a reference within a schema leads to; undefined if it leads nowhere, or outside. Never throws. */
+export function referredTo(root: Schema, reference: string): unknown {
+  if (!reference.startsWith('#')) return undefined;
   let found: unknown = root;
   for (const part of reference.slice(1).split('/').slice(1)) {
     const name = decodePointer(part);
     const holder: unknown = found;
-    found = undefined;
     if (Array.isArray(holder)) found = holder[Number(name)];
-    else if (isJsonObject(holder) && Object.hasOwn(holder, name)) found = holder[name];
-    if (found === undefined) throw new Unfollowable(`$ref ${show(reference)} leads nowhere`);
+    else found = isJsonObject(holder) && Object.hasOwn(holder, name) ? holder[name] : undefined;
   }
   return found;
 }

@@ -2,7 +2,8 @@
 import type { Nodes, Paragraph, Root } from 'mdast';
 import { fromMarkdown } from 'mdast-util-from-markdown';
 import { gfmFromMarkdown } from 'mdast-util-gfm';
-import { gfm } from 'micromark-extension-gfm';
+import { dialectOf } from './dialect.ts';
+import { readTags } from './read-tags.ts';
 
 /**
  * Markup one document may contain before it is treated as plain text. Tables and lists cost micromark about 20 µs per
@@ -17,29 +18,18 @@ export const MAX_PARSED = 32_768;
 /** Quotes and lists nested deeper than this are plain text: micromark's time and stack grow with each level. */
 export const MAX_NESTING = 24;
 
-/**
- * Raw HTML, reference definitions and footnotes are not markup in a chat: they would hide text from the reader (a
- * definition renders as nothing), and references may point outside the parsed piece.
- */
-const OPTIONS = {
-  extensions: [
-    gfm(),
-    {
-      disable: {
-        null: ['htmlFlow', 'htmlText', 'definition', 'gfmFootnoteCall', 'gfmFootnoteDefinition'],
-      },
-    },
-  ],
-  mdastExtensions: [gfmFromMarkdown()],
-};
+const MDAST_EXTENSIONS = [gfmFromMarkdown()];
 
 /**
- * Parses GitHub-flavored Markdown without raw HTML, definitions and footnotes (they stay text). Any string is a
- * document; never throws. A text whose markup passes `MAX_MARKUP` or `MAX_NESTING`, or that is longer than
- * `MAX_PARSED`, is returned as plain paragraphs.
+ * Parses GitHub-flavored Markdown as models write it (see `dialect.ts`, `stars.ts` and `tags.ts`), without raw HTML and
+ * definitions (they stay text). Any string is a document; never throws. A text whose markup passes `MAX_MARKUP` or
+ * `MAX_NESTING`, or that is longer than `MAX_PARSED`, is returned as plain paragraphs.
  */
 export function parseMarkdown(text: string): Root {
-  return isTame(text) ? fromMarkdown(text, OPTIONS) : plainDocument(text);
+  if (!isTame(text)) return plainDocument(text);
+  const root = fromMarkdown(text, { extensions: dialectOf(text), mdastExtensions: MDAST_EXTENSIONS });
+  readTags(root, text);
+  return root;
 }
 
 /** All text below a node, without recursion. */

@@ -1,33 +1,22 @@
 /** LaTeX formulas in Markdown made readable: simple ones in Unicode, others as code. Pure. */
+import { escapeMarkdown } from './escape.ts';
+import { formulasIn } from './formulas.ts';
+import { changeProse } from './prose.ts';
+import { lowered, raised } from './small-characters.ts';
 
-/** Longest formula that is read, and longest code that is seen as such, in UTF-16 units. */
-const MAX_FORMULA = 1_000;
-
-const FENCE = /^ {0,3}(`{3,}|~{3,})/;
-
-/** Code comes first, in which nothing is a formula; no formula starts inside another, so that each is scanned once. */
-const PARTS = new RegExp(
-  String.raw`(?<!\`)(\`+)(?!\`)[^\`](?:[^]{0,${MAX_FORMULA}}?[^\`])??\1(?!\`)|(?<!\\)\\\(((?:(?!\\\()[^]){1,${MAX_FORMULA}}?)\\\)|(?<!\\)\\\[((?:(?!\\\[)[^]){1,${MAX_FORMULA}}?)\\\]|(?<![\\$])\$\$([^$]{1,${MAX_FORMULA}})\$\$(?!\$)`,
-  'g',
-);
-
-/** A formula has an operator, or is one letter; `\(see below\)` is not one. */
-const FORMULA = /[\\^_={}+*/<>|\d-]|^\s*\p{L}\s*$/u;
-
-/** What a formula becomes. */
-type Replace = (formula: string, isDisplayed: boolean) => string;
-
-/** Markdown with `\(…\)`, `\[…\]` and `$$…$$` made readable; code blocks stay unchanged. Never throws. */
+/** Markdown with its formulas (see `formulasIn`) made readable; code stays unchanged. Never throws. */
 export function readableMath(markdown: string): string {
-  return replaceMath(markdown, (formula) => {
-    const simple = toUnicode(formula);
-    return simple === undefined ? asCode(formula) : simple.replace(/[\\`*_{}[\]()#+.!|<>~$&-]/g, '\\$&');
+  return replaceMath(markdown, ({ source }) => {
+    const simple = toUnicode(source);
+    return simple === undefined ? asCode(source) : escapeMarkdown(simple);
   });
 }
 
 /** Private-use characters around the number of a formula. */
 const MARKS = ['\uE010', '\uE011'] as const;
 const MARK = /\uE010(\d+)\uE011/;
+/** Most texts hold none of these, and need not be read. */
+const MAY_HOLD = /\\[([]|\$[^\s$]|\$\$/;
 
 /** A formula that was extracted from a text. */
 export interface Formula {
@@ -43,7 +32,7 @@ export interface Formula {
 export function takeOutFormulas(markdown: string): { markdown: string; formulas: Formula[] } {
   const formulas: Formula[] = [];
   if (MARKS.some((mark) => markdown.includes(mark))) return { markdown, formulas };
-  const without = replaceMath(markdown, (source, isDisplayed) => {
+  const without = replaceMath(markdown, ({ source, isDisplayed }) => {
     formulas.push({ source: source.trim(), isDisplayed });
     return `${MARKS[0]}${formulas.length - 1}${MARKS[1]}`;
   });
@@ -60,35 +49,16 @@ export function splitAtFormulas(text: string, formulas: readonly Formula[]): (st
     .filter((piece) => piece !== '');
 }
 
-function replaceMath(markdown: string, replace: Replace): string {
-  if (!/\\[([]|\$\$/.test(markdown)) return markdown;
-  const parts: string[] = [];
-  let text: string[] = [];
-  let fence: string | undefined;
-  const flush = (): void => {
-    if (text.length > 0) parts.push(replaceFormulas(text.join('\n'), replace));
-    text = [];
-  };
-  for (const line of markdown.split('\n')) {
-    const mark = FENCE.exec(line)?.[1];
-    if (fence === undefined && mark === undefined) {
-      text.push(line);
-      continue;
+function replaceMath(markdown: string, replace: (formula: Formula) => string): string {
+  if (!MAY_HOLD.test(markdown)) return markdown;
+  return changeProse(markdown, (prose) => {
+    let read = '';
+    let from = 0;
+    for (const { start, end, ...formula } of formulasIn(prose)) {
+      read += prose.slice(from, start) + replace(formula);
+      from = end;
     }
-    flush();
-    parts.push(line);
-    if (fence === undefined) fence = mark;
-    else if (mark?.startsWith(fence) === true && line.trim() === mark) fence = undefined;
-  }
-  flush();
-  return parts.join('\n');
-}
-
-function replaceFormulas(text: string, replace: Replace): string {
-  return text.replace(PARTS, (whole: string, _ticks, inline, display, dollars) => {
-    const formula: unknown = inline ?? display ?? dollars;
-    if (typeof formula !== 'string' || !FORMULA.test(formula) || /\n\s*\n/.test(formula)) return whole;
-    return replace(formula, inline === undefined);
+    return from === 0 ? prose : read + prose.slice(from);
   });
 }
 
@@ -108,23 +78,20 @@ subset ⊂ subseteq ⊆ supset ⊃ cup ∪ cap ∩ emptyset ∅ forall ∀ exist
 int ∫ degree ° circ ∘ ldots … dots … cdots ⋯ angle ∠ perp ⊥ parallel ∥ mid | ell ℓ hbar ℏ Re ℜ Im ℑ sin sin cos cos
 tan tan log log ln ln exp exp lim lim max max min min gcd gcd det det mod mod`;
 const WORDS = NAMES.split(/\s+/);
+const SETS: Readonly<Record<string, string>> = { C: 'ℂ', H: 'ℍ', N: 'ℕ', P: 'ℙ', Q: 'ℚ', R: 'ℝ', Z: 'ℤ' };
+/** Characters that mean something else without their backslash; the private ones stand for them until the end. */
+const LITERALS: Readonly<Record<string, string>> = { _: '\uE000', '{': '\uE001', '}': '\uE002', '|': '‖' };
 const SYMBOLS = new Map(
   WORDS.flatMap((name, at) => (at % 2 === 0 ? [[name, WORDS[at + 1] ?? ''] as const] : [])),
 );
-const RAISED = characterMap('0123456789+-=()ni', '⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁼⁽⁾ⁿⁱ');
-const LOWERED = characterMap('0123456789+-=()aeoxhklmnpstij', '₀₁₂₃₄₅₆₇₈₉₊₋₌₍₎ₐₑₒₓₕₖₗₘₙₚₛₜᵢⱼ');
-
-function characterMap(from: string, to: string): ReadonlyMap<string, string> {
-  const shown = Array.from(to);
-  return new Map(Array.from(from, (char, at) => [char, shown[at] ?? char]));
-}
-
 /** Undefined for a formula that one line of characters cannot show. */
 function toUnicode(formula: string): string | undefined {
+  if (/[\uE000-\uE002]/.test(formula)) return undefined;
   const text = formula
-    .replace(/\\(?:left|right|,|;|:|!|quad|qquad|displaystyle)(?![A-Za-z])/g, ' ')
+    .replace(/\\(?:[,;:!]|(?:left|right|quad|qquad|displaystyle)(?![A-Za-z]))/g, ' ')
     .replace(/\\(?:text|mathrm|mathbf|mathit|operatorname)\{([^{}\\]*)\}/g, '$1')
-    .replace(/\\([%#&_$])/g, (_, char: string) => (char === '_' ? '\uE000' : char));
+    .replace(/\\mathbb\{([CHNPQRZ])\}/g, (_, set: string) => SETS[set] ?? set)
+    .replace(/\\([%#&_$|{}])/g, (_, char: string) => LITERALS[char] ?? char);
   const roots = text.replace(
     /\\sqrt\{([^{}]*)\}/g,
     (_, of: string) => `√${/^(?:\w|\d+)$/.test(of.trim()) ? of.trim() : `(${of.trim()})`}`,
@@ -135,22 +102,23 @@ function toUnicode(formula: string): string | undefined {
   );
   const named = fractions.replace(/\\([A-Za-z]+)/g, (whole, name: string) => SYMBOLS.get(name) ?? whole);
   const moved = named
-    .replace(/\^(?:\{([^{}]*)\}|(\S))/g, (whole, group?: string, one?: string) =>
-      shifted(group ?? one ?? '', RAISED, whole),
+    .replace(
+      /\^(?:\{([^{}]*)\}|(\S))/g,
+      (whole, group?: string, one?: string) => raised(group ?? one ?? '') ?? whole,
     )
-    .replace(/_(?:\{([^{}]*)\}|(\S))/g, (whole, group?: string, one?: string) =>
-      shifted(group ?? one ?? '', LOWERED, whole),
-    );
+    .replace(
+      /_(?:\{([^{}]*)\}|(\S))/g,
+      (whole, group?: string, one?: string) => lowered(group ?? one ?? '') ?? whole,
+    )
+    .replace(/\\boxed\{([^{}]*)\}/g, '$1');
   if (/[\\{}^_]/.test(moved)) return undefined;
-  return moved.replaceAll('\uE000', '_').replace(/\s+/g, ' ').trim();
+  return moved
+    .replaceAll(/[\uE000-\uE002]/g, (mark) => '_{}'.charAt(mark.charCodeAt(0) - 0xe000))
+    .replace(/\s+/g, ' ')
+    .trim();
 }
 
 function grouped(text: string): string {
   const bare = text.trim();
   return /^(?:\w+|\\[A-Za-z]+)$/.test(bare) ? bare : `(${bare})`;
-}
-
-function shifted(text: string, characters: ReadonlyMap<string, string>, whole: string): string {
-  const shown = Array.from(text.replace(/\s/g, ''), (char) => characters.get(char));
-  return shown.length === 0 || shown.includes(undefined) ? whole : shown.join('');
 }

@@ -8,11 +8,13 @@
 const SAMPLE_BYTES = 65_536;
 /** A smaller share of plausible characters is no text of that set. */
 const MIN_SHARE = 0.6;
+/** Fewer characters of an Asian or Cyrillic set may be anything: the first byte of a PNG file and its "P" are one. */
+const MIN_FOREIGN = 2;
 
 /** A character set, and the share of its non-ASCII characters (as decoded) that are usual in it. */
 interface Candidate {
   charset: string;
-  usual(text: string): number;
+  usual: (text: string) => number;
 }
 
 /** The most frequent characters of three languages, which tell apart sets that give other characters to the same bytes. */
@@ -23,10 +25,10 @@ const TRADITIONAL =
 const KOREAN =
   '이다는에가고을의하지은로기도서사리아한인자시를나정어대부일수구그제상해있라전보주유장성들공원니면스만과경안조국세생오선신여동학요마까무소비관우방용게문회적당거했연화치저계내물금것데음업간강반위심실교현영재진되모습급단김';
 
-/** One or two letters with accents beside a plain one, a single one as a word, and the usual signs. */
+/** One or two letters with accents beside a plain one, a single one as a word, and the usual symbols. */
 const WESTERN =
   /(?<=[A-Za-z])[À-ÖØ-öø-ÿßŒœŠšŽž]{1,2}(?![À-ÿ])|(?<![À-ÿ])[À-ÖØ-öø-ÿßŒœŠšŽž]{1,2}(?=[A-Za-z])|(?<![^\s"'(])[àéèêôøæåÅÖÉÀ](?![^\s.,;:!?)"'])/gu;
-const WESTERN_SIGNS = /[–—‘’“”„€…°§«»•™©®£µ²³½¼×¿¡ºª]/gu;
+const WESTERN_SYMBOLS = /[–—‘’“”„€…°§«»•™©®£µ²³½¼×¿¡ºª]/gu;
 
 const CANDIDATES: readonly Candidate[] = [
   {
@@ -41,8 +43,11 @@ const CANDIDATES: readonly Candidate[] = [
   { charset: 'big5', usual: (text) => chinese(text, TRADITIONAL) },
   { charset: 'euc-kr', usual: (text) => count(text, /[가-힣]/gu) * 0.65 + frequent(text, KOREAN) * 0.35 },
   // Whole words of Cyrillic letters, with no capital behind a small letter.
-  { charset: 'windows-1251', usual: (text) => count(text, /[а-яё]{2,}|[А-ЯЁ][а-яё]+|[А-ЯЁ]{2,}|№|[«»—]/gu) },
-  { charset: 'windows-1252', usual: (text) => count(text, WESTERN) + count(text, WESTERN_SIGNS) * 0.6 },
+  {
+    charset: 'windows-1251',
+    usual: (text) => count(text, /(?<![A-Za-zА-яЁё])(?:[А-ЯЁ]?[а-яё]+|[А-ЯЁ]+)(?![A-Za-zА-яЁё])|№|[«»—]/gu),
+  },
+  { charset: 'windows-1252', usual: (text) => count(text, WESTERN) + count(text, WESTERN_SYMBOLS) * 0.6 },
 ];
 
 /** The name of the most plausible character set; undefined if none is. Never throws. */
@@ -54,7 +59,8 @@ export function guessCharset(bytes: Uint8Array): string | undefined {
     // Characters that no text of an old character set contains: it is another one.
     if (text === undefined || /[\x80-\x9f\ue000-\uf8ff]/.test(text)) continue;
     const foreign = count(text, /[^\0-\x7f]/gu);
-    const share = foreign === 0 ? 0 : usual(text) / foreign;
+    if (foreign === 0 || (foreign < MIN_FOREIGN && charset !== 'windows-1252')) continue;
+    const share = usual(text) / foreign;
     if (share >= MIN_SHARE && share > (best?.share ?? 0)) best = { charset, share };
   }
   return best?.charset;

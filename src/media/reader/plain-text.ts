@@ -27,7 +27,7 @@ export interface DecodedText {
 }
 
 /** Most bytes that are no UTF-8 in a text that is otherwise: one in so many. */
-const BAD_BYTES = 50;
+const BAD_BYTES = 20;
 
 /** The byte order marks of Unicode: the encodings that announce themselves. */
 const MARKS: readonly { bytes: readonly number[]; charset: string }[] = [
@@ -84,7 +84,7 @@ function mostlyUtf8(
 ): { text: string; badBytes: number; hasOthers: boolean } | undefined {
   const text = new TextDecoder('utf-8').decode(bytes, { stream: cut });
   const badBytes = text.match(/\ufffd/g)?.length ?? 0;
-  if (badBytes * BAD_BYTES > bytes.length + BAD_BYTES || hasControls(text)) return undefined;
+  if (badBytes * BAD_BYTES > bytes.length || hasControls(text)) return undefined;
   const hasOthers = (text.match(/[^\0-\x7f\ufffd]/g)?.length ?? 0) > badBytes;
   return { text, badBytes, hasOthers };
 }

@@ -22,8 +22,15 @@ export interface SpeechServerDeps {
   limits?: { totalMs?: number; retryMs?: number };
 }
 
-/** The sound of a text, in the format of the settings. Throws `GatewayError`, or the reason of `signal`. */
-export type Synthesize = (text: string, settings: SpeechSettings, signal: AbortSignal) => Promise<Uint8Array>;
+/** The server, and how it speaks. */
+export interface Voice extends Omit<SpeechSettings, 'format'> {
+  format: string;
+  /** 1, or undefined, is the usual speed. */
+  speed?: number | undefined;
+}
+
+/** The sound of a text. Throws `GatewayError`, or the reason of `signal`. */
+export type Synthesize = (text: string, voice: Voice, signal: AbortSignal) => Promise<Uint8Array>;
 
 /** Makes `Synthesize`. */
 export function createSynthesize({ request, log, limits = {} }: SpeechServerDeps): Synthesize {
@@ -50,7 +57,7 @@ export function createSynthesize({ request, log, limits = {} }: SpeechServerDeps
 async function ask(
   request: ServiceFetch['request'],
   input: string,
-  { baseUrl, model, voice, format, apiKey, apiKeyEnv }: SpeechSettings,
+  { baseUrl, model, voice, format, speed, apiKey, apiKeyEnv }: Voice,
   signal: AbortSignal,
 ): Promise<Uint8Array> {
   const { status, headers, bytes } = await request(`${baseUrl}/audio/speech`, {
@@ -59,7 +66,7 @@ async function ask(
       'content-type': 'application/json',
       ...(apiKey !== undefined && { authorization: `Bearer ${apiKey}` }),
     },
-    body: JSON.stringify({ model, voice, input, response_format: format }),
+    body: JSON.stringify({ model, voice, input, response_format: format, speed }),
     signal,
   })
     .then(async (response) => ({

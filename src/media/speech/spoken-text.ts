@@ -3,6 +3,7 @@
  */
 import type { Nodes, Root } from 'mdast';
 import { MAX_PARSED, parseMarkdown } from '../../lib/markdown/markdown.ts';
+import { resolveReferences } from '../../lib/markdown/references.ts';
 
 export interface SpokenText {
   /** Empty if nothing can be read aloud. */
@@ -13,7 +14,7 @@ export interface SpokenText {
 
 /** At most `maxChars` UTF-16 units of a Markdown text. Never throws. */
 export function spokenText(markdown: string, maxChars: number): SpokenText {
-  const root = parseMarkdown(markdown.slice(0, MAX_PARSED));
+  const root = parseMarkdown(resolveReferences(markdown.slice(0, MAX_PARSED)));
   const whole = plainTextOf(root);
   const text = untilSentence(whole, maxChars);
   return { text, isCut: text.length < whole.length || markdown.length > MAX_PARSED };

@@ -2,16 +2,17 @@
 import { z } from 'zod';
 import { GatewayError } from '../../contracts/errors.ts';
 import { reasonIn } from '../server-reason.ts';
+import type { Transcript } from '../../contracts/media.ts';
 import type { FormAnswer } from './post-form.ts';
 import { textRef } from '../../contracts/texts/say.ts';
 import { parseJson } from '../../lib/json/json.ts';
 
-const Transcript = z.object({ text: z.string() });
+const Spoken = z.looseObject({ text: z.string() });
 
-/** The text of a recording. Throws `GatewayError('bad_response')`. */
-export function readTranscript(body: string): string {
-  const read = Transcript.safeParse(parseJson(body));
-  if (read.success) return read.data.text;
+/** What is said in a recording. Throws `GatewayError('bad_response')`. */
+export function readTranscript(body: string): Transcript {
+  const read = Spoken.safeParse(parseJson(body));
+  if (read.success) return read.data;
   throw new GatewayError('bad_response', textRef('hear.no_transcript'));
 }
 

@@ -2,7 +2,7 @@
 import { stat } from 'node:fs/promises';
 import { GatewayError, isRetryable } from '../../contracts/errors.ts';
 import type { Log } from '../../contracts/log.ts';
-import type { Recording, Transcriber } from '../../contracts/media.ts';
+import type { Recording, Transcriber, Transcript, TranscriptRequest } from '../../contracts/media.ts';
 import { backoffMs } from '../../lib/async/backoff.ts';
 import { sleep } from '../../lib/async/sleep.ts';
 import { clipMiddle, stripEnd } from '../../lib/text.ts';
@@ -52,25 +52,28 @@ export interface TranscriberDeps {
 /** Makes the transcriber; nothing is requested before its first recording. */
 export function createTranscriber({ settings, apiKey, log, limits = {} }: TranscriberDeps): Transcriber {
   const { totalMs = TRANSCRIBE_MS, retryMs = RETRY_MS } = limits;
-  return {
-    async transcribe(recording, signal) {
-      await checkSize(recording, settings);
-      const late = AbortSignal.timeout(totalMs);
-      const until = AbortSignal.any([signal, late]);
-      for (let attempt = 0; ; attempt += 1) {
-        try {
-          return clipMiddle(await ask(recording, { settings, apiKey }, until), MAX_SPOKEN_CHARS);
-        } catch (error) {
-          signal.throwIfAborted();
-          if (late.aborted) throw tooSlow(totalMs);
-          if (!isRetryable(error) || attempt + 1 >= MAX_TRIES) throw error;
-          log.warn({ err: error }, 'transcription_delayed');
-          const waitMs = Math.max(backoffMs(attempt, retryMs, RETRY_CAP_MS), error.retryAfterMs ?? 0);
-          // Cut short by the end of the turn or the time limit: the next round throws the matching error.
-          await sleep(waitMs, until).catch(() => undefined);
-        }
+  const transcript: Transcriber['transcript'] = async (recording, request, signal) => {
+    await checkSize(recording, settings);
+    const late = AbortSignal.timeout(totalMs);
+    const until = AbortSignal.any([signal, late]);
+    for (let attempt = 0; ; attempt += 1) {
+      try {
+        return await ask(recording, request, { settings, apiKey }, until);
+      } catch (error) {
+        signal.throwIfAborted();
+        if (late.aborted) throw tooSlow(totalMs);
+        if (!isRetryable(error) || attempt + 1 >= MAX_TRIES) throw error;
+        log.warn({ err: error }, 'transcription_delayed');
+        const waitMs = Math.max(backoffMs(attempt, retryMs, RETRY_CAP_MS), error.retryAfterMs ?? 0);
+        // Cut short by the end of the turn or the time limit: the next round throws the matching error.
+        await sleep(waitMs, until).catch(() => undefined);
       }
-    },
+    }
+  };
+  return {
+    transcript,
+    transcribe: async (recording, signal) =>
+      clipMiddle((await transcript(recording, {}, signal)).text, MAX_SPOKEN_CHARS),
   };
 }
 
@@ -89,15 +92,23 @@ async function checkSize(
 /** One request. Throws `GatewayError`. */
 async function ask(
   { path, mimeType }: Recording,
+  { language: asked, prompt, temperature, verbose }: TranscriptRequest,
   { settings, apiKey }: Pick<TranscriberDeps, 'settings' | 'apiKey'>,
   signal: AbortSignal,
-): Promise<string> {
-  const { baseUrl, model, language } = settings;
+): Promise<Transcript> {
+  const { baseUrl, model } = settings;
+  const language = asked ?? settings.language;
   const answer = await postForm(
     {
       url: `${stripEnd(baseUrl, '/')}/audio/transcriptions`,
       headers: apiKey === undefined ? {} : { authorization: `Bearer ${apiKey}` },
-      fields: { model, response_format: 'json', ...(language !== undefined && { language }) },
+      fields: {
+        model,
+        response_format: verbose === true ? 'verbose_json' : 'json',
+        ...(language !== undefined && { language }),
+        ...(prompt !== undefined && { prompt }),
+        ...(temperature !== undefined && { temperature: String(temperature) }),
+      },
       // The sender's file name is none of the server's business.
       file: { path, name: `recording.${ENDINGS[mimeType.split(';')[0] ?? ''] ?? 'ogg'}`, mimeType },
     },

@@ -1,6 +1,6 @@
 /** The checks of `parley doctor` that belong to no other module. */
 export { databaseFindings } from './database.ts';
 export { brokenFinding, diskFinding, homeFinding, nodeFinding, timeZoneFinding } from './machine.ts';
-export { modelFindings } from './model.ts';
+export { modelFindings, omissionFindings } from './model.ts';
 export { mcpFindings } from './programs.ts';
 export { applyFixes, findingLines, findingsJson, summary } from './report.ts';

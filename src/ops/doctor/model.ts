@@ -1,10 +1,10 @@
 /** Checks of the model servers, and of the default model. */
 import { toGatewayError } from '../../contracts/errors.ts';
 import type { Finding } from '../../contracts/operator/findings.ts';
+import { omissionSentence } from '../../contracts/model/omissions.ts';
+import type { ModelOmissions } from '../../contracts/model/omissions.ts';
 import type { ChatProvider } from '../../contracts/model/provider.ts';
-
-/** A window below this has room for little more than the system prompt and the tools, in tokens. */
-const SMALL_WINDOW = 8_192;
+import { LARGER_WINDOW, smallWindowText } from '../../contracts/model/small-window.ts';
 
 /** What is checked. */
 export interface CheckedModels {
@@ -51,6 +51,16 @@ export async function modelFindings(
   }
 }
 
+/** What the running gateways leave out of requests to models. Never throws. */
+export function omissionFindings(found: readonly ModelOmissions[]): Finding[] {
+  return found.map((omissions) => ({
+    subject: 'Model',
+    level: 'warning',
+    text: omissionSentence(omissions),
+    remedy: 'update the model server, or set MODEL to another model',
+  }));
+}
+
 function windowFindings(
   subject: string,
   model: string,
@@ -61,10 +71,8 @@ function windowFindings(
   const abilities = [tools ? 'tools' : 'no tools', vision ? 'pictures' : 'no pictures'].join(', ');
   const size = `${contextWindow} tokens${windowGuessed === true ? ' (guessed: the server does not say)' : ''}`;
   const findings: Finding[] = [{ subject, level: 'ok', text: `${model}: window of ${size}, ${abilities}.` }];
-  if (contextWindow < SMALL_WINDOW) {
-    const text = `The window of ${model} is small: long chats are summarized after a few messages.`;
-    findings.push({ subject, level: 'warning', text, remedy: other });
-  }
+  const small = smallWindowText(model, contextWindow);
+  if (small !== undefined) findings.push({ subject, level: 'warning', text: small, remedy: LARGER_WINDOW });
   if (!tools) {
     const text = `${model} cannot call tools: it can only talk.`;
     findings.push({ subject, level: 'warning', text, remedy: other });

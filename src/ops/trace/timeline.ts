@@ -1,6 +1,7 @@
 /** A turn as lines in chronological order: pure, from what the store knows about it. */
 import { amountOf, costOf, costText } from '../../contracts/operator/prices.ts';
 import type { Cost, Prices } from '../../contracts/operator/prices.ts';
+import { omissionText } from '../../contracts/model/omissions.ts';
 import type { Usage } from '../../contracts/model/provider.ts';
 import type {
   ModelCallSpan,
@@ -147,7 +148,7 @@ function noteText({ code, text, values }: Extract<TraceSpan, { kind: 'note' }>, 
 }
 
 function callText(span: ModelCallSpan, { detail, say, prices }: Wording): string {
-  const { iteration: number, title, model, usage, firstTokenMs, prompt, error, ms } = span;
+  const { iteration: number, title, model, usage, firstTokenMs, prompt, omissions, error, ms } = span;
   const about = usage?.estimated === true ? '≈' : '';
   const writes = ms === undefined ? 0 : ms - (firstTokenMs ?? 0);
   const rate = usage === undefined || writes < 1 ? 0 : (usage.completionTokens * 1_000) / writes;
@@ -163,6 +164,11 @@ function callText(span: ModelCallSpan, { detail, say, prices }: Wording): string
     ...(firstTokenMs === undefined ? [] : [say('trace.first_token', { time: duration(firstTokenMs) })]),
     ...(rate >= 0.1 && firstTokenMs !== undefined ? [say('trace.rate', { rate: rate.toFixed(1) })] : []),
     ...(prompt === undefined ? [] : [say('trace.prompt', { parts: partsText(prompt, say) })]),
+    ...(omissions === undefined
+      ? []
+      : [
+          say('trace.omissions', { parts: omissions.map((part) => say.text(omissionText(part))).join('; ') }),
+        ]),
     ...(error === undefined
       ? []
       : [`${say('trace.call_failed', { code: error.code })}${detail ? ` (${error.message})` : ''}`]),

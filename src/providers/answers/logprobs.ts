@@ -41,8 +41,11 @@ export function logprobsFor({ topLogprobs }: ChatRequest): Logprobs | undefined 
       get complete() {
         return reader.complete;
       },
+      get finished() {
+        return reader.finished;
+      },
       read: (text) => attach(reader.read(text)),
-      end: () => attach(reader.end()),
+      end: (isDelimited) => attach(reader.end(isDelimited)),
     }),
   };
 }

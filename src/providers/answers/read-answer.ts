@@ -10,13 +10,15 @@ import type { MakeToolCall } from './tool-calls.ts';
 export interface AnswerReader {
   /** True once the closing record was read, even if more follows. */
   readonly complete: boolean;
+  /** True once the server said why the answer ended: at most its usage is missing. */
+  readonly finished: boolean;
   /** The chunks of a line, or of a whole document. */
   read(text: string): readonly ChatChunk[];
   /**
    * The chunks that are known only at the end of the answer, `done` last. Throws when the answer ended before it was
-   * complete.
+   * complete. `isDelimited`: the server ended the body itself, so that a missing end is only one that it never sends.
    */
-  end(): readonly ChatChunk[];
+  end(isDelimited: boolean): readonly ChatChunk[];
 }
 
 /** What every reader of an answer is given. */

@@ -2,13 +2,18 @@
  * Tool calls as models write them, with their common slips: names and arguments are repaired where that takes no
  * guessing.
  */
-import type { ToolCall, ToolSchema } from '../../contracts/model/provider.ts';
+import { isDeepStrictEqual } from 'node:util';
+import type { OpaqueFields, ToolCall, ToolSchema } from '../../contracts/model/provider.ts';
 import { newId } from '../../lib/ids.ts';
 import { isTooDeep } from '../../lib/json/json.ts';
+import { readLooseValues } from '../../lib/json/loose-json.ts';
 import { fieldsOf } from './read-fields.ts';
+import type { Fields } from './read-fields.ts';
 
 /** JSON within a JSON text within a JSON text: it is unpacked this many times. */
 const MAX_ENCODINGS = 3;
+/** How often arguments may be sent again while they grow. */
+const MAX_REPEATS = 256;
 /** Name of a call that came without one; no tool has this name, and the model gets an error. */
 const UNNAMED = 'unnamed';
 const MAX_NAME_CHARS = 64;
@@ -19,13 +24,19 @@ export type OfferedTools = ReadonlyMap<string, ToolSchema>;
 /** Makes the tool calls of one answer, each with a unique id. */
 export type MakeToolCall = (given: GivenCall) => ToolCall;
 
-/** A call as it came. */
-export interface GivenCall {
-  id?: string;
+/** A call before its name and arguments are checked; arguments may be text. */
+export interface TextCall {
   name: string;
+  args: unknown;
+}
+
+/** A call as it came. */
+export interface GivenCall extends TextCall {
+  id?: string;
   /** The rest of a name that may have arrived in pieces. */
   moreName?: string;
-  args: unknown;
+  /** Goes back to the server with the call. */
+  extra?: OpaqueFields | undefined;
 }
 
 /** The tools of a request by name. */
@@ -36,13 +47,14 @@ export function offeredTools(tools: readonly ToolSchema[] | undefined): OfferedT
 /** Duplicate and missing ids are replaced. `args` may be an object or text with JSON in it. */
 export function createCallMaker(offered: OfferedTools): MakeToolCall {
   const taken = new Set<string>();
-  return ({ id = '', name, moreName = '', args }) => {
+  return ({ id = '', name, moreName = '', args, extra }) => {
     const own = id !== '' && !taken.has(id) ? id : `call_${newId()}`;
     taken.add(own);
-    const read = readArguments(args);
     const first = readName(name, offered);
     const joined = readName(name + moreName, offered);
-    const call = { id: own, name: offered.has(first) ? first : joined };
+    const called = offered.has(first) ? first : joined;
+    const call = { id: own, name: called, ...(extra !== undefined && { extra }) };
+    const read = readArguments(args, offered.get(called));
     return 'malformed' in read
       ? { ...call, args: {}, malformed: read.malformed }
       : { ...call, args: read.args };
@@ -73,7 +85,10 @@ function indexOrEnd(text: string, part: string): number {
 /**
  * Arguments as an object; no arguments become an empty one. `malformed` is what arrived instead, as text. Never throws.
  */
-function readArguments(given: unknown): { args: Record<string, unknown> } | { malformed: string } {
+function readArguments(
+  given: unknown,
+  tool: ToolSchema | undefined,
+): { args: Record<string, unknown> } | { malformed: string } {
   let value = given;
   for (let encoding = 0; encoding < MAX_ENCODINGS && typeof value === 'string'; encoding += 1) {
     if (value.trim() === '') return { args: {} };
@@ -81,9 +96,31 @@ function readArguments(given: unknown): { args: Record<string, unknown> } | { ma
   }
   if (value === undefined || value === null) return { args: {} };
   const fields = fieldsOf(value);
-  if (fields !== undefined && !isTooDeep(fields)) return { args: { ...fields } };
+  if (fields !== undefined && !isTooDeep(fields)) {
+    const inner = wrappedArguments(fields, tool);
+    return inner === undefined ? { args: { ...fields } } : readArguments(inner, undefined);
+  }
   if (typeof given === 'string') return { malformed: given };
   return { malformed: jsonText(given) };
+}
+
+/** Fields around the arguments of a call, with which some models begin its arguments. */
+const WRAPPING_FIELDS = ['arguments', 'parameters'];
+const BESIDE_ARGUMENTS = new Set(['name', 'type', 'function', 'id']);
+
+/**
+ * The arguments in a whole call that was written in their place (`{"name": …, "arguments": {…}}`); undefined for
+ * arguments, which use the fields that the tool has.
+ */
+function wrappedArguments(fields: Fields, tool: ToolSchema | undefined): unknown {
+  const own = fieldsOf(tool?.parameters['properties']) ?? {};
+  const field = WRAPPING_FIELDS.find((each) => fields[each] !== undefined && !Object.hasOwn(own, each));
+  if (field === undefined || Object.keys(own).length === 0) return undefined;
+  const beside = Object.keys(fields).filter((each) => each !== field);
+  const isCall = beside.every(
+    (each) => BESIDE_ARGUMENTS.has(each) && (!Object.hasOwn(own, each) || fields[each] === tool?.name),
+  );
+  return isCall ? fields[field] : undefined;
 }
 
 /** A value that came as JSON, as JSON again; one that is nested too deeply is only named. Never throws. */
@@ -92,16 +129,41 @@ export function jsonText(value: unknown): string {
 }
 
 /**
- * Text that is JSON, or JSON in a fence, or with excess brackets after it; otherwise a symbol that no caller takes for
- * arguments.
+ * Text that is JSON, or JSON in a fence, or with excess brackets after it, or with the usual slips; otherwise a symbol
+ * that no caller takes for arguments.
  */
 function parseText(text: string): unknown {
   const whole = parseJson(text);
   if (whole !== UNREADABLE) return whole;
   const json = firstJson(text, 0);
-  if (json === undefined) return UNREADABLE;
-  const around = text.slice(0, json.start) + text.slice(json.end);
-  return ONLY_WRAPPING.test(around) ? parseJson(text.slice(json.start, json.end)) : UNREADABLE;
+  const first = json === undefined ? UNREADABLE : parseWithin(text, json.start, json.end, parseJson);
+  return first === UNREADABLE
+    ? parseWithin(text, text.indexOf('{'), text.lastIndexOf('}') + 1, parseLoose)
+    : first;
+}
+
+/** What a part of a text says, if there is nothing but wrapping around it. */
+function parseWithin(text: string, start: number, end: number, parse: (part: string) => unknown): unknown {
+  if (start === -1 || end <= start) return UNREADABLE;
+  return ONLY_WRAPPING.test(text.slice(0, start) + text.slice(end))
+    ? parse(text.slice(start, end))
+    : UNREADABLE;
+}
+
+/**
+ * The object that a text with the slips of models says. Some servers send it again and again while it grows, or an empty
+ * one first: the last counts, if it has all that the others have.
+ */
+function parseLoose(text: string): unknown {
+  const values = readLooseValues(text, MAX_REPEATS)?.map(fieldsOf);
+  const last = values?.at(-1);
+  if (values === undefined || last === undefined) return UNREADABLE;
+  const filled = values.findLast((value) => value !== undefined && Object.keys(value).length > 0) ?? last;
+  const isAll = values.every(
+    (value) =>
+      value !== undefined && Object.entries(value).every(([key, own]) => isDeepStrictEqual(own, filled[key])),
+  );
+  return isAll ? filled : UNREADABLE;
 }
 
 const UNREADABLE = Symbol('unreadable');

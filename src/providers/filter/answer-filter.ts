@@ -7,10 +7,13 @@
  */
 import type { ModelHabits } from '../learned.ts';
 import type { AnswerFilter } from '../answers/read-answer.ts';
-import type { MakeToolCall, OfferedTools } from '../answers/tool-calls.ts';
+import type { MakeToolCall, OfferedTools, TextCall } from '../answers/tool-calls.ts';
 import { FilterState } from './filter-state.ts';
 import { FilteredOutput } from './filtered-output.ts';
 import { openCode, takePlain } from './plain-characters.ts';
+import { AT_LINE, AT_START, CALLS, IN_TEXT } from './marks.ts';
+import type { Mark } from './marks.ts';
+import { beginsBareCall } from './candidates.ts';
 import { marksIn, START, TEXT } from './places.ts';
 import { takeEnd, takeMark } from './read-marks.ts';
 import { MarkScanner } from './scanner.ts';
@@ -23,8 +26,9 @@ export interface FilterOptions {
 }
 
 /** What may start something in the text of an answer, and at its beginning. */
-const MAY_BEGIN = /[<[`◁]/;
-const MAY_BEGIN_ANSWER = /^\s|[<[`{◁]/;
+const MAY_BEGIN = beginnings(IN_TEXT, AT_LINE);
+const MAY_BEGIN_ANSWER = beginnings(AT_START, AT_LINE);
+const BLANK_OR_BRACKET = /^[\s{]/;
 
 /** Makes the filter of one answer. */
 export function createAnswerFilter({ offered, makeCall, habits }: FilterOptions): AnswerFilter {
@@ -37,12 +41,14 @@ export function createAnswerFilter({ offered, makeCall, habits }: FilterOptions)
   const passes = (text: string): boolean => {
     if (reader.isHolding || text === '') return false;
     if (state.place === START) {
-      if (!out.isFirst || state.isHolding || habits.startsInThought || MAY_BEGIN_ANSWER.test(text))
-        return false;
+      if (!out.isFirst || state.isHolding || habits.startsInThought) return false;
+      if (BLANK_OR_BRACKET.test(text) || MAY_BEGIN_ANSWER.test(text)) return false;
+      if (offered.size > 0 && beginsBareCall(text[0] ?? '', offered)) return false;
       state.place = TEXT;
       out.hasText = true;
     } else if (state.place !== TEXT || state.ticks > 0 || MAY_BEGIN.test(text)) return false;
     passed = text;
+    out.hasWords ||= /\S/.test(text);
     return true;
   };
   return {
@@ -54,11 +60,16 @@ export function createAnswerFilter({ offered, makeCall, habits }: FilterOptions)
         reader.feed(chunk.delta);
       } else if (chunk.type === 'done') {
         reader.end(chunk.finishReason === 'length');
+        if (!out.hasWords && !out.hasCalls && chunk.finishReason === 'stop')
+          out.calls(callsInThought(out.tail.text, offered));
         const called = out.hasCalls && chunk.finishReason === 'stop';
         out.push(called ? { ...chunk, finishReason: 'tool_calls' } : chunk);
       } else {
         // A server that separates thoughts leaves no partial one in the text.
-        if (chunk.type === 'thinking') habits.startsInThought = false;
+        if (chunk.type === 'thinking') {
+          habits.startsInThought = false;
+          out.tail.add(chunk.delta);
+        }
         out.push(chunk);
       }
       return out.takeChunks();
@@ -67,6 +78,35 @@ export function createAnswerFilter({ offered, makeCall, habits }: FilterOptions)
       return state.over;
     },
   };
+}
+
+/**
+ * The pattern of texts in which one of the marks may begin: nearly all texts are ruled out by it. Of marks that begin with
+ * a letter, the text must end within them, or have them; those of lines must begin where a line may.
+ */
+function beginnings(anywhere: readonly Mark[], atLine: readonly Mark[]): RegExp {
+  const firsts = (marks: readonly Mark[]): string[] => [
+    ...new Set(marks.map(({ literal }) => literal[0] ?? '')),
+  ];
+  const isWord = (text: string): boolean => /^[a-z]/i.test(text);
+  const markers = firsts(anywhere).filter((first) => !isWord(first));
+  const lines = firsts(atLine).filter((first) => !markers.includes(first));
+  const words = anywhere.map(({ literal }) => literal).filter(isWord);
+  const within = words.map((word) =>
+    word
+      .split('')
+      .reduceRight((rest, character) => `${escaped(character)}(?:$${rest === '' ? '' : `|${rest}`})`, ''),
+  );
+  return new RegExp(
+    [`[${markers.map(escaped).join('')}\`]`, `(?:^|\\n)[${lines.map(escaped).join('')}]`, ...within].join(
+      '|',
+    ),
+  );
+}
+
+/** A text as a pattern that finds it. */
+function escaped(text: string): string {
+  return text.replaceAll(/[\\^$.*+?()[\]{}|/-]/g, String.raw`\$&`);
 }
 
 /** Reads the text of an answer character by character: marks change what the text after them is. */
@@ -99,7 +139,7 @@ class TextReader {
   #readCharacter(character: string): void {
     const { state } = this;
     if (state.ticks > 0 && state.place === TEXT && character !== '`') openCode(state);
-    const set = marksIn(state.place);
+    const set = marksIn(state.place, state.previous);
     if (this.#scanner.isPlain(set, character)) {
       this.#takePlainly(character);
       return;
@@ -116,7 +156,7 @@ class TextReader {
   #takePlainly(character: string): void {
     const { state } = this;
     while (!takePlain(state, character)) {
-      if (!this.#scanner.isPlain(marksIn(state.place), character)) {
+      if (!this.#scanner.isPlain(marksIn(state.place, state.previous), character)) {
         this.#readCharacter(character);
         return;
       }
@@ -124,3 +164,29 @@ class TextReader {
     state.previous = character;
   }
 }
+
+/** How many marks at the end of a thought may begin its calls. */
+const MAX_CALLS_IN_THOUGHT = 8;
+
+/**
+ * The calls with which a thought ends: nothing may follow them. They count in an answer that has neither text nor calls,
+ * because the model has forgotten to end its thought, or its server has taken the calls for a part of it.
+ */
+function callsInThought(thought: string, offered: OfferedTools): TextCall[] {
+  if (offered.size === 0) return [];
+  const starts = [...thought.matchAll(CALL_MARKS)].map(({ index }) => index).slice(-MAX_CALLS_IN_THOUGHT);
+  for (const start of starts) {
+    const calls: TextCall[] = [];
+    const out = new FilteredOutput(offered, (call) => {
+      calls.push(call);
+      return { id: '', name: call.name, args: {} };
+    });
+    const reader = new TextReader(new FilterState(out, { startsInThought: false }));
+    reader.feed(thought.slice(start));
+    reader.end(false);
+    if (calls.length > 0 && !out.hasWords) return calls;
+  }
+  return [];
+}
+
+const CALL_MARKS = new RegExp(CALLS.map(({ literal }) => escaped(literal)).join('|'), 'g');

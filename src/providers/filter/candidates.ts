@@ -1,15 +1,18 @@
 /**
- * JSON at the beginning of an answer and fences: each may be a tool call, which the first characters usually rule out.
+ * Calls without marks at the beginning of an answer, and fences: each may be a tool call, which the first characters
+ * usually rule out.
  */
 import { createJsonScan } from '../answers/tool-calls.ts';
-import type { OfferedTools } from '../answers/tool-calls.ts';
-import { beginsCall, readBareCalls } from './text-calls.ts';
-import type { TextCall } from './text-calls.ts';
+import type { OfferedTools, TextCall } from '../answers/tool-calls.ts';
+import { beginsCode, readCodeCalls } from './code-calls.ts';
+import { beginsCall, readBareCalls, readNamedCall } from './text-calls.ts';
 
 /** A text that may be calls. */
 export interface Candidate {
-  /** Backticks of a fence, which counts only when nothing follows it; 0 for bare JSON. */
+  /** Backticks of a fence; 0 for anything else. */
   readonly ticks: number;
+  /** It counts only when nothing follows it. */
+  readonly isLast: boolean;
   /**
    * Takes a character: the candidate is still `open`, complete (`closed`), ordinary `text`, or the beginning of
    * ordinary `code`. Not called again after any but the first.
@@ -21,60 +24,117 @@ export interface Candidate {
   calls(offered: OfferedTools): TextCall[] | undefined;
 }
 
-/** Bare JSON in the answer (Llama 3.1). */
-export function jsonCandidate(): Candidate {
-  const closes = createJsonScan();
+/** Whether a call without marks may begin with this character: with a bracket, or with the name of a tool. */
+export function beginsBareCall(character: string, offered: OfferedTools): boolean {
+  return '{['.includes(character) || beginsCode(character, offered) === 'open';
+}
+
+/** A bare call in the answer: JSON (Llama 3.1), code (Llama 3.2), a name and JSON (GLM-4). */
+export function bareCandidate(offered: OfferedTools): Candidate {
   const pieces: string[] = [];
-  let isCall = false;
+  const closesJson = createJsonScan();
+  const closesCode = createCodeScan();
+  let kind: 'json' | 'code' | 'named' | 'open' = 'open';
+  const begin = (text: string): typeof kind | 'no' => {
+    const asJson = beginsCall(text);
+    if (asJson === 'yes') return 'json';
+    const asCode = beginsCode(text, offered);
+    return asCode === 'no' ? asJson : asCode;
+  };
   return {
     ticks: 0,
+    get isLast() {
+      return kind !== 'json';
+    },
     addCharacter(character) {
       pieces.push(character);
-      if (closes(character.charCodeAt(0))) return isCall ? 'closed' : 'text';
-      const begin = isCall ? 'yes' : beginsCall(pieces.join(''));
-      isCall = begin === 'yes';
-      return begin === 'no' ? 'text' : 'open';
+      const [endsJson, endsCode] = [closesJson(character.charCodeAt(0)), closesCode(character)];
+      if (kind === 'open') {
+        const begun = begin(pieces.join(''));
+        if (begun === 'no' || endsJson) return 'text';
+        kind = begun;
+      }
+      return (kind === 'code' ? endsCode : endsJson) ? 'closed' : 'open';
     },
     raw: () => pieces.join(''),
-    calls: (offered) => readBareCalls(pieces.join(''), offered),
+    calls: (tools) => READERS[kind](pieces.join(''), tools),
+  };
+}
+
+const READERS = {
+  json: readBareCalls,
+  code: readCodeCalls,
+  named: readNamedCall,
+  open: (): undefined => undefined,
+};
+
+/** Counts brackets of any kind, outside texts in either quotes; true for the one that closes the first. */
+function createCodeScan(): (character: string) => boolean {
+  let depth = 0;
+  let quote = '';
+  let escaped = false;
+  return (character) => {
+    if (quote !== '') {
+      if (escaped) escaped = false;
+      else if (character === '\\') escaped = true;
+      else if (character === quote) quote = '';
+      return false;
+    }
+    if (character === '"' || character === "'") quote = character;
+    else if ('([{'.includes(character)) depth += 1;
+    else if (')]}'.includes(character)) {
+      depth -= 1;
+      return depth === 0;
+    }
+    return false;
   };
 }
 
 const LANGUAGES = new Set(['', 'json', 'tool_call', 'tool_code', 'tool', 'function_call']);
+/** Where code is a call, as Gemma 3 writes them. */
+const CODE_LANGUAGES = new Set(['tool_call', 'tool_code', 'tool', 'function_call']);
 const MAX_LANGUAGE_CHARS = 16;
 
 /** A fence of this many backticks, which have already been read. */
-export function fenceCandidate(ticks: number): Candidate {
+export function fenceCandidate(ticks: number, offered: OfferedTools): Candidate {
   const pieces: string[] = ['`'.repeat(ticks)];
-  let phase: 'language' | 'begin' | 'body' = 'language';
+  let phase: 'language' | 'begin' | 'json' | 'code' = 'language';
+  let isCode = false;
   let begin = '';
   let run = 0;
   const endLanguage = (): boolean => {
-    const known = LANGUAGES.has(begin.trim());
+    const language = begin.trim();
     phase = 'begin';
     begin = '';
-    return known;
+    isCode = CODE_LANGUAGES.has(language);
+    return LANGUAGES.has(language);
+  };
+  const endBegin = (): boolean => {
+    if (beginsCall(begin) === 'yes') phase = 'json';
+    else if (isCode && beginsCode(begin.trimStart(), offered) === 'code') phase = 'code';
+    else if (beginsCall(begin) === 'no') return isCode && beginsCode(begin.trimStart(), offered) === 'open';
+    return true;
   };
   return {
     ticks,
+    isLast: true,
     addCharacter(character) {
       pieces.push(character);
-      if (phase === 'body') {
+      if (phase === 'json' || phase === 'code') {
         run = character === '`' ? run + 1 : 0;
         return run === ticks ? 'closed' : 'open';
       }
       if (phase === 'language' && character === '\n') return endLanguage() ? 'open' : 'code';
       begin += character;
       if (phase === 'language') return begin.length > MAX_LANGUAGE_CHARS ? 'code' : 'open';
-      const found = beginsCall(begin);
-      if (found === 'yes') phase = 'body';
-      return found === 'no' ? 'code' : 'open';
+      return endBegin() ? 'open' : 'code';
     },
     raw: () => pieces.join(''),
-    calls(offered) {
-      if (phase !== 'body') return undefined;
+    calls(tools) {
       const [, ...lines] = pieces.join('').split('\n');
-      return readBareCalls(lines.join('\n').replace(/`{3,64}\s{0,64}$/, ''), offered);
+      const body = lines.join('\n').replace(/`{3,64}\s{0,64}$/, '');
+      if (phase === 'json') return readBareCalls(body, tools);
+      return phase === 'code' ? readCodeCalls(body, tools) : undefined;
     },
   };
 }

@@ -21,6 +21,8 @@ export class FilterState {
   /** The character before the mark that is being read. */
   beforeMark = '';
   speaksOfMarkup = false;
+  /** What ends the text of the answer, if its beginning was marked. */
+  wrapperEnd = '';
   /** The model continued past the end of its own turn. */
   over = false;
   /** In pieces that are joined once. */
@@ -53,6 +55,8 @@ export class FilterState {
 
   /** What was held is text. */
   giveUp(): void {
+    // Only an answer about markup has marks that mean nothing.
+    this.speaksOfMarkup ||= this.place.at === 'calls';
     this.out.text(this.release());
     this.place = TEXT;
   }

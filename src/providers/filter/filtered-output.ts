@@ -1,14 +1,17 @@
 /** What a filter has made of an answer so far: chunks to pass on, with equal neighbors joined, and what was among them. */
 import type { ChatChunk } from '../../contracts/model/provider.ts';
-import type { MakeToolCall, OfferedTools } from '../answers/tool-calls.ts';
+import type { MakeToolCall, OfferedTools, TextCall } from '../answers/tool-calls.ts';
+import { ThoughtTail } from './thought-tail.ts';
 import { readMarkedCalls } from './text-calls.ts';
-import type { TextCall } from './text-calls.ts';
 
 export class FilteredOutput {
   readonly offered: OfferedTools;
+  readonly tail = new ThoughtTail();
   readonly #makeCall: MakeToolCall;
   #chunks: ChatChunk[] = [];
   hasText = false;
+  /** More than blanks. */
+  hasWords = false;
   hasThought = false;
   hasCalls = false;
 
@@ -29,24 +32,33 @@ export class FilteredOutput {
   text(delta: string): void {
     if (delta === '') return;
     this.hasText = true;
+    this.hasWords ||= /\S/.test(delta);
     this.#join('text', delta);
   }
 
   thinking(delta: string): void {
+    this.tail.add(delta);
     if (delta !== '') this.#join('thinking', delta);
   }
 
   calls(calls: readonly TextCall[]): void {
-    this.hasCalls = true;
+    this.hasCalls ||= calls.length > 0;
     for (const call of calls) this.#chunks.push({ type: 'tool_call', call: this.#makeCall(call) });
   }
 
-  /** Adds the calls between two marks, or the text if they turn out to be text; true for calls. */
-  markedCalls(block: string): boolean {
-    const calls = readMarkedCalls(block, this.offered);
-    if (calls === undefined) this.text(block);
-    else this.calls(calls);
-    return calls !== undefined;
+  /**
+   * Adds the calls between two marks, or the text if they turn out to be text; true for calls. Special tokens, and marks
+   * after calls, that hold nothing are left out.
+   */
+  markedCalls(block: string, begin: string, end: string): boolean {
+    const inside = block.slice(begin.length, block.length - end.length);
+    const calls = readMarkedCalls(block, begin.trimStart(), inside, this.offered);
+    if (calls !== undefined) this.calls(calls);
+    else if (inside.trim() !== '' || !(this.hasCalls || begin.trimStart().startsWith('<|'))) {
+      this.text(block);
+      return false;
+    }
+    return true;
   }
 
   /** The chunks since the last time. */

@@ -1,4 +1,5 @@
 /** The marks that models write into their text: where thoughts, tool calls and turns begin and end. */
+import { CALL_SYNTAXES } from './syntaxes.ts';
 
 /** What a mark means where it counts. */
 export type Mark =
@@ -6,10 +7,13 @@ export type Mark =
   | { kind: 'thought'; literal: string; until: readonly string[] }
   /** The end of a thought whose beginning was part of the template. */
   | { kind: 'end_of_thought'; literal: string }
-  /** The text of tool calls begins; it ends at one of `until`, or with the answer. */
-  | { kind: 'calls'; literal: string; until: readonly string[] }
+  /** The text of tool calls begins; it ends at one of `until`, or without any where its first bracket closes, or with the answer. */
+  | { kind: 'calls'; literal: string; until: readonly string[]; atLine: true | undefined }
   /** A remainder of calls that have already been read. */
   | { kind: 'end_of_calls'; literal: string }
+  /** The text of the answer begins, which ends with `end`, if that is written. */
+  | { kind: 'wrapper'; literal: string; end: string }
+  | { kind: 'end_of_wrapper'; literal: string }
   /** The model ends its turn. */
   | { kind: 'end_of_turn'; literal: string }
   /** Someone else's turn begins: the model continued on its own. */
@@ -32,6 +36,9 @@ const THOUGHTS: readonly (Mark & { kind: 'thought' })[] = [
   { kind: 'thought', literal: '<unused94>thought', until: ['<unused95>'] },
   { kind: 'thought', literal: '<|channel>thought', until: ['<channel|>'] },
   { kind: 'thought', literal: '<|START_THINKING|>', until: ['<|END_THINKING|>'] },
+  // Apertus; Kimi K3.
+  { kind: 'thought', literal: '<|inner_prefix|>', until: ['<|inner_suffix|>'] },
+  { kind: 'thought', literal: '<|open|>think<|sep|>', until: ['<|close|>think<|sep|>'] },
 ];
 
 /** What ends a thought whose opening tag the template holds. */
@@ -40,34 +47,10 @@ export const ENDS_OF_THOUGHT: readonly Mark[] = THOUGHTS.flatMap(({ until }) => 
   literal,
 }));
 
-const CALLS: readonly Mark[] = [
-  // Hermes and Qwen, GLM; Granite and Phi; Llama and Qwen-coder; Claude-like; Llama's python tag; Mistral.
-  { kind: 'calls', literal: '<tool_call>', until: ['</tool_call>'] },
-  { kind: 'calls', literal: '<tool_calls>', until: ['</tool_calls>'] },
-  { kind: 'calls', literal: '<|tool_call|>', until: ['<|/tool_call|>'] },
-  { kind: 'calls', literal: '<function=', until: ['</function>'] },
-  { kind: 'calls', literal: '<function_call>', until: ['</function_call>'] },
-  { kind: 'calls', literal: '<function_calls>', until: ['</function_calls>'] },
-  { kind: 'calls', literal: '<invoke name=', until: ['</invoke>'] },
-  { kind: 'calls', literal: '<|python_tag|>', until: ['<|eom_id|>', '<|eot_id|>'] },
-  { kind: 'calls', literal: '[TOOL_CALLS]', until: ['</s>'] },
-  // DeepSeek up to V3.1, V3.2; Kimi K2.
-  { kind: 'calls', literal: '<｜tool▁calls▁begin｜>', until: ['<｜tool▁calls▁end｜>'] },
-  { kind: 'calls', literal: '<｜tool▁call▁begin｜>', until: ['<｜tool▁call▁end｜>'] },
-  { kind: 'calls', literal: '<｜DSML｜function_calls>', until: ['</｜DSML｜function_calls>'] },
-  { kind: 'calls', literal: '<|tool_calls_section_begin|>', until: ['<|tool_calls_section_end|>'] },
-  { kind: 'calls', literal: '<|tool_call_begin|>', until: ['<|tool_call_end|>'] },
-];
-
-const ENDS_OF_CALLS: readonly Mark[] = [
-  '</tool_call>',
-  '</tool_calls>',
-  '</function_calls>',
-  '</function>',
-  '<｜tool▁calls▁end｜>',
-  '<|tool_calls_section_end|>',
-  '[/TOOL_CALLS]',
-].map((literal) => ({ kind: 'end_of_calls', literal }));
+export const CALLS: readonly (Mark & { kind: 'calls' })[] = CALL_SYNTAXES.flatMap(
+  ({ begins, ends, atLine }) =>
+    begins.map((literal) => ({ kind: 'calls' as const, literal, until: ends, atLine })),
+);
 
 const ENDS_OF_TURN: readonly Mark[] = [
   '<|im_end|>',
@@ -88,7 +71,33 @@ const ENDS_OF_TURN: readonly Mark[] = [
   '<|endofresponse|>',
   '<|end_of_role|>',
   '[/INST]',
+  '<|eot|>',
+  '<|END_RESPONSE|>',
+  '<|END_TEXT|>',
+  '<|assistant_end|>',
+  '<|end_of_msg|>',
+  '<|close|>response<|sep|>',
+  '<|close|>message<|sep|>',
+  '<|message_sep|>',
+  '<seed:eos>',
+  '[e~[',
+  '<|plamo:tag|>',
+  '<|stop|>',
 ].map((literal) => ({ kind: 'end_of_turn', literal }));
+
+/** What is left of calls that were read: the ends of syntaxes within others. */
+const ENDS_OF_CALLS: readonly Mark[] = [...CALL_SYNTAXES.flatMap(({ ends }) => ends), '[/TOOL_CALLS]']
+  .filter((literal) => literal !== '```' && !ENDS_OF_TURN.some((mark) => mark.literal === literal))
+  .map((literal) => ({ kind: 'end_of_calls', literal }));
+
+/** What some templates put around the text of an answer. */
+const WRAPPERS: readonly Mark[] = [
+  // ERNIE 4.5; Command R7B and A, unless their template begins it; Kimi K3.
+  ['<response>', '</response>'],
+  ['<|START_RESPONSE|>', '<|END_RESPONSE|>'],
+  ['<|START_TEXT|>', '<|END_TEXT|>'],
+  ['<|open|>response<|sep|>', '<|close|>response<|sep|>'],
+].map(([literal = '', end = '']) => ({ kind: 'wrapper', literal, end }));
 
 const ROLES: readonly Mark[] = [
   '<|im_start|>',
@@ -108,6 +117,7 @@ const MENTIONS: readonly Mark[] = THOUGHTS.map(({ literal }) => ({ kind: 'mentio
 
 /** Before any of the answer was written. */
 export const AT_START: readonly Mark[] = [
+  ...WRAPPERS,
   ...THOUGHTS,
   ...ENDS_OF_THOUGHT,
   ...HEADERS,
@@ -115,17 +125,27 @@ export const AT_START: readonly Mark[] = [
   ...ENDS_OF_CALLS,
   ...ENDS_OF_TURN,
 ];
-/** In the text of the answer. */
-export const IN_TEXT: readonly Mark[] = [
+const ENDS_OF_WRAPPERS: readonly Mark[] = [{ kind: 'end_of_wrapper', literal: '</response>' }];
+/** In the text of the answer, where a line begins. */
+export const AT_LINE: readonly Mark[] = [
   ...CALLS,
   ...ENDS_OF_CALLS,
   ...ENDS_OF_TURN,
   ...ENDS_OF_THOUGHT,
+  ...ENDS_OF_WRAPPERS,
   ...MENTIONS,
   { kind: 'mention', literal: '<s>' },
 ];
+/** In the text of the answer, elsewhere. */
+export const IN_TEXT: readonly Mark[] = AT_LINE.filter((mark) => !('atLine' in mark && mark.atLine === true));
 /** After the end of a turn. */
-export const AFTER_TURN: readonly Mark[] = [...ENDS_OF_TURN, ...ROLES, ...HEADERS, ...ENDS_OF_CALLS];
+export const AFTER_TURN: readonly Mark[] = [
+  ...ENDS_OF_TURN,
+  ...ROLES,
+  ...HEADERS,
+  ...CALLS,
+  ...ENDS_OF_CALLS,
+];
 
 /** The end of a harmony header. */
 export const END_OF_HEADER: readonly Mark[] = [{ kind: 'end_of_header', literal: '<|message|>' }];

@@ -1,10 +1,18 @@
 /** The places in an answer that its filter distinguishes, and the marks that count in each. */
-import { AFTER_TURN, AT_START, END_OF_HEADER, ENDS_OF_MESSAGE, ENDS_OF_THOUGHT, IN_TEXT } from './marks.ts';
+import {
+  AFTER_TURN,
+  AT_LINE,
+  AT_START,
+  END_OF_HEADER,
+  ENDS_OF_MESSAGE,
+  ENDS_OF_THOUGHT,
+  IN_TEXT,
+} from './marks.ts';
 import type { Mark } from './marks.ts';
 import type { Candidate } from './candidates.ts';
+import type { TextCall } from '../answers/tool-calls.ts';
 import { markSet } from './scanner.ts';
 import type { MarkSet } from './scanner.ts';
-import type { TextCall } from './text-calls.ts';
 
 /** Where in the answer the filter is. */
 export type Place =
@@ -17,8 +25,7 @@ export type Place =
   | { at: 'thought'; set: MarkSet; implicit: boolean; begun: boolean }
   /** After what may end a thought that the template began; `before` is the character before it. */
   | { at: 'after_thought'; before: string; literal: string }
-  /** What may be calls, up to a mark. `name`: the recipient of a harmony message. */
-  | { at: 'calls'; set: MarkSet; name?: string }
+  | CallsPlace
   /** What may be calls, up to its own end. */
   | { at: 'candidate'; candidate: Candidate; chars: number }
   /** After a fence that holds calls: they count if nothing follows. */
@@ -26,11 +33,26 @@ export type Place =
   | { at: 'after_turn' }
   | { at: 'header' };
 
+/** What may be calls, up to a mark, or where a bracket closes. */
+export interface CallsPlace {
+  at: 'calls';
+  set: MarkSet;
+  /** The mark that began them. */
+  begin: string;
+  /** Their first characters, until these show that they may be calls. */
+  head?: string | undefined;
+  /** Takes the code of each character; true where they end. */
+  closes?: ((code: number) => boolean) | undefined;
+  /** The recipient of a harmony message. */
+  name?: string;
+}
+
 export const START: Place = { at: 'start' };
 export const TEXT: Place = { at: 'text' };
 
 const AT_START_SET = markSet(AT_START);
 const IN_TEXT_SET = markSet(IN_TEXT);
+const AT_LINE_SET = markSet(AT_LINE);
 const AFTER_TURN_SET = markSet(AFTER_TURN);
 const HEADER_SET = markSet(END_OF_HEADER);
 const NO_MARKS = markSet([]);
@@ -57,13 +79,13 @@ export function endsOf(mark: Mark & { until: readonly string[] }): MarkSet {
   return made;
 }
 
-/** The marks that count in a place. */
-export function marksIn(place: Place): MarkSet {
+/** The marks that count in a place; `previous` is the last character before. */
+export function marksIn(place: Place, previous: string): MarkSet {
   switch (place.at) {
     case 'start':
       return AT_START_SET;
     case 'text':
-      return IN_TEXT_SET;
+      return previous === '' || previous === '\n' ? AT_LINE_SET : IN_TEXT_SET;
     case 'thought':
     case 'calls':
       return place.set;

@@ -1,10 +1,14 @@
 /** What a character outside any mark means, by its place in the answer. */
-import { fenceCandidate, jsonCandidate } from './candidates.ts';
+import { bareCandidate, beginsBareCall, fenceCandidate } from './candidates.ts';
 import type { Candidate } from './candidates.ts';
 import { MAX_HELD_CALL, MAX_HELD_MARKS } from './filter-state.ts';
 import type { FilterState } from './filter-state.ts';
 import { START, TEMPLATE_SET, TEXT } from './places.ts';
-import { endTemplateThought } from './read-marks.ts';
+import type { CallsPlace } from './places.ts';
+import { endCalls, endTemplateThought } from './read-marks.ts';
+import { beginsCode } from './code-calls.ts';
+import { FOR_ALL, FUNCTIONARY } from './syntaxes.ts';
+import { mayBeCalls } from './text-calls.ts';
 
 const BLANK = /\s/;
 /** Backticks that make a fence. */
@@ -32,14 +36,13 @@ export function takePlain(state: FilterState, character: string): boolean {
       endTemplateThought(state, place, character);
       return false;
     case 'calls':
-      state.hold(character, MAX_HELD_CALL);
+      takeInCalls(state, place, character);
       return true;
     case 'header':
       state.hold(character, MAX_HELD_MARKS);
       return true;
     case 'candidate':
-      takeCandidate(state, place, character);
-      return true;
+      return takeCandidate(state, place, character);
     case 'after_fence':
     case 'after_turn':
       if (BLANK.test(character)) {
@@ -67,9 +70,35 @@ function takeAtStart(state: FilterState, character: string): boolean {
   const blanks = state.release();
   // Blanks after a thought or a call are not part of the text.
   if (out.isFirst) out.text(blanks);
-  const mayCall = out.offered.size > 0 && '{['.includes(character);
-  state.place = mayCall ? { at: 'candidate', candidate: jsonCandidate(), chars: 0 } : TEXT;
+  const mayCall = out.offered.size > 0 && beginsBareCall(character, out.offered);
+  state.place = mayCall ? { at: 'candidate', candidate: bareCandidate(out.offered), chars: 0 } : TEXT;
   return false;
+}
+
+/** What may be calls is held; at its first characters most of what is none is found out. */
+function takeInCalls(state: FilterState, place: CallsPlace, character: string): void {
+  state.hold(character, MAX_HELD_CALL);
+  if (state.place !== place) return;
+  if (place.head !== undefined) {
+    place.head += character;
+    const isFunctionary = place.begin.trimStart() === FUNCTIONARY;
+    if (isFunctionary && FOR_ALL.startsWith(place.head)) {
+      if (place.head !== FOR_ALL) return;
+      state.release();
+      state.place = TEXT;
+      return;
+    }
+    // Python's prompt looks the same, but never stands before a name on a line of its own.
+    const verdict = isFunctionary
+      ? beginsCode(place.head, state.out.offered)
+      : mayBeCalls(place.head, state.out.offered);
+    if (verdict === 'no' || verdict === 'code') {
+      state.giveUp();
+      return;
+    }
+    if (verdict !== 'open') place.head = undefined;
+  }
+  if (place.closes?.(character.charCodeAt(0)) === true) endCalls(state, '');
 }
 
 function countTick(state: FilterState): void {
@@ -83,7 +112,7 @@ export function openCode(state: FilterState): void {
   state.ticks = 0;
   const atLineStart = beforeTicks === '' || beforeTicks === '\n';
   if (ticks >= FENCE && atLineStart && out.offered.size > 0) {
-    state.place = { at: 'candidate', candidate: fenceCandidate(ticks), chars: 0 };
+    state.place = { at: 'candidate', candidate: fenceCandidate(ticks, out.offered), chars: 0 };
     return;
   }
   out.text('`'.repeat(ticks));
@@ -110,23 +139,30 @@ function takeCandidate(
   state: FilterState,
   place: { candidate: Candidate; chars: number },
   character: string,
-): void {
+): boolean {
   const { candidate } = place;
   const { out } = state;
   const verdict = candidate.addCharacter(character);
   place.chars += 1;
-  if (verdict === 'open' && place.chars <= MAX_HELD_CALL) return;
+  if (verdict === 'open' && place.chars <= MAX_HELD_CALL) return true;
+  if (verdict === 'text') {
+    // The character that showed it may begin something else.
+    out.text(candidate.raw().slice(0, -1));
+    state.place = TEXT;
+    return false;
+  }
   const calls = verdict === 'closed' ? candidate.calls(out.offered) : undefined;
   if (calls === undefined) {
     out.text(candidate.raw());
     const staysOpen = candidate.ticks > 0 && verdict !== 'closed';
     state.place = staysOpen ? { at: 'code', ticks: candidate.ticks } : TEXT;
     state.ticks = staysOpen && character === '`' ? 1 : 0;
-  } else if (candidate.ticks > 0) {
+  } else if (candidate.isLast) {
     state.hold(candidate.raw());
     state.place = { at: 'after_fence', calls };
   } else {
     out.calls(calls);
     state.place = START;
   }
+  return true;
 }

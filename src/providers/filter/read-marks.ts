@@ -1,9 +1,10 @@
 /** What a mark means, by its place in the answer; and what the end of the answer means. */
-import { readName } from '../answers/tool-calls.ts';
+import { createJsonScan, readName } from '../answers/tool-calls.ts';
 import { MAX_HELD_CALL, MAX_HELD_MARKS } from './filter-state.ts';
 import type { FilterState } from './filter-state.ts';
 import type { Mark } from './marks.ts';
 import { endsOf, MESSAGE_SET, START, TEXT } from './places.ts';
+import type { CallsPlace } from './places.ts';
 
 /** Characters after which a call is only quoted, and those before which the end of a thought is. */
 const QUOTES = '"\'`“„‘«‹';
@@ -26,15 +27,20 @@ export function takeMark(state: FilterState, mark: Mark): void {
     case 'calls':
       if (out.offered.size === 0 || (state.beforeMark !== '' && QUOTES.includes(state.beforeMark))) {
         passAsText(state, mark.literal);
-      } else {
-        passBlanks(state);
-        state.place = { at: 'calls', set: endsOf(mark) };
-        state.hold(mark.literal, MAX_HELD_CALL);
-      }
+      } else beginCalls(state, mark);
       break;
     case 'end_of_calls':
       if (place.at === 'calls') endCalls(state, mark.literal);
       else if (!out.hasCalls) passAsText(state, mark.literal);
+      break;
+    case 'wrapper':
+      state.release();
+      state.wrapperEnd = mark.end;
+      state.place = TEXT;
+      break;
+    case 'end_of_wrapper':
+      if (state.wrapperEnd === mark.literal) endTurn(state, mark.literal);
+      else passAsText(state, mark.literal);
       break;
     case 'end_of_turn':
       if (mark.literal === '</s>' && place.at === 'text' && state.speaksOfMarkup)
@@ -60,6 +66,21 @@ export function takeMark(state: FilterState, mark: Mark): void {
     default:
       mark satisfies never;
   }
+}
+
+/** Blanks before an answer are a part of it, unless it is only calls; what else was held are marks, as the calls show. */
+function beginCalls(state: FilterState, mark: Mark & { kind: 'calls' }): void {
+  const blanks = state.place.at === 'start' && state.out.isFirst ? state.release() : '';
+  state.release();
+  state.place = callsPlace(mark, blanks);
+  state.hold(blanks + mark.literal, MAX_HELD_CALL);
+}
+
+/** The place after a mark that begins calls. */
+function callsPlace({ literal, until, ...mark }: Mark & { kind: 'calls' }, blanks: string): CallsPlace {
+  const closes = until.length === 0 ? createJsonScan() : undefined;
+  for (const character of literal.split('')) closes?.(character.charCodeAt(0));
+  return { at: 'calls', set: endsOf({ ...mark, literal, until }), begin: blanks + literal, head: '', closes };
 }
 
 /** The answer has ended, `cutOff` at its token limit. What is open gets the meaning that it has so far. */
@@ -138,11 +159,12 @@ function passBlanks(state: FilterState): void {
   if (state.out.isFirst) state.out.text(blanks);
 }
 
-function endCalls(state: FilterState, end: string): void {
+/** Calls, or what seemed to be some, have ended; `end` is the mark of their end. */
+export function endCalls(state: FilterState, end: string): void {
   const { place, out } = state;
   if (place.at !== 'calls') return;
   const block = state.release() + end;
-  if (place.name === undefined) state.place = out.markedCalls(block) ? START : TEXT;
+  if (place.name === undefined) state.place = out.markedCalls(block, place.begin, end) ? START : TEXT;
   else {
     out.calls([{ name: place.name, args: block }]);
     state.place = START;
@@ -169,7 +191,7 @@ function readHeader(state: FilterState, header: string): void {
   const [, channel = 'final'] = /<\|channel\|>\s{0,8}([a-z]{1,20})/.exec(header) ?? [];
   const name = readName(recipient, out.offered);
   if (/<\|start\|>(user|system|developer)/.test(header)) state.over = true;
-  else if (out.offered.has(name)) state.place = { at: 'calls', set: MESSAGE_SET, name };
+  else if (out.offered.has(name)) state.place = { at: 'calls', set: MESSAGE_SET, begin: '', name };
   else if (channel === 'analysis' || recipient !== '') {
     state.place = { at: 'thought', set: MESSAGE_SET, implicit: false, begun: false };
   } else state.place = TEXT;

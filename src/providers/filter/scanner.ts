@@ -4,8 +4,11 @@
  */
 import type { Mark } from './marks.ts';
 
-/** The marks of one place in an answer, by their first character. */
-export type MarkSet = ReadonlyMap<string, readonly Mark[]>;
+/** The marks of one place in an answer, as a tree of their characters. No mark begins with another one. */
+export interface MarkSet {
+  mark: Mark | undefined;
+  readonly next: ReadonlyMap<string, MarkSet>;
+}
 
 /** What a character leads to: a mark, the possible beginning of one (nothing), or a plain character and the `rest` to take again. */
 export interface Scanned {
@@ -16,13 +19,30 @@ export interface Scanned {
 
 const NOTHING: Scanned = { plain: '', rest: '' };
 
+interface GrowingSet {
+  mark: Mark | undefined;
+  next: Map<string, GrowingSet>;
+}
+
+/** Of two marks with the same text, the first counts. */
 export function markSet(marks: readonly Mark[]): MarkSet {
-  return Map.groupBy(marks, ({ literal }) => literal[0] ?? '');
+  const root: GrowingSet = { mark: undefined, next: new Map() };
+  for (const mark of marks) {
+    let node = root;
+    for (const character of mark.literal.split('')) {
+      const next = node.next.get(character) ?? { mark: undefined, next: new Map() };
+      node.next.set(character, next);
+      node = next;
+    }
+    node.mark ??= mark;
+  }
+  return root;
 }
 
 /** Takes one character after another. */
 export class MarkScanner {
   #held = '';
+  #node: MarkSet | undefined;
 
   /** What may be the beginning of a mark. */
   get held(): string {
@@ -31,25 +51,28 @@ export class MarkScanner {
 
   /** True for a character that no mark of the set contains at this point. */
   isPlain(set: MarkSet, character: string): boolean {
-    return this.#held === '' && !set.has(character);
+    return this.#held === '' && !set.next.has(character);
   }
 
   scanCharacter(set: MarkSet, character: string): Scanned {
+    const node = (this.#node ?? set).next.get(character);
     const held = this.#held + character;
-    const possible = set.get(held[0] ?? '') ?? [];
-    const mark = possible.find(({ literal }) => literal === held);
-    if (mark === undefined && possible.some(({ literal }) => literal.startsWith(held))) {
+    if (node !== undefined && node.mark === undefined) {
       this.#held = held;
+      this.#node = node;
       return NOTHING;
     }
-    this.#held = '';
-    return mark === undefined ? { plain: held[0] ?? '', rest: held.slice(1) } : { mark, plain: '', rest: '' };
+    this.release();
+    return node?.mark === undefined
+      ? { plain: held[0] ?? '', rest: held.slice(1) }
+      : { mark: node.mark, plain: '', rest: '' };
   }
 
   /** Releases what is held. */
   release(): string {
     const held = this.#held;
     this.#held = '';
+    this.#node = undefined;
     return held;
   }
 }

@@ -2,14 +2,20 @@
 import { fieldsOf, listOf, wordOf } from '../answers/read-fields.ts';
 import type { Fields } from '../answers/read-fields.ts';
 import { firstJson, readName } from '../answers/tool-calls.ts';
-import type { OfferedTools } from '../answers/tool-calls.ts';
+import type { OfferedTools, TextCall } from '../answers/tool-calls.ts';
 import { parseJson } from '../../lib/json/json.ts';
-
-/** A call before its name and arguments are checked; arguments may be text. */
-export interface TextCall {
-  name: string;
-  args: unknown;
-}
+import { readLoose } from '../../lib/json/loose-json.ts';
+import { readCodeCalls } from './code-calls.ts';
+import {
+  ATTRIBUTED,
+  attributedCalls,
+  BETWEEN,
+  bracedCalls,
+  nameIn,
+  pairedCalls,
+  TAG_FORMS,
+  taggedCalls,
+} from './tag-calls.ts';
 
 /** Fields that hold the arguments of a call, by model. */
 const ARGUMENT_FIELDS = ['arguments', 'parameters', 'args', 'input', 'tool_input', 'kwargs'] as const;
@@ -25,39 +31,79 @@ const CALL_FIELDS = new Set([
   ...ARGUMENT_FIELDS,
 ]);
 
-/** Marks between the parts of a call. */
-const BETWEEN =
-  /<｜tool▁sep｜>|<\|tool_call_argument_begin\|>|```[a-z]{0,12}|<｜tool▁calls?▁(?:begin|end)｜>|<\|tool_calls?_(?:section_)?(?:begin|end)\|>|<\|?\/?tool_calls?\|?>/g;
 /** Where the next call begins in a block of several. */
 const NEXT_CALL = /<｜tool▁call▁begin｜>|<\|tool_call_begin\|>|\[TOOL_CALLS\]/;
+/** Where the next call begins among several written in pairs. */
+const NEXT_PAIRED_CALL = /<tool_call>|<\|tool_call:start\|>/;
+
+/** How some families spell what others write: each is read as the latter. */
+const SPELLINGS: readonly (readonly [RegExp, string])[] = [
+  // DeepSeek V3.2 and V4, GigaChat 3.5, Step 3, MiniMax M3, LongCat.
+  [/｜(?:DSML|GCML)｜|(?<=<\/?)(?:steptml:|longcat_)|\]<\]minimax\[>\[/g, ''],
+  // DeepSeek’s tokens, spelled.
+  [/<｜tool(?:_|\\_| )(call|calls)(?:_|\\_| )(begin|end)｜>/g, '<｜tool▁$1▁$2｜>'],
+  [/<｜tool(?:_|\\_| )sep｜>/g, '<｜tool▁sep｜>'],
+  // Hunyuan 3; Solar.
+  [/<tool_sep>/g, ''],
+  [/<\|tool_arg:start\|>/g, '<arg_key>'],
+  [/<\|tool_arg:value\|>/g, '</arg_key><arg_value>'],
+  [/<\|tool_arg:end\|>/g, '</arg_value>'],
+];
 
 /**
- * The calls in a marked block; undefined when there are none, or none of an offered tool. A call that names a tool but
- * whose JSON is broken is returned with the text as its arguments: the model gets an error. Never throws.
+ * The calls in a marked block; `begin` is its mark, and `inside` is what it marks. Undefined when there are none, or none
+ * of an offered tool. A call that names a tool but whose arguments are broken is returned with their text: the model gets
+ * an error. Never throws.
  */
-export function readMarkedCalls(block: string, offered: OfferedTools): TextCall[] | undefined {
-  const text = block.replaceAll('｜DSML｜', '');
-  return offeredOnly(callsInBlock(text, offered), offered);
+export function readMarkedCalls(
+  block: string,
+  begin: string,
+  inside: string,
+  offered: OfferedTools,
+): TextCall[] | undefined {
+  const spelled = (text: string): string =>
+    SPELLINGS.reduce((all, [from, to]) => all.replace(from, to), text);
+  const code = readCodeCalls(inside.trim().replaceAll(/^```[a-z]{0,12}\s|```$/g, ''), offered);
+  const calls =
+    code ?? (isTag(begin) ? callsInBlock(spelled(block), offered) : callsInBlock(spelled(inside), offered));
+  return offeredOnly(calls, offered);
 }
 
-/** How a family writes calls in tags: `<function=name><parameter=key>value</parameter></function>`. */
-interface TagForm {
-  call: string;
-  parameter: string;
+/** True for the beginning of a tag that has the name of the tool. */
+function isTag(begin: string): boolean {
+  return TAG_FORMS.some(({ call }) => call === begin);
 }
 
-const TAG_FORMS: readonly TagForm[] = [
-  { call: '<function=', parameter: '<parameter=' },
-  { call: '<invoke name=', parameter: '<parameter name=' },
-];
+/**
+ * Whether what follows a mark may be calls, by its first characters: a bracket or a tag, or the name of an offered tool.
+ * An answer about markup goes on in other ways.
+ */
+export function mayBeCalls(head: string, offered: OfferedTools): 'yes' | 'no' | 'open' {
+  const text = head.replace(/^[\s"':]{1,64}/, '');
+  if (text === '') return head.length > MAX_HEAD_CHARS ? 'no' : 'open';
+  if (/^[[{(<`✿]|^\]</.test(text)) return 'yes';
+  if (text === ']') return 'open';
+  const [name = ''] = /^[\w.:/-]{0,80}/.exec(text) ?? [];
+  if (name === '') return 'no';
+  if (name.length === text.length) return text.length > MAX_HEAD_CHARS ? 'no' : 'open';
+  const called = name.replace(/^call:/, '').replace(/\.call$/, '');
+  return HEAD_WORDS.has(called) || offered.has(readName(called, offered)) ? 'yes' : 'no';
+}
+
+const MAX_HEAD_CHARS = 80;
+/** What some families write before the name. */
+const HEAD_WORDS = new Set(['function', 'print', 'tool', 'json']);
 
 function callsInBlock(text: string, offered: OfferedTools): TextCall[] {
   const form = TAG_FORMS.find(({ call }) => text.includes(call));
   if (form !== undefined) return taggedCalls(text, form, offered);
-  if (text.includes('<arg_key>')) return pairedCalls(text, offered);
+  if (text.includes('<arg_key>'))
+    return text.split(NEXT_PAIRED_CALL).flatMap((part) => pairedCalls(part, offered));
+  if (text.includes(ATTRIBUTED)) return attributedCalls(text, offered);
+  if (/\bcall:[\w.-]{1,80}\{/.test(text)) return bracedCalls(text);
   // Mistral's brackets between a name and its arguments would be mistaken for JSON.
   const parts = text.split(NEXT_CALL).map((part) => part.replace(/(\[CALL_ID\][\w-]{1,64})?\[ARGS\]/, ' '));
-  return parts.flatMap((part) => jsonCalls(part, offered) ?? codeCalls(part, offered));
+  return parts.flatMap((part) => jsonCalls(part, offered) ?? []);
 }
 
 /** The calls that a text consists of, JSON only and with their arguments; undefined when it is anything else. Never throws. */
@@ -65,8 +111,19 @@ export function readBareCalls(text: string, offered: OfferedTools): TextCall[] |
   const json = firstJson(text, 0);
   if (json === undefined || text.slice(0, json.start).trim() !== '' || text.slice(json.end).trim() !== '')
     return undefined;
-  const calls = callsIn(parseJson(text.slice(json.start, json.end)));
+  const calls = callsIn(jsonIn(text.slice(json.start, json.end)), offered);
   return calls.every(({ args }) => args !== undefined) ? offeredOnly(calls, offered) : undefined;
+}
+
+/** The call in a text that consists of the name of an offered tool and its arguments; undefined for any other. Never throws. */
+export function readNamedCall(text: string, offered: OfferedTools): TextCall[] | undefined {
+  const calls = jsonCalls(text, offered);
+  return calls?.length === 1 ? offeredOnly(calls, offered) : undefined;
+}
+
+/** A JSON text, also with the usual slips. */
+function jsonIn(text: string): unknown {
+  return parseJson(text) ?? readLoose(text)?.value;
 }
 
 /** Whether JSON that begins like this may be a call: `open` while that is undecided. */
@@ -85,10 +142,11 @@ function jsonCalls(text: string, offered: OfferedTools): TextCall[] | undefined 
   const calls: TextCall[] = [];
   let from = 0;
   for (let json = firstJson(text, 0); json !== undefined; json = firstJson(text, from)) {
-    const value = parseJson(text.slice(json.start, json.end));
-    const named = callsIn(value);
+    const value = jsonIn(text.slice(json.start, json.end));
+    const named = callsIn(value, offered);
     const before = nameIn(text.slice(from, json.start), offered);
-    if (named.length > 0 && before === undefined) calls.push(...named);
+    const isCall = named.some(({ name, args }) => args !== undefined && offered.has(readName(name, offered)));
+    if (isCall || (named.length > 0 && before === undefined)) calls.push(...named);
     else if (before !== undefined)
       calls.push({ name: before, args: value ?? text.slice(json.start, json.end) });
     from = json.end;
@@ -98,19 +156,16 @@ function jsonCalls(text: string, offered: OfferedTools): TextCall[] | undefined 
   return name === undefined ? undefined : [{ name, args: text.replaceAll(BETWEEN, '').trim() }];
 }
 
-/** The offered tool named last in the text before its arguments; undefined when there is none. */
-function nameIn(text: string, offered: OfferedTools): string | undefined {
-  const plain = text.slice(-300).replaceAll(BETWEEN, ' ');
-  const names = plain.match(/[A-Za-z_][\w.:-]{0,80}/g) ?? [];
-  return names.findLast((name) => offered.has(readName(name, offered)));
-}
-
 /** The calls that a JSON value represents: one, a list, or OpenAI's shapes around them. */
-function callsIn(value: unknown): TextCall[] {
+function callsIn(value: unknown, offered: OfferedTools): TextCall[] {
   return listOf(value).flatMap((item) => {
     const fields = fieldsOf(item);
     if (fields === undefined) return [];
-    if (Array.isArray(fields['tool_calls'])) return callsIn(fields['tool_calls']);
+    if (Array.isArray(fields['tool_calls'])) return callsIn(fields['tool_calls'], offered);
+    // Apertus: the name is the only field.
+    const [[key, only] = ['', undefined], ...others] = Object.entries(fields);
+    if (others.length === 0 && offered.has(key) && fieldsOf(only) !== undefined)
+      return [{ name: key, args: only }];
     const inner = fieldsOf(fields['function']) ?? fields;
     const name = wordOf(inner['name'] ?? fields['function'] ?? fields['tool'] ?? fields['tool_name']);
     return name === '' ? [] : [{ name, args: argumentsIn(inner) }];
@@ -120,81 +175,4 @@ function callsIn(value: unknown): TextCall[] {
 function argumentsIn(fields: Fields): unknown {
   const field = ARGUMENT_FIELDS.find((each) => fields[each] !== undefined);
   return field === undefined ? undefined : fields[field];
-}
-
-/** `list_dir.call(path=".")` and `list_dir(path=".")`, as models that know Python write calls. */
-function codeCalls(text: string, offered: OfferedTools): TextCall[] {
-  const open = text.indexOf('(');
-  const close = text.lastIndexOf(')');
-  const name = open === -1 ? undefined : nameIn(text.slice(0, open).replace(/\.call$/, ''), offered);
-  if (name === undefined || close < open) return [];
-  const args: Record<string, unknown> = {};
-  for (const [, key = '', value = ''] of text
-    .slice(open + 1, close)
-    .matchAll(/([A-Za-z_]\w{0,63})\s?=\s?("(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|[^,\s"']{1,100})/g)) {
-    const quoted = value.startsWith("'")
-      ? JSON.stringify(value.slice(1, -1).replaceAll(String.raw`\'`, "'"))
-      : value;
-    args[key] = parseJson(quoted) ?? value;
-  }
-  return [{ name, args }];
-}
-
-function taggedCalls(text: string, form: TagForm, offered: OfferedTools): TextCall[] {
-  return text
-    .split(form.call)
-    .slice(1)
-    .map((part) => {
-      const [head, body] = cutAt(part, '>');
-      const name = unquoted(head);
-      const [first = '', ...parameters] = body.split(form.parameter);
-      if (parameters.length === 0) {
-        const json = firstJson(first, 0);
-        // Everything in braces, whatever surrounds it.
-        return { name, args: json === undefined ? undefined : first.slice(json.start, json.end) };
-      }
-      const read = parameters.map((parameter): [string, string] => {
-        const [key, rest] = cutAt(parameter, '>');
-        // `<parameter name="key" string="true">`
-        return [unquoted(key.replace(/^"([^"]*)".*$/s, '$1')), cutAt(rest, '</parameter>')[0]];
-      });
-      return { name, args: typed(readName(name, offered), read, offered) };
-    });
-}
-
-/** `name <arg_key>key</arg_key> <arg_value>value</arg_value>`, as GLM writes calls. */
-function pairedCalls(text: string, offered: OfferedTools): TextCall[] {
-  const [head = '', ...pairs] = text.split('<arg_key>');
-  const name = nameIn(head, offered) ?? '';
-  const read = pairs.map((pair): [string, string] => {
-    const [key, rest] = cutAt(pair, '</arg_key>');
-    return [key.trim(), cutAt(cutAt(rest, '<arg_value>')[1], '</arg_value>')[0]];
-  });
-  return [{ name, args: typed(readName(name, offered), read, offered) }];
-}
-
-/** Values of tags are text; those that the tool's schema wants as something else are read as JSON if they are JSON. */
-function typed(
-  name: string,
-  values: readonly (readonly [string, string])[],
-  offered: OfferedTools,
-): Record<string, unknown> {
-  const properties = fieldsOf(offered.get(name)?.parameters['properties']) ?? {};
-  return Object.fromEntries(
-    values.map(([key, raw]) => {
-      const value = raw.replace(/^\r?\n/, '').replace(/\r?\n$/, '');
-      const type = fieldsOf(properties[key])?.['type'];
-      if (type === 'string' || type === undefined) return [key, value];
-      return [key, parseJson(value.trim()) ?? value];
-    }),
-  );
-}
-
-function cutAt(text: string, mark: string): [string, string] {
-  const at = text.indexOf(mark);
-  return at === -1 ? [text, ''] : [text.slice(0, at), text.slice(at + mark.length)];
-}
-
-function unquoted(word: string): string {
-  return word.trim().replace(/^["']/, '').replace(/["']$/, '');
 }

@@ -70,7 +70,8 @@ export function createConnections(url: string, headers: Readonly<Record<string, 
           if (closing.signal.aborted || !isStale(error)) throw error;
           return ask(request, closing.signal);
         });
-        const answer = createAnswer(body, rules, release);
+        const isDelimited = 'content-length' in said || 'transfer-encoding' in said;
+        const answer = createAnswer(body, { ...rules, isDelimited }, release);
         if (statusCode === 200) return answer;
         const retryAfterMs = readRetryAfter(said, Date.now());
         throw rules.refused({ status: statusCode, text: await readRefusal(answer), retryAfterMs });

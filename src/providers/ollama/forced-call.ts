@@ -14,6 +14,7 @@ import { textRef } from '../../contracts/texts/say.ts';
 import { createCallMaker, offeredTools } from '../answers/tool-calls.ts';
 import type { MakeToolCall } from '../answers/tool-calls.ts';
 import { isJsonObject } from '../../lib/json/json.ts';
+import { wireSchema } from '../../lib/json/wire-schema.ts';
 
 /** The request to send instead, and the reader that turns its answer into the call. */
 export interface ForcedCall {
@@ -40,34 +41,18 @@ export function forceToolCall(request: ChatRequest): ForcedCall | undefined {
 }
 
 function argumentsOf({ name, parameters }: ToolSchema): AnswerFormat {
-  return { type: 'json_schema', name, schema: parameters };
+  return { type: 'json_schema', name, schema: wireSchema(parameters).schema };
 }
 
 /** One object: which tool, and its arguments. */
 function anyCall(tools: readonly ToolSchema[]): AnswerFormat {
-  const anyOf = tools.map(({ name, parameters }, index) => ({
+  const anyOf = tools.map(({ name, parameters }) => ({
     type: 'object',
-    properties: {
-      name: { const: name },
-      arguments: moveReferences(parameters, `#/anyOf/${index}/properties/arguments`),
-    },
+    properties: { name: { const: name }, arguments: wireSchema(parameters).schema },
     required: ['name', 'arguments'],
     additionalProperties: false,
   }));
   return { type: 'json_schema', name: 'tool_call', schema: { anyOf } };
-}
-
-/** References are relative to the root of the schema, which has changed. */
-function moveReferences(schema: unknown, root: string): unknown {
-  if (Array.isArray(schema)) return schema.map((item) => moveReferences(item, root));
-  if (typeof schema !== 'object' || schema === null) return schema;
-  const moved = Object.entries(schema).map(([key, value]: [string, unknown]) => {
-    if (key !== '$ref' || typeof value !== 'string' || !value.startsWith('#')) {
-      return [key, moveReferences(value, root)];
-    }
-    return [key, root + value.slice(1)];
-  });
-  return Object.fromEntries(moved);
 }
 
 function describeOne({ name, description, parameters }: ToolSchema): string {

@@ -1,7 +1,8 @@
 /** Reads Ollama's streams: lines, each a JSON object, the last one `done`. Fields are read leniently, one by one. */
 import { ProviderError } from '../../contracts/errors.ts';
 import { textRef } from '../../contracts/texts/say.ts';
-import type { ChatChunk, FinishReason } from '../../contracts/model/provider.ts';
+import type { ChatChunk } from '../../contracts/model/provider.ts';
+import { endOf } from '../answers/finish.ts';
 import { endedEarly } from '../answers/read-answer.ts';
 import type { AnswerReader, ReadingOptions } from '../answers/read-answer.ts';
 import { fieldsOf, listOf, numberOf, textOf, thoughtsAmong, wordOf } from '../answers/read-fields.ts';
@@ -49,6 +50,9 @@ export function createAnswerReader({ failed, makeCall, onRecord }: ReaderOptions
 
   return {
     get complete() {
+      return done !== undefined;
+    },
+    get finished() {
       return done !== undefined;
     },
     read(text) {
@@ -103,28 +107,22 @@ function errorText(error: unknown): string {
 /** Ollama ends an answer that calls tools with `stop`; durations are in nanoseconds, zero values are omitted. */
 function toDone(line: Fields, called: boolean): ChatChunk {
   const reason = wordOf(line['done_reason']);
-  if (reason === 'error') {
-    throw new ProviderError(
-      'bad_response',
-      textRef('provider.ollama_failed', { reason: 'done_reason "error"' }),
-      {
-        retryable: true,
-      },
-    );
+  const end = endOf(reason);
+  if (end === 'broken') {
+    const message = textRef('provider.ollama_failed', {
+      reason: `done_reason "${reason}"`,
+    });
+    throw new ProviderError('bad_response', message, { retryable: true });
   }
   const nanos = (numberOf(line['prompt_eval_duration']) ?? 0) + (numberOf(line['eval_duration']) ?? 0);
   return {
     type: 'done',
-    finishReason: reasonOf(reason, called),
+    finishReason: end === 'stop' || end === 'unknown' ? (called ? 'tool_calls' : 'stop') : end,
+    ...(end === 'unknown' && { unknownReason: reason }),
     usage: {
       promptTokens: numberOf(line['prompt_eval_count']) ?? 0,
       completionTokens: numberOf(line['eval_count']) ?? 0,
       modelMs: Math.round(nanos / 1e6),
     },
   };
-}
-
-function reasonOf(reason: string, called: boolean): FinishReason {
-  if (reason === 'length' || reason === 'content_filter') return reason;
-  return called ? 'tool_calls' : 'stop';
 }

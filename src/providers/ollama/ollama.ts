@@ -18,14 +18,14 @@ import { failedMidway, ollamaAt, refusedBy } from './errors.ts';
 import { createAnswerReader } from './lines.ts';
 import { forceToolCall } from './forced-call.ts';
 import { discover, modelNames } from './models.ts';
-import { readEmbeddings, toWire } from './wire.ts';
+import { OPTION_FIELDS, readEmbeddings, toWire } from './wire.ts';
 
 /**
  * Makes the provider; nothing is connected before the first call. The address may be a URL or `host:port`; user and
  * password in it become basic authorization. Throws `ConfigError` when it is not an address.
  */
 export function createOllama(options: ServerOptions): LLMProvider {
-  const { url, at, connections, rules, acquire } = connect(options);
+  const { url, at, connections, rules, acquire, hide } = connect(options);
   /** The window that was last requested for each model, in tokens. */
   const askedWindow = new Map<string, number>();
 
@@ -42,17 +42,22 @@ export function createOllama(options: ServerOptions): LLMProvider {
     acquire,
     known,
     learned,
-    async send({ request, can, signal }) {
-      const body = toWire(request, can);
+    extras: [],
+    options: OPTION_FIELDS,
+    body: ({ request, can }) => toWire(request, can),
+    async send(body, { model, contextWindow }, signal) {
       const sent = connections.send(
         { method: 'POST', path: '/api/chat', body },
-        rules({ ...at, model: request.model }, signal),
+        rules({ ...at, model }, signal),
       );
-      askedWindow.set(request.model, request.contextWindow);
+      askedWindow.set(model, contextWindow);
       return await sent;
     },
     read: (model, reading) => ({
-      reader: createAnswerReader({ ...reading, failed: (error) => failedMidway({ ...at, model }, error) }),
+      reader: createAnswerReader({
+        ...reading,
+        failed: (error) => failedMidway({ ...at, model }, hide(error)),
+      }),
       splitter: createLineSplitter(),
     }),
   };
@@ -61,6 +66,7 @@ export function createOllama(options: ServerOptions): LLMProvider {
     name: options.name,
     models: (signal) => modelNames(models, signal),
     capabilities: createCapabilities(server),
+    omissions: () => learned.omissions(),
     streamChat: withForcedCalls(createChat(server)),
     embed: createEmbed({
       at,
@@ -77,14 +83,15 @@ export function createOllama(options: ServerOptions): LLMProvider {
 
 /** The connections to the server, how their failures read, and the limit of its calls. */
 function connect(options: ServerOptions) {
-  const { url, headers } = readHost(options);
+  const { url, headers, hide } = readHost(options);
   return {
     url,
+    hide,
     at: ollamaAt(url, options.addressSetting),
     connections: createConnections(url, headers),
     rules: (where: Where, signal: AbortSignal): CallRules => ({
       signal,
-      refused: (refusal) => refusedBy(where, refusal),
+      refused: (refusal) => refusedBy(where, { ...refusal, text: hide(refusal.text) }),
       lost: (error, answered) => lostConnection(where, error, answered),
     }),
     acquire: createConcurrencyLimit(
@@ -104,11 +111,15 @@ function withForcedCalls(chat: LLMProvider['streamChat']): LLMProvider['streamCh
 }
 
 const DEFAULT_PORT = '11434';
+/** Where the server's two APIs begin: other programs want them in the address. */
+const API_PATH = /\/?(?:(?:v1|api)\/?)?$/;
 
 /** Reads the address as Ollama's own tools do; credentials go into a header, so that no message shows them. */
 function readHost({ baseUrl, apiKey, addressSetting }: ServerOptions): {
   url: string;
   headers: Record<string, string>;
+  /** Takes the key or the password out of what the server says. */
+  hide: (text: string) => string;
 } {
   const given = baseUrl.trim();
   const spelled = given.startsWith(':') ? `127.0.0.1${given}` : given || '127.0.0.1';
@@ -129,5 +140,11 @@ function readHost({ baseUrl, apiKey, addressSetting }: ServerOptions): {
   const basic = parsed.username === '' ? undefined : `Basic ${Buffer.from(secret).toString('base64')}`;
   const authorization = apiKey === undefined ? basic : `Bearer ${apiKey}`;
   const headers: Record<string, string> = authorization === undefined ? {} : { authorization };
-  return { url: `${parsed.protocol}//${parsed.host}${parsed.pathname.replace(/\/$/, '')}`, headers };
+  const password = decodeURIComponent(parsed.password);
+  const secrets = [apiKey ?? '', password].filter((each) => each !== '');
+  return {
+    url: `${parsed.protocol}//${parsed.host}${parsed.pathname.replace(API_PATH, '')}`,
+    headers,
+    hide: (text) => secrets.reduce((hidden, each) => hidden.replaceAll(each, '…'), text),
+  };
 }

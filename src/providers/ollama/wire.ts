@@ -6,8 +6,9 @@ import type {
   ChatRequest,
   Embeddings,
   ModelCapabilities,
-  ToolSchema,
 } from '../../contracts/model/provider.ts';
+import { toWireTools } from '../wire-tools.ts';
+import type { WireTool } from '../wire-tools.ts';
 import { samplingOf } from '../sampling.ts';
 import type { WireSampling } from '../sampling.ts';
 
@@ -43,10 +44,8 @@ interface WireMessage {
   tool_call_id?: string;
 }
 
-interface WireTool {
-  type: 'function';
-  function: Omit<ToolSchema, 'strict'>;
-}
+/** Fields that a server may not know: they are left out only when it names them. */
+export const OPTION_FIELDS = ['think', 'logprobs', 'top_logprobs'] as const;
 
 /**
  * One pinned option set per model: a changed `num_ctx` or `shift` reloads it. `truncate:false` and `shift:false` make
@@ -54,15 +53,14 @@ interface WireTool {
  * to the server: ending a call never unloads the model (N-64). What the model cannot do is not requested.
  */
 export function toWire(request: ChatRequest, can: ModelCapabilities): WireRequest {
+  const tools = can.tools ? toWireTools(request, { knowsStrict: false }) : undefined;
   return {
     model: request.model,
-    messages: request.messages.map(toWireMessage),
+    messages: request.messages.map((message) => toWireMessage(message, request.echo ?? true)),
     stream: true,
     truncate: false,
     shift: false,
-    ...(can.tools &&
-      request.tools !== undefined &&
-      request.tools.length > 0 && { tools: toWireTools(request.tools) }),
+    ...(tools !== undefined && { tools }),
     // If omitted, a model that can think would: the flag is always sent where it is known.
     ...(can.thinking && { think: thinkOf(request, can) }),
     ...(request.format !== undefined && { format: formatOf(request.format) }),
@@ -96,37 +94,29 @@ function formatOf(format: AnswerFormat): WireRequest['format'] {
   return format.type === 'json_object' ? 'json' : format.schema;
 }
 
-function toWireMessage(message: ChatMessage): WireMessage {
+function toWireMessage(message: ChatMessage, echo: boolean): WireMessage {
   if (message.role === 'tool') {
     const named = { tool_name: message.toolName, tool_call_id: message.toolCallId };
     return { role: 'tool', content: message.content, ...named };
   }
-  if (message.role === 'user' && message.images !== undefined)
-    return { role: 'user', content: message.content, images: message.images.map(({ base64 }) => base64) };
+  if (message.role === 'user' && message.images !== undefined) {
+    const parts = [message.content, ...message.images, ...(message.more ?? [])];
+    const texts = parts.flatMap((part) => (typeof part === 'string' && part !== '' ? [part] : []));
+    const images = parts.flatMap((part) => (typeof part === 'string' ? [] : [part.base64]));
+    return { role: 'user', content: texts.join('\n\n'), images };
+  }
   if (message.role !== 'assistant') return { role: message.role, content: message.content };
   const calls = message.toolCalls ?? [];
+  // Thoughts that came with an echo are those of another server.
+  const { thinking } = echo && message.echo?.from === undefined ? message : {};
   return {
     role: 'assistant',
     content: message.content,
-    ...(message.thinking !== undefined && message.thinking !== '' && { thinking: message.thinking }),
+    ...(thinking !== undefined && thinking !== '' && { thinking }),
     ...(calls.length > 0 && {
       tool_calls: calls.map((call) => ({ id: call.id, function: { name: call.name, arguments: call.args } })),
     }),
   };
-}
-
-/** The schemas are prepared once per profile, and so is their wire shape. */
-const wireTools = new WeakMap<readonly ToolSchema[], WireTool[]>();
-
-function toWireTools(tools: readonly ToolSchema[]): WireTool[] {
-  const known = wireTools.get(tools);
-  if (known !== undefined) return known;
-  const made = tools.map(({ name, description, parameters }) => ({
-    type: 'function' as const,
-    function: { name, description, parameters },
-  }));
-  wireTools.set(tools, made);
-  return made;
 }
 
 /** Architectures that accept a level for `think`. */

@@ -3,7 +3,7 @@ import { ProviderError } from '../../contracts/errors.ts';
 import { textRef } from '../../contracts/texts/say.ts';
 import { clip } from '../errors.ts';
 import type { Where } from '../errors.ts';
-import { commonRefusal, outOfMemoryIn, overflowIn, saidIn } from '../refusals.ts';
+import { commonRefusal, inWords, midwayRefusal, publicWords, saidIn } from '../refusals.ts';
 import type { Refusal } from '../refusals.ts';
 
 /** Names of models repeated in a message. */
@@ -33,37 +33,31 @@ export function openaiAt(
 export function refusedBy(where: OpenaiPlace, refusal: Refusal): ProviderError {
   const { status, text } = refusal;
   const { host, model, setting, keySetting } = where;
-  // The server's own text is left out: some servers repeat part of the key.
+  const serverText = saidIn(text);
   if (status === 401 || status === 403) {
+    const reason = publicWords(serverText ?? '') ?? `${status}`;
     return new ProviderError(
       'unauthorized',
-      textRef('provider.key_refused', { host, status, setting: keySetting }),
+      textRef('provider.key_refused', { host, status, setting: keySetting, reason }),
+      { forPeople: inWords(textRef('failure.unauthorized'), serverText ?? '') },
     );
   }
-  const serverText = saidIn(text);
   if (status === 404 && model !== undefined && serverText !== undefined && /model/i.test(serverText)) {
     return unknownModel(where, []);
   }
-  const common = commonRefusal(where, refusal, serverText);
-  if (common !== undefined) return common;
-  if (status === 404 || serverText === undefined) {
-    return new ProviderError('bad_response', textRef('provider.not_openai', { host, status, setting }));
-  }
-  return new ProviderError(
-    'bad_request',
-    textRef('provider.openai_refused', { host, status, reason: clip(serverText) }),
+  return (
+    commonRefusal(where, refusal, serverText) ??
+    new ProviderError('bad_response', textRef('provider.not_openai', { host, status, setting }))
   );
 }
 
 /** The error that an event reports after status 200. */
-export function failedMidway(where: Where, data: string): ProviderError {
-  const serverText = saidIn(data) ?? data;
-  const broken = textRef('provider.openai_broke_off', { host: where.host, reason: clip(serverText) });
-  return (
-    overflowIn(where, serverText) ??
-    outOfMemoryIn(where, serverText) ??
-    new ProviderError('bad_response', broken, { retryable: true })
-  );
+export function failedMidway(where: OpenaiPlace, data: string): ProviderError {
+  const { host } = where;
+  return midwayRefusal(where, data, {
+    refusedBy: (refusal) => refusedBy(where, refusal),
+    broken: (reason) => textRef('provider.openai_broke_off', { host, reason }),
+  });
 }
 
 /** The error for a model the server does not list; `has` is what it does list, by the public names. */

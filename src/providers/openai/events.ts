@@ -4,17 +4,20 @@ import { textRef } from '../../contracts/texts/say.ts';
 import type { ChatChunk } from '../../contracts/model/provider.ts';
 import { endedEarly } from '../answers/read-answer.ts';
 import type { AnswerReader, ReadingOptions } from '../answers/read-answer.ts';
-import { fieldsOf } from '../answers/read-fields.ts';
+import { fieldsOf, listOf } from '../answers/read-fields.ts';
 import type { Fields } from '../answers/read-fields.ts';
+import { statusIn } from '../refusals.ts';
 import { checkLineLength, MAX_DOCUMENT_BYTES } from '../answers/text-splitters.ts';
+import type { EchoTarget } from './echo.ts';
 import { createPieces } from './pieces.ts';
 import type { AnswerPieces } from './pieces.ts';
 
 const NOTHING: readonly ChatChunk[] = [];
 const BYTE_ORDER_MARK = '\uFEFF';
 
-/** What a reader is given: also what an error reported mid-stream means. */
+/** What a reader is given: also what an error reported mid-stream means, and whose answer it is. */
 export interface ReaderOptions extends ReadingOptions {
+  target: EchoTarget;
   failed: (said: string) => ProviderError;
 }
 
@@ -23,11 +26,11 @@ export interface ReaderOptions extends ReadingOptions {
  * what `failed` makes of it. An answer that arrives whole although a stream was requested is read as such.
  */
 export function createEventReader(options: ReaderOptions): AnswerReader {
-  const { failed, onRecord } = options;
-  const pieces = createPieces(options.makeCall);
+  const { failed } = options;
+  const pieces = createPieces(options.makeCall, options.target);
   const whole: string[] = [];
   let wholeChars = 0;
-  let [complete, begun, hasText] = [false, false, false];
+  let [complete, begun] = [false, false];
   /** The name of an event before its data; data without an end, to which the next line belongs. */
   let isError = false;
   let unfinished = '';
@@ -41,17 +44,15 @@ export function createEventReader(options: ReaderOptions): AnswerReader {
     unfinished = event === undefined ? data : '';
     checkLineLength(unfinished);
     if (event === undefined) return NOTHING;
-    if (event['error']) throw failed(data);
-    onRecord?.(event);
-    const delta = plainText(event);
-    if (delta === undefined) return pieces.add(event);
-    hasText = true;
-    return [{ type: 'text', delta }];
+    return readEvent(event, data, pieces, options);
   };
 
   return {
     get complete() {
       return complete;
+    },
+    get finished() {
+      return pieces.isFinished;
     },
     read(text) {
       checkLineLength(text);
@@ -73,13 +74,30 @@ export function createEventReader(options: ReaderOptions): AnswerReader {
       if (!isIgnored(line)) throw notAnEvent(line, failed);
       return NOTHING;
     },
-    end() {
+    end(isDelimited) {
       if (whole.length > 0) return readWhole(whole.join('\n'), pieces, options);
-      if (unfinished !== '') throw notJson();
-      if (!pieces.isFinished && !(complete && (hasText || pieces.hasContent))) throw endedEarly();
+      if (unfinished !== '' && !pieces.isFinished) throw notJson();
+      const isEnough = complete ? pieces.hasContent : isDelimited && pieces.isReadable;
+      if (!pieces.isFinished && !isEnough) throw endedEarly();
       return pieces.end();
     },
   };
+}
+
+/** The chunks of an event; throws for an error that it reports. Nearly all events hold text only. */
+function readEvent(
+  event: Fields,
+  data: string,
+  pieces: AnswerPieces,
+  { failed, onRecord }: Pick<ReaderOptions, 'failed' | 'onRecord'>,
+): readonly ChatChunk[] {
+  const delta = plainText(event);
+  const error = delta === undefined ? errorIn(event, data) : undefined;
+  if (error !== undefined) throw failed(error);
+  onRecord?.(event);
+  if (delta === undefined) return pieces.add(event);
+  pieces.noteText();
+  return [{ type: 'text', delta }];
 }
 
 /** Comments keep a silent connection open; event names and ids mean nothing here, except an error's. */
@@ -95,11 +113,14 @@ function notAnEvent(line: string, failed: ReaderOptions['failed']): ProviderErro
 
 /** Makes the reader of an answer that arrives whole, in one document. */
 export function createWholeReader(options: ReaderOptions): AnswerReader {
-  const pieces = createPieces(options.makeCall);
+  const pieces = createPieces(options.makeCall, options.target);
   let chunks: readonly ChatChunk[] = NOTHING;
   let complete = false;
   return {
     get complete() {
+      return complete;
+    },
+    get finished() {
       return complete;
     },
     read(text) {
@@ -122,7 +143,8 @@ function readWhole(
 ): ChatChunk[] {
   const answer = parseObject(text);
   if (answer === undefined) throw notJson();
-  if (answer['error']) throw failed(text);
+  const error = errorIn(answer, text);
+  if (error !== undefined) throw failed(error);
   onRecord?.(answer);
   const chunks = pieces.add(answer);
   if (!pieces.isFinished && !pieces.hasContent) throw notAnAnswer();
@@ -156,13 +178,30 @@ function parseObject(data: string): Fields | undefined {
   throw new ProviderError('bad_response', textRef('provider.no_object'));
 }
 
+/**
+ * The error that an event reports, as JSON: its own (`error`), one of its choice (OpenRouter), or the event itself
+ * (`object: "error"` of vLLM, or a status with a message and no choice).
+ */
+function errorIn(event: Fields, data: string): string | undefined {
+  if (event['error'] || event['object'] === 'error') return data;
+  if (event['choices'] === undefined) {
+    const isError = typeof event['message'] === 'string' && statusIn(data) !== undefined;
+    return isError ? data : undefined;
+  }
+  const ofChoice = fieldsOf(listOf(event['choices'])[0])?.['error'];
+  return ofChoice ? JSON.stringify({ error: ofChoice }) : undefined;
+}
+
 /** The fields of an event that are examined, whatever they hold. */
 interface UncheckedEvent {
+  error?: unknown;
   choices?: unknown;
   usage?: unknown;
   timings?: unknown;
 }
 interface UncheckedChoice {
+  index?: unknown;
+  error?: unknown;
   delta?: unknown;
   finish_reason?: unknown;
 }
@@ -174,21 +213,34 @@ interface UncheckedDelta {
   tool_calls?: unknown;
   function_call?: unknown;
   refusal?: unknown;
+  extra_content?: unknown;
 }
 
 /** The text of an event that holds nothing else; undefined for any other event. Nearly all events are like this. */
-function plainText({ choices, usage, timings }: UncheckedEvent): string | undefined {
-  if (!isAbsent(usage) || !isAbsent(timings) || !Array.isArray(choices) || choices.length !== 1)
+function plainText({ error, choices, usage, timings }: UncheckedEvent): string | undefined {
+  if (
+    !isAbsent(error) ||
+    !isAbsent(usage) ||
+    !isAbsent(timings) ||
+    !Array.isArray(choices) ||
+    choices.length !== 1
+  )
     return undefined;
   const choice: unknown = choices[0];
   if (!isObject(choice)) return undefined;
-  const { delta, finish_reason: finish }: UncheckedChoice = choice;
-  if (!isAbsent(finish) || !isObject(delta)) return undefined;
+  const { index = 0, delta, finish_reason: finish, error: ofChoice }: UncheckedChoice = choice;
+  if (index !== 0 || !isAbsent(finish) || !isAbsent(ofChoice) || !isObject(delta)) return undefined;
   const { content, reasoning_content: thinking, reasoning, tool_calls: calls }: UncheckedDelta = delta;
   if (typeof content !== 'string' || !isAbsent(thinking) || !isAbsent(reasoning) || !isAbsent(calls))
     return undefined;
-  const { reasoning_details: details, function_call: call, refusal }: UncheckedDelta = delta;
-  return isAbsent(details) && isAbsent(call) && isAbsent(refusal) && content !== '' ? content : undefined;
+  const {
+    reasoning_details: details,
+    function_call: call,
+    refusal,
+    extra_content: extra,
+  }: UncheckedDelta = delta;
+  const hasOnlyText = isAbsent(details) && isAbsent(call) && isAbsent(refusal) && isAbsent(extra);
+  return hasOnlyText && content !== '' ? content : undefined;
 }
 
 function isAbsent(value: unknown): boolean {

@@ -6,6 +6,7 @@ import { callClient } from '../http/client-call.ts';
 import type { CallRules, Connections } from '../http/connections.ts';
 import { requestWithin } from '../http/request.ts';
 import { unknownModel } from './errors.ts';
+import { nativeWindow } from './native-window.ts';
 import type { OpenaiPlace } from './errors.ts';
 import { findModel, readModels } from './wire.ts';
 import type { ListedModel } from './wire.ts';
@@ -30,6 +31,8 @@ export interface ModelServer {
   url: string;
   at: OpenaiPlace;
   connections: Connections;
+  /** Connections to the address without its `/v1`. */
+  root: Connections;
   rules: (where: OpenaiPlace, signal: AbortSignal) => CallRules;
   /** Time limit of the list, in milliseconds. */
   answerWithinMs: number;
@@ -66,9 +69,11 @@ export async function discover(server: ModelServer, model: string): Promise<Mode
     const ids = models.map(({ id }) => `${server.name}/${id}`);
     throw unknownModel({ ...server.at, model }, ids);
   }
+  const listed = found?.window;
+  const native = listed === undefined ? await nativeWindow(server, found?.id ?? model) : undefined;
   return {
-    contextWindow: found?.window ?? UNKNOWN_WINDOW,
-    ...(found?.window === undefined && { windowGuessed: true }),
+    contextWindow: listed ?? native?.window ?? UNKNOWN_WINDOW,
+    ...(listed === undefined && native?.guessed !== false && { windowGuessed: true }),
     tools: true,
     thinking: found?.thinking ?? false,
     vision: server.vision,

@@ -14,11 +14,15 @@ import { DEFAULT_CONCURRENCY } from '../kind.ts';
 import type { ServerOptions } from '../kind.ts';
 import { createLearnedModels } from '../learned.ts';
 import { createDocumentCollector, createLineSplitter } from '../answers/text-splitters.ts';
+import type { EchoTarget } from './echo.ts';
 import { failedMidway, openaiAt, refusedBy } from './errors.ts';
 import type { OpenaiPlace } from './errors.ts';
 import { createEventReader, createWholeReader } from './events.ts';
+import type { ReaderOptions } from './events.ts';
 import { discover, listModels } from './models.ts';
-import { readEmbeddings, toWire, withRefused } from './wire.ts';
+import { EXTRA_FIELDS, OPTION_FIELDS, readEmbeddings, toWire } from './wire.ts';
+
+const CHAT_PATH = '/chat/completions';
 
 /** `baseUrl` is where the API begins, usually ending in `/v1`. */
 export interface OpenaiOptions extends ServerOptions {
@@ -35,41 +39,52 @@ export interface OpenaiOptions extends ServerOptions {
  * address.
  */
 export function createOpenai(options: OpenaiOptions): LLMProvider {
-  const { url, at, connections, rules, acquire, hide } = connect(options);
+  const { url, at, connections, root, rules, acquire, hide } = connect(options);
   const streams = options.stream ?? true;
   const models = {
     name: options.name,
     url,
     at,
     connections,
+    root,
     rules,
     answerWithinMs: options.answerWithinMs ?? DISCOVERY_TIMEOUT_MS,
     vision: options.vision ?? true,
   };
   const known = createDiscovery((model) => discover(models, model), options.monotonicNow);
+  const learned = createLearnedModels(options.monotonicNow);
+  const targetOf = (model: string): EchoTarget => {
+    return { from: `${options.name}/${model}`, habits: learned.of(model) };
+  };
 
   const server: ChatServer = {
     at,
     acquire,
     known,
-    learned: createLearnedModels(options.monotonicNow),
-    async send({ request, can, refused, signal }) {
-      const body = withRefused(toWire(request, can, streams), refused);
-      const sent = { method: 'POST', path: '/chat/completions', body } as const;
-      return await connections.send(sent, rules({ ...at, model: request.model }, signal));
+    learned,
+    usageWaitMs: options.usageWaitMs,
+    extras: EXTRA_FIELDS,
+    options: OPTION_FIELDS,
+    body({ request, can, omitted }) {
+      const target = targetOf(request.model);
+      target.habits.dropsThoughts ||= can.thinking;
+      return toWire(request, can, { stream: streams, omitted, target });
     },
-    read(model, reading) {
-      const options = { ...reading, failed: (said: string) => failedMidway({ ...at, model }, hide(said)) };
-      return streams
-        ? { reader: createEventReader(options), splitter: createLineSplitter() }
-        : { reader: createWholeReader(options), splitter: createDocumentCollector() };
-    },
+    send: (body, { model }, signal) =>
+      connections.send({ method: 'POST', path: CHAT_PATH, body }, rules({ ...at, model }, signal)),
+    read: (model, reading) =>
+      readersOf(streams, {
+        ...reading,
+        failed: (text) => failedMidway({ ...at, model }, hide(text)),
+        target: targetOf(model),
+      }),
   };
 
   return {
     name: options.name,
     models: async (signal) => (await listModels(models, signal)).map(({ id }) => id),
     capabilities: createCapabilities(server),
+    omissions: () => learned.omissions(),
     streamChat: createChat(server),
     embed: createEmbed({
       at,
@@ -80,8 +95,15 @@ export function createOpenai(options: OpenaiOptions): LLMProvider {
       body: { encoding_format: 'float' },
       read: readEmbeddings,
     }),
-    close: () => connections.close(),
+    close: async () => void (await Promise.all([connections.close(), root.close()])),
   };
+}
+
+/** What reads an answer that comes event by event, or whole. */
+function readersOf(streams: boolean, options: ReaderOptions): ReturnType<ChatServer['read']> {
+  return streams
+    ? { reader: createEventReader(options), splitter: createLineSplitter() }
+    : { reader: createWholeReader(options), splitter: createDocumentCollector() };
 }
 
 /** The connections to the server, how their failures read, and the limit of its calls. */
@@ -96,6 +118,7 @@ function connect(options: OpenaiOptions) {
     hide,
     at: openaiAt(url, options),
     connections: createConnections(url, headers),
+    root: createConnections(url.replace(/\/v1$/, ''), headers),
     rules: (where: OpenaiPlace, signal: AbortSignal): CallRules => ({
       signal,
       refused: (refusal) => refusedBy(where, { ...refusal, text: hide(refusal.text) }),

@@ -1,11 +1,15 @@
 /** The parts of an OpenAI-compatible answer that come in pieces, read field by field: text, thoughts, tool calls, usage, the end. */
 import { ProviderError } from '../../contracts/errors.ts';
 import { textRef } from '../../contracts/texts/say.ts';
-import type { ChatChunk, FinishReason, Usage } from '../../contracts/model/provider.ts';
+import type { ChatChunk, FinishReason, OpaqueFields, Usage } from '../../contracts/model/provider.ts';
+import { endOf } from '../answers/finish.ts';
+import type { AnswerEnd } from '../answers/finish.ts';
 import { fieldsOf, listOf, numberOf, textOf, thoughtsAmong, wordOf } from '../answers/read-fields.ts';
 import type { Fields } from '../answers/read-fields.ts';
 import { jsonText } from '../answers/tool-calls.ts';
 import type { MakeToolCall } from '../answers/tool-calls.ts';
+import { createEchoPieces, extraOf } from './echo.ts';
+import type { EchoTarget } from './echo.ts';
 
 /** How much the tool calls of one answer may hold, in characters; their parts may arrive one character at a time. */
 export const MAX_CALL_CHARS = 1024 * 1024;
@@ -18,6 +22,10 @@ export interface AnswerPieces {
   readonly isFinished: boolean;
   /** True once there was any text, thought or tool call. */
   readonly hasContent: boolean;
+  /** True once there was text or a tool call, unless the arguments of a call are cut. */
+  readonly isReadable: boolean;
+  /** Text was found in an event that was not added. */
+  noteText(): void;
   /** The tool calls and the closing chunk, once all events were added. */
   end(): ChatChunk[];
 }
@@ -29,14 +37,16 @@ interface GrowingCall {
   name: string;
   moreName: string;
   text: string;
+  extra: OpaqueFields | undefined;
 }
 
 /** Puts an answer together from its events. `add` and `end` throw `ProviderError('bad_response')`. */
-export function createPieces(makeCall: MakeToolCall): AnswerPieces {
+export function createPieces(makeCall: MakeToolCall, target: EchoTarget): AnswerPieces {
   const calls = createCallGatherer();
+  const back = createEchoPieces(target);
   let finish = '';
   let refused = false;
-  let hasContent = false;
+  let [hasText, hasThought] = [false, false];
   let usage: Usage = { promptTokens: 0, completionTokens: 0, modelMs: 0 };
 
   return {
@@ -44,14 +54,21 @@ export function createPieces(makeCall: MakeToolCall): AnswerPieces {
       return finish !== '';
     },
     get hasContent() {
-      return hasContent || calls.count > 0;
+      return hasText || hasThought || calls.count > 0;
+    },
+    get isReadable() {
+      return (hasText || calls.count > 0) && calls.areWhole;
+    },
+    noteText() {
+      hasText = true;
     },
     add(event) {
       usage = readUsage(event, usage);
-      const choice = fieldsOf(listOf(event['choices'])[0]) ?? {};
+      const choice = ownChoice(event['choices']);
       finish = wordOf(choice['finish_reason']) || finish;
       // A message where a delta should be; the text of the older completions.
       const delta = fieldsOf(choice['delta']) ?? fieldsOf(choice['message']) ?? {};
+      back.add(delta);
       for (const fragment of listOf(delta['tool_calls'])) calls.add(fragment);
       if (delta['function_call'] !== undefined && delta['function_call'] !== null)
         calls.add({ index: 'legacy', function: delta['function_call'] });
@@ -59,30 +76,50 @@ export function createPieces(makeCall: MakeToolCall): AnswerPieces {
       refused ||= refusal !== '';
       const thinking = thinkingIn(delta);
       const text = textOf(delta['content'] ?? choice['text']) + refusal;
-      hasContent ||= text !== '' || thinking !== '';
+      hasText ||= text !== '';
+      hasThought ||= thinking !== '';
       const chunks: ChatChunk[] = [];
       if (thinking !== '') chunks.push({ type: 'thinking', delta: thinking });
       if (text !== '') chunks.push({ type: 'text', delta: text });
       return chunks;
     },
     end() {
-      if (/^(error|failed|server_error)$/i.test(finish)) {
-        const message = textRef('provider.broke_off', { reason: `finish_reason "${finish}"` });
-        throw new ProviderError('bad_response', message, { retryable: true });
-      }
+      const end = completeEnd(finish);
       const called = calls.all().map((call) => ({ type: 'tool_call' as const, call: makeCall(call) }));
-      return [...called, { type: 'done', finishReason: reasonOf(finish, refused, called.length > 0), usage }];
+      const echo = back.end(called.some(({ call }) => call.extra !== undefined));
+      return [
+        ...called,
+        {
+          type: 'done',
+          finishReason: reasonOf(end, refused, called.length > 0),
+          usage,
+          ...(echo && { echo }),
+          ...(end === 'unknown' && { unknownReason: finish }),
+        },
+      ];
     },
   };
 }
 
-/** What servers say about an answer's end; anything unknown counts as an answer that ended on its own. */
-function reasonOf(finish: string, refused: boolean, called: boolean): FinishReason {
-  if (/^(length|max_tokens|model_length|max_output_tokens)$/i.test(finish)) return 'length';
-  if (/^(content_filter|content_filtered|safety|recitation|blocklist|prohibited_content)$/i.test(finish))
-    return 'content_filter';
-  if (refused || finish === 'refusal') return 'refusal';
+/** What the word for the end means; throws for that of an answer that is not complete. */
+function completeEnd(finish: string): Exclude<AnswerEnd, 'broken'> {
+  const end = endOf(finish);
+  if (end !== 'broken') return end;
+  const message = textRef('provider.broke_off', { reason: `finish_reason "${finish}"` });
+  throw new ProviderError('bad_response', message, { retryable: true });
+}
+
+/** An answer that ended with an unknown word ended on its own. */
+function reasonOf(end: Exclude<AnswerEnd, 'broken'>, refused: boolean, called: boolean): FinishReason {
+  if (end === 'length' || end === 'content_filter') return end;
+  if (refused || end === 'refusal') return 'refusal';
   return called ? 'tool_calls' : 'stop';
+}
+
+/** The choice of an event that belongs to the answer: some servers send further ones, though one was requested. */
+function ownChoice(choices: unknown): Fields {
+  const all = listOf(choices).map((choice) => fieldsOf(choice) ?? {});
+  return all.find(({ index }) => ['', '0'].includes(wordOf(index))) ?? {};
 }
 
 /** Thoughts are in one of several fields; the details are read only if no other field has them. */
@@ -121,6 +158,10 @@ function createCallGatherer() {
     get count() {
       return calls.length;
     },
+    /** True when no arguments are cut. */
+    get areWhole() {
+      return calls.every(({ text }) => text.trim() === '' || isJson(text));
+    },
     /** Throws when all calls together grow too long. */
     add(fragment: unknown): void {
       const fields = fieldsOf(fragment) ?? {};
@@ -128,7 +169,9 @@ function createCallGatherer() {
       const id = wordOf(fields['id']);
       const name = wordOf(part['name']);
       const text = argumentText(part['arguments'] ?? part['parameters']);
+      const extra = extraOf(fields);
       chars += 1 + id.length + name.length + text.length;
+      if (extra !== undefined) chars += JSON.stringify(extra).length;
       if (chars > MAX_CALL_CHARS) {
         throw new ProviderError('bad_response', textRef('provider.calls_too_long', { most: MAX_CALL_CHARS }));
       }
@@ -138,15 +181,19 @@ function createCallGatherer() {
         growing.id ||= id;
         if (growing.name === '') growing.name = name;
         else growing.moreName += name;
-        growing.text += text;
+        // Some servers send all arguments so far with each fragment.
+        const isAll = growing.text !== '' && text.startsWith(growing.text);
+        if (isAll) chars -= growing.text.length;
+        growing.text = isAll ? text : growing.text + text;
+        if (extra !== undefined) growing.extra = { ...growing.extra, ...extra };
         return;
       }
-      const call = { id, name, moreName: '', text };
+      const call = { id, name, moreName: '', text, extra };
       calls.push(call);
       if (index !== '') byIndex.set(index, call);
     },
     /** Arguments are text with JSON in it. */
-    all: () => calls.map(({ id, name, moreName, text }) => ({ id, name, moreName, args: text })),
+    all: () => calls.map(({ text, ...call }) => ({ ...call, args: text })),
   };
 }
 

@@ -6,11 +6,14 @@ import type {
   ChatRequest,
   Embeddings,
   ReasoningEffort,
-  ToolSchema,
 } from '../../contracts/model/provider.ts';
 import type { Picture } from '../../contracts/media.ts';
-import type { RefusedFeature } from '../refusals.ts';
+import type { Omission } from '../../contracts/model/omissions.ts';
 import { samplingOf } from '../sampling.ts';
+import { toWireTools } from '../wire-tools.ts';
+import type { WireTool } from '../wire-tools.ts';
+import { createEchoWriter } from './echo.ts';
+import type { EchoTarget, EchoWriter } from './echo.ts';
 import type { WireSampling } from '../sampling.ts';
 
 /** The body of POST /chat/completions; `chat_template_kwargs` is llama-server's and vLLM's. */
@@ -24,6 +27,8 @@ export interface WireRequest extends WireSampling {
   /** What newer OpenAI models accept instead of `max_tokens`. */
   max_completion_tokens?: number;
   logit_bias?: Record<string, number>;
+  /** vLLM's and OpenRouter's name of `repeat_penalty`. */
+  repetition_penalty?: number;
   reasoning_effort?: ReasoningEffort;
   response_format?: object;
   tool_choice?: 'required' | { type: 'function'; function: { name: string } };
@@ -36,53 +41,61 @@ export interface WireRequest extends WireSampling {
 interface WireMessage {
   role: ChatMessage['role'];
   content: string | WirePart[] | null;
-  reasoning_content?: string;
   tool_calls?: { id: string; type: 'function'; function: { name: string; arguments: string } }[];
   tool_call_id?: string;
 }
 
 type WirePart = { type: 'text'; text: string } | { type: 'image_url'; image_url: { url: string } };
 
-interface WireTool {
-  type: 'function';
-  function: ToolSchema;
-}
-
 /**
  * The window is the server's to set, so `contextWindow` is not sent. A server that accepts `chat_template_kwargs` is
  * always told whether to think; others refuse unknown fields and get a plain request.
  */
-export function toWire(request: ChatRequest, can: { thinking: boolean }, stream: boolean): WireRequest {
+export function toWire(
+  request: ChatRequest,
+  can: { thinking: boolean },
+  { stream, omitted, target }: { stream: boolean; omitted: ReadonlySet<Omission>; target: EchoTarget },
+): WireRequest {
+  const tools = toWireTools(request, { knowsStrict: true });
+  const back = createEchoWriter(request.messages, target, { echo: request.echo, omitted });
   return {
     model: request.model,
-    messages: request.messages.map((message) => toWireMessage(message, can.thinking)),
+    messages: request.messages.map((message) => toWireMessage(message, back)),
     stream,
     stream_options: stream ? { include_usage: true } : null,
-    ...(request.tools !== undefined &&
-      request.tools.length > 0 && {
-        tools: toWireTools(request.tools),
-      }),
+    ...(tools !== undefined && { tools }),
     ...(can.thinking && { chat_template_kwargs: { enable_thinking: thinks(request) } }),
-    ...toWireOptions(request),
+    ...toWireOptions(request, omitted),
   };
 }
 
-/** The body rewritten for a model that has refused a field of it. */
-export function withRefused(body: WireRequest, refused: ReadonlySet<RefusedFeature>): WireRequest {
-  const { max_tokens: limit, ...rest } = body;
-  return limit === undefined || !refused.has('max_tokens') ? body : { ...rest, max_completion_tokens: limit };
-}
+/** Fields that the gateway adds on its own: no answer depends on them. */
+export const EXTRA_FIELDS = ['stream_options', 'chat_template_kwargs', 'parallel_tool_calls'] as const;
+/** Fields that change the answer, and that a model may have its own value for. */
+export const OPTION_FIELDS = [
+  'max_tokens',
+  'max_completion_tokens',
+  'temperature',
+  'top_p',
+  'presence_penalty',
+  'frequency_penalty',
+  'reasoning_effort',
+] as const;
 
 function thinks({ think, reasoningEffort }: ChatRequest): boolean {
   return reasoningEffort === undefined ? (think ?? false) : reasoningEffort !== 'none';
 }
 
-function toWireOptions(request: ChatRequest): Partial<WireRequest> {
-  const { maxTokens, logitBias, reasoningEffort, format, toolChoice, parallelToolCalls, topLogprobs } =
-    request;
+function toWireOptions(request: ChatRequest, omitted: ReadonlySet<Omission>): Partial<WireRequest> {
+  const { maxTokens, logitBias, repeatPenalty, reasoningEffort, format, toolChoice } = request;
+  const { parallelToolCalls, topLogprobs } = request;
   return {
-    ...(maxTokens !== undefined && { max_tokens: maxTokens }),
+    // A model that refuses the older name takes the newer one.
+    ...(maxTokens !== undefined && {
+      [omitted.has('field:max_tokens') ? 'max_completion_tokens' : 'max_tokens']: maxTokens,
+    }),
     ...samplingOf(request),
+    ...(repeatPenalty !== undefined && { repetition_penalty: repeatPenalty }),
     ...(logitBias !== undefined && { logit_bias: logitBias }),
     ...(reasoningEffort !== undefined && { reasoning_effort: reasoningEffort }),
     ...(format !== undefined && { response_format: toWireFormat(format) }),
@@ -100,44 +113,34 @@ function toWireFormat(format: AnswerFormat): object {
   return { type, json_schema: schema };
 }
 
-function toWireMessage(message: ChatMessage, withThinking: boolean): WireMessage {
+function toWireMessage(message: ChatMessage, back: EchoWriter): WireMessage {
   if (message.role === 'tool') {
     return { role: 'tool', content: message.content, tool_call_id: message.toolCallId };
   }
-  if (message.role === 'user' && message.images !== undefined)
-    return {
-      role: 'user',
-      content: [{ type: 'text', text: message.content }, ...message.images.map(toPart)],
-    };
+  if (message.role === 'user' && message.images !== undefined) {
+    const { content, images, more = [] } = message;
+    return { role: 'user', content: [content, ...images, ...more].flatMap(toPart) };
+  }
   if (message.role !== 'assistant') return { role: message.role, content: message.content };
   const calls = message.toolCalls ?? [];
-  if (calls.length === 0) return { role: 'assistant', content: message.content };
+  if (calls.length === 0) return { role: 'assistant', content: message.content, ...back.ofMessage(message) };
   return {
     role: 'assistant',
     content: message.content === '' ? null : message.content,
-    // Only servers that think want a thought back, and only one that led to a call.
-    ...(withThinking && message.thinking && { reasoning_content: message.thinking }),
+    ...back.ofMessage(message),
     tool_calls: calls.map((call) => ({
       id: call.id,
       type: 'function',
       function: { name: call.name, arguments: JSON.stringify(call.args) },
+      ...back.ofCall(message, call),
     })),
   };
 }
 
-function toPart({ mimeType, base64 }: Picture): WirePart {
-  return { type: 'image_url', image_url: { url: `data:${mimeType};base64,${base64}` } };
-}
-
-/** The schemas are prepared once per profile, and so is their wire shape. */
-const wireTools = new WeakMap<readonly ToolSchema[], WireTool[]>();
-
-function toWireTools(tools: readonly ToolSchema[]): WireTool[] {
-  const known = wireTools.get(tools);
-  if (known !== undefined) return known;
-  const made = tools.map((schema) => ({ type: 'function' as const, function: schema }));
-  wireTools.set(tools, made);
-  return made;
+/** None for an empty text: servers refuse such a part. */
+function toPart(part: string | Picture): WirePart[] {
+  if (typeof part === 'string') return part === '' ? [] : [{ type: 'text', text: part }];
+  return [{ type: 'image_url', image_url: { url: `data:${part.mimeType};base64,${part.base64}` } }];
 }
 
 const modelList = z.object({

@@ -3,6 +3,7 @@ import { bigint, boolean, index, integer, jsonb, pgTable, primaryKey, text, uniq
 import { createdAt, moment } from './columns.ts';
 import { GRANT_KINDS } from '../../contracts/access.ts';
 import type { BotTalk } from '../../contracts/store/group-chats.ts';
+import type { ResponseItem } from '../../contracts/store/responses.ts';
 
 /** Rights of people to write in private (`dm`) and as an `owner`, of groups to be answered, and of guilds and roles. */
 export const grant = pgTable(
@@ -127,6 +128,31 @@ export const signIn = pgTable(
     expiresAt: moment('expires_at').notNull(),
   },
   (t) => [index('sign_in_token').on(t.tokenId)],
+);
+
+/** Responses of `/v1/responses` that clients refer to by id, by the token that got them. */
+export const storedResponse = pgTable(
+  'stored_response',
+  {
+    tokenId: text('token_id').notNull(),
+    id: text('id').notNull(),
+    /** The end user of the token's client, as a digest. */
+    endUser: text('end_user'),
+    previousId: text('previous_id'),
+    session: text('session'),
+    /** Null once it was deleted because of its size. */
+    input: jsonb('input').$type<ResponseItem[]>(),
+    body: jsonb('body').$type<Record<string, unknown>>().notNull(),
+    inputBytes: integer('input_bytes').notNull(),
+    bodyBytes: integer('body_bytes').notNull(),
+    /** When it was stored, or last continued. */
+    usedAt: moment('used_at').notNull().defaultNow(),
+  },
+  (t) => [
+    primaryKey({ columns: [t.tokenId, t.id] }),
+    index('stored_response_used').on(t.usedAt),
+    index('stored_response_token').on(t.tokenId, t.usedAt),
+  ],
 );
 
 /** Tokens and model time, by turn or by stateless call. */

@@ -177,10 +177,12 @@ export async function insertTurn(sql: Sql, call: AcceptCall): Promise<AcceptedRo
       select from earlier join lane_item on lane = 'in:' || earlier.session and dedupe = ${call.dedupe}
       where ${isItsOwn(sql, call)})) source`;
   const refuses = call.unlessToolsPending ? waitsForCaller(sql, sql`l.`) : undefined;
+  // A turn that ended while this statement waited for the lane has moved its head; what it wrote is not visible here.
   const startsNow =
     call.opens === undefined
       ? sql`false`
-      : sql`bumped.owner is not null and bumped.claim = ${call.claim} and bumped.tail = bumped.head + 1`;
+      : sql`bumped.owner is not null and bumped.claim = ${call.claim} and bumped.tail = bumped.head + 1
+          and bumped.head = coalesce((select head from lane where lane.key = bumped.key), 0)`;
   const [row] = await sql<AcceptedRow[]>`
     with ${liveNode(sql, call.node)},
     ${targetSession(sql, call)},

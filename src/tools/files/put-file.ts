@@ -114,21 +114,23 @@ export async function readPlainFile(place: string, given: string): Promise<Opene
   }
   return {
     bytes: opened.stats.size,
+    changedAt: opened.stats.mtime,
     async head(length) {
       const { buffer, bytesRead } = await opened.handle.read(Buffer.alloc(length), 0, length, 0);
       return buffer.subarray(0, bytesRead);
     },
-    chunks: () => chunksOf(opened),
+    chunks: (from, to) => chunksOf(opened, from, to),
     [Symbol.asyncDispose]: () => opened[Symbol.asyncDispose](),
   };
 }
 
-/** The content up to the length that the file had when it was opened; closes it at the end. */
-async function* chunksOf(file: Opened): AsyncGenerator<Uint8Array> {
+/** The content, at most up to the length that the file had when it was opened; closes it at the end. */
+async function* chunksOf(file: Opened, from = 0, to: number = file.stats.size): AsyncGenerator<Uint8Array> {
   const { handle, stats } = file;
+  const end = Math.min(to, stats.size);
   try {
-    for (let at = 0; at < stats.size;) {
-      const length = Math.min(CHUNK_BYTES, stats.size - at);
+    for (let at = from; at < end;) {
+      const length = Math.min(CHUNK_BYTES, end - at);
       const { buffer, bytesRead } = await handle.read(Buffer.alloc(length), 0, length, at);
       if (bytesRead === 0) return;
       at += bytesRead;

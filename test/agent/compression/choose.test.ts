@@ -9,7 +9,11 @@ import {
   exceedsThreshold,
   KEEP_ROWS,
   KEEP_SHARE,
+  MIN_COVERED_ROWS,
+  MIN_COVERED_SHARE,
   MIN_COVERED_TOKENS,
+  MIN_NEW_TURNS,
+  SUMMARY_SHARE,
 } from '../../../src/agent/compression/choose.ts';
 import { summaryRequest } from '../../../src/agent/compression/transcript.ts';
 import type { UnsummarizedRow } from '../../../src/contracts/store/contexts.ts';
@@ -58,7 +62,7 @@ describe('choosing turns to summarize', () => {
         chosen.every((each, at) => each === rows[at]) &&
         kept.length > 0 &&
         chosen.at(-1)?.laneSeq !== kept[0]?.laneSeq &&
-        (chosen.length === 0 || covered >= MIN_COVERED_TOKENS) &&
+        (chosen.length === 0 || covered >= budget * MIN_COVERED_SHARE || chosen.length >= MIN_COVERED_ROWS) &&
         (chosen.length === 0 || oneTurn || (keptTokens <= budget * KEEP_SHARE && kept.length <= KEEP_ROWS))
       );
     });
@@ -66,18 +70,38 @@ describe('choosing turns to summarize', () => {
   });
 
   it('includes an old summary, but never summarizes one alone', () => {
-    const summary = row(3, { kind: 'summary', content: 'old' }, 900);
-    const talk = [user(4, 500), answer(4, 500), user(5, 10), answer(5, 10)];
+    const summary = row(3, { kind: 'summary', content: 'old' }, 150);
+    const talk = [user(4, 300), answer(4, 300), user(5, 10), answer(5, 10)];
     expect(chooseTurns([summary, ...talk], 1_000).map(({ laneSeq }) => laneSeq)).toEqual([3, 4]);
-    expect(chooseTurns([summary, user(4, 10), answer(4, 10)], 1_000)).toEqual([]);
-    expect(byTurn([summary, ...talk]).map(({ tokens }) => tokens)).toEqual([900, 1_000, 20]);
+    expect(chooseTurns([summary, user(4, 300), answer(4, 300)], 1_000)).toEqual([]);
+    expect(byTurn([summary, ...talk]).map(({ tokens }) => tokens)).toEqual([150, 600, 20]);
   });
 
-  it('chooses nothing when it would not be worth a call', () => {
-    const small = [user(1, MIN_COVERED_TOKENS - 1), user(2, 5_000)];
-    expect(chooseTurns(small, 1_000)).toEqual([]);
-    expect(chooseTurns([user(1, MIN_COVERED_TOKENS), user(2, 5_000)], 1_000)).toHaveLength(1);
+  it('goes down to 35 % of the budget, summary included, and chooses nothing below a fifth of it', () => {
+    expect(KEEP_SHARE + SUMMARY_SHARE).toBeCloseTo(0.35);
+    const least = 1_000 * MIN_COVERED_SHARE;
+    expect(chooseTurns([user(1, least), user(2, 200)], 1_000)).toHaveLength(1);
+    expect(chooseTurns([user(1, least - 1), user(2, 200)], 1_000)).toEqual([]);
     expect(chooseTurns([], 1_000)).toEqual([]);
+  });
+
+  it('chooses short turns, too, once they are many', () => {
+    const tokens = MIN_COVERED_TOKENS / MIN_COVERED_ROWS;
+    const many = (count: number, each = tokens): UnsummarizedRow[] =>
+      Array.from({ length: count + KEEP_ROWS }, (_, at) => user(at, each));
+    expect(chooseTurns(many(MIN_COVERED_ROWS), 10_000)).toHaveLength(MIN_COVERED_ROWS);
+    expect(chooseTurns(many(MIN_COVERED_ROWS - 1), 10_000)).toEqual([]);
+    expect(chooseTurns(many(MIN_COVERED_ROWS, tokens - 1), 10_000)).toEqual([]);
+  });
+
+  it('waits for a second new turn where the newest alone is too long, unless turns fall out of the prompt', () => {
+    const summary = row(1, { kind: 'summary', content: 'old' }, 150);
+    expect(chooseTurns([summary, user(2, 380), user(3, 380)], 1_000)).toEqual([]);
+    expect(chooseTurns([summary, user(2, 280), user(3, 280), user(4, 280)], 1_000)).toHaveLength(
+      1 + MIN_NEW_TURNS,
+    );
+    expect(chooseTurns([summary, user(2, 380), user(3, 470)], 1_000)).toEqual([]);
+    expect(chooseTurns([summary, user(2, 380), user(3, 471)], 1_000)).toHaveLength(2);
   });
 
   it('considers a context too large above the threshold, or before rows drop out of the history', () => {
@@ -101,33 +125,30 @@ describe('the transcript that is summarized', () => {
       ...called(2, 5, 'found '.repeat(2_000)),
       answer(2, 5, 'it is 42'),
     ]);
-    const { messages, turns: taken } = summaryRequest(turns, 5_000, 200);
+    const { message, turns: taken } = summaryRequest(turns, 5_000, 200);
     expect(taken).toHaveLength(2);
-    const text = messages[1]?.content ?? '';
-    const [, mark] = /^\[([0-9a-f]{16}): the record begins\]\n/.exec(text) ?? [];
+    const text = message.content;
+    const [, mark] = /\n\[([0-9a-f]{16}): the record begins\]\n/.exec(text) ?? [];
     expect(text.split(`[${mark}:`)).toHaveLength(3);
     expect(text).toMatch(/Earlier: before\nUser: look it up\n/);
     expect(text).toMatch(/Assistant calls look \{.*characters left out/s);
     expect(text).toContain('Tool look gave: found found');
     expect(text).toContain('Assistant: it is 42');
     expect(text).toContain('at most 200 words');
-    expect(text.length).toBeLessThan(4_000);
-    expect(summaryRequest(turns, 5_000, 200).messages[1]?.content).not.toContain(mark);
+    expect(text.length).toBeLessThan(5_000);
+    expect(summaryRequest(turns, 5_000, 200).message.content).not.toContain(mark);
   });
 
   it('fits its budget in any language, with the oldest turns first and always at least one', () => {
     for (const word of ['word ', '字', 'слово ', '🎉']) {
       const turns = byTurn([1, 2, 3].map((n) => user(n, 1_000, `${n}${word.repeat(500)}`)));
-      const { messages, turns: taken } = summaryRequest(turns, 2_200, 100);
-      const used = messages.reduce((sum, { content }) => sum + estimateTokens(content), 0);
-      expect(used).toBeLessThanOrEqual(2_200);
+      const { message, turns: taken } = summaryRequest(turns, 2_200, 100);
+      expect(estimateTokens(message.content)).toBeLessThanOrEqual(2_200);
       expect(taken.length).toBeGreaterThanOrEqual(1);
       expect(taken).toEqual(turns.slice(0, taken.length));
       const tiny = summaryRequest(turns, 600, 100);
       expect(tiny.turns).toHaveLength(1);
-      expect(tiny.messages.reduce((sum, { content }) => sum + estimateTokens(content), 0)).toBeLessThan(
-        1_000,
-      );
+      expect(estimateTokens(tiny.message.content)).toBeLessThan(1_000);
     }
   });
 });

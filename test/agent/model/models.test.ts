@@ -94,6 +94,21 @@ it('never chooses a model that cannot chat, such as an embedding model', async (
   await expect(countedModels(provider).models.fallback(signal)).rejects.toThrow('can chat');
 });
 
+it('resolves a model that cannot chat for vectors only', async () => {
+  const provider = new ScriptedProvider();
+  provider.names = ['nomic-embed-text:latest', 'llama3.2:latest'];
+  provider.capabilities = (name) => Promise.resolve({ ...provider.can, chat: !name.includes('embed') });
+  const { models } = countedModels(provider);
+  expect(await models.resolve('nomic-embed-text', signal, 'vectors')).toEqual({
+    model: 'nomic-embed-text:latest',
+  });
+  await expect(models.resolve('nomic-embed-text', signal)).rejects.toMatchObject({
+    code: 'unknown_model',
+    message: expect.stringContaining('answers no chats'),
+  });
+  expect(await models.resolve('llama3.2', signal)).toEqual({ model: 'llama3.2:latest' });
+});
+
 it(`looks at ${MAX_LOOKED_AT} models at most, and skips one that cannot be described`, async () => {
   const provider = new ScriptedProvider();
   const asked: string[] = [];

@@ -1,5 +1,6 @@
 /** A plan the model asks for with the tool `plan`: no call for a simple question, three phases for a multi-step task. */
 import { expect, it } from 'vitest';
+import { ProviderError } from '../../../src/contracts/errors.ts';
 import { listDir } from '../../../src/tools/files/list-dir.ts';
 import { plan } from '../../../src/tools/plan.ts';
 import { createScratchpadTool } from '../../../src/tools/scratchpad.ts';
@@ -7,7 +8,7 @@ import { createTodoTool } from '../../../src/tools/todo.ts';
 import { describeEmbedded } from '../../database.ts';
 import type { TestStore } from '../../database.ts';
 import { dyingAt, notOfDeath, TURN_STEPS } from '../../fakes/agent/dying-store.ts';
-import { asks, says, ScriptedProvider } from '../../fakes/agent/scripted-provider.ts';
+import { asks, fails, says, ScriptedProvider } from '../../fakes/agent/scripted-provider.ts';
 import { openScenario, TurnScenario } from '../../fakes/agent/turn-setup.ts';
 import { ANALYSIS, only, PLAN, PlanningModel, update } from '../../fakes/gateway/planned-turn.ts';
 
@@ -21,6 +22,10 @@ const tools = (store: TestStore) => [
   createTodoTool(store.todos),
   createScratchpadTool(store.scratchpad),
 ];
+
+/** What the model reads as results of its calls, in its last request. */
+const resultsIn = ({ requests }: ScriptedProvider): string[] =>
+  (requests.at(-1)?.messages ?? []).flatMap(({ role, content }) => (role === 'tool' ? [content] : []));
 
 describeEmbedded('a plan that the model asks for', (databases) => {
   it('costs a simple question no extra call, and its tools come with the profile (N-15)', async () => {
@@ -47,7 +52,7 @@ describeEmbedded('a plan that the model asks for', (databases) => {
     expect(provider.requests[1]?.messages.at(-1)?.content).toContain(`"${GOAL}"`);
     expect(provider.requests[3]?.messages.at(-1)?.content).toContain('Carry out your plan now');
     const found = only(scenario.events, 'tool_result', 'plan_ready', 'plan_completed', 'step_changed');
-    expect(found.map(({ type }) => type).slice(0, 2)).toEqual(['tool_result', 'plan_ready']);
+    expect(found.map(({ type }) => type).slice(0, 2)).toEqual(['plan_ready', 'tool_result']);
     expect(only(scenario.events, 'plan_completed')).toHaveLength(1);
     expect((await store.plans.latestPlan('telegram:42'))?.plan).toMatchObject({
       goal: GOAL,
@@ -88,6 +93,10 @@ describeEmbedded('a plan that the model asks for', (databases) => {
     await scenario.ask('Please bake');
     expect(only(scenario.events, 'plan_ready')).toHaveLength(1);
     expect(provider.requests.at(-1)?.messages.at(-1)?.content).toContain('change the todo list instead');
+    expect(resultsIn(provider)).toEqual([
+      expect.stringMatching(/^The plan is made. Its steps:\n1\. /),
+      'The plan is made already: change the todo list instead.',
+    ]);
   });
 
   it('leaves the model a note to continue without one when it turns out to be unnecessary (N-15)', async () => {
@@ -97,6 +106,24 @@ describeEmbedded('a plan that the model asks for', (databases) => {
     await scenario.ask('Please bake');
     expect(only(scenario.events, 'plan_ready')).toHaveLength(0);
     expect(provider.requests.at(-1)?.messages.at(-1)?.content).toContain('No plan was made');
+    expect(resultsIn(provider)).toEqual([expect.stringContaining('none is needed')]);
+  });
+
+  it('is not spoken of as made when it has no steps, or could not be made, and is not tried again', async () => {
+    const store = await databases.open();
+    for (const [third, result] of [
+      [says('I would rather not.'), 'it had no steps that can be read'],
+      [fails(new ProviderError('bad_request', 'refused')), 'it could not be made'],
+    ] as const) {
+      const provider = new ScriptedProvider(asksForPlan, says(ANALYSIS), third, asksForPlan, says('Bread.'));
+      const scenario = await openScenario(databases, { store, provider, tools: tools(store), profile: auto });
+      await scenario.ask('Please bake', { chatId: result });
+      expect(only(scenario.events, 'plan_ready')).toHaveLength(0);
+      expect(resultsIn(provider)).toEqual([
+        `There is no plan: ${result}. Continue without one.`,
+        'There is no plan. Continue without one.',
+      ]);
+    }
   });
 
   it('cannot be requested where a turn never plans: in a schedule, in a subagent, with planning off (N-02)', async () => {

@@ -9,6 +9,9 @@ import { readAnalysis, readReview, reviewText } from '../../../src/agent/planner
 import { MAX_MILESTONES, readPlan } from '../../../src/agent/planner/read-plan.ts';
 import { MAX_PLAN_STEPS } from '../../../src/contracts/plans/plan.ts';
 import { MAX_TODO_CHARS } from '../../../src/contracts/store/notes.ts';
+import { renderTelegram } from '../../../channels/telegram/rendering/render.ts';
+import { parseMarkdown } from '../../../src/lib/markdown/markdown.ts';
+import { readableMath } from '../../../src/lib/markdown/math-text.ts';
 import { riskyTools } from '../../fakes/agent/risky-tools.ts';
 import { inEnglish } from '../../../src/contracts/texts/say.ts';
 
@@ -242,6 +245,14 @@ describe('a finished plan', () => {
     );
     expect(planCard(plan, builtInLanguages.say({ channel: 'telegram', language: 'de' }))).toContain(
       '1. Run \\*it\\* *(Werkzeug wipe)*',
+    );
+    const [first, ...rest] = plan.steps;
+    const described = {
+      ...plan,
+      steps: [{ ...first!, description: 'fix a[1] and b[2], $x_1$, \\[y = 2\\]' }, ...rest],
+    };
+    expect(renderTelegram(parseMarkdown(readableMath(planCard(described, inEnglish)))).plain).toContain(
+      '1. fix a[1] and b[2], $x_1$, \\[y = 2\\] (tool wipe)',
     );
     expect(todosOf(plan).map(({ text, status }) => `${text}: ${status}`)).toEqual([
       'Run *it*: pending',

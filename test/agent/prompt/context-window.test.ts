@@ -8,6 +8,7 @@ import {
   fitPrompt,
   inputBudget,
   modelWindow,
+  profileWindow,
   SAFE_WINDOW,
   SCALE_MODELS,
 } from '../../../src/agent/prompt/context-window.ts';
@@ -58,7 +59,8 @@ describe('the window', () => {
     { window: 65_536, over: { contextWindow: 8_192 }, tools: 192, budget: 8_192 - 2_048 - 192 },
     { window: 1_024, over: { maxTokens: 2_000 }, tools: 100, budget: -1_076 },
   ])('$window leaves a budget of $budget (B-27, B-30)', ({ window, over, tools, budget }) => {
-    expect(inputBudget(window, profile(over), tools)).toBe(budget);
+    const own = profileWindow(window, profile(over));
+    expect(inputBudget(own, profile(over), tools)).toBe(budget);
   });
 });
 

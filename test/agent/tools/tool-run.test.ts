@@ -4,6 +4,7 @@ import { z } from 'zod';
 import { MAX_RESULT_CHARS } from '../../../src/agent/deps.ts';
 import { checkCall, executeTool } from '../../../src/agent/tools/tool-run.ts';
 import { ToolError } from '../../../src/contracts/errors.ts';
+import { schemaProblem } from '../../../src/lib/json/json-schema.ts';
 import { defineTool } from '../../../src/contracts/tools/tool.ts';
 import type { Tool, ToolContext, ToolEffect, ToolResult } from '../../../src/contracts/tools/tool.ts';
 import { toolContext } from '../../fakes/agent/tool-context.ts';
@@ -40,6 +41,35 @@ describe('checking a call', () => {
     expect(malformed).toHaveProperty('refusal.content', expect.stringContaining('{"count": '));
     const wrong = checkCall({ id: '1', name: 'probe', args: { count: 'two' } }, tools);
     expect(wrong).toHaveProperty('refusal.content', expect.stringContaining('count'));
+  });
+
+  it.each([
+    ['text for a number', { count: '5' }, { count: 5 }],
+    ['null for an optional number', { count: null }, { count: 1 }],
+  ])('reads %s in the type that the tool wants', (_what, args, read) => {
+    expect(checkCall({ id: '1', name: 'probe', args }, tools)).toHaveProperty('args', read);
+  });
+
+  it('reads the arguments of a tool with a foreign schema in its types', () => {
+    const schema = {
+      type: 'object',
+      properties: { q: { type: 'string' }, limit: { type: 'integer' } },
+      required: ['q'],
+    };
+    const parameters = z.record(z.string(), z.unknown()).superRefine((args, issues) => {
+      const problem = schemaProblem(schema, args);
+      if (problem !== undefined) issues.addIssue({ code: 'custom', message: problem });
+    });
+    const foreign = new Map([['far', { ...fine, name: 'far', schema, parameters }]]);
+    const read = (args: Record<string, unknown>) => checkCall({ id: '1', name: 'far', args }, foreign);
+    expect(read({ q: 'x', limit: null })).toHaveProperty('args', { q: 'x' });
+    expect(read({ q: 'x', limit: '7' })).toHaveProperty('args', { q: 'x', limit: 7 });
+    expect(read({ q: null })).toHaveProperty('refusal');
+  });
+
+  it('names what was wrong at first when nothing helps', () => {
+    const checked = checkCall({ id: '1', name: 'probe', args: { count: '5 files', more: null } }, tools);
+    expect(checked).toHaveProperty('refusal.content', expect.stringMatching(/count[^]*more/));
   });
 
   it('fills in defaults', () => {

@@ -11,12 +11,8 @@ import { createPreparation } from '../../../src/agent/prompt/prepared-profile.ts
 import { Reply } from '../../../src/agent/state/reply.ts';
 import { TurnRows } from '../../../src/agent/state/turn-rows.ts';
 import { UnjournaledUsage } from '../../../src/agent/state/unjournaled-usage.ts';
-import type {
-  AfterTurnName,
-  AfterTurnSettings,
-  AfterTurnWorker,
-  EndedTurn,
-} from '../../../src/contracts/agent/after-turn.ts';
+import type { AfterTurnWorker, EndedTurn } from '../../../src/agent/turn/ended-turn.ts';
+import type { AfterTurnName, AfterTurnSettings } from '../../../src/contracts/agent/after-turn.ts';
 import type { EventBody } from '../../../src/contracts/event.ts';
 import type { SessionKey } from '../../../src/contracts/message.ts';
 import { defaultProfile } from '../../../src/agent/profiles/built-in.ts';

@@ -162,13 +162,38 @@ describeEmbedded('a turn', (databases) => {
     expect(provider.requests).toHaveLength(3);
   });
 
-  it('shows a sentence instead of an empty answer, and does not send it to the model', async () => {
-    const provider = new ScriptedProvider(says(), says('now'));
+  it.each([
+    ['nothing at all', says()],
+    ['blanks', says(' \n')],
+    ['only a thought', { chunks: [{ type: 'thinking' as const, delta: 'Hm.' }] }],
+  ])('asks once more after an answer of %s, and shows the second one', async (_what, empty) => {
+    const provider = new ScriptedProvider(empty, says('now'));
+    const scenario = await openScenario(databases, { provider });
+    const { turn } = await scenario.ask('Hm?');
+    expect(turn?.final).toMatchObject({ content: 'now' });
+    expect(scenario.shown()).toBe('now');
+    expect(provider.requests[1]?.messages).toEqual(provider.requests[0]?.messages);
+  });
+
+  it('asks once more after an empty answer that follows tool results', async () => {
+    const provider = new ScriptedProvider(asks([{ name: 'list_dir', args: {} }]), says(), says('two files'));
+    const scenario = await openScenario(databases, { provider, tools });
+    expect((await scenario.ask('List')).turn?.final?.content).toBe('two files');
+  });
+
+  it('does not ask again when an empty answer was cut off', async () => {
+    const provider = new ScriptedProvider({ ...says(), finishReason: 'length' });
+    const scenario = await openScenario(databases, { provider });
+    expect((await scenario.ask('Hm?')).turn?.final?.content).toBe(inEnglish('turn.cut_off_unbegun'));
+  });
+
+  it('shows a sentence after two empty answers, and does not send it to the model', async () => {
+    const provider = new ScriptedProvider(says(), says(), says('now'));
     const scenario = await openScenario(databases, { provider });
     const { turn } = await scenario.ask('Hm?');
     expect(turn?.final).toMatchObject({ content: inEnglish('turn.empty'), isError: true });
     await scenario.ask('Again');
-    expect(provider.requests[1]?.messages.filter(({ role }) => role === 'assistant')).toEqual([]);
+    expect(provider.requests[2]?.messages.filter(({ role }) => role === 'assistant')).toEqual([]);
   });
 
   it(`reads at most ${HISTORY_ROWS} earlier messages, however old the session (B-35)`, async () => {

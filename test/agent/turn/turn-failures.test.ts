@@ -71,6 +71,16 @@ describeEmbedded('a turn that fails or is stopped', (databases) => {
     expect(scenario.shown()).toBe('All of it.');
   });
 
+  it('repeats an answer that broke before its first word once, and at once', async () => {
+    const early = new ProviderError('bad_response', 'It said "abort".', { retryable: true });
+    const provider = new ScriptedProvider(fails(early), fails(early));
+    const scenario = await openScenario(databases, { provider, owners });
+    const { turn } = await scenario.ask('Hi');
+    expect(turn).toMatchObject({ reason: 'failed', final: { isError: true } });
+    expect(turn?.final?.content).toContain('It said "abort".');
+    expect(provider.requests).toHaveLength(2);
+  });
+
   it('ends with the text so far and the reason when it breaks again, and remembers the text but not the reason', async () => {
     const provider = new ScriptedProvider(fails(broken, 'One'), fails(broken, 'Two'), says('Yes.'));
     const scenario = await openScenario(databases, { provider, owners });

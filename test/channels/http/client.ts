@@ -4,6 +4,7 @@ import { create } from '../../../channels/http/index.ts';
 import type { HttpChannel, HttpConfig } from '../../../channels/http/index.ts';
 import { manifest } from '../../../channels/http/manifest.ts';
 import type { FakeClock } from '../../fakes/clock.ts';
+import { checkDeclared } from './declared.ts';
 import { chosenLanguages } from '../../fakes/gateway/languages.ts';
 import type { AgentEvent } from '../../../src/contracts/event.ts';
 import { ADMIN, FakeGateway } from '../../fakes/gateway/gateway-api.ts';
@@ -13,7 +14,10 @@ export interface OpenApi {
   gateway: FakeGateway;
   channel: HttpChannel;
   url: string;
-  /** A request with the owner's token and, for a body, JSON; `init.headers` win. */
+  /**
+   * A request with the owner's token and, for a body, JSON; `init.headers` win. Throws for an answer that the API's
+   * description does not declare.
+   */
   call(path: string, init?: CallInit): Promise<Response>;
   close(): Promise<void>;
 }
@@ -50,15 +54,18 @@ export async function openApi(config: Partial<HttpConfig> = {}, clock?: FakeCloc
   };
 }
 
-function call(url: string, { method, headers = {}, json, signal }: CallInit): Promise<Response> {
+async function call(url: string, { method, headers = {}, json, signal }: CallInit): Promise<Response> {
   const body = json === undefined ? {} : { body: JSON.stringify(json) };
   const type: Record<string, string> = json === undefined ? {} : { 'content-type': 'application/json' };
-  return fetch(url, {
-    method: method ?? (json === undefined ? 'GET' : 'POST'),
+  const verb = method ?? (json === undefined ? 'GET' : 'POST');
+  const response = await fetch(url, {
+    method: verb,
     headers: { authorization: ADMIN, ...type, ...headers },
     ...body,
     ...(signal === undefined ? {} : { signal }),
   });
+  await checkDeclared(verb, url, response);
+  return response;
 }
 
 /** One frame of an event stream; a comment has only `comment`. */

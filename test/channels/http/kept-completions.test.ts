@@ -23,7 +23,7 @@ function keep(chunks: (signal: AbortSignal) => AsyncIterable<ChatChunk>) {
   const kept = new KeptCompletions({ complete }, () => clock.ms);
   const read = async (key: string | undefined, signal = never): Promise<string> => {
     let text = '';
-    for await (const chunk of kept.complete({ caller, key, request }, signal)) {
+    for await (const chunk of kept.complete({ caller, key, request }, signal).chunks) {
       if (chunk.type === 'text') text += chunk.delta;
     }
     return text;

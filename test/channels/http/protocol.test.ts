@@ -159,10 +159,10 @@ describe('a preflight of an allowed origin', () => {
     },
   );
 
-  it('lets its page read when to retry, and the request’s id', async () => {
+  it('lets its page read when to retry, the request’s id, and what belongs to a download', async () => {
     const answer = await api.call('/v1/models', { headers: { origin: ORIGIN } });
     expect(answer.headers.get('access-control-expose-headers')).toBe(
-      'retry-after, x-request-id, x-should-retry',
+      'accept-ranges, content-disposition, content-range, etag, retry-after, x-omitted-tools, x-request-id, x-should-retry',
     );
   });
 });

@@ -33,9 +33,10 @@ describe('a failure of the model', () => {
 
   it('is reported to operators with its details, after a sentence in their language if it is not English', () => {
     const german = sayFrom('de', GERMAN);
-    expect(wordError(failure, 'operator')).toBe(failure.message);
+    const details = 'Ollama at … cannot be reached.';
+    expect(wordError(failure, 'operator')).toBe(details);
     expect(wordError(failure, 'operator', german)).toBe(
-      `${wordError(failure, 'person', german)} (${failure.message})`,
+      `${wordError(failure, 'person', german)} (${details})`,
     );
     expect(wordError(failure, 'person', german)).toBe(
       'Das Modell ist gerade nicht erreichbar. Versuch es in 3 s noch einmal.',
@@ -50,9 +51,17 @@ describe('a failure of the model', () => {
       'The server at http://127.0.0.1:11434 has no model "odd": load it there, or name another in MODEL.',
     );
     expect(wordError(unknown, 'operator', german)).toBe(
-      'Der Server unter http://127.0.0.1:11434 hat kein Modell „odd“: lade es dort, oder nenn ein anderes in MODEL.',
+      'Der Server unter … hat kein Modell „odd“: lade es dort, oder nenn ein anderes in MODEL.',
     );
     expect(wordError(unknown, 'person', german)).toBe(german('failure.unknown_model'));
+  });
+
+  it('keeps its sentence whole where a language writes no space after an address', () => {
+    const chinese = sayFrom('zh', { 'provider.refused': '{host}拒绝了请求({status}):{reason}' });
+    const reason = 'no route to http://10.0.0.7:8000';
+    const about = { host: 'http://127.0.0.1:11434', status: 400, reason };
+    const refused = new ProviderError('bad_request', textRef('provider.refused', about));
+    expect(wordError(refused, 'operator', chinese)).toBe('…拒绝了请求(400):no route to …');
   });
 });
 

@@ -8,7 +8,9 @@ import { z } from 'zod';
 import { GatewayError } from '../../../src/contracts/errors.ts';
 import type { Tool, ToolResult } from '../../../src/contracts/tools/tool.ts';
 import { createTools, enabledTools, withChangingTools } from '../../../src/tools/index.ts';
+import { wireSchema } from '../../../src/lib/json/wire-schema.ts';
 import { toolContext } from '../../fakes/agent/tool-context.ts';
+import { serverProblem } from '../../fakes/model/schema-rules.ts';
 import { toolOptions } from '../../fakes/tool-options.ts';
 
 const tools = createTools(toolOptions);
@@ -110,7 +112,9 @@ describe.each(tools.map((tool) => ({ name: tool.name, tool })))('$name', ({ tool
     expect(tool.description.length).toBeGreaterThan(10);
     expect(tool.description.length).toBeLessThan(1_000);
     expect(['pure', 'idempotent', 'unsafe']).toContain(tool.effect);
-    expect(z.toJSONSchema(tool.parameters, { io: 'input' })).toMatchObject({ type: 'object' });
+    const schema = z.toJSONSchema(tool.parameters, { io: 'input' });
+    expect(schema).toMatchObject({ type: 'object' });
+    expect(serverProblem(wireSchema(schema).schema)).toBeUndefined();
   });
 
   it('refuses unknown arguments instead of guessing', () => {

@@ -165,8 +165,8 @@ describe('the judge of crash runs', () => {
     const user = { role: 'user' as const, content: `User: ${text}` };
     const request = { model: 'm', stream: true, truncate: false, shift: false };
     expect(questionOf({ ...request, messages: [user] })?.id).toBe('s00#0');
-    const told = { role: 'system' as const, content: SUMMARY_INSTRUCTION };
-    const summary = { ...request, messages: [told, user] };
+    const record = { role: 'user' as const, content: `${SUMMARY_INSTRUCTION}\n\n${user.content}` };
+    const summary = { ...request, messages: [record] };
     expect(questionOf(summary)).toBeUndefined();
     expect([scriptedAnswer(summary).text].flat().join('')).toBe('Questions were asked and answered.');
   });

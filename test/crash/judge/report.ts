@@ -131,7 +131,7 @@ function spreads(times: Outcome['times'], measure: 'resume' | 'resumeOfRunning' 
 }
 
 /** p50 and p95 of milliseconds, in seconds. */
-export function seconds(times: readonly number[]): string {
+function seconds(times: readonly number[]): string {
   return [0.5, 0.95].map((share) => inSeconds(percentile(times, share))).join('/');
 }
 
@@ -140,7 +140,7 @@ function inSeconds(ms: number): string {
 }
 
 /** The value below which the given share of the numbers lies. */
-export function percentile(values: readonly number[], share: number): number {
+function percentile(values: readonly number[], share: number): number {
   const sorted = values.toSorted((a, b) => a - b);
   return sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))] ?? Number.NaN;
 }

@@ -18,7 +18,7 @@ const LATENCY_MS = 80;
 const LONGEST_MS = 3_600_000;
 
 /** Telegram's rates, as its channel declares them by default. */
-export function telegramRates(): RateLimits {
+function telegramRates(): RateLimits {
   return telegramCapabilities().rates;
 }
 
@@ -171,7 +171,7 @@ function seen(turns: readonly Turn[], log: readonly Call[]): Pick<Flow, 'first' 
 }
 
 /** Number of calls that put on screen what their message already showed. */
-export function sameTexts(log: readonly Call[]): number {
+function sameTexts(log: readonly Call[]): number {
   const shown = new Map<string, string>();
   let same = 0;
   for (const { kind, part } of log) {

@@ -1,5 +1,5 @@
 /** A model's complete answer, for a caller that does not care how it grows. */
-import type { ChatChunk, LLMResponse, ToolCall, Usage } from '../../../src/contracts/model/provider.ts';
+import type { ChatChunk, Echo, LLMResponse, ToolCall, Usage } from '../../../src/contracts/model/provider.ts';
 
 /** Collects a stream into one response. Throws what the stream throws. */
 export async function collectChat(stream: AsyncIterable<ChatChunk>): Promise<LLMResponse> {
@@ -7,6 +7,7 @@ export async function collectChat(stream: AsyncIterable<ChatChunk>): Promise<LLM
   let thinking = '';
   const toolCalls: ToolCall[] = [];
   let finishReason: LLMResponse['finishReason'] = 'stop';
+  let echo: Echo | undefined;
   let usage: Usage = { promptTokens: 0, completionTokens: 0, modelMs: 0 };
   for await (const chunk of stream) {
     if (chunk.type === 'text') content += chunk.delta;
@@ -15,7 +16,7 @@ export async function collectChat(stream: AsyncIterable<ChatChunk>): Promise<LLM
     else if (chunk.type === 'text_was_thinking') {
       thinking += content;
       content = '';
-    } else ({ finishReason, usage } = chunk);
+    } else ({ finishReason, usage, echo } = chunk);
   }
-  return { content, thinking, toolCalls, finishReason, usage };
+  return { content, thinking, toolCalls, finishReason, usage, ...(echo && { echo }) };
 }

@@ -43,7 +43,7 @@ export class ReplayProvider implements ChatProvider {
   }
 
   async *streamChat(request: ChatRequest, signal: AbortSignal): AsyncGenerator<ChatChunk, void> {
-    const { onQueued: _, onPlace: _placed, onPicturesRefused: _refused, ...plain } = request;
+    const { onQueued: _, onPlace: _placed, onOmissions: _omissions, ...plain } = request;
     this.requests.push(structuredClone(plain));
     const asked = request.messages.findLastIndex(({ role }) => role === 'user');
     const answered = request.messages.slice(asked).filter(({ role }) => role === 'assistant').length;

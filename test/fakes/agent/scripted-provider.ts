@@ -95,7 +95,7 @@ export class ScriptedProvider implements ChatProvider {
   }
 
   async *streamChat(request: ChatRequest, signal: AbortSignal): AsyncGenerator<ChatChunk, void> {
-    const { onQueued, onPlace, onPicturesRefused: _, ...plain } = request;
+    const { onQueued, onPlace, onOmissions: _, ...plain } = request;
     this.requests.push(structuredClone(plain));
     const step = this.#steps.shift();
     if (step === undefined) {

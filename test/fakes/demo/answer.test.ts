@@ -8,6 +8,7 @@ import { ANALYSIS, planInstruction, reviewInstruction } from '../../../src/agent
 import { readAnalysis, readReview } from '../../../src/agent/planner/read-analysis.ts';
 import { readPlan } from '../../../src/agent/planner/read-plan.ts';
 import { markUntrusted } from '../../../src/agent/prompt/marks.ts';
+import { gatewayVoice } from '../../../src/providers/shape/voice.ts';
 import { topicOf } from './demo-text.ts';
 import { demoAnswer, demoTitle } from './answer.ts';
 import type { ChatBody, ChatBodyMessage } from '../ollama/request.ts';
@@ -17,9 +18,11 @@ const plain = { model: 'fake', stream: true, truncate: false, shift: false };
 const user = (content: string): ChatBodyMessage => ({ role: 'user', content });
 const system = (content: string): ChatBodyMessage => ({ role: 'system', content });
 const asked = (...messages: ChatBodyMessage[]): ChatBody => ({ ...plain, messages });
+/** A text with a note of the gateway behind it. */
+const noted = (text: string, note: string): string => `${text}\n\n${gatewayVoice.note(note)}`;
 /** What the persona writes about this message in a phase of planning. */
 const planning = (said: string, instruction: string): string =>
-  String(demoAnswer(asked(user(said), system(instruction))).text);
+  String(demoAnswer(asked(user(noted(said, instruction)))).text);
 
 describe("the demo's persona", () => {
   it('introduces itself, thinks when asked and uses the tools it is offered', () => {
@@ -33,7 +36,8 @@ describe("the demo's persona", () => {
     const marked = markUntrusted('the names of files', 'notes.txt');
     const found: ChatBodyMessage = { role: 'tool', content: marked, tool_name: 'list_dir' };
     expect(demoAnswer(asked(question, found)).text).toContain('```\nnotes.txt\n```');
-    expect(demoAnswer(asked(question, found, system('steps left: 19'))).text).toContain('notes.txt');
+    const counted = { ...found, content: noted(marked, 'steps left: 19') };
+    expect(demoAnswer(asked(question, counted)).text).toContain('```\nnotes.txt\n```');
   });
 
   it('names a conversation by how it began, in at most six words', () => {
@@ -44,7 +48,7 @@ describe("the demo's persona", () => {
   });
 
   it('answers other messages without a plan, and says so without its usual pace (N-15)', () => {
-    const said = demoAnswer(asked(user('hello, planet'), system(ANALYSIS)));
+    const said = demoAnswer(asked(user(noted('hello, planet', ANALYSIS))));
     expect(said).toEqual({ text: 'DIRECT' });
     expect(demoAnswer(asked(user('hello'))).perSecond).toBeGreaterThan(0);
   });

@@ -3,7 +3,7 @@ import { withoutMarks } from '../../../src/contracts/sessions/marked-text.ts';
 import { plannedTurnReply } from './planned-turn.ts';
 import { planReply } from './plan.ts';
 import { FILE_NAME, paced, SIGNED } from './demo-text.ts';
-import { lastUserText } from '../ollama/request.ts';
+import { lastNote, lastUserText, messagesWithoutNotes } from '../model/spoken-text.ts';
 import type { ChatBody } from '../ollama/request.ts';
 import type { FakeToolCall, Reply } from '../ollama/reply.ts';
 
@@ -13,9 +13,12 @@ const MAX_QUOTED = 600;
 const TITLE_WORDS = 6;
 
 /** Chooses the demo's answer to a request. */
-export function demoAnswer(body: ChatBody): Reply {
+export function demoAnswer(request: ChatBody): Reply {
+  const body = { ...request, messages: messagesWithoutNotes(request.messages) };
   return (
-    planReply(body) ?? plannedTurnReply(body) ?? paced(body, { thinking: WEIGHED, ...plainAnswer(body) })
+    planReply(body, lastNote(request)) ??
+    plannedTurnReply(body) ??
+    paced(body, { thinking: WEIGHED, ...plainAnswer(body) })
   );
 }
 
@@ -31,8 +34,7 @@ const WEIGHED =
 
 function plainAnswer(body: ChatBody): Reply {
   const said = lastUserText(body);
-  // The gateway may append its own system note, for example about the remaining steps.
-  const last = body.messages.findLast((message) => message.role !== 'system');
+  const last = body.messages.at(-1);
   if (last?.role === 'tool') {
     return { text: `Here is what \`${last.tool_name}\` found:\n\n${quoted(last.content)}\n\n${SIGNED}` };
   }

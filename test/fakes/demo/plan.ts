@@ -7,7 +7,7 @@ import { EXPLAIN_PROMPT, SUMMARY_PROMPT } from '../../../src/agent/executor/mode
 import { ANALYSIS, planInstruction, reviewInstruction } from '../../../src/agent/planner/instructions.ts';
 import { correction, explanation, stepReply, summary } from './step.ts';
 import { paced, topicOf } from './demo-text.ts';
-import { lastUserText } from '../ollama/request.ts';
+import { lastUserText } from '../model/spoken-text.ts';
 import type { ChatBody } from '../ollama/request.ts';
 import type { Reply } from '../ollama/reply.ts';
 
@@ -15,10 +15,10 @@ const ABOUT_PLANS = /\bplan(s|ned|ning)?\b/i;
 const REVIEW_ASKED = firstLine(reviewInstruction(''));
 const PLAN_ASKED = firstLine(planInstruction({ analysis: '', tools: [], agents: [] }));
 
-/** The persona's reply to one of the gateway's prompts about a plan; undefined for everything else. */
-export function planReply(body: ChatBody): Reply | undefined {
+/** The persona's reply to one of the gateway's prompts about a plan, which may be in its note; undefined for everything else. */
+export function planReply(body: ChatBody, note: string): Reply | undefined {
   // The date and the place come first, in a separate paragraph.
-  const instruction = (body.messages.at(-1)?.content ?? '').replace(/^It is [^\n]+\n\n/, '');
+  const instruction = note.replace(/^It is [^\n]+\n\n/, '');
   const said = lastUserText(body);
   // A turn without a plan waits for this answer: it arrives without the usual pace.
   if (instruction === ANALYSIS)

@@ -1,6 +1,6 @@
 /** The demo persona's replies in a turn that has a plan: the closing text, and in planner mode every step before it. */
 import { FILE_NAME, notedIn, notesOn, paced, SIGNED, topicOf, WRITE_NOTES } from './demo-text.ts';
-import { lastUserText } from '../ollama/request.ts';
+import { lastUserText } from '../model/spoken-text.ts';
 import type { ChatBody, ChatBodyMessage } from '../ollama/request.ts';
 import type { FakeToolCall, Reply } from '../ollama/reply.ts';
 
@@ -11,8 +11,7 @@ const CORRECTED = new RegExp(`^\\d+\\. ${WRITE_NOTES} .*: done$`, 'm');
 /** The persona's reply in a turn whose plan is ready; undefined in any other turn. */
 export function plannedTurnReply(body: ChatBody): Reply | undefined {
   const asked = body.messages.findLastIndex(({ role }) => role === 'user');
-  // The gateway's system notes are not part of the conversation.
-  const since = body.messages.slice(asked + 1).filter(({ role }) => role !== 'system');
+  const since = body.messages.slice(asked + 1);
   const [made] = since;
   if (made?.role !== 'assistant' || !made.content.startsWith('My plan.')) return undefined;
   const topic = topicOf(lastUserText(body));

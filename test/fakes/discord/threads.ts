@@ -8,7 +8,7 @@ import type { Call, Route } from './route.ts';
 
 const MAX_NAME = 100;
 const AUTO_ARCHIVE_MINUTES = [60, 1_440, 4_320, 10_080];
-export const FLAG_HAS_THREAD = 1 << 5;
+const FLAG_HAS_THREAD = 1 << 5;
 /** Message types: the line above a thread that was started from a message, and the note of a new name. */
 const THREAD_STARTER = 21;
 /** A channel accepts two new names in ten minutes. */

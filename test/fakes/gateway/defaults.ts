@@ -21,7 +21,13 @@ export const READY: HealthReport = {
 };
 
 /** Nothing replaces the usual model. */
-const ANSWERING = { configured: 'big:7b', answering: 'big:7b', reason: undefined, tools: true };
+const ANSWERING = {
+  configured: 'big:7b',
+  answering: 'big:7b',
+  reason: undefined,
+  tools: true,
+  omissions: [],
+};
 
 /** A gateway without plans, and without sessions that anyone may act on. */
 export const EMPTY: Pick<
@@ -91,6 +97,12 @@ export function resolveModel(model: string): Promise<{ profileId?: string; model
     new GatewayError('unknown_model', `There is no model "${model}"; see GET /v1/models.`),
   );
 }
+
+/** The model can do everything. Throws `GatewayError('unknown_model')`. */
+export const describeModel: GatewayApi['describeModel'] = async (_caller, model) => {
+  const { model: name = 'tiny:1b' } = await resolveModel(model);
+  return { name, capabilities: { contextWindow: 8_192, tools: true, thinking: true, vision: true } };
+};
 
 /** One counter, as Prometheus text. */
 export function metrics(): Promise<string> {

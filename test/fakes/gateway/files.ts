@@ -66,9 +66,10 @@ function memoryFiles(): Pick<SessionFiles, 'put' | 'read' | 'list' | 'discard'> 
       if (whole === undefined) throw new ToolError('not_found', `There is no "${path}".`);
       return {
         bytes: whole.length,
+        changedAt: new Date(0),
         head: async (length) => whole.subarray(0, length),
-        async *chunks() {
-          yield whole;
+        async *chunks(from, to) {
+          yield whole.subarray(from, to);
         },
         [Symbol.asyncDispose]: () => Promise.resolve(),
       };

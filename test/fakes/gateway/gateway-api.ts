@@ -2,7 +2,6 @@
 import { fakeAdministration } from './administration.ts';
 import type { ApprovalRecord, Decided } from '../../../src/contracts/tools/approvals.ts';
 import type { Caller } from '../../../src/contracts/access.ts';
-import type { EventFilter, EventListener, EventReplay } from '../../../src/contracts/bus.ts';
 import { StoreError } from '../../../src/contracts/errors.ts';
 import type { GatewayApi, StatelessRequest } from '../../../src/contracts/gateway-api.ts';
 import type { InboundMessage, SessionKey } from '../../../src/contracts/message.ts';
@@ -12,13 +11,24 @@ import type { Receipt, ReceiveOptions } from '../../../src/contracts/receive.ts'
 import type { MessageRecord, SessionRecord } from '../../../src/contracts/store/records.ts';
 import type { TurnStatus } from '../../../src/contracts/store/turn-status.ts';
 import { echoCompletion, fakeEmbed } from '../model/echo-completion.ts';
-import { EMPTY, listModels, metrics, newRecord, READY, resolveModel, settings } from './defaults.ts';
+import {
+  EMPTY,
+  describeModel,
+  listModels,
+  metrics,
+  newRecord,
+  READY,
+  resolveModel,
+  settings,
+} from './defaults.ts';
 import { COMMANDS, commandsFor, knownCallers, validOf } from './callers.ts';
 import { FakeEvents } from './events.ts';
+import { speechBy } from './audio.ts';
 import { attachmentsOf, fakeFileApi } from './files.ts';
-import { changeRecord, foundIn, listed, mayRead, refused, repeatOf } from './session.ts';
+import { changeRecord, foundIn, listed, mayRead, newestOf, refused, repeatOf } from './session.ts';
 import type { ListedSession } from '../../../src/contracts/sessions/session-list.ts';
 import type { FakeSession } from './session.ts';
+import { fakeResponses } from '../stores/responses.ts';
 import { fakeScheduleApi } from '../stores/schedules.ts';
 import { FakeTurn } from './turn.ts';
 import { fakeUsage } from '../stores/usage.ts';
@@ -41,6 +51,7 @@ export class FakeGateway implements GatewayApi {
   plans: GatewayApi['plans'] = EMPTY.plans;
   conversations: GatewayApi['conversations'] = { ...EMPTY.conversations };
   readonly surfaces = EMPTY.surfaces;
+  audio: GatewayApi['audio'] = speechBy({});
   memories: GatewayApi['memories'] = EMPTY.memories;
   pendingApprovals: ApprovalRecord[] = [];
   chatMoved: GatewayApi['chatMoved'] = async () => undefined;
@@ -55,6 +66,7 @@ export class FakeGateway implements GatewayApi {
   noteRefusal: GatewayApi['noteRefusal'] = () => undefined;
   noteRequest: GatewayApi['noteRequest'] = () => undefined;
   readonly embed = fakeEmbed;
+  readonly responses = fakeResponses();
   signIns: GatewayApi['signIns'] = EMPTY.signIns;
   hooks: GatewayApi['hooks'] = EMPTY.hooks;
   webhook: GatewayApi['webhook'] = () => undefined;
@@ -210,6 +222,7 @@ export class FakeGateway implements GatewayApi {
 
   readonly models = listModels;
   readonly resolveModel = resolveModel;
+  readonly describeModel = describeModel;
   readonly metrics = metrics;
   readonly settings = settings;
 
@@ -217,27 +230,14 @@ export class FakeGateway implements GatewayApi {
     return this.completion(request, signal);
   }
 
-  subscribe(filter: EventFilter, listener: EventListener): () => void {
-    return this.events.subscribe(filter, listener);
-  }
-
-  replay(key: SessionKey, lastEventId: string | undefined): EventReplay {
-    return this.events.replay(key, lastEventId);
-  }
-
-  lastEventId(key: SessionKey): string {
-    return this.events.lastEventId(key);
-  }
+  subscribe: GatewayApi['subscribe'] = (filter, listener) => this.events.subscribe(filter, listener);
+  replay: GatewayApi['replay'] = (key, lastEventId) => this.events.replay(key, lastEventId);
+  lastEventId: GatewayApi['lastEventId'] = (key) => this.events.lastEventId(key);
 
   async newestOwnMessage(caller: Caller, key: SessionKey): ReturnType<GatewayApi['newestOwnMessage']> {
     this.repeats += 1;
     await this.#commitTime();
-    const own = [...this.turns.values()].findLast(
-      ({ message }) => `http:${message.chatId}` === key && message.senderId === `token:${caller.tokenId}`,
-    );
-    if (own === undefined) return undefined;
-    const { content, timestamp } = own.message;
-    return { turnId: own.id, seq: 1, content, sentAt: timestamp };
+    return newestOf([...this.turns.values()], caller, key);
   }
 
   health = (): ReturnType<GatewayApi['health']> => Promise.resolve(this.report);

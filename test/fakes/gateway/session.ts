@@ -3,7 +3,7 @@ import type { Caller } from '../../../src/contracts/access.ts';
 import { GatewayError } from '../../../src/contracts/errors.ts';
 import type { GatewayApi } from '../../../src/contracts/gateway-api.ts';
 import type { FoundSession, ListedSession } from '../../../src/contracts/sessions/session-list.ts';
-import type { InboundMessage } from '../../../src/contracts/message.ts';
+import type { InboundMessage, SessionKey } from '../../../src/contracts/message.ts';
 import type { Receipt } from '../../../src/contracts/receive.ts';
 import type { MessageRecord, SessionRecord } from '../../../src/contracts/store/records.ts';
 import type { FakeTurn } from './turn.ts';
@@ -29,6 +29,20 @@ export function repeatOf(
   const seq = session.messages.find((row) => row.turnId === turn.id)?.seq ?? 0;
   const differs = turn.message.content !== message.content;
   return { kind: 'duplicate', turnId: turn.id, seq, ...(differs && { differs }) };
+}
+
+/** The newest message that the caller sent to the session. */
+export function newestOf(
+  turns: readonly FakeTurn[],
+  caller: Caller,
+  key: SessionKey,
+): Awaited<ReturnType<GatewayApi['newestOwnMessage']>> {
+  const own = turns.findLast(
+    ({ message }) => `http:${message.chatId}` === key && message.senderId === `token:${caller.tokenId}`,
+  );
+  if (own === undefined) return undefined;
+  const { content, timestamp } = own.message;
+  return { turnId: own.id, seq: 1, content, sentAt: timestamp };
 }
 
 export function refused(code: Extract<Receipt, { kind: 'refused' }>['code'], reply: string): Receipt {

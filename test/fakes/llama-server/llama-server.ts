@@ -4,12 +4,14 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { sendLlamaReply, sendJson, sendLlamaError } from './send-reply.ts';
 import { toLlamaReply } from './reply.ts';
 import type { LlamaAnswer } from './reply.ts';
-import { lastUserText, promptTokens, readLlamaBody } from './request.ts';
+import { promptTokens, readLlamaBody } from './request.ts';
+import { lastUserText } from '../model/spoken-text.ts';
 import type { LlamaBody } from './request.ts';
 import { createCallScript, FAKE_TITLE } from '../ollama/call-script.ts';
 import type { FakeControls, CallScript } from '../ollama/call-script.ts';
 import { createRequestSlots } from '../ollama/request-slots.ts';
 import type { RequestSlots } from '../ollama/request-slots.ts';
+import { createPrefixCache } from '../model/prefix-cache.ts';
 import { readText } from '../read-text.ts';
 import { readVectors } from '../model/vectors.ts';
 
@@ -26,6 +28,23 @@ export interface FakeLlamaOptions {
   loading?: boolean;
   /** Where it listens; default a free port. */
   port?: number;
+  /** False: an older version, whose list has only `n_ctx_train`; GET /props still names the window. */
+  listsWindow?: false;
+  /** Behaves like LM Studio: its list names no window, and it words a prompt that is too long in its own way. */
+  lmStudio?: LmStudioOptions;
+}
+
+export interface LmStudioOptions {
+  /**
+   * What GET /api/v0/models adds to the model (lmstudio-ai/docs, 1_developer/2_rest/endpoints.mdx); undefined: an older
+   * version, without that list.
+   */
+  reports?: { state: 'loaded' | 'not-loaded'; max_context_length: number; loaded_context_length?: number };
+  /**
+   * `n_ctx`: lmstudio-ai/lmstudio-bug-tracker issue 2256; `only`: issue 546; `bare` names no number
+   * (NousResearch/hermes-agent issue 348).
+   */
+  overflow: 'n_ctx' | 'only' | 'bare';
 }
 
 export interface FakeLlama extends FakeControls<LlamaBody, LlamaAnswer> {
@@ -49,6 +68,8 @@ interface FakeServer {
   window: number;
   script: CallScript<LlamaBody, LlamaAnswer>;
   slots: RequestSlots;
+  /** Of the only slot; undefined with several. */
+  prefill: ((body: LlamaBody) => number) | undefined;
 }
 
 /** Starts a fake llama-server on loopback. */
@@ -59,7 +80,8 @@ export async function startFakeLlama(given: FakeLlamaOptions = {}): Promise<Fake
     lastUserText,
   );
   const slots = createRequestSlots(options.slots ?? Infinity, Infinity);
-  const fake: FakeServer = { options, window: options.window ?? 8_192, script, slots };
+  const prefill = options.slots === 1 ? createPrefixCache() : undefined;
+  const fake: FakeServer = { options, window: options.window ?? 8_192, script, slots, prefill };
   const requests: string[] = [];
   const headers: IncomingMessage['headers'][] = [];
   let connections = 0;
@@ -117,14 +139,29 @@ async function route(request: IncomingMessage, response: ServerResponse, fake: F
       return embed(text, response);
     case 'GET /v1/models':
       return sendJson(response, 200, { object: 'list', data: modelsOf(fake) });
-    default:
-      return sendLlamaError(response, { code: 404, message: 'File Not Found', type: 'not_found_error' });
+    case 'GET /props':
+      if (fake.options.models !== undefined || fake.options.lmStudio !== undefined) break;
+      // ggml-org/llama.cpp, tools/server/README.md, GET /props.
+      return sendJson(response, 200, {
+        default_generation_settings: { n_ctx: fake.window },
+        total_slots: fake.options.slots ?? 1,
+      });
+    case 'GET /api/v0/models':
+      if (fake.options.lmStudio?.reports === undefined) break;
+      return sendJson(response, 200, {
+        object: 'list',
+        data: [{ id: 'fake', object: 'model', type: 'llm', ...fake.options.lmStudio.reports }],
+      });
   }
+  return sendLlamaError(response, { code: 404, message: 'File Not Found', type: 'not_found_error' });
 }
 
 /** The real server's entry: the window of a slot, and the length the model was trained for. */
 function modelsOf({ options, window }: FakeServer): readonly object[] {
-  const meta = { vocab_type: 2, n_vocab: 32_000, n_ctx: window, n_ctx_train: 131_072, n_embd: 64 };
+  if (options.lmStudio !== undefined)
+    return [{ id: 'fake', object: 'model', owned_by: 'organization_owner' }];
+  const listed = options.listsWindow === false ? {} : { n_ctx: window };
+  const meta = { vocab_type: 2, n_vocab: 32_000, ...listed, n_ctx_train: 131_072, n_embd: 64 };
   return options.models ?? [{ id: 'fake', object: 'model', created: 1, owned_by: 'llamacpp', meta }];
 }
 
@@ -149,6 +186,9 @@ async function chat(text: string, response: ServerResponse, fake: FakeServer): P
   const call = fake.script.record(body, response);
   if (!(await fake.slots.acquire(response))) return;
   const tokens = promptTokens(body);
+  const { lmStudio } = fake.options;
+  if (tokens > fake.window && lmStudio !== undefined)
+    return sendJson(response, 400, { error: lmStudioOverflow(lmStudio.overflow, tokens, fake.window) });
   if (tokens > fake.window) {
     return sendLlamaError(response, {
       code: 400,
@@ -158,5 +198,19 @@ async function chat(text: string, response: ServerResponse, fake: FakeServer): P
       n_ctx: fake.window,
     });
   }
+  call.prefilled = fake.prefill?.(body);
   await sendLlamaReply(toLlamaReply(fake.script.choose(body), body), response, call);
+}
+
+function lmStudioOverflow(words: LmStudioOptions['overflow'], tokens: number, window: number): string {
+  switch (words) {
+    case 'n_ctx':
+      return `The number of tokens to keep from the initial prompt is greater than the context length (n_keep: ${tokens}>= n_ctx: ${window}). Try to load the model with a larger context length, or provide a shorter input.`;
+    case 'only':
+      return `Trying to keep the first ${tokens} tokens when context the overflows. However, the model is loaded with context length of only ${window} tokens, which is not enough.`;
+    case 'bare':
+      return 'Context size has been exceeded.';
+    default:
+      return words satisfies never;
+  }
 }

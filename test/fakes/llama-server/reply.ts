@@ -61,7 +61,7 @@ export interface LlamaEvents {
 }
 
 /** The same answer in one document, as the server returns it without `stream`. */
-export function wholeOf(reply: LlamaReply, body: LlamaBody): object {
+export function wholeOf(reply: LlamaReply, body: LlamaBody, prefilled?: number): object {
   const thinks = body.chat_template_kwargs?.enable_thinking !== false;
   const thinking = thinks ? wordTokens(reply.thinking).join('') : '';
   const words = wordTokens(reply.text);
@@ -85,13 +85,19 @@ export function wholeOf(reply: LlamaReply, body: LlamaBody): object {
     model: body.model ?? '',
     choices: [{ index: 0, finish_reason: calls.length > 0 ? 'tool_calls' : 'stop', message }],
     usage: { completion_tokens: made, prompt_tokens: prompt, total_tokens: prompt + made },
-    timings: { prompt_n: prompt, prompt_ms: 12.5, predicted_n: made, predicted_ms: 30.2 },
+    timings: { ...promptTimings(prompt, prefilled), prompt_ms: 12.5, predicted_n: made, predicted_ms: 30.2 },
     ...reply.extra,
   };
 }
 
+/** Tokens of the prompt that were read, and that were in the cache. */
+function promptTimings(prompt: number, prefilled = prompt): { cache_n: number; prompt_n: number } {
+  const read = Math.min(prompt, prefilled);
+  return { cache_n: prompt - read, prompt_n: read };
+}
+
 /** The server's events: role; one token each; an empty delta with finish_reason; usage with no choices; `[DONE]`. */
-export function eventsOf(reply: LlamaReply, body: LlamaBody): LlamaEvents {
+export function eventsOf(reply: LlamaReply, body: LlamaBody, prefilled?: number): LlamaEvents {
   const eol = reply.eol ?? '\n';
   const comment = reply.comments === true ? `: ping${eol}${eol}` : '';
   const event = (choices: object[], more: object = {}): string => {
@@ -115,7 +121,12 @@ export function eventsOf(reply: LlamaReply, body: LlamaBody): LlamaEvents {
     prompt_tokens: prompt,
     total_tokens: prompt + sent.length,
   };
-  const timings = { prompt_n: prompt, prompt_ms: 12.5, predicted_n: sent.length, predicted_ms: 30.2 };
+  const timings = {
+    ...promptTimings(prompt, prefilled),
+    prompt_ms: 12.5,
+    predicted_n: sent.length,
+    predicted_ms: 30.2,
+  };
   const wantsUsage = body.stream_options?.include_usage === true;
   const choice = (delta: object, reason: string | null): object[] => [
     { finish_reason: reason, index: 0, delta },

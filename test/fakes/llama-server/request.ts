@@ -96,11 +96,6 @@ function strayResult({ messages }: LlamaBody): string | undefined {
   return undefined;
 }
 
-/** The last thing the user said; empty if there was nothing. */
-export function lastUserText(body: LlamaBody): string {
-  return body.messages.findLast((message) => message.role === 'user')?.content ?? '';
-}
-
 /** The fake's tokenizer: a token is up to four characters, and each message costs four more. */
 export function promptTokens({ messages, tools }: LlamaBody): number {
   const schemas = tools === undefined ? 0 : Math.ceil(JSON.stringify(tools).length / 4);

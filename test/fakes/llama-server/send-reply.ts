@@ -34,10 +34,10 @@ export async function sendLlamaReply(
     response.writeHead(reply.failure.status, { 'content-type': 'application/json' });
     return void response.end(reply.failure.body);
   }
-  if (!call.body.stream) return sendJson(response, 200, wholeOf(reply, call.body));
+  if (!call.body.stream) return sendJson(response, 200, wholeOf(reply, call.body, call.prefilled));
   response.writeHead(200, { 'content-type': 'text/event-stream' });
   response.flushHeaders();
-  const plan = planOf(reply, call.body);
+  const plan = planOf(reply, call.body, call.prefilled);
   const packets = reply.packets?.(Buffer.concat(plan.pieces.map((piece) => Buffer.from(piece))));
   for (const [index, piece] of (packets ?? plan.pieces).entries()) {
     if (index === plan.pauseBefore) await call.released();
@@ -51,8 +51,8 @@ export async function sendLlamaReply(
   else response.write('', () => call.cut());
 }
 
-function planOf(reply: LlamaReply, body: LlamaBody): WirePlan {
-  const { opening, tokens, finish, usage, done } = eventsOf(reply, body);
+function planOf(reply: LlamaReply, body: LlamaBody, prefilled: number | undefined): WirePlan {
+  const { opening, tokens, finish, usage, done } = eventsOf(reply, body, prefilled);
   const { failure } = reply;
   const whole = [opening, ...tokens, finish, usage, done].filter((piece) => piece !== '');
   if (failure === undefined || failure.kind === 'refuse') return { pieces: whole, end: 'finish' };

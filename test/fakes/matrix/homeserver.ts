@@ -285,7 +285,7 @@ export class FakeHomeserver {
 }
 
 /** What people see of a message's content. */
-export function textOf({ formatted_body: html, body }: Record<string, unknown>): string {
+function textOf({ formatted_body: html, body }: Record<string, unknown>): string {
   return typeof html === 'string' ? readHtml(html) : String(body);
 }
 

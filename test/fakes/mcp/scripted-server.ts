@@ -6,6 +6,7 @@ import { appendFileSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { OGG, PNG } from '../media/media-bytes.ts';
 import { BROWSER_TOOLS } from './browser-tools.ts';
+import { ODD_TOOLS } from './odd-tools.ts';
 
 type Json = Record<string, unknown>;
 
@@ -31,6 +32,14 @@ const asked = new Map<string, (answer: Json) => void>();
 
 const TOOLS: Record<string, FakeTool> = {
   ...BROWSER_TOOLS,
+  ...ODD_TOOLS,
+  no_object: {
+    name: 'no_object',
+    run(_args, id) {
+      send({ id, result: 'a text' });
+      return new Promise(() => undefined);
+    },
+  },
   echo: {
     name: 'echo',
     description: 'Says it again',
@@ -222,7 +231,8 @@ const METHODS: Record<string, (params: Json, id: unknown) => unknown> = {
     const many = Number(process.env['FAKE_MANY'] ?? 0);
     const further = Array.from({ length: cursor === 'more' ? many : 0 }, (_, n) => ({
       name: `many_${n}`,
-      inputSchema: OBJECT,
+      description: 'Does one of many things. '.repeat(Number(process.env['FAKE_MANY_SENTENCES'] ?? 0)),
+      inputSchema: TEXT_ARGUMENT,
     }));
     const tools = names.flatMap((name) => {
       const { run: _, ...tool } = TOOLS[name] ?? { name };

@@ -6,14 +6,6 @@ export const PNG = Buffer.from(
   'base64',
 );
 
-/** The header of a PNG that claims these dimensions; it has no pixels. */
-export function pngHead(width: number, height: number): Buffer {
-  const head = Buffer.from(PNG);
-  head.writeUInt32BE(width, 16);
-  head.writeUInt32BE(height, 20);
-  return head;
-}
-
 /** Two pages of an OGG file with Opus that lasts 1.5 seconds; no player would find audio in it. */
 export const OGG = Buffer.concat([oggPage(0n, 'OpusHead'), oggPage(72_000n, 'sound')]);
 

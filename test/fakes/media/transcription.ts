@@ -18,6 +18,8 @@ const FORMATS: Readonly<Record<string, RegExp>> = {
 /** A recording that was transcribed. */
 export interface Heard {
   model: string;
+  /** The fields besides the file and the model. */
+  fields: Record<string, string>;
   language: string | undefined;
   name: string;
   bytes: Buffer;
@@ -46,15 +48,21 @@ export async function startFakeTranscription(key?: string): Promise<FakeTranscri
     if (FORMATS[ending]?.test(bytes.toString('latin1')) !== true)
       return refuse(400, 'Invalid file format. Supported formats: flac, m4a, mp3, mp4, ogg, wav, webm');
     const language = form.get('language');
+    const fields = [...form].flatMap(([name, value]) =>
+      typeof value === 'string' && name !== 'model' ? [[name, value]] : [],
+    );
     heard.push({
       model,
+      fields: Object.fromEntries(fields),
       language: typeof language === 'string' ? language : undefined,
       name: file.name,
       bytes,
     });
-    response
-      .writeHead(200, { 'content-type': 'application/json' })
-      .end(JSON.stringify({ text: texts.get(bytes.toString('latin1')) ?? '(nothing)' }));
+    const text = texts.get(bytes.toString('latin1')) ?? '(nothing)';
+    // openai/openai-openapi, CreateTranscriptionResponseVerboseJson.
+    const details = { language: 'english', duration: 1.5, segments: [{ id: 0, start: 0, end: 1.5, text }] };
+    const answer = form.get('response_format') === 'verbose_json' ? { ...details, text } : { text };
+    response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(answer));
   });
   return {
     ...server,

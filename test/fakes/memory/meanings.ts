@@ -7,7 +7,7 @@
 import { createHash } from 'node:crypto';
 import type { EmbedRequest, LLMProvider } from '../../../src/contracts/model/provider.ts';
 
-export const FAKE_DIMENSIONS = 256;
+const FAKE_DIMENSIONS = 256;
 
 const STOP = new Set(
   'a an the is are of in at for to my me i do does did what which who where when how and with'.split(' '),

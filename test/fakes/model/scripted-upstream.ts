@@ -7,6 +7,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { setImmediate as turn, setTimeout as pause } from 'node:timers/promises';
 import { z } from 'zod';
 import { readText } from '../read-text.ts';
+import { lastUserText } from './spoken-text.ts';
 
 /** One answer. */
 export interface UpstreamAnswer {
@@ -16,6 +17,8 @@ export interface UpstreamAnswer {
   body: readonly (string | Uint8Array)[];
   /** How it ends: properly, with a dead connection, not at all, or with the last packet over and over. */
   end?: 'end' | 'cut' | 'hang' | 'endless';
+  /** Only the end of the connection ends the body (RFC 9112 §6.3). */
+  unframed?: boolean;
   /** The connection dies before the headers. */
   noHead?: boolean;
 }
@@ -43,11 +46,14 @@ export interface ScriptedUpstream {
 }
 
 const SHOWN = {
-  model_info: { 'general.architecture': 'fake', 'fake.context_length': 8_192 },
+  model_info: { 'general.architecture': 'fake', 'fake.context_length': 16_384 },
   capabilities: ['completion', 'tools', 'thinking'],
 };
 
-export async function startScriptedUpstream(choose: ChooseAnswer): Promise<ScriptedUpstream> {
+export async function startScriptedUpstream(
+  choose: ChooseAnswer,
+  ownedBy = 'vllm',
+): Promise<ScriptedUpstream> {
   const calls: UpstreamBody[] = [];
   const counts = new Map<string, number>();
   let open = 0;
@@ -55,7 +61,7 @@ export async function startScriptedUpstream(choose: ChooseAnswer): Promise<Scrip
     const json = (value: unknown): void =>
       void response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(value));
     if (request.url === '/v1/models')
-      json({ object: 'list', data: [{ id: 'fake', owned_by: 'vllm', max_model_len: 8_192 }] });
+      json({ object: 'list', data: [{ id: 'fake', owned_by: ownedBy, max_model_len: 16_384 }] });
     else if (request.url === '/api/tags') json({ models: [{ name: 'fake' }] });
     else if (request.url === '/api/show') json(SHOWN);
     else void chat(request, response);
@@ -92,17 +98,12 @@ export async function startScriptedUpstream(choose: ChooseAnswer): Promise<Scrip
   };
 }
 
-/** The last text of a person in a call. */
-export function lastUserText({ messages }: UpstreamBody): string {
-  const content = messages.findLast(({ role }) => role === 'user')?.['content'];
-  return typeof content === 'string' ? content : '';
-}
-
 async function send(response: ServerResponse, answer: UpstreamAnswer): Promise<void> {
   if (answer.noHead === true) {
     response.socket?.destroy();
     return;
   }
+  if (answer.unframed === true) response.useChunkedEncodingByDefault = false;
   response.writeHead(answer.status ?? 200, { 'content-type': 'text/event-stream', ...answer.headers });
   response.flushHeaders();
   for (const packet of answer.body) {

@@ -17,6 +17,8 @@ export interface FakeCall<Body = ChatBody> {
   readonly arrivedAt: number;
   /** Messages silently dropped because `truncate` was not false. */
   dropped: number;
+  /** Tokens of the prompt that were not in the server's cache, if it has one slot. */
+  prefilled: number | undefined;
   /** Ends one `hold`, `hang` or `linger`: the one that lasts, else the next one. */
   release(): void;
   /** Bytes of the answer that the connection has not yet accepted: the reader is slow. */
@@ -116,6 +118,7 @@ function watch<Body>(body: Body, response: ServerResponse): RecordedCall<Body> {
     body,
     arrivedAt: performance.now(),
     dropped: 0,
+    prefilled: undefined,
     release() {
       const release = releases.shift();
       if (release === undefined) early += 1;

@@ -12,8 +12,10 @@ import type { RequestSlots } from './request-slots.ts';
 import { sendReply, sendError } from './send-reply.ts';
 import { toReply } from './reply.ts';
 import type { Answer } from './reply.ts';
-import { lastUserText, readChatBody, readModelName } from './request.ts';
+import { readChatBody, readModelName } from './request.ts';
+import { lastUserText } from '../model/spoken-text.ts';
 import type { ChatBody } from './request.ts';
+import { createPrefixCache } from '../model/prefix-cache.ts';
 import { readText } from '../read-text.ts';
 import { readVectors } from '../model/vectors.ts';
 
@@ -67,6 +69,8 @@ interface FakeServer {
   library: ModelLibrary;
   script: CallScript;
   slots: RequestSlots;
+  /** Of the only slot; undefined with several. The reported count is that of the whole prompt (ollama/ollama, runner). */
+  prefill: ((body: ChatBody) => number) | undefined;
   wait: (ms: number) => Promise<void>;
 }
 
@@ -80,7 +84,8 @@ export async function startFakeOllama(options: FakeOllamaOptions = {}): Promise<
   const slots = createRequestSlots(options.parallel ?? Infinity, options.maxQueue ?? 512);
   // Does not keep the process alive: a paced answer may be longer than the test that requested it.
   const wait = options.wait ?? ((ms: number) => delay(ms, undefined, { ref: false }));
-  const fake = { library, script, slots, wait };
+  const prefill = options.parallel === 1 ? createPrefixCache() : undefined;
+  const fake = { library, script, slots, prefill, wait };
   const requests: string[] = [];
   const authorizations: string[] = [];
   let connections = 0;
@@ -183,6 +188,7 @@ async function chat(text: string, response: ServerResponse, fake: FakeServer): P
   const fit = fitPrompt(body, fake.library.load(model, body));
   if ('error' in fit) return sendError(response, 400, fit.error);
   call.dropped = fit.dropped;
+  call.prefilled = fake.prefill?.(body);
   const answer: Answer =
     body.messages.length > 0
       ? fake.script.choose(body)

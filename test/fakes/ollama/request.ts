@@ -94,11 +94,6 @@ function strayToolMessage(body: ChatBody): { error: string } | undefined {
   return undefined;
 }
 
-/** The last thing the user said; empty if there was nothing. */
-export function lastUserText(body: ChatBody): string {
-  return body.messages.findLast((message) => message.role === 'user')?.content ?? '';
-}
-
 /** The model a body of POST /api/show names; empty if it names none. */
 export function readModelName(text: string): string {
   try {

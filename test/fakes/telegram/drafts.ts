@@ -10,7 +10,7 @@ import { assertWelcome, threadOf } from './chats.ts';
 import type { FakeChat, FakeChats } from './chats.ts';
 
 /** How long a draft stays. */
-export const DRAFT_MS = 30_000;
+const DRAFT_MS = 30_000;
 
 const MAX_TEXT = 4_096;
 

@@ -2,6 +2,7 @@
 import { expect, it, vi } from 'vitest';
 import { startFakeOllama } from '../../fakes/ollama/ollama.ts';
 import { describeGatewayOnEachDatabase, FRIENDS, openGatewayFixture, WAIT } from '../setup.ts';
+import { lastUserText } from '../../fakes/model/spoken-text.ts';
 
 const people = FRIENDS.values();
 
@@ -24,7 +25,7 @@ describeGatewayOnEachDatabase('the agent', { telegram: true }, (fixture) => {
       .join('\n');
   };
   const callsAbout = (said: string): number =>
-    fixture().ollama.calls.filter(({ body }) => body.messages.some(({ content }) => content === said)).length;
+    fixture().ollama.calls.filter(({ body }) => lastUserText(body) === said).length;
   const listDir = { name: 'list_dir', args: { path: '.' } };
 
   it('ends a model that loops on tools, with what it did and how to continue (N-42, B-08, B-49)', async () => {
@@ -51,6 +52,7 @@ describeGatewayOnEachDatabase('the agent', { telegram: true }, (fixture) => {
   });
 
   it('reports an empty answer (B-47)', async () => {
+    fixture().ollama.answer({ text: '' }, { when: 'say nothing' });
     fixture().ollama.answer({ text: '' }, { when: 'say nothing' });
     expect(await ask('empty', 'say nothing')).toMatchObject({
       content: expect.stringContaining('empty answer'),
@@ -85,13 +87,13 @@ describeGatewayOnEachDatabase('the agent', { telegram: true }, (fixture) => {
   });
 
   it('carries hostile text to the model, the store and the screen intact', async () => {
-    const hostile = `a\u0000b \ud800 c <b>&amp;</b> \`\`\` ${'👩‍👩‍👧‍👦'.repeat(3)} ‮evil`;
-    const clean = `a\u2400b \ufffd c <b>&amp;</b> \`\`\` ${'👩‍👩‍👧‍👦'.repeat(3)} ‮evil`;
+    const hostile = `a\u0000b \ud800 c <script>&amp;</script> \`\`\` ${'👩‍👩‍👧‍👦'.repeat(3)} ‮evil`;
+    const clean = `a\u2400b \ufffd c <script>&amp;</script> \`\`\` ${'👩‍👩‍👧‍👦'.repeat(3)} ‮evil`;
     expect((await ask('hostile', hostile)).content).toBe(`echo: ${clean}`);
     const chat = people.next().value ?? '';
     fixture().telegram.says(chat, hostile, chat);
     await vi.waitFor(() => expect(fixture().telegram.screen(chat).join('')).toContain('evil'), WAIT);
-    expect(fixture().telegram.screen(chat).join('')).toContain('<b>&');
+    expect(fixture().telegram.screen(chat).join('')).toContain('<script>&');
   });
 
   it('keeps the same chat id on two channels separate: two sessions, two histories (B-03)', async () => {

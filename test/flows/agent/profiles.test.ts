@@ -4,6 +4,7 @@ import path from 'node:path';
 import { expect, it, vi } from 'vitest';
 import { hashSecret, newToken } from '../../../src/security/index.ts';
 import { describeGateway, FRIENDS, WAIT } from '../setup.ts';
+import { lastNote } from '../../fakes/model/spoken-text.ts';
 
 const people = FRIENDS.values();
 const OWNER_ID = '6001';
@@ -39,10 +40,8 @@ describeGateway('profiles', { telegram: true, file: FILE }, (fixture) => {
   };
   const systemOf = async (said: string): Promise<string> => {
     const { body } = await fixture().modelCall(said);
-    return body.messages
-      .filter(({ role }) => role === 'system')
-      .map(({ content }) => content)
-      .join('\n');
+    const system = body.messages.find(({ role }) => role === 'system')?.content ?? '';
+    return `${system}\n${lastNote(body)}`;
   };
 
   it('uses an edited profile at the next turn, without a restart and without the old prompt (N-72, N-73)', async () => {

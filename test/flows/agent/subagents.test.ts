@@ -3,6 +3,7 @@ import { expect, it, vi } from 'vitest';
 import { eventsUntil } from '../../channels/http/client.ts';
 import type { FakeToolCall } from '../../fakes/ollama/ollama.ts';
 import { describeGatewayOnEachDatabase, FRIENDS, WAIT } from '../setup.ts';
+import { lastUserText } from '../../fakes/model/spoken-text.ts';
 
 const people = FRIENDS.values();
 const enabled = ['list_dir', 'spawn_agent'];
@@ -145,9 +146,7 @@ describeGatewayOnEachDatabase('subagents', { telegram: true, file }, (fixture) =
     fixture().ollama.answer({ text: 'Told.' }, { when: /Report of the subagent[^]*long task/ });
     await fixture().post('restarted', 'over the restart');
     await vi.waitFor(() => {
-      const calls = fixture().ollama.calls.filter(({ body }) =>
-        body.messages.some(({ content }) => content === 'long task'),
-      );
+      const calls = fixture().ollama.calls.filter(({ body }) => lastUserText(body) === 'long task');
       expect(calls).toHaveLength(2);
     }, WAIT);
     await fixture().restart();

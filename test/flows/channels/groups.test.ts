@@ -5,7 +5,7 @@
 import { expect, it, vi } from 'vitest';
 import { BOT_TURNS, MAX_OBSERVED } from '../../../src/contracts/store/group-chats.ts';
 import type { FakeChannel } from '../../fakes/discord/platform.ts';
-import { lastUserText } from '../../fakes/ollama/request.ts';
+import { lastUserText } from '../../fakes/model/spoken-text.ts';
 import { FAKE_BOT } from '../../fakes/telegram/telegram.ts';
 import { describeGatewayOnEachDatabase, WAIT } from '../setup.ts';
 

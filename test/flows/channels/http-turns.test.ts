@@ -60,7 +60,7 @@ describeGatewayOnEachDatabase('HTTP, when a session goes or a turn is fast', {},
 
   it('answers a failed turn by its cause, even for a repeat that reads it from the store', async () => {
     const headers = { 'x-session-id': 'failed', 'idempotency-key': 'once' };
-    const json = { model: 'default', messages: [{ role: 'user', content: 'long '.repeat(19_000) }] };
+    const json = { model: 'default', messages: [{ role: 'user', content: '字'.repeat(60_000) }] };
     const ask = () => fixture().call('/v1/chat/completions', { json, headers });
     const [first, again] = [await ask(), await ask()];
     expect(first.headers.get('x-should-retry')).toBe('false');

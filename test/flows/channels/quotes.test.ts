@@ -1,6 +1,6 @@
 /** What people reply to and quote, from their chat to what the model reads, through a whole gateway. */
 import { expect, it, vi } from 'vitest';
-import { lastUserText } from '../../fakes/ollama/request.ts';
+import { lastUserText } from '../../fakes/model/spoken-text.ts';
 import { describeGatewayOnEachDatabase, FRIENDS, WAIT } from '../setup.ts';
 
 const people = FRIENDS.values();

@@ -1,6 +1,7 @@
 /** What a person's app sends in pieces is one message: one turn, and one of the messages that the sender is allowed. */
 import { expect, it, vi } from 'vitest';
 import { describeGateway, FRIENDS, WAIT } from '../setup.ts';
+import { lastUserText } from '../../fakes/model/spoken-text.ts';
 
 const [writer = ''] = FRIENDS;
 const file = {
@@ -22,8 +23,7 @@ describeGateway('messages in pieces', { telegram: true, file }, (fixture) => {
     for (const part of ['a'.repeat(4_096), 'b'.repeat(3_000), 'and the end'])
       telegram.says(writer, part, writer);
     const { body: second } = await fixture().modelCall('and the end');
-    const text = second.messages.findLast(({ role }) => role === 'user')?.content ?? '';
-    expect(text).toBe(`${'a'.repeat(4_096)}${'b'.repeat(3_000)}\nand the end`);
+    expect(lastUserText(second)).toBe(`${'a'.repeat(4_096)}${'b'.repeat(3_000)}\nand the end`);
     await fixture().idle(`telegram:${writer}`);
     expect(shown()).not.toContain('too fast');
     telegram.says(writer, 'one more', writer);

@@ -150,7 +150,7 @@ describeGateway('Telegram lets in', { telegram: true, file }, (fixture) => {
     fixture().telegram.says(chat, '/stop', chat);
     await vi.waitFor(() => expect(screen(chat).join('\n')).toMatch(/199 queued messages were dropped/), WAIT);
     fixture().telegram.says(chat, 'free again', chat);
-    await vi.waitFor(() => expect(screen(chat)).toContain('echo: free again'), WAIT);
+    await vi.waitFor(() => expect(screen(chat).at(-1)).toMatch(/^echo: [^]*free again$/), WAIT);
   });
 
   it.concurrent('nothing it does not know: odd updates are skipped, and the next message is answered', async () => {

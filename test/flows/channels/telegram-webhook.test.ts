@@ -6,6 +6,7 @@ import { rawRequest } from '../../channels/http/raw-http.ts';
 import { describeGatewayOnEachDatabase, FRIENDS, openGatewayFixture, WAIT, OWNER } from '../setup.ts';
 import type { GatewayFixture } from '../setup.ts';
 import { needs } from '../../runs/needs.ts';
+import { lastUserText } from '../../fakes/model/spoken-text.ts';
 
 const SECRET = 'a-secret-of-the-webhook-0123456789';
 const ROUTE = '/v1/updates/telegram';
@@ -106,8 +107,7 @@ describeGatewayOnEachDatabase('a webhook of Telegram', { telegram: true, file, e
     for (const part of ['a'.repeat(4_096), 'b'.repeat(3_000), 'and the end'])
       fixture().telegram.says(person, part, person);
     const { body } = await fixture().modelCall('and the end');
-    const text = body.messages.findLast(({ role }) => role === 'user')?.content ?? '';
-    expect(text).toBe(`${'a'.repeat(4_096)}${'b'.repeat(3_000)}\nand the end`);
+    expect(lastUserText(body)).toBe(`${'a'.repeat(4_096)}${'b'.repeat(3_000)}\nand the end`);
   });
 
   it('passes /stop to the running turn', async () => {

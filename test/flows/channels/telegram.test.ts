@@ -1,7 +1,7 @@
 /** Telegram, from what a user writes to what their screen shows, through a whole gateway. */
 import { expect, it, vi } from 'vitest';
 import type { Answer, ChatBody } from '../../fakes/ollama/ollama.ts';
-import { lastUserText } from '../../fakes/ollama/request.ts';
+import { lastUserText, messagesWithoutNotes } from '../../fakes/model/spoken-text.ts';
 import type { FakeMessage } from '../../fakes/telegram/chats.ts';
 import { describeGateway, FRIENDS, HALF, WAIT } from '../setup.ts';
 
@@ -150,7 +150,7 @@ describeGateway('Telegram', { telegram: true }, (fixture) => {
       fixture().telegram.says(chat, `${text} ${chat}`, chat);
       await settled(chat, turns);
       const { body } = await fixture().modelCall(`${text} ${chat}`);
-      return body.messages.filter(({ role }) => role !== 'system').map(({ content }) => content);
+      return messagesWithoutNotes(body.messages.slice(1)).map(({ content }) => content);
     };
     await say('one', 1);
     expect(await say('two', 2)).toEqual([`one ${chat}`, `echo: one ${chat}`, `two ${chat}`]);

@@ -99,7 +99,8 @@ describeGatewayOnEachDatabase('lists of sessions', {}, (fixture) => {
     const of = (key: string, events: readonly { type: string; sessionKey: string }[] = []): string[] =>
       events.filter(({ sessionKey }) => sessionKey === key).map(({ type }) => type);
     await vi.waitFor(() => expect(of('http:friends', friends?.events)).toContain('turn_ended'), WAIT);
-    const types = ['message_received', 'turn_started', 'turn_ended'];
+    const call = ['stream_start', 'stream_chunk', 'stream_end'];
+    const types = ['message_received', 'turn_started', ...call, 'turn_ended'];
     expect(of('http:friends', friends?.events)).toEqual(types);
     expect(of('http:secret', friends?.events)).toEqual([]);
     await vi.waitFor(() => expect(of('http:friends', all?.events)).toContain('turn_ended'), WAIT);

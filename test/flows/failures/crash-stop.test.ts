@@ -81,7 +81,8 @@ describe.each(DATABASES)('/stop on $database', ({ database, postgresUrl, isHere 
 
       await say(url, 'queue', 'after the stop');
       await vi.waitFor(
-        async () => expect(await answers(url, 'queue')).toContain('echo: after the stop'),
+        // The stopped question was not answered: the model reads both in one message.
+        async () => expect(await answers(url, 'queue')).toContain('echo: first\n\nafter the stop'),
         LONG,
       );
       await vi.waitFor(async () => expect(await scenario.read(pendingCount)).toBe(0), LONG);

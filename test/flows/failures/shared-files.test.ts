@@ -4,6 +4,7 @@ import { answers, say } from '../../crash/chat-actions.ts';
 import { startScenario } from '../../crash/scenario.ts';
 import type { Scenario } from '../../crash/scenario.ts';
 import { needs } from '../../runs/needs.ts';
+import { withoutNotes } from '../../fakes/model/spoken-text.ts';
 
 const SERVER = process.env['DATABASE_URL'];
 const LONG = { timeout: 30_000, interval: 100 };
@@ -19,9 +20,13 @@ describe('the files of a session', needs('database'), () => {
     ollama.answer({ toolCalls: [{ name: 'write_file', args: note }] }, { when: 'note it' });
     ollama.answer('Noted.', { when: 'note it' });
     ollama.answer({ toolCalls: [{ name: 'read_file', args: { path: note.path } }] }, { when: 'what is it' });
-    ollama.answer((body) => `It says ${body.messages.findLast(({ role }) => role === 'tool')?.content}.`, {
-      when: 'what is it',
-    });
+    ollama.answer(
+      (body) =>
+        `It says ${withoutNotes(body.messages.findLast(({ role }) => role === 'tool')?.content ?? '')}.`,
+      {
+        when: 'what is it',
+      },
+    );
 
     writer.start();
     const first = await writer.url();

@@ -2,29 +2,46 @@
  * A browser through MCP: the tools of a public browser server, through a whole gateway, approved like any tool that
  * acts.
  */
+import { mkdir, writeFile } from 'node:fs/promises';
+import path from 'node:path';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
+import { FIND_TOOL } from '../../../src/agent/tools/tool-pair.ts';
 import { BROWSER_TOOL_NAMES } from '../../fakes/mcp/browser-tools.ts';
 import { scripted, seenBy, WAIT } from '../../fakes/mcp/servers.ts';
 import { pendingSoon } from '../approvals/pending.ts';
 import type { Pending } from '../approvals/pending.ts';
 import { describeGateway } from '../setup.ts';
+import type { GatewayFixture } from '../setup.ts';
 
 const seen = seenBy(afterAll);
-const file = {
-  mcp: { servers: { web: { ...scripted(BROWSER_TOOL_NAMES, { FAKE_LOG: seen.file }), trusted: true } } },
+const mcp = {
+  servers: { web: { ...scripted(BROWSER_TOOL_NAMES, { FAKE_LOG: seen.file }), trusted: true } },
 };
 
-describeGateway('a browser through MCP', { file }, (fixture) => {
+/** Creates a home whose default profile has a window with room for the definitions of all tools. */
+async function furnish(home: string): Promise<void> {
+  const profile = path.join(home, 'profiles/default');
+  await mkdir(profile, { recursive: true });
+  await writeFile(path.join(profile, 'config.json'), JSON.stringify({ contextWindow: 32_768 }));
+  await writeFile(path.join(home, 'config.json'), JSON.stringify({ mcp }));
+}
+
+/** Waits before the tests until the server is up. */
+function waitForServer(fixture: () => GatewayFixture): void {
+  beforeAll(async () => {
+    await vi.waitFor(async () => {
+      const { mcp: servers } = await fixture().gateway.health();
+      if (servers['web']?.state !== 'up') throw new Error('the server is not up yet');
+    }, WAIT);
+  }, 60_000);
+}
+
+describeGateway('a browser through MCP', { furnish }, (fixture) => {
   const asked = (tool: string): Promise<Pending> => pendingSoon(fixture(), { tool });
   const decide = (id: string, decision: string) =>
     fixture().call(`/v1/approvals/${id}`, { json: { decision } });
 
-  beforeAll(async () => {
-    await vi.waitFor(async () => {
-      const { mcp } = await fixture().gateway.health();
-      if (mcp['web']?.state !== 'up') throw new Error('the server is not up yet');
-    }, WAIT);
-  }, 60_000);
+  waitForServer(fixture);
 
   it('offers the model every one of its tools, with arguments as the server declares them', async () => {
     await fixture().post('offers', 'what can you do');
@@ -63,3 +80,27 @@ describeGateway('a browser through MCP', { file }, (fixture) => {
     expect(stored.at(-1)?.content).toBe('It costs 4 euros.');
   });
 });
+
+describeGateway(
+  'a browser through MCP, in a window without room for its tools',
+  { file: { mcp } },
+  (fixture) => {
+    waitForServer(fixture);
+
+    it('is found by what it does, with arguments as the server declares them', async () => {
+      const { ollama } = fixture();
+      const text = 'put a word into the search field';
+      ollama.answer({ toolCalls: [{ name: FIND_TOOL, args: { query: 'type text' } }] }, { when: text });
+      ollama.answer('Found.', { when: text });
+      await fixture().post('finds', text);
+      const { body } = await fixture().modelCall(text);
+      const names = (body.tools ?? []).map((tool) => tool.function.name);
+      expect(names).toContain(FIND_TOOL);
+      expect(names.filter((name) => name.startsWith('web__'))).toEqual([]);
+      await fixture().idle('http:finds');
+      const found = ollama.calls.at(-1)?.body.messages.findLast(({ role }) => role === 'tool')?.content ?? '';
+      expect(found).toContain('web__browser_type: ');
+      expect(found).toContain('"required":["target","text"]');
+    });
+  },
+);

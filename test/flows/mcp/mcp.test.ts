@@ -8,6 +8,7 @@ import { scripted, seenBy, WAIT } from '../../fakes/mcp/servers.ts';
 import { pendingSoon } from '../approvals/pending.ts';
 import type { Pending } from '../approvals/pending.ts';
 import { describeGatewayOnEachDatabase } from '../setup.ts';
+import { withoutNotes } from '../../fakes/model/spoken-text.ts';
 
 const seen = seenBy(afterAll);
 const BROWSER = ['echo', 'change', 'hang', 'poison'];
@@ -38,7 +39,7 @@ describeGatewayOnEachDatabase('MCP servers', { file }, (fixture) => {
   /** The last thing the model read in this conversation. */
   const lastResult = (said: string): string => {
     const call = fixture().ollama.calls.findLast(({ body }) => JSON.stringify(body.messages).includes(said));
-    return call?.body.messages.findLast(({ role }) => role === 'tool')?.content ?? '';
+    return withoutNotes(call?.body.messages.findLast(({ role }) => role === 'tool')?.content ?? '');
   };
 
   beforeAll(async () => {

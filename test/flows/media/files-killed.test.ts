@@ -3,7 +3,7 @@ import { readdir } from 'node:fs/promises';
 import path from 'node:path';
 import { expect, it, vi } from 'vitest';
 import { runsAll } from '../../campaign.ts';
-import { lastUserText } from '../../fakes/ollama/request.ts';
+import { lastUserText } from '../../fakes/model/spoken-text.ts';
 import { FRIENDS, OWNER } from '../setup.ts';
 import { telegramProcess } from '../telegram-process.ts';
 

@@ -6,7 +6,7 @@ import { pdf, png } from '../../fakes/files/documents.ts';
 import { OGG } from '../../fakes/media/media-bytes.ts';
 import { startFakeTranscription } from '../../fakes/media/transcription.ts';
 import type { FakeTranscription } from '../../fakes/media/transcription.ts';
-import { lastUserText } from '../../fakes/ollama/request.ts';
+import { lastUserText } from '../../fakes/model/spoken-text.ts';
 import { describeGatewayOnEachDatabase, OWNER } from '../setup.ts';
 
 const models = [

@@ -93,9 +93,16 @@ describeGateway('the answering model', { env: { MODEL: 'gone' }, furnish, model:
       answering: 'fake',
       reason: 'is out of memory',
       tools: true,
+      omissions: [],
     });
     await ask('large', 'third');
-    expect(await answering('large')).toEqual({ ...named, answering: 'big', reason: null, tools: true });
+    expect(await answering('large')).toEqual({
+      ...named,
+      answering: 'big',
+      reason: null,
+      tools: true,
+      omissions: [],
+    });
     expect((await fixture().modelCall('third')).body.model).toBe('big');
     expect(await say('large', '/model')).toContain('Model: `big`\n');
     await vi.waitFor(
@@ -121,6 +128,7 @@ describeGateway('the answering model', { env: { MODEL: 'gone' }, furnish, model:
       answering: 'plain:latest',
       reason: null,
       tools: false,
+      omissions: [],
     });
     expect((await fixture().call('/v1/sessions/http:unknown/model')).status).toBe(404);
     const { body } = await fixture().modelCall('hello plain');

@@ -93,7 +93,7 @@ describePage('the first hour of a newcomer', (tab) => {
 
     ollama.answer(
       { failure: { kind: 'status', status: 400, error: 'the model is broken' } },
-      { when: `fail, ${name}` },
+      { when: `fail, ${name}`, times: Infinity },
     );
     await page.evaluate((chat) => void (location.hash = `#http:${chat}-failed`), name);
     await write(page, `fail, ${name}`);

@@ -8,6 +8,13 @@ import { z } from 'zod';
 import { describeGateway } from '../setup.ts';
 import { LOOK, openaiClient, place, says } from './client.ts';
 
+/** A question whose answer has a form. */
+const wanted = (content: string) => ({
+  model: 'default',
+  messages: says(content),
+  response_format: zodResponseFormat(place, 'place'),
+});
+
 describeGateway('the openai client', {}, (fixture) => {
   const client = (maxRetries = 0) => openaiClient(fixture().gateway.url, maxRetries);
 
@@ -154,6 +161,8 @@ describeGateway('the openai client', {}, (fixture) => {
         messages: says('a city'),
         response_format: zodResponseFormat(place, 'place'),
       };
+      // The model gets one more chance.
+      ollama.answer(text);
       ollama.answer(text);
       const whole = client().chat.completions.create(request);
       await expect(whole).rejects.toMatchObject({ status: 502, code: 'invalid_answer' });
@@ -162,6 +171,39 @@ describeGateway('the openai client', {}, (fixture) => {
       await expect(async () => {
         for await (const _ of stream);
       }).rejects.toThrow(/not have the requested form/);
+    });
+
+    it.each([
+      ['a code fence', '```json\n{"city": "Oslo", "people": 1}\n```\n'],
+      ['a byte order mark', '\ufeff{"city": "Oslo", "people": 1}'],
+    ])('gets bare JSON from %s, whole and streamed', async (_what, text) => {
+      const request = wanted('a city');
+      fixture().ollama.answer({ text: text.split('') });
+      const whole = await client().chat.completions.create(request);
+      expect(whole.choices[0]?.message.content).toBe('{"city": "Oslo", "people": 1}');
+      fixture().ollama.answer({ text: text.split('') });
+      let streamed = '';
+      for await (const chunk of await client().chat.completions.create({ ...request, stream: true }))
+        streamed += chunk.choices[0]?.delta.content ?? '';
+      expect(streamed).toBe('{"city": "Oslo", "people": 1}');
+    });
+
+    it('gets the second answer of a model that is told what was wrong with its first', async () => {
+      const { ollama } = fixture();
+      ollama.answer('Oslo has one person.');
+      ollama.answer('{"city": "Oslo", "people": 1}');
+      const answer = await client().chat.completions.parse(wanted('which city?'));
+      expect(answer.choices[0]?.message.parsed).toEqual({ city: 'Oslo', people: 1 });
+      const roles = ollama.calls
+        .at(-1)
+        ?.body.messages.slice(-3)
+        .map(({ role, content }) => `${role}: ${content}`);
+      expect(roles).toEqual([
+        'user: which city?',
+        'assistant: Oslo has one person.',
+        'user: Your answer does not have the requested form: it is not JSON. Send it again, as JSON alone.',
+      ]);
+      expect(answer.usage?.completion_tokens).toBeGreaterThan(2);
     });
 
     it('accepts any JSON object with json_object, and a truncated answer as such', async () => {
@@ -176,6 +218,7 @@ describeGateway('the openai client', {}, (fixture) => {
       expect((await ask()).choices[0]?.message.content).toBe('{"a": 1}');
       ollama.answer({ text: '{"a": ', doneReason: 'length' });
       expect((await ask()).choices[0]).toMatchObject({ finish_reason: 'length' });
+      ollama.answer('[1]');
       ollama.answer('[1]');
       await expect(ask()).rejects.toMatchObject({ code: 'invalid_answer' });
     });

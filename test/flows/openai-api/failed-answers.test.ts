@@ -50,7 +50,7 @@ describeGateway('the openai client, when a turn of its session fails', {}, (fixt
   });
 
   it('raises it as the status of a stream that has said nothing yet', async () => {
-    fixture().ollama.answer(REFUSED, { when: 'refuse the stream' });
+    fixture().ollama.answer(REFUSED, { when: 'refuse the stream', times: Infinity });
     const { text, error } = await streamed('refused', 'refuse the stream');
     expect(error).toMatchObject({
       status: 400,
@@ -88,7 +88,7 @@ describeGateway('the openai client, when a turn of its session fails', {}, (fixt
   });
 
   it('lets the readers of the session’s events read it as one text, marked as the failure', async () => {
-    fixture().ollama.answer(REFUSED, { when: 'refuse the events' });
+    fixture().ollama.answer(REFUSED, { when: 'refuse the events', times: Infinity });
     const turnId = await fixture().post('watched', 'refuse the events');
     const stream = await fixture().call('/v1/sessions/http:watched/events', {
       headers: { 'last-event-id': '0-0' },

@@ -72,6 +72,27 @@ describeGateway('the openai client, besides chat completions', {}, (fixture) => 
       expect(response.output_text).toBe('Seen: a cat');
     });
 
+    it('continues a tool loop over a restart of the gateway, by reference and by id', async () => {
+      const { ollama } = fixture();
+      const tools = [{ type: 'function' as const, strict: false, ...LOOK.function }];
+      ollama.answer({ toolCalls: [{ name: 'look', args: { at: 'home' }, id: 'call_s' }] });
+      const first = await client().responses.create({ model: 'default', input: says('look around'), tools });
+      await fixture().restart();
+      const output = { type: 'function_call_output' as const, call_id: 'call_s', output: 'a cat' };
+      const references = first.output.map(({ id }) => ({ type: 'item_reference' as const, id: id ?? '' }));
+      ollama.answer((body) => `Seen: ${body.messages.at(-1)?.content}`);
+      const input = [...says('look around'), ...references, output];
+      const second = await client().responses.create({ model: 'default', input, tools });
+      expect(second.output_text).toBe('Seen: a cat');
+      ollama.answer((body) => body.messages.map(({ role }) => role).join());
+      const third = await client().responses.create({
+        model: 'default',
+        input: [output],
+        previous_response_id: first.id,
+      });
+      expect(third.output_text).toBe('user,assistant,tool');
+    });
+
     it('parses a format, and reports that an answer was cut off', async () => {
       fixture().ollama.answer('{"city": "Oslo", "people": 1}');
       const parsed = await client().responses.parse({
@@ -89,8 +110,9 @@ describeGateway('the openai client, besides chat completions', {}, (fixture) => 
     });
 
     it.each([
-      ['tools.0.type', { tools: [{ type: 'web_search' }] }],
-      ['input.0.type', { input: [{ type: 'item_reference', id: 'x' }] }],
+      ['tools.0.type', { tools: [{ type: 'telepathy' }] }],
+      ['tool_choice', { tools: [{ type: 'web_search' }], tool_choice: 'required' }],
+      ['input.0.type', { input: [{ type: 'web_search_call', id: 'ws_1' }] }],
       [
         'input.0.content.0',
         { input: [{ role: 'user', content: [{ type: 'input_image', image_url: 'x' }] }] },

@@ -146,7 +146,7 @@ describe('traces for OpenTelemetry', () => {
     it('that fail say so by their code, without a word of the error', async () => {
       fixture.ollama.answer(spawn('break it'), { when: 'ask for trouble' });
       const refused = { kind: 'status', status: 400, error: 'a private reason' } as const;
-      fixture.ollama.answer({ failure: refused }, { when: 'break it' });
+      fixture.ollama.answer({ failure: refused }, { when: 'break it', times: Infinity });
       const turnId = await fixture.post('troubled', 'ask for trouble');
       await spansOf(turnId);
       expect(agentsOf(turnId)).toMatchObject([{ status: 2, attributes: { 'error.type': 'failed' } }]);

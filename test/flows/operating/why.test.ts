@@ -201,7 +201,7 @@ describeGatewayOnEachDatabase(
       await vi.waitFor(() => expect(screen(chat).at(-1)).toMatch(/Only an owner can see/), WAIT);
       fixture().ollama.answer(
         { failure: { kind: 'status', status: 400, error: 'this model is broken' } },
-        { when: 'fail for me' },
+        { when: 'fail for me', times: Infinity },
       );
       fixture().telegram.says(OWNER_ID, 'fail for me', OWNER_ID);
       await vi.waitFor(() => expect(screen(OWNER_ID)).toHaveLength(1), WAIT);

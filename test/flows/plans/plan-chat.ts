@@ -11,7 +11,7 @@ import type { PlanRecord } from '../../../src/contracts/store/plan-store.ts';
 import { defineTool } from '../../../src/contracts/tools/tool.ts';
 import type { Tool } from '../../../src/contracts/tools/tool.ts';
 import type { Reply } from '../../fakes/ollama/ollama.ts';
-import { lastUserText } from '../../fakes/ollama/request.ts';
+import { lastUserText } from '../../fakes/model/spoken-text.ts';
 import { cardOf, readCard } from '../../fakes/gateway/read-card.ts';
 import type { ReadCard } from '../../fakes/gateway/read-card.ts';
 import { WAIT } from '../setup.ts';

@@ -2,7 +2,7 @@
 import path from 'node:path';
 import { expect, it, vi } from 'vitest';
 import { connect } from '../../crash/rows.ts';
-import { lastUserText } from '../../fakes/ollama/request.ts';
+import { lastUserText } from '../../fakes/model/spoken-text.ts';
 import { FRIENDS, OWNER } from '../setup.ts';
 import { telegramProcess } from '../telegram-process.ts';
 

@@ -2,7 +2,7 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { expect, it, vi } from 'vitest';
-import { lastUserText } from '../../fakes/ollama/request.ts';
+import { lastUserText } from '../../fakes/model/spoken-text.ts';
 import { readCard } from '../../fakes/gateway/read-card.ts';
 import { FRIENDS } from '../setup.ts';
 import { telegramProcess } from '../telegram-process.ts';

@@ -6,6 +6,7 @@ import type { AgentEvent } from '../../../src/contracts/event.ts';
 import { eventsUntil } from '../../channels/http/client.ts';
 import { ANALYSIS, PLAN } from '../../fakes/gateway/planned-turn.ts';
 import { describeGateway, FRIENDS, WAIT } from '../setup.ts';
+import { messagesWithoutNotes } from '../../fakes/model/spoken-text.ts';
 
 const OWNER_ID = FRIENDS[0] ?? '';
 const FILE = { access: { telegram: { allow: FRIENDS }, owners: { telegram: [OWNER_ID] } } };
@@ -153,7 +154,7 @@ describeGateway('planning', { telegram: true, file: FILE }, (fixture) => {
     await fixture().post('restarted', 'bake twice');
     const asked = (): number =>
       fixture().ollama.calls.filter(({ body }) =>
-        body.messages.some(({ content }) => content === 'bake twice'),
+        messagesWithoutNotes(body.messages).some(({ content }) => content === 'bake twice'),
       ).length;
     await vi.waitFor(() => expect(asked()).toBe(2), WAIT);
     await fixture().restart();

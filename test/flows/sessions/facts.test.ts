@@ -4,7 +4,8 @@
  */
 import { expect, it, vi } from 'vitest';
 import { FACTS_REQUEST } from '../../../src/agent/facts/fact-lines.ts';
-import { lastUserText } from '../../fakes/ollama/request.ts';
+import { lastUserText } from '../../fakes/model/spoken-text.ts';
+import type { ChatBody } from '../../fakes/ollama/request.ts';
 import { describeGatewayOnEachDatabase, WAIT } from '../setup.ts';
 
 const LONG = 'lorem ipsum dolor '.repeat(200);
@@ -14,7 +15,7 @@ describeGatewayOnEachDatabase('facts worth keeping', {}, (fixture) => {
   const talk = async (id: string, fact: string, begin: () => void = () => undefined): Promise<void> => {
     const { ollama } = fixture();
     begin();
-    const saysOf = (what: RegExp) => (body: Parameters<typeof lastUserText>[0]) =>
+    const saysOf = (what: RegExp) => (body: ChatBody) =>
       what.test(lastUserText(body)) && body.messages.some(({ content }) => content.includes(`${id} 1 `));
     ollama.answer('They talked.', { when: saysOf(/Write its summary now/), times: 9 });
     ollama.answer(`- ${fact}`, { when: saysOf(new RegExp(FACTS_REQUEST.slice(0, 40))), times: 9 });

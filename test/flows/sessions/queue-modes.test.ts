@@ -2,6 +2,7 @@
 import { expect, it, vi } from 'vitest';
 import type { ChatBody } from '../../fakes/ollama/ollama.ts';
 import { describeGatewayOnEachDatabase, FRIENDS, WAIT } from '../setup.ts';
+import { withoutNotes } from '../../fakes/model/spoken-text.ts';
 
 const people = FRIENDS.values();
 const STORY = Array.from({ length: 400 }, (_, n) => `word${n}`).join(' ');
@@ -9,7 +10,9 @@ const STORY = Array.from({ length: 400 }, (_, n) => `word${n}`).join(' ');
 /** What the user has said since the assistant's last message. */
 function lastTexts({ messages }: ChatBody): string[] {
   const last = messages.findLastIndex(({ role }) => role === 'assistant');
-  return messages.slice(last + 1).flatMap(({ role, content }) => (role === 'user' ? [content] : []));
+  return messages
+    .slice(last + 1)
+    .flatMap(({ role, content }) => (role === 'user' ? [withoutNotes(content)] : []));
 }
 
 describeGatewayOnEachDatabase('Queue modes', { telegram: true, discord: true }, (fixture) => {

@@ -3,6 +3,7 @@ import { afterEach, describe, expect, it, vi } from 'vitest';
 import { answers, retry, say } from '../../crash/chat-actions.ts';
 import { startScenario } from '../../crash/scenario.ts';
 import type { Scenario } from '../../crash/scenario.ts';
+import { lastUserText, messagesWithoutNotes } from '../../fakes/model/spoken-text.ts';
 
 const SERVER = process.env['DATABASE_URL'];
 const LONG = { timeout: 20_000, interval: 50 };
@@ -34,10 +35,10 @@ describe.each(DATABASES)('a killed retry on $database', ({ postgresUrl, isHere }
     await vi.waitFor(async () => expect(await answers(again, 'counted')).toEqual(['one', 'two']), LONG);
     await say(again, 'counted', 'and now');
     await vi.waitFor(async () => expect(await answers(again, 'counted')).toHaveLength(3), LONG);
-    const { body } = scenario.ollama.calls.findLast(({ body: asked }) =>
-      asked.messages.some(({ content }) => content === 'and now'),
+    const { body } = scenario.ollama.calls.findLast(
+      ({ body: asked }) => lastUserText(asked) === 'and now',
     ) ?? { body: { messages: [] } };
-    expect(body.messages.filter(({ role }) => role !== 'system').map(({ content }) => content)).toEqual([
+    expect(messagesWithoutNotes(body.messages.slice(1)).map(({ content }) => content)).toEqual([
       'count',
       'two',
       'and now',

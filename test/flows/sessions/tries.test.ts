@@ -4,7 +4,7 @@
  */
 import { expect, it, vi } from 'vitest';
 import { riskyTools } from '../../fakes/agent/risky-tools.ts';
-import { lastUserText } from '../../fakes/ollama/request.ts';
+import { lastUserText, messagesWithoutNotes } from '../../fakes/model/spoken-text.ts';
 import { describeGatewayOnEachDatabase, FRIENDS, WAIT } from '../setup.ts';
 
 const ran: string[] = [];
@@ -46,7 +46,7 @@ describeGatewayOnEachDatabase(
     const nextReads = async (id: string, content: string): Promise<string[]> => {
       await ask(id, content);
       const { body } = await fixture().modelCall(content);
-      return body.messages.filter(({ role }) => role !== 'system').map((message) => message.content);
+      return messagesWithoutNotes(body.messages.slice(1)).map((message) => message.content);
     };
 
     it('gives a second answer to the last question, and the model reads the selected one', async () => {

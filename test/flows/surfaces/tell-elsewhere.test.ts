@@ -4,6 +4,7 @@ import type { SurfaceEnd } from '../../../src/contracts/sessions/surfaces.ts';
 import type { FakeChannel, FakePerson } from '../../fakes/discord/platform.ts';
 import { describeGatewayOnEachDatabase, FRIENDS, WAIT } from '../setup.ts';
 import { readPage } from './hostile-page.ts';
+import { withoutNotes } from '../../fakes/model/spoken-text.ts';
 
 const people = FRIENDS.values();
 const GROUP = '-4711';
@@ -64,7 +65,7 @@ describeGatewayOnEachDatabase('a person who is notified elsewhere', SETTINGS, (f
       if (call === undefined) throw new Error('the tool has not answered');
       return call.body;
     }, WAIT);
-    return body.messages.findLast(({ role }) => role === 'tool')?.content ?? '';
+    return withoutNotes(body.messages.findLast(({ role }) => role === 'tool')?.content ?? '');
   };
 
   it('reads it on the network that was named, and nowhere else', async () => {

@@ -2,6 +2,7 @@
 import { beforeAll, expect, it, vi } from 'vitest';
 import { namesTopic, opensTopic } from '../../fakes/telegram/topics.ts';
 import { describeGateway, FRIENDS, WAIT } from '../setup.ts';
+import { messagesWithoutNotes } from '../../fakes/model/spoken-text.ts';
 
 const people = FRIENDS.values();
 
@@ -48,7 +49,7 @@ describeGateway('topics of private chats', { telegram: true }, (fixture) => {
     says(chat, `two ${chat}`, topic);
     await shown(chat, `echo: two ${chat}`, topic);
     const { body } = await fixture().modelCall(`two ${chat}`);
-    expect(body.messages.filter(({ role }) => role !== 'system').map(({ content }) => content)).toEqual([
+    expect(messagesWithoutNotes(body.messages.slice(1)).map(({ content }) => content)).toEqual([
       `two ${chat}`,
     ]);
     says(chat, `three ${chat}`);

@@ -61,7 +61,7 @@ function codesOf(charset: string): ReadonlyMap<string, readonly number[]> {
   const decoder = new TextDecoder(charset);
   const add = (...bytes: number[]): void => {
     const text = decoder.decode(Uint8Array.from(bytes));
-    if ([...text].length === 1 && text !== '\ufffd' && !codes.has(text)) codes.set(text, bytes);
+    if (Array.from(text).length === 1 && text !== '\ufffd' && !codes.has(text)) codes.set(text, bytes);
   };
   for (let first = 0; first < 256; first += 1) add(first);
   if (!charset.startsWith('windows'))
@@ -73,7 +73,7 @@ function codesOf(charset: string): ReadonlyMap<string, readonly number[]> {
 
 function encode(charset: string, text: string): Buffer {
   const codes = codesOf(charset);
-  return Buffer.from([...text].flatMap((character) => codes.get(character) ?? []));
+  return Buffer.from(Array.from(text).flatMap((character) => codes.get(character) ?? []));
 }
 
 describe('a text that is not UTF-8', () => {
@@ -107,6 +107,9 @@ describe('a text that is not UTF-8', () => {
 
   it('is no text when it is binary', () => {
     expect(decodeText(Buffer.from([0, 1, 2, 3]))).toBeUndefined();
+    // The beginnings of a PNG, a JPEG, a GIF with high bytes, a gzip archive and a WebAssembly module, cut off.
+    for (const start of ['89504e47', 'ffd8ffe0', 'ffd8ffdb', '1f8b08', 'd0cf11e0a1b1', 'fd377a585a'])
+      expect(decodeText(Buffer.from(start, 'hex'))).toBeUndefined();
     expect(decodeText(Buffer.from([0x89, 0x50, 0x4e, 0x47, 13, 10, 26, 10, 0, 0]))).toBeUndefined();
     expect(decodeText(Buffer.from(Array.from({ length: 400 }, (_, n) => (n * 7919) % 256)))).toBeUndefined();
   });

@@ -19,6 +19,7 @@ const REPORT: DatabaseReport = {
   bytes: 1,
   nodes: [],
   servers: [],
+  omissions: [],
 };
 const levels = (report: DatabaseReport) => databaseFindings(report, '/home').map(({ level }) => level);
 

@@ -19,7 +19,51 @@ const whole = (more: object = {}, args: unknown = ARGS, name: unknown = 'list_di
 });
 const deep = (levels: number): string => `${'{"a":'.repeat(levels)}1${'}'.repeat(levels)}`;
 
+/** Arguments with slips that leave no doubt about what is meant. */
+const SLIPS: readonly (readonly [string, string])[] = [
+  ['repeated', `${ARGS}${ARGS}`],
+  ['behind empty ones', `{}${ARGS}`],
+  ['that grow object by object', `{}{"path":"."}{"path":"."}`],
+  ['with a comma too many', '{"path":".",}'],
+  ['as a Python dict', "{'path': '.'}"],
+  ['in a whole call', '{"name":"list_dir","arguments":{"path":"."}}'],
+  ['in a whole call, encoded twice', '{"name":"list_dir","arguments":"{\\"path\\":\\".\\"}"}'],
+  ['in a field', '{"parameters":{"path":"."}}'],
+  ['in a fence with a comma too many', '```json\n{"path":".",}\n```'],
+];
+const RAW_LINES = '{"path":"a","content":"one\ntwo\tthree"}';
+
 const OPENAI: readonly Case[] = [
+  ...SLIPS.map(([what, text]) => openai(`arguments ${what}`, [call(whole({}, text)), ...ENDED], called)),
+  openai(
+    'arguments that hold all so far in each piece',
+    [
+      call(whole({}, '{"pa')),
+      ...['{"path":', '{"path":"."}', '{"path":"."}'].map((text) =>
+        call({ index: 0, function: { arguments: text } }),
+      ),
+      ...ENDED,
+    ],
+    called,
+  ),
+  openai(
+    'empty arguments before the real ones',
+    [call(whole({}, '{}')), call({ index: 0, function: { arguments: ARGS } }), ...ENDED],
+    called,
+  ),
+  openai('raw lines in arguments', [call(whole({}, RAW_LINES, 'write_file')), ...ENDED], {
+    calls: [{ name: 'write_file', args: { path: 'a', content: 'one\ntwo\tthree' } }],
+  }),
+  openai(
+    'two different objects as arguments',
+    [call(whole({}, '{"path":"a"}{"path":"b"}')), ...ENDED],
+    malformed('{"path":"a"}'),
+  ),
+  openai(
+    'arguments with a quote too many',
+    [call(whole({}, '{"path":"a"b"}')), ...ENDED],
+    malformed('{"path"'),
+  ),
   openai('a call in one piece', [call(whole()), ...ENDED], called),
   openai(
     'arguments a character at a time',
@@ -142,6 +186,30 @@ const OPENAI: readonly Case[] = [
 ];
 
 const OLLAMA: readonly Case[] = [
+  ...SLIPS.map(([what, text]) =>
+    ollama(
+      `arguments ${what}`,
+      [message({ tool_calls: [{ function: { name: 'list_dir', arguments: text } }] }), LAST],
+      called,
+    ),
+  ),
+  ollama(
+    'a whole call as arguments',
+    [
+      message({
+        tool_calls: [
+          {
+            function: {
+              name: 'list_dir',
+              arguments: { name: 'list_dir', arguments: { path: '.' } },
+            },
+          },
+        ],
+      }),
+      LAST,
+    ],
+    called,
+  ),
   ollama(
     'a call',
     [

@@ -12,13 +12,16 @@ import { TOOLS } from '../filter/setup.ts';
 import { never, question } from '../request.ts';
 import { OLLAMA_SERVER, OPENAI_SERVER } from '../servers.ts';
 import { CALL_CASES } from './call-cases.ts';
+import { END_CASES } from './end-cases.ts';
 import { MARKUP_CASES } from './markup-cases.ts';
 import { REFUSAL_CASES } from './refusal-cases.ts';
 import { SHAPE_CASES } from './shape-cases.ts';
 import { INNER_TEXT, MARKUP, VALIDATOR_TEXT } from './seen.ts';
 import type { Case, Outcome } from './wire.ts';
 
-const ALL = [...MARKUP_CASES, ...CALL_CASES, ...SHAPE_CASES, ...REFUSAL_CASES];
+const ALL = [...MARKUP_CASES, ...END_CASES, ...CALL_CASES, ...SHAPE_CASES, ...REFUSAL_CASES];
+/** How long a complete answer is waited for, in milliseconds. */
+const USAGE_WAIT_MS = 50;
 /** How many ways of failing the first version was tested with. */
 const TRIED = 172;
 
@@ -40,7 +43,12 @@ afterAll(async () => {
 function providerFor({ kind, whole }: Case): LLMProvider {
   const provider =
     kind === 'openai'
-      ? createOpenai({ ...OPENAI_SERVER, baseUrl: upstream.openaiUrl, stream: whole !== true })
+      ? createOpenai({
+          ...OPENAI_SERVER,
+          baseUrl: upstream.openaiUrl,
+          stream: whole !== true,
+          usageWaitMs: USAGE_WAIT_MS,
+        })
       : createOllama({ ...OLLAMA_SERVER, baseUrl: upstream.ollamaUrl });
   providers.push(provider);
   return provider;
@@ -86,6 +94,7 @@ function errorProblems(outcome: Outcome, error: ProviderError, same: Same): stri
     ...same('the code', outcome.code, error.code),
     ...same('the pause', outcome.retryAfterMs, error.retryAfterMs),
     ...(VALIDATOR_TEXT.test(error.message) ? [`a validator speaks: ${error.message}`] : []),
+    ...(error.message.includes(outcome.words ?? '') ? [] : [`owners read: ${error.message}`]),
     ...(message.includes(outcome.message ?? '') ? [] : [`people read: ${message}`]),
     ...(INNER_TEXT.test(message) ? [`people read inner text: ${message}`] : []),
   ];

@@ -1,5 +1,6 @@
 /** Markup that models write into their text. */
 import { asText, delta, HELLO, LIST_CALL, message, LAST, ollama, openai, STOP } from './wire.ts';
+import { SAMPLES } from '../filter/published-syntaxes.ts';
 import type { Case } from './wire.ts';
 
 const THOUGHTS: readonly (readonly [string, string])[] = [
@@ -62,6 +63,45 @@ export const MARKUP_CASES: readonly Case[] = [
   ...asText('a thought that is not closed', unclosed, 4, { text: '', thinking: 'Let me see.' }),
   ...ENDS.flatMap((end) => asText(`${JSON.stringify(end)} behind the answer`, `Hello.${end}`, 4, HELLO)),
   ...CALLS.flatMap(([name, text]) => asText(`a call in the form of ${name}`, text, 5, called)),
+  ...SAMPLES.flatMap(({ models, answer }) =>
+    asText(`a published call of ${models}`, answer, 5, {
+      text: '',
+      calls: [{ name: 'list_dir', args: { path: 'docs' } }],
+      finish: 'tool_calls',
+    }),
+  ),
+  ...asText(
+    'a call in a thought that is not closed',
+    `<think>I look.\n<tool_call>${JSON_CALL}</tool_call>`,
+    5,
+    {
+      ...called,
+      text: '',
+    },
+  ),
+  openai(
+    'a call in reasoning_content with finish_reason stop',
+    [
+      delta({ reasoning_content: 'I look.\n<tool_call>\n' }),
+      delta({ reasoning_content: JSON_CALL }),
+      ...STOP,
+    ],
+    called,
+  ),
+  openai(
+    'a call in reasoning_content before an answer',
+    [
+      delta({ reasoning_content: `<tool_call>${JSON_CALL}</tool_call>` }),
+      delta({ content: 'Hello.' }),
+      ...STOP,
+    ],
+    HELLO,
+  ),
+  ollama(
+    'a call in its thoughts',
+    [message({ thinking: `I look. <tool_call>${JSON_CALL}` }), message({ thinking: '</tool_call>' }), LAST],
+    called,
+  ),
   ...asText('a Hermes call behind words', `I look.\n<tool_call>${JSON_CALL}</tool_call>`, 4, {
     ...called,
     text: 'I look.\n',

@@ -101,4 +101,47 @@ export const OVERFLOWS: readonly (readonly [string, number, unknown])[] = [
     400,
     { error: "This model's maximum prompt length is 131072 but the request contains 537812 tokens." },
   ],
+  [
+    // continuedev/continue issue 10218.
+    'Groq, for a request that is larger than a minute allows',
+    413,
+    {
+      error: {
+        message:
+          'Request too large for model `llama-3.3-70b-versatile` in organization `org_x` service tier `on_demand` on tokens per minute (TPM): Limit 12000, Requested 14137, please reduce your message size and try again. Need more tokens? Upgrade to Dev Tier today at https://console.groq.com/settings/billing',
+        type: 'tokens',
+        code: 'rate_limit_exceeded',
+      },
+    },
+  ],
+  [
+    // vanna-ai/vanna-flask issue 11.
+    'OpenAI, for a request that is larger than a minute allows',
+    429,
+    {
+      error: {
+        message:
+          'Request too large for gpt-4o on tokens per min (TPM): Limit 30000, Requested 342389. The input or output tokens must be reduced in order to run successfully.',
+        type: 'tokens',
+        code: 'rate_limit_exceeded',
+      },
+    },
+  ],
+  [
+    // ggml-org/llama.cpp, tools/server: a slot that runs full.
+    'llama-server, and LM Studio with it,',
+    500,
+    { error: { code: 500, message: 'Context size has been exceeded.', type: 'server_error' } },
+  ],
+  [
+    // abetlen/llama-cpp-python issue 462.
+    'llama-cpp-python',
+    400,
+    {
+      error: {
+        message: 'Requested tokens (5000) exceed context window of 4096',
+        type: 'invalid_request_error',
+      },
+    },
+  ],
 ];

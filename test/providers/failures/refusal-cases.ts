@@ -1,4 +1,5 @@
 /** Calls that a server refuses: too long, too frequent, not with this model, not at all. */
+import { OLLAMA_REFUSALS } from './ollama-refusals.ts';
 import { OVERFLOWS } from './overflows.ts';
 import { HELLO, refusal } from './wire.ts';
 import type { Case } from './wire.ts';
@@ -44,7 +45,7 @@ const OPENAI: readonly Case[] = [
     'openai',
     'llama-server without --jinja',
     { status: 500, once: true, body: { error: { code: 501, message: 'tools param requires --jinja flag' } } },
-    away,
+    again,
   ),
   refusal(
     'openai',
@@ -81,10 +82,40 @@ const OPENAI: readonly Case[] = [
     'openai',
     '401',
     { status: 401, body: { error: { message: 'Incorrect API key provided: sk-12345' } } },
-    { code: 'unauthorized', message: 'refuses this gateway' },
+    { code: 'unauthorized', message: 'The server says: Incorrect API key provided: …' },
   ),
   refusal('openai', '403', { status: 403, body: 'no' }, { code: 'unauthorized' }),
-  refusal('openai', '402', { status: 402, body: { error: { message: 'Insufficient credits' } } }, spent),
+  refusal(
+    'openai',
+    '402',
+    { status: 402, body: { error: { message: 'Insufficient credits at 10.0.0.7:8000' } } },
+    { ...spent, message: 'The server says: Insufficient credits at …' },
+  ),
+  // The status of an error in the body of an answer with 200 (openrouter.ai/docs/api-reference/errors).
+  refusal(
+    'openai',
+    '429 in the body',
+    { status: 200, body: { error: { code: 429, message: 'slow down' } } },
+    limited,
+  ),
+  refusal(
+    'openai',
+    '402 in the body',
+    { status: 200, body: { error: { code: 402, message: 'Insufficient credits' } } },
+    spent,
+  ),
+  refusal(
+    'openai',
+    '400 in the body',
+    { status: 200, body: { error: { code: 400, message: 'Provider returned error' } } },
+    { code: 'bad_request', message: 'cannot serve' },
+  ),
+  refusal(
+    'openai',
+    '502 in the body',
+    { status: 200, body: { error: { code: 502, message: 'Provider returned error' } } },
+    away,
+  ),
   refusal(
     'openai',
     'an unknown model',
@@ -163,8 +194,41 @@ const OPENAI: readonly Case[] = [
     },
     spent,
   ),
-  ...[500, 502, 503, 504, 529, 408].map((status) =>
+  ...[502, 503, 504, 529, 498, 408].map((status) =>
     refusal('openai', String(status), { status, body: { error: { message: 'trouble' } } }, away),
+  ),
+  refusal(
+    'openai',
+    '500',
+    { status: 500, body: { error: { message: 'trouble' } } },
+    { ...away, requests: 5 },
+  ),
+  refusal('openai', '500 without a reason', { status: 500, body: { error: { message: 'Error' } } }, away),
+  refusal(
+    'openai',
+    '400 of a server that is full',
+    {
+      status: 400,
+      body: { error: { message: 'The engine is currently overloaded, please try again later' } },
+    },
+    away,
+  ),
+  refusal(
+    'openai',
+    'a prompt that is larger than the plan (Groq)',
+    // continuedev/continue#10218.
+    {
+      status: 413,
+      body: {
+        error: {
+          message:
+            'Request too large for model `fake` in organization `org` service tier `on_demand` on tokens per minute (TPM): Limit 12000, Requested 14137, please reduce your message size and try again.',
+          type: 'tokens',
+          code: 'rate_limit_exceeded',
+        },
+      },
+    },
+    tooLong,
   ),
   refusal(
     'openai',
@@ -180,58 +244,4 @@ const OPENAI: readonly Case[] = [
   },
 ];
 
-const OLLAMA: readonly Case[] = [
-  refusal(
-    'ollama',
-    'an overflow',
-    {
-      status: 400,
-      body: { error: 'the prompt is longer than the context length currently available to the model; 9 > 4' },
-    },
-    tooLong,
-  ),
-  refusal(
-    'ollama',
-    'a model without tools',
-    { status: 400, once: true, body: { error: 'registry.ollama.ai/library/fake does not support tools' } },
-    again,
-  ),
-  refusal(
-    'ollama',
-    'a model without thinking',
-    { status: 400, once: true, body: { error: '"fake" does not support thinking' } },
-    again,
-  ),
-  refusal(
-    'ollama',
-    'an unknown model',
-    { status: 404, body: { error: "model 'fake' not found" } },
-    { code: 'unknown_model' },
-  ),
-  refusal('ollama', 'a page with 404', { status: 404, body: '<html>nginx</html>' }, { code: 'bad_response' }),
-  refusal('ollama', '401', { status: 401, body: { error: 'unauthorized' } }, { code: 'unauthorized' }),
-  refusal(
-    'ollama',
-    '429 with Retry-After 60',
-    { status: 429, body: { error: 'slow' }, headers: { 'retry-after': '60' } },
-    { ...limited, retryAfterMs: 60_000 },
-  ),
-  refusal(
-    'ollama',
-    '400 of any other kind',
-    { status: 400, body: { error: 'invalid option' } },
-    { code: 'bad_request' },
-  ),
-  ...[500, 502, 503].map((status) =>
-    refusal('ollama', String(status), { status, body: { error: 'runner has terminated' } }, away),
-  ),
-  refusal('ollama', 'a page with 502', { status: 502, body: '<html>bad gateway</html>' }, away),
-  {
-    name: 'a connection cut before the head',
-    kind: 'ollama',
-    answers: [{ body: [], noHead: true }],
-    outcome: { code: 'unavailable' },
-  },
-];
-
-export const REFUSAL_CASES: readonly Case[] = [...OPENAI, ...OLLAMA];
+export const REFUSAL_CASES: readonly Case[] = [...OPENAI, ...OLLAMA_REFUSALS];

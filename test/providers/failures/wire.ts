@@ -5,12 +5,18 @@ import type { UpstreamAnswer } from '../../fakes/model/scripted-upstream.ts';
 export interface Outcome {
   text?: string;
   thinking?: string;
-  calls?: readonly { name: string; args?: Record<string, unknown>; malformed?: string }[];
+  calls?: readonly {
+    name: string;
+    args?: Record<string, unknown>;
+    malformed?: string;
+  }[];
   finish?: string;
   usage?: Record<string, number>;
   code?: string;
   /** A part of the error text that users read. */
   message?: string;
+  /** A part of the error text that owners read: what the server said. */
+  words?: string;
   retryAfterMs?: number;
   /** Calls that reach the server. */
   requests?: number;
@@ -73,7 +79,12 @@ export function asText(name: string, text: string, size: number, outcome: Outcom
 export function refusal(
   kind: Case['kind'],
   name: string,
-  answer: { status: number; body: unknown; headers?: Record<string, string>; once?: boolean },
+  answer: {
+    status: number;
+    body: unknown;
+    headers?: Record<string, string>;
+    once?: boolean;
+  },
   outcome: Outcome,
 ): Case {
   const { status, body, headers = {}, once = false } = answer;

@@ -29,12 +29,19 @@ export interface FilterSetup {
   tools?: readonly ToolSchema[];
   habits?: { startsInThought: boolean };
   finishReason?: FinishReason;
+  /** False: the answer goes on. Default true. */
+  ends?: boolean;
 }
 
 /** Filters an answer that arrives in these pieces. */
 export function filterPieces(
   pieces: readonly string[],
-  { tools = TOOLS, habits = { startsInThought: false }, finishReason = 'stop' }: FilterSetup = {},
+  {
+    tools = TOOLS,
+    habits = { startsInThought: false },
+    finishReason = 'stop',
+    ends = true,
+  }: FilterSetup = {},
 ): Filtered {
   const offered = offeredTools(tools);
   const filter = createAnswerFilter({ offered, makeCall: createCallMaker(offered), habits });
@@ -46,7 +53,7 @@ export function filterPieces(
     if (filter.over) break;
   }
   const usage = { promptTokens: 0, completionTokens: 0, modelMs: 0 };
-  chunks.push(...filter.filterChunk({ type: 'done', finishReason, usage }));
+  if (ends) chunks.push(...filter.filterChunk({ type: 'done', finishReason, usage }));
   const filtered: Filtered = { text: '', thinking: '', calls: [], finishReason, over: filter.over };
   for (const chunk of chunks) collect(filtered, chunk);
   return filtered;

@@ -2,6 +2,7 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { ConfigError } from '../../../src/contracts/errors.ts';
 import { collectChat } from '../../fakes/agent/collect-chat.ts';
+import { MAX_LADDER_CALLS } from '../../../src/providers/ladder/ladder.ts';
 import { MAX_LINE_BYTES } from '../../../src/providers/answers/text-splitters.ts';
 import { drain } from '../../contracts/model/provider.ts';
 import type { Failure } from '../../fakes/ollama/ollama.ts';
@@ -13,7 +14,7 @@ afterEach(() => pairs.closeAll());
 
 async function errorAfter(failure: Failure) {
   const { fake, ollama } = await pairs.start();
-  fake.answer({ text: 'a b', failure });
+  fake.answer({ text: 'a b', failure }, { times: MAX_LADDER_CALLS });
   return (await drain(ollama.streamChat(question('hi'), never))).error;
 }
 
@@ -39,7 +40,8 @@ describe('a failure of Ollama', () => {
 
   it.each([
     [503, 'server busy, please try again.  maximum pending requests exceeded', 'unavailable', true],
-    [500, 'llama runner process has terminated', 'unavailable', true],
+    [500, 'llama runner process has terminated', 'unavailable', false],
+    [500, 'internal server error', 'unavailable', true],
     [499, 'request canceled', 'unavailable', true],
     [400, 'invalid option provided', 'bad_request', false],
     [
@@ -134,19 +136,26 @@ describe('a failure of Ollama', () => {
     expect(() => pairs.providerAt({ baseUrl: 'http://[nobody' })).toThrow('OLLAMA_HOST');
   });
 
-  it.each(['127.0.0.1:PORT', ':PORT', '0.0.0.0:PORT', 'localhost:PORT', ' http://127.0.0.1:PORT/ '])(
-    'understands OLLAMA_HOST=%s the way other tools do',
-    async (spelled) => {
-      const { fake } = await pairs.start();
-      const baseUrl = spelled.replace('PORT', new URL(fake.url).port);
-      expect(await pairs.providerAt({ baseUrl }).models(never)).toEqual(['fake:latest', 'plain:latest']);
-    },
-  );
+  it.each([
+    '127.0.0.1:PORT',
+    ':PORT',
+    '0.0.0.0:PORT',
+    'localhost:PORT',
+    ' http://127.0.0.1:PORT/ ',
+    'http://127.0.0.1:PORT/v1',
+    'http://127.0.0.1:PORT/v1/',
+    '127.0.0.1:PORT/api',
+  ])('understands OLLAMA_HOST=%s the way other tools do', async (spelled) => {
+    const { fake } = await pairs.start();
+    const baseUrl = spelled.replace('PORT', new URL(fake.url).port);
+    expect(await pairs.providerAt({ baseUrl }).models(never)).toEqual(['fake:latest', 'plain:latest']);
+  });
 
   it.each([
     ['10.0.0.2', '10.0.0.2:11434'],
     ['10.0.0.2:11434', '10.0.0.2:11434'],
     ['https://ollama.test', 'https://ollama.test'],
+    ['https://proxy.test/ollama/v1', 'https://proxy.test/ollama '],
   ])('reads OLLAMA_HOST=%s as %s', async (baseUrl, address) => {
     const provider = pairs.providerAt({ baseUrl, answerWithinMs: 20 });
     await expect(provider.models(never)).rejects.toThrow(address);

@@ -59,12 +59,12 @@ describe('a request to Ollama', () => {
         content: '',
         thinking: 'two looks',
         toolCalls: [
-          { id: 'one', name: 'look', args: { at: 'a' } },
-          { id: 'two', name: 'look', args: {}, malformed: 'oops' },
+          { id: 'lookCall1', name: 'look', args: { at: 'a' } },
+          { id: 'lookCall2', name: 'look', args: {}, malformed: 'oops' },
         ],
       },
-      { role: 'tool', content: 'seen', toolCallId: 'one', toolName: 'look' },
-      { role: 'tool', content: 'not run', toolCallId: 'two', toolName: 'look' },
+      { role: 'tool', content: 'seen', toolCallId: 'lookCall1', toolName: 'look' },
+      { role: 'tool', content: 'not run', toolCallId: 'lookCall2', toolName: 'look' },
       { role: 'assistant', content: 'done' },
       { role: 'user', content: 'thanks' },
     ];
@@ -77,12 +77,12 @@ describe('a request to Ollama', () => {
         content: '',
         thinking: 'two looks',
         tool_calls: [
-          { id: 'one', function: { name: 'look', arguments: { at: 'a' } } },
-          { id: 'two', function: { name: 'look', arguments: {} } },
+          { id: 'lookCall1', function: { name: 'look', arguments: { at: 'a' } } },
+          { id: 'lookCall2', function: { name: 'look', arguments: {} } },
         ],
       },
-      { role: 'tool', content: 'seen', tool_name: 'look', tool_call_id: 'one' },
-      { role: 'tool', content: 'not run', tool_name: 'look', tool_call_id: 'two' },
+      { role: 'tool', content: 'seen', tool_name: 'look', tool_call_id: 'lookCall1' },
+      { role: 'tool', content: 'not run', tool_name: 'look', tool_call_id: 'lookCall2' },
       { role: 'assistant', content: 'done' },
       { role: 'user', content: 'thanks' },
     ]);

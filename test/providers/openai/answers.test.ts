@@ -3,6 +3,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { collectChat } from '../../fakes/agent/collect-chat.ts';
 import type { ChatMessage, ToolSchema } from '../../../src/contracts/model/provider.ts';
 import { ProviderError } from '../../../src/contracts/errors.ts';
+import { createLearnedModels } from '../../../src/providers/learned.ts';
 import { createEventReader } from '../../../src/providers/openai/events.ts';
 import { createCallMaker } from '../../../src/providers/answers/tool-calls.ts';
 import { MAX_CALL_CHARS } from '../../../src/providers/openai/pieces.ts';
@@ -21,6 +22,7 @@ const eventReader = () =>
   createEventReader({
     failed: (said) => new ProviderError('bad_response', said),
     makeCall: createCallMaker(new Map()),
+    target: { from: 'openai/fake', habits: createLearnedModels().of('fake') },
   });
 
 async function answerOf(reply: LlamaReply, more: Parameters<typeof question>[1] = {}) {
@@ -154,19 +156,21 @@ describe('an answer of an OpenAI-compatible server', () => {
 describe('a request to an OpenAI-compatible server', () => {
   it('carries calls and their results as text, with the thought that led to them', async () => {
     const { fake, openai } = await pairs.start();
-    const call = { id: 'c1', name: 'look', args: { at: 'a' } };
+    const call = { id: 'lookCall1', name: 'look', args: { at: 'a' } };
     const messages: ChatMessage[] = [
       { role: 'system', content: 'Be brief.' },
       { role: 'user', content: 'look' },
       { role: 'assistant', content: '', thinking: 'I must look', toolCalls: [call] },
-      { role: 'tool', content: 'seen', toolCallId: 'c1', toolName: 'look' },
+      { role: 'tool', content: 'seen', toolCallId: 'lookCall1', toolName: 'look' },
     ];
     await collectChat(openai.streamChat(question('', { messages, tools: [LOOK] }), never));
     expect(fake.calls[0]?.body.messages[2]).toEqual({
       role: 'assistant',
       content: null,
       reasoning_content: 'I must look',
-      tool_calls: [{ id: 'c1', type: 'function', function: { name: 'look', arguments: '{"at":"a"}' } }],
+      tool_calls: [
+        { id: 'lookCall1', type: 'function', function: { name: 'look', arguments: '{"at":"a"}' } },
+      ],
     });
   });
 

@@ -2,6 +2,7 @@
 import { inspect } from 'node:util';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { ConfigError } from '../../../src/contracts/errors.ts';
+import { MAX_LADDER_CALLS } from '../../../src/providers/ladder/ladder.ts';
 import { collectChat } from '../../fakes/agent/collect-chat.ts';
 import { drain } from '../../contracts/model/provider.ts';
 import type { LlamaFailure } from '../../fakes/llama-server/reply.ts';
@@ -16,7 +17,7 @@ const KEY = 'sk-very-secret-0123456789';
 
 async function errorAfter(failure: LlamaFailure, apiKey?: string) {
   const { fake, openai } = await pairs.start({ apiKey });
-  fake.answer({ text: 'a b', failure });
+  fake.answer({ text: 'a b', failure }, { times: MAX_LADDER_CALLS });
   return (await drain(openai.streamChat(question('hi'), never))).error;
 }
 
@@ -38,7 +39,9 @@ describe('a failure of an OpenAI-compatible server', () => {
   it.each([
     [429, { message: 'slow down', type: 'rate_limit' }, 'rate_limited', true],
     [429, '<html>slow down</html>', 'rate_limited', true],
-    [500, { message: 'slot failed', type: 'server_error', code: 500 }, 'unavailable', true],
+    [500, { message: 'slot failed', type: 'server_error', code: 500 }, 'unavailable', false],
+    [500, { message: 'Internal Server Error', type: 'server_error' }, 'unavailable', true],
+    [503, { message: 'slot failed', type: 'server_error', code: 503 }, 'unavailable', true],
     [501, { message: 'no', type: 'not_supported_error', code: 501 }, 'bad_request', false],
     [400, { message: 'bad tools', type: 'invalid_request_error' }, 'bad_request', false],
     [404, { message: 'The model `fake` does not exist', code: 'model_not_found' }, 'unknown_model', false],

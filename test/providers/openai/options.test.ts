@@ -56,6 +56,21 @@ describe('options of a call to an OpenAI-compatible server', () => {
     });
   });
 
+  it('carry sampling by the names of llama-server and vLLM', async () => {
+    const mirostat = { mirostat: 2, mirostatTau: 5, mirostatEta: 0.1 };
+    const body = await sent({ topK: 40, minP: 0.05, typicalP: 0.9, repeatPenalty: 1.1, ...mirostat });
+    expect(body).toMatchObject({
+      top_k: 40,
+      min_p: 0.05,
+      typical_p: 0.9,
+      repeat_penalty: 1.1,
+      repetition_penalty: 1.1,
+      mirostat: 2,
+      mirostat_tau: 5,
+      mirostat_eta: 0.1,
+    });
+  });
+
   it('are not sent unless requested, because many servers refuse fields they do not know', async () => {
     const known = ['model', 'messages', 'stream', 'stream_options', 'chat_template_kwargs'];
     expect(Object.keys((await sent({})) ?? {}).toSorted()).toEqual(known.toSorted());

@@ -9,6 +9,9 @@ import type { TestStore } from '../../database.ts';
 import { request } from '../requests.ts';
 import { accepted, answer, finished, LEASE_MS, only, said } from './turns.ts';
 
+/** How a test waits for other connections. */
+const WAIT = { timeout: 10_000, interval: 10 };
+
 /** Accepts a message the way the intake does. */
 async function begin(store: TestStore, node: string, id: string, change: Partial<InboundMessage> = {}) {
   const asked = { ...request(id, change, node), historyRows: HISTORY_ROWS };
@@ -76,6 +79,42 @@ describeEachDatabase('a turn read on acceptance', (databases) => {
     const [row] = await store.sql<{ state: string }[]>`select state from turn where id = ${unclaimed.turnId}`;
     expect(row?.state).toBe('queued');
   });
+
+  // The embedded database runs one statement at a time.
+  it.skipIf(databases.kind === 'embedded')(
+    'is read again when the turn before it ended while its acceptance waited',
+    async () => {
+      const store = await databases.open();
+      const node = await store.lanes.register('reads ahead', LEASE_MS);
+      const watcher = await databases.open({ beside: store });
+      const first = await begin(store, node, 'm1');
+      const end = finished(first.turnId, 'a1', { entries: [said('q1'), answer(1, 'a1')] });
+      const waiters = async (): Promise<number> => {
+        const [row] = await watcher.sql<{ count: number }[]>`
+          select count(distinct pid)::int from pg_locks
+          where not granted and pid in (select pid from pg_locks where relation = 'lane'::regclass)`;
+        return row?.count ?? 0;
+      };
+      const held = Promise.withResolvers<void>();
+      const ready = Promise.withResolvers<void>();
+      const holding = store.sql.begin(async (sql) => {
+        await sql`select from lane for update`;
+        ready.resolve();
+        await held.promise;
+      });
+      await ready.promise;
+      const ending = store.ledger.finishTurn(only(first.heads), end);
+      await expect.poll(waiters, WAIT).toBe(1);
+      const beginning = begin(store, node, 'm2');
+      await expect.poll(waiters, WAIT).toBe(2);
+      held.resolve();
+      await Promise.all([holding, ending]);
+      const { turnId, heads } = await beginning;
+      const head = only(heads);
+      const opened = head.opened ?? (await store.ledger.openTurn(head, turnId, HISTORY_ROWS));
+      expect(opened.history.map(({ entry }) => entry.kind)).toEqual(['user', 'assistant']);
+    },
+  );
 });
 
 describeEmbedded('a turn that waited', (databases) => {

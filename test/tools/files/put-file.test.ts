@@ -170,8 +170,19 @@ describe('a file that is removed', () => {
   });
 });
 
-async function text(file: { chunks(): AsyncIterable<Uint8Array> }): Promise<string> {
+it('reads a part of a file, which never goes past its end', async () => {
+  await files.put('s', arriving(['abcdefghij']));
+  const part = async (from: number, to?: number) =>
+    await text(await files.read('s', 'inbox/a.txt'), from, to);
+  expect([await part(2, 5), await part(7), await part(8, 50)]).toEqual(['cde', 'hij', 'ij']);
+});
+
+async function text(
+  file: { chunks(from?: number, to?: number): AsyncIterable<Uint8Array> },
+  from?: number,
+  to?: number,
+): Promise<string> {
   const chunks: Uint8Array[] = [];
-  for await (const chunk of file.chunks()) chunks.push(chunk);
+  for await (const chunk of file.chunks(from, to)) chunks.push(chunk);
   return Buffer.concat(chunks).toString();
 }

@@ -4,6 +4,21 @@
  */
 import { keepOpen } from '../follow.js';
 
+/** What lists and questions show changes with these. */
+const SHOWN = new Set([
+  'message_received',
+  'message_sent',
+  'queue_position',
+  'turn_started',
+  'turn_ended',
+  'approval_needed',
+  'approval_decided',
+  'profile_switched',
+  'session_titled',
+  'session_deleted',
+  'cron_executed',
+]);
+
 /** @typedef {Pick<import('../../../../src/contracts/event.ts').AgentEvent, 'type' | 'sessionKey'>} ListEvent */
 
 /**
@@ -25,6 +40,7 @@ export async function followLists(api, handlers) {
       data: (data) => {
         /** @type {ListEvent} */
         const event = JSON.parse(data);
+        if (!SHOWN.has(event.type)) return;
         tell(event);
         handlers.event(event);
       },

@@ -3,6 +3,7 @@
  * ones not headings.
  */
 
+import { calloutOf } from '../../../../src/lib/markdown/tags.ts';
 import { decodeCharacters } from './characters.js';
 import { Line, withoutBlanksAtEnd } from './line.js';
 import { cellsOf, columnsOf } from './table.js';
@@ -16,7 +17,7 @@ import { cellsOf, columnsOf } from './table.js';
  *   | { type: 'item', item: Item, children: BlockBody[], blankAt: number, indent: number }
  *   | { type: 'list', items: Item[], marker: string, blankAt: number }} Part
  */
-/** @typedef {{ type: 'paragraph', body: Extract<BlockBody, { type: 'paragraph' }>, lines: string[], item: Item | undefined }} Paragraph */
+/** @typedef {{ type: 'paragraph', body: Extract<BlockBody, { type: 'paragraph' }>, lines: string[], item: Item | undefined, opensQuote: boolean }} Paragraph */
 /** @typedef {{ type: 'code', body: Extract<BlockBody, { type: 'code' }>, lines: string[], fence: string, indent: number }} Code */
 /** @typedef {Extract<BlockBody, { type: 'table' }>} Table */
 
@@ -66,7 +67,7 @@ export class BlockReader {
     if (leaf?.type !== 'paragraph') return;
     const text = withoutBlanksAtEnd(leaf.lines.join('\n'));
     const task = leaf.item === undefined ? null : TASK.exec(text);
-    leaf.body.text = task === null ? text : text.slice(task[0].length);
+    leaf.body.text = leaf.opensQuote ? withHeading(text) : text.slice(task?.[0].length ?? 0);
     if (task !== null && leaf.item !== undefined) leaf.item.checked = /x/i.test(task[1] ?? '');
   }
 
@@ -194,7 +195,8 @@ export class BlockReader {
     this.#add(body);
     const part = this.#open.at(-1);
     const item = part?.type === 'item' && part.children.length === 1 ? part.item : undefined;
-    this.#leaf = { type: 'paragraph', body, lines, item };
+    const opensQuote = part?.type === 'quote' && part.children.length === 1;
+    this.#leaf = { type: 'paragraph', body, lines, item, opensQuote };
   }
 
   /**
@@ -270,4 +272,15 @@ function withoutClosingHashes(text) {
   let end = bare.length;
   while (end > 0 && bare[end - 1] === '#') end -= 1;
   return end === 0 || /[ \t]/.test(bare.charAt(end - 1)) ? withoutBlanksAtEnd(bare.slice(0, end)) : bare;
+}
+
+/**
+ * The text of a quote with its mark of a callout, `[!NOTE]`, as bold words.
+ * @param {string} text
+ */
+function withHeading(text) {
+  const callout = calloutOf(text);
+  if (callout === undefined) return text;
+  const rest = text.slice(callout.length);
+  return `**${callout.heading}**${rest === '' || rest.startsWith('\n') ? '' : ': '}${rest}`;
 }

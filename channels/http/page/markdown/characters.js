@@ -1,8 +1,7 @@
 /** Character references of HTML, such as `&amp;` and `&#8364;`, in Markdown. */
+import { decodeNamedCharacterReference } from 'decode-named-character-reference';
 
-const REFERENCE = /&(?:#(\d{1,7})|#[xX]([\da-fA-F]{1,6})|(amp|lt|gt|quot|apos|nbsp));/y;
-/** The named references that are common in chats; the others of HTML stay as they are. @type {Record<string, string>} */
-const NAMED = { amp: '&', lt: '<', gt: '>', quot: '"', apos: "'", nbsp: '\u00a0' };
+const REFERENCE = /&(?:#(\d{1,7})|#[xX]([\da-fA-F]{1,6})|([A-Za-z][A-Za-z\d]{1,30}));/y;
 
 /**
  * The reference at position `at`: its character and its length in the text. Undefined when there is none.
@@ -14,10 +13,11 @@ export function readReference(text, at) {
   const match = REFERENCE.exec(text);
   if (match === null) return undefined;
   const [{ length }, decimal, hex, name] = match;
-  return {
-    length,
-    character: name === undefined ? characterOf(Number(decimal ?? `0x${hex}`)) : (NAMED[name] ?? ''),
-  };
+  const character =
+    name === undefined
+      ? characterOf(Number(decimal ?? `0x${hex}`))
+      : decodeNamedCharacterReference(name) || undefined;
+  return character === undefined ? undefined : { length, character };
 }
 
 /**
@@ -26,7 +26,7 @@ export function readReference(text, at) {
  */
 export function decodeCharacters(text) {
   return text.replaceAll(
-    /\\([!-/:-@[-`{-~])|&[^;&]{1,9};/g,
+    /\\([!-/:-@[-`{-~])|&[^;&]{1,31};/g,
     (found, /** @type {string | undefined} */ escaped) =>
       escaped ?? readReference(found, 0)?.character ?? found,
   );

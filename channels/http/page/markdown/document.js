@@ -1,11 +1,12 @@
 /** Reads answers: their formulas as people read them, as in chats of other networks, then their blocks. Pure. */
 import { readableMath } from '../../../../src/lib/markdown/math-text.ts';
+import { resolveReferences } from '../../../../src/lib/markdown/references.ts';
 import { parseBlocks, readBlocks } from './blocks.js';
 import { cellsOf } from './table.js';
 
 /** @typedef {import('./nodes.js').Block} Block */
 
-/** What formulas begin with: they may span blocks. */
+/** What formulas that may span blocks begin with; those in single dollars are on one line. */
 const FORMULA = /\\[([]|\$\$/;
 /** A last line that says only how the next words will be shown: it is shown with them. */
 const HELD =
@@ -18,7 +19,7 @@ const HEAD = /(?:^|\n)[ \t]*(\|[^\n]*)\n?$/;
  * @param {string} text
  */
 export function parseDocument(text) {
-  return parseBlocks(readableMath(text));
+  return parseBlocks(readableMath(resolveReferences(text)));
 }
 
 /** A document that grows at its end: of each longer text only the last block is parsed again. */
@@ -39,10 +40,11 @@ export class GrowingDocument {
       this.#blocks = [];
     }
     const open = text.slice(this.#settled.length);
-    const shown = readableMath(withoutHeldLine(open));
+    const whole = withoutHeldLine(open);
+    const shown = readableMath(whole);
     const { blocks, settledLines, settledBlocks } = readBlocks(shown);
     const known = this.#blocks;
-    if (settledLines > 0 && shown === open && !FORMULA.test(open) && !open.includes('\r')) {
+    if (settledLines > 0 && whole === open && !FORMULA.test(open) && !open.includes('\r')) {
       this.#settled += `${open.split('\n', settledLines).join('\n')}\n`;
       this.#blocks = [...known, ...blocks.slice(0, settledBlocks)];
     }

@@ -2,6 +2,7 @@
  * Marks of emphasis and deletion: which runs open and close, and the trees that pairs of them make, as CommonMark and
  * GFM define them. Pure.
  */
+import { runKind } from '../../../../src/lib/markdown/stars.ts';
 
 /** @typedef {import('./nodes.js').Inline} Inline */
 /**
@@ -16,19 +17,26 @@ export const MAX_NESTED = 24;
 export const EMPHASIS = '*_';
 export const DELETION = '~';
 
-/** As `micromark` sees characters: symbols are punctuation, the halves of an emoji are letters. */
 const PUNCTUATION = /[\p{P}\p{S}]/u;
-/** Scripts that put no blanks between words. */
-const WITHOUT_BLANKS = /[\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}\p{sc=Hangul}\u3000-\u303f\uff00-\uffef]/u;
+/** Scripts that put no blanks between words, with their punctuation, as `micromark-extension-cjk-friendly` knows them. */
+const CJK =
+  /[\u1100-\u11ff\u20a9\u2329\u232a\u2e80-\u2fff\u3001-\u303e\u3041-\u3247\u3250-\ua4c6\ua960-\ua97c\uac00-\ud7fb\uf900-\ufaff\ufe10-\ufe19\ufe30-\ufe6b\uff01-\uffee\u{16fe0}-\u{191d1}\u{1aff0}-\u{1b2fb}\u{20000}-\u{3fffd}]/u;
 
-/** @param {string} char */
-function kindOf(char) {
-  if (char === '' || /\s/.test(char)) return 'blank';
-  return PUNCTUATION.test(char) ? 'punctuation' : 'letter';
+/**
+ * What is on one side of a run: nothing and blanks, or else a character.
+ * @param {string} char
+ */
+function sideOf(char) {
+  const isBlank = char === '' || /\s/.test(char);
+  const isPunctuation = !isBlank && PUNCTUATION.test(char);
+  const isCjk = CJK.test(char);
+  const isEdge = isBlank || (isPunctuation && !isCjk);
+  return { isBlank, isPunctuation, isCjk, isEdge };
 }
 
 /**
- * The run of marks at a place. Three tildes or more are not marks.
+ * The run of marks at a place, as CommonMark, its amendment for CJK and `runKind` define it. One tilde is not a mark, and
+ * three or more are none.
  * @param {string} text
  * @param {number} at
  * @returns {Marks | undefined}
@@ -38,32 +46,48 @@ export function readMarks(text, at) {
   let end = at + 1;
   while (text[end] === mark) end += 1;
   const count = end - at;
-  if (mark === DELETION && count > 2) return undefined;
-  const [last, next] = [text.charAt(at - 1), text.charAt(end)];
-  const [before, after] = [kindOf(last), kindOf(next)];
-  const isLeft = after === 'letter' || (after === 'punctuation' && before !== 'letter');
-  const isRight = before === 'letter' || (before === 'punctuation' && after !== 'letter');
+  if (mark === DELETION && count !== 2) return undefined;
+  const [last, next] = [characterBefore(text, at), String.fromCodePoint(...codesAt(text, end))];
+  const [before, after] = [sideOf(last), sideOf(next)];
+  const isLeft = !after.isEdge || (!after.isBlank && (before.isEdge || before.isCjk));
+  const isRight = !before.isEdge || (!before.isBlank && (after.isEdge || after.isCjk));
   const grows =
-    (before !== 'letter' || WITHOUT_BLANKS.test(last)) &&
+    (before.isBlank || before.isPunctuation || before.isCjk) &&
     count <= (mark === DELETION ? 2 : 3) &&
-    (mark !== DELETION || count === 2) &&
+    // "*.ts" is rarely emphasis.
+    !(count === 1 && /[./,)]/.test(next)) &&
     !text.includes('\n', end);
   const run = { type: /** @type {const} */ ('marks'), mark, count, grows };
   if (mark === DELETION) return { ...run, opens: isLeft, closes: isRight };
-  const opens = isLeft || (next === DELETION && after !== 'blank');
+  const kind = runKind(text, at, end);
+  if (kind === 'text') return undefined;
+  const opens = isLeft || next === DELETION;
   const closes = isRight || last === DELETION;
   if (mark === '_')
     return {
       ...run,
-      opens: opens && (before !== 'letter' || !closes),
-      closes: closes && (after !== 'letter' || !opens),
+      opens: opens && (before.isBlank || before.isPunctuation || !closes),
+      closes: closes && (after.isBlank || after.isPunctuation || !opens),
     };
-  // "**Note:**text" and "漢字**「漢字」**漢字": models write them, and no blank belongs there.
-  return {
-    ...run,
-    opens: opens || (after === 'punctuation' && WITHOUT_BLANKS.test(last)),
-    closes: closes || before === 'punctuation',
-  };
+  return { ...run, opens, closes: closes || kind === 'closes' };
+}
+
+/**
+ * @param {string} text
+ * @param {number} at
+ */
+function characterBefore(text, at) {
+  const isHalf = /[\udc00-\udfff]/.test(text.charAt(at - 1));
+  return text.slice(Math.max(0, at - (isHalf ? 2 : 1)), at);
+}
+
+/**
+ * @param {string} text
+ * @param {number} at
+ */
+function codesAt(text, at) {
+  const code = text.codePointAt(at);
+  return code === undefined ? [] : [code];
 }
 
 /**

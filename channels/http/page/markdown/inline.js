@@ -1,4 +1,5 @@
 /** Parser of inline Markdown: emphasis, code, links. Returns plain objects; linear in the length of the text. */
+import { isTag, MAX_TAG, noteAt } from '../../../../src/lib/markdown/tags.ts';
 import { readReference } from './characters.js';
 import { DELETION, EMPHASIS, joined, pairMarks, readMarks } from './emphasis.js';
 import { withoutBlanksAtEnd } from './line.js';
@@ -12,6 +13,7 @@ import {
   readResource,
   safeHref,
 } from './links.js';
+import { withTags } from './tags.js';
 
 /** @typedef {import('./nodes.js').Inline} Inline */
 /** @typedef {import('./emphasis.js').Marks} Marks */
@@ -62,7 +64,7 @@ class InlineParser {
     while (this.#at < this.#text.length) this.#step(this.#text.charAt(this.#at));
     this.#flush();
     if (this.#growing) this.#openLabel();
-    const nodes = pairMarks(this.#nodes, this.#kinds, this.#growing);
+    const nodes = withTags(pairMarks(this.#nodes, this.#kinds, this.#growing));
     return this.#hasAddresses ? linkAddresses(nodes) : nodes;
   }
 
@@ -72,7 +74,9 @@ class InlineParser {
     else if (char === '`') this.#code();
     else if (char === '\n') this.#newline();
     else if (EMPHASIS.includes(char) || char === DELETION) this.#marks(char);
+    else if (char === '[' && this.#note()) return;
     else if (char === '[') this.#open(false);
+    else if (char === '<' && this.#tag()) return;
     else if (char === '!' && this.#text[this.#at + 1] === '[') this.#open(true);
     else if (char === ']') this.#close();
     else if ((char === 'h' || char === 'H' || char === '<') && this.#autolink()) return;
@@ -106,6 +110,24 @@ class InlineParser {
       this.#plain += next;
       this.#at += 2;
     } else this.#addText('\\');
+  }
+
+  /** The number of a footnote stays in brackets: raised, it would make powers of numbers. */
+  #note() {
+    const note = noteAt(this.#text, this.#at);
+    if (note === undefined) return false;
+    this.#plain += `[${note.number}]`;
+    this.#at += note.length;
+    return true;
+  }
+
+  #tag() {
+    const ahead = this.#text.slice(this.#at, this.#at + MAX_TAG);
+    const tag = ahead.slice(0, ahead.indexOf('>') + 1);
+    if (!isTag(tag)) return false;
+    this.#push({ type: 'tag', text: tag });
+    this.#at += tag.length;
+    return true;
   }
 
   #characterReference() {
@@ -212,7 +234,7 @@ class InlineParser {
   #label(open) {
     this.#flush();
     const [, ...inside] = this.#nodes.splice(open.node);
-    return joined(withoutLinks(pairMarks(inside, [DELETION, EMPHASIS], false)));
+    return joined(withoutLinks(withTags(pairMarks(inside, [DELETION, EMPHASIS], false))));
   }
 
   /**
@@ -248,7 +270,7 @@ class InlineParser {
       /[\w)\]]/.test(this.#text.charAt(open.start - 1))
     )
       return;
-    const label = pairMarks(this.#nodes.splice(open.node + 1), [DELETION, EMPHASIS], true);
+    const label = withTags(pairMarks(this.#nodes.splice(open.node + 1), [DELETION, EMPHASIS], true));
     this.#nodes.splice(open.node, 1, { type: 'label', children: joined(withoutLinks(label)) });
   }
 

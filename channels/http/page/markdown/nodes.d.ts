@@ -2,12 +2,13 @@
 
 /**
  * A part of a text. `host` is where a link leads if its text looks like another address; a `label` is a link whose end
- * has not come yet.
+ * has not come yet; a `tag` is one of HTML before its partner is found.
  */
 export type Inline =
   | { type: 'text'; text: string }
   | { type: 'code'; text: string }
   | { type: 'break' }
+  | { type: 'tag'; text: string }
   | { type: 'link'; href: string; host?: string | undefined; children: Inline[] }
   | { type: 'label'; children: Inline[] }
   | { type: 'picture'; path: string; children: Inline[] }

@@ -1,9 +1,9 @@
 /** The text of a Markdown document without its marks, as it is read aloud. Pure. */
 import { parseDocument } from './document.js';
 import { parseInline } from './inline.js';
+import { textOf } from './link-text.js';
 
 /** @typedef {import('./nodes.js').BlockBody} BlockBody */
-/** @typedef {import('./nodes.js').Inline} Inline */
 
 /**
  * The plain text, a block in each line.
@@ -40,14 +40,5 @@ function linesOf(block) {
  * @param {string} text
  */
 export function inlineText(text) {
-  return parseInline(text).map(textOf).join('').replaceAll(/\s+/g, ' ').trim();
-}
-
-/**
- * @param {Inline} node
- * @returns {string}
- */
-function textOf(node) {
-  if (node.type === 'break') return ' ';
-  return node.type === 'text' || node.type === 'code' ? node.text : node.children.map(textOf).join('');
+  return textOf(parseInline(text)).replaceAll(/\s+/g, ' ').trim();
 }

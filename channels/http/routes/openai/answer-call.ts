@@ -2,7 +2,6 @@
 import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response';
 import type { StatelessMessage } from '../../../../src/contracts/gateway-api.ts';
 import type { FinishReason as ModelFinish } from '../../../../src/contracts/model/provider.ts';
-import { newId } from '../../../../src/lib/ids.ts';
 import { MAX_INLINE_FILES } from '../../config.ts';
 import { callerReader, HttpError, toHttpError } from '../../errors.ts';
 import { idempotencyKey } from '../../inbound.ts';
@@ -31,17 +30,19 @@ async function answerStateless(c: HttpContext, deps: HandlerDeps, call: ApiCall)
   const key = idempotencyKey(incoming);
   const gone = new AbortController();
   outgoing.once('close', () => gone.abort());
-  const request = { messages: withinBound(call.context()), model, options, topLogprobs };
+  const messages = withinBound(call.context());
+  const request = { messages, model, options, topLogprobs, ...(!call.stream && { whole: true }) };
   const endCall = await deps.limits.beginCall(caller);
   outgoing.once('close', endCall);
-  const answer = call.open()(newId());
+  const { id, chunks } = deps.completions.complete({ caller, key, request }, gone.signal);
+  const answer = call.open()(id);
   try {
-    for await (const chunk of deps.completions.complete({ caller, key, request }, gone.signal)) {
+    for await (const chunk of chunks) {
       if (chunk.type === 'text') answer.text(chunk.delta, chunk.logprobs);
       else if (chunk.type === 'thinking') answer.thinking(chunk.delta);
       else if (chunk.type === 'tool_call') answer.toolCall(chunk.call);
       else if (chunk.type === 'text_was_thinking') answer.textWasThinking();
-      else answer.finish(finishOf(chunk.finishReason), chunk.usage);
+      else answer.finish(finishOf(chunk.finishReason), chunk.usage, chunk.echo?.fields);
     }
   } catch (error) {
     if (!gone.signal.aborted) answer.fail(toHttpError(error, callerReader(caller), call.fieldNames));

@@ -1,4 +1,4 @@
-/** One call of `/v1/chat/completions` or `/v1/responses`, and what both routes read and refuse alike. */
+/** One call of a route that answers, such as `/v1/chat/completions`, and what these routes read and refuse alike. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { StatelessMessage } from '../../../../src/contracts/gateway-api.ts';
 import type { CallerOptions } from '../../../../src/contracts/model/provider.ts';

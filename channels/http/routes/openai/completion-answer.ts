@@ -1,6 +1,11 @@
 /** One chat completion as OpenAI clients read it: whole, or in chunks from the first token on. */
 import type { ServerResponse } from 'node:http';
-import type { TokenLogprob, ToolCall, Usage } from '../../../../src/contracts/model/provider.ts';
+import type {
+  OpaqueFields,
+  TokenLogprob,
+  ToolCall,
+  Usage,
+} from '../../../../src/contracts/model/provider.ts';
 import { errorBody } from '../../errors.ts';
 import type { HttpError } from '../../errors.ts';
 import type { EventStream } from '../../event-stream.ts';
@@ -20,7 +25,8 @@ export interface CompletionAnswer {
   textWasThinking: () => void;
   /** The turn is queued: pings the client. */
   waiting: () => void;
-  finish: (reason: FinishReason, usage: Usage) => void;
+  /** `fields` are what the model's server wants back with the answer. */
+  finish: (reason: FinishReason, usage: Usage, fields?: OpaqueFields) => void;
   fail: (error: HttpError) => void;
 }
 
@@ -70,10 +76,11 @@ export function streamedAnswer(
     thinking: (delta) => writeChunks(thinkingHead + JSON.stringify(delta) + tail),
     textWasThinking: () => undefined,
     waiting: () => stream.write(': ping\n\n'),
-    finish(reason, usage) {
+    finish(reason, usage, fields = {}) {
       const last = includeUsage
         ? `${head},"choices":[],"usage":${JSON.stringify(wireUsage(usage))}}\n\n`
         : '';
+      if (Object.keys(fields).length > 0) writeChunks(chunk(JSON.stringify(fields), 'null'));
       writeChunks(`${chunk('{}', `"${reason}"`)}${last}data: [DONE]\n\n`);
       stream.end();
     },
@@ -116,12 +123,13 @@ export function wholeAnswer(
       content = '';
     },
     waiting: () => undefined,
-    finish(reason, usage) {
+    finish(reason, usage, fields) {
       const message = {
         role: 'assistant',
         content: content === '' && calls.length > 0 ? null : content,
         ...(calls.length > 0 && { tool_calls: calls.map(wireToolCall) }),
         ...(thinking === '' ? {} : { reasoning_content: thinking }),
+        ...fields,
         refusal: null,
       };
       const body = JSON.stringify({
@@ -147,15 +155,21 @@ export function wholeAnswer(
 }
 
 /** The call as OpenAI's clients read it: arguments that are not an object stay as the model wrote them. */
-export function wireToolCall({ id, name, args, malformed }: ToolCall) {
-  return { id, type: 'function', function: { name, arguments: malformed ?? JSON.stringify(args) } };
+export function wireToolCall({ id, name, args, malformed, extra }: ToolCall) {
+  return {
+    id,
+    type: 'function',
+    function: { name, arguments: malformed ?? JSON.stringify(args) },
+    ...(extra !== undefined && { extra_content: extra }),
+  };
 }
 
 function wireLogprobs(tokens: readonly TokenLogprob[]) {
   return { content: tokens.map(({ top, ...token }) => ({ ...token, top_logprobs: top })), refusal: null };
 }
 
-function wireUsage({ promptTokens, completionTokens }: Usage): Record<string, number> {
+/** The usage as OpenAI's clients read it. */
+export function wireUsage({ promptTokens, completionTokens }: Usage): Record<string, number> {
   return {
     prompt_tokens: promptTokens,
     completion_tokens: completionTokens,

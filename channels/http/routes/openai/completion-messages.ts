@@ -2,18 +2,30 @@
 import { z } from 'zod';
 import type { InlineFile } from '../../../../src/contracts/media.ts';
 import type { StatelessMessage } from '../../../../src/contracts/gateway-api.ts';
-import type { ToolCall } from '../../../../src/contracts/model/provider.ts';
-import { isTooDeep } from '../../../../src/lib/json/json.ts';
+import type { Echo, ToolCall } from '../../../../src/contracts/model/provider.ts';
+import { isTooDeep, MAX_JSON_DEPTH } from '../../../../src/lib/json/json.ts';
 import { cleanText } from '../../../../src/lib/text.ts';
 import { contentSchema, readContent, readText } from './content-parts.ts';
 import type { Content } from './content-parts.ts';
 import { unsupported } from './fields.ts';
 import { invalid } from './tool-fields.ts';
 
+/** What a model's server sent with an answer, and its caller sends back: passed on as it is. */
+const opaque = z
+  .record(z.string(), z.unknown())
+  .refine((given) => !isTooDeep(given), `is nested more than ${MAX_JSON_DEPTH} levels deep`);
+
+/** Arguments of an earlier call: JSON text, or the object that some clients send instead; undefined and '' mean none. */
+export const callArguments = z
+  .union([z.string(), z.record(z.string(), z.unknown())], 'must be JSON text or an object')
+  .nullish()
+  .transform((args) => (typeof args === 'string' ? args : JSON.stringify(args ?? {})));
+
 const toolCallSchema = z.object({
   id: z.string(),
-  type: z.literal('function', 'must be "function"').optional(),
-  function: z.object({ name: z.string(), arguments: z.string() }),
+  type: z.literal('function', 'must be "function"').nullish(),
+  function: z.object({ name: z.string(), arguments: callArguments }),
+  extra_content: opaque.nullish(),
 });
 
 /** One message. `name` of a participant is not passed on: model servers have no place for it. */
@@ -22,12 +34,16 @@ export const messageSchema = z.object({
   content: contentSchema.nullish(),
   refusal: z.string().nullish(),
   reasoning_content: z.string().nullish(),
+  reasoning: z.string().nullish(),
+  reasoning_details: z.array(opaque).nullish(),
+  extra_content: opaque.nullish(),
   tool_calls: z.array(toolCallSchema).nullish(),
   tool_call_id: z.string().nullish(),
   function_call: z.unknown().optional(),
   audio: z.unknown().optional(),
 });
 type WireMessage = z.infer<typeof messageSchema>;
+type WireCall = z.infer<typeof toolCallSchema>;
 
 /** A result of a tool that the caller ran. */
 export interface ToolOutput {
@@ -84,12 +100,14 @@ export function toContext(messages: readonly WireMessage[]): StatelessMessage[] 
       case 'assistant': {
         const toolCalls = (message.tool_calls ?? []).map(toToolCall);
         for (const call of toolCalls) toolNames.set(call.id, call.name);
-        const thinking = message.reasoning_content ?? '';
+        const thinking = message.reasoning_content ?? message.reasoning ?? '';
+        const echo = echoOf(message);
         return {
           role: 'assistant',
           content,
           ...(toolCalls.length > 0 && { toolCalls }),
           ...(thinking !== '' && { thinking: cleanText(thinking) }),
+          ...(echo && { echo }),
         };
       }
       case 'tool': {
@@ -122,14 +140,29 @@ function rawContent(message: WireMessage, index: number): NonNullable<WireMessag
   return message.content ?? message.refusal ?? '';
 }
 
-function toToolCall(call: z.infer<typeof toolCallSchema>): ToolCall {
-  return readCall(call.id, call.function.name, call.function.arguments);
+function toToolCall({ id, function: called, extra_content: extra }: WireCall): ToolCall {
+  return { ...readCall(id, called.name, called.arguments), ...(extra != null && { extra }) };
+}
+
+/** What a caller sends back of an answer, for the model that it asks; undefined if it sends nothing. */
+function echoOf(message: WireMessage): Echo | undefined {
+  const { reasoning_details: details, extra_content: extra, tool_calls: calls } = message;
+  const thinks = typeof (message.reasoning_content ?? message.reasoning) === 'string';
+  const hasExtra = (calls ?? []).some(({ extra_content: own }) => own != null);
+  if (details == null && extra == null && !thinks && !hasExtra) return undefined;
+  return {
+    ...(thinks && { thoughtField: 'reasoning_content' }),
+    fields: {
+      ...(details != null && { reasoning_details: details }),
+      ...(extra != null && { extra_content: extra }),
+    },
+  };
 }
 
 /** A tool call of an earlier answer. Arguments that cannot be read, or are nested too deep, are malformed. Never throws. */
 export function readCall(id: string, name: string, text: string): ToolCall {
   try {
-    const args = z.record(z.string(), z.unknown()).safeParse(JSON.parse(text));
+    const args = z.record(z.string(), z.unknown()).safeParse(text.trim() === '' ? {} : JSON.parse(text));
     if (args.success && !isTooDeep(args.data)) return { id, name, args: args.data };
   } catch {
     // Not JSON: passed on as malformed, like a model's own invalid arguments.

@@ -2,10 +2,19 @@
 import { z } from 'zod';
 import type { AnswerFormat, CallerOptions } from '../../../../src/contracts/model/provider.ts';
 import { REASONING_EFFORTS } from '../../../../src/contracts/model/provider.ts';
-import { MAX_LOGIT_BIASES, MAX_MESSAGES, MAX_STOPS } from '../../config.ts';
+import { MAX_LOGIT_BIASES, MAX_MESSAGES } from '../../config.ts';
 import { endUserSchema } from '../end-user.ts';
 import { unsupported } from './fields.ts';
 import { messageSchema } from './completion-messages.ts';
+import {
+  localFields,
+  localOptions,
+  modelName,
+  openRouterReasoning,
+  stopTexts,
+  tokenLimit,
+  withoutNothing,
+} from './local-fields.ts';
 import { functionSchema, invalid, schemaFormat, toFormat, toolOptions, toToolSchema } from './tool-fields.ts';
 import type { Choice } from './tool-fields.ts';
 
@@ -26,7 +35,9 @@ const penalty = z.number().min(-2).max(2).nullish();
 
 /** Fields beyond these have no effect: the table of fields knows which they are. */
 export const completionSchema = z.object({
-  model: z.string().min(1).nullish(),
+  ...localFields.shape,
+  reasoning: openRouterReasoning.nullish(),
+  model: modelName,
   // Counted before each is checked: a long list would stall the process.
   messages: z
     .array(z.unknown())
@@ -38,9 +49,9 @@ export const completionSchema = z.object({
   user: endUserSchema,
   temperature: z.number().min(0).max(2).nullish(),
   top_p: z.number().min(0).max(1).nullish(),
-  max_tokens: z.int().min(1).nullish(),
-  max_completion_tokens: z.int().min(1).nullish(),
-  stop: z.union([z.string().min(1), z.array(z.string().min(1)).max(MAX_STOPS)]).nullish(),
+  max_tokens: tokenLimit,
+  max_completion_tokens: tokenLimit,
+  stop: stopTexts,
   seed: z.int().nullish(),
   presence_penalty: penalty,
   frequency_penalty: penalty,
@@ -69,37 +80,28 @@ export type CompletionBody = z.infer<typeof completionSchema>;
 
 /** What the body asks of the answer; `gatewayTools` is what the header asks for. Throws `HttpError` 400. */
 export function completionOptions(body: CompletionBody, gatewayTools: boolean): CallerOptions {
-  const { temperature, top_p, stop, seed, presence_penalty, frequency_penalty, logit_bias } = body;
-  if (logit_bias && Object.keys(logit_bias).length > MAX_LOGIT_BIASES) {
+  const { temperature, top_p, stop, seed, presence_penalty, frequency_penalty, logit_bias, reasoning } = body;
+  const biases = Object.keys(logit_bias ?? {}).length;
+  if (biases > MAX_LOGIT_BIASES) {
     throw invalid('logit_bias', `at most ${MAX_LOGIT_BIASES} tokens are accepted`);
   }
   const tools = (body.tools ?? []).map((tool) => toToolSchema(tool.function));
-  const maxTokens = body.max_completion_tokens ?? body.max_tokens ?? undefined;
-  const format = formatOf(body.response_format);
-  const given: { [Name in keyof CallerOptions]: CallerOptions[Name] | null } = {
+  const options = withoutNothing({
     temperature,
     topP: top_p,
-    maxTokens,
-    stop: typeof stop === 'string' ? [stop] : stop,
+    maxTokens: body.max_completion_tokens ?? body.max_tokens,
+    stop,
     seed,
     presencePenalty: presence_penalty,
     frequencyPenalty: frequency_penalty,
-    logitBias: logit_bias,
-    reasoningEffort: body.reasoning_effort,
-    format,
+    logitBias: biases === 0 ? undefined : logit_bias,
+    think: reasoning?.enabled,
+    reasoningEffort: body.reasoning_effort ?? reasoning?.effort,
+    format: formatOf(body.response_format),
     parallelToolCalls: body.parallel_tool_calls,
     ...toolOptions(tools, choiceOf(body.tool_choice), gatewayTools),
-  };
-  return withoutNothing(given);
-}
-
-/** The options without those that are left out or null. */
-export function withoutNothing(given: {
-  [Name in keyof CallerOptions]: CallerOptions[Name] | null;
-}): CallerOptions {
-  return Object.fromEntries(
-    Object.entries(given).filter(([, value]) => value !== null && value !== undefined),
-  );
+  });
+  return { ...localOptions(body), ...options };
 }
 
 /** Alternatives to report with each token; undefined when likelihoods are not asked for. Throws `HttpError` 400. */

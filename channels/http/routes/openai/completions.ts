@@ -1,4 +1,5 @@
 /** `POST /v1/chat/completions`: with a session, a message for its lane; without one, a stateless model call. */
+import { timeOf } from '../../../../src/lib/ids.ts';
 import { readFields } from '../../body.ts';
 import type { FieldNames } from '../../errors.ts';
 import { sessionIdOf } from '../../inbound.ts';
@@ -30,7 +31,7 @@ export async function completions(c: HttpContext, deps: HandlerDeps): Promise<Re
   const name = (id: string) => ({
     id: `chatcmpl-${id}`,
     model: model ?? 'default',
-    created: Math.floor(Date.now() / 1_000),
+    created: Math.floor(timeOf(id) / 1_000),
   });
   return await answerCall(c, deps, {
     sessionId: sessionIdOf(incoming),

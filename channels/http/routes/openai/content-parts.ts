@@ -3,13 +3,14 @@ import { z } from 'zod';
 import type { InlineFile } from '../../../../src/contracts/media.ts';
 import { cleanText } from '../../../../src/lib/text.ts';
 import { unsupported } from './fields.ts';
+import { clearestIssue } from '../../clearest-issue.ts';
 import { invalid } from './tool-fields.ts';
 
 /** A part of any kind; which one it is, and whether it is supported, is checked when it is read. */
 const part = z.looseObject({
   type: z.string(),
-  text: z.string().optional(),
-  refusal: z.string().optional(),
+  text: z.string().nullish(),
+  refusal: z.string().nullish(),
 });
 
 /** Text, or parts. */
@@ -49,7 +50,7 @@ const image = z.looseObject({ image_url: z.union([z.string(), z.looseObject({ ur
 const audio = z.looseObject({
   input_audio: z.looseObject({ data: z.string(), format: z.string().regex(/^[a-z0-9]{1,8}$/i) }),
 });
-const fileFields = z.looseObject({ file_data: z.string().optional(), filename: z.string().optional() });
+const fileFields = z.looseObject({ file_data: z.string().nullish(), filename: z.string().nullish() });
 
 function readFile(given: Part, param: string, index: number): InlineFile {
   switch (given.type) {
@@ -69,7 +70,7 @@ function readFile(given: Part, param: string, index: number): InlineFile {
         given.type === 'file' ? given['file'] : given,
         param,
       );
-      if (data === undefined)
+      if (data == null)
         throw unsupported(param, 'no files are kept under an id, and none are fetched: send "file_data"');
       return {
         name: filename ?? `file-${index + 1}`,
@@ -87,8 +88,8 @@ function readFile(given: Part, param: string, index: number): InlineFile {
 function parse<Shape>(schema: z.ZodType<Shape>, given: unknown, param: string): Shape {
   const parsed = schema.safeParse(given);
   if (parsed.success) return parsed.data;
-  const [issue] = parsed.error.issues;
-  throw invalid([param, ...(issue?.path ?? [])].join('.'), issue?.message ?? 'invalid');
+  const { path, message } = clearestIssue(parsed.error);
+  throw invalid([param, ...path].join('.'), message);
 }
 
 /** The base64 of a data URL. The gateway fetches nothing for its callers: an address could lead into its own network. */

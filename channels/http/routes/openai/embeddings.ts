@@ -49,7 +49,8 @@ export async function embeddings(c: HttpContext, deps: HandlerDeps): Promise<Res
 /** Vectors written before other work gets a turn: thousands of them are tens of megabytes of JSON. */
 const PARTS_AT_ONCE = 16;
 
-async function writeParts(
+/** Writes a long JSON body in parts, and ends it. Never throws. */
+export async function writeParts(
   outgoing: ServerResponse,
   parts: readonly (string | (() => string))[],
 ): Promise<void> {

@@ -6,6 +6,7 @@ import type { EventStream } from '../../event-stream.ts';
 import type { CompletionAnswer, FinishReason } from './completion-answer.ts';
 import { createItems } from './response-items.ts';
 import type { Emit } from './response-items.ts';
+import type { FunctionName } from './response-tools.ts';
 
 /** What is known about a response before it begins: its id and the request's own fields, which it repeats. */
 export interface ResponseHead {
@@ -15,6 +16,10 @@ export interface ResponseHead {
   model: string;
   /** Of the request, as it came. */
   asked: Record<string, unknown>;
+  /** Functions in namespaces, by their names for the model. */
+  names: ReadonlyMap<string, FunctionName>;
+  /** Stores the finished response; false if it is not stored. Never throws. */
+  keep(response: Record<string, unknown>): Promise<boolean>;
 }
 
 /** Writes events to an open stream. Each has a number; the first two say that the response has begun. */
@@ -34,7 +39,7 @@ export function streamedResponse(
     write('response.created', { response });
     write('response.in_progress', { response });
   };
-  const items = createItems(head.id, (type, body) => {
+  const items = createItems(head.id, head.names, (type, body) => {
     begin();
     write(type, body);
   });
@@ -52,9 +57,11 @@ export function streamedResponse(
     finish(reason, usage) {
       begin();
       items.close();
-      const response = endOf(head, reason, items.output, usage);
-      write(`response.${String(response['status'])}`, { response });
-      stream.end();
+      // What a client knows to be complete can be referred to.
+      void stored(head, endOf(head, reason, items.output, usage)).then((response) => {
+        write(`response.${String(response['status'])}`, { response });
+        stream.end();
+      });
     },
     fail(error) {
       if (!stream.begun) {
@@ -76,7 +83,7 @@ export function wholeResponse(
   head: ResponseHead,
   refuse: (error: HttpError) => void,
 ): CompletionAnswer {
-  const items = createItems(head.id, () => undefined);
+  const items = createItems(head.id, head.names, () => undefined);
   return {
     whole: true,
     text: items.text,
@@ -86,12 +93,22 @@ export function wholeResponse(
     waiting: () => undefined,
     finish(reason, usage) {
       items.close();
-      const body = JSON.stringify(endOf(head, reason, items.output, usage));
-      if (outgoing.destroyed || outgoing.headersSent) return;
-      outgoing.writeHead(200, { 'content-type': 'application/json', 'cache-control': 'no-store' }).end(body);
+      void stored(head, endOf(head, reason, items.output, usage)).then((response) => {
+        if (outgoing.destroyed || outgoing.headersSent) return;
+        const headers = { 'content-type': 'application/json', 'cache-control': 'no-store' };
+        outgoing.writeHead(200, headers).end(JSON.stringify(response));
+      });
     },
     fail: refuse,
   };
+}
+
+/** The response once it is stored; `store` says whether it is. */
+async function stored(
+  head: ResponseHead,
+  response: Record<string, unknown>,
+): Promise<Record<string, unknown>> {
+  return { ...response, store: await head.keep(response) };
 }
 
 /** Reasons why a response is incomplete, by the reason of its end. */

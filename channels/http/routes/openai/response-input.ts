@@ -4,29 +4,48 @@ import type { InlineFile } from '../../../../src/contracts/media.ts';
 import type { StatelessMessage } from '../../../../src/contracts/gateway-api.ts';
 import { cleanText } from '../../../../src/lib/text.ts';
 import { contentSchema, readContent, readText } from './content-parts.ts';
+import { clearestIssue } from '../../clearest-issue.ts';
 import { unsupported } from './fields.ts';
-import { readCall } from './completion-messages.ts';
+import { callArguments, readCall } from './completion-messages.ts';
 import type { SessionInput, ToolOutput } from './completion-messages.ts';
+import { modelName } from './response-tools.ts';
 import { invalid } from './tool-fields.ts';
 
 const message = z.object({
   role: z.enum(['user', 'assistant', 'system', 'developer']),
-  content: contentSchema,
+  content: contentSchema.nullish(),
 });
-const functionCall = z.object({ call_id: z.string(), name: z.string(), arguments: z.string() });
-const callOutput = z.object({ call_id: z.string().min(1), output: contentSchema });
+const functionCall = z.object({
+  call_id: z.string(),
+  name: z.string(),
+  namespace: z.string().nullish(),
+  arguments: callArguments,
+});
+const callOutput = z.object({ call_id: z.string().min(1), output: contentSchema.nullish() });
 
 /** Any item; which kind it is, and whether it is supported, is checked when it is read. */
 export const inputItem = z.looseObject({ type: z.string().nullish() });
 type Item = z.infer<typeof inputItem>;
 export type Input = string | readonly Item[];
 
-/** One item in the gateway's terms. Reasoning of earlier answers is not sent to the model again. */
+/** True for an item that stands for a stored one; its `type` may be left out. */
+export function isReference(item: Item): boolean {
+  return (
+    item.type === 'item_reference' ||
+    (item.type == null && item['role'] === undefined && typeof item['id'] === 'string')
+  );
+}
+
+/**
+ * One item in the gateway's terms. Reasoning of earlier answers is not sent to the model again; a reference is left only
+ * in a session, which knows what it stands for.
+ */
 type ReadItem =
   | { kind: 'message'; role: 'user' | 'assistant' | 'system'; text: string; files: InlineFile[] }
   | { kind: 'call'; id: string; name: string; arguments: string }
   | { kind: 'output'; result: ToolOutput }
-  | { kind: 'reasoning' };
+  | { kind: 'reasoning' }
+  | { kind: 'reference' };
 
 /** The whole input as a model's context; `instructions` come first. Throws `HttpError` 400 that names the invalid item. */
 export function inputContext(input: Input, instructions: string | null | undefined): StatelessMessage[] {
@@ -84,20 +103,21 @@ function readItems(input: Input): ReadItem[] {
 
 function readItem(item: Item, index: number): ReadItem {
   const param = `input.${index}`;
+  if (isReference(item)) return { kind: 'reference' };
   switch (item.type ?? 'message') {
     case 'message': {
       const { role, content: given } = parse(message, item, param);
-      if (role === 'user') return { kind: 'message', role, ...readContent(given, `${param}.content`) };
-      const text = readText(given, `${param}.content`);
+      if (role === 'user') return { kind: 'message', role, ...readContent(given ?? '', `${param}.content`) };
+      const text = readText(given ?? '', `${param}.content`);
       return { kind: 'message', role: role === 'developer' ? 'system' : role, text, files: [] };
     }
     case 'function_call': {
-      const { call_id: id, name, arguments: text } = parse(functionCall, item, param);
-      return { kind: 'call', id, name, arguments: text };
+      const { call_id: id, arguments: text, ...called } = parse(functionCall, item, param);
+      return { kind: 'call', id, name: modelName(called), arguments: text };
     }
     case 'function_call_output': {
       const { call_id: toolCallId, output } = parse(callOutput, item, param);
-      return { kind: 'output', result: { toolCallId, content: readText(output, `${param}.output`) } };
+      return { kind: 'output', result: { toolCallId, content: readText(output ?? '', `${param}.output`) } };
     }
     case 'reasoning':
       return { kind: 'reasoning' };
@@ -109,8 +129,8 @@ function readItem(item: Item, index: number): ReadItem {
 function parse<Shape>(schema: z.ZodType<Shape>, item: Item, param: string): Shape {
   const parsed = schema.safeParse(item);
   if (parsed.success) return parsed.data;
-  const [issue] = parsed.error.issues;
-  throw invalid([param, ...(issue?.path ?? [])].join('.'), issue?.message ?? 'invalid');
+  const { path, message: why } = clearestIssue(parsed.error);
+  throw invalid([param, ...path].join('.'), why);
 }
 
 function toMessage({ role, text, files }: ReadItem & { kind: 'message' }): StatelessMessage {

@@ -3,6 +3,7 @@
  */
 import type { ToolCall } from '../../../../src/contracts/model/provider.ts';
 import { wireToolCall } from './completion-answer.ts';
+import type { FunctionName } from './response-tools.ts';
 
 /** Emits one event: its type and its fields. */
 export type Emit = (type: string, body: Record<string, unknown>) => void;
@@ -43,8 +44,8 @@ interface OpenItem {
   text: string;
 }
 
-/** Makes the items of the response with that id. */
-export function createItems(responseId: string, emit: Emit): Items {
+/** Makes the items of the response with that id; `names` are those of functions in namespaces, by the model's. */
+export function createItems(responseId: string, names: ReadonlyMap<string, FunctionName>, emit: Emit): Items {
   const output: unknown[] = [];
   let open: OpenItem | undefined;
 
@@ -96,7 +97,9 @@ export function createItems(responseId: string, emit: Emit): Items {
     },
     toolCall(call) {
       close();
-      output.push(emitToolCall(call, { responseId, index: output.length }, emit));
+      const { name, namespace }: FunctionName = names.get(call.name) ?? call;
+      const called = { ...call, name };
+      output.push(emitToolCall(called, namespace, { responseId, index: output.length }, emit));
     },
     close,
   };
@@ -105,13 +108,15 @@ export function createItems(responseId: string, emit: Emit): Items {
 /** Emits a function call as a whole; returns its item. */
 function emitToolCall(
   call: ToolCall,
+  namespace: string | null | undefined,
   { responseId, index }: { responseId: string; index: number },
   emit: Emit,
 ): Record<string, unknown> {
   const { id: callId, function: called } = wireToolCall(call);
   const id = itemId('fc', responseId, index);
   const at = { output_index: index };
-  const item = { id, type: 'function_call', call_id: callId, name: called.name };
+  const named = { name: called.name, ...(namespace != null && { namespace }) };
+  const item = { id, type: 'function_call', call_id: callId, ...named };
   emit('response.output_item.added', { ...at, item: { ...item, arguments: '', status: 'in_progress' } });
   emit('response.function_call_arguments.delta', { ...at, item_id: id, delta: called.arguments });
   emit('response.function_call_arguments.done', { ...at, item_id: id, arguments: called.arguments });

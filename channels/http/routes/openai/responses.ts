@@ -1,5 +1,5 @@
 /** `POST /v1/responses`: the newer of OpenAI's two routes for answers. */
-import { newId } from '../../../../src/lib/ids.ts';
+import { timeOf } from '../../../../src/lib/ids.ts';
 import type { SessionKey } from '../../../../src/contracts/message.ts';
 import { readFields } from '../../body.ts';
 import type { FieldNames } from '../../errors.ts';
@@ -8,6 +8,8 @@ import { sessionIdOf } from '../../inbound.ts';
 import type { HandlerDeps, HttpContext } from '../../route.ts';
 import { answerCall } from './answer-call.ts';
 import { refuser, wantsGatewayTools } from './api-call.ts';
+import { offeredTools } from './response-tools.ts';
+import { itemsOf, keepResponse, wholeInput } from './stored-responses.ts';
 import { streamedResponse, wholeResponse } from './response-answer.ts';
 import type { ResponseHead } from './response-answer.ts';
 import { inputContext, inputForSession, inputInstructions } from './response-input.ts';
@@ -24,16 +26,40 @@ const FIELD_NAMES: FieldNames = {
 
 const ID_PREFIX = 'resp_';
 
+/** Names the tools of a request that are not offered to the model. */
+const OMITTED_TOOLS = 'x-omitted-tools';
+
 /** Answers the call. Throws `HttpError` for an invalid request. */
 export async function responses(c: HttpContext, deps: HandlerDeps): Promise<Response> {
   const { incoming, outgoing } = c.env;
   const { largeBodies } = deps;
   const rules = { table: RESPONSE_FIELDS, schema: responseSchema, largeBodies };
   const body = await readFields(incoming, outgoing, rules);
-  const options = responseOptions(body, wantsGatewayTools(incoming));
+  const tools = offeredTools(body.tools ?? []);
+  const options = responseOptions(body, tools, wantsGatewayTools(incoming));
   const sessionId = sessionIdOf(incoming);
-  const { input, instructions } = body;
-  await checkPrevious(c, deps, sessionId, body.previous_response_id);
+  const { instructions, previous_response_id: previousId } = body;
+  if (sessionId !== undefined) await checkPrevious(c, deps, sessionId, previousId);
+  const { before, own } =
+    sessionId === undefined
+      ? await wholeInput(deps, c.get('caller'), body.input, previousId)
+      : { before: [], own: itemsOf(body.input) };
+  const input = [...before, ...own];
+  if (tools.omitted.length > 0) outgoing.setHeader(OMITTED_TOOLS, tools.omitted.join(', '));
+  const head = (id: string): ResponseHead => ({
+    ...headOf(id, body),
+    names: tools.names,
+    async keep(response) {
+      if (body.store === false) return false;
+      return await keepResponse(c, deps, body.user, {
+        id: String(response['id']),
+        previousId: sessionId === undefined ? (previousId ?? undefined) : undefined,
+        session: sessionId === undefined ? undefined : `http:${sessionId}`,
+        input: own,
+        body: response,
+      });
+    },
+  });
   return await answerCall(c, deps, {
     sessionId,
     user: body.user,
@@ -45,7 +71,6 @@ export async function responses(c: HttpContext, deps: HandlerDeps): Promise<Resp
     instructions: () => inputInstructions(input, instructions),
     open() {
       const refuse = refuser(outgoing, deps);
-      const head = (id: string) => headOf(id, body);
       if (body.stream !== true) return (id) => wholeResponse(outgoing, head(id), refuse);
       const authorization = incoming.headers.authorization ?? '';
       const stream = deps.streams.add({ caller: c.get('caller'), authorization }, outgoing);
@@ -55,20 +80,14 @@ export async function responses(c: HttpContext, deps: HandlerDeps): Promise<Resp
   });
 }
 
-/**
- * A response continues another only where that one is remembered: in a session, and from its newest. Throws `HttpError`
- * 400.
- */
+/** In a session, a response continues its newest one. Throws `HttpError` 400. */
 async function checkPrevious(
   c: HttpContext,
   deps: HandlerDeps,
-  sessionId: string | undefined,
+  sessionId: string,
   previous: string | null | undefined,
 ): Promise<void> {
   if (previous == null) return;
-  if (sessionId === undefined) {
-    throw unsupported('previous_response_id', 'it needs a session: name one with the header X-Session-Id');
-  }
   const key: SessionKey = `http:${sessionId}`;
   const [newest] = (await deps.gateway.messages(c.get('caller'), key, { limit: 1 })) ?? [];
   const turnId = newest?.turnId;
@@ -81,20 +100,20 @@ function turnIdOf(responseId: string): string {
   return responseId.slice(ID_PREFIX.length).replace(/\.\d{1,9}$/, '');
 }
 
-function headOf(id: string, body: ResponseBody): ResponseHead {
+function headOf(id: string, body: ResponseBody): Omit<ResponseHead, 'names' | 'keep'> {
   const { instructions, tools, tool_choice, temperature, top_p, max_output_tokens, text, reasoning } = body;
   return {
-    id: `${ID_PREFIX}${id === '' ? newId() : id}`,
-    created_at: Math.floor(Date.now() / 1_000),
+    id: `${ID_PREFIX}${id}`,
+    created_at: Math.floor(timeOf(id) / 1_000),
     model: body.model ?? 'default',
     asked: {
       instructions: instructions ?? null,
       max_output_tokens: max_output_tokens ?? null,
-      metadata: {},
+      metadata: body.metadata ?? {},
       parallel_tool_calls: body.parallel_tool_calls ?? true,
       previous_response_id: body.previous_response_id ?? null,
       reasoning: reasoning ?? { effort: null, summary: null },
-      store: false,
+      store: body.store !== false,
       temperature: temperature ?? null,
       text: text ?? { format: { type: 'text' } },
       tool_choice: tool_choice ?? 'auto',

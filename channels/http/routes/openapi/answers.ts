@@ -76,13 +76,15 @@ export const queue = z
   })
   .meta({ id: 'Queue' });
 
-/** What became of a posted message. */
+/** An accepted message. */
 export const receipt = z
-  .union([
-    z.looseObject({ turnId: z.string(), seq: z.int(), lastEventId: z.string() }),
-    z.looseObject({ handled: z.literal(true), reply: z.string().nullable() }),
-  ])
+  .looseObject({ turnId: z.string(), seq: z.int(), lastEventId: z.string() })
   .meta({ id: 'Receipt' });
+
+/** A command, which was run at once. */
+export const handled = z
+  .looseObject({ handled: z.literal(true), reply: z.string().nullable() })
+  .meta({ id: 'Handled' });
 
 /** A call that waits for a decision. */
 export const approval = z
@@ -124,3 +126,6 @@ export const error = z
     }),
   })
   .meta({ id: 'Error' });
+
+/** Every error below `/api/`. */
+export const ollamaError = z.object({ error: z.string() }).meta({ id: 'OllamaError' });

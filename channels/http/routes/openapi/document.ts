@@ -2,16 +2,36 @@
 import { z } from 'zod';
 import type { Handler, Route } from '../../route.ts';
 import { ADMIN_OPERATIONS } from './administration.ts';
-import { error } from './answers.ts';
+import { error, ollamaError } from './answers.ts';
 import { agentEvent } from './events.ts';
 import { SESSION_OPERATIONS } from './conversations.ts';
+import { MODEL_API_OPERATIONS } from './model-apis.ts';
 import type { Operation, Operations } from './operation.ts';
 import { WORK_OPERATIONS } from './work.ts';
 
 type Json = Record<string, unknown>;
 
 /** All operations of the API. */
-export const OPERATIONS: Operations = { ...SESSION_OPERATIONS, ...WORK_OPERATIONS, ...ADMIN_OPERATIONS };
+export const OPERATIONS: Operations = {
+  ...SESSION_OPERATIONS,
+  ...MODEL_API_OPERATIONS,
+  ...WORK_OPERATIONS,
+  ...ADMIN_OPERATIONS,
+};
+
+/** What the operations are about. */
+const TAGS: Readonly<Record<Operation['tag'], string>> = {
+  gateway: 'The gateway itself: its health, sign-in, commands, languages, webhooks',
+  openai: 'The API of OpenAI, over the sessions and models of the gateway',
+  ollama: 'The API of Ollama, over the same sessions and models',
+  sessions: 'Conversations: their messages, turns, events and chats',
+  files: 'Files of conversations',
+  plans: 'Plans: steps that are shown, changed and run',
+  approvals: 'Tool calls that wait for a person',
+  schedules: 'Tasks that start on their own',
+  usage: 'Tokens, model time and costs',
+  administration: 'What needs the scope `admin`',
+};
 
 const DESCRIPTION =
   'Chat with the bot, follow what it does, decide what it may do. Every route under /v1 requires a token; ' +
@@ -42,15 +62,24 @@ export function makeDocument(
   }
   return {
     openapi: '3.1.1',
-    info: { title: 'Parley', version, description: DESCRIPTION, license: { name: 'MIT' } },
+    info: {
+      title: 'Parley',
+      version,
+      description: DESCRIPTION,
+      license: { name: 'MIT', identifier: 'MIT' },
+    },
     servers: [{ url: '/' }],
-    tags: [...new Set(Object.values(OPERATIONS).map(({ tag }) => tag))].map((name) => ({ name })),
+    tags: Object.entries(TAGS).map(([name, description]) => ({ name, description })),
     paths,
     components: {
       schemas,
       securitySchemes: { token: { type: 'http', scheme: 'bearer' } },
       responses: {
         Error: { description: 'Nothing was done', content: jsonOf(schemaOf(error, 'output', schemas)) },
+        OllamaError: {
+          description: 'Nothing was done',
+          content: jsonOf(schemaOf(ollamaError, 'output', schemas)),
+        },
       },
     },
   };
@@ -62,7 +91,7 @@ function describe(
   names: readonly string[],
   schemas: Json,
 ): Json {
-  const { tag, summary, query = {}, body, status = 200, answer } = operation;
+  const { tag, summary, description, query = {}, body } = operation;
   const inPath = names.map((name) => ({ name, in: 'path', required: true, schema: { type: 'string' } }));
   const inQuery = Object.entries(query).map(([name, description]) => ({
     name,
@@ -75,6 +104,7 @@ function describe(
     operationId: operationId(route.method, route.path),
     tags: [tag],
     summary,
+    description,
     ...(isOpen && { security: [] }),
     ...(route.tokenOptional === true && { security: [{}, { token: [] }] }),
     ...(!isOpen && route.tokenOptional !== true && { security: [{ token: [] }] }),
@@ -86,21 +116,37 @@ function describe(
         content: jsonOf(schemaOf(body, 'input', schemas)),
       },
     }),
-    ...(operation.upload === true && { requestBody: { required: true, content: UPLOAD } }),
-    responses: {
-      [String(status)]: { description: summary, ...contentOf(answer, schemas) },
-      default: { $ref: '#/components/responses/Error' },
-    },
+    ...(operation.upload !== undefined && { requestBody: { required: true, content: operation.upload } }),
+    responses: { ...successes(operation, schemas), ...failures(route.path) },
   };
 }
 
+/** The bodies of success, by status and content type. */
+function successes(operation: Operation, schemas: Json): Record<string, Json> {
+  const { summary, status = 200, answer, others = [] } = operation;
+  const usual = { description: summary, ...contentOf(answer, schemas) };
+  const responses: Record<string, Json> = { [String(status)]: usual };
+  for (const { status: other = status, type = 'application/json', body } of others) {
+    const response = (responses[String(other)] ??= { description: summary });
+    if (body === 'nothing') continue;
+    const schema = typeof body === 'string' ? TEXTS[body] : schemaOf(body, 'output', schemas);
+    response['content'] = { ...contentIn(response), [type]: { schema } };
+  }
+  return responses;
+}
+
+function contentIn({ content }: Json): object {
+  return typeof content === 'object' && content !== null ? content : {};
+}
+
+/** Errors, in the shape of the API that the path belongs to. */
+function failures(path: string): Json {
+  const $ref = `#/components/responses/${path.startsWith('/api/') ? 'OllamaError' : 'Error'}`;
+  return { '4XX': { $ref }, default: { $ref } };
+}
+
 const BYTES = { schema: { type: 'string', format: 'binary' } };
-const UPLOAD = {
-  'application/octet-stream': BYTES,
-  'multipart/form-data': {
-    schema: { type: 'object', properties: { file: { type: 'string', format: 'binary' } } },
-  },
-};
+const TEXTS = { text: { type: 'string' }, bytes: BYTES.schema };
 
 function contentOf(answer: Operation['answer'], schemas: Json): Json {
   if (answer === 'nothing') return {};
@@ -108,7 +154,7 @@ function contentOf(answer: Operation['answer'], schemas: Json): Json {
   if (answer === 'events') return { content: { 'text/event-stream': { schema: { type: 'string' } } } };
   if (answer === 'session-events')
     return { content: { 'text/event-stream': { schema: schemaOf(agentEvent, 'output', schemas) } } };
-  if (answer === 'file') return { content: { '*/*': BYTES } };
+  if (answer === 'bytes') return { content: { '*/*': BYTES } };
   if (answer === undefined) return { content: jsonOf({ type: 'object' }) };
   return { content: jsonOf(schemaOf(answer, 'output', schemas)) };
 }

@@ -17,6 +17,10 @@ const toolCall = z.looseObject({
   name: z.string(),
   args: z.record(z.string(), z.unknown()),
   malformed: z.string().optional().describe('arguments that are not an object, as the model wrote them'),
+  extra: z
+    .record(z.string(), z.unknown())
+    .optional()
+    .describe("further fields of the call, in the form of the model's server"),
 });
 
 const attachment = z.looseObject({

@@ -10,9 +10,9 @@ export const failures = {
   'failure.context_overflow':
     'This is too long for the model. Send a shorter message, or start over with {/new}.',
   'failure.message_too_large':
-    'This message is too long for the model: about {tokens} tokens, and there is room for {room}. Send it in smaller pieces, or raise contextWindow in the profile.',
+    'This message is too long for the model: about {tokens} tokens, and there is room for {room}. Send it in smaller pieces, or choose a model with a larger window.',
   'failure.window_too_small':
-    "The model's window is too small for this profile's prompt, its tools and what the turn has gathered: raise contextWindow or lower maxTokens in the profile, or use fewer tools.",
+    "The model's window is too small for this profile's prompt and what the turn has gathered: choose a model with a larger window, or start its server with one.",
   'failure.unavailable': 'The model is not available right now. Please try again later.',
   'failure.unavailable_plain': 'The model is not available right now.',
   'failure.out_of_memory':
@@ -29,6 +29,9 @@ export const failures = {
   'failure.aborted': 'The model call was stopped.',
   'failure.store': 'The gateway cannot reach its database right now. Please try again later.',
   'failure.config': 'The gateway is not configured for this.',
+  'failure.in_words': '{what} The server says: {words}',
+  'failure.sign_in':
+    'The model server is not signed in. The person who runs it has to run `ollama signin` there.',
   'failure.detailed': '{what} ({detail})',
 
   'time.seconds': '{seconds} s',

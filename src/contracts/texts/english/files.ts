@@ -19,9 +19,12 @@ export const files = {
   'upload.read_slowly': 'reading it takes too long',
   'upload.damaged': 'it cannot be read: it is damaged, or needs too much memory',
   'upload.unreadable': 'cannot be read ({why})',
-  'upload.no_text': 'it is not a text in any character set that I can read; save it as UTF-8 and send it again',
+  'upload.no_text':
+    'it is not a text in any character set that I can read; save it as UTF-8 and send it again',
   'hear.none':
     'it is a recording, and this gateway cannot listen: set transcription.baseUrl in config.json to a speech-to-text server',
+  'hear.not_set':
+    'This gateway cannot listen: set transcription.baseUrl in config.json to a speech-to-text server.',
   'hear.nothing': 'nothing is said in it',
   'hear.failed': 'it could not be listened to: {why}',
   'hear.no_transcript':

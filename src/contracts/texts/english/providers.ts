@@ -25,13 +25,15 @@ export const providers = {
   'provider.answered': 'The model server at {host} ({setting}) answered {status}: {reason}',
   'provider.answered_later':
     'The model server at {host} ({setting}) answered {status}: {reason} It asks clients to try again in {time}.',
-  'provider.key_refused': '{host} refused the key ({status}): set {setting}.',
-  'provider.access_refused': '{host} refused access ({status}): check {setting} and its key.',
+  'provider.key_refused': '{host} refused the key ({status}): set {setting}. It says: {reason}',
+  'provider.access_refused':
+    '{host} refused access ({status}): check {setting} and its key, or run `ollama signin` there. It says: {reason}',
+  'provider.not_signed_in':
+    'Ollama at {host} is not signed in for its cloud models ({status}): run `ollama signin` there, or open {url}.',
+  'provider.access_forbidden': 'Ollama at {host} refused access ({status}): {reason}',
   'provider.not_openai':
     '{host} answered {status}: {setting} must name an OpenAI-compatible API, usually an address that ends in /v1.',
   'provider.not_ollama': '{host} answered {status}, unlike Ollama: {setting} must name an Ollama server.',
-  'provider.openai_refused': 'The model server at {host} refused the call with {status}: {reason}',
-  'provider.ollama_refused': 'Ollama at {host} refused the call ({status}): {reason}',
   'provider.openai_broke_off': 'The model server at {host} broke off its answer: {reason}',
   'provider.broke_off': 'The model server broke off its answer ({reason}).',
   'provider.ollama_broke_off': 'Ollama broke off its answer: {reason}',
@@ -68,5 +70,7 @@ export const providers = {
   'provider.long_line': 'The model server sent a line longer than {bytes} bytes.',
   'provider.ended_early': 'The model server ended its answer before it was complete.',
   'provider.no_call': 'The model did not call a tool, although it was required to.',
+  'provider.echo_too_long':
+    "What the model's server wants back of its answer (signatures, encrypted thoughts) exceeds {most} bytes.",
   'provider.calls_too_long': "The model's tool calls exceed {most} characters.",
 } as const;

@@ -30,6 +30,7 @@ export const trace = {
   'trace.first_token': 'first token after {time}',
   'trace.rate': '{rate} tokens/s',
   'trace.prompt': 'sent {parts}',
+  'trace.omissions': 'left out for its server: {parts}',
   'trace.part_system': 'system',
   'trace.part_tools': 'tools',
   'trace.part_history': 'history',

@@ -13,9 +13,9 @@ export const failures: TranslationOf<typeof english> = {
   'failure.context_overflow':
     'Das ist für das Modell zu lang. Schick eine kürzere Nachricht, oder fang mit {/new} neu an.',
   'failure.message_too_large':
-    'Diese Nachricht ist für das Modell zu lang: etwa {tokens} Tokens, und Platz ist für {room}. Schick sie in kleineren Teilen, oder erhöhe contextWindow im Profil.',
+    'Diese Nachricht ist für das Modell zu lang: etwa {tokens} Tokens, und Platz ist für {room}. Schick sie in kleineren Teilen, oder wähle ein Modell mit größerem Fenster.',
   'failure.window_too_small':
-    'Das Fenster des Modells ist zu klein für den Prompt dieses Profils, seine Werkzeuge und was die Anfrage gesammelt hat: erhöhe contextWindow oder verringere maxTokens im Profil, oder benutze weniger Werkzeuge.',
+    'Das Fenster des Modells ist zu klein für den Prompt dieses Profils und was die Anfrage gesammelt hat: Wähle ein Modell mit größerem Fenster, oder starte seinen Server mit einem.',
   'failure.unavailable': 'Das Modell ist gerade nicht erreichbar. Versuch es bitte später noch einmal.',
   'failure.unavailable_plain': 'Das Modell ist gerade nicht erreichbar.',
   'failure.out_of_memory':
@@ -32,6 +32,9 @@ export const failures: TranslationOf<typeof english> = {
   'failure.aborted': 'Der Aufruf des Modells wurde angehalten.',
   'failure.store': 'Das Gateway erreicht seine Datenbank gerade nicht. Versuch es bitte später noch einmal.',
   'failure.config': 'Das Gateway ist dafür nicht eingerichtet.',
+  'failure.in_words': '{what} Der Server sagt: {words}',
+  'failure.sign_in':
+    'Der Modellserver ist nicht angemeldet. Wer ihn betreibt, muss dort `ollama signin` ausführen.',
   'failure.detailed': '{what} ({detail})',
 
   'time.seconds': '{seconds} s',

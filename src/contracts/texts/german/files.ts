@@ -26,6 +26,8 @@ export const files: TranslationOf<typeof english> = {
     'sie ist kein Text in einem Zeichensatz, den ich lesen kann; speichere sie als UTF-8 und schicke sie noch einmal',
   'hear.none':
     'sie ist eine Aufnahme, und dieses Gateway kann nicht zuhören: setz transcription.baseUrl in config.json auf einen Server, der Sprache in Text verwandelt',
+  'hear.not_set':
+    'Dieses Gateway kann nicht zuhören: Setz transcription.baseUrl in config.json auf einen Server für Spracherkennung.',
   'hear.nothing': 'darin wird nichts gesagt',
   'hear.failed': 'sie ließ sich nicht anhören: {why}',
   'hear.no_transcript':

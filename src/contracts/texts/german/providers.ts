@@ -27,15 +27,17 @@ export const providers = {
   'provider.answered': 'Der Modellserver unter {host} ({setting}) hat mit {status} geantwortet: {reason}',
   'provider.answered_later':
     'Der Modellserver unter {host} ({setting}) hat mit {status} geantwortet: {reason} Er bittet darum, in {time} wiederzukommen.',
-  'provider.key_refused': '{host} hat den Schlüssel abgelehnt ({status}): setz {setting}.',
+  'provider.key_refused':
+    '{host} hat den Schlüssel abgelehnt ({status}): setz {setting}. Der Server sagt: {reason}',
   'provider.access_refused':
-    '{host} hat den Zugang abgelehnt ({status}): prüf {setting} und den Schlüssel dazu.',
+    '{host} hat den Zugang abgelehnt ({status}): prüf {setting} und den Schlüssel dazu, oder führ dort `ollama signin` aus. Der Server sagt: {reason}',
+  'provider.not_signed_in':
+    'Ollama unter {host} ist für seine Cloud-Modelle nicht angemeldet ({status}): führ dort `ollama signin` aus, oder öffne {url}.',
+  'provider.access_forbidden': 'Ollama unter {host} hat den Zugang abgelehnt ({status}): {reason}',
   'provider.not_openai':
     '{host} hat mit {status} geantwortet: {setting} muss einen Server mit OpenAIs API nennen, meist mit einer Adresse, die auf /v1 endet.',
   'provider.not_ollama':
     '{host} hat mit {status} und nicht wie Ollama geantwortet: {setting} muss einen Ollama-Server nennen.',
-  'provider.openai_refused': 'Der Modellserver unter {host} hat den Aufruf mit {status} abgelehnt: {reason}',
-  'provider.ollama_refused': 'Ollama unter {host} hat den Aufruf abgelehnt ({status}): {reason}',
   'provider.openai_broke_off': 'Der Modellserver unter {host} hat seine Antwort abgebrochen: {reason}',
   'provider.broke_off': 'Der Modellserver hat seine Antwort abgebrochen ({reason}).',
   'provider.ollama_broke_off': 'Ollama hat seine Antwort abgebrochen: {reason}',
@@ -72,5 +74,7 @@ export const providers = {
   'provider.long_line': 'Der Modellserver hat eine Zeile von mehr als {bytes} Bytes geschickt.',
   'provider.ended_early': 'Der Modellserver hat seine Antwort beendet, bevor sie ganz war.',
   'provider.no_call': 'Das Modell hat kein Werkzeug aufgerufen, obwohl es musste.',
+  'provider.echo_too_long':
+    'Was der Modell-Server von seiner Antwort zurückhaben will (Signaturen, verschlüsselte Gedanken), hat mehr als {most} Bytes.',
   'provider.calls_too_long': 'Die Aufrufe von Werkzeugen des Modells haben mehr als {most} Zeichen.',
 };

@@ -37,6 +37,7 @@ export const trace: TranslationOf<typeof english> = {
   'trace.first_token': 'erstes Token nach {time}',
   'trace.rate': '{rate} Tokens/s',
   'trace.prompt': 'geschickt: {parts}',
+  'trace.omissions': 'für seinen Server weggelassen: {parts}',
   'trace.part_system': 'System',
   'trace.part_tools': 'Werkzeuge',
   'trace.part_history': 'Verlauf',

@@ -34,7 +34,13 @@ export const turns: TranslationOf<typeof english> = {
     one: 'Das Modell ist beschäftigt: Eine Antwort kommt vor deiner.',
     other: 'Das Modell ist beschäftigt: {count} Antworten kommen vor deiner.',
   },
-  'turn.pictures_unseen': '{model} kann keine Bilder sehen und antwortet deshalb ohne sie.',
+  'turn.omissions': 'Der Server von {model} nimmt nicht alles an, was ich sende. Weggelassen: {parts}.',
+  'turn.fewer_tools':
+    '{model} liest wenig auf einmal ({tokens} Tokens): {offered} von {all} Werkzeugen bekommt es direkt, die anderen muss es nachschlagen.',
+  'turn.no_tools_fit':
+    '{model} liest so wenig auf einmal ({tokens} Tokens), dass es ohne Werkzeuge antwortet.',
+  'turn.history_left_out':
+    'Der Anfang dieser Unterhaltung passt nicht mehr in das, was das Modell auf einmal liest: Es antwortet ohne ihn.',
   'turn.outcome_unknown':
     'Ausgang unbekannt: {tool} wurde unterbrochen und läuft nicht noch einmal. Vielleicht hat es gewirkt, vielleicht nicht.',
   'turn.model_back': 'Das Modell {model} antwortet wieder.',
@@ -51,7 +57,23 @@ export const turns: TranslationOf<typeof english> = {
   'model_fails.unknown_model': 'gibt es nicht',
   'model_fails.timeout_first_chunk': 'fängt nicht an zu antworten',
   'model.answers_instead': 'statt seiner antwortet {model}, denn es {why}',
+  'model.small_window':
+    'ein kleines Fenster von {tokens} Tokens: Werkzeuge, für die kein Platz ist, schlägt es nach',
   'model.only_talks': '{model} kann keine Werkzeuge aufrufen und redet deshalb nur',
+  'omission.system_role': 'der eigene Platz der Anweisungen',
+  'omission.tool_schemas': 'die Einzelheiten zu den Parametern der Werkzeuge',
+  'omission.server_tools': 'die Werkzeuge des MCP-Servers {server}',
+  'omission.newest_pictures': 'die neuesten Bilder, die er nicht lesen konnte',
+  'omission.pictures': 'alle Bilder',
+  'omission.echoes': 'was er selbst mit früheren Antworten geschickt hat',
+  'omission.missing_thoughts': 'Antworten ohne Gedanken',
+  'omission.missing_signatures': 'Aufrufe ohne Signatur',
+  'omission.parallel_calls': 'mehrere Werkzeugaufrufe auf einmal',
+  'omission.tool_exchanges': 'die Form früherer Werkzeugaufrufe (sie gehen als Text hinaus)',
+  'omission.tools': 'alle Werkzeuge',
+  'omission.field': 'das Feld {field}',
+  'model.vectors_only': 'Das Modell „{name}“ erzeugt Vektoren und führt keine Gespräche: Wähl ein anderes.',
+  'model.omissions': 'seinem Server fehlt: {parts}',
   'model.none': 'keines; {why}',
 
   'cancelled.completed': 'Die Antwort ist gegeben.',

@@ -1,6 +1,7 @@
 /** The stream for lists of sessions: what a token may see is asked once, and the order of events stays. */
 import { expect, it } from 'vitest';
 import { followAll } from '../../../../channels/http/routes/all-events.ts';
+import { agentEvent } from '../../../../channels/http/routes/openapi/events.ts';
 import type { Caller } from '../../../../src/contracts/access.ts';
 import type { AgentEvent } from '../../../../src/contracts/event.ts';
 import type { GatewayApi } from '../../../../src/contracts/gateway-api.ts';
@@ -26,7 +27,7 @@ function openStream(caller: Caller) {
   } as unknown as GatewayApi;
   const received: string[] = [];
   const end = followAll(gateway, caller, (json) => received.push(JSON.parse(json).type));
-  const happens = (...types: ('turn_started' | 'turn_ended' | 'session_deleted')[]): void => {
+  const happens = (...types: AgentEvent['type'][]): void => {
     for (const type of types) emit({ type, sessionKey: SESSION, at: 0, reason: 'completed' } as AgentEvent);
   };
   const settled = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
@@ -79,4 +80,19 @@ it('tells a reader that has left nothing more', async () => {
   asked[0]?.resolve({});
   await settled();
   expect(received).toEqual([]);
+});
+
+it('passes on every kind of event of the catalogue', () => {
+  const { received, happens } = openStream(OWNER);
+  const types = agentEvent.options.map(({ shape }) => shape.type.value);
+  happens(...types);
+  expect(received).toEqual(types);
+});
+
+it('passes tokens and progress on once until something else happens', () => {
+  const { received, happens } = openStream(OWNER);
+  happens('stream_start', 'stream_chunk', 'stream_chunk', 'stream_chunk', 'stream_end');
+  happens('stream_start', 'stream_chunk', 'stream_chunk', 'stream_end');
+  const call = ['stream_start', 'stream_chunk', 'stream_end'];
+  expect(received).toEqual([...call, ...call]);
 });

@@ -8,7 +8,7 @@ import type {
   FakeMessage,
   FakePerson,
 } from '../../../fakes/discord/platform.ts';
-import { lastUserText } from '../../../fakes/ollama/request.ts';
+import { lastUserText } from '../../../fakes/model/spoken-text.ts';
 import { describeGateway, WAIT } from '../../setup.ts';
 
 const ran: string[] = [];

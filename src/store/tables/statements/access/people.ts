@@ -52,6 +52,13 @@ function remembered(sql: Sql, person: Person): Fragment {
     : sql`(user_id = ${user} or starts_with(user_id, ${`${user}:user:`}))`;
 }
 
+/** Responses to the person, and to all end users of a token. */
+function answered(sql: Sql, { channel, id, endUser }: Person): Fragment {
+  if (channel !== 'http') return sql`false`;
+  const ofToken = sql`token_id = ${cleanText(id.replace(/^token:/, ''))}`;
+  return endUser === undefined ? ofToken : sql`${ofToken} and end_user = ${cleanText(endUser)}`;
+}
+
 /**
  * CTEs: `turns` that the person wrote or was answered in, `own` sessions in which no one else was. A session whose
  * messages came from a group belongs to no one.
@@ -102,6 +109,7 @@ async function find(sql: Sql, person: Person): Promise<PersonData> {
       (select count(*)::int from "grant" where channel = ${channel} and kind in ('dm', 'owner') and id = ${id})
         + (select count(*)::int from pairing where channel = ${channel} and sender_id = ${id}) as grants,
       (select count(*)::int from kept_file where user_id = ${user}) as files,
+      (select count(*)::int from stored_response where ${answered(sql, person)}) as responses,
       (select count(*)::int from usage where user_id = ${user}) as usage`;
   if (row === undefined) throw new Error('a statement without from gives one row');
   const { sessions, shared, ...counts } = row;
@@ -124,6 +132,9 @@ function rowsOf(sql: Sql, person: Person, kind: PersonRow['kind']): Fragment {
         where channel = ${person.channel} and kind in ('dm', 'owner') and id = ${person.id} order by kind`;
     case 'file':
       return sql`select folder, path, bytes, kept_at as "keptAt" from kept_file where user_id = ${user} order by folder, path`;
+    case 'response':
+      return sql`select id, input, body -> 'output' as output, used_at as "usedAt"
+        from stored_response where ${answered(sql, person)} order by used_at, id`;
     case 'usage':
       return sql`select model, prompt_tokens as "promptTokens", completion_tokens as "completionTokens", at
         from usage where user_id = ${user} order by id`;
@@ -155,6 +166,7 @@ async function forget(
     where user_id = ${user}`;
   await sql`delete from approval_rule where created_by = ${user}`;
   await sql`delete from sign_in where token_id = ${tokenOf(person)}`;
+  await sql`delete from stored_response where ${answered(sql, person)}`;
   const chats = privateChat === undefined ? [] : [addressOf({ channel, chatId: privateChat })];
   for (const chat of [user, ...sessions, ...chats]) await sql`delete from chat_setting where chat = ${chat}`;
   for (const key of sessions) {

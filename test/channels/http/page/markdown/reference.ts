@@ -6,49 +6,20 @@ import type { Link, Nodes, Root } from 'mdast';
 import { fromMarkdown } from 'mdast-util-from-markdown';
 import { gfmFromMarkdown } from 'mdast-util-gfm';
 import { toString } from 'mdast-util-to-string';
-import { attention } from 'micromark-core-commonmark';
-import { gfm } from 'micromark-extension-gfm';
 import { safeHref } from '../../../../../channels/http/page/markdown/links.js';
+import { dialectOf } from '../../../../../src/lib/markdown/dialect.ts';
+import { readTags } from '../../../../../src/lib/markdown/read-tags.ts';
 
-const PUNCTUATION = /[\p{P}\p{S}]/u;
-const WITHOUT_BLANKS = /[\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}\p{sc=Hangul}\u3000-\u303f\uff00-\uffef]/u;
-
-const charOf = (code: number | null): string => (code === null || code < 0 ? '' : String.fromCharCode(code));
-
-/** Asterisks close after punctuation even if a letter follows, and open before it in scripts without blanks. */
-const tokenize: typeof attention.tokenize = function (effects, ok, nok) {
-  const last = charOf(this.previous);
-  const withBoth = (code: number | null): ReturnType<typeof ok> => {
-    const token = this.events.at(-1)?.[1];
-    if (token !== undefined && PUNCTUATION.test(last)) Object.assign(token, { _close: true });
-    if (token !== undefined && WITHOUT_BLANKS.test(last) && PUNCTUATION.test(charOf(code)))
-      Object.assign(token, { _open: true });
-    return ok(code);
-  };
-  return attention.tokenize.call(this, effects, withBoth, nok);
-};
-const stars = { ...attention, tokenize };
-
-/** What the gateway does not support: code by indentation, underlined headings, and addresses without a scheme. */
-const DISABLED = [
-  'htmlFlow',
-  'htmlText',
-  'definition',
-  'gfmFootnoteCall',
-  'gfmFootnoteDefinition',
-  'codeIndented',
-  'setextUnderline',
-  'wwwAutolink',
-  'emailAutolink',
-];
-const OPTIONS = {
-  extensions: [gfm(), { text: { 42: stars } }, { disable: { null: DISABLED } }],
-  mdastExtensions: [gfmFromMarkdown()],
-};
+/** What the page does not support: code by indentation, underlined headings, and addresses without a scheme. */
+const DISABLED = ['codeIndented', 'setextUnderline', 'wwwAutolink', 'emailAutolink'];
 
 /** What the reference reads; any length of text, in time up to quadratic. */
 export function referenceRoot(text: string): Root {
-  const root = fromMarkdown(text, OPTIONS);
+  const root = fromMarkdown(text, {
+    extensions: [...dialectOf(text), { disable: { null: DISABLED } }],
+    mdastExtensions: [gfmFromMarkdown()],
+  });
+  readTags(root, text);
   writeOutAddresses(root);
   return root;
 }

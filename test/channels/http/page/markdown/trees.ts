@@ -129,6 +129,7 @@ function fromInline(node: Inline): Tree {
   switch (node.type) {
     case 'text':
     case 'code':
+    case 'tag':
       return [node.type, node.text];
     case 'break':
       return ['break'];

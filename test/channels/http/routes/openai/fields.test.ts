@@ -10,7 +10,7 @@ import type { StatelessRequest } from '../../../../../src/contracts/gateway-api.
 import { echoCompletion } from '../../../../fakes/model/echo-completion.ts';
 import { openApi } from '../../client.ts';
 import type { OpenApi } from '../../client.ts';
-import { officialFields } from './official-fields.ts';
+import { LOCAL, officialFields } from './known-fields.ts';
 
 const messages = [{ role: 'user', content: 'hi' }];
 const look = { name: 'look', description: 'Looks.', parameters: { type: 'object', properties: {} } };
@@ -18,6 +18,8 @@ const schema = { name: 'thing', schema: { type: 'object' } };
 
 /** A value with an effect for each field. For a refused field it is one that would change the answer. */
 const COMPLETION: Record<string, unknown> = {
+  ...LOCAL,
+  reasoning: { enabled: true },
   messages: [{ role: 'user', content: 'other' }],
   model: 'tiny:1b',
   audio: { format: 'mp3' },
@@ -61,6 +63,7 @@ const COMPLETION: Record<string, unknown> = {
 };
 
 const RESPONSE: Record<string, unknown> = {
+  ...LOCAL,
   access_programs: {},
   background: true,
   context_management: [{ type: 'compaction' }],
@@ -104,6 +107,7 @@ const ELSEWHERE = new Set([
   'mode',
   'previous_response_id',
   'top_logprobs',
+  'store',
 ]);
 
 let api: OpenApi;
@@ -172,9 +176,9 @@ describe.each([
   it('count as left out when they are null, and unknown ones are refused', async () => {
     const nothing = Object.fromEntries(Object.keys(table).map((name) => [name, null]));
     expect((await ask({ ...nothing, ...base })).status).toBe(200);
-    const unknown = await ask({ top_k: 5 });
+    const unknown = await ask({ best_of: 5 });
     expect(unknown.status).toBe(400);
-    expect(JSON.parse(unknown.text)).toMatchObject({ error: { param: 'top_k', code: 'unknown_field' } });
+    expect(JSON.parse(unknown.text)).toMatchObject({ error: { param: 'best_of', code: 'unknown_field' } });
     expect((await ask({ constructor: 1 })).status).toBe(400);
   });
 

@@ -41,7 +41,11 @@ describe.each(ROUTES)('a tool call in the history of %s', (_, history) => {
     }
   });
 
-  it.each(['', 'no JSON', '[]', '7'])('is malformed with %j for arguments', (text) => {
+  it.each(['no JSON', '[]', '7'])('is malformed with %j for arguments', (text) => {
     expect(callOf(text)).toEqual({ id: 'c', name: 'look', args: {}, malformed: text });
+  });
+
+  it('has none where they are empty', () => {
+    expect(callOf('')).toEqual({ id: 'c', name: 'look', args: {} });
   });
 });

@@ -6,6 +6,7 @@ import type { z } from 'zod';
 import { API } from '../../../../../channels/http/app.ts';
 import type {
   approval,
+  handled,
   listedSession,
   message,
   receipt,
@@ -24,6 +25,7 @@ import type {
 } from '../../../../../channels/http/wire.ts';
 import type { AgentEvent } from '../../../../../src/contracts/event.ts';
 import { openApi } from '../../client.ts';
+import { checkDeclared } from '../../declared.ts';
 import type { OpenApi } from '../../client.ts';
 
 /** An interface as a type, which a schema with further fields accepts. */
@@ -38,12 +40,14 @@ export type Existing<Type extends AgentEvent['type'] = z.infer<typeof agentEvent
 
 /** The compiler refuses a schema that does not accept what the routes write. */
 type Takes<Schema extends z.ZodType, Written extends z.input<Schema>> = Written;
+type Accepted = ReturnType<typeof acceptedAt>;
 export type Written =
   | Takes<typeof agentEvent, Plain<AgentEvent>>
   | Takes<typeof session, WireSession>
   | Takes<typeof listedSession, WireListed>
   | Takes<typeof message, WireMessage>
-  | Takes<typeof receipt, ReturnType<typeof acceptedAt>>
+  | Takes<typeof receipt, Exclude<Accepted, { handled: true }>>
+  | Takes<typeof handled, Extract<Accepted, { handled: true }>>
   | Takes<typeof approval, WireApproval>
   | Takes<typeof schedule, WireSchedule>;
 
@@ -111,6 +115,28 @@ describe('the description of the API', () => {
     const wrong = await (await api.call('/v1/sessions/http:nobody')).json();
     expect(ajv.getSchema('api#/components/schemas/Error')?.(wrong)).toBe(true);
     expect(ajv.getSchema('api#/components/schemas/Error')?.({ error: 'text' })).toBe(false);
+  });
+
+  it('declares each answer of these tests: its status, its type and its body', async () => {
+    const url = 'http://127.0.0.1/v1/sessions/http:anna/messages';
+    const check = async (status: number, body: unknown, type = 'application/json') =>
+      await checkDeclared(
+        'POST',
+        url,
+        new Response(JSON.stringify(body), { status, headers: { 'content-type': type } }),
+      );
+    await check(202, { turnId: 't', seq: 1, lastEventId: '0-0' });
+    await check(200, { handled: true, reply: null });
+    await check(404, { error: { message: 'm', type: 't', code: 'c', param: null } });
+    await expect(check(202, { turnId: 1 })).rejects.toThrow(/POST .* 202 is not as declared/);
+    await expect(check(201, {})).rejects.toThrow('201 is not declared');
+    await expect(check(202, {}, 'text/html')).rejects.toThrow('not declared as text/html');
+    await expect(check(404, { error: 'text' })).rejects.toThrow('404 is not as declared');
+  });
+
+  it('describes every operation in a sentence besides its summary', () => {
+    const texts = Object.values(OPERATIONS).map(({ description }) => description);
+    expect(texts.filter((text) => !/^.{20,}\.$/.test(text))).toEqual([]);
   });
 
   it('has schemas that refuse what the routes refuse', async () => {

@@ -21,6 +21,7 @@ describePageOnFakeGateway('the choices of a chat', (tab, fixture) => {
           profileId: 'default',
           reason: undefined,
           tools: true,
+          omissions: [],
         }
       );
     };

@@ -1,0 +1,57 @@
+/** Pairs of tags in parsed inline Markdown, as in chats of other networks. Pure. */
+import { loweredOrMarked, raisedOrMarked } from '../../../../src/lib/markdown/small-characters.ts';
+import { isLineBreak, pairTags } from '../../../../src/lib/markdown/tags.ts';
+import { joined } from './emphasis.js';
+import { textOf } from './link-text.js';
+
+/** @typedef {import('./nodes.js').Inline} Inline */
+
+/** @type {import('../../../../src/lib/markdown/tags.ts').TagReader<Inline>} */
+const READER = {
+  tagOf: (node) => (node.type === 'tag' ? node.text : undefined),
+  text: (text) => ({ type: 'text', text }),
+  wrap(kind, children) {
+    if (children.length === 0) return [];
+    switch (kind) {
+      case 'strong':
+        return [{ type: 'strong', children }];
+      case 'emphasis':
+        return [{ type: 'em', children }];
+      case 'delete':
+        return [{ type: 'del', children }];
+      case 'code':
+        return [{ type: 'code', text: textOf(children) }];
+      case 'raised':
+      case 'lowered':
+        return shifted(kind, children);
+      default:
+        return kind;
+    }
+  },
+};
+
+/**
+ * @param {'raised' | 'lowered'} kind
+ * @param {Inline[]} children
+ * @returns {Inline[]}
+ */
+function shifted(kind, children) {
+  const change = kind === 'raised' ? raisedOrMarked : loweredOrMarked;
+  if (children.every(({ type }) => type === 'text'))
+    return [{ type: 'text', text: change(textOf(children)) }];
+  const sign = kind === 'raised' ? '^' : '_';
+  return [{ type: 'text', text: `${sign}(` }, ...children, { type: 'text', text: ')' }];
+}
+
+/**
+ * The nodes with their tags read, at every depth.
+ * @param {Inline[]} nodes
+ * @returns {Inline[]}
+ */
+export function withTags(nodes) {
+  const inside = nodes.map((node) => {
+    if (node.type === 'tag') return isLineBreak(node.text) ? { type: /** @type {const} */ ('break') } : node;
+    return 'children' in node ? { ...node, children: withTags(node.children) } : node;
+  });
+  return inside.some(({ type }) => type === 'tag') ? joined(pairTags(inside, READER)) : inside;
+}

@@ -1,0 +1,144 @@
+/** `POST /v1/audio/transcriptions` and `POST /v1/audio/speech`, by the speech servers of the settings. */
+import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response';
+import { z } from 'zod';
+import { SOUND_TYPES } from '../../../../src/contracts/audio-api.ts';
+import { GatewayError, wordError } from '../../../../src/contracts/errors.ts';
+import { parseShape, readFields, refuseEncodings } from '../../body.ts';
+import { callerReader, HttpError } from '../../errors.ts';
+import type { HandlerDeps, HttpContext } from '../../route.ts';
+import { isForm, readUpload, refuseLength } from '../../upload.ts';
+import { checkFields } from './fields.ts';
+import type { FieldTable } from './fields.ts';
+
+/** Longest text that is spoken, in UTF-16 units: OpenAI's limit. */
+export const MAX_SPOKEN_TEXT = 4_096;
+
+const honoured = (note: string): FieldTable[string] => ({ use: 'honoured', note });
+const harmless = (note: string): FieldTable[string] => ({ use: 'harmless', note });
+const refused = (note: string, ...unless: unknown[]): FieldTable[string] => ({
+  use: 'refused',
+  note,
+  unless,
+});
+
+/** The fields of the form beside the file. */
+const TRANSCRIPTION_FIELDS: FieldTable = {
+  model: harmless('the server of the settings has its own'),
+  language: honoured('instead of that of the settings'),
+  prompt: honoured('passed on'),
+  temperature: honoured('passed on'),
+  response_format: honoured('`json`, `text` or `verbose_json`'),
+  'timestamp_granularities[]': refused('the server decides what it times', 'segment'),
+  stream: refused('the text comes whole', 'false'),
+  'include[]': refused('servers report no likelihoods'),
+  chunking_strategy: harmless('the server decides'),
+};
+
+const transcriptionForm = z.object({
+  language: z
+    .string()
+    .regex(/^[a-z]{2,3}$/i, 'must be a code of two or three letters such as de')
+    .optional(),
+  prompt: z.string().optional(),
+  temperature: z.coerce.number().min(0).max(1).optional(),
+  response_format: z
+    .enum(['json', 'text', 'verbose_json'], 'must be json, text or verbose_json')
+    .default('json'),
+});
+
+/** Answers with what is said in the recording. Throws `HttpError`. */
+export async function transcriptions(c: HttpContext, deps: HandlerDeps): Promise<Response> {
+  const { incoming, outgoing } = c.env;
+  const { audio, files } = deps.gateway;
+  if (!isForm(incoming.headers['content-type'])) {
+    const text = 'Send the recording in a form: multipart/form-data with the field "file".';
+    throw new HttpError(415, 'unsupported_media_type', text, { param: 'content-type' });
+  }
+  refuseEncodings(incoming);
+  refuseLength(incoming, files.limits.maxFileBytes);
+  const signal = await beginCall(c, deps);
+  if (incoming.headers.expect !== undefined) outgoing.writeContinue();
+  const upload = await readUpload(incoming, undefined);
+  const form = () => {
+    const fields = Object.fromEntries(upload.fields);
+    checkFields(fields, TRANSCRIPTION_FIELDS);
+    return parseShape(fields, transcriptionForm);
+  };
+  const request = () => ({ ...form(), verbose: form().response_format === 'verbose_json' });
+  const transcript = await withStatus(c, () => audio.transcribe(upload, request, signal));
+  const { response_format: format } = form();
+  if (format === 'text') return c.text(`${transcript.text}\n`);
+  return c.json(format === 'json' ? { text: transcript.text } : transcript);
+}
+
+/** The fields of the body. */
+const SPEECH_FIELDS: FieldTable = {
+  model: harmless('the server of the settings has its own'),
+  input: honoured('the text'),
+  voice: honoured('one of the server’s'),
+  response_format: honoured('where the server knows it'),
+  speed: honoured('passed on'),
+  stream_format: refused('the sound comes whole', 'audio'),
+  instructions: refused('servers with this API know none', ''),
+};
+
+/** The body. */
+export const speechSchema = z.object({
+  input: z.string().min(1).max(MAX_SPOKEN_TEXT, `must have at most ${MAX_SPOKEN_TEXT} characters`),
+  voice: z
+    .union([z.string(), z.looseObject({ id: z.string() }).transform(({ id }) => id)])
+    .nullish()
+    .transform((voice) => voice || undefined),
+  response_format: z.enum(['mp3', 'opus', 'aac', 'flac', 'wav', 'pcm']).nullish(),
+  speed: z.number().min(0.25).max(4).nullish(),
+});
+
+/** Answers with the sound of a text. Throws `HttpError`. */
+export async function speech(c: HttpContext, deps: HandlerDeps): Promise<Response> {
+  const { incoming, outgoing } = c.env;
+  const rules = { table: SPEECH_FIELDS, schema: speechSchema };
+  const { input, voice, response_format, speed } = await readFields(incoming, outgoing, rules);
+  const signal = await beginCall(c, deps);
+  const format = response_format ?? 'mp3';
+  const request = { format, voice, speed: speed ?? undefined };
+  const bytes = await withStatus(c, () => deps.gateway.audio.speak(input, request, signal));
+  outgoing
+    .writeHead(200, {
+      'content-type': SOUND_TYPES[format],
+      'content-length': String(bytes.length),
+      'cache-control': 'no-store',
+    })
+    .end(bytes);
+  return RESPONSE_ALREADY_SENT;
+}
+
+/** Counts the call among those of its token; the signal aborts when the client leaves. Throws `HttpError` 429. */
+async function beginCall(c: HttpContext, { limits }: HandlerDeps): Promise<AbortSignal> {
+  const { outgoing } = c.env;
+  const gone = new AbortController();
+  outgoing.once('close', () => gone.abort());
+  outgoing.once('close', await limits.beginCall(c.get('caller')));
+  return gone.signal;
+}
+
+/** Statuses of what speech servers answer; any other error has its usual one. */
+const STATUS: Record<string, number> = {
+  bad_response: 502,
+  not_configured: 501,
+  not_found: 502,
+  refused: 400,
+  timeout: 504,
+  too_large: 413,
+  unreadable: 400,
+};
+
+async function withStatus<Result>(c: HttpContext, call: () => Promise<Result>): Promise<Result> {
+  try {
+    return await call();
+  } catch (error) {
+    const status = error instanceof GatewayError && !(error instanceof HttpError) && STATUS[error.code];
+    if (!status) throw error;
+    const message = wordError(error, callerReader(c.get('caller')));
+    throw new HttpError(status, error.code, message, { cause: error });
+  }
+}

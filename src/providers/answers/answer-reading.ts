@@ -1,0 +1,93 @@
+/** One answer, read packet by packet until it is complete, ends or fails. */
+import type { ProviderError } from '../../contracts/errors.ts';
+import type { ChatChunk } from '../../contracts/model/provider.ts';
+import type { ModelHabits } from '../learned.ts';
+import type { Answer } from './answer.ts';
+import type { AnswerReader } from './read-answer.ts';
+import type { TextSplitter } from './text-splitters.ts';
+import { createCharacterJoiner } from './whole-characters.ts';
+
+/** How long the usage of a complete answer may take, in milliseconds: some servers hold the connection open, or break it. */
+const USAGE_WAIT_MS = 2_000;
+
+/** Unknown reasons that are named for one model; a server that invents more is not worth a longer log. */
+const MAX_UNKNOWN_REASONS = 16;
+
+/** What one packet says. */
+export interface Packet {
+  chunks: readonly ChatChunk[];
+  /** Nothing follows. */
+  isLast: boolean;
+  /** What ended the answer behind these chunks. */
+  failure?: ProviderError | undefined;
+}
+
+interface ReadingParts {
+  answer: Answer;
+  reader: AnswerReader;
+  splitter: TextSplitter;
+  habits: Pick<ModelHabits, 'marksEnds' | 'unknownReasons'>;
+  usageWaitMs: number | undefined;
+  /** The error that the caller gets for whatever was thrown. */
+  failed: (error: unknown) => ProviderError;
+}
+
+/** The state of an answer while it is read. */
+export class AnswerReading {
+  readonly #parts: ReadingParts;
+  readonly #join = createCharacterJoiner();
+  #ends: readonly ChatChunk[] | undefined;
+  /** When to stop waiting for the usage, once the answer is complete. */
+  #until: number | undefined;
+
+  constructor(parts: ReadingParts) {
+    this.#parts = parts;
+  }
+
+  /** True once the server's closing record was read. */
+  get isComplete(): boolean {
+    return this.#parts.reader.complete;
+  }
+
+  /** Reads on. Throws `ProviderError` or the signal's reason only when nothing came before the failure. */
+  async next(): Promise<Packet> {
+    const { answer, reader, splitter, failed, usageWaitMs = USAGE_WAIT_MS } = this.#parts;
+    if (reader.complete) return { chunks: [], isLast: true };
+    if (reader.finished) this.#until ??= performance.now() + usageWaitMs;
+    const left = this.#until === undefined ? undefined : Math.max(0, this.#until - performance.now());
+    const packet = await answer.read(left);
+    const chunks: ChatChunk[] = [];
+    try {
+      for (const text of packet === undefined ? splitter.end() : splitter.push(packet)) {
+        chunks.push(...this.#join(reader.read(text)));
+        if (reader.complete) break;
+      }
+    } catch (error) {
+      return { chunks, isLast: true, failure: failed(error) };
+    }
+    return { chunks, isLast: packet === undefined || reader.complete };
+  }
+
+  /** The chunks that are known only at the end, `done` last. Throws `ProviderError` for an answer that was cut. */
+  end(): readonly ChatChunk[] {
+    const { answer, reader, habits } = this.#parts;
+    if (this.#ends !== undefined) return this.#ends;
+    habits.marksEnds ||= reader.complete || reader.finished;
+    const ends = this.#join(reader.end(answer.isDelimited && !habits.marksEnds));
+    return (this.#ends = ends.map((chunk) => withNewReason(chunk, habits)));
+  }
+
+  /** Frees the connection, or closes it when more would follow. */
+  close(): void {
+    this.#parts.answer.end(this.#parts.reader.complete);
+  }
+}
+
+/** The closing chunk names an unknown reason only the first time that a model's server gives it. */
+function withNewReason(chunk: ChatChunk, { unknownReasons }: Pick<ModelHabits, 'unknownReasons'>): ChatChunk {
+  if (chunk.type !== 'done' || chunk.unknownReason === undefined) return chunk;
+  const { unknownReason, ...rest } = chunk;
+  if (unknownReasons.has(unknownReason) || unknownReasons.size >= MAX_UNKNOWN_REASONS) return rest;
+  unknownReasons.add(unknownReason);
+  return chunk;
+}

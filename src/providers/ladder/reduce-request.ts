@@ -1,0 +1,135 @@
+/** A request without the parts that its server refuses, and how its messages are written for it. */
+import { hash } from 'node:crypto';
+import { unreadablePictures, unseenPictures } from '../../contracts/media.ts';
+import type { Picture } from '../../contracts/media.ts';
+import { mcpServerOf } from '../../contracts/model/omissions.ts';
+import type { Omission } from '../../contracts/model/omissions.ts';
+import type {
+  ChatMessage,
+  ChatRequest,
+  ModelCapabilities,
+  ToolSchema,
+} from '../../contracts/model/provider.ts';
+import type { Recent } from '../../lib/recent.ts';
+import type { Shape } from '../shape/shape.ts';
+
+/** Pictures that the server could not read, by their digest. */
+type Unreadable = Recent<true>;
+
+/** The request without these parts; the same object when nothing changes. Never throws. */
+export function reduceRequest(request: ChatRequest, omitted: ReadonlySet<Omission>): ChatRequest {
+  if (omitted.size === 0) return request;
+  const { tools, toolChoice, parallelToolCalls, ...rest } = request;
+  const offered = offeredTools(tools ?? [], omitted);
+  const chosen =
+    typeof toolChoice !== 'object' || offered.some(({ name }) => name === toolChoice.name)
+      ? toolChoice
+      : undefined;
+  return {
+    ...rest,
+    ...(omitted.has('tool_schemas') && { reducedSchemas: true }),
+    ...(omitted.has('echoes') && { echo: false }),
+    messages: messagesWithout(request.messages, omitted),
+    ...(offered.length > 0 && {
+      tools: offered,
+      ...(chosen !== undefined && { toolChoice: chosen }),
+      ...(parallelToolCalls !== undefined && { parallelToolCalls }),
+    }),
+  };
+}
+
+/**
+ * How messages are written without these parts. A model without tools, as one that takes over a conversation may be, reads
+ * what they did as text.
+ */
+export function shapeFor(omitted: ReadonlySet<Omission>, can: Pick<ModelCapabilities, 'tools'>): Shape {
+  const asText = !can.tools || omitted.has('tools') || omitted.has('tool_exchanges');
+  return {
+    system: omitted.has('system_role') ? 'fold' : 'lead',
+    exchanges: asText ? 'text' : omitted.has('parallel_calls') ? 'single' : 'native',
+  };
+}
+
+/** Lists that were filtered before: their identity is the key of other caches. */
+const filtered = new WeakMap<readonly ToolSchema[], Map<string, readonly ToolSchema[]>>();
+
+function offeredTools(tools: readonly ToolSchema[], omitted: ReadonlySet<Omission>): readonly ToolSchema[] {
+  if (omitted.has('tools')) return [];
+  const servers = [...omitted].flatMap((part) => mcpServerOf(part) ?? []).toSorted();
+  return servers.length === 0 ? tools : withoutServers(tools, servers);
+}
+
+function withoutServers(tools: readonly ToolSchema[], servers: readonly string[]): readonly ToolSchema[] {
+  const lists = filtered.get(tools) ?? new Map<string, readonly ToolSchema[]>();
+  filtered.set(tools, lists);
+  const key = servers.join(' ');
+  const left =
+    lists.get(key) ?? tools.filter(({ server }) => server === undefined || !servers.includes(server));
+  lists.set(key, left);
+  return left;
+}
+
+function messagesWithout(
+  messages: readonly ChatMessage[],
+  omitted: ReadonlySet<Omission>,
+): readonly ChatMessage[] {
+  if (omitted.has('pictures')) return messages.map((message) => withoutImages(message, unreadablePictures));
+  if (!omitted.has('newest_pictures')) return messages;
+  const newest = messages.findLastIndex(hasImages);
+  return messages.map((message, index) =>
+    index === newest ? withoutImages(message, unreadablePictures) : message,
+  );
+}
+
+function hasImages(message: ChatMessage): boolean {
+  return message.role === 'user' && message.images !== undefined && message.images.length > 0;
+}
+
+/** The request for a model that sees no pictures: it reads that there were some. */
+export function withoutPictures(request: ChatRequest): ChatRequest {
+  if (!request.messages.some(hasImages)) return request;
+  return { ...request, messages: request.messages.map((each) => withoutImages(each, unseenPictures)) };
+}
+
+/** The request without pictures that the server could not read before; the model reads that there were some. */
+export function withoutUnreadable(request: ChatRequest, unreadable: Unreadable): ChatRequest {
+  if (unreadable.size === 0 || !request.messages.some(hasImages)) return request;
+  const messages = request.messages.map((message): ChatMessage => {
+    if (message.role !== 'user' || message.images === undefined) return message;
+    const readable = message.images.filter((image) => unreadable.get(digestOf(image)) === undefined);
+    const count = message.images.length - readable.length;
+    if (count === 0) return message;
+    const { images: _, ...rest } = message;
+    const content = `${message.content}\n${unreadablePictures(count)}`;
+    return { ...rest, content, ...(readable.length > 0 && { images: readable }) };
+  });
+  return { ...request, messages };
+}
+
+/** Remembers the pictures that a request was accepted only without. */
+export function noteUnreadable(
+  { messages }: Pick<ChatRequest, 'messages'>,
+  omitted: ReadonlySet<Omission>,
+  unreadable: Unreadable,
+): void {
+  const shown = omitted.has('pictures')
+    ? messages.filter(hasImages)
+    : [messages.findLast(hasImages) ?? []].flat();
+  for (const message of shown) {
+    for (const image of imagesOf(message)) unreadable.set(digestOf(image), true);
+  }
+}
+
+function imagesOf(message: ChatMessage): readonly Picture[] {
+  return message.role === 'user' ? (message.images ?? []) : [];
+}
+
+function digestOf({ base64 }: Picture): string {
+  return hash('sha256', base64, 'base64');
+}
+
+function withoutImages(message: ChatMessage, describe: (count: number) => string): ChatMessage {
+  if (message.role !== 'user' || message.images === undefined) return message;
+  const { images, ...rest } = message;
+  return { ...rest, content: `${message.content}\n${describe(images.length)}` };
+}

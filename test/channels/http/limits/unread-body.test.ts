@@ -1,0 +1,157 @@
+/** Requests whose body no one reads: clients that pool their connections lose none of their requests. */
+import { Agent, request } from 'node:http';
+import type { OutgoingHttpHeaders } from 'node:http';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { Pool } from 'undici';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { MAX_DRAINED_BYTES } from '../../../../channels/http/config.ts';
+import { ADMIN } from '../../../fakes/gateway/gateway-api.ts';
+import { openApi } from '../client.ts';
+import type { OpenApi } from '../client.ts';
+import { openSocket, readAnswer } from '../raw-http.ts';
+
+const ROUNDS = 40;
+let api: OpenApi;
+
+beforeEach(async () => {
+  api = await openApi();
+});
+afterEach(() => api.close());
+
+interface Refused {
+  path: string;
+  headers: Record<string, string>;
+  status: number;
+}
+
+const json = { 'content-type': 'application/json' };
+const REFUSED: Refused[] = [
+  { path: '/v1/models', headers: { ...json, authorization: 'Bearer wrong' }, status: 405 },
+  { path: '/v1/embeddings', headers: { ...json, authorization: 'Bearer wrong' }, status: 401 },
+  { path: '/v1/nothing', headers: { ...json, authorization: ADMIN }, status: 404 },
+  { path: '/v1/embeddings', headers: { ...json, origin: 'https://evil.example' }, status: 403 },
+  { path: '/v1/embeddings', headers: { ...json, host: 'evil.example' }, status: 421 },
+  { path: '/v1/embeddings', headers: { 'content-type': 'text/plain', authorization: ADMIN }, status: 415 },
+];
+
+/** A connection pool of one connection: each request must be able to follow the one before it. */
+interface Pooled {
+  post(path: string, headers: Record<string, string>, body: string): Promise<Answered>;
+  close(): Promise<void> | void;
+}
+
+interface Answered {
+  status: number;
+  connection: string;
+}
+
+function undiciPool(url: string): Pooled {
+  const pool = new Pool(url, { connections: 1, pipelining: 1 });
+  return {
+    async post(path, headers, body) {
+      const {
+        statusCode,
+        headers: received,
+        body: answer,
+      } = await pool.request({
+        method: 'POST',
+        path,
+        headers,
+        body,
+      });
+      await answer.dump();
+      return { status: statusCode, connection: String(received['connection']) };
+    },
+    close: () => pool.close(),
+  };
+}
+
+function nodeAgent(url: string): Pooled {
+  const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+  return {
+    post: (path, headers: OutgoingHttpHeaders, body) =>
+      new Promise((resolve, reject) => {
+        const call = request(url + path, { method: 'POST', headers, agent }, (answer) => {
+          answer.resume();
+          answer.on('end', () =>
+            resolve({ status: answer.statusCode ?? 0, connection: String(answer.headers.connection) }),
+          );
+        });
+        call.on('error', reject);
+        // Headers and body in two packets.
+        call.flushHeaders();
+        setImmediate(() => call.end(body));
+      }),
+    close: () => agent.destroy(),
+  };
+}
+
+describe.each([
+  ['undici', undiciPool],
+  ['node:http', nodeAgent],
+])('a client that pools its connections with %s', (_, open) => {
+  it.each(REFUSED)(
+    `gets ${ROUNDS} of ${ROUNDS} answers after the refusal $status of $path`,
+    async ({ path, headers, status }) => {
+      const pool = open(api.url);
+      const answers: Answered[] = [];
+      const length = (body: string) => ({ 'content-length': String(Buffer.byteLength(body)) });
+      for (let round = 0; round < ROUNDS; round += 1) {
+        // Wrong tokens are soon refused with 429, which is as good here.
+        const body = '{"input":"x"}';
+        answers.push(await pool.post(path, { ...headers, ...length(body) }, body));
+        const next = await pool.post(
+          '/v1/embeddings',
+          { ...json, authorization: ADMIN, ...length(body) },
+          body,
+        );
+        if (next.status !== 400) answers.push(next);
+        await nextTurn();
+      }
+      expect(answers.filter((answer) => answer.status === status || answer.status === 429)).toHaveLength(
+        ROUNDS,
+      );
+      expect(new Set(answers.map(({ connection }) => connection))).toEqual(new Set(['keep-alive']));
+      await pool.close();
+    },
+  );
+
+  it('gets every answer after bodies that are too long to be read for nothing, and is told to reconnect', async () => {
+    const pool = open(api.url);
+    const body = 'x'.repeat(MAX_DRAINED_BYTES + 1);
+    const headers = { ...json, authorization: ADMIN, 'content-length': String(body.length) };
+    for (let round = 0; round < ROUNDS; round += 1) {
+      expect(await pool.post('/v1/nothing', headers, body)).toEqual({ status: 404, connection: 'close' });
+    }
+    await pool.close();
+  });
+});
+
+describe('an unread body', () => {
+  const post = (length: number, extra = '') =>
+    `POST /v1/nothing HTTP/1.1\r\nHost: ${new URL(api.url).host}\r\nContent-Length: ${length}\r\n${extra}\r\n`;
+
+  it(`of ${MAX_DRAINED_BYTES} bytes keeps its connection`, async () => {
+    const socket = await openSocket(api.url);
+    socket.write(post(MAX_DRAINED_BYTES) + 'x'.repeat(MAX_DRAINED_BYTES));
+    expect((await readAnswer(socket)).text).toMatch(/connection: keep-alive/i);
+    socket.destroy();
+  });
+
+  it('that does not arrive ends its connection, which the answer says', async () => {
+    const socket = await openSocket(api.url);
+    socket.write(post(2));
+    expect(await readAnswer(socket)).toMatchObject({
+      status: 404,
+      text: expect.stringMatching(/connection: close/i),
+    });
+    socket.destroy();
+  });
+
+  it('that waits for "100 Continue" ends its connection at once, which the answer says', async () => {
+    const socket = await openSocket(api.url);
+    socket.write(post(2, 'Expect: 100-continue\r\n'));
+    expect((await readAnswer(socket)).text).toMatch(/404 Not Found[^]*connection: close/i);
+    socket.destroy();
+  });
+});
