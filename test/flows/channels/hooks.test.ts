@@ -5,6 +5,7 @@ import { codeBlocks } from '../../docs/pages.ts';
 import { runShell } from '../../docs/shell.ts';
 import { eventsUntil } from '../../channels/http/client.ts';
 import { describeGatewayOnEachDatabase, WAIT } from '../setup.ts';
+import { needs } from '../../runs/needs.ts';
 
 const SECRET = 'a-secret-of-the-sender-0123456789';
 const CHAT = '7001';
@@ -106,20 +107,24 @@ describeGatewayOnEachDatabase(
       );
     });
 
-    it('without a task only writes its text into the chat, as the guide shows it', async () => {
-      const [example] = codeBlocks('docs/http-api.md').filter(({ text }) =>
-        text.includes('/v1/hooks/nightly'),
-      );
-      const command = example?.text.replace('http://127.0.0.1:8080', fixture().gateway.url) ?? '';
-      const calls = fixture().ollama.calls.length;
-      const { code, output } = await runShell(command, { cwd: '.', env: { NIGHTLY_SECRET: SECRET } });
-      expect([code, output]).toEqual([0, expect.stringContaining('"accepted":true')]);
-      await vi.waitFor(
-        () => expect(fixture().telegram.screen(CHAT).at(-1)).toBe('The job nightly has failed.'),
-        WAIT,
-      );
-      expect(fixture().ollama.calls).toHaveLength(calls);
-    });
+    it(
+      'without a task only writes its text into the chat, as the guide shows it',
+      needs('openssl'),
+      async () => {
+        const [example] = codeBlocks('docs/http-api.md').filter(({ text }) =>
+          text.includes('/v1/hooks/nightly'),
+        );
+        const command = example?.text.replace('http://127.0.0.1:8080', fixture().gateway.url) ?? '';
+        const calls = fixture().ollama.calls.length;
+        const { code, output } = await runShell(command, { cwd: '.', env: { NIGHTLY_SECRET: SECRET } });
+        expect([code, output]).toEqual([0, expect.stringContaining('"accepted":true')]);
+        await vi.waitFor(
+          () => expect(fixture().telegram.screen(CHAT).at(-1)).toBe('The job nightly has failed.'),
+          WAIT,
+        );
+        expect(fixture().ollama.calls).toHaveLength(calls);
+      },
+    );
 
     it('without a task leaves its text in a session over HTTP: once, live, unread, and without a model', async () => {
       const calls = fixture().ollama.calls.length;
