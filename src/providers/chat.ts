@@ -147,7 +147,9 @@ async function beginAnswer(
   const { reader, splitter, filter } = readersOf(server, request, habits);
   const answer = await server.send(body, request, signal);
   const { usageWaitMs } = server;
-  const failed = (error: unknown): ProviderError => failureOf(server, request, error);
+  // What a failure teaches about the window is noted once, where the call ends.
+  const failed = (error: unknown): ProviderError =>
+    toProviderError({ ...server.at, model: request.model }, error);
   const reading = new AnswerReading({ answer, reader, splitter, habits, usageWaitMs, failed });
   try {
     let first = await reading.next();
