@@ -70,11 +70,11 @@ export function connect(place: DatabasePlace, max: number, more: postgres.Option
     connection: {
       application_name: place.applicationName ?? 'parley',
       search_path: `"${place.schema}"`,
-      ...(place.socketPath === undefined && { statement_timeout: STATEMENT_TIMEOUT_MS }),
+      statement_timeout: STATEMENT_TIMEOUT_MS,
     },
   };
   if (place.socketPath !== undefined) {
-    return postgres({ ...options, path: place.socketPath, user: 'postgres', database: 'postgres' });
+    return postgres({ ...options, path: place.socketPath, user: 'parley', database: 'postgres' });
   }
   const { url, ssl } = tlsOf(place.url ?? '');
   return postgres(url, { ...options, ...(ssl !== undefined && { ssl }) });
