@@ -73,12 +73,12 @@ export function connect(place: DatabasePlace, max: number, more: postgres.Option
     connection: {
       application_name: place.applicationName ?? 'parley',
       search_path: `"${place.schema}"`,
-      ...(place.socketPath === undefined && { statement_timeout: STATEMENT_TIMEOUT_MS }),
+      statement_timeout: STATEMENT_TIMEOUT_MS,
     },
   };
   if (place.socketPath !== undefined) {
     return guardTransactions(
-      postgres({ ...options, path: place.socketPath, user: 'postgres', database: 'postgres' }),
+      postgres({ ...options, path: place.socketPath, user: 'parley', database: 'postgres' }),
     );
   }
   const { url, ssl } = tlsOf(place.url ?? '');
