@@ -3,7 +3,7 @@
  * a first start that was killed anywhere begins again; never overwritten.
  */
 import { execFile } from 'node:child_process';
-import { chmod, chown, mkdir, open, readdir, readFile, rename, rm, stat } from 'node:fs/promises';
+import { chmod, chown, lchown, mkdir, open, readdir, readFile, rename, rm, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import { StoreError } from '../../contracts/errors.ts';
@@ -156,7 +156,9 @@ async function make({ folder, programs, account }: Cluster, home: string): Promi
   }
 }
 
-/** Makes the account the owner of every file. */
+/** Makes the account the owner of every file; of the folder last, which shows that it is done. */
 async function give(folder: string, { uid, gid }: Account): Promise<void> {
-  await runFile('chown', ['-R', `${uid}:${gid}`, folder]);
+  for (const name of await readdir(folder, { recursive: true }))
+    await lchown(path.join(folder, name), uid, gid);
+  await chown(folder, uid, gid);
 }

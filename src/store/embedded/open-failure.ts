@@ -20,6 +20,10 @@ export function openFailure(
   const failed = (text: string): StoreError =>
     new StoreError('embedded_failed', `The embedded database in ${folder} did not open: ${text}`, { cause });
   if (/No space left|Disk quota/i.test(words)) return failed('its disk is full. Free some space.');
+  if (account !== undefined && /Permission denied|EACCES|shared librar/i.test(words))
+    return failed(
+      `Postgres does not run as root, and user ${account.uid}, which runs it instead, may not enter ${home} or the folder of Parley (${words.trim()}). Run Parley as another user, install setpriv (util-linux), or set DATABASE_URL.`,
+    );
   if (/shared librar|ENOENT|Exec format|not found \(required by/i.test(words)) {
     const text = `The Postgres among the packages does not run on this machine (${words.trim()}). ${ELSEWHERE}`;
     return new StoreError('embedded_unavailable', text, { cause });
@@ -27,10 +31,6 @@ export function openFailure(
   if (/Unix.domain socket|Unix address/i.test(words))
     return failed(
       `its file system has no sockets. Set GATEWAY_HOME to a folder on a local disk, or DATABASE_URL.`,
-    );
-  if (account !== undefined && /Permission denied|EACCES/i.test(words))
-    return failed(
-      `Postgres does not run as root, and user ${account.uid}, which runs it instead, may not enter ${home} or the folder of Parley. Run Parley as another user, install setpriv (util-linux), or set DATABASE_URL.`,
     );
   if (/lock file|shared memory block/i.test(words))
     return new StoreError(
