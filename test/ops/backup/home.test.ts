@@ -31,7 +31,7 @@ describe('the files of a home', () => {
     const parts = ['config.json', 'profiles/ada.json', 'workspace/sessions/a/pg', 'token'];
     const left = [
       'pg/base/1',
-      'pg.new/base/1',
+      'pg.new-x/base/1',
       'cache/x',
       'logs/y',
       'instance',
