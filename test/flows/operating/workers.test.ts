@@ -67,8 +67,12 @@ const DATABASES = {
   postgres: () => serverDatabase(process.env['DATABASE_URL'] ?? '', 0),
 };
 
-describe('two workers [embedded]', () => twoWorkers('embedded'));
-describe('two workers [postgres]', needs('database'), () => twoWorkers('postgres'));
+describe('two workers [embedded]', () => {
+  twoWorkers('embedded');
+});
+describe('two workers [postgres]', needs('database'), () => {
+  twoWorkers('postgres');
+});
 
 function twoWorkers(kind: keyof typeof DATABASES): void {
   let ollama: FakeOllama;
