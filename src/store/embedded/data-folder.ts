@@ -152,11 +152,14 @@ async function make({ folder, programs, account }: Cluster, home: string): Promi
     await parent.sync();
   } catch (error) {
     await remove(half);
-    throw openFailure(folder, error instanceof Error ? error.message : String(error), {
-      cause: error,
-      account,
-    });
+    throw openFailure(folder, wordsOf(error), { cause: error, account, isNew: true });
   }
+}
+
+/** What a program wrote before it failed, else what the system said. */
+function wordsOf(error: unknown): string {
+  if (error instanceof Error && 'stderr' in error && error.stderr !== '') return String(error.stderr);
+  return error instanceof Error ? error.message : String(error);
 }
 
 /** Also while a program still writes into it. */

@@ -17,6 +17,10 @@ it.each([
     'could not access directory "/h/pg": Permission denied',
     /user 4711, which runs it instead, may not enter \/h .*Run Parley as another user, install setpriv/,
   ],
+  [
+    'initdb: error: could not look up effective user ID 1234: user does not exist',
+    /takes a user with a name.*none in \/etc\/passwd.*DATABASE_URL/,
+  ],
   ['lock file "postmaster.pid" already exists', /in use by another Postgres .*Stop that one/],
   ['could not locate a valid checkpoint record at 0/1', /is damaged \(could not locate.*parley restore FILE/],
   ['could not open file "global/pg_filenode.map": No such file or directory', /is damaged/],
@@ -27,6 +31,12 @@ it.each([
   ['spawn /m/postgres ENOENT', /does not run on this machine/],
 ])('%s', (words, sentence) => {
   expect(openFailure('/h/pg', words, { account: ACCOUNT }).message).toMatch(sentence);
+});
+
+it('is never damage while the database is being made', () => {
+  const words = 'initdb: error: could not open file "/h/pg.new-1/global": Input/output error';
+  expect(openFailure('/h/pg', words, { account: undefined, isNew: true }).message).not.toContain('damaged');
+  expect(openFailure('/h/pg', words, { account: undefined }).message).toContain('damaged');
 });
 
 it('is the machine where libraries are missing, or the account that cannot read them', () => {
