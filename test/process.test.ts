@@ -181,7 +181,13 @@ async function claimNewerVersion(home: string): Promise<void> {
   const { openEmbedded } = await import('../src/store/embedded/embedded.ts');
   const { default: postgres } = await import('postgres');
   const embedded = await openEmbedded(home, silentLog);
-  const sql = postgres({ path: embedded.socketPath, user: 'postgres', max: 1, fetch_types: false });
+  const sql = postgres({
+    path: embedded.socketPath,
+    user: 'parley',
+    database: 'postgres',
+    max: 1,
+    fetch_types: false,
+  });
   await sql`insert into migration (hash, created_at) values ('later', 4102444800000)`;
   await sql.end();
   await embedded.close();

@@ -110,6 +110,8 @@ Environment=NODE_ENV=production ${quoted(`GATEWAY_HOME=${home}`)}
 ExecStart=${node === ENV_NODE ? node : quoted(node)} ${ARGUMENTS}
 Restart=always
 RestartSec=2
+# The gateway ends its database itself, last.
+KillMode=mixed
 # A stop leaves running turns in order, which takes up to 25 s.
 TimeoutStopSec=${STOP_SECONDS}
 `;

@@ -49,7 +49,10 @@ export async function openGateway(model: Helper, databaseUrl?: string): Promise<
     startGateway(home, { ...fixed, ...env }, workers);
   const gateway: RunningGateway = {
     on: databaseUrl === undefined ? 'embedded' : 'postgres',
-    place: databaseUrl === undefined ? { socketPath: path.join(home, 'pg.sock') } : { url: databaseUrl },
+    place:
+      databaseUrl === undefined
+        ? { socketPath: path.join(home, 'pg', '.s.PGSQL.5432') }
+        : { url: databaseUrl },
     model,
     gateway: await start(),
     async restart(env, settings, workers) {

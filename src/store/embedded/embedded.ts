@@ -11,7 +11,7 @@ import type { StartProgress } from '../../contracts/operator/progress.ts';
 import { type Cluster, prepareCluster } from './data-folder.ts';
 import { startWatchdog } from './watchdog.ts';
 import { endServer, hasEnded, startServer } from './server.ts';
-import { endSurvivor } from './survivor.ts';
+import { endSurvivor, SOCKET } from './survivor.ts';
 
 export interface EmbeddedDatabase {
   socketPath: string;
@@ -30,7 +30,6 @@ const REMAINS_MS = 5_000;
 
 /** Longest path of a unix socket, in bytes: Linux allows 107, macOS 103. */
 const MAX_SOCKET_PATH = 100;
-const SOCKET = '.s.PGSQL.5432';
 
 /** Connections for one process and its commands. */
 const CONNECTIONS = 100;

@@ -134,9 +134,9 @@ function readInstance(home: string): string {
 }
 
 function locked(home: string, { pid }: HomeHolder): StoreError {
-  const holder = pid > 0 ? `process ${pid}` : 'another process';
+  const use = pid > 0 ? `is in use by process ${pid}` : 'is in use by another process';
   return new StoreError(
     'home_locked',
-    `GATEWAY_HOME ${home} is in use by ${holder}. Stop that process, or set GATEWAY_HOME to another folder.`,
+    `GATEWAY_HOME ${home} ${use}. Stop that process, or set GATEWAY_HOME to another folder.`,
   );
 }

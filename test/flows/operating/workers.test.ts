@@ -5,9 +5,10 @@ import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import type postgres from 'postgres';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { MAX_WORKERS, readWorkers } from '../../../src/commands/start.ts';
-import { serverDatabase } from '../../crash/databases.ts';
+import { embeddedDatabase, serverDatabase } from '../../crash/databases.ts';
 import type { RunDatabase } from '../../crash/databases.ts';
 import { startFakeOllama } from '../../fakes/ollama/ollama.ts';
 import type { FakeOllama } from '../../fakes/ollama/ollama.ts';
@@ -61,17 +62,30 @@ describe('--workers', () => {
   });
 });
 
+const DATABASES = {
+  embedded: (folder: string) => Promise.resolve(embeddedDatabase(folder)),
+  postgres: () => serverDatabase(process.env['DATABASE_URL'] ?? '', 0),
+};
+
+describe('two workers [embedded]', () => {
+  twoWorkers('embedded');
+});
 describe('two workers [postgres]', needs('database'), () => {
+  twoWorkers('postgres');
+});
+
+function twoWorkers(kind: keyof typeof DATABASES): void {
   let ollama: FakeOllama;
   let database: RunDatabase;
-  let home: string;
+  let folder: string;
   let parley: Started;
   let url: string;
 
   beforeAll(async () => {
     ollama = await startFakeOllama();
-    database = await serverDatabase(process.env['DATABASE_URL'] ?? '', 0);
-    home = await mkdtemp(path.join(tmpdir(), 'parley-workers-'));
+    folder = await mkdtemp(path.join(tmpdir(), 'parley-workers-'));
+    database = await DATABASES[kind](folder);
+    const home = path.join(folder, 'home0');
     parley = startParley(home, { ...database.environment(0), OLLAMA_HOST: ollama.url });
     url = await vi.waitFor(() => {
       const found = /Parley is ready: (\S+).*2 workers/.exec(parley.output());
@@ -84,7 +98,7 @@ describe('two workers [postgres]', needs('database'), () => {
     parley.child.kill('SIGKILL');
     await ollama.close();
     await database.close();
-    await rm(home, { recursive: true, force: true });
+    await rm(folder, { recursive: true, force: true });
   });
 
   const call = async (route: string, json?: unknown): Promise<unknown> => {
@@ -95,11 +109,11 @@ describe('two workers [postgres]', needs('database'), () => {
     });
     return await answer.json();
   };
-  const live = (): Promise<string[]> =>
-    database.read(async (sql) => {
-      const rows = await sql<{ instance: string }[]>`select instance from node where lease_until > now()`;
-      return rows.map(({ instance }) => instance.slice(-2)).toSorted();
-    });
+  const nodes = async (sql: postgres.Sql): Promise<string[]> => {
+    const rows = await sql<{ instance: string }[]>`select instance from node where lease_until > now()`;
+    return rows.map(({ instance }) => instance.slice(-2)).toSorted();
+  };
+  const live = (): Promise<string[]> => database.read(nodes);
 
   it(
     'print one sign-in link on a terminal, from the supervisor, and it works',
@@ -187,6 +201,7 @@ describe('two workers [postgres]', needs('database'), () => {
     parley.child.kill('SIGTERM');
     const [code] = await once(parley.child, 'exit');
     expect(code).toBe(0);
-    expect(await live()).toEqual([]);
+    const read = await database.keep(nodes);
+    expect(await read()).toEqual([]);
   }, 60_000);
-});
+}

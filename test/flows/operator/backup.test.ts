@@ -28,7 +28,7 @@ const ROWS_LEFT_OUT = [
   'session_folder',
 ];
 /** What the home has for its process, and is recreated. */
-const FILES_LEFT_OUT = /^(pg|pg\..*|cache|logs|instance|lock\..*|life\..*|[^/]*\.schema\.json|backups)(\/|$)/;
+const FILES_LEFT_OUT = /^(pg|pg\..*|cache|logs|instance|lock([.-].*)?|[^/]*\.schema\.json|backups)(\/|$)/;
 
 const backup = (env: Environment, ...args: string[]): Promise<string> =>
   backupCommand(loadConfig(env), { log: silentLog }, readBackupOptions('backup', args));
@@ -62,7 +62,7 @@ async function restoredRows(env: Environment): Promise<Record<string, string[]>>
   const options = { max: 1, fetch_types: false, onnotice: () => undefined, connection: { TimeZone: 'UTC' } };
   const sql =
     url === undefined
-      ? postgres({ ...options, path: socketPath ?? '', user: 'postgres' })
+      ? postgres({ ...options, path: socketPath ?? '', user: 'parley', database: 'postgres' })
       : postgres(url, options);
   try {
     return await rowsOf(sql);

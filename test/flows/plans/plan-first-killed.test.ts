@@ -12,7 +12,7 @@ const TAG = 'the cellar';
 
 /** Cards whose ids on the platform are stored. */
 async function storedCards(home: string): Promise<number> {
-  const sql = connect({ socketPath: path.join(home, 'pg.sock') });
+  const sql = connect({ socketPath: path.join(home, 'pg', '.s.PGSQL.5432') });
   try {
     const rows = await sql`select from delivery where ref like 'plan:%' and jsonb_array_length(parts) > 0`;
     return rows.length;

@@ -31,11 +31,13 @@ describe('the files of a home', () => {
     const parts = ['config.json', 'profiles/ada.json', 'workspace/sessions/a/pg', 'token'];
     const left = [
       'pg/base/1',
+      'pg.new-x/base/1',
       'cache/x',
       'logs/y',
       'instance',
-      'lock.1',
-      'life.1',
+      'lock',
+      'lock.json',
+      'lock-journal',
       'config.schema.json',
       'backups/old',
     ];

@@ -192,10 +192,26 @@ describe('the embedded database', () => {
     const file = path.join(home, 'pg', 'postmaster.pid');
     const lines = (await readFile(file, 'utf8')).split('\n');
     await embedded.close();
-    await writeFile(file, [bystander.pid, ...lines.slice(1)].join('\n'));
+    for (const name of [file, `${embedded.socketPath}.lock`])
+      await writeFile(name, [bystander.pid, ...lines.slice(1)].join('\n'));
+    await writeFile(embedded.socketPath, '');
     await (await openEmbedded(home, silentLog)).close();
     expect(await isRunning(bystander.pid ?? 0)).toBe(true);
   });
+
+  it.runIf(process.getuid?.() === 0)(
+    'says what root can do where nothing gives its account the right to read the home',
+    async () => {
+      vi.stubEnv('PATH', '/nowhere');
+      onTestFinished(() => void vi.unstubAllEnvs());
+      await expect(openEmbedded(home, silentLog)).rejects.toMatchObject({
+        code: 'embedded_failed',
+        message: expect.stringMatching(
+          /does not run as root, and user 65525.*Run Parley as another user, install setpriv.*DATABASE_URL/,
+        ),
+      });
+    },
+  );
 
   it('takes a short private folder for its socket in a home with a long path, and removes it', async () => {
     const long = path.join(home, 'x'.repeat(200));
