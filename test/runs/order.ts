@@ -107,7 +107,7 @@ const GATE_ONLY = existingTests([
   'flows/sessions/retry-crash.test.ts',
   'flows/surfaces/killed.test.ts',
   'install/image.test.ts',
-  'install/startup-bundle.test.ts',
+  'install/package.test.ts',
   'patterns/patterns.test.ts',
   'process.test.ts',
   'providers/failures/through-gateway.test.ts',
