@@ -4,6 +4,7 @@
  */
 import {
   chmodSync,
+  chownSync,
   existsSync,
   globSync,
   mkdirSync,
@@ -123,14 +124,21 @@ function writeDist(root: string, sources: string, built: BuiltFiles): void {
 function writeAs(root: string, file: string, content: string | Uint8Array): void {
   makeFolders(root, path.dirname(file));
   writeFileSync(file, content);
-  chmodSync(file, statSync(path.join(root, 'package.json')).mode & 0o666);
+  makeLike(path.join(root, 'package.json'), file);
 }
 
 function makeFolders(root: string, folder: string): void {
   if (existsSync(folder)) return;
   makeFolders(root, path.dirname(folder));
   mkdirSync(folder);
-  chmodSync(folder, statSync(path.join(root, 'src')).mode & 0o777);
+  makeLike(path.join(root, 'src'), folder);
+}
+
+/** Gives `made` the permissions of `source`, and its owner, if this is root: who owns the sources must be able to build again. */
+function makeLike(source: string, made: string): void {
+  const { mode, uid, gid } = statSync(source);
+  chmodSync(made, mode & 0o777);
+  if (process.getuid?.() === 0) chownSync(made, uid, gid);
 }
 
 /** Removes what no build needs any more, and what a killed one has left. */

@@ -14,7 +14,7 @@ export const STAMP = 'stamp.json';
 /** What `dist/` is built from: all files in these folders, and these. */
 const FOLDERS = ['src', 'channels'];
 const FILES = ['package.json', 'package-lock.json'];
-/** Builds; an installed package does not have it, only what it built. */
+/** Builds; an installed package has what it built instead. */
 const BUILDER = 'src/bundle.ts';
 
 /**
@@ -33,7 +33,7 @@ const BUILDER = 'src/bundle.ts';
  */
 export async function programFile(root, mayBuild, say) {
   const built = path.join(root, 'dist/cli.js');
-  if (!existsSync(path.join(root, BUILDER))) {
+  if (!hasSources(root)) {
     if (stampOf(root) !== undefined) return built;
     say(`The package in ${root} is not complete: install it again.`);
     return undefined;
@@ -49,6 +49,14 @@ export async function programFile(root, mayBuild, say) {
       `To build it, run "npm ci --include=dev && npm run build" as the owner of ${root}.`,
   );
   return sources;
+}
+
+/**
+ * False for an installed package.
+ * @param {string} root
+ */
+function hasSources(root) {
+  return existsSync(path.join(root, BUILDER));
 }
 
 /**
@@ -126,7 +134,8 @@ function filesIn(root, folder) {
 }
 
 if (import.meta.main) {
-  const problem = await build(path.resolve(import.meta.dirname, '../..'));
+  const root = path.resolve(import.meta.dirname, '../..');
+  const problem = hasSources(root) ? await build(root) : undefined;
   if (problem !== undefined) {
     process.stderr.write(`${problem}\n`);
     process.exitCode = 1;

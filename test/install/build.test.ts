@@ -3,6 +3,7 @@ import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import {
   chmodSync,
+  chownSync,
   cpSync,
   existsSync,
   mkdirSync,
@@ -11,6 +12,7 @@ import {
   readFileSync,
   realpathSync,
   rmSync,
+  statSync,
   symlinkSync,
   truncateSync,
   utimesSync,
@@ -31,6 +33,11 @@ export async function main(): Promise<void> {
   console.log(word, later, import.meta.filename.includes('/dist/') ? 'dist' : 'sources', new Error('at').stack);
 }`;
 
+/** What builds, the page, and all that these import. */
+const COPIED =
+  'src/launch.js src/launch src/bundle.ts src/contracts src/lib channels/http package.json package-lock.json'.split(
+    ' ',
+  );
 /** Root may write everywhere; others cannot become anyone else. */
 const STRANGER = process.getuid?.() === 0 ? { uid: 65_534 } : {};
 const POLL = { interval: 5, timeout: 20_000 };
@@ -39,8 +46,7 @@ let root = '';
 beforeEach(() => {
   root = realpathSync(mkdtempSync(path.join(tmpdir(), 'parley-build-')));
   chmodSync(root, 0o755);
-  for (const name of ['src', 'channels', 'package.json', 'package-lock.json'])
-    cpSync(path.join(ROOT, name), path.join(root, name), { recursive: true });
+  for (const name of COPIED) cpSync(path.join(ROOT, name), path.join(root, name), { recursive: true });
   symlinkSync(path.join(ROOT, 'node_modules'), path.join(root, 'node_modules'));
   write('src/cli.ts', PROGRAM);
   write('src/later.ts', "export const later: string = 'later';");
@@ -165,11 +171,14 @@ describe('a build', () => {
     expect(await launch()).toContain('first word changed again dist');
   });
 
-  it('has the permissions of the sources, whatever the umask', async () => {
+  it('has the permissions and the owner of the sources, whatever the umask', async () => {
+    if (process.getuid?.() === 0) chownSync(path.join(root, 'package.json'), 65_534, 65_534);
     const command = `umask 077; exec ${process.execPath} src/launch/build.js`;
     await new Promise((resolve) => execFile('sh', ['-c', command], { cwd: root }, resolve));
     expect(await launch('start', STRANGER)).toMatch(/^first word later dist/);
-    expect(isBuilt(root)).toBe(true);
+    const source = statSync(path.join(root, 'package.json'));
+    const { uid, mode } = statSync(path.join(root, 'dist/cli.js'));
+    expect([uid, mode]).toEqual([source.uid, source.mode]);
   });
 
   it.runIf(process.platform === 'linux').each([
