@@ -55,9 +55,11 @@ test('npm ci on an older Node.js shows no warning for each package that needs a 
     engines: { node: '>=99' },
   });
   await write('package.json', { dependencies: { 'needs-newer': 'file:needs-newer' } });
+  // Not what the npm that runs these tests was told.
+  const env = { PATH: process.env['PATH'], HOME: folder };
   const npm = (...args: string[]): Promise<string> =>
     new Promise((resolve) =>
-      execFile('npm', [...args, '--offline'], { cwd: folder }, (_, stdout, stderr) =>
+      execFile('npm', [...args, '--offline'], { cwd: folder, env }, (_, stdout, stderr) =>
         resolve(stdout + stderr),
       ),
     );
