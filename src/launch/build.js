@@ -60,11 +60,13 @@ function hasSources(root) {
 }
 
 /**
- * True when `dist/` is whole and built from the sources as they are. Never throws.
+ * True when `dist/` is whole and built from the sources as they are, or these cannot be read. Never throws.
  * @param {string} root
  */
 export function isBuilt(root) {
-  return stampOf(root)?.sources === digestOfSources(root);
+  const stamp = stampOf(root);
+  const digest = digestOfSources(root);
+  return stamp !== undefined && (digest === undefined || digest === stamp.sources);
 }
 
 /**
@@ -73,8 +75,10 @@ export function isBuilt(root) {
  * @returns {Promise<string | undefined>}
  */
 export async function build(root) {
+  const digest = digestOfSources(root);
+  if (digest === undefined) return 'its sources cannot be read';
   // A process of its own without an error stream: esbuild, when it is interrupted, writes pages about its goroutines.
-  const child = spawn(process.execPath, [path.join(root, BUILDER), digestOfSources(root)], {
+  const child = spawn(process.execPath, [path.join(root, BUILDER), digest], {
     stdio: ['ignore', 'pipe', 'ignore'],
   });
   try {
@@ -107,14 +111,20 @@ export function stampOf(root) {
 }
 
 /**
- * The names and contents of all sources: a copy and a checkout have other times than their origin. It takes about 20 ms.
+ * The names and contents of all sources: a copy and a checkout have other times than their origin. It takes about 20 ms. Undefined
+ * when one of them cannot be read.
  * @param {string} root
  */
 function digestOfSources(root) {
   const digest = createHash('sha256');
-  for (const file of [...FILES, ...FOLDERS.flatMap((folder) => filesIn(root, folder)).toSorted()]) {
-    const content = readFileSync(path.join(root, file));
-    digest.update(`${file} ${content.length}\n`).update(content);
+  try {
+    for (const file of [...FILES, ...FOLDERS.flatMap((folder) => filesIn(root, folder)).toSorted()]) {
+      const content = readFileSync(path.join(root, file));
+      digest.update(`${file} ${content.length}\n`).update(content);
+    }
+  } catch {
+    // Who may read them can build; others have what is built.
+    return undefined;
   }
   return digest.digest('hex');
 }

@@ -138,6 +138,12 @@ describe('a start', () => {
     chmodSync(root, 0o755);
   });
 
+  it('runs the build where a source cannot be read', async () => {
+    await build();
+    chmodSync(path.join(root, 'src/later.ts'), 0);
+    expect(await launch('start', STRANGER)).toMatch(/^first word later dist/);
+  });
+
   it('says where a source is wrong, and leaves the build before as it was', async () => {
     await launch();
     const stamp = readFileSync(path.join(root, 'dist/stamp.json'), 'utf8');
