@@ -102,7 +102,10 @@ function isPackaged(file: string): boolean {
  */
 function writeDist(root: string, sources: string, built: BuiltFiles): void {
   const dist = path.join(root, 'dist');
-  const before = Object.keys(stampOf(root)?.files ?? {}).filter((name) => !name.startsWith('page/'));
+  const there = stampOf(root);
+  // Another process has built the same, and a gateway may begin with it.
+  if (there?.sources === sources) return;
+  const before = Object.keys(there?.files ?? {}).filter((name) => !name.startsWith('page/'));
   const sizes = [...built].map(([name, content]) => [name, Buffer.byteLength(content)]);
   const stamp = JSON.stringify({ sources, files: Object.fromEntries(sizes) });
   const files: BuiltFiles = new Map([...built, [STAMP, stamp]]);
@@ -130,8 +133,9 @@ function writeAs(root: string, file: string, content: string | Uint8Array): void
 function makeFolders(root: string, folder: string): void {
   if (existsSync(folder)) return;
   makeFolders(root, path.dirname(folder));
-  mkdirSync(folder);
-  makeLike(path.join(root, 'src'), folder);
+  // Undefined when another build has just made it.
+  const made = mkdirSync(folder, { recursive: true });
+  if (made !== undefined) makeLike(path.join(root, 'src'), folder);
 }
 
 /** Gives `made` the permissions of `source`, and its owner, if this is root: who owns the sources must be able to build again. */
@@ -141,14 +145,14 @@ function makeLike(source: string, made: string): void {
   if (process.getuid?.() === 0) chownSync(made, uid, gid);
 }
 
-/** Removes what no build needs any more, and what a killed one has left. */
+/** Removes what no build needs any more, and what killed ones have left. */
 function removeOld(dist: string, needed: ReadonlySet<string>): void {
-  for (const entry of readdirSync(dist, { withFileTypes: true, recursive: true })) {
-    const file = path.join(entry.parentPath, entry.name);
-    const name = path.relative(dist, file).replaceAll(path.sep, '/');
-    const isOfBuild = name.startsWith('.next-');
-    if (isOfBuild && Date.now() - statSync(file).mtimeMs < ABANDONED_MS) continue;
-    if (isOfBuild || (entry.isFile() && !needed.has(name))) rmSync(file, { recursive: true, force: true });
+  const page = readdirSync(path.join(dist, 'page'), { recursive: true, encoding: 'utf8' });
+  const names = [...readdirSync(dist), ...page.map((name) => path.join('page', name))];
+  for (const name of names.filter((one) => !needed.has(one.replaceAll(path.sep, '/')))) {
+    const stats = statSync(path.join(dist, name), { throwIfNoEntry: false });
+    const isKilled = name.startsWith('.next-') && Date.now() - (stats?.mtimeMs ?? 0) > ABANDONED_MS;
+    if (isKilled || stats?.isFile()) rmSync(path.join(dist, name), { recursive: true, force: true });
   }
 }
 
@@ -156,7 +160,7 @@ function removeOld(dist: string, needed: ReadonlySet<string>): void {
 function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   const { code } = error as NodeJS.ErrnoException;
-  if (code === 'ERR_MODULE_NOT_FOUND') return 'esbuild is not installed';
+  if (code === 'ERR_MODULE_NOT_FOUND') return 'esbuild is not installed; "npm ci --include=dev" installs it';
   return error.message;
 }
 

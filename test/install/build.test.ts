@@ -121,7 +121,7 @@ describe('a start', () => {
     for (const name of readdirSync(path.join(ROOT, 'node_modules')).filter((one) => one !== 'esbuild'))
       symlinkSync(path.join(ROOT, 'node_modules', name), path.join(root, 'node_modules', name));
     const output = await launch();
-    expect(output).toContain('could not be built (esbuild is not installed)');
+    expect(output).toContain('could not be built (esbuild is not installed; "npm ci');
     expect(output).toContain(`run "npm ci --include=dev && npm run build" as the owner of ${root}`);
     expect(output).toContain('first word later sources');
   });
@@ -170,11 +170,20 @@ describe('a build', () => {
     const first = chunk();
     write('src/later.ts', "export const later = 'changed';");
     await launch();
+    await build();
     expect(existsSync(path.join(root, 'dist', first))).toBe(true);
     write('src/later.ts', "export const later = 'changed again';");
     await launch();
     expect(existsSync(path.join(root, 'dist', first))).toBe(false);
     expect(await launch()).toContain('first word changed again dist');
+  });
+
+  it('removes what killed ones have left', async () => {
+    const [abandoned, fresh] = ['dist/.next-1', 'dist/.next-2'];
+    for (const folder of [abandoned, fresh]) mkdirSync(path.join(root, folder), { recursive: true });
+    utimesSync(path.join(root, abandoned), 0, 0);
+    await build();
+    expect([abandoned, fresh].map((folder) => existsSync(path.join(root, folder)))).toEqual([false, true]);
   });
 
   it('has the permissions and the owner of the sources, whatever the umask', async () => {

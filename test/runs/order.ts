@@ -54,6 +54,7 @@ const LONGEST = existingTests([
   'flows/newcomer/three-steps.test.ts',
   'tools/web/web-fetch.test.ts',
   'flows/operator/backup.test.ts',
+  'install/build.test.ts',
   'flows/plans/plan-first-killed.test.ts',
   'types.test.ts',
   'delivery/rate/traffic.test.ts',
