@@ -1,8 +1,17 @@
 # Parley in a container: `docker compose up` starts it together with Postgres and Ollama.
 # Pinned by version and digest. Another one: docker compose build --build-arg NODE_IMAGE=…
 ARG NODE_IMAGE=node:24.20.0-bookworm-slim@sha256:ba849c60be29959425b8734d57b8b4b7d56f98edd9504c9af091d5281095a71e
-FROM ${NODE_IMAGE}
+FROM ${NODE_IMAGE} AS build
+WORKDIR /app
+COPY package.json package-lock.json .npmrc ./
+RUN npm ci
+COPY src ./src
+COPY channels ./channels
+# What only builds leaves, and so does the Node.js that comes with the packages: the image has its own. Other optional packages
+# are needed: what reads pictures is one of them.
+RUN npm run build && npm prune --omit=dev && rm -rf node_modules/node-linux-* node_modules/.bin/node
 
+FROM ${NODE_IMAGE}
 ENV NODE_ENV=production \
     HOST=0.0.0.0 \
     PORT=8080 \
@@ -13,13 +22,12 @@ ENV NODE_ENV=production \
 RUN apt-get update && apt-get install -y --no-install-recommends bubblewrap && rm -rf /var/lib/apt/lists/*
 
 WORKDIR /app
-COPY package.json package-lock.json .npmrc ./
-# The image has its own Node 24: the one that comes with the packages is removed. Other optional packages are needed: what
-# reads pictures is one of them.
-RUN npm ci --omit=dev && rm -rf node_modules/node-linux-* node_modules/.bin/node && npm cache clean --force
-COPY src ./src
-COPY channels ./channels
+COPY --from=build /app/node_modules ./node_modules
+COPY --from=build /app/dist ./dist
+COPY package.json ./
 COPY drizzle ./drizzle
+COPY src/launch.js ./src/
+COPY src/launch ./src/launch
 
 # What PARLEY_COMMAND calls: texts name commands by it, as they are typed outside the container.
 RUN ln -s /app/src/launch.js /usr/local/bin/parley && mkdir /data && chown node:node /data

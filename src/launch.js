@@ -2,80 +2,66 @@
 // Starts Parley on this machine's own Node.js if that is new enough, else on the one that came with the
 // packages. Runs on any old Node.
 import { spawn } from 'node:child_process';
-import { existsSync, realpathSync, rmSync } from 'node:fs';
+import { existsSync, realpathSync } from 'node:fs';
 import * as nodeModule from 'node:module';
 import path from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 
 /** The oldest Node.js with the security releases of March 2026; package.json says the same in "engines". */
 const WANTED = '24.14.1';
-const PACKAGES = fileURLToPath(new URL('../node_modules', import.meta.url));
+const LAUNCHER = fileURLToPath(import.meta.url);
+const ROOT = path.resolve(LAUNCHER, '../..');
 /** The file of the Node.js among the packages; on machines for which none is current, there is none. */
-const packaged = path.join(
-  PACKAGES,
-  `node-${process.platform === 'win32' ? 'win' : process.platform}-${process.arch}`,
-  process.platform === 'win32' ? 'bin/node.exe' : 'bin/node',
-);
+const packaged = packagedNode();
 
 const machines = isPackaged(process.execPath) ? nodeOfNpm() : undefined;
 if (machines !== undefined) {
   await runOn(machines);
 } else if (isNewEnough(process.versions.node)) {
-  const { compileCacheFolder } = await import('./ops/compile-cache.js');
-  const folder = compileCacheFolder(PACKAGES, process.env['GATEWAY_HOME'] || './.parley');
-  if (folder !== undefined) nodeModule.enableCompileCache?.(folder);
-  // Every text begins commands with it, so it is set before anything else is loaded.
-  const { commandOfProcess } = await import('./ops/command-here.js');
-  process.env['PARLEY_COMMAND'] = commandOfProcess(fileURLToPath(import.meta.url), process.env);
-  const { startupBundle } = await import('./ops/startup-bundle.js');
-  const bundle = startupBundle(path.dirname(PACKAGES), folder);
-  const { main } = await programOf(bundle);
-  await main(process.argv.slice(2));
-  if (process.argv[2] === 'start' && process.exitCode === undefined) makeForNextTime(bundle);
-} else if (existsSync(packaged)) {
+  await runHere();
+} else if (packaged !== undefined) {
   await runOn(packaged);
 } else {
   process.stderr.write(
     `Parley needs Node.js ${WANTED} or newer (this is ${process.versions.node}), and none came with the packages for ` +
-      `${process.platform}-${process.arch}. Install Node.js ${WANTED} or newer from https://nodejs.org, then run npm ci and npm start again.\n`,
+      `${process.platform}-${process.arch}. Install Node.js ${WANTED} or newer from https://nodejs.org, then start Parley again.\n`,
   );
   process.exit(1);
 }
 
-/**
- * The program from its bundle, or from its sources when there is none or it is damaged.
- * @param {import('./ops/startup-bundle.js').StartupBundle | undefined} bundle
- * @returns {Promise<typeof import('./cli.ts')>}
- */
-async function programOf(bundle) {
-  if (bundle?.isThere !== true) return await import('./cli.ts');
+/** Runs the program in this process. */
+async function runHere() {
+  const { compileCacheFolder } = await import('./launch/compile-cache.js');
+  const folder = compileCacheFolder(
+    path.join(ROOT, 'node_modules'),
+    process.env['GATEWAY_HOME'] || './.parley',
+  );
+  if (folder !== undefined) nodeModule.enableCompileCache?.(folder);
+  // Every text begins commands with it, so it is set before anything else is loaded.
+  const { commandOfProcess } = await import('./launch/command-here.js');
+  process.env['PARLEY_COMMAND'] = commandOfProcess(LAUNCHER, process.env);
+  const { programFile } = await import('./launch/build.js');
+  // Only a start waits for a build. Workers (`WORKER_NUMBER` of worker.ts) run what their supervisor has built.
+  const mayBuild = process.argv[2] === 'start' && process.env['PARLEY_WORKER'] === undefined;
+  /** @param {string} line */
+  const say = (line) => void process.stderr.write(`${line}\n`);
+  const file = await programFile(ROOT, mayBuild, say);
+  if (file === undefined) process.exit(1);
   // Errors name the lines of the sources.
   process.setSourceMapsEnabled(true);
-  try {
-    return await import(pathToFileURL(bundle.file).href);
-  } catch (error) {
-    // What is wrong with the program itself, the sources say, too. The next start makes the bundle again.
-    rmSync(bundle.folder, { recursive: true, force: true });
-    process.stderr.write(
-      `The bundle in ${bundle.folder} cannot be read and was removed (${String(error)}).\n`,
-    );
-    return await import('./cli.ts');
-  }
+  /** @type {typeof import('./cli.ts')} */
+  const { main } = await import(pathToFileURL(file).href);
+  await main(process.argv.slice(2));
 }
 
-/**
- * The gateway is ready: the next start can be faster. Of several workers, the first one makes the bundle for all; the
- * variable is `WORKER_NUMBER` of worker.ts, which no plain JavaScript may load.
- * @param {import('./ops/startup-bundle.js').StartupBundle | undefined} bundle
- */
-function makeForNextTime(bundle) {
-  if (bundle === undefined || bundle.isThere || (process.env['PARLEY_WORKER'] ?? '1') !== '1') return;
-  const program = fileURLToPath(new URL('ops/build-startup-bundle.js', import.meta.url));
-  const args = [program, path.dirname(PACKAGES), 'src/cli.ts', bundle.folder];
-  const child = spawn(process.execPath, args, { stdio: ['ignore', 'ignore', 'inherit'] });
-  child.on('error', (error) => process.stderr.write(`The start will not be faster: ${error.message}\n`));
-  child.unref();
-  process.on('exit', () => child.kill());
+/** As npm places it: below this package, or next to it where this is a package itself. */
+function packagedNode() {
+  const windows = process.platform === 'win32';
+  const name = `node-${windows ? 'win' : process.platform}-${process.arch}`;
+  const folders = nodeModule.createRequire(import.meta.url).resolve.paths(name) ?? [];
+  return folders
+    .map((folder) => path.join(folder, name, windows ? 'bin/node.exe' : 'bin/node'))
+    .find((file) => existsSync(file));
 }
 
 /** @param {string} version */
@@ -90,12 +76,11 @@ function isNewEnough(version) {
 }
 
 /**
- * True for a Node.js among the packages: npm puts it first in the PATH of its scripts.
+ * True for the Node.js among the packages: npm puts it first in the PATH of its scripts.
  * @param {string} file
  */
 function isPackaged(file) {
-  if (!existsSync(file) || !existsSync(PACKAGES)) return false;
-  return realpathSync(file).startsWith(realpathSync(PACKAGES) + path.sep);
+  return packaged !== undefined && existsSync(file) && realpathSync(file) === realpathSync(packaged);
 }
 
 /** The Node.js that npm itself runs on, when it is this machine's own and new enough: npm tells both to its scripts. */
@@ -111,7 +96,7 @@ function nodeOfNpm() {
  * @param {string} file
  */
 async function runOn(file) {
-  const args = [...process.execArgv, fileURLToPath(import.meta.url), ...process.argv.slice(2)];
+  const args = [...process.execArgv, LAUNCHER, ...process.argv.slice(2)];
   // Once is enough: whatever starts there decides for itself.
   const { npm_node_execpath: _, ...env } = process.env;
   // If this process can become the other, no second one waits next to it.

@@ -41,7 +41,7 @@ export function serviceCommand(args: string[], environment: Environment, machine
   if (act === 'status') return status(service, machine);
   if (act === 'uninstall') return { text: uninstall(service, machine), ok: true };
   if (print) return { text: service.text, ok: true };
-  return { text: install(service, replace), ok: true };
+  return { text: install(service, machine, replace), ok: true };
 }
 
 interface ServiceOptions {
@@ -150,7 +150,8 @@ function ofMachine(account: string, environment: Environment, machine: Machine):
   };
 }
 
-function install({ file, text, begin }: Supervised, replace: boolean): string {
+/** Writes the file, and builds: the account of the service may not write to the folder of the program. */
+function install({ file, text, begin }: Supervised, machine: Machine, replace: boolean): string {
   const before = contentOf(file);
   if (before !== undefined && before !== text && !replace)
     throw new GatewayError(
@@ -159,7 +160,17 @@ function install({ file, text, begin }: Supervised, replace: boolean): string {
     );
   if (before !== text) write(file, text);
   const what = before === text ? `${file} is as it should be.` : `Written: ${file}`;
-  return [what, 'Next:', ...begin.map((line) => `  ${line}`)].join('\n');
+  return [what, ...buildProblem(machine), 'Next:', ...begin.map((line) => `  ${line}`)].join('\n');
+}
+
+/** A sentence when the build failed. */
+function buildProblem({ folder, node, run }: Machine): string[] {
+  const built = run(node, path.join(folder, 'src/launch/build.js'));
+  if (built?.ok === true) return [];
+  const reason = built?.output ?? `${node} cannot be run`;
+  return [
+    `Parley could not be built (${reason}): until "npm ci --include=dev && npm run build" in ${folder}, the service runs from its sources.`,
+  ];
 }
 
 function write(file: string, text: string): void {

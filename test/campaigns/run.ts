@@ -5,7 +5,7 @@ import { globSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { detailLine, missedBars, TABLE_HEAD, tableRow, violations } from '../crash/judge/report.ts';
-import { CRASH_GATEWAY, makeBundle } from '../runs/bundles.ts';
+import { bundleCrashGateway } from '../crash/bundle.ts';
 import type { Campaign, DatabaseKind } from './campaign.ts';
 import { campaigns } from './index.ts';
 
@@ -56,8 +56,7 @@ async function main(): Promise<boolean> {
   }
   const share = Number(values.size) / 100;
   if (!(share > 0 && share <= 1)) throw new Error('--size is a percentage above 0, at most 100.');
-  if (!(await makeBundle(CRASH_GATEWAY)))
-    throw new Error('The folder of the packages can be written by others: no bundle is made there.');
+  process.once('exit', await bundleCrashGateway());
   const rows: string[] = [];
   let clean = true;
   for (const name of names) {

@@ -55,8 +55,18 @@ describe('parley service install', () => {
     expect(ok).toBe(true);
     expect(await readFile(file, 'utf8')).toBe(userUnit(here));
     expect((await stat(file)).mode & 0o777).toBe(0o644);
-    // It enables nothing on its own.
-    expect(ran).toEqual([]);
+    // It builds what the service runs, and enables nothing on its own.
+    expect(ran).toEqual(['/opt/node/bin/node /opt/parley/src/launch/build.js']);
+  });
+
+  it('says when the program could not be built, and what to run', () => {
+    answers['/opt/node/bin/node /opt/parley/src/launch/build.js'] = {
+      ok: false,
+      output: 'esbuild is not installed',
+    };
+    expect(service('install').text).toContain(
+      '\nParley could not be built (esbuild is not installed): until "npm ci --include=dev && npm run build" in /opt/parley, the service runs from its sources.\nNext:',
+    );
   });
 
   it('writes a unit of the machine for root, with an account that is made first where it is missing', async () => {

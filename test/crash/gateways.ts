@@ -5,13 +5,11 @@ import { once } from 'node:events';
 import { createWriteStream, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { compileCacheFolder } from '../../src/ops/compile-cache.js';
-import { CRASH_GATEWAY, fileOf } from '../runs/bundles.ts';
+import { compileCacheFolder } from '../../src/launch/compile-cache.js';
+import { crashGateway } from './bundle.ts';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const PACKAGES = path.join(ROOT, 'node_modules');
-/** What the gateways of this process run, once the first of them has started. */
-let program: string | undefined;
 /** How long a start may take, in milliseconds: the first one writes a fresh embedded database. */
 const READY_TIMEOUT_MS = 60_000;
 
@@ -66,8 +64,7 @@ export class GatewayProcess {
       GATEWAY_HOME: this.home,
     };
     const { prefix = [], nodeArguments = [] } = this.#options;
-    program ??= fileOf(CRASH_GATEWAY);
-    const node = [process.execPath, '--max-semi-space-size=4', ...nodeArguments, program];
+    const node = [process.execPath, '--max-semi-space-size=4', ...nodeArguments, crashGateway()];
     const [command, ...rest] = [...prefix, ...node] as [string, ...string[]];
     const child = spawn(command, rest, { env, stdio: ['ignore', 'pipe', 'pipe'] });
     this.#child = child;

@@ -69,7 +69,7 @@ describe('the container', () => {
     for (const image of images)
       expect(image).toMatch(/^\$\{[A-Z]+_IMAGE:-[a-z/]+:\d+(\.\d+)+(-[a-z0-9]+)*@sha256:[0-9a-f]{64}\}$/);
     const from = [...readText('Dockerfile').matchAll(/^FROM (.*)$/gm)].map(([, image]) => image);
-    expect(from).toEqual(['${NODE_IMAGE}']);
+    expect(from).toEqual(['${NODE_IMAGE} AS build', '${NODE_IMAGE}']);
     const node = /^ARG NODE_IMAGE=(.*)$/m.exec(readText('Dockerfile'))?.[1];
     expect(images[0]).toBe(`\${NODE_IMAGE:-${node}}`);
   });

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { commandHere } from '../../src/ops/command-here.js';
+import { commandHere } from '../../src/launch/command-here.js';
 import { copyLauncher } from './copy-launcher.ts';
 
 const start: Parameters<typeof commandHere>[0] = {
@@ -36,6 +36,11 @@ describe('the name of the command line', () => {
     ],
     ['leads to the clone where npm was called elsewhere', { askedFrom: '/srv' }, 'cd ~/parley && npx parley'],
     [
+      'is npx parley where it is installed as a package',
+      { clone: '/srv/node_modules/parley', folder: '/srv' },
+      'npx parley',
+    ],
+    [
       'has odd paths in quotes',
       { clone: "/home/ada/it's mine", folder: '/srv' },
       String.raw`node ~/'it'\''s mine/src/launch.js'`,
@@ -56,16 +61,15 @@ describe('the command in a text', () => {
   beforeEach(() => {
     root = realpathSync(mkdtempSync(path.join(tmpdir(), 'parley-here-')));
     clone = path.join(root, 'my clone');
-    copyLauncher(clone);
+    // Prints what texts start with, and the folder where home and database are looked up.
+    copyLauncher(
+      clone,
+      'export const main = (args) => console.log(JSON.stringify([process.env.PARLEY_COMMAND, process.cwd(), ...args]));',
+    );
     chmodSync(path.join(clone, 'src/launch.js'), 0o755);
     const project = { name: 'parley', version: '0.0.0', type: 'module', bin: { parley: 'src/launch.js' } };
     const scripts = { start: 'node src/launch.js start' };
     writeFileSync(path.join(clone, 'package.json'), JSON.stringify({ ...project, scripts }));
-    // Prints what texts start with, and the folder where home and database are looked up.
-    writeFileSync(
-      path.join(clone, 'src/cli.ts'),
-      'export const main = (args: string[]) => console.log(JSON.stringify([process.env.PARLEY_COMMAND, process.cwd(), ...args]));',
-    );
   });
   afterEach(() => rmSync(root, { recursive: true, force: true }));
 

@@ -1,23 +1,15 @@
 /** The launcher on its own, for tests that have a program of theirs behind it. */
-import { copyFileSync, mkdirSync } from 'node:fs';
+import { cpSync, mkdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const SOURCES = fileURLToPath(new URL('../../src', import.meta.url));
-/** All that runs before the program, below `src`, and what makes the bundle for the next start. */
-const FILES = [
-  'launch.js',
-  'ops/build-startup-bundle.js',
-  'ops/command-here.js',
-  'ops/compile-cache.js',
-  'ops/startup-bundle.js',
-];
 
-/** Copies it to `root`, where `src/cli.ts` is still missing. */
-export function copyLauncher(root: string): void {
-  for (const file of FILES) {
-    const copy = path.join(root, 'src', file);
-    mkdirSync(path.dirname(copy), { recursive: true });
-    copyFileSync(path.join(SOURCES, file), copy);
-  }
+/** Copies all that runs before the program to `root`, and builds it with this text of its module. */
+export function copyLauncher(root: string, program: string): void {
+  for (const name of ['launch.js', 'launch'])
+    cpSync(path.join(SOURCES, name), path.join(root, 'src', name), { recursive: true });
+  mkdirSync(path.join(root, 'dist'));
+  writeFileSync(path.join(root, 'dist/cli.js'), program);
+  writeFileSync(path.join(root, 'dist/stamp.json'), JSON.stringify({ files: { 'cli.js': program.length } }));
 }

@@ -15,7 +15,7 @@ import { readText } from '../docs/pages.ts';
 import { docx, png } from '../fakes/files/documents.ts';
 import { startFakeOllama } from '../fakes/ollama/ollama.ts';
 import { composeProblems, VARIABLES } from './compose-files.ts';
-import { copied, environmentOf, inImage, only, argvOf } from './image.ts';
+import { copied, environmentOf, inImage, only, argvOf, sourcesOfBuild } from './image.ts';
 import { freePort } from '../fakes/network/free-port.ts';
 import { needs } from '../runs/needs.ts';
 
@@ -25,11 +25,24 @@ const image = environmentOf();
 describe('the Dockerfile', () => {
   it('copies what is in the repository, and nothing that .dockerignore keeps out', () => {
     const ignored = readText('.dockerignore').split('\n').filter(Boolean);
-    const paths = copied().map(({ from }) => from);
-    expect(paths).toEqual(['package.json', 'package-lock.json', '.npmrc', 'src', 'channels', 'drizzle']);
+    const paths = [
+      ...sourcesOfBuild(),
+      ...copied()
+        .map(({ from }) => from)
+        .filter((from) => from !== 'dist'),
+    ];
     const isKept = (from: string): boolean =>
       existsSync(path.join(ROOT, from)) && !ignored.some((pattern) => path.matchesGlob(from, pattern));
     expect(paths.filter((from) => !isKept(from))).toEqual([]);
+  });
+
+  it('builds from all sources, and has what the package has', () => {
+    expect(sourcesOfBuild()).toEqual(['package.json', 'package-lock.json', '.npmrc', 'src', 'channels']);
+    expect(
+      copied()
+        .map(({ from }) => from)
+        .toSorted(),
+    ).toEqual([...manifest.files, 'package.json'].toSorted());
   });
 
   it('sets variables that exist, to values that are accepted, and announces the port of the defaults', () => {
@@ -45,9 +58,11 @@ describe('the Dockerfile', () => {
     expect(argvOf(only('CMD')).join(' ')).toBe(manifest.scripts.start.replace(/^exec /, ''));
   });
 
-  it('installs every package that the code of the image imports', () => {
+  it('installs every package that the program imports', () => {
     const installed = Object.keys(manifest.dependencies);
-    const imported = readSources(['src', 'channels']).flatMap(({ text }) =>
+    const isOfBuild = /^(src\/bundle|channels\/http\/page-files\/(build|bundle))\.ts$/;
+    const sources = readSources(['src', 'channels']).filter((file) => !isOfBuild.test(file.path));
+    const imported = sources.flatMap(({ text }) =>
       [
         ...text.matchAll(
           /(?:^(?:import|export) (?!type\b)[^;']*?from|\bimport\()\s*'((?:@[\w-]+\/)?[a-z][\w.-]*)(?:\/[^']*)?'/gm,

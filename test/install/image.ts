@@ -13,7 +13,7 @@ export interface Instruction {
   text: string;
 }
 
-/** The instructions of the Dockerfile, in order, without comments. */
+/** The instructions of a Dockerfile, in order, without comments. */
 function instructionsOf(text: string): Instruction[] {
   const lines = text
     .replaceAll(/^\s*#.*\n/gm, '')
@@ -25,7 +25,11 @@ function instructionsOf(text: string): Instruction[] {
   });
 }
 
-const DOCKERFILE = instructionsOf(readText('Dockerfile'));
+const ALL = instructionsOf(readText('Dockerfile'));
+const LAST_STAGE = ALL.findLastIndex(({ name }) => name === 'FROM');
+/** What makes the image itself, and what builds the program before. */
+const DOCKERFILE = ALL.slice(LAST_STAGE);
+const BUILD = ALL.slice(0, LAST_STAGE);
 
 /** What follows the only instruction of this name. Throws when there are several, or none. */
 export function only(name: string): string {
@@ -48,16 +52,31 @@ export function argvOf(json: string): string[] {
   return argv;
 }
 
-/** What the image copies: each path of the repository, with its place below the work folder. */
+/** What a stage copies: each path of the repository, with its place below the work folder. What the stage before built is there as well. */
+function copiedBy(instructions: readonly Instruction[]): { from: string; to: string }[] {
+  return instructions
+    .filter(({ name }) => name === 'COPY')
+    .flatMap(({ text }) => {
+      const paths = text
+        .replace(/^--from=build /, '')
+        .replaceAll('/app/', '')
+        .split(/\s+/);
+      const target = paths.pop() ?? '';
+      return paths.map((from) => ({
+        from,
+        to: path.posix.normalize(target.endsWith('/') ? `${target}${path.posix.basename(from)}` : target),
+      }));
+    });
+}
+
+/** What is in the image, without the packages. */
 export function copied(): { from: string; to: string }[] {
-  return DOCKERFILE.filter(({ name }) => name === 'COPY').flatMap(({ text }) => {
-    const paths = text.split(/\s+/);
-    const target = paths.pop() ?? '';
-    return paths.map((from) => ({
-      from,
-      to: path.posix.normalize(target.endsWith('/') ? `${target}${from}` : target),
-    }));
-  });
+  return copiedBy(DOCKERFILE).filter(({ from }) => from !== 'node_modules');
+}
+
+/** What the program and the page are built from. */
+export function sourcesOfBuild(): string[] {
+  return copiedBy(BUILD).map(({ from }) => from);
 }
 
 /** The packages that `npm ci --omit=dev` installs on this machine and the image keeps, by their place in the repository. */

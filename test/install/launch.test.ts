@@ -19,7 +19,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { compileCacheFolder } from '../../src/ops/compile-cache.js';
+import { compileCacheFolder } from '../../src/launch/compile-cache.js';
 import { copyLauncher } from './copy-launcher.ts';
 
 const SOURCES = fileURLToPath(new URL('../../src', import.meta.url));
@@ -28,13 +28,12 @@ const PACKAGE = `node-${process.platform}-${process.arch}`;
 let root = '';
 beforeEach(() => {
   root = mkdtempSync(path.join(tmpdir(), 'parley-launch-'));
-  copyLauncher(root);
-  writeFileSync(path.join(root, 'package.json'), '{"type": "module"}');
   // Reports which Node.js it runs on instead of starting a gateway.
-  writeFileSync(
-    path.join(root, 'src/cli.ts'),
-    'export const main = (args: string[]) => console.log("runs on", process.versions.node, process.execPath, ...args);',
+  copyLauncher(
+    root,
+    'export const main = (args) => console.log("runs on", process.versions.node, process.execPath, ...args);',
   );
+  writeFileSync(path.join(root, 'package.json'), '{"type": "module"}');
 });
 afterEach(() => rmSync(root, { recursive: true, force: true }));
 

@@ -1,10 +1,11 @@
-/** `npm start` itself, with a program in place of the gateway. */
-import { spawn } from 'node:child_process';
+/** What npm itself shows and passes on, with a program in place of the gateway. */
+import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, mkdir, rm, writeFile } from 'node:fs/promises';
+import { copyFile, mkdtemp, mkdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
 import manifest from '../../package.json' with { type: 'json' };
 
@@ -36,4 +37,37 @@ test('npm start passes SIGTERM on: no gateway stays behind when a supervisor or 
   // The output ends with the last process that holds it.
   expect(lines).toEqual(['running start', 'stopping']);
   await ended;
+});
+
+const NPMRC = fileURLToPath(new URL('../../.npmrc', import.meta.url));
+
+test('npm ci on an older Node.js shows no warning for each package that needs a newer one, and still shows errors', async ({
+  onTestFinished,
+}) => {
+  const folder = await mkdtemp(path.join(tmpdir(), 'parley-npm-ci-'));
+  onTestFinished(() => rm(folder, { recursive: true, force: true }));
+  const write = (name: string, content: object) =>
+    writeFile(path.join(folder, name), JSON.stringify(content));
+  await mkdir(path.join(folder, 'needs-newer'));
+  await write('needs-newer/package.json', {
+    name: 'needs-newer',
+    version: '1.0.0',
+    engines: { node: '>=99' },
+  });
+  await write('package.json', { dependencies: { 'needs-newer': 'file:needs-newer' } });
+  // Not what the npm that runs these tests was told.
+  const env = { PATH: process.env['PATH'], HOME: folder };
+  const npm = (...args: string[]): Promise<string> =>
+    new Promise((resolve) =>
+      execFile('npm', [...args, '--offline'], { cwd: folder, env }, (_, stdout, stderr) =>
+        resolve(stdout + stderr),
+      ),
+    );
+  expect(await npm('install')).toContain('EBADENGINE');
+  await copyFile(NPMRC, path.join(folder, '.npmrc'));
+  const quiet = await npm('ci');
+  expect(quiet).toContain('added 1 package');
+  expect(quiet).not.toContain('EBADENGINE');
+  await write('package.json', { dependencies: { 'needs-newer': 'file:missing' } });
+  expect(await npm('ci')).toMatch(/npm error .*package\.json and package-lock\.json/);
 });

@@ -4,7 +4,7 @@
  */
 import { enableCompileCache } from 'node:module';
 import { fileURLToPath } from 'node:url';
-import { compileCacheFolder } from '../../src/ops/compile-cache.js';
+import { compileCacheFolder } from '../../src/launch/compile-cache.js';
 
 const packages = fileURLToPath(new URL('../../node_modules', import.meta.url));
 const folder = compileCacheFolder(packages, packages);

@@ -1,14 +1,17 @@
 /**
- * What a whole run of vitest shares: bundles of the programs that tests start, and one temporary folder. Whatever tests,
+ * What a whole run of vitest shares: the built program and page, and one temporary folder. Whatever tests,
  * gateways and browsers leave in the system's temporary folder is in it and deleted with it. It is in memory if there is plenty: a database is a thousand files, and creating and
  * removing them on a disk takes a quarter of the CPU time of the tests.
  */
 import { chmodSync, mkdtempSync, rmSync, statfsSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { CRASH_GATEWAY, makeBundle, PARLEY } from './bundles.ts';
+import { fileURLToPath } from 'node:url';
+import { build, isBuilt } from '../../src/launch/build.js';
+import { bundleCrashGateway } from '../crash/bundle.ts';
 import { leftOut, namesFiles } from './order.ts';
 
+const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const MEMORY = '/dev/shm';
 /** Bytes that must be free there; a whole run uses less than a quarter. */
 const ROOM = 8 * 2 ** 30;
@@ -32,8 +35,10 @@ export default async function setup(): Promise<() => void> {
     process.stdout.write(
       `Left out: ${length} long files, which the gate runs. All of them: CI=true npm test\n`,
     );
-  // In a run of a few files, making them takes longer than what starts without them.
-  if (!namesFiles()) for (const program of [PARLEY, CRASH_GATEWAY]) await makeBundle(program);
+  const problem = isBuilt(ROOT) ? undefined : await build(ROOT);
+  if (problem !== undefined) throw new Error(`npm run build fails: ${problem}`);
+  // In a run of a few files, making it takes longer than what starts without it.
+  const removeBundle = namesFiles() ? undefined : await bundleCrashGateway();
   const before = process.env['TMPDIR'];
   const folder = mkdtempSync(path.join(place(), 'parley-'));
   // Like the system's own: tests run as root hand programs and Postgres servers to unprivileged users.
@@ -42,6 +47,7 @@ export default async function setup(): Promise<() => void> {
   return () => {
     if (before === undefined) delete process.env['TMPDIR'];
     else process.env['TMPDIR'] = before;
+    removeBundle?.();
     rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
   };
 }

@@ -1,17 +1,12 @@
 /**
- * Joins the modules of the page into a few scripts when the gateway starts: a request for each of eighty costs more
- * than their bytes.
+ * Joins the modules of the page into a few scripts when it is built: a request for each of eighty costs more than their
+ * bytes.
  */
-import { build, stop } from 'esbuild';
-
 /** Returns the address of what `import('…')` loads: a module of the page, or a file of a package. */
 export type AddressOf = (specifier: string, importer: string) => Promise<string>;
 
 /** Browsers of 2023 and later. */
 const TARGET = 'es2022';
-
-/** Bundles under way: a single process makes them all, and ends with the last. */
-let underWay = 0;
 
 /**
  * One script with the module `entry` (a path) and all that it imports, without names and comments. What is imported
@@ -19,32 +14,26 @@ let underWay = 0;
  * this one. Rejects with esbuild's `BuildFailure`, which names the file and the line.
  */
 export async function bundleScript(entry: string, addressOf: AddressOf): Promise<string> {
-  underWay += 1;
-  try {
-    const { outputFiles } = await build({
-      entryPoints: [entry],
-      bundle: true,
-      format: 'esm',
-      minify: true,
-      write: false,
-      target: TARGET,
-      legalComments: 'none',
-      logLevel: 'silent',
-      plugins: [
-        {
-          name: 'imported later',
-          setup: (bundler) =>
-            bundler.onResolve({ filter: /./ }, async ({ kind, path, importer }) =>
-              kind === 'dynamic-import'
-                ? { path: await addressOf(path, importer), external: true }
-                : undefined,
-            ),
-        },
-      ],
-    });
-    return outputFiles[0]?.text ?? '';
-  } finally {
-    underWay -= 1;
-    if (underWay === 0) await stop();
-  }
+  // Only a build needs it, and says so where it is not installed.
+  const { build } = await import('esbuild');
+  const { outputFiles } = await build({
+    entryPoints: [entry],
+    bundle: true,
+    format: 'esm',
+    minify: true,
+    write: false,
+    target: TARGET,
+    legalComments: 'none',
+    logLevel: 'silent',
+    plugins: [
+      {
+        name: 'imported later',
+        setup: (bundler) =>
+          bundler.onResolve({ filter: /./ }, async ({ kind, path, importer }) =>
+            kind === 'dynamic-import' ? { path: await addressOf(path, importer), external: true } : undefined,
+          ),
+      },
+    ],
+  });
+  return outputFiles[0]?.text ?? '';
 }

@@ -1,13 +1,13 @@
 /**
- * The files of the page, read and joined once at the start and kept in memory, so that no request can reach another
- * file. All but the page itself have a hash of their bytes in their address, and browsers keep them permanently.
+ * The files of the built page (`build.ts`), read once and kept in memory, so that no request can reach another file. All but
+ * the page itself have a hash of their bytes in their address, and browsers keep them permanently.
  */
 import { createHash } from 'node:crypto';
+import { existsSync } from 'node:fs';
 import { readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
-import { fileURLToPath } from 'node:url';
 import type { Say } from '../../../src/contracts/texts/say.ts';
-import { bundleScript } from './bundle.ts';
+import { HttpError } from '../errors.ts';
 import { fillTemplate, textsScript } from './template.ts';
 
 /** A file as it is served. */
@@ -61,16 +61,9 @@ const ASK_EACH_TIME = 'no-cache';
 const VARIES = 'Accept-Encoding, Accept-Language, Cookie';
 const NOT_AT_ALL = 'no-store';
 
-const PAGE = new URL('../page/', import.meta.url);
-/** What a page of another version gets in place of its script. */
-const RECOVERY = 'recover.js';
+const BUILT = new URL('../../../dist/page/', import.meta.url);
 /** The script that the page links, with the texts of one language. */
 const MAIN = 'main.js';
-/** The script that runs before anything is painted: in the page itself, because a file of its own would be one more request. */
-const EARLY = 'first-paint.js';
-const PICTURES = new Set(['.svg', '.png']);
-const STYLES_LINK = /^ *<link rel="stylesheet" href="\/page\/(.+?)" \/>\n/gm;
-
 /** Files that keep their names, because browsers and systems know the page by them. */
 const NAMED: readonly [string, string][] = [
   ['/', 'index.html'],
@@ -79,12 +72,9 @@ const NAMED: readonly [string, string][] = [
 
 let read: Promise<PageFiles> | undefined;
 
-/**
- * Reads the page and joins its scripts and its styles, once in a process. Rejects with file system errors and with what
- * `bundleScript` rejects with: without these files the installation is broken.
- */
+/** Reads the page, once in a process. Rejects with `HttpError` 503 where it is not built, and with file system errors. */
 export function readPageFiles(): Promise<PageFiles> {
-  read ??= assemble().catch((error: unknown) => {
+  read ??= readBuilt().catch((error: unknown) => {
     // The next request tries again.
     read = undefined;
     throw error;
@@ -92,101 +82,54 @@ export function readPageFiles(): Promise<PageFiles> {
   return read;
 }
 
-async function assemble(): Promise<PageFiles> {
-  const entries = await readdir(PAGE, { recursive: true });
-  const served = entries.filter((name) => path.extname(name) in TYPES);
-  const files = served.map(async (name): Promise<[string, Buffer<ArrayBuffer>]> => [
-    name.replaceAll(path.sep, '/'),
-    await readFile(new URL(name.replaceAll(path.sep, '/'), PAGE)),
-  ]);
-  return await new Assembly(new Map(await Promise.all(files))).assemble();
-}
-
-class Assembly {
-  #files;
-  #byPath = new Map<string, PageFile>();
-  #standIns = new Map<string, PageFile>();
-  /** Names by which files refer to others, with the addresses that replace them. */
-  #addresses: [string, string][] = [];
-
-  constructor(files: ReadonlyMap<string, Buffer<ArrayBuffer>>) {
-    this.#files = files;
-  }
-
-  async assemble(): Promise<PageFiles> {
-    for (const [file, body] of this.#files) {
-      const { base, ext } = path.posix.parse(file);
-      if (PICTURES.has(ext)) this.#addresses.push([`/page/${base}`, this.#publish(base, body)]);
-    }
-    const html = this.#textOf('index.html');
-    const links = [...html.matchAll(STYLES_LINK)];
-    const styles = links.map(([, name = '']) => this.#textOf(name)).join('\n');
-    const [first = '', ...others] = links.map(([link]) => link);
-    this.#addresses.push(
-      [first, `    <link rel="stylesheet" href="${this.#publish('styles.css', styles)}" />\n`],
-      ...others.map((link): [string, string] => [link, '']),
+async function readBuilt(): Promise<PageFiles> {
+  if (!existsSync(BUILT))
+    throw new HttpError(
+      503,
+      'page_not_built',
+      'The chat page is not built here: run "npm ci --include=dev && npm run build" on the gateway\'s machine, then load it again.',
     );
-    const early = await this.#bundle(fileURLToPath(new URL(EARLY, PAGE)));
-    this.#addresses.push([`<script src="/page/${EARLY}"></script>`, `<script>${early}</script>`]);
-    const script = await this.#bundle(fileURLToPath(new URL(MAIN, PAGE)));
-    const templates = NAMED.map(([address, name]): [string, string, string] => [
-      address,
-      path.extname(name),
-      this.#withAddresses(this.#textOf(name)),
-    ]);
-    const made = new WeakMap<Say['table'], ReadonlyMap<string, PageFile>>();
-    const said = (say: Say): ReadonlyMap<string, PageFile> => {
+  const assets = await readFolder('assets/');
+  const standIns = await readFolder('stand-ins/');
+  const script = await readFile(new URL(MAIN, BUILT), 'utf8');
+  const templates = await Promise.all(
+    NAMED.map(async ([address, name]): Promise<Template> => {
+      return [address, path.extname(name), await readFile(new URL(name, BUILT), 'utf8')];
+    }),
+  );
+  const made = new WeakMap<Say['table'], ReadonlyMap<string, PageFile>>();
+  return {
+    byPath: new Map(
+      assets.map(([name, body]) => [`/page/assets/${name}`, toPageFile(path.extname(name), body, FOR_GOOD)]),
+    ),
+    standIns: new Map(
+      standIns.map(([name, body]) => [name, toPageFile(path.extname(name), body, NOT_AT_ALL)]),
+    ),
+    said: (say) => {
       const files = made.get(say.table) ?? sayFiles(templates, script, say);
       made.set(say.table, files);
       return files;
-    };
-    return { byPath: this.#byPath, standIns: this.#standIns, said };
-  }
-
-  #textOf(name: string): string {
-    return String(this.#files.get(name) ?? '');
-  }
-
-  /** Returns the script that begins with a module, and keeps the ones that it loads later. */
-  async #bundle(entry: string): Promise<string> {
-    const code = await bundleScript(entry, (specifier, importer) => this.#publishLater(specifier, importer));
-    // Only scripts of one version fit together.
-    this.#standIns.set(path.basename(entry), toPageFile('.js', this.#textOf(RECOVERY), NOT_AT_ALL));
-    return code;
-  }
-
-  /** A module of the page as its own script, or a file of a package unchanged. */
-  async #publishLater(specifier: string, importer: string): Promise<string> {
-    if (specifier.startsWith('.')) {
-      const script = await this.#bundle(path.resolve(path.dirname(importer), specifier));
-      return this.#publish(path.basename(specifier), script, false);
-    }
-    const file = new URL(import.meta.resolve(specifier));
-    return this.#publish(path.posix.basename(specifier), await readFile(file));
-  }
-
-  /** Keeps a file under an address that names its bytes; returns the address. */
-  #publish(name: string, content: string | Buffer<ArrayBuffer>, standsIn = true): string {
-    const { ext } = path.posix.parse(name);
-    const address = addressOf(name, content);
-    this.#byPath.set(address, toPageFile(ext, content, FOR_GOOD));
-    if (standsIn) this.#standIns.set(name, toPageFile(ext, content, NOT_AT_ALL));
-    return address;
-  }
-
-  #withAddresses(text: string): string {
-    return this.#addresses.reduce((result, [name, address]) => result.replaceAll(name, () => address), text);
-  }
+    },
+  };
 }
 
+async function readFolder(name: string): Promise<[string, Buffer<ArrayBuffer>][]> {
+  const folder = new URL(name, BUILT);
+  const names = await readdir(folder);
+  return await Promise.all(
+    names.map(async (file): Promise<[string, Buffer<ArrayBuffer>]> => [
+      file,
+      await readFile(new URL(file, folder)),
+    ]),
+  );
+}
+
+type Template = readonly [address: string, ext: string, text: string];
+
 /** The page, its manifest and its script in one language. */
-function sayFiles(
-  templates: readonly (readonly [address: string, ext: string, text: string])[],
-  script: string,
-  say: Say,
-): ReadonlyMap<string, PageFile> {
+function sayFiles(templates: readonly Template[], script: string, say: Say): ReadonlyMap<string, PageFile> {
   const saying = textsScript(say) + script;
-  const scriptAt = addressOf(MAIN, saying);
+  const scriptAt = `/page/assets/${assetName(MAIN, saying)}`;
   const values = { language: say.language, script: scriptAt };
   const files = templates.map(([address, ext, text]): [string, PageFile] => {
     const filled = fillTemplate(text, ext === '.html' ? 'html' : 'json', say, values);
@@ -199,10 +142,10 @@ function sayFiles(
 const HASH_DIGITS = 16;
 const HASHED = new RegExp(`^/page/assets/([\\w.-]+)-[0-9a-f]{${HASH_DIGITS}}(\\.\\w+)$`);
 
-/** The address of a file, which names its bytes. */
-function addressOf(name: string, content: string | Buffer<ArrayBuffer>): string {
+/** The name of a file among the assets, which names its bytes. */
+export function assetName(name: string, content: string | Buffer<ArrayBuffer>): string {
   const { name: stem, ext } = path.posix.parse(name);
-  return `/page/assets/${stem}-${hashOf(content).slice(0, HASH_DIGITS)}${ext}`;
+  return `${stem}-${hashOf(content).slice(0, HASH_DIGITS)}${ext}`;
 }
 
 /** The languages of the gateway, and that of the reader. */

@@ -64,8 +64,10 @@ function readPlain(decoded: DecodedText): ReadFile {
 }
 
 const PROGRAM = fileURLToPath(new URL('child.ts', import.meta.url));
-/** The program may read itself and the packages, and nothing else. */
-const READABLE = path.join(fileURLToPath(new URL('../../..', import.meta.url)), '*');
+const ROOT = path.resolve(fileURLToPath(new URL('../../..', import.meta.url)));
+const ABOVE = path.dirname(ROOT);
+/** The program may read itself and the packages, and nothing else. Where Parley is a package itself, the others are next to it. */
+const READABLE = path.join(path.basename(ABOVE) === 'node_modules' ? ABOVE : ROOT, '*');
 const ARGUMENTS = [
   '--permission',
   `--allow-fs-read=${READABLE}`,

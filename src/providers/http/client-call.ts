@@ -45,6 +45,7 @@ export async function callClient<T>(
   }
 }
 
-function notJson(): ProviderError {
+/** The error for an answer that is not JSON. */
+export function notJson(): ProviderError {
   return new ProviderError('bad_response', textRef('provider.not_json'));
 }

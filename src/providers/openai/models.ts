@@ -1,8 +1,9 @@
 /** The models that an OpenAI-compatible server lists, and what each can do. */
-import type { ClientOptions } from 'openai';
 import type { ModelCapabilities } from '../../contracts/model/provider.ts';
+import { parseJson } from '../../lib/json/json.ts';
 import { UNKNOWN_WINDOW } from '../discovery.ts';
-import { callClient } from '../http/client-call.ts';
+import { readWhole } from '../answers/read-answer.ts';
+import { notJson } from '../http/client-call.ts';
 import type { CallRules, Connections } from '../http/connections.ts';
 import { requestWithin } from '../http/request.ts';
 import { unknownModel } from './errors.ts';
@@ -11,24 +12,9 @@ import type { OpenaiPlace } from './errors.ts';
 import { findModel, readModels } from './wire.ts';
 import type { ListedModel } from './wire.ts';
 
-/**
- * What the client does not decide: the connections send the key and limit the time, failed calls are not repeated, and
- * the client's own variables (OPENAI_ORG_ID, OPENAI_LOG, …) change nothing.
- */
-const CLIENT_OPTIONS: ClientOptions = {
-  apiKey: 'sent by the connections',
-  adminAPIKey: null,
-  organization: null,
-  project: null,
-  maxRetries: 0,
-  timeout: 2 ** 31 - 1,
-  logLevel: 'off',
-};
-
 export interface ModelServer {
   /** By which people choose its models: `<name>/<model>`. */
   name: string;
-  url: string;
   at: OpenaiPlace;
   connections: Connections;
   /** Connections to the address without its `/v1`. */
@@ -40,22 +26,19 @@ export interface ModelServer {
   vision: boolean;
 }
 
-/** Lists its models. The package is large: it is loaded with the first list, outside the time limit. Throws `ProviderError`. */
+/** Lists its models (`GET /models`). Throws `ProviderError`. */
 export async function listModels(
-  { url, at, connections, rules, answerWithinMs }: ModelServer,
+  { at, connections, rules, answerWithinMs }: ModelServer,
   signal: AbortSignal | undefined,
   model?: string,
 ): Promise<ListedModel[]> {
   const where = { ...at, model };
-  const { OpenAI: Client } = await import('openai');
-  return await requestWithin(where, answerWithinMs, signal, (until) =>
-    callClient(connections, rules(where, until), async (clientFetch) => {
-      const client = new Client({ ...CLIENT_OPTIONS, baseURL: url, fetch: clientFetch });
-      // The client's page object would show an answer without a list as an empty list.
-      const answer = await client.models.list().asResponse();
-      return readModels(await answer.json());
-    }),
-  );
+  return await requestWithin(where, answerWithinMs, signal, async (until) => {
+    const answer = await connections.send({ method: 'GET', path: '/models' }, rules(where, until));
+    const list = parseJson(await readWhole(answer));
+    if (list === undefined) throw notJson();
+    return readModels(list);
+  });
 }
 
 /**

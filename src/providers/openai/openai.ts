@@ -39,11 +39,10 @@ export interface OpenaiOptions extends ServerOptions {
  * address.
  */
 export function createOpenai(options: OpenaiOptions): LLMProvider {
-  const { url, at, connections, root, rules, acquire, hide } = connect(options);
+  const { at, connections, root, rules, acquire, hide } = connect(options);
   const streams = options.stream ?? true;
   const models = {
     name: options.name,
-    url,
     at,
     connections,
     root,

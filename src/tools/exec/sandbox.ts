@@ -4,6 +4,7 @@ import { existsSync } from 'node:fs';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { ToolError, toGatewayError } from '../../contracts/errors.ts';
 import type { SessionKey } from '../../contracts/message.ts';
 import { readableFolderOf } from './sandbox-command.ts';
@@ -18,7 +19,7 @@ import type { RunLimits } from './sandbox-watch.ts';
 /** Most programs running concurrently across all sessions; each session has one. */
 export const MAX_RUNS = 4;
 /** Where this gateway's own program is installed, often with a file `.env` that has its passwords. */
-const PROGRAM_DIR = path.resolve(import.meta.dirname, '../../..');
+const PROGRAM_DIR = path.resolve(fileURLToPath(new URL('../../..', import.meta.url)));
 /** How long the self-test may take, in milliseconds. */
 const SELF_TEST_MS = 15_000;
 

@@ -77,7 +77,7 @@ describe('the texts', () => {
     const literal = new RegExp(`npx parley|(?<![\\w.-])parley (?:${commands})(?![\\w-])`);
     expect(["run 'parley pair'", 'use npx parley'].filter((text) => literal.test(text))).toHaveLength(2);
     const inCode = sources
-      .filter(({ path }) => path !== 'src/ops/command-here.js')
+      .filter(({ path }) => path !== 'src/launch/command-here.js')
       .flatMap(({ path, text }) => text.split('\n').map((line) => `${path}: ${line.trim()}`))
       .filter((line) => literal.test(line) && !/applicationName|advisory_xact_lock/.test(line));
     const inTables = [...english, ...german].flatMap(([, template]) => formsOf(template));

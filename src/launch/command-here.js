@@ -28,6 +28,7 @@ export function commandHere({ given, linked, clone, folder, askedFrom, home, win
   if (linked) return 'parley';
   /** @param {string} place */
   const written = (place) => (windows ? `"${place}"` : shellWord(place, home));
+  if (clone === path.join(folder, 'node_modules/parley')) return 'npx parley';
   if (folder !== clone)
     return `node ${written(`${clone}${windows ? '\\' : '/'}src${windows ? '\\' : '/'}launch.js`)}`;
   // Anywhere else, npx would offer a different program of this name.
