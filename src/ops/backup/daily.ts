@@ -15,8 +15,8 @@ export const CHECK_EVERY_MS = 10 * 60_000;
 export const RETRY_AFTER_MS = 60 * 60_000;
 /** A backup leaves this much of the disk free: the database needs it more. In bytes. */
 export const RESERVE_BYTES = 256 * 1024 ** 2;
-/** Records between two looks at the free space; each has half a MiB at most, apart from a row that is larger. */
-const RECORDS_PER_LOOK = 64;
+/** Records between two looks at the free space; each has about 64 KiB, apart from a row that is larger. */
+const RECORDS_PER_LOOK = 256;
 
 const FINISHED = /^parley-(\d{4}-\d{2}-\d{2})\.backup$/;
 const UNFINISHED = /^parley-\d{4}-\d{2}-\d{2}\.backup\.[\da-f-]+\.part$/;

@@ -17,7 +17,7 @@ const PRIVATE = 0o600;
 /** Longest first line, in bytes. */
 const MAX_TITLE_BYTES = 1_024;
 /**
- * Longest of the other lines, in bytes, which are held in memory. The rows of one record have about half a MiB, a
+ * Longest of the other lines, in bytes, which are held in memory. The rows of one record have about 64 KiB, a
  * single row may have more.
  */
 export const MAX_LINE_BYTES = 64 * 1024 * 1024;

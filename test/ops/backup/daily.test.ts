@@ -178,7 +178,7 @@ describe('a daily backup that fails', () => {
       async *records() {
         yield* records();
         free = 200 * 1024 ** 2;
-        for (let nth = 0; nth < 100; nth += 1) yield { type: 'rows', rows: [[String(nth)]] };
+        for (let nth = 0; nth < 300; nth += 1) yield { type: 'rows', rows: [[String(nth)]] };
       },
     });
     await pass(FIRST_AFTER_MS);
