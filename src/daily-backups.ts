@@ -37,7 +37,7 @@ export function writesDailyBackups({ backup, env }: Pick<Config, 'backup' | 'env
 /** The daily backups of a gateway with these settings. */
 export function openDailyBackups(
   settings: LiveSettings<Config>,
-  store: Pick<HomeStore, 'kind' | 'choices' | 'instance' | 'dump'>,
+  store: Pick<HomeStore, 'choices' | 'instance' | 'dump'>,
   log: Log,
   clock: Clock = systemClock,
 ): DailyBackups {
@@ -49,7 +49,7 @@ export function openDailyBackups(
       return { isOn: writesDailyBackups(config), keep: config.backup.keep, timeZone: zoneOf(config) };
     },
     records: () => backupRecords(home, store.dump(), new Date(clock.epochMs())),
-    claim: (day) => (store.kind === 'embedded' ? Promise.resolve(true) : claimDay(store, day)),
+    claim: (day) => claimDay(store, day),
     clock,
     log,
   });

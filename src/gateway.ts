@@ -18,11 +18,10 @@ import type { Redactor } from './ops/index.ts';
 import { signInLink } from './security/index.ts';
 import { writeSchemaFiles } from './settings/index.ts';
 import type { LiveSettings } from './settings/index.ts';
-import type { BegunHome } from './store/begin-home.ts';
 import { openStore } from './store/open-store.ts';
 import type { HomeStore } from './store/open-store.ts';
 import { openSecurity, openTransport } from './transport.ts';
-import { workerInstance } from './worker.ts';
+import { workerPlace } from './worker.ts';
 import type { ProcessOutput } from './transport.ts';
 import { createApi, createInbound } from './gateway-api.ts';
 import type { GatewayParts } from './gateway-api.ts';
@@ -40,8 +39,6 @@ export interface GatewayOptions extends ProcessOutput {
   demo?: boolean;
   /** Tools besides the built-in ones, enabled in the default profile. */
   tools?: readonly Tool[];
-  /** The home of the configuration, if it is being opened already. */
-  begun?: BegunHome | undefined;
   /** The time of daily backups; default: the machine's. */
   clock?: Clock;
   /** Origins that `web_fetch` may reach wherever they are; all others must be public. */
@@ -72,10 +69,9 @@ export async function startGateway(config: Config, started: GatewayOptions): Pro
   const store = await openStore({
     home,
     databaseUrl: env.DATABASE_URL,
-    worker: workerInstance(),
+    worker: workerPlace(),
     newSessions: newSessionsOf(settings),
     progress: options.progress,
-    begun: options.begun,
     log,
   });
   try {

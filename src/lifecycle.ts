@@ -32,7 +32,7 @@ export interface Components {
     usage: UsageSums;
     folders: RemovedFolders;
     retention: RetentionStore;
-    leaving(): Promise<void>;
+    leaving(): void;
     close(): Promise<void>;
   };
   files: Pick<SessionFiles, 'remove'>;
@@ -147,7 +147,7 @@ async function enterElections({ channels, leader }: Components, signal: AbortSig
 
 async function closeAll(all: Components): Promise<void> {
   await all.settings.stop();
-  await all.store.leaving();
+  all.store.leaving();
   await all.backups.close();
   await all.scheduling.stop();
   await all.webhooks.close();

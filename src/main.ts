@@ -23,7 +23,7 @@ import {
 import type { ChannelStates } from './worker.ts';
 
 /** What the one that runs a gateway decides besides its configuration. */
-export type RunOptions = Pick<GatewayOptions, 'demo' | 'tools' | 'begun'>;
+export type RunOptions = Pick<GatewayOptions, 'demo' | 'tools'>;
 
 /**
  * Runs a gateway until SIGINT, SIGTERM or SIGHUP (a second one ends it at once). Sets the exit code: 0 after a clean stop, 1 when
@@ -72,8 +72,6 @@ export async function run(options: RunOptions = {}): Promise<void> {
     process.exitCode = 1;
   } finally {
     progress?.end();
-    // Only if the gateway did not come as far as to take it.
-    await options.begun?.discard();
   }
 }
 

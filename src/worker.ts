@@ -58,6 +58,15 @@ export function workerInstance(): string | undefined {
     : undefined;
 }
 
+/** The variable that tells a worker where the embedded database of its supervisor listens. */
+export const WORKER_DATABASE = 'PARLEY_WORKER_DATABASE';
+
+/** What the supervisor holds for this worker; undefined for a process without a supervisor. */
+export function workerPlace(): { instance: string; socketPath: string | undefined } | undefined {
+  const instance = workerInstance();
+  return instance === undefined ? undefined : { instance, socketPath: process.env[WORKER_DATABASE] };
+}
+
 /** True for the process that speaks for all: the only one, or the first worker. */
 export function speaksForAll(): boolean {
   return !cluster.isWorker || process.env[WORKER_NUMBER] === '1';

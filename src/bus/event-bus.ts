@@ -31,7 +31,7 @@ export const ASK_AGAIN_MS = 250;
 export const ASKS_AT_END = 8;
 
 export interface EventBusOptions {
-  /** Absent on the embedded database: there are no other nodes. */
+  /** Absent on the embedded database without workers: there are no other nodes. */
   fanout?: Fanout;
   /** Unique for this process; at most 40 characters without spaces. */
   nodeId: string;

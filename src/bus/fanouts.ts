@@ -4,7 +4,7 @@ import type { Log } from '../contracts/log.ts';
 
 /** What the database offers its nodes. */
 export interface DatabaseFanout {
-  /** Undefined on the embedded database, which has one node. */
+  /** Undefined on the embedded database without workers. */
   fanout?: Fanout;
   /** Throws `StoreError`. */
   fanoutSecret(): Promise<FanoutSecret>;

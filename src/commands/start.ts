@@ -1,13 +1,10 @@
 /** `parley start`: one gateway, or with `--workers` several processes behind one port. */
 import cluster from 'node:cluster';
 import { availableParallelism } from 'node:os';
-import path from 'node:path';
 import { parseArgs } from 'node:util';
 import { GatewayError } from '../contracts/errors.ts';
 import { PARLEY } from '../contracts/texts/parley.ts';
-import { beginHome } from '../store/begin-home.ts';
-import type { RunOptions } from '../main.ts';
-import { addEnvFiles, homeEnvFile } from './environment.ts';
+import { addEnvFiles } from './environment.ts';
 
 /** Processes that one supervisor starts at most: each has its own connections to the database. */
 export const MAX_WORKERS = 64;
@@ -23,18 +20,8 @@ export async function start(args: readonly string[]): Promise<void> {
     const { superviseWorkers } = await import('./workers.ts');
     return await superviseWorkers(workers);
   }
-  return await startHere();
-}
-
-/** Runs a gateway in this process until it is stopped. Its embedded database, if it has one, opens while the program is loading. */
-export async function startHere(options: RunOptions = {}): Promise<void> {
-  const home = path.dirname(homeEnvFile(process.env));
-  const begun = process.env['DATABASE_URL'] ? undefined : await beginHome(home);
-  const { run } = await import('../main.ts').catch(async (error: unknown) => {
-    await begun?.discard();
-    throw error;
-  });
-  return await run({ ...options, begun });
+  const { run } = await import('../main.ts');
+  return await run();
 }
 
 /** The number of processes. Throws `GatewayError('usage')`. */

@@ -2,7 +2,6 @@
 import cluster from 'node:cluster';
 import type { Worker } from 'node:cluster';
 import { loadConfig } from '../config.ts';
-import { ConfigError } from '../contracts/errors.ts';
 import type { Log } from '../contracts/log.ts';
 import { backoffMs } from '../lib/async/backoff.ts';
 import {
@@ -10,6 +9,7 @@ import {
   channelList,
   isWorkerMessage,
   linkLine,
+  WORKER_DATABASE,
   WORKER_NUMBER,
   WORKER_RESTARTS,
 } from '../worker.ts';
@@ -17,7 +17,12 @@ import type { ChannelStates, WorkerReady } from '../worker.ts';
 import { openProcessLog } from './process-log.ts';
 import { collectMetrics } from './worker-metrics.ts';
 import { makeHome } from '../store/embedded/home-folder.ts';
-import { lockHome } from '../store/embedded/home-lock.ts';
+import { type EmbeddedDatabase, openEmbedded } from '../store/embedded/embedded.ts';
+import { type HomeLock, lockHome } from '../store/embedded/home-lock.ts';
+
+/** Connections of one worker to the embedded database at most, and of commands and tests beside them. */
+const WORKER_CONNECTIONS = 6;
+const COMMAND_CONNECTIONS = 40;
 
 /** Pause before a dead worker is started again: doubling from the first, at most the second, in milliseconds. */
 const RESTART_BASE_MS = 500;
@@ -27,25 +32,26 @@ const HEALTHY_MS = 60_000;
 
 /**
  * Starts the workers and runs until a signal stops it; a second signal ends it at once. Sets the exit code: 1 when the first
- * worker cannot start. Throws `ConfigError` for the embedded database, which belongs to one process, and `StoreError` for a
- * home that is in use.
+ * worker cannot start. Throws `ConfigError`, and `StoreError` for a home that is in use or an embedded database that does not
+ * open.
  */
 export async function superviseWorkers(count: number): Promise<void> {
   const config = loadConfig(process.env);
-  if (config.env.DATABASE_URL === undefined) {
-    throw new ConfigError(
-      'workers_need_postgres',
-      '--workers needs Postgres: set DATABASE_URL. The embedded database belongs to one process.',
-    );
-  }
   await makeHome(config.home);
   const { log } = openProcessLog(config);
   const lock = await lockHome(config.home);
+  let database: EmbeddedDatabase | undefined;
   try {
-    const supervisor = new Supervisor(count, lock.instance, log);
+    if (config.env.DATABASE_URL === undefined) {
+      const connections = COMMAND_CONNECTIONS + count * WORKER_CONNECTIONS;
+      database = await openEmbedded(config.home, log, { connections });
+      lock.publishSocket(database.socketPath);
+    }
+    const supervisor = new Supervisor(count, lock, database?.socketPath, log);
     await supervisor.run();
   } finally {
-    await lock.release();
+    await database?.close();
+    lock.release();
   }
   // Signal handlers and the channels to the workers would keep the process alive.
   process.exit(process.exitCode);
@@ -53,7 +59,8 @@ export async function superviseWorkers(count: number): Promise<void> {
 
 class Supervisor {
   readonly #count: number;
-  readonly #instance: string;
+  readonly #lock: HomeLock;
+  readonly #socketPath: string | undefined;
   readonly #log: Log;
   /** By the worker's number, from 1. */
   readonly #workers = new Map<number, Worker>();
@@ -69,9 +76,10 @@ class Supervisor {
   /** Of the first worker. */
   #link: string | undefined;
 
-  constructor(count: number, instance: string, log: Log) {
+  constructor(count: number, lock: HomeLock, socketPath: string | undefined, log: Log) {
     this.#count = count;
-    this.#instance = instance;
+    this.#lock = lock;
+    this.#socketPath = socketPath;
     this.#log = log;
   }
 
@@ -93,7 +101,8 @@ class Supervisor {
     const worker = cluster.fork({
       [WORKER_NUMBER]: String(number),
       [WORKER_RESTARTS]: String(this.#restarts.get(number) ?? 0),
-      PARLEY_INSTANCE: this.#instance,
+      PARLEY_INSTANCE: this.#lock.instance,
+      ...(this.#socketPath !== undefined && { [WORKER_DATABASE]: this.#socketPath }),
     });
     const startedAt = performance.now();
     this.#workers.set(number, worker);
@@ -152,9 +161,19 @@ class Supervisor {
     }, waitMs);
   }
 
+  /** A process that wants the home waits from now on. */
+  #leave(): void {
+    try {
+      this.#lock.leaving();
+    } catch (error) {
+      this.#log.warn({ err: error }, 'home_leaving_mark_failed');
+    }
+  }
+
   /** Asks all workers to stop; each ends once its work can be resumed elsewhere. */
   #end(): void {
     this.#ending = true;
+    this.#leave();
     if (this.#workers.size === 0) this.#over.resolve();
     for (const worker of this.#workers.values()) worker.send('stop');
   }

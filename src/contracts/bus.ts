@@ -139,7 +139,7 @@ export interface EventBus {
 }
 
 /**
- * Transports batches to the other nodes: NATS when configured, else Postgres NOTIFY; absent on the embedded database.
+ * Transports batches to the other nodes: NATS when configured, else Postgres NOTIFY; absent on the embedded database without workers.
  */
 export interface Fanout {
   /** Sends one batch (≤ 7,500 bytes of JSON). May lose it; never throws. */

@@ -3,9 +3,8 @@ import { StoreError } from '../contracts/errors.ts';
 import { sleep } from '../lib/async/sleep.ts';
 import type { Log } from '../contracts/log.ts';
 import type { DatabasePlace } from './database/database.ts';
-import type { BegunHome } from './begin-home.ts';
 import { type EmbeddedDatabase, openEmbedded } from './embedded/embedded.ts';
-import { type HomeLock, keepRenewing, liveHolder, lockHome } from './embedded/home-lock.ts';
+import { type HomeLock, liveHolder, lockHome } from './embedded/home-lock.ts';
 import { migrateDatabase } from './database/migrate.ts';
 import { openStoreAt, type Store, type UseOptions } from './store.ts';
 
@@ -21,14 +20,12 @@ export interface StoreOptions extends UseOptions {
    * socket; if no gateway is running, the database is opened here.
    */
   attach?: boolean | undefined;
-  /** A worker's name: its supervisor holds the home. Only with `databaseUrl`. */
-  worker?: string | undefined;
+  /** A worker's name, and where the embedded database listens: its supervisor holds both home and database. */
+  worker?: { instance: string; socketPath?: string | undefined } | undefined;
   /** How long to wait for a process that is about to release the home, in milliseconds. */
   lockWaitMs?: number | undefined;
   /** The name of this process in `pg_stat_activity`. */
   applicationName?: string | undefined;
-  /** This home, if it is being opened already. It is used for the embedded database, and discarded for another one. */
-  begun?: BegunHome | undefined;
 }
 
 /** A store that owns its home. */
@@ -36,7 +33,7 @@ export interface HomeStore extends Store {
   /** Identifies this home across restarts, for `lanes.register`. */
   instance: string;
   /** Called when the gateway begins to stop: from now on a process that wants the home waits instead of being refused. Never throws. */
-  leaving(): Promise<void>;
+  leaving(): void;
 }
 
 /** How long `attach` waits for a gateway that is just starting, in milliseconds. */
@@ -46,19 +43,25 @@ const ATTACH_WAIT_MS = 10_000;
 export async function openStore(options: StoreOptions): Promise<HomeStore> {
   const home = await openHome(options);
   try {
-    const store = await openStoreAt(home.place, { ...options, migrate: !home.attached });
+    const store = await openStoreAt(home.place, {
+      ...options,
+      migrate: !home.attached,
+      isShared: options.worker !== undefined,
+    });
     let closing: Promise<void> | undefined;
-    const leaving = (): Promise<void> => announceLeaving(home.lock, options.log);
+    const leaving = (): void => announceLeaving(home.lock, options.log);
     // A command that opened the home itself ends soon: a gateway that starts in the meantime waits for it.
-    if (options.attach === true) await leaving();
+    if (options.attach === true) leaving();
+    const close = async (): Promise<void> => {
+      leaving();
+      await store.close();
+      await home.close();
+    };
     return {
       ...store,
-      instance: options.worker ?? home.lock?.instance ?? 'attached',
+      instance: options.worker?.instance ?? home.lock?.instance ?? 'attached',
       leaving,
-      close: () =>
-        (closing ??= leaving()
-          .then(() => store.close())
-          .then(() => home.close())),
+      close: () => (closing ??= close()),
     };
   } catch (error) {
     await home.close();
@@ -97,105 +100,59 @@ interface OpenedHome {
 }
 
 async function openHome(options: StoreOptions): Promise<OpenedHome> {
-  if (options.databaseUrl !== undefined) await options.begun?.discard();
-  const begun = options.begun?.takeHome();
+  const { home, databaseUrl, log, worker } = options;
   const shared = { schema: options.schema ?? 'public', applicationName: options.applicationName };
+  const close = (): Promise<void> => Promise.resolve();
+  const given = { ...shared, url: databaseUrl, socketPath: worker?.socketPath };
+  if (worker !== undefined) return { place: given, attached: false, close };
   if (options.attach === true) {
-    const attached = await attachTo(options, shared);
-    if (attached !== undefined) return attached;
+    if (databaseUrl !== undefined) return { place: given, attached: true, close };
+    const socketPath = await socketOfHolder(options);
+    if (socketPath !== undefined) return { place: { ...shared, socketPath }, attached: true, close };
   }
-  if (options.worker !== undefined && options.databaseUrl !== undefined) {
-    const place = { ...shared, url: options.databaseUrl };
-    return { place, attached: false, close: () => Promise.resolve() };
-  }
-  options.progress?.step(`Waiting for another process to leave GATEWAY_HOME ${options.home}…`);
-  const lock =
-    begun?.lock ??
-    (await lockHome(options.home, {
-      isRenewed: options.databaseUrl === undefined,
-      ...(options.lockWaitMs !== undefined && { waitMs: options.lockWaitMs }),
-    }));
-  if (options.databaseUrl !== undefined) {
-    const place = { ...shared, url: options.databaseUrl };
-    return { place, lock, attached: false, close: () => leave(lock, options.log) };
+  options.progress?.step(`Waiting for another process to leave GATEWAY_HOME ${home}…`);
+  const lock = await lockHome(home, options.lockWaitMs === undefined ? {} : { waitMs: options.lockWaitMs });
+  if (databaseUrl !== undefined) {
+    return { place: given, lock, attached: false, close: async () => lock.release() };
   }
   let embedded: EmbeddedDatabase | undefined;
-  let stopKeeping = (): void => undefined;
-  try {
-    const { progress } = options;
-    const opening = openEmbedded(options.home, options.log, { progress, opening: begun?.database });
-    stopKeeping = keepHome(lock, options, async () => (await opening).close());
-    embedded = await opening;
-    await lock.publishSocket(embedded.socketPath);
-  } catch (error) {
-    stopKeeping();
+  const leave = async (): Promise<void> => {
     await embedded?.close();
-    await leave(lock, options.log);
+    lock.release();
+  };
+  try {
+    embedded = await openEmbedded(home, log, { progress: options.progress });
+    lock.publishSocket(embedded.socketPath);
+    return { place: { ...shared, socketPath: embedded.socketPath }, lock, attached: false, close: leave };
+  } catch (error) {
+    await leave();
     throw error;
   }
-  return {
-    place: { ...shared, socketPath: embedded.socketPath },
-    lock,
-    attached: false,
-    async close() {
-      stopKeeping();
-      await embedded.close();
-      await leave(lock, options.log);
-    },
-  };
-}
-
-/**
- * Shows that this process is running, and closes the embedded database if another process has taken over the home
- * nevertheless: anything that this one still acknowledged would be lost. That only happens on a machine that stood
- * still while another process started.
- */
-function keepHome(
-  lock: HomeLock,
-  { home, log }: StoreOptions,
-  closeDatabase: () => Promise<void>,
-): () => void {
-  return keepRenewing(lock, {
-    onFailure: (error) => log.warn({ err: error }, 'home_lock_not_renewed'),
-    onLost() {
-      const remedy = `Stop one of the two: GATEWAY_HOME ${home} belongs to one process, on a local disk.`;
-      log.fatal({ remedy }, 'home_taken_over');
-      closeDatabase().catch((error: unknown) => log.warn({ err: error }, 'embedded_close_failed'));
-    },
-  });
 }
 
 /** A failure is only logged: other processes are then refused instead of waiting. */
-async function announceLeaving(lock: HomeLock | undefined, log: Log): Promise<void> {
-  await lock?.leaving().catch((error: unknown) => log.warn({ err: error }, 'home_leaving_mark_failed'));
-}
-
-/** A failure is only logged: once this process has ended, the next start takes over the lock. */
-async function leave(lock: HomeLock, log: Log): Promise<void> {
-  await lock.release().catch((error: unknown) => log.warn({ err: error }, 'home_unlock_failed'));
-}
-
-/** Attaches to Postgres directly, and to the embedded database through the gateway that holds it, if one is running. */
-async function attachTo(
-  options: StoreOptions,
-  shared: { schema: string; applicationName: string | undefined },
-): Promise<OpenedHome | undefined> {
-  const close = (): Promise<void> => Promise.resolve();
-  if (options.databaseUrl !== undefined) {
-    return { place: { ...shared, url: options.databaseUrl }, attached: false, close };
+function announceLeaving(lock: HomeLock | undefined, log: Log): void {
+  try {
+    lock?.leaving();
+  } catch (error) {
+    log.warn({ err: error }, 'home_leaving_mark_failed');
   }
+}
+
+/**
+ * Where the embedded database of a running gateway listens; undefined if none runs. Throws `StoreError('home_locked')` for a
+ * gateway that has another database.
+ */
+async function socketOfHolder({ home, progress }: StoreOptions): Promise<string | undefined> {
   const deadline = performance.now() + ATTACH_WAIT_MS;
-  options.progress?.step(`Waiting for the gateway of GATEWAY_HOME ${options.home} to open its database…`);
+  progress?.step(`Waiting for the gateway of GATEWAY_HOME ${home} to open its database…`);
   for (;;) {
-    const holder = await liveHolder(options.home);
-    if (holder === undefined) return undefined;
-    if (holder.socketPath !== undefined) {
-      return { place: { ...shared, socketPath: holder.socketPath }, attached: true, close };
-    }
+    const holder = await liveHolder(home);
+    if (holder === undefined || holder.socketPath !== undefined) return holder?.socketPath;
     if (performance.now() > deadline) {
       throw new StoreError(
         'home_locked',
-        `Process ${holder.pid} holds GATEWAY_HOME ${options.home} but serves no embedded database; is DATABASE_URL set for it?`,
+        `Process ${holder.pid} holds GATEWAY_HOME ${home} but serves no embedded database; is DATABASE_URL set for it?`,
       );
     }
     await sleep(100);

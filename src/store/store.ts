@@ -127,9 +127,9 @@ export interface Store {
   responses: ResponseStore;
   retention: RetentionStore;
   nodes: NodeReportStore;
-  /** How the nodes on the same database share the files of sessions; undefined on the embedded one, which has one node. */
+  /** How the nodes on the same database share the files of sessions; undefined on the embedded one: its nodes share the home. */
   files?: FileStore;
-  /** Reaches the other nodes on the same database; undefined on the embedded one, which has none. */
+  /** Reaches the other nodes on the same database; undefined on the embedded one without workers. */
   fanout?: Fanout;
   /** What the nodes on the same database share, for a separate fan-out; created when it is first requested. */
   fanoutSecret(): Promise<FanoutSecret>;
@@ -148,6 +148,8 @@ export interface UseOptions {
   poolSize?: number | undefined;
   /** Called with what takes time during an open. */
   progress?: StartProgress | undefined;
+  /** Workers use the embedded database, too. */
+  isShared?: boolean | undefined;
   /** Settings of new sessions; default `SESSION_START`. */
   newSessions?: SessionStart | undefined;
 }
@@ -161,7 +163,15 @@ const NOTE_CONNECTIONS = 1;
 /** Opens the store in a running database; `migrate` brings its tables up to date first. Throws like `openStore`. */
 export async function openStoreAt(
   place: DatabasePlace,
-  { log, migrate, retryForMs, poolSize, newSessions, progress }: UseOptions & { migrate: boolean },
+  {
+    log,
+    migrate,
+    retryForMs,
+    poolSize,
+    newSessions,
+    progress,
+    isShared = false,
+  }: UseOptions & { migrate: boolean },
 ): Promise<Store> {
   progress?.step('Preparing the tables…');
   if (migrate) await migrateDatabase(place, { retryForMs, progress });
@@ -172,13 +182,14 @@ export async function openStoreAt(
   const close = async (): Promise<void> => {
     await Promise.all([notes.close(), database.close()]);
   };
-  if (place.socketPath !== undefined) return { kind: 'embedded', ...parts, dump, close };
+  const isEmbedded = place.socketPath !== undefined;
+  if (isEmbedded && !isShared) return { kind: 'embedded', ...parts, dump, close };
   const fanout = createFanout(place, log);
   return {
-    kind: 'postgres',
+    kind: isEmbedded ? 'embedded' : 'postgres',
     ...parts,
     dump,
-    files: createFileStore(database),
+    ...(!isEmbedded && { files: createFileStore(database) }),
     fanout,
     async close() {
       await fanout.close();

@@ -36,7 +36,7 @@ const VENDORS: [RegExp, string[]][] = [
   [/^esbuild$/, ['channels/http/', 'src/ops/build-startup-bundle.js']],
   [/^ws$/, ['channels/http/', 'channels/slack/']],
   [/^(mdast-util-.*|micromark.*)$/, ['src/lib/']],
-  [/^(drizzle-orm|postgres|@electric-sql\/pglite)$/, ['src/store/']],
+  [/^(drizzle-orm|postgres)$/, ['src/store/']],
   [/^(ollama|openai)$/, ['src/providers/']],
   [/^@?nats.*/, ['src/bus/']],
   [/^(linkedom|@mozilla\/readability)$/, ['src/tools/']],

@@ -9,6 +9,7 @@ import { plans } from './plans.ts';
 import { points } from './points.ts';
 import { postgres } from './postgres.ts';
 import { powerCuts } from './power-cuts.ts';
+import { processes } from './processes.ts';
 import { soak } from './soak.ts';
 import { work } from './work.ts';
 import { workers } from './workers.ts';
@@ -20,6 +21,7 @@ export const campaigns: readonly Campaign[] = [
   postgres,
   embedded,
   powerCuts,
+  processes,
   outages,
   work,
   plans,

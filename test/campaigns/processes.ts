@@ -1,8 +1,9 @@
-/** kill -9 of the processes of a gateway with an embedded database: the gateway, the database, what keeps it, or all of them. */
+/** kill -9 of the processes of a gateway with an embedded database: the gateway, the database, its watchdog, or several. */
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { runCampaign } from '../crash/campaign.ts';
+import type { Verdict } from '../crash/judge/checker.ts';
 import { gatewayAt } from '../crash/failure.ts';
 import type { Failure } from '../crash/failure.ts';
 import type { GatewayProcess } from '../crash/gateways.ts';
@@ -12,56 +13,82 @@ import { signal } from '../crash/power-cut.ts';
 import type { Campaign } from './campaign.ts';
 import { repeated, runOptions, scaled } from './campaign.ts';
 
-const FULL = 200;
+const FULL = 250;
 const MESSAGES_PER_KILL = 12;
-/** How long a gateway may go on without its database before it ends or has it back, in milliseconds. */
-const DECIDED_WITHIN_MS = 20_000;
-/** How long a process may outlive those that belong to it, in milliseconds. */
+/** How long a gateway may take until it has its database back, in milliseconds. */
+const BACK_WITHIN_MS = 20_000;
+/** How long a process may outlive those that it belongs to, in milliseconds. */
 const GONE_WITHIN_MS = 10_000;
 
 /** Who is killed. */
-type Victim = 'gateway' | 'keeper' | 'database' | 'all';
-const VICTIMS: Victim[] = ['gateway', 'database', 'keeper', 'all'];
+type Victim = 'gateway' | 'watchdog' | 'database';
+/** After the watchdog comes the gateway: the next watchdog must have taken its place. */
+const KILLS: Victim[][] = [
+  ['database'],
+  ['watchdog'],
+  ['gateway'],
+  ['watchdog', 'gateway'],
+  ['database', 'watchdog', 'gateway'],
+];
 
-/** One kill; what outlives it is added to `orphans`. */
-function killOf(victim: Victim, orphans: string[]): Failure {
+type Violations = Pick<Verdict, 'orphans' | 'exits'>;
+
+/** One kill; what goes wrong is added to the violations. */
+function killOf(victims: readonly Victim[], { orphans, exits }: Violations): Failure {
+  const name = victims.length === 3 ? 'all' : victims.join('+');
   return {
-    name: `kill of ${victim}`,
+    name,
     async strike(stage, at) {
       const gateway = gatewayAt(stage.scenario, 0);
-      await arrive(at % 8 < 4 ? 'busy' : 'any', stage);
-      const before = await processesOf(gateway.home);
-      const { database, keeper } = await databaseOf(gateway);
-      const struck = { gateway: [], keeper: [keeper], database: [database], all: [database, keeper] }[victim];
-      const endsGateway = victim === 'gateway' || victim === 'all';
-      if (!endsGateway) gateway.mayEnd();
-      for (const pid of struck) signal(pid, 'SIGKILL');
-      if (endsGateway || !(await hasDatabaseAgain(gateway, database))) await gateway.kill();
+      await arrive(at % 2 === 0 ? 'busy' : 'any', stage);
+      const { database, watchdog } = await databaseOf(gateway);
+      const ending = await belongingTo(gateway, victims, watchdog);
       const since = performance.now();
-      if (!gateway.running) gateway.start();
-      await gateway.url();
-      const left = before.filter(({ pid }) => pid !== gateway.pid);
-      await until(() => left.every(({ pid }) => !isAlive(pid)), GONE_WITHIN_MS);
-      for (const { pid, command } of left)
-        if (isAlive(pid)) orphans.push(`${pid} outlived kill ${at + 1} (${victim}): ${command}`);
+      if (victims.includes('database')) signal(database, 'SIGKILL');
+      if (victims.includes('watchdog')) signal(watchdog, 'SIGKILL');
+      if (victims.includes('gateway')) {
+        await gateway.kill();
+        gateway.start();
+        await gateway.url();
+      } else if (!(await hasDatabase(gateway, victims.includes('database') ? database : undefined)))
+        exits.push(`kill ${at + 1} (${name}): the gateway has no database ${BACK_WITHIN_MS / 1_000} s later`);
+      await until(() => ending.every(({ pid }) => !isAlive(pid)), GONE_WITHIN_MS);
+      for (const { pid, command } of ending)
+        if (isAlive(pid)) orphans.push(`process ${pid} after kill ${at + 1} (${name}): ${command}`);
       return { since, measure: 'resume' };
     },
   };
 }
 
-/** The database's first process, and its parent. */
-async function databaseOf({ home }: GatewayProcess): Promise<{ database: number; keeper: number }> {
-  const [first = ''] = (await readFile(path.join(home, 'pg', 'postmaster.pid'), 'utf8')).split('\n');
-  const status = await readFile(`/proc/${first}/status`, 'utf8');
-  const [, parent = ''] = /^PPid:\s+(\d+)$/m.exec(status) ?? [];
-  return { database: Number(first), keeper: Number(parent) };
+/** The first process of the database, and the shell that ends it when the gateway dies. */
+async function databaseOf({ home, pid }: GatewayProcess): Promise<{ database: number; watchdog: number }> {
+  const file = path.join(home, 'pg', 'postmaster.pid');
+  const [database = ''] = (await readFile(file, 'utf8')).split('\n');
+  const children = (await readFile(`/proc/${pid}/task/${pid}/children`, 'utf8')).trim().split(' ');
+  for (const child of children) {
+    const command = await readFile(`/proc/${child}/cmdline`, 'utf8');
+    if (command.startsWith('sh\0-c\0')) return { database: Number(database), watchdog: Number(child) };
+  }
+  throw new Error(`The gateway with the process ${pid} has no watchdog.`);
 }
 
-/** False when the gateway has ended, or stays without a database. */
-async function hasDatabaseAgain(gateway: GatewayProcess, killed: number): Promise<boolean> {
-  const end = performance.now() + DECIDED_WITHIN_MS;
+/** The processes that must end with these. */
+async function belongingTo(
+  { home, pid: own }: GatewayProcess,
+  victims: readonly Victim[],
+  watchdog: number,
+): Promise<{ pid: number; command: string }[]> {
+  const guard = { pid: watchdog, command: 'watchdog' };
+  const all = (await processesOf(home)).filter(({ pid }) => pid !== own);
+  if (victims.includes('gateway')) return [...all, guard];
+  return victims.includes('database') ? all : [guard];
+}
+
+/** Waits until a gateway has a database that is not the killed one. */
+async function hasDatabase(gateway: GatewayProcess, killed: number | undefined): Promise<boolean> {
+  const end = performance.now() + BACK_WITHIN_MS;
   while (gateway.running && performance.now() < end) {
-    if ((await isReady(gateway)) && !isAlive(killed)) return true;
+    if ((killed === undefined || !isAlive(killed)) && (await isReady(gateway))) return true;
     await pause(50);
   }
   return false;
@@ -71,7 +98,7 @@ async function isReady(gateway: GatewayProcess): Promise<boolean> {
   try {
     return (await fetch(`${await gateway.url()}/readyz`)).ok;
   } catch {
-    // It has ended, or is about to.
+    // It has ended: the loop above sees that.
     return false;
   }
 }
@@ -80,7 +107,7 @@ function isAlive(pid: number): boolean {
   try {
     return process.kill(pid, 0);
   } catch {
-    // Ended: all of them belong to this user.
+    // Root may signal every process: this one has ended.
     return false;
   }
 }
@@ -88,17 +115,17 @@ function isAlive(pid: number): boolean {
 export const processes: Campaign = {
   name: 'processes',
   about:
-    '200 times kill -9 of the gateway, of its embedded database, of the process between them, or of all three',
+    '250 times kill -9 of the embedded database, of its watchdog, of the gateway, of the last two, or of all three',
   databases: ['embedded'],
   async run(setup) {
-    const orphans: string[] = [];
-    const count = scaled(FULL, setup.share, VICTIMS.length);
+    const violations: Violations = { orphans: [], exits: [] };
+    const count = scaled(FULL, setup.share, KILLS.length);
     return await runCampaign({
       ...runOptions(setup),
       messages: count * MESSAGES_PER_KILL,
       sessions: { http: 12, telegram: 2 },
-      failures: repeated(VICTIMS, count).map((victim) => killOf(victim, orphans)),
-      audit: async () => ({ orphans }),
+      failures: repeated(KILLS, count).map((victims) => killOf(victims, violations)),
+      audit: async () => violations,
     });
   },
 };

@@ -34,7 +34,7 @@ export function embeddedDatabase(folder: string): RunDatabase {
   return {
     environment: () => ({}),
     proxies: [],
-    read: (look) => readOnce({ socketPath: path.join(home, 'pg.sock') }, look),
+    read: (look) => readOnce({ socketPath: path.join(home, 'pg', '.s.PGSQL.5432') }, look),
     async keep(look) {
       const copy = path.join(folder, `copy-${newId()}`);
       await cp(path.join(home, 'pg'), path.join(copy, 'pg'), { recursive: true });

@@ -1,6 +1,6 @@
 /** The gateway as run by `parley start`, with tools whose effects are counted externally: the victim of the crash tests. */
 import cluster from 'node:cluster';
-import { startHere } from '../../src/commands/start.ts';
+import { run } from '../../src/main.ts';
 import { effectTools } from '../fakes/agent/effect-tools.ts';
 import { endingTools } from '../fakes/agent/ending-tools.ts';
 
@@ -11,4 +11,4 @@ const count = Number(process.env['WORKERS'] ?? 1);
 if (count > 1 && cluster.isPrimary) {
   const { superviseWorkers } = await import('../../src/commands/workers.ts');
   await superviseWorkers(count);
-} else await startHere({ tools: [...effects, ...endingTools] });
+} else await run({ tools: [...effects, ...endingTools] });

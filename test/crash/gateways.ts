@@ -36,8 +36,6 @@ export class GatewayProcess {
   #child: ChildProcess | undefined;
   /** Was asked to end, and may. */
   #terminated: ChildProcess | undefined;
-  /** Lacks something without which it may end. */
-  #deprived: ChildProcess | undefined;
   /** Where it listens; waits while it is starting. */
   #url: PromiseWithResolvers<string> = Promise.withResolvers();
 
@@ -92,7 +90,7 @@ export class GatewayProcess {
     child.once('close', () => log.end());
     child.once('exit', (code, signal) => {
       living.delete(child);
-      const mayEnd = this.#deprived === child || (this.#terminated === child && code === 0);
+      const mayEnd = this.#terminated === child && code === 0;
       if (this.#child === child && !mayEnd) this.exits.push(signal ?? `code ${code}`);
     });
     return performance.now();
@@ -120,11 +118,6 @@ export class GatewayProcess {
   /** SIGCONT. */
   thaw(): void {
     this.#child?.kill('SIGCONT');
-  }
-
-  /** Its end is no surprise from now on: something that it needs is taken away. */
-  mayEnd(): void {
-    this.#deprived = this.#child;
   }
 
   /** SIGTERM without waiting, as at the start of a drain. */

@@ -1,5 +1,5 @@
 /** What is left of dead processes: their children, and lanes that no one works on anymore. */
-import { readdir, readFile } from 'node:fs/promises';
+import { readdir, readFile, readlink } from 'node:fs/promises';
 import { setTimeout as pause } from 'node:timers/promises';
 import { abandonedLanes } from './rows.ts';
 import type { Scenario } from './scenario.ts';
@@ -19,7 +19,7 @@ export async function orphansOf(scenario: Scenario): Promise<string[]> {
   return [...processes, ...lanes.map((key) => `lane ${key} belongs to a dead node`)];
 }
 
-/** The processes that name this folder in their command line or environment. */
+/** The processes that work in this folder, or name it in their command line or environment. */
 export async function processesOf(folder: string): Promise<{ pid: number; command: string }[]> {
   const found = await describeAll(folder);
   return found.filter(({ isOurs }) => isOurs).map(({ pid, command }) => ({ pid: Number(pid), command }));
@@ -44,7 +44,7 @@ interface Described {
   pid: string;
   parent: string | undefined;
   command: string;
-  /** It names the folder. */
+  /** It works in the folder, or names it. */
   isOurs: boolean;
 }
 
@@ -56,11 +56,12 @@ async function describeAll(folder: string): Promise<Described[]> {
 async function describe(pid: string, folder: string): Promise<Described> {
   const files = ['cmdline', 'environ', 'status'].map((file) => read(`/proc/${pid}/${file}`));
   const [command = '', environment = '', status = ''] = await Promise.all(files);
+  const place = await readlink(`/proc/${pid}/cwd`).catch(() => '');
   return {
     pid,
     parent: /^PPid:\s+(\d+)$/m.exec(status)?.[1],
     command: command.replaceAll('\0', ' ').trim(),
-    isOurs: command.includes(folder) || environment.includes(folder),
+    isOurs: command.includes(folder) || environment.includes(folder) || place.startsWith(folder),
   };
 }
 

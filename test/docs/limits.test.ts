@@ -43,7 +43,6 @@ import { MAX_TOOL_NAME_CHARS } from '../../src/mcp/tool-names.ts';
 import { MAX_SERVICE_BYTES } from '../../src/security/service-fetch.ts';
 import { MAX_ASKED_CHARS, MAX_NAMED_FILES, MAX_SHOWN_FILE } from '../../src/contracts/tools/approvals.ts';
 import { RING_BYTES, RING_EVENTS } from '../../src/contracts/bus.ts';
-import { RENEWED_WITHIN_MS } from '../../src/store/embedded/home-lock.ts';
 import {
   SUSPECT_ALONE_MAX_MS,
   SUSPECT_ALONE_MS,
@@ -120,7 +119,6 @@ const PROMISES: Readonly<Record<string, readonly string[]>> = {
     `running during ${SUSPECT_CRASHES} crashes is suspected, and then runs one at a time (of many, one in ${SUSPECT_SHARE}`,
     `comes ${minutes(FIRST_AFTER_MS)} minutes after the start`,
     `leave less than ${mib(RESERVE_BYTES)} of the disk free`,
-    `after a reboot waits ${seconds(RENEWED_WITHIN_MS)} seconds`,
     `after about ${seconds(LEASE_MS)} seconds, the time of its lease`,
   ],
   'docs/http-api.md': [

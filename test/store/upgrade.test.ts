@@ -17,20 +17,6 @@ const EMPTY = ['session_file', 'session_folder', 'usage_sum'];
 const CHAT = 'telegram:42';
 const ADA = 'telegram:7';
 
-/** The folder that earlier versions gave the session with this key. */
-function folderOfKey(key: string): string {
-  const readable = key
-    .toLowerCase()
-    .replaceAll(/[^a-z0-9]+/g, '-')
-    .slice(0, 40);
-  return `${readable}.${createHash('sha256').update(key).digest('hex').slice(0, 32)}`;
-}
-
-/** Whether it is a fixture of the first version, which had fewer tables. */
-function isFirst(fixture: string): boolean {
-  return fixture === 'database-0000.sql';
-}
-
 interface Upgraded {
   store: Store;
   base: TestStore;
@@ -39,7 +25,7 @@ interface Upgraded {
 
 describe('the fixtures', () => {
   it('exist, are small, and contain no path from the machine they were created on', () => {
-    for (const version of ['0000', '0031', '0034']) expect(FIXTURES).toContain(`database-${version}.sql`);
+    expect(FIXTURES).toContain('database-0000.sql');
     for (const name of FIXTURES) {
       const text = readFileSync(`${FOLDER}/${name}`, 'utf8');
       expect(Buffer.byteLength(text)).toBeLessThanOrEqual(MAX_FIXTURE_BYTES);
@@ -71,14 +57,12 @@ describeEachDatabase('a database of an earlier version', (databases) => {
     }
   });
 
-  /** Loads a fixture with the changes of `more` into its own schema and opens it the way this version does at startup. */
-  const upgrade = async (fixture: string, more = ''): Promise<Upgraded> => {
+  /** Loads a fixture into its own schema and opens it the way this version does at startup. */
+  const upgrade = async (fixture: string): Promise<Upgraded> => {
     const base = await databases.open();
     const schema = `${base.place.schema}_upgraded`;
     const text = readFileSync(`${FOLDER}/${fixture}`, 'utf8');
-    await base.sql.unsafe(
-      `create schema "${schema}"; set search_path to "${schema}"; ${text}; set search_path to "${schema}"; ${more}`,
-    );
+    await base.sql.unsafe(`create schema "${schema}"; set search_path to "${schema}"; ${text}`);
     await base.sql.unsafe(`set search_path to "${base.place.schema}"`);
     const store = await openStoreAt({ ...base.place, schema }, { log: silentLog, migrate: true });
     opened.push({ store, base, schema });
@@ -102,8 +86,16 @@ describeEachDatabase('a database of an earlier version', (databases) => {
     it(`${fixture} keeps sessions, messages and turns`, async () => {
       const { ledger } = (await upgrade(fixture)).store;
       const keys = (await ledger.listSessions({ limit: 50 })).map(({ key }) => key).toSorted();
-      const known = ['discord:7', 'http:desk', 'telegram:-100', CHAT, 'telegram:43', 'telegram:44'];
-      expect(keys).toEqual([...known, ...(isFirst(fixture) ? [] : ['telegram:47'])].toSorted());
+      const known = [
+        'discord:7',
+        'http:desk',
+        'telegram:-100',
+        CHAT,
+        'telegram:43',
+        'telegram:44',
+        'telegram:47',
+      ];
+      expect(keys).toEqual(known.toSorted());
       expect(await ledger.session(CHAT)).toMatchObject({
         mode: 'agentic',
         queueMode: 'steer',
@@ -133,15 +125,12 @@ describeEachDatabase('a database of an earlier version', (databases) => {
       const { ledger, lanes } = (await upgrade(fixture)).store;
       const sessions = await ledger.listSessions({ limit: 50 });
       const folders = new Map(sessions.map(({ key, folder }) => [key, folder]));
-      // Folders used to be named after the key instead of the row.
-      const isNamed = ([key, folder]: [string, string]) =>
-        isFirst(fixture) ? folder === folderOfKey(key) : /^[0-9a-f-]{36}$/.test(folder);
-      expect([...folders].filter((one) => !isNamed(one))).toEqual([]);
+      expect([...folders].filter(([, folder]) => !/^[0-9a-f-]{36}$/.test(folder))).toEqual([]);
       const node = await lanes.register('upgraded', 60_000);
       const [head] = await lanes.sweep(node, [{ class: 'agent', free: 9 }]);
       expect(head?.payload).toMatchObject({
         session: 'telegram:44',
-        folder: isFirst(fixture) ? folders.get('telegram:44') : 'folder-44',
+        folder: 'folder-44',
       });
       await ledger.deleteSession('http:desk');
       const again = await ledger.updateSession('http:desk', { mode: 'planner' }, {});
@@ -221,50 +210,27 @@ describeEachDatabase('a database of an earlier version', (databases) => {
       ]);
     });
 
-    it(`${fixture} has a tainted session where rows had a source, until an owner trusts it`, async () => {
-      const row = (seq: number, session: string, payload: object) => `
-        insert into context (session, lane_seq, turn_id, iteration, kind, part, payload, tokens)
-        values ('${session}', (select fresh_seq + ${seq} from session where key = '${session}'), 'old-${seq}', 1,
-          'tool_result', 0, '${JSON.stringify(payload)}', 1);`;
-      const result = { kind: 'tool_result', content: 'x' };
-      const old = isFirst(fixture);
-      const more = old
-        ? row(1, CHAT, { ...result, source: 'web' }) + row(0, CHAT, { ...result, source: 'local' })
-        : '';
-      const { ledger, scratchpad, todos } = (await upgrade(fixture, more)).store;
-      const others = (await ledger.listSessions({ limit: 99 })).filter(({ key }) => key !== CHAT);
-      expect(others.map(({ sources }) => sources)).toEqual(others.map(() => []));
-      expect((await ledger.session(CHAT))?.sources).toEqual(old ? ['web'] : []);
-      expect((await scratchpad.notes(CHAT)).get('recipe')?.sources).toEqual(old ? ['local'] : []);
-      expect((await todos.todos(CHAT)).map(({ sources }) => sources)).toEqual(
-        old ? [['local'], ['local']] : [undefined, undefined],
-      );
+    it(`${fixture} keeps linked chats, rules, files, groups, sign-ins, traces and runs of schedules`, async () => {
+      const { store } = await upgrade(fixture);
+      expect((await store.surfaces.surfaces('telegram:45')).map(({ address }) => address)).toEqual([
+        'telegram:45',
+        'discord:46',
+      ]);
+      expect(await store.ledger.sessionOf('discord:46')).toBe('telegram:45');
+      expect(await store.approvals.rules({ session: 'telegram:47' })).toMatchObject([
+        { tool: 'exec', args: { command: 'rm -r old' }, createdBy: ADA, createdName: 'Ada' },
+      ]);
+      expect(await store.keptFiles.bytesIn('folder-42')).toBe(19);
+      expect(await store.groupChats.observes({ channel: 'telegram', chatId: '-200' })).toBe(true);
+      expect(await store.signIns.signIns({})).toMatchObject([{ proxyUser: 'ada' }]);
+      expect(await store.updates.waitingUpdates('telegram:1', 9)).toMatchObject([{ id: 1 }]);
+      expect(await store.chatSettings.chatSetting(CHAT, 'stream')).toBe('draft');
+      expect(await store.choices.chosen('model')).toBe('test-model');
+      const parked = (await store.traces.newestTurn('telegram:43'))?.turnId ?? '';
+      expect((await store.traces.turnFacts(parked))?.attempts).toMatchObject([{ outcome: 'parked' }]);
+      expect(await store.traces.refusals('telegram:99', 9)).toMatchObject([{ code: 'denied', count: 1 }]);
+      expect(await store.schedules.scheduleRuns('schedule-2')).toMatchObject([{ outcome: 'switched_off' }]);
     });
-
-    it.skipIf(isFirst(fixture))(
-      `${fixture} keeps linked chats, rules, files, groups, sign-ins, traces and runs of schedules`,
-      async () => {
-        const { store } = await upgrade(fixture);
-        expect((await store.surfaces.surfaces('telegram:45')).map(({ address }) => address)).toEqual([
-          'telegram:45',
-          'discord:46',
-        ]);
-        expect(await store.ledger.sessionOf('discord:46')).toBe('telegram:45');
-        expect(await store.approvals.rules({ session: 'telegram:47' })).toMatchObject([
-          { tool: 'exec', args: { command: 'rm -r old' }, createdBy: ADA, createdName: 'Ada' },
-        ]);
-        expect(await store.keptFiles.bytesIn('folder-42')).toBe(19);
-        expect(await store.groupChats.observes({ channel: 'telegram', chatId: '-200' })).toBe(true);
-        expect(await store.signIns.signIns({})).toMatchObject([{ proxyUser: 'ada' }]);
-        expect(await store.updates.waitingUpdates('telegram:1', 9)).toMatchObject([{ id: 1 }]);
-        expect(await store.chatSettings.chatSetting(CHAT, 'stream')).toBe('draft');
-        expect(await store.choices.chosen('model')).toBe('test-model');
-        const parked = (await store.traces.newestTurn('telegram:43'))?.turnId ?? '';
-        expect((await store.traces.turnFacts(parked))?.attempts).toMatchObject([{ outcome: 'parked' }]);
-        expect(await store.traces.refusals('telegram:99', 9)).toMatchObject([{ code: 'denied', count: 1 }]);
-        expect(await store.schedules.scheduleRuns('schedule-2')).toMatchObject([{ outcome: 'switched_off' }]);
-      },
-    );
 
     it(`${fixture} keeps memories, schedules, access and usage, and takes new rows`, async () => {
       const { memories, schedules, access, usage } = (await upgrade(fixture)).store;
@@ -288,11 +254,10 @@ describeEachDatabase('a database of an earlier version', (databases) => {
       expect(await access.tokensByHash(['f'.repeat(64)])).toMatchObject([{ name: 'laptop', origin: 'cli' }]);
       expect((await access.tokens()).find(({ name }) => name === 'laptop')?.scopes).not.toContain('approve');
       expect(await access.approvePairing('e'.repeat(64))).toMatchObject({ senderName: 'Grace' });
-      const turns = isFirst(fixture) ? 9 : 10;
       const all = { from: new Date(0), to: new Date(Date.UTC(2100, 0)) };
       expect(await usage.sum(all)).toMatchObject({
-        promptTokens: turns * 120,
-        modelMs: turns * 900,
+        promptTokens: 10 * 120,
+        modelMs: 10 * 900,
         estimated: true,
       });
     });

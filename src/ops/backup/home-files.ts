@@ -8,7 +8,7 @@ import { errorCode } from '../../contracts/errors.ts';
 
 /** What belongs to this process, this machine or the database, or is regenerated. */
 const LEFT_OUT =
-  /^(pg|pg\.sock|pg\.creating|cache|logs|instance|lock\..*|life\..*|[^/]*\.schema\.json|[^/]*\.new|\.restoring)$/;
+  /^(pg|pg\.new|cache|logs|instance|lock([.-].*)?|[^/]*\.schema\.json|[^/]*\.new|\.restoring)$/;
 /** Bytes in one record. */
 const PIECE_BYTES = 64 * 1024;
 /** Programs of sessions may replace a file with a link or a pipe at any time. */

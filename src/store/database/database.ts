@@ -59,7 +59,10 @@ export interface Database {
   close(): Promise<void>;
 }
 
-/** Creates a postgres.js client without notices, with its schema first, and without a round trip for type names. */
+/**
+ * Creates a postgres.js client without notices, with its schema first, and without a round trip for type names. Its
+ * transactions survive the loss of their connection, those that drizzle begins included.
+ */
 export function connect(place: DatabasePlace, max: number, more: postgres.Options<{}> = {}): postgres.Sql {
   const options: postgres.Options<{}> = {
     max,
@@ -70,14 +73,27 @@ export function connect(place: DatabasePlace, max: number, more: postgres.Option
     connection: {
       application_name: place.applicationName ?? 'parley',
       search_path: `"${place.schema}"`,
-      ...(place.socketPath === undefined && { statement_timeout: STATEMENT_TIMEOUT_MS }),
+      statement_timeout: STATEMENT_TIMEOUT_MS,
     },
   };
   if (place.socketPath !== undefined) {
-    return postgres({ ...options, path: place.socketPath, user: 'postgres', database: 'postgres' });
+    return guardTransactions(
+      postgres({ ...options, path: place.socketPath, user: 'parley', database: 'postgres' }),
+    );
   }
   const { url, ssl } = tlsOf(place.url ?? '');
-  return postgres(url, { ...options, ...(ssl !== undefined && { ssl }) });
+  return guardTransactions(postgres(url, { ...options, ...(ssl !== undefined && { ssl }) }));
+}
+
+/** After an error inside a transaction, postgres.js 3.4.9 sends a rollback even if the connection is gone. */
+function guardTransactions(client: postgres.Sql): postgres.Sql {
+  const begin = client.begin.bind(client);
+  type Work = (tx: postgres.TransactionSql) => unknown;
+  const guarded = (...[first, second]: [Work] | [string, Work]): unknown =>
+    typeof first === 'string'
+      ? begin(first, async (tx) => await unlessGone(second?.(tx)))
+      : begin(async (tx) => await unlessGone(first(tx)));
+  return Object.assign(client, { begin: guarded });
 }
 
 /**
@@ -85,7 +101,7 @@ export function connect(place: DatabasePlace, max: number, more: postgres.Option
  * itself ends the transaction with an error. After any other error it sends a rollback, which would be written to a
  * socket that no longer exists and end the process.
  */
-async function unlessGone<T>(work: Promise<T>): Promise<T> {
+async function unlessGone<T>(work: T): Promise<Awaited<T>> {
   try {
     return await work;
   } catch (error) {
@@ -119,7 +135,7 @@ export function openDatabase(options: DatabaseOptions): Database {
       // A transaction that waits for its turn holds no permit that a statement could use.
       const box = await retrying((attempt) =>
         transactions.hold(() =>
-          permits.hold(() => client.begin(async (tx) => ({ value: await unlessGone(work(tx, attempt)) }))),
+          permits.hold(() => client.begin(async (tx) => ({ value: await work(tx, attempt) }))),
         ),
       );
       return box.value;

@@ -44,6 +44,9 @@ const TRANSIENT = new Set([
   ...Object.keys(REFUSING_WRITES),
 ]);
 
+/** Codes of Postgres for files that are not what it wrote: internal errors, corrupted data, a missing file. */
+const DAMAGED = /^(XX...|58P01)$/;
+
 /** Codes of Node and postgres.js for a connection that is gone. */
 const GONE = new Set([
   'CONNECTION_CLOSED',
@@ -155,6 +158,10 @@ function toStoreError(error: unknown, server: string | undefined): StoreError {
   const certificate = untrusted(cause);
   if (certificate !== undefined) return certificate;
   const message = cause instanceof Error ? cause.message : String(cause);
+  if (DAMAGED.test(errorCode(cause) ?? '')) {
+    const remedy = 'Move its folder away and restore the last backup: parley restore FILE';
+    return new StoreError('database_damaged', `The database is damaged (${message}). ${remedy}`, { cause });
+  }
   return new StoreError('database', `The database refused a statement: ${message}`, { cause });
 }
 

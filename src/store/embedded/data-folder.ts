@@ -1,37 +1,162 @@
-/** Prepares the folder of the embedded database: creates it only if there was none, and never overwrites what is there. */
-import { mkdir, readdir, rm, writeFile } from 'node:fs/promises';
+/**
+ * The data folder of the embedded database, `pg` in the home: made complete under another name and then renamed, so that
+ * a first start that was killed anywhere begins again; never overwritten.
+ */
+import { execFile } from 'node:child_process';
+import { chmod, chown, mkdir, open, readdir, readFile, rename, rm, stat } from 'node:fs/promises';
 import path from 'node:path';
+import { promisify } from 'node:util';
 import { StoreError } from '../../contracts/errors.ts';
+import { openFailure } from './open-failure.ts';
+import { type Account, commandFor, findPrograms, type PostgresPrograms } from './programs.ts';
 
-/** The file that every Postgres data folder has; without it a new database would be created in the folder. */
+/** The file that every Postgres data folder has. */
 export const VERSION_FILE = 'PG_VERSION';
 
-export interface DataFolder {
-  path: string;
-  /** It contained no database. */
+/** The major version of the programs in the packages. */
+const MAJOR = '18';
+
+/** Accessible to its owner only. */
+const PRIVATE = 0o700;
+
+const runFile = promisify(execFile);
+
+/** Where the database is, and what runs it. */
+export interface Cluster {
+  /** The data folder. */
+  folder: string;
+  programs: PostgresPrograms;
+  /** Who runs the programs; undefined = the user of this process. */
+  account: Account | undefined;
+  /** There was none before. */
   isNew: boolean;
-  /** Called once the database has opened. Rejects if the home is not writable. */
-  opened(): Promise<void>;
 }
 
 /**
- * Prepares `pg` in the home. A first start that was interrupted begins again: nothing was acknowledged before the
- * database was opened. Throws `StoreError('embedded_failed')` for a folder that contains files but no database.
+ * The account of the database where root runs Parley and owns the home: it belongs to nobody else, and needs no entry in
+ * /etc/passwd. Numbers from 65520 are used neither by systemd nor by distributions.
  */
-export async function prepareDataFolder(home: string): Promise<DataFolder> {
+const OWN_ACCOUNT: Account = { uid: 65_525, gid: 65_525 };
+/** Runs initdb, which wants a user with a name, for root. */
+const NOBODY: Account = { uid: 65_534, gid: 65_534 };
+
+/** Where `float8ByVal` is in the control file of Postgres 18 (pg_control.h), and the bytes read to get there. */
+const BY_VALUE_AT = 248;
+
+/**
+ * What the role of the gateway is, in the words of Postgres: it owns the database, and has no rights on the server. Each
+ * line is one statement.
+ */
+const CREATE_ROLE = 'create role parley login\nalter database postgres owner to parley\n';
+
+/** UTF-8, sorted alike on every machine; small segments of the log, because a home is small. */
+const INITDB = [
+  '--username=postgres',
+  '--auth=trust',
+  '--encoding=UTF8',
+  '--locale=C',
+  '--locale-provider=builtin',
+  '--builtin-locale=C.UTF-8',
+  '--data-checksums',
+  '--wal-segsize=4',
+  '--no-instructions',
+];
+
+/**
+ * Finds the data folder of `home`, or makes it. The home's lock must be held. Throws `StoreError`: `embedded_failed` for
+ * files that are no database, or one that this version cannot open, or when a new one cannot be made;
+ * `embedded_unavailable`.
+ */
+export async function prepareCluster(home: string, onNew: () => void = () => undefined): Promise<Cluster> {
   const folder = path.join(home, 'pg');
-  const mark = path.join(home, 'pg.creating');
-  const names = await readdir(home);
-  if (names.includes(path.basename(mark))) await rm(folder, { recursive: true, force: true });
-  await mkdir(folder, { recursive: true, mode: 0o700 });
-  const files = await readdir(folder);
-  if (files.length > 0 && !files.includes(VERSION_FILE)) {
+  const isNew = await isMissing(folder);
+  const programs = await findPrograms(path.join(home, 'cache', 'postgres'));
+  const account = await accountOf(home);
+  const cluster = { folder, programs, account, isNew };
+  if (isNew) {
+    onNew();
+    await make(cluster, home);
+    return cluster;
+  }
+  // A home may have been copied, or restored by another user: Postgres insists on both.
+  if (account !== undefined && (await stat(folder)).uid !== account.uid) await give(folder, account);
+  await chmod(folder, PRIVATE);
+  return cluster;
+}
+
+/** True if there is no database. Throws for a folder that holds something else, and leaves it as it is. */
+async function isMissing(folder: string): Promise<boolean> {
+  const names = await readdir(folder).catch((): string[] => []);
+  if (names.length === 0) return true;
+  const away = `or move the folder away to begin with an empty database`;
+  if (!names.includes(VERSION_FILE)) {
     throw new StoreError(
       'embedded_failed',
-      `${folder} holds ${files.length} files but no ${VERSION_FILE}, so it is no complete database. Restore it from a backup; to begin with an empty database instead, move the folder away.`,
+      `${folder} holds ${names.length} files but no ${VERSION_FILE}, so it is no complete database. Move the folder away, and restore a backup: parley restore FILE.`,
     );
   }
-  if (files.length > 0) return { path: folder, isNew: false, opened: () => Promise.resolve() };
-  await writeFile(mark, '', { mode: 0o600 });
-  return { path: folder, isNew: true, opened: () => rm(mark, { force: true }) };
+  const version = (await readFile(path.join(folder, VERSION_FILE), 'utf8')).trim();
+  const move = `Run "parley backup FILE" with that version, move the folder away, then run "parley restore FILE" with this one; ${away}.`;
+  if (Number(version) > Number(MAJOR)) {
+    throw new StoreError(
+      'embedded_failed',
+      `The database in ${folder} was made by Postgres ${version}, and this version of Parley has Postgres ${MAJOR}. Install the newer version of Parley, ${away}.`,
+    );
+  }
+  if (version !== MAJOR || (await isMadeBy32Bit(folder))) {
+    throw new StoreError(
+      'embedded_failed',
+      `The database in ${folder} was made by an earlier version of Parley, and this one cannot open it. ${move}`,
+    );
+  }
+  return false;
+}
+
+/** Earlier versions ran a Postgres compiled to WebAssembly, whose files no other Postgres opens. */
+async function isMadeBy32Bit(folder: string): Promise<boolean> {
+  const control = await readFile(path.join(folder, 'global', 'pg_control')).catch(() => Buffer.alloc(0));
+  // A damaged one is left to Postgres, which says so.
+  return control.length > BY_VALUE_AT && control[BY_VALUE_AT] === 0;
+}
+
+/** Postgres refuses root: it then belongs to the owner of the home, or to an account of its own. */
+async function accountOf(home: string): Promise<Account | undefined> {
+  if (process.getuid?.() !== 0) return undefined;
+  const { uid, gid } = await stat(home);
+  return uid === 0 ? OWN_ACCOUNT : { uid, gid };
+}
+
+/** Made aside and renamed last: initdb syncs every file, Postgres syncs what the statements change. */
+async function make({ folder, programs, account }: Cluster, home: string): Promise<void> {
+  const half = `${folder}.new`;
+  const maker = account && NOBODY;
+  const { initdb, postgres, environment } = programs;
+  const run = async (program: string, args: string[], input = ''): Promise<void> => {
+    const command = await commandFor(maker, program, args);
+    const running = runFile(command.file, command.args, { cwd: half, env: environment, ...command.account });
+    running.child.stdin?.end(input);
+    await running;
+  };
+  try {
+    await rm(half, { recursive: true, force: true });
+    await mkdir(half, { mode: PRIVATE });
+    if (maker !== undefined) await chown(half, maker.uid, maker.gid);
+    await run(initdb, [`--pgdata=${half}`, ...INITDB]);
+    await run(postgres, ['--single', '-D', half, '-c', 'exit_on_error=on', 'postgres'], CREATE_ROLE);
+    if (account !== undefined) await give(half, account);
+    await rename(half, folder);
+    await using parent = await open(home, 'r');
+    await parent.sync();
+  } catch (error) {
+    await rm(half, { recursive: true, force: true });
+    throw openFailure(folder, error instanceof Error ? error.message : String(error), {
+      cause: error,
+      account,
+    });
+  }
+}
+
+/** Makes the account the owner of every file. */
+async function give(folder: string, { uid, gid }: Account): Promise<void> {
+  await runFile('chown', ['-R', `${uid}:${gid}`, folder]);
 }

@@ -3,7 +3,7 @@
  * overtaken.
  */
 import { execFileSync } from 'node:child_process';
-import { mkdir, mkdtemp, rm, symlink } from 'node:fs/promises';
+import { cp, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -12,7 +12,7 @@ import { startGatewayProcess } from '../../child.ts';
 import { serverDatabase } from '../../crash/databases.ts';
 import { startFakeOllama } from '../../fakes/ollama/ollama.ts';
 import { OWNER } from '../setup.ts';
-import { needs, skipUnless } from '../../runs/needs.ts';
+import { needs } from '../../runs/needs.ts';
 
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
 const SESSIONS = 6;
@@ -59,17 +59,48 @@ function versionBefore(): string | undefined {
 const older = versionBefore();
 const databaseUrl = process.env['DATABASE_URL'];
 
-/** That version's files, with the packages of this one. */
+/** A copy of this version, with the packages of this one. */
+async function copyOf(folder: string): Promise<string> {
+  await mkdir(folder);
+  for (const name of ['src', 'channels', 'drizzle', 'package.json'])
+    await cp(path.join(ROOT, name), path.join(folder, name), { recursive: true });
+  await symlink(path.join(ROOT, 'node_modules'), path.join(folder, 'node_modules'));
+  return folder;
+}
+
+/** The files of an earlier version, with the packages of this one. */
 async function unpack(commit: string, folder: string): Promise<string> {
-  const root = path.join(folder, 'older');
-  await mkdir(root);
+  await mkdir(folder);
   const files = execFileSync('git', ['archive', commit, 'src', 'channels', 'drizzle', 'package.json'], {
     cwd: ROOT,
     maxBuffer: 256 * 1024 * 1024,
   });
-  execFileSync('tar', ['-x', '-C', root], { input: files });
-  await symlink(path.join(ROOT, 'node_modules'), path.join(root, 'node_modules'));
-  return root;
+  execFileSync('tar', ['-x', '-C', folder], { input: files });
+  await symlink(path.join(ROOT, 'node_modules'), path.join(folder, 'node_modules'));
+  return folder;
+}
+
+/** Adds a migration that running gateways bear, as the next version would bring it. */
+async function addMigration(root: string): Promise<void> {
+  const file = path.join(root, JOURNAL);
+  const journal: { entries: object[] } = JSON.parse(await readFile(file, 'utf8'));
+  const entry = {
+    idx: journal.entries.length,
+    version: '7',
+    when: 9_000_000_000_000,
+    tag: 'next',
+    breakpoints: true,
+  };
+  await writeFile(file, JSON.stringify({ ...journal, entries: [...journal.entries, entry] }));
+  await writeFile(path.join(root, 'drizzle/next.sql'), 'ALTER TABLE "usage" ADD COLUMN "next" integer;');
+}
+
+/** Where two versions lie: the last one with fewer migrations and this one; before there is one, this one and the next. */
+async function twoVersions(folder: string): Promise<{ before: string; after: string }> {
+  if (older !== undefined) return { before: await unpack(older, path.join(folder, 'before')), after: ROOT };
+  const after = await copyOf(path.join(folder, 'after'));
+  await addMigration(after);
+  return { before: ROOT, after };
 }
 
 interface Shown {
@@ -81,7 +112,6 @@ it(
   'the older version keeps running next to the newer one, is stopped, and everything is answered once and in order',
   {
     ...needs('database'),
-    ...skipUnless(older !== undefined, 'use a clone with the history of drizzle/'),
     timeout: 300_000,
   },
   async () => {
@@ -91,7 +121,8 @@ it(
     onTestFinished(() => ollama.close());
     const database = await serverDatabase(databaseUrl ?? '', 0);
     onTestFinished(() => database.close());
-    const start = async (home: string, root?: string) =>
+    const { before, after } = await twoVersions(folder);
+    const start = async (home: string, root: string) =>
       await startGatewayProcess(
         {
           ...database.environment(0),
@@ -99,10 +130,10 @@ it(
           GATEWAY_TOKEN: OWNER,
           OLLAMA_HOST: ollama.url,
         },
-        root === undefined ? {} : { root },
+        { root },
       );
 
-    const first = await start('a', await unpack(older ?? '', folder));
+    const first = await start('a', before);
     const urls = [first.url];
     const headers = { authorization: `Bearer ${OWNER}`, 'content-type': 'application/json' };
     const accepted = Array.from({ length: SESSIONS }, () => 0);
@@ -129,7 +160,7 @@ it(
     };
     const writers = Array.from({ length: SESSIONS }, (_, session) => write(session));
     await more();
-    const second = await start('b');
+    const second = await start('b', after);
     urls.push(second.url);
     await more();
     urls.shift();

@@ -59,17 +59,6 @@ describe('--workers', () => {
     ])
       expect(() => readWorkers(wrong)).toThrow(/--workers/);
   });
-
-  it('is refused on the embedded database, with the reason', async () => {
-    const home = await mkdtemp(path.join(tmpdir(), 'parley-workers-'));
-    const started = startParley(home, {});
-    const [code] = await once(started.child, 'exit');
-    expect([code, started.output()]).toEqual([
-      1,
-      expect.stringContaining('--workers needs Postgres: set DATABASE_URL'),
-    ]);
-    await rm(home, { recursive: true, force: true });
-  });
 });
 
 describe('two workers [postgres]', needs('database'), () => {

@@ -4,6 +4,7 @@ import path from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
 import { StoreError } from '../../../src/contracts/errors.ts';
 import { newId } from '../../../src/lib/ids.ts';
+import { migrateDatabase } from '../../../src/store/database/migrate.ts';
 import { openTcpProxy, type TcpProxy } from '../../fakes/network/tcp-proxy.ts';
 import { describeEachDatabase, type TestDatabases, type TestStore } from '../../database.ts';
 import { request } from '../requests.ts';
@@ -39,6 +40,22 @@ async function openBehindProxy(
 }
 
 describeEachDatabase('failures', (databases) => {
+  it.each(['begin', 'CREATE TABLE "address"', 'insert into', 'commit', 'pg_advisory_unlock'])(
+    'prepares the tables although the connection is lost at %s',
+    async (statement) => {
+      const { store, calm, proxy } = await openBehindProxy(databases);
+      const schema = `${calm.place.schema}_lost`;
+      const { held } = proxy.hold(({ sql }) => sql.includes(statement), 'before');
+      const migrated = migrateDatabase({ ...store.place, schema });
+      await held;
+      proxy.cut();
+      await migrated;
+      const [row] = await calm.sql`select to_regclass(${`"${schema}".address`}) is not null as exists`;
+      expect(row).toEqual({ exists: true });
+      await calm.sql`drop schema ${calm.sql(schema)} cascade`;
+    },
+  );
+
   it('accepts once when the answer to the commit is lost (T1)', async () => {
     const { calm, store, proxy } = await openBehindProxy(databases);
     const node = await calm.lanes.register('home', LEASE_MS);

@@ -1,55 +1,80 @@
-/** When the embedded database's thread dies, it restarts on the same socket with all committed data, as often as it takes. */
-import { readFile, rm, writeFile } from 'node:fs/promises';
+/** The server of the embedded database: restarted when it dies, ended when its gateway dies, never in the way of the next one. */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import type * as WorkerThreads from 'node:worker_threads';
-import type { Worker } from 'node:worker_threads';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
 import postgres from 'postgres';
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { openEmbedded } from '../../../src/store/embedded/embedded.ts';
+import { openStore } from '../../../src/store/open-store.ts';
 import { openStoreAt } from '../../../src/store/store.ts';
 import { makeEmbeddedHome, silentLog } from '../../database.ts';
 import { testLog } from '../../fakes/agent/tool-context.ts';
 
-const threads = vi.hoisted((): Worker[] => []);
-vi.mock('node:worker_threads', async (original) => {
-  const real = await original<typeof WorkerThreads>();
-  class Watched extends real.Worker {
-    constructor(...args: ConstructorParameters<typeof real.Worker>) {
-      super(...args);
-      threads.push(this);
-    }
-  }
-  return { ...real, Worker: Watched };
-});
-
-/** Answers, and bytes of each: together far more than the thread's heap needs initially. */
-const ANSWERS = 200;
-const ANSWER_BYTES = 200_000;
+const HOLDER = fileURLToPath(new URL('holder.ts', import.meta.url));
 /** Seven restarts and the pauses between them, on a busy machine. */
 const SEVEN_STARTS_MS = 120_000;
+const SOON = { timeout: 20_000, interval: 10 };
+
+/** The pid of the Postgres that runs on a home. */
+async function serverOf(home: string): Promise<number> {
+  return Number((await readFile(path.join(home, 'pg', 'postmaster.pid'), 'utf8')).split('\n')[0]);
+}
+
+/** False for a zombie, too. */
+async function isRunning(pid: number): Promise<boolean> {
+  const status = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => ') X');
+  return !/^[ZX]/.test(status.slice(status.lastIndexOf(')') + 2));
+}
+
+/** The pids of the shells that watch over this gateway. */
+async function childrenOf(pid: number, program: string): Promise<number[]> {
+  const { stdout } = spawn('ps', ['-o', 'pid=,comm=', '--ppid', String(pid)]);
+  let text = '';
+  for await (const piece of stdout) text += String(piece);
+  return text
+    .split('\n')
+    .filter((line) => line.trim().endsWith(` ${program}`))
+    .map((line) => Number.parseInt(line, 10));
+}
+
+/** A gateway in a process of its own, whose store is open. */
+async function startHolder(home: string): Promise<ChildProcess> {
+  const child = spawn(process.execPath, [...process.execArgv, HOLDER, home], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  onTestFinished(() => void child.kill('SIGKILL'));
+  const [line] = await once(createInterface({ input: child.stdout }), 'line');
+  expect(line).toBe('open');
+  return child;
+}
 
 describe('the embedded database', () => {
   let home: string;
   beforeEach(async () => {
     home = await makeEmbeddedHome();
-    // The first home of all is made by a thread of its own.
-    threads.length = 0;
   });
   afterEach(() => rm(home, { recursive: true, force: true }));
 
-  it('restarts when its thread crashes, with all committed rows, while callers wait', async () => {
-    const embedded = await openEmbedded(home, silentLog);
+  it('restarts when its server is killed, with all committed rows, while callers wait', async () => {
+    const lines: string[] = [];
+    const embedded = await openEmbedded(home, testLog(lines));
     const store = await openStoreAt(
       { socketPath: embedded.socketPath, schema: 'public' },
       { log: silentLog, migrate: true },
     );
     await store.access.addGrant('telegram', 'dm', '7');
-    await threads[0]?.terminate();
+    const first = await serverOf(home);
+    process.kill(first, 'SIGKILL');
+    await vi.waitFor(() => expect(lines.join('')).toContain('embedded_database_restarting'), SOON);
     expect(await store.access.hasGrant('telegram', 'dm', '7')).toBe(true);
-    expect(threads).toHaveLength(2);
+    const second = await serverOf(home);
+    expect(second).not.toBe(first);
     await store.close();
     await embedded.close();
-    expect(threads.map((thread) => thread.threadId)).toEqual([-1, -1]);
+    expect(await isRunning(second)).toBe(false);
   });
 
   it(
@@ -65,7 +90,7 @@ describe('the embedded database', () => {
       const file = path.join(home, 'pg', 'PG_VERSION');
       const version = await readFile(file);
       await writeFile(file, '9.0');
-      await threads[0]?.terminate();
+      process.kill(await serverOf(home), 'SIGKILL');
       const failed = (): number =>
         lines.filter((line) => line.includes('embedded_database_restart_failed')).length;
       await vi.waitFor(() => expect(failed()).toBeGreaterThan(6), { timeout: SEVEN_STARTS_MS, interval: 20 });
@@ -77,26 +102,117 @@ describe('the embedded database', () => {
     2 * SEVEN_STARTS_MS,
   );
 
-  it('retains nothing of the answers it has sent', async () => {
+  it('stays closed when closed during a restart', async () => {
+    const lines: string[] = [];
+    const embedded = await openEmbedded(home, testLog(lines));
+    process.kill(await serverOf(home), 'SIGKILL');
+    await vi.waitFor(() => expect(lines.join('')).toContain('embedded_database_restarting'), SOON);
+    await embedded.close();
+    await expect(stat(embedded.socketPath)).rejects.toThrow('ENOENT');
+  });
+
+  it('syncs what is committed, and gives the gateway no rights on the server', async () => {
     const embedded = await openEmbedded(home, silentLog);
-    const sql = postgres({ path: embedded.socketPath, user: 'postgres', max: 1, fetch_types: false });
-    const heapUsed = async () => (await threads[0]!.getHeapStatistics()).used_heap_size;
-    await sql`select repeat('x', ${ANSWER_BYTES})`;
-    const before = await heapUsed();
-    for (let at = 0; at < ANSWERS; at += 1) await sql`select repeat('x', ${ANSWER_BYTES})`;
-    expect((await heapUsed()) - before).toBeLessThan((ANSWERS * ANSWER_BYTES) / 2);
+    const sql = postgres({ path: embedded.socketPath, user: 'parley', database: 'postgres', max: 1 });
+    const [row] = await sql`
+      select current_setting('fsync') as fsync, current_setting('synchronous_commit') as commit,
+        current_setting('full_page_writes') as pages, current_setting('data_checksums') as checksums,
+        (select rolsuper from pg_roles where rolname = current_user) as superuser,
+        lower('ÄÖΣ') as lower, current_setting('listen_addresses') as addresses`;
+    expect(row).toEqual({
+      fsync: 'on',
+      commit: 'on',
+      pages: 'on',
+      checksums: 'on',
+      superuser: false,
+      lower: 'äöσ',
+      addresses: '',
+    });
+    await expect(sql`select pg_read_file('/etc/passwd')`).rejects.toThrow('permission denied');
     await sql.end();
     await embedded.close();
   });
 
-  it('stays closed when closed during a restart', async () => {
+  it('writes nothing of statements and rows to the log', async () => {
     const lines: string[] = [];
     const embedded = await openEmbedded(home, testLog(lines));
-    await threads[0]?.terminate();
-    await vi.waitFor(() => expect(lines.join('')).toContain('embedded_database_restarting'), {
-      timeout: 10_000,
-    });
+    const sql = postgres({ path: embedded.socketPath, user: 'parley', database: 'postgres', max: 1 });
+    await sql`create table note (words text primary key)`;
+    await sql`insert into note values ('private')`;
+    await expect(sql`insert into note values ('private')`).rejects.toThrow('duplicate');
+    await expect(sql.unsafe(`select 'private' from nowhere`)).rejects.toThrow('nowhere');
+    await sql.end();
     await embedded.close();
-    expect(threads.every((thread) => thread.threadId === -1)).toBe(true);
+    expect(lines.join('')).not.toContain('private');
+  });
+
+  it('ends when its gateway is killed', async () => {
+    const holder = await startHolder(home);
+    const server = await serverOf(home);
+    holder.kill('SIGKILL');
+    await vi.waitFor(async () => expect(await isRunning(server)).toBe(false), SOON);
+    expect(await readFile(path.join(home, 'pg', 'postmaster.pid')).catch(() => undefined)).toBeUndefined();
+  });
+
+  it('ends when its gateway is killed after its watchdog was', async () => {
+    const holder = await startHolder(home);
+    const server = await serverOf(home);
+    const [watchdog = 0] = await childrenOf(holder.pid ?? 0, 'sh');
+    // One that has just started is not replaced: it may not work at all.
+    await vi.waitFor(async () => expect(await ageMs(watchdog)).toBeGreaterThan(1_100), SOON);
+    process.kill(watchdog, 'SIGKILL');
+    await vi.waitFor(async () => {
+      const [next] = await childrenOf(holder.pid ?? 0, 'sh');
+      expect(next).toBeDefined();
+      expect(next).not.toBe(watchdog);
+    }, SOON);
+    holder.kill('SIGKILL');
+    await vi.waitFor(async () => expect(await isRunning(server)).toBe(false), SOON);
+  });
+
+  it('is ended by the next start when gateway and watchdog were killed together', async () => {
+    const holder = await startHolder(home);
+    const server = await serverOf(home);
+    const [watchdog = 0] = await childrenOf(holder.pid ?? 0, 'sh');
+    process.kill(watchdog, 'SIGSTOP');
+    holder.kill('SIGKILL');
+    await once(holder, 'exit');
+    process.kill(watchdog, 'SIGKILL');
+    expect(await isRunning(server)).toBe(true);
+    const store = await openStore({ home, log: silentLog });
+    expect(await isRunning(server)).toBe(false);
+    expect(await store.ledger.counts()).toMatchObject({ sessions: 0 });
+    await store.close();
+  });
+
+  it('starts although the pid of a server that was killed belongs to another program, which is left alone', async () => {
+    const bystander = spawn('sleep', ['60']);
+    onTestFinished(() => void bystander.kill());
+    const embedded = await openEmbedded(home, silentLog);
+    const file = path.join(home, 'pg', 'postmaster.pid');
+    const lines = (await readFile(file, 'utf8')).split('\n');
+    await embedded.close();
+    await writeFile(file, [bystander.pid, ...lines.slice(1)].join('\n'));
+    await (await openEmbedded(home, silentLog)).close();
+    expect(await isRunning(bystander.pid ?? 0)).toBe(true);
+  });
+
+  it('takes a short private folder for its socket in a home with a long path, and removes it', async () => {
+    const long = path.join(home, 'x'.repeat(200));
+    await mkdir(long);
+    await rename(path.join(home, 'pg'), path.join(long, 'pg'));
+    const embedded = await openEmbedded(long, silentLog);
+    const folder = path.dirname(embedded.socketPath);
+    expect(folder.startsWith(long)).toBe(false);
+    expect((await stat(folder)).mode & 0o077).toBe(0);
+    await embedded.close();
+    await expect(stat(folder)).rejects.toThrow('ENOENT');
   });
 });
+
+/** How long a process has been running, in milliseconds. */
+async function ageMs(pid: number): Promise<number> {
+  const started = Number((await readFile(`/proc/${pid}/stat`, 'utf8')).split(') ')[1]?.split(' ')[19]);
+  const [uptime = ''] = (await readFile('/proc/uptime', 'utf8')).split(' ');
+  return Number(uptime) * 1_000 - started * 10;
+}

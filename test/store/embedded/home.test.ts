@@ -1,13 +1,12 @@
 /** One process per home: refused, waited for, killed, reopened, attached to. */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdir, rename, rm, stat, utimes, writeFile } from 'node:fs/promises';
+import { mkdir, rename, rm, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { campaignSize } from '../../campaign.ts';
-import { isAlive, startOf, thisMachine } from '../../../src/store/embedded/home-holder.ts';
 import { liveHolder, lockHome } from '../../../src/store/embedded/home-lock.ts';
 import { openStore } from '../../../src/store/open-store.ts';
 import { makeEmbeddedHome, silentLog } from '../../database.ts';
@@ -89,65 +88,12 @@ describe('home', () => {
     },
   );
 
-  describe('after a process on another machine, which cannot be queried', () => {
-    const ELSEWHERE = { pid: 7, started: '1', life: 'life.gone', machine: 'another-boot' };
-
-    it('is refused while the other process renews its lock', async () => {
-      const file = path.join(home, 'lock.1');
-      await writeFile(file, JSON.stringify(ELSEWHERE));
-      let date = 1_000;
-      const renewing = setInterval(() => void utimes(file, (date += 1), date), 20);
-      try {
-        await expect(lockHome(home)).rejects.toMatchObject({
-          code: 'home_locked',
-          message: expect.stringContaining('process 7 of another machine'),
-        });
-      } finally {
-        clearInterval(renewing);
-      }
-    });
-
-    it('goes to the next process after a long enough watch, and immediately after a clean exit', async () => {
-      await writeFile(path.join(home, 'lock.1'), JSON.stringify(ELSEWHERE));
-      const began = performance.now();
-      await (await lockHome(home, { renewedWithinMs: 300 })).release();
-      expect(performance.now() - began).toBeGreaterThanOrEqual(300);
-      await (await lockHome(home, { renewedWithinMs: 3_600_000 })).release();
-    });
-
-    it('is kept by the next process, which renews its lock as long as it has the database', async () => {
-      const store = await openStore({ home, log: silentLog });
-      const date = async () => (await stat(path.join(home, 'lock.1'))).mtimeMs;
-      const first = await date();
-      await expect.poll(date, { timeout: 10_000 }).toBeGreaterThan(first);
-      expect(await liveHolder(home)).toMatchObject({ machine: thisMachine() });
-      await store.close();
-    });
-  });
-
-  it('closes its database when another process could take over the home', async () => {
-    const store = await openStore({ home, log: silentLog });
-    await writeFile(path.join(home, 'lock.99'), JSON.stringify({ pid: 1, started: '1' }));
-    await expect.poll(() => liveHolder(home).then((holder) => holder?.socketPath)).toBeUndefined();
-    await expect
-      .poll(
-        () =>
-          stat(path.join(home, 'pg.sock')).then(
-            () => true,
-            () => false,
-          ),
-        { timeout: 10_000 },
-      )
-      .toBe(false);
-    await store.close();
-  });
-
   it('waits for a holder that is leaving, and takes over; refuses immediately while it stays', async () => {
     const first = await openStore({ home, log: silentLog });
     const began = performance.now();
     await expect(lockHome(home)).rejects.toMatchObject({ code: 'home_locked' });
     expect(performance.now() - began).toBeLessThan(5_000);
-    await first.leaving();
+    first.leaving();
     const opening = openStore({ home, log: silentLog, lockWaitMs: 20_000 });
     await first.close();
     const store = await opening;
@@ -157,9 +103,9 @@ describe('home', () => {
 
   it('names a holder that announces it is leaving but stays', async () => {
     const stuck = await lockHome(home);
-    await stuck.leaving();
+    stuck.leaving();
     await expect(lockHome(home, { waitMs: 250 })).rejects.toMatchObject({ code: 'home_locked' });
-    await stuck.release();
+    stuck.release();
   });
 
   it('lets the command line attach to a running gateway, and opens the database itself when none runs', async () => {
@@ -204,22 +150,10 @@ describe('home', () => {
     await store.close();
   }, 120_000);
 
-  it('takes over from a dead process, even if another one now has its pid', async () => {
-    await writeFile(path.join(home, 'lock.1'), JSON.stringify({ pid: process.pid, started: '1' }));
-    const lock = await lockHome(home, { waitMs: 0 });
-    expect(await liveHolder(home)).toMatchObject({
-      started: startOf(process.pid),
-    });
-    await lock.release();
-    await writeFile(path.join(home, 'lock.9'), 'torn');
-    await (await lockHome(home, { waitMs: 0 })).release();
-    const child = spawn('true');
-    await once(child, 'exit');
-    expect(await isAlive(home, { pid: child.pid ?? 0, started: '1' })).toBe(false);
-  });
-
   it('gives the home of a dead process to exactly one of several concurrent processes', async () => {
-    await writeFile(path.join(home, 'lock.1'), JSON.stringify({ pid: process.pid, started: '1' }));
+    const first = startHolder();
+    await first.says('open');
+    await kill(first.child, 'SIGKILL');
     const tries = await Promise.allSettled(Array.from({ length: 8 }, () => lockHome(home, { waitMs: 0 })));
     expect(tries.filter((result) => result.status === 'fulfilled')).toHaveLength(1);
   });
@@ -228,10 +162,10 @@ describe('home', () => {
     const fresh = path.join(home, 'deep', 'er');
     const lock = await lockHome(fresh);
     expect((await stat(fresh)).mode & 0o777).toBe(0o700);
-    await lock.release();
+    lock.release();
     const again = await lockHome(fresh);
     expect(again.instance).toBe(lock.instance);
-    await again.release();
+    again.release();
     const file = path.join(home, 'file');
     await writeFile(file, '');
     await expect(lockHome(path.join(file, 'home'))).rejects.toMatchObject({

@@ -1,1 +1,0 @@
-ALTER TABLE "turn" ADD COLUMN "failure" jsonb;

@@ -1,1 +1,0 @@
-ALTER TABLE "lane" ADD COLUMN "caller_seq" integer DEFAULT 0 NOT NULL;

@@ -1,4 +1,0 @@
-CREATE TABLE "choice" (
-	"name" text PRIMARY KEY NOT NULL,
-	"value" text NOT NULL
-);

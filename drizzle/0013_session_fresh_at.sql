@@ -1,1 +1,0 @@
-ALTER TABLE "session" ADD COLUMN "fresh_at" timestamp with time zone;

@@ -1,1 +1,0 @@
-ALTER TABLE "session" ADD COLUMN "profile_chosen" boolean DEFAULT false NOT NULL;

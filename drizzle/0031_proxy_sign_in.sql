@@ -1,1 +1,0 @@
-ALTER TABLE "sign_in" ADD COLUMN "proxy_user" text;

@@ -1,1 +1,0 @@
-ALTER TABLE "address" ADD COLUMN "earlier" jsonb DEFAULT '[]'::jsonb NOT NULL;

@@ -1,1 +1,0 @@
-ALTER TABLE "lane" ADD COLUMN "waiting" boolean DEFAULT false NOT NULL;
