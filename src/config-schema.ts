@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { accessRules, ownersRule } from './contracts/access.ts';
 import type { ChannelManifest } from './contracts/channel.ts';
 import { MODES } from './contracts/plans/plan.ts';
+import { backupRule } from './contracts/operator/backup.ts';
 import { pricesRule } from './contracts/operator/prices.ts';
 import { proxySignInRule } from './contracts/operator/proxy-sign-in.ts';
 import { retentionRule } from './contracts/operator/retention.ts';
@@ -149,6 +150,7 @@ export const gatewayFile = z.strictObject({
     .optional()
     .describe('signs people in on the page whom an identity proxy has let in; unset = off'),
   retention: retentionRule.prefault({}),
+  backup: backupRule.prefault({}),
   persona: z.string().max(20_000).optional().describe('who the bot is: the first part of its system prompt'),
   turns: z
     .strictObject({

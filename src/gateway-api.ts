@@ -16,6 +16,7 @@ import {
   createUsageCommand,
   createWhyCommand,
 } from './ops/index.ts';
+import type { DailyBackups } from './ops/backup/index.ts';
 import { createSignInApi } from './security/index.ts';
 import type { LiveSettings } from './settings/index.ts';
 import type { HomeStore } from './store/open-store.ts';
@@ -91,6 +92,7 @@ function boundBy(settings: LiveSettings<Config>): BoundTo {
 
 interface ApiParts extends GatewayParts {
   inbound: ReturnType<typeof createInbound>;
+  backups: Pick<DailyBackups, 'state'>;
   demo: boolean;
   isReady: () => boolean;
 }
@@ -122,14 +124,14 @@ function openHealth({ settings, log, transport, runtime, inbound, demo, isReady 
 
 /** What channels may ask of the gateway, with its health and metrics. */
 export function createApi(parts: ApiParts) {
-  const { settings, log, store, security, transport, runtime, inbound } = parts;
+  const { settings, log, store, security, transport, runtime, inbound, backups } = parts;
   const config = settings.current();
   const { bus, ledger, events, loop, channels, delivery, usageMeter, fanout } = transport;
   const { agent, models, profiles, scheduling, files } = runtime;
   const { leader: _leader, ...intake } = inbound;
   const health = openHealth(parts);
   const { meters } = transport;
-  const metrics = createMetrics({ health, bus, usageMeter, loop, delivery, fanout, meters });
+  const metrics = createMetrics({ health, bus, usageMeter, loop, delivery, fanout, backups, meters });
   const gateway = createGatewayApi({
     ...intake,
     ...transport.linking,

@@ -9,6 +9,8 @@ import { fileSchemaFor } from './config-schema.ts';
 import type { HealthReport } from './contracts/gateway-api.ts';
 import { profileSchema } from './contracts/agent/profile.ts';
 import type { Tool } from './contracts/tools/tool.ts';
+import { openDailyBackups } from './daily-backups.ts';
+import type { Clock } from './lib/clock.ts';
 import { createLifecycle } from './lifecycle.ts';
 import { openSettings } from './live-config.ts';
 import { redactor } from './ops/index.ts';
@@ -37,6 +39,8 @@ export interface GatewayOptions extends ProcessOutput {
   demo?: boolean;
   /** Tools besides the built-in ones, enabled in the default profile. */
   tools?: readonly Tool[];
+  /** The time of daily backups; default: the machine's. */
+  clock?: Clock;
   /** Origins that `web_fetch` may reach wherever they are; all others must be public. */
   reachable?: readonly string[];
 }
@@ -93,8 +97,9 @@ async function build(
   const runtime = await openAgentRuntime(settings, options, { store, security, transport });
   const parts = { settings, log, store, security, transport, runtime };
   const inbound = createInbound(parts);
+  const backups = openDailyBackups(settings, store, log, options.clock);
   const demo = options.demo ?? false;
-  const api = createApi({ ...parts, inbound, demo, isReady: () => lifecycle.ready });
+  const api = createApi({ ...parts, inbound, backups, demo, isReady: () => lifecycle.ready });
   const { channels, bus, delivery, languages } = transport;
   for (const { name, create } of config.channels.filter(({ isOn }) => isOn)) {
     const { connections, updates, chatSettings } = store;
@@ -114,7 +119,8 @@ async function build(
   options.progress?.step('Starting the channels…');
   tellSettings(settings, store, log);
   const url = (): string => channels.get('http')?.url ?? '';
-  const tell = (signal: AbortSignal) => tellStatus({ store, url: url(), health: api.health, log }, signal);
+  const { health } = api;
+  const tell = (signal: AbortSignal) => tellStatus({ store, url: url(), health, backups, log }, signal);
   const schemas = {
     [path.join(config.home, 'config.schema.json')]: () => fileSchemaFor(manifests),
     [path.join(config.home, 'profile.schema.json')]: () => profileSchema,
@@ -123,15 +129,16 @@ async function build(
   const { receive, leader } = inbound;
   await lifecycle.start({
     ...componentsOf(parts),
+    backups,
     receive,
     leader,
-    health: api.health,
+    health,
     tell,
     writeSchemas,
   });
   return {
     url: url(),
-    health: () => api.health.report(),
+    health: () => health.report(),
     signInLink: () => signInLink(store.access, store.signIns, { url: url() }),
     stop: () => lifecycle.stop(),
   };

@@ -48,6 +48,7 @@ export interface Components {
   writeSchemas: (signal: AbortSignal) => Promise<void>;
   health: { report(): Promise<HealthReport> };
   agent: Closable;
+  backups: Closable & { start(): void };
   mcp: Closable & { start(): void };
   memory: Closable & { refresh(): void };
   speech: Closable;
@@ -99,6 +100,7 @@ export function createLifecycle(log: Log): Lifecycle {
       try {
         await startAll(components);
         components.media.startSweep(closing.signal);
+        components.backups.start();
         ready = true;
         void components.tell(closing.signal);
         void components.writeSchemas(closing.signal);
@@ -146,6 +148,7 @@ async function enterElections({ channels, leader }: Components, signal: AbortSig
 async function closeAll(all: Components): Promise<void> {
   await all.settings.stop();
   all.store.leaving();
+  await all.backups.close();
   await all.scheduling.stop();
   await all.webhooks.close();
   await all.bus.stop(DRAIN_MS);

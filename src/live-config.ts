@@ -16,6 +16,7 @@ const AFTER_RESTART: Readonly<
   access: false,
   afterTurn: false,
   approvals: false,
+  backup: false,
   bindings: false,
   channels: true,
   heartbeat: false,

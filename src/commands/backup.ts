@@ -11,8 +11,8 @@ import type { StartProgress } from '../contracts/operator/progress.ts';
 import { BACKUPS_FOLDER, SESSIONS_FOLDER } from '../contracts/operator/backup.ts';
 import type { BackupRecord, BackupSize } from '../contracts/operator/backup.ts';
 import { MAX_SHARED_BYTES } from '../contracts/tools/tool.ts';
-import { createStaging, homeFiles, readBackup, writeBackup } from '../ops/backup/index.ts';
-import type { Staging } from '../ops/backup/index.ts';
+import { backupRecords } from '../daily-backups.ts';
+import { createStaging, readBackup, type Staging, writeBackup } from '../ops/backup/index.ts';
 import { dumpDatabase } from '../store/database/backup/dump.ts';
 import { beginLoading } from '../store/database/backup/load.ts';
 import type { Loading } from '../store/database/backup/load.ts';
@@ -63,7 +63,8 @@ export async function backupCommand(
   const database = await openDatabaseOf({ home, databaseUrl: env.DATABASE_URL, ...deps, attach: true });
   const size: BackupSize = { rows: 0, files: 0 };
   try {
-    await writeBackup(file, counted(everything(home, database.place), size), passphrase);
+    const rows = dumpDatabase(database.place);
+    await writeBackup(file, counted(backupRecords(home, rows, new Date()), size), { passphrase });
   } finally {
     await database.close();
   }
@@ -79,20 +80,6 @@ async function refuseWithin(home: string, file: string): Promise<void> {
   if (inside.length < 2 || inside[0] !== BACKUPS_FOLDER)
     throw new GatewayError('usage', `Within GATEWAY_HOME, backups belong in its folder ${folder}.`);
   await makeFolder(path.dirname(file));
-}
-
-async function* everything(
-  home: string,
-  place: Parameters<typeof dumpDatabase>[0],
-): AsyncGenerator<BackupRecord> {
-  const madeAt = new Date().toISOString();
-  yield { type: 'head', version: packageFile.version, migrations: knownMigrations(), madeAt };
-  const inDatabase = new Set<string>();
-  for await (const record of dumpDatabase(place)) {
-    if (record.type === 'file') inDatabase.add(record.path);
-    yield record;
-  }
-  yield* homeFiles(home, inDatabase);
 }
 
 async function* counted(

@@ -7,6 +7,7 @@ import packageFile from '../../package.json' with { type: 'json' };
 import { checkConfig } from '../config.ts';
 import { lineOf } from '../settings/index.ts';
 import { zoneOf } from '../config-views.ts';
+import { writesDailyBackups } from '../daily-backups.ts';
 import type { Config, Environment } from '../config.ts';
 import { GatewayError, toGatewayError } from '../contracts/errors.ts';
 import type { McpServerStatus } from '../contracts/mcp/servers.ts';
@@ -14,8 +15,10 @@ import type { CheckContext, Finding } from '../contracts/operator/findings.ts';
 import type { DatabaseReport } from '../contracts/operator/nodes.ts';
 import { hostsOf } from '../lib/connection-url.ts';
 import { escapeControls } from '../lib/text.ts';
+import { newestBackup } from '../ops/backup/index.ts';
 import {
   applyFixes,
+  backupFinding,
   brokenFinding,
   databaseFindings,
   diskFinding,
@@ -102,6 +105,7 @@ async function examineParts(config: Config, running: boolean): Promise<Finding[]
   const database = askDatabase(config);
   const groups = await Promise.all([
     database.then(({ findings }) => findings),
+    database.then(({ report }) => examineBackups(config, report, running)),
     database.then(({ report }) => examineModel(config, report, context.signal)),
     ...config.channels.map(async ({ isOn, label, needs, check }): Promise<Finding[]> =>
       isOn ? await check(context) : [{ subject: label, level: 'ok', text: `Off: it needs ${needs}.` }],
@@ -153,6 +157,18 @@ async function examineModel(
   } catch (error) {
     return [brokenFinding('Model', error)];
   }
+}
+
+async function examineBackups(
+  config: Config,
+  report: DatabaseReport | undefined,
+  isRunning: boolean,
+): Promise<Finding[]> {
+  const newest = await newestBackup(config.home);
+  const reports = report?.state === 'open' ? report.backups : [];
+  const kind = config.env.DATABASE_URL === undefined ? 'embedded' : 'postgres';
+  const checks = { isOn: writesDailyBackups(config), kind, newest, reports, isRunning } as const;
+  return [backupFinding(checks, new Date())];
 }
 
 /** Programs are off: fine, unless the settings name the tool that runs them. */

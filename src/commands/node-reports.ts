@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto';
 import packageFile from '../../package.json' with { type: 'json' };
 import type { Config } from '../config.ts';
 import type { HealthReport } from '../contracts/gateway-api.ts';
+import type { BackupState } from '../contracts/operator/backup.ts';
 import type { Log } from '../contracts/log.ts';
 import type { NodeReportStore, NodeSettings } from '../contracts/operator/nodes.ts';
 import { pause } from '../lib/async/sleep.ts';
@@ -48,12 +49,13 @@ export interface NodeStatusParts {
   store: { nodes: Pick<NodeReportStore, 'saveNodeStatus'>; instance: string };
   url: string;
   health: { report(): Promise<Pick<HealthReport, 'model'>>; channels(): HealthReport['channels'] };
+  backups: { state(): BackupState | undefined };
   log: Log;
 }
 
 /** Stores the state of this gateway, and each change of it, until the signal aborts. Never rejects. */
 export async function tellStatus(
-  { store: { nodes, instance }, url, health, log }: NodeStatusParts,
+  { store: { nodes, instance }, url, health, backups, log }: NodeStatusParts,
   signal: AbortSignal,
 ): Promise<void> {
   let model: HealthReport['model'] | undefined;
@@ -65,7 +67,7 @@ export async function tellStatus(
       // In the background: a server that does not answer delays nothing. Reports never reject.
       void health.report().then((report) => (model = report.model));
     }
-    const status = { url, model, channels: health.channels() };
+    const status = { url, model, channels: health.channels(), backup: backups.state() };
     const text = JSON.stringify(status);
     try {
       if (text !== saved) await nodes.saveNodeStatus(instance, status);

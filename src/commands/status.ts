@@ -5,6 +5,7 @@ import type { Config } from '../config.ts';
 import { GatewayError } from '../contracts/errors.ts';
 import { PARLEY } from '../contracts/texts/parley.ts';
 import type { HealthReport } from '../contracts/gateway-api.ts';
+import type { BackupState } from '../contracts/operator/backup.ts';
 import type { LiveNode } from '../contracts/operator/nodes.ts';
 import type { DeadLetter } from '../contracts/store/lanes.ts';
 import type { SessionStore } from '../contracts/store/ledger.ts';
@@ -91,7 +92,8 @@ function nodeLines({ instance, version = 'unknown', leaseMs, status }: LiveNode)
     const said = about === '' ? state : `${state}: ${oneLine(about)}`;
     return line(index === 0 ? '  channels' : '', escapeControls(`${name} ${said}`));
   });
-  return [head, line('  page', status.url), line('  model', modelOf(status.model)), ...channels];
+  const backup = status.backup === undefined ? [] : [line('  backup', backupOf(status.backup))];
+  return [head, line('  page', status.url), line('  model', modelOf(status.model)), ...backup, ...channels];
 }
 
 /** The model that answers, and what is missing or replaced. */
@@ -101,6 +103,12 @@ function modelOf(model: HealthReport['model'] | undefined): string {
   const about = detail === undefined ? '' : escapeControls(oneLine(detail));
   if (state === 'up' && name !== undefined) return escapeControls(name);
   return [name === undefined ? 'none answers' : escapeControls(name), about].filter(Boolean).join(': ');
+}
+
+/** The newest daily backup of that home, and what keeps the gateway from writing the next. */
+function backupOf({ at, error }: BackupState): string {
+  const newest = at === undefined ? 'none yet' : `daily, the last at ${at}`;
+  return escapeControls(error === undefined ? newest : `${newest}; failed: ${oneLine(error)}`);
 }
 
 function line(name: string, value: string | number): string {

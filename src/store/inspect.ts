@@ -1,7 +1,6 @@
 /** Inspects a database without changing it, even one that this program could not work with. */
 import { readdir, stat } from 'node:fs/promises';
 import path from 'node:path';
-import type { ModelOmissions } from '../contracts/model/omissions.ts';
 import type { McpServerStatus } from '../contracts/mcp/servers.ts';
 import type { DatabaseReport, NodeSettings, NodeStatus } from '../contracts/operator/nodes.ts';
 import { serverOf } from '../lib/connection-url.ts';
@@ -54,6 +53,7 @@ async function read(sql: Sql, kind: 'postgres' | 'embedded'): Promise<DatabaseRe
   const [size] = await sql<{ bytes: string }[]>`select pg_database_size(current_database()) as bytes`;
   const tables = await tablesOf(sql);
   const readable = tables === 'current' || tables === 'newer';
+  const statuses = readable ? await statusesOf(sql) : [];
   return {
     state: 'open',
     kind,
@@ -65,7 +65,8 @@ async function read(sql: Sql, kind: 'postgres' | 'embedded'): Promise<DatabaseRe
     nodes: readable ? await nodesOf(sql) : [],
     model: readable ? await modelOf(sql) : undefined,
     servers: readable ? await serversOf(sql) : [],
-    omissions: readable ? await omissionsOf(sql) : [],
+    omissions: statuses.flatMap(({ model }) => model?.omissions ?? []),
+    backups: statuses.flatMap(({ backup }) => backup ?? []),
   };
 }
 
@@ -102,10 +103,10 @@ async function serversOf(sql: Sql): Promise<McpServerStatus[]> {
   return rows.flatMap(({ servers }) => servers);
 }
 
-async function omissionsOf(sql: Sql): Promise<ModelOmissions[]> {
+async function statusesOf(sql: Sql): Promise<NodeStatus[]> {
   const rows = await sql<{ status: NodeStatus }[]>`
     select distinct instance, status from node_status join node using (instance) where lease_until > now()`;
-  return rows.flatMap(({ status }) => status.model?.omissions ?? []);
+  return rows.map(({ status }) => status);
 }
 
 async function inspectFolder(folder: string): Promise<DatabaseReport> {

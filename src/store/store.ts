@@ -36,6 +36,7 @@ import { createAdministrationStore } from './tables/statements/administration.ts
 import { createApprovalStore } from './lanes/approvals.ts';
 import type { Log } from '../contracts/log.ts';
 import type { AdministrationStore } from '../contracts/operator/administration.ts';
+import type { BackupRecord } from '../contracts/operator/backup.ts';
 import type { NodeReportStore } from '../contracts/operator/nodes.ts';
 import type { PersonStore } from '../contracts/operator/people.ts';
 import type { StartProgress } from '../contracts/operator/progress.ts';
@@ -43,6 +44,7 @@ import type { SignInStore } from '../contracts/operator/sign-in.ts';
 import type { RetentionStore } from '../contracts/operator/retention.ts';
 import type { McpStatusStore } from '../contracts/mcp/servers.ts';
 import { createChatSettings } from './tables/statements/channels/chat-settings.ts';
+import { dumpDatabase } from './database/backup/dump.ts';
 import { createConnections } from './tables/statements/channels/connections.ts';
 import { createUpdates } from './tables/statements/channels/updates.ts';
 import { createContexts } from './lanes/contexts.ts';
@@ -131,6 +133,8 @@ export interface Store {
   fanout?: Fanout;
   /** What the nodes on the same database share, for a separate fan-out; created when it is first requested. */
   fanoutSecret(): Promise<FanoutSecret>;
+  /** All rows and shared files as of one moment, for a backup. Throws the driver's errors. */
+  dump(): AsyncIterable<BackupRecord>;
   /** Ends calls in progress and all connections. Never throws; may be called twice. */
   close(): Promise<void>;
 }
@@ -174,15 +178,17 @@ export async function openStoreAt(
   const database = openDatabase({ ...place, poolSize, retryForMs });
   const notes = openDatabase({ ...place, poolSize: NOTE_CONNECTIONS, retryForMs });
   const parts = storesOf(database, notes, newSessions);
+  const dump = () => dumpDatabase(place);
   const close = async (): Promise<void> => {
     await Promise.all([notes.close(), database.close()]);
   };
   const isEmbedded = place.socketPath !== undefined;
-  if (isEmbedded && !isShared) return { kind: 'embedded', ...parts, close };
+  if (isEmbedded && !isShared) return { kind: 'embedded', ...parts, dump, close };
   const fanout = createFanout(place, log);
   return {
     kind: isEmbedded ? 'embedded' : 'postgres',
     ...parts,
+    dump,
     ...(!isEmbedded && { files: createFileStore(database) }),
     fanout,
     async close() {

@@ -22,6 +22,8 @@ export interface Campaign {
   /** One sentence for the list. */
   about: string;
   databases: readonly DatabaseKind[];
+  /** What would let it run on this machine, as an instruction; undefined when it can. */
+  missing?: () => string | undefined;
   /** Kinds of violation that its failures are meant to cause, such as failures reported to users. */
   expected?: readonly (keyof Verdict)[];
   /** Further measures; a missed bar is reported, and with `--bars` it is a violation. */

@@ -8,6 +8,8 @@ import { outages } from './outages.ts';
 import { plans } from './plans.ts';
 import { points } from './points.ts';
 import { postgres } from './postgres.ts';
+import { powerCuts } from './power-cuts.ts';
+import { processes } from './processes.ts';
 import { soak } from './soak.ts';
 import { work } from './work.ts';
 import { workers } from './workers.ts';
@@ -18,6 +20,8 @@ export const campaigns: readonly Campaign[] = [
   nodes,
   postgres,
   embedded,
+  powerCuts,
+  processes,
   outages,
   work,
   plans,

@@ -15,8 +15,8 @@ const STEPS = 'steps';
 
 const USAGE = `npm run test:campaign -- [name …] [--on postgres|embedded] [--size PERCENT] [--seed N] [--bars] [--quiet]
 
-${[...campaigns.map(({ name, about, databases }) => [name, `${about} (${databases.join(', ')})`]), [STEPS, 'the tests of random or repeated steps, whole (vitest)']].map(([name = '', about]) => `  ${name.padEnd(10)}${about}`).join('\n')}
-  all       all of them
+${[...campaigns.map(({ name, about, databases }) => [name, `${about} (${databases.join(', ')})`]), [STEPS, 'the tests of random or repeated steps, whole (vitest)']].map(([name = '', about]) => `  ${name.padEnd(12)}${about}`).join('\n')}
+  all         all of them
 
 --on      only on this database; default: on each that the campaign knows
 --size    percent of the full size, default 100; a campaign keeps a least size
@@ -71,7 +71,11 @@ async function main(): Promise<boolean> {
   return clean;
 }
 
-function databasesOf({ name, databases }: Campaign, only: string | undefined): DatabaseKind[] {
+function databasesOf({ name, databases, missing }: Campaign, only: string | undefined): DatabaseKind[] {
+  if (missing?.() !== undefined) {
+    say(`${name} is skipped here: ${missing()}.`);
+    return [];
+  }
   const chosen = databases.filter((database) => only === undefined || database === only);
   if (chosen.length === 0) say(`${name} does not run on ${only}; it knows ${databases.join(' and ')}.`);
   return chosen;

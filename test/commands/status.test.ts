@@ -90,7 +90,13 @@ describeEachDatabase('parley status', (databases) => {
     const asked = Promise.withResolvers<{ model: HealthReport['model'] }>();
     const health = { report: () => asked.promise, channels: () => channels('away') };
     const ending = new AbortController();
-    const parts = { store: { nodes, instance: 'desk' }, url: 'http://x', health, log: silentLog };
+    const parts = {
+      store: { nodes, instance: 'desk' },
+      url: 'http://x',
+      health,
+      backups: { state: () => undefined },
+      log: silentLog,
+    };
     const telling = tellStatus(parts, ending.signal);
     const told = async () => (await nodes.liveNodes())[0]?.status;
     await expect.poll(told).toEqual({ url: 'http://x', channels: channels('away') });

@@ -1,5 +1,5 @@
 /** What is left of dead processes: their children, and lanes that no one works on anymore. */
-import { readdir, readFile } from 'node:fs/promises';
+import { readdir, readFile, readlink } from 'node:fs/promises';
 import { setTimeout as pause } from 'node:timers/promises';
 import { abandonedLanes } from './rows.ts';
 import type { Scenario } from './scenario.ts';
@@ -19,11 +19,16 @@ export async function orphansOf(scenario: Scenario): Promise<string[]> {
   return [...processes, ...lanes.map((key) => `lane ${key} belongs to a dead node`)];
 }
 
+/** The processes that work in this folder, or name it in their command line or environment. */
+export async function processesOf(folder: string): Promise<{ pid: number; command: string }[]> {
+  const found = await describeAll(folder);
+  return found.filter(({ isOurs }) => isOurs).map(({ pid, command }) => ({ pid: Number(pid), command }));
+}
+
 /** Processes below a live gateway, or below this process, have an owner. */
 async function strayProcesses({ folder, gateways }: Scenario): Promise<string[]> {
   const owners = new Set([String(process.pid), ...gateways.map(({ pid }) => String(pid))]);
-  const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name));
-  const found = await Promise.all(pids.map((pid) => describe(pid, folder)));
+  const found = await describeAll(folder);
   const parents = new Map(found.map(({ pid, parent }) => [pid, parent]));
   const isOwned = (pid: string): boolean => {
     let at: string | undefined = pid;
@@ -35,17 +40,28 @@ async function strayProcesses({ folder, gateways }: Scenario): Promise<string[]>
     .map(({ pid, command }) => `process ${pid}: ${command}`);
 }
 
-async function describe(
-  pid: string,
-  folder: string,
-): Promise<{ pid: string; parent: string | undefined; command: string; isOurs: boolean }> {
+interface Described {
+  pid: string;
+  parent: string | undefined;
+  command: string;
+  /** It works in the folder, or names it. */
+  isOurs: boolean;
+}
+
+async function describeAll(folder: string): Promise<Described[]> {
+  const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name));
+  return await Promise.all(pids.map((pid) => describe(pid, folder)));
+}
+
+async function describe(pid: string, folder: string): Promise<Described> {
   const files = ['cmdline', 'environ', 'status'].map((file) => read(`/proc/${pid}/${file}`));
   const [command = '', environment = '', status = ''] = await Promise.all(files);
+  const place = await readlink(`/proc/${pid}/cwd`).catch(() => '');
   return {
     pid,
     parent: /^PPid:\s+(\d+)$/m.exec(status)?.[1],
     command: command.replaceAll('\0', ' ').trim(),
-    isOurs: command.includes(folder) || environment.includes(folder),
+    isOurs: command.includes(folder) || environment.includes(folder) || place.startsWith(folder),
   };
 }
 

@@ -14,7 +14,7 @@ import type { TcpProxy } from '../fakes/network/tcp-proxy.ts';
 import { FakeSlack, SLACK_APP_TOKEN, SLACK_TOKEN } from '../fakes/slack/slack.ts';
 import { FAKE_TOKEN, FakeTelegram } from '../fakes/telegram/telegram.ts';
 import type { ShownMessage } from './judge/checker.ts';
-import { mountDisk, unmountDisk } from './small-disk.ts';
+import { makeImage, mountDisk, mountImage, syncDisk, unmountDisk } from './small-disk.ts';
 import type { Cluster } from './cluster.ts';
 import { clusterDatabase, embeddedDatabase, serverDatabase } from './databases.ts';
 import type { RunDatabase } from './databases.ts';
@@ -46,6 +46,8 @@ export interface ScenarioOptions {
   profile?: object;
   /** Each home is on its own small disk of this many MiB; needs root. */
   homeMb?: number;
+  /** Each home is on a disk of this many MiB in a file next to it, which `imageOf` names; needs root. */
+  imageMb?: number;
   /** Platforms and model are behind fronts that can fail. */
   fronted?: boolean;
   /** Each gateway reaches its Postgres through its own proxy. */
@@ -147,10 +149,10 @@ export async function startScenario(options: ScenarioOptions = {}): Promise<Scen
   const gateways = await Promise.all(
     Array.from({ length: options.gateways ?? 1 }, async (_, at) => {
       const home = path.join(folder, `home${at}`);
-      if (options.homeMb === undefined) await mkdir(home, { mode: 0o700 });
-      else await mountDisk(home, options.homeMb);
+      await makeHome(home, options);
       await writeFile(path.join(home, 'config.json'), JSON.stringify(config), { mode: 0o600 });
       if (options.profile !== undefined) await writeProfile(home, options.profile);
+      if (options.imageMb !== undefined) await syncDisk(home);
       const own = { ...database.environment(at), ...environment };
       return new GatewayProcess(home, own, options.processes?.(at, folder));
     }),
@@ -178,10 +180,24 @@ export async function startScenario(options: ScenarioOptions = {}): Promise<Scen
       const opened = [ollama, effects, ...Object.values(platforms)];
       await Promise.all(opened.map((one) => one.close()));
       await database.close();
-      if (options.homeMb !== undefined) for (const { home } of gateways) await unmountDisk(home);
+      if (options.homeMb ?? options.imageMb) for (const { home } of gateways) await unmountDisk(home);
       await rm(folder, { recursive: true, force: true });
     },
   };
+}
+
+/** The file that holds the disk of a home. */
+export function imageOf(home: string): string {
+  return `${home}.img`;
+}
+
+async function makeHome(home: string, { homeMb, imageMb }: ScenarioOptions): Promise<void> {
+  if (homeMb !== undefined) await mountDisk(home, homeMb);
+  else if (imageMb === undefined) await mkdir(home, { mode: 0o700 });
+  else {
+    await makeImage(imageOf(home), imageMb);
+    await mountImage(imageOf(home), home);
+  }
 }
 
 async function writeProfile(home: string, profile: object): Promise<void> {

@@ -70,6 +70,7 @@ import {
   SUBAGENT_TOKENS,
 } from '../../src/contracts/agent/subagents.ts';
 import { MAX_SHARED_BYTES } from '../../src/contracts/tools/tool.ts';
+import { FIRST_AFTER_MS, RESERVE_BYTES } from '../../src/ops/backup/daily.ts';
 import { MAX_MESSAGE_LENGTH } from '../../src/intake/receive.ts';
 import { MESSAGE_RATE } from '../../src/intake/limits/rate-limiter.ts';
 import {
@@ -116,6 +117,8 @@ const PROMISES: Readonly<Record<string, readonly string[]>> = {
     `failed ${MAX_ATTEMPTS} times, or on which alone the gateway crashed ${MAX_LONE_CRASHES} times`,
     `until the pauses after them add up to ${minutes(STORE_PAUSES_MS)} minutes`,
     `running during ${SUSPECT_CRASHES} crashes is suspected, and then runs one at a time (of many, one in ${SUSPECT_SHARE}`,
+    `comes ${minutes(FIRST_AFTER_MS)} minutes after the start`,
+    `leave less than ${mib(RESERVE_BYTES)} of the disk free`,
     `after about ${seconds(LEASE_MS)} seconds, the time of its lease`,
   ],
   'docs/http-api.md': [

@@ -71,6 +71,7 @@ function serviceProblems(
       `${name} has no Dockerfile`,
     ),
     ...when(/^(root|0)\b/.test(String(user)), `${name} runs as root`),
+    ...postgresProblems(image, volumes),
     ...volumes
       .map(nameOfVolume)
       .flatMap((volume) =>
@@ -84,6 +85,14 @@ function serviceProblems(
       ),
     ]),
   ];
+}
+
+/** Where the image of Postgres keeps its data; what is mounted elsewhere stays empty. */
+function postgresProblems(image: string | undefined, volumes: readonly string[]): string[] {
+  const [, major] = /\bpostgres:(\d+)/.exec(image ?? '') ?? [];
+  if (major === undefined) return [];
+  const data = Number(major) < 18 ? '/var/lib/postgresql/data' : '/var/lib/postgresql';
+  return volumes.flatMap((mount) => when(mount.split(':')[1] !== data, `${mount} is not mounted at ${data}`));
 }
 
 /** The check of Postgres, which the image has, as the account and for the database that the image makes. */

@@ -92,6 +92,12 @@ describe('the compose files', () => {
     ['another port', 'PORT: 8080', 'PORT: 8081', 'PORT is 8081, and the image has 8080'],
     ['a port for everyone', '127.0.0.1:8080:8080', '8080:8080', 'the ports are 8080:8080'],
     ['a folder that is lost', '- gateway:/data', '- gateway:/home', 'gateway:/home is not mounted at /data'],
+    [
+      'a database that is lost',
+      'postgres:17.10',
+      'postgres:18.4',
+      'postgres:/var/lib/postgresql/data is not mounted at /var/lib/postgresql',
+    ],
     ['the account root', '    init: true\n', '    init: true\n    user: root\n', 'gateway runs as root'],
     ['a folder without a Dockerfile', 'context: .', 'context: src', 'gateway has no Dockerfile'],
     [

@@ -1,3 +1,25 @@
+/** Backups: their settings, what one is made of, and what a gateway reports about those it writes by itself. */
+import { z } from 'zod';
+
+/** The field `backup`. */
+export const backupRule = z.strictObject({
+  daily: z
+    .boolean()
+    .optional()
+    .describe(
+      'write a [backup](operating.md#daily-backups) into the folder `backups` of `GATEWAY_HOME` once a day; unset = only with the embedded database',
+    ),
+  keep: z.int().min(1).max(365).default(7).describe('how many daily backups stay; older ones are deleted'),
+});
+
+/** What a gateway reports about its daily backups. */
+export interface BackupState {
+  /** When the newest one in its home was written (ISO 8601); undefined while there is none. */
+  at?: string | undefined;
+  /** Why the last attempt failed; undefined after one that succeeded. */
+  error?: string | undefined;
+}
+
 /** What a backup is made of, in this order: one head, tables with their rows, files with their bytes, one end. */
 export type BackupRecord =
   /** `migrations` are the migrations of its tables. */

@@ -1,5 +1,6 @@
 /** What the nodes of a database report about themselves, and what can be read from a database without changing it. */
 
+import type { BackupState } from './backup.ts';
 import type { HealthReport } from '../gateway-api.ts';
 import type { ModelOmissions } from '../model/omissions.ts';
 import type { McpServerStatus } from '../mcp/servers.ts';
@@ -21,6 +22,8 @@ export interface NodeStatus {
   /** Undefined until the model servers have been asked. */
   model?: HealthReport['model'] | undefined;
   channels: HealthReport['channels'];
+  /** Undefined where daily backups are off. */
+  backup?: BackupState | undefined;
 }
 
 /** A gateway whose lease has not expired. */
@@ -65,6 +68,8 @@ export type DatabaseReport =
       servers: readonly McpServerStatus[];
       /** What the running gateways do not send to the servers of models. */
       omissions: readonly ModelOmissions[];
+      /** The daily backups of the running gateways that write them. */
+      backups: readonly BackupState[];
     }
   /** Embedded, and no gateway is running: `complete` may be opened, `missing` is created by the first start. */
   | { state: 'closed'; folder: 'missing' | 'complete' | 'incomplete'; bytes: number }

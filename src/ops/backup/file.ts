@@ -1,7 +1,8 @@
 /** The file of a backup: a line that says how to read it, then compressed lines of JSON, encrypted if requested. */
-import { createHash } from 'node:crypto';
+import { createHash, randomUUID } from 'node:crypto';
 import { createReadStream, createWriteStream } from 'node:fs';
-import { rename, rm } from 'node:fs/promises';
+import { open, rename, rm, stat } from 'node:fs/promises';
+import path from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { createGunzip, createGzip, constants } from 'node:zlib';
@@ -16,7 +17,7 @@ const PRIVATE = 0o600;
 /** Longest first line, in bytes. */
 const MAX_TITLE_BYTES = 1_024;
 /**
- * Longest of the other lines, in bytes, which are held in memory. The rows of one record have about half a MiB, a
+ * Longest of the other lines, in bytes, which are held in memory. The rows of one record have about 64 KiB, a
  * single row may have more.
  */
 export const MAX_LINE_BYTES = 64 * 1024 * 1024;
@@ -44,20 +45,29 @@ const Record = z.discriminatedUnion('type', [
   z.object({ type: z.literal('end'), sha256: z.string() }),
 ]);
 
+/** What a backup may be written with. */
+export interface BackupWriting {
+  passphrase?: string | undefined;
+  /** Gives up; what was written is removed. */
+  signal?: AbortSignal | undefined;
+}
+
 /**
- * Writes the records; the file gets its name once it is complete. Throws what the records throw, and errors of the file
- * system.
+ * Writes the records; the file gets its name once it is complete and on the disk. Throws what the records throw,
+ * `GatewayError('usage')`, the reason of the signal, and errors of the file system.
  */
 export async function writeBackup(
   file: string,
   records: AsyncIterable<BackupRecord>,
-  passphrase: string | undefined,
+  { passphrase, signal }: BackupWriting = {},
 ): Promise<void> {
   if (passphrase !== undefined && passphrase.length < MIN_PASSPHRASE_CHARS)
     throw new GatewayError('usage', `A passphrase has at least ${MIN_PASSPHRASE_CHARS} characters.`);
   const salt = passphrase === undefined ? undefined : newSalt();
   const key = passphrase === undefined || salt === undefined ? undefined : await keyOf(passphrase, salt);
-  const part = `${file}.part`;
+  await refuseOpenFolder(path.dirname(file));
+  // A name that nobody can have taken before: whoever made the file could read it, or lead it elsewhere by a link.
+  const part = `${file}.${randomUUID()}.part`;
   // The fastest level: on the embedded database the gateway waits until all rows are read.
   const zip = createGzip({ level: constants.Z_BEST_SPEED });
   async function* body(compressed: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
@@ -69,9 +79,11 @@ export async function writeBackup(
       Readable.from(linesOf(records)),
       zip,
       body,
-      createWriteStream(part, { mode: PRIVATE, flush: true }),
+      createWriteStream(part, { flags: 'wx', mode: PRIVATE, flush: true }),
+      { signal },
     );
     await rename(part, file);
+    await syncFolder(path.dirname(file));
   } catch (error) {
     await rm(part, { force: true });
     throw error;
@@ -121,6 +133,29 @@ export async function* readBackup(
     await feeding;
   }
   if (!ended) throw bad('is cut off');
+}
+
+/** Where everyone may rename files, anyone could put another file in the place of this one. Windows has no modes. */
+async function refuseOpenFolder(folder: string): Promise<void> {
+  if (process.platform === 'win32') return;
+  const { mode } = await stat(folder);
+  const [others, sticky] = [0o002, 0o1000];
+  if ((mode & others) === 0 || (mode & sticky) !== 0) return;
+  throw new GatewayError(
+    'usage',
+    `All users of this machine can replace files in ${folder}: choose another folder, or run: chmod o-w ${folder}`,
+  );
+}
+
+/** The new name of a file survives a power cut once its folder is on the disk as well. Windows has no such call. */
+async function syncFolder(folder: string): Promise<void> {
+  if (process.platform === 'win32') return;
+  const handle = await open(folder, 'r');
+  try {
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
 }
 
 async function* linesOf(records: AsyncIterable<BackupRecord>): AsyncGenerator<string> {

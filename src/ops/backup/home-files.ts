@@ -10,7 +10,7 @@ import { errorCode } from '../../contracts/errors.ts';
 const LEFT_OUT =
   /^(pg|pg\.new-.*|cache|logs|instance|lock([.-].*)?|[^/]*\.schema\.json|[^/]*\.new|\.restoring)$/;
 /** Bytes in one record. */
-const PIECE_BYTES = 256 * 1024;
+const PIECE_BYTES = 64 * 1024;
 /** Programs of sessions may replace a file with a link or a pipe at any time. */
 const PLAIN = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
 

@@ -1,6 +1,7 @@
 /** The gateway's metrics in Prometheus' text format (version 0.0.4). */
 import { Gauge } from 'prom-client';
 import type { Fanout, MessageBus } from '../../contracts/bus.ts';
+import type { BackupState } from '../../contracts/operator/backup.ts';
 import type { Health } from '../health.ts';
 import type { LoopMonitor } from '../loop-delay.ts';
 import type { Meters } from './meters.ts';
@@ -16,6 +17,7 @@ export interface MetricsDeps {
   loop: Pick<LoopMonitor, 'p99Ms'>;
   delivery: { counts(): { platforms: PlatformCounts; ambiguousSends: number; dead: number } };
   fanout: Pick<Fanout, 'refused'> | undefined;
+  backups: { state(): BackupState | undefined };
   meters: Pick<Meters, 'registry'>;
 }
 
@@ -76,11 +78,20 @@ export function createMetrics(deps: MetricsDeps): Metrics {
           'JavaScript heap in use.',
           process.memoryUsage().heapUsed,
         ),
+        ...backupLines(deps.backups.state()),
         ...deps.usageMeter.lines(),
       ];
       return `${lines.join('\n')}\n${await registry.metrics()}`;
     },
   };
+}
+
+/** Without a sample while there is no daily backup: an age of 0 would look like a new one. */
+function backupLines({ at }: BackupState = {}): string[] {
+  const help = 'Age of the newest daily backup in this home.';
+  const ageSeconds = Math.max(0, (Date.now() - Date.parse(at ?? '')) / 1_000);
+  const lines = metric('parley_backup_age_seconds', 'gauge', help, ageSeconds);
+  return at === undefined ? lines.slice(0, -1) : lines;
 }
 
 /** User and system time of all threads of this process, in seconds. */

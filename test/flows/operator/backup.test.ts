@@ -224,7 +224,7 @@ describeGatewayOnEachDatabase('parley backup and restore', {}, (fixture) => {
       const migrations = [...knownMigrations(), 99_999_999_999_999];
       yield { type: 'head' as const, version: '99.0.0', migrations, madeAt: '' };
     }
-    await writeBackup(newer, head(), undefined);
+    await writeBackup(newer, head());
     await expect(restore(target, newer)).rejects.toThrow(
       /made by Parley 99\.0\.0, whose tables are not those/,
     );

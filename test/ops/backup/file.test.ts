@@ -1,6 +1,17 @@
 /** The file of a backup: what is written can be read back, and a cut, changed or oversized one is refused by name. */
 import { createHash } from 'node:crypto';
-import { mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import {
+  chmod,
+  lstat,
+  mkdir,
+  mkdtemp,
+  readdir,
+  readFile,
+  rm,
+  stat,
+  symlink,
+  writeFile,
+} from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { gzipSync } from 'node:zlib';
@@ -48,7 +59,7 @@ async function* each<T>(items: readonly T[]): AsyncGenerator<T> {
 }
 
 const write = (records: readonly BackupRecord[], passphrase?: string): Promise<void> =>
-  writeBackup(file, each(records), passphrase);
+  writeBackup(file, each(records), { passphrase });
 
 async function read(passphrase?: string): Promise<BackupRecord[]> {
   const records: BackupRecord[] = [];
@@ -90,6 +101,29 @@ describe.each([
       await writeFile(file, changed);
       await expect(read(passphrase), `${at}`).rejects.toMatchObject({ code: 'bad_backup' });
     }
+  });
+});
+
+describe('the folder of a backup', () => {
+  it('may hold what others made before: the backup is neither written into it nor through it', async () => {
+    await mkdir(path.join(folder, 'shared'), { mode: 0o700 });
+    await chmod(path.join(folder, 'shared'), 0o1777);
+    file = path.join(folder, 'shared', 'one.backup');
+    await writeFile(`${file}.part`, '', { mode: 0o666 });
+    await symlink(path.join(folder, 'target'), file);
+    await write(RECORDS);
+    expect((await lstat(file)).isFile()).toBe(true);
+    expect((await stat(file)).mode & 0o777).toBe(0o600);
+    expect(await readFile(`${file}.part`, 'utf8')).toBe('');
+    expect(await readdir(folder)).toEqual(['shared']);
+  });
+
+  it('is refused when all users can replace files in it', async () => {
+    await chmod(folder, 0o777);
+    await expect(write(RECORDS)).rejects.toThrow(
+      /can replace files in .*: choose another folder, or run: chmod o-w/,
+    );
+    expect(await readdir(folder)).toEqual([]);
   });
 });
 
@@ -146,7 +180,7 @@ describe('a file that is refused', () => {
       yield HEAD;
       throw new Error('the database is away');
     }
-    await expect(writeBackup(file, broken(), undefined)).rejects.toThrow('the database is away');
+    await expect(writeBackup(file, broken())).rejects.toThrow('the database is away');
     expect(await readdir(folder)).toEqual([]);
   });
 });

@@ -52,10 +52,10 @@ describe('the files of a home', () => {
     expect(found.toSorted()).toEqual(parts.toSorted());
   });
 
-  it('are read in pieces of 256 KiB, an empty one without any', async () => {
+  it('are read in pieces of 64 KiB, an empty one without any', async () => {
     await put('empty', '');
-    await put('whole', 'x'.repeat(262_144));
-    await put('wide', 'x'.repeat(262_145));
+    await put('whole', 'x'.repeat(65_536));
+    await put('wide', 'x'.repeat(65_537));
     await chmod(path.join(home, 'wide'), 0o700);
     const said: string[] = [];
     for await (const record of homeFiles(home, new Set()))

@@ -4,7 +4,8 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { inspectDatabase } from '../../../src/store/inspect.ts';
-import { databaseFindings, diskFinding, nodeFinding } from '../../../src/ops/doctor/index.ts';
+import { backupFinding, databaseFindings, diskFinding, nodeFinding } from '../../../src/ops/doctor/index.ts';
+import { OLD_BACKUP_MS } from '../../../src/ops/doctor/backups.ts';
 import { MAX_CLOCK_SKEW_MS } from '../../../src/ops/doctor/database.ts';
 import { FULL_DISK_BYTES, LOW_DISK_BYTES } from '../../../src/ops/doctor/machine.ts';
 import type { DatabaseReport } from '../../../src/contracts/operator/nodes.ts';
@@ -20,6 +21,7 @@ const REPORT: DatabaseReport = {
   nodes: [],
   servers: [],
   omissions: [],
+  backups: [],
 };
 const levels = (report: DatabaseReport) => databaseFindings(report, '/home').map(({ level }) => level);
 
@@ -61,6 +63,44 @@ describe('the doctor', () => {
     expect(await look()).toEqual({ state: 'closed', folder: 'missing', bytes: 0 });
     await writeFile(path.join(home, 'pg'), '');
     expect(await look()).toEqual({ state: 'closed', folder: 'unreadable', code: 'ENOTDIR' });
+  });
+
+  it('says how old the last daily backup is, and warns when a running gateway writes none', () => {
+    const now = new Date('2026-11-29T12:00:00Z');
+    const base = { isOn: true, kind: 'embedded', newest: undefined, reports: [], isRunning: true } as const;
+    const hoursAgo = (hours: number) => new Date(now.getTime() - hours * 3_600_000);
+    const newest = (at: Date) => ({ file: '/home/backups/one', at });
+    expect(backupFinding(base, now)).toMatchObject({
+      level: 'ok',
+      text: 'There is no daily backup yet; a gateway writes the first one some minutes after its start.',
+    });
+    expect(backupFinding({ ...base, newest: newest(hoursAgo(3)) }, now)).toMatchObject({
+      level: 'ok',
+      text: expect.stringMatching(/^The last daily backup is of .* \(3 hours old\): \/home\/backups\/one\.$/),
+    });
+    const old = { ...base, newest: newest(new Date(now.getTime() - OLD_BACKUP_MS - 1)) };
+    expect(backupFinding(old, now)).toMatchObject({
+      level: 'warning',
+      text: expect.stringContaining('(2 days old)'),
+      remedy: expect.stringContaining('logs --level error'),
+    });
+    expect(backupFinding({ ...old, isRunning: false }, now).level).toBe('ok');
+    // Another gateway on the same database has written one since.
+    const reports = [{ at: hoursAgo(1).toISOString() }];
+    expect(backupFinding({ ...old, reports }, now)).toMatchObject({
+      level: 'ok',
+      text: expect.stringMatching(/\(1 hour old\)\.$/),
+    });
+    expect(backupFinding({ ...base, reports: [{ error: 'The disk is full.' }] }, now)).toMatchObject({
+      level: 'warning',
+      text: 'There is no daily backup yet. The next one failed: The disk is full.',
+    });
+    const off = { ...base, isOn: false };
+    expect(backupFinding(off, now)).toMatchObject({
+      level: 'warning',
+      remedy: expect.stringContaining('config set backup.daily true'),
+    });
+    expect(backupFinding({ ...off, kind: 'postgres' }, now).level).toBe('ok');
   });
 
   it('refuses an old Postgres and an old Node.js', () => {

@@ -42,6 +42,7 @@ const TITLES = {
   memory: say('page.set.memory'),
   proxySignIn: say('page.set.group_proxy'),
   retention: say('page.set.group_retention'),
+  backup: say('page.set.group_backup'),
   persona: say('page.set.group_persona'),
   turns: say('page.set.turns'),
 };

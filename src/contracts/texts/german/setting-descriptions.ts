@@ -139,6 +139,9 @@ export const GERMAN_SETTINGS: Readonly<Record<SettingKey, string>> = {
     'Tage, nach denen Nachrichten gelöscht werden, mit allem, was Runden hinterließen, und Chats, die seither niemand benutzt hat, mit ihren Dateien; angeheftete Chats bleiben; ohne Angabe nie',
   'setting.retention.tracesDays':
     'Tage, für die der Befehl `trace` und `/why` wissen, was in einer Runde geschah',
+  'setting.backup.daily':
+    'einmal am Tag eine [Sicherung](operating.md#daily-backups) in den Ordner `backups` von `GATEWAY_HOME` schreiben; ohne Angabe nur mit der eingebetteten Datenbank',
+  'setting.backup.keep': 'wie viele tägliche Sicherungen bleiben; ältere werden gelöscht',
   'setting.prices': 'was Modelle kosten, für Abläufe und Verbrauch',
   'setting.prices.currency': 'Code der Währung aller Preise, etwa `USD` oder `EUR`',
   'setting.prices.models':

@@ -4,9 +4,12 @@ import { SESSIONS_FOLDER } from '../../../contracts/operator/backup.ts';
 import { connect, type DatabasePlace, type Sql } from '../database.ts';
 import { quoted, tablesOf } from './tables.ts';
 
-/** Rows fetched at once, and characters of values in one record (a single row may be longer). */
+/**
+ * Rows fetched at once, and characters of values in one record (a single row may be longer). Larger texts would hold up
+ * the event loop, and stay in memory until a major collection.
+ */
 const FETCHED_ROWS = 100;
-const RECORD_CHARS = 512 * 1024;
+const RECORD_CHARS = 64 * 1024;
 
 /**
  * The rows of all tables, then the session files in the database, from one snapshot. Memory does not grow with the

@@ -212,6 +212,7 @@ export const pageSettings = {
   'page.set.group_after_turn': 'After a turn',
   'page.set.group_proxy': 'Sign-in by a proxy',
   'page.set.group_retention': 'How long things are kept',
+  'page.set.group_backup': 'Daily backups',
   'page.set.group_persona': 'Persona',
   'page.set.entry_fields': 'What an entry can contain',
   'page.set.default': 'back to the default',

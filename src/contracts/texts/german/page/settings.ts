@@ -214,6 +214,7 @@ export const pageSettings = {
   'page.set.group_after_turn': 'Nach einer Runde',
   'page.set.group_proxy': 'Anmeldung durch einen Proxy',
   'page.set.group_retention': 'Wie lange etwas aufgehoben wird',
+  'page.set.group_backup': 'Tägliche Sicherungen',
   'page.set.group_persona': 'Persona',
   'page.set.entry_fields': 'Was in einem Eintrag stehen kann',
   'page.set.default': 'zurück zum Standard',
