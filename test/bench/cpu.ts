@@ -8,7 +8,11 @@ import { cpuMs, familyCpuMs, postmasterOf } from './process-cpu.ts';
 import { ANSWER, loadOf, manyAskers } from './streams.ts';
 
 /** The bars hold where the load is highest. */
-const LOADS = [{ sessions: 64 }, { sessions: 256 }, { sessions: 1_000, bars: { gateway: 1.8, Postgres: 0.9 } }];
+const LOADS = [
+  { sessions: 64 },
+  { sessions: 256 },
+  { sessions: 1_000, bars: { gateway: 1.8, Postgres: 0.9 } },
+];
 /** Proxy and gateway take turns, because the machine is not equally free all the time. */
 const ROUNDS = Number(process.env['BENCH_ROUNDS'] ?? 3);
 
@@ -22,7 +26,9 @@ export async function cpuPerTurn(gateway: RunningGateway, proxy: Helper): Promis
     return [];
   }
   if (postmaster === undefined)
-    process.stderr.write(`${gateway.on}: the CPU of Postgres is not measured: it is no process of its own here.\n`);
+    process.stderr.write(
+      `${gateway.on}: the CPU of Postgres is not measured: it is no process of its own here.\n`,
+    );
   const figures: Figure[] = [];
   for (const load of LOADS) figures.push(...(await measureLoad(gateway, proxy, { postmaster, ...load })));
   return figures;

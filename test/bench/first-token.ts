@@ -1,4 +1,5 @@
 /** Rows 1, 2 and 5: what the gateway adds to the model's first token, alone, next to 64 others, and in an old session. */
+import type { Helper } from './children.ts';
 import { median } from './figures.ts';
 import type { Figure } from './figures.ts';
 import { modelAsker, sessionAsker } from './gateway-setup.ts';
@@ -31,11 +32,11 @@ export async function addedToFirstToken(gateway: RunningGateway): Promise<Figure
 }
 
 /** Row 2: 64 sessions ask at the same moment, then 64 callers of the proxy, alternately. */
-export async function firstTokenUnderLoad(gateway: RunningGateway, proxyUrl: string): Promise<Figure> {
+export async function firstTokenUnderLoad(gateway: RunningGateway, { url }: Helper): Promise<Figure> {
   const each = (make: (nth: number) => Promise<Asker>): Promise<Asker[]> =>
     Promise.all(Array.from({ length: CONCURRENT_STREAMS }, (_, nth) => make(nth)));
   const askers = await each((nth) => sessionAsker(gateway, `session-${nth}`, ANSWER));
-  const proxy = await each(() => modelAsker(proxyUrl, ANSWER));
+  const proxy = await each(() => modelAsker(url, ANSWER));
   const seen = { gateway: [] as number[], proxy: [] as number[] };
   for (let round = -5; round < ROUNDS; round += 1) {
     const ours = await together(askers);

@@ -29,7 +29,11 @@ const MEASURES: [row: string, what: string, take: Measure][] = [
   ['1', 'what the gateway adds to the first token', addedToFirstToken],
   ['2', 'the first token with 64 sessions at once', firstTokenUnderLoad],
   ['3', 'durable turns per second', turnsPerSecond],
-  ['cpu', 'CPU per turn of each process beside a plain proxy, at 64, 256 and 1,000 streams (minutes)', cpuPerTurn],
+  [
+    'cpu',
+    'CPU per turn of each process beside a plain proxy, at 64, 256 and 1,000 streams (minutes)',
+    cpuPerTurn,
+  ],
   ['workers', 'turns per second of two workers beside one process, on Postgres', severalWorkers],
   ['memory', 'how memory grows over many turns', memorySlope],
   ['5', 'the first token in a session of 10,000 turns (minutes)', firstTokenInOldSession],
