@@ -36,15 +36,10 @@ export function createAccept(
   });
   return async (request) => {
     const call = acceptCall(request, newSessions);
-    if (isPlain(call)) return await acceptTogether(call);
+    if (call.placeholder === undefined) return await acceptTogether(call);
     const [result] = await database.run((sql, attempt) => acceptCalls(sql, [call], attempt));
     return result!;
   };
-}
-
-/** True for a call without special conditions, which can share a statement. */
-function isPlain({ unlessToolsPending, begins, placeholder }: AcceptCall): boolean {
-  return !unlessToolsPending && begins === undefined && placeholder === undefined;
 }
 
 /** Throws for several calls when one of them is not accepted because of its key or its owner. */
@@ -216,6 +211,8 @@ function recordOf(call: AcceptCall) {
     queue_mode: queueMode,
     profile_id: profileId,
     model,
+    begins: call.begins,
+    unless_tools_pending: call.unlessToolsPending,
     user_id: call.userId,
     history_rows: call.node === undefined ? undefined : call.historyRows,
   };
@@ -223,7 +220,7 @@ function recordOf(call: AcceptCall) {
 
 /**
  * The one statement, for calls of one node to different sessions; no row for a call that its lane does not accept. Only a
- * single call may have special conditions.
+ * single call may have a placeholder.
  */
 export async function insertTurns(sql: Sql, calls: readonly AcceptCall[]): Promise<AcceptedRow[]> {
   const alone = calls.length === 1 ? calls[0] : undefined;
@@ -235,7 +232,8 @@ export async function insertTurns(sql: Sql, calls: readonly AcceptCall[]): Promi
         join lane_item on lane = 'in:' || was.session and dedupe = asked.dedupe
       where a.key = asked.address and was.session <> asked.session
         and lane_item.payload ->> 'address' = asked.address)) source`;
-  const refuses = alone?.unlessToolsPending === true ? waitsForCaller(sql, sql`l.`) : undefined;
+  const refuses = sql`${waitsForCaller(sql, sql`l.`)}
+    and exists (select from asked where 'in:' || asked.session = l.key and unless_tools_pending)`;
   const bump = bumpLane(sql, lanes, sql`source.turn_id`, MAX_PENDING, sql`source.interrupts`, refuses);
   const isOwner = sql`s.owner_token_id = excluded.owner_token_id
     or exists (select from asked where asked.session = s.key and any_owner)`;
@@ -247,7 +245,7 @@ export async function insertTurns(sql: Sql, calls: readonly AcceptCall[]): Promi
       from jsonb_to_recordset(${cleanJson(calls.map(recordOf))}::jsonb) as c(
         turn_id text, payload jsonb, dedupe text, shown int, retry_of text, content text, role text, sender_name text,
         address text, override text, owner_token_id text, any_owner boolean, mode text, queue_mode text,
-        profile_id text, model text, user_id text, history_rows int)),
+        profile_id text, model text, begins jsonb, unless_tools_pending boolean, user_id text, history_rows int)),
     bumped as (${bump}),
     -- A turn that ended while this statement waited for the lane has moved its head; what it wrote is not visible here.
     placed as (
@@ -264,8 +262,8 @@ export async function insertTurns(sql: Sql, calls: readonly AcceptCall[]): Promi
       from placed
       on conflict (key) do update set updated_at = case when excluded.message_seq = 1 then now() else s.updated_at end,
         -- Dividing by zero undoes the whole statement, also when two tokens make the same session at once.
-        message_seq = case when ${isOwner} then s.message_seq + excluded.message_seq else s.message_seq / 0 end
-        ${alone === undefined ? sql`` : chosenFirst(sql, alone)}
+        message_seq = case when ${isOwner} then s.message_seq + excluded.message_seq else s.message_seq / 0 end,
+        ${chosenFirst(sql)}
       returning s.*),
     begun as (
       insert into turn (id, session, address, lane_seq, user_seq, retry_of, state)
@@ -286,15 +284,14 @@ export async function insertTurns(sql: Sql, calls: readonly AcceptCall[]): Promi
 }
 
 /** Assignments: a session that files created before its first message gets the chosen settings. */
-function chosenFirst(sql: Sql, { begins }: AcceptCall) {
-  if (begins === undefined) return sql``;
-  const { mode = null, profileId = null, model = null } = begins;
+function chosenFirst(sql: Sql) {
   const isFirst = sql`s.message_seq = 0 and not s.profile_chosen and s.model is null`;
-  return sql`,
-        mode = case when ${isFirst} then coalesce(${mode}, s.mode) else s.mode end,
-        profile_id = case when ${isFirst} then coalesce(${profileId}, s.profile_id) else s.profile_id end,
-        profile_chosen = s.profile_chosen or (${isFirst} and ${profileId !== null}),
-        model = case when ${isFirst} then ${model} else s.model end`;
+  const chosen = (name: string) => sql`(select begins ->> ${name} from asked where asked.session = s.key)`;
+  return sql`
+        mode = case when ${isFirst} then coalesce(${chosen('mode')}, s.mode) else s.mode end,
+        profile_id = case when ${isFirst} then coalesce(${chosen('profileId')}, s.profile_id) else s.profile_id end,
+        profile_chosen = s.profile_chosen or (${isFirst} and ${chosen('profileId')} is not null),
+        model = case when ${isFirst} then ${chosen('model')} else s.model end`;
 }
 
 /** Stores the id of a placeholder that the channel has already sent (a deferred Discord reply) before the turn begins. */

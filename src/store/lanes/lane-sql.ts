@@ -43,7 +43,7 @@ export function bumpLane(
 ): Fragment {
   const isFree = sql`l.owner is null and l.suspect_group = 0 and ${isDue(sql, sql`l.`)}`;
   const taken = sql`${isFree} and excluded.owner is not null`;
-  const unlessRefused = refuses === undefined ? sql`` : sql`and not ${refuses}`;
+  const unlessRefused = refuses === undefined ? sql`` : sql`and not (${refuses})`;
   const belowLimit =
     limit === undefined ? sql`` : sql`where l.tail - ${over(sql, sql`l.`)} < ${limit} ${unlessRefused}`;
   return sql`
