@@ -14,7 +14,7 @@ const LOADS = [
   { sessions: 1_000, bars: { gateway: 1.8, Postgres: 0.9 } },
 ];
 /** Proxy and gateway take turns, because the machine is not equally free all the time. */
-const ROUNDS = Number(process.env['BENCH_ROUNDS'] ?? 3);
+const ROUNDS = 3;
 
 type Meters = Readonly<Record<string, () => number>>;
 

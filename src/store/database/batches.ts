@@ -1,4 +1,5 @@
 /** Joins calls that arrive while a statement is on its way: one statement, one commit and one answer for all of them. */
+import { StoreError } from '../../contracts/errors.ts';
 import type { Database, Sql } from './database.ts';
 
 /** Calls in one statement: more make each of them wait longer than they save. */
@@ -47,7 +48,7 @@ export function createBatches<Call, Result>(
       const results = await database.run((sql, attempt) => run(sql, calls, attempt + repeated));
       for (const [nth, { resolve }] of batch.entries()) resolve(results[nth]!);
     } catch (error) {
-      if (batch.length === 1) batch[0]?.reject(error);
+      if (batch.length === 1 || isOutage(error)) for (const { reject } of batch) reject(error);
       else await Promise.all(batch.map((one) => runBatch([one], repeated + 1)));
     }
   };
@@ -67,4 +68,9 @@ export function createBatches<Call, Result>(
     }
     return promise;
   };
+}
+
+/** True when none of the calls is to blame. */
+function isOutage(error: unknown): boolean {
+  return error instanceof StoreError && (error.code === 'unavailable' || error.code === 'closed');
 }
