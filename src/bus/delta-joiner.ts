@@ -3,8 +3,11 @@ import type { TurnEmitter } from '../contracts/bus.ts';
 import type { EventBody } from '../contracts/event.ts';
 import type { Clock } from '../lib/clock.ts';
 
-/** Longest time to hold a delta, in milliseconds. */
-export const MAX_JOIN_MS = 30;
+/**
+ * Longest time to hold a delta, in milliseconds. A thousand streams on two busy cores get a token each 60 ms: at 30 ms
+ * there was nothing to join, and each token was a write of its own.
+ */
+export const MAX_JOIN_MS = 100;
 /** Event loop delay above which deltas are joined, in milliseconds. */
 export const LOAD_DELAY_MS = 5;
 /** Turns whose deadline is near are flushed together, so that there are few timers. */
@@ -93,20 +96,28 @@ export class HeldDeltas {
   readonly #joiner: DeltaJoiner;
   /** In the order they started; few, because an agent makes one call at a time. */
   #held: PendingDelta[] = [];
+  /** The next delta follows another event, such as the start of an answer: people wait for it. */
+  #isFirst = false;
 
   constructor(publish: Publish, joiner: DeltaJoiner) {
     this.#publish = publish;
     this.#joiner = joiner;
   }
 
-  /** True when this event is a delta that is held here and published later; any other event first flushes what is held. */
+  /**
+   * True when this event is a delta that is held here and published later; the first one after another event never is. Any
+   * other event first flushes what is held.
+   */
   holds(body: EventBody, from: { agentId: string } | undefined): boolean {
     if (body.type !== 'stream_chunk' && body.type !== 'thinking_delta') {
       if (this.#held.length > 0) this.flush();
+      this.#isFirst = true;
       return false;
     }
     const { isLoaded } = this.#joiner;
-    if (!isLoaded && this.#held.length === 0) return false;
+    const isFirst = this.#isFirst;
+    this.#isFirst = false;
+    if (this.#held.length === 0 && (isFirst || !isLoaded)) return false;
     this.#hold(body, from);
     if (!isLoaded || this.#joiner.isDue(this.heldSince)) this.flush();
     return true;

@@ -21,6 +21,7 @@ const END_WITHIN_MS = 30_000;
 /** A process that reports its address over IPC. */
 export interface Helper {
   url: string;
+  pid: number | undefined;
   /** Emits `report` with each further message. */
   reports: EventEmitter<{ report: [Record<string, string>] }>;
   stop(): Promise<void>;
@@ -34,12 +35,13 @@ export async function startHelper(name: string, ...args: string[]): Promise<Help
   const [{ url }] = await once(child, 'message');
   const reports: Helper['reports'] = new EventEmitter();
   child.on('message', (message: Record<string, string>) => reports.emit('report', message));
-  return { url: String(url), reports, stop: () => endChild(child) };
+  return { url: String(url), pid: child.pid, reports, stop: () => endChild(child) };
 }
 
 /** A gateway under measurement. */
 export interface GatewayProcess {
   url: string;
+  pid: number | undefined;
   /** From the start of the process to the first 200 of /readyz, in milliseconds. */
   readyAfterMs: number;
   /** Resident memory in MB. */
@@ -86,6 +88,7 @@ export async function startGateway(
   const readyAfterMs = performance.now() - startedAt;
   return {
     url,
+    pid: child.pid,
     readyAfterMs,
     mainThreadMs() {
       try {

@@ -1,4 +1,5 @@
 /** Rows 1, 2 and 5: what the gateway adds to the model's first token, alone, next to 64 others, and in an old session. */
+import type { Helper } from './children.ts';
 import { median } from './figures.ts';
 import type { Figure } from './figures.ts';
 import { modelAsker, sessionAsker } from './gateway-setup.ts';
@@ -11,31 +12,45 @@ const ROUNDS = 20;
 const OLD_TURNS = 10_000;
 const ANSWER = 'say 20';
 
-/** Row 1: one client that alternately asks the gateway and the model. */
-export async function addedToFirstToken(gateway: RunningGateway): Promise<Figure> {
-  const through = await sessionAsker(gateway, 'first-token', ANSWER);
-  const direct = await modelAsker(gateway.model.url, ANSWER);
-  await alternate(WARM_UP, through, direct);
-  const [with_, without] = await alternate(SAMPLES, through, direct);
-  through.close();
-  direct.close();
-  return {
-    row: 1,
-    what: 'first token, gateway minus direct, p50',
-    on: gateway.on,
-    value: median(with_) - median(without),
-    unit: 'ms',
-    bar: { atMost: 4 },
-    note: `${SAMPLES} alternating samples; ${median(with_).toFixed(2)} through, ${median(without).toFixed(2)} direct`,
-  };
+/** Row 1: one client that asks the gateway, the proxy and the model in turn. */
+export async function addedToFirstToken(gateway: RunningGateway, { url }: Helper): Promise<Figure[]> {
+  const askers = [
+    await sessionAsker(gateway, 'first-token', ANSWER),
+    await modelAsker(url, ANSWER),
+    await modelAsker(gateway.model.url, ANSWER),
+  ];
+  await alternate(WARM_UP, askers);
+  const [ours = NaN, plain = NaN, direct = NaN] = (await alternate(SAMPLES, askers)).map(median);
+  for (const asker of askers) asker.close();
+  const { on } = gateway;
+  return [
+    {
+      row: 1,
+      what: 'first token, gateway minus direct, p50',
+      on,
+      value: ours - direct,
+      unit: 'ms',
+      bar: { atMost: 4 },
+      note: `${SAMPLES} alternating samples; ${ours.toFixed(2)} through, ${direct.toFixed(2)} direct`,
+    },
+    {
+      row: 1,
+      what: 'first token, added by the gateway / by the plain proxy, p50',
+      on,
+      value: (ours - direct) / (plain - direct),
+      unit: '×',
+      bar: { atMost: 3 },
+      note: `${(ours - direct).toFixed(2)} ms against ${(plain - direct).toFixed(2)} ms`,
+    },
+  ];
 }
 
 /** Row 2: 64 sessions ask at the same moment, then 64 callers of the proxy, alternately. */
-export async function firstTokenUnderLoad(gateway: RunningGateway, proxyUrl: string): Promise<Figure> {
+export async function firstTokenUnderLoad(gateway: RunningGateway, { url }: Helper): Promise<Figure> {
   const each = (make: (nth: number) => Promise<Asker>): Promise<Asker[]> =>
     Promise.all(Array.from({ length: CONCURRENT_STREAMS }, (_, nth) => make(nth)));
   const askers = await each((nth) => sessionAsker(gateway, `session-${nth}`, ANSWER));
-  const proxy = await each(() => modelAsker(proxyUrl, ANSWER));
+  const proxy = await each(() => modelAsker(url, ANSWER));
   const seen = { gateway: [] as number[], proxy: [] as number[] };
   for (let round = -5; round < ROUNDS; round += 1) {
     const ours = await together(askers);
@@ -64,7 +79,7 @@ export async function firstTokenInOldSession(gateway: RunningGateway): Promise<F
   // Both send as much history as fits into the window, so the new session first gets that many turns.
   const young = await sessionAsker(gateway, 'young', 'say 5');
   for (let turn = 0; turn < WARM_UP * 3; turn += 1) await young.ask();
-  const [aged, fresh] = await alternate(SAMPLES, old, young);
+  const [aged = [], fresh = []] = await alternate(SAMPLES, [old, young]);
   old.close();
   young.close();
   return {
@@ -78,11 +93,11 @@ export async function firstTokenInOldSession(gateway: RunningGateway): Promise<F
   };
 }
 
-async function alternate(times: number, one: Asker, other: Asker): Promise<[number[], number[]]> {
-  const seen: [number[], number[]] = [[], []];
-  for (let nth = 0; nth < times; nth += 1) {
-    seen[0].push((await one.ask()).firstMs);
-    seen[1].push((await other.ask()).firstMs);
+/** The milliseconds to the first tokens of each asker, which ask in turn. */
+async function alternate(times: number, askers: readonly Asker[]): Promise<number[][]> {
+  const seen: number[][] = askers.map(() => []);
+  for (let round = 0; round < times; round += 1) {
+    for (const [nth, asker] of askers.entries()) seen[nth]?.push((await asker.ask()).firstMs);
   }
   return seen;
 }

@@ -2,9 +2,10 @@
 import { cpus, loadavg } from 'node:os';
 import { parseArgs } from 'node:util';
 import { burstsOfQuestions } from './chats/bursts.ts';
-import { startHelper } from './children.ts';
+import { type Helper, startHelper } from './children.ts';
 import { chatsOnScreen } from './chats/chats.ts';
 import { manyChatsOnScreen } from './chats/many-chats.ts';
+import { cpuPerTurn } from './cpu.ts';
 import { openPostgres } from './databases.ts';
 import { isMissed, table } from './figures.ts';
 import type { Figure } from './figures.ts';
@@ -21,13 +22,18 @@ import { pacedStreams } from './streams.ts';
 import { memorySlope, turnsPerSecond } from './turns.ts';
 import { severalWorkers } from './workers.ts';
 
-type Measure = (gateway: RunningGateway, proxyUrl: string) => Promise<Figure | Figure[]>;
+type Measure = (gateway: RunningGateway, proxy: Helper) => Promise<Figure | Figure[]>;
 
 /** The rows in measuring order: what needs a fresh process comes last. */
 const MEASURES: [row: string, what: string, take: Measure][] = [
   ['1', 'what the gateway adds to the first token', addedToFirstToken],
   ['2', 'the first token with 64 sessions at once', firstTokenUnderLoad],
   ['3', 'durable turns per second', turnsPerSecond],
+  [
+    'cpu',
+    'CPU per turn of each process beside a plain proxy, at 64, 256 and 1,000 streams (minutes)',
+    cpuPerTurn,
+  ],
   ['workers', 'turns per second of two workers beside one process, on Postgres', severalWorkers],
   ['memory', 'how memory grows over many turns', memorySlope],
   ['5', 'the first token in a session of 10,000 turns (minutes)', firstTokenInOldSession],
@@ -79,12 +85,12 @@ function say(text: string): void {
   process.stdout.write(`${text}\n`);
 }
 
-async function measure(gateway: RunningGateway, proxyUrl: string): Promise<Figure[]> {
+async function measure(gateway: RunningGateway, proxy: Helper): Promise<Figure[]> {
   const figures: Figure[] = [];
   for (const [row, , take] of MEASURES) {
     if (!wanted.includes(row)) continue;
     const load = loadavg()[0]?.toFixed(1) ?? '?';
-    const taken = [await take(gateway, proxyUrl)].flat();
+    const taken = [await take(gateway, proxy)].flat();
     say(
       taken
         .map(
@@ -103,7 +109,7 @@ async function measureOn(databaseUrl: string | undefined): Promise<Figure[]> {
   const proxy = await startHelper('proxy', model.url);
   const gateway = await openGateway(model, databaseUrl);
   try {
-    return await measure(gateway, proxy.url);
+    return await measure(gateway, proxy);
   } finally {
     await gateway.close();
     await proxy.stop();

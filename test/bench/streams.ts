@@ -6,7 +6,7 @@ import type { Asker, RunningGateway } from './gateway-setup.ts';
 /** Tokens per answer, and how many the model generates per second: one every 20 ms. */
 const TOKENS = 40;
 const PER_SECOND = 50;
-const ANSWER = `pace ${PER_SECOND} ${TOKENS}`;
+export const ANSWER = `pace ${PER_SECOND} ${TOKENS}`;
 /** How long the load runs before counting starts, and how long it is counted. */
 const WARM_UP_MS = 3_000;
 const WINDOW_MS = 12_000;
@@ -29,12 +29,12 @@ async function measureLoad(
   { row, sessions, share }: (typeof LOADS)[number],
 ): Promise<Figure[]> {
   const { on } = gateway;
-  const each = (make: (nth: number) => Promise<Asker>): Promise<Asker[]> =>
-    Promise.all(Array.from({ length: sessions }, (_, nth) => make(nth)));
-  const direct = await loadOf(await each(() => modelAsker(gateway.model.url, ANSWER)));
+  const direct = await loadOf(await manyAskers(sessions, () => modelAsker(gateway.model.url, ANSWER)));
   // A fresh process, so that its delay and memory reflect only this load.
   const process = await gateway.restart();
-  const askers = await each((nth) => sessionAsker(gateway, `streams-${sessions}-${nth}`, ANSWER));
+  const askers = await manyAskers(sessions, (nth) =>
+    sessionAsker(gateway, `streams-${sessions}-${nth}`, ANSWER),
+  );
   let most = 0;
   const watch = setInterval(() => (most = Math.max(most, process.rss())), 500);
   const cpuBefore = await process.metric('process_cpu_seconds_total');
@@ -75,16 +75,26 @@ async function measureLoad(
   ];
 }
 
-interface Load {
+export interface Load {
   /** Turns per second in the window. */
   rate: number;
   /** All turns, including the warm-up. */
   turns: number;
   errors: string[];
+  /** How much each meter rose per turn in the window. */
+  perTurn: Readonly<Record<string, number>>;
 }
 
-/** Keeps every asker asking until the window is over; closes them. */
-async function loadOf(askers: readonly Asker[]): Promise<Load> {
+/** This many askers. */
+export function manyAskers(count: number, make: (nth: number) => Promise<Asker>): Promise<Asker[]> {
+  return Promise.all(Array.from({ length: count }, (_, nth) => make(nth)));
+}
+
+/** Keeps every asker asking until the window is over; closes them. `meters` only rise, and are read at both ends of the window. */
+export async function loadOf(
+  askers: readonly Asker[],
+  meters: Readonly<Record<string, () => number>> = {},
+): Promise<Load> {
   const over = new AbortController();
   const errors: string[] = [];
   let turns = 0;
@@ -102,11 +112,14 @@ async function loadOf(askers: readonly Asker[]): Promise<Load> {
   );
   const wait = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
   await wait(WARM_UP_MS);
-  const [before, startedAt] = [turns, performance.now()];
+  const read = (): [string, number][] => Object.entries(meters).map(([name, meter]) => [name, meter()]);
+  const [before, metersBefore, startedAt] = [turns, new Map(read()), performance.now()];
   await wait(WINDOW_MS);
-  const rate = ((turns - before) * 1_000) / (performance.now() - startedAt);
+  const turnsInWindow = turns - before;
+  const rate = (turnsInWindow * 1_000) / (performance.now() - startedAt);
+  const rises = read().map(([name, end]) => [name, (end - (metersBefore.get(name) ?? 0)) / turnsInWindow]);
   over.abort();
   await running;
   for (const asker of askers) asker.close();
-  return { rate, turns, errors };
+  return { rate, turns, errors, perTurn: Object.fromEntries(rises) };
 }

@@ -63,6 +63,17 @@ describe('deltas', () => {
     expect(deltas(given)).toEqual(['a']);
   });
 
+  it('are emitted immediately under load when they are the first after another event', () => {
+    const { turn, given } = loadedBus(100);
+    turn.emit({ type: 'stream_start', msgId: 'm' });
+    turn.emit(chunk('a'));
+    turn.emit(chunk('b'));
+    expect(deltas(given)).toEqual(['a']);
+    turn.emit({ type: 'stream_start', msgId: 'n' });
+    turn.emit(chunk('c', 'n'));
+    expect(deltas(given)).toEqual(['a', 'b', 'c']);
+  });
+
   it('come before any other event of their turn', () => {
     const { turn, given } = loadedBus(100);
     turn.emit(chunk('a'));

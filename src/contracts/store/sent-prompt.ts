@@ -51,11 +51,22 @@ export function sentPrompt(
       ...kept.map((message) => promptMessage(message, MAX_PROMPT_MESSAGE_CHARS, redact)),
     ],
     omitted: others.length - kept.length,
-    tools: tools.slice(0, MAX_PROMPT_TOOLS).map((tool) => ({
-      name: tool.name,
-      tokens: estimateTokens(JSON.stringify(tool)),
-    })),
+    tools: sentTools(tools),
   };
+}
+
+/** The tools by the list that offers them: it is the same for all turns of a profile. */
+const toolsByList = new WeakMap<readonly object[], SentPrompt['tools']>();
+
+function sentTools(list: NonNullable<ChatRequest['tools']>): SentPrompt['tools'] {
+  const known = toolsByList.get(list);
+  if (known !== undefined) return known;
+  const tools = list.slice(0, MAX_PROMPT_TOOLS).map((tool) => ({
+    name: tool.name,
+    tokens: estimateTokens(JSON.stringify(tool)),
+  }));
+  toolsByList.set(list, tools);
+  return tools;
 }
 
 function promptMessage(message: ChatMessage, chars: number, redact: Redact): PromptMessage {

@@ -59,7 +59,7 @@ export class AnswerReading {
     const chunks: ChatChunk[] = [];
     try {
       for (const text of packet === undefined ? splitter.end() : splitter.push(packet)) {
-        chunks.push(...this.#join(reader.read(text)));
+        for (const chunk of this.#join(reader.read(text))) addChunk(chunks, chunk);
         if (reader.complete) break;
       }
     } catch (error) {
@@ -81,6 +81,15 @@ export class AnswerReading {
   close(): void {
     this.#parts.answer.end(this.#parts.reader.complete);
   }
+}
+
+/** Texts that arrived in one packet are one chunk: each chunk is an event for everyone who reads the answer. */
+function addChunk(chunks: ChatChunk[], chunk: ChatChunk): void {
+  const last = chunks.at(-1);
+  const isMore = chunk.type === 'text' && last?.type === 'text' && last.logprobs === undefined;
+  if (isMore && chunk.logprobs === undefined)
+    chunks[chunks.length - 1] = { type: 'text', delta: last.delta + chunk.delta };
+  else chunks.push(chunk);
 }
 
 /** The closing chunk names an unknown reason only the first time that a model's server gives it. */

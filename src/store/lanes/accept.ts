@@ -1,4 +1,4 @@
-/** T1: a person's message becomes a queued turn, in one statement. */
+/** T1: people's messages become queued turns, in one statement. */
 import type { AcceptRequest, AcceptResult, TurnPayload } from '../../contracts/store/accept.ts';
 import { MAX_PENDING } from '../../contracts/store/ledger.ts';
 import { newId } from '../../lib/ids.ts';
@@ -9,8 +9,8 @@ import type { Address, SentMessage, SessionKey } from '../../contracts/message.t
 import type { SessionChoice } from '../../contracts/sessions/session-choice.ts';
 import type { SessionStart } from '../../contracts/store/records.ts';
 import type { Database, Sql } from '../database/database.ts';
-import { newTurnPast, openedAtOnce, openedNow } from './turn/open-turn.ts';
-import type { NewTurn } from './turn/open-turn.ts';
+import { openedAtOnce, openedNow } from './turn/open-turn.ts';
+import { createBatches } from '../database/batches.ts';
 import { pendingCallIds, waitsForCaller } from './caller-tools.ts';
 import { noteParts } from './deliveries/sent-parts.ts';
 import {
@@ -25,35 +25,55 @@ import {
 } from './lane-sql.ts';
 import { dividedByZero, violatedKey } from '../database/retry.ts';
 
-/** `Ledger.accept` of a new message. */
-export async function accept(
+/** `Ledger.accept` of new messages: those that arrive while a statement is on its way are accepted together by the next one. */
+export function createAccept(
   database: Database,
-  request: AcceptRequest,
   newSessions: SessionStart,
-): Promise<AcceptResult> {
-  const call = acceptCall(request, newSessions);
-  return await database.run(async (sql, attempt) => {
-    let row: AcceptedRow | undefined;
-    try {
-      row = await insertTurn(sql, call);
-    } catch (error) {
-      if (dividedByZero(error)) return { kind: 'foreign' };
-      // A row of our own previous attempt may violate either key first.
-      const key = violatedKey(error);
-      if (key !== 'lane_item_dedupe' && key !== 'turn_pkey') throw error;
-      const known = await acceptedBefore(sql, call, attempt);
-      if (known === undefined) throw error;
-      return known;
-    }
-    if (row === undefined)
-      return (await acceptedBefore(sql, call, attempt)) ?? (await refusedBecause(sql, call));
-    const { opened, ...accepted } = row;
-    const heads = await settleHeads(sql, accepted.heads, call.node ?? '', call.claim);
-    const [head] = heads;
-    if (head !== undefined && call.opens !== undefined && opened !== null)
-      head.opened = openedAtOnce(opened, { address: call.opens.address, placeholder: call.placeholder });
-    return { kind: 'accepted', turnId: call.turnId, ...accepted, heads };
+): (request: AcceptRequest) => Promise<AcceptResult> {
+  const acceptTogether = createBatches<AcceptCall, AcceptResult>(database, {
+    keyOf: ({ override, address }) => override ?? address,
+    run: acceptCalls,
   });
+  return async (request) => {
+    const call = acceptCall(request, newSessions);
+    if (call.placeholder === undefined) return await acceptTogether(call);
+    const [result] = await database.run((sql, attempt) => acceptCalls(sql, [call], attempt));
+    return result!;
+  };
+}
+
+/** Throws for several calls when one of them is not accepted because of its key or its owner. */
+async function acceptCalls(sql: Sql, calls: readonly AcceptCall[], attempt: number): Promise<AcceptResult[]> {
+  const [first] = calls;
+  try {
+    const rows = new Map((await insertTurns(sql, calls)).map((row) => [row.turnId, row]));
+    return await Promise.all(calls.map((call) => resultOf(sql, call, rows.get(call.turnId), attempt)));
+  } catch (error) {
+    if (first === undefined || calls.length > 1) throw error;
+    if (dividedByZero(error)) return [{ kind: 'foreign' }];
+    // A row of our own previous attempt may violate either key first.
+    const key = violatedKey(error);
+    if (key !== 'lane_item_dedupe' && key !== 'turn_pkey') throw error;
+    const known = await acceptedBefore(sql, first, attempt);
+    if (known === undefined) throw error;
+    return [known];
+  }
+}
+
+async function resultOf(
+  sql: Sql,
+  call: AcceptCall,
+  row: AcceptedRow | undefined,
+  attempt: number,
+): Promise<AcceptResult> {
+  if (row === undefined)
+    return (await acceptedBefore(sql, call, attempt)) ?? (await refusedBecause(sql, call));
+  const { opened, ...accepted } = row;
+  const heads = await settleHeads(sql, accepted.heads, call.node ?? '', call.turnId);
+  const [head] = heads;
+  if (head !== undefined && opened !== null)
+    head.opened = openedAtOnce(opened, { address: call.askedAt, placeholder: call.placeholder });
+  return { kind: 'accepted', ...accepted, heads };
 }
 
 /**
@@ -67,7 +87,7 @@ export function acceptCall(request: AcceptRequest, newSessions: SessionStart): A
   const payload: TurnPayload = { turnId, address, message, entry, silentToken, ...choice };
   return {
     turnId,
-    payload: cleanJson(payload),
+    payload,
     dedupe: dedupeKey(message.id),
     // A turn that may stay silent has no user message either.
     shown: silentToken === undefined ? 1 : 0,
@@ -76,6 +96,7 @@ export function acceptCall(request: AcceptRequest, newSessions: SessionStart): A
     role: message.channel === 'system' ? 'system' : 'user',
     senderName: message.senderName === undefined ? null : cleanText(message.senderName),
     address: cleanText(address),
+    askedAt: address,
     override: message.sessionKey === undefined ? null : cleanText(message.sessionKey),
     ownerTokenId: request.ownerTokenId ?? null,
     anyOwner: request.anyOwner === true || request.ownerTokenId === undefined,
@@ -83,19 +104,17 @@ export function acceptCall(request: AcceptRequest, newSessions: SessionStart): A
     newSessions: { ...newSessions, ...request.begins },
     begins: request.begins,
     node: request.node,
-    claim: turnId,
     placeholder: message.placeholder,
-    opens:
-      request.historyRows === undefined || request.node === undefined || request.retryOf !== undefined
-        ? undefined
-        : { turnId, address, userId: memoryOwnerOf(message), limit: request.historyRows },
+    userId: cleanText(memoryOwnerOf(message)),
+    historyRows: request.retryOf === undefined ? request.historyRows : undefined,
   };
 }
 
 /** One call of `accept`, in all its attempts. */
 export interface AcceptCall {
+  /** It also names the claim. */
   turnId: string;
-  payload: string;
+  payload: object;
   dedupe: string;
   /** Number of visible messages that this adds to the session: 1 or 0. */
   shown: number;
@@ -105,6 +124,8 @@ export interface AcceptCall {
   role: string;
   senderName: string | null;
   address: string;
+  /** The same as the request has it. */
+  askedAt: Address;
   override: string | null;
   ownerTokenId: string | null;
   anyOwner: boolean;
@@ -112,13 +133,14 @@ export interface AcceptCall {
   newSessions: SessionStart & SessionChoice;
   begins: SessionChoice | undefined;
   node: string | undefined;
-  claim: string;
   placeholder: SentMessage | undefined;
-  /** Also read what the turn needs, if it can start at once. */
-  opens: (NewTurn & { address: Address }) | undefined;
+  userId: string;
+  /** Also read what the turn needs, if it can start at once, with so many rows of earlier turns. */
+  historyRows: number | undefined;
 }
 
 interface AcceptedRow {
+  turnId: string;
   session: SessionKey;
   seq: number;
   laneSeq: number;
@@ -169,73 +191,107 @@ function positionOf(sql: Sql) {
   return sql`greatest(tail - 1 - ${over(sql)}, 0) + case when head < least(${over(sql)}, tail - 1) then 1 else 0 end`;
 }
 
-/** The one statement; undefined if the lane accepts no message. */
-export async function insertTurn(sql: Sql, call: AcceptCall): Promise<AcceptedRow | undefined> {
+/** A call as the statement reads it. */
+function recordOf(call: AcceptCall) {
   const { mode, queueMode, profileId, model } = call.newSessions;
-  const lane = sql`(
-    select 'in:' || session as key from target where not exists (
-      select from earlier join lane_item on lane = 'in:' || earlier.session and dedupe = ${call.dedupe}
-      where ${isItsOwn(sql, call)})) source`;
-  const refuses = call.unlessToolsPending ? waitsForCaller(sql, sql`l.`) : undefined;
-  // A turn that ended while this statement waited for the lane has moved its head; what it wrote is not visible here.
-  const startsNow =
-    call.opens === undefined
-      ? sql`false`
-      : sql`bumped.owner is not null and bumped.claim = ${call.claim} and bumped.tail = bumped.head + 1
-          and bumped.head = coalesce((select head from lane where lane.key = bumped.key), 0)`;
-  const [row] = await sql<AcceptedRow[]>`
-    with ${liveNode(sql, call.node)},
-    ${targetSession(sql, call)},
-    ${earlierSessions(sql, call)},
-    bumped as (${bumpLane(sql, lane, call.claim, MAX_PENDING, interrupts(sql, call), refuses)}),
+  return {
+    turn_id: call.turnId,
+    payload: call.payload,
+    dedupe: call.dedupe,
+    shown: call.shown,
+    retry_of: call.retryOf,
+    content: call.content,
+    role: call.role,
+    sender_name: call.senderName,
+    address: call.address,
+    override: call.override,
+    owner_token_id: call.ownerTokenId,
+    any_owner: call.anyOwner,
+    mode,
+    queue_mode: queueMode,
+    profile_id: profileId,
+    model,
+    begins: call.begins,
+    unless_tools_pending: call.unlessToolsPending,
+    user_id: call.userId,
+    history_rows: call.node === undefined ? undefined : call.historyRows,
+  };
+}
+
+/**
+ * The one statement, for calls of one node to different sessions; no row for a call that its lane does not accept. Only a
+ * single call may have a placeholder.
+ */
+export async function insertTurns(sql: Sql, calls: readonly AcceptCall[]): Promise<AcceptedRow[]> {
+  const alone = calls.length === 1 ? calls[0] : undefined;
+  const lanes = sql`(
+    select 'in:' || session as key, turn_id, role = 'user' and exists (
+      select from session where key = asked.session and queue_mode = 'interrupt') as interrupts
+    from asked where not exists (
+      select from address a, jsonb_array_elements_text(a.earlier || to_jsonb(a.key)) as was(session)
+        join lane_item on lane = 'in:' || was.session and dedupe = asked.dedupe
+      where a.key = asked.address and was.session <> asked.session
+        and lane_item.payload ->> 'address' = asked.address)) source`;
+  const refuses = sql`${waitsForCaller(sql, sql`l.`)}
+    and exists (select from asked where 'in:' || asked.session = l.key and unless_tools_pending)`;
+  const bump = bumpLane(sql, lanes, sql`source.turn_id`, MAX_PENDING, sql`source.interrupts`, refuses);
+  const isOwner = sql`s.owner_token_id = excluded.owner_token_id
+    or exists (select from asked where asked.session = s.key and any_owner)`;
+  const opens = calls.some(({ node, historyRows }) => node !== undefined && historyRows !== undefined);
+  return await sql<AcceptedRow[]>`
+    with ${liveNode(sql, calls[0]?.node)},
+    asked as (
+      select c.*, coalesce(c.override, (select session from address where key = c.address), c.address) as session
+      from jsonb_to_recordset(${cleanJson(calls.map(recordOf))}::jsonb) as c(
+        turn_id text, payload jsonb, dedupe text, shown int, retry_of text, content text, role text, sender_name text,
+        address text, override text, owner_token_id text, any_owner boolean, mode text, queue_mode text,
+        profile_id text, model text, begins jsonb, unless_tools_pending boolean, user_id text, history_rows int)),
+    bumped as (${bump}),
+    -- A turn that ended while this statement waited for the lane has moved its head; what it wrote is not visible here.
+    placed as (
+      select asked.*, b.head, b.tail, b.stop_seq, b.joined_seq, b.interrupt_seq, asked.history_rows is not null
+        and b.owner is not null and b.claim = asked.turn_id and b.tail = b.head + 1
+        and b.head = coalesce((select head from lane where lane.key = b.key), 0) as starts_now
+      from bumped b join asked on b.key = 'in:' || asked.session),
     queued as (
       insert into lane_item (lane, seq, dedupe, payload)
-      select key, tail, ${call.dedupe}, ${call.payload}::jsonb from bumped returning *),
+      select 'in:' || session, tail, dedupe, payload from placed returning *),
     talk as (
       insert into session as s (key, owner_token_id, message_seq, mode, queue_mode, profile_id, profile_chosen, model)
-      select session, ${call.ownerTokenId}, ${call.shown}::int, ${mode}, ${queueMode},
-        ${profileId ?? 'default'}, ${profileId !== undefined}, ${model ?? null}
-      from target, bumped
-      on conflict (key) do update set updated_at = case when ${call.shown} = 1 then now() else s.updated_at end, message_seq =
+      select session, owner_token_id, shown, mode, queue_mode, coalesce(profile_id, 'default'), profile_id is not null, model
+      from placed
+      on conflict (key) do update set updated_at = case when excluded.message_seq = 1 then now() else s.updated_at end,
         -- Dividing by zero undoes the whole statement, also when two tokens make the same session at once.
-        case when ${call.anyOwner} or s.owner_token_id = ${call.ownerTokenId} then s.message_seq + ${call.shown}::int else s.message_seq / 0 end
-        ${chosenFirst(sql, call)}
+        message_seq = case when ${isOwner} then s.message_seq + excluded.message_seq else s.message_seq / 0 end,
+        ${chosenFirst(sql)}
       returning s.*),
     begun as (
       insert into turn (id, session, address, lane_seq, user_seq, retry_of, state)
-      select ${call.turnId}, talk.key, ${call.address}, bumped.tail, talk.message_seq, ${call.retryOf},
-        case when ${startsNow} then 'running' else 'queued' end from talk, bumped),
+      select p.turn_id, p.session, p.address, p.tail, talk.message_seq, p.retry_of,
+        case when p.starts_now then 'running' else 'queued' end
+      from placed p join talk on talk.key = p.session),
     said as (
       insert into message (session, seq, turn_id, role, content, sender_name)
-      select key, message_seq, ${call.turnId}, ${call.role}, ${call.content}, ${call.senderName}
-      from talk where ${call.shown} = 1),
-    ${placeholderRow(sql, call)}
-    ${call.opens === undefined ? sql`` : sql`${newTurnPast(sql, call.opens)},`}
-    heads as (${headsOf(sql, sql`bumped`, call.claim, sql`queued`)})
-    select talk.key as session, talk.message_seq as seq, bumped.tail as "laneSeq", ${positionOf(sql)} as position,
+      select p.session, talk.message_seq, p.turn_id, p.role, p.content, p.sender_name
+      from placed p join talk on talk.key = p.session where p.shown = 1),
+    ${alone === undefined ? sql`` : placeholderRow(sql, alone)}
+    heads as (${headsOf(sql, sql`bumped`, sql`select turn_id from asked`, sql`queued`)})
+    select p.turn_id as "turnId", p.session, talk.message_seq as seq, p.tail as "laneSeq", ${positionOf(sql)} as position,
       interrupt_seq = head + 1 and tail > head + 1 as interrupts,
-      (select coalesce(jsonb_agg(to_jsonb(heads)), '[]') from heads) as heads,
-      ${call.opens === undefined ? sql`null` : sql`case when ${startsNow} then ${openedNow(sql, call.opens)} end`} as opened
-    from talk, bumped`;
-  return row;
+      (select coalesce(jsonb_agg(to_jsonb(heads)), '[]') from heads where heads.lane = 'in:' || p.session) as heads,
+      ${opens ? sql`case when p.starts_now then ${openedNow(sql)} end` : sql`null`} as opened
+    from placed p join talk on talk.key = p.session`;
 }
 
 /** Assignments: a session that files created before its first message gets the chosen settings. */
-function chosenFirst(sql: Sql, { begins }: AcceptCall) {
-  if (begins === undefined) return sql``;
-  const { mode = null, profileId = null, model = null } = begins;
+function chosenFirst(sql: Sql) {
   const isFirst = sql`s.message_seq = 0 and not s.profile_chosen and s.model is null`;
-  return sql`,
-        mode = case when ${isFirst} then coalesce(${mode}, s.mode) else s.mode end,
-        profile_id = case when ${isFirst} then coalesce(${profileId}, s.profile_id) else s.profile_id end,
-        profile_chosen = s.profile_chosen or (${isFirst} and ${profileId !== null}),
-        model = case when ${isFirst} then ${model} else s.model end`;
-}
-
-/** True if a person's message ends the running turn. */
-function interrupts(sql: Sql, { role }: AcceptCall) {
-  if (role !== 'user') return sql`false`;
-  return sql`exists (select from session, target where key = target.session and queue_mode = 'interrupt')`;
+  const chosen = (name: string) => sql`(select begins ->> ${name} from asked where asked.session = s.key)`;
+  return sql`
+        mode = case when ${isFirst} then coalesce(${chosen('mode')}, s.mode) else s.mode end,
+        profile_id = case when ${isFirst} then coalesce(${chosen('profileId')}, s.profile_id) else s.profile_id end,
+        profile_chosen = s.profile_chosen or (${isFirst} and ${chosen('profileId')} is not null),
+        model = case when ${isFirst} then ${chosen('model')} else s.model end`;
 }
 
 /** Stores the id of a placeholder that the channel has already sent (a deferred Discord reply) before the turn begins. */
@@ -255,16 +311,14 @@ export async function acceptedBefore(
   call: AcceptCall,
   attempt: number,
 ): Promise<AcceptResult | undefined> {
-  const [row] = await sql<
-    (Omit<AcceptedRow, 'heads' | 'opened'> & { turnId: string; isOwn: boolean; differs: boolean })[]
-  >`
+  const [row] = await sql<(Omit<AcceptedRow, 'heads' | 'opened'> & { isOwn: boolean; differs: boolean })[]>`
     with ${targetSession(sql, call)},
     ${earlierSessions(sql, call)},
     places as (select session, true as current from target union all select session, false from earlier)
     select turn.session, turn.id as "turnId", turn.user_seq as seq, turn.lane_seq as "laneSeq",
       ${positionOf(sql)} as position, interrupt_seq = head + 1 and tail > head + 1 as interrupts,
       (${call.anyOwner} or session.owner_token_id is not distinct from ${call.ownerTokenId}) as "isOwn",
-      ${said(sql, sql`lane_item.payload`)} <> ${said(sql, sql`${call.payload}::jsonb`)} as differs
+      ${said(sql, sql`lane_item.payload`)} <> ${said(sql, sql`${cleanJson(call.payload)}::jsonb`)} as differs
     from places join session on session.key = places.session
       join lane_item on lane_item.lane = 'in:' || places.session and lane_item.dedupe = ${call.dedupe}
         and (places.current or ${isItsOwn(sql, call)})
@@ -276,5 +330,5 @@ export async function acceptedBefore(
     return { kind: 'duplicate', session, turnId, laneSeq, seq, differs };
   }
   const { isOwn: _own, differs: _differs, ...own } = row;
-  return { kind: 'accepted', ...own, heads: await claimedHeads(sql, call.node ?? '', call.claim) };
+  return { kind: 'accepted', ...own, heads: await claimedHeads(sql, call.node ?? '', call.turnId) };
 }

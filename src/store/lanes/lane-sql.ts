@@ -29,21 +29,21 @@ export function liveNode(sql: Sql, node: string | undefined): Fragment {
 
 /**
  * The body of a CTE that raises a lane's tail by one, creating the lane if necessary, and claims it for `live` if it
- * is free, due and not a suspect. `source` is a FROM item with a column `key`; `limit` refuses a lane with this many
+ * is free, due and not a suspect. `source` is a FROM item with a column `key`; `call` is the claim; `limit` refuses a lane with this many
  * pending messages; where `interrupts` holds, the running head is marked to end; with a limit, a lane `l` for which
  * `refuses` holds is refused, too.
  */
 export function bumpLane(
   sql: Sql,
   source: Fragment,
-  call: string,
+  call: string | Fragment,
   limit?: number,
   interrupts: Fragment = sql`false`,
   refuses?: Fragment,
 ): Fragment {
   const isFree = sql`l.owner is null and l.suspect_group = 0 and ${isDue(sql, sql`l.`)}`;
   const taken = sql`${isFree} and excluded.owner is not null`;
-  const unlessRefused = refuses === undefined ? sql`` : sql`and not ${refuses}`;
+  const unlessRefused = refuses === undefined ? sql`` : sql`and not (${refuses})`;
   const belowLimit =
     limit === undefined ? sql`` : sql`where l.tail - ${over(sql, sql`l.`)} < ${limit} ${unlessRefused}`;
   return sql`
@@ -144,10 +144,10 @@ export function claimOf(fence: Fence): string {
 }
 
 /**
- * Selects, from a CTE with lane rows, the heads that this call claimed; `queued` is a CTE of messages that it
- * inserted.
+ * Selects, from a CTE with lane rows, the heads that this call claimed, or the calls of a list; `queued` is a CTE of
+ * messages that it inserted.
  */
-export function headsOf(sql: Sql, lanes: Fragment, claim: string, queued?: Fragment): Fragment {
+export function headsOf(sql: Sql, lanes: Fragment, claim: string | Fragment, queued?: Fragment): Fragment {
   const fresh = queued ?? sql`(select * from lane_item where false)`;
   return sql`
     select l.key as lane, l.owner as node, l.epoch, l.head + 1 as seq,
@@ -158,7 +158,7 @@ export function headsOf(sql: Sql, lanes: Fragment, claim: string, queued?: Fragm
     from ${lanes} l
       left join lane_item m on m.lane = l.key and m.seq = l.head + 1
       left join ${fresh} q on q.lane = l.key and q.seq = l.head + 1
-    where l.owner is not null and l.claim = ${claim} and l.tail > l.head`;
+    where l.owner is not null and l.claim in (${claim}) and l.tail > l.head`;
 }
 
 /** Reads the heads that a committed call claimed, after its answer was lost or its snapshot was too old to see them. */

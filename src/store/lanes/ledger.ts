@@ -3,7 +3,7 @@ import type { Ledger, SessionStore } from '../../contracts/store/ledger.ts';
 import { cleanText } from '../../lib/text.ts';
 import { SESSION_START } from '../../contracts/store/records.ts';
 import type { SessionStart } from '../../contracts/store/records.ts';
-import { accept } from './accept.ts';
+import { createAccept } from './accept.ts';
 import { callerResults, waitingCalls } from './caller-tools.ts';
 import type { Database, Sql } from '../database/database.ts';
 import { createDeliveries } from './deliveries/deliveries.ts';
@@ -20,7 +20,7 @@ import { createSessionLists } from './sessions/session-list.ts';
 import { acceptRetry } from './sessions/tries.ts';
 import { createSessions } from '../tables/sessions.ts';
 import { planOf } from './turn/turn-plan.ts';
-import { finishTurn } from './turn/finish-turn.ts';
+import { createTurnFinish } from './turn/finish-turn.ts';
 import { openTurn } from './turn/open-turn.ts';
 import { noteUsage } from '../tables/usage.ts';
 
@@ -30,18 +30,20 @@ export function createLedger(
   notes: Database,
   newSessions: SessionStart = SESSION_START,
 ): Ledger {
+  const accept = createAccept(database, newSessions);
+  const finishTurn = createTurnFinish(database);
   return {
     ...createSessionStore(database, newSessions),
     accept: (request) =>
       request.retryOf === undefined
-        ? accept(database, request, newSessions)
+        ? accept(request)
         : acceptRetry(database, { ...request, retryOf: request.retryOf }, newSessions),
     openTurn: (fence, turnId, historyLimit, userId) =>
       database.run((sql) => openTurn(sql, fence, turnId, historyLimit, userId)),
     ...createJournal(database),
     callerResults: (results) => database.transaction((sql) => callerResults(sql, results)),
     ...createPlanSteps(database),
-    finishTurn: (fence, finish) => database.run((sql) => finishTurn(sql, fence, finish)),
+    finishTurn: (fence, finish) => finishTurn({ fence, finish }),
     ...createDeliveries(database),
     ...createSentParts(database, notes),
     ...createJoining(database),

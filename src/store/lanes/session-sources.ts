@@ -12,7 +12,7 @@ import { lockLane } from './stop.ts';
 type Fragment = postgres.PendingQuery<postgres.Row[]>;
 
 /** The sources of all rows. */
-function sourcesOfRows(rows: readonly JournalRow[]): readonly Source[] {
+export function sourcesOfRows(rows: readonly JournalRow[]): readonly Source[] {
   return rows.reduce<readonly Source[]>((all, { entry }) => mergeSources(all, sourcesOfEntry(entry)), []);
 }
 

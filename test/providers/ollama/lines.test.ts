@@ -98,7 +98,7 @@ describe('the lines of an answer', () => {
       { done: null },
     ];
     const lines = [...rare.map((value) => JSON.stringify(value)), '{"done":true}'];
-    expect((await textsOf([Buffer.from(lines.join('\n'))])).texts).toEqual(['a', 'b', 'c']);
+    expect((await textsOf([Buffer.from(lines.join('\n'))])).texts).toEqual(['abc']);
   });
 });
 

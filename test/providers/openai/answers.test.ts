@@ -131,7 +131,7 @@ describe('an answer of an OpenAI-compatible server', () => {
     expect(error).toBeUndefined();
     const usage = { promptTokens: 7, completionTokens: 0, modelMs: 4 };
     expect(chunks).toEqual([
-      ...['a', 'b', 'c', 'd'].map((delta) => ({ type: 'text', delta })),
+      { type: 'text', delta: 'abcd' },
       { type: 'done', finishReason: 'stop', usage },
     ]);
   });

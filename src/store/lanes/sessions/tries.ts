@@ -4,11 +4,10 @@ import { MAX_TRIES } from '../../../contracts/sessions/tries.ts';
 import type { Question, TryStore, WhyNot } from '../../../contracts/sessions/tries.ts';
 import type { AcceptRequest, AcceptResult, TurnPayload } from '../../../contracts/store/accept.ts';
 import type { SessionStart } from '../../../contracts/store/records.ts';
-import { cleanJson } from '../../../lib/json/json.ts';
 import { cleanText } from '../../../lib/text.ts';
 import type { Database, Sql } from '../../database/database.ts';
 import { dividedByZero } from '../../database/retry.ts';
-import { acceptedBefore, acceptCall, insertTurn } from '../accept.ts';
+import { acceptedBefore, acceptCall, insertTurns } from '../accept.ts';
 import type { AcceptCall } from '../accept.ts';
 import { summariesOf } from '../contexts.ts';
 import { settleHeads } from '../lane-sql.ts';
@@ -154,13 +153,13 @@ async function retry(
     ...call,
     retryOf: asked.first,
     shown: 0,
-    payload: cleanJson({
+    payload: {
       ...old,
       turnId: call.turnId,
       ...(model !== undefined && { model }),
       isOwner,
       message: { ...old?.message, id, timestamp, placeholder },
-    }),
+    },
   };
   const known = await acceptedBefore(sql, again, attempt);
   if (known !== undefined) return known;
@@ -169,15 +168,14 @@ async function retry(
     return { kind: 'not_retried', why: 'foreign' };
   const effects = await effectsOf(sql, asked.first);
   await leaveOut(sql, asked.session, asked.first, '');
-  const row = await insertTurn(sql, again);
+  const [row] = await insertTurns(sql, [again]);
   if (row === undefined) return { kind: 'not_retried', why: 'busy' };
   const { opened: _none, ...inserted } = row;
   const into = { session: asked.session, laneSeq: row.laneSeq, turnId: call.turnId };
   await copyQuestion(sql, cleanText(retryOf), into, effects);
-  const heads = await settleHeads(sql, row.heads, call.node ?? '', call.claim);
+  const heads = await settleHeads(sql, row.heads, call.node ?? '', call.turnId);
   return {
     kind: 'accepted',
-    turnId: call.turnId,
     ...inserted,
     heads,
     ...(effects.length > 0 && { effects }),

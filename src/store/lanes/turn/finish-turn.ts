@@ -1,15 +1,15 @@
-/** The end of a turn (T6): what it said and used is stored, and its answer is queued. */
+/** The end of turns (T6): what they said and used is stored, and their answers are queued. */
 import type { Fence, LaneStep } from '../../../contracts/store/lanes.ts';
 import { cleanJson } from '../../../lib/json/json.ts';
 import { cleanText } from '../../../lib/text.ts';
 import type { TurnFinish } from '../../../contracts/store/records.ts';
-import type { Sql } from '../../database/database.ts';
-import { insertRows, sessionOfLane } from './journal.ts';
+import { createBatches } from '../../database/batches.ts';
+import type { Database, Sql } from '../../database/database.ts';
+import { insertEntries, journalRecords, sessionOfLane } from './journal.ts';
 import {
-  advanceLane,
   bumpLane,
   claimOf,
-  endMessage,
+  dueNow,
   type HeadRow,
   headsOf,
   liveNode,
@@ -17,63 +17,153 @@ import {
   settleHeads,
 } from '../lane-sql.ts';
 import { deliveredElsewhere } from '../../tables/statements/surfaces/turn-surfaces.ts';
-import { mergedSources } from '../session-sources.ts';
-import { tracedAttempt } from './turn-trace.ts';
-import { usageRows } from './usage-rows.ts';
+import { mergedSources, sourcesOfRows } from '../session-sources.ts';
+import { addAttempts } from './turn-trace.ts';
+import { insertUsage, usageRecords } from './usage-rows.ts';
+
+/** A turn that ends. */
+interface TurnEnd {
+  fence: Fence;
+  finish: TurnFinish;
+}
+
+/** The end of a turn as the statement returns it. */
+interface EndedRow {
+  lane: string;
+  held: boolean;
+  shared: boolean;
+  heads: HeadRow[];
+}
 
 /**
- * `Ledger.finishTurn`, one statement: nothing is written if the fence does not hold. A turn that was shown only in
- * its own chat is ended without the expensive deliveries to others, unless its session now has other chats.
+ * `Ledger.finishTurn`, one statement: nothing is written of a turn whose fence does not hold. Turns without a delivery that
+ * end while a statement is on its way end together in the next one. A turn that was shown only in its own chat is
+ * ended without the expensive deliveries to others, unless its session now has other chats.
  */
-export async function finishTurn(sql: Sql, fence: Fence, finish: TurnFinish): Promise<LaneStep> {
-  if (finish.elsewhere === undefined || finish.elsewhere.shownOn.length > 0) {
-    return await endTurn(sql, fence, finish);
-  }
-  return await endTurn(sql, fence, { ...finish, elsewhere: undefined }, finish);
+export function createTurnFinish(database: Database): (end: TurnEnd) => Promise<LaneStep> {
+  const endTogether = createBatches<TurnEnd, LaneStep | undefined>(database, {
+    keyOf: ({ fence }) => fence.lane,
+    run: async (sql, ends) => {
+      const rows = await endTurns(sql, ends);
+      return await Promise.all(
+        ends.map(async (end, nth) =>
+          rows[nth]?.shared === true ? undefined : await stepOf(sql, end, rows[nth]),
+        ),
+      );
+    },
+  });
+  return async (end) => {
+    const step = isPlain(end.finish) ? await endTogether(end) : undefined;
+    return step ?? (await database.run((sql) => endAlone(sql, end)));
+  };
 }
 
-/** `ifShared` is the finish to use instead if its session has several chats. */
-async function endTurn(sql: Sql, fence: Fence, finish: TurnFinish, ifShared?: TurnFinish): Promise<LaneStep> {
-  const claim = claimOf(fence);
-  const queues = queuesMore(finish);
-  const session = sessionOfLane(fence);
-  const shared = ifShared ? sql`exists (select from surface where session = ${session})` : sql`false`;
-  const [row] = await sql<{ held: boolean; shared: boolean; heads: HeadRow[] }[]>`
-    with ${liveNode(sql, fence.node)},
-    advanced as (${advanceLane(sql, fence, { unless: shared })}),
-    ended as (${endMessage(sql, fence, finish.deadLetter === undefined ? undefined : cleanText(finish.deadLetter))}),
-    talk as (
-      update session set message_seq = message_seq + ${finish.content === '' ? 0 : 1},
-        updated_at = ${finish.content === '' ? sql`session.updated_at` : sql`now()`},
-        sources = ${mergedSources(sql, sql`${fence.seq}`, finish.entries)}
-      from advanced where session.key = ${session} returning session.key, message_seq, voice),
-    closed as (
-      update turn set state = 'done', reason = ${finish.reason}, ended_at = now(),
-        failure = ${finish.failure === undefined ? null : cleanJson(finish.failure)}::jsonb,
-        final_seq = ${finish.content === '' ? sql`null` : sql`talk.message_seq`}
-      from talk where id = ${finish.turnId} returning address, session, talk.voice),
-    written as (${insertRows(sql, fence, finish.turnId, finish.entries, sql`advanced`)})
-    ${finalMessage(sql, finish)}
-    ${usageRows(sql, { ...finish, session, purpose: 'turn' }, sql`advanced`)}
-    ${tracedAttempt(sql, finish.turnId, finish.trace, sql`advanced`)}
-    ${queuedDelivery(sql, finish, claim)},
-    moved as (select * from advanced ${queues ? sql`union all select * from bumped` : sql``}),
-    heads as (${headsOf(sql, sql`moved`, claim, queues ? sql`queued` : undefined)})
-    select exists (select 1 from advanced) as held, ${shared} as shared,
-      (select coalesce(jsonb_agg(to_jsonb(heads)), '[]') from heads) as heads`;
-  if (ifShared && row?.shared === true) return await endTurn(sql, fence, ifShared);
+async function endAlone(sql: Sql, end: TurnEnd): Promise<LaneStep> {
+  const { elsewhere } = end.finish;
+  // The deliveries to others are planned for every statement that could queue them.
+  const isOwnChat = elsewhere !== undefined && elsewhere.shownOn.length === 0;
+  const [row] = await endTurns(sql, [end], isOwnChat ? { ...end.finish, elsewhere: undefined } : end.finish);
+  if (row?.shared !== true) return await stepOf(sql, end, row);
+  const [again] = await endTurns(sql, [end], end.finish);
+  return await stepOf(sql, end, again);
+}
+
+/** True for an end that only writes rows of its own session. */
+function isPlain({ outbound, elsewhere, speak = false, entries, deadLetter }: TurnFinish): boolean {
+  const queues = outbound !== undefined || speak || (elsewhere?.shownOn.length ?? 0) > 0;
+  return !queues && deadLetter === undefined && sourcesOfRows(entries).length === 0;
+}
+
+async function stepOf(sql: Sql, { fence }: TurnEnd, row: EndedRow | undefined): Promise<LaneStep> {
   if (row?.held !== true) return { heads: await ownFinish(sql, fence) };
-  return { heads: await settleHeads(sql, row.heads, fence.node, claim) };
+  return { heads: await settleHeads(sql, row.heads, fence.node, claimOf(fence)) };
 }
 
-/** A turn with an empty answer stores no message. */
-function finalMessage(sql: Sql, finish: TurnFinish) {
-  if (finish.content === '') return sql``;
-  const { attachments: files = [] } = finish;
-  return sql`, said as (
-    insert into message (session, seq, turn_id, role, content, is_error, attachments)
-    select key, message_seq, ${finish.turnId}, 'assistant', ${cleanText(finish.content)}, ${finish.isError},
-      ${files.length === 0 ? null : cleanJson(files)}::jsonb from talk)`;
+/** An end as the statement reads it. */
+function recordOf({ fence, finish }: TurnEnd, unlessShared: boolean) {
+  const { turnId, reason, failure, isError, attachments = [], deadLetter, entries, usage, trace } = finish;
+  return {
+    lane: fence.lane,
+    node: fence.node,
+    at_epoch: fence.epoch,
+    seq: fence.seq,
+    as_claim: claimOf(fence),
+    session: sessionOfLane(fence),
+    turn_id: turnId,
+    reason,
+    failure,
+    content: cleanText(finish.content),
+    is_error: isError,
+    attachments: attachments.length === 0 ? undefined : attachments,
+    user_id: cleanText(finish.userId),
+    dead: deadLetter === undefined ? undefined : cleanText(deadLetter),
+    entries: journalRecords(entries),
+    usage: usageRecords(usage),
+    trace,
+    unless_shared: unlessShared,
+  };
+}
+
+/**
+ * Ends the heads of different lanes of one node; the rows are in their order. `alone` is the finish of a single turn, with
+ * what it queues and the sources it brings.
+ */
+async function endTurns(sql: Sql, ends: readonly TurnEnd[], alone?: TurnFinish): Promise<EndedRow[]> {
+  const unlessShared = ({ finish }: TurnEnd): boolean =>
+    finish.elsewhere !== undefined && alone?.elsewhere === undefined;
+  const records = ends.map((end) => recordOf(end, unlessShared(end)));
+  const queues = alone !== undefined && queuesMore(alone);
+  const head = sql`greatest(e.seq, lane.stop_seq, lane.joined_seq)`;
+  const rows = await sql<EndedRow[]>`
+    with ${liveNode(sql, ends[0]?.fence.node)},
+    ending as (
+      select e.*, unless_shared and exists (select from surface where surface.session = e.session) as shared
+      from jsonb_to_recordset(${cleanJson(records)}::jsonb) as e(
+        lane text, node text, at_epoch int, seq int, as_claim text, session text, turn_id text, reason text,
+        failure jsonb, content text, is_error boolean, attachments jsonb, user_id text, dead text, entries jsonb,
+        usage jsonb, trace jsonb, unless_shared boolean)),
+    advanced as (
+      update lane set
+        head = ${head},
+        owner = case when lane.tail > ${head} then lane.owner end,
+        epoch = case when lane.tail > ${head} then lane.epoch + 1 else lane.epoch end,
+        claim = e.as_claim,
+        suspect_group = 0,
+        waiting = false,
+        ${dueNow(sql)}
+      from ending e
+      where lane.key = e.lane and lane.owner = e.node and lane.epoch = e.at_epoch and lane.head = e.seq - 1 and not e.shared
+      returning lane.*, e.*),
+    ended as (
+      update lane_item set done_at = now(), done_epoch = t.at_epoch, error = t.dead, dead = t.dead is not null
+      from advanced t where lane_item.lane = t.lane and lane_item.seq = t.seq),
+    talk as (
+      update session set
+        message_seq = session.message_seq + case when t.content = '' then 0 else 1 end,
+        updated_at = case when t.content = '' then session.updated_at else now() end,
+        sources = ${alone === undefined ? sql`session.sources` : mergedSources(sql, sql`t.seq`, alone.entries)}
+      from advanced t where session.key = t.session returning t.*, session.message_seq, session.voice),
+    closed as (
+      update turn set state = 'done', reason = t.reason, ended_at = now(), failure = t.failure,
+        final_seq = case when t.content <> '' then t.message_seq end
+      from talk t where turn.id = t.turn_id returning turn.address, turn.session, t.voice),
+    written as (${insertEntries(sql, sql`advanced t`)}),
+    said as (
+      insert into message (session, seq, turn_id, role, content, is_error, attachments)
+      select session, message_seq, turn_id, 'assistant', content, is_error, attachments from talk where content <> ''),
+    used as (${insertUsage(sql, sql`advanced t`, 'turn')}),
+    traced as (${addAttempts(sql, sql`advanced t`)})
+    ${alone === undefined ? sql`` : queuedDelivery(sql, alone, claimOf(ends[0]!.fence))},
+    moved as (
+      select key, owner, epoch, head, tail, claim, unreported, stop_seq from advanced
+      ${queues ? sql`union all select key, owner, epoch, head, tail, claim, unreported, stop_seq from bumped` : sql``}),
+    heads as (${headsOf(sql, sql`moved`, sql`select as_claim from ending`, queues ? sql`queued` : undefined)})
+    select ending.lane, advanced.key is not null as held, ending.shared,
+      (select coalesce(jsonb_agg(to_jsonb(heads)), '[]') from heads
+        where ${alone === undefined ? sql`heads.lane = ending.lane` : sql`true`}) as heads
+    from ending left join advanced on advanced.key = ending.lane`;
+  const byLane = new Map(rows.map((row) => [row.lane, row]));
+  return ends.flatMap(({ fence }) => byLane.get(fence.lane) ?? []);
 }
 
 /** What follows a turn: its deliveries, and the speech of its answer. */

@@ -80,7 +80,27 @@ export function insertRows(
   guard: ReturnType<Sql>,
   session: string = sessionOfLane(fence),
 ) {
-  const records = rows.map(({ iteration, entry, tokens }, nth) => ({
+  return insertEntries(
+    sql,
+    sql`(select ${session} as session, ${fence.seq}::int as seq, ${turnId} as turn_id,
+      ${cleanJson(journalRecords(rows))}::jsonb as entries from ${guard}) t`,
+  );
+}
+
+/** The body of a CTE that stores the journal rows of turns: a FROM item `t` with their `entries`. An existing row is left unchanged. */
+export function insertEntries(sql: Sql, turns: ReturnType<Sql>) {
+  return sql`
+    insert into context (session, lane_seq, turn_id, iteration, kind, part, payload, tokens)
+    select t.session, t.seq, t.turn_id, r.iteration, r.kind, r.part, r.payload, r.tokens
+    from ${turns}, jsonb_to_recordset(t.entries)
+      as r(nth int, iteration int, kind text, part int, payload jsonb, tokens int)
+    order by t.turn_id, r.nth
+    on conflict (turn_id, iteration, kind, part) do nothing`;
+}
+
+/** Journal rows as `insertEntries` reads them. */
+export function journalRecords(rows: readonly JournalRow[]) {
+  return rows.map(({ iteration, entry, tokens }, nth) => ({
     nth,
     iteration,
     kind: entry.kind,
@@ -88,13 +108,6 @@ export function insertRows(
     payload: entry,
     tokens,
   }));
-  return sql`
-    insert into context (session, lane_seq, turn_id, iteration, kind, part, payload, tokens)
-    select ${session}, ${fence.seq}, ${turnId}, r.iteration, r.kind, r.part, r.payload, r.tokens
-    from ${guard}, jsonb_to_recordset(${cleanJson(records)}::jsonb)
-      as r(nth int, iteration int, kind text, part int, payload jsonb, tokens int)
-    order by r.nth
-    on conflict (turn_id, iteration, kind, part) do nothing`;
 }
 
 /** The number of a row within its kind and iteration. */

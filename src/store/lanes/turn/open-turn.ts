@@ -20,15 +20,17 @@ type Fragment = postgres.PendingQuery<postgres.Row[]>;
 /** The position of a turn: SQL expressions, because its acceptance does not know them before its statement has run. */
 interface TurnPlace {
   session: Fragment;
+  /** FROM item: its row of `session`. */
+  talk: Fragment;
   laneSeq: Fragment;
   /** The lane seq at the last `/new`. */
   freshSeq: Fragment;
   address: Fragment;
-  turnId: string;
+  turnId: Fragment;
   /** User id of the person who gets the answer. */
-  userId: string;
+  userId: Fragment;
   /** Maximum number of rows of earlier turns. */
-  limit: number;
+  limit: Fragment;
 }
 
 /** The context of a turn, the same whether it is new or resumes. */
@@ -69,12 +71,13 @@ export async function openTurn(
   const key = sessionOfLane(fence);
   const place: TurnPlace = {
     session: sql`${key}`,
+    talk: sql`talk`,
     laneSeq: sql`${fence.seq}`,
     freshSeq: sql`(select fresh_seq from session where key = ${key})`,
     address: sql`begun.address`,
-    turnId,
-    userId,
-    limit,
+    turnId: sql`${turnId}`,
+    userId: sql`${cleanText(userId)}`,
+    limit: sql`${limit}`,
   };
   const [row] = await sql<OpenedRow[]>`
     with ${heldLane(sql, fence)},
@@ -118,32 +121,22 @@ export async function openTurn(
   return opened;
 }
 
-/** A new turn, as its acceptance reads it in the same statement. */
-export interface NewTurn {
-  turnId: string;
-  address: string;
-  userId: string;
-  limit: number;
-}
-
-/** The CTEs behind `openedNow`, in a statement that has `target`, `bumped` and `talk`. */
-export function newTurnPast(sql: Sql, turn: NewTurn): Fragment {
-  return past(sql, placeOfNew(sql, turn));
-}
-
-/** Expression: what a turn that starts at once needs, as JSON. */
-export function openedNow(sql: Sql, turn: NewTurn): Fragment {
-  return sql`(select row_to_json(opened) from (select ${turnContextColumns(sql, placeOfNew(sql, turn))} from talk) opened)`;
-}
-
-function placeOfNew(sql: Sql, { address, ...turn }: NewTurn): TurnPlace {
-  return {
-    ...turn,
-    session: sql`(select session from target)`,
-    laneSeq: sql`(select tail from bumped)`,
-    freshSeq: sql`(select fresh_seq from talk)`,
-    address: sql`${address}`,
+/**
+ * Expression: what a turn that starts at once needs, as JSON, in the statement that accepts it: `p` is its row, and `talk` its
+ * session.
+ */
+export function openedNow(sql: Sql): Fragment {
+  const place: TurnPlace = {
+    session: sql`p.session`,
+    talk: sql`talk t where t.key = p.session`,
+    laneSeq: sql`p.tail`,
+    freshSeq: sql`talk.fresh_seq`,
+    address: sql`p.address`,
+    turnId: sql`p.turn_id`,
+    userId: sql`p.user_id`,
+    limit: sql`p.history_rows`,
   };
+  return sql`(with ${past(sql, place)} select row_to_json(opened) from (select ${turnContextColumns(sql, place)}) opened)`;
 }
 
 /** The value of `openedNow` in the form that `openTurn` returns. */
@@ -193,12 +186,12 @@ function past(sql: Sql, { session, laneSeq, freshSeq, limit }: TurnPlace): Fragm
 /** The columns of `TurnContextRow`, in a statement that has `talk` and the CTEs of `past`. */
 function turnContextColumns(
   sql: Sql,
-  { session, laneSeq, freshSeq, address, turnId, userId }: TurnPlace,
+  { session, talk, laneSeq, freshSeq, address, turnId, userId }: TurnPlace,
 ): Fragment {
   return sql`
-    (select row_to_json(t) from (select ${sessionColumns(sql)} from talk) t) as session,
+    (select row_to_json(own) from (select ${sessionColumns(sql)} from ${talk}) own) as session,
     ${packed(sql, sql`select * from recap union all select * from history order by lane_seq, seq`)} as history,
-    exists (select 1 from memory where user_id = ${cleanText(userId)}) as remembers,
+    exists (select 1 from memory where user_id = ${userId}) as remembers,
     ${otherSurfaces(sql, { session, address, turnId })} as surfaces,
     (select coalesce(jsonb_agg(jsonb_build_object('senderName', o.sender_name, 'content', o.content) order by o.id), '[]')
       from observed o where o.session = ${session} and o.after_seq < ${laneSeq}

@@ -6,7 +6,7 @@ import { cleanText } from '../../../lib/text.ts';
 import type { Database, Sql } from '../../database/database.ts';
 import { waitsForCaller } from '../caller-tools.ts';
 import { dueInMs } from '../lane-sql.ts';
-import { addAttempt } from './turn-trace.ts';
+import { addAttempts } from './turn-trace.ts';
 
 /** Maximum number of answers in a journal that are read. */
 const MAX_ANSWERS = 200;
@@ -18,7 +18,10 @@ export function createTraceStore(database: Database): TraceStore {
   return {
     noteAttempt: (turnId, attempt) =>
       database.run(async (sql) => {
-        await sql`${addAttempt(sql, turnId, attempt, sql`(select id from turn where id = ${turnId}) known`)}`;
+        await addAttempts(
+          sql,
+          sql`(select id as turn_id, ${cleanJson(attempt)}::jsonb as trace from turn where id = ${turnId}) t`,
+        );
       }),
     turnFacts: (turnId) => database.run((sql) => turnFacts(sql, cleanText(turnId))),
     newestTurn: (id) => database.run((sql) => newestTurn(sql, id)),

@@ -1,25 +1,13 @@
-/** Stores the attempts of a turn: with its end, or alone if it continues later. */
-import { cleanJson } from '../../../lib/json/json.ts';
+/** Stores the attempts of turns: with their end, or alone if a turn continues later. */
 import { MAX_TRACE_ATTEMPTS } from '../../../contracts/store/traces.ts';
-import type { TraceAttempt } from '../../../contracts/store/traces.ts';
 import type { Sql } from '../../database/database.ts';
 
-/** A further CTE with a leading comma: adds the attempt while the CTE `guard` has its one row. Empty without one. */
-export function tracedAttempt(
-  sql: Sql,
-  turnId: string,
-  attempt: TraceAttempt | undefined,
-  guard: ReturnType<Sql>,
-) {
-  return attempt === undefined ? sql`` : sql`, traced as (${addAttempt(sql, turnId, attempt, guard)})`;
-}
-
-/** The statement that adds an attempt to those of its turn. */
-export function addAttempt(sql: Sql, turnId: string, attempt: TraceAttempt, guard: ReturnType<Sql>) {
+/** The statement that adds attempts to those of their turns: `turns` is a FROM item `t` with `turn_id` and `trace`, which may be null. */
+export function addAttempts(sql: Sql, turns: ReturnType<Sql>) {
   return sql`
-    insert into turn_trace as t (turn_id, attempts)
-    select ${turnId}, jsonb_build_array(${cleanJson(attempt)}::jsonb) from ${guard}
+    insert into turn_trace as stored (turn_id, attempts)
+    select t.turn_id, jsonb_build_array(t.trace) from ${turns} where t.trace is not null
     on conflict (turn_id) do update set at = now(),
-      attempts = case when jsonb_array_length(t.attempts) < ${MAX_TRACE_ATTEMPTS}
-        then t.attempts || excluded.attempts else t.attempts end`;
+      attempts = case when jsonb_array_length(stored.attempts) < ${MAX_TRACE_ATTEMPTS}
+        then stored.attempts || excluded.attempts else stored.attempts end`;
 }

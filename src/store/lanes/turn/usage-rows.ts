@@ -20,11 +20,25 @@ export function usageRows(
   guard: ReturnType<Sql>,
 ) {
   if (usage.length === 0) return sql``;
-  const rows = usage.map((spent) => ({ ...usageColumns(spent), estimated: spent.estimated ?? false }));
-  return sql`, used as (
+  return sql`, used as (${insertUsage(
+    sql,
+    sql`(select ${turnId} as turn_id, ${session} as session, ${cleanText(userId)} as user_id,
+      ${cleanJson(usageRecords(usage))}::jsonb as usage from ${guard}) t`,
+    purpose,
+  )})`;
+}
+
+/** The body of a CTE that stores the usage of turns, or of other work: a FROM item `t`. */
+export function insertUsage(sql: Sql, turns: ReturnType<Sql>, purpose: UsagePurpose) {
+  return sql`
     insert into usage (turn_id, session, user_id, purpose, model, prompt_tokens, completion_tokens, model_ms, estimated)
-    select ${turnId}, ${session}, ${cleanText(userId)}, ${purpose}, u.model, u."promptTokens", u."completionTokens",
+    select t.turn_id, t.session, t.user_id, ${purpose}, u.model, u."promptTokens", u."completionTokens",
       u."modelMs", u.estimated
-    from ${guard}, jsonb_to_recordset(${cleanJson(rows)}::jsonb)
-      as u(model text, "promptTokens" int, "completionTokens" int, "modelMs" int, estimated boolean))`;
+    from ${turns}, jsonb_to_recordset(t.usage)
+      as u(model text, "promptTokens" int, "completionTokens" int, "modelMs" int, estimated boolean)`;
+}
+
+/** Usage as `insertUsage` reads it. */
+export function usageRecords(usage: readonly ModelUsage[]) {
+  return usage.map((spent) => ({ ...usageColumns(spent), estimated: spent.estimated ?? false }));
 }

@@ -9,7 +9,7 @@ type Fragment = postgres.PendingQuery<postgres.Row[]>;
 /** Expression: the chats that share the session with the one in which the turn was asked, as `OtherSurface`. */
 export function otherSurfaces(
   sql: Sql,
-  { session, address, turnId }: { session: Fragment; address: Fragment; turnId: string },
+  { session, address, turnId }: { session: Fragment; address: Fragment; turnId: Fragment },
 ): Fragment {
   return sql`
     (select coalesce(jsonb_agg(jsonb_build_object('address', s.address, 'place', s.place, 'name', s.name,

@@ -1,0 +1,76 @@
+/** Joins calls that arrive while a statement is on its way: one statement, one commit and one answer for all of them. */
+import { StoreError } from '../../contracts/errors.ts';
+import type { Database, Sql } from './database.ts';
+
+/** Calls in one statement: more make each of them wait longer than they save. */
+export const MAX_BATCH = 32;
+
+export interface BatchOptions<Call, Result> {
+  /** Two calls with the same key are never in one statement. */
+  keyOf: (call: Call) => string;
+  /** Runs the calls in one statement; the results are in their order. `attempt` as in `Database.run`. */
+  run: (sql: Sql, calls: readonly Call[], attempt: number) => Promise<Result[]>;
+}
+
+interface WaitingCall<Call, Result> {
+  call: Call;
+  resolve: (result: Result) => void;
+  reject: (error: unknown) => void;
+}
+
+/**
+ * Makes the function that runs one call. A statement that fails for several calls is repeated for each of them alone, so
+ * that a call never fails because of another one. Throws only `StoreError`.
+ */
+export function createBatches<Call, Result>(
+  database: Database,
+  { keyOf, run }: BatchOptions<Call, Result>,
+): (call: Call) => Promise<Result> {
+  let waiting: WaitingCall<Call, Result>[] = [];
+  let isBusy = false;
+
+  /** The oldest calls with different keys. */
+  const takeBatch = (): WaitingCall<Call, Result>[] => {
+    const batch = new Map<string, WaitingCall<Call, Result>>();
+    const later: WaitingCall<Call, Result>[] = [];
+    for (const one of waiting) {
+      const key = keyOf(one.call);
+      if (batch.size < MAX_BATCH && !batch.has(key)) batch.set(key, one);
+      else later.push(one);
+    }
+    waiting = later;
+    return [...batch.values()];
+  };
+
+  const runBatch = async (batch: WaitingCall<Call, Result>[], repeated: number): Promise<void> => {
+    const calls = batch.map(({ call }) => call);
+    try {
+      const results = await database.run((sql, attempt) => run(sql, calls, attempt + repeated));
+      for (const [nth, { resolve }] of batch.entries()) resolve(results[nth]!);
+    } catch (error) {
+      if (batch.length === 1 || isOutage(error)) for (const { reject } of batch) reject(error);
+      else await Promise.all(batch.map((one) => runBatch([one], repeated + 1)));
+    }
+  };
+
+  const drain = async (): Promise<void> => {
+    while (waiting.length > 0) await runBatch(takeBatch(), 0);
+    isBusy = false;
+  };
+
+  return (call) => {
+    const { promise, resolve, reject } = Promise.withResolvers<Result>();
+    waiting.push({ call, resolve, reject });
+    if (!isBusy) {
+      isBusy = true;
+      // What arrives in the same turn of the event loop comes along.
+      setImmediate(() => void drain());
+    }
+    return promise;
+  };
+}
+
+/** True when none of the calls is to blame. */
+function isOutage(error: unknown): boolean {
+  return error instanceof StoreError && (error.code === 'unavailable' || error.code === 'closed');
+}
