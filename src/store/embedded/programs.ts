@@ -43,7 +43,11 @@ export async function findPrograms(linkFolder: string): Promise<PostgresPrograms
   return {
     initdb: path.join(native, 'bin', `initdb${suffix}`),
     postgres: path.join(native, 'bin', `postgres${suffix}`),
-    environment: { [variable]: linkFolder, LC_ALL: 'C', TZ: 'UTC' },
+    environment: {
+      [variable]: [linkFolder, path.join(native, 'lib')].join(path.delimiter),
+      LC_ALL: 'C',
+      TZ: 'UTC',
+    },
   };
 }
 
