@@ -10,7 +10,7 @@ import type {
   ChatProvider,
   ModelCapabilities,
 } from '../../../src/contracts/model/provider.ts';
-import { describeEachDatabase } from '../../database.ts';
+import { describeStore } from '../../database.ts';
 import type { TestStore } from '../../database.ts';
 import { dyingAt, notOfDeath, TURN_STEPS } from '../../fakes/agent/dying-store.ts';
 import { effectTools, startEffects } from '../../fakes/agent/effect-tools.ts';
@@ -180,7 +180,7 @@ function afterEach(ledger: Ledger, made: () => void): Ledger {
 
 const shape = (plan: Plan | undefined): unknown => plan && { ...plan, id: '', steps: plan.steps };
 
-describeEachDatabase('a plan whose process dies', (databases) => {
+describeStore('a plan whose process dies', (databases) => {
   it('ends with the same plan wherever it died, runs no step twice, and counts each call once except the one in flight (S-01, S-26, S-27)', async () => {
     const store = await databases.open();
     const effects = await startEffects();

@@ -4,7 +4,7 @@ import { gateCases } from '../../campaign.ts';
 import { LaneAbort } from '../../../src/contracts/bus.ts';
 import type { EventBody } from '../../../src/contracts/event.ts';
 import { SUSPECT_CRASHES } from '../../../src/contracts/store/lanes.ts';
-import { describeEachDatabase } from '../../database.ts';
+import { describeStore } from '../../database.ts';
 import type { TestStore } from '../../database.ts';
 import { dyingAt, notOfDeath, SimulatedCrash, TURN_STEPS } from '../../fakes/agent/dying-store.ts';
 import { effectTools, startEffects } from '../../fakes/agent/effect-tools.ts';
@@ -58,7 +58,7 @@ async function dieAndResume(
   return { seen: death.seen, events, second, turnId, calls: provider.requests.length, died: death.died() };
 }
 
-describeEachDatabase('a turn whose process dies', (databases) => {
+describeStore('a turn whose process dies', (databases) => {
   it('runs each of ten tools once and ends with the same text, wherever it died (B-14)', async () => {
     const store = await databases.open();
     const effects = await startEffects();

@@ -9,6 +9,7 @@ import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { MAX_WORKERS, readWorkers } from '../../../src/commands/start.ts';
 import { serverDatabase } from '../../crash/databases.ts';
 import type { RunDatabase } from '../../crash/databases.ts';
+import { serverUrl } from '../../database.ts';
 import { startFakeOllama } from '../../fakes/ollama/ollama.ts';
 import type { FakeOllama } from '../../fakes/ollama/ollama.ts';
 import { OWNER } from '../setup.ts';
@@ -72,7 +73,7 @@ describe('--workers', () => {
   });
 });
 
-describe('two workers [postgres]', needs('database'), () => {
+describe('two workers', () => {
   let ollama: FakeOllama;
   let database: RunDatabase;
   let home: string;
@@ -81,7 +82,7 @@ describe('two workers [postgres]', needs('database'), () => {
 
   beforeAll(async () => {
     ollama = await startFakeOllama();
-    database = await serverDatabase(process.env['DATABASE_URL'] ?? '', 0);
+    database = await serverDatabase(serverUrl(), 0);
     home = await mkdtemp(path.join(tmpdir(), 'parley-workers-'));
     parley = startParley(home, { ...database.environment(0), OLLAMA_HOST: ollama.url });
     url = await vi.waitFor(() => {

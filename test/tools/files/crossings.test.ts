@@ -14,7 +14,7 @@ import { createScratchpadTool } from '../../../src/tools/scratchpad.ts';
 import { createTodoTool } from '../../../src/tools/todo.ts';
 import { createSessionFiles } from '../../../src/tools/files/session-files.ts';
 import { writeFile } from '../../../src/tools/files/write-file.ts';
-import { describeEachDatabase, silentLog } from '../../database.ts';
+import { describeStore, silentLog } from '../../database.ts';
 import { toolContext } from '../../fakes/agent/tool-context.ts';
 
 const OPERATIONS = gateSize(10_000);
@@ -62,7 +62,7 @@ const operation = fc.tuple(
   ),
 );
 
-describeEachDatabase('two sessions', (databases) => {
+describeStore('two sessions', (databases) => {
   it(`see nothing of each other in ${OPERATIONS} random operations`, async () => {
     const store = await databases.open();
     const root = await mkdtemp(path.join(tmpdir(), 'parley-crossings-'));
