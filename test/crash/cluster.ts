@@ -38,7 +38,7 @@ export interface Cluster {
   restart(mode: 'fast' | 'immediate'): Promise<void>;
   /** Resolves when it answers again after it ended its sessions on its own. */
   ready(): Promise<void>;
-  close(): Promise<void>;
+  close: () => Promise<void>;
 }
 
 export interface ClusterOptions {
@@ -49,6 +49,21 @@ export interface ClusterOptions {
   /** Its tables are on a disk of that many MiB, which only root can create; its write-ahead log is elsewhere. */
   diskMb?: number | undefined;
   port?: number;
+}
+
+/**
+ * The server that DATABASE_URL names, else a cluster of its own, to which PGHOST and PGUSER of this process and its
+ * children lead then. `isOwn` = it takes everything on it along when it is closed.
+ */
+export async function openServer(
+  settings: readonly string[] = [],
+): Promise<{ url: string; isOwn: boolean; close(): Promise<void> }> {
+  const { DATABASE_URL: given } = process.env;
+  if (given) return { url: given, isOwn: false, close: () => Promise.resolve() };
+  const { environment, close } = await startCluster({ settings });
+  const { DATABASE_URL: url, ...socket } = environment;
+  Object.assign(process.env, socket);
+  return { url, isOwn: true, close };
 }
 
 /** Creates and starts a cluster. Throws, with the server's log, if it does not start. */

@@ -5,7 +5,7 @@
 import postgres from 'postgres';
 import type { TestProject } from 'vitest/node';
 import { migrateDatabase } from '../../src/store/database/migrate.ts';
-import { startCluster } from '../crash/cluster.ts';
+import { openServer } from '../crash/cluster.ts';
 
 declare module 'vitest' {
   interface ProvidedContext {
@@ -25,16 +25,9 @@ const SETTINGS = [
 
 /** Called by vitest before the first test; returns what it calls after the last. */
 export default async function setup({ provide }: TestProject): Promise<() => Promise<void>> {
-  const given = process.env['DATABASE_URL'];
+  const { url, isOwn, close } = await openServer(SETTINGS);
   // No program that a test starts finds it by accident: tests hand it over.
   Reflect.deleteProperty(process.env, 'DATABASE_URL');
-  const cluster =
-    given === undefined || given === '' ? await startCluster({ settings: SETTINGS }) : undefined;
-  if (cluster !== undefined) {
-    const { PGHOST, PGUSER } = cluster.environment;
-    Object.assign(process.env, { PGHOST, PGUSER });
-  }
-  const url = cluster?.environment.DATABASE_URL ?? given ?? '';
   const sql = postgres(url, { max: 1, onnotice: () => undefined });
   const template = `test_${Date.now().toString(36)}_${process.pid}`;
   await sql`create database ${sql(template)}`;
@@ -43,10 +36,9 @@ export default async function setup({ provide }: TestProject): Promise<() => Pro
   await migrateDatabase({ url: place.href, schema: 'public' });
   provide('server', { url, template });
   return async () => {
-    // A cluster of the run's own takes them with it.
-    if (cluster === undefined) await dropDatabases(sql, template);
+    if (!isOwn) await dropDatabases(sql, template);
     await sql.end();
-    await cluster?.close();
+    await close();
   };
 }
 
