@@ -1,13 +1,13 @@
 /** A Postgres server for tests, from the programs among the packages, on a Unix socket in a temporary folder. */
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { chown, mkdtemp, open, readdir, readFile, rm } from 'node:fs/promises';
+import { mkdtemp, open, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import postgres from 'postgres';
-import { commandAs, findPrograms } from '../../src/store/embedded/programs.ts';
+import { type Account, commandAs, findPrograms } from '../../src/store/embedded/programs.ts';
 import { mountDisk, unmountDisk } from './small-disk.ts';
 
 const run = promisify(execFile);
@@ -17,7 +17,9 @@ const RECOVERY_BEGINS_MS = 100;
 const POLL_MS = 20;
 /** Time a server may take to start, in milliseconds. */
 const START_MS = 60_000;
-/** Postgres refuses root, for which the account without rights runs it. */
+/** Postgres refuses root. This account of its own runs the server: tests limit the processes of the one without rights. */
+const OWN_ACCOUNT = { uid: 65_525, gid: 65_525 };
+/** Runs initdb, which wants a user with a name. */
 const NOBODY = { uid: 65_534, gid: 65_534 };
 const asRoot = process.getuid?.() === 0;
 /**
@@ -74,13 +76,14 @@ export async function startCluster(options: ClusterOptions = {}): Promise<Cluste
   const { initdb, postgres: server, environment } = await findPrograms(path.join(folder, 'libraries'));
   const data = path.join(folder, 'data');
   if (diskMb !== undefined) await mountDisk(data, diskMb);
-  if (asRoot) await giveToNobody(folder);
+  if (asRoot) await give(folder, NOBODY);
   const env = { ...environment, PATH: process.env['PATH'] };
   const locale = ['--encoding=UTF8', '--locale-provider=builtin', '--builtin-locale=C.UTF-8', '--locale=C'];
   const writes = `--waldir=${path.join(folder, 'writes')}`;
   const user = ['-U', 'postgres', '-A', 'trust'];
-  const [program, args] = asNobody(initdb, ['-D', data, writes, ...user, '--no-sync', ...locale]);
+  const [program, args] = as(NOBODY, initdb, ['-D', data, writes, ...user, '--no-sync', ...locale]);
   await run(program, args, { cwd: '/', env });
+  if (asRoot) await give(folder, OWN_ACCOUNT);
   const all = [
     'listen_addresses=',
     `unix_socket_directories=${folder}`,
@@ -88,7 +91,7 @@ export async function startCluster(options: ClusterOptions = {}): Promise<Cluste
     ...settings,
     ...further,
   ];
-  const command = asNobody(server, ['-D', data, ...all.flatMap((setting) => ['-c', setting])]);
+  const command = as(OWN_ACCOUNT, server, ['-D', data, ...all.flatMap((setting) => ['-c', setting])]);
   const socketPath = path.join(folder, `.s.PGSQL.${port}`);
   const log = path.join(folder, 'log');
   let guard = await startServer({ folder, command, env, log, socketPath });
@@ -171,11 +174,12 @@ async function answers(socketPath: string): Promise<boolean> {
   }
 }
 
-function asNobody(program: string, args: string[]): [string, string[]] {
-  return asRoot ? commandAs(NOBODY, program, args) : [program, args];
+/** The command that runs a program as `account` for root, and as this user for any other. */
+function as(account: Account, program: string, args: string[]): [string, string[]] {
+  return asRoot ? commandAs(account, program, args) : [program, args];
 }
 
-async function giveToNobody(folder: string): Promise<void> {
-  const files = (await readdir(folder)).map((name) => path.join(folder, name));
-  for (const place of [folder, ...files]) await chown(place, NOBODY.uid, NOBODY.gid);
+/** Gives away the folder and all that is in it; not what its links lead to, the packages. */
+async function give(folder: string, { uid, gid }: Account): Promise<void> {
+  await run('chown', ['-hR', `${uid}:${gid}`, folder]);
 }

@@ -25,9 +25,10 @@ const SETTINGS = [
 
 /** Called by vitest before the first test; returns what it calls after the last. */
 export default async function setup({ provide }: TestProject): Promise<() => Promise<void>> {
-  const { url, isOwn, close } = await openServer(SETTINGS);
+  const server = await openServer(SETTINGS);
   // No program that a test starts finds it by accident: tests hand it over.
   Reflect.deleteProperty(process.env, 'DATABASE_URL');
+  const { url } = server;
   const sql = postgres(url, { max: 1, onnotice: () => undefined });
   const template = `test_${Date.now().toString(36)}_${process.pid}`;
   await sql`create database ${sql(template)}`;
@@ -36,9 +37,9 @@ export default async function setup({ provide }: TestProject): Promise<() => Pro
   await migrateDatabase({ url: place.href, schema: 'public' });
   provide('server', { url, template });
   return async () => {
-    if (!isOwn) await dropDatabases(sql, template);
+    if (!server.isOwn) await dropDatabases(sql, template);
     await sql.end();
-    await close();
+    await server.close();
   };
 }
 
