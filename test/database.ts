@@ -1,9 +1,8 @@
 /**
- * A store for a test. `describeEachDatabase(name, (databases) => { … databases.open() … })` runs its tests on the embedded
- * database (unless ONLY_DATABASE=postgres), and on Postgres when DATABASE_URL is set; `describeEmbedded` runs them on the
- * embedded database only. Every `open()` gives a store with empty tables in a schema of its own; `open({ beside })` gives a
- * second store on the same tables, as a second node would. Stores are closed after each test; the schema of a test that
- * passed is emptied and used again, the schema of one that failed is left as it was.
+ * A store for a test. `describeStore(name, (databases) => { … databases.open() … })` runs its tests on the Postgres server of
+ * the run (runs/server.ts). Every `open()` gives a store with empty tables in a database of its own; `open({ beside })` gives a
+ * second store on the same tables, as a second node would. Stores are closed after each test; the database of a test that
+ * passed is emptied and used again, the database of one that failed is left as it was.
  */
 import { createHash } from 'node:crypto';
 import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync } from 'node:fs';
@@ -13,7 +12,7 @@ import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import project from '../package.json' with { type: 'json' };
 import postgres from 'postgres';
-import { afterAll, afterEach, beforeAll, describe } from 'vitest';
+import { afterEach, describe, inject } from 'vitest';
 import type { Log } from '../src/contracts/log.ts';
 import { createLog } from '../src/ops/log.ts';
 import { openEmbedded } from '../src/store/embedded/embedded.ts';
@@ -22,7 +21,6 @@ import type { SessionStart } from '../src/contracts/store/records.ts';
 import { migrateDatabase } from '../src/store/database/migrate.ts';
 import { openStoreAt, type Store } from '../src/store/store.ts';
 import type { DatabasePlace } from '../src/store/database/database.ts';
-import { needs } from './runs/needs.ts';
 
 const TEMPLATES = fileURLToPath(new URL('.tmp', import.meta.url));
 const MIGRATIONS = fileURLToPath(new URL('../drizzle', import.meta.url));
@@ -35,113 +33,94 @@ export const silentLog: Log = createLog({ level: 'silent', redact: (text) => tex
 
 /** A store under test, and where its tables are. */
 export interface TestStore extends Store {
-  place: DatabasePlace;
+  place: DatabasePlace & { url: string; applicationName: string };
   /** Runs SQL on the same tables, for what no function of the store shows. */
   sql: postgres.Sql;
 }
 
 export interface TestDatabases {
-  kind: Store['kind'];
   open(options?: {
     beside?: TestStore;
-    place?: Partial<DatabasePlace>;
+    /** Another address of the same database: that of a proxy. */
+    url?: string;
     retryForMs?: number;
     newSessions?: SessionStart;
   }): Promise<TestStore>;
 }
 
-/** Runs the tests on the embedded database and, where DATABASE_URL is set, on Postgres: for what depends on the SQL. */
-export function describeEachDatabase(name: string, tests: (databases: TestDatabases) => void): void {
-  describeEmbedded(name, tests);
-  describe(`${name} [postgres]`, needs('database'), () => {
-    tests(testDatabases('postgres'));
+/** The address of the server of the run, for processes that a test starts; they need `socketOfPostgres()`, too. */
+export const serverUrl = (): string => inject('server').url;
+
+const QUIET = { max: 1, fetch_types: false, onnotice: () => undefined };
+
+/** Databases that this process has created. */
+let created = 0;
+/** Names of those that no test uses now. */
+const unused: string[] = [];
+
+/** Creates a database with this version's tables, all empty; returns its address. It ends with the run. */
+export async function createDatabase(): Promise<string> {
+  const { url, template } = inject('server');
+  created += 1;
+  const name = `${template}_${process.pid}_${created}`;
+  const admin = postgres(url, QUIET);
+  try {
+    await admin`create database ${admin(name)} template ${admin(template)}`;
+  } finally {
+    await admin.end();
+  }
+  return addressOf(name);
+}
+
+function addressOf(name: string): string {
+  const url = new URL(serverUrl());
+  url.pathname = `/${name}`;
+  return url.href;
+}
+
+const nameIn = (url: string): string => new URL(url).pathname.slice(1);
+
+/** Runs the tests with stores on the server of the run. */
+export function describeStore(name: string, tests: (databases: TestDatabases) => void): void {
+  // oxlint-disable-next-line vitest/valid-title -- each caller's title is a string
+  describe(name, () => {
+    const opened: TestStore[] = [];
+
+    afterEach(async ({ task }) => {
+      for (const store of opened) await Promise.all([store.close(), store.sql.end()]);
+      const names = new Set(opened.splice(0).map((store) => store.place.applicationName));
+      if (task.result?.state !== 'fail') unused.push(...names);
+    });
+
+    tests({
+      async open({ beside, url, retryForMs, newSessions } = {}) {
+        const former = beside === undefined ? unused.pop() : undefined;
+        const database = beside?.place.applicationName ?? former ?? nameIn(await createDatabase());
+        const sql = postgres(addressOf(database), QUIET);
+        // Only now: processes of the last test may have outlived its stores.
+        if (former !== undefined) await emptyTables(sql);
+        const place = { url: url ?? addressOf(database), schema: 'public', applicationName: database };
+        const store = await openStoreAt(place, { log: silentLog, retryForMs, newSessions, migrate: false });
+        const test = { ...store, place, sql };
+        opened.push(test);
+        return test;
+      },
+    });
   });
 }
 
-/** Runs the tests on the embedded database only: for what needs a store and does not depend on which. */
-export function describeEmbedded(name: string, tests: (databases: TestDatabases) => void): void {
-  describe.skipIf(process.env['ONLY_DATABASE'] === 'postgres')(`${name} [embedded]`, () => {
-    tests(testDatabases('embedded'));
-  });
-}
-
-type Server = Pick<DatabasePlace, 'url' | 'socketPath'>;
-
-let embeddedServer: Promise<Server> | undefined;
-/** Migrated schemas of the embedded server that no test uses now. */
-const embeddedSchemas: string[] = [];
-
-/** The one embedded server of this worker process. It ends with the process, and its files with the run (runs/folder.ts). */
-function sharedEmbedded(): Promise<Server> {
-  return (embeddedServer ??= makeEmbeddedHome()
-    .then((home) => openEmbedded(home, silentLog))
-    .then(({ socketPath }) => ({ socketPath })));
-}
-
-function testDatabases(kind: Store['kind']): TestDatabases {
-  let server: Server = {};
-  let admin: postgres.Sql | undefined;
-  const opened: TestStore[] = [];
-  const unused = kind === 'embedded' ? embeddedSchemas : [];
-
-  beforeAll(async () => {
-    server = kind === 'postgres' ? { url: process.env.DATABASE_URL } : await sharedEmbedded();
-    admin = connectForTest(server);
-  });
-
-  afterEach(async ({ task }) => {
-    for (const store of opened) await Promise.all([store.close(), store.sql.end()]);
-    const schemas = new Set(opened.splice(0).map((store) => store.place.schema));
-    if (task.result?.state !== 'fail') unused.push(...schemas);
-  });
-
-  afterAll(async () => {
-    if (kind === 'postgres') {
-      for (const schema of unused.splice(0)) await admin?.unsafe(`drop schema if exists "${schema}" cascade`);
-    }
-    await admin?.end();
-  });
-
-  /** Emptied only when it is used again: processes of the last test may have outlived its stores. */
-  const cleanSchema = async (): Promise<{ schema: string; migrate: boolean }> => {
-    const schema = unused.pop();
-    if (schema === undefined || admin === undefined)
-      return { schema: `test_${newId().replaceAll('-', '')}`, migrate: true };
-    await emptyTables(admin, schema);
-    return { schema, migrate: false };
-  };
-
-  return {
-    kind,
-    async open({ beside, place: change, retryForMs, newSessions } = {}) {
-      const { schema, migrate } =
-        beside === undefined ? await cleanSchema() : { schema: beside.place.schema, migrate: false };
-      const place = { ...server, schema, applicationName: schema, ...change };
-      const store = await openStoreAt(place, { log: silentLog, retryForMs, newSessions, migrate });
-      const test = { ...store, place, sql: connectForTest(server, schema) };
-      opened.push(test);
-      return test;
-    },
-  };
-}
-
-/**
- * As if just migrated. Deleting costs a fiftieth of a new schema (measured: 5 ms against 290 ms on the embedded
- * database).
- */
-async function emptyTables(admin: postgres.Sql, schema: string): Promise<void> {
-  const tables = await admin<{ name: string; bytes: string }[]>`
+/** As if just migrated. Deleting costs a fifth of a new database (measured: 5 ms against 25 ms). */
+async function emptyTables(sql: postgres.Sql): Promise<void> {
+  const tables = await sql<{ name: string; bytes: string }[]>`
     select c.relname as name, pg_relation_size(c.oid) as bytes from pg_class c
     join pg_namespace n on n.oid = c.relnamespace
-    where n.nspname = ${schema} and c.relkind = 'r' and c.relname <> 'migration'`;
+    where n.nspname = 'public' and c.relkind = 'r' and c.relname <> 'migration'`;
   const statements = tables.map(({ name, bytes }) =>
-    Number(bytes) > TRUNCATE_FROM_BYTES
-      ? `truncate "${schema}"."${name}"`
-      : `delete from "${schema}"."${name}"`,
+    Number(bytes) > TRUNCATE_FROM_BYTES ? `truncate "${name}"` : `delete from "${name}"`,
   );
   const sequences = `select setval(c.oid, 1, false) from pg_class c
-    join pg_namespace n on n.oid = c.relnamespace where n.nspname = '${schema}' and c.relkind = 'S' and c.relname not like 'migration%'`;
-  await admin.unsafe([...statements, sequences].join('; '));
+    join pg_namespace n on n.oid = c.relnamespace where n.nspname = 'public' and c.relkind = 'S' and c.relname not like 'migration%'`;
+  await sql.unsafe([...statements, sequences].join('; '));
 }
 
 /** A fresh home with an embedded database of empty tables. Making one takes seconds, so it happens once and is copied from then on. */
@@ -171,16 +150,4 @@ function templateKey(): string {
     if (file.endsWith('.sql')) hash.update(readFileSync(path.join(MIGRATIONS, file)));
   }
   return hash.digest('hex').slice(0, 16);
-}
-
-function connectForTest(server: Server, schema = 'public'): postgres.Sql {
-  const options = {
-    max: 1,
-    fetch_types: false,
-    onnotice: () => undefined,
-    connection: { search_path: `"${schema}"` },
-  };
-  return server.socketPath === undefined
-    ? postgres(server.url ?? '', options)
-    : postgres({ ...options, path: server.socketPath, user: 'parley', database: 'postgres' });
 }

@@ -1,6 +1,6 @@
 /**
  * Which behavior rows the tests prove: `npm run rows` prints `N-01  <test name>` for each row that a passed test names,
- * from the last complete run of `CI=true npm test` (or a fresh one if that is older than HEAD or incomplete), or from the
+ * from the last complete run of `npm run test:nightly` (or a fresh one if that is older than HEAD or incomplete), or from the
  * reports that are named after it. Missing rows go to stderr; exits with 1 if a group of FINISHED lacks one.
  */
 import { execFileSync, spawnSync } from 'node:child_process';
@@ -86,12 +86,13 @@ function readReport(file: string): Report {
 }
 
 function freshReport(): Report {
-  process.stderr.write('No report of a whole run since the last commit: running CI=true npm test first.\n');
-  // With CI, nothing is left out.
-  spawnSync('npm', ['test'], { cwd: root, env: { ...process.env, CI: 'true' }, stdio: ['ignore', 2, 2] });
+  process.stderr.write(
+    'No report of a whole run since the last commit: running npm run test:nightly first.\n',
+  );
+  spawnSync('npm', ['run', 'test:nightly'], { cwd: root, stdio: ['ignore', 2, 2] });
   const report = lastReport();
   if (report === undefined)
-    throw new Error('npm test left no report of a whole run at test/.tmp/report.json.');
+    throw new Error('npm run test:nightly left no report of a whole run at test/.tmp/report.json.');
   return report;
 }
 

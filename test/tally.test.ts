@@ -11,13 +11,17 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(folder, { recursive: true }));
 
-/** Writes a report of one file; `tests` are names and how they ended. */
+/** Writes a report of one file; `tests` are names and how they ended; every failure has the same error. */
 function report(
   run: string,
   tests: Record<string, string>,
   more: { success?: boolean; status?: string } = {},
 ): void {
-  const assertionResults = Object.entries(tests).map(([fullName, status]) => ({ fullName, status }));
+  const assertionResults = Object.entries(tests).map(([fullName, status]) => ({
+    fullName,
+    status,
+    failureMessages: status === 'failed' ? ['Error: \u001b[31mtoo late\u001b[39m\n    at a.test.ts:1'] : [],
+  }));
   const failed = assertionResults.some((test) => test.status === 'failed');
   const { success = !failed, status = failed ? 'failed' : 'passed' } = more;
   const content = { success, testResults: [{ name: 'a.test.ts', status, assertionResults }] };
@@ -61,14 +65,25 @@ describe('the tally', () => {
       failed: 1,
       skipped: 0,
       failures: ['a.test.ts: b'],
-      unsteady: ['a.test.ts: a'],
+      unsteady: [{ name: 'a.test.ts: a', error: 'Error: too late' }],
     });
   });
 
   it('counts a file that broke before its tests, unless it passes when it is run again', () => {
     report('one', { a: 'skipped' }, { status: 'failed', success: false });
     report('one.again', { a: 'passed' });
-    expect(tally(folder)).toMatchObject({ passed: 1, failed: 0, skipped: 0, unsteady: ['a.test.ts'] });
+    expect(tally(folder)).toMatchObject({ passed: 1, failed: 0, skipped: 0 });
+    expect(tally(folder).unsteady).toEqual([{ name: 'a.test.ts', error: '' }]);
+  });
+
+  it('fails a run in which two tests passed only the second time', () => {
+    report('one', { a: 'failed', b: 'failed', c: 'passed' });
+    report('one.again', { a: 'passed', b: 'passed', c: 'passed' });
+    expect(tally(folder)).toMatchObject({
+      passed: 3,
+      failed: 1,
+      failures: ['2 tests that passed only the second time'],
+    });
   });
 
   it('names the files that took longest, over all runs, the longest first', () => {

@@ -2,10 +2,13 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { stripVTControlCharacters } from 'node:util';
 import { z } from 'zod';
 
 /** Suffix of the report of a run in which what had failed was run again, alone. */
 const AGAIN = '.again.json';
+/** From this many tests on that pass only the second time, the run fails: one may be an accident. */
+const TOO_UNSTEADY = 2;
 /** How many of the slowest files are named. */
 const SLOWEST = 20;
 
@@ -17,7 +20,14 @@ const reportSchema = z.object({
       status: z.string(),
       startTime: z.number().default(0),
       endTime: z.number().default(0),
-      assertionResults: z.array(z.object({ fullName: z.string(), status: z.string() })),
+      message: z.string().default(''),
+      assertionResults: z.array(
+        z.object({
+          fullName: z.string(),
+          status: z.string(),
+          failureMessages: z.array(z.string()).nullish(),
+        }),
+      ),
     }),
   ),
 });
@@ -31,14 +41,22 @@ export interface Tally {
   skipped: number;
   /** What failed, by name. */
   failures: string[];
-  /** What failed alongside the others but not alone: it counts as it did alone, and is named to get repaired. */
-  unsteady: string[];
+  /** What failed at first and passed when it ran again, alone: it counts as passed unless there are several. */
+  unsteady: Failure[];
+}
+
+interface Failure {
+  /** The file, and the test if it was one. */
+  name: string;
+  /** First line of its error. */
+  error: string;
 }
 
 /**
  * Adds up vitest's JSON reports (`*.json`) and the steps next to them (`*.step`, holding `passed`, `failed` or `skipped`). A
  * report without content, a file that broke before its first test, and a run that failed with no failing test count as
- * one failure each. A file that ran again (`*.again.json`) counts by that second run.
+ * one failure each. A file that ran again (`*.again.json`) counts by that second run; several tests that passed only then
+ * are a failure, too.
  */
 export function tally(folder: string): Tally {
   const sum: Tally = { passed: 0, failed: 0, skipped: 0, failures: [], unsteady: [] };
@@ -59,6 +77,8 @@ export function tally(folder: string): Tally {
     }
   }
   sum.skipped = [...skipped].filter((test) => !ran.has(test)).length;
+  if (sum.unsteady.length >= TOO_UNSTEADY)
+    addFailures(sum, [`${sum.unsteady.length} tests that passed only the second time`]);
   return sum;
 }
 
@@ -70,10 +90,10 @@ function addReport(
   for (const first of report.testResults) {
     const second = again?.testResults.find(({ name }) => name === first.name);
     const counts = second ?? first;
-    const failures = failuresOf(counts);
+    const failures = failuresOf(counts).map(({ name }) => name);
     addFailures(sum, failures);
     if (second !== undefined)
-      sum.unsteady.push(...failuresOf(first).filter((one) => !failures.includes(one)));
+      sum.unsteady.push(...failuresOf(first).filter(({ name }) => !failures.includes(name)));
     for (const test of counts.assertionResults) {
       if (test.status === 'passed') sum.passed += 1;
       const isOver = test.status === 'passed' || test.status === 'failed';
@@ -90,13 +110,18 @@ function addFailures(sum: Tally, names: readonly string[]): void {
   sum.failures.push(...names);
 }
 
-/** The failed tests of a file by name; the file itself if it broke without one. */
-function failuresOf({ name, status, assertionResults }: FileReport): string[] {
+/** The failed tests of a file; the file itself if it broke without one. */
+function failuresOf({ name, status, message, assertionResults }: FileReport): Failure[] {
   const file = path.relative(process.cwd(), name);
   const failed = assertionResults.filter((test) => test.status === 'failed');
-  if (failed.length === 0) return status === 'failed' ? [file] : [];
-  return failed.map(({ fullName }) => `${file}: ${fullName}`);
+  if (failed.length === 0) return status === 'failed' ? [{ name: file, error: firstLine(message) }] : [];
+  return failed.map(({ fullName, failureMessages }) => ({
+    name: `${file}: ${fullName}`,
+    error: firstLine(failureMessages?.[0] ?? ''),
+  }));
 }
+
+const firstLine = (text: string): string => stripVTControlCharacters(text).split('\n', 1)[0] ?? '';
 
 /** Files of a report in which something failed. Never throws. */
 export function failedFiles(report: string): string[] {
@@ -142,7 +167,8 @@ if (process.argv[1] === fileURLToPath(import.meta.url)) {
     const sum = tally(first);
     process.stdout.write(`The files that took longest:\n${slowestFiles(first, SLOWEST).join('\n')}\n`);
     for (const test of sum.failures) process.stdout.write(`failed: ${test}\n`);
-    for (const test of sum.unsteady) process.stdout.write(`unsteady, passed alone: ${test}\n`);
+    for (const { name, error } of sum.unsteady)
+      process.stdout.write(`passed only the second time: ${name}\n  the first time: ${error}\n`);
     process.stdout.write(`${describeTally(sum)}\n`);
     process.exitCode = sum.failed > 0 || sum.passed === 0 ? 1 : 0;
   }

@@ -39,7 +39,7 @@ export default defineConfig({
     testTimeout: runsAll ? 600_000 : 60_000,
     hookTimeout: 60_000,
     sequence: { sequencer: LongestFirst },
-    globalSetup: 'test/runs/folder.ts',
+    globalSetup: ['test/runs/folder.ts', 'test/runs/server.ts'],
     setupFiles: ['test/runs/bounded-properties.ts', 'test/runs/compiled-code.ts'],
     projects: [
       {

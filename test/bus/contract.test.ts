@@ -1,8 +1,8 @@
 /** The bus contract on both databases. */
 import { busContract } from '../contracts/bus.ts';
-import { describeEachDatabase } from '../database.ts';
+import { describeStore } from '../database.ts';
 
-describeEachDatabase('the message bus', (databases) => {
+describeStore('the message bus', (databases) => {
   busContract(async () => {
     const store = await databases.open();
     const beside = await databases.open({ beside: store });

@@ -1,7 +1,7 @@
 /** The fan-out contract in this process and over Postgres; over NATS it runs with the NATS tests. */
 import { describe } from 'vitest';
 import { fanoutContract } from '../contracts/fanout.ts';
-import { describeEachDatabase } from '../database.ts';
+import { describeStore } from '../database.ts';
 import { TestNetwork } from './events.ts';
 
 describe('a fan-out in this process', () => {
@@ -11,8 +11,8 @@ describe('a fan-out in this process', () => {
   });
 });
 
-describeEachDatabase('a fan-out over the database', (databases) => {
-  describe.skipIf(databases.kind === 'embedded')('of two nodes', () => {
+describeStore('a fan-out over the database', (databases) => {
+  describe('of two nodes', () => {
     fanoutContract(async () => {
       const store = await databases.open();
       const beside = await databases.open({ beside: store });

@@ -1,18 +1,17 @@
 /** Random histories of the lanes against their model, on both databases. */
 import * as fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { gateSize } from '../campaign.ts';
 import { LaneModel } from '../contracts/bus-model.ts';
 import type { RealLanes } from '../contracts/bus-model.ts';
 import { restart } from '../contracts/bus-node-steps.ts';
 import { drain, laneSteps } from '../contracts/bus-steps.ts';
-import { describeEachDatabase } from '../database.ts';
+import { describeStore } from '../database.ts';
 
 const LANES = 3;
 const NODES = 3;
-const RUNS = gateSize(60);
+const RUNS = 60;
 
-describeEachDatabase('the lanes', (databases) => {
+describeStore('the lanes', (databases) => {
   it('lose and reorder nothing, leave no gap, have one owner and refuse stale ones, in any sequence of steps', async () => {
     const { lanes, sql } = await databases.open();
     const real: RealLanes = {

@@ -3,9 +3,9 @@ import { expect, it, onTestFinished } from 'vitest';
 import { HEARTBEAT_MS, LEASE_MS } from '../../src/bus/message-bus.ts';
 import { NodeLease } from '../../src/bus/node-lease.ts';
 import { systemClock } from '../../src/lib/clock.ts';
-import { describeEachDatabase, silentLog } from '../database.ts';
+import { describeStore, silentLog } from '../database.ts';
 
-describeEachDatabase('the lease of a node', (databases) => {
+describeStore('the lease of a node', (databases) => {
   it('ends on time, before any timer of the process has run', async () => {
     const { lanes } = await databases.open();
     let now = 1_000;

@@ -5,7 +5,7 @@ import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import type postgres from 'postgres';
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { describeEachDatabase } from '../database.ts';
+import { describeStore } from '../database.ts';
 import type { TestStore } from '../database.ts';
 
 const CHILD = fileURLToPath(new URL('node-child.ts', import.meta.url));
@@ -18,8 +18,8 @@ const LONG = { timeout: 30_000, interval: 50 };
 
 const children: ChildProcess[] = [];
 
-describeEachDatabase('two processes', (databases) => {
-  describe.skipIf(databases.kind === 'embedded')('on one database', () => {
+describeStore('two processes', (databases) => {
+  describe('on one database', () => {
     afterEach(async () => {
       for (const child of children.splice(0)) await kill(child);
     });

@@ -8,8 +8,8 @@ export type DatabaseKind = 'postgres' | 'embedded';
 /** How a campaign is run. */
 export interface Setup {
   database: DatabaseKind;
-  /** A Postgres server on which databases can be created; undefined = none. */
-  postgresUrl: string | undefined;
+  /** A Postgres server on which databases can be created. */
+  postgresUrl: string;
   /** The share of the full size, above 0 and at most 1. */
   share: number;
   seed: number;
@@ -44,11 +44,8 @@ export function repeated<T>(cycle: readonly T[], count: number): T[] {
   return Array.from({ length: count }, (_, at) => cycle[at % cycle.length]!);
 }
 
-/** What every campaign passes on to its run. Throws when Postgres is requested and there is none. */
+/** What every campaign passes on to its run. */
 export function runOptions(setup: Setup): Pick<CampaignOptions, 'seed' | 'postgresUrl' | 'progress'> {
   const { database, postgresUrl, seed, progress } = setup;
-  if (database === 'embedded') return { seed, progress };
-  if (postgresUrl === undefined)
-    throw new Error('Set DATABASE_URL to a Postgres server on which a database may be made.');
-  return { seed, progress, postgresUrl };
+  return database === 'embedded' ? { seed, progress } : { seed, progress, postgresUrl };
 }

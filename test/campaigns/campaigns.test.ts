@@ -1,19 +1,13 @@
 /** Campaigns at their minimum size: nothing is lost, reordered, duplicated or left over. */
 import { describe, expect, it } from 'vitest';
 import { TABLE_HEAD, tableRow, violations } from '../crash/judge/report.ts';
+import { serverUrl } from '../database.ts';
 import { skipUnless } from '../runs/needs.ts';
 import { campaigns } from './index.ts';
 
-const postgresUrl = process.env['DATABASE_URL'];
 const SEED = 7;
 /** Far below what any campaign scales to: each runs at its minimum size. */
 const SHARE = 0.0001;
-if (postgresUrl === undefined)
-  process.stderr.write('SKIPPED: campaigns on Postgres, because DATABASE_URL is not set.\n');
-
-/** A Postgres run needs the server; the Postgres half of the gate runs nothing else. */
-const isHere = (database: string): boolean =>
-  database === 'postgres' ? postgresUrl !== undefined : process.env['ONLY_DATABASE'] !== 'postgres';
 
 /** The kills on both databases, power cuts, and what needs a Postgres server. The others take too long for a test. */
 const USUAL = [
@@ -29,7 +23,7 @@ const USUAL = [
 
 const runs = campaigns.flatMap((campaign) =>
   campaign.databases
-    .filter((database) => isHere(database) && USUAL.includes(`${campaign.name} on ${database}`))
+    .filter((database) => USUAL.includes(`${campaign.name} on ${database}`))
     .map((database) => ({ campaign, database, name: campaign.name })),
 );
 
@@ -38,7 +32,7 @@ describe('a campaign', () => {
     const missing = campaign.missing?.();
     const options = { ...skipUnless(missing === undefined, missing ?? ''), timeout: 300_000 };
     it(`${name} on ${database} finds no violation`, options, async () => {
-      const outcome = await campaign.run({ database, postgresUrl, share: SHARE, seed: SEED });
+      const outcome = await campaign.run({ database, postgresUrl: serverUrl(), share: SHARE, seed: SEED });
       const row = tableRow({ campaign: name, database, seed: SEED }, outcome, campaign.bars);
       process.stderr.write(`${[...TABLE_HEAD, row].join('\n')}\n`);
       expect(violations(outcome.verdict, campaign.expected)).toEqual([]);

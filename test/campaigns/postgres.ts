@@ -1,7 +1,7 @@
 /** A dedicated Postgres that is restarted, loses connections, is read-only, full, or has no connection left. */
 import { setTimeout as pause } from 'node:timers/promises';
 import { runCampaign } from '../crash/campaign.ts';
-import { postgresBinaries, startCluster } from '../crash/cluster.ts';
+import { startCluster } from '../crash/cluster.ts';
 import type { Cluster } from '../crash/cluster.ts';
 import type { Failure } from '../crash/failure.ts';
 import { fillDisk } from '../crash/small-disk.ts';
@@ -101,12 +101,10 @@ export const postgres: Campaign = {
     '50 restarts of a Postgres, and 50 times one that loses connections, is read-only, full, or has no connection left',
   databases: ['postgres'],
   async run({ share, seed, progress }) {
-    const binaries = postgresBinaries();
-    if (binaries === undefined) throw new Error('This machine has no initdb; install a Postgres server.');
     const isRoot = process.getuid?.() === 0;
     if (!isRoot) process.stderr.write('SKIPPED: the full disk, because only root can make a small one.\n');
-    const settings = ["listen_addresses=''", `max_connections=${MAX_CONNECTIONS}`];
-    const cluster = await startCluster(binaries, async () => settings, isRoot ? DISK_MB : undefined);
+    const settings = [`max_connections=${MAX_CONNECTIONS}`];
+    const cluster = await startCluster({ settings, diskMb: isRoot ? DISK_MB : undefined });
     try {
       const count = scaled(100, share, 3);
       return await runCampaign({

@@ -6,6 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { detailLine, missedBars, TABLE_HEAD, tableRow, violations } from '../crash/judge/report.ts';
 import { bundleCrashGateway } from '../crash/bundle.ts';
+import { openServer } from '../crash/cluster.ts';
 import type { Campaign, DatabaseKind } from './campaign.ts';
 import { campaigns } from './index.ts';
 
@@ -24,7 +25,7 @@ ${[...campaigns.map(({ name, about, databases }) => [name, `${about} (${database
 --bars    a missed bar counts as a violation; without it, it is only said
 --quiet   no line for each failure
 
-Postgres is the server of DATABASE_URL: databases are made there and dropped. Each campaign ends in a table row for
+Postgres is the server of DATABASE_URL, where databases are made and dropped; without it, a cluster from the packages. Each campaign ends in a table row for
 each database; exit code 1 when anything was lost, reordered, doubled, left over, or failed where it should not.
 How to read the row: docs/campaigns.md.
 `;
@@ -59,14 +60,16 @@ async function main(): Promise<boolean> {
   process.once('exit', await bundleCrashGateway());
   const rows: string[] = [];
   let clean = true;
+  const server = await openServer();
   for (const name of names) {
     if (name === STEPS) clean = (await runSteps()) && clean;
     const campaign = campaigns.find((one) => one.name === name);
     for (const database of campaign === undefined ? [] : databasesOf(campaign, values.on)) {
-      const setup = { database, share, seed: Number(values.seed) };
+      const setup = { database, postgresUrl: server.url, share, seed: Number(values.seed) };
       clean = (await runOne(campaign!, setup, values, rows)) && clean;
     }
   }
+  await server.close();
   if (rows.length > 1) say(['', ...TABLE_HEAD, ...rows].join('\n'));
   return clean;
 }
@@ -83,14 +86,13 @@ function databasesOf({ name, databases, missing }: Campaign, only: string | unde
 
 async function runOne(
   campaign: Campaign,
-  setup: { database: DatabaseKind; share: number; seed: number },
+  setup: { database: DatabaseKind; postgresUrl: string; share: number; seed: number },
   { quiet, bars }: { quiet: boolean; bars: boolean },
   rows: string[],
 ): Promise<boolean> {
   const { name, expected } = campaign;
   say(`\n${name} on ${setup.database}, seed ${setup.seed}`);
-  const postgresUrl = process.env['DATABASE_URL'];
-  const outcome = await campaign.run({ ...setup, postgresUrl, progress: quiet ? undefined : say });
+  const outcome = await campaign.run({ ...setup, progress: quiet ? undefined : say });
   const row = tableRow({ campaign: name, ...setup }, outcome, campaign.bars);
   say(['', ...TABLE_HEAD, row, '', detailLine(outcome)].join('\n'));
   rows.push(row);

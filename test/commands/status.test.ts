@@ -5,7 +5,7 @@ import { tellStatus } from '../../src/commands/node-reports.ts';
 import { statusCommand } from '../../src/commands/status.ts';
 import { PARLEY } from '../../src/contracts/texts/parley.ts';
 import type { HealthReport } from '../../src/contracts/gateway-api.ts';
-import { describeEachDatabase, silentLog } from '../database.ts';
+import { describeStore, silentLog } from '../database.ts';
 import type { TestStore } from '../database.ts';
 
 const HOME = { home: '/srv/parley' };
@@ -27,7 +27,7 @@ async function run(
   await store.nodes.saveNodeStatus(instance, told);
 }
 
-describeEachDatabase('parley status', (databases) => {
+describeStore('parley status', (databases) => {
   it('shows version, lease, page, model and channels of every gateway', async () => {
     const store = await databases.open();
     await run(store, 'desk', { state: 'up', name: 'qwen3:4b' });

@@ -1,21 +1,37 @@
-/** A dedicated Postgres for the test, from the machine's binaries, on a Unix socket in a temporary folder. */
-import { execFile } from 'node:child_process';
-import { existsSync, readdirSync } from 'node:fs';
-import { chown, mkdtemp, readdir, rm } from 'node:fs/promises';
+/** A Postgres server for tests, from the programs among the packages, on a Unix socket in a temporary folder. */
+import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, open, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { promisify } from 'node:util';
+import postgres from 'postgres';
+import { type Account, commandAs, findPrograms } from '../../src/store/embedded/programs.ts';
 import { mountDisk, unmountDisk } from './small-disk.ts';
 
 const run = promisify(execFile);
 /** Time after which a cluster that lost a backend has ended all others, in milliseconds. */
 const RECOVERY_BEGINS_MS = 100;
-const INSTALLED = '/usr/lib/postgresql';
+/** How often a starting server is asked, in milliseconds. */
+const POLL_MS = 20;
+/** Time a server may take to start, in milliseconds. */
+const START_MS = 60_000;
+/** Postgres refuses root. This account of its own runs the server: tests limit the processes of the one without rights. */
+const OWN_ACCOUNT = { uid: 65_525, gid: 65_525 };
+/** Runs initdb, which wants a user with a name. */
+const NOBODY = { uid: 65_534, gid: 65_534 };
+const asRoot = process.getuid?.() === 0;
+/**
+ * Runs the server as a child of a shell whose input this process holds, so that it ends with this process however that
+ * ends. A line of input names the signal that stops it; the end of input is an immediate stop for good.
+ */
+const GUARD =
+  '"$@" & server=$!; read -r signal; kill -"${signal:-QUIT}" $server; wait $server; [ -n "$signal" ] || rm -rf "$0"';
 
 export interface Cluster {
   /** What a gateway needs to find it: postgres.js reads the socket's folder from PGHOST. */
-  environment: Record<string, string>;
+  environment: { DATABASE_URL: string; PGHOST: string; PGUSER: string };
   /** The same for a client in this process. */
   socketPath: string;
   /** Holds the tables. */
@@ -24,75 +40,146 @@ export interface Cluster {
   restart(mode: 'fast' | 'immediate'): Promise<void>;
   /** Resolves when it answers again after it ended its sessions on its own. */
   ready(): Promise<void>;
-  close(): Promise<void>;
+  close: () => Promise<void>;
 }
 
-/** The folder of the newest `initdb` on this machine; undefined when there is none. */
-export function postgresBinaries(): string | undefined {
-  if (!existsSync(INSTALLED)) return undefined;
-  const folders = readdirSync(INSTALLED)
-    .toSorted((a, b) => Number(b) - Number(a))
-    .map((version) => path.join(INSTALLED, version, 'bin'));
-  return folders.find((folder) => existsSync(path.join(folder, 'initdb')));
+export interface ClusterOptions {
+  /** Settings of the server, as `name=value`; by default it listens on its Unix socket only. */
+  settings?: readonly string[];
+  /** Puts files into its folder and returns further settings. */
+  prepare?: (folder: string) => Promise<readonly string[]>;
+  /** Its tables are on a disk of that many MiB, which only root can create; its write-ahead log is elsewhere. */
+  diskMb?: number | undefined;
+  port?: number;
 }
 
 /**
- * Creates and starts a cluster. As root it runs under the account `postgres`, because Postgres refuses root. `prepare`
- * puts files into its folder and returns further settings; without it the cluster listens only on a Unix socket. With
- * `diskMb` its tables are on a disk of that many MiB, which only root can create; its write-ahead log is elsewhere.
+ * The server that DATABASE_URL names, else a cluster of its own, to which PGHOST and PGUSER of this process and its
+ * children lead then. `isOwn` = it takes everything on it along when it is closed.
  */
-export async function startCluster(
-  binaries: string,
-  prepare: (folder: string) => Promise<readonly string[]> = async () => ["listen_addresses=''"],
-  diskMb?: number,
-): Promise<Cluster> {
+export async function openServer(
+  settings: readonly string[] = [],
+): Promise<{ url: string; isOwn: boolean; close(): Promise<void> }> {
+  const { DATABASE_URL: given } = process.env;
+  if (given) return { url: given, isOwn: false, close: () => Promise.resolve() };
+  const { environment, close } = await startCluster({ settings });
+  const { DATABASE_URL: url, ...socket } = environment;
+  Object.assign(process.env, socket);
+  return { url, isOwn: true, close };
+}
+
+/** Creates and starts a cluster. Throws, with the server's log, if it does not start. */
+export async function startCluster(options: ClusterOptions = {}): Promise<Cluster> {
+  const { settings = [], prepare, diskMb, port = 5432 } = options;
   const folder = await mkdtemp(path.join(tmpdir(), 'parley-pg-'));
-  const settings = [`unix_socket_directories='${folder}'`, ...(await prepare(folder))];
-  const asRoot = process.getuid?.() === 0;
+  const further = (await prepare?.(folder)) ?? [];
+  const { initdb, postgres: server, environment } = await findPrograms(path.join(folder, 'libraries'));
   const data = path.join(folder, 'data');
   if (diskMb !== undefined) await mountDisk(data, diskMb);
-  if (asRoot) await giveToPostgres(folder);
-  const call = async (program: string, ...args: string[]): Promise<void> => {
-    const command = path.join(binaries, program);
-    if (asRoot)
-      await run('setpriv', ['--reuid=postgres', '--regid=postgres', '--clear-groups', command, ...args], {
-        cwd: folder,
-      });
-    else await run(command, args, { cwd: folder });
-  };
+  if (asRoot) await give(folder, NOBODY);
+  const env = { ...environment, PATH: process.env['PATH'] };
+  const locale = ['--encoding=UTF8', '--locale-provider=builtin', '--builtin-locale=C.UTF-8', '--locale=C'];
+  const writes = `--waldir=${path.join(folder, 'writes')}`;
+  const user = ['-U', 'postgres', '-A', 'trust'];
+  const [program, args] = as(NOBODY, initdb, ['-D', data, writes, ...user, '--no-sync', ...locale]);
+  await run(program, args, { cwd: '/', env });
+  if (asRoot) await give(folder, OWN_ACCOUNT);
+  const all = [
+    'listen_addresses=',
+    `unix_socket_directories=${folder}`,
+    `port=${port}`,
+    ...settings,
+    ...further,
+  ];
+  const command = as(OWN_ACCOUNT, server, ['-D', data, ...all.flatMap((setting) => ['-c', setting])]);
+  const socketPath = path.join(folder, `.s.PGSQL.${port}`);
   const log = path.join(folder, 'log');
-  const writes = ['--waldir', path.join(folder, 'writes')];
-  await call('initdb', '-D', data, ...writes, '-U', 'postgres', '-A', 'trust', '--no-sync');
-  const control = (...args: string[]): Promise<void> => call('pg_ctl', '-D', data, '-l', log, '-w', ...args);
-  await control('-o', settings.map((setting) => `-c ${setting}`).join(' '), 'start');
+  let guard = await startServer({ folder, command, env, log, socketPath });
   return {
     environment: { DATABASE_URL: 'postgres:///postgres', PGHOST: folder, PGUSER: 'postgres' },
-    socketPath: path.join(folder, '.s.PGSQL.5432'),
+    socketPath,
     dataFolder: data,
-    restart: (mode) => control('-m', mode, 'restart'),
+    async restart(mode) {
+      await end(guard, mode === 'fast' ? 'INT\n' : 'QUIT\n');
+      guard = await startServer({ folder, command, env, log, socketPath });
+    },
     async ready() {
       await pause(RECOVERY_BEGINS_MS);
-      for (;;) {
-        try {
-          await call('pg_isready', '-h', folder);
-          return;
-        } catch {
-          await pause(RECOVERY_BEGINS_MS);
-        }
-      }
+      while (!(await answers(socketPath))) await pause(POLL_MS);
     },
     async close() {
-      await control('-m', 'immediate', 'stop');
-      if (diskMb !== undefined) await unmountDisk(data);
+      await end(guard);
+      if (diskMb === undefined) return;
+      await unmountDisk(data);
       await rm(folder, { recursive: true, force: true });
     },
   };
 }
 
-async function giveToPostgres(folder: string): Promise<void> {
-  const [user, group] = await Promise.all(
-    ['-u', '-g'].map(async (flag) => Number((await run('id', [flag, 'postgres'])).stdout)),
-  );
-  const files = (await readdir(folder)).map((name) => path.join(folder, name));
-  for (const place of [folder, ...files]) await chown(place, user ?? 0, group ?? 0);
+interface Server {
+  folder: string;
+  command: [string, string[]];
+  env: NodeJS.ProcessEnv;
+  log: string;
+  socketPath: string;
+}
+
+/** Resolves with the shell around the server once it answers. Throws, with the server's log, if it does not within `START_MS`. */
+async function startServer({ folder, command, env, log, socketPath }: Server): Promise<ChildProcess> {
+  const output = await open(log, 'a');
+  const [program, args] = command;
+  const guard = spawn('sh', ['-c', GUARD, folder, program, ...args], {
+    cwd: '/',
+    env,
+    // Not in the terminal's group: Ctrl+C ends the tests first.
+    detached: true,
+    stdio: ['pipe', output.fd, output.fd],
+  });
+  await output.close();
+  const deadline = performance.now() + START_MS;
+  while (!(await answers(socketPath))) {
+    if (performance.now() > deadline) {
+      const lines = await readFile(log, 'utf8');
+      await end(guard);
+      throw new Error(`Postgres did not start: ${lines}`);
+    }
+    await pause(POLL_MS);
+  }
+  return guard;
+}
+
+/** Stops the server with the signal in `line`; without one at once, and removes its folder. */
+async function end(guard: ChildProcess, line?: string): Promise<void> {
+  const closed = once(guard, 'close');
+  guard.stdin?.end(line);
+  await closed;
+}
+
+async function answers(socketPath: string): Promise<boolean> {
+  const sql = postgres({
+    path: socketPath,
+    user: 'postgres',
+    database: 'postgres',
+    max: 1,
+    connect_timeout: 5,
+  });
+  try {
+    await sql`select`;
+    return true;
+  } catch {
+    // Not yet.
+    return false;
+  } finally {
+    await sql.end({ timeout: 0 });
+  }
+}
+
+/** The command that runs a program as `account` for root, and as this user for any other. */
+function as(account: Account, program: string, args: string[]): [string, string[]] {
+  return asRoot ? commandAs(account, program, args) : [program, args];
+}
+
+/** Gives away the folder and all that is in it; not what its links lead to, the packages. */
+async function give(folder: string, { uid, gid }: Account): Promise<void> {
+  await run('chown', ['-hR', `${uid}:${gid}`, folder]);
 }

@@ -17,13 +17,9 @@ export interface Outlived {
 }
 
 /** Restarts with `-m fast` in the middle of the silence, with `-m immediate` in the middle of the tokens. */
-export async function outliveRestarts(options: {
-  binaries: string;
-  silenceMs: number;
-  tokensMs: number;
-}): Promise<Outlived> {
+export async function outliveRestarts(options: { silenceMs: number; tokensMs: number }): Promise<Outlived> {
   const { silenceMs, tokensMs } = options;
-  const cluster = await startCluster(options.binaries);
+  const cluster = await startCluster();
   const scenario = await startScenario({
     cluster,
     environment: { LLM_STREAM_FIRST_CHUNK_TIMEOUT: '150' },

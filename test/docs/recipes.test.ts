@@ -117,7 +117,10 @@ const EXCUSED: [command: RegExp, reason: string][] = [
   [/^npx \.\/parley-/, 'test/install/package.test.ts starts what is in the package'],
   [/^npm ci$/, 'the gate (.ci/run) installs from the same lock file'],
   [/^npm ci && npm start$/, 'the gate (.ci/run) installs and starts in a fresh home'],
-  [/^(npm ci && |CI=true )?npm test$|^npm (start|run format|run rows)$/, 'the gate (.ci/run) does the same'],
+  [
+    /^(npm ci && )?npm test$|^npm (start|run format|run rows|run test:nightly)$/,
+    'the gate (.ci/run) does the same',
+  ],
   [/^([A-Z_]+=\S+ )+npm start$/, 'the settings before it are tried below'],
   [/^node src\/launch\.js start$/, 'test/process.test.ts starts it'],
   [/^TOKEN=… node chat\.mjs$/, 'test/docs/http-api.test.ts runs it'],

@@ -18,7 +18,7 @@ describe('the demo', () => {
   let fixture: GatewayFixture;
   beforeAll(async () => {
     const model = { fallback: demoAnswer, wait: () => Promise.resolve() };
-    fixture = await openGatewayFixture('embedded', { furnish: writeDemoHome, model });
+    fixture = await openGatewayFixture({ furnish: writeDemoHome, model });
   });
   afterAll(() => fixture.close());
 

@@ -5,13 +5,13 @@ import type { AgentEvent } from '../../src/contracts/event.ts';
 import { hashSecret } from '../../src/security/index.ts';
 import { allFrames, eventsUntil, frames, textOf } from '../channels/http/client.ts';
 import type { Frame } from '../channels/http/client.ts';
-import { describeGatewayOnEachDatabase, HALF, OWNER, WAIT } from './setup.ts';
+import { describeGateway, HALF, OWNER, WAIT } from './setup.ts';
 import type { CallInit } from './setup.ts';
 
 const words = (count: number): string => Array.from({ length: count }, (_, n) => `word${n}`).join(' ');
 const says = (content: string): { role: 'user'; content: string }[] => [{ role: 'user', content }];
 
-describeGatewayOnEachDatabase('HTTP', {}, (fixture) => {
+describeGateway('HTTP', {}, (fixture) => {
   const openai = (): OpenAI =>
     new OpenAI({ baseURL: `${fixture().gateway.url}/v1`, apiKey: OWNER, maxRetries: 0 });
   const complete = (id: string, content: string, more: object = {}, init: CallInit = {}): Promise<Response> =>

@@ -4,13 +4,13 @@
  */
 import { expect, it, vi } from 'vitest';
 import { eventsUntil } from '../channels/http/client.ts';
-import { describeGatewayOnEachDatabase, FRIENDS, WAIT } from './setup.ts';
+import { describeGateway, FRIENDS, WAIT } from './setup.ts';
 
 const people = FRIENDS.values();
 const file = { access: { telegram: { allow: FRIENDS } }, tools: { enabled: ['message'] } };
 const send = (text: string, more = {}) => ({ toolCalls: [{ name: 'message', args: { text, ...more } }] });
 
-describeGatewayOnEachDatabase('a message in the middle of a turn', { telegram: true, file }, (fixture) => {
+describeGateway('a message in the middle of a turn', { telegram: true, file }, (fixture) => {
   it('is on screen before the answer has begun, once, and stays there (B-23)', async () => {
     const chat = people.next().value ?? '';
     fixture().ollama.answer(send('This takes a while.'), { when: `work ${chat}` });

@@ -16,7 +16,7 @@ const SECRET = 'a-secret-of-the-sender-0123456789';
 describePage('the page of a gateway', (tab) => {
   let fixture: GatewayFixture;
   beforeAll(async () => {
-    fixture = await openGatewayFixture('embedded', {
+    fixture = await openGatewayFixture({
       env: { HOOK_SECRET: SECRET },
       file: {
         hooks: {

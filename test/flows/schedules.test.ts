@@ -4,7 +4,7 @@ import path from 'node:path';
 import { expect, it, vi } from 'vitest';
 import { FAKE_BOT } from '../fakes/telegram/telegram.ts';
 import { lastUserText } from '../fakes/model/spoken-text.ts';
-import { describeGatewayOnEachDatabase, FRIENDS, WAIT } from './setup.ts';
+import { describeGateway, FRIENDS, WAIT } from './setup.ts';
 
 /** A driver checks every five seconds what was changed behind its back. */
 const LOOKED = { ...WAIT, timeout: 30_000 };
@@ -18,7 +18,7 @@ const FILE = {
 /** Two checks and two turns, on a slow machine. */
 const TEST_TIMEOUT_MS = 60_000;
 
-describeGatewayOnEachDatabase('schedules', { telegram: true, discord: true, file: FILE }, (fixture) => {
+describeGateway('schedules', { telegram: true, discord: true, file: FILE }, (fixture) => {
   const screen = (chat: string): string[] => fixture().telegram.screen(chat);
   const stored = async (session: string): Promise<string[]> => {
     const messages = await fixture().messages(session);

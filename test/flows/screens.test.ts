@@ -26,7 +26,7 @@ describe('a planned turn with subagents', () => {
   beforeAll(async () => {
     const enabled = ['list_dir', 'todo', 'spawn_agent'];
     const access = { telegram: { allow: [PERSON] } };
-    fixture = await openGatewayFixture('embedded', {
+    fixture = await openGatewayFixture({
       telegram: true,
       discord: true,
       file: { access, tools: { enabled } },

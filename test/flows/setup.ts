@@ -1,4 +1,4 @@
-/** A whole gateway in process over real fakes, on each database: where the flow tests run, and all they look at. */
+/** A whole gateway in process over real fakes, on a database of its own: where the flow tests run, and all they look at. */
 import assert from 'node:assert/strict';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -9,14 +9,13 @@ import { loadConfig } from '../../src/config.ts';
 import { secretsOf } from '../../src/config-views.ts';
 import { startGateway } from '../../src/gateway.ts';
 import type { Gateway } from '../../src/gateway.ts';
-import { newId } from '../../src/lib/ids.ts';
 import { createLog, redactor } from '../../src/ops/log.ts';
 import type { MessageRecord } from '../../src/contracts/store/records.ts';
 import { liveHolder } from '../../src/store/embedded/home-lock.ts';
 import { openStore } from '../../src/store/open-store.ts';
 import type { HomeStore } from '../../src/store/open-store.ts';
 import type { Tool } from '../../src/contracts/tools/tool.ts';
-import { makeEmbeddedHome, silentLog } from '../database.ts';
+import { createDatabase, makeEmbeddedHome, silentLog } from '../database.ts';
 import { FakeDiscord } from '../fakes/discord/discord.ts';
 import { startFakeOllama } from '../fakes/ollama/ollama.ts';
 import type { FakeCall, FakeOllama, FakeOllamaOptions } from '../fakes/ollama/ollama.ts';
@@ -47,8 +46,10 @@ export interface FixtureOptions {
   tools?: readonly Tool[];
   /** Origins that `web_fetch` may reach, read when the gateway starts. */
   reachable?: () => readonly string[];
-  /** A second node: the same fakes, database and token, but a separate home. Only on Postgres. */
+  /** A second node: the same fakes, database and token, but a separate home. */
   beside?: GatewayFixture;
+  /** The database of its home instead of one on the server of the run. */
+  embedded?: boolean;
 }
 
 export interface CallInit {
@@ -61,7 +62,6 @@ export interface CallInit {
 }
 
 export interface GatewayFixture {
-  readonly kind: 'embedded' | 'postgres';
   readonly ollama: FakeOllama;
   readonly telegram: FakeTelegram;
   readonly discord: FakeDiscord;
@@ -101,57 +101,32 @@ export const HALF: Failure = { kind: 'hang', after: 30 };
 
 type FixtureTests = (fixture: () => GatewayFixture) => void;
 
-/** Runs tests that do not depend on the database, on one gateway with the embedded one (unless ONLY_DATABASE=postgres). */
+/** Runs tests on one gateway, which is open while they run. */
 export function describeGateway(name: string, options: FixtureOptions, tests: FixtureTests): void {
-  describeGatewayOn(process.env['ONLY_DATABASE'] === 'postgres' ? [] : ['embedded'], name, options, tests);
-}
-
-/** Like `describeGateway`, and again on Postgres where DATABASE_URL is set. */
-export function describeGatewayOnEachDatabase(
-  name: string,
-  options: FixtureOptions,
-  tests: FixtureTests,
-): void {
-  describeGateway(name, options, tests);
-  describeGatewayOn(process.env['DATABASE_URL'] === undefined ? [] : ['postgres'], name, options, tests);
-}
-
-function describeGatewayOn(
-  kinds: readonly GatewayFixture['kind'][],
-  name: string,
-  options: FixtureOptions,
-  tests: FixtureTests,
-): void {
-  for (const kind of kinds) {
-    describe(`${name} [${kind}]`, () => {
-      let fixture: GatewayFixture | undefined;
-      beforeAll(async () => {
-        fixture = await openGatewayFixture(kind, options);
-      });
-      afterAll(async () => {
-        await fixture?.close();
-      });
-      tests(() => {
-        if (fixture === undefined) throw new Error('the gateway is open only while its tests run');
-        return fixture;
-      });
+  // oxlint-disable-next-line vitest/valid-title -- each caller's title is a string
+  describe(name, () => {
+    let fixture: GatewayFixture | undefined;
+    beforeAll(async () => {
+      fixture = await openGatewayFixture(options);
     });
-  }
+    afterAll(async () => {
+      await fixture?.close();
+    });
+    tests(() => {
+      if (fixture === undefined) throw new Error('the gateway is open only while its tests run');
+      return fixture;
+    });
+  });
 }
 
 /** Opens a gateway with its fakes; `close` ends everything it opened. */
-export async function openGatewayFixture(
-  kind: GatewayFixture['kind'],
-  options: FixtureOptions = {},
-): Promise<GatewayFixture> {
-  const { beside } = options;
+export async function openGatewayFixture(options: FixtureOptions = {}): Promise<GatewayFixture> {
+  const { beside, embedded = false } = options;
   const telegram = beside?.telegram ?? (await FakeTelegram.start());
   const discord = beside?.discord ?? (await FakeDiscord.open());
   const ollama = beside?.ollama ?? (await startFakeOllama(options.model));
-  const database = kind === 'postgres' && beside === undefined ? await createDatabase() : undefined;
-  const home =
-    kind === 'embedded' ? await makeEmbeddedHome() : await mkdtemp(path.join(tmpdir(), 'parley-test-'));
-  const url = database?.url ?? beside?.env['DATABASE_URL'];
+  const home = embedded ? await makeEmbeddedHome() : await mkdtemp(path.join(tmpdir(), 'parley-test-'));
+  const url = embedded ? undefined : (beside?.env['DATABASE_URL'] ?? (await createDatabase()));
   const env: Record<string, string> = {
     GATEWAY_HOME: home,
     GATEWAY_TOKEN: OWNER,
@@ -183,7 +158,6 @@ export async function openGatewayFixture(
     await fixture.sql.end();
   };
   const fixture: GatewayFixture = {
-    kind,
     ollama,
     telegram,
     discord,
@@ -250,7 +224,6 @@ export async function openGatewayFixture(
         await telegram.close();
         await discord.close();
         await ollama.close();
-        await database?.drop();
       }
       await rm(home, { recursive: true, force: true });
     },
@@ -294,22 +267,4 @@ async function connect(home: string, url: string | undefined): Promise<postgres.
   if (url !== undefined) return postgres(url, options);
   const holder = await liveHolder(home);
   return postgres({ ...options, path: holder?.socketPath ?? '', user: 'parley', database: 'postgres' });
-}
-
-/** An empty database on the server of DATABASE_URL. */
-export async function createDatabase(): Promise<{ url: string; drop(): Promise<void> }> {
-  const server = process.env['DATABASE_URL'] ?? '';
-  const name = `flow_${newId().replaceAll('-', '')}`;
-  const url = new URL(server);
-  url.pathname = `/${name}`;
-  const admin = async (statement: (sql: postgres.Sql) => Promise<unknown>): Promise<void> => {
-    const sql = postgres(server, { max: 1, onnotice: () => undefined });
-    try {
-      await statement(sql);
-    } finally {
-      await sql.end();
-    }
-  };
-  await admin((sql) => sql`create database ${sql(name)}`);
-  return { url: url.href, drop: () => admin((sql) => sql`drop database ${sql(name)} with (force)`) };
 }

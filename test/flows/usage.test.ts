@@ -2,7 +2,7 @@
 import { expect, it, vi } from 'vitest';
 import { hashSecret, newToken } from '../../src/security/index.ts';
 import type { UsageReport } from '../../src/contracts/model/usage.ts';
-import { describeGatewayOnEachDatabase, FRIENDS, WAIT } from './setup.ts';
+import { describeGateway, FRIENDS, WAIT } from './setup.ts';
 
 const people = FRIENDS.values();
 
@@ -17,7 +17,7 @@ const FILE = {
   afterTurn: { title: false },
 };
 
-describeGatewayOnEachDatabase('usage', { telegram: true, file: FILE }, (fixture) => {
+describeGateway('usage', { telegram: true, file: FILE }, (fixture) => {
   const report = async (query: string, token?: string): Promise<UsageReport> => {
     const answer = await fixture().call(`/v1/usage?${query}`, token === undefined ? {} : { token });
     expect(answer.status).toBe(200);

@@ -13,7 +13,7 @@ import { createReceive, MAX_MESSAGE_LENGTH } from '../../src/intake/receive.ts';
 import { MAX_PENDING } from '../../src/contracts/store/ledger.ts';
 import type { InboundMessage, SessionKey } from '../../src/contracts/message.ts';
 import type { Receipt } from '../../src/contracts/receive.ts';
-import { describeEachDatabase, silentLog } from '../database.ts';
+import { describeStore, silentLog } from '../database.ts';
 import type { TestStore } from '../database.ts';
 import { createSignInApi } from '../../src/security/index.ts';
 import { inbound } from '../store/requests.ts';
@@ -130,7 +130,7 @@ async function queued(store: TestStore): Promise<string[]> {
   return rows.map(({ text }) => text);
 }
 
-describeEachDatabase('a message at the api', (databases) => {
+describeStore('a message at the api', (databases) => {
   it('is refused with a reason, and with a reply when that helps the sender', async () => {
     const store = await databases.open();
     const table: [Partial<InboundMessage>, Verdict, Receipt['kind'], string, RegExp][] = [
@@ -250,7 +250,7 @@ describeEachDatabase('a message at the api', (databases) => {
   });
 });
 
-describeEachDatabase('a session behind the api', (databases) => {
+describeStore('a session behind the api', (databases) => {
   const KEY: SessionKey = 'http:mine';
   const page = { limit: 10 };
   const methods: [string, (api: GatewayApi, caller: Caller) => Promise<unknown>, unknown][] = [

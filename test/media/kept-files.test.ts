@@ -2,12 +2,12 @@
 import { expect, it } from 'vitest';
 import type { Attachment } from '../../src/contracts/media.ts';
 import { sweepKeptFiles } from '../../src/media/kept-files.ts';
-import { describeEachDatabase, silentLog } from '../database.ts';
+import { describeStore, silentLog } from '../database.ts';
 import { inboundMessage } from '../fakes/agent/turn-setup.ts';
 
 const never = new AbortController().signal;
 
-describeEachDatabase('files that are kept', (databases) => {
+describeStore('files that are kept', (databases) => {
   it('count toward their user’s limit, end with their session, and are removed on every node when they are old', async () => {
     const store = await databases.open();
     const message = inboundMessage('look', { media: [{ kind: 'image', url: 'x' }] });

@@ -4,7 +4,7 @@ import { ProviderError } from '../../src/contracts/errors.ts';
 import type { MemoryRecord } from '../../src/contracts/store/notes.ts';
 import { createMemory } from '../../src/memory/index.ts';
 import { BACKFILL_BATCH } from '../../src/memory/backfill.ts';
-import { describeEachDatabase } from '../database.ts';
+import { describeStore } from '../database.ts';
 import type { TestDatabases } from '../database.ts';
 import { testLog } from '../fakes/agent/tool-context.ts';
 import { fakeMeanings } from '../fakes/memory/meanings.ts';
@@ -45,7 +45,7 @@ async function open(databases: TestDatabases, model: string | undefined) {
   return { store, memory, memories, fake, lines, now, named, remember, filled };
 }
 
-describeEachDatabase('remembered facts', (databases) => {
+describeStore('remembered facts', (databases) => {
   it.each([
     { by: 'words', model: undefined },
     { by: 'meaning', model: 'meanings' },

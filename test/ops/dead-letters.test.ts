@@ -2,7 +2,7 @@
 import { expect, it } from 'vitest';
 import type { LaneKey } from '../../src/contracts/store/lanes.ts';
 import { deadLettersCommand, MAX_DEAD_LETTERS } from '../../src/ops/dead-letters.ts';
-import { describeEachDatabase, type TestStore } from '../database.ts';
+import { describeStore, type TestStore } from '../database.ts';
 
 /** Gives up `count` messages of a lane; their errors name them. */
 async function giveUp({ lanes }: TestStore, lane: LaneKey, count: number, error = 'error'): Promise<void> {
@@ -15,7 +15,7 @@ async function giveUp({ lanes }: TestStore, lane: LaneKey, count: number, error 
   await lanes.unregister(node);
 }
 
-describeEachDatabase('dead-letters', (databases) => {
+describeStore('dead-letters', (databases) => {
   it('reports when there are none', async () => {
     const store = await databases.open();
     expect(await deadLettersCommand([])(store)).toBe('There are no dead letters.');

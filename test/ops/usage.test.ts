@@ -7,7 +7,7 @@ import type { CommandCall } from '../../src/contracts/command.ts';
 import type { Ledger } from '../../src/contracts/store/ledger.ts';
 import { StoreError } from '../../src/contracts/errors.ts';
 import type { UsageNote, UsageQuery, UsageSum } from '../../src/contracts/model/usage.ts';
-import { describeEachDatabase } from '../database.ts';
+import { describeStore } from '../database.ts';
 import { finished, startTurn } from '../store/lanes/turns.ts';
 import { commandCall } from '../fakes/gateway/command-call.ts';
 
@@ -91,7 +91,7 @@ const note = (model: string, more: Partial<UsageNote> = {}): UsageNote => ({
   ...more,
 });
 
-describeEachDatabase('the counters of usage', (databases) => {
+describeStore('the counters of usage', (databases) => {
   it('count what is written, by model and purpose', async () => {
     const store = await databases.open();
     const meter = meterUsage(store.ledger);

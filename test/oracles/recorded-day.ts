@@ -99,7 +99,7 @@ export async function recordDay(wire: 'openai' | 'ollama'): Promise<RecordedRequ
       : { OLLAMA_HOST: server.ollamaUrl, MODEL: 'fake' };
   const paused: Paused = {};
   const tools = toolsOfTheDay(paused);
-  const gateway = await openGatewayFixture('embedded', { env, tools, telegram: true, furnish });
+  const gateway = await openGatewayFixture({ env, tools, telegram: true, furnish });
   try {
     const day = new Day(gateway, server, wire);
     await talk(day, paused);

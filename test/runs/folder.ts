@@ -31,10 +31,7 @@ function place(): string {
 /** Called by vitest before the first test; returns what it calls after the last. */
 export default async function setup(): Promise<() => void> {
   const { length } = leftOut();
-  if (length > 0)
-    process.stdout.write(
-      `Left out: ${length} long files, which the gate runs. All of them: CI=true npm test\n`,
-    );
+  if (length > 0) process.stdout.write(`Left out: ${length} long files. All of them: npm run test:nightly\n`);
   const problem = isBuilt(ROOT) ? undefined : await build(ROOT);
   if (problem !== undefined) throw new Error(`npm run build fails: ${problem}`);
   // In a run of a few files, making it takes longer than what starts without it.

@@ -4,7 +4,6 @@
  */
 import { existsSync } from 'node:fs';
 import path from 'node:path';
-import { postgresBinaries } from '../crash/cluster.ts';
 
 declare module 'vitest' {
   interface TaskMeta {
@@ -17,8 +16,6 @@ declare module 'vitest' {
 const NEEDS = {
   bubblewrap: [() => programPath('bwrap'), 'install bubblewrap'],
   Chromium: [chromiumPath, 'install Chromium or name it in CHROMIUM'],
-  database: [() => process.env['DATABASE_URL'], 'set DATABASE_URL to a Postgres'],
-  initdb: [postgresBinaries, 'install Postgres'],
   'nats-server': [() => programPath('nats-server'), 'install nats-server'],
   openssl: [() => programPath('openssl'), 'install openssl'],
   python3: [() => programPath('python3'), 'install python3'],

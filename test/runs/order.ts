@@ -2,7 +2,6 @@
 import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
-import { isGate } from '../campaign.ts';
 
 const FOLDER = fileURLToPath(new URL('..', import.meta.url));
 
@@ -61,12 +60,12 @@ const LONGEST = existingTests([
 ]);
 
 /**
- * Long files, which only the gate runs (`.ci/run`, which sets `CI`), and a run that names files: those that prove
- * something by repetition (campaigns, processes started or killed at many moments, whole corpora, simulated hours of
- * traffic), and those that go through everything there is (each command of the documentation, each screen, each text,
- * each failure of a model server, the image, the upgrade).
+ * Long files, which only the nightly run (`npm run test:nightly`) and a run that names files include: those that prove
+ * something by repetition (campaigns, processes killed at many moments, whole corpora, simulated hours of traffic), and
+ * those that go through everything there is (each command of the documentation, each screen, each text, each failure of
+ * a model server, the image). By day, each kind of process, of kill and of screen has a file that is not among them.
  */
-const GATE_ONLY = existingTests([
+const NIGHTLY = existingTests([
   'agent/subagents/subagent-crash.test.ts',
   'agent/tools/injection.test.ts',
   'campaigns/campaigns.test.ts',
@@ -118,7 +117,7 @@ const GATE_ONLY = existingTests([
 
 /** The files that this run leaves out. */
 export function leftOut(): string[] {
-  return isGate || namesFiles() ? [] : GATE_ONLY;
+  return process.env['NIGHTLY'] || namesFiles() ? [] : NIGHTLY;
 }
 
 /** True for a run of certain files or folders. */

@@ -7,7 +7,7 @@ import { readTurnPayload as parsePayload } from '../../src/agent/turn/turn-paylo
 import { GatewayError } from '../../src/contracts/errors.ts';
 import { authorOf, sourcesOfMessage } from '../../src/contracts/message.ts';
 import { MAX_WAITING } from '../../src/schedule/fire.ts';
-import { describeEachDatabase } from '../database.ts';
+import { describeStore } from '../database.ts';
 import { request } from '../store/requests.ts';
 import { keepDue, nodeOf, said } from './scenario.ts';
 
@@ -15,7 +15,7 @@ const CHILD = fileURLToPath(new URL('node-child.ts', import.meta.url));
 const WAIT = { timeout: 10_000, interval: 20 };
 const HOUR_MS = 3_600_000;
 
-describeEachDatabase('a slot', (databases) => {
+describeStore('a slot', (databases) => {
   it('becomes one system message that runs without planning, and one event (B-36, B-44, N-03)', async () => {
     const store = await databases.open();
     const slot = await keepDue(store, { nextAt: new Date(Date.now() - 1_000) });

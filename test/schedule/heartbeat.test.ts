@@ -12,7 +12,7 @@ import {
   saysSomething,
   settleHeartbeat,
 } from '../../src/schedule/heartbeat.ts';
-import { describeEachDatabase, silentLog } from '../database.ts';
+import { describeStore, silentLog } from '../database.ts';
 import type { TestStore } from '../database.ts';
 import { request } from '../store/requests.ts';
 import { anybody, nodeOf, said } from './scenario.ts';
@@ -31,7 +31,7 @@ it.each([
   expect(saysSomething(text)).toBe(says);
 });
 
-describeEachDatabase('the heartbeat', (databases) => {
+describeStore('the heartbeat', (databases) => {
   const heartbeatFile = async (content?: string): Promise<string> => {
     const folder = await mkdtemp(path.join(os.tmpdir(), 'parley-heartbeat-'));
     onTestFinished(() => rm(folder, { recursive: true }));

@@ -3,7 +3,7 @@ import { expect, it, onTestFinished, vi } from 'vitest';
 import type { CommandCall } from '../../src/contracts/command.ts';
 import { MAX_TASK_LENGTH, SCHEDULE_LIMITS } from '../../src/contracts/schedules.ts';
 import type { ScheduleRequest } from '../../src/contracts/schedules.ts';
-import { describeEachDatabase } from '../database.ts';
+import { describeStore } from '../database.ts';
 import { anybody, nodeOf } from './scenario.ts';
 import { commandCall } from '../fakes/gateway/command-call.ts';
 
@@ -20,7 +20,7 @@ const request = (change: Partial<ScheduleRequest> = {}): ScheduleRequest => ({
 const call = (args: string, change: Partial<CommandCall> = {}): CommandCall =>
   commandCall({ args, ...change });
 
-describeEachDatabase('schedules', (databases) => {
+describeStore('schedules', (databases) => {
   it('are added once per id, and report their next run', async () => {
     const { schedules } = nodeOf(await databases.open());
     const made = await schedules.add(request());

@@ -4,7 +4,7 @@ import type { ChannelAccess } from '../../src/contracts/access.ts';
 import { configureChannel } from '../../src/contracts/platform/configured-channel.ts';
 import { createAccessPolicy, hashSecret } from '../../src/security/index.ts';
 import { GRANT_CACHE_MS, MAX_PAIRINGS } from '../../src/security/access-policy.ts';
-import { describeEachDatabase } from '../database.ts';
+import { describeStore } from '../database.ts';
 import type { TestStore } from '../database.ts';
 import { office } from '../fakes/office/manifest.ts';
 import { inbound } from '../store/requests.ts';
@@ -33,7 +33,7 @@ const GROUP = { place: 'group' as const, chatId: '-5', mentioned: true };
 const codeIn = (reply: TextRef | undefined): string =>
   /pair approve (\w+)/.exec(reply === undefined ? '' : inEnglish.text(reply))?.[1] ?? '';
 
-describeEachDatabase('the access policy', (databases) => {
+describeStore('the access policy', (databases) => {
   it('recognizes owners by the configuration and by the scopes of their token', async () => {
     const store = await databases.open();
     const make = (name: string, scopes: ('chat' | 'admin')[]) =>

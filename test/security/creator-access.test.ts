@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import type { ChannelAccess } from '../../src/contracts/access.ts';
 import { channels } from '../../channels/index.ts';
 import { createCreatorAccess } from '../../src/security/index.ts';
-import { describeEachDatabase } from '../database.ts';
+import { describeStore } from '../database.ts';
 import type { TestStore } from '../database.ts';
 import { request } from '../store/requests.ts';
 
@@ -27,7 +27,7 @@ function creatorAccessOf(store: TestStore, change?: Partial<ChannelAccess>) {
   });
 }
 
-describeEachDatabase("the rights of a schedule's creator", (databases) => {
+describeStore("the rights of a schedule's creator", (databases) => {
   it('in a private chat are those of the user: granted, listed, owner, or dm: open', async () => {
     const store = await databases.open();
     const may = (id: string, change?: Partial<ChannelAccess>) =>

@@ -6,7 +6,7 @@ import path from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { ensureFirstToken } from '../../src/security/index.ts';
 import { hashSecret } from '../../src/security/secrets.ts';
-import { describeEachDatabase } from '../database.ts';
+import { describeStore } from '../database.ts';
 
 let home = '';
 beforeEach(async () => {
@@ -14,7 +14,7 @@ beforeEach(async () => {
 });
 afterEach(() => rm(home, { recursive: true }));
 
-describeEachDatabase('the first token', (databases) => {
+describeStore('the first token', (databases) => {
   it('is shown once on the terminal and written to no file or table', async () => {
     const { access, sql } = await databases.open();
     const shown: string[] = [];

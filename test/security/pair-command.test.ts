@@ -3,12 +3,12 @@ import { describe, expect, it } from 'vitest';
 import { channels } from '../../channels/index.ts';
 import { pairChannels, pairCommand } from '../../src/security/pair-command.ts';
 import { hashSecret, newPairingCode } from '../../src/security/secrets.ts';
-import { describeEachDatabase } from '../database.ts';
+import { describeStore } from '../database.ts';
 import { office } from '../fakes/office/manifest.ts';
 
 const ALL = [...channels, office];
 
-describeEachDatabase('parley pair', (databases) => {
+describeStore('parley pair', (databases) => {
   it('allows groups of every channel and revokes grants, with their id formats', async () => {
     const { access } = await databases.open();
     const pair = (...args: string[]) => pairCommand(access, ALL, args);

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { ensureFirstToken, hashSecret, tokenCommand } from '../../src/security/index.ts';
-import { describeEachDatabase } from '../database.ts';
+import { describeStore } from '../database.ts';
 import type { TestStore } from '../database.ts';
 
 let home = '';
@@ -16,7 +16,7 @@ afterEach(() => rm(home, { recursive: true }));
 
 const secretIn = (text: string): string => /parley_\S+/.exec(text)?.[0] ?? '';
 
-describeEachDatabase('parley token', (databases) => {
+describeStore('parley token', (databases) => {
   const run = ({ access }: TestStore, ...args: string[]): Promise<string> => tokenCommand(args)(access, home);
   const isValid = async ({ access }: TestStore, secret: string): Promise<boolean> =>
     (await access.tokensByHash([hashSecret(secret)])).length === 1;

@@ -6,7 +6,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import journal from '../../drizzle/meta/_journal.json' with { type: 'json' };
 import type { SessionKey } from '../../src/contracts/message.ts';
 import { openStoreAt, type Store } from '../../src/store/store.ts';
-import { describeEachDatabase, silentLog, type TestStore } from '../database.ts';
+import { describeStore, silentLog, type TestStore } from '../database.ts';
 
 const FOLDER = fileURLToPath(new URL('../fixtures', import.meta.url));
 const MIGRATIONS = fileURLToPath(new URL('../../drizzle', import.meta.url));
@@ -48,7 +48,7 @@ describe('the fixtures', () => {
   });
 });
 
-describeEachDatabase('a database of an earlier version', (databases) => {
+describeStore('a database of an earlier version', (databases) => {
   const opened: Upgraded[] = [];
   afterEach(async () => {
     for (const { store, base, schema } of opened.splice(0)) {

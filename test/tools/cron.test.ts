@@ -3,12 +3,12 @@ import { expect, it } from 'vitest';
 import type { FindChat } from '../../src/contracts/delivery.ts';
 import type { ToolContext } from '../../src/contracts/tools/tool.ts';
 import { createCron } from '../../src/tools/cron.ts';
-import { describeEachDatabase } from '../database.ts';
+import { describeStore } from '../database.ts';
 import { noOtherChats } from '../fakes/agent/find-chat.ts';
 import { toolContext } from '../fakes/agent/tool-context.ts';
 import { anybody, nodeOf } from '../schedule/scenario.ts';
 
-describeEachDatabase('cron', (databases) => {
+describeStore('cron', (databases) => {
   const open = async (place: 'private' | 'group' = 'private', findChat: FindChat = noOtherChats) => {
     const creatorAccess = { ...anybody, placeOf: () => Promise.resolve(place) };
     const { schedules } = nodeOf(await databases.open(), { creatorAccess });

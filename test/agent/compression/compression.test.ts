@@ -4,7 +4,7 @@ import { LaneAbort } from '../../../src/contracts/bus.ts';
 import { ProviderError } from '../../../src/contracts/errors.ts';
 import type { ChatMessage } from '../../../src/contracts/model/provider.ts';
 import { readFile } from '../../fakes/tool-options.ts';
-import { describeEmbedded } from '../../database.ts';
+import { describeStore } from '../../database.ts';
 import type { TestDatabases, TestStore } from '../../database.ts';
 import {
   asks as asksFor,
@@ -65,7 +65,7 @@ async function covered({ sql }: TestStore): Promise<string[]> {
   return rows.map(({ text }) => text);
 }
 
-describeEmbedded('compression', (databases) => {
+describeStore('compression', (databases) => {
   it('summarizes the oldest turns before a turn whose context is too large (N-67)', async () => {
     const { store, provider, scenario, talk, enable, events } = await openConversation(databases);
     await talk(5);

@@ -5,7 +5,7 @@ import { SUMMARY_INSTRUCTION } from '../../../src/agent/compression/transcript.t
 import { DEFAULT_TOOLS } from '../../../src/contracts/agent/profile.ts';
 import type { ChatRequest } from '../../../src/contracts/model/provider.ts';
 import { createTools } from '../../../src/tools/index.ts';
-import { describeEmbedded } from '../../database.ts';
+import { describeStore } from '../../database.ts';
 import type { TestDatabases } from '../../database.ts';
 import { TalkingProvider } from '../../fakes/agent/talking-provider.ts';
 import { TurnScenario } from '../../fakes/agent/turn-setup.ts';
@@ -46,7 +46,7 @@ async function talk(databases: TestDatabases, window: number) {
   return { scenario, requests: provider.requests };
 }
 
-describeEmbedded(`a conversation of ${TURNS} turns`, (databases) => {
+describeStore(`a conversation of ${TURNS} turns`, (databases) => {
   it.each([8_192, 6_144, 4_096])('on a window of %i tokens is summarized now and then', async (window) => {
     const { scenario, requests } = await talk(databases, window);
     const summaries = requests.filter(isSummary);

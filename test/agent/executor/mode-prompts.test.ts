@@ -5,7 +5,7 @@ import { MODES } from '../../../src/contracts/plans/plan.ts';
 import type { ExecutionMode } from '../../../src/contracts/plans/plan.ts';
 import { createApprovals } from '../../../src/intake/approvals/approvals.ts';
 import { actOnPlan } from '../../../src/intake/plans/plan-control.ts';
-import { describeEmbedded, silentLog } from '../../database.ts';
+import { describeStore, silentLog } from '../../database.ts';
 import type { TestDatabases } from '../../database.ts';
 import { says, ScriptedProvider } from '../../fakes/agent/scripted-provider.ts';
 import type { ScriptStep } from '../../fakes/agent/scripted-provider.ts';
@@ -37,7 +37,7 @@ async function openPlanOfOneStep(databases: TestDatabases, ...afterPlan: ScriptS
   return { store, scenario, provider, callsWith };
 }
 
-describeEmbedded('the prompt of a mode', (databases) => {
+describeStore('the prompt of a mode', (databases) => {
   it('reaches the model with each step of agentic mode, and with no other call (S-44)', async () => {
     const { scenario, callsWith } = await openPlanOfOneStep(databases, says('Compared.'), says('Done.'));
     await scenario.ask('Compare them', {}, { mode: 'agentic' });

@@ -9,7 +9,7 @@ import type { ExecutionMode } from '../../../src/contracts/plans/plan.ts';
 import type { PlanAction, PlanAnswer, PlanRecord } from '../../../src/contracts/store/plan-store.ts';
 import { defineTool } from '../../../src/contracts/tools/tool.ts';
 import type { Tool } from '../../../src/contracts/tools/tool.ts';
-import { describeEmbedded, silentLog } from '../../database.ts';
+import { describeStore, silentLog } from '../../database.ts';
 import type { TestStore } from '../../database.ts';
 import { asks, says, ScriptedProvider } from '../../fakes/agent/scripted-provider.ts';
 import type { ScriptStep } from '../../fakes/agent/scripted-provider.ts';
@@ -103,7 +103,7 @@ class People {
   }
 }
 
-describeEmbedded('users and a plan', (databases) => {
+describeStore('users and a plan', (databases) => {
   async function open(
     steps: ScriptStep[],
     {

@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import { z } from 'zod';
 import { defineTool } from '../../../src/contracts/tools/tool.ts';
 import type { Tool } from '../../../src/contracts/tools/tool.ts';
-import { describeEmbedded } from '../../database.ts';
+import { describeStore } from '../../database.ts';
 import { asks, says, ScriptedProvider } from '../../fakes/agent/scripted-provider.ts';
 import { openScenario } from '../../fakes/agent/turn-setup.ts';
 
@@ -26,7 +26,7 @@ function toolOf(name: string, ran: string[], during: () => Promise<void> = async
   });
 }
 
-describeEmbedded('a plan whose profile is reloaded while it is paused', (databases) => {
+describeStore('a plan whose profile is reloaded while it is paused', (databases) => {
   it('fails the step whose tool is gone, without a call, and corrects it with the tools that exist (S-26, N-73)', async () => {
     const store = await databases.open();
     const ran: string[] = [];

@@ -1,6 +1,6 @@
 /** What a step has read counts against later steps, and against the turn that continues with its report. */
 import { expect, it } from 'vitest';
-import { describeEmbedded } from '../../database.ts';
+import { describeStore } from '../../database.ts';
 import { riskyTools } from '../../fakes/agent/risky-tools.ts';
 import { asks, says, ScriptedProvider } from '../../fakes/agent/scripted-provider.ts';
 import type { ScriptStep } from '../../fakes/agent/scripted-provider.ts';
@@ -14,7 +14,7 @@ const planned = (...steps: string[]): ScriptStep[] => [
   says(['Steps', ...steps.map((step, n) => `${n + 1}. ${step}`)].join('\n')),
 ];
 
-describeEmbedded('a plan whose step read untrusted text', (databases) => {
+describeStore('a plan whose step read untrusted text', (databases) => {
   const ran: string[] = [];
   const ask = async (...steps: ScriptStep[]): Promise<{ scenario: TurnScenario; outcome: unknown }> => {
     ran.splice(0);

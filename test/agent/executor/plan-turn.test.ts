@@ -8,7 +8,7 @@ import { spawnAgent } from '../../../src/tools/spawn-agent.ts';
 import { defineTool } from '../../../src/contracts/tools/tool.ts';
 import type { Tool } from '../../../src/contracts/tools/tool.ts';
 import { z } from 'zod';
-import { describeEmbedded } from '../../database.ts';
+import { describeStore } from '../../database.ts';
 import type { TestDatabases } from '../../database.ts';
 import { asks, fails, says, SCRIPT_USAGE, ScriptedProvider } from '../../fakes/agent/scripted-provider.ts';
 import type { ScriptStep } from '../../fakes/agent/scripted-provider.ts';
@@ -75,7 +75,7 @@ async function open(
 const ask = (scenario: TurnScenario, mode: ExecutionMode = 'agentic') =>
   scenario.ask('Read both books', {}, { mode });
 
-describeEmbedded('a plan in agentic mode', (databases) => {
+describeStore('a plan in agentic mode', (databases) => {
   it('runs inside the turn, step by step, and is reported at the end (S-02, S-20)', async () => {
     const done: string[] = [];
     const [scenario, provider] = await open(

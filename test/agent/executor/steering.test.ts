@@ -4,7 +4,7 @@ import { MAX_STEERING_CHARS, withUserAdditions } from '../../../src/agent/execut
 import { TurnRows } from '../../../src/agent/state/turn-rows.ts';
 import type { Turn } from '../../../src/agent/state/turn-state.ts';
 import type { QueueMode } from '../../../src/contracts/store/records.ts';
-import { describeEmbedded } from '../../database.ts';
+import { describeStore } from '../../database.ts';
 import { dyingAt, notOfDeath } from '../../fakes/agent/dying-store.ts';
 import { moment, nextTurn } from '../../fakes/moments.ts';
 import { testPlan } from '../../fakes/agent/plans.ts';
@@ -21,7 +21,7 @@ const planned = (...steps: string[]): ScriptStep[] => [
 ];
 const retry = says('{"action":"retry","reason":"again"}');
 
-describeEmbedded('user messages while a plan runs', (databases) => {
+describeStore('user messages while a plan runs', (databases) => {
   /** A plan where the user sends a message during the first call. */
   const begin = async (queueMode: QueueMode, ...steps: ScriptStep[]) => {
     const store = await databases.open({ newSessions: { mode: 'agentic', queueMode } });

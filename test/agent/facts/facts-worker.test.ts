@@ -6,7 +6,7 @@ import type { ChatRequest } from '../../../src/contracts/model/provider.ts';
 import { MAX_MEMORIES, MAX_UNVERIFIED_PER_TURN } from '../../../src/contracts/store/notes.ts';
 import type { MemoryRecord } from '../../../src/contracts/store/notes.ts';
 import { readFile } from '../../fakes/tool-options.ts';
-import { describeEmbedded } from '../../database.ts';
+import { describeStore } from '../../database.ts';
 import type { TestDatabases } from '../../database.ts';
 import { asks, says, ScriptedProvider } from '../../fakes/agent/scripted-provider.ts';
 import type { ScriptStep } from '../../fakes/agent/scripted-provider.ts';
@@ -72,7 +72,7 @@ async function summarized(
   return { store, provider, scenario, remembered, ending };
 }
 
-describeEmbedded('facts worth keeping', (databases) => {
+describeStore('facts worth keeping', (databases) => {
   it('are requested in the same conversation as the summary, and kept for the user', async () => {
     const { provider, ending, remembered, store } = await summarized(databases, {
       facts: '- Her name is Ann.\n- She lives in Oslo.',

@@ -6,7 +6,7 @@ import { ProviderError } from '../../../src/contracts/errors.ts';
 import type { ProviderErrorCode } from '../../../src/contracts/errors.ts';
 import type { EventBody } from '../../../src/contracts/event.ts';
 import type { SessionKey } from '../../../src/contracts/message.ts';
-import { describeEmbedded } from '../../database.ts';
+import { describeStore } from '../../database.ts';
 import { fails, says, ScriptedProvider } from '../../fakes/agent/scripted-provider.ts';
 import { openScenario } from '../../fakes/agent/turn-setup.ts';
 import { only } from '../../fakes/gateway/planned-turn.ts';
@@ -16,7 +16,7 @@ const down = (code: ProviderErrorCode = 'unavailable') =>
   fails(new ProviderError(code, 'It is not there.', { retryable: code === 'unavailable' }));
 const profile = { model: 'big', fallbacks: ['middle', 'small'] };
 
-describeEmbedded('a model that cannot answer', (databases) => {
+describeStore('a model that cannot answer', (databases) => {
   it.each([
     ['unavailable', 'cannot be reached'],
     ['out_of_memory', 'is out of memory'],

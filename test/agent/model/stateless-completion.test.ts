@@ -6,7 +6,7 @@ import { ProviderError } from '../../../src/contracts/errors.ts';
 import type { StatelessRequest } from '../../../src/contracts/gateway-api.ts';
 import type { Ledger } from '../../../src/contracts/store/ledger.ts';
 import type { ChatChunk } from '../../../src/contracts/model/provider.ts';
-import { describeEmbedded } from '../../database.ts';
+import { describeStore } from '../../database.ts';
 import { effectTools, startEffects } from '../../fakes/agent/effect-tools.ts';
 import { riskyTools } from '../../fakes/agent/risky-tools.ts';
 import {
@@ -42,7 +42,7 @@ async function collect(
   return { text, kinds: [...new Set(seen.map((chunk) => chunk.type))], last: seen.at(-1) };
 }
 
-describeEmbedded('a stateless completion', (databases) => {
+describeStore('a stateless completion', (databases) => {
   it('sends exactly the given messages, streams the answer, and leaves no session behind', async () => {
     const provider = new ScriptedProvider(says('Hel', 'lo'));
     const noted: Parameters<Ledger['noteUsage']>[0][] = [];

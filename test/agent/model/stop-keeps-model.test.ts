@@ -3,14 +3,14 @@ import { expect, it, onTestFinished } from 'vitest';
 import { z } from 'zod';
 import { LaneAbort } from '../../../src/contracts/bus.ts';
 import { createOllama } from '../../../src/providers/ollama/ollama.ts';
-import { describeEachDatabase } from '../../database.ts';
+import { describeStore } from '../../database.ts';
 import { startFakeOllama } from '../../fakes/ollama/ollama.ts';
 import { OLLAMA_SERVER } from '../../providers/servers.ts';
 import { openScenario } from '../../fakes/agent/turn-setup.ts';
 
 const loadedModels = z.object({ models: z.array(z.object({ name: z.string() })) });
 
-describeEachDatabase('a stop in the middle of an answer', (databases) => {
+describeStore('a stop in the middle of an answer', (databases) => {
   it('closes the call and keeps the model loaded: /api/ps still lists it, and nothing asks to unload it (N-64)', async () => {
     const fake = await startFakeOllama();
     onTestFinished(() => fake.close());

@@ -4,7 +4,7 @@ import type { PlanRecord } from '../../../src/contracts/store/plan-store.ts';
 import { listDir } from '../../../src/tools/files/list-dir.ts';
 import { spawnAgent } from '../../../src/tools/spawn-agent.ts';
 import { createTodoTool } from '../../../src/tools/todo.ts';
-import { describeEmbedded } from '../../database.ts';
+import { describeStore } from '../../database.ts';
 import { ANALYSIS, only, PLAN, planned, planningScenario, update } from '../../fakes/gateway/planned-turn.ts';
 import { asks, says, ScriptedProvider } from '../../fakes/agent/scripted-provider.ts';
 import { openScenario } from '../../fakes/agent/turn-setup.ts';
@@ -14,7 +14,7 @@ function latestPlan(scenario: TurnScenario): Promise<PlanRecord | undefined> {
   return scenario.store.plans.latestPlan('telegram:42');
 }
 
-describeEmbedded('a plan', (databases) => {
+describeStore('a plan', (databases) => {
   it('updates its steps from the todo list, up to its one terminal event', async () => {
     const script = [update(1, 'in_progress'), update(1, 'done'), update(2, 'done'), update(3, 'skipped')];
     const { scenario } = await planningScenario(

@@ -5,7 +5,7 @@ import { listDir } from '../../../src/tools/files/list-dir.ts';
 import { plan } from '../../../src/tools/plan.ts';
 import { createScratchpadTool } from '../../../src/tools/scratchpad.ts';
 import { createTodoTool } from '../../../src/tools/todo.ts';
-import { describeEmbedded } from '../../database.ts';
+import { describeStore } from '../../database.ts';
 import type { TestStore } from '../../database.ts';
 import { dyingAt, notOfDeath, TURN_STEPS } from '../../fakes/agent/dying-store.ts';
 import { asks, fails, says, ScriptedProvider } from '../../fakes/agent/scripted-provider.ts';
@@ -27,7 +27,7 @@ const tools = (store: TestStore) => [
 const resultsIn = ({ requests }: ScriptedProvider): string[] =>
   (requests.at(-1)?.messages ?? []).flatMap(({ role, content }) => (role === 'tool' ? [content] : []));
 
-describeEmbedded('a plan that the model asks for', (databases) => {
+describeStore('a plan that the model asks for', (databases) => {
   it('costs a simple question no extra call, and its tools come with the profile (N-15)', async () => {
     const store = await databases.open();
     const provider = new ScriptedProvider(says('Four.'));

@@ -4,7 +4,7 @@ import { LaneAbort } from '../../../src/contracts/bus.ts';
 import type { EventBody } from '../../../src/contracts/event.ts';
 import { listDir } from '../../../src/tools/files/list-dir.ts';
 import { createTodoTool } from '../../../src/tools/todo.ts';
-import { describeEmbedded } from '../../database.ts';
+import { describeStore } from '../../database.ts';
 import type { TestStore } from '../../database.ts';
 import { ANALYSIS, only, PLAN, planned, PlanningModel, update } from '../../fakes/gateway/planned-turn.ts';
 import { dyingAt, notOfDeath, SimulatedCrash, TURN_STEPS } from '../../fakes/agent/dying-store.ts';
@@ -45,7 +45,7 @@ type Run = Awaited<ReturnType<typeof dieAndResume>>;
 const plansReady = (events: EventBody[]): string[] =>
   events.flatMap((event) => (event.type === 'plan_ready' ? [event.plan.id] : []));
 
-describeEmbedded('a planned turn whose process dies', (databases) => {
+describeStore('a planned turn whose process dies', (databases) => {
   it('has one plan, one card and one todo list, wherever it died, and does not plan again once it has them (N-25, N-26, N-27)', async () => {
     const store = await databases.open();
     const whole = await dieAndResume(store, Number.POSITIVE_INFINITY, 'after');

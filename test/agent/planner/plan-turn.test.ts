@@ -4,7 +4,7 @@ import { MAX_PLANNING_CHARS, PLANNING_TEMPERATURE } from '../../../src/agent/pla
 import { modePrompt } from '../../../src/agent/executor/mode-prompts.ts';
 import { LaneAbort } from '../../../src/contracts/bus.ts';
 import { ProviderError } from '../../../src/contracts/errors.ts';
-import { describeEmbedded } from '../../database.ts';
+import { describeStore } from '../../database.ts';
 import {
   ANALYSIS,
   only,
@@ -18,7 +18,7 @@ import {
 import { asks, fails, fallsSilent, says } from '../../fakes/agent/scripted-provider.ts';
 import type { TurnScenario } from '../../fakes/agent/turn-setup.ts';
 
-describeEmbedded('planning', (databases) => {
+describeStore('planning', (databases) => {
   it('happens only where the profile enables it, and never in the plain entry (N-14, N-02)', async () => {
     const { scenario, provider } = await planningScenario(
       databases,

@@ -10,7 +10,7 @@ import type { Tool } from '../../../src/contracts/tools/tool.ts';
 import { listDir } from '../../../src/tools/files/list-dir.ts';
 import { readFile } from '../../fakes/tool-options.ts';
 import { createSwitchProfile } from '../../../src/tools/switch-profile.ts';
-import { describeEmbedded } from '../../database.ts';
+import { describeStore } from '../../database.ts';
 import type { TestDatabases } from '../../database.ts';
 import { asks, says, ScriptedProvider } from '../../fakes/agent/scripted-provider.ts';
 import { LEASE_MS, openScenario, TurnScenario } from '../../fakes/agent/turn-setup.ts';
@@ -41,7 +41,7 @@ function toolsOf(
   return [listDir, readFile, switching];
 }
 
-describeEmbedded('a profile switched during a turn', (databases: TestDatabases) => {
+describeStore('a profile switched during a turn', (databases: TestDatabases) => {
   const openGateway = async (
     provider: ScriptedProvider,
     owners: readonly string[],

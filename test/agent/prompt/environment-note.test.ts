@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { createEnvironmentNote } from '../../../src/agent/prompt/environment-note.ts';
 import type { Placed } from '../../../src/agent/prompt/environment-note.ts';
-import { describeEmbedded } from '../../database.ts';
+import { describeStore } from '../../database.ts';
 import { says, ScriptedProvider } from '../../fakes/agent/scripted-provider.ts';
 import { openScenario } from '../../fakes/agent/turn-setup.ts';
 
@@ -48,7 +48,7 @@ describe('the note about when and where', () => {
   });
 });
 
-describeEmbedded('the prompts of two turns of a session', (databases) => {
+describeStore('the prompts of two turns of a session', (databases) => {
   it('are byte-for-byte identical up to the new message', async () => {
     const provider = new ScriptedProvider(says('One.'), says('Two.'));
     const scenario = await openScenario(databases, { provider });

@@ -13,7 +13,7 @@ import { StoreError } from '../../../src/contracts/errors.ts';
 import { estimateTokens } from '../../../src/lib/tokens.ts';
 import { createMemory } from '../../../src/tools/memory.ts';
 import { readFile } from '../../fakes/tool-options.ts';
-import { describeEmbedded } from '../../database.ts';
+import { describeStore } from '../../database.ts';
 import type { TestStore } from '../../database.ts';
 import { asks, says, ScriptedProvider } from '../../fakes/agent/scripted-provider.ts';
 import { TurnScenario } from '../../fakes/agent/turn-setup.ts';
@@ -37,7 +37,7 @@ const SYSTEM_USER = {
   'skills/weather/codes.md': 'Sun is 1.',
 };
 
-describeEmbedded('the context', (databases) => {
+describeStore('the context', (databases) => {
   /** A scenario in `store` whose model says `steps`; closed after the test. */
   async function scenario(store: TestStore, provider: ScriptedProvider, folder?: string) {
     const made = new TurnScenario({

@@ -5,7 +5,7 @@ import { ProviderError } from '../../../src/contracts/errors.ts';
 import type { Usage } from '../../../src/contracts/model/provider.ts';
 import { listDir } from '../../../src/tools/files/list-dir.ts';
 import { spawnAgent } from '../../../src/tools/spawn-agent.ts';
-import { describeEmbedded } from '../../database.ts';
+import { describeStore } from '../../database.ts';
 import { dyingAt, notOfDeath } from '../../fakes/agent/dying-store.ts';
 import {
   asks,
@@ -40,7 +40,7 @@ async function leaveAndGoOn(
   return turnId;
 }
 
-describeEmbedded('the usage of a turn', (databases) => {
+describeStore('the usage of a turn', (databases) => {
   it('is never zero: it is estimated for a server that reports none, and the sum is marked', async () => {
     const silent = { ...says('Three words here'), usage: usage(0, 0, 0) };
     const scenario = await openScenario(databases, { provider: new ScriptedProvider(silent) });

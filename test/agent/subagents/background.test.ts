@@ -5,7 +5,7 @@ import { GatewayError } from '../../../src/contracts/errors.ts';
 import type { LaneHead } from '../../../src/contracts/store/lanes.ts';
 import { MAX_SUBAGENTS_AT_ONCE } from '../../../src/contracts/agent/subagents.ts';
 import { spawnAgent } from '../../../src/tools/spawn-agent.ts';
-import { describeEmbedded } from '../../database.ts';
+import { describeStore } from '../../database.ts';
 import { ReplayProvider } from '../../fakes/agent/replay-provider.ts';
 import { asks, fallsSilent, says } from '../../fakes/agent/scripted-provider.ts';
 import type { ScriptStep } from '../../fakes/agent/scripted-provider.ts';
@@ -29,7 +29,7 @@ async function finish(scenario: TurnScenario, child: LaneHead | undefined, signa
   return outcome.step.heads;
 }
 
-describeEmbedded('a subagent in the background', (databases) => {
+describeStore('a subagent in the background', (databases) => {
   it('lets its turn answer before it has started, and is reported in a new turn of that session (B-31, B-34, B-36)', async () => {
     const provider = replay([says('The result.')]);
     const scenario = await openScenario(databases, { provider, tools: [spawnAgent] });

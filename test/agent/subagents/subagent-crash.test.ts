@@ -5,7 +5,7 @@ import type { EventBody } from '../../../src/contracts/event.ts';
 import type { LaneHead } from '../../../src/contracts/store/lanes.ts';
 import { agentIdOf } from '../../../src/contracts/agent/subagents.ts';
 import { spawnAgent } from '../../../src/tools/spawn-agent.ts';
-import { describeEachDatabase } from '../../database.ts';
+import { describeStore } from '../../database.ts';
 import type { TestStore } from '../../database.ts';
 import { dyingAt, RUN_STEPS, TURN_STEPS } from '../../fakes/agent/dying-store.ts';
 import { effectTools, startEffects } from '../../fakes/agent/effect-tools.ts';
@@ -93,7 +93,7 @@ const results = (events: readonly EventBody[]): string[] =>
     event.type === 'tool_result' && event.name === 'spawn_agent' ? [event.result] : [],
   );
 
-describeEachDatabase('a subagent whose process dies', (databases) => {
+describeStore('a subagent whose process dies', (databases) => {
   it('continues from its journal wherever it died, repeats no effect, and counts its usage once (N-04)', async () => {
     const store = await databases.open();
     const effects = await startEffects();

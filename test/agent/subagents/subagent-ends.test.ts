@@ -9,14 +9,14 @@ import {
 } from '../../../src/contracts/agent/subagents.ts';
 import { defineTool } from '../../../src/contracts/tools/tool.ts';
 import { spawnAgent } from '../../../src/tools/spawn-agent.ts';
-import { describeEmbedded } from '../../database.ts';
+import { describeStore } from '../../database.ts';
 import { ReplayProvider } from '../../fakes/agent/replay-provider.ts';
 import { asks, fails, fallsSilent, says } from '../../fakes/agent/scripted-provider.ts';
 import type { ScriptStep } from '../../fakes/agent/scripted-provider.ts';
 import { parts, probe, resultOf, spawn } from '../../fakes/agent/spawning.ts';
 import { openScenario } from '../../fakes/agent/turn-setup.ts';
 
-describeEmbedded('the end of a subagent', (databases) => {
+describeStore('the end of a subagent', (databases) => {
   it('reports that it did not complete normally: at its iteration limit, when the model fails, when it crashes (N-05, B-33)', async () => {
     const { tool } = probe();
     const loop = Array.from({ length: 20 }, () => asks([{ name: 'probe', args: {} }]));

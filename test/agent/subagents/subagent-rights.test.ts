@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { defineTool, type ToolContext } from '../../../src/contracts/tools/tool.ts';
 import { taints } from '../../../src/contracts/tools/risk.ts';
 import { spawnAgent } from '../../../src/tools/spawn-agent.ts';
-import { describeEmbedded } from '../../database.ts';
+import { describeStore } from '../../database.ts';
 import { ANALYSIS, PLAN } from '../../fakes/gateway/planned-turn.ts';
 import { ReplayProvider } from '../../fakes/agent/replay-provider.ts';
 import { riskyTools } from '../../fakes/agent/risky-tools.ts';
@@ -33,7 +33,7 @@ function reader() {
   return { tool, tainted };
 }
 
-describeEmbedded('the rights of a subagent', (databases) => {
+describeStore('the rights of a subagent', (databases) => {
   it('let a dangerous call wait for a human with its turn, which then continues inside the subagent (S-45)', async () => {
     const ran: string[] = [];
     const provider = new ReplayProvider({

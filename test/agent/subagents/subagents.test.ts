@@ -6,13 +6,13 @@ import { defineTool, type ToolContext } from '../../../src/contracts/tools/tool.
 import { readFile } from '../../fakes/tool-options.ts';
 import { spawnAgent } from '../../../src/tools/spawn-agent.ts';
 import { writeFile } from '../../../src/tools/files/write-file.ts';
-import { describeEmbedded } from '../../database.ts';
+import { describeStore } from '../../database.ts';
 import { ReplayProvider } from '../../fakes/agent/replay-provider.ts';
 import { asks, says } from '../../fakes/agent/scripted-provider.ts';
 import { parts, probe, resultOf, spawn } from '../../fakes/agent/spawning.ts';
 import { openScenario } from '../../fakes/agent/turn-setup.ts';
 
-describeEmbedded('a subagent that its turn waits for', (databases) => {
+describeStore('a subagent that its turn waits for', (databases) => {
   it('returns its last text and that it completed normally, and leaves no session, message or turn, only its journal (N-04, N-06)', async () => {
     const provider = new ReplayProvider(
       parts([asks([{ name: 'probe', args: {} }], 'Looking.'), says('The result.')]),

@@ -3,7 +3,7 @@ import { expect, it, onTestFinished, vi } from 'vitest';
 import { TITLE_REQUEST } from '../../../src/agent/title/title-text.ts';
 import { ProviderError } from '../../../src/contracts/errors.ts';
 import type { ChatRequest } from '../../../src/contracts/model/provider.ts';
-import { describeEmbedded } from '../../database.ts';
+import { describeStore } from '../../database.ts';
 import type { TestDatabases } from '../../database.ts';
 import { fails, fallsSilent, says, ScriptedProvider } from '../../fakes/agent/scripted-provider.ts';
 import type { ScriptStep } from '../../fakes/agent/scripted-provider.ts';
@@ -25,7 +25,7 @@ async function openChat(databases: TestDatabases, titleMs: number, ...steps: Scr
 
 const asksForTitle = ({ messages }: ChatRequest): boolean => messages.at(-1)?.content === TITLE_REQUEST;
 
-describeEmbedded('the title of a session', (databases) => {
+describeStore('the title of a session', (databases) => {
   it('is requested from the model that answered, with the same window and an answer of limited length', async () => {
     const { provider, scenario, title } = await openChat(databases, 10_000, says('yes'), says('Trains'));
     await scenario.ask('Are there trains?');

@@ -1,6 +1,6 @@
 /** A process that dies anywhere around an approval: asked once, decided once, run once. */
 import { expect, it } from 'vitest';
-import { describeEachDatabase } from '../../database.ts';
+import { describeStore } from '../../database.ts';
 import type { TestStore } from '../../database.ts';
 import { dyingAt, SimulatedCrash } from '../../fakes/agent/dying-store.ts';
 import { riskyTools } from '../../fakes/agent/risky-tools.ts';
@@ -11,7 +11,7 @@ import { TurnScenario } from '../../fakes/agent/turn-setup.ts';
 /** What a process does around an approval, each a point before or after which it can die. */
 const STEPS = ['openTurn', 'journalAnswer', 'park', 'enqueue', 'toolIntent', 'toolResult', 'finishTurn'];
 
-describeEachDatabase('an approval whose process dies', (databases) => {
+describeStore('an approval whose process dies', (databases) => {
   const call = [{ name: 'wipe', args: { word: 'disk' } }];
 
   /** One turn across as many processes as it takes; the first may die, a user approves every request. */

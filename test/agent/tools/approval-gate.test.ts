@@ -2,7 +2,7 @@
 import { expect, it, onTestFinished } from 'vitest';
 import { MAX_ASKED, MAX_ASKED_CHARS, shownArgs } from '../../../src/contracts/tools/approvals.ts';
 import type { ApprovalRecord } from '../../../src/contracts/tools/approvals.ts';
-import { describeEmbedded } from '../../database.ts';
+import { describeStore } from '../../database.ts';
 import type { TestStore } from '../../database.ts';
 import { riskyTools } from '../../fakes/agent/risky-tools.ts';
 import type { Ran } from '../../fakes/agent/risky-tools.ts';
@@ -14,7 +14,7 @@ import { inEnglish } from '../../../src/contracts/texts/say.ts';
 const PARKED = { kind: 'parked' };
 const wipe = (word: string) => ({ name: 'wipe', args: { word } });
 
-describeEmbedded('a dangerous call', (databases) => {
+describeStore('a dangerous call', (databases) => {
   async function open(ran: Ran, steps: ScriptStep[], limits = {}) {
     const store = await databases.open();
     const provider = new ScriptedProvider(...steps);

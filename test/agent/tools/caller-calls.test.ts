@@ -2,7 +2,7 @@
 import { expect, it } from 'vitest';
 import type { CallerOptions } from '../../../src/contracts/model/provider.ts';
 import { answerTools } from '../../../src/intake/api/caller-tools.ts';
-import { describeEachDatabase } from '../../database.ts';
+import { describeStore } from '../../database.ts';
 import type { TestStore } from '../../database.ts';
 import { dyingAt, SimulatedCrash } from '../../fakes/agent/dying-store.ts';
 import { ReplayProvider } from '../../fakes/agent/replay-provider.ts';
@@ -16,7 +16,7 @@ const options: CallerOptions = { tools: [LOOK] };
 const session = 'telegram:42' as const;
 const bus = { sweepSoon: () => undefined };
 
-describeEachDatabase('a turn with tools of its caller', (databases) => {
+describeStore('a turn with tools of its caller', (databases) => {
   const call = [{ name: 'look', args: {}, id: 'call_1' }];
 
   /** One turn across as many processes as it takes; the first may die, the caller answers once asked. */

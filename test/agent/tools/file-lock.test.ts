@@ -4,12 +4,12 @@ import { expect, it } from 'vitest';
 import { z } from 'zod';
 import { defineTool } from '../../../src/contracts/tools/tool.ts';
 import { spawnAgent } from '../../../src/tools/spawn-agent.ts';
-import { describeEmbedded } from '../../database.ts';
+import { describeStore } from '../../database.ts';
 import { ReplayProvider } from '../../fakes/agent/replay-provider.ts';
 import { asks, says } from '../../fakes/agent/scripted-provider.ts';
 import { openScenario } from '../../fakes/agent/turn-setup.ts';
 
-describeEmbedded('concurrent calls of subagents', (databases) => {
+describeStore('concurrent calls of subagents', (databases) => {
   it('change files of their session one after another', async () => {
     const order: string[] = [];
     const save = defineTool<{ name: string }>({

@@ -9,7 +9,7 @@ import { expect, it, onTestFinished } from 'vitest';
 import type { LaneHead } from '../../../src/contracts/store/lanes.ts';
 import type { InboundMessage } from '../../../src/contracts/message.ts';
 import { runsAll } from '../../campaign.ts';
-import { describeEmbedded } from '../../database.ts';
+import { describeStore } from '../../database.ts';
 import type { TestDatabases, TestStore } from '../../database.ts';
 import { CANARY, LISTED, ObedientModel, PAGE, PAYLOADS } from '../../fakes/agent/obedient.ts';
 import type { Call, Opening } from '../../fakes/agent/obedient.ts';
@@ -187,7 +187,7 @@ const ROUTES: readonly Route[] = [
   },
 ];
 
-describeEmbedded('text of strangers, with a model that obeys it', (databases) => {
+describeStore('text of strangers, with a model that obeys it', (databases) => {
   it.each(
     VECTORS.flatMap((vector, c) => ROUTES.map((route, r) => ({ vector, route, nth: c * ROUTES.length + r }))),
   )(

@@ -2,12 +2,12 @@
 import { expect, it, onTestFinished } from 'vitest';
 import { z } from 'zod';
 import { defineTool } from '../../../src/contracts/tools/tool.ts';
-import { describeEmbedded } from '../../database.ts';
+import { describeStore } from '../../database.ts';
 import type { TestStore } from '../../database.ts';
 import { asks, says, ScriptedProvider } from '../../fakes/agent/scripted-provider.ts';
 import { TurnScenario } from '../../fakes/agent/turn-setup.ts';
 
-describeEmbedded('an unverified memory', (databases) => {
+describeStore('an unverified memory', (databases) => {
   async function scenario(store: TestStore, provider: ScriptedProvider) {
     let told = 0;
     const tell = defineTool({

@@ -6,7 +6,7 @@ import { createTodoTool } from '../../../src/tools/todo.ts';
 import { spawnAgent } from '../../../src/tools/spawn-agent.ts';
 import { createWebFetch } from '../../../src/tools/web/web-fetch.ts';
 import { createWebSearch } from '../../../src/tools/web/web-search.ts';
-import { describeEmbedded } from '../../database.ts';
+import { describeStore } from '../../database.ts';
 import type { TestStore } from '../../database.ts';
 import { ReplayProvider } from '../../fakes/agent/replay-provider.ts';
 import { asks, says, ScriptedProvider } from '../../fakes/agent/scripted-provider.ts';
@@ -49,7 +49,7 @@ function network(store: TestStore) {
   return { requests, tools };
 }
 
-describeEmbedded('text of others', (databases) => {
+describeStore('text of others', (databases) => {
   async function open(provider: ScriptedProvider | ReplayProvider, profile = {}) {
     const store = await databases.open();
     const { requests, tools } = network(store);

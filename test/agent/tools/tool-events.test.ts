@@ -4,7 +4,7 @@ import { z } from 'zod';
 import type { EventBody } from '../../../src/contracts/event.ts';
 import { defineTool } from '../../../src/contracts/tools/tool.ts';
 import type { Tool, ToolContext, ToolResult } from '../../../src/contracts/tools/tool.ts';
-import { describeEachDatabase } from '../../database.ts';
+import { describeStore } from '../../database.ts';
 import { asks, says, ScriptedProvider } from '../../fakes/agent/scripted-provider.ts';
 import { openScenario } from '../../fakes/agent/turn-setup.ts';
 
@@ -25,7 +25,7 @@ function probe(execute: (ctx: ToolContext) => Promise<ToolResult>): Tool {
   });
 }
 
-describeEachDatabase('events of a tool', (databases) => {
+describeStore('events of a tool', (databases) => {
   it('are emitted while it runs, in order (N-56)', async () => {
     const seenWhileRunning: string[][] = [];
     const tool = probe(async (ctx) => {

@@ -8,7 +8,7 @@ import {
   USE_TOOL,
 } from '../../../src/agent/tools/tool-pair.ts';
 import type { ChatMessage } from '../../../src/contracts/model/provider.ts';
-import { describeEmbedded } from '../../database.ts';
+import { describeStore } from '../../database.ts';
 import type { TestDatabases } from '../../database.ts';
 import { riskyTools } from '../../fakes/agent/risky-tools.ts';
 import { asks, says, ScriptedProvider } from '../../fakes/agent/scripted-provider.ts';
@@ -35,7 +35,7 @@ async function openSmall(databases: TestDatabases, ran: string[], ...steps: Scri
 const results = (messages: readonly ChatMessage[] | undefined) =>
   (messages ?? []).flatMap((message) => (message.role === 'tool' ? [message] : []));
 
-describeEmbedded('the pair of a small window', (databases) => {
+describeStore('the pair of a small window', (databases) => {
   it('answers with a server of 60 tools, and finds the right one by what it does', async () => {
     const ran: string[] = [];
     const query = { name: FIND_TOOL, args: { query: 'records of kind 42' } };

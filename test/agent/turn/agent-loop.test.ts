@@ -6,7 +6,7 @@ import { HISTORY_ROWS } from '../../../src/contracts/store/accept.ts';
 import { defineTool } from '../../../src/contracts/tools/tool.ts';
 import { listDir } from '../../../src/tools/files/list-dir.ts';
 import { readFile } from '../../fakes/tool-options.ts';
-import { describeEmbedded } from '../../database.ts';
+import { describeStore } from '../../database.ts';
 import { effectTools, startEffects } from '../../fakes/agent/effect-tools.ts';
 import { replaySteps } from '../../fakes/agent/replay-provider.ts';
 import { asks, says, SCRIPT_USAGE, ScriptedProvider } from '../../fakes/agent/scripted-provider.ts';
@@ -15,7 +15,7 @@ import { inEnglish } from '../../../src/contracts/texts/say.ts';
 
 const tools = [listDir, readFile];
 
-describeEmbedded('a turn', (databases) => {
+describeStore('a turn', (databases) => {
   it('streams the answer, settles the live message, commits, and only then ends (N-01, N-51, B-14)', async () => {
     const provider = new ScriptedProvider(says('Hel', 'lo!'));
     const scenario = await openScenario(databases, { provider });

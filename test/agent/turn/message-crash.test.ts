@@ -9,7 +9,7 @@ import { fileTypeOf } from '../../../src/media/index.ts';
 import { createOutgoingFiles, createSessionFiles } from '../../../src/tools/index.ts';
 import { createMessage } from '../../../src/tools/message.ts';
 import { createSendFile } from '../../../src/tools/send-file.ts';
-import { describeEmbedded } from '../../database.ts';
+import { describeStore } from '../../database.ts';
 import { dyingAt, notOfDeath, TURN_STEPS } from '../../fakes/agent/dying-store.ts';
 import { replaySteps } from '../../fakes/agent/replay-provider.ts';
 import { noOtherChats } from '../../fakes/agent/find-chat.ts';
@@ -17,7 +17,7 @@ import { asks, says } from '../../fakes/agent/scripted-provider.ts';
 import { testLog } from '../../fakes/agent/tool-context.ts';
 import { TurnScenario } from '../../fakes/agent/turn-setup.ts';
 
-describeEmbedded('a message whose process dies', (databases) => {
+describeStore('a message whose process dies', (databases) => {
   it('is sent once, wherever the process died (B-23)', async () => {
     const store = await databases.open();
     const bus = { claimingNode: () => undefined, runHeads: () => undefined };

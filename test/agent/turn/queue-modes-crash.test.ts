@@ -7,7 +7,7 @@ import type { LaneHead } from '../../../src/contracts/store/lanes.ts';
 import type { Ledger } from '../../../src/contracts/store/ledger.ts';
 import type { ChatProvider } from '../../../src/contracts/model/provider.ts';
 import type { QueueMode } from '../../../src/contracts/store/records.ts';
-import { describeEachDatabase } from '../../database.ts';
+import { describeStore } from '../../database.ts';
 import type { TestStore } from '../../database.ts';
 import { moment, nextTurn } from '../../fakes/moments.ts';
 import { TurnScenario } from '../../fakes/agent/turn-setup.ts';
@@ -47,7 +47,7 @@ function patientModel(steps: () => number): ChatProvider {
   };
 }
 
-describeEachDatabase('under random modes and kills', (databases) => {
+describeStore('under random modes and kills', (databases) => {
   it('every message has one answer, in order, or an answer that the next message interrupted', async () => {
     const script = fc.array(happening, { minLength: 8, maxLength: 40 });
     await fc.assert(

@@ -5,7 +5,7 @@ import { LaneAbort } from '../../../src/contracts/bus.ts';
 import type { Ledger } from '../../../src/contracts/store/ledger.ts';
 import type { ChatMessage } from '../../../src/contracts/model/provider.ts';
 import type { QueueMode } from '../../../src/contracts/store/records.ts';
-import { describeEmbedded } from '../../database.ts';
+import { describeStore } from '../../database.ts';
 import type { TestStore } from '../../database.ts';
 import { moment, nextTurn } from '../../fakes/moments.ts';
 import { asks, fallsSilent, says, ScriptedProvider } from '../../fakes/agent/scripted-provider.ts';
@@ -19,7 +19,7 @@ const MOMENT = [{ name: 'moment', args: {} }];
 const userWords = (messages: readonly ChatMessage[]): string[] =>
   messages.filter(({ role }) => role === 'user').map(({ content }) => content);
 
-describeEmbedded('a message that arrives while a turn runs', (databases) => {
+describeStore('a message that arrives while a turn runs', (databases) => {
   const mode = async (store: { ledger: Ledger }, queueMode: QueueMode): Promise<void> => {
     await store.ledger.updateSession(SESSION, { queueMode });
   };

@@ -8,7 +8,7 @@ import { ProviderError } from '../../../src/contracts/errors.ts';
 import type { EventBody } from '../../../src/contracts/event.ts';
 import type { Ledger } from '../../../src/contracts/store/ledger.ts';
 import { listDir } from '../../../src/tools/files/list-dir.ts';
-import { describeEmbedded } from '../../database.ts';
+import { describeStore } from '../../database.ts';
 import { asks, fails, fallsSilent, says, ScriptedProvider } from '../../fakes/agent/scripted-provider.ts';
 import { openScenario, TurnScenario } from '../../fakes/agent/turn-setup.ts';
 
@@ -174,7 +174,7 @@ describe('a live message with a silent token', () => {
   });
 });
 
-describeEmbedded('a turn with a silent token', (databases) => {
+describeStore('a turn with a silent token', (databases) => {
   it('leaves no answer, no delivery and no context when it has nothing to report', async () => {
     const provider = new ScriptedProvider(says('HEART', 'BEAT_OK'), says('Hello!'));
     const scenario = await openScenario(databases, { provider, profile: { iterationBudgetEnabled: false } });

@@ -5,7 +5,7 @@ import { LaneAbort } from '../../../src/contracts/bus.ts';
 import { GatewayError, ProviderError, ToolError } from '../../../src/contracts/errors.ts';
 import { listDir } from '../../../src/tools/files/list-dir.ts';
 import { readFile } from '../../fakes/tool-options.ts';
-import { describeEmbedded } from '../../database.ts';
+import { describeStore } from '../../database.ts';
 import { effectTools, startEffects } from '../../fakes/agent/effect-tools.ts';
 import { plan } from '../../fakes/gateway/shown-plans.ts';
 import { asks, fails, fallsSilent, says, ScriptedProvider } from '../../fakes/agent/scripted-provider.ts';
@@ -21,7 +21,7 @@ const overflow = new ProviderError('context_overflow', 'The prompt is too long.'
 const owners = ['telegram:42'];
 const quick = { retryBaseMs: 2, modelWaitMs: 60 };
 
-describeEmbedded('a turn that fails or is stopped', (databases) => {
+describeStore('a turn that fails or is stopped', (databases) => {
   it('waits for an unreachable model server with an immediate notice, and continues when it is back (B-47)', async () => {
     const provider = new ScriptedProvider(fails(down), fails(down), says('Back.'));
     const limits = { ...quick, modelWaitMs: 10_000 };

@@ -1,7 +1,7 @@
 /** What users see when a turn ends without a complete answer, and who sees what. */
 import { expect, it } from 'vitest';
 import { ProviderError } from '../../../src/contracts/errors.ts';
-import { describeEmbedded } from '../../database.ts';
+import { describeStore } from '../../database.ts';
 import { fails, says, ScriptedProvider } from '../../fakes/agent/scripted-provider.ts';
 import { openScenario } from '../../fakes/agent/turn-setup.ts';
 
@@ -10,7 +10,7 @@ const down = new ProviderError('unavailable', 'Start Ollama, or set OLLAMA_HOST.
 const owners = ['telegram:42'];
 const quick = { retryBaseMs: 2, modelWaitMs: 60 };
 
-describeEmbedded('what a turn says at its end', (databases) => {
+describeStore('what a turn says at its end', (databases) => {
   it.each([
     ['an owner in a private chat', owners, 'private', 'OLLAMA_HOST'],
     ['an owner in a group', owners, 'group', 'The model is not available right now.'],

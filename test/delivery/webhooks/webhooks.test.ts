@@ -10,7 +10,7 @@ import type { AgentEvent } from '../../../src/contracts/event.ts';
 import type { LaneHead } from '../../../src/contracts/store/lanes.ts';
 import { createWebhooks } from '../../../src/delivery/index.ts';
 import type { Webhook } from '../../../src/delivery/index.ts';
-import { describeEmbedded } from '../../database.ts';
+import { describeStore } from '../../database.ts';
 import type { TestStore } from '../../database.ts';
 import { testLog } from '../../fakes/agent/tool-context.ts';
 
@@ -23,7 +23,7 @@ const ci: Webhook = {
   private: false,
 };
 
-describeEmbedded('the notes of a webhook', (databases) => {
+describeStore('the notes of a webhook', (databases) => {
   const open = (store: TestStore, facts: Partial<WebhookStore> = {}, status = 204) => {
     const log: string[] = [];
     const listeners: EventListener[] = [];

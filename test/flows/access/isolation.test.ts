@@ -4,7 +4,7 @@ import path from 'node:path';
 import { beforeAll, expect, it, vi } from 'vitest';
 import { hashSecret } from '../../../src/security/index.ts';
 import type { ChatBody } from '../../fakes/ollama/ollama.ts';
-import { describeGatewayOnEachDatabase, WAIT } from '../setup.ts';
+import { describeGateway, WAIT } from '../setup.ts';
 
 const ALICE = 'a-token-of-alice-123456';
 const BOB = 'a-token-of-bob-12345678';
@@ -12,7 +12,7 @@ const CANARY = 'CANARY-FILE-OF-ALICE';
 const PIN = 'The PIN of Ada is 4711';
 const file = { tools: { enabled: ['list_dir', 'read_file', 'write_file', 'memory'] } };
 
-describeGatewayOnEachDatabase('isolation', { file }, (fixture) => {
+describeGateway('isolation', { file }, (fixture) => {
   beforeAll(async () => {
     for (const [name, token] of Object.entries({ alice: ALICE, bob: BOB }))
       await fixture().store.access.putToken({ hash: hashSecret(token), name, scopes: ['chat', 'commands'] });

@@ -5,7 +5,7 @@ import { beforeAll, expect, it, vi } from 'vitest';
 import type { Scope } from '../../../src/contracts/access.ts';
 import { hashSecret } from '../../../src/security/index.ts';
 import { riskyTools } from '../../fakes/agent/risky-tools.ts';
-import { describeGatewayOnEachDatabase, OWNER, WAIT } from '../setup.ts';
+import { describeGateway, OWNER, WAIT } from '../setup.ts';
 
 const ran: string[] = [];
 const power = { enabledTools: ['wipe', 'list_dir'], description: 'everything' };
@@ -18,7 +18,7 @@ async function furnish(home: string): Promise<void> {
   }
 }
 
-describeGatewayOnEachDatabase('a token without admin', { furnish, tools: riskyTools(ran) }, (fixture) => {
+describeGateway('a token without admin', { furnish, tools: riskyTools(ran) }, (fixture) => {
   beforeAll(() => void ran.splice(0));
   let made = 0;
   const withToken = async (...scopes: Scope[]): Promise<string> => {

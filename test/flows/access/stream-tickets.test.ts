@@ -3,9 +3,9 @@ import { expect, it, vi } from 'vitest';
 import { MAX_TICKETS } from '../../../src/contracts/operator/sign-in.ts';
 import { hashSecret } from '../../../src/security/index.ts';
 import { SocketClient } from '../../channels/http/websocket/client.ts';
-import { describeGatewayOnEachDatabase, OWNER, WAIT } from '../setup.ts';
+import { describeGateway, OWNER, WAIT } from '../setup.ts';
 
-describeGatewayOnEachDatabase('a ticket', {}, (fixture) => {
+describeGateway('a ticket', {}, (fixture) => {
   const at = (path: string): string => fixture().gateway.url + path;
   const ticketOf = async (token = OWNER): Promise<string> => {
     const answer = await fixture().call('/v1/stream-tickets', { token, method: 'POST' });

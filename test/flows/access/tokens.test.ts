@@ -3,13 +3,13 @@ import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { expect, it, vi } from 'vitest';
 import { hashSecret } from '../../../src/security/index.ts';
-import { describeGateway, describeGatewayOnEachDatabase, OWNER, WAIT } from '../setup.ts';
+import { describeGateway, OWNER, WAIT } from '../setup.ts';
 import type { GatewayFixture } from '../setup.ts';
 
 const status = async (fixture: GatewayFixture, token: string, route = '/metrics'): Promise<number> =>
   (await fixture.call(route, { token })).status;
 
-describeGatewayOnEachDatabase('the token of the environment', {}, (fixture) => {
+describeGateway('the token of the environment', {}, (fixture) => {
   it('is replaced when the next start has another one, and is revoked when the variable is gone', async () => {
     const next = 'another-token-of-the-owner-0123456789';
     expect(await status(fixture(), OWNER)).toBe(200);
@@ -27,7 +27,7 @@ describeGatewayOnEachDatabase('the token of the environment', {}, (fixture) => {
   });
 });
 
-describeGatewayOnEachDatabase('a revoked token of the environment', {}, (fixture) => {
+describeGateway('a revoked token of the environment', {}, (fixture) => {
   it('stays revoked, even if the gateway is started with it again', async () => {
     const [own] = await fixture().store.access.tokens();
     expect(await fixture().store.access.revokeToken(own?.tokenId ?? '')).toBe(true);

@@ -1,12 +1,12 @@
 /** What models and users do wrong, and what the chat shows then: over HTTP and Telegram, through a whole gateway. */
 import { expect, it, vi } from 'vitest';
 import { startFakeOllama } from '../../fakes/ollama/ollama.ts';
-import { describeGatewayOnEachDatabase, FRIENDS, openGatewayFixture, WAIT } from '../setup.ts';
+import { describeGateway, FRIENDS, openGatewayFixture, WAIT } from '../setup.ts';
 import { lastUserText } from '../../fakes/model/spoken-text.ts';
 
 const people = FRIENDS.values();
 
-describeGatewayOnEachDatabase('the agent', { telegram: true }, (fixture) => {
+describeGateway('the agent', { telegram: true }, (fixture) => {
   /** The stored answer to a message in a new session, once its turn has ended. */
   const ask = async (id: string, content: string): Promise<{ content: string; isError: boolean }> => {
     await fixture().post(id, content);
@@ -147,7 +147,7 @@ it('explains what to do when no model server answers, in the log, the health and
   const [chat = '', other = ''] = FRIENDS;
   const file = { access: { telegram: { allow: [chat, other] }, owners: { telegram: [chat] } } };
   const env = { OLLAMA_HOST: gone.url };
-  const fixture = await openGatewayFixture('embedded', { telegram: true, file, env });
+  const fixture = await openGatewayFixture({ telegram: true, file, env });
   try {
     fixture.telegram.says(other, 'anybody there?', other);
     fixture.telegram.says(chat, 'anybody there?', chat);

@@ -6,12 +6,12 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { expect, it, vi } from 'vitest';
 import type { ChatBody } from '../../fakes/ollama/ollama.ts';
-import { describeGatewayOnEachDatabase, FRIENDS, WAIT } from '../setup.ts';
+import { describeGateway, FRIENDS, WAIT } from '../setup.ts';
 
 const HEADING = '## What I remember about the user';
 const [ann = '', bob = '', carl = ''] = FRIENDS;
 
-describeGatewayOnEachDatabase('what is remembered', { telegram: true }, (fixture) => {
+describeGateway('what is remembered', { telegram: true }, (fixture) => {
   const systemOf = (body: ChatBody): string =>
     body.messages.find(({ role }) => role === 'system')?.content ?? '';
   const contentsOf = (body: ChatBody): string => body.messages.map(({ content }) => content).join('\n');

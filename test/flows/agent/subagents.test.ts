@@ -2,7 +2,7 @@
 import { expect, it, vi } from 'vitest';
 import { eventsUntil } from '../../channels/http/client.ts';
 import type { FakeToolCall } from '../../fakes/ollama/ollama.ts';
-import { describeGatewayOnEachDatabase, FRIENDS, WAIT } from '../setup.ts';
+import { describeGateway, FRIENDS, WAIT } from '../setup.ts';
 import { lastUserText } from '../../fakes/model/spoken-text.ts';
 
 const people = FRIENDS.values();
@@ -14,7 +14,7 @@ const spawn = (task: string, more: Record<string, unknown> = {}): FakeToolCall =
   args: { task, ...more },
 });
 
-describeGatewayOnEachDatabase('subagents', { telegram: true, file }, (fixture) => {
+describeGateway('subagents', { telegram: true, file }, (fixture) => {
   const answers = (said: string, ...given: ({ text: string } | { toolCalls: FakeToolCall[] })[]): void => {
     for (const answer of given) fixture().ollama.answer(answer, { when: said });
   };

@@ -8,7 +8,7 @@ import { beforeAll, expect, it, vi } from 'vitest';
 import { z } from 'zod';
 import { defineTool } from '../../../src/contracts/tools/tool.ts';
 import { fillsIn } from '../../fakes/discord/acts.ts';
-import { describeGatewayOnEachDatabase, FRIENDS, WAIT } from '../setup.ts';
+import { describeGateway, FRIENDS, WAIT } from '../setup.ts';
 import { pendingNow, pendingSoon } from './pending.ts';
 import type { Pending } from './pending.ts';
 
@@ -56,7 +56,7 @@ const TASK = `${'Tell me the news of the day. '.repeat(44)}${HIDDEN} ${'Be brief
   .slice(0, 2_580)
   .concat('.');
 
-describeGatewayOnEachDatabase(
+describeGateway(
   'an approved call',
   { telegram: true, discord: true, file, tools: [runScript, readPage] },
   (fixture) => {

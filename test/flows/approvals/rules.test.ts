@@ -5,13 +5,13 @@
 import { beforeAll, expect, it, vi } from 'vitest';
 import { MAX_REASON_CHARS } from '../../../src/contracts/tools/approvals.ts';
 import { riskyTools } from '../../fakes/agent/risky-tools.ts';
-import { describeGatewayOnEachDatabase, FRIENDS, OWNER, WAIT } from '../setup.ts';
+import { describeGateway, FRIENDS, OWNER, WAIT } from '../setup.ts';
 
 const people = FRIENDS.toReversed().values();
 const ran: string[] = [];
 const file = { access: { telegram: { allow: FRIENDS } }, limits: { messagesAtOnce: 100 } };
 
-describeGatewayOnEachDatabase(
+describeGateway(
   'decisions on approvals',
   { telegram: true, discord: true, file, tools: riskyTools(ran) },
   (fixture) => {

@@ -6,7 +6,7 @@ import { promisify } from 'node:util';
 import { expect, it, vi } from 'vitest';
 import { FAKE_MODELS } from '../../fakes/ollama/models.ts';
 import { FAKE_BOT } from '../../fakes/telegram/telegram.ts';
-import { describeGatewayOnEachDatabase, WAIT } from '../setup.ts';
+import { describeGateway, WAIT } from '../setup.ts';
 
 const [usualModel] = FAKE_MODELS;
 const models = usualModel === undefined ? [] : [usualModel, { ...usualModel, name: 'model-of-ann' }];
@@ -42,7 +42,7 @@ async function furnish(home: string): Promise<void> {
   await writeFile(path.join(home, 'config.json'), JSON.stringify(settings), { mode: 0o600 });
 }
 
-describeGatewayOnEachDatabase('a binding', { telegram: true, furnish, model: { models } }, (fixture) => {
+describeGateway('a binding', { telegram: true, furnish, model: { models } }, (fixture) => {
   let count = 0;
   /** The profile and the model with which a user is answered. */
   const answeredBy = async (from: string, chat = from): Promise<[string | undefined, string]> => {

@@ -4,7 +4,7 @@ import type { AgentEvent } from '../../../src/contracts/event.ts';
 import { campaignSize } from '../../campaign.ts';
 import { frames } from '../../channels/http/client.ts';
 import { SocketClient } from '../../channels/http/websocket/client.ts';
-import { describeGatewayOnEachDatabase, OWNER } from '../setup.ts';
+import { describeGateway, OWNER } from '../setup.ts';
 import type { GatewayFixture } from '../setup.ts';
 
 const CUTS = campaignSize(1_000);
@@ -86,7 +86,7 @@ function numbers(seed: number): () => number {
   };
 }
 
-describeGatewayOnEachDatabase('a reader whose connection breaks at random', {}, (fixture) => {
+describeGateway('a reader whose connection breaks at random', {}, (fixture) => {
   it.each([
     ['event streams', overEvents],
     ['WebSockets', overWebSocket],

@@ -7,9 +7,8 @@ import type { FakeCall } from '../../fakes/ollama/ollama.ts';
 import { FakeHomeserver, MATRIX_TOKEN } from '../../fakes/matrix/homeserver.ts';
 import { deletes as deletesOnSlack } from '../../fakes/slack/acts.ts';
 import { FakeSlack, SLACK_APP_TOKEN, SLACK_TOKEN } from '../../fakes/slack/slack.ts';
-import { describeGatewayOnEachDatabase, openGatewayFixture, WAIT } from '../setup.ts';
+import { describeGateway, openGatewayFixture, WAIT } from '../setup.ts';
 import type { GatewayFixture } from '../setup.ts';
-import { needs } from '../../runs/needs.ts';
 
 const slack = await FakeSlack.open();
 const matrix = await FakeHomeserver.open();
@@ -98,7 +97,7 @@ async function waiting({ store }: GatewayFixture, { address }: Chat, count: numb
 
 const answersOf = (chat: Chat): string => chat.screen().join('\n');
 
-describeGatewayOnEachDatabase('A deleted question', { discord: true, env }, (fixture) => {
+describeGateway('A deleted question', { discord: true, env }, (fixture) => {
   describe.each(NETWORKS)('on %s', (_, open) => {
     it('gets no answer while it waits, and stays in the history as taken back', async () => {
       const chat = await open(fixture());
@@ -170,14 +169,14 @@ describeGatewayOnEachDatabase('A deleted question', { discord: true, env }, (fix
   });
 });
 
-describe('two nodes on one Postgres', needs('database'), () => {
+describe('two nodes on one Postgres', () => {
   let a: GatewayFixture;
   let b: GatewayFixture;
   beforeAll(async () => {
     // A node with one running turn leaves the other lanes to the other node.
     const options = { discord: true, env, file: { turns: { concurrency: 1 } } };
-    a = await openGatewayFixture('postgres', options);
-    b = await openGatewayFixture('postgres', { ...options, beside: a });
+    a = await openGatewayFixture(options);
+    b = await openGatewayFixture({ ...options, beside: a });
   });
   afterAll(async () => {
     await b.close();

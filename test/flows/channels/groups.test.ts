@@ -7,7 +7,7 @@ import { BOT_TURNS, MAX_OBSERVED } from '../../../src/contracts/store/group-chat
 import type { FakeChannel } from '../../fakes/discord/platform.ts';
 import { lastUserText } from '../../fakes/model/spoken-text.ts';
 import { FAKE_BOT } from '../../fakes/telegram/telegram.ts';
-import { describeGatewayOnEachDatabase, WAIT } from '../setup.ts';
+import { describeGateway, WAIT } from '../setup.ts';
 
 const NAME = `@${FAKE_BOT.username}`;
 const OWNER = '7001';
@@ -21,7 +21,7 @@ const file = {
   },
 };
 
-describeGatewayOnEachDatabase('a group', { telegram: true, discord: true, file }, (fixture) => {
+describeGateway('a group', { telegram: true, discord: true, file }, (fixture) => {
   const screen = (chat: string): string[] => fixture().telegram.screen(chat);
   const heard = async (said: string): Promise<string> => lastUserText((await fixture().modelCall(said)).body);
   const calls = (): number => fixture().ollama.calls.length;

@@ -4,11 +4,11 @@
  */
 import { expect, it, vi } from 'vitest';
 import { allFrames, eventsUntil } from '../../channels/http/client.ts';
-import { describeGatewayOnEachDatabase, WAIT } from '../setup.ts';
+import { describeGateway, WAIT } from '../setup.ts';
 
 const words = (count: number): string => Array.from({ length: count }, (_, n) => `word${n}`).join(' ');
 
-describeGatewayOnEachDatabase('HTTP, when a session goes or a turn is fast', {}, (fixture) => {
+describeGateway('HTTP, when a session goes or a turn is fast', {}, (fixture) => {
   const complete = (id: string, content: string, stream: boolean): Promise<Response> =>
     fixture().call('/v1/chat/completions', {
       json: { model: 'default', messages: [{ role: 'user', content }], stream },

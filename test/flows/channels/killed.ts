@@ -7,15 +7,11 @@ import type { GatewayProcess } from '../../crash/gateways.ts';
 import type { Place } from '../../crash/places.ts';
 import { startScenario } from '../../crash/scenario.ts';
 import type { Scenario } from '../../crash/scenario.ts';
+import { serverUrl } from '../../database.ts';
 
-const SERVER = process.env['DATABASE_URL'];
 export const LONG = { timeout: 60_000, interval: 50 };
 /** Three starts of a gateway, each of which may take a while. */
 export const MINUTES = 180_000;
-const DATABASES = [
-  { database: 'embedded', postgresUrl: undefined, isHere: process.env['ONLY_DATABASE'] !== 'postgres' },
-  { database: 'postgres', postgresUrl: SERVER, isHere: SERVER !== undefined },
-];
 
 export const words = (count: number): string => Array.from({ length: count }, (_, n) => `word${n}`).join(' ');
 
@@ -36,20 +32,19 @@ export interface Started {
 type StartedChat = Pick<Started, 'scenario' | 'gateway'> & Chat;
 
 /**
- * Describes a gateway that is killed while it answers on a channel, on each database: that it finishes the answer, and
+ * Describes a gateway that is killed while it answers on a channel: that it finishes the answer, and
  * the further `tests`. `chatOf` waits until the channel is connected and finds its chat.
  */
 export function describeKilledOn(
   channel: 'slack' | 'matrix',
   { name, chatOf }: { name: string; chatOf: (started: Started) => Promise<Chat> },
-  tests: (start: () => Promise<StartedChat>, isHere: boolean) => void,
+  tests: (start: () => Promise<StartedChat>) => void,
 ): void {
-  describe.each(DATABASES)(`a gateway killed while it answers on ${name}, on $database`, (database) => {
-    const { postgresUrl, isHere } = database;
+  describe(`a gateway killed while it answers on ${name}`, () => {
     let open: Scenario | undefined;
     afterEach(() => open?.close());
     const start = async (): Promise<StartedChat> => {
-      const scenario = (open = await startScenario({ postgresUrl, sessions: { [channel]: 1 } }));
+      const scenario = (open = await startScenario({ postgresUrl: serverUrl(), sessions: { [channel]: 1 } }));
       const [gateway] = scenario.gateways;
       const [place] = scenario.places;
       if (gateway === undefined || place === undefined)
@@ -59,7 +54,7 @@ export function describeKilledOn(
       return { scenario, gateway, ...(await chatOf({ scenario, gateway, place })) };
     };
 
-    it.skipIf(!isHere)(
+    it(
       'finishes the answer in the existing message, and reads what was said in the meantime',
       async () => {
         const started = await start();
@@ -69,7 +64,7 @@ export function describeKilledOn(
       MINUTES,
     );
 
-    tests(start, isHere);
+    tests(start);
   });
 }
 

@@ -1,11 +1,11 @@
 /** What people reply to and quote, from their chat to what the model reads, through a whole gateway. */
 import { expect, it, vi } from 'vitest';
 import { lastUserText } from '../../fakes/model/spoken-text.ts';
-import { describeGatewayOnEachDatabase, FRIENDS, WAIT } from '../setup.ts';
+import { describeGateway, FRIENDS, WAIT } from '../setup.ts';
 
 const people = FRIENDS.values();
 
-describeGatewayOnEachDatabase('a quoted message', { telegram: true, discord: true }, (fixture) => {
+describeGateway('a quoted message', { telegram: true, discord: true }, (fixture) => {
   const someone = (): string => people.next().value ?? '';
   /** What the model reads for the message that says this. */
   const heard = async (said: string): Promise<string> => lastUserText((await fixture().modelCall(said)).body);

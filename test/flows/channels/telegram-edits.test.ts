@@ -4,7 +4,7 @@ import { inEnglish } from '../../../src/contracts/texts/say.ts';
 import { FAKE_BOT } from '../../fakes/telegram/telegram.ts';
 import type { FakeMessage } from '../../fakes/telegram/chats.ts';
 import { editsMessage, reacts } from '../../fakes/telegram/people.ts';
-import { describeGatewayOnEachDatabase, FRIENDS, WAIT } from '../setup.ts';
+import { describeGateway, FRIENDS, WAIT } from '../setup.ts';
 
 const OFFER = inEnglish('edited.offer');
 
@@ -13,7 +13,7 @@ const file = {
   access: { telegram: { allow: FRIENDS, groups: { '-4301': {}, '-4302': {}, '-4303': {} } } },
 };
 
-describeGatewayOnEachDatabase('On Telegram', { telegram: true, file }, (fixture) => {
+describeGateway('On Telegram', { telegram: true, file }, (fixture) => {
   const people = FRIENDS.values();
   const someone = (): string => people.next().value ?? '';
   const screen = (chat: string): string[] => fixture().telegram.screen(chat);

@@ -3,9 +3,8 @@ import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { rawRequest } from '../../channels/http/raw-http.ts';
-import { describeGatewayOnEachDatabase, FRIENDS, openGatewayFixture, WAIT, OWNER } from '../setup.ts';
+import { describeGateway, FRIENDS, openGatewayFixture, WAIT, OWNER } from '../setup.ts';
 import type { GatewayFixture } from '../setup.ts';
-import { needs } from '../../runs/needs.ts';
 import { lastUserText } from '../../fakes/model/spoken-text.ts';
 
 const SECRET = 'a-secret-of-the-webhook-0123456789';
@@ -49,7 +48,7 @@ function says(id: number, person: string, text: string) {
   return { update_id: id, message };
 }
 
-describeGatewayOnEachDatabase('a webhook of Telegram', { telegram: true, file, env }, (fixture) => {
+describeGateway('a webhook of Telegram', { telegram: true, file, env }, (fixture) => {
   beforeAll(() => reach(fixture()));
 
   it('is set at the start with its secret, and posted updates are answered', async () => {
@@ -178,13 +177,13 @@ describeGatewayOnEachDatabase('a webhook of Telegram', { telegram: true, file, e
   });
 });
 
-describe('a webhook of Telegram at two nodes', needs('database'), () => {
+describe('a webhook of Telegram at two nodes', () => {
   let a: GatewayFixture;
   let b: GatewayFixture;
   beforeAll(async () => {
     // The secret is derived from the token: both nodes know it.
-    a = await openGatewayFixture('postgres', { telegram: true, file });
-    b = await openGatewayFixture('postgres', { telegram: true, file, beside: a });
+    a = await openGatewayFixture({ telegram: true, file });
+    b = await openGatewayFixture({ telegram: true, file, beside: a });
   });
   afterAll(async () => {
     await b.close();

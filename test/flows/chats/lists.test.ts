@@ -3,7 +3,7 @@ import { expect, it, vi } from 'vitest';
 import { MAX_DELETED_AT_ONCE } from '../../../src/contracts/sessions/session-list.ts';
 import { hashSecret } from '../../../src/security/index.ts';
 import { frames } from '../../channels/http/client.ts';
-import { describeGatewayOnEachDatabase, WAIT } from '../setup.ts';
+import { describeGateway, WAIT } from '../setup.ts';
 
 const FRIEND = 'parley_a-friend-who-chats-0123456789abcdef';
 
@@ -15,7 +15,7 @@ interface Listed {
   ownerName: string;
 }
 
-describeGatewayOnEachDatabase('lists of sessions', {}, (fixture) => {
+describeGateway('lists of sessions', {}, (fixture) => {
   const list = async (query = '', token?: string): Promise<Listed[]> => {
     const answer = await fixture().call(`/v1/sessions?${query}`, token === undefined ? {} : { token });
     const { sessions }: { sessions: Listed[] } = await answer.json();

@@ -2,11 +2,11 @@
 import { expect, it, vi } from 'vitest';
 import type { TurnWork, WorkEvent } from '../../../src/contracts/sessions/turn-work.ts';
 import { riskyTools } from '../../fakes/agent/risky-tools.ts';
-import { describeGatewayOnEachDatabase, WAIT } from '../setup.ts';
+import { describeGateway, WAIT } from '../setup.ts';
 
 const ran: string[] = [];
 
-describeGatewayOnEachDatabase('the work of turns', { tools: riskyTools(ran) }, (fixture) => {
+describeGateway('the work of turns', { tools: riskyTools(ran) }, (fixture) => {
   const workIn = async (id: string): Promise<TurnWork[]> => {
     const answer = await fixture().call(`/v1/sessions/http:${id}/messages?include=steps`);
     const { steps }: { steps: TurnWork[] } = await answer.json();

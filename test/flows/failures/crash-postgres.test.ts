@@ -1,15 +1,10 @@
 /** A turn outlives its database: Postgres restarts while the model is silent, and crashes while it is answering. */
 import { describe, expect, it } from 'vitest';
-import { postgresBinaries } from '../../crash/cluster.ts';
 import { outliveRestarts } from '../../crash/outlive.ts';
-import { needs } from '../../runs/needs.ts';
 
-const binaries = postgresBinaries();
-
-describe('a turn whose Postgres restarts', needs('initdb'), () => {
+describe('a turn whose Postgres restarts', () => {
   it('continues before the first token and in the middle of the answer, with one model call and no text lost', async () => {
     const { answer, expected, modelCalls } = await outliveRestarts({
-      binaries: binaries ?? '',
       silenceMs: 3_000,
       tokensMs: 4_000,
     });

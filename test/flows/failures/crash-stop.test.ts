@@ -4,15 +4,11 @@ import { heldLanes, pendingCount } from '../../crash/rows.ts';
 import { answers, say, stop } from '../../crash/chat-actions.ts';
 import { startScenario } from '../../crash/scenario.ts';
 import type { Scenario, ScenarioOptions } from '../../crash/scenario.ts';
+import { serverUrl } from '../../database.ts';
 import type { FakeCall } from '../../fakes/ollama/ollama.ts';
-import { needs } from '../../runs/needs.ts';
 
-const SERVER = process.env['DATABASE_URL'];
+const SERVER = serverUrl();
 const LONG = { timeout: 20_000, interval: 50 };
-const DATABASES = [
-  { database: 'embedded', postgresUrl: undefined, isHere: process.env['ONLY_DATABASE'] !== 'postgres' },
-  { database: 'postgres', postgresUrl: SERVER, isHere: SERVER !== undefined },
-];
 
 const scenarios: Scenario[] = [];
 
@@ -52,51 +48,47 @@ function tell(what: string, { ms, answered }: { ms: number; answered: number }):
   process.stderr.write(`stop, ${what}: the model's connection ${times}\n`);
 }
 
-describe.each(DATABASES)('/stop on $database', ({ database, postgresUrl, isHere }) => {
-  it.skipIf(!isHere)(
-    'ends prefill, a stream and a queue of 100 within a second, and nothing from the queue runs (N-58)',
-    async () => {
-      const { scenario, urls } = await startGateways({ postgresUrl });
-      const [url = ''] = urls;
+describe('/stop', () => {
+  it('ends prefill, a stream and a queue of 100 within a second, and nothing from the queue runs (N-58)', async () => {
+    const { scenario, urls } = await startGateways({ postgresUrl: SERVER });
+    const [url = ''] = urls;
 
-      scenario.ollama.answer({ hold: true, text: 'never' }, { when: 'silence' });
-      await say(url, 'prefill', 'silence');
-      const prefill = await stopAndMeasure(url, 'prefill', await scenario.ollama.nextCall());
-      tell(`prefill, ${database}`, prefill);
+    scenario.ollama.answer({ hold: true, text: 'never' }, { when: 'silence' });
+    await say(url, 'prefill', 'silence');
+    const prefill = await stopAndMeasure(url, 'prefill', await scenario.ollama.nextCall());
+    tell('prefill', prefill);
 
-      scenario.ollama.answer({ text: 'a b c d', failure: { kind: 'hang', after: 2 } }, { when: 'tokens' });
-      await say(url, 'stream', 'tokens');
-      const call = await scenario.ollama.nextCall();
-      await vi.waitFor(() => expect(scenario.ollama.active).toBe(1), LONG);
-      const stream = await stopAndMeasure(url, 'stream', call);
-      tell(`mid-stream, ${database}`, stream);
+    scenario.ollama.answer({ text: 'a b c d', failure: { kind: 'hang', after: 2 } }, { when: 'tokens' });
+    await say(url, 'stream', 'tokens');
+    const call = await scenario.ollama.nextCall();
+    await vi.waitFor(() => expect(scenario.ollama.active).toBe(1), LONG);
+    const stream = await stopAndMeasure(url, 'stream', call);
+    tell('mid-stream', stream);
 
-      scenario.ollama.answer({ hold: true, text: 'never' }, { when: 'first' });
-      await say(url, 'queue', 'first');
-      const head = await scenario.ollama.nextCall();
-      for (let at = 0; at < 100; at += 1) await say(url, 'queue', `queued ${at}`);
-      const before = scenario.ollama.calls.length;
-      const queue = await stopAndMeasure(url, 'queue', head);
-      tell(`100 queued, ${database}`, queue);
+    scenario.ollama.answer({ hold: true, text: 'never' }, { when: 'first' });
+    await say(url, 'queue', 'first');
+    const head = await scenario.ollama.nextCall();
+    for (let at = 0; at < 100; at += 1) await say(url, 'queue', `queued ${at}`);
+    const before = scenario.ollama.calls.length;
+    const queue = await stopAndMeasure(url, 'queue', head);
+    tell('100 queued', queue);
 
-      await say(url, 'queue', 'after the stop');
-      await vi.waitFor(
-        // The stopped question was not answered: the model reads both in one message.
-        async () => expect(await answers(url, 'queue')).toContain('echo: first\n\nafter the stop'),
-        LONG,
-      );
-      await vi.waitFor(async () => expect(await scenario.read(pendingCount)).toBe(0), LONG);
-      expect([prefill.cancelled, stream.cancelled, queue.cancelled]).toEqual([0, 0, 100]);
-      expect(scenario.ollama.calls.length, 'only the message after the stop reached the model').toBe(
-        before + 1,
-      );
-      for (const { ms } of [prefill, stream, queue]) expect(ms).toBeLessThanOrEqual(1_000);
-    },
-    90_000,
-  );
+    await say(url, 'queue', 'after the stop');
+    await vi.waitFor(
+      // The stopped question was not answered: the model reads both in one message.
+      async () => expect(await answers(url, 'queue')).toContain('echo: first\n\nafter the stop'),
+      LONG,
+    );
+    await vi.waitFor(async () => expect(await scenario.read(pendingCount)).toBe(0), LONG);
+    expect([prefill.cancelled, stream.cancelled, queue.cancelled]).toEqual([0, 0, 100]);
+    expect(scenario.ollama.calls.length, 'only the message after the stop reached the model').toBe(
+      before + 1,
+    );
+    for (const { ms } of [prefill, stream, queue]) expect(ms).toBeLessThanOrEqual(1_000);
+  }, 90_000);
 });
 
-describe('/stop with two gateways on one Postgres', needs('database'), () => {
+describe('/stop with two gateways on one Postgres', () => {
   it('works within a second through the node that does not run the turn', async () => {
     const { scenario, urls } = await startGateways({ postgresUrl: SERVER, gateways: 2 });
     const instances = await Promise.all(scenario.gateways.map((gateway) => scenario.instance(gateway)));

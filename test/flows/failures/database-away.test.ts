@@ -3,18 +3,18 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { describe, expect, it, vi } from 'vitest';
 import { campaignCases } from '../../campaign.ts';
 import { serverDatabase } from '../../crash/databases.ts';
+import { serverUrl } from '../../database.ts';
 import { FRIENDS } from '../setup.ts';
 import { telegramProcess } from '../telegram-process.ts';
 
 const LONG_WAIT = { timeout: 60_000, interval: 50 };
 const CHATS = FRIENDS.slice(0, 6);
 const ANSWER = Array.from({ length: 60 }, (_, nth) => `word${nth}`).join(' ');
-const serverUrl = process.env['DATABASE_URL'];
 
 /** A gateway on Postgres behind a proxy, with Telegram; everything ends with the test. */
-async function openGateway(databaseUrl: string) {
+async function openGateway() {
   let asked = 0;
-  const database = await serverDatabase(databaseUrl, 1);
+  const database = await serverDatabase(serverUrl(), 1);
   const { telegram, ollama, start } = await telegramProcess({
     environment: database.environment(0),
     // The first answer of each chat arrives when the database is away, the others at once.
@@ -28,31 +28,28 @@ async function openGateway(databaseUrl: string) {
 }
 
 // From 9 s on two messages used to stay on screen: the lease of 10 s was lost before the id could be stored.
-describe.runIf(serverUrl !== undefined && process.env['ONLY_DATABASE'] !== 'embedded')(
-  'first messages whose ids cannot be stored',
-  () => {
-    it.each(campaignCases([14, 9], 1))(
-      'remain the only ones when the database is away for %i s',
-      async (seconds) => {
-        const { telegram, ollama, proxy, database } = await openGateway(serverUrl ?? '');
-        for (const chat of CHATS) telegram.says(chat, `question ${chat}`, chat);
-        await vi.waitFor(() => expect(ollama.active).toBe(CHATS.length), LONG_WAIT);
-        proxy.refuse();
-        for (const call of ollama.calls) call.release();
-        await vi.waitFor(() => expect(telegram.count('sendMessage')).toBeGreaterThan(0), LONG_WAIT);
-        await pause(seconds * 1_000);
-        proxy.restore();
-        await vi.waitFor(() => {
-          for (const chat of CHATS) expect(telegram.screen(chat)).toContainEqual(ANSWER);
-        }, LONG_WAIT);
-        await vi.waitFor(() => {
-          for (const chat of CHATS) expect(telegram.screen(chat)).toEqual([ANSWER]);
-        }, LONG_WAIT);
-        expect(telegram.count('sendMessage')).toBe(CHATS.length);
-        // The process lived on: nothing that it ran is to blame.
-        expect(await database.read((sql) => sql`select lane from lane_item where crashes > 0`)).toEqual([]);
-      },
-      120_000,
-    );
-  },
-);
+describe('first messages whose ids cannot be stored', () => {
+  it.each(campaignCases([14, 9], 1))(
+    'remain the only ones when the database is away for %i s',
+    async (seconds) => {
+      const { telegram, ollama, proxy, database } = await openGateway();
+      for (const chat of CHATS) telegram.says(chat, `question ${chat}`, chat);
+      await vi.waitFor(() => expect(ollama.active).toBe(CHATS.length), LONG_WAIT);
+      proxy.refuse();
+      for (const call of ollama.calls) call.release();
+      await vi.waitFor(() => expect(telegram.count('sendMessage')).toBeGreaterThan(0), LONG_WAIT);
+      await pause(seconds * 1_000);
+      proxy.restore();
+      await vi.waitFor(() => {
+        for (const chat of CHATS) expect(telegram.screen(chat)).toContainEqual(ANSWER);
+      }, LONG_WAIT);
+      await vi.waitFor(() => {
+        for (const chat of CHATS) expect(telegram.screen(chat)).toEqual([ANSWER]);
+      }, LONG_WAIT);
+      expect(telegram.count('sendMessage')).toBe(CHATS.length);
+      // The process lived on: nothing that it ran is to blame.
+      expect(await database.read((sql) => sql`select lane from lane_item where crashes > 0`)).toEqual([]);
+    },
+    120_000,
+  );
+});

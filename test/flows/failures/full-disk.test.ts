@@ -6,9 +6,9 @@ import { answers } from '../../crash/chat-actions.ts';
 import { startScenario, TOKEN } from '../../crash/scenario.ts';
 import type { Scenario, ScenarioOptions } from '../../crash/scenario.ts';
 import { fillDisk } from '../../crash/small-disk.ts';
+import { serverUrl } from '../../database.ts';
 import { FRIENDS, WAIT } from '../setup.ts';
 
-const SERVER = process.env['DATABASE_URL'];
 const CHATS = FRIENDS.slice(0, 3);
 /** As many as a sender may write within a minute, so that one that counts twice is refused. */
 const EACH = 2;
@@ -47,8 +47,8 @@ interface Case {
 }
 
 const onServer = {
-  options: { postgresUrl: SERVER },
-  isHere: SERVER !== undefined && process.env['ONLY_DATABASE'] !== 'embedded',
+  options: { postgresUrl: serverUrl() },
+  isHere: true,
 };
 const CASES: Case[] = [
   {
@@ -73,7 +73,7 @@ const CASES: Case[] = [
     says: 'The database',
     isUsual: true,
     // Only root can make a small disk.
-    isHere: process.env['ONLY_DATABASE'] !== 'postgres' && process.getuid?.() === 0,
+    isHere: process.getuid?.() === 0,
   },
 ].filter(({ isHere, isUsual }) => isHere && (isUsual || runsAll));
 

@@ -6,10 +6,11 @@ import type { GatewayProcess } from '../../crash/gateways.ts';
 import { pendingCount } from '../../crash/rows.ts';
 import { startScenario } from '../../crash/scenario.ts';
 import type { Scenario } from '../../crash/scenario.ts';
+import { serverUrl } from '../../database.ts';
 import { SUSPECT_CRASHES } from '../../../src/contracts/store/lanes.ts';
 import { MAX_LONE_CRASHES } from '../../../src/bus/attempt.ts';
 
-const SERVER = process.env['DATABASE_URL'];
+const SERVER = serverUrl();
 const INNOCENTS = Array.from({ length: 9 }, (_, at) => `innocent${at}`);
 const ANSWER = 'one two three four five six';
 const CASES = [
@@ -17,10 +18,7 @@ const CASES = [
   { database: 'embedded', postgresUrl: undefined, tool: 'throw_later', isUsual: false },
   { database: 'postgres', postgresUrl: SERVER, tool: 'exit_process', isUsual: false },
   { database: 'postgres', postgresUrl: SERVER, tool: 'throw_later', isUsual: true },
-].filter(({ database, isUsual }) => {
-  const isHere = database === 'embedded' ? process.env['ONLY_DATABASE'] !== 'postgres' : SERVER !== undefined;
-  return isHere && (isUsual || runsAll);
-});
+].filter(({ isUsual }) => isUsual || runsAll);
 
 /** Deaths of a suspect next to others, before it runs alone for long enough: 250 ms, 500 ms, 1 s, 2 s; 4 s on a busy machine. */
 const UNCLEAR_DEATHS = 5;

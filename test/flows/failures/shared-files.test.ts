@@ -3,16 +3,16 @@ import { afterEach, describe, expect, it, vi } from 'vitest';
 import { answers, say } from '../../crash/chat-actions.ts';
 import { startScenario } from '../../crash/scenario.ts';
 import type { Scenario } from '../../crash/scenario.ts';
-import { needs } from '../../runs/needs.ts';
+import { serverUrl } from '../../database.ts';
 import { withoutNotes } from '../../fakes/model/spoken-text.ts';
 
-const SERVER = process.env['DATABASE_URL'];
+const SERVER = serverUrl();
 const LONG = { timeout: 30_000, interval: 100 };
 
 let scenario: Scenario | undefined;
 afterEach(() => scenario?.close());
 
-describe('the files of a session', needs('database'), () => {
+describe('the files of a session', () => {
   it('are read by the other gateway, even after the one that wrote them is dead', async () => {
     const { gateways, ollama } = (scenario = await startScenario({ postgresUrl: SERVER, gateways: 2 }));
     const [writer, reader] = [gateways[0]!, gateways[1]!];

@@ -3,16 +3,15 @@ import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { eventsUntil } from '../../channels/http/client.ts';
 import { FRIENDS, openGatewayFixture, WAIT } from '../setup.ts';
 import type { GatewayFixture } from '../setup.ts';
-import { needs } from '../../runs/needs.ts';
 
 const words = (count: number): string => Array.from({ length: count }, (_, n) => `word${n}`).join(' ');
 
-describe('two nodes on one Postgres', needs('database'), () => {
+describe('two nodes on one Postgres', () => {
   let a: GatewayFixture;
   let b: GatewayFixture;
   beforeAll(async () => {
-    a = await openGatewayFixture('postgres', { telegram: true });
-    b = await openGatewayFixture('postgres', { telegram: true, beside: a });
+    a = await openGatewayFixture({ telegram: true });
+    b = await openGatewayFixture({ telegram: true, beside: a });
   });
   afterAll(async () => {
     await b.close();

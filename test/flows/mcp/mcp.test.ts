@@ -7,7 +7,7 @@ import { mcpCommand } from '../../../src/mcp/command.ts';
 import { scripted, seenBy, WAIT } from '../../fakes/mcp/servers.ts';
 import { pendingSoon } from '../approvals/pending.ts';
 import type { Pending } from '../approvals/pending.ts';
-import { describeGatewayOnEachDatabase } from '../setup.ts';
+import { describeGateway } from '../setup.ts';
 import { withoutNotes } from '../../fakes/model/spoken-text.ts';
 
 const seen = seenBy(afterAll);
@@ -23,7 +23,7 @@ const file = {
   },
 };
 
-describeGatewayOnEachDatabase('MCP servers', { file }, (fixture) => {
+describeGateway('MCP servers', { file }, (fixture) => {
   const offered = async (said: string): Promise<string[]> => {
     const { body } = await fixture().modelCall(said);
     return (body.tools ?? []).map((tool) => tool.function.name);

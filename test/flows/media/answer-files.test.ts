@@ -6,12 +6,12 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { expect, it, vi } from 'vitest';
 import { PNG } from '../../fakes/media/media-bytes.ts';
-import { describeGatewayOnEachDatabase, FRIENDS, WAIT } from '../setup.ts';
+import { describeGateway, FRIENDS, WAIT } from '../setup.ts';
 
 const people = FRIENDS.values();
 const file = { access: { telegram: { allow: FRIENDS }, discord: { dm: 'open' } } };
 
-describeGatewayOnEachDatabase('files of an answer', { telegram: true, discord: true, file }, (fixture) => {
+describeGateway('files of an answer', { telegram: true, discord: true, file }, (fixture) => {
   const screen = (chat: string) => fixture().telegram.screen(chat);
   /** Puts an image into the folder of a session that has had a turn. */
   const draw = async (session: string, name: string): Promise<void> => {

@@ -5,7 +5,7 @@ import { afterAll, expect, it, vi } from 'vitest';
 import { startFakeTranscription } from '../../fakes/media/transcription.ts';
 import type { FakeTranscription } from '../../fakes/media/transcription.ts';
 import type { Params } from '../../fakes/telegram/refusal.ts';
-import { describeGatewayOnEachDatabase, FRIENDS, WAIT } from '../setup.ts';
+import { describeGateway, FRIENDS, WAIT } from '../setup.ts';
 
 const people = FRIENDS.values();
 const VOICE = Buffer.from('OggS\0\x02 a recording of somebody');
@@ -30,7 +30,7 @@ async function furnish(home: string): Promise<void> {
 
 const options = { telegram: true, discord: true, furnish, env: { TRANSCRIPTION_API_KEY: 'speech-key' } };
 
-describeGatewayOnEachDatabase('what people send in chats', options, (fixture) => {
+describeGateway('what people send in chats', options, (fixture) => {
   const someone = (): string => people.next().value ?? '';
   const picture = (name: string, caption?: string): Params => ({
     ...fixture().telegram.files.document({ bytes: Buffer.from(`text of ${name}`), name }),

@@ -8,7 +8,7 @@ import path from 'node:path';
 import { expect, it, vi } from 'vitest';
 import { eventsUntil } from '../../channels/http/client.ts';
 import { OGG, PNG } from '../../fakes/media/media-bytes.ts';
-import { describeGatewayOnEachDatabase, FRIENDS, WAIT } from '../setup.ts';
+import { describeGateway, FRIENDS, WAIT } from '../setup.ts';
 import type { GatewayFixture } from '../setup.ts';
 
 const people = FRIENDS.values();
@@ -24,7 +24,7 @@ async function folderOf(fixture: GatewayFixture, session: string): Promise<strin
   return folder;
 }
 
-describeGatewayOnEachDatabase('outgoing files', { telegram: true, discord: true, file }, (fixture) => {
+describeGateway('outgoing files', { telegram: true, discord: true, file }, (fixture) => {
   const screen = (chat: string) => fixture().telegram.screen(chat);
 
   it('are on screen with their captions, in order, and exactly as they were when they were sent', async () => {

@@ -4,7 +4,7 @@ import path from 'node:path';
 import { expect, it, vi } from 'vitest';
 import { docx, pdf, photo, zipBomb } from '../../fakes/files/documents.ts';
 import type { Params } from '../../fakes/telegram/refusal.ts';
-import { describeGatewayOnEachDatabase, FRIENDS, WAIT } from '../setup.ts';
+import { describeGateway, FRIENDS, WAIT } from '../setup.ts';
 
 const people = FRIENDS.values();
 const models = [
@@ -12,7 +12,7 @@ const models = [
   { name: 'blind:latest', contextLength: 32_768, capabilities: ['completion', 'tools'] as const },
 ];
 
-describeGatewayOnEachDatabase('files that people send', { telegram: true, model: { models } }, (fixture) => {
+describeGateway('files that people send', { telegram: true, model: { models } }, (fixture) => {
   /** Sends something from a new chat; returns the session and the last message that the model got. */
   const send = async (
     fields: (files: ReturnType<typeof fixture>['telegram']['files']) => Params,

@@ -7,7 +7,7 @@ import { OGG } from '../../fakes/media/media-bytes.ts';
 import { startFakeTranscription } from '../../fakes/media/transcription.ts';
 import type { FakeTranscription } from '../../fakes/media/transcription.ts';
 import { lastUserText } from '../../fakes/model/spoken-text.ts';
-import { describeGatewayOnEachDatabase, OWNER } from '../setup.ts';
+import { describeGateway, OWNER } from '../setup.ts';
 
 const models = [
   { name: 'seeing:latest', contextLength: 32_768, capabilities: ['completion', 'tools', 'vision'] as const },
@@ -26,7 +26,7 @@ async function furnish(home: string): Promise<void> {
   await writeFile(path.join(home, 'config.json'), JSON.stringify(file), { mode: 0o600 });
 }
 
-describeGatewayOnEachDatabase('files over HTTP', { model: { models }, furnish }, (fixture) => {
+describeGateway('files over HTTP', { model: { models }, furnish }, (fixture) => {
   const dataOf = (type: string, bytes: Buffer): string => `data:${type};base64,${bytes.toString('base64')}`;
   const imagePart = (bytes: Buffer) => ({
     type: 'image_url',

@@ -9,7 +9,7 @@ import { eventsUntil } from '../../channels/http/client.ts';
 import { OGG } from '../../fakes/media/media-bytes.ts';
 import { startFakeSpeech } from '../../fakes/media/speech.ts';
 import type { FakeSpeech } from '../../fakes/media/speech.ts';
-import { describeGateway, describeGatewayOnEachDatabase, FRIENDS, WAIT } from '../setup.ts';
+import { describeGateway, FRIENDS, WAIT } from '../setup.ts';
 
 const people = FRIENDS.values();
 const servers: FakeSpeech[] = [];
@@ -38,7 +38,7 @@ async function save(home: string, more: object): Promise<void> {
   await rename(path.join(home, 'next.json'), path.join(home, 'config.json'));
 }
 
-describeGatewayOnEachDatabase('spoken answers', options, (fixture) => {
+describeGateway('spoken answers', options, (fixture) => {
   const screen = (chat: string) => fixture().telegram.screen(chat);
   /** Waits until the newest messages on Telegram are these. */
   const shows = (chat: string, ...texts: string[]) =>

@@ -22,14 +22,14 @@ const model = (contextLength: number, name = 'fake:latest'): FakeModel => ({
   capabilities: ['completion', 'tools'],
 });
 
-describe.skipIf(process.env['ONLY_DATABASE'] === 'postgres')('a window', { timeout: START_MS }, () => {
+describe('a window', { timeout: START_MS }, () => {
   const open: { close(): Promise<void> }[] = [];
   afterEach(async () => {
     for (const thing of open.splice(0).toReversed()) await thing.close();
   });
 
   async function gateway(options: FixtureOptions = {}): Promise<GatewayFixture> {
-    const fixture = await openGatewayFixture('embedded', options);
+    const fixture = await openGatewayFixture(options);
     open.push(fixture);
     return fixture;
   }

@@ -47,7 +47,7 @@ describe.each(CASES)('a session with %s', { timeout: START_MS }, (_name, rules) 
   beforeAll(async () => {
     server = await startStrictServer(rules, answer, 'someone');
     const env = { OPENAI_BASE_URL: server.openaiUrl, MODEL: 'openai/fake', OLLAMA_HOST: '' };
-    gateway = await openGatewayFixture('embedded', { env });
+    gateway = await openGatewayFixture({ env });
   }, START_MS);
   afterAll(async () => {
     await gateway.close();
@@ -113,7 +113,7 @@ describe('a client of the API without a session', { timeout: START_MS }, () => {
       'someone',
     );
     const env = { OPENAI_BASE_URL: server.openaiUrl, MODEL: 'openai/fake', OLLAMA_HOST: '' };
-    gateway = await openGatewayFixture('embedded', { env });
+    gateway = await openGatewayFixture({ env });
   }, START_MS);
   afterAll(async () => {
     await gateway.close();
@@ -160,7 +160,7 @@ describe('a history that DeepSeek began', { timeout: START_MS }, () => {
       groq: { kind: 'openai', baseUrl: groq.openaiUrl },
     };
     const env = { MODEL: 'deepseek/fake', OLLAMA_HOST: '' };
-    const gateway = await openGatewayFixture('embedded', { env, file: { providers } });
+    const gateway = await openGatewayFixture({ env, file: { providers } });
     const answerTo = async (text: string): Promise<string> => {
       const turnId = await gateway.post('moved', text);
       return await vi.waitFor(async () => {

@@ -22,7 +22,7 @@ describe('Ollama and two OpenAI-compatible servers in one gateway', { timeout: S
       gpu: { kind: 'openai', baseUrl: gpu.url, apiKeyEnv: 'GPU_KEY' },
       attic: { kind: 'openai', baseUrl: attic.url, concurrency: 2 },
     };
-    fixture = await openGatewayFixture('embedded', { env: { GPU_KEY: KEY }, file: { providers } });
+    fixture = await openGatewayFixture({ env: { GPU_KEY: KEY }, file: { providers } });
   }, START_MS);
   afterAll(async () => {
     await fixture.close();

@@ -79,7 +79,7 @@ describe('a gateway with model servers that refuse parts of requests', { timeout
       providers[name] = { kind: 'openai', baseUrl: server.openaiUrl };
     }
     const file = { providers, afterTurn: { title: false, facts: false } };
-    gateway = await openGatewayFixture('embedded', { env: { MODEL: 'gemma/fake', OLLAMA_HOST: '' }, file });
+    gateway = await openGatewayFixture({ env: { MODEL: 'gemma/fake', OLLAMA_HOST: '' }, file });
   }, START_MS);
   afterAll(async () => {
     await gateway.close();

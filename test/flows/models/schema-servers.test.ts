@@ -41,7 +41,7 @@ describe.each(CASES)('a session with %s beside odd MCP tools', { timeout: START_
         ? { OPENAI_BASE_URL: server.openaiUrl, MODEL: 'openai/fake', OLLAMA_HOST: '' }
         : { OLLAMA_HOST: server.ollamaUrl, MODEL: 'fake' };
     const file = { mcp: { servers: { notes: scripted(['rust', 'untyped', 'echo']) } } };
-    gateway = await openGatewayFixture('embedded', { env, file });
+    gateway = await openGatewayFixture({ env, file });
     await vi.waitFor(() => {
       if (!gateway.log.join('').includes('mcp_server_up')) throw new Error('the server is not up yet');
     }, WAIT);

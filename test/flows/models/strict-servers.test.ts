@@ -53,7 +53,7 @@ describe.each(CASES)('a session with %s (%s)', { timeout: START_MS }, (name, wir
       wire === 'openai'
         ? { OPENAI_BASE_URL: server.openaiUrl, MODEL: 'openai/fake', OLLAMA_HOST: '' }
         : { OLLAMA_HOST: server.ollamaUrl, MODEL: 'fake' };
-    gateway = await openGatewayFixture('embedded', { env });
+    gateway = await openGatewayFixture({ env });
   }, START_MS);
   afterAll(async () => {
     await gateway.close();

@@ -40,7 +40,7 @@ describe('two model servers in one gateway', { timeout: START_MS }, () => {
   let fixture: GatewayFixture;
   beforeAll(async () => {
     llama = await startFakeLlama();
-    fixture = await openGatewayFixture('embedded', { env: { OPENAI_BASE_URL: llama.url, MODEL: 'fake' } });
+    fixture = await openGatewayFixture({ env: { OPENAI_BASE_URL: llama.url, MODEL: 'fake' } });
     for (const [id, model] of Object.entries({ near: 'plain', far: 'openai/fake' })) {
       const folder = path.join(fixture.home, 'profiles', id);
       await mkdir(folder, { recursive: true });
@@ -126,7 +126,7 @@ describe('two model servers in one gateway', { timeout: START_MS }, () => {
 it(
   'names the variable of a server that is not configured, and the conversation keeps its model (S-43)',
   async () => {
-    const fixture = await openGatewayFixture('embedded');
+    const fixture = await openGatewayFixture();
     try {
       expect(await say(fixture, 'switch', '/model openai/gpt')).toMatch(/"openai\/gpt".*set OPENAI_BASE_URL/);
       expect(await say(fixture, 'switch', '/model plain')).toContain('plain:latest');
@@ -155,7 +155,7 @@ it(
     const early = await startFakeLlama();
     const port = Number(new URL(early.url).port);
     await early.close();
-    const fixture = await openGatewayFixture('embedded', {
+    const fixture = await openGatewayFixture({
       env: { OPENAI_BASE_URL: early.url, MODEL: 'fake' },
     });
     let llama: FakeLlama | undefined;
@@ -200,7 +200,7 @@ it(
   'reports which key is missing, and keeps the model and the profile of the conversation (S-43)',
   async () => {
     const llama = await startFakeLlama({ apiKey: 'sesame-of-the-server' });
-    const fixture = await openGatewayFixture('embedded', {
+    const fixture = await openGatewayFixture({
       env: { OPENAI_BASE_URL: llama.url, MODEL: 'fake' },
     });
     const folder = path.join(fixture.home, 'profiles', 'far');

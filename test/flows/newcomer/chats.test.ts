@@ -7,7 +7,7 @@ import { startFakeWebsite } from '../../fakes/network/web-pages.ts';
 import type { FakeWebsite } from '../../fakes/network/web-pages.ts';
 import { discordParticipant, telegramParticipant } from '../plans/plan-participants.ts';
 import type { Participant } from '../plans/plan-chat.ts';
-import { describeGatewayOnEachDatabase, WAIT } from '../setup.ts';
+import { describeGateway, WAIT } from '../setup.ts';
 import { askForThreeSteps, scriptThreeSteps } from './three-steps.ts';
 
 let website: FakeWebsite;
@@ -18,7 +18,7 @@ afterAll(() => website.close());
 
 const options = { telegram: true, discord: true, file: {}, reachable: () => [website.origin] };
 
-describeGatewayOnEachDatabase('a newcomer without any configuration', options, (fixture) => {
+describeGateway('a newcomer without any configuration', options, (fixture) => {
   const onTelegram = async (): Promise<Participant> => {
     await fixture().store.access.addGrant('telegram', 'dm', '7001');
     return telegramParticipant(fixture(), '7001');

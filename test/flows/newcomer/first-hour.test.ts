@@ -16,7 +16,7 @@ const ANSWER =
 describePage('the first hour of a newcomer', (tab) => {
   let fixture: GatewayFixture;
   beforeAll(async () => {
-    fixture = await openGatewayFixture('embedded', { tools: riskyTools([]) });
+    fixture = await openGatewayFixture({ tools: riskyTools([]) });
   });
   afterAll(() => fixture.close());
 

@@ -14,7 +14,7 @@ describePage('a newcomer', (tab) => {
   let gateway: GatewayFixture;
   beforeAll(async () => {
     website = await startFakeWebsite();
-    gateway = await openGatewayFixture('embedded', { file: {}, reachable: () => [website.origin] });
+    gateway = await openGatewayFixture({ file: {}, reachable: () => [website.origin] });
   });
   afterAll(async () => {
     await gateway.close();

@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import OpenAI from 'openai';
 import { describe, expect, it } from 'vitest';
-import { describeGatewayOnEachDatabase, OWNER } from '../setup.ts';
+import { describeGateway, OWNER } from '../setup.ts';
 import { eventsUntil } from '../../channels/http/client.ts';
 import { messagesWithoutNotes } from '../../fakes/model/spoken-text.ts';
 
@@ -18,7 +18,7 @@ const says = (content: string) => [{ role: 'user' as const, content }];
 const result = (tool_call_id: string, content: string) => ({ role: 'tool' as const, tool_call_id, content });
 const call = (id: string, at = 'home') => ({ name: 'look', args: { at }, id });
 
-describeGatewayOnEachDatabase("a session and its caller's tools", {}, (fixture) => {
+describeGateway("a session and its caller's tools", {}, (fixture) => {
   const inSession = (session: string) =>
     new OpenAI({
       baseURL: `${fixture().gateway.url}/v1`,

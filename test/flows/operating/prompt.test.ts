@@ -4,12 +4,12 @@ import { pricesRule } from '../../../src/contracts/operator/prices.ts';
 import { traceCommand } from '../../../src/ops/trace/commands.ts';
 import { createTraces } from '../../../src/ops/trace/traces.ts';
 import { hashSecret } from '../../../src/security/index.ts';
-import { describeGatewayOnEachDatabase } from '../setup.ts';
+import { describeGateway } from '../setup.ts';
 
 const SECRET = 'brave-key-0123456789';
 const OTHER = 'a-token-of-another-0123456';
 
-describeGatewayOnEachDatabase('the prompt in a trace', { env: { BRAVE_API_KEY: SECRET } }, (fixture) => {
+describeGateway('the prompt in a trace', { env: { BRAVE_API_KEY: SECRET } }, (fixture) => {
   const asked = async (): Promise<string> => {
     const turnId = await fixture().post('prompt', `My key is ${SECRET}. What is two plus two?`);
     await fixture().idle('http:prompt');

@@ -10,9 +10,9 @@ import { fileURLToPath } from 'node:url';
 import { expect, it, onTestFinished } from 'vitest';
 import { startGatewayProcess } from '../../child.ts';
 import { serverDatabase } from '../../crash/databases.ts';
+import { serverUrl } from '../../database.ts';
 import { startFakeOllama } from '../../fakes/ollama/ollama.ts';
 import { OWNER } from '../setup.ts';
-import { needs } from '../../runs/needs.ts';
 
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
 const SESSIONS = 6;
@@ -57,7 +57,6 @@ function versionBefore(): string | undefined {
 }
 
 const older = versionBefore();
-const databaseUrl = process.env['DATABASE_URL'];
 
 /** A copy of this version, with the packages of this one. */
 async function copyOf(folder: string): Promise<string> {
@@ -110,16 +109,13 @@ interface Shown {
 
 it(
   'the older version keeps running next to the newer one, is stopped, and everything is answered once and in order',
-  {
-    ...needs('database'),
-    timeout: 300_000,
-  },
+  { timeout: 300_000 },
   async () => {
     const folder = await mkdtemp(path.join(tmpdir(), 'parley-upgrade-'));
     onTestFinished(() => rm(folder, { recursive: true, force: true }));
     const ollama = await startFakeOllama();
     onTestFinished(() => ollama.close());
-    const database = await serverDatabase(databaseUrl ?? '', 0);
+    const database = await serverDatabase(serverUrl(), 0);
     onTestFinished(() => database.close());
     const { before, after } = await twoVersions(folder);
     const start = async (home: string, root: string) =>

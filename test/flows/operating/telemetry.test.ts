@@ -10,7 +10,7 @@ describe('traces for OpenTelemetry', () => {
   let fixture: GatewayFixture;
   beforeAll(async () => {
     collector = await startFakeCollector();
-    fixture = await openGatewayFixture('embedded', {
+    fixture = await openGatewayFixture({
       env: {
         OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
         OTEL_EXPORTER_OTLP_HEADERS: 'authorization=Bearer%20collector-secret,x-tenant=parley',

@@ -10,6 +10,7 @@ import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { MAX_WORKERS, readWorkers } from '../../../src/commands/start.ts';
 import { embeddedDatabase, serverDatabase } from '../../crash/databases.ts';
 import type { RunDatabase } from '../../crash/databases.ts';
+import { serverUrl } from '../../database.ts';
 import { startFakeOllama } from '../../fakes/ollama/ollama.ts';
 import type { FakeOllama } from '../../fakes/ollama/ollama.ts';
 import { OWNER } from '../setup.ts';
@@ -64,17 +65,10 @@ describe('--workers', () => {
 
 const DATABASES = {
   embedded: (folder: string) => Promise.resolve(embeddedDatabase(folder)),
-  postgres: () => serverDatabase(process.env['DATABASE_URL'] ?? '', 0),
+  postgres: () => serverDatabase(serverUrl(), 0),
 };
 
-describe('two workers [embedded]', () => {
-  twoWorkers('embedded');
-});
-describe('two workers [postgres]', needs('database'), () => {
-  twoWorkers('postgres');
-});
-
-function twoWorkers(kind: keyof typeof DATABASES): void {
+describe.each(['embedded', 'postgres'] as const)('two workers on %s', (kind) => {
   let ollama: FakeOllama;
   let database: RunDatabase;
   let folder: string;
@@ -204,4 +198,4 @@ function twoWorkers(kind: keyof typeof DATABASES): void {
     const read = await database.keep(nodes);
     expect(await read()).toEqual([]);
   }, 60_000);
-}
+});

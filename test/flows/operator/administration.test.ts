@@ -3,11 +3,11 @@ import { readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { expect, it, vi } from 'vitest';
 import { hashSecret } from '../../../src/security/index.ts';
-import { describeGatewayOnEachDatabase, OWNER, WAIT } from '../setup.ts';
+import { describeGateway, OWNER, WAIT } from '../setup.ts';
 
 const file = { limits: { messagesPerMinute: 30 } };
 
-describeGatewayOnEachDatabase('administration', { telegram: true, file }, (fixture) => {
+describeGateway('administration', { telegram: true, file }, (fixture) => {
   const send = async (method: string, route: string, json?: unknown, token = OWNER) => {
     const answer = await fixture().call(route, { method, token, ...(json !== undefined && { json }) });
     return { status: answer.status, body: await answer.json() };

@@ -3,7 +3,7 @@ import { mkdir, mkdtemp, readdir, readFile, rm, stat, truncate, writeFile, copyF
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import postgres from 'postgres';
-import { expect, it, onTestFinished, vi } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { backupCommand, readBackupOptions, restoreCommand } from '../../../src/commands/backup.ts';
 import { loadConfig } from '../../../src/config.ts';
 import { startGateway } from '../../../src/gateway.ts';
@@ -11,8 +11,8 @@ import { knownMigrations } from '../../../src/store/database/migrate.ts';
 import { openDatabaseOf } from '../../../src/store/open-store.ts';
 import { writeBackup } from '../../../src/ops/backup/index.ts';
 import { parley } from '../../child.ts';
-import { makeEmbeddedHome, silentLog } from '../../database.ts';
-import { createDatabase, describeGatewayOnEachDatabase, OWNER, WAIT } from '../setup.ts';
+import { createDatabase, makeEmbeddedHome, silentLog } from '../../database.ts';
+import { describeGateway, OWNER, WAIT } from '../setup.ts';
 
 type Environment = Record<string, string>;
 
@@ -100,9 +100,7 @@ async function emptyEmbedded(env: Environment): Promise<Environment> {
 }
 
 async function emptyPostgres(env: Environment): Promise<Environment> {
-  const database = await createDatabase();
-  onTestFinished(() => database.drop());
-  return { ...env, GATEWAY_HOME: await folder(), DATABASE_URL: database.url };
+  return { ...env, GATEWAY_HOME: await folder(), DATABASE_URL: await createDatabase() };
 }
 
 /** Copies the embedded database into an empty Postgres as well; returns the environment of that. */
@@ -125,116 +123,122 @@ async function intoPostgres(
 /** Turns that run while the backup is written. */
 const RUNNING = 20;
 
-describeGatewayOnEachDatabase('parley backup and restore', {}, (fixture) => {
-  it('keeps a gateway running, and puts it into another home and the other kind of database without a difference', async () => {
-    const { env, home, kind, ollama, sql } = fixture();
-    const place = await folder();
-    const secret = path.join(place, 'passphrase');
-    await writeFile(secret, 'correct horse battery staple\n');
-    await mkdir(path.join(home, 'notes'));
-    await writeFile(path.join(home, 'notes/run.sh'), '#!/bin/sh\n', { mode: 0o700 });
-    await writeFile(path.join(home, 'notes/empty'), '');
-    await writeFile(path.join(home, 'notes/large'), Buffer.alloc(700_000, 'line of notes\n'));
+describe.each([{ embedded: true }, { embedded: false }])(
+  'embedded: $embedded',
+  ({ embedded: isEmbedded }) => {
+    describeGateway('parley backup and restore', { embedded: isEmbedded }, (fixture) => {
+      it('keeps a gateway running, and puts it into another home and the other kind of database without a difference', async () => {
+        const { env, home, ollama, sql } = fixture();
+        const place = await folder();
+        const secret = path.join(place, 'passphrase');
+        await writeFile(secret, 'correct horse battery staple\n');
+        await mkdir(path.join(home, 'notes'));
+        await writeFile(path.join(home, 'notes/run.sh'), '#!/bin/sh\n', { mode: 0o700 });
+        await writeFile(path.join(home, 'notes/empty'), '');
+        await writeFile(path.join(home, 'notes/large'), Buffer.alloc(700_000, 'line of notes\n'));
 
-    // A chat with a history and a file, and twenty running turns.
-    const sent = await fetch(`${fixture().gateway.url}/v1/sessions/http:desk/files?name=plan.txt`, {
-      method: 'POST',
-      headers: { authorization: `Bearer ${OWNER}` },
-      body: 'The plan.',
-    });
-    expect(sent.status).toBe(201);
-    await fixture().post('desk', 'Remember the grüße 🙂 "and" \\ more');
-    await fixture().idle('http:desk');
-    const running = Array.from({ length: RUNNING }, (_, n) => `n${String(n).padStart(2, '0')}`);
-    for (const name of running) {
-      ollama.answer({ text: `half of ${name}`, hold: true }, { when: `work on ${name}` });
-      await fixture().post(name, `work on ${name}`);
-    }
-    for (const name of running) await fixture().modelCall(`work on ${name}`);
-    const file = path.join(place, 'one.backup');
-    await sql`set timezone = 'UTC'`;
-    const before = await vi.waitFor(async () => {
-      const rows = await rowsOf(sql);
-      await rm(file, { force: true });
-      expect(await backup(env, file, '--passphrase-file', secret)).toMatch(
-        /^Written: .* rows, \d+ files\)\.$/,
-      );
-      // Nothing but the tables of running processes has changed in the meantime.
-      expect(await rowsOf(sql)).toEqual(rows);
-      return rows;
-    }, WAIT);
-    expect(before['turn']).toHaveLength(RUNNING + 1);
-    const files = await filesOf(home);
-    expect(Object.keys(files)).toEqual(expect.arrayContaining(['config.json', 'notes/run.sh']));
-    expect(Object.keys(files).filter((name) => name.endsWith('plan.txt'))).toHaveLength(1);
-    const shared = [...(await sql`select folder, path, sha256, bytes from session_file`)];
-    expect(shared).toHaveLength(kind === 'postgres' ? 1 : 0);
-
-    // Into an embedded database.
-    const embedded = await emptyEmbedded(env);
-    await restore(embedded, file, '--passphrase-file', secret);
-    expect(await restoredRows(embedded)).toEqual(before);
-    expect(await filesOf(embedded['GATEWAY_HOME'] ?? '')).toEqual(files);
-
-    // And from there into a Postgres.
-    const last =
-      kind === 'postgres' ? await intoPostgres(embedded, { rows: before, files, shared }) : embedded;
-
-    // What was running continues there.
-    const gateway = await startGateway(loadConfig(last), { log: silentLog });
-    try {
-      for (const name of running)
-        await vi.waitFor(async () => {
-          const response = await fetch(`${gateway.url}/v1/sessions/http:${name}/messages`, {
-            headers: { authorization: `Bearer ${OWNER}` },
-          });
-          expect(await response.text()).toContain(`echo: work on ${name}`);
+        // A chat with a history and a file, and twenty running turns.
+        const sent = await fetch(`${fixture().gateway.url}/v1/sessions/http:desk/files?name=plan.txt`, {
+          method: 'POST',
+          headers: { authorization: `Bearer ${OWNER}` },
+          body: 'The plan.',
+        });
+        expect(sent.status).toBe(201);
+        await fixture().post('desk', 'Remember the grüße 🙂 "and" \\ more');
+        await fixture().idle('http:desk');
+        const running = Array.from({ length: RUNNING }, (_, n) => `n${String(n).padStart(2, '0')}`);
+        for (const name of running) {
+          ollama.answer({ text: `half of ${name}`, hold: true }, { when: `work on ${name}` });
+          await fixture().post(name, `work on ${name}`);
+        }
+        for (const name of running) await fixture().modelCall(`work on ${name}`);
+        const file = path.join(place, 'one.backup');
+        await sql`set timezone = 'UTC'`;
+        const before = await vi.waitFor(async () => {
+          const rows = await rowsOf(sql);
+          await rm(file, { force: true });
+          expect(await backup(env, file, '--passphrase-file', secret)).toMatch(
+            /^Written: .* rows, \d+ files\)\.$/,
+          );
+          // Nothing but the tables of running processes has changed in the meantime.
+          expect(await rowsOf(sql)).toEqual(rows);
+          return rows;
         }, WAIT);
-    } finally {
-      await gateway.stop();
-    }
-  });
+        expect(before['turn']).toHaveLength(RUNNING + 1);
+        const files = await filesOf(home);
+        expect(Object.keys(files)).toEqual(expect.arrayContaining(['config.json', 'notes/run.sh']));
+        expect(Object.keys(files).filter((name) => name.endsWith('plan.txt'))).toHaveLength(1);
+        const shared = [...(await sql`select folder, path, sha256, bytes from session_file`)];
+        expect(shared).toHaveLength(isEmbedded ? 0 : 1);
 
-  it('refuses what would lose data, and leaves everything unchanged', async () => {
-    const { env, home, kind } = fixture();
-    const place = await folder();
-    const file = path.join(place, 'one.backup');
-    await backup(env, file);
-    await expect(backup(env, file)).rejects.toThrow(/already exists/);
-    await expect(backup(env, path.join(home, 'here'))).rejects.toThrow(/belong in its folder .*backups/);
-    const typed = await parley(['backup', path.join(home, 'backups/here')], env);
-    expect(typed).toMatchObject({ code: 0, stdout: expect.stringMatching(/^Written: /) });
-    // On a slow machine it reports what it is waiting for.
-    expect(typed.stderr).toMatch(/^(Waiting for [^\n]*…\n)*$/);
-    expect(await parley(['restore'], env)).toMatchObject({
-      code: 1,
-      stderr: 'Expected: restore FILE [--passphrase-file FILE] [--replace]\n',
+        // Into an embedded database.
+        const embedded = await emptyEmbedded(env);
+        await restore(embedded, file, '--passphrase-file', secret);
+        expect(await restoredRows(embedded)).toEqual(before);
+        expect(await filesOf(embedded['GATEWAY_HOME'] ?? '')).toEqual(files);
+
+        // And from there into a Postgres.
+        const last = isEmbedded ? embedded : await intoPostgres(embedded, { rows: before, files, shared });
+
+        // What was running continues there.
+        const gateway = await startGateway(loadConfig(last), { log: silentLog });
+        try {
+          for (const name of running)
+            await vi.waitFor(async () => {
+              const response = await fetch(`${gateway.url}/v1/sessions/http:${name}/messages`, {
+                headers: { authorization: `Bearer ${OWNER}` },
+              });
+              expect(await response.text()).toContain(`echo: work on ${name}`);
+            }, WAIT);
+        } finally {
+          await gateway.stop();
+        }
+      });
+
+      it('refuses what would lose data, and leaves everything unchanged', async () => {
+        const { env, home } = fixture();
+        const place = await folder();
+        const file = path.join(place, 'one.backup');
+        await backup(env, file);
+        await expect(backup(env, file)).rejects.toThrow(/already exists/);
+        await expect(backup(env, path.join(home, 'here'))).rejects.toThrow(/belong in its folder .*backups/);
+        const typed = await parley(['backup', path.join(home, 'backups/here')], env);
+        expect(typed).toMatchObject({ code: 0, stdout: expect.stringMatching(/^Written: /) });
+        // On a slow machine it reports what it is waiting for.
+        expect(typed.stderr).toMatch(/^(Waiting for [^\n]*…\n)*$/);
+        expect(await parley(['restore'], env)).toMatchObject({
+          code: 1,
+          stderr: 'Expected: restore FILE [--passphrase-file FILE] [--replace]\n',
+        });
+        // Next to a running gateway.
+        const beside = isEmbedded ? env : { ...env, GATEWAY_HOME: await folder() };
+        await expect(restore(beside, file, '--replace')).rejects.toThrow(
+          /Stop them first|is in use by process/,
+        );
+
+        const target = isEmbedded ? await emptyEmbedded(env) : await emptyPostgres(env);
+        const cut = path.join(place, 'cut.backup');
+        await copyFile(file, cut);
+        await truncate(cut, (await stat(file)).size - 10);
+        await expect(restore(target, cut)).rejects.toThrow(/The backup is cut off or was changed/);
+        const newer = path.join(place, 'newer.backup');
+        async function* head() {
+          const migrations = [...knownMigrations(), 99_999_999_999_999];
+          yield { type: 'head' as const, version: '99.0.0', migrations, madeAt: '' };
+        }
+        await writeBackup(newer, head());
+        await expect(restore(target, newer)).rejects.toThrow(
+          /made by Parley 99\.0\.0, whose tables are not those/,
+        );
+        // Neither has left a row or a file: the same restore now needs no --replace.
+        await restore(target, file);
+        await expect(restore(target, file)).rejects.toThrow(
+          /holds data, which a restore would delete.*--replace/,
+        );
+        await writeFile(path.join(target['GATEWAY_HOME'] ?? '', 'notes.txt'), 'stays');
+        expect(await restore(target, file, '--replace')).toMatch(/^Restored: \d+ rows, \d+ files\.$/);
+        expect(await filesOf(target['GATEWAY_HOME'] ?? '')).toHaveProperty(['notes.txt']);
+      });
     });
-    // Next to a running gateway.
-    const beside = kind === 'postgres' ? { ...env, GATEWAY_HOME: await folder() } : env;
-    await expect(restore(beside, file, '--replace')).rejects.toThrow(/Stop them first|is in use by process/);
-
-    const target = kind === 'postgres' ? await emptyPostgres(env) : await emptyEmbedded(env);
-    const cut = path.join(place, 'cut.backup');
-    await copyFile(file, cut);
-    await truncate(cut, (await stat(file)).size - 10);
-    await expect(restore(target, cut)).rejects.toThrow(/The backup is cut off or was changed/);
-    const newer = path.join(place, 'newer.backup');
-    async function* head() {
-      const migrations = [...knownMigrations(), 99_999_999_999_999];
-      yield { type: 'head' as const, version: '99.0.0', migrations, madeAt: '' };
-    }
-    await writeBackup(newer, head());
-    await expect(restore(target, newer)).rejects.toThrow(
-      /made by Parley 99\.0\.0, whose tables are not those/,
-    );
-    // Neither has left a row or a file: the same restore now needs no --replace.
-    await restore(target, file);
-    await expect(restore(target, file)).rejects.toThrow(
-      /holds data, which a restore would delete.*--replace/,
-    );
-    await writeFile(path.join(target['GATEWAY_HOME'] ?? '', 'notes.txt'), 'stays');
-    expect(await restore(target, file, '--replace')).toMatch(/^Restored: \d+ rows, \d+ files\.$/);
-    expect(await filesOf(target['GATEWAY_HOME'] ?? '')).toHaveProperty(['notes.txt']);
-  });
-});
+  },
+);

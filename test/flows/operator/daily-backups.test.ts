@@ -11,12 +11,12 @@ import { openSettings } from '../../../src/live-config.ts';
 import { FIRST_AFTER_MS } from '../../../src/ops/backup/daily.ts';
 import { type HomeStore, openStore } from '../../../src/store/open-store.ts';
 import { parley } from '../../child.ts';
-import { makeEmbeddedHome, silentLog } from '../../database.ts';
+import { createDatabase, makeEmbeddedHome, silentLog } from '../../database.ts';
 import { codeBlocks, ROOT } from '../../docs/pages.ts';
 import { runShell } from '../../docs/shell.ts';
 import { FakeClock } from '../../fakes/clock.ts';
 import { type FakeOllama, startFakeOllama } from '../../fakes/ollama/ollama.ts';
-import { createDatabase, OWNER, WAIT } from '../setup.ts';
+import { OWNER, WAIT } from '../setup.ts';
 
 type Environment = Record<string, string>;
 /** The day on which the clock of these tests begins. */
@@ -141,15 +141,10 @@ describe('a daily backup', () => {
   });
 });
 
-const serverUrl = process.env['DATABASE_URL'];
-if (serverUrl === undefined)
-  process.stderr.write('SKIPPED: daily backups of several gateways, because DATABASE_URL is not set.\n');
-
-describe.skipIf(serverUrl === undefined)('daily backups on Postgres', () => {
+describe('daily backups on Postgres', () => {
   it('are off unless the settings ask for them, and then one of several gateways writes them', async () => {
-    const database = await createDatabase();
-    onTestFinished(() => database.drop());
-    const nodes = await Promise.all([1, 2, 3].map(() => environment({ DATABASE_URL: database.url })));
+    const url = await createDatabase();
+    const nodes = await Promise.all([1, 2, 3].map(() => environment({ DATABASE_URL: url })));
     const stores: HomeStore[] = [];
     for (const { env } of nodes) {
       const { GATEWAY_HOME: home = '', DATABASE_URL: databaseUrl } = env;

@@ -12,7 +12,7 @@ import { doctorCommand } from '../../../src/commands/doctor.ts';
 import { startFakeOllama } from '../../fakes/ollama/ollama.ts';
 import { FAKE_TOKEN, FakeTelegram } from '../../fakes/telegram/telegram.ts';
 import { FakeDiscord } from '../../fakes/discord/discord.ts';
-import { describeGatewayOnEachDatabase, WAIT } from '../setup.ts';
+import { describeGateway, WAIT } from '../setup.ts';
 
 type Environment = Record<string, string>;
 const PLAIN = { colours: false };
@@ -179,7 +179,7 @@ describe('parley doctor on a broken setup', () => {
   });
 });
 
-describeGatewayOnEachDatabase('parley doctor next to a gateway', { telegram: true }, (fixture) => {
+describeGateway('parley doctor next to a gateway', { telegram: true }, (fixture) => {
   it('sees it, its database and its port, and reports them', async () => {
     const { env, gateway, home } = fixture();
     const port = new URL(gateway.url).port;

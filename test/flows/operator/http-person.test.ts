@@ -2,7 +2,7 @@
 import { beforeAll, expect, it } from 'vitest';
 import { endUserKey } from '../../../channels/http/routes/end-user.ts';
 import { hashSecret } from '../../../src/security/index.ts';
-import { describeGatewayOnEachDatabase } from '../setup.ts';
+import { describeGateway } from '../setup.ts';
 import { personText, rowsOf } from './person-data.ts';
 
 const SECRETS = {
@@ -17,7 +17,7 @@ const file = {
 
 const model = { fallback: { text: 'Noted.' } };
 
-describeGatewayOnEachDatabase('the data of a person over HTTP', { file, model }, (fixture) => {
+describeGateway('the data of a person over HTTP', { file, model }, (fixture) => {
   const ids = new Map<string, string>();
   beforeAll(async () => {
     for (const [name, secret] of Object.entries(SECRETS)) {

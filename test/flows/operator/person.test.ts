@@ -2,7 +2,7 @@
 import { expect, it } from 'vitest';
 import { personCommand } from '../../../src/commands/person.ts';
 import { parley } from '../../child.ts';
-import { describeGatewayOnEachDatabase, FRIENDS, WAIT } from '../setup.ts';
+import { describeGateway, FRIENDS, WAIT } from '../setup.ts';
 import { personText, rowsOf } from './person-data.ts';
 
 const [ada = '', bob = '', eve = ''] = FRIENDS;
@@ -10,7 +10,7 @@ const [ada = '', bob = '', eve = ''] = FRIENDS;
 /** Words that only one person says, to find them in any table. */
 const secretOf = (person: string, n: number): string => `secret${person}x${n}`;
 
-describeGatewayOnEachDatabase(
+describeGateway(
   'the data of a person',
   {
     telegram: true,

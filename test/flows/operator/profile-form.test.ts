@@ -9,7 +9,7 @@ import type { CallInit, GatewayFixture } from '../setup.ts';
 import { goToScreen } from './settings-setup.ts';
 
 let fixture: GatewayFixture;
-beforeAll(async () => void (fixture = await openGatewayFixture('embedded')));
+beforeAll(async () => void (fixture = await openGatewayFixture()));
 afterAll(() => fixture.close());
 
 interface Answer {

@@ -7,7 +7,7 @@ import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { afterAll, expect, it } from 'vitest';
 import { MAX_PROXY_USER } from '../../../src/contracts/operator/proxy-sign-in.ts';
-import { describeGatewayOnEachDatabase, WAIT } from '../setup.ts';
+import { describeGateway, WAIT } from '../setup.ts';
 
 /** The proxy's own address on loopback: what it does not send comes from 127.0.0.1. */
 const PROXY = '127.0.0.2';
@@ -62,120 +62,116 @@ async function startProxy(): Promise<string> {
 }
 const proxy = startProxy();
 
-describeGatewayOnEachDatabase(
-  'signing in through a proxy',
-  { furnish: (home) => write(home, settings) },
-  (fixture) => {
-    const at = async (way: 'proxy' | 'direct', route: string): Promise<string> => {
-      const { url } = fixture().gateway;
-      return way === 'direct' ? url + route : `${await proxy}/${new URL(url).port}${route}`;
-    };
-    const signIn = async (
-      users: readonly string[],
-      headers: Record<string, string> = {},
-      way: 'proxy' | 'direct' = 'proxy',
-    ): Promise<Response> => {
-      return await fetch(await at(way, '/v1/sign-in/proxy'), {
-        method: 'POST',
-        headers: { ...PAGE, 'x-test-users': encodeURIComponent(JSON.stringify(users)), ...headers },
-      });
-    };
-    const cookieOf = (response: Response): string =>
-      (response.headers.get('set-cookie') ?? '').split(';')[0] ?? '';
-    const ask = async (cookie: string, headers: Record<string, string> = PAGE): Promise<number> =>
-      (await fetch(await at('proxy', '/v1/sessions'), { headers: { cookie, ...headers } })).status;
-    const addToken = async (name: string, scopes: string[]): Promise<void> => {
-      const made = await fixture().call('/v1/tokens', { json: { name, scopes } });
-      expect(made.status).toBe(201);
-    };
-
-    it('gives the user whom the proxy names the rights of their token, with a cookie for the page only', async () => {
-      await addToken('ada', ['admin']);
-      await addToken('team', ['chat']);
-      const response = await signIn(['ada@example.org']);
-      expect([response.status, await response.json()]).toEqual([200, { signedIn: true }]);
-      expect(response.headers.get('set-cookie')).toMatch(
-        /^parley_session=[\w-]{43}; Path=\/; Max-Age=86400; HttpOnly; SameSite=Strict$/,
-      );
-      const cookie = cookieOf(response);
-      expect(await ask(cookie)).toBe(200);
-      expect(await ask(cookie, {})).toBe(401);
-      expect(await ask(cookie, { ...PAGE, origin: 'https://evil.example' })).toBe(403);
-      const config = async (of: string): Promise<number> =>
-        (await fetch(await at('proxy', '/v1/settings'), { headers: { cookie: of, ...PAGE } })).status;
-      expect(await config(cookie)).toBe(200);
-      const grace = cookieOf(await signIn(['grace@example.org']));
-      expect([await ask(grace), await config(grace)]).toEqual([200, 403]);
-      // A reloaded page continues its session; another person in the same browser does not.
-      expect(cookieOf(await signIn(['ada@example.org'], { cookie }))).toBe(cookie);
-      expect(cookieOf(await signIn(['grace@example.org'], { cookie }))).not.toBe(cookie);
-      const { signIns }: { signIns: { proxyUser: string }[] } = await (
-        await fixture().call('/v1/sign-ins')
-      ).json();
-      expect(new Set(signIns.map(({ proxyUser }) => proxyUser))).toEqual(
-        new Set(['ada@example.org', 'grace@example.org']),
-      );
+describeGateway('signing in through a proxy', { furnish: (home) => write(home, settings) }, (fixture) => {
+  const at = async (way: 'proxy' | 'direct', route: string): Promise<string> => {
+    const { url } = fixture().gateway;
+    return way === 'direct' ? url + route : `${await proxy}/${new URL(url).port}${route}`;
+  };
+  const signIn = async (
+    users: readonly string[],
+    headers: Record<string, string> = {},
+    way: 'proxy' | 'direct' = 'proxy',
+  ): Promise<Response> => {
+    return await fetch(await at(way, '/v1/sign-in/proxy'), {
+      method: 'POST',
+      headers: { ...PAGE, 'x-test-users': encodeURIComponent(JSON.stringify(users)), ...headers },
     });
+  };
+  const cookieOf = (response: Response): string =>
+    (response.headers.get('set-cookie') ?? '').split(';')[0] ?? '';
+  const ask = async (cookie: string, headers: Record<string, string> = PAGE): Promise<number> =>
+    (await fetch(await at('proxy', '/v1/sessions'), { headers: { cookie, ...headers } })).status;
+  const addToken = async (name: string, scopes: string[]): Promise<void> => {
+    const made = await fixture().call('/v1/tokens', { json: { name, scopes } });
+    expect(made.status).toBe(201);
+  };
 
-    it('ignores the header from any other address, whatever X-Forwarded-For says, and logs that once', async () => {
-      const spoofed = { 'x-forwarded-user': 'ada@example.org', 'x-forwarded-for': PROXY };
-      for (let nth = 0; nth < 2; nth += 1) {
-        const response = await signIn([], spoofed, 'direct');
-        expect(response.headers.get('set-cookie')).toBeNull();
-        expect(await response.json()).toEqual({
-          signedIn: false,
-          reason: 'This connection does not come from one of channels.http.trustedProxies.',
-        });
-      }
-      expect(
-        fixture()
-          .log.join('')
-          .match(/proxy_user_ignored/g),
-      ).toHaveLength(1);
-      // What a client sends through the proxy is replaced by it.
-      const through = await signIn([], { 'x-forwarded-user': 'ada@example.org' });
-      expect(await through.json()).toMatchObject({ signedIn: false });
-      const forged = await signIn(['ada@example.org'], { origin: 'https://evil.example' });
-      expect(forged.status).toBe(403);
-    });
+  it('gives the user whom the proxy names the rights of their token, with a cookie for the page only', async () => {
+    await addToken('ada', ['admin']);
+    await addToken('team', ['chat']);
+    const response = await signIn(['ada@example.org']);
+    expect([response.status, await response.json()]).toEqual([200, { signedIn: true }]);
+    expect(response.headers.get('set-cookie')).toMatch(
+      /^parley_session=[\w-]{43}; Path=\/; Max-Age=86400; HttpOnly; SameSite=Strict$/,
+    );
+    const cookie = cookieOf(response);
+    expect(await ask(cookie)).toBe(200);
+    expect(await ask(cookie, {})).toBe(401);
+    expect(await ask(cookie, { ...PAGE, origin: 'https://evil.example' })).toBe(403);
+    const config = async (of: string): Promise<number> =>
+      (await fetch(await at('proxy', '/v1/settings'), { headers: { cookie: of, ...PAGE } })).status;
+    expect(await config(cookie)).toBe(200);
+    const grace = cookieOf(await signIn(['grace@example.org']));
+    expect([await ask(grace), await config(grace)]).toEqual([200, 403]);
+    // A reloaded page continues its session; another person in the same browser does not.
+    expect(cookieOf(await signIn(['ada@example.org'], { cookie }))).toBe(cookie);
+    expect(cookieOf(await signIn(['grace@example.org'], { cookie }))).not.toBe(cookie);
+    const { signIns }: { signIns: { proxyUser: string }[] } = await (
+      await fixture().call('/v1/sign-ins')
+    ).json();
+    expect(new Set(signIns.map(({ proxyUser }) => proxyUser))).toEqual(
+      new Set(['ada@example.org', 'grace@example.org']),
+    );
+  });
 
-    it.each([
-      ['twice', ['ada@example.org', 'grace@example.org'], 400, 'comes twice'],
-      ['empty', [''], 400, 'is empty'],
-      ['too long', ['x'.repeat(MAX_PROXY_USER + 1)], 400, 'is longer than 256 characters'],
-      ['4 kB long', ['x'.repeat(4_096)], 400, 'is longer than 256 characters'],
-      ['of a stranger', ['mallory@example.org'], 403, 'does not name you'],
-      ['of a property that every object has', ['constructor'], 403, 'does not name you'],
-    ])('refuses a header that is %s with the reason', async (_, users, status, why) => {
-      const response = await signIn(users);
-      expect([response.status, await response.text()]).toEqual([status, expect.stringContaining(why)]);
+  it('ignores the header from any other address, whatever X-Forwarded-For says, and logs that once', async () => {
+    const spoofed = { 'x-forwarded-user': 'ada@example.org', 'x-forwarded-for': PROXY };
+    for (let nth = 0; nth < 2; nth += 1) {
+      const response = await signIn([], spoofed, 'direct');
       expect(response.headers.get('set-cookie')).toBeNull();
-    });
+      expect(await response.json()).toEqual({
+        signedIn: false,
+        reason: 'This connection does not come from one of channels.http.trustedProxies.',
+      });
+    }
+    expect(
+      fixture()
+        .log.join('')
+        .match(/proxy_user_ignored/g),
+    ).toHaveLength(1);
+    // What a client sends through the proxy is replaced by it.
+    const through = await signIn([], { 'x-forwarded-user': 'ada@example.org' });
+    expect(await through.json()).toMatchObject({ signedIn: false });
+    const forged = await signIn(['ada@example.org'], { origin: 'https://evil.example' });
+    expect(forged.status).toBe(403);
+  });
 
-    it('ends a session within a second when its user is removed, and lets everyone in with a default', async () => {
-      const cookie = cookieOf(await signIn(['grace@example.org']));
-      expect(await ask(cookie)).toBe(200);
-      const { proxySignIn } = settings;
-      const { 'grace@example.org': gone, ...users } = proxySignIn.users;
-      expect(gone).toBe('team');
-      await write(fixture().home, { ...settings, proxySignIn: { ...proxySignIn, users } });
-      await expect.poll(() => ask(cookie), WAIT).toBe(401);
-      expect((await signIn(['grace@example.org'])).status).toBe(403);
-      await write(fixture().home, { ...settings, proxySignIn: { ...proxySignIn, users, default: 'team' } });
-      await expect.poll(async () => (await signIn(['Žofie@example.org'])).status, WAIT).toBe(200);
-      await write(fixture().home, { channels: settings.channels });
-      await expect
-        .poll(async () => await (await signIn(['ada@example.org'])).json(), WAIT)
-        .toEqual({ signedIn: false, reason: 'proxySignIn in config.json is not set.' });
-    });
+  it.each([
+    ['twice', ['ada@example.org', 'grace@example.org'], 400, 'comes twice'],
+    ['empty', [''], 400, 'is empty'],
+    ['too long', ['x'.repeat(MAX_PROXY_USER + 1)], 400, 'is longer than 256 characters'],
+    ['4 kB long', ['x'.repeat(4_096)], 400, 'is longer than 256 characters'],
+    ['of a stranger', ['mallory@example.org'], 403, 'does not name you'],
+    ['of a property that every object has', ['constructor'], 403, 'does not name you'],
+  ])('refuses a header that is %s with the reason', async (_, users, status, why) => {
+    const response = await signIn(users);
+    expect([response.status, await response.text()]).toEqual([status, expect.stringContaining(why)]);
+    expect(response.headers.get('set-cookie')).toBeNull();
+  });
 
-    it("reports that a token's name is missing or ambiguous", async () => {
-      const users = { 'ada@example.org': 'nobody', 'grace@example.org': 'team' };
-      await write(fixture().home, { ...settings, proxySignIn: { users } });
-      await expect.poll(async () => (await signIn(['ada@example.org'])).status, WAIT).toBe(403);
-      expect(await (await signIn(['ada@example.org'])).text()).toContain('There is no valid token');
-      await addToken('team', ['chat']);
-      expect(await (await signIn(['grace@example.org'])).text()).toContain('There are 2 valid tokens');
-    });
-  },
-);
+  it('ends a session within a second when its user is removed, and lets everyone in with a default', async () => {
+    const cookie = cookieOf(await signIn(['grace@example.org']));
+    expect(await ask(cookie)).toBe(200);
+    const { proxySignIn } = settings;
+    const { 'grace@example.org': gone, ...users } = proxySignIn.users;
+    expect(gone).toBe('team');
+    await write(fixture().home, { ...settings, proxySignIn: { ...proxySignIn, users } });
+    await expect.poll(() => ask(cookie), WAIT).toBe(401);
+    expect((await signIn(['grace@example.org'])).status).toBe(403);
+    await write(fixture().home, { ...settings, proxySignIn: { ...proxySignIn, users, default: 'team' } });
+    await expect.poll(async () => (await signIn(['Žofie@example.org'])).status, WAIT).toBe(200);
+    await write(fixture().home, { channels: settings.channels });
+    await expect
+      .poll(async () => await (await signIn(['ada@example.org'])).json(), WAIT)
+      .toEqual({ signedIn: false, reason: 'proxySignIn in config.json is not set.' });
+  });
+
+  it("reports that a token's name is missing or ambiguous", async () => {
+    const users = { 'ada@example.org': 'nobody', 'grace@example.org': 'team' };
+    await write(fixture().home, { ...settings, proxySignIn: { users } });
+    await expect.poll(async () => (await signIn(['ada@example.org'])).status, WAIT).toBe(403);
+    expect(await (await signIn(['ada@example.org'])).text()).toContain('There is no valid token');
+    await addToken('team', ['chat']);
+    expect(await (await signIn(['grace@example.org'])).text()).toContain('There are 2 valid tokens');
+  });
+});

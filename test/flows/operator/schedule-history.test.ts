@@ -6,7 +6,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { scheduleCommand } from '../../../src/commands/schedule.ts';
 import { loadConfig } from '../../../src/config.ts';
 import { describePage } from '../../channels/http/page/browser/describe-page.ts';
-import { describeGatewayOnEachDatabase, openGatewayFixture, OWNER, WAIT } from '../setup.ts';
+import { describeGateway, openGatewayFixture, OWNER, WAIT } from '../setup.ts';
 import type { GatewayFixture } from '../setup.ts';
 import { goToScreen } from './settings-setup.ts';
 
@@ -32,7 +32,7 @@ async function runsOf(fixture: GatewayFixture, id: string): Promise<Run[]> {
   return (await (await fixture.call(`/v1/schedules/${id}/runs`)).json()).runs;
 }
 
-describeGatewayOnEachDatabase('the history of a schedule', {}, (fixture) => {
+describeGateway('the history of a schedule', {}, (fixture) => {
   it('has the turn of each run and its end, what was missed, and is deleted with the schedule', async () => {
     const id = await addSchedule(fixture());
     expect(await runsOf(fixture(), id)).toEqual([]);
@@ -82,7 +82,7 @@ describeGatewayOnEachDatabase('the history of a schedule', {}, (fixture) => {
 
 describePage('the history of a schedule on the page', (tab) => {
   let fixture: GatewayFixture;
-  beforeAll(async () => void (fixture = await openGatewayFixture('embedded')));
+  beforeAll(async () => void (fixture = await openGatewayFixture()));
   afterAll(() => fixture.close());
 
   it('lists the runs, and opens the trace of one', async () => {

@@ -5,11 +5,11 @@ import { loadConfig } from '../../../src/config.ts';
 import { MAX_LISTED, sessionsCommand } from '../../../src/ops/sessions-command.ts';
 import { TRANSCRIPT_PAGE } from '../../../src/contracts/sessions/transcript.ts';
 import { parley } from '../../child.ts';
-import { describeGatewayOnEachDatabase, FRIENDS, WAIT } from '../setup.ts';
+import { describeGateway, FRIENDS, WAIT } from '../setup.ts';
 
 const [ada = '', bob = ''] = FRIENDS;
 
-describeGatewayOnEachDatabase(
+describeGateway(
   'sessions on the command line',
   {
     telegram: true,

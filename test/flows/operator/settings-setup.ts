@@ -26,7 +26,7 @@ export async function openFurnishedGateway(
   more: Pick<FixtureOptions, 'tools'> = {},
 ): Promise<GatewayFixture> {
   const file = { limits: { messagesPerMinute: 30 }, access: { telegram: { allow: ['7001'] } } };
-  const fixture = await openGatewayFixture('embedded', { telegram: true, file, ...more });
+  const fixture = await openGatewayFixture({ telegram: true, file, ...more });
   await fixture.post('plans', 'what is the weather?');
   await fixture.idle('http:plans');
   const json = { session: 'http:plans', task: 'Tell me the tides', everyMinutes: 60 };

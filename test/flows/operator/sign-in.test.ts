@@ -3,11 +3,11 @@ import { expect, it } from 'vitest';
 import { CODE_MS } from '../../../src/contracts/operator/sign-in.ts';
 import { hashSecret } from '../../../src/security/index.ts';
 import { parley } from '../../child.ts';
-import { describeGatewayOnEachDatabase, WAIT } from '../setup.ts';
+import { describeGateway, WAIT } from '../setup.ts';
 
 const PAGE = { 'x-parley-page': '1', 'content-type': 'application/json' };
 
-describeGatewayOnEachDatabase('signing in with a link', {}, (fixture) => {
+describeGateway('signing in with a link', {}, (fixture) => {
   const at = (path: string) => fixture().gateway.url + path;
   const freshCode = async (): Promise<string> => {
     const link = (await fixture().gateway.signInLink()) ?? '';

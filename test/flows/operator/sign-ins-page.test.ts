@@ -11,7 +11,7 @@ const LAPTOP_AGENT = 'Mozilla/5.0 (Macintosh; Intel Mac OS X 14_0) AppleWebKit/6
 
 describePage('the sign-ins in the settings', (tab) => {
   let fixture: GatewayFixture;
-  beforeAll(async () => void (fixture = await openGatewayFixture('embedded')));
+  beforeAll(async () => void (fixture = await openGatewayFixture()));
   afterAll(() => fixture.close());
 
   const link = async (): Promise<string> =>

@@ -6,7 +6,7 @@ import { createHmac } from 'node:crypto';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, expect, it, onTestFinished, vi } from 'vitest';
-import { describeGatewayOnEachDatabase, WAIT } from '../setup.ts';
+import { describeGateway, WAIT } from '../setup.ts';
 
 const SECRET = 'a-secret-of-the-receiver-0123456789';
 
@@ -74,7 +74,7 @@ const SETTINGS = {
   },
 };
 
-describeGatewayOnEachDatabase('an outbound webhook', SETTINGS, (fixture) => {
+describeGateway('an outbound webhook', SETTINGS, (fixture) => {
   // The gateway on the next database begins with empty receivers.
   afterAll(() => {
     for (const { posts } of [plain, whole]) posts.length = 0;

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import type { TurnWork } from '../../../src/contracts/sessions/turn-work.ts';
 import { startFakeWebsite } from '../../fakes/network/web-pages.ts';
 import type { FakeWebsite } from '../../fakes/network/web-pages.ts';
-import { describeGatewayOnEachDatabase, WAIT } from '../setup.ts';
+import { describeGateway, WAIT } from '../setup.ts';
 
 let website: FakeWebsite;
 beforeAll(async () => {
@@ -16,7 +16,7 @@ const file = { tools: { exec: true } };
 const options = { file, reachable: () => [website.origin] };
 const call = (name: string, args: object) => ({ toolCalls: [{ name, args }] });
 
-describeGatewayOnEachDatabase('a plan with a step for the coder', options, (fixture) => {
+describeGateway('a plan with a step for the coder', options, (fixture) => {
   interface Asked {
     id: string;
     tool: string;

@@ -9,7 +9,7 @@ import { expect, it, onTestFinished, vi } from 'vitest';
 import { loadConfig } from '../../../src/config.ts';
 import type { ExecutionMode } from '../../../src/contracts/plans/plan.ts';
 import { SESSION_START } from '../../../src/contracts/store/records.ts';
-import { describeEachDatabase } from '../../database.ts';
+import { describeStore } from '../../database.ts';
 import { says, ScriptedProvider } from '../../fakes/agent/scripted-provider.ts';
 import type { ScriptStep } from '../../fakes/agent/scripted-provider.ts';
 import { openScenario } from '../../fakes/agent/turn-setup.ts';
@@ -24,7 +24,7 @@ const BEHIND: Readonly<Record<ExecutionMode, ScriptStep[]>> = {
 };
 type Choice = ExecutionMode | undefined;
 
-describeEachDatabase('the mode of a plan', (databases) => {
+describeStore('the mode of a plan', (databases) => {
   it.each<[message: Choice, session: Choice, fixture: Choice, used: ExecutionMode]>([
     ['agentic', 'teacher', 'planner', 'agentic'],
     ['planner', 'agentic', 'teacher', 'planner'],

@@ -3,7 +3,7 @@ import { expect, it, vi } from 'vitest';
 import type { Plan } from '../../../src/contracts/plans/plan.ts';
 import type { PlanRecord } from '../../../src/contracts/store/plan-store.ts';
 import { lastUserText } from '../../fakes/model/spoken-text.ts';
-import { describeGatewayOnEachDatabase, FRIENDS, WAIT } from '../setup.ts';
+import { describeGateway, FRIENDS, WAIT } from '../setup.ts';
 import type { GatewayFixture } from '../setup.ts';
 import { discordParticipant, telegramParticipant } from './plan-participants.ts';
 import type { Participant } from './plan-chat.ts';
@@ -44,7 +44,7 @@ const latest = async ({ store }: GatewayFixture, session: PlanRecord['session'])
   return record.plan;
 };
 
-describeGatewayOnEachDatabase(
+describeGateway(
   'a plan that is made first and run later',
   {
     telegram: true,

@@ -5,14 +5,14 @@ import { expect, it, vi } from 'vitest';
 import type { Plan } from '../../../src/contracts/plans/plan.ts';
 import { planButtonValue } from '../../../src/contracts/store/plan-store.ts';
 import { hashSecret } from '../../../src/security/index.ts';
-import { describeGatewayOnEachDatabase, FRIENDS, WAIT } from '../setup.ts';
+import { describeGateway, FRIENDS, WAIT } from '../setup.ts';
 import { answerOn, telegramParticipant } from './plan-participants.ts';
 import type { Participant } from './plan-chat.ts';
 
 const people = FRIENDS.values();
 const STRANGER = 'a-token-of-a-stranger-123';
 
-describeGatewayOnEachDatabase(
+describeGateway(
   'stored plans',
   { telegram: true, file: { access: { telegram: { allow: FRIENDS } } } },
   (fixture) => {

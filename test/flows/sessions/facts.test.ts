@@ -6,11 +6,11 @@ import { expect, it, vi } from 'vitest';
 import { FACTS_REQUEST } from '../../../src/agent/facts/fact-lines.ts';
 import { lastUserText } from '../../fakes/model/spoken-text.ts';
 import type { ChatBody } from '../../fakes/ollama/request.ts';
-import { describeGatewayOnEachDatabase, WAIT } from '../setup.ts';
+import { describeGateway, WAIT } from '../setup.ts';
 
 const LONG = 'lorem ipsum dolor '.repeat(200);
 
-describeGatewayOnEachDatabase('facts worth keeping', {}, (fixture) => {
+describeGateway('facts worth keeping', {}, (fixture) => {
   /** Talks until the conversation is summarized and this fact is remembered; the model has `begin` for its first message. */
   const talk = async (id: string, fact: string, begin: () => void = () => undefined): Promise<void> => {
     const { ollama } = fixture();

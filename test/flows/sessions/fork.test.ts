@@ -5,13 +5,13 @@
 import { expect, it } from 'vitest';
 import { riskyTools } from '../../fakes/agent/risky-tools.ts';
 import { hashSecret } from '../../../src/security/secrets.ts';
-import { describeGatewayOnEachDatabase, OWNER } from '../setup.ts';
+import { describeGateway, OWNER } from '../setup.ts';
 import type { CallInit } from '../setup.ts';
 import { messagesWithoutNotes } from '../../fakes/model/spoken-text.ts';
 
 const ran: string[] = [];
 
-describeGatewayOnEachDatabase('a fork', { tools: riskyTools(ran) }, (fixture) => {
+describeGateway('a fork', { tools: riskyTools(ran) }, (fixture) => {
   const forkOf = (key: string, json: unknown, headers: Record<string, string> = {}): Promise<Response> =>
     fixture().call(`/v1/sessions/${key}/fork`, { json, headers });
   const plainly = () => ({

@@ -5,11 +5,11 @@
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { expect, it, vi } from 'vitest';
-import { describeGatewayOnEachDatabase, WAIT } from '../setup.ts';
+import { describeGateway, WAIT } from '../setup.ts';
 
 const settings = (embeddingModel: string): string => JSON.stringify({ memory: { embeddingModel } });
 
-describeGatewayOnEachDatabase(
+describeGateway(
   'a memory with an embedding model',
   { furnish: (home) => writeFile(path.join(home, 'config.json'), settings('gone:latest'), { mode: 0o600 }) },
   (fixture) => {

@@ -1,7 +1,7 @@
 /** Messages that arrive during an answer, through a whole gateway: joined, interrupting, collected, by the mode. */
 import { expect, it, vi } from 'vitest';
 import type { ChatBody } from '../../fakes/ollama/ollama.ts';
-import { describeGatewayOnEachDatabase, FRIENDS, WAIT } from '../setup.ts';
+import { describeGateway, FRIENDS, WAIT } from '../setup.ts';
 import { withoutNotes } from '../../fakes/model/spoken-text.ts';
 
 const people = FRIENDS.values();
@@ -15,7 +15,7 @@ function lastTexts({ messages }: ChatBody): string[] {
     .flatMap(({ role, content }) => (role === 'user' ? [withoutNotes(content)] : []));
 }
 
-describeGatewayOnEachDatabase('Queue modes', { telegram: true, discord: true }, (fixture) => {
+describeGateway('Queue modes', { telegram: true, discord: true }, (fixture) => {
   /** A new user with an existing conversation, whose chat is in this mode. */
   const someone = async (mode: string): Promise<string> => {
     const chat = people.next().value ?? '';

@@ -3,21 +3,17 @@ import { afterEach, describe, expect, it, vi } from 'vitest';
 import { answers, retry, say } from '../../crash/chat-actions.ts';
 import { startScenario } from '../../crash/scenario.ts';
 import type { Scenario } from '../../crash/scenario.ts';
+import { serverUrl } from '../../database.ts';
 import { lastUserText, messagesWithoutNotes } from '../../fakes/model/spoken-text.ts';
 
-const SERVER = process.env['DATABASE_URL'];
 const LONG = { timeout: 20_000, interval: 50 };
-const DATABASES = [
-  { database: 'embedded', postgresUrl: undefined, isHere: process.env['ONLY_DATABASE'] !== 'postgres' },
-  { database: 'postgres', postgresUrl: SERVER, isHere: SERVER !== undefined },
-];
 
 let open: Scenario | undefined;
 afterEach(() => open?.close());
 
-describe.each(DATABASES)('a killed retry on $database', ({ postgresUrl, isHere }) => {
-  it.skipIf(!isHere)('is finished by the next process', async () => {
-    const scenario = (open = await startScenario({ postgresUrl }));
+describe('a killed retry', () => {
+  it('is finished by the next process', async () => {
+    const scenario = (open = await startScenario({ postgresUrl: serverUrl() }));
     const [gateway] = scenario.gateways;
     if (gateway === undefined) throw new Error('a scenario has a gateway');
     gateway.start();

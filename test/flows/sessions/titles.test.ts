@@ -1,11 +1,11 @@
 /** Titles of chats: generated once after the first answer, set by users, and never in the way of a turn. */
 import { expect, it, vi } from 'vitest';
 import { TITLE_REQUEST } from '../../../src/agent/title/title-text.ts';
-import { describeGatewayOnEachDatabase, FRIENDS, WAIT } from '../setup.ts';
+import { describeGateway, FRIENDS, WAIT } from '../setup.ts';
 
 const [ann = ''] = FRIENDS;
 
-describeGatewayOnEachDatabase('the title of a chat', { telegram: true }, (fixture) => {
+describeGateway('the title of a chat', { telegram: true }, (fixture) => {
   interface Listed {
     key: string;
     title: string | null;

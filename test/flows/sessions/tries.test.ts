@@ -5,7 +5,7 @@
 import { expect, it, vi } from 'vitest';
 import { riskyTools } from '../../fakes/agent/risky-tools.ts';
 import { lastUserText, messagesWithoutNotes } from '../../fakes/model/spoken-text.ts';
-import { describeGatewayOnEachDatabase, FRIENDS, WAIT } from '../setup.ts';
+import { describeGateway, FRIENDS, WAIT } from '../setup.ts';
 
 const ran: string[] = [];
 
@@ -17,7 +17,7 @@ interface Shown {
   tries: { of: string; nth: number; count: number } | null;
 }
 
-describeGatewayOnEachDatabase(
+describeGateway(
   'answers that a person undoes or asks for again',
   { telegram: true, tools: riskyTools(ran) },
   (fixture) => {

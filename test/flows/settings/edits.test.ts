@@ -7,7 +7,7 @@ import path from 'node:path';
 import { expect, it, vi } from 'vitest';
 import { FAKE_MODELS } from '../../fakes/ollama/models.ts';
 import { FAKE_BOT } from '../../fakes/telegram/telegram.ts';
-import { describeGatewayOnEachDatabase, WAIT } from '../setup.ts';
+import { describeGateway, WAIT } from '../setup.ts';
 
 const [usualModel] = FAKE_MODELS;
 const models = usualModel === undefined ? [] : [usualModel, { ...usualModel, name: 'spare:latest' }];
@@ -22,7 +22,7 @@ const FILE = {
   },
 };
 
-describeGatewayOnEachDatabase('an edit', { telegram: true, file: FILE, model: { models } }, (fixture) => {
+describeGateway('an edit', { telegram: true, file: FILE, model: { models } }, (fixture) => {
   /** Writes a file as editors do: next to it first, then in its place. */
   const write = async (name: string, content: unknown): Promise<void> => {
     const file = path.join(fixture().home, name);

@@ -6,7 +6,7 @@ import { z } from 'zod';
 import { editableConfig } from '../../../src/live-config.ts';
 import { defineTool } from '../../../src/contracts/tools/tool.ts';
 import { configCommand } from '../../../src/settings/index.ts';
-import { describeGatewayOnEachDatabase, FRIENDS, WAIT } from '../setup.ts';
+import { describeGateway, FRIENDS, WAIT } from '../setup.ts';
 
 const people = FRIENDS.values();
 const STRANGERS = ['8101', '8102'];
@@ -32,7 +32,7 @@ const wait = defineTool({
   },
 });
 
-describeGatewayOnEachDatabase('settings', { telegram: true, file: FILE, tools: [wait] }, (fixture) => {
+describeGateway('settings', { telegram: true, file: FILE, tools: [wait] }, (fixture) => {
   /** Writes the file as editors do: next to it first, then in its place. */
   const edit = async (content: unknown): Promise<void> => {
     const file = path.join(fixture().home, 'config.json');

@@ -5,7 +5,7 @@ import { addressOf } from '../../../src/contracts/message.ts';
 import { FakeHomeserver } from '../../fakes/matrix/homeserver.ts';
 import { variablesOf } from '../../fakes/networks.ts';
 import { FakeSlack, textOf } from '../../fakes/slack/slack.ts';
-import { describeGatewayOnEachDatabase, FRIENDS, WAIT } from '../setup.ts';
+import { describeGateway, FRIENDS, WAIT } from '../setup.ts';
 
 const people = FRIENDS.values();
 const FORUM = '-1004303';
@@ -39,7 +39,7 @@ const SETTINGS = {
   },
 };
 
-describeGatewayOnEachDatabase('a group that shares the conversation of a person', SETTINGS, (fixture) => {
+describeGateway('a group that shares the conversation of a person', SETTINGS, (fixture) => {
   const screen = (chat: string): string => fixture().telegram.screen(chat).join('\n');
   const says = (chat: string, text: string): unknown => fixture().telegram.says(chat, text, chat);
   const seen = (chat: string, text: string): Promise<void> =>

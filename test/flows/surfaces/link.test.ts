@@ -2,7 +2,7 @@
 import { expect, it, vi } from 'vitest';
 import { hashSecret } from '../../../src/security/index.ts';
 import type { FakeChannel, FakePerson } from '../../fakes/discord/platform.ts';
-import { describeGatewayOnEachDatabase, FRIENDS, HALF, WAIT } from '../setup.ts';
+import { describeGateway, FRIENDS, HALF, WAIT } from '../setup.ts';
 
 const people = FRIENDS.values();
 const words = (count: number): string => Array.from({ length: count }, (_, n) => `word${n}`).join(' ');
@@ -20,7 +20,7 @@ const SETTINGS = {
   },
 };
 
-describeGatewayOnEachDatabase('linked chats', SETTINGS, (fixture) => {
+describeGateway('linked chats', SETTINGS, (fixture) => {
   const someone = (): string => people.next().value ?? '';
   const screen = (chat: string): string[] => fixture().telegram.screen(chat);
   const shown = (channel: FakeChannel): string[] => {

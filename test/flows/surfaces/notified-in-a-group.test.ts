@@ -1,7 +1,7 @@
 /** A conversation that a group also reads: what is sent to the group, and who is asked first. */
 import { expect, it, vi } from 'vitest';
 import type { SurfaceEnd } from '../../../src/contracts/sessions/surfaces.ts';
-import { describeGatewayOnEachDatabase, FRIENDS, WAIT } from '../setup.ts';
+import { describeGateway, FRIENDS, WAIT } from '../setup.ts';
 import { readPage } from './hostile-page.ts';
 
 const people = FRIENDS.values();
@@ -26,7 +26,7 @@ const SETTINGS = {
   },
 };
 
-describeGatewayOnEachDatabase('a group that also reads a conversation', SETTINGS, (fixture) => {
+describeGateway('a group that also reads a conversation', SETTINGS, (fixture) => {
   let codes = 0;
   const screen = (chat: string): string => fixture().telegram.screen(chat).join('\n');
   const says = (chat: string, text: string, from = chat): unknown =>

@@ -2,7 +2,7 @@
 import { expect, it, vi } from 'vitest';
 import type { SurfaceEnd } from '../../../src/contracts/sessions/surfaces.ts';
 import type { FakeChannel, FakePerson } from '../../fakes/discord/platform.ts';
-import { describeGatewayOnEachDatabase, FRIENDS, WAIT } from '../setup.ts';
+import { describeGateway, FRIENDS, WAIT } from '../setup.ts';
 import { readPage } from './hostile-page.ts';
 import { withoutNotes } from '../../fakes/model/spoken-text.ts';
 
@@ -22,7 +22,7 @@ const SETTINGS = {
   },
 };
 
-describeGatewayOnEachDatabase('a person who is notified elsewhere', SETTINGS, (fixture) => {
+describeGateway('a person who is notified elsewhere', SETTINGS, (fixture) => {
   let codes = 0;
   const someone = (): string => people.next().value ?? '';
   const screen = (chat: string): string => fixture().telegram.screen(chat).join('\n');

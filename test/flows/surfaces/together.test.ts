@@ -4,7 +4,7 @@ import { z } from 'zod';
 import type { SurfaceEnd } from '../../../src/contracts/sessions/surfaces.ts';
 import { defineTool } from '../../../src/contracts/tools/tool.ts';
 import type { FakeChannel, FakePerson } from '../../fakes/discord/platform.ts';
-import { describeGatewayOnEachDatabase, FRIENDS, WAIT } from '../setup.ts';
+import { describeGateway, FRIENDS, WAIT } from '../setup.ts';
 
 const people = FRIENDS.values();
 const ran: string[] = [];
@@ -46,7 +46,7 @@ interface Linked {
   agree: () => void;
 }
 
-describeGatewayOnEachDatabase('chats that share one answer', SETTINGS, (fixture) => {
+describeGateway('chats that share one answer', SETTINGS, (fixture) => {
   let codes = 0;
   const screen = (chat: string): string[] => fixture().telegram.screen(chat);
   const says = (chat: string, text: string): unknown => fixture().telegram.says(chat, text, chat);

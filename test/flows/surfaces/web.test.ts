@@ -1,7 +1,7 @@
 /** Codes that are entered on the web: the conversation there continues, and a chat of any network joins it. */
 import { expect, it, vi } from 'vitest';
 import { hashSecret } from '../../../src/security/index.ts';
-import { describeGatewayOnEachDatabase, FRIENDS, WAIT } from '../setup.ts';
+import { describeGateway, FRIENDS, WAIT } from '../setup.ts';
 
 const people = FRIENDS.values();
 // No one types that fast; the limit of a sender has its own tests.
@@ -10,7 +10,7 @@ const SETTINGS = {
   file: { access: { telegram: { allow: FRIENDS } }, limits: { messagesPerMinute: 600, messagesAtOnce: 60 } },
 };
 
-describeGatewayOnEachDatabase('codes that are entered on the web', SETTINGS, (fixture) => {
+describeGateway('codes that are entered on the web', SETTINGS, (fixture) => {
   const someone = (): string => people.next().value ?? '';
   const screen = (chat: string): string => fixture().telegram.screen(chat).join('\n');
   const says = (chat: string, text: string): unknown => fixture().telegram.says(chat, text, chat);

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import type { CommandCall } from '../../../src/contracts/command.ts';
 import { languageCommand } from '../../../src/intake/languages/language-command.ts';
 import { createPersonLanguages, KEPT_MS } from '../../../src/intake/languages/person-languages.ts';
-import { describeEachDatabase } from '../../database.ts';
+import { describeStore } from '../../database.ts';
 import type { TestStore } from '../../database.ts';
 import { builtInLanguages } from '../../fakes/gateway/languages.ts';
 
@@ -28,7 +28,7 @@ function peopleOf(store: Pick<TestStore, 'chatSettings'>, setting = 'auto') {
   return { ...people, clock, call, command };
 }
 
-describeEachDatabase('the language of a person', (databases) => {
+describeStore('the language of a person', (databases) => {
   it('is that of their platform, even if nothing reports it later', async () => {
     const store = await databases.open();
     const people = peopleOf(store);

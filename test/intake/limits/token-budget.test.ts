@@ -1,11 +1,11 @@
 /** The daily budget of tokens: refused with the time of the reset, by UTC day, and free of cost if none is set. */
 import { expect, it } from 'vitest';
 import { createTokenBudget } from '../../../src/intake/limits/token-budget.ts';
-import { describeEachDatabase } from '../../database.ts';
+import { describeStore } from '../../database.ts';
 
 const NOON = Date.UTC(2026, 10, 22, 12);
 
-describeEachDatabase('the budget of tokens', (databases) => {
+describeStore('the budget of tokens', (databases) => {
   it('applies to one user and one UTC day, and says when it starts again', async () => {
     const store = await databases.open();
     let now = Date.now();

@@ -5,7 +5,7 @@ import type { CommandCall } from '../../../src/contracts/command.ts';
 import type { AgentEvent } from '../../../src/contracts/event.ts';
 import { modeCommand, refuseWhilePlanRuns } from '../../../src/intake/plans/modes.ts';
 import { MODES, readMode } from '../../../src/contracts/plans/plan.ts';
-import { describeEachDatabase, silentLog } from '../../database.ts';
+import { describeStore, silentLog } from '../../database.ts';
 import { describeGateway, WAIT } from '../../flows/setup.ts';
 import { testPlan } from '../../fakes/agent/plans.ts';
 import { finished, startTurn } from '../../store/lanes/turns.ts';
@@ -20,7 +20,7 @@ const PLANNING = {
   boundTo: () => undefined,
 };
 
-describeEachDatabase('/mode', (databases) => {
+describeStore('/mode', (databases) => {
   it('shows and changes the mode of a session, and emits an event (S-04, S-42)', async () => {
     const store = await databases.open();
     const events = createEventBus({ nodeId: 'n1', log: silentLog });

@@ -3,13 +3,13 @@ import { expect, it } from 'vitest';
 import type { FindChat } from '../../../src/contracts/delivery.ts';
 import type { Address } from '../../../src/contracts/message.ts';
 import { createFindChat } from '../../../src/intake/index.ts';
-import { describeEachDatabase } from '../../database.ts';
+import { describeStore } from '../../database.ts';
 import type { TestStore } from '../../database.ts';
 import { request } from '../../store/requests.ts';
 
 const LABELS: Record<string, string> = { telegram: 'Telegram', discord: 'Discord', http: 'Web' };
 
-describeEachDatabase('the chat that a model names', (databases) => {
+describeStore('the chat that a model names', (databases) => {
   let codes = 0;
   const link = async (store: TestStore, from: Address, ...others: Address[]): Promise<void> => {
     for (const to of others) {

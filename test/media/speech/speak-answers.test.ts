@@ -10,7 +10,7 @@ import { speechRule } from '../../../src/media/speech/settings.ts';
 import { createSpeakAnswers, MAX_SPEECH_BYTES } from '../../../src/media/speech/speak-answers.ts';
 import type { SpeakAnswersDeps } from '../../../src/media/speech/speak-answers.ts';
 import { createSessionFiles } from '../../../src/tools/index.ts';
-import { describeEachDatabase, silentLog } from '../../database.ts';
+import { describeStore, silentLog } from '../../database.ts';
 import type { TestStore } from '../../database.ts';
 import { OGG } from '../../fakes/media/media-bytes.ts';
 import { request } from '../../store/requests.ts';
@@ -23,7 +23,7 @@ const speech = {
   apiKeyEnv: undefined,
 };
 
-describeEachDatabase('answers spoken after their turn', (databases) => {
+describeStore('answers spoken after their turn', (databases) => {
   /** Ends a turn with this answer; returns the heads that its end has claimed. */
   const answer = async (store: TestStore, text: string, { voice = true, speak = true } = {}) => {
     const node = await store.lanes.register('one', 60_000);

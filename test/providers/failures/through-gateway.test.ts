@@ -155,7 +155,7 @@ describe('a gateway in front of a model server that deviates from its API', { ti
   beforeAll(async () => {
     upstream = await startScriptedUpstream(choose);
     const env = { OPENAI_BASE_URL: upstream.openaiUrl, OLLAMA_HOST: upstream.ollamaUrl };
-    fixture = await openGatewayFixture('embedded', { env, furnish });
+    fixture = await openGatewayFixture({ env, furnish });
     await fixture.store.access.putToken({ hash: hashSecret(CHATTER), name: 'chatter', scopes: ['chat'] });
   }, START_MS);
   afterAll(async () => {

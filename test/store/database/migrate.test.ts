@@ -6,23 +6,21 @@ import { fileURLToPath } from 'node:url';
 import { expect, it, onTestFinished } from 'vitest';
 import journal from '../../../drizzle/meta/_journal.json' with { type: 'json' };
 import { isAdditive } from '../../../src/store/database/additive.ts';
+import { connect, type DatabasePlace, type Sql } from '../../../src/store/database/database.ts';
+import { openEmbedded } from '../../../src/store/embedded/embedded.ts';
 import { migrateDatabase } from '../../../src/store/database/migrate.ts';
 import { openStoreAt } from '../../../src/store/store.ts';
-import { describeEachDatabase, silentLog } from '../../database.ts';
+import { describeStore, makeEmbeddedHome, silentLog } from '../../database.ts';
 
-describeEachDatabase('migration', (databases) => {
-  // The embedded database never has a second process: the home's lock keeps it out.
-  it.skipIf(databases.kind === 'embedded')(
-    'is applied once when several processes start together',
-    async () => {
-      const { place, sql } = await databases.open();
-      const fresh = { ...place, schema: `${place.schema}_raced` };
-      await Promise.all(Array.from({ length: 4 }, () => migrateDatabase(fresh)));
-      const rows = await sql`select * from ${sql(fresh.schema)}.migration`;
-      expect(rows).toHaveLength(journal.entries.length);
-      await sql`drop schema ${sql(fresh.schema)} cascade`;
-    },
-  );
+describeStore('migration', (databases) => {
+  it('is applied once when several processes start together', async () => {
+    const { place, sql } = await databases.open();
+    const fresh = { ...place, schema: `${place.schema}_raced` };
+    await Promise.all(Array.from({ length: 4 }, () => migrateDatabase(fresh)));
+    const rows = await sql`select * from ${sql(fresh.schema)}.migration`;
+    expect(rows).toHaveLength(journal.entries.length);
+    await sql`drop schema ${sql(fresh.schema)} cascade`;
+  });
 
   it('refuses changes that affect running gateways, and makes additive ones while they run', async () => {
     const { place, sql, lanes } = await databases.open();
@@ -83,18 +81,40 @@ describeEachDatabase('migration', (databases) => {
 
   it('refuses a database from before the first release, says what to do, and leaves it unchanged', async () => {
     const { place, sql } = await databases.open();
-    const old = { ...place, schema: `${place.schema}_old` };
-    const journalOfOld = sql`${sql(old.schema)}.migration`;
-    await sql`create schema ${sql(old.schema)}`;
-    await sql`create table ${journalOfOld} (id serial primary key, hash text not null, created_at bigint)`;
-    await sql`insert into ${journalOfOld} (hash, created_at) values ('0000_road', 1795253050798)`;
-    const opening = openStoreAt(old, { log: silentLog, migrate: true });
+    const { opening, tables } = await openUnreleased(place, sql);
     await expect(opening).rejects.toMatchObject({ code: 'schema_unreleased', retryable: false });
-    await expect(opening).rejects.toThrow(
-      databases.kind === 'embedded' ? /another GATEWAY_HOME/ : /DATABASE_URL at an empty database/,
-    );
-    const tables = await sql`select from information_schema.tables where table_schema = ${old.schema}`;
-    expect(tables).toHaveLength(1);
-    await sql`drop schema ${sql(old.schema)} cascade`;
+    await expect(opening).rejects.toThrow(/DATABASE_URL at an empty database/);
+    expect(tables).toBe(1);
+  });
+
+  it('refuses such a database of a home, and says what to do there', async () => {
+    const home = await makeEmbeddedHome();
+    onTestFinished(() => rm(home, { recursive: true, force: true }));
+    const embedded = await openEmbedded(home, silentLog);
+    onTestFinished(() => embedded.close());
+    const place = { socketPath: embedded.socketPath, schema: 'public' };
+    const sql = connect(place, 1);
+    onTestFinished(() => sql.end());
+    const { opening, tables } = await openUnreleased(place, sql);
+    await expect(opening).rejects.toMatchObject({ code: 'schema_unreleased', retryable: false });
+    await expect(opening).rejects.toThrow(/another GATEWAY_HOME/);
+    expect(tables).toBe(1);
   });
 });
+
+/** Opens a database of the time before the first release, in a schema of its own; how that ended, and how many tables are there. */
+async function openUnreleased(
+  place: DatabasePlace,
+  sql: Sql,
+): Promise<{ opening: Promise<unknown>; tables: number }> {
+  const old = { ...place, schema: `${place.schema}_old` };
+  const journalOfOld = sql`${sql(old.schema)}.migration`;
+  await sql`create schema ${sql(old.schema)}`;
+  await sql`create table ${journalOfOld} (id serial primary key, hash text not null, created_at bigint)`;
+  await sql`insert into ${journalOfOld} (hash, created_at) values ('0000_road', 1795253050798)`;
+  const opening = openStoreAt(old, { log: silentLog, migrate: true });
+  await opening.catch(() => undefined);
+  const tables = await sql`select from information_schema.tables where table_schema = ${old.schema}`;
+  await sql`drop schema ${sql(old.schema)} cascade`;
+  return { opening, tables: tables.length };
+}

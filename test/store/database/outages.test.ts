@@ -1,12 +1,10 @@
 /** The database goes away at the worst moments: each call takes effect once, and reports it. */
-import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
 import { StoreError } from '../../../src/contracts/errors.ts';
-import { newId } from '../../../src/lib/ids.ts';
 import { migrateDatabase } from '../../../src/store/database/migrate.ts';
 import { openTcpProxy, type TcpProxy } from '../../fakes/network/tcp-proxy.ts';
-import { describeEachDatabase, type TestDatabases, type TestStore } from '../../database.ts';
+import { describeStore, type TestDatabases, type TestStore } from '../../database.ts';
 import { request } from '../requests.ts';
 import { accepted, answer, delivery, finished, IN_ROOM, LEASE_MS, only, startTurn } from '../lanes/turns.ts';
 
@@ -16,30 +14,21 @@ async function openBehindProxy(
   retryForMs = 20_000,
 ): Promise<{ calm: TestStore; store: TestStore; proxy: TcpProxy }> {
   const calm = await databases.open();
-  const { url, socketPath } = calm.place;
-  let proxy: TcpProxy;
-  let store: TestStore;
-  if (socketPath === undefined) {
-    const target = new URL(url ?? '');
-    // Without a host in the URL, PGHOST says where the server is: on a Unix socket.
-    const port = Number(target.port || 5432);
-    const server =
-      target.hostname === ''
-        ? { path: path.join(process.env['PGHOST'] ?? '/var/run/postgresql', `.s.PGSQL.${port}`) }
-        : { host: target.hostname, port };
-    proxy = await openTcpProxy(server);
-    target.host = `127.0.0.1:${proxy.port}`;
-    store = await databases.open({ beside: calm, place: { url: target.href }, retryForMs });
-  } else {
-    const proxied = path.join(tmpdir(), `parley-${newId().slice(-12)}`);
-    proxy = await openTcpProxy({ path: socketPath }, proxied);
-    store = await databases.open({ beside: calm, place: { socketPath: proxied }, retryForMs });
-  }
+  const target = new URL(calm.place.url);
+  // Without a host in the URL, PGHOST says where the server is: on a Unix socket.
+  const port = Number(target.port || 5432);
+  const server =
+    target.hostname === ''
+      ? { path: path.join(process.env['PGHOST'] ?? '/var/run/postgresql', `.s.PGSQL.${port}`) }
+      : { host: target.hostname, port };
+  const proxy = await openTcpProxy(server);
+  target.host = `127.0.0.1:${proxy.port}`;
+  const store = await databases.open({ beside: calm, url: target.href, retryForMs });
   onTestFinished(() => proxy.close());
   return { calm, store, proxy };
 }
 
-describeEachDatabase('failures', (databases) => {
+describeStore('failures', (databases) => {
   it.each(['begin', 'CREATE TABLE "address"', 'insert into', 'commit', 'pg_advisory_unlock'])(
     'prepares the tables although the connection is lost at %s',
     async (statement) => {
@@ -177,7 +166,7 @@ describeEachDatabase('failures', (databases) => {
   });
 
   it('loses and repeats nothing while its connections are cut repeatedly', async () => {
-    const { calm, store, proxy } = await openBehindProxy(databases);
+    const { calm, store } = await openBehindProxy(databases);
     const node = await calm.lanes.register('home', LEASE_MS);
     const chats = Array.from({ length: 6 }, (_, i) => `chat${i}`);
     let done = 0;
@@ -191,12 +180,9 @@ describeEachDatabase('failures', (databases) => {
       }
     };
     const disturb = async (): Promise<void> => {
-      if (databases.kind === 'embedded') proxy.cut();
-      else {
-        await calm.sql`
-          select pg_terminate_backend(pid) from pg_stat_activity
-          where application_name = ${calm.place.schema} and pid <> pg_backend_pid()`;
-      }
+      await calm.sql`
+        select pg_terminate_backend(pid) from pg_stat_activity
+        where application_name = ${calm.place.applicationName} and pid <> pg_backend_pid()`;
     };
     await Promise.all(chats.map(talk));
     for (const chatId of chats) {

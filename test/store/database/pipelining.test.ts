@@ -1,11 +1,11 @@
 /** Statements pipelined on a connection: each gets its own answer and its own error. */
 import { expect, it } from 'vitest';
 import { openDatabase } from '../../../src/store/database/database.ts';
-import { describeEachDatabase } from '../../database.ts';
+import { describeStore } from '../../database.ts';
 
 const STATEMENTS = 400;
 
-describeEachDatabase('statements sent at once', (databases) => {
+describeStore('statements sent at once', (databases) => {
   it('each get their own answer, while one in seven fails', async () => {
     const { place } = await databases.open();
     const database = openDatabase(place);

@@ -6,14 +6,12 @@ import { tlsOf } from '../../../src/store/database/tls.ts';
 import { openDatabase } from '../../../src/store/database/database.ts';
 import { makeCertificates } from '../../fakes/network/certificates.ts';
 import type { Certificates } from '../../fakes/network/certificates.ts';
-import { postgresBinaries, startCluster } from '../../crash/cluster.ts';
+import { startCluster } from '../../crash/cluster.ts';
 import type { Cluster } from '../../crash/cluster.ts';
 import { freePort } from '../../fakes/network/free-port.ts';
 import { needs } from '../../runs/needs.ts';
 
-const binaries = postgresBinaries();
-
-describe('a Postgres with TLS', needs('initdb', 'openssl'), () => {
+describe('a Postgres with TLS', needs('openssl'), () => {
   let cluster: Cluster;
   let own: Certificates;
   let foreign: Certificates;
@@ -23,18 +21,18 @@ describe('a Postgres with TLS', needs('initdb', 'openssl'), () => {
     own = await makeCertificates('DNS:localhost');
     foreign = await makeCertificates('DNS:localhost');
     port = await freePort();
-    cluster = await startCluster(binaries ?? '', async (folder) => {
+    const prepare = async (folder: string): Promise<string[]> => {
       await copyFile(own.certificate, path.join(folder, 'server.pem'));
       await copyFile(own.key, path.join(folder, 'server.key'));
       await chmod(path.join(folder, 'server.key'), 0o600);
       return [
-        `port=${port}`,
         'listen_addresses=localhost,127.0.0.1',
         'ssl=on',
         `ssl_cert_file=${folder}/server.pem`,
         `ssl_key_file=${folder}/server.key`,
       ];
-    });
+    };
+    cluster = await startCluster({ port, prepare });
   });
   afterAll(async () => {
     await cluster.close();

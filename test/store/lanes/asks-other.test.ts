@@ -1,13 +1,13 @@
 /** When files of a session must not change: from the approval question for a tool call until the approved call starts. */
 import { expect, it } from 'vitest';
 import type { ApprovalSubject } from '../../../src/contracts/tools/approvals.ts';
-import { describeEachDatabase } from '../../database.ts';
+import { describeStore } from '../../database.ts';
 import { finished, IN_ROOM, startTurn, subject } from './turns.ts';
 
 const KEY = 'telegram:42';
 const OTHER = 'agent-x.1.0';
 
-describeEachDatabase('a session', (databases) => {
+describeStore('a session', (databases) => {
   /** A turn with a question about its first call, or about a call of its subagent. */
   async function ask(change: Partial<ApprovalSubject> = {}) {
     const store = await databases.open();

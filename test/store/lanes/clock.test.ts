@@ -1,7 +1,7 @@
 /** The database clock steps back, as after a wrong start or a correction: rows stored earlier lie in the future. */
 import { expect, it } from 'vitest';
 import type { Sql } from '../../../src/store/database/database.ts';
-import { describeEachDatabase } from '../../database.ts';
+import { describeStore } from '../../database.ts';
 
 const LEASE_MS = 10_000;
 const RETRY = { delayMs: 5_000, attempt: true };
@@ -13,7 +13,7 @@ async function stepBack(sql: Sql): Promise<void> {
   await sql`update node set lease_until = lease_until + interval '2 hours'`;
 }
 
-describeEachDatabase('lanes after the clock was set back', (databases) => {
+describeStore('lanes after the clock was set back', (databases) => {
   it('gives the next message of an old chat to the node that accepts it', async () => {
     const { lanes, sql } = await databases.open();
     const node = await lanes.register('home', LEASE_MS);

@@ -5,7 +5,7 @@ import { createContexts } from '../../../src/store/lanes/contexts.ts';
 import { openDatabase } from '../../../src/store/database/database.ts';
 import type { Database } from '../../../src/store/database/database.ts';
 import { openTurn } from '../../../src/store/lanes/turn/open-turn.ts';
-import { describeEachDatabase } from '../../database.ts';
+import { describeStore } from '../../database.ts';
 import type { TestStore } from '../../database.ts';
 import { request } from '../requests.ts';
 import { accepted, answer, finished, LEASE_MS, only, said } from './turns.ts';
@@ -53,7 +53,7 @@ async function coverFirst({ contexts }: TestStore, count: number, content: strin
   });
 }
 
-describeEachDatabase('covered context', (databases) => {
+describeStore('covered context', (databases) => {
   it('replaces the oldest turns with a summary, and keeps them in the tables', async () => {
     const store = await databases.open();
     const session = await openSession(store);

@@ -2,7 +2,7 @@
 import { expect, it, vi } from 'vitest';
 import { FencedError } from '../../../src/contracts/errors.ts';
 import type { LaneHead } from '../../../src/contracts/store/lanes.ts';
-import { describeEachDatabase } from '../../database.ts';
+import { describeStore } from '../../database.ts';
 
 const LEASE_MS = 60_000;
 const NOW = { delayMs: 0, attempt: false };
@@ -12,7 +12,7 @@ function only(heads: LaneHead[]): LaneHead {
   return heads[0]!;
 }
 
-describeEachDatabase('lanes', (databases) => {
+describeStore('lanes', (databases) => {
   it('claims a free lane for the node that appends, and only then', async () => {
     const { lanes } = await databases.open();
     const node = await lanes.register('home', LEASE_MS);

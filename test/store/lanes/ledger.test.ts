@@ -2,11 +2,11 @@
 import { expect, it } from 'vitest';
 import { FencedError } from '../../../src/contracts/errors.ts';
 import { MAX_PENDING } from '../../../src/contracts/store/ledger.ts';
-import { describeEachDatabase } from '../../database.ts';
+import { describeStore } from '../../database.ts';
 import { request } from '../requests.ts';
 import { accepted, answer, delivery, finished, IN_ROOM, LEASE_MS, only, said, startTurn } from './turns.ts';
 
-describeEachDatabase('ledger', (databases) => {
+describeStore('ledger', (databases) => {
   it('stores a message with its user row and its turn in one commit (T1)', async () => {
     const store = await databases.open();
     const { ledger } = store;

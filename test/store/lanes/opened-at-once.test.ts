@@ -4,7 +4,7 @@ import { HISTORY_ROWS } from '../../../src/contracts/store/accept.ts';
 import type { OpenedTurn } from '../../../src/contracts/store/records.ts';
 import type { LaneHead } from '../../../src/contracts/store/lanes.ts';
 import type { InboundMessage } from '../../../src/contracts/message.ts';
-import { describeEachDatabase, describeEmbedded } from '../../database.ts';
+import { describeStore } from '../../database.ts';
 import type { TestStore } from '../../database.ts';
 import { request } from '../requests.ts';
 import { accepted, answer, finished, LEASE_MS, only, said } from './turns.ts';
@@ -30,7 +30,7 @@ async function readAgain({ ledger }: TestStore, head: LaneHead, turnId: string):
   return { ...opened, afterMs: 0 };
 }
 
-describeEachDatabase('a turn read on acceptance', (databases) => {
+describeStore('a turn read on acceptance', (databases) => {
   it('is the same as one read separately, in a new session and in one with history', async () => {
     const store = await databases.open();
     const node = await store.lanes.register('reads ahead', LEASE_MS);
@@ -81,43 +81,40 @@ describeEachDatabase('a turn read on acceptance', (databases) => {
   });
 
   // The embedded database runs one statement at a time.
-  it.skipIf(databases.kind === 'embedded')(
-    'is read again when the turn before it ended while its acceptance waited',
-    async () => {
-      const store = await databases.open();
-      const node = await store.lanes.register('reads ahead', LEASE_MS);
-      const watcher = await databases.open({ beside: store });
-      const first = await begin(store, node, 'm1');
-      const end = finished(first.turnId, 'a1', { entries: [said('q1'), answer(1, 'a1')] });
-      const waiters = async (): Promise<number> => {
-        const [row] = await watcher.sql<{ count: number }[]>`
+  it('is read again when the turn before it ended while its acceptance waited', async () => {
+    const store = await databases.open();
+    const node = await store.lanes.register('reads ahead', LEASE_MS);
+    const watcher = await databases.open({ beside: store });
+    const first = await begin(store, node, 'm1');
+    const end = finished(first.turnId, 'a1', { entries: [said('q1'), answer(1, 'a1')] });
+    const waiters = async (): Promise<number> => {
+      const [row] = await watcher.sql<{ count: number }[]>`
           select count(distinct pid)::int from pg_locks
           where not granted and pid in (select pid from pg_locks where relation = 'lane'::regclass)`;
-        return row?.count ?? 0;
-      };
-      const held = Promise.withResolvers<void>();
-      const ready = Promise.withResolvers<void>();
-      const holding = store.sql.begin(async (sql) => {
-        await sql`select from lane for update`;
-        ready.resolve();
-        await held.promise;
-      });
-      await ready.promise;
-      const ending = store.ledger.finishTurn(only(first.heads), end);
-      await expect.poll(waiters, WAIT).toBe(1);
-      const beginning = begin(store, node, 'm2');
-      await expect.poll(waiters, WAIT).toBe(2);
-      held.resolve();
-      await Promise.all([holding, ending]);
-      const { turnId, heads } = await beginning;
-      const head = only(heads);
-      const opened = head.opened ?? (await store.ledger.openTurn(head, turnId, HISTORY_ROWS));
-      expect(opened.history.map(({ entry }) => entry.kind)).toEqual(['user', 'assistant']);
-    },
-  );
+      return row?.count ?? 0;
+    };
+    const held = Promise.withResolvers<void>();
+    const ready = Promise.withResolvers<void>();
+    const holding = store.sql.begin(async (sql) => {
+      await sql`select from lane for update`;
+      ready.resolve();
+      await held.promise;
+    });
+    await ready.promise;
+    const ending = store.ledger.finishTurn(only(first.heads), end);
+    await expect.poll(waiters, WAIT).toBe(1);
+    const beginning = begin(store, node, 'm2');
+    await expect.poll(waiters, WAIT).toBe(2);
+    held.resolve();
+    await Promise.all([holding, ending]);
+    const { turnId, heads } = await beginning;
+    const head = only(heads);
+    const opened = head.opened ?? (await store.ledger.openTurn(head, turnId, HISTORY_ROWS));
+    expect(opened.history.map(({ entry }) => entry.kind)).toEqual(['user', 'assistant']);
+  });
 });
 
-describeEmbedded('a turn that waited', (databases) => {
+describeStore('a turn that waited', (databases) => {
   it('is marked as running on the disk when it starts: a kill of process and database must not hide that it ran', async () => {
     const store = await databases.open();
     const node = await store.lanes.register('reads later', LEASE_MS);

@@ -2,13 +2,13 @@
 import { expect, it, onTestFinished } from 'vitest';
 import { connect } from '../../../src/store/database/database.ts';
 import { openTurn } from '../../../src/store/lanes/turn/open-turn.ts';
-import { describeEachDatabase } from '../../database.ts';
+import { describeStore } from '../../database.ts';
 import { request } from '../requests.ts';
 import { accepted, LEASE_MS, only } from './turns.ts';
 
 const STARTS = 20;
 
-describeEachDatabase('the start of a turn', (databases) => {
+describeStore('the start of a turn', (databases) => {
   it('is planned once for all turns, however many messages of other sessions arrive', async () => {
     const { ledger, lanes, place } = await databases.open();
     const node = await lanes.register('home', LEASE_MS);

@@ -4,7 +4,7 @@ import { STEP_ITERATIONS } from '../../../src/contracts/store/records.ts';
 import { MAX_SOURCE_HOSTS, OTHER_HOSTS } from '../../../src/contracts/tools/risk.ts';
 import type { Source } from '../../../src/contracts/tools/risk.ts';
 import type { LaneHead } from '../../../src/contracts/store/lanes.ts';
-import { describeEachDatabase } from '../../database.ts';
+import { describeStore } from '../../database.ts';
 import type { TestStore } from '../../database.ts';
 import { accepted, answer, finished, said, startTurn } from './turns.ts';
 import { request } from '../requests.ts';
@@ -21,7 +21,7 @@ const result = (...sources: Source[]) => ({
   sources,
 });
 
-describeEachDatabase('the sources of a session', (databases) => {
+describeStore('the sources of a session', (databases) => {
   const of = async ({ ledger }: TestStore) => (await ledger.session(CHAT))?.sources.toSorted();
   const open = async () => {
     const store = await databases.open();

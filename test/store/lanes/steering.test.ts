@@ -2,7 +2,7 @@
 import { expect, it } from 'vitest';
 import { FencedError } from '../../../src/contracts/errors.ts';
 import type { QueueMode } from '../../../src/contracts/store/records.ts';
-import { describeEachDatabase } from '../../database.ts';
+import { describeStore } from '../../database.ts';
 import type { TestStore } from '../../database.ts';
 import { request } from '../requests.ts';
 import { accepted, answer, delivery, finished, IN_ROOM, LEASE_MS, only, said, startTurn } from './turns.ts';
@@ -14,7 +14,7 @@ const row = (content: string, laneSeq: number) => ({
   tokens: 1,
 });
 
-describeEachDatabase('a running turn', (databases) => {
+describeStore('a running turn', (databases) => {
   /** A running turn with this many messages behind it. */
   const busy = async (mode: QueueMode, waiting: number) => {
     const store: TestStore = await databases.open();

@@ -1,6 +1,6 @@
 /** Stopping, parking, deciding and clearing, in every state a lane can be in. */
 import { expect, it } from 'vitest';
-import { describeEachDatabase } from '../../database.ts';
+import { describeStore } from '../../database.ts';
 import { plan } from '../../fakes/gateway/shown-plans.ts';
 import { request } from '../requests.ts';
 import { accepted, answer, finished, IN_ROOM, LEASE_MS, only, said, startTurn, subject } from './turns.ts';
@@ -8,7 +8,7 @@ import { accepted, answer, finished, IN_ROOM, LEASE_MS, only, said, startTurn, s
 const SESSION = 'telegram:42' as const;
 const HOUR_MS = 3_600_000;
 
-describeEachDatabase('stop and park', (databases) => {
+describeStore('stop and park', (databases) => {
   it('reports when there is nothing to stop', async () => {
     const { lanes } = await databases.open();
     expect(await lanes.stop('telegram:unknown', { fresh: false })).toEqual({ stopped: false, cancelled: 0 });

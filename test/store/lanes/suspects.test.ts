@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import { FencedError } from '../../../src/contracts/errors.ts';
 import { SUSPECT_ALONE_MAX_MS, SUSPECT_ALONE_MS, SUSPECT_SHARE } from '../../../src/contracts/store/lanes.ts';
 import type { LaneHead, LaneKey } from '../../../src/contracts/store/lanes.ts';
-import { describeEachDatabase } from '../../database.ts';
+import { describeStore } from '../../database.ts';
 import type { TestStore } from '../../database.ts';
 import { request } from '../requests.ts';
 import { accepted, IN_ROOM, LEASE_MS } from './turns.ts';
@@ -39,7 +39,7 @@ async function claimedAfter(store: TestStore, running: LaneHead, node: string, m
   return (await store.lanes.sweep(node, ROOM)).length;
 }
 
-describeEachDatabase('the death of a node', (databases) => {
+describeStore('the death of a node', (databases) => {
   it('counts against the turns that had started, not against what was still queued', async () => {
     const store = await databases.open();
     const node = await boot(store);

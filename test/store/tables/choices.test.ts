@@ -1,8 +1,8 @@
 /** What the gateway chose on its own: one choice for all nodes, replaced only by a node that knows the current one. */
 import { expect, it } from 'vitest';
-import { describeEachDatabase } from '../../database.ts';
+import { describeStore } from '../../database.ts';
 
-describeEachDatabase('a choice', (databases) => {
+describeStore('a choice', (databases) => {
   it('is the first node’s, for every node', async () => {
     const store = await databases.open();
     const beside = await databases.open({ beside: store });

@@ -1,8 +1,8 @@
 /** The secret by which the nodes of one database recognize each other on a third-party server. */
 import { expect, it } from 'vitest';
-import { describeEachDatabase } from '../../database.ts';
+import { describeStore } from '../../database.ts';
 
-describeEachDatabase('the secret of the nodes', (databases) => {
+describeStore('the secret of the nodes', (databases) => {
   it('is created once, is the same for every node, and different in every other database', async () => {
     const store = await databases.open();
     const beside = await databases.open({ beside: store });

@@ -1,6 +1,6 @@
 /** Grants and pairing codes: raced, expired, used up. */
 import { expect, it } from 'vitest';
-import { describeEachDatabase } from '../../database.ts';
+import { describeStore } from '../../database.ts';
 
 const HOUR_MS = 3_600_000;
 const ask = (senderId: string, codeHash: string, change = {}) => ({
@@ -13,7 +13,7 @@ const ask = (senderId: string, codeHash: string, change = {}) => ({
   ...change,
 });
 
-describeEachDatabase('access', (databases) => {
+describeStore('access', (databases) => {
   it('keeps grants by channel, kind and id', async () => {
     const { access } = await databases.open();
     await access.addGrant('telegram', 'dm', '7');

@@ -2,7 +2,7 @@
 import { expect, it } from 'vitest';
 import { KEPT_OVER, MAX_RUNS_KEPT, SCHEDULE_LIMITS } from '../../../src/contracts/schedules.ts';
 import type { NewScheduleRun, ScheduleRecord } from '../../../src/contracts/schedules.ts';
-import { describeEachDatabase } from '../../database.ts';
+import { describeStore } from '../../database.ts';
 import type { TestStore } from '../../database.ts';
 import { request } from '../requests.ts';
 
@@ -35,7 +35,7 @@ async function fill(store: TestStore, count: number, session: (n: number) => str
   }
 }
 
-describeEachDatabase('schedules', (databases) => {
+describeStore('schedules', (databases) => {
   it('are stored as given, and a repeated id changes nothing', async () => {
     const { schedules } = await databases.open();
     const first = wanted('a', { timing: { kind: 'cron', expression: '0 9 * * *', timeZone: 'UTC' } });

@@ -1,11 +1,11 @@
 /** Sessions and their messages as channels read them: pages, changes, deletion. */
 import { expect, it } from 'vitest';
 import { FencedError } from '../../../src/contracts/errors.ts';
-import { describeEachDatabase } from '../../database.ts';
+import { describeStore } from '../../database.ts';
 import { request } from '../requests.ts';
 import { accepted, answer, finished, LEASE_MS, only, startTurn } from '../lanes/turns.ts';
 
-describeEachDatabase('sessions', (databases) => {
+describeStore('sessions', (databases) => {
   it('pages through messages from the newest back, returning each page oldest first', async () => {
     const { ledger } = await databases.open();
     for (let i = 1; i <= 7; i += 1) await ledger.accept(request(`m${i}`));

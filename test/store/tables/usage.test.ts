@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import { ADDED_UP_ROWS, MAX_USAGE_GROUPS } from '../../../src/contracts/model/usage.ts';
 import type { UsageNote } from '../../../src/contracts/model/usage.ts';
 import { MIN_ADDED_ROWS } from '../../../src/store/tables/statements/usage-sums.ts';
-import { describeEachDatabase, type TestStore } from '../../database.ts';
+import { describeStore, type TestStore } from '../../database.ts';
 import { finished, startTurn } from '../lanes/turns.ts';
 
 const DAY_MS = 86_400_000;
@@ -22,7 +22,7 @@ function note(tokens: number, more: Partial<UsageNote> = {}): UsageNote {
   };
 }
 
-describeEachDatabase('usage', (databases) => {
+describeStore('usage', (databases) => {
   it('keeps one row per model of a turn, with its user, and adds them up with the turn’s other rows', async () => {
     const store = await databases.open();
     const { turnId, head } = await startTurn(store);

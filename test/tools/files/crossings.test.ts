@@ -4,7 +4,6 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import * as fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { gateSize } from '../../campaign.ts';
 import type { Tool } from '../../../src/contracts/tools/tool.ts';
 import { editFile } from '../../../src/tools/files/edit-file.ts';
 import { listDir } from '../../../src/tools/files/list-dir.ts';
@@ -14,10 +13,10 @@ import { createScratchpadTool } from '../../../src/tools/scratchpad.ts';
 import { createTodoTool } from '../../../src/tools/todo.ts';
 import { createSessionFiles } from '../../../src/tools/files/session-files.ts';
 import { writeFile } from '../../../src/tools/files/write-file.ts';
-import { describeEachDatabase, silentLog } from '../../database.ts';
+import { describeStore, silentLog } from '../../database.ts';
 import { toolContext } from '../../fakes/agent/tool-context.ts';
 
-const OPERATIONS = gateSize(10_000);
+const OPERATIONS = 10_000;
 /** Every written text contains its writer's canary. */
 const PEOPLE = ['telegram:7001', 'telegram:7002'] as const;
 const canaryOf = (who: number): string => `canary-of-${who === 0 ? 'ada' : 'bob'}`;
@@ -62,7 +61,7 @@ const operation = fc.tuple(
   ),
 );
 
-describeEachDatabase('two sessions', (databases) => {
+describeStore('two sessions', (databases) => {
   it(`see nothing of each other in ${OPERATIONS} random operations`, async () => {
     const store = await databases.open();
     const root = await mkdtemp(path.join(tmpdir(), 'parley-crossings-'));

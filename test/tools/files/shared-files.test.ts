@@ -5,8 +5,9 @@ import path from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
 import { MAX_SHARED_BYTES } from '../../../src/contracts/tools/tool.ts';
 import type { SessionFiles } from '../../../src/contracts/tools/tool.ts';
+import { openStoreAt } from '../../../src/store/store.ts';
 import { createSessionFiles } from '../../../src/tools/files/session-files.ts';
-import { describeEachDatabase, silentLog } from '../../database.ts';
+import { describeStore, silentLog } from '../../database.ts';
 import { request } from '../../store/requests.ts';
 import type { TestStore } from '../../database.ts';
 
@@ -36,10 +37,8 @@ const read = async ({ files, place }: Node, name: string): Promise<string> => {
   return await readFile(path.join(place, name), 'utf8');
 };
 
-describeEachDatabase('the files of a session on two nodes', (databases) => {
-  const isShared = databases.kind === 'postgres';
-
-  it.skipIf(!isShared)('are the same on both: created, changed, removed, in separate folders', async () => {
+describeStore('the files of a session on two nodes', (databases) => {
+  it('are the same on both: created, changed, removed, in separate folders', async () => {
     const store = await databases.open();
     const [a, b] = [await nodeOf(store), await nodeOf(store)];
     await change(a, async (place) => {
@@ -56,7 +55,7 @@ describeEachDatabase('the files of a session on two nodes', (databases) => {
     expect(await readdir(a.place)).toEqual(['deep']);
   });
 
-  it.skipIf(!isShared)('are stored at the first call of a home that did not share them before', async () => {
+  it('are stored at the first call of a home that did not share them before', async () => {
     const store = await databases.open();
     const [a, b] = [await nodeOf(store), await nodeOf(store)];
     await mkdir(a.place);
@@ -65,7 +64,7 @@ describeEachDatabase('the files of a session on two nodes', (databases) => {
     expect(await read(b, 'old.txt')).toBe('from before');
   });
 
-  it.skipIf(!isShared)('lose what a call that died had written, even on the node where it died', async () => {
+  it('lose what a call that died had written, even on the node where it died', async () => {
     const store = await databases.open();
     const a = await nodeOf(store);
     await change(a, (place) => writeFile(path.join(place, 'kept.txt'), 'kept'));
@@ -75,25 +74,22 @@ describeEachDatabase('the files of a session on two nodes', (databases) => {
     expect(await readdir(a.place)).toEqual(['kept.txt']);
   });
 
-  it.skipIf(!isShared)(
-    'stay on their node when they are too large, which is reported once; links are not files',
-    async () => {
-      const store = await databases.open();
-      const [a, b] = [await nodeOf(store), await nodeOf(store)];
-      const told = await change(a, async (place) => {
-        await writeFile(path.join(place, 'fits'), Buffer.alloc(MAX_SHARED_BYTES));
-        await writeFile(path.join(place, 'large'), Buffer.alloc(MAX_SHARED_BYTES + 1));
-        await symlink('/etc/hostname', path.join(place, 'link'));
-      });
-      expect(told).toEqual(['large']);
-      await change(b, (place) => writeFile(path.join(place, 'more'), 'x'));
-      expect((await readdir(b.place)).toSorted()).toEqual(['fits', 'more']);
-      expect(await change(a, () => Promise.resolve())).toEqual([]);
-      expect((await readdir(a.place)).toSorted()).toEqual(['fits', 'large', 'link', 'more']);
-    },
-  );
+  it('stay on their node when they are too large, which is reported once; links are not files', async () => {
+    const store = await databases.open();
+    const [a, b] = [await nodeOf(store), await nodeOf(store)];
+    const told = await change(a, async (place) => {
+      await writeFile(path.join(place, 'fits'), Buffer.alloc(MAX_SHARED_BYTES));
+      await writeFile(path.join(place, 'large'), Buffer.alloc(MAX_SHARED_BYTES + 1));
+      await symlink('/etc/hostname', path.join(place, 'link'));
+    });
+    expect(told).toEqual(['large']);
+    await change(b, (place) => writeFile(path.join(place, 'more'), 'x'));
+    expect((await readdir(b.place)).toSorted()).toEqual(['fits', 'more']);
+    expect(await change(a, () => Promise.resolve())).toEqual([]);
+    expect((await readdir(a.place)).toSorted()).toEqual(['fits', 'large', 'link', 'more']);
+  });
 
-  it.skipIf(!isShared)('of both are kept when both change something at the same time', async () => {
+  it('of both are kept when both change something at the same time', async () => {
     const store = await databases.open();
     const [a, b] = [await nodeOf(store), await nodeOf(store)];
     await Promise.all([a.files.open('f'), b.files.open('f')]);
@@ -107,7 +103,7 @@ describeEachDatabase('the files of a session on two nodes', (databases) => {
     expect([await read(a, 'of b'), await read(b, 'of a')]).toEqual(['of b', 'of a']);
   });
 
-  it.skipIf(!isShared)('are deleted with their session, and no late call brings them back', async () => {
+  it('are deleted with their session, and no late call brings them back', async () => {
     const store = await databases.open();
     await store.ledger.accept(request('m1'));
     const session = await store.ledger.session('telegram:42');
@@ -123,8 +119,10 @@ describeEachDatabase('the files of a session on two nodes', (databases) => {
     expect(left).toEqual({ files: 0 });
   });
 
-  it.skipIf(isShared)('need no sharing when one process owns the database', async () => {
-    const store = await databases.open();
+  it('need no sharing when one process owns the database', async () => {
+    const place = { socketPath: '/nowhere/pg.sock', schema: 'public' };
+    const store = await openStoreAt(place, { log: silentLog, migrate: false });
+    onTestFinished(() => store.close());
     expect(store.files).toBeUndefined();
   });
 });

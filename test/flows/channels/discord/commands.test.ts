@@ -122,11 +122,12 @@ describeGateway('Discord, by commands and forms', { discord: true, tools: riskyT
     expect(form.modal?.fields).toMatchObject([{ name: 'reason', required: false }]);
     expect(await fixture().store.approvals.pendingApprovals({ limit: 9 })).toHaveLength(1);
     fillsIn(discord, form, { reason: 'use a copy' });
-    fillsIn(discord, form, { reason: 'twice' });
     await vi.waitFor(() => expect(screen(channel)).toContain('echo: wipe it'), WAIT);
+    const second = fillsIn(discord, form, { reason: 'twice' });
+    await vi.waitFor(() => expect(second.answered).toBe(true), WAIT);
+    await vi.waitFor(() => expect(screen(channel, person)).toContain('Denied: it will not run'), WAIT);
     expect(screen(channel)).toContain('use a copy');
     expect(screen(channel)).not.toContain('twice');
-    await vi.waitFor(() => expect(screen(channel, person)).toContain('Denied: it will not run'), WAIT);
     expect(ran).toEqual([]);
   });
 

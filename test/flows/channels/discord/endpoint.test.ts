@@ -1,12 +1,12 @@
 /** Discord posts commands to the gateway, signed: they are answered, and nothing that is not signed is read. */
 import { expect, it, vi } from 'vitest';
 import { STALE_MS } from '../../../../channels/discord/interactions/endpoint.ts';
-import { describeGateway, describeGatewayOnEachDatabase, WAIT } from '../../setup.ts';
+import { describeGateway, WAIT } from '../../setup.ts';
 
 const ROUTE = '/v1/interactions/discord';
 const file = { access: { discord: { dm: 'open' } } };
 
-describeGatewayOnEachDatabase('interactions that Discord posts', { discord: true, file }, (fixture) => {
+describeGateway('interactions that Discord posts', { discord: true, file }, (fixture) => {
   const endpoint = () => fixture().discord.platform.endpoint;
 
   it('are accepted after the Developer Portal has verified the address', async () => {

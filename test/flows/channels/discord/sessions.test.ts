@@ -10,7 +10,6 @@ import { startFakeOllama } from '../../../fakes/ollama/ollama.ts';
 import { openStore } from '../../../../src/store/open-store.ts';
 import { openGatewayFixture, WAIT } from '../../setup.ts';
 import type { GatewayFixture } from '../../setup.ts';
-import { needs } from '../../../runs/needs.ts';
 
 const SETTINGS = { access: { discord: { dm: 'open' } } };
 
@@ -20,7 +19,7 @@ const isAnswered = async (discord: FakeDiscord, channel: FakeChannel, texts: str
   await vi.waitFor(() => expect(answersIn(discord, channel)).toEqual(texts), { ...WAIT, timeout: 40_000 });
 };
 
-describe.skipIf(process.env['ONLY_DATABASE'] === 'postgres')('a gateway that is killed', () => {
+describe('a gateway that is killed', () => {
   it('resumes its session when it starts again, and answers once what was written in the meantime', async () => {
     const discord = await FakeDiscord.open();
     onTestFinished(() => discord.close());
@@ -59,12 +58,12 @@ describe.skipIf(process.env['ONLY_DATABASE'] === 'postgres')('a gateway that is 
   });
 });
 
-describe('two nodes on one Postgres', needs('database'), () => {
+describe('two nodes on one Postgres', () => {
   let a: GatewayFixture;
   let b: GatewayFixture;
   beforeAll(async () => {
-    a = await openGatewayFixture('postgres', { discord: true, file: SETTINGS });
-    b = await openGatewayFixture('postgres', { discord: true, file: SETTINGS, beside: a });
+    a = await openGatewayFixture({ discord: true, file: SETTINGS });
+    b = await openGatewayFixture({ discord: true, file: SETTINGS, beside: a });
   });
   afterAll(async () => {
     await b.close();

@@ -7,7 +7,6 @@ import { startGatewayProcess } from '../../../child.ts';
 import type { FakeDiscord } from '../../../fakes/discord/discord.ts';
 import type { FakeChannel } from '../../../fakes/discord/platform.ts';
 import { describeGateway, openGatewayFixture, WAIT } from '../../setup.ts';
-import { needs } from '../../../runs/needs.ts';
 
 const LONG = { ...WAIT, timeout: 40_000 };
 
@@ -38,11 +37,11 @@ describeGateway('a bot that is split across two connections', { discord: true },
   });
 });
 
-describe('two nodes with two shards', needs('database'), () => {
+describe('two nodes with two shards', () => {
   it('share them when they start together: each receives over its own, and one takes both lanes when the other stops', async () => {
-    const a = await openGatewayFixture('postgres', { discord: true });
+    const a = await openGatewayFixture({ discord: true });
     onTestFinished(() => a.close());
-    const b = await openGatewayFixture('postgres', { discord: true, beside: a });
+    const b = await openGatewayFixture({ discord: true, beside: a });
     onTestFinished(() => b.close());
     const { discord } = a;
     const both = chats(discord);
@@ -90,7 +89,7 @@ describe('two nodes with two shards', needs('database'), () => {
   });
 
   it('replace a killed node: the other one answers once what was written in the meantime', async () => {
-    const a = await openGatewayFixture('postgres', { discord: true });
+    const a = await openGatewayFixture({ discord: true });
     onTestFinished(() => a.close());
     const { discord } = a;
     await vi.waitFor(() => expect(discord.gateway.connected).toEqual([0]), WAIT);

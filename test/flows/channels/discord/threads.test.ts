@@ -2,11 +2,11 @@
 import { expect, it, vi } from 'vitest';
 import { TITLE_REQUEST } from '../../../../src/agent/title/title-text.ts';
 import type { FakeChannel } from '../../../fakes/discord/platform.ts';
-import { describeGatewayOnEachDatabase, WAIT } from '../../setup.ts';
+import { describeGateway, WAIT } from '../../setup.ts';
 
 const SETTINGS = { channels: { discord: { threads: { all: true } } } };
 
-describeGatewayOnEachDatabase('threads on Discord', { discord: true, file: SETTINGS }, (fixture) => {
+describeGateway('threads on Discord', { discord: true, file: SETTINGS }, (fixture) => {
   const room = async (): Promise<FakeChannel> => {
     const channel = fixture().discord.platform.addChannel(0);
     await fixture().store.access.addGrant('discord', 'group', channel.id);

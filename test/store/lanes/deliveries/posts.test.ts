@@ -1,10 +1,10 @@
 /** Messages in the middle of a turn: stored and queued together, once per call, and only where the session is read. */
 import { expect, it } from 'vitest';
-import { describeEachDatabase } from '../../../database.ts';
+import { describeStore } from '../../../database.ts';
 import type { TestStore } from '../../../database.ts';
 import { request } from '../../requests.ts';
 
-describeEachDatabase('messages in the middle of a turn', (databases) => {
+describeStore('messages in the middle of a turn', (databases) => {
   const begin = async (store: TestStore, change = {}) => {
     const node = await store.lanes.register('one', 60_000);
     const accepted = await store.ledger.accept({ ...request('Hi', change), node });

@@ -2,13 +2,13 @@
 import { expect, it } from 'vitest';
 import { connect } from '../../../../src/store/database/database.ts';
 import { openStoreAt } from '../../../../src/store/store.ts';
-import { describeEachDatabase, silentLog } from '../../../database.ts';
+import { describeStore, silentLog } from '../../../database.ts';
 import { IN_ROOM, LEASE_MS, only, startTurn } from '../turns.ts';
 
 const [A, B, C] = [{ id: 'a' }, { id: 'b', metadata: { token: 't' } }, { id: 'c' }];
 const HELD = { held: true, copies: [] };
 
-describeEachDatabase('records of what is on screen', (databases) => {
+describeStore('records of what is on screen', (databases) => {
   /** A turn whose lane an older node has lost to a newer one. */
   async function takenOver() {
     const store = await databases.open();

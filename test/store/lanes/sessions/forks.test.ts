@@ -2,7 +2,7 @@
 import { expect, it } from 'vitest';
 import { MAX_FORKED_TURNS } from '../../../../src/contracts/sessions/fork.ts';
 import type { SessionKey } from '../../../../src/contracts/message.ts';
-import { describeEachDatabase } from '../../../database.ts';
+import { describeStore } from '../../../database.ts';
 import type { TestStore } from '../../../database.ts';
 import { request } from '../../requests.ts';
 import { accepted, answer, finished, LEASE_MS, only, said } from '../turns.ts';
@@ -54,7 +54,7 @@ async function nextReads(store: TestStore, key: SessionKey): Promise<string[]> {
 const shown = async (store: TestStore, key: SessionKey): Promise<string[]> =>
   (await store.ledger.messages(key, { limit: 200 })).map(({ seq, content }) => `${seq} ${content}`);
 
-describeEachDatabase('a fork', (databases) => {
+describeStore('a fork', (databases) => {
   it('has the messages and the memory of its source up to a message, and continues independently', async () => {
     const store = await databases.open();
     const session = await openSession(store);

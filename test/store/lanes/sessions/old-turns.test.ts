@@ -1,7 +1,7 @@
 /** What `retention.messagesDays` deletes, in batches, and what it leaves. */
 import { expect, it } from 'vitest';
 import { OLD_BATCH, purgeOld } from '../../../../src/ops/retention.ts';
-import { describeEachDatabase, silentLog } from '../../../database.ts';
+import { describeStore, silentLog } from '../../../database.ts';
 import { request } from '../../requests.ts';
 import type { TestStore } from '../../../database.ts';
 
@@ -26,7 +26,7 @@ async function makeSession(
   }
 }
 
-describeEachDatabase('messages that are too old', (databases) => {
+describeStore('messages that are too old', (databases) => {
   const purge = ({ retention: old }: TestStore, messagesDays: number | undefined) =>
     purgeOld({ old, log: silentLog, rules: () => ({ messagesDays, tracesDays: 7 }) });
   const left = async ({ sql }: TestStore): Promise<string[]> => {

@@ -2,7 +2,7 @@
 import { expect, it } from 'vitest';
 import { MAX_TRIES } from '../../../../src/contracts/sessions/tries.ts';
 import type { AcceptRequest } from '../../../../src/contracts/store/accept.ts';
-import { describeEachDatabase } from '../../../database.ts';
+import { describeStore } from '../../../database.ts';
 import type { TestStore } from '../../../database.ts';
 import { request } from '../../requests.ts';
 import { accepted, answer, finished, IN_ROOM, LEASE_MS, only, said } from '../turns.ts';
@@ -39,7 +39,7 @@ async function reads(store: TestStore, node: string): Promise<string[]> {
   return history.map(({ entry }) => ('content' in entry ? entry.content : entry.kind));
 }
 
-describeEachDatabase('a question that is asked again', (databases) => {
+describeStore('a question that is asked again', (databases) => {
   it('starts with its message, is claimed again after its node dies, and is accepted once', async () => {
     const store = await databases.open();
     const session = await openSession(store);

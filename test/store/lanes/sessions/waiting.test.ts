@@ -1,6 +1,6 @@
 /** Waiting messages, changed in the store: atomically, in order, and never once they are claimed. */
 import { expect, it } from 'vitest';
-import { describeEachDatabase } from '../../../database.ts';
+import { describeStore } from '../../../database.ts';
 import type { TestStore } from '../../../database.ts';
 import { request } from '../../requests.ts';
 import { accepted, finished, LEASE_MS, only, said } from '../turns.ts';
@@ -45,7 +45,7 @@ async function runAll(store: TestStore, first: Awaited<ReturnType<typeof openQue
   }
 }
 
-describeEachDatabase('the waiting messages', (databases) => {
+describeStore('the waiting messages', (databases) => {
   it('are edited, moved to the front and dropped, and run in the order that users left them in', async () => {
     const store = await databases.open();
     const queue = await openQueue(store, 4);

@@ -4,13 +4,13 @@ import { FencedError } from '../../../../src/contracts/errors.ts';
 import type { Fence } from '../../../../src/contracts/store/lanes.ts';
 import { agentLane, agentIdOf } from '../../../../src/contracts/agent/subagents.ts';
 import type { SubagentFinish, SubagentPayload } from '../../../../src/contracts/agent/subagents.ts';
-import { describeEachDatabase } from '../../../database.ts';
+import { describeStore } from '../../../database.ts';
 import type { TestStore } from '../../../database.ts';
 import { request } from '../../requests.ts';
 
 const SESSION = 'telegram:42';
 
-describeEachDatabase('subagents in the store', (databases) => {
+describeStore('subagents in the store', (databases) => {
   /** A running turn, and the parameters of its subagents. */
   const begin = async (store: TestStore) => {
     const node = await store.lanes.register('one', 60_000);

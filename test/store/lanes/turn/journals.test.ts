@@ -1,10 +1,10 @@
 /** Journals as pages: the newest rows within the limits, for the requested turns. */
 import { expect, it } from 'vitest';
 import { MAX_WORK_ROWS, MAX_WORK_TOKENS } from '../../../../src/contracts/sessions/turn-work.ts';
-import { describeEachDatabase } from '../../../database.ts';
+import { describeStore } from '../../../database.ts';
 import type { TestStore } from '../../../database.ts';
 
-describeEachDatabase('journals, read as a page', (databases) => {
+describeStore('journals, read as a page', (databases) => {
   /** Answers of a turn; the n-th counts `tokens[n]`. */
   const answers = async (store: TestStore, turnId: string, tokens: readonly number[]): Promise<void> => {
     const rows = JSON.stringify(tokens);

@@ -2,7 +2,7 @@
 import { expect, it } from 'vitest';
 import { MAX_REFUSALS, MAX_TRACE_ATTEMPTS } from '../../../../src/contracts/store/traces.ts';
 import type { Refusal } from '../../../../src/contracts/store/traces.ts';
-import { describeEachDatabase } from '../../../database.ts';
+import { describeStore } from '../../../database.ts';
 import { accepted } from '../turns.ts';
 import { request } from '../../requests.ts';
 
@@ -27,7 +27,7 @@ const refusals = (count: number, lastAt = new Date()): Refusal[] =>
     lastAt,
   }));
 
-describeEachDatabase('traces', (databases) => {
+describeStore('traces', (databases) => {
   it(`keep the first ${MAX_TRACE_ATTEMPTS} attempts of a turn, and are deleted with its session`, async () => {
     const store = await databases.open();
     const { turnId, session } = accepted(await store.ledger.accept(request('m1', { chatId: '9' })));

@@ -1,10 +1,10 @@
 /** Rows that operators delete: a dead letter is deleted permanently, any other message stays. */
 import { expect, it } from 'vitest';
-import { describeEachDatabase } from '../../../database.ts';
+import { describeStore } from '../../../database.ts';
 
 const LANE = 'out:telegram:42';
 
-describeEachDatabase('a dead letter', (databases) => {
+describeStore('a dead letter', (databases) => {
   it('is dropped once; a message that is not dead stays', async () => {
     const { sql, lanes, administration } = await databases.open();
     await sql`insert into lane (key, head, tail) values (${LANE}, 1, 2)`;

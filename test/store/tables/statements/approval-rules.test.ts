@@ -1,12 +1,12 @@
 /** Rules that users store with an approval: saved with the decision, one per call, limited per session. */
 import { expect, it } from 'vitest';
 import { MAX_APPROVAL_RULES } from '../../../../src/contracts/tools/approvals.ts';
-import { describeEachDatabase } from '../../../database.ts';
+import { describeStore } from '../../../database.ts';
 import { startTurn, subject } from '../../lanes/turns.ts';
 
 const KEY = 'telegram:42';
 
-describeEachDatabase('a rule', (databases) => {
+describeStore('a rule', (databases) => {
   async function asked(rule?: string) {
     const store = await databases.open();
     const { head, turnId } = await startTurn(store);

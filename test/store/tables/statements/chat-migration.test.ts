@@ -1,7 +1,7 @@
 /** What a chat keeps when its platform changes its id. */
 import { expect, it } from 'vitest';
 import { createFollowChatMigration } from '../../../../src/intake/chat-migration.ts';
-import { describeEachDatabase } from '../../../database.ts';
+import { describeStore } from '../../../database.ts';
 import type { TestStore } from '../../../database.ts';
 import { testLog } from '../../../fakes/agent/tool-context.ts';
 import { keepDue } from '../../../schedule/scenario.ts';
@@ -17,7 +17,7 @@ async function openGroup(store: TestStore): Promise<void> {
   await keepDue(store, { session: 'telegram:-50', address: 'telegram:-50', place: 'group' });
 }
 
-describeEachDatabase('a chat that moves', (databases) => {
+describeStore('a chat that moves', (databases) => {
   it('keeps its grant, its conversation and its schedules, and is moved once', async () => {
     const store = await databases.open();
     await openGroup(store);

@@ -8,7 +8,7 @@ import {
   MAX_OBSERVED,
 } from '../../../../src/contracts/store/group-chats.ts';
 import type { BotTalk } from '../../../../src/contracts/store/group-chats.ts';
-import { describeEachDatabase } from '../../../database.ts';
+import { describeStore } from '../../../database.ts';
 import type { TestStore } from '../../../database.ts';
 
 const CHAT = { channel: 'telegram', chatId: '-50' };
@@ -41,7 +41,7 @@ describe('bots in a chat', () => {
   });
 });
 
-describeEachDatabase('a group', (databases) => {
+describeStore('a group', (databases) => {
   const keep = (store: TestStore, id: string, content = id) =>
     store.groupChats.keepObserved(CHAT, 'telegram:-50', { id, senderName: 'Bo', content });
   const kept = async (store: TestStore): Promise<string[]> => {

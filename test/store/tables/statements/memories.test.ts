@@ -9,7 +9,7 @@ import {
   MAX_UNVERIFIED_PER_TURN,
 } from '../../../../src/contracts/store/notes.ts';
 import type { MemoryRecord, MemoryStore } from '../../../../src/contracts/store/notes.ts';
-import { describeEachDatabase } from '../../../database.ts';
+import { describeStore } from '../../../database.ts';
 
 /** For both users together. */
 const OPERATIONS = campaignSize(10_000);
@@ -23,7 +23,7 @@ function fact(text: string, key = text, untrusted = false) {
 
 const texts = (rows: readonly MemoryRecord[]): string[] => rows.map(({ text }) => text);
 
-describeEachDatabase('memories', (databases) => {
+describeStore('memories', (databases) => {
   it('stores a fact once, by its key and by its text, with its origin', async () => {
     const { memories } = await databases.open();
     const first = await memories.remember(ann, fact('Has a dog called Rex', 'k1', true));

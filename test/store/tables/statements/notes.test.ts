@@ -1,14 +1,14 @@
 /** The todo list and the scratchpad in the store: atomic, per session, limited in size. */
 import { expect, it } from 'vitest';
 import { MAX_NOTES } from '../../../../src/contracts/store/notes.ts';
-import { describeEachDatabase } from '../../../database.ts';
+import { describeStore } from '../../../database.ts';
 import { startTurn } from '../../lanes/turns.ts';
 
 const A = 'telegram:1';
 const B = 'telegram:2';
 const note = (text: string) => ({ text, sources: [] });
 
-describeEachDatabase('notes', (databases) => {
+describeStore('notes', (databases) => {
   it('keeps one todo list per session and replaces it as a whole', async () => {
     const { todos } = await databases.open();
     expect(await todos.todos(A)).toEqual([]);

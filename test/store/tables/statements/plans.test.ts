@@ -2,7 +2,7 @@
 import { expect, it } from 'vitest';
 import type { Plan } from '../../../../src/contracts/plans/plan.ts';
 import type { PlanningRecord } from '../../../../src/contracts/store/plan-store.ts';
-import { describeEachDatabase } from '../../../database.ts';
+import { describeStore } from '../../../database.ts';
 import { finished, said, startTurn } from '../../lanes/turns.ts';
 
 export const USAGE = { promptTokens: 10, completionTokens: 5, modelMs: 7 };
@@ -46,7 +46,7 @@ function planning(plan = somePlan()): PlanningRecord {
   };
 }
 
-describeEachDatabase('plans', (databases) => {
+describeStore('plans', (databases) => {
   it('stores a plan with its card, its todo list, its context and its cost at once (N-26, N-27)', async () => {
     const store = await databases.open();
     const { head, turnId } = await startTurn(store);

@@ -7,7 +7,7 @@ import {
   RESPONSE_MS,
 } from '../../../../src/contracts/store/responses.ts';
 import type { StoredResponse } from '../../../../src/contracts/store/responses.ts';
-import { describeEachDatabase } from '../../../database.ts';
+import { describeStore } from '../../../database.ts';
 import type { TestStore } from '../../../database.ts';
 
 const A = { tokenId: 'a', endUser: undefined };
@@ -31,7 +31,7 @@ const age = ({ sql }: TestStore, id: string, ms: number) =>
 const idsOf = async ({ sql }: TestStore) =>
   (await sql<{ id: string }[]>`select id from stored_response order by id`).map(({ id }) => id);
 
-describeEachDatabase('stored responses', (databases) => {
+describeStore('stored responses', (databases) => {
   it('are found and deleted by the token that stored them only', async () => {
     const { responses } = await databases.open();
     const stored = response('resp_1', { session: 'http:anna', input: [says('a\u0000')] });

@@ -8,7 +8,7 @@ import { describePage, PHONE } from '../browser/describe-page.ts';
 describePage('acting on a conversation', (tab) => {
   let fixture: GatewayFixture;
   beforeAll(async () => {
-    fixture = await openGatewayFixture('embedded');
+    fixture = await openGatewayFixture();
   });
   afterAll(() => fixture.close());
   beforeEach(() => tab.open(fixture.gateway.url, { token: OWNER }));

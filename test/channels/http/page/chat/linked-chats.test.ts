@@ -11,7 +11,7 @@ describePage('linked chats', (tab) => {
   let fixture: GatewayFixture;
   beforeAll(async () => {
     const file = { access: { telegram: { allow: FRIENDS } } };
-    fixture = await openGatewayFixture('embedded', { telegram: true, file });
+    fixture = await openGatewayFixture({ telegram: true, file });
   });
   afterAll(() => fixture.close());
   beforeEach(() => tab.open(fixture.gateway.url, { token: OWNER }));

@@ -8,7 +8,7 @@ import { describePage } from '../browser/describe-page.ts';
 describePage('a plan before it runs', (tab) => {
   let gateway: GatewayFixture;
   beforeAll(async () => {
-    gateway = await openGatewayFixture('embedded');
+    gateway = await openGatewayFixture();
   });
   afterAll(() => gateway.close());
 

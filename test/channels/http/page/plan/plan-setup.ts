@@ -19,7 +19,7 @@ const PLAN = 'Steps\n1. [SELF] Sift the flour\n2. [SELF] Knead the dough\n3. [SE
 
 /** A gateway whose profile `worker` plans. A trigger keeps every version of every plan in the table `plan_version`. */
 export async function openPlanGateway(): Promise<GatewayFixture> {
-  const gateway = await openGatewayFixture('embedded');
+  const gateway = await openGatewayFixture();
   const folder = path.join(gateway.home, 'profiles', 'worker');
   await mkdir(folder, { recursive: true });
   const profile = { planningEnabled: true, enabledTools: ['list_dir'] };

@@ -10,7 +10,7 @@ import { describePage } from '../browser/describe-page.ts';
 describePage('work on the page under axe', (tab) => {
   let fixture: GatewayFixture;
   beforeAll(async () => {
-    fixture = await openGatewayFixture('embedded', { tools: riskyTools([]) });
+    fixture = await openGatewayFixture({ tools: riskyTools([]) });
   });
   afterAll(() => fixture.close());
   const open = (chat: string) => tab.open(`${fixture.gateway.url}/#http:${chat}`, { token: OWNER });

@@ -24,7 +24,7 @@ const SCREENS: [string, OpenOptions][] = [
 describePage('the page under axe', (tab) => {
   let fixture: GatewayFixture;
   beforeAll(async () => {
-    fixture = await openGatewayFixture('embedded');
+    fixture = await openGatewayFixture();
   });
   afterAll(() => fixture.close());
 

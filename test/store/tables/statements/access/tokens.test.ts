@@ -1,10 +1,10 @@
 /** Tokens in the database: one per origin, revoked permanently, expired by its clock. */
 import { expect, it } from 'vitest';
-import { describeEachDatabase } from '../../../../database.ts';
+import { describeStore } from '../../../../database.ts';
 
 const admin = (hash: string, name = 'first') => ({ hash, name, scopes: ['chat' as const, 'admin' as const] });
 
-describeEachDatabase('tokens', (databases) => {
+describeStore('tokens', (databases) => {
   it('are found by their hashes; a repeated hash changes only name and scopes', async () => {
     const { access } = await databases.open();
     const first = await access.putToken({ hash: 'h', name: 'laptop \0', scopes: ['chat'] });

@@ -1,13 +1,13 @@
 /** What is stored of a channel's connection: sessions that never move back, and a count of new ones. */
 import { expect, it } from 'vitest';
-import { describeEachDatabase } from '../../../../database.ts';
+import { describeStore } from '../../../../database.ts';
 import type { ConnectionRecord } from '../../../../../src/contracts/receive.ts';
 
 const KEY = 'discord:42';
 const NONE: Partial<ConnectionRecord> = { begunOnDay: 0, shortSessions: 0 };
 const session = (sequence: number, id = 'one') => ({ id, sequence, detail: { url: 'wss://resume' } });
 
-describeEachDatabase('connections', (databases) => {
+describeStore('connections', (databases) => {
   it('keeps a session with its position, which never moves back', async () => {
     const { connections } = await databases.open();
     expect(await connections.connection(KEY)).toBeUndefined();

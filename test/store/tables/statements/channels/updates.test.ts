@@ -1,11 +1,11 @@
 /** Posted updates: accepted once, in order, and no more than there is room for. */
 import { expect, it } from 'vitest';
 import { MAX_WAITING_UPDATES } from '../../../../../src/contracts/store/updates.ts';
-import { describeEachDatabase } from '../../../../database.ts';
+import { describeStore } from '../../../../database.ts';
 
 const BOT = 'telegram:42';
 
-describeEachDatabase('posted updates', (databases) => {
+describeStore('posted updates', (databases) => {
   it('wait in the order of their ids until they are finished, and are remembered afterwards', async () => {
     const { updates } = await databases.open();
     const text = 'NUL \u0000 and half a pair \ud800';
@@ -53,7 +53,7 @@ describeEachDatabase('posted updates', (databases) => {
   });
 });
 
-describeEachDatabase('settings of chats', (databases) => {
+describeStore('settings of chats', (databases) => {
   it('are kept, replaced, expired and removed', async () => {
     const { chatSettings, sql } = await databases.open();
     expect(await chatSettings.chatSetting('telegram:1', 'stream')).toBeUndefined();

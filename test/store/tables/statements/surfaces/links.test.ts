@@ -8,7 +8,7 @@ import {
 } from '../../../../../src/contracts/sessions/surfaces.ts';
 import type { SurfaceEnd } from '../../../../../src/contracts/sessions/surfaces.ts';
 import type { AcceptResult } from '../../../../../src/contracts/store/accept.ts';
-import { describeEachDatabase } from '../../../../database.ts';
+import { describeStore } from '../../../../database.ts';
 import type { TestStore } from '../../../../database.ts';
 import { request } from '../../../requests.ts';
 
@@ -40,7 +40,7 @@ async function link(
   expect(await surfaces.agree(yes(from))).toMatchObject({ kind: 'joined', session });
 }
 
-describeEachDatabase('linked chats', (databases) => {
+describeStore('linked chats', (databases) => {
   it('joins only after both have agreed, in either order, and by no one else', async () => {
     const store = await databases.open();
     const [from, to] = [chat(), chat()];

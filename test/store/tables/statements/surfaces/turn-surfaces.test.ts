@@ -4,7 +4,7 @@ import { surfaceRef } from '../../../../../src/contracts/sessions/surfaces.ts';
 import type { SurfaceEnd } from '../../../../../src/contracts/sessions/surfaces.ts';
 import type { LaneHead } from '../../../../../src/contracts/store/lanes.ts';
 import type { Address } from '../../../../../src/contracts/message.ts';
-import { describeEachDatabase } from '../../../../database.ts';
+import { describeStore } from '../../../../database.ts';
 import type { TestStore } from '../../../../database.ts';
 import { delivery, finished, startTurn } from '../../../lanes/turns.ts';
 
@@ -12,7 +12,7 @@ const HOME = 'telegram:42';
 const CONTENT = 'The answer.';
 const message = { content: CONTENT, media: [], buttons: [] };
 
-describeEachDatabase('the answer of a shared session', (databases) => {
+describeStore('the answer of a shared session', (databases) => {
   let codes = 0;
   const join = async (
     { surfaces }: TestStore,

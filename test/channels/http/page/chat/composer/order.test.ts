@@ -8,7 +8,7 @@ import { describePage } from '../../browser/describe-page.ts';
 describePage('messages written quickly', (tab) => {
   let fixture: GatewayFixture;
   beforeAll(async () => {
-    fixture = await openGatewayFixture('embedded');
+    fixture = await openGatewayFixture();
   });
   afterAll(() => fixture.close());
 

@@ -12,7 +12,7 @@ import { describePage } from '../../browser/describe-page.ts';
 describePage('the messages that wait', (tab) => {
   let fixture: GatewayFixture;
   beforeAll(async () => {
-    fixture = await openGatewayFixture('embedded');
+    fixture = await openGatewayFixture();
   });
   afterAll(() => fixture.close());
   beforeEach(() => tab.open(fixture.gateway.url, { token: OWNER }));

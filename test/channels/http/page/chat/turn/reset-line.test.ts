@@ -8,7 +8,7 @@ import { describePage } from '../../browser/describe-page.ts';
 describePage('the line of a new conversation', (tab) => {
   let fixture: GatewayFixture;
   beforeAll(async () => {
-    fixture = await openGatewayFixture('embedded', {});
+    fixture = await openGatewayFixture();
   });
   afterAll(() => fixture.close());
 

@@ -18,7 +18,7 @@ describePage('a spoken answer', (tab) => {
       const file = path.join(home, 'config.json');
       await writeFile(file, JSON.stringify({ speech: { baseUrl: speech.url } }), { mode: 0o600 });
     };
-    gateway = await openGatewayFixture('embedded', { furnish });
+    gateway = await openGatewayFixture({ furnish });
   });
   afterAll(async () => {
     await gateway.close();
