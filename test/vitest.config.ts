@@ -40,7 +40,7 @@ export default defineConfig({
     hookTimeout: 60_000,
     sequence: { sequencer: LongestFirst },
     globalSetup: ['test/runs/folder.ts', 'test/runs/server.ts'],
-    setupFiles: ['test/runs/bounded-properties.ts', 'test/runs/compiled-code.ts'],
+    setupFiles: ['test/runs/bounded-properties.ts'],
     projects: [
       {
         extends: true,

@@ -5,7 +5,7 @@ import { globSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { detailLine, missedBars, TABLE_HEAD, tableRow, violations } from '../crash/judge/report.ts';
-import { bundleCrashGateway } from '../crash/bundle.ts';
+import { bundleCrashGateway } from '../runs/crash-gateway.ts';
 import { openServer } from '../crash/cluster.ts';
 import type { Campaign, DatabaseKind } from './campaign.ts';
 import { campaigns } from './index.ts';

@@ -6,7 +6,7 @@ import { createWriteStream, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { compileCacheFolder } from '../../src/launch/compile-cache.js';
-import { crashGateway } from './bundle.ts';
+import { crashGateway } from '../runs/crash-gateway.ts';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const PACKAGES = path.join(ROOT, 'node_modules');

@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build, isBuilt } from '../../src/launch/build.js';
-import { bundleCrashGateway } from '../crash/bundle.ts';
+import { bundleCrashGateway } from './crash-gateway.ts';
 import { leftOut, namesFiles } from './order.ts';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
