@@ -157,10 +157,12 @@ function removeOld(dist: string, needed: ReadonlySet<string>): void {
 }
 
 /** Why a build failed, in a few words. */
-function reasonOf(error: unknown): string {
+function reasonOf(error: unknown, root: string): string {
   if (!(error instanceof Error)) return String(error);
-  const { code } = error as NodeJS.ErrnoException;
+  const { code = '' } = error as NodeJS.ErrnoException;
   if (code === 'ERR_MODULE_NOT_FOUND') return 'esbuild is not installed; "npm ci --include=dev" installs it';
+  if (/^(EACCES|EPERM|EROFS)$/.test(code))
+    return `${error.message}; run "npm run build" as the owner of ${root}`;
   return error.message;
 }
 
@@ -175,7 +177,7 @@ if (import.meta.main && digest !== undefined) {
       new Map([...program, ...[...page].map(([name, content]) => [`page/${name}`, content] as const)]),
     );
   } catch (error) {
-    process.stdout.write(`${reasonOf(error)}\n`);
+    process.stdout.write(`${reasonOf(error, root)}\n`);
     process.exitCode = 1;
   }
 }

@@ -45,8 +45,7 @@ export async function programFile(root, mayBuild, say) {
   const problem = await build(root);
   if (problem === undefined) return built;
   say(
-    `Parley could not be built (${problem}). It runs from its sources: the start takes longer, and the chat page is the one of the last build, if there was one. ` +
-      `To build it, run "npm ci --include=dev && npm run build" as the owner of ${root}.`,
+    `Parley could not be built (${problem}). It runs from its sources: the start takes longer, and the chat page is the one of the last build, if there was one.`,
   );
   return sources;
 }
@@ -76,7 +75,8 @@ export function isBuilt(root) {
  */
 export async function build(root) {
   const digest = digestOfSources(root);
-  if (digest === undefined) return 'its sources cannot be read';
+  if (digest === undefined)
+    return `not all of ${FOLDERS.join(', ')} and ${FILES.join(', ')} in ${root} can be read`;
   // A process of its own without an error stream: esbuild, when it is interrupted, writes pages about its goroutines.
   const child = spawn(process.execPath, [path.join(root, BUILDER), digest], {
     stdio: ['ignore', 'pipe', 'ignore'],

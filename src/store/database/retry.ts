@@ -1,5 +1,6 @@
 /** Which database errors are transient, and how long the store retries them. */
 import { StoreError } from '../../contracts/errors.ts';
+import { PARLEY } from '../../contracts/texts/parley.ts';
 import { backoffMs } from '../../lib/async/backoff.ts';
 import { sleep } from '../../lib/async/sleep.ts';
 import { untrusted } from './tls.ts';
@@ -159,7 +160,7 @@ function toStoreError(error: unknown, server: string | undefined): StoreError {
   if (certificate !== undefined) return certificate;
   const message = cause instanceof Error ? cause.message : String(cause);
   if (DAMAGED.test(errorCode(cause) ?? '')) {
-    const remedy = 'Move its folder away and restore the last backup: parley restore FILE';
+    const remedy = `Move its folder away and restore the last backup: ${PARLEY} restore FILE`;
     return new StoreError('database_damaged', `The database is damaged (${message}). ${remedy}`, { cause });
   }
   return new StoreError('database', `The database refused a statement: ${message}`, { cause });

@@ -7,6 +7,7 @@ import { chmod, chown, lchown, mkdir, open, readdir, readFile, rename, rm, stat 
 import path from 'node:path';
 import { promisify } from 'node:util';
 import { StoreError } from '../../contracts/errors.ts';
+import { PARLEY } from '../../contracts/texts/parley.ts';
 import { newId } from '../../lib/ids.ts';
 import { openFailure } from './open-failure.ts';
 import { type Account, commandFor, findPrograms, type PostgresPrograms } from './programs.ts';
@@ -93,11 +94,11 @@ async function isMissing(folder: string): Promise<boolean> {
   if (!names.includes(VERSION_FILE)) {
     throw new StoreError(
       'embedded_failed',
-      `${folder} holds ${names.length} files but no ${VERSION_FILE}, so it is no complete database. Move the folder away, and restore a backup: parley restore FILE.`,
+      `${folder} holds ${names.length} files but no ${VERSION_FILE}, so it is no complete database. Move the folder away, and restore a backup: ${PARLEY} restore FILE.`,
     );
   }
   const version = (await readFile(path.join(folder, VERSION_FILE), 'utf8')).trim();
-  const move = `Run "parley backup FILE" with that version, move the folder away, then run "parley restore FILE" with this one; ${away}.`;
+  const move = `Run "${PARLEY} backup FILE" with that version, move the folder away, then run "${PARLEY} restore FILE" with this one; ${away}.`;
   if (Number(version) > Number(MAJOR)) {
     throw new StoreError(
       'embedded_failed',

@@ -3,6 +3,7 @@ import { readdirSync } from 'node:fs';
 import path from 'node:path';
 import { BACKUPS_FOLDER } from '../../contracts/operator/backup.ts';
 import { StoreError } from '../../contracts/errors.ts';
+import { PARLEY } from '../../contracts/texts/parley.ts';
 import type { Account } from './programs.ts';
 
 /** What Postgres says about files that are not what it wrote. */
@@ -60,7 +61,7 @@ function restoreText(folder: string): string {
     .at(-1);
   const file = last === undefined ? 'FILE' : path.join(backups, last);
   const found = last === undefined ? 'There is no daily backup.' : `The last daily backup: ${file}.`;
-  return `${found} Move ${folder} away, then run: parley restore ${file}`;
+  return `${found} Move ${folder} away, then run: ${PARLEY} restore ${file}`;
 }
 
 function namesIn(folder: string): string[] {

@@ -61,7 +61,7 @@ const older = versionBefore();
 /** A copy of this version, with the packages of this one. */
 async function copyOf(folder: string): Promise<string> {
   await mkdir(folder);
-  for (const name of ['src', 'channels', 'drizzle', 'package.json'])
+  for (const name of ['src', 'channels', 'drizzle', 'dist', 'package.json', 'package-lock.json'])
     await cp(path.join(ROOT, name), path.join(folder, name), { recursive: true });
   await symlink(path.join(ROOT, 'node_modules'), path.join(folder, 'node_modules'));
   return folder;
@@ -70,10 +70,14 @@ async function copyOf(folder: string): Promise<string> {
 /** The files of an earlier version, with the packages of this one. */
 async function unpack(commit: string, folder: string): Promise<string> {
   await mkdir(folder);
-  const files = execFileSync('git', ['archive', commit, 'src', 'channels', 'drizzle', 'package.json'], {
-    cwd: ROOT,
-    maxBuffer: 256 * 1024 * 1024,
-  });
+  const files = execFileSync(
+    'git',
+    ['archive', commit, 'src', 'channels', 'drizzle', 'package.json', 'package-lock.json'],
+    {
+      cwd: ROOT,
+      maxBuffer: 256 * 1024 * 1024,
+    },
+  );
   execFileSync('tar', ['-x', '-C', folder], { input: files });
   await symlink(path.join(ROOT, 'node_modules'), path.join(folder, 'node_modules'));
   return folder;

@@ -42,7 +42,7 @@ describe('the folder of the embedded database', () => {
   it('is refused when an earlier version made it, with the commands that move what it holds', async () => {
     await writeFile(path.join(folder, 'PG_VERSION'), '17\n');
     const refusal =
-      /made by an earlier version of Parley.*"parley backup FILE" with that version.*"parley restore FILE" with this one/;
+      /made by an earlier version of Parley.*"npx parley backup FILE" with that version.*"npx parley restore FILE" with this one/;
     expect(await opening()).toMatch(refusal);
     await writeFile(path.join(folder, 'PG_VERSION'), '18\n');
     // The control file of the WebAssembly build: numbers of eight bytes are not passed by value.
@@ -59,10 +59,10 @@ describe('the folder of the embedded database', () => {
   it('is called damaged when its control file is cut off, with the last daily backup', async () => {
     await mkdir(path.join(home, 'backups'));
     for (const day of ['01', '03', '02'])
-      await writeFile(path.join(home, 'backups', `parley-2026-11-${day}.parley`), '');
+      await writeFile(path.join(home, 'backups', `parley-2026-11-${day}.backup`), '');
     await truncate(path.join(folder, 'global', 'pg_control'), 100);
     expect(await opening()).toMatch(
-      /is damaged \(.*pg_control.*\)\. The last daily backup: (.*parley-2026-11-03\.parley)\. Move .*pg away, then run: parley restore \1/,
+      /is damaged \(.*pg_control.*\)\. The last daily backup: (.*parley-2026-11-03\.backup)\. Move .*pg away, then run: npx parley restore \1/,
     );
   });
 

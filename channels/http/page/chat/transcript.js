@@ -190,6 +190,8 @@ export class Transcript {
     turn.question.setSending(content, attachments);
     this.#shown.place(turn);
     this.#end.go();
+    // The line of a "/new" may arrive before the answer to it.
+    const { lines } = this.#shown;
     return {
       /** @param {{ turnId: string, seq: number }} accepted */
       accepted: ({ turnId, seq }) => {
@@ -207,7 +209,7 @@ export class Transcript {
       },
       /** @param {string | null} reply */
       handled: (reply) => {
-        const last = this.#shown.lastSeq;
+        const last = this.#shown.lastSeq(lines);
         const answer = { content, reply: reply ?? say('page.chat.done') };
         this.#showCommand(this.#commands.keep({ after: Math.floor(last), ...answer }), turn);
       },

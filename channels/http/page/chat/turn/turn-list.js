@@ -4,12 +4,13 @@
  * readers find them.
  */
 import { h } from '../../dom.js';
+import { ResetLine } from './reset-line.js';
 import { TurnView } from './turn-view.js';
 
 /** Turns in one group. */
 export const GROUP_TURNS = 25;
 
-/** @typedef {TurnView | import('./reset-line.js').ResetLine} Placed */
+/** @typedef {TurnView | ResetLine} Placed */
 
 /** Turns and the lines between them by their `seq`, shown in `place`. */
 export class TurnList {
@@ -27,9 +28,18 @@ export class TurnList {
     return this.#placed.filter((placed) => placed instanceof TurnView);
   }
 
-  /** The number of the last turn or line that has one. */
-  get lastSeq() {
-    return this.#placed.findLast(({ seq }) => seq !== Infinity)?.seq ?? 0;
+  /** The lines between the turns, in order. @type {readonly ResetLine[]} */
+  get lines() {
+    return this.#placed.filter((placed) => placed instanceof ResetLine);
+  }
+
+  /**
+   * The number of the last turn that has one, or of the last of these lines if it is below.
+   * @param {readonly ResetLine[]} lines
+   */
+  lastSeq(lines) {
+    const counted = [...this.turns.map(({ seq }) => seq), ...lines.map(({ seq }) => seq)];
+    return Math.max(0, ...counted.filter((seq) => seq !== Infinity));
   }
 
   /**
