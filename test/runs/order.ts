@@ -87,14 +87,10 @@ const NIGHTLY = existingTests([
   'docs/recipes.test.ts',
   'flows/approvals/approvals-crash.test.ts',
   'flows/channels/matrix/killed.test.ts',
-  'flows/channels/slack/killed.test.ts',
   'flows/failures/compiled-code.test.ts',
-  'flows/failures/crash-postgres.test.ts',
-  'flows/failures/crash-stop.test.ts',
   'flows/failures/full-disk.test.ts',
   'flows/failures/poison.test.ts',
   'flows/languages/marked.test.ts',
-  'flows/mcp/killed.test.ts',
   'flows/media/files-killed.test.ts',
   'flows/media/speech-killed.test.ts',
   'flows/operator/backup.test.ts',
@@ -112,7 +108,6 @@ const NIGHTLY = existingTests([
   'process.test.ts',
   'providers/failures/through-gateway.test.ts',
   'store/embedded/home.test.ts',
-  'store/upgrade.test.ts',
 ]);
 
 /** The files that this run leaves out. */
