@@ -26,11 +26,17 @@ export class FakeEvents {
     return { events: ring.filter((event) => event.turnId === last.turnId) };
   }
 
-  /** The work of the turns of these messages: the kept events of thinking, texts, tools and approvals. */
+  /** The work of the turns of these messages, as the journal has it: without the text of a model call that is still running. */
   workOf(key: SessionKey, messages: readonly MessageRecord[]): TurnWork[] {
     const shown = /^(thinking_|stream_(start|chunk)$|tool_|approval_|subagent_)/;
     return [...new Set(messages.map(({ turnId }) => turnId))].map((turnId) => {
-      const own = this.#ringOf(key).filter((event) => event.turnId === turnId && shown.test(event.type));
+      const events = this.#ringOf(key).filter((event) => event.turnId === turnId);
+      const whole = new Set(events.flatMap((event) => (event.type === 'stream_end' ? [event.msgId] : [])));
+      const own = events.filter(
+        (event) =>
+          shown.test(event.type) &&
+          (!event.type.startsWith('stream_') || !('msgId' in event) || whole.has(event.msgId)),
+      );
       return { turnId, events: own.map((event) => event as WorkEvent), complete: true };
     });
   }

@@ -67,6 +67,22 @@ describePageOnFakeGateway('the page', (tab, fixture) => {
       await tab.page.locator('.md', { hasText: 'Once upon a time there was 1 **tree' }).waitFor();
     });
 
+    it('shows a text that was loaded only once when its events arrive late', async () => {
+      const turn = await fixture.ask('look twice');
+      turn.say('First I look.');
+      turn.tool('read_file', { path: 'notes.md' });
+      // What happened before is loaded, as by a reader who comes when the events are no longer kept.
+      fixture.api.gateway.events.replay = () => ({ events: [] });
+      await tab.page.reload();
+      await tab.page.locator('.md', { hasText: 'First I look.' }).waitFor();
+      turn.emit({ type: 'stream_chunk', msgId: `msg-${turn.id}-1`, delta: 'First I look.' });
+      turn.say('Then I speak.');
+      await tab.page.locator('.md', { hasText: 'Then I speak.' }).waitFor();
+      expect((await tab.page.locator('.answer .md').allInnerTexts()).join(' ')).toBe(
+        'First I look. Then I speak.',
+      );
+    });
+
     it('folds its thinking and shows tool calls as cards, running and done (B-42, N-53)', async () => {
       const turn = await fixture.ask('look');
       turn.think('First I look, ', 'then I speak.');

@@ -26,6 +26,8 @@ export class AnswerParts {
   #texts = new Map();
   /** Model calls whose start was seen. @type {Set<string>} */
   #calls = new Set();
+  /** Model calls whose whole text was loaded: their events may still arrive. @type {Set<string>} */
+  #loaded = new Set();
   /** @type {Map<string, ThinkingPart>} */
   #thinking = new Map();
   /** @type {Map<string, ToolPart>} */
@@ -47,7 +49,8 @@ export class AnswerParts {
   clear() {
     this.element.replaceChildren();
     this.#isStored = this.missesParts = false;
-    for (const parts of [this.#texts, this.#thinking, this.#tools, this.#agents, this.#calls]) parts.clear();
+    for (const parts of [this.#texts, this.#thinking, this.#tools, this.#agents, this.#calls, this.#loaded])
+      parts.clear();
   }
 
   /** All text so far. */
@@ -86,13 +89,17 @@ export class AnswerParts {
         this.#calls.add(event.msgId);
         return undefined;
       case 'stream_chunk':
+        if (this.isRestoring) this.#loaded.add(event.msgId);
+        else if (this.#loaded.has(event.msgId)) return undefined;
         this.#continueSnapshot(event.msgId);
         this.#textOf(event.msgId).append(event.delta);
         return 'active';
       case 'stream_reset':
+        this.#loaded.delete(event.msgId);
         this.#drop(event.msgId);
         return 'idle';
       case 'snapshot':
+        this.#loaded.clear();
         this.#dropTexts();
         this.#calls.clear();
         if (event.text !== '') this.#textOf('snapshot').append(event.text);
