@@ -1,4 +1,4 @@
-/** CPU time of processes as the kernel counts it, in milliseconds. Only Linux reports it. */
+/** CPU time (in milliseconds) and memory of processes as the kernel counts them. Only Linux reports them. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { connect } from '../crash/rows.ts';
 import type { TablePlace } from '../crash/rows.ts';
@@ -18,6 +18,14 @@ export function familyCpuMs(pid: number | undefined): number | undefined {
   if (own === undefined) return undefined;
   const children = readdirSync('/proc').filter((name) => statOf(Number(name))?.[PARENT] === String(pid));
   return own + sum(children.map((child) => cpuMs(Number(child)) ?? 0));
+}
+
+/** Memory of a process with all that descend from it, in MB, shared pages counted once; undefined where /proc does not report it. */
+export function familyMb(pid: number | undefined): number | undefined {
+  const [, kilobytes] = /^Pss: +(\d+) kB$/m.exec(textOf(pid, 'smaps_rollup') ?? '') ?? [];
+  if (kilobytes === undefined) return undefined;
+  const children = readdirSync('/proc').filter((name) => statOf(Number(name))?.[PARENT] === String(pid));
+  return Number(kilobytes) / 1_024 + sum(children.map((child) => familyMb(Number(child)) ?? 0));
 }
 
 /** The process id of the Postgres server of these tables; undefined where it is no process of this machine. */
