@@ -1,11 +1,14 @@
 /** A turn that starts at once gets what `openTurn` would read from the statement that accepts its message. */
-import { expect, it } from 'vitest';
+import { readFile, rm } from 'node:fs/promises';
+import path from 'node:path';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { HISTORY_ROWS } from '../../../src/contracts/store/accept.ts';
 import type { OpenedTurn } from '../../../src/contracts/store/records.ts';
 import type { LaneHead } from '../../../src/contracts/store/lanes.ts';
 import type { InboundMessage } from '../../../src/contracts/message.ts';
-import { describeStore } from '../../database.ts';
-import type { TestStore } from '../../database.ts';
+import { openStore } from '../../../src/store/open-store.ts';
+import type { Store } from '../../../src/store/store.ts';
+import { describeStore, makeEmbeddedHome, silentLog, type TestStore } from '../../database.ts';
 import { request } from '../requests.ts';
 import { accepted, answer, finished, LEASE_MS, only, said } from './turns.ts';
 
@@ -13,7 +16,7 @@ import { accepted, answer, finished, LEASE_MS, only, said } from './turns.ts';
 const WAIT = { timeout: 10_000, interval: 10 };
 
 /** Accepts a message the way the intake does. */
-async function begin(store: TestStore, node: string, id: string, change: Partial<InboundMessage> = {}) {
+async function begin(store: Store, node: string, id: string, change: Partial<InboundMessage> = {}) {
   const asked = { ...request(id, change, node), historyRows: HISTORY_ROWS };
   const result = accepted(await store.ledger.accept(asked));
   return { turnId: result.turnId, heads: result.heads };
@@ -114,16 +117,21 @@ describeStore('a turn read on acceptance', (databases) => {
   });
 });
 
-describeStore('a turn that waited', (databases) => {
+describe('a turn that waited', () => {
   it('is marked as running on the disk when it starts: a kill of process and database must not hide that it ran', async () => {
-    const store = await databases.open();
+    const home = await makeEmbeddedHome();
+    const store = await openStore({ home, log: silentLog });
+    onTestFinished(async () => {
+      await store.close();
+      await rm(home, { recursive: true, force: true });
+    });
     const node = await store.lanes.register('reads later', LEASE_MS);
     const first = await begin(store, node, 'm1');
     const second = await begin(store, node, 'm2');
     const { heads } = await store.ledger.finishTurn(only(first.heads), finished(first.turnId, 'a1'));
     await store.ledger.openTurn(only(heads), second.turnId, HISTORY_ROWS);
-    const [wal] =
-      await store.sql`select pg_current_wal_flush_lsn() >= pg_current_wal_insert_lsn() as flushed`;
-    expect(wal).toEqual({ flushed: true });
+    const [pid] = (await readFile(path.join(home, 'pg', 'postmaster.pid'), 'utf8')).split('\n');
+    process.kill(Number(pid), 'SIGKILL');
+    expect(await store.ledger.turn(second.turnId)).toMatchObject({ state: 'running' });
   });
 });

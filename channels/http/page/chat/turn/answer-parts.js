@@ -89,11 +89,7 @@ export class AnswerParts {
         this.#calls.add(event.msgId);
         return undefined;
       case 'stream_chunk':
-        if (this.isRestoring) this.#loaded.add(event.msgId);
-        else if (this.#loaded.has(event.msgId)) return undefined;
-        this.#continueSnapshot(event.msgId);
-        this.#textOf(event.msgId).append(event.delta);
-        return 'active';
+        return this.#addChunk(event.msgId, event.delta);
       case 'stream_reset':
         this.#loaded.delete(event.msgId);
         this.#drop(event.msgId);
@@ -125,6 +121,18 @@ export class AnswerParts {
       default:
         return undefined;
     }
+  }
+
+  /**
+   * @param {string} msgId
+   * @param {string} delta
+   */
+  #addChunk(msgId, delta) {
+    if (this.isRestoring) this.#loaded.add(msgId);
+    else if (this.#loaded.has(msgId)) return undefined;
+    this.#continueSnapshot(msgId);
+    this.#textOf(msgId).append(delta);
+    return 'active';
   }
 
   /**
