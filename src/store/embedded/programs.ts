@@ -66,7 +66,9 @@ export function commandAs(account: Account, program: string, args: readonly stri
   const only = '-all,+dac_read_search';
   const rights = [`--inh-caps=${only}`, `--ambient-caps=${only}`, `--bounding-set=${only}`];
   const user = [`--reuid=${account.uid}`, `--regid=${account.gid}`, '--clear-groups'];
-  return ['setpriv', [...user, ...rights, '--', program, ...args]];
+  // Otherwise access(2), with which initdb looks for its programs, ignores that right (capabilities(7), "securebits").
+  const kept = '--securebits=+no_setuid_fixup';
+  return ['setpriv', [...user, kept, ...rights, '--', program, ...args]];
 }
 
 /** How to start a program: the arguments of `spawn` and `execFile`. */

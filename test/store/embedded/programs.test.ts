@@ -1,6 +1,6 @@
 /** The programs of the Postgres among the packages: where they are, and with what rights root runs them. */
 import { execFileSync } from 'node:child_process';
-import { mkdtemp, readlink, rm, symlink } from 'node:fs/promises';
+import { chmod, chown, cp, mkdir, mkdtemp, readlink, rm, symlink } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -38,6 +38,22 @@ describe('the programs of the embedded database', () => {
     const [libraries] = Object.keys(environment);
     expect(Object.keys(environment)).toEqual([libraries, 'PATH', 'LC_ALL', 'TZ']);
   });
+
+  it.runIf(process.getuid?.() === 0)(
+    'run for root where only root may enter, as the home of root is',
+    async () => {
+      const { initdb, environment } = await findPrograms(path.join(folder, 'links'));
+      const packages = path.join(folder, 'packages');
+      await cp(path.resolve(initdb, '../..'), packages, { recursive: true });
+      const data = path.join(folder, 'data');
+      await mkdir(data);
+      await chown(data, 65_534, 65_534);
+      await chmod(folder, 0o700);
+      const args = ['--pgdata', data, '--username=postgres', '--no-sync', '--no-locale'];
+      const [file, all] = commandAs({ uid: 65_534, gid: 65_534 }, path.join(packages, 'bin/initdb'), args);
+      expect(execFileSync(file, all, { env: environment, cwd: '/' }).toString()).toContain('Success');
+    },
+  );
 
   it.runIf(process.getuid?.() === 0)('run for root as another user, with one right: to read', () => {
     const [file, args] = commandAs({ uid: 4_711, gid: 4_712 }, 'cat', ['/proc/self/status']);
