@@ -11,7 +11,7 @@ import { startGateway } from './gateway.ts';
 import type { Gateway, GatewayOptions } from './gateway.ts';
 import type { Log } from './contracts/log.ts';
 import { releaseStartMemory } from './ops/start-memory.ts';
-import { makeHome } from './store/embedded/home-folder.ts';
+import { makeHome } from './store/home/home-folder.ts';
 import {
   channelList,
   linkLine,

@@ -17,7 +17,7 @@ import { dumpDatabase } from '../store/database/backup/dump.ts';
 import { beginLoading } from '../store/database/backup/load.ts';
 import type { Loading } from '../store/database/backup/load.ts';
 import { knownMigrations } from '../store/database/migrate.ts';
-import { makeFolder } from '../store/embedded/home-folder.ts';
+import { makeFolder } from '../store/home/home-folder.ts';
 import { openDatabaseOf } from '../store/open-store.ts';
 
 /** The arguments of both commands. */

@@ -34,7 +34,7 @@ import {
 } from '../ops/doctor/index.ts';
 import { openModelServers } from '../providers/index.ts';
 import { openPlaces } from '../security/index.ts';
-import { makeHome } from '../store/embedded/home-folder.ts';
+import { makeHome } from '../store/home/home-folder.ts';
 import { holderOf, inspectDatabase } from '../store/inspect.ts';
 import { sandboxProblem } from '../tools/index.ts';
 import { PARLEY } from '../contracts/texts/parley.ts';

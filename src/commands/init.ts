@@ -12,7 +12,7 @@ import { findingLines } from '../ops/doctor/index.ts';
 import { openModelServers } from '../providers/index.ts';
 import { pullModel } from '../providers/ollama/pull.ts';
 import { changeWhole, editedText, lineOf, textOfFile, withVariables } from '../settings/index.ts';
-import { makeHome } from '../store/embedded/home-folder.ts';
+import { makeHome } from '../store/home/home-folder.ts';
 import type { Dialog } from './dialog.ts';
 import { firstConfig } from './first-config.ts';
 import { refuseUnknownOptions } from './known-options.ts';

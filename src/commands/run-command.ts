@@ -70,7 +70,7 @@ const WITHOUT_STORE: Record<string, (args: string[]) => Promise<void> | void> = 
   async config(args) {
     const run = configCommand(args);
     if (args[0] === 'set') {
-      const { makeHome } = await import('../store/embedded/home-folder.ts');
+      const { makeHome } = await import('../store/home/home-folder.ts');
       await makeHome(path.dirname(configFile(process.env)));
     }
     print(run(editableConfig(process.env)));

@@ -16,9 +16,9 @@ import {
 import type { ChannelStates, WorkerReady } from '../worker.ts';
 import { openProcessLog } from './process-log.ts';
 import { collectMetrics } from './worker-metrics.ts';
-import { makeHome } from '../store/embedded/home-folder.ts';
+import { makeHome } from '../store/home/home-folder.ts';
 import { type EmbeddedDatabase, openEmbedded } from '../store/embedded/embedded.ts';
-import { type HomeLock, lockHome } from '../store/embedded/home-lock.ts';
+import { type HomeLock, lockHome } from '../store/home/home-lock.ts';
 
 /** Connections of one worker to the embedded database at most, and of commands and tests beside them. */
 const WORKER_CONNECTIONS = 6;

@@ -8,7 +8,7 @@ import { connect, type DatabasePlace, type Sql } from './database/database.ts';
 import { knownMigrations } from './database/migrate.ts';
 import { withRetry } from './database/retry.ts';
 import { VERSION_FILE } from './embedded/data-folder.ts';
-import { liveHolder } from './embedded/home-lock.ts';
+import { liveHolder } from './home/home-lock.ts';
 import { errorCode } from '../contracts/errors.ts';
 
 /** How long to retry an unreachable database, in milliseconds. */

@@ -4,7 +4,7 @@ import { sleep } from '../lib/async/sleep.ts';
 import type { Log } from '../contracts/log.ts';
 import type { DatabasePlace } from './database/database.ts';
 import { type EmbeddedDatabase, openEmbedded } from './embedded/embedded.ts';
-import { type HomeLock, liveHolder, lockHome } from './embedded/home-lock.ts';
+import { type HomeLock, liveHolder, lockHome } from './home/home-lock.ts';
 import { migrateDatabase } from './database/migrate.ts';
 import { openStoreAt, type Store, type UseOptions } from './store.ts';
 

@@ -5,7 +5,7 @@ import { readSources } from './imports.ts';
 
 const STORE = 'src/store';
 /** The floors, the lowest first: whatever is below a folder's path belongs to it, except for a floor named on its own. */
-const LADDER = ['embedded', 'database', 'tables', 'tables/statements', 'lanes', ''];
+const LADDER = ['home', 'embedded', 'database', 'tables', 'tables/statements', 'lanes', ''];
 /** The only file that loads drizzle, and what it offers apart from the query builder: the connection and the migrations. */
 const LOADER = `${STORE}/database/drizzle.ts`;
 const CONNECTION = ['drizzle', 'migrate', 'readMigrationFiles', 'type Orm'];

@@ -4,8 +4,7 @@ import path from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { runCampaign } from '../crash/campaign.ts';
 import type { Verdict } from '../crash/judge/checker.ts';
-import { gatewayAt } from '../crash/failure.ts';
-import type { Failure } from '../crash/failure.ts';
+import { endNodes, type Failure, type FailureResult, gatewayAt } from '../crash/failure.ts';
 import type { GatewayProcess } from '../crash/gateways.ts';
 import { arrive, until } from '../crash/moments.ts';
 import { processesOf } from '../crash/orphans.ts';
@@ -43,19 +42,30 @@ function killOf(victims: readonly Victim[], { orphans, exits }: Violations): Fai
       await arrive(at % 2 === 0 ? 'busy' : 'any', stage);
       const { database, watchdog } = await databaseOf(gateway);
       const ending = await belongingTo(gateway, victims, watchdog);
+      const instance = await stage.scenario.instance(gateway);
       const since = performance.now();
-      if (victims.includes('database')) signal(database, 'SIGKILL');
-      if (victims.includes('watchdog')) signal(watchdog, 'SIGKILL');
+      const end = async (): Promise<void> => {
+        if (victims.includes('database')) signal(database, 'SIGKILL');
+        if (victims.includes('watchdog')) signal(watchdog, 'SIGKILL');
+        if (victims.includes('gateway')) await gateway.kill();
+      };
+      let evidence: Partial<FailureResult> = {};
       if (victims.includes('gateway')) {
-        await gateway.kill();
+        const { diedAt, read } = await endNodes(stage, [instance], end);
         gateway.start();
         await gateway.url();
-      } else if (!(await hasDatabase(gateway, victims.includes('database') ? database : undefined)))
-        exits.push(`kill ${at + 1} (${name}): the gateway has no database ${BACK_WITHIN_MS / 1_000} s later`);
+        evidence = { diedAt, ...(await read()) };
+      } else {
+        await end();
+        if (!(await hasDatabase(gateway, victims.includes('database') ? database : undefined)))
+          exits.push(
+            `kill ${at + 1} (${name}): the gateway has no database ${BACK_WITHIN_MS / 1_000} s later`,
+          );
+      }
       await until(() => ending.every(({ pid }) => !isAlive(pid)), GONE_WITHIN_MS);
       for (const { pid, command } of ending)
         if (isAlive(pid)) orphans.push(`process ${pid} after kill ${at + 1} (${name}): ${command}`);
-      return { since, measure: 'resume' };
+      return { ...evidence, since, measure: 'resume' };
     },
   };
 }

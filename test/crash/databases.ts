@@ -5,6 +5,7 @@ import path from 'node:path';
 import type postgres from 'postgres';
 import { newId } from '../../src/lib/ids.ts';
 import { createLog } from '../../src/ops/log.ts';
+import { withRetry } from '../../src/store/database/retry.ts';
 import { openEmbedded } from '../../src/store/embedded/embedded.ts';
 import { openTcpProxy } from '../fakes/network/tcp-proxy.ts';
 import type { TcpProxy } from '../fakes/network/tcp-proxy.ts';
@@ -30,8 +31,8 @@ export interface RunDatabase {
 
 const silent = createLog({ level: 'silent', redact: (text) => text });
 
-/** How long a Postgres may take to end after its gateway was killed, in milliseconds. */
-const END_MS = 20_000;
+/** How long a Postgres takes to end after its gateway was killed, in milliseconds; one whose watchdog died, too, goes on. */
+const END_MS = 3_000;
 
 /** Whether a process works in the folder, as each process of a Postgres does in its data folder. */
 function isInUse(folder: string): boolean {
@@ -46,18 +47,26 @@ function isInUse(folder: string): boolean {
   });
 }
 
-/** The database of a home; its process is dead when its state is saved, so the files are copied and opened on request. */
+/**
+ * The database of a home. Its process usually ends with the gateway, before its state is saved: then the files are copied
+ * and opened on request.
+ */
 export function embeddedDatabase(folder: string): RunDatabase {
   const home = path.join(folder, 'home0');
+  const place = { socketPath: path.join(home, 'pg', '.s.PGSQL.5432') };
+  // A killed database is there again within seconds.
+  const read = <T>(look: Look<T>): Promise<T> => withRetry(() => readOnce(place, look));
   return {
     environment: () => ({}),
     proxies: [],
-    read: (look) => readOnce({ socketPath: path.join(home, 'pg', '.s.PGSQL.5432') }, look),
+    read,
     async keep(look) {
       const copy = path.join(folder, `copy-${newId()}`);
       const data = path.join(home, 'pg');
-      const ended = await until(() => !isInUse(data), END_MS);
-      if (!ended) throw new Error(`A Postgres runs on ${data} although its gateway is dead.`);
+      if (!(await until(() => !isInUse(data), END_MS))) {
+        const seen = await read(look);
+        return () => Promise.resolve(seen);
+      }
       await cp(data, path.join(copy, 'pg'), {
         recursive: true,
         filter: async (source) => !(await lstat(source)).isSocket(),

@@ -11,7 +11,7 @@ import { startGateway } from '../../src/gateway.ts';
 import type { Gateway } from '../../src/gateway.ts';
 import { createLog, redactor } from '../../src/ops/log.ts';
 import type { MessageRecord } from '../../src/contracts/store/records.ts';
-import { liveHolder } from '../../src/store/embedded/home-lock.ts';
+import { liveHolder } from '../../src/store/home/home-lock.ts';
 import { openStore } from '../../src/store/open-store.ts';
 import type { HomeStore } from '../../src/store/open-store.ts';
 import type { Tool } from '../../src/contracts/tools/tool.ts';

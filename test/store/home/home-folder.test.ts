@@ -3,8 +3,8 @@ import { mkdtemp, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
-import { makeHome } from '../../../src/store/embedded/home-folder.ts';
-import { lockHome } from '../../../src/store/embedded/home-lock.ts';
+import { makeHome } from '../../../src/store/home/home-folder.ts';
+import { lockHome } from '../../../src/store/home/home-lock.ts';
 
 async function freshFolder(): Promise<string> {
   const folder = await mkdtemp(path.join(tmpdir(), 'parley-folder-'));

@@ -7,7 +7,7 @@ import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { campaignSize } from '../../campaign.ts';
-import { liveHolder, lockHome } from '../../../src/store/embedded/home-lock.ts';
+import { liveHolder, lockHome } from '../../../src/store/home/home-lock.ts';
 import { openStore } from '../../../src/store/open-store.ts';
 import { makeEmbeddedHome, silentLog } from '../../database.ts';
 
