@@ -40,4 +40,4 @@ HEALTHCHECK --interval=15s --timeout=5s --start-period=60s --retries=3 \
 
 # Without npm in between: the signal that stops the container reaches the gateway itself, which has 25 s to leave its work in order.
 STOPSIGNAL SIGTERM
-CMD ["node", "--max-semi-space-size=8", "src/launch.js", "start"]
+CMD ["node", "--max-semi-space-size=16", "--v8-pool-size=2", "src/launch.js", "start"]

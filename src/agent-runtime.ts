@@ -135,10 +135,12 @@ function openStarters({ settings, log, store, security, transport }: AgentParts)
 }
 
 /** The model servers, and which of their models answers under which profile. */
-async function openModels({ settings, log, store }: AgentParts, watch: WatchFolders) {
+async function openModels({ settings, log, store, transport }: AgentParts, watch: WatchFolders) {
   const config = settings.current();
   const profiles = createProfiles({ folder: path.join(config.home, 'profiles'), readJson, watch, log });
-  const { provider, model, usual, modelProblem } = await openModelServers(config);
+  const { provider, model, usual, modelProblem } = await openModelServers(config, {
+    loopDelayMs: () => transport.loop.recentMs(),
+  });
   const named = () =>
     settings
       .current()

@@ -154,8 +154,7 @@ async function openBuses(config: Config, log: Log, store: HomeStore) {
   const { lanes, instance } = store;
   const loop = startLoopMonitor();
   const fanout = await chooseFanout(config.env.NATS_URL, store, log);
-  const loopDelayMs = () => loop.recentMs();
-  const events = createEventBus({ ...(fanout && { fanout }), nodeId: newId(), log, loopDelayMs });
+  const events = createEventBus({ ...(fanout && { fanout }), nodeId: newId(), log });
   const bus = createMessageBus({ lanes, instance, log, stopNotifier: events.stopNotifier });
   return { loop, fanout, events, bus };
 }

@@ -13,8 +13,6 @@ import type { Log } from '../contracts/log.ts';
 import type { SessionKey } from '../contracts/message.ts';
 import { systemClock } from '../lib/clock.ts';
 import type { Clock } from '../lib/clock.ts';
-import { DeltaJoiner } from './delta-joiner.ts';
-import type { HeldDeltas } from './delta-joiner.ts';
 import { Listeners } from './listeners.ts';
 import type { StopNotifier } from './message-bus.ts';
 import { NodeLink } from './node-link.ts';
@@ -37,15 +35,12 @@ export interface EventBusOptions {
   nodeId: string;
   log: Log;
   clock?: Clock;
-  /** Recent event loop delay in milliseconds: above `LOAD_DELAY_MS` deltas are joined. Absent: they never are. */
-  loopDelayMs?: () => number;
 }
 
 /**
- * Makes the event bus of this process. It adds three things to what is emitted: where this node's listeners may have
+ * Makes the event bus of this process. It adds two things to what is emitted: where this node's listeners may have
  * missed deltas (they were lost between nodes, or a crashed turn was resumed here) they get a `snapshot`, numbered like
- * the last event it represents; an earlier run of a turn emits nothing more once a later one has started; and while the
- * event loop is behind, deltas of one model call are joined.
+ * the last event it represents; and an earlier run of a turn emits nothing more once a later one has started.
  */
 export function createEventBus(options: EventBusOptions): EventBus & { stopNotifier: StopNotifier } {
   return new NodeEventBus(options);
@@ -56,7 +51,6 @@ class NodeEventBus implements EventBus {
   readonly #clock: Clock;
   readonly #listeners: Listeners;
   readonly #rings = new TurnRings();
-  readonly #joiner: DeltaJoiner;
   readonly #link: NodeLink | undefined;
   readonly #stopListeners = new Set<(lane: LaneKey) => void>();
   /** Ends of turns whose text has a gap: each waits for the text. The function cancels the next question. */
@@ -64,10 +58,9 @@ class NodeEventBus implements EventBus {
   #expireTimer: NodeJS.Timeout | undefined;
 
   constructor(options: EventBusOptions) {
-    const { fanout, nodeId, log, clock = systemClock, loopDelayMs = () => 0 } = options;
+    const { fanout, nodeId, log, clock = systemClock } = options;
     this.#clock = clock;
     this.#listeners = new Listeners(log);
-    this.#joiner = new DeltaJoiner({ clock, loopDelayMs });
     const onRecord = (record: NodeRecord): void => this.#applyRecord(record);
     this.#link = fanout && new NodeLink({ fanout, nodeId, clock, log, onRecord });
     this.stopNotifier = {
@@ -89,7 +82,6 @@ class NodeEventBus implements EventBus {
     clearInterval(this.#expireTimer);
     for (const { cancel } of this.#heldEnds.values()) cancel();
     this.#heldEnds.clear();
-    this.#joiner.flush();
     await this.#link?.stop();
   }
 
@@ -102,8 +94,7 @@ class NodeEventBus implements EventBus {
 
   turn(turn: TurnRun & { textSoFar?: string }): TurnEmitter {
     const ring = this.#openTurn(turn, turn.textSoFar ?? '');
-    const held = this.#joiner.open((body, from) => this.#publish(ring, body, from));
-    return { emit: (body, from) => this.#publish(ring, body, from, held) };
+    return { emit: (body, from) => this.#publish(ring, body, from) };
   }
 
   subscribe(filter: EventFilter, listener: EventListener): () => void {
@@ -135,13 +126,10 @@ class NodeEventBus implements EventBus {
     return ring;
   }
 
-  /**
-   * Numbers an event of one of this node's turns, keeps it for readers that reconnect, and delivers it. A delta that
-   * `held` holds back comes here again, joined with those after it.
-   */
-  #publish(ring: TurnRing, body: EventBody, from: { agentId: string } | undefined, held?: HeldDeltas): void {
+  /** Numbers an event of one of this node's turns, keeps it for readers that reconnect, and delivers it. */
+  #publish(ring: TurnRing, body: EventBody, from: { agentId: string } | undefined): void {
     // Another node is now running the turn: this one lost its lease and has not noticed it yet.
-    if (ring.superseded || held?.holds(body, from) === true) return;
+    if (ring.superseded) return;
     const { sessionKey, turnId, epoch } = ring;
     const at = this.#clock.epochMs();
     // The spread comes first, which makes it three times as cheap: this object is created for every token.

@@ -44,19 +44,29 @@ export function serverLookup(
   };
 }
 
+/** What providers are made with besides their settings. */
+interface ServerParts {
+  kinds?: readonly ProviderKind[];
+  /** Recent delay of the event loop in milliseconds. */
+  loopDelayMs?: () => number;
+}
+
 /**
  * Makes a provider for each server, and the router over them. Without `MODEL`, a server besides Ollama that the
  * environment names (OPENAI_BASE_URL) provides its first model, else the default server does. Throws `ConfigError`.
  */
 export async function openModelServers(
   { modelServers: servers, env }: ModelSettings,
-  kinds: readonly ProviderKind[] = providerKinds,
+  { kinds = providerKinds, loopDelayMs }: ServerParts = {},
 ): Promise<ModelServers> {
   const names = createModelNames(servers, kinds);
   const usual = defaultServer(servers);
   const model = env.MODEL === undefined ? undefined : defaultModel(env.MODEL, names, usual);
   const providers = new Map<string, LLMProvider>();
-  for (const server of servers) providers.set(server.name, await createProvider(server, kinds));
+  for (const server of servers) {
+    const options = loopDelayMs === undefined ? server : { ...server, loopDelayMs };
+    providers.set(server.name, await createProvider(options, kinds));
+  }
   const beside = servers.find(({ name, namedBy }) => namedBy === 'environment' && name !== BARE_PROVIDER);
   return {
     provider: createRouter(providers, names),

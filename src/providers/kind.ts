@@ -22,6 +22,8 @@ export interface ServerOptions {
   concurrency?: number;
   /** Monotonic milliseconds, for the age of what was discovered. */
   monotonicNow?: () => number;
+  /** Recent event loop delay in milliseconds: while it is high, packets of an answer are joined. Absent: they never are. */
+  loopDelayMs?: () => number;
   /** How long a complete answer is waited for that has not ended yet, in milliseconds. */
   usageWaitMs?: number;
   /** How long the server may take to list its models and say what one can do, in milliseconds. */

@@ -108,7 +108,7 @@ describe('parley service install', () => {
       GATEWAY_HOME: scratch,
     });
     expect(code).toBe(0);
-    expect(stdout).toMatch(/^\[Unit\]\n[^]*\nExecStart=\S*node \S+ src\/launch\.js start\n/);
+    expect(stdout).toMatch(/^\[Unit\]\n[^]*\nExecStart=\S*node --\S+ --\S+ src\/launch\.js start\n/);
   });
 
   it.each([
@@ -163,7 +163,9 @@ describe('the files of a service', () => {
     const unit = userUnit(odd);
     expect(unit).toContain('WorkingDirectory=/opt/my "par" 100%%\n');
     expect(unit).toContain(`"GATEWAY_HOME=/srv/it's $HOME"`);
-    expect(unit).toContain('ExecStart="/opt/no de/node" --max-semi-space-size=8 src/launch.js start\n');
+    expect(unit).toContain(
+      'ExecStart="/opt/no de/node" --max-semi-space-size=16 --v8-pool-size=2 src/launch.js start\n',
+    );
     expect(() => userUnit({ ...odd, home: '/srv\nExecStartPre=rm' })).toThrow(/cannot have this path/);
     expect(launchAgent({ ...odd, folder: '/a & <b>' }, '/log')).toContain(
       '<string>/a &amp; &lt;b&gt;</string>',

@@ -25,6 +25,7 @@ export async function readPackets(packets: readonly Uint8Array[], reader: Answer
       Promise.resolve({
         isDelimited: false,
         read: () => Promise.resolve(left.shift()),
+        joinPackets: () => undefined,
         end: (complete) => void ends.push(complete),
       }),
     read: () => ({ reader, splitter: createLineSplitter() }),

@@ -213,7 +213,7 @@ describe('a third kind of server', () => {
     const given = { far: { kind: 'echo', baseUrl: 'http://far' } };
     const file = providersSchemaFor(kinds).parse(presentProviders(given, kinds).providers);
     const { servers } = configureServers(kinds, { env: { OLLAMA_HOST: '127.0.0.1:1' }, file });
-    const { provider } = await openModelServers({ modelServers: servers, env: {} }, kinds);
+    const { provider } = await openModelServers({ modelServers: servers, env: {} }, { kinds });
     expect(made).toEqual([['far', 'http://far', true]]);
     expect(await provider.models(never)).toEqual(['far/one']);
     await provider.close();

@@ -65,6 +65,8 @@ export class AnswerReading {
     } catch (error) {
       return { chunks, isLast: true, failure: failed(error) };
     }
+    // People wait for the beginning; what follows may come in larger pieces.
+    if (chunks.length > 0) answer.joinPackets();
     return { chunks, isLast: packet === undefined || reader.complete };
   }
 
@@ -86,10 +88,14 @@ export class AnswerReading {
 /** Texts that arrived in one packet are one chunk: each chunk is an event for everyone who reads the answer. */
 function addChunk(chunks: ChatChunk[], chunk: ChatChunk): void {
   const last = chunks.at(-1);
-  const isMore = chunk.type === 'text' && last?.type === 'text' && last.logprobs === undefined;
-  if (isMore && chunk.logprobs === undefined)
-    chunks[chunks.length - 1] = { type: 'text', delta: last.delta + chunk.delta };
+  if (isBare(chunk) && last !== undefined && isBare(last) && chunk.type === last.type)
+    chunks[chunks.length - 1] = { type: chunk.type, delta: last.delta + chunk.delta };
   else chunks.push(chunk);
+}
+
+/** True for a text or a thought that holds nothing else. */
+function isBare(chunk: ChatChunk): chunk is Extract<ChatChunk, { delta: string }> {
+  return chunk.type === 'thinking' || (chunk.type === 'text' && chunk.logprobs === undefined);
 }
 
 /** The closing chunk names an unknown reason only the first time that a model's server gives it. */

@@ -1,23 +1,28 @@
 /** The body of one answer as it arrives: read packet by packet, abandoned at once when its call ends early. */
-import type { Dispatcher } from 'undici';
+import type { Readable } from 'node:stream';
 import { ProviderError } from '../../contracts/errors.ts';
 import { textRef } from '../../contracts/texts/say.ts';
+import type { PacketJoiner } from './packet-joiner.ts';
 
 /** An answer that is being read; only one reader at a time. */
 export interface Answer {
   /** The server says where the body ends; else it ends with the connection, for whatever reason that is closed. */
   readonly isDelimited: boolean;
   /**
-   * The next bytes; undefined once all have been read. Throws `ProviderError`, after the bytes that arrived before the
+   * All bytes that have arrived; undefined once all have been read. Throws `ProviderError`, after the bytes that arrived before the
    * failure. With `withinMs`, only for a stopped call: silence for so long, or a failure, is the end then.
    */
   read(withinMs?: number): Promise<Buffer | undefined>;
+  /** From now on, packets that arrive while the event loop is behind are read together. May be called again. */
+  joinPackets(): void;
   /** Ends the call: a complete answer returns its connection to the pool, any other closes it. Never throws. */
   end(complete: boolean): void;
 }
 
 /** How much may be buffered for a slow reader before the server is throttled. */
 const MAX_UNREAD_BYTES = 256 * 1024;
+/** Held packets are read at once when they are this long together. */
+const MAX_HELD_BYTES = 16 * 1024;
 /** How long a complete answer may take to end its HTTP body before the connection is closed. */
 const SETTLE_MS = 1_000;
 
@@ -26,65 +31,103 @@ interface BodyRules {
   signal: AbortSignal;
   lost: (error: unknown, answered: boolean) => ProviderError;
   isDelimited: boolean;
+  joiner: PacketJoiner;
 }
 
 /** Reads a body; `onEnd` is called when its call is over. `lost` makes the error for a connection that failed. */
-export function createAnswer(
-  body: Dispatcher.ResponseData['body'],
-  { signal, lost, isDelimited }: BodyRules,
-  onEnd: () => void,
-): Answer {
-  let unread: Buffer[] = [];
-  let unreadBytes = 0;
-  let failure: ProviderError | undefined;
-  let isOver = false;
-  let reader: (() => void) | undefined;
-  const wake = (): void => {
-    reader?.();
-    reader = undefined;
-  };
-  const finish = (error?: unknown): void => {
-    if (isOver) return;
-    isOver = true;
-    if (error !== undefined) failure = signal.aborted ? stoppedCall(signal) : lost(error, true);
-    onEnd();
-    wake();
-  };
-  body.on('data', (packet: Buffer) => {
-    if (isOver) return;
-    unread.push(packet);
-    unreadBytes += packet.length;
-    if (unreadBytes > MAX_UNREAD_BYTES) body.pause();
-    wake();
-  });
-  body.on('end', () => finish());
-  body.on('error', finish);
+export function createAnswer(body: Readable, rules: BodyRules, onEnd: () => void): Answer {
+  return new BodyAnswer(body, rules, onEnd);
+}
 
-  return {
-    isDelimited,
-    async read(withinMs) {
-      if (unread.length === 0 && !isOver) await waitFor((resolve) => (reader = resolve), withinMs);
-      // A stopped call returns nothing more, not even what has arrived.
-      if (signal.aborted) throw stoppedCall(signal);
-      const packet = unread.shift();
-      if (packet === undefined && failure !== undefined && withinMs === undefined) throw failure;
-      unreadBytes -= packet?.length ?? 0;
-      if (unreadBytes === 0 && body.isPaused()) body.resume();
-      return packet;
-    },
-    end(complete) {
-      unread = [];
-      if (isOver) return;
-      finish();
-      if (!complete) {
-        body.destroy();
-        return;
-      }
-      const giveUp = setTimeout(() => body.destroy(), SETTLE_MS).unref();
-      body.once('close', () => clearTimeout(giveUp));
-      body.resume();
-    },
+class BodyAnswer implements Answer {
+  readonly isDelimited: boolean;
+  readonly #body: Readable;
+  readonly #rules: BodyRules;
+  readonly #onEnd: () => void;
+  #unread: Buffer[] = [];
+  #unreadBytes = 0;
+  #failure: ProviderError | undefined;
+  #isOver = false;
+  #reader: (() => void) | undefined;
+  #mayJoin = false;
+  /** The unread packets are not read yet: more may join them. */
+  #isHeld = false;
+
+  constructor(body: Readable, rules: BodyRules, onEnd: () => void) {
+    this.#body = body;
+    this.#rules = rules;
+    this.#onEnd = onEnd;
+    this.isDelimited = rules.isDelimited;
+    body.on('data', (packet: Buffer) => this.#receive(packet));
+    body.on('end', () => this.#finish());
+    body.on('error', (error) => this.#finish(error));
+  }
+
+  async read(withinMs?: number): Promise<Buffer | undefined> {
+    const mustWait = this.#unread.length === 0 || this.#isHeld;
+    if (mustWait && !this.#isOver) await waitFor((resolve) => (this.#reader = resolve), withinMs);
+    const { signal } = this.#rules;
+    // A stopped call returns nothing more, not even what has arrived.
+    if (signal.aborted) throw stoppedCall(signal);
+    const packet = this.#unread.length > 1 ? Buffer.concat(this.#unread) : this.#unread[0];
+    if (packet === undefined && this.#failure !== undefined && withinMs === undefined) throw this.#failure;
+    this.#unread = [];
+    this.#unreadBytes = 0;
+    this.#isHeld = false;
+    if (this.#body.isPaused()) this.#body.resume();
+    return packet;
+  }
+
+  joinPackets(): void {
+    this.#mayJoin = true;
+  }
+
+  end(complete: boolean): void {
+    this.#unread = [];
+    if (this.#isOver) return;
+    this.#finish();
+    const body = this.#body;
+    if (!complete) {
+      body.destroy();
+      return;
+    }
+    const giveUp = setTimeout(() => body.destroy(), SETTLE_MS).unref();
+    body.once('close', () => clearTimeout(giveUp));
+    body.resume();
+  }
+
+  #receive(packet: Buffer): void {
+    if (this.#isOver) return;
+    this.#unread.push(packet);
+    this.#unreadBytes += packet.length;
+    if (this.#unreadBytes > MAX_UNREAD_BYTES) this.#body.pause();
+    const { joiner } = this.#rules;
+    if (this.#unreadBytes > MAX_HELD_BYTES || !joiner.isLoaded) this.#wake();
+    else if (this.#mayJoin && this.#unread.length === 1) {
+      this.#isHeld = true;
+      joiner.hold(this.#release);
+    } else if (!this.#isHeld) this.#wake();
+  }
+
+  /** What was held may have been read before its time. */
+  readonly #release = (): void => {
+    if (this.#isHeld) this.#wake();
   };
+
+  #wake(): void {
+    this.#isHeld = false;
+    this.#reader?.();
+    this.#reader = undefined;
+  }
+
+  #finish(error?: unknown): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    const { signal, lost } = this.#rules;
+    if (error !== undefined) this.#failure = signal.aborted ? stoppedCall(signal) : lost(error, true);
+    this.#onEnd();
+    this.#wake();
+  }
 }
 
 /** Waits until what `begin` is given is called, or for `withinMs`. */

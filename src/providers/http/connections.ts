@@ -3,6 +3,7 @@ import { Agent, buildConnector } from 'undici';
 import type { ProviderError } from '../../contracts/errors.ts';
 import { createAnswer, stoppedCall } from '../answers/answer.ts';
 import type { Answer } from '../answers/answer.ts';
+import { PacketJoiner } from '../answers/packet-joiner.ts';
 import { readRetryAfter } from '../refusals.ts';
 import type { Refusal } from '../refusals.ts';
 
@@ -36,8 +37,16 @@ const CONNECT_TIMEOUT_MS = 10_000;
 /** How much of a refusal is read; the rest of the body is ignored. */
 const MAX_REFUSAL_BYTES = 64 * 1024;
 
-/** A pool of connections to `url`; `headers` go with every request. A long prefill is silent, and the turn has its own timers. */
-export function createConnections(url: string, headers: Readonly<Record<string, string>>): Connections {
+/**
+ * A pool of connections to `url`; `headers` go with every request. A long prefill is silent, and the turn has its own timers.
+ * `loopDelayMs` is the recent delay of the event loop; absent, packets are never joined.
+ */
+export function createConnections(
+  url: string,
+  headers: Readonly<Record<string, string>>,
+  loopDelayMs?: () => number,
+): Connections {
+  const joiner = new PacketJoiner(loopDelayMs);
   const { origin, pathname } = new URL(url);
   const folder = pathname.replace(/\/$/, '');
   const { agent, isStale } = createAgent();
@@ -71,7 +80,7 @@ export function createConnections(url: string, headers: Readonly<Record<string, 
           return ask(request, closing.signal);
         });
         const isDelimited = 'content-length' in said || 'transfer-encoding' in said;
-        const answer = createAnswer(body, { ...rules, isDelimited }, release);
+        const answer = createAnswer(body, { ...rules, isDelimited, joiner }, release);
         if (statusCode === 200) return answer;
         const retryAfterMs = readRetryAfter(said, Date.now());
         throw rules.refused({ status: statusCode, text: await readRefusal(answer), retryAfterMs });

@@ -88,7 +88,7 @@ function connect(options: ServerOptions) {
     url,
     hide,
     at: ollamaAt(url, options.addressSetting),
-    connections: createConnections(url, headers),
+    connections: createConnections(url, headers, options.loopDelayMs),
     rules: (where: Where, signal: AbortSignal): CallRules => ({
       signal,
       refused: (refusal) => refusedBy(where, { ...refusal, text: hide(refusal.text) }),

@@ -116,7 +116,7 @@ function connect(options: OpenaiOptions) {
     url,
     hide,
     at: openaiAt(url, options),
-    connections: createConnections(url, headers),
+    connections: createConnections(url, headers, options.loopDelayMs),
     root: createConnections(url.replace(/\/v1$/, ''), headers),
     rules: (where: OpenaiPlace, signal: AbortSignal): CallRules => ({
       signal,
