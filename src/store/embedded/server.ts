@@ -46,7 +46,7 @@ const SETTINGS: Readonly<Record<string, string>> = {
   max_wal_size: '64MB',
   min_wal_size: '16MB',
   checkpoint_timeout: '15min',
-  autovacuum_naptime: '5min',
+  autovacuum_naptime: '1min',
   // The log: neither statements nor rows, which contain what people wrote.
   log_line_prefix: '%e ',
   log_min_messages: 'warning',
