@@ -5,18 +5,19 @@ import { accessOf } from './config-views.ts';
 import type { Config } from './config.ts';
 import { environmentSchemaFor } from './config-environment.ts';
 import { fileSchemaFor } from './config-schema.ts';
-import { isId } from './contracts/access.ts';
-import type { Grant } from './contracts/access.ts';
+import { type Grant, isId } from './contracts/access.ts';
 import { GatewayError } from './contracts/errors.ts';
 import type { Log } from './contracts/log.ts';
-import { MAX_ADMIN_ROWS } from './contracts/operator/administration.ts';
-import type { Administration, ConfigReport } from './contracts/operator/administration.ts';
+import {
+  type Administration,
+  type ConfigReport,
+  MAX_ADMIN_ROWS,
+} from './contracts/operator/administration.ts';
 import { profileSchema, PROFILE_SETTINGS } from './contracts/agent/profile.ts';
 import type { ProfileFiles } from './contracts/operator/profile-files.ts';
 import { PARLEY } from './contracts/texts/parley.ts';
 import { editableConfig } from './live-config.ts';
-import { createProfileFiles } from './agent/index.ts';
-import type { Profiles } from './agent/index.ts';
+import { createProfileFiles, type Profiles } from './agent/index.ts';
 import { logFileOf } from './ops/log-file.ts';
 import { tailLog } from './ops/log-tail.ts';
 import { hashSecret, newToken } from './security/index.ts';
@@ -25,11 +26,11 @@ import {
   describedIn,
   editedText,
   jsonSchema,
+  type LiveSettings,
   readConfigForm,
   readJson,
   writeWhole,
 } from './settings/index.ts';
-import type { LiveSettings } from './settings/index.ts';
 import type { Store } from './store/store.ts';
 
 interface AdministrationParts {

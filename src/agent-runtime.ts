@@ -4,14 +4,12 @@
  */
 import path from 'node:path';
 import { createAgent, createModels, createProfiles } from './agent/index.ts';
-import { openMcp, openProfiles, openTools } from './agent-tools.ts';
-import type { AgentParts } from './agent-tools.ts';
+import { type AgentParts, openMcp, openProfiles, openTools } from './agent-tools.ts';
 import { clockOf, limitsOf, zoneOf } from './config-views.ts';
 import type { Config } from './config.ts';
 import { MAX_POSTS } from './contracts/delivery.ts';
 import type { Log } from './contracts/log.ts';
-import { partOf } from './contracts/settings.ts';
-import type { Settings, WatchFolders } from './contracts/settings.ts';
+import { partOf, type Settings, type WatchFolders } from './contracts/settings.ts';
 import type { Tool } from './contracts/tools/tool.ts';
 import { createAnswerFiles, createPost, createWebhooks } from './delivery/index.ts';
 import { createMemory } from './memory/index.ts';

@@ -1,21 +1,18 @@
 /** What the agent may use: built-in tools, added ones and those of MCP servers, and the profiles that enable them. */
 import path from 'node:path';
 import packageFile from '../package.json' with { type: 'json' };
-import { builtInProfiles } from './agent/index.ts';
-import type { createModels, createProfiles } from './agent/index.ts';
+import { builtInProfiles, type createModels, type createProfiles } from './agent/index.ts';
 import type { Config } from './config.ts';
 import { ConfigError } from './contracts/errors.ts';
 import type { Log } from './contracts/log.ts';
 import type { Schedules } from './contracts/schedules.ts';
-import { partOf } from './contracts/settings.ts';
-import type { Settings, WatchFolders } from './contracts/settings.ts';
+import { partOf, type Settings, type WatchFolders } from './contracts/settings.ts';
 import type { Tool } from './contracts/tools/tool.ts';
 import { createPost } from './delivery/index.ts';
 import { createFindChat, unknownBoundProfiles } from './intake/index.ts';
 import { createLogins, createMcp, loginsFolder } from './mcp/index.ts';
 import type { createMedia } from './media/index.ts';
-import { createEgress, createServiceFetch } from './security/index.ts';
-import type { createCreatorAccess } from './security/index.ts';
+import { type createCreatorAccess, createEgress, createServiceFetch } from './security/index.ts';
 import { writeWhole } from './settings/index.ts';
 import type { HomeStore } from './store/open-store.ts';
 import {

@@ -1,7 +1,6 @@
 /** What follows from a configuration: access, clock, limits and secrets. */
 import path from 'node:path';
-import { heartbeatAddress } from './config.ts';
-import type { Config } from './config.ts';
+import { type Config, heartbeatAddress } from './config.ts';
 import type { ChannelAccess } from './contracts/access.ts';
 import type { SecretShape } from './contracts/log.ts';
 import type { Address } from './contracts/message.ts';

@@ -3,41 +3,34 @@ import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import type { z } from 'zod';
 import { channels as allChannels } from '../channels/index.ts';
-import { environmentSchemaFor, gatewayEnvironment } from './config-environment.ts';
-import type { EnvironmentConfig } from './config-environment.ts';
-import { fileSchemaFor } from './config-schema.ts';
-import type { GatewayFile } from './config-schema.ts';
+import { type EnvironmentConfig, environmentSchemaFor, gatewayEnvironment } from './config-environment.ts';
+import { fileSchemaFor, type GatewayFile } from './config-schema.ts';
 import { manifestErrors } from './contracts/platform/channel-manifest.ts';
 import type { ChannelManifest } from './contracts/channel.ts';
 import { configureChannel, type ConfiguredChannel } from './contracts/platform/configured-channel.ts';
 import { errorCode } from './contracts/errors.ts';
 import { problemOfField, schemaProblems } from './contracts/operator/file-problems.ts';
 import { textRef } from './contracts/texts/say.ts';
-import { configureMcpServers } from './mcp/settings.ts';
-import type { McpServerSettings } from './mcp/settings.ts';
+import { configureMcpServers, type McpServerSettings } from './mcp/settings.ts';
 import type { Address } from './contracts/message.ts';
 import type { FieldPath } from './contracts/settings.ts';
-import { bindingErrors, configureHooks } from './intake/index.ts';
+import { bindingErrors, configureHooks, type Hook } from './intake/index.ts';
 import { configureWebhooks, type Webhook } from './delivery/index.ts';
-import type { Hook } from './intake/index.ts';
 import { providerKinds } from './providers/index.ts';
-import { configureServers, presentProviders } from './providers/servers.ts';
-import type { ModelServer } from './providers/servers.ts';
+import { configureServers, type ModelServer, presentProviders } from './providers/servers.ts';
 import { databaseUrlOf, homePermissions, linkWarnings } from './security/index.ts';
 import {
   byPlace,
   configError,
+  type ConfigProblem,
   elsewhere,
   problemOf,
   readJson,
-  syntaxProblems,
   sentenceRef,
+  syntaxProblems,
 } from './settings/index.ts';
-import type { ConfigProblem } from './settings/index.ts';
-import { configureSpeech } from './media/index.ts';
-import type { SpeechSettings } from './media/index.ts';
-import { configureSearch } from './tools/web/search/services.ts';
-import type { SearchSettings } from './tools/web/search/services.ts';
+import { configureSpeech, type SpeechSettings } from './media/index.ts';
+import { configureSearch, type SearchSettings } from './tools/web/search/services.ts';
 
 export interface Config extends Omit<
   GatewayFile,

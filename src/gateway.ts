@@ -13,18 +13,13 @@ import { openDailyBackups } from './daily-backups.ts';
 import type { Clock } from './lib/clock.ts';
 import { createLifecycle } from './lifecycle.ts';
 import { openSettings } from './live-config.ts';
-import { redactor } from './ops/index.ts';
-import type { Redactor } from './ops/index.ts';
+import { redactor, type Redactor } from './ops/index.ts';
 import { signInLink } from './security/index.ts';
-import { writeSchemaFiles } from './settings/index.ts';
-import type { LiveSettings } from './settings/index.ts';
-import { openStore } from './store/open-store.ts';
-import type { HomeStore } from './store/open-store.ts';
-import { openSecurity, openTransport } from './transport.ts';
+import { type LiveSettings, writeSchemaFiles } from './settings/index.ts';
+import { type HomeStore, openStore } from './store/open-store.ts';
+import { openSecurity, openTransport, type ProcessOutput } from './transport.ts';
 import { workerPlace } from './worker.ts';
-import type { ProcessOutput } from './transport.ts';
-import { createApi, createInbound } from './gateway-api.ts';
-import type { GatewayParts } from './gateway-api.ts';
+import { createApi, createInbound, type GatewayParts } from './gateway-api.ts';
 
 /** Deliveries, background subagents, platform connections and outbound webhooks that one node handles at a time. */
 const OUT_CONCURRENCY = 128;

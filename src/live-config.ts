@@ -1,12 +1,17 @@
 /**
  * The configuration while the gateway runs: which changed fields of `config.json` take effect at once, and which wait.
  */
-import { checkConfig, configFile } from './config.ts';
-import type { Config, Environment } from './config.ts';
+import { checkConfig, type Config, configFile, type Environment } from './config.ts';
 import type { GatewayFile } from './config-schema.ts';
 import type { Log } from './contracts/log.ts';
-import { createLiveSettings, differences, problemLines, watchFolders } from './settings/index.ts';
-import type { ConfigFile, LiveSettings } from './settings/index.ts';
+import {
+  type ConfigFile,
+  createLiveSettings,
+  differences,
+  type LiveSettings,
+  problemLines,
+  watchFolders,
+} from './settings/index.ts';
 
 /** For every field: does a change wait for a restart? A list names the fields in it that do. */
 const AFTER_RESTART: Readonly<

@@ -3,24 +3,22 @@ import { existsSync } from 'node:fs';
 import { flushCompileCache } from 'node:module';
 import { writeFirstConfig } from './commands/first-config.ts';
 import { openProcessLog } from './commands/process-log.ts';
-import { processNotes } from './ops/start-progress.ts';
-import type { StartNotes } from './ops/start-progress.ts';
+import { processNotes, type StartNotes } from './ops/start-progress.ts';
 import { loadConfig } from './config.ts';
 import { GatewayError, toGatewayError } from './contracts/errors.ts';
-import { startGateway } from './gateway.ts';
-import type { Gateway, GatewayOptions } from './gateway.ts';
+import { type Gateway, type GatewayOptions, startGateway } from './gateway.ts';
 import type { Log } from './contracts/log.ts';
 import { releaseStartMemory } from './ops/start-memory.ts';
 import { makeHome } from './store/home/home-folder.ts';
 import {
   channelList,
+  type ChannelStates,
   linkLine,
   onSupervisorStop,
   speaksForAll,
   tellReady,
   workerInstance,
 } from './worker.ts';
-import type { ChannelStates } from './worker.ts';
 
 /** What the one that runs a gateway decides besides its configuration. */
 export type RunOptions = Pick<GatewayOptions, 'demo' | 'tools'>;

@@ -30,11 +30,12 @@ import {
   createRefusalNotes,
   createTraces,
   meterUsage,
-  startLoopMonitor,
   readHeaders,
+  type Redactor,
+  startLoopMonitor,
   startTelemetry,
+  type TelemetryTarget,
 } from './ops/index.ts';
-import type { Redactor, TelemetryTarget } from './ops/index.ts';
 import { systemClock } from './lib/clock.ts';
 import { serverLookup } from './providers/index.ts';
 import { createAccessPolicy, ensureFirstToken, ownersOf } from './security/index.ts';

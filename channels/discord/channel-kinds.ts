@@ -6,8 +6,7 @@ import type { Log } from '../../src/contracts/log.ts';
 import { backoffMs } from '../../src/lib/async/backoff.ts';
 import { sleep } from '../../src/lib/async/sleep.ts';
 import { toChannelError } from './errors.ts';
-import { readChannel } from './receiving/inbound.ts';
-import type { ChannelKind } from './receiving/inbound.ts';
+import { type ChannelKind, readChannel } from './receiving/inbound.ts';
 import type { DiscordRest } from './rest/rest.ts';
 import { isTransientError } from './rest/retry.ts';
 

@@ -2,10 +2,13 @@
 import { DiscordAPIError, HTTPError, RateLimitError } from '@discordjs/rest';
 import { GatewayCloseCodes } from 'discord-api-types/v10';
 import { z } from 'zod';
-import { ChannelError, channelUnavailable, messageOf } from '../../src/contracts/errors.ts';
-import type { ChannelErrorCode } from '../../src/contracts/errors.ts';
-import { textRef } from '../../src/contracts/texts/say.ts';
-import type { TextRef } from '../../src/contracts/texts/say.ts';
+import {
+  ChannelError,
+  type ChannelErrorCode,
+  channelUnavailable,
+  messageOf,
+} from '../../src/contracts/errors.ts';
+import { textRef, type TextRef } from '../../src/contracts/texts/say.ts';
 import { PrivateFieldError } from './gateway/private-fields.ts';
 import { parseJson } from '../../src/lib/json/json.ts';
 

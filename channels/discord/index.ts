@@ -11,8 +11,7 @@ import type { Shard } from '../../src/contracts/platform/shard.ts';
 import { ChannelError, channelUnavailable } from '../../src/contracts/errors.ts';
 import type { ChannelHealth } from '../../src/contracts/gateway-api.ts';
 import { SharedClock } from '../../src/lib/shared-clock.ts';
-import { CHANNEL_TIMING } from '../../src/contracts/platform/channel-timing.ts';
-import type { ChannelTiming } from '../../src/contracts/platform/channel-timing.ts';
+import { CHANNEL_TIMING, type ChannelTiming } from '../../src/contracts/platform/channel-timing.ts';
 import type { Place, SentMessage } from '../../src/contracts/message.ts';
 import type { Receive } from '../../src/contracts/receive.ts';
 import { capabilitiesOf } from './capabilities.ts';
@@ -26,8 +25,12 @@ import { Interactions } from './interactions/interactions.ts';
 import { readGateway } from './gateway/address.ts';
 import { ONLY } from './gateway/shard.ts';
 import { IdentifyBudget } from './gateway/identify-budget.ts';
-import { Receiving } from './receiving/receiving.ts';
-import type { DiscordDeps, ReceivingParts, ReceivingSettings } from './receiving/receiving.ts';
+import {
+  type DiscordDeps,
+  Receiving,
+  type ReceivingParts,
+  type ReceivingSettings,
+} from './receiving/receiving.ts';
 import { render } from './rendering/render.ts';
 import { isReply, Replies } from './replies.ts';
 import { DiscordRest } from './rest/rest.ts';

@@ -4,8 +4,7 @@ import type { SentMessage } from '../../src/contracts/message.ts';
 import { isAnswerLost, isGone, toEditError } from './errors.ts';
 import { ORIGINAL } from './interactions/read.ts';
 import type { DiscordRest, RestCall } from './rest/rest.ts';
-import { messageId } from './sending.ts';
-import type { Content, Sending } from './sending.ts';
+import { type Content, messageId, type Sending } from './sending.ts';
 
 /**
  * Discord accepts the first answer to a command for three seconds, and everything else with its token for fifteen

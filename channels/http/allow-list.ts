@@ -1,7 +1,6 @@
 /** The `Host` and `Origin` values that are accepted; others (DNS rebinding, other sites) are refused. */
 import type { IncomingMessage } from 'node:http';
-import type { HttpConfig } from './config.ts';
-import { MAX_ASKED_HEADERS } from './config.ts';
+import { type HttpConfig, MAX_ASKED_HEADERS } from './config.ts';
 import { HttpError } from './errors.ts';
 import type { HttpContext } from './route.ts';
 

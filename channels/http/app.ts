@@ -1,14 +1,12 @@
 /** The table of routes, and the checks that every request passes first. */
 import { Hono } from 'hono';
-import { allowCrossOrigin, checkHeaders } from './allow-list.ts';
-import type { AllowList } from './allow-list.ts';
+import { allowCrossOrigin, type AllowList, checkHeaders } from './allow-list.ts';
 import type { RequestAuthenticator } from './authenticator.ts';
 import { answerApproval, listApprovals, listRules, removeRule } from './routes/approvals.ts';
 import { callHook } from './routes/hooks.ts';
 import { describeApi } from './routes/openapi/document.ts';
 import { ADMIN_ROUTES } from './routes/admin/routes.ts';
-import { requestId } from './route.ts';
-import type { HandlerDeps, HttpContext, HttpEnv, Route } from './route.ts';
+import { type HandlerDeps, type HttpContext, type HttpEnv, requestId, type Route } from './route.ts';
 import { answerError, callerReader, HttpError, toHttpError } from './errors.ts';
 import {
   chooseAnswer,

@@ -1,7 +1,6 @@
 /** Identifies the caller of a request by its token; wrong tokens are counted per address. */
 import type { IncomingMessage } from 'node:http';
-import { hasScope } from '../../src/contracts/access.ts';
-import type { Caller, Scope } from '../../src/contracts/access.ts';
+import { type Caller, hasScope, type Scope } from '../../src/contracts/access.ts';
 import { HttpError } from './errors.ts';
 import type { WrongTokens } from './limits/wrong-tokens.ts';
 import { PARLEY } from '../../src/contracts/texts/parley.ts';

@@ -13,8 +13,7 @@ import {
 import { clearestIssue } from './clearest-issue.ts';
 import { HttpError } from './errors.ts';
 import type { LargeBodies } from './limits/large-bodies.ts';
-import { checkFields } from './routes/openai/fields.ts';
-import type { FieldTable } from './routes/openai/fields.ts';
+import { checkFields, type FieldTable } from './routes/openai/fields.ts';
 
 /**
  * The body, parsed by the schema: other fields, `__proto__` among them, are dropped.

@@ -1,7 +1,12 @@
 /** Errors in OpenAI's shape, with their HTTP status. */
 import type { ServerResponse } from 'node:http';
-import { FieldError, GatewayError, readerOf, wordError } from '../../src/contracts/errors.ts';
-import type { ErrorReader } from '../../src/contracts/errors.ts';
+import {
+  type ErrorReader,
+  FieldError,
+  GatewayError,
+  readerOf,
+  wordError,
+} from '../../src/contracts/errors.ts';
 import type { Caller } from '../../src/contracts/access.ts';
 import type { TextRef } from '../../src/contracts/texts/say.ts';
 import type { TurnFailure } from '../../src/contracts/store/records.ts';

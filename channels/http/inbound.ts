@@ -2,9 +2,13 @@
 import type { IncomingMessage } from 'node:http';
 import type { Caller } from '../../src/contracts/access.ts';
 import { newId } from '../../src/lib/ids.ts';
-import { isHttpSessionId, parseAddress } from '../../src/contracts/message.ts';
+import {
+  type InboundMessage,
+  isHttpSessionId,
+  parseAddress,
+  type SessionKey,
+} from '../../src/contracts/message.ts';
 import type { Media } from '../../src/contracts/media.ts';
-import type { InboundMessage, SessionKey } from '../../src/contracts/message.ts';
 import type { Receipt } from '../../src/contracts/receive.ts';
 import { MAX_IDEMPOTENCY_KEY } from './config.ts';
 import { HttpError, noSession } from './errors.ts';

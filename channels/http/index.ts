@@ -1,6 +1,5 @@
 /** The HTTP channel: the page, an OpenAI-compatible API and the sessions, on one port. */
-import type { TextRef } from '../../src/contracts/texts/say.ts';
-import { textRef } from '../../src/contracts/texts/say.ts';
+import { type TextRef, textRef } from '../../src/contracts/texts/say.ts';
 import type { IncomingMessage, Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Channel, ChannelDeps } from '../../src/contracts/channel.ts';
@@ -8,8 +7,7 @@ import { ChannelError, messageOf } from '../../src/contracts/errors.ts';
 import type { ChannelHealth } from '../../src/contracts/gateway-api.ts';
 import { usualCapabilities } from '../../src/contracts/platform/usual-capabilities.ts';
 import { steadyRates } from '../../src/contracts/delivery.ts';
-import { systemClock } from '../../src/lib/clock.ts';
-import type { Clock } from '../../src/lib/clock.ts';
+import { type Clock, systemClock } from '../../src/lib/clock.ts';
 import type { Receive } from '../../src/contracts/receive.ts';
 import { createApp } from './app.ts';
 import { WrongTokens } from './limits/wrong-tokens.ts';

@@ -1,13 +1,10 @@
 /** The open event streams: bounded in number, flushed together, closed with the channel or when their token is revoked. */
 import type { EventEmitter } from 'node:events';
 import type { ServerResponse } from 'node:http';
-import { hasScope } from '../../src/contracts/access.ts';
-import type { Caller } from '../../src/contracts/access.ts';
-import { MAX_STREAMS, RECHECK_MS, RESERVED_STREAMS } from './config.ts';
-import type { HttpLimits } from './config.ts';
+import { type Caller, hasScope } from '../../src/contracts/access.ts';
+import { type HttpLimits, MAX_STREAMS, RECHECK_MS, RESERVED_STREAMS } from './config.ts';
 import { HttpError } from './errors.ts';
-import { EventStream } from './event-stream.ts';
-import type { StreamFormat, StreamOwner } from './event-stream.ts';
+import { EventStream, type StreamFormat, type StreamOwner } from './event-stream.ts';
 
 /** Interval of the check for silent streams and lagging readers. */
 const MAINTAIN_MS = 500;

@@ -1,7 +1,6 @@
 /** The HTTP server under the app: its limits, an id for every request, and answers to invalid HTTP. */
 import { getRequestListener } from '@hono/node-server';
-import { createServer } from 'node:http';
-import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { newId } from '../../src/lib/ids.ts';
 import {

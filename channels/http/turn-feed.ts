@@ -1,6 +1,5 @@
 /** Follows one turn to its end over an event bus that may lose events; the text it passes on is the stored one. */
-import { isFailure } from '../../src/contracts/event.ts';
-import type { AgentEvent, TurnEndReason } from '../../src/contracts/event.ts';
+import { type AgentEvent, isFailure, type TurnEndReason } from '../../src/contracts/event.ts';
 import type { GatewayApi } from '../../src/contracts/gateway-api.ts';
 import type { SessionKey } from '../../src/contracts/message.ts';
 import type { Usage } from '../../src/contracts/model/provider.ts';
@@ -8,8 +7,7 @@ import type { TurnFailure } from '../../src/contracts/store/records.ts';
 import type { TurnStatus } from '../../src/contracts/store/turn-status.ts';
 import { TURN_POLL_MS } from './config.ts';
 import { HttpError, toHttpError } from './errors.ts';
-import { addUsage, NOTHING_YET, readReason } from './routes/turn-reader.ts';
-import type { TurnReader, TurnSoFar } from './routes/turn-reader.ts';
+import { addUsage, NOTHING_YET, readReason, type TurnReader, type TurnSoFar } from './routes/turn-reader.ts';
 
 const RESTARTED = new HttpError(
   500,

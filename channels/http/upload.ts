@@ -1,6 +1,5 @@
 /** The file in the body of a request: the body itself, or the one file of a form. */
-import { Busboy } from '@fastify/busboy';
-import type { BusboyFileStream, BusboyInstance } from '@fastify/busboy';
+import { Busboy, type BusboyFileStream, type BusboyInstance } from '@fastify/busboy';
 import type { IncomingMessage } from 'node:http';
 import { pipeline } from 'node:stream/promises';
 import type { Upload } from '../../src/contracts/file-api.ts';

@@ -6,8 +6,7 @@
 import { z } from 'zod';
 import type { Button } from '../../src/contracts/message.ts';
 import { clipEnd, oneLine } from '../../src/lib/text.ts';
-import { textPiece, wrapped } from './rendering/html.ts';
-import type { Piece } from './rendering/html.ts';
+import { type Piece, textPiece, wrapped } from './rendering/html.ts';
 import { withoutVariant } from './inbound.ts';
 
 /** The field of an event's content that holds its buttons. */

@@ -3,11 +3,9 @@ import { textRef } from '../../src/contracts/texts/say.ts';
 import { ChannelError, channelUnavailable } from '../../src/contracts/errors.ts';
 import type { ChannelHealth } from '../../src/contracts/gateway-api.ts';
 import { tokenHealth, tokenRefusals, tokenRefused } from '../../src/contracts/platform/refused-tokens.ts';
-import { RetryAfterPauses } from '../../src/lib/async/call-gate.ts';
-import type { Refusals } from '../../src/lib/async/call-gate.ts';
+import { type Refusals, RetryAfterPauses } from '../../src/lib/async/call-gate.ts';
 import { BAD_TOKEN, isTokenError, rateLimited, refusalOf } from './errors.ts';
-import { openRequest, readBody } from './requests.ts';
-import type { RawRequest } from './requests.ts';
+import { openRequest, type RawRequest, readBody } from './requests.ts';
 import { parseJson } from '../../src/lib/json/json.ts';
 
 /** Longest wait for an answer, in milliseconds. */

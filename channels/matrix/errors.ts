@@ -1,9 +1,7 @@
 /** Converts a Matrix homeserver's refusals and failures to `ChannelError`. */
 import { z } from 'zod';
-import { ChannelError, channelUnavailable } from '../../src/contracts/errors.ts';
-import type { ChannelErrorCode } from '../../src/contracts/errors.ts';
-import { textRef } from '../../src/contracts/texts/say.ts';
-import type { TextRef } from '../../src/contracts/texts/say.ts';
+import { ChannelError, type ChannelErrorCode, channelUnavailable } from '../../src/contracts/errors.ts';
+import { textRef, type TextRef } from '../../src/contracts/texts/say.ts';
 
 export const BAD_TOKEN = textRef('health.login_token', { network: 'Matrix', variable: 'MATRIX_TOKEN' });
 

@@ -2,8 +2,7 @@
 import type { CommandListing } from '../../src/contracts/command.ts';
 import type { Media } from '../../src/contracts/media.ts';
 import type { InboundMessage, Place } from '../../src/contracts/message.ts';
-import { boundQuote } from '../../src/contracts/quoted.ts';
-import type { Quoted } from '../../src/contracts/quoted.ts';
+import { boundQuote, type Quoted } from '../../src/contracts/quoted.ts';
 import { oneLine } from '../../src/lib/text.ts';
 import type { RawContent, RawEvent, RawMessage } from './events.ts';
 import { readContentUri } from './ids.ts';

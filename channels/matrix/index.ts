@@ -12,8 +12,7 @@ import type {
 import { ConfigError, channelUnavailable } from '../../src/contracts/errors.ts';
 import type { PlaceRate } from '../../src/contracts/delivery.ts';
 import type { PaceSettings, ShowingSettings } from '../../src/contracts/platform/channel-settings.ts';
-import { CHANNEL_TIMING } from '../../src/contracts/platform/channel-timing.ts';
-import type { ChannelTiming } from '../../src/contracts/platform/channel-timing.ts';
+import { CHANNEL_TIMING, type ChannelTiming } from '../../src/contracts/platform/channel-timing.ts';
 import { usualCapabilities } from '../../src/contracts/platform/usual-capabilities.ts';
 import type { ChannelHealth } from '../../src/contracts/gateway-api.ts';
 import type { SingleReactions } from '../../src/contracts/platform/single-reactions.ts';
@@ -28,8 +27,7 @@ import { MAX_UPLOAD_BYTES, sendFile } from './files/upload.ts';
 import { USER_ID } from './ids.ts';
 import { questionReactions } from './question-reactions.ts';
 import { Replacements } from './replacements.ts';
-import { Receiving } from './receiving/receiving.ts';
-import type { MatrixDeps } from './receiving/receiving.ts';
+import { type MatrixDeps, Receiving } from './receiving/receiving.ts';
 import { render } from './rendering/render.ts';
 import { Sending } from './sending.ts';
 

@@ -3,11 +3,13 @@ import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
 import type { AskedQuestion } from '../../src/contracts/delivery.ts';
 import { ChannelError } from '../../src/contracts/errors.ts';
-import { MAX_REACTIONS, SingleReactions } from '../../src/contracts/platform/single-reactions.ts';
-import type { StateReactions } from '../../src/contracts/platform/single-reactions.ts';
+import {
+  MAX_REACTIONS,
+  SingleReactions,
+  type StateReactions,
+} from '../../src/contracts/platform/single-reactions.ts';
 import { Recent } from '../../src/lib/recent.ts';
-import { pathOf, RELATIONS } from './client.ts';
-import type { MatrixClient } from './client.ts';
+import { type MatrixClient, pathOf, RELATIONS } from './client.ts';
 import { checkPlace } from './content.ts';
 import { errcodeOf } from './errors.ts';
 import { readEvent, readReaction } from './events.ts';

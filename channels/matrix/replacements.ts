@@ -2,8 +2,7 @@
 import { z } from 'zod';
 import { ChannelError } from '../../src/contracts/errors.ts';
 import { Recent } from '../../src/lib/recent.ts';
-import { CLIENT, pathOf } from './client.ts';
-import type { MatrixClient } from './client.ts';
+import { CLIENT, type MatrixClient, pathOf } from './client.ts';
 import { readEvents, readMember } from './events.ts';
 import { ROOM_ID } from './ids.ts';
 

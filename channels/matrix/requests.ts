@@ -1,7 +1,11 @@
 /** Requests to a homeserver: bytes in, bytes out, over the connections of one agent. */
 import { channelUnavailable } from '../../src/contracts/errors.ts';
-import { Agent as HttpAgent, request as httpRequest } from 'node:http';
-import type { ClientRequest, IncomingMessage } from 'node:http';
+import {
+  Agent as HttpAgent,
+  type ClientRequest,
+  type IncomingMessage,
+  request as httpRequest,
+} from 'node:http';
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
 import { LostAnswer } from './errors.ts';
 

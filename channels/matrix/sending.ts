@@ -1,18 +1,14 @@
 /** Sends, edits and redacts events: one event per nonce, because the homeserver returns the same event for the same transaction id. */
 import { createHash, randomUUID } from 'node:crypto';
 import { z } from 'zod';
-import type { Place, SentMessage } from '../../src/contracts/message.ts';
-import { addressOf } from '../../src/contracts/message.ts';
+import { addressOf, type Place, type SentMessage } from '../../src/contracts/message.ts';
 import { Recent } from '../../src/lib/recent.ts';
-import { CLIENT, pathOf } from './client.ts';
-import type { MatrixClient } from './client.ts';
-import { checkPlace, checkSize, editOf } from './content.ts';
-import type { Content } from './content.ts';
+import { CLIENT, type MatrixClient, pathOf } from './client.ts';
+import { checkPlace, checkSize, type Content, editOf } from './content.ts';
 import { errcodeOf, isAnswerLost } from './errors.ts';
 import { ChannelError, channelUnavailable } from '../../src/contracts/errors.ts';
-import { readEvent } from './events.ts';
+import { type RawEvent, readEvent } from './events.ts';
 import type { Replacements } from './replacements.ts';
-import type { RawEvent } from './events.ts';
 
 /** How long an event is remembered by its transaction, in milliseconds, and how many. */
 const KNOWN_MS = 3_600_000;

@@ -5,10 +5,13 @@ import {
   WebAPIRateLimitedError,
   WebAPIRequestError,
 } from '@slack/web-api';
-import { ChannelError, channelUnavailable, messageOf } from '../../src/contracts/errors.ts';
-import type { ChannelErrorCode } from '../../src/contracts/errors.ts';
-import { textRef } from '../../src/contracts/texts/say.ts';
-import type { TextRef } from '../../src/contracts/texts/say.ts';
+import {
+  ChannelError,
+  type ChannelErrorCode,
+  channelUnavailable,
+  messageOf,
+} from '../../src/contracts/errors.ts';
+import { textRef, type TextRef } from '../../src/contracts/texts/say.ts';
 
 const APP_PAGE = 'api.slack.com/apps';
 

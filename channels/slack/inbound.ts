@@ -1,8 +1,7 @@
 /** Converts Slack's events to the gateway's messages. Pure. */
 import type { CommandListing } from '../../src/contracts/command.ts';
 import type { InboundMessage, MembershipChange, Place } from '../../src/contracts/message.ts';
-import { boundQuote } from '../../src/contracts/quoted.ts';
-import type { Quoted } from '../../src/contracts/quoted.ts';
+import { boundQuote, type Quoted } from '../../src/contracts/quoted.ts';
 import type { RawCommand, RawMembership, RawMessage, RawPress, RawReaction } from './events.ts';
 import { mediaOf, textOfFiles } from './files/media.ts';
 import { privacyOf, timeOf } from './ids.ts';

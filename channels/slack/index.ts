@@ -11,8 +11,7 @@ import { ConfigError, channelUnavailable } from '../../src/contracts/errors.ts';
 import { textRef } from '../../src/contracts/texts/say.ts';
 import type { PaceSettings, ShowingSettings } from '../../src/contracts/platform/channel-settings.ts';
 import { SharedClock } from '../../src/lib/shared-clock.ts';
-import { CHANNEL_TIMING } from '../../src/contracts/platform/channel-timing.ts';
-import type { ChannelTiming } from '../../src/contracts/platform/channel-timing.ts';
+import { CHANNEL_TIMING, type ChannelTiming } from '../../src/contracts/platform/channel-timing.ts';
 import { usualCapabilities } from '../../src/contracts/platform/usual-capabilities.ts';
 import type { ChannelHealth } from '../../src/contracts/gateway-api.ts';
 import type { Place, SentMessage } from '../../src/contracts/message.ts';
@@ -25,8 +24,12 @@ import type { Self } from './inbound.ts';
 import { fieldsOf, MAX_LENGTH } from './message-fields.ts';
 import { questionReactions } from './question-reactions.ts';
 import { People } from './receiving/people.ts';
-import { Receiving } from './receiving/receiving.ts';
-import type { ReceivingParts, ReceivingSettings, SlackDeps } from './receiving/receiving.ts';
+import {
+  Receiving,
+  type ReceivingParts,
+  type ReceivingSettings,
+  type SlackDeps,
+} from './receiving/receiving.ts';
 import { render } from './rendering/render.ts';
 import { Sending } from './sending.ts';
 import { Status, STATUS_MS } from './status.ts';

@@ -3,12 +3,10 @@ import { channelUnavailable } from '../../src/contracts/errors.ts';
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import type { Log } from '../../src/contracts/log.ts';
-import type { Place, SentMessage } from '../../src/contracts/message.ts';
-import { addressOf } from '../../src/contracts/message.ts';
+import { addressOf, type Place, type SentMessage } from '../../src/contracts/message.ts';
 import { Recent } from '../../src/lib/recent.ts';
 import { codeOf, isAnswerLost, toChannelError, toEditError } from './errors.ts';
-import type { Fields } from './message-fields.ts';
-import { targetOf } from './message-fields.ts';
+import { type Fields, targetOf } from './message-fields.ts';
 import type { SlackApi } from './web-api.ts';
 
 /** How long a nonce is remembered, in milliseconds, and how many. */

@@ -4,10 +4,8 @@
  * minutes it disappears.
  */
 import type { Log } from '../../src/contracts/log.ts';
-import { addressOf } from '../../src/contracts/message.ts';
-import type { InboundMessage, Place } from '../../src/contracts/message.ts';
-import { sayToPerson } from '../../src/contracts/texts/languages.ts';
-import type { ChannelLanguages } from '../../src/contracts/texts/languages.ts';
+import { addressOf, type InboundMessage, type Place } from '../../src/contracts/message.ts';
+import { type ChannelLanguages, sayToPerson } from '../../src/contracts/texts/languages.ts';
 import { Recent } from '../../src/lib/recent.ts';
 import { toChannelError } from './errors.ts';
 import { targetOf } from './message-fields.ts';

@@ -1,13 +1,10 @@
 /** Calls to Slack's Web API: throws every limit and failure at once as `ChannelError`; no call waits or is repeated here. */
 import { textRef } from '../../src/contracts/texts/say.ts';
-import { channelUnavailable } from '../../src/contracts/errors.ts';
-import { LogLevel, WebClient } from '@slack/web-api';
-import type { Logger } from '@slack/web-api';
-import type { ChannelError } from '../../src/contracts/errors.ts';
+import { type ChannelError, channelUnavailable } from '../../src/contracts/errors.ts';
+import { type Logger, LogLevel, WebClient } from '@slack/web-api';
 import type { ChannelHealth } from '../../src/contracts/gateway-api.ts';
 import { tokenHealth, tokenRefusals, tokenRefused } from '../../src/contracts/platform/refused-tokens.ts';
-import { RetryAfterPauses } from '../../src/lib/async/call-gate.ts';
-import type { Refusals } from '../../src/lib/async/call-gate.ts';
+import { type Refusals, RetryAfterPauses } from '../../src/lib/async/call-gate.ts';
 import { BAD_TOKEN, isTokenError, rateLimited, toChannelError } from './errors.ts';
 
 /** Slack's own API. */

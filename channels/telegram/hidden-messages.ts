@@ -5,8 +5,7 @@
 import type { OutboundPart } from '../../src/contracts/channel.ts';
 import { ChannelError, toGatewayError } from '../../src/contracts/errors.ts';
 import type { Log } from '../../src/contracts/log.ts';
-import { addressOf } from '../../src/contracts/message.ts';
-import type { Place, SentMessage } from '../../src/contracts/message.ts';
+import { addressOf, type Place, type SentMessage } from '../../src/contracts/message.ts';
 import type { ChatSettingStore } from '../../src/contracts/store/chat-settings.ts';
 import type { BotApi } from './api/bot-api.ts';
 import { formatOf, placeOf, textOf } from './api/call-options.ts';

@@ -7,8 +7,7 @@ import type { ChatSettingStore } from '../../src/contracts/store/chat-settings.t
 import type { Languages } from '../../src/contracts/texts/languages.ts';
 import type { PlainKey } from '../../src/contracts/texts/say.ts';
 import type { BotApi } from './api/bot-api.ts';
-import { menuLanguages, toMenu } from './menu.ts';
-import type { MenuCommand, MenuLanguage } from './menu.ts';
+import { type MenuCommand, type MenuLanguage, menuLanguages, toMenu } from './menu.ts';
 
 /** Maximum number of owners who get a menu of their own; the commands work for the others, too. */
 export const MAX_OWNER_MENUS = 20;

@@ -4,8 +4,7 @@ import { ChannelError } from '../../src/contracts/errors.ts';
 import type { Place, SentMessage } from '../../src/contracts/message.ts';
 import type { BotApi } from './api/bot-api.ts';
 import type { TelegramLostSends } from './api/lost-sends.ts';
-import { visible } from './hidden-messages.ts';
-import type { HiddenMessages } from './hidden-messages.ts';
+import { type HiddenMessages, visible } from './hidden-messages.ts';
 import type { RichKind, WholeAnswers } from './rich/whole-answers.ts';
 
 interface SendingParts {

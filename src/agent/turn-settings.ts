@@ -1,6 +1,5 @@
 /** The settings of turns: each keeps those it began with, the next one gets those of its own beginning. */
-import { DEFAULT_LIMITS } from './deps.ts';
-import type { AgentShared } from './deps.ts';
+import { type AgentShared, DEFAULT_LIMITS } from './deps.ts';
 import { createEnvironmentNote } from './prompt/environment-note.ts';
 
 /** What turns share, at one moment: settings and profiles stay the same for its holder. */

@@ -1,8 +1,7 @@
 /**
  * One attempt at one head: runs the handler, decides what its outcome or error means for the head, and applies that.
  */
-import { LaneAbort } from '../contracts/bus.ts';
-import type { LaneHandler, LaneOutcome } from '../contracts/bus.ts';
+import { LaneAbort, type LaneHandler, type LaneOutcome } from '../contracts/bus.ts';
 import { FencedError, GatewayError, StoreError, toGatewayError } from '../contracts/errors.ts';
 import type { LaneHead, LaneStore } from '../contracts/store/lanes.ts';
 import { backoffMs } from '../lib/async/backoff.ts';

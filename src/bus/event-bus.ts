@@ -11,14 +11,12 @@ import type { AgentEvent, EventBody } from '../contracts/event.ts';
 import type { LaneKey } from '../contracts/store/lanes.ts';
 import type { Log } from '../contracts/log.ts';
 import type { SessionKey } from '../contracts/message.ts';
-import { systemClock } from '../lib/clock.ts';
-import type { Clock } from '../lib/clock.ts';
+import { type Clock, systemClock } from '../lib/clock.ts';
 import { Listeners } from './listeners.ts';
 import type { StopNotifier } from './message-bus.ts';
 import { NodeLink } from './node-link.ts';
 import type { NodeRecord } from './node-records.ts';
-import { TurnRing } from './turn-ring.ts';
-import type { TurnRun } from './turn-ring.ts';
+import { TurnRing, type TurnRun } from './turn-ring.ts';
 import { TurnRings } from './turn-rings.ts';
 
 /** Time between two removals of expired rings, in milliseconds; opening a turn also removes them. */

@@ -1,15 +1,15 @@
 /** The workers of this node, one per lane: which heads run, which wait for capacity, and which must end. */
-import { LaneAbort } from '../contracts/bus.ts';
-import type { LaneBudget } from '../contracts/bus.ts';
-import { LANE_CLASSES, SUSPECT_CRASHES } from '../contracts/store/lanes.ts';
-import type {
-  LaneCapacity,
-  LaneClass,
-  LaneFlag,
-  LaneHead,
-  LaneKey,
-  LaneStep,
-  LaneStore,
+import { LaneAbort, type LaneBudget } from '../contracts/bus.ts';
+import {
+  LANE_CLASSES,
+  type LaneCapacity,
+  type LaneClass,
+  type LaneFlag,
+  type LaneHead,
+  type LaneKey,
+  type LaneStep,
+  type LaneStore,
+  SUSPECT_CRASHES,
 } from '../contracts/store/lanes.ts';
 import type { Log } from '../contracts/log.ts';
 import { attemptHead } from './attempt.ts';

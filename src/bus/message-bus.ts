@@ -1,15 +1,12 @@
 /** The message bus: the durable lanes of this node, claimed by sweeps and commits, run by workers, ended by stop marks. */
 import type { LaneBudget, MessageBus } from '../contracts/bus.ts';
-import { SUSPECT_ALONE_MS } from '../contracts/store/lanes.ts';
-import type { LaneClass, LaneKey, LaneStore } from '../contracts/store/lanes.ts';
+import { type LaneClass, type LaneKey, type LaneStore, SUSPECT_ALONE_MS } from '../contracts/store/lanes.ts';
 import { pause } from '../lib/async/sleep.ts';
 import type { Log } from '../contracts/log.ts';
-import { systemClock } from '../lib/clock.ts';
-import type { Clock } from '../lib/clock.ts';
+import { type Clock, systemClock } from '../lib/clock.ts';
 import { LaneWorkers } from './lane-workers.ts';
 import { NodeLease } from './node-lease.ts';
-import { startTicker } from './ticker.ts';
-import type { Ticker } from './ticker.ts';
+import { startTicker, type Ticker } from './ticker.ts';
 
 /** A node without a heartbeat keeps its lanes for this long. */
 export const LEASE_MS = 10_000;

@@ -6,8 +6,7 @@ import type { NatsConnection } from '@nats-io/transport-node';
 import type { Fanout } from '../contracts/bus.ts';
 import { GatewayError } from '../contracts/errors.ts';
 import type { Log } from '../contracts/log.ts';
-import { createBatchSeal } from './batch-seal.ts';
-import type { Refusal } from './batch-seal.ts';
+import { createBatchSeal, type Refusal } from './batch-seal.ts';
 
 /** Longest time for the first connection, in milliseconds. */
 const CONNECT_MS = 5_000;

@@ -3,8 +3,7 @@ import type { LaneStore } from '../contracts/store/lanes.ts';
 import { pause } from '../lib/async/sleep.ts';
 import type { Log } from '../contracts/log.ts';
 import type { Clock } from '../lib/clock.ts';
-import { startTicker } from './ticker.ts';
-import type { Ticker } from './ticker.ts';
+import { startTicker, type Ticker } from './ticker.ts';
 
 /** Longest wait of `stop` for the database to free the lanes, in milliseconds; otherwise they become free when the lease expires. */
 export const UNREGISTER_MS = 2_000;

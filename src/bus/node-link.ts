@@ -3,8 +3,7 @@ import type { Fanout } from '../contracts/bus.ts';
 import type { Log } from '../contracts/log.ts';
 import { BatchCutter, BatchJoiner, parseBatch, RECORD_BYTES } from './batches.ts';
 import type { Clock } from '../lib/clock.ts';
-import { parseRecord } from './node-records.ts';
-import type { NodeRecord } from './node-records.ts';
+import { type NodeRecord, parseRecord } from './node-records.ts';
 
 /** Records are collected this long before they are sent as batches, in milliseconds. */
 export const BATCH_EVERY_MS = 50;

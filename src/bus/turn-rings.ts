@@ -1,7 +1,6 @@
 /** The rings of this node by session, limited in number and bytes, and removed some time after their turn ended. */
 import { RING_BYTES, RING_KEPT_MS } from '../contracts/bus.ts';
-import { FIRST_EVENT_ID } from '../contracts/event.ts';
-import type { AgentEvent } from '../contracts/event.ts';
+import { type AgentEvent, FIRST_EVENT_ID } from '../contracts/event.ts';
 import type { SessionKey } from '../contracts/message.ts';
 import type { TurnRing, TurnRun } from './turn-ring.ts';
 

@@ -8,14 +8,17 @@ import type { Config } from '../config.ts';
 import { ConfigError, GatewayError, toGatewayError } from '../contracts/errors.ts';
 import type { Log } from '../contracts/log.ts';
 import type { StartProgress } from '../contracts/operator/progress.ts';
-import { BACKUPS_FOLDER, SESSIONS_FOLDER } from '../contracts/operator/backup.ts';
-import type { BackupRecord, BackupSize } from '../contracts/operator/backup.ts';
+import {
+  type BackupRecord,
+  BACKUPS_FOLDER,
+  type BackupSize,
+  SESSIONS_FOLDER,
+} from '../contracts/operator/backup.ts';
 import { MAX_SHARED_BYTES } from '../contracts/tools/tool.ts';
 import { backupRecords } from '../daily-backups.ts';
 import { createStaging, readBackup, type Staging, writeBackup } from '../ops/backup/index.ts';
 import { dumpDatabase } from '../store/database/backup/dump.ts';
-import { beginLoading } from '../store/database/backup/load.ts';
-import type { Loading } from '../store/database/backup/load.ts';
+import { beginLoading, type Loading } from '../store/database/backup/load.ts';
 import { knownMigrations } from '../store/database/migrate.ts';
 import { makeFolder } from '../store/home/home-folder.ts';
 import { openDatabaseOf } from '../store/open-store.ts';

@@ -1,9 +1,8 @@
 /** `parley init`: sets up a gateway by questions or flags, and writes `config.json` and `.env` in the home; rerun to edit. */
 import { parseArgs } from 'node:util';
 import { channels as manifests } from '../../channels/index.ts';
-import { checkConfig, configFile } from '../config.ts';
+import { checkConfig, type Config, configFile, type Environment } from '../config.ts';
 import { zoneOf } from '../config-views.ts';
-import type { Config, Environment } from '../config.ts';
 import { isId } from '../contracts/access.ts';
 import type { ChannelManifest } from '../contracts/channel.ts';
 import { ConfigError, GatewayError } from '../contracts/errors.ts';

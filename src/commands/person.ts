@@ -2,8 +2,7 @@
 import { parseArgs } from 'node:util';
 import type { Config } from '../config.ts';
 import { endUserKey } from '../../channels/http/routes/end-user.ts';
-import { isId } from '../contracts/access.ts';
-import type { TokenRecord } from '../contracts/access.ts';
+import { isId, type TokenRecord } from '../contracts/access.ts';
 import { GatewayError } from '../contracts/errors.ts';
 import type { Person, PersonData, PersonRow } from '../contracts/operator/people.ts';
 import { proxyTokenOf } from '../contracts/operator/proxy-sign-in.ts';

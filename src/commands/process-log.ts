@@ -4,8 +4,7 @@ import type { Config } from '../config.ts';
 import type { Log } from '../contracts/log.ts';
 import { appendToLogFile, logFileOf } from '../ops/log-file.ts';
 import { createLogText } from '../ops/log-text.ts';
-import { createLog, redactor } from '../ops/log.ts';
-import type { Redactor } from '../ops/log.ts';
+import { createLog, redactor, type Redactor } from '../ops/log.ts';
 
 /** Makes it. A file that cannot be written is reported on standard output. Never throws. */
 export function openProcessLog(config: Config): { log: Log; redact: Redactor } {

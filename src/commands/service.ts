@@ -2,8 +2,7 @@
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { parseArgs } from 'node:util';
-import { checkConfig, configFile } from '../config.ts';
-import type { Environment } from '../config.ts';
+import { checkConfig, configFile, type Environment } from '../config.ts';
 import { GatewayError, toGatewayError } from '../contracts/errors.ts';
 import { PARLEY } from '../contracts/texts/parley.ts';
 import type { Machine } from './service-machine.ts';

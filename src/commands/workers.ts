@@ -1,19 +1,19 @@
 /** The supervisor of several gateway processes that share one port and one home; each is its own node. */
-import cluster from 'node:cluster';
-import type { Worker } from 'node:cluster';
+import cluster, { type Worker } from 'node:cluster';
 import { loadConfig } from '../config.ts';
 import type { Log } from '../contracts/log.ts';
 import { backoffMs } from '../lib/async/backoff.ts';
 import {
   bestStates,
   channelList,
+  type ChannelStates,
   isWorkerMessage,
   linkLine,
   WORKER_DATABASE,
   WORKER_NUMBER,
   WORKER_RESTARTS,
+  type WorkerReady,
 } from '../worker.ts';
-import type { ChannelStates, WorkerReady } from '../worker.ts';
 import { openProcessLog } from './process-log.ts';
 import { collectMetrics } from './worker-metrics.ts';
 import { makeHome } from '../store/home/home-folder.ts';

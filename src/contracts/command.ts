@@ -1,13 +1,11 @@
 /** Commands: messages that start with `/`, bypass the queue and need no model. */
-import { hasScope } from './access.ts';
-import type { Caller, Scope } from './access.ts';
+import { type Caller, hasScope, type Scope } from './access.ts';
 import { GatewayError } from './errors.ts';
 import type { SessionStore } from './store/ledger.ts';
 import type { Address, InboundMessage, SessionKey } from './message.ts';
 import type { PassedOn } from './receive.ts';
 import type { SessionRecord } from './store/records.ts';
-import { textRef } from './texts/say.ts';
-import type { PlainKey, Say } from './texts/say.ts';
+import { type PlainKey, type Say, textRef } from './texts/say.ts';
 
 /** One use of a command. */
 export interface CommandCall {

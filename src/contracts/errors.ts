@@ -1,7 +1,6 @@
 /** The errors that may leave a module; other errors are converted where they occur. */
 import { hideAddresses } from '../lib/hidden-addresses.ts';
-import { inEnglish, textRef } from './texts/say.ts';
-import type { PlainKey, TextRef, Say, Value } from './texts/say.ts';
+import { inEnglish, type PlainKey, type Say, textRef, type TextRef, type Value } from './texts/say.ts';
 
 /** What an error contains besides its message. */
 export interface ErrorDetails {

@@ -2,8 +2,7 @@
 import { GatewayError } from './errors.ts';
 import type { Membership } from './platform/membership.ts';
 import type { Media, SentMedia } from './media.ts';
-import { sourcesOfQuote } from './quoted.ts';
-import type { Quoted } from './quoted.ts';
+import { type Quoted, sourcesOfQuote } from './quoted.ts';
 import type { Source } from './tools/risk.ts';
 
 /** A chat or thread: `channel:chatId[:threadId]`; a colon in an id is written `=3A`, and an equals sign `=3D`. */

@@ -16,13 +16,11 @@ import type { OutgoingFiles } from '../contracts/media.ts';
 import type { PlanStore } from '../contracts/store/plan-store.ts';
 import type { Log } from '../contracts/log.ts';
 import { addressOf, type FollowChatMigration } from '../contracts/message.ts';
-import { systemClock } from '../lib/clock.ts';
-import type { Clock } from '../lib/clock.ts';
+import { type Clock, systemClock } from '../lib/clock.ts';
 import type { DropSurface, SurfaceStore } from '../contracts/sessions/surfaces.ts';
 import { createGrow } from './live/grow.ts';
 import { openReply } from './live/reply.ts';
-import { createOut } from './final/out.ts';
-import type { OutDeps } from './final/out.ts';
+import { createOut, type OutDeps } from './final/out.ts';
 
 export { createStreamCommand, createStreamModes } from './stream/stream-mode.ts';
 export { createAnswerFiles } from './files/answer-files.ts';
@@ -32,11 +30,9 @@ import { PartNotes } from './final/part-notes.ts';
 import { PlanCards } from './plans/plan-cards.ts';
 import { OldButtons } from './old-buttons.ts';
 import { Reactions } from './reactions.ts';
-import { Schedulers } from './rate/scheduler.ts';
-import type { Scheduler } from './rate/scheduler.ts';
+import { type Scheduler, Schedulers } from './rate/scheduler.ts';
 import { ShownTexts } from './live/shown-texts.ts';
-import { createOpenSurfaces } from './surfaces/open-surfaces.ts';
-import type { OpenSurfacesDeps } from './surfaces/open-surfaces.ts';
+import { createOpenSurfaces, type OpenSurfacesDeps } from './surfaces/open-surfaces.ts';
 import type { SayIn } from '../contracts/texts/say.ts';
 
 export interface DeliveryDeps {

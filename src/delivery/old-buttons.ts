@@ -2,8 +2,7 @@
 import type { Channel } from '../contracts/channel.ts';
 import { toGatewayError } from '../contracts/errors.ts';
 import type { Log } from '../contracts/log.ts';
-import { addressOf } from '../contracts/message.ts';
-import type { Place, SentMessage } from '../contracts/message.ts';
+import { addressOf, type Place, type SentMessage } from '../contracts/message.ts';
 import type { LaneHead } from '../contracts/store/lanes.ts';
 import type { Ledger } from '../contracts/store/ledger.ts';
 import type { Clock } from '../lib/clock.ts';

@@ -2,8 +2,7 @@
 import { z } from 'zod';
 import { isId } from '../contracts/access.ts';
 import type { ConfiguredChannel } from '../contracts/platform/configured-channel.ts';
-import { parseAddress, userIdOf } from '../contracts/message.ts';
-import type { Address } from '../contracts/message.ts';
+import { type Address, parseAddress, userIdOf } from '../contracts/message.ts';
 import type { AcceptRequest } from '../contracts/store/accept.ts';
 import type { Ledger } from '../contracts/store/ledger.ts';
 

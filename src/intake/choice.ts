@@ -1,9 +1,7 @@
 /** Who may choose which profile and model: one rule for a session, a message, and a completion without a session. */
-import { hasScope } from '../contracts/access.ts';
-import type { Caller } from '../contracts/access.ts';
+import { type Caller, hasScope } from '../contracts/access.ts';
 import { GatewayError } from '../contracts/errors.ts';
-import { mayUseProfile } from '../contracts/agent/profile.ts';
-import type { Profile } from '../contracts/agent/profile.ts';
+import { mayUseProfile, type Profile } from '../contracts/agent/profile.ts';
 import type { SessionRecord } from '../contracts/store/records.ts';
 import { textRef } from '../contracts/texts/say.ts';
 

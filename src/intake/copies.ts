@@ -6,8 +6,7 @@ import type { MessageBus } from '../contracts/bus.ts';
 import { toGatewayError } from '../contracts/errors.ts';
 import type { Ledger } from '../contracts/store/ledger.ts';
 import type { Log } from '../contracts/log.ts';
-import { addressOf, removalOf } from '../contracts/message.ts';
-import type { InboundMessage } from '../contracts/message.ts';
+import { addressOf, type InboundMessage, removalOf } from '../contracts/message.ts';
 
 export interface CopiesDeps {
   ledger: Pick<Ledger, 'sentParts' | 'enqueue'>;

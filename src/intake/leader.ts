@@ -5,15 +5,13 @@
 import { textRef } from '../contracts/texts/say.ts';
 import type { LaneRunner, LaneHandler, LaneOutcome } from '../contracts/bus.ts';
 import { z } from 'zod';
-import type { Channel, ChannelIdentity } from '../contracts/channel.ts';
+import { type Channel, type ChannelIdentity, DEAD_AFTER_MS, DEAD_INTERVAL_MS } from '../contracts/channel.ts';
 import type { Shard } from '../contracts/platform/shard.ts';
 import { ChannelError, toGatewayError, messageOf } from '../contracts/errors.ts';
 import type { ChannelHealth } from '../contracts/gateway-api.ts';
 import type { LaneHead, LaneKey, LaneStore } from '../contracts/store/lanes.ts';
-import { DEAD_AFTER_MS, DEAD_INTERVAL_MS } from '../contracts/channel.ts';
 import { backoffMs } from '../lib/async/backoff.ts';
-import { pauseOn, systemClock } from '../lib/clock.ts';
-import type { Clock } from '../lib/clock.ts';
+import { type Clock, pauseOn, systemClock } from '../lib/clock.ts';
 import type { Log } from '../contracts/log.ts';
 import type { Receive } from '../contracts/receive.ts';
 

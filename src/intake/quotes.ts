@@ -1,6 +1,5 @@
 /** Whose text a quote contains, as far as the conversation knows. */
-import { addressOf } from '../contracts/message.ts';
-import type { InboundMessage } from '../contracts/message.ts';
+import { addressOf, type InboundMessage } from '../contracts/message.ts';
 import type { SessionStore } from '../contracts/store/ledger.ts';
 
 /** Author of an answer of the bot that the conversation has forgotten. */

@@ -2,32 +2,34 @@
 import type { AccessPolicy } from '../contracts/access.ts';
 import type { Approvals } from '../contracts/tools/approvals.ts';
 import type { PressHandler, Receipt, Receive, ReceiveOptions } from '../contracts/receive.ts';
-import type { Command } from '../contracts/command.ts';
+import { type Command, missingScope } from '../contracts/command.ts';
 import { GatewayError, readerOf, StoreError, wordError } from '../contracts/errors.ts';
 import { cleanText } from '../lib/text.ts';
-import { addressOf, memoryOwnerOf, userIdOf } from '../contracts/message.ts';
-import type { InboundMessage, SessionKey } from '../contracts/message.ts';
-import { accept } from './accept.ts';
-import type { AcceptDeps } from './accept.ts';
+import {
+  addressOf,
+  type InboundMessage,
+  memoryOwnerOf,
+  type SessionKey,
+  userIdOf,
+} from '../contracts/message.ts';
+import { accept, type AcceptDeps } from './accept.ts';
 import { createApprovalButtons } from './approvals/commands.ts';
-import { missingScope } from '../contracts/command.ts';
-import { checkChoice } from './choice.ts';
+import { checkChoice, type ChoiceDeps } from './choice.ts';
 import { removeCopy } from './copies.ts';
 import { noteLanguage } from './languages/note-language.ts';
-import { refuseByRule, refuseRate, refuseSender } from './refused.ts';
+import { type Refusal, refuseByRule, refuseRate, refuseSender } from './refused.ts';
 import { reply } from './reply.ts';
-import type { Refusal } from './refused.ts';
 import type { CheckPlanning } from './plans/planning-off.ts';
-import type { ChoiceDeps } from './choice.ts';
-import { readCommands } from './commands/commands.ts';
-import type { CommandReader } from './commands/commands.ts';
-import { observe, refuseBot, withoutText } from './groups/group-talk.ts';
-import type { GroupTalkDeps } from './groups/group-talk.ts';
-import { actOnEarlier, isAboutEarlier } from './questions/act-on-earlier.ts';
-import type { EarlierDeps } from './questions/act-on-earlier.ts';
+import { type CommandReader, readCommands } from './commands/commands.ts';
+import { type GroupTalkDeps, observe, refuseBot, withoutText } from './groups/group-talk.ts';
+import { actOnEarlier, type EarlierDeps, isAboutEarlier } from './questions/act-on-earlier.ts';
 import { isAdmin, maySee } from './sessions/ownership.ts';
-import { createRateLimiter } from './limits/rate-limiter.ts';
-import type { MessageRate, RateLimiter, RateVerdict } from './limits/rate-limiter.ts';
+import {
+  createRateLimiter,
+  type MessageRate,
+  type RateLimiter,
+  type RateVerdict,
+} from './limits/rate-limiter.ts';
 import type { PersonLanguages } from '../contracts/texts/languages.ts';
 import type { Say } from '../contracts/texts/say.ts';
 

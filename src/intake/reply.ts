@@ -1,7 +1,12 @@
 /** Replies of the gateway itself: to commands, and to messages that it does not accept. */
 import type { LaneRunner } from '../contracts/bus.ts';
-import { addressOf, answeredMessage } from '../contracts/message.ts';
-import type { Button, InboundMessage, OutboundMessage } from '../contracts/message.ts';
+import {
+  addressOf,
+  answeredMessage,
+  type Button,
+  type InboundMessage,
+  type OutboundMessage,
+} from '../contracts/message.ts';
 import type { Receipt } from '../contracts/receive.ts';
 import type { Ledger } from '../contracts/store/ledger.ts';
 import type { PersonLanguages } from '../contracts/texts/languages.ts';

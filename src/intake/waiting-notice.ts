@@ -4,8 +4,7 @@ import type { LaneRunner, EventBus } from '../contracts/bus.ts';
 import { toGatewayError } from '../contracts/errors.ts';
 import type { Ledger } from '../contracts/store/ledger.ts';
 import type { Log } from '../contracts/log.ts';
-import { addressOf, answeredMessage } from '../contracts/message.ts';
-import type { InboundMessage, SessionKey } from '../contracts/message.ts';
+import { addressOf, answeredMessage, type InboundMessage, type SessionKey } from '../contracts/message.ts';
 import type { Say } from '../contracts/texts/say.ts';
 
 export interface WaitingNoticeDeps {

@@ -1,8 +1,7 @@
 /** Periodically checks whether a server is alive. */
 import { z } from 'zod';
 import type { Log } from '../contracts/log.ts';
-import { pauseOn } from '../lib/clock.ts';
-import type { Clock } from '../lib/clock.ts';
+import { type Clock, pauseOn } from '../lib/clock.ts';
 import type { Connection } from './connection.ts';
 
 /** How often the server is pinged, and the longest wait for its answer. In milliseconds. */

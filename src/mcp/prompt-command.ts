@@ -3,14 +3,12 @@ import { z } from 'zod';
 import type { Command, CommandCall } from '../contracts/command.ts';
 import { GatewayError } from '../contracts/errors.ts';
 import type { McpPrompt } from '../contracts/mcp/servers.ts';
-import { ALL_MCP_TOOLS, toolsOf } from '../contracts/agent/profile.ts';
-import type { Profile } from '../contracts/agent/profile.ts';
+import { ALL_MCP_TOOLS, type Profile, toolsOf } from '../contracts/agent/profile.ts';
 import type { SessionKey } from '../contracts/message.ts';
 import type { PassedOn } from '../contracts/receive.ts';
 import { textOfParts } from './content.ts';
 import type { McpServer } from './server.ts';
-import { textRef } from '../contracts/texts/say.ts';
-import type { Say } from '../contracts/texts/say.ts';
+import { type Say, textRef } from '../contracts/texts/say.ts';
 
 /** Longest text of a prompt, in UTF-16 units. */
 export const MAX_PROMPT_CHARS = 50_000;

@@ -1,8 +1,7 @@
 /** The tools for resources on servers: `list_resources` and `read_resource`. */
 import { z } from 'zod';
 import { ToolError } from '../contracts/errors.ts';
-import { defineTool } from '../contracts/tools/tool.ts';
-import type { Tool, ToolResult } from '../contracts/tools/tool.ts';
+import { defineTool, type Tool, type ToolResult } from '../contracts/tools/tool.ts';
 import { oneLine } from '../lib/text.ts';
 import { textOfContents } from './content.ts';
 import type { McpServer } from './server.ts';

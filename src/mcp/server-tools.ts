@@ -1,8 +1,7 @@
 /** The tools of one server as gateway tools: which are accepted, under which names, and how their calls are judged. */
 import { z } from 'zod';
 import type { McpSource } from '../contracts/tools/risk.ts';
-import { defineTool } from '../contracts/tools/tool.ts';
-import type { Tool, ToolContext, ToolResult } from '../contracts/tools/tool.ts';
+import { defineTool, type Tool, type ToolContext, type ToolResult } from '../contracts/tools/tool.ts';
 import { isJsonObject, isTooDeep } from '../lib/json/json.ts';
 import { schemaProblem, UNFOLLOWABLE } from '../lib/json/json-schema.ts';
 import { wireSchema } from '../lib/json/wire-schema.ts';

@@ -6,18 +6,15 @@ import type { KeepToolFile } from '../contracts/media.ts';
 import type { McpPrompt, McpServerStatus, McpState } from '../contracts/mcp/servers.ts';
 import type { Tool, ToolContext } from '../contracts/tools/tool.ts';
 import { backoffMs } from '../lib/async/backoff.ts';
-import { pauseOn } from '../lib/clock.ts';
-import type { Clock } from '../lib/clock.ts';
+import { type Clock, pauseOn } from '../lib/clock.ts';
 import { oneLine } from '../lib/text.ts';
-import { connect, lossOf, messageOf } from './connection.ts';
-import type { Connection, ConnectionDeps } from './connection.ts';
+import { connect, type Connection, type ConnectionDeps, lossOf, messageOf } from './connection.ts';
 import { callResult } from './content.ts';
 import { listAll } from './lists.ts';
 import { pingUntilLost } from './ping.ts';
 import { readPrompts } from './prompts.ts';
 import type { McpServerSettings } from './settings.ts';
-import { takeTools } from './server-tools.ts';
-import type { TakenTools } from './server-tools.ts';
+import { type TakenTools, takeTools } from './server-tools.ts';
 import { declinedText, progressText, readResult } from './tool-result.ts';
 
 /** First pause before reconnecting a server, which doubles with each failure, and the longest one; in milliseconds. */

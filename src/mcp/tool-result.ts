@@ -3,8 +3,7 @@ import { StoreError, toGatewayError } from '../contracts/errors.ts';
 import type { KeepToolFile } from '../contracts/media.ts';
 import type { ToolContext, ToolResult } from '../contracts/tools/tool.ts';
 import { oneLine } from '../lib/text.ts';
-import { filesOfResult, textOfResult } from './content.ts';
-import type { CallResult, ResultFile } from './content.ts';
+import { type CallResult, filesOfResult, type ResultFile, textOfResult } from './content.ts';
 
 /** Maximum number of files kept per result. */
 export const MAX_RESULT_FILES = 6;

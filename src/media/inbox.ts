@@ -17,13 +17,10 @@ import type { SessionFiles } from '../contracts/tools/tool.ts';
 import { safeFileName } from '../lib/file-name.ts';
 import { inboxPath, picturePath } from './places.ts';
 import type { ReadFile, Reader } from './reader/reader.ts';
-import { MEGABYTE } from './settings.ts';
-import type { MediaSettings } from './settings.ts';
+import { type MediaSettings, MEGABYTE } from './settings.ts';
 import { isSpeech, listen, problemOf } from './speech-of.ts';
-import { fetchFile, HERE } from './fetch-file.ts';
-import type { FetchedFile } from './fetch-file.ts';
-import { inEnglish, textRef } from '../contracts/texts/say.ts';
-import type { TextRef } from '../contracts/texts/say.ts';
+import { type FetchedFile, fetchFile, HERE } from './fetch-file.ts';
+import { inEnglish, textRef, type TextRef } from '../contracts/texts/say.ts';
 
 /** Bytes of a document that are sent with the message: about 2,000 tokens, so that several fit a small window. */
 const START_BYTES = 6_000;

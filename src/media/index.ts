@@ -10,12 +10,10 @@ import type {
 } from '../contracts/media.ts';
 import type { AudioApi } from '../contracts/audio-api.ts';
 import { createDocumentText } from './documents.ts';
-import { createInbox } from './inbox.ts';
-import type { InboxDeps } from './inbox.ts';
+import { createInbox, type InboxDeps } from './inbox.ts';
 import { createTranscribe } from './recordings.ts';
 import { createReadInline } from './inline.ts';
-import { startSweep } from './kept-files.ts';
-import type { SweepDeps } from './kept-files.ts';
+import { startSweep, type SweepDeps } from './kept-files.ts';
 import { createPictures } from './pictures.ts';
 import { createReader } from './reader/reader.ts';
 import { fileLimitsOf } from './settings.ts';

@@ -4,8 +4,7 @@ import os from 'node:os';
 import path from 'node:path';
 import { toGatewayError } from '../contracts/errors.ts';
 import type { MediaKind, ReceivedFile, Recording, Transcriber } from '../contracts/media.ts';
-import { inEnglish, textRef } from '../contracts/texts/say.ts';
-import type { TextRef } from '../contracts/texts/say.ts';
+import { inEnglish, textRef, type TextRef } from '../contracts/texts/say.ts';
 
 /** What is said in a recording, or why that is unknown. */
 export type Heard = Pick<ReceivedFile, 'spoken' | 'problem' | 'problemText'>;

@@ -1,13 +1,11 @@
 /** Files from tool calls: kept in the session's folder like those of messages, under the same limits. */
 import { GatewayError, toGatewayError } from '../contracts/errors.ts';
 import type { Attachment, KeepToolFile, KeptFiles } from '../contracts/media.ts';
-import type { SessionFiles } from '../contracts/tools/tool.ts';
-import { STATELESS_FOLDER } from '../contracts/tools/tool.ts';
+import { type SessionFiles, STATELESS_FOLDER } from '../contracts/tools/tool.ts';
 import { safeFileName } from '../lib/file-name.ts';
 import { picturePath } from './places.ts';
 import type { ReadFile, Reader } from './reader/reader.ts';
-import { MEGABYTE } from './settings.ts';
-import type { MediaSettings } from './settings.ts';
+import { type MediaSettings, MEGABYTE } from './settings.ts';
 
 /** Digits of the digest that the name of a file begins with: the same content is kept once. */
 const DIGEST_CHARS = 16;

@@ -3,8 +3,7 @@ import { toGatewayError } from '../contracts/errors.ts';
 import type { LLMProvider } from '../contracts/model/provider.ts';
 import type { MemoryVectorStore, Vector } from '../contracts/store/memory-vectors.ts';
 import type { MemoryRecord, MemoryStore, UserId } from '../contracts/store/notes.ts';
-import { createBackfill } from './backfill.ts';
-import type { BackfillDeps } from './backfill.ts';
+import { type BackfillDeps, createBackfill } from './backfill.ts';
 import { fuse, similarity, toVector } from './rank.ts';
 
 /** Maximum number of facts that a search finds by meaning alone; every fact is similar to a question to some degree. */

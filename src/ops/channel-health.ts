@@ -1,7 +1,6 @@
 /** Health of the channels: those that are enabled report it themselves, the others name what they need. */
 import type { Channel, ChannelManifest } from '../contracts/channel.ts';
-import { inEnglish, textRef } from '../contracts/texts/say.ts';
-import type { Say, TextRef } from '../contracts/texts/say.ts';
+import { inEnglish, type Say, textRef, type TextRef } from '../contracts/texts/say.ts';
 import type { ChannelHealth, HealthReport } from '../contracts/gateway-api.ts';
 
 /** The health of every channel of the list, by name, with its label for people; `say` words what is wrong. */

@@ -1,8 +1,7 @@
 /** The command `parley dead-letters`: lists, shows, requeues and drops messages that were given up. */
 import { GatewayError } from '../contracts/errors.ts';
 import type { AdministrationStore } from '../contracts/operator/administration.ts';
-import { LANE_CLASSES } from '../contracts/store/lanes.ts';
-import type { DeadLetter, LaneKey, LaneStore } from '../contracts/store/lanes.ts';
+import { type DeadLetter, LANE_CLASSES, type LaneKey, type LaneStore } from '../contracts/store/lanes.ts';
 import { escapeControls, oneLine } from '../lib/text.ts';
 import { PARLEY } from '../contracts/texts/parley.ts';
 

@@ -1,7 +1,6 @@
 /** The newest lines of the log's file, for the page: read from its end, within a limit. */
 import { open } from 'node:fs/promises';
-import { LOG_TAIL_BYTES } from '../contracts/operator/administration.ts';
-import type { LogLine } from '../contracts/operator/administration.ts';
+import { LOG_TAIL_BYTES, type LogLine } from '../contracts/operator/administration.ts';
 import { LEVELS, readRecord } from './log-text.ts';
 import { errorCode } from '../contracts/errors.ts';
 

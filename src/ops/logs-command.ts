@@ -1,7 +1,6 @@
 /** `parley logs`: the last lines of the log's files, and new ones as they arrive. */
 import { createReadStream } from 'node:fs';
-import { open, stat } from 'node:fs/promises';
-import type { FileHandle } from 'node:fs/promises';
+import { type FileHandle, open, stat } from 'node:fs/promises';
 import { createInterface } from 'node:readline';
 import { parseArgs } from 'node:util';
 import { GatewayError, errorCode, toGatewayError } from '../contracts/errors.ts';

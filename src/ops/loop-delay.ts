@@ -3,8 +3,7 @@
  * metrics.
  */
 import { createHistogram } from 'node:perf_hooks';
-import type { Clock } from '../lib/clock.ts';
-import { systemClock } from '../lib/clock.ts';
+import { type Clock, systemClock } from '../lib/clock.ts';
 
 /** Time between two samples, in milliseconds. */
 export const SAMPLE_MS = 10;

@@ -1,10 +1,8 @@
 /** `parley sessions` and `parley export`: an operator lists, reads, renames, deletes and exports sessions. */
 import { parseArgs } from 'node:util';
 import { GatewayError } from '../contracts/errors.ts';
-import { parseAddress } from '../contracts/message.ts';
-import type { SessionKey } from '../contracts/message.ts';
-import { readFormat, transcriptOf } from '../contracts/sessions/transcript.ts';
-import type { TranscriptSource } from '../contracts/sessions/transcript.ts';
+import { parseAddress, type SessionKey } from '../contracts/message.ts';
+import { readFormat, transcriptOf, type TranscriptSource } from '../contracts/sessions/transcript.ts';
 import type { ContextStore } from '../contracts/store/contexts.ts';
 import type { LaneStore } from '../contracts/store/lanes.ts';
 import type { SessionStore } from '../contracts/store/ledger.ts';

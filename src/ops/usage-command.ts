@@ -1,9 +1,7 @@
 /** The command `/usage`: tokens and model time for users. */
-import { costOfModels, costText } from '../contracts/operator/prices.ts';
-import type { Cost, Prices } from '../contracts/operator/prices.ts';
+import { type Cost, costOfModels, costText, type Prices } from '../contracts/operator/prices.ts';
 import type { Command, CommandCall } from '../contracts/command.ts';
-import { MAX_USAGE_DAYS } from '../contracts/model/usage.ts';
-import type { UsageQuery, UsageStore, UsageSum } from '../contracts/model/usage.ts';
+import { MAX_USAGE_DAYS, type UsageQuery, type UsageStore, type UsageSum } from '../contracts/model/usage.ts';
 import type { Say } from '../contracts/texts/say.ts';
 
 const DAY_MS = 86_400_000;

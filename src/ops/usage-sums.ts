@@ -4,8 +4,7 @@
  */
 import { toGatewayError } from '../contracts/errors.ts';
 import type { Log } from '../contracts/log.ts';
-import { ADDED_UP_ROWS } from '../contracts/model/usage.ts';
-import type { UsageSums } from '../contracts/model/usage.ts';
+import { ADDED_UP_ROWS, type UsageSums } from '../contracts/model/usage.ts';
 
 const EVERY_MS = 60_000;
 /** The pause between two full batches, which leaves the database to others. */

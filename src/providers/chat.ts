@@ -4,16 +4,14 @@ import type { Omission } from '../contracts/model/omissions.ts';
 import type { ChatChunk, ChatRequest, LLMProvider, ModelCapabilities } from '../contracts/model/provider.ts';
 import { pause } from '../lib/async/sleep.ts';
 import type { Answer } from './answers/answer.ts';
-import { AnswerReading } from './answers/answer-reading.ts';
-import type { Packet } from './answers/answer-reading.ts';
+import { AnswerReading, type Packet } from './answers/answer-reading.ts';
 import { logprobsFor } from './answers/logprobs.ts';
 import type { AnswerFilter, AnswerReader, ReadingOptions } from './answers/read-answer.ts';
 import type { TextSplitter } from './answers/text-splitters.ts';
 import { createCallMaker, offeredTools } from './answers/tool-calls.ts';
 import type { AcquireSlot } from './concurrency-limit.ts';
 import type { Discovery } from './discovery.ts';
-import { toProviderError } from './errors.ts';
-import type { Where } from './errors.ts';
+import { toProviderError, type Where } from './errors.ts';
 import { createAnswerFilter } from './filter/answer-filter.ts';
 import { Ladder, withoutFields } from './ladder/ladder.ts';
 import {

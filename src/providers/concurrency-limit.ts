@@ -1,7 +1,6 @@
 /** Limits the calls that one model server answers at a time; the others wait and take turns by user. */
 import { ProviderError } from '../contracts/errors.ts';
-import { textRef } from '../contracts/texts/say.ts';
-import type { TextRef } from '../contracts/texts/say.ts';
+import { textRef, type TextRef } from '../contracts/texts/say.ts';
 import { createFairQueue } from '../lib/async/fair-queue.ts';
 import type { ChatRequest } from '../contracts/model/provider.ts';
 

@@ -3,8 +3,7 @@ import { ProviderError } from '../contracts/errors.ts';
 import type { Embeddings, LLMProvider } from '../contracts/model/provider.ts';
 import type { AcquireSlot } from './concurrency-limit.ts';
 import type { CallRules, Connections } from './http/connections.ts';
-import { toProviderError } from './errors.ts';
-import type { Where } from './errors.ts';
+import { toProviderError, type Where } from './errors.ts';
 import { readWhole } from './answers/read-answer.ts';
 
 /** Texts of one request to a server. */

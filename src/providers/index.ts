@@ -1,11 +1,9 @@
 /** The list of kinds of model servers, one line each, and the provider that reaches all configured servers. */
 import { ConfigError } from '../contracts/errors.ts';
-import { inEnglish } from '../contracts/texts/say.ts';
-import type { TextRef } from '../contracts/texts/say.ts';
+import { inEnglish, type TextRef } from '../contracts/texts/say.ts';
 import type { LLMProvider } from '../contracts/model/provider.ts';
 import type { ProviderKind } from './kind.ts';
-import { BARE_PROVIDER, createModelNames, defaultServer } from './model-names.ts';
-import type { ModelNames } from './model-names.ts';
+import { BARE_PROVIDER, createModelNames, defaultServer, type ModelNames } from './model-names.ts';
 import { ollamaKind } from './ollama/kind.ts';
 import { openaiKind } from './openai/kind.ts';
 import { createRouter } from './router.ts';

@@ -1,8 +1,7 @@
 /** Prompts that do not fit: the words in which servers refuse them, and the window that some of these words name. */
 import { ProviderError } from '../contracts/errors.ts';
 import { textRef } from '../contracts/texts/say.ts';
-import { clip } from './errors.ts';
-import type { Where } from './errors.ts';
+import { clip, type Where } from './errors.ts';
 
 /**
  * Prompts that do not fit, as the servers say it: each word group has a bounded length, so that matching is

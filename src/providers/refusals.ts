@@ -1,10 +1,7 @@
 /** What the refusals of model servers have in common: how they are worded, when to retry, what the model cannot do. */
-import { ProviderError, timeText } from '../contracts/errors.ts';
-import type { ProviderErrorCode } from '../contracts/errors.ts';
-import { textRef } from '../contracts/texts/say.ts';
-import type { TextRef } from '../contracts/texts/say.ts';
-import { clip } from './errors.ts';
-import type { Where } from './errors.ts';
+import { ProviderError, type ProviderErrorCode, timeText } from '../contracts/errors.ts';
+import { textRef, type TextRef } from '../contracts/texts/say.ts';
+import { clip, type Where } from './errors.ts';
 import { fieldsOf, listOf, textOf, wordOf } from './answers/read-fields.ts';
 import { hideAddresses } from '../lib/hidden-addresses.ts';
 import { isTooLargeAtOnce, overflowIn } from './overflow.ts';

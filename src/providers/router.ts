@@ -4,8 +4,7 @@ import { textRef } from '../contracts/texts/say.ts';
 import type { ModelOmissions } from '../contracts/model/omissions.ts';
 import type { LLMProvider } from '../contracts/model/provider.ts';
 import { unwrapJson } from './filter/json-answer.ts';
-import { BARE_PROVIDER } from './model-names.ts';
-import type { ModelNames } from './model-names.ts';
+import { BARE_PROVIDER, type ModelNames } from './model-names.ts';
 
 /** How long each of several servers may take to list its models: one that hangs must not delay the others. */
 const LIST_WITHIN_MS = 3_000;

@@ -5,8 +5,7 @@ import { GatewayError } from '../contracts/errors.ts';
 import { newId } from '../lib/ids.ts';
 import type { Schedules } from '../contracts/schedules.ts';
 import { parseWhen } from './when.ts';
-import { textRef } from '../contracts/texts/say.ts';
-import type { Say } from '../contracts/texts/say.ts';
+import { type Say, textRef } from '../contracts/texts/say.ts';
 
 function usage(say: Say): string {
   return [

@@ -10,10 +10,8 @@ import type { NewScheduleRun, ScheduleRecord, ScheduleStore } from '../contracts
 import { momentIn } from './describe.ts';
 import { missedRuns } from './runs.ts';
 import { nextSlot } from './timing.ts';
-import type { PersonLanguages } from '../contracts/texts/languages.ts';
-import { textRef } from '../contracts/texts/say.ts';
-import type { PlainKey } from '../contracts/texts/say.ts';
-import { recipientOf } from '../contracts/texts/languages.ts';
+import { type PersonLanguages, recipientOf } from '../contracts/texts/languages.ts';
+import { type PlainKey, textRef } from '../contracts/texts/say.ts';
 
 /** Beyond this delay, a run tells the agent that it is late; in milliseconds. */
 const LATE_MS = 60_000;

@@ -1,7 +1,6 @@
 /** The history of a schedule: what became of its slots, and how that is worded. Pure. */
 import type { NewScheduleRun, ScheduleRecord, ScheduleRun } from '../contracts/schedules.ts';
-import { inEnglish, isTextKey, textRef } from '../contracts/texts/say.ts';
-import type { Say } from '../contracts/texts/say.ts';
+import { inEnglish, isTextKey, type Say, textRef } from '../contracts/texts/say.ts';
 import { nextSlot } from './timing.ts';
 
 /** Missed slots of a cron line that are counted one by one. */

@@ -1,14 +1,15 @@
 /** The schedules as commands, tools and channels use them: added within limits, listed, removed, described. */
 import type { CreatorAccess } from '../contracts/access.ts';
 import { GatewayError } from '../contracts/errors.ts';
-import { KEPT_OVER, MAX_TASK_LENGTH } from '../contracts/schedules.ts';
-import type {
-  ScheduleChange,
-  ScheduleLimits,
-  ScheduleRecord,
-  ScheduleRequest,
-  ScheduleStore,
-  Schedules,
+import {
+  KEPT_OVER,
+  MAX_TASK_LENGTH,
+  type ScheduleChange,
+  type ScheduleLimits,
+  type ScheduleRecord,
+  type ScheduleRequest,
+  type Schedules,
+  type ScheduleStore,
 } from '../contracts/schedules.ts';
 import { describeSchedule, momentIn } from './describe.ts';
 import { resultOf } from './runs.ts';

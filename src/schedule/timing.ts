@@ -1,8 +1,7 @@
 /** When a schedule runs next: pure, with the clock as an argument. */
 import { Cron } from 'croner';
 import { isTimeZone } from '../lib/time-zone.ts';
-import { MIN_EVERY_MS } from '../contracts/schedules.ts';
-import type { ScheduleTiming } from '../contracts/schedules.ts';
+import { MIN_EVERY_MS, type ScheduleTiming } from '../contracts/schedules.ts';
 import { badSchedule } from './errors.ts';
 import { textRef } from '../contracts/texts/say.ts';
 

@@ -1,12 +1,12 @@
 /** The access policy that every ingress consults: may this sender write here? The default is no. */
-import { hasScope } from '../contracts/access.ts';
-import type {
-  AccessStore,
-  Caller,
-  ChannelAccess,
-  AccessPolicy,
-  Grant,
-  Verdict,
+import {
+  type AccessPolicy,
+  type AccessStore,
+  type Caller,
+  type ChannelAccess,
+  type Grant,
+  hasScope,
+  type Verdict,
 } from '../contracts/access.ts';
 import type { GroupChatStore } from '../contracts/store/group-chats.ts';
 import { Recent } from '../lib/recent.ts';

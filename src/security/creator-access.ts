@@ -1,10 +1,8 @@
 /** The rights of a schedule's creator: checked when it is created, and again whenever it is due. */
-import { hasScope } from '../contracts/access.ts';
-import type { AccessStore, ChannelAccess, CreatorAccess } from '../contracts/access.ts';
+import { type AccessStore, type ChannelAccess, type CreatorAccess, hasScope } from '../contracts/access.ts';
 import type { SessionStore } from '../contracts/store/ledger.ts';
 import type { SurfaceStore } from '../contracts/sessions/surfaces.ts';
-import { parseAddress } from '../contracts/message.ts';
-import type { Address } from '../contracts/message.ts';
+import { type Address, parseAddress } from '../contracts/message.ts';
 import { chatsOf, isOwner } from './access-policy.ts';
 
 export interface CreatorAccessDeps {

@@ -1,16 +1,12 @@
 /** The only outbound HTTP of tools: requests to public addresses, checked at every hop and connected to the checked address. */
 import { lookup } from 'node:dns/promises';
-import { isIP } from 'node:net';
-import type { LookupFunction } from 'node:net';
-import { Agent, request as send } from 'undici';
-import type { Dispatcher } from 'undici';
+import { isIP, type LookupFunction } from 'node:net';
+import { Agent, type Dispatcher, request as send } from 'undici';
 import type { Egress, EgressRequest, EgressResponse } from '../contracts/tools/tool.ts';
 import { GatewayError, errorCode } from '../contracts/errors.ts';
 import { isPublicAddress, isPublicName } from './egress-addresses.ts';
-import { ACCEPT_ENCODING, readBody, tooSlow } from './egress-body.ts';
-import type { BodyLimits } from './egress-body.ts';
-import { createPublicResolver } from './public-resolver.ts';
-import type { ResolvedAddress } from './public-resolver.ts';
+import { ACCEPT_ENCODING, type BodyLimits, readBody, tooSlow } from './egress-body.ts';
+import { createPublicResolver, type ResolvedAddress } from './public-resolver.ts';
 
 export interface EgressLimits extends BodyLimits {
   /** Milliseconds from a hop's first step to its headers. */

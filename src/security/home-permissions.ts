@@ -1,6 +1,5 @@
 /** Whether other users of the machine can change what the gateway reads from its home. */
-import { readdirSync, statSync } from 'node:fs';
-import type { Stats } from 'node:fs';
+import { readdirSync, type Stats, statSync } from 'node:fs';
 import path from 'node:path';
 
 const WRITABLE_BY_OTHERS = 0o022;

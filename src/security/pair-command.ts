@@ -1,6 +1,5 @@
 /** `parley pair`: pending requests, grants, and the owner's decisions on them. */
-import { isId } from '../contracts/access.ts';
-import type { AccessStore } from '../contracts/access.ts';
+import { type AccessStore, isId } from '../contracts/access.ts';
 import type { ChannelManifest } from '../contracts/channel.ts';
 import { GatewayError } from '../contracts/errors.ts';
 import { escapeControls } from '../lib/text.ts';

@@ -1,10 +1,13 @@
 /** Sign-in through an identity proxy: whose rights the user that it names has. */
 import { randomBytes } from 'node:crypto';
 import type { TokenStore } from '../contracts/access.ts';
-import { proxyTokenOf } from '../contracts/operator/proxy-sign-in.ts';
-import type { ProxySignIn } from '../contracts/operator/proxy-sign-in.ts';
-import { PROXY_SIGN_IN_MS } from '../contracts/operator/sign-in.ts';
-import type { ProxySignInResult, SignInApi, SignInStore } from '../contracts/operator/sign-in.ts';
+import { type ProxySignIn, proxyTokenOf } from '../contracts/operator/proxy-sign-in.ts';
+import {
+  PROXY_SIGN_IN_MS,
+  type ProxySignInResult,
+  type SignInApi,
+  type SignInStore,
+} from '../contracts/operator/sign-in.ts';
 import { escapeControls, oneLine } from '../lib/text.ts';
 import { SECRET_BYTES, hashSession } from './secrets.ts';
 import { PARLEY } from '../contracts/texts/parley.ts';

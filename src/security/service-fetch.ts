@@ -2,8 +2,7 @@
  * Requests to services that the operator configured, wherever they are: the `fetch` of clients that speak a protocol
  * over HTTP.
  */
-import { pipeline, Readable, Transform } from 'node:stream';
-import type { TransformCallback } from 'node:stream';
+import { pipeline, Readable, Transform, type TransformCallback } from 'node:stream';
 import { Agent, request as send } from 'undici';
 import { GatewayError } from '../contracts/errors.ts';
 import type { ServiceFetch } from '../contracts/mcp/service-fetch.ts';

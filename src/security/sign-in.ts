@@ -1,13 +1,18 @@
 /** Single-use secrets: links that sign a browser in, tickets for streams, and `parley open` and `sign-ins`. */
 import { randomBytes } from 'node:crypto';
-import { hasScope } from '../contracts/access.ts';
-import type { Caller, TokenStore } from '../contracts/access.ts';
+import { type Caller, hasScope, type TokenStore } from '../contracts/access.ts';
 import { GatewayError } from '../contracts/errors.ts';
-import { CODE_MS, SIGN_IN_MS, TICKET_MS, TICKET_STREAM_MS } from '../contracts/operator/sign-in.ts';
-import type { OnceKind, SignInApi, SignInStore } from '../contracts/operator/sign-in.ts';
+import {
+  CODE_MS,
+  type OnceKind,
+  SIGN_IN_MS,
+  type SignInApi,
+  type SignInStore,
+  TICKET_MS,
+  TICKET_STREAM_MS,
+} from '../contracts/operator/sign-in.ts';
 import { escapeControls, oneLine } from '../lib/text.ts';
-import { createProxySignIn } from './proxy-sign-in.ts';
-import type { ProxySignInDeps } from './proxy-sign-in.ts';
+import { createProxySignIn, type ProxySignInDeps } from './proxy-sign-in.ts';
 import { hashSecret, hashSession, SECRET_BYTES } from './secrets.ts';
 import { PARLEY } from '../contracts/texts/parley.ts';
 

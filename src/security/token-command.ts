@@ -1,8 +1,7 @@
 /** `parley token`: the HTTP tokens, and an owner's changes to them. */
 import { rm } from 'node:fs/promises';
 import { parseArgs } from 'node:util';
-import { SCOPES } from '../contracts/access.ts';
-import type { Scope, TokenRecord, TokenStore } from '../contracts/access.ts';
+import { type Scope, SCOPES, type TokenRecord, type TokenStore } from '../contracts/access.ts';
 import { GatewayError, toGatewayError } from '../contracts/errors.ts';
 import { oneLine } from '../lib/text.ts';
 import { tokenFile, writeTokenFile } from './first-token.ts';

@@ -1,12 +1,9 @@
 /** `config.json` for a form: its schema, what it says without secrets, and changes that are checked before they are written. */
 import { createHash } from 'node:crypto';
-import { SET_SECRET } from '../contracts/operator/administration.ts';
-import type { ConfigChanged, ConfigReport } from '../contracts/operator/administration.ts';
+import { type ConfigChanged, type ConfigReport, SET_SECRET } from '../contracts/operator/administration.ts';
 import type { ConfigChange } from '../contracts/settings.ts';
-import { editedText } from './config-command.ts';
-import type { ConfigFile } from './config-command.ts';
-import { MAX_PROBLEMS, syntaxProblems } from './config-problems.ts';
-import type { ConfigProblem } from './config-problems.ts';
+import { type ConfigFile, editedText } from './config-command.ts';
+import { type ConfigProblem, MAX_PROBLEMS, syntaxProblems } from './config-problems.ts';
 import { configText, EMPTY_CONFIG } from './config-text.ts';
 import { differences } from './differences.ts';
 import { readJson } from './read-json.ts';

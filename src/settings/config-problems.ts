@@ -1,10 +1,9 @@
 /** What is wrong with a configuration: in English for a terminal and the log, and as texts for a reader of another language. */
 import { ConfigError } from '../contracts/errors.ts';
 import { problemAt } from '../contracts/operator/file-problems.ts';
-import { inEnglish, textRef } from '../contracts/texts/say.ts';
+import { inEnglish, textRef, type TextRef } from '../contracts/texts/say.ts';
 import { withItems } from '../lib/text.ts';
 import type { JsonText } from '../contracts/settings.ts';
-import type { TextRef } from '../contracts/texts/say.ts';
 
 /** Errors that are reported for one configuration; a file may have thousands. */
 export const MAX_PROBLEMS = 50;

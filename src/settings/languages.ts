@@ -4,14 +4,11 @@ import path from 'node:path';
 import { toGatewayError } from '../contracts/errors.ts';
 import type { Log } from '../contracts/log.ts';
 import type { FolderWatch, WatchFolders } from '../contracts/settings.ts';
-import { LANGUAGE_CODE } from '../contracts/texts/languages.ts';
-import type { Languages } from '../contracts/texts/languages.ts';
+import { LANGUAGE_CODE, type Languages } from '../contracts/texts/languages.ts';
 import { ENGLISH } from '../contracts/texts/english.ts';
 import { GERMAN } from '../contracts/texts/german.ts';
-import { speaker } from '../contracts/texts/say.ts';
-import type { Recipient, SettingKey, TextTable } from '../contracts/texts/say.ts';
-import { readTable } from './language-file.ts';
-import type { ReadTable } from './language-file.ts';
+import { type Recipient, type SettingKey, speaker, type TextTable } from '../contracts/texts/say.ts';
+import { readTable, type ReadTable } from './language-file.ts';
 
 /** Most files that are read. */
 export const MAX_LANGUAGE_FILES = 50;

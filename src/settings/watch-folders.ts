@@ -1,6 +1,5 @@
 /** Reports changes of folders: quickly if the file system notifies, else at the next poll. */
-import { watch } from 'node:fs';
-import type { FSWatcher } from 'node:fs';
+import { type FSWatcher, watch } from 'node:fs';
 import { toGatewayError } from '../contracts/errors.ts';
 import type { Log } from '../contracts/log.ts';
 import type { FolderWatch } from '../contracts/settings.ts';

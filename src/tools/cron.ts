@@ -1,13 +1,10 @@
 /** The tool `cron`: scheduled work that the model creates, lists and removes (B-24). */
 import { z } from 'zod';
 import { ToolError } from '../contracts/errors.ts';
-import { MAX_TASK_LENGTH } from '../contracts/schedules.ts';
-import type { Schedules } from '../contracts/schedules.ts';
-import { mergeSources, UNKNOWN_SOURCES } from '../contracts/tools/risk.ts';
-import type { Source } from '../contracts/tools/risk.ts';
+import { MAX_TASK_LENGTH, type Schedules } from '../contracts/schedules.ts';
+import { mergeSources, type Source, UNKNOWN_SOURCES } from '../contracts/tools/risk.ts';
 import type { FindChat } from '../contracts/delivery.ts';
-import { defineTool } from '../contracts/tools/tool.ts';
-import type { Tool, ToolContext, ToolResult } from '../contracts/tools/tool.ts';
+import { defineTool, type Tool, type ToolContext, type ToolResult } from '../contracts/tools/tool.ts';
 import { withSlash } from '../contracts/isomorphic/fill-text.js';
 import { chatOf, elsewhere, whyNoChat } from './message.ts';
 

@@ -2,11 +2,15 @@
 import { z } from 'zod';
 import { ToolError } from '../contracts/errors.ts';
 import { oneLine } from '../lib/text.ts';
-import { MAX_MEMORIES, MAX_MEMORY_CHARS, MAX_UNVERIFIED_MEMORIES } from '../contracts/store/notes.ts';
-import type { MemoryRecord, MemoryStore } from '../contracts/store/notes.ts';
+import {
+  MAX_MEMORIES,
+  MAX_MEMORY_CHARS,
+  MAX_UNVERIFIED_MEMORIES,
+  type MemoryRecord,
+  type MemoryStore,
+} from '../contracts/store/notes.ts';
 import { taints } from '../contracts/tools/risk.ts';
-import { defineTool } from '../contracts/tools/tool.ts';
-import type { Tool, ToolContext, ToolResult } from '../contracts/tools/tool.ts';
+import { defineTool, type Tool, type ToolContext, type ToolResult } from '../contracts/tools/tool.ts';
 
 /** Facts in one answer of `search` and `list`. */
 export const MAX_SHOWN = 20;

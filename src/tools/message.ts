@@ -1,11 +1,17 @@
 /** The tool `message`: a message to the chat before the answer is done, or when the turn only does work (B-23). */
 import { z } from 'zod';
 import { ToolError } from '../contracts/errors.ts';
-import { MAX_POST_CHARS, MAX_POSTS, MESSAGE_TOOL } from '../contracts/delivery.ts';
-import type { FindChat, FoundChat, Post, PostResult } from '../contracts/delivery.ts';
+import {
+  type FindChat,
+  type FoundChat,
+  MAX_POST_CHARS,
+  MAX_POSTS,
+  MESSAGE_TOOL,
+  type Post,
+  type PostResult,
+} from '../contracts/delivery.ts';
 import { withSlash } from '../contracts/isomorphic/fill-text.js';
-import { defineTool } from '../contracts/tools/tool.ts';
-import type { Tool, ToolContext } from '../contracts/tools/tool.ts';
+import { defineTool, type Tool, type ToolContext } from '../contracts/tools/tool.ts';
 import { inMegabytes } from '../lib/text.ts';
 
 /** Where a message or file of a turn goes, when not to the chat of the turn. */

@@ -2,12 +2,9 @@
 import { z } from 'zod';
 import { ToolError } from '../contracts/errors.ts';
 import { oneLine } from '../lib/text.ts';
-import { MAX_NOTE_CHARS, MAX_NOTES } from '../contracts/store/notes.ts';
-import type { ScratchpadStore } from '../contracts/store/notes.ts';
-import { mergeSources, UNKNOWN_SOURCES } from '../contracts/tools/risk.ts';
-import type { Source } from '../contracts/tools/risk.ts';
-import { defineTool } from '../contracts/tools/tool.ts';
-import type { ToolContext, ToolResult } from '../contracts/tools/tool.ts';
+import { MAX_NOTE_CHARS, MAX_NOTES, type ScratchpadStore } from '../contracts/store/notes.ts';
+import { mergeSources, type Source, UNKNOWN_SOURCES } from '../contracts/tools/risk.ts';
+import { defineTool, type ToolContext, type ToolResult } from '../contracts/tools/tool.ts';
 
 /** Longest name of a note, in UTF-16 units. */
 const MAX_NOTE_NAME_CHARS = 80;

@@ -7,12 +7,11 @@ import {
   MAX_SUBAGENTS_PER_TURN,
   MAX_TASK_CHARS,
   SPAWN_TOOL,
+  type SpawnOutcome,
   SUBAGENT_MS,
   SUBAGENT_TOKENS,
 } from '../contracts/agent/subagents.ts';
-import { defineTool } from '../contracts/tools/tool.ts';
-import type { ToolResult } from '../contracts/tools/tool.ts';
-import type { SpawnOutcome } from '../contracts/agent/subagents.ts';
+import { defineTool, type ToolResult } from '../contracts/tools/tool.ts';
 
 /** Longer than a subagent's own limit, so that it ends itself and says why. */
 const LIMIT_MS = SUBAGENT_MS + 60_000;

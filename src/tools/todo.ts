@@ -1,12 +1,17 @@
 /** The tool `todo`: the session's to-do list, whose progress people see (N-27, N-38). */
 import { z } from 'zod';
 import { ToolError } from '../contracts/errors.ts';
-import { mergeSources, UNKNOWN_SOURCES } from '../contracts/tools/risk.ts';
-import type { Source } from '../contracts/tools/risk.ts';
-import { MAX_TODO_CHARS, MAX_TODOS, todoText, TODO_STATUSES, writeTodos } from '../contracts/store/notes.ts';
-import type { Todo, TodoStore } from '../contracts/store/notes.ts';
-import { defineTool } from '../contracts/tools/tool.ts';
-import type { ToolContext, ToolResult } from '../contracts/tools/tool.ts';
+import { mergeSources, type Source, UNKNOWN_SOURCES } from '../contracts/tools/risk.ts';
+import {
+  MAX_TODO_CHARS,
+  MAX_TODOS,
+  type Todo,
+  TODO_STATUSES,
+  type TodoStore,
+  todoText,
+  writeTodos,
+} from '../contracts/store/notes.ts';
+import { defineTool, type ToolContext, type ToolResult } from '../contracts/tools/tool.ts';
 
 const status = z.enum(TODO_STATUSES);
 const validation = z

@@ -4,8 +4,7 @@
  */
 import { Session } from 'node:inspector/promises';
 import { parse } from '@babel/parser';
-import { isFunction, traverseFast } from '@babel/types';
-import type { Node } from '@babel/types';
+import { isFunction, type Node, traverseFast } from '@babel/types';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { describeGateway, FRIENDS, WAIT } from '../flows/setup.ts';
 import { readText } from '../docs/pages.ts';

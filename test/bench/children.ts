@@ -1,6 +1,5 @@
 /** The processes of the bench: the model server, the plain proxy and the gateway, each separate. */
-import { execFileSync, spawn } from 'node:child_process';
-import type { ChildProcess } from 'node:child_process';
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { EventEmitter, once } from 'node:events';
 import { openSync, readFileSync } from 'node:fs';
 import { createServer } from 'node:net';

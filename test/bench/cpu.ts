@@ -1,9 +1,7 @@
 /** Row 3: the CPU time of a durable turn, of each process, beside what a stateless Hono proxy needs for the same answer. */
 import type { Helper } from './children.ts';
-import { median } from './figures.ts';
-import type { Figure } from './figures.ts';
-import { modelAsker, sessionAsker } from './gateway-setup.ts';
-import type { RunningGateway } from './gateway-setup.ts';
+import { type Figure, median } from './figures.ts';
+import { modelAsker, type RunningGateway, sessionAsker } from './gateway-setup.ts';
 import { cpuMs, familyCpuMs, postmasterOf } from './process-cpu.ts';
 import { ANSWER, loadOf, manyAskers } from './streams.ts';
 

@@ -1,9 +1,7 @@
 /** Rows 1, 2 and 5: what the gateway adds to the model's first token, alone, next to 64 others, and in an old session. */
 import type { Helper } from './children.ts';
-import { median } from './figures.ts';
-import type { Figure } from './figures.ts';
-import { modelAsker, sessionAsker } from './gateway-setup.ts';
-import type { Asker, RunningGateway } from './gateway-setup.ts';
+import { type Figure, median } from './figures.ts';
+import { type Asker, modelAsker, type RunningGateway, sessionAsker } from './gateway-setup.ts';
 
 const SAMPLES = 300;
 const WARM_UP = 100;

@@ -4,10 +4,8 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import type { TablePlace } from '../crash/rows.ts';
-import { BENCH_TOKEN, startGateway } from './children.ts';
-import type { GatewayProcess, Helper } from './children.ts';
-import { postRequest, Wire } from './wire.ts';
-import type { Took } from './wire.ts';
+import { BENCH_TOKEN, type GatewayProcess, type Helper, startGateway } from './children.ts';
+import { postRequest, type Took, Wire } from './wire.ts';
 
 /** Limits above their defaults, because a thousand streams run at once. */
 export const RAISED = {

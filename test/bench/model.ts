@@ -1,7 +1,6 @@
 /** The bench's model server as a separate process: a fake Ollama that answers the way the last user message asks. */
 import { lastUserText } from '../fakes/model/spoken-text.ts';
-import { startFakeOllama } from '../fakes/ollama/ollama.ts';
-import type { Reply } from '../fakes/ollama/ollama.ts';
+import { type Reply, startFakeOllama } from '../fakes/ollama/ollama.ts';
 
 /**
  * `say 20`: twenty tokens, all at once. `pace 20 60`: sixty tokens, twenty a second. Anything else: silence, as in a

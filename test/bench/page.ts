@@ -3,10 +3,8 @@ import type { Page } from 'playwright-core';
 import { launch, openPage, signIn, write } from '../channels/http/page/browser/browser.ts';
 import { connect } from '../crash/rows.ts';
 import { BENCH_TOKEN } from './children.ts';
-import { median, quantile } from './figures.ts';
-import type { Figure } from './figures.ts';
-import { sessionAsker } from './gateway-setup.ts';
-import type { RunningGateway } from './gateway-setup.ts';
+import { type Figure, median, quantile } from './figures.ts';
+import { type RunningGateway, sessionAsker } from './gateway-setup.ts';
 import { chromiumPath } from '../runs/needs.ts';
 
 const TURNS = 2_500;

@@ -1,7 +1,6 @@
 /** CPU time (in milliseconds) and memory of processes as the kernel counts them. Only Linux reports them. */
 import { readdirSync, readFileSync } from 'node:fs';
-import { connect } from '../crash/rows.ts';
-import type { TablePlace } from '../crash/rows.ts';
+import { connect, type TablePlace } from '../crash/rows.ts';
 
 /** Length of a clock tick: Linux reports CPU times in hundredths of a second on every platform. */
 const TICK_MS = 10;

@@ -3,8 +3,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { FakeDiscord } from '../fakes/discord/discord.ts';
 import { variablesOf } from '../fakes/networks.ts';
 import { FakeTelegram } from '../fakes/telegram/telegram.ts';
-import { median } from './figures.ts';
-import type { Figure } from './figures.ts';
+import { type Figure, median } from './figures.ts';
 import { familyMb } from './process-cpu.ts';
 import type { RunningGateway } from './gateway-setup.ts';
 

@@ -1,8 +1,7 @@
 /** The row "rendering": what an answer of 64 KiB costs on each network, and how long rendering blocks everything else. */
 import { chunksOf, MessageChunker } from '../../src/delivery/text/chunker.ts';
 import { LONG_ANSWERS } from '../corpora/long-answers.ts';
-import { NETWORKS, shownAsRich } from '../corpora/networks.ts';
-import type { Network } from '../corpora/networks.ts';
+import { type Network, NETWORKS, shownAsRich } from '../corpora/networks.ts';
 import type { Figure } from './figures.ts';
 import type { RunningGateway } from './gateway-setup.ts';
 

@@ -1,7 +1,6 @@
 /** The row "stall": the worst wait of /healthz while requests arrive that are designed to keep the process busy. */
 import { Agent, get } from 'node:http';
-import { BENCH_TOKEN } from './children.ts';
-import type { GatewayProcess } from './children.ts';
+import { BENCH_TOKEN, type GatewayProcess } from './children.ts';
 import type { Figure } from './figures.ts';
 import type { RunningGateway } from './gateway-setup.ts';
 

@@ -1,8 +1,7 @@
 /** Row 8: how long after a stop the model server sees its connection closed. */
 import { on, once } from 'node:events';
 import type { Figure } from './figures.ts';
-import { postToSession } from './gateway-setup.ts';
-import type { RunningGateway } from './gateway-setup.ts';
+import { postToSession, type RunningGateway } from './gateway-setup.ts';
 
 const STOPS = 40;
 const CLOSED_WITHIN_MS = 10_000;

@@ -1,7 +1,6 @@
 /** Row 4: many answers growing at once, compared with the same load directly on the model server. */
 import type { Figure } from './figures.ts';
-import { modelAsker, sessionAsker } from './gateway-setup.ts';
-import type { Asker, RunningGateway } from './gateway-setup.ts';
+import { type Asker, modelAsker, type RunningGateway, sessionAsker } from './gateway-setup.ts';
 
 /** Tokens per answer, and how many the model generates per second: one every 20 ms. */
 const TOKENS = 40;

@@ -1,8 +1,6 @@
 /** Row 3: how many full turns per second, from accepted to stored; and whether thousands of them leak memory. */
-import { median } from './figures.ts';
-import type { Figure } from './figures.ts';
-import { sessionAsker } from './gateway-setup.ts';
-import type { RunningGateway } from './gateway-setup.ts';
+import { type Figure, median } from './figures.ts';
+import { type RunningGateway, sessionAsker } from './gateway-setup.ts';
 
 /** Concurrent turns, each in a separate session. */
 export const IN_FLIGHT = 64;

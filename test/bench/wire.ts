@@ -1,7 +1,6 @@
 /** A load client that uses little CPU, because it shares two cores with what it measures. */
 import { once } from 'node:events';
-import { connect } from 'node:net';
-import type { Socket } from 'node:net';
+import { connect, type Socket } from 'node:net';
 
 /** How long one answer took, in milliseconds from the request's first byte. */
 export interface Took {

@@ -1,10 +1,8 @@
 /** Row `workers`: how many turns per second a second worker process adds, on Postgres. */
 import { cpus } from 'node:os';
-import { median, quantile } from './figures.ts';
-import type { Figure } from './figures.ts';
+import { type Figure, median, quantile } from './figures.ts';
 import type { RunningGateway } from './gateway-setup.ts';
-import { IN_FLIGHT, measureLoad } from './turns.ts';
-import type { Load } from './turns.ts';
+import { IN_FLIGHT, type Load, measureLoad } from './turns.ts';
 
 const WORKERS = 2;
 /** One process and several take turns, because the machine is not equally free all the time. */

@@ -1,10 +1,8 @@
 /** A message bus over in-memory lanes, under fake time, with a handler whose runs the test ends manually. */
 import { afterEach, beforeEach, vi } from 'vitest';
 import type { LaneBudget, LaneOutcome, MessageBus } from '../../src/contracts/bus.ts';
-import { createMessageBus } from '../../src/bus/message-bus.ts';
-import type { StopNotifier } from '../../src/bus/message-bus.ts';
-import { GatewayError } from '../../src/contracts/errors.ts';
-import type { ErrorDetails } from '../../src/contracts/errors.ts';
+import { createMessageBus, type StopNotifier } from '../../src/bus/message-bus.ts';
+import { type ErrorDetails, GatewayError } from '../../src/contracts/errors.ts';
 import type { LaneClass, LaneHead, LaneKey } from '../../src/contracts/store/lanes.ts';
 import type { Clock } from '../../src/lib/clock.ts';
 import { recordingLog } from './events.ts';

@@ -4,8 +4,7 @@ import { expect, it } from 'vitest';
 import { HEARTBEAT_MS, SWEEP_MS } from '../../src/bus/message-bus.ts';
 import { FencedError } from '../../src/contracts/errors.ts';
 import type { LaneKey } from '../../src/contracts/store/lanes.ts';
-import { drivenBus, flaky, pass, useDrivenBuses } from './driven-bus.ts';
-import type { DrivenBus, OpenRun } from './driven-bus.ts';
+import { drivenBus, type DrivenBus, flaky, type OpenRun, pass, useDrivenBuses } from './driven-bus.ts';
 import { MemoryLanes } from './memory-lanes.ts';
 
 const LANES: LaneKey[] = ['in:t:0', 'in:t:1', 'in:t:2', 'in:t:3'];

@@ -1,8 +1,7 @@
 /** Random histories of the lanes against their model, on both databases. */
 import * as fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { LaneModel } from '../contracts/bus-model.ts';
-import type { RealLanes } from '../contracts/bus-model.ts';
+import { LaneModel, type RealLanes } from '../contracts/bus-model.ts';
 import { restart } from '../contracts/bus-node-steps.ts';
 import { drain, laneSteps } from '../contracts/bus-steps.ts';
 import { describeStore } from '../database.ts';

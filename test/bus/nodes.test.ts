@@ -9,8 +9,7 @@ import {
 } from '../../src/bus/node-link.ts';
 import { ASK_AGAIN_MS, ASKS_AT_END, createEventBus } from '../../src/bus/event-bus.ts';
 import { BATCH_BYTES, RECORD_BYTES } from '../../src/bus/batches.ts';
-import { FIRST_EVENT_ID, sseId } from '../../src/contracts/event.ts';
-import type { AgentEvent, EventBody } from '../../src/contracts/event.ts';
+import { type AgentEvent, type EventBody, FIRST_EVENT_ID, sseId } from '../../src/contracts/event.ts';
 import { systemClock } from '../../src/lib/clock.ts';
 import { recordingLog, TestNetwork, textOnScreen } from './events.ts';
 

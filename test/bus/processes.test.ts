@@ -1,12 +1,10 @@
 /** Two real processes on one Postgres: they share the work and take over from each other, killed or frozen. */
-import { spawn } from 'node:child_process';
-import type { ChildProcess } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import type postgres from 'postgres';
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { describeStore } from '../database.ts';
-import type { TestStore } from '../database.ts';
+import { describeStore, type TestStore } from '../database.ts';
 
 const CHILD = fileURLToPath(new URL('node-child.ts', import.meta.url));
 const ROUNDS = 6;

@@ -5,8 +5,7 @@ import { RING_BYTES, RING_EVENTS, RING_KEPT_MS } from '../../src/contracts/bus.t
 import { createEventBus } from '../../src/bus/event-bus.ts';
 import { EVENT_OVERHEAD_BYTES } from '../../src/bus/turn-ring.ts';
 import { MAX_RINGS, RINGS_BYTES } from '../../src/bus/turn-rings.ts';
-import { sseId } from '../../src/contracts/event.ts';
-import type { AgentEvent, EventBody } from '../../src/contracts/event.ts';
+import { type AgentEvent, type EventBody, sseId } from '../../src/contracts/event.ts';
 import { FakeClock } from '../fakes/clock.ts';
 import { recordingLog, textOnScreen } from './events.ts';
 

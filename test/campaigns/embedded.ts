@@ -2,14 +2,12 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { runCampaign } from '../crash/campaign.ts';
 import { setClock, withOwnClock } from '../crash/clocks.ts';
-import { gatewayAt } from '../crash/failure.ts';
-import type { Failure } from '../crash/failure.ts';
+import { type Failure, gatewayAt } from '../crash/failure.ts';
 import { fillDisk } from '../crash/small-disk.ts';
 import { GatewayProcess } from '../crash/gateways.ts';
 import { arrive, until } from '../crash/moments.ts';
 import { TOKEN } from '../crash/scenario.ts';
-import type { Campaign } from './campaign.ts';
-import { repeated, scaled } from './campaign.ts';
+import { type Campaign, repeated, scaled } from './campaign.ts';
 import { killWhileMigrating } from './first-start.ts';
 
 const HOUR_MS = 3_600_000;

@@ -1,11 +1,9 @@
 /** A gateway killed during its very first start, while it creates its tables (K18): it must start again, and answer. */
 import { setTimeout as pause } from 'node:timers/promises';
 import { answers, say } from '../crash/chat-actions.ts';
-import { gatewayAt } from '../crash/failure.ts';
-import type { Failure } from '../crash/failure.ts';
+import { type Failure, gatewayAt } from '../crash/failure.ts';
 import { startScenario } from '../crash/scenario.ts';
-import type { Setup } from './campaign.ts';
-import { runOptions } from './campaign.ts';
+import { runOptions, type Setup } from './campaign.ts';
 
 /** A first start takes about this long on a quiet machine, in milliseconds: the kill comes at some point during it. */
 const FIRST_START_MS = 2_500;

@@ -2,8 +2,7 @@
 import { runCampaign } from '../crash/campaign.ts';
 import { killAt } from '../crash/failure.ts';
 import type { Moment } from '../crash/moments.ts';
-import type { Campaign } from './campaign.ts';
-import { repeated, RESUME_MS, runOptions, scaled } from './campaign.ts';
+import { type Campaign, repeated, RESUME_MS, runOptions, scaled } from './campaign.ts';
 
 const MOMENTS: Moment[] = ['busy', 'T4', 'any', 'busy', 'T1', 'T7', 'busy', 'T2', 'any', 'T5', 'T3', 'T6'];
 

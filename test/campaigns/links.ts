@@ -1,7 +1,6 @@
 /** Chats that are randomly linked and separated, with messages on every side, under kill -9. */
 import { runLinks } from '../crash/links/run.ts';
-import type { Campaign } from './campaign.ts';
-import { runOptions, scaled } from './campaign.ts';
+import { type Campaign, runOptions, scaled } from './campaign.ts';
 
 export const links: Campaign = {
   name: 'links',

@@ -2,13 +2,11 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { runCampaign } from '../crash/campaign.ts';
 import { setClock, withOwnClock } from '../crash/clocks.ts';
-import { gatewayAt, kill, runningOf } from '../crash/failure.ts';
-import type { Failure, Stage } from '../crash/failure.ts';
+import { type Failure, gatewayAt, kill, runningOf, type Stage } from '../crash/failure.ts';
 import { arrive } from '../crash/moments.ts';
 import { readOpen } from '../crash/rows.ts';
 import type { TcpProxy } from '../fakes/network/tcp-proxy.ts';
-import type { Campaign } from './campaign.ts';
-import { repeated, runOptions, scaled } from './campaign.ts';
+import { type Campaign, repeated, runOptions, scaled } from './campaign.ts';
 
 const MINUTE_MS = 60_000;
 /** Steps of a node's clock, in milliseconds. */

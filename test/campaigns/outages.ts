@@ -4,8 +4,7 @@ import { runCampaign } from '../crash/campaign.ts';
 import type { Failure } from '../crash/failure.ts';
 import { arrive } from '../crash/moments.ts';
 import type { Outage } from '../fakes/network/http-front.ts';
-import type { Campaign } from './campaign.ts';
-import { runOptions } from './campaign.ts';
+import { type Campaign, runOptions } from './campaign.ts';
 
 /** How long each outage lasts at full size, and at least, in milliseconds. */
 const AWAY_MS = 600_000;

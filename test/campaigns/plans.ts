@@ -1,13 +1,11 @@
 /** Running plans under kill -9: every plan is created once, runs to its end, and no step's effect happens twice. */
 import { runCampaign } from '../crash/campaign.ts';
 import type { Verdict } from '../crash/judge/checker.ts';
-import { killAt } from '../crash/failure.ts';
-import type { Stage } from '../crash/failure.ts';
+import { killAt, type Stage } from '../crash/failure.ts';
 import { PLANNED } from '../crash/planned.ts';
 import { plansOfTurns } from '../crash/rows.ts';
 import { readQuestion } from '../crash/script.ts';
-import type { Campaign } from './campaign.ts';
-import { repeated, RESUME_MS, runOptions, scaled } from './campaign.ts';
+import { type Campaign, repeated, RESUME_MS, runOptions, scaled } from './campaign.ts';
 
 const SESSIONS = 12;
 const PLANS = [[[PLANNED]]];

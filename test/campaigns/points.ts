@@ -1,11 +1,9 @@
 /** kill -9 at named points: the steps of a message's life (K1-K15) and of the process (K18-K20); `work` has K16 and K17. */
 import { runCampaign } from '../crash/campaign.ts';
-import { kill, gatewayAt } from '../crash/failure.ts';
-import type { Failure, FailureResult, Stage } from '../crash/failure.ts';
+import { type Failure, type FailureResult, gatewayAt, kill, type Stage } from '../crash/failure.ts';
 import { until } from '../crash/moments.ts';
 import type { WireStatement } from '../fakes/network/wire-statements.ts';
-import type { Campaign, DatabaseKind } from './campaign.ts';
-import { repeated, RESUME_MS, runOptions, scaled } from './campaign.ts';
+import { type Campaign, type DatabaseKind, repeated, RESUME_MS, runOptions, scaled } from './campaign.ts';
 import { killWhileMigrating } from './first-start.ts';
 
 /** How long it may take to reach a point, in milliseconds; then the kill comes anyway, and is counted separately. */

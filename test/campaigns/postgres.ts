@@ -1,14 +1,12 @@
 /** A dedicated Postgres that is restarted, loses connections, is read-only, full, or has no connection left. */
 import { setTimeout as pause } from 'node:timers/promises';
 import { runCampaign } from '../crash/campaign.ts';
-import { startCluster } from '../crash/cluster.ts';
-import type { Cluster } from '../crash/cluster.ts';
+import { type Cluster, startCluster } from '../crash/cluster.ts';
 import type { Failure } from '../crash/failure.ts';
 import { fillDisk } from '../crash/small-disk.ts';
 import { arrive } from '../crash/moments.ts';
 import { connect } from '../crash/rows.ts';
-import type { Campaign } from './campaign.ts';
-import { repeated, scaled } from './campaign.ts';
+import { type Campaign, repeated, scaled } from './campaign.ts';
 
 const MAX_CONNECTIONS = 25;
 /** Size of the tables' disk: room for them, and for the run. */

@@ -4,16 +4,14 @@ import { rm } from 'node:fs/promises';
 import path from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { runCampaign } from '../crash/campaign.ts';
-import { gatewayAt } from '../crash/failure.ts';
-import type { Failure, Stage } from '../crash/failure.ts';
+import { type Failure, gatewayAt, type Stage } from '../crash/failure.ts';
 import { GatewayProcess } from '../crash/gateways.ts';
 import { arrive } from '../crash/moments.ts';
 import { processesOf } from '../crash/orphans.ts';
 import { cutPower, lossesOf, OWN_MACHINE, signal } from '../crash/power-cut.ts';
 import { imageOf, TOKEN } from '../crash/scenario.ts';
 import { makeImage, mountImage, unmountDisk } from '../crash/small-disk.ts';
-import type { Campaign } from './campaign.ts';
-import { repeated, scaled } from './campaign.ts';
+import { type Campaign, repeated, scaled } from './campaign.ts';
 
 /** Room for a database with its log, and for the run. */
 const DISK_MB = 512;

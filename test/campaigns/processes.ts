@@ -9,8 +9,7 @@ import type { GatewayProcess } from '../crash/gateways.ts';
 import { arrive, until } from '../crash/moments.ts';
 import { processesOf } from '../crash/orphans.ts';
 import { signal } from '../crash/power-cut.ts';
-import type { Campaign } from './campaign.ts';
-import { repeated, runOptions, scaled } from './campaign.ts';
+import { type Campaign, repeated, runOptions, scaled } from './campaign.ts';
 
 const FULL = 250;
 const MESSAGES_PER_KILL = 12;

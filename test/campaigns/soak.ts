@@ -2,11 +2,9 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { setTimeout as pause } from 'node:timers/promises';
 import { runCampaign } from '../crash/campaign.ts';
-import { gatewayAt } from '../crash/failure.ts';
-import type { Failure, Stage } from '../crash/failure.ts';
+import { type Failure, gatewayAt, type Stage } from '../crash/failure.ts';
 import { TOKEN } from '../crash/scenario.ts';
-import type { Campaign } from './campaign.ts';
-import { runOptions } from './campaign.ts';
+import { type Campaign, runOptions } from './campaign.ts';
 
 const FULL_MS = 30 * 60_000;
 const LEAST_MS = 6_000;

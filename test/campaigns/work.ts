@@ -3,13 +3,11 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { z } from 'zod';
 import { runCampaign } from '../crash/campaign.ts';
 import type { Verdict } from '../crash/judge/checker.ts';
-import { gatewayAt, kill, killAt } from '../crash/failure.ts';
-import type { Failure, Stage } from '../crash/failure.ts';
+import { type Failure, gatewayAt, kill, killAt, type Stage } from '../crash/failure.ts';
 import { until } from '../crash/moments.ts';
 import { schedulesRun } from '../crash/rows.ts';
 import { TOKEN } from '../crash/scenario.ts';
-import type { Campaign } from './campaign.ts';
-import { repeated, RESUME_MS, runOptions, scaled } from './campaign.ts';
+import { type Campaign, repeated, RESUME_MS, runOptions, scaled } from './campaign.ts';
 
 /** Interval between checks for questions, in milliseconds. */
 const DECIDE_EVERY_MS = 100;

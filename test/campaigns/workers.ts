@@ -2,13 +2,10 @@
 import { readFileSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
 import { runCampaign } from '../crash/campaign.ts';
-import { endNodes, gatewayAt, kill } from '../crash/failure.ts';
-import type { Failure, Stage } from '../crash/failure.ts';
-import { arrive, until } from '../crash/moments.ts';
-import type { Moment } from '../crash/moments.ts';
+import { endNodes, type Failure, gatewayAt, kill, type Stage } from '../crash/failure.ts';
+import { arrive, type Moment, until } from '../crash/moments.ts';
 import { workersOf } from '../crash/rows.ts';
-import type { Campaign } from './campaign.ts';
-import { repeated, runOptions, scaled } from './campaign.ts';
+import { type Campaign, repeated, runOptions, scaled } from './campaign.ts';
 
 const WORKERS = 2;
 /** Time until a killed process, or a worker without a supervisor, is gone, and until a worker is back, in milliseconds: the supervisor waits ever longer. */

@@ -5,8 +5,7 @@ import { tellStatus } from '../../src/commands/node-reports.ts';
 import { statusCommand } from '../../src/commands/status.ts';
 import { PARLEY } from '../../src/contracts/texts/parley.ts';
 import type { HealthReport } from '../../src/contracts/gateway-api.ts';
-import { describeStore, silentLog } from '../database.ts';
-import type { TestStore } from '../database.ts';
+import { describeStore, silentLog, type TestStore } from '../database.ts';
 
 const HOME = { home: '/srv/parley' };
 const channels = (detail: string): HealthReport['channels'] => ({

@@ -1,6 +1,11 @@
 /** A model of the lanes: what must hold for them, stated as plainly as possible. */
-import { SUSPECT_CRASHES, SUSPECT_SHARE } from '../../src/contracts/store/lanes.ts';
-import type { LaneHead, LaneKey, LaneStore } from '../../src/contracts/store/lanes.ts';
+import {
+  type LaneHead,
+  type LaneKey,
+  type LaneStore,
+  SUSPECT_CRASHES,
+  SUSPECT_SHARE,
+} from '../../src/contracts/store/lanes.ts';
 
 /** The real side: lanes of one database, and a function that ends a node's lease behind its back. */
 export interface RealLanes {

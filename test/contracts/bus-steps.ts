@@ -3,10 +3,8 @@ import * as fc from 'fast-check';
 import { expect } from 'vitest';
 import { FencedError } from '../../src/contracts/errors.ts';
 import type { LaneHead } from '../../src/contracts/store/lanes.ts';
-import { laneKey } from './bus-model.ts';
-import { freeze, heartbeat, leave, live, restart, step } from './bus-node-steps.ts';
-import type { Step } from './bus-node-steps.ts';
-import type { LaneModel, RealLanes } from './bus-model.ts';
+import { laneKey, type LaneModel, type RealLanes } from './bus-model.ts';
+import { freeze, heartbeat, leave, live, restart, step, type Step } from './bus-node-steps.ts';
 
 /** The steps that make up a history. */
 export function laneSteps(lanes: number, nodes: number): fc.Arbitrary<Step>[] {

@@ -1,8 +1,7 @@
 /** The part of the channel contract about commands: users can type what a text names. */
 import { describe, expect, it, vi } from 'vitest';
 import { channels } from '../../channels/index.ts';
-import { WAIT } from './channel-harness.ts';
-import type { ReceivingPart } from './channel-harness.ts';
+import { type ReceivingPart, WAIT } from './channel-harness.ts';
 
 /** Runs the part over the harness of each test. */
 export function commandContract(name: string, { harness, receive, received }: ReceivingPart): void {

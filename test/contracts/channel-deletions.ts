@@ -1,8 +1,7 @@
 /** The part of the channel contract about messages that people delete. */
 import { expect, it, vi } from 'vitest';
 import type { Receipt } from '../../src/contracts/receive.ts';
-import { ACCEPTED, WAIT } from './channel-harness.ts';
-import type { ReceivingPart } from './channel-harness.ts';
+import { ACCEPTED, type ReceivingPart, WAIT } from './channel-harness.ts';
 
 /** Runs the part over the harness of each test. */
 export function deletionContract(name: string, { harness, receive, received }: ReceivingPart): void {

@@ -5,8 +5,7 @@ import { describe, expect, it, vi } from 'vitest';
 import type { Channel } from '../../src/contracts/channel.ts';
 import { ChannelError } from '../../src/contracts/errors.ts';
 import type { Media } from '../../src/contracts/media.ts';
-import { WAIT } from './channel-harness.ts';
-import type { ReceivingPart } from './channel-harness.ts';
+import { type ReceivingPart, WAIT } from './channel-harness.ts';
 
 /** More than a socket buffers, so that a stream can break off in the middle. */
 const CONTENT = Buffer.alloc(3 * 1024 * 1024, 'a file of many bytes. ');

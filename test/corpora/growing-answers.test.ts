@@ -2,10 +2,16 @@
 import { describe, expect, it } from 'vitest';
 import { noteProgress, runsAll } from '../campaign.ts';
 import { answers, inBites } from './answers.ts';
-import { joinedViews, NETWORKS, shownAsRich, shownInTheEnd, shownOf, shownWhileGrowing } from './networks.ts';
-import type { Look } from './networks.ts';
-import { addWords, haveAll, lostWords, wordsOf, wordsOfMarkdown, wordsOfRich } from './words.ts';
-import type { Words } from './words.ts';
+import {
+  joinedViews,
+  type Look,
+  NETWORKS,
+  shownAsRich,
+  shownInTheEnd,
+  shownOf,
+  shownWhileGrowing,
+} from './networks.ts';
+import { addWords, haveAll, lostWords, type Words, wordsOf, wordsOfMarkdown, wordsOfRich } from './words.ts';
 
 /** Characters per bite: a token, and single characters in every fifth answer. */
 const [TOKEN, FINE] = runsAll ? [4, 1] : [160, 40];

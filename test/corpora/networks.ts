@@ -24,8 +24,7 @@ import { visibleOf } from '../fakes/slack/blocks.ts';
 import { checkUpdate } from '../fakes/slack/methods.ts';
 import { cleanVisible, readHtml } from '../fakes/telegram/html.ts';
 import { readRich } from '../fakes/telegram/rich.ts';
-import { pageTree } from '../channels/http/page/markdown/trees.ts';
-import type { Tree } from '../channels/http/page/markdown/trees.ts';
+import { pageTree, type Tree } from '../channels/http/page/markdown/trees.ts';
 
 /** A network's messages. */
 export interface Network {

@@ -5,13 +5,11 @@ import { z } from 'zod';
 import { parseDocument } from '../../channels/http/page/markdown/document.js';
 import { resolveReferences } from '../../src/lib/markdown/references.ts';
 import { campaignSize } from '../campaign.ts';
-import { pageTree } from '../channels/http/page/markdown/trees.ts';
-import type { Tree } from '../channels/http/page/markdown/trees.ts';
+import { pageTree, type Tree } from '../channels/http/page/markdown/trees.ts';
 import { chunksOf } from '../../src/delivery/text/chunker.ts';
 import { readHtml } from '../fakes/telegram/html.ts';
 import { joinedViews, NETWORKS, shownAsRich, shownOf, shownOnPage, shownWhileGrowing } from './networks.ts';
-import { PLAIN_PIECES, TEXTS } from './texts.ts';
-import type { Span } from './texts.ts';
+import { PLAIN_PIECES, type Span, TEXTS } from './texts.ts';
 
 const CASES = Object.entries(TEXTS).flatMap(([kind, cases]) =>
   cases.map((one) => ({ kind, spans: undefined, ...one })),

@@ -1,21 +1,16 @@
 /** A run with failures: users write, one failure after another strikes, and everything is judged in the end. */
 import { setTimeout as pause } from 'node:timers/promises';
-import { judge } from './judge/checker.ts';
-import type { Verdict } from './judge/checker.ts';
+import { judge, type Verdict } from './judge/checker.ts';
 import { People } from './clients.ts';
 import { drained, keptUp } from './drained.ts';
-import type { Failure, Stage, FailureResult } from './failure.ts';
-import { gatewayAt } from './failure.ts';
+import { type Failure, type FailureResult, gatewayAt, type Stage } from './failure.ts';
 import { orphansOf } from './orphans.ts';
 import { EventReader } from './readers.ts';
 import { countTurns, readFinal } from './rows.ts';
-import { seeded } from './script.ts';
-import type { Round } from './script.ts';
-import { startScenario, TOKEN } from './scenario.ts';
-import type { Scenario, ScenarioOptions } from './scenario.ts';
+import { type Round, seeded } from './script.ts';
+import { type Scenario, type ScenarioOptions, startScenario, TOKEN } from './scenario.ts';
 import type { SessionCounts } from './places.ts';
-import { timesOf } from './judge/times.ts';
-import type { Spread } from './judge/times.ts';
+import { type Spread, timesOf } from './judge/times.ts';
 import type { Strike } from './judge/windows.ts';
 
 export interface CampaignOptions extends ScenarioOptions {

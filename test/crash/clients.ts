@@ -5,8 +5,7 @@ import type { FakeHomeserver } from '../fakes/matrix/homeserver.ts';
 import type { FakeSlack } from '../fakes/slack/slack.ts';
 import type { FakeTelegram } from '../fakes/telegram/telegram.ts';
 import type { Place } from './places.ts';
-import { messageAt } from './script.ts';
-import type { Round, TextRef } from './script.ts';
+import { messageAt, type Round, type TextRef } from './script.ts';
 
 /** Pause before an unacknowledged message is sent again, in milliseconds. */
 const AGAIN_MS = 40;

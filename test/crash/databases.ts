@@ -7,13 +7,11 @@ import { newId } from '../../src/lib/ids.ts';
 import { createLog } from '../../src/ops/log.ts';
 import { withRetry } from '../../src/store/database/retry.ts';
 import { openEmbedded } from '../../src/store/embedded/embedded.ts';
-import { openTcpProxy } from '../fakes/network/tcp-proxy.ts';
-import type { TcpProxy } from '../fakes/network/tcp-proxy.ts';
+import { openTcpProxy, type TcpProxy } from '../fakes/network/tcp-proxy.ts';
 import { socketOfPostgres } from '../postgres-socket.ts';
 import type { Cluster } from './cluster.ts';
 import { until } from './moments.ts';
-import { connect } from './rows.ts';
-import type { TablePlace } from './rows.ts';
+import { connect, type TablePlace } from './rows.ts';
 
 export type Look<T> = (sql: postgres.Sql) => Promise<T>;
 

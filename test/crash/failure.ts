@@ -3,14 +3,11 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { KillEvidence } from './judge/checker.ts';
 import type { People } from './clients.ts';
 import type { GatewayProcess } from './gateways.ts';
-import { arrive } from './moments.ts';
-import type { Moment } from './moments.ts';
-import { heldLanes, readOpen } from './rows.ts';
-import type { KillRows } from './rows.ts';
+import { arrive, type Moment } from './moments.ts';
+import { heldLanes, type KillRows, readOpen } from './rows.ts';
 import { readQuestion } from './script.ts';
 import type { Scenario } from './scenario.ts';
-import { classify } from './judge/windows.ts';
-import type { Strike } from './judge/windows.ts';
+import { classify, type Strike } from './judge/windows.ts';
 
 /** What a failure operates on. */
 export interface Stage {

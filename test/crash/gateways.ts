@@ -1,6 +1,5 @@
 /** Real gateway processes that are started, killed, frozen and restarted. */
-import { spawn } from 'node:child_process';
-import type { ChildProcess } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createWriteStream, readFileSync } from 'node:fs';
 import path from 'node:path';

@@ -3,8 +3,7 @@ import type { FakeDiscord } from '../fakes/discord/discord.ts';
 import { visibleText } from '../fakes/discord/markdown.ts';
 import { addressOf } from '../../src/contracts/message.ts';
 import type { FakeHomeserver } from '../fakes/matrix/homeserver.ts';
-import { textOf } from '../fakes/slack/slack.ts';
-import type { FakeSlack } from '../fakes/slack/slack.ts';
+import { type FakeSlack, textOf } from '../fakes/slack/slack.ts';
 import type { FakeTelegram } from '../fakes/telegram/telegram.ts';
 import type { ShownMessage } from './judge/checker.ts';
 

@@ -3,8 +3,7 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { expect, it } from 'vitest';
 import { FAKE_MODELS } from '../fakes/ollama/models.ts';
-import { describeGateway } from '../flows/setup.ts';
-import type { GatewayFixture } from '../flows/setup.ts';
+import { describeGateway, type GatewayFixture } from '../flows/setup.ts';
 import { codeBlocks, proseOf, tableRows } from './pages.ts';
 
 /** What a reader writes where a page has a word in capitals. */

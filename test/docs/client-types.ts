@@ -1,6 +1,5 @@
 /** `docs/examples/api.ts`: the types of the API's operations, from the API's own description. */
-import { compile } from 'json-schema-to-typescript';
-import type { JSONSchema } from 'json-schema-to-typescript';
+import { compile, type JSONSchema } from 'json-schema-to-typescript';
 import { API } from '../../channels/http/app.ts';
 import { makeDocument } from '../../channels/http/routes/openapi/document.ts';
 

@@ -18,8 +18,7 @@ import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'v
 import { parley, startGatewayProcess } from '../child.ts';
 import { makeEmbeddedHome } from '../database.ts';
 import { startFakeLlama } from '../fakes/llama-server/llama-server.ts';
-import { startFakeOllama } from '../fakes/ollama/ollama.ts';
-import type { ChatBody, Reply } from '../fakes/ollama/ollama.ts';
+import { type ChatBody, type Reply, startFakeOllama } from '../fakes/ollama/ollama.ts';
 import { listFiles } from '../architecture/imports.ts';
 import { applyChange, stepsOf } from './page-files.ts';
 import { codeBlocks, ROOT } from './pages.ts';

@@ -6,8 +6,11 @@
 import { writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { COMPLETION_FIELDS, RESPONSE_FIELDS } from '../../channels/http/routes/openai/fields.ts';
-import type { FieldTable } from '../../channels/http/routes/openai/fields.ts';
+import {
+  COMPLETION_FIELDS,
+  type FieldTable,
+  RESPONSE_FIELDS,
+} from '../../channels/http/routes/openai/fields.ts';
 import { channels } from '../../channels/index.ts';
 import { ENV_NODE, launchAgent, STATE_HOME, systemUnit } from '../../src/commands/service-files.ts';
 import { environmentSchemaFor } from '../../src/config-environment.ts';

@@ -1,7 +1,6 @@
 /** What the pages say about changes to plans, done word for word. */
 import { expect, it } from 'vitest';
-import type { StepEdit } from '../../src/contracts/plans/plan.ts';
-import { MAX_PLAN_STEPS } from '../../src/contracts/plans/plan.ts';
+import { MAX_PLAN_STEPS, type StepEdit } from '../../src/contracts/plans/plan.ts';
 import { editPlan, MAX_STEP_EDITS } from '../../src/contracts/plans/plan-edits.ts';
 import { MAX_TODO_CHARS } from '../../src/contracts/store/notes.ts';
 import { MAX_PENDING_EDITS, MAX_PLAN_RUNS } from '../../src/contracts/store/plan-store.ts';

@@ -1,11 +1,8 @@
 /** The fakes of all networks together, as the settings of a gateway name them. */
 import type { FakeDiscord } from './discord/discord.ts';
-import { MATRIX_TOKEN } from './matrix/homeserver.ts';
-import type { FakeHomeserver } from './matrix/homeserver.ts';
-import { SLACK_APP_TOKEN, SLACK_TOKEN } from './slack/slack.ts';
-import type { FakeSlack } from './slack/slack.ts';
-import { FAKE_TOKEN } from './telegram/telegram.ts';
-import type { FakeTelegram } from './telegram/telegram.ts';
+import { type FakeHomeserver, MATRIX_TOKEN } from './matrix/homeserver.ts';
+import { type FakeSlack, SLACK_APP_TOKEN, SLACK_TOKEN } from './slack/slack.ts';
+import { FAKE_TOKEN, type FakeTelegram } from './telegram/telegram.ts';
 
 export interface FakeNetworks {
   telegram: Pick<FakeTelegram, 'root'>;

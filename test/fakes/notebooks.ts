@@ -1,6 +1,11 @@
 /** A todo list and a scratchpad in memory, as strict as the real ones. */
-import { MAX_NOTES } from '../../src/contracts/store/notes.ts';
-import type { Note, ScratchpadStore, Todo, TodoStore } from '../../src/contracts/store/notes.ts';
+import {
+  MAX_NOTES,
+  type Note,
+  type ScratchpadStore,
+  type Todo,
+  type TodoStore,
+} from '../../src/contracts/store/notes.ts';
 
 export function memoryTodos(): TodoStore {
   const lists = new Map<string, Todo[]>();

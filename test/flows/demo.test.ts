@@ -11,8 +11,7 @@ import { readPanel } from '../channels/http/page/plan/panel.ts';
 import { eventsUntil } from '../channels/http/client.ts';
 import { writeDemoHome } from '../fakes/demo/home.ts';
 import { demoAnswer } from '../fakes/demo/answer.ts';
-import { openGatewayFixture, OWNER, WAIT } from './setup.ts';
-import type { GatewayFixture } from './setup.ts';
+import { type GatewayFixture, openGatewayFixture, OWNER, WAIT } from './setup.ts';
 
 describe('the demo', () => {
   let fixture: GatewayFixture;

@@ -3,10 +3,8 @@ import OpenAI from 'openai';
 import { expect, it, vi } from 'vitest';
 import type { AgentEvent } from '../../src/contracts/event.ts';
 import { hashSecret } from '../../src/security/index.ts';
-import { allFrames, eventsUntil, frames, textOf } from '../channels/http/client.ts';
-import type { Frame } from '../channels/http/client.ts';
-import { describeGateway, HALF, OWNER, WAIT } from './setup.ts';
-import type { CallInit } from './setup.ts';
+import { allFrames, eventsUntil, type Frame, frames, textOf } from '../channels/http/client.ts';
+import { type CallInit, describeGateway, HALF, OWNER, WAIT } from './setup.ts';
 
 const words = (count: number): string => Array.from({ length: count }, (_, n) => `word${n}`).join(' ');
 const says = (content: string): { role: 'user'; content: string }[] => [{ role: 'user', content }];

@@ -6,8 +6,7 @@ import { createHmac } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, expect, it, vi } from 'vitest';
 import { write } from '../channels/http/page/browser/browser.ts';
 import { describePage, PHONE } from '../channels/http/page/browser/describe-page.ts';
-import { openGatewayFixture, OWNER, WAIT } from './setup.ts';
-import type { GatewayFixture } from './setup.ts';
+import { type GatewayFixture, openGatewayFixture, OWNER, WAIT } from './setup.ts';
 
 const words = (count: number): string => Array.from({ length: count }, (_, n) => `word${n}`).join(' ');
 

@@ -6,8 +6,7 @@ import { write } from '../channels/http/page/browser/browser.ts';
 import { describePage } from '../channels/http/page/browser/describe-page.ts';
 import type { FakeToolCall } from '../fakes/ollama/ollama.ts';
 import { ANALYSIS, PLAN } from '../fakes/gateway/planned-turn.ts';
-import { openGatewayFixture, OWNER, WAIT } from './setup.ts';
-import type { GatewayFixture } from './setup.ts';
+import { type GatewayFixture, openGatewayFixture, OWNER, WAIT } from './setup.ts';
 
 const PERSON = '7001';
 const SLOW = { ...WAIT, timeout: 30_000 };

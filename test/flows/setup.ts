@@ -7,18 +7,20 @@ import postgres from 'postgres';
 import { afterAll, beforeAll, describe, vi } from 'vitest';
 import { loadConfig } from '../../src/config.ts';
 import { secretsOf } from '../../src/config-views.ts';
-import { startGateway } from '../../src/gateway.ts';
-import type { Gateway } from '../../src/gateway.ts';
+import { type Gateway, startGateway } from '../../src/gateway.ts';
 import { createLog, redactor } from '../../src/ops/log.ts';
 import type { MessageRecord } from '../../src/contracts/store/records.ts';
 import { liveHolder } from '../../src/store/home/home-lock.ts';
-import { openStore } from '../../src/store/open-store.ts';
-import type { HomeStore } from '../../src/store/open-store.ts';
+import { type HomeStore, openStore } from '../../src/store/open-store.ts';
 import type { Tool } from '../../src/contracts/tools/tool.ts';
 import { createDatabase, makeEmbeddedHome, silentLog } from '../database.ts';
 import { FakeDiscord } from '../fakes/discord/discord.ts';
-import { startFakeOllama } from '../fakes/ollama/ollama.ts';
-import type { FakeCall, FakeOllama, FakeOllamaOptions } from '../fakes/ollama/ollama.ts';
+import {
+  type FakeCall,
+  type FakeOllama,
+  type FakeOllamaOptions,
+  startFakeOllama,
+} from '../fakes/ollama/ollama.ts';
 import type { Failure } from '../fakes/ollama/reply.ts';
 import { lastUserText } from '../fakes/model/spoken-text.ts';
 import { FakeTelegram, FAKE_TOKEN } from '../fakes/telegram/telegram.ts';

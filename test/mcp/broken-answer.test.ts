@@ -1,6 +1,5 @@
 /** Answers over HTTP that do not follow the protocol: their calls end at once, and others are not touched. */
-import { createServer } from 'node:http';
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { expect, it, onTestFinished } from 'vitest';
 import { z } from 'zod';
 import { executeTool } from '../../src/agent/tools/tool-run.ts';

@@ -6,8 +6,7 @@ import { expect, it, onTestFinished, vi } from 'vitest';
 import { executeTool } from '../../src/agent/tools/tool-run.ts';
 import { wireSchema } from '../../src/lib/json/wire-schema.ts';
 import { toolContext } from '../fakes/agent/tool-context.ts';
-import { allUp, startMcp, WAIT } from '../fakes/mcp/servers.ts';
-import type { OpenMcp } from '../fakes/mcp/servers.ts';
+import { allUp, type OpenMcp, startMcp, WAIT } from '../fakes/mcp/servers.ts';
 import { serverProblem } from '../fakes/model/schema-rules.ts';
 import { freePort } from '../fakes/network/free-port.ts';
 

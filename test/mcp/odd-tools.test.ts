@@ -3,8 +3,7 @@ import { describe, expect, it } from 'vitest';
 import type { Tool } from '../../src/contracts/tools/tool.ts';
 import { executeTool } from '../../src/agent/tools/tool-run.ts';
 import { toolContext } from '../fakes/agent/tool-context.ts';
-import { scripted, startMcp } from '../fakes/mcp/servers.ts';
-import type { OpenMcp } from '../fakes/mcp/servers.ts';
+import { type OpenMcp, scripted, startMcp } from '../fakes/mcp/servers.ts';
 
 function toolOf(mcp: OpenMcp, name: string): Tool {
   const found = mcp.tools().find((tool) => tool.name === name);

@@ -6,8 +6,7 @@ import { MAX_MCP_TOOLS } from '../../src/mcp/index.ts';
 import { MAX_DESCRIPTION_CHARS, MAX_SERVER_TOOLS } from '../../src/mcp/server-tools.ts';
 import { MAX_LINES } from '../../src/mcp/stderr-log.ts';
 import { toolContext } from '../fakes/agent/tool-context.ts';
-import { allUp, openMcp, scripted, seenBy, startMcp, WAIT } from '../fakes/mcp/servers.ts';
-import type { OpenMcp } from '../fakes/mcp/servers.ts';
+import { allUp, openMcp, type OpenMcp, scripted, seenBy, startMcp, WAIT } from '../fakes/mcp/servers.ts';
 
 function toolOf(mcp: OpenMcp, name: string): Tool {
   const found = mcp.tools().find((tool) => tool.name === name);

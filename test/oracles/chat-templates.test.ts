@@ -1,14 +1,17 @@
 /** Real chat templates render every request of a day: the judges of what leaves for a model server. */
 import { beforeAll, describe, expect, it } from 'vitest';
-import { shapeMessages, USUAL_SHAPE } from '../../src/providers/shape/shape.ts';
-import type { Shape } from '../../src/providers/shape/shape.ts';
+import { type Shape, shapeMessages, USUAL_SHAPE } from '../../src/providers/shape/shape.ts';
 import { createVoice } from '../../src/providers/shape/voice.ts';
 import { textOf } from '../fakes/model/spoken-text.ts';
-import { hasLlamaCpp, huggingFaceTemplates, llamaCppTemplates, rendererOf } from './chat-templates.ts';
-import type { ChatTemplate } from './chat-templates.ts';
+import {
+  type ChatTemplate,
+  hasLlamaCpp,
+  huggingFaceTemplates,
+  llamaCppTemplates,
+  rendererOf,
+} from './chat-templates.ts';
 import { readWire, toBody } from './read-wire.ts';
-import { recordDay } from './recorded-day.ts';
-import type { RecordedRequest } from './recorded-day.ts';
+import { recordDay, type RecordedRequest } from './recorded-day.ts';
 
 /** A day takes some seconds, and much longer on a busy machine. */
 const DAY_MS = 180_000;

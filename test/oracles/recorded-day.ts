@@ -6,15 +6,12 @@ import { z } from 'zod';
 import { FACTS_REQUEST } from '../../src/agent/facts/fact-lines.ts';
 import { TITLE_REQUEST } from '../../src/agent/title/title-text.ts';
 import { ToolError } from '../../src/contracts/errors.ts';
-import { defineTool } from '../../src/contracts/tools/tool.ts';
-import type { Tool } from '../../src/contracts/tools/tool.ts';
+import { defineTool, type Tool } from '../../src/contracts/tools/tool.ts';
 import { png } from '../fakes/files/documents.ts';
-import { startStrictServer } from '../fakes/model/strict-server.ts';
-import type { StrictAnswer, StrictServer } from '../fakes/model/strict-server.ts';
+import { startStrictServer, type StrictAnswer, type StrictServer } from '../fakes/model/strict-server.ts';
 import type { UpstreamBody } from '../fakes/model/scripted-upstream.ts';
 import { lastNote, lastUserText } from '../fakes/model/spoken-text.ts';
-import { FRIENDS, openGatewayFixture, WAIT } from '../flows/setup.ts';
-import type { GatewayFixture } from '../flows/setup.ts';
+import { FRIENDS, type GatewayFixture, openGatewayFixture, WAIT } from '../flows/setup.ts';
 import { COMPLETIONS, FORCED_CALLS, RESPONSES } from './client-requests.ts';
 
 /** One request as it was sent, and what it was sent for. */

@@ -1,6 +1,5 @@
 /** Texts that make a backtracking pattern slow: built from the pattern's own parts, plus some that are always tried. */
-import { readPattern } from './read-pattern.ts';
-import type { Part } from './read-pattern.ts';
+import { type Part, readPattern } from './read-pattern.ts';
 
 /** A unit that is repeated between a start and an end. */
 export interface Attack {

@@ -1,6 +1,7 @@
 /** Finds every regular expression in the sources by parsing them: literals, and `new RegExp` with a text. */
 import { parse } from '@babel/parser';
 import {
+  type CallExpression,
   isArrayExpression,
   isCallExpression,
   isIdentifier,
@@ -11,9 +12,9 @@ import {
   isTaggedTemplateExpression,
   isTemplateLiteral,
   isVariableDeclarator,
+  type Node,
   traverseFast,
 } from '@babel/types';
-import type { CallExpression, Node } from '@babel/types';
 import { readSources } from '../architecture/imports.ts';
 
 /** A pattern and its location. */

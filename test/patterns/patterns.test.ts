@@ -1,8 +1,7 @@
 /** No regular expression in the sources takes more than linear time, whatever the text. */
 import vm from 'node:vm';
 import { expect, it } from 'vitest';
-import { attacksOn, textOf } from './attack-texts.ts';
-import type { Attack } from './attack-texts.ts';
+import { type Attack, attacksOn, textOf } from './attack-texts.ts';
 import { findPatterns } from './find-patterns.ts';
 
 /** Length of the texts, and the CPU time that one of them may take; the best of three runs counts. */

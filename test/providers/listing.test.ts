@@ -1,6 +1,5 @@
 /** Model lists, read by the Ollama and OpenAI clients: over our connections, within our limits, with our errors. */
-import { createServer } from 'node:http';
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { once } from 'node:events';
 import { inspect } from 'node:util';
 import { afterEach, describe, expect, it, onTestFinished, vi } from 'vitest';

@@ -12,8 +12,7 @@ import {
   saysSomething,
   settleHeartbeat,
 } from '../../src/schedule/heartbeat.ts';
-import { describeStore, silentLog } from '../database.ts';
-import type { TestStore } from '../database.ts';
+import { describeStore, silentLog, type TestStore } from '../database.ts';
 import { request } from '../store/requests.ts';
 import { anybody, nodeOf, said } from './scenario.ts';
 

@@ -3,10 +3,13 @@ import { onTestFinished } from 'vitest';
 import type { CreatorAccess } from '../../src/contracts/access.ts';
 import type { EventBody } from '../../src/contracts/event.ts';
 import { createSendSystemMessage } from '../../src/intake/index.ts';
-import { createScheduling } from '../../src/schedule/index.ts';
-import type { Scheduling, SchedulingDeps, ScheduleSettings } from '../../src/schedule/index.ts';
-import { SCHEDULE_LIMITS } from '../../src/contracts/schedules.ts';
-import type { ScheduleRecord, ScheduleStore } from '../../src/contracts/schedules.ts';
+import {
+  createScheduling,
+  type ScheduleSettings,
+  type Scheduling,
+  type SchedulingDeps,
+} from '../../src/schedule/index.ts';
+import { SCHEDULE_LIMITS, type ScheduleRecord, type ScheduleStore } from '../../src/contracts/schedules.ts';
 import type { TestStore } from '../database.ts';
 import { testLog } from '../fakes/agent/tool-context.ts';
 import { FakeSettings } from '../fakes/settings.ts';

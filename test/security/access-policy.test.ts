@@ -4,12 +4,10 @@ import type { ChannelAccess } from '../../src/contracts/access.ts';
 import { configureChannel } from '../../src/contracts/platform/configured-channel.ts';
 import { createAccessPolicy, hashSecret } from '../../src/security/index.ts';
 import { GRANT_CACHE_MS, MAX_PAIRINGS } from '../../src/security/access-policy.ts';
-import { describeStore } from '../database.ts';
-import type { TestStore } from '../database.ts';
+import { describeStore, type TestStore } from '../database.ts';
 import { office } from '../fakes/office/manifest.ts';
 import { inbound } from '../store/requests.ts';
-import { inEnglish } from '../../src/contracts/texts/say.ts';
-import type { TextRef } from '../../src/contracts/texts/say.ts';
+import { inEnglish, type TextRef } from '../../src/contracts/texts/say.ts';
 
 const RULES: ChannelAccess = { dm: 'pairing', allow: ['11'], groups: {}, owners: ['99'] };
 

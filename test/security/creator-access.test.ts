@@ -3,8 +3,7 @@ import { expect, it } from 'vitest';
 import type { ChannelAccess } from '../../src/contracts/access.ts';
 import { channels } from '../../channels/index.ts';
 import { createCreatorAccess } from '../../src/security/index.ts';
-import { describeStore } from '../database.ts';
-import type { TestStore } from '../database.ts';
+import { describeStore, type TestStore } from '../database.ts';
 import { request } from '../store/requests.ts';
 
 const rules = (change: Partial<ChannelAccess> = {}): ChannelAccess => ({

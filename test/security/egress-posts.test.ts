@@ -2,8 +2,7 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { createEgress } from '../../src/security/egress.ts';
-import type { EgressOptions } from '../../src/security/egress.ts';
+import { createEgress, type EgressOptions } from '../../src/security/egress.ts';
 
 const server = createServer((_request, response) =>
   response.writeHead(307, { location: '/elsewhere' }).end(),

@@ -1,12 +1,10 @@
 /** Egress: which addresses are requested, which hops are followed, and how much of an answer is read. */
-import { createServer } from 'node:http';
-import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { GatewayError } from '../../src/contracts/errors.ts';
 import { isPublicAddress } from '../../src/security/egress-addresses.ts';
-import { createEgress, MAX_REDIRECTS, MAX_URL_CHARS } from '../../src/security/egress.ts';
-import type { EgressOptions } from '../../src/security/egress.ts';
+import { createEgress, type EgressOptions, MAX_REDIRECTS, MAX_URL_CHARS } from '../../src/security/egress.ts';
 
 type Handler = (request: IncomingMessage, response: ServerResponse) => void;
 

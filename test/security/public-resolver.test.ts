@@ -2,8 +2,7 @@
 import { lookup } from 'node:dns/promises';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { createPublicResolver } from '../../src/security/public-resolver.ts';
-import { startNameServer } from '../fakes/network/name-server.ts';
-import type { NameServer } from '../fakes/network/name-server.ts';
+import { type NameServer, startNameServer } from '../fakes/network/name-server.ts';
 
 let server: NameServer;
 const LIMIT_MS = 100;

@@ -5,8 +5,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { ensureFirstToken, hashSecret, tokenCommand } from '../../src/security/index.ts';
-import { describeStore } from '../database.ts';
-import type { TestStore } from '../database.ts';
+import { describeStore, type TestStore } from '../database.ts';
 
 let home = '';
 beforeEach(async () => {

@@ -4,8 +4,12 @@ import os from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { ENGLISH } from '../../src/contracts/texts/english.ts';
-import { createLanguages, MAX_LANGUAGE_BYTES, MAX_LANGUAGE_FILES } from '../../src/settings/languages.ts';
-import type { LanguageFiles } from '../../src/settings/languages.ts';
+import {
+  createLanguages,
+  type LanguageFiles,
+  MAX_LANGUAGE_BYTES,
+  MAX_LANGUAGE_FILES,
+} from '../../src/settings/languages.ts';
 import { MAX_TEXT_CHARS } from '../../src/settings/language-file.ts';
 import { silentLog } from '../database.ts';
 

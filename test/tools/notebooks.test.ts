@@ -9,12 +9,12 @@ import {
   MAX_TODO_CHARS,
   MAX_TODOS,
   readTodos,
+  type Todo,
   TODO_STATUSES,
   todoText,
   writeTodos,
 } from '../../src/contracts/store/notes.ts';
 import { cleanText } from '../../src/lib/text.ts';
-import type { Todo } from '../../src/contracts/store/notes.ts';
 import type { ToolContext, ToolResult } from '../../src/contracts/tools/tool.ts';
 import { createScratchpadTool } from '../../src/tools/scratchpad.ts';
 import { createTodoTool } from '../../src/tools/todo.ts';

@@ -4,10 +4,11 @@ import {
   MAX_SUBAGENTS_AT_ONCE,
   MAX_SUBAGENTS_PER_TURN,
   MAX_TASK_CHARS,
+  type SpawnOutcome,
+  type SpawnRequest,
   SUBAGENT_MS,
   SUBAGENT_TOKENS,
 } from '../../src/contracts/agent/subagents.ts';
-import type { SpawnOutcome, SpawnRequest } from '../../src/contracts/agent/subagents.ts';
 import { spawnAgent } from '../../src/tools/spawn-agent.ts';
 import { toolContext } from '../fakes/agent/tool-context.ts';
 

@@ -1,8 +1,7 @@
 /** Reactions of the bot that show the state of a question on Discord; people see one at a time. */
 import type { AskedQuestion } from '../../../src/contracts/delivery.ts';
 import { ChannelError } from '../../../src/contracts/errors.ts';
-import { SingleReactions } from '../../../src/contracts/platform/single-reactions.ts';
-import type { StateReactions } from '../../../src/contracts/platform/single-reactions.ts';
+import { SingleReactions, type StateReactions } from '../../../src/contracts/platform/single-reactions.ts';
 import { isGone } from '../errors.ts';
 import type { DiscordRest } from '../rest/rest.ts';
 import { channelIdOf } from '../sending.ts';

@@ -2,8 +2,7 @@
 import { z } from 'zod';
 import type { InboundMessage } from '../../../src/contracts/message.ts';
 import { membershipsOf } from '../guilds/members.ts';
-import { placeOf } from '../receiving/inbound.ts';
-import type { ChannelKind } from '../receiving/inbound.ts';
+import { type ChannelKind, placeOf } from '../receiving/inbound.ts';
 import { nameOf, Person, Snowflake } from '../receiving/quoted.ts';
 
 const STOP_REACTIONS = ['👎', '⏹️', '⏹', '🛑'];

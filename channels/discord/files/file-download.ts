@@ -6,8 +6,7 @@ import { DefaultRestOptions } from '@discordjs/rest';
 import { z } from 'zod';
 import { ChannelError } from '../../../src/contracts/errors.ts';
 import type { Media } from '../../../src/contracts/media.ts';
-import { Attachment, readReference } from '../receiving/attachments.ts';
-import type { MessagePlace } from '../receiving/attachments.ts';
+import { Attachment, type MessagePlace, readReference } from '../receiving/attachments.ts';
 import type { DiscordRest } from '../rest/rest.ts';
 
 /** The hosts on which Discord keeps files. */

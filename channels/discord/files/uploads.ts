@@ -5,8 +5,7 @@ import type { OutboundFile } from '../../../src/contracts/channel.ts';
 import { ChannelError } from '../../../src/contracts/errors.ts';
 import { lacksPermission, toChannelError } from '../errors.ts';
 import type { RestCall } from '../rest/rest.ts';
-import { contentWith } from '../sending.ts';
-import type { Content } from '../sending.ts';
+import { type Content, contentWith } from '../sending.ts';
 
 /**
  * Largest file that a bot can send where no one has paid for more, in bytes (Discord's documentation, "Uploading

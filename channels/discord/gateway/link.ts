@@ -15,8 +15,7 @@ import type { BudgetKeys, IdentifyBudget } from './identify-budget.ts';
 import { countersOf, sessionKeyOf } from './shard.ts';
 import type { DiscordRest } from '../rest/rest.ts';
 import type { KeptSession, Self, ResumeState } from './resume-state.ts';
-import { GatewaySocket } from './socket.ts';
-import type { DispatchedEvent, SocketEnd } from './socket.ts';
+import { type DispatchedEvent, GatewaySocket, type SocketEnd } from './socket.ts';
 
 /** Longest wait between two connections, in milliseconds; new sessions wait longer, according to their budget. */
 const RETRY_CAP_MS = 30_000;

@@ -6,8 +6,7 @@ import { z } from 'zod';
 import type { ConnectionStore, PlatformSession } from '../../../src/contracts/receive.ts';
 import type { Log } from '../../../src/contracts/log.ts';
 import type { SharedClock } from '../../../src/lib/shared-clock.ts';
-import { Checkpoint } from './checkpoint.ts';
-import type { Position } from './checkpoint.ts';
+import { Checkpoint, type Position } from './checkpoint.ts';
 import type { ResumableSession } from './socket.ts';
 
 /** Who the bot is: the author of its messages, and the application its commands belong to. */

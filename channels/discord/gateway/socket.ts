@@ -1,7 +1,13 @@
 /** One socket to Discord's gateway, from its opening to its close: discord.js implements the protocol, but never reconnects. */
 import { setImmediate as immediate } from 'node:timers/promises';
-import { DefaultWebSocketManagerOptions, WebSocketShard, WebSocketShardEvents } from '@discordjs/ws';
-import type { IContextFetchingStrategy, SessionInfo, WebSocketShardDestroyOptions } from '@discordjs/ws';
+import {
+  DefaultWebSocketManagerOptions,
+  type IContextFetchingStrategy,
+  type SessionInfo,
+  WebSocketShard,
+  type WebSocketShardDestroyOptions,
+  WebSocketShardEvents,
+} from '@discordjs/ws';
 import { GatewayOpcodes } from 'discord-api-types/v10';
 import type { Shard } from '../../../src/contracts/platform/shard.ts';
 import type { Log } from '../../../src/contracts/log.ts';

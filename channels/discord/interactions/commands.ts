@@ -13,8 +13,7 @@ import { z } from 'zod';
 import type { CommandListing } from '../../../src/contracts/command.ts';
 import type { DiscordRest } from '../rest/rest.ts';
 import { listAsRegistered } from './registered.ts';
-import { clip, localizeBy } from './localizations.ts';
-import type { Localizations, Localize } from './localizations.ts';
+import { clip, type Localizations, type Localize, localizeBy } from './localizations.ts';
 import type { Languages } from '../../../src/contracts/texts/languages.ts';
 import { inEnglish } from '../../../src/contracts/texts/say.ts';
 

@@ -1,6 +1,5 @@
 /** Interactions that Discord posts to the gateway instead of sending them over its connection: any node answers them. */
-import { createPublicKey, verify } from 'node:crypto';
-import type { KeyObject } from 'node:crypto';
+import { createPublicKey, type KeyObject, verify } from 'node:crypto';
 import { z } from 'zod';
 import { ChannelError } from '../../../src/contracts/errors.ts';
 import type { PlatformInteractions, Receive } from '../../../src/contracts/receive.ts';

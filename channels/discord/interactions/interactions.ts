@@ -2,10 +2,9 @@
 import { InteractionResponseType, MessageFlags } from 'discord-api-types/v10';
 import { ChannelError, wordError } from '../../../src/contracts/errors.ts';
 import { hasCode } from '../errors.ts';
-import { MAX_SUGGESTIONS } from '../../../src/contracts/command.ts';
-import type { CommandListing, Suggest } from '../../../src/contracts/command.ts';
+import { type CommandListing, MAX_SUGGESTIONS, type Suggest } from '../../../src/contracts/command.ts';
 import type { Log } from '../../../src/contracts/log.ts';
-import type { InboundMessage } from '../../../src/contracts/message.ts';
+import { type InboundMessage, userIdOf } from '../../../src/contracts/message.ts';
 import type { Receipt, Receive } from '../../../src/contracts/receive.ts';
 import { modalOf } from './forms.ts';
 import { CannotRead, OnMessages } from './on-messages.ts';
@@ -14,21 +13,20 @@ import {
   fromInteraction,
   fromPress,
   placeholderOf,
+  type RawForm,
+  type RawInteraction,
+  type RawPress,
   readForm,
   readInteraction,
   readMessageCommand,
   readPress,
   readTyping,
 } from './read.ts';
-import type { RawForm, RawInteraction, RawPress } from './read.ts';
 import { fromChoice, readChoice, Selects } from './selects.ts';
 import type { Replies } from '../replies.ts';
-import { contentOfText } from '../sending.ts';
-import type { Sending } from '../sending.ts';
+import { contentOfText, type Sending } from '../sending.ts';
 import type { DiscordRest } from '../rest/rest.ts';
-import type { ChannelLanguages } from '../../../src/contracts/texts/languages.ts';
-import { userIdOf } from '../../../src/contracts/message.ts';
-import { sayToPerson } from '../../../src/contracts/texts/languages.ts';
+import { type ChannelLanguages, sayToPerson } from '../../../src/contracts/texts/languages.ts';
 import type { Say } from '../../../src/contracts/texts/say.ts';
 
 /** Commands whose reply everyone in the channel sees. */

@@ -1,6 +1,5 @@
 /** Texts of commands in other languages, by Discord's language names. Pure. */
-import { bestLanguage } from '../../../src/contracts/texts/languages.ts';
-import type { Languages } from '../../../src/contracts/texts/languages.ts';
+import { bestLanguage, type Languages } from '../../../src/contracts/texts/languages.ts';
 import type { PlainKey, Say } from '../../../src/contracts/texts/say.ts';
 
 /** Every language of Discord's except English, which everyone who reads none of these gets. */

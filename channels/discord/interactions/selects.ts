@@ -1,8 +1,7 @@
 /** Selection menus: below the replies to commands that got no argument, if the possible arguments are known. */
 import { ComponentType } from 'discord-api-types/v10';
 import { z } from 'zod';
-import { MAX_SUGGESTIONS } from '../../../src/contracts/command.ts';
-import type { CommandListing, Suggest } from '../../../src/contracts/command.ts';
+import { type CommandListing, MAX_SUGGESTIONS, type Suggest } from '../../../src/contracts/command.ts';
 import type { InboundMessage } from '../../../src/contracts/message.ts';
 import { byWhom, placeholderOf, RawInteraction } from './read.ts';
 

@@ -5,8 +5,7 @@ import type { GatewayApi } from '../../../src/contracts/gateway-api.ts';
 import type { Log } from '../../../src/contracts/log.ts';
 import { parseAddress } from '../../../src/contracts/message.ts';
 import { ownsGuild } from '../gateway/shard.ts';
-import { idAt } from './history.ts';
-import type { History } from './history.ts';
+import { type History, idAt } from './history.ts';
 import type { Inbox } from './inbox.ts';
 
 /** Chats whose session changed within this time are read, no matter how long ago messages were missed in them. */

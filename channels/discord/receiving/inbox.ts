@@ -1,21 +1,17 @@
 /** Queues messages on their way into the gateway: in order per chat, kept until committed, read from history after a gap. */
-import { addressOf } from '../../../src/contracts/message.ts';
-import type { InboundMessage } from '../../../src/contracts/message.ts';
+import { addressOf, type InboundMessage } from '../../../src/contracts/message.ts';
 import type { NoteDeleted } from '../../../src/contracts/platform/deleted-messages.ts';
 import type { NoteRefusal } from '../../../src/contracts/store/traces.ts';
 import { backoffMs } from '../../../src/lib/async/backoff.ts';
 import { pause, sleep } from '../../../src/lib/async/sleep.ts';
 import type { Receipt, ReceiveOptions } from '../../../src/contracts/receive.ts';
 import type { Deletion } from '../earlier/deletion.ts';
-import { isLater, widen } from './gap.ts';
-import type { Gap } from './gap.ts';
+import { type Gap, isLater, widen } from './gap.ts';
 import type { History } from './history.ts';
-import { isTextHidden, kindOfEvent, toInbound } from './inbound.ts';
-import type { ChannelKind, RawMessage } from './inbound.ts';
+import { type ChannelKind, isTextHidden, kindOfEvent, type RawMessage, toInbound } from './inbound.ts';
 import { isTransientError, retryTransient } from '../rest/retry.ts';
 import type { KindOf, QuestionThreads } from '../threads/question-threads.ts';
-import { readWhole } from './whole-message.ts';
-import type { WholeMessageParts } from './whole-message.ts';
+import { readWhole, type WholeMessageParts } from './whole-message.ts';
 
 /** Maximum number of chats remembered for closing gaps; beyond it, the one that was silent longest is forgotten. */
 export const MAX_CHATS = 1_000;

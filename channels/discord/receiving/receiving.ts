@@ -15,8 +15,7 @@ import type { Members } from '../guilds/members.ts';
 import { catchUp } from './catch-up.ts';
 import type { SingleReactions } from '../../../src/contracts/platform/single-reactions.ts';
 import { registerCommands, toDiscordCommands } from '../interactions/commands.ts';
-import { GatewayLink } from '../gateway/link.ts';
-import type { GatewayParts } from '../gateway/link.ts';
+import { GatewayLink, type GatewayParts } from '../gateway/link.ts';
 import type { FileDownload } from '../files/file-download.ts';
 import { History } from './history.ts';
 import { readEdit, readMessage } from './inbound.ts';
@@ -32,8 +31,7 @@ import type { QuestionThreads } from '../threads/question-threads.ts';
 import { reportedThreads } from '../threads/reported-threads.ts';
 import type { MutedNotice } from '../earlier/muted-notice.ts';
 import { ONLY, ownsGuild } from '../gateway/shard.ts';
-import { ResumeState } from '../gateway/resume-state.ts';
-import type { Self } from '../gateway/resume-state.ts';
+import { ResumeState, type Self } from '../gateway/resume-state.ts';
 
 /** A text that may be a command, after the bot's name. */
 const COMMAND = /^\s*(<@!?\d+>[\s,:]*)?\//;

@@ -5,16 +5,12 @@
 import type { InboundMessage } from '../../../src/contracts/message.ts';
 import type { Membership } from '../../../src/contracts/platform/membership.ts';
 import type { BotRoles } from '../guilds/bot-roles.ts';
-import { membershipsOf } from '../guilds/members.ts';
-import type { Members } from '../guilds/members.ts';
-import { toInbound } from './inbound.ts';
-import type { ChannelKind, RawMessage } from './inbound.ts';
-import { withLongText } from './long-text.ts';
-import type { LongTextParts } from './long-text.ts';
+import { type Members, membershipsOf } from '../guilds/members.ts';
+import { type ChannelKind, type RawMessage, toInbound } from './inbound.ts';
+import { type LongTextParts, withLongText } from './long-text.ts';
 import { isTransientError } from '../rest/retry.ts';
 import { isAddressed } from '../threads/addressed.ts';
-import { hasThread, isByBot } from '../threads/question-threads.ts';
-import type { KindOf } from '../threads/question-threads.ts';
+import { hasThread, isByBot, type KindOf } from '../threads/question-threads.ts';
 
 export interface WholeMessageParts extends LongTextParts {
   roles: Pick<BotRoles, 'of'>;

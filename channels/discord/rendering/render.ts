@@ -12,8 +12,7 @@ import type {
   Table,
 } from 'mdast';
 import type { Rendered } from '../../../src/contracts/channel.ts';
-import { foldDetails } from '../../../src/lib/markdown/details.ts';
-import type { Details } from '../../../src/lib/markdown/details.ts';
+import { type Details, foldDetails } from '../../../src/lib/markdown/details.ts';
 import { cleanText } from '../../../src/lib/text.ts';
 import {
   addressesIn,

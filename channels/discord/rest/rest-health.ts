@@ -1,8 +1,6 @@
 /** What the calls to Discord's REST API say about the channel's health. */
-import { messageOf } from '../../../src/contracts/errors.ts';
-import type { ChannelError } from '../../../src/contracts/errors.ts';
-import { textRef } from '../../../src/contracts/texts/say.ts';
-import type { TextRef } from '../../../src/contracts/texts/say.ts';
+import { type ChannelError, messageOf } from '../../../src/contracts/errors.ts';
+import { textRef, type TextRef } from '../../../src/contracts/texts/say.ts';
 import type { ChannelHealth } from '../../../src/contracts/gateway-api.ts';
 import { Recent } from '../../../src/lib/recent.ts';
 import { lacksPermission } from '../errors.ts';

@@ -1,6 +1,5 @@
 /** Calls to Discord's REST API: throws every limit and failure at once as `ChannelError`; no call waits or is repeated here. */
-import { DefaultRestOptions, REST } from '@discordjs/rest';
-import type { RESTOptions } from '@discordjs/rest';
+import { DefaultRestOptions, REST, type RESTOptions } from '@discordjs/rest';
 import { ChannelError } from '../../../src/contracts/errors.ts';
 import { textRef } from '../../../src/contracts/texts/say.ts';
 import type { ChannelHealth } from '../../../src/contracts/gateway-api.ts';

@@ -1,6 +1,5 @@
 /** Retries of transient failures, for work that nothing else retries. */
-import { isRetryable } from '../../../src/contracts/errors.ts';
-import type { GatewayError } from '../../../src/contracts/errors.ts';
+import { type GatewayError, isRetryable } from '../../../src/contracts/errors.ts';
 import { retryWhile } from '../../../src/lib/async/retry.ts';
 
 /** Does the work, and repeats it while its error is transient. Throws the last error, or the signal's reason. */

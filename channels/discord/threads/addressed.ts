@@ -1,7 +1,6 @@
 /** Where messages need no mention of the bot: in threads that it has opened, and in forum posts for their authors. */
 import type { ChannelKind, RawMessage } from '../receiving/inbound.ts';
-import { isByBot } from './question-threads.ts';
-import type { KindOf } from './question-threads.ts';
+import { isByBot, type KindOf } from './question-threads.ts';
 
 export interface AddressedParts {
   botId: string;

@@ -2,8 +2,7 @@
  * A thread for each question, in the channels where the settings ask for it, named after the title of its
  * conversation.
  */
-import { sayToPerson } from '../../../src/contracts/texts/languages.ts';
-import type { ChannelLanguages } from '../../../src/contracts/texts/languages.ts';
+import { type ChannelLanguages, sayToPerson } from '../../../src/contracts/texts/languages.ts';
 import type { Log } from '../../../src/contracts/log.ts';
 import type { AgentEvent } from '../../../src/contracts/event.ts';
 import { parseAddress } from '../../../src/contracts/message.ts';

@@ -1,7 +1,6 @@
 /** The threads that Discord's gateway describes on its own, so that they need no individual lookups. */
 import { z } from 'zod';
-import { readChannel } from '../receiving/inbound.ts';
-import type { ChannelKind } from '../receiving/inbound.ts';
+import { type ChannelKind, readChannel } from '../receiving/inbound.ts';
 import { Snowflake } from '../receiving/quoted.ts';
 
 const Named = z.object({ id: Snowflake });

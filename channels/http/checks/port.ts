@@ -1,7 +1,6 @@
 /** What `parley doctor` reports about the port: free, held by the gateway, or by another program. */
 import { once } from 'node:events';
-import { get } from 'node:http';
-import type { IncomingMessage } from 'node:http';
+import { get, type IncomingMessage } from 'node:http';
 import { createServer } from 'node:net';
 import { text } from 'node:stream/consumers';
 import type { CheckContext, Finding } from '../../../src/contracts/operator/findings.ts';

@@ -1,7 +1,6 @@
 /** The address of a client: that of its connection, or what a trusted proxy says in `X-Forwarded-For`. */
 import type { IncomingMessage } from 'node:http';
-import { BlockList, isIP } from 'node:net';
-import type { Socket } from 'node:net';
+import { BlockList, isIP, type Socket } from 'node:net';
 
 /** Entries of `X-Forwarded-For` that are read, from the end. */
 const MAX_HOPS = 10;

@@ -1,6 +1,10 @@
 /** Bodies that no one reads: short ones are drained to keep the connection, others end it without losing the answer. */
-import { ServerResponse } from 'node:http';
-import type { IncomingMessage, OutgoingHttpHeader, OutgoingHttpHeaders } from 'node:http';
+import {
+  type IncomingMessage,
+  type OutgoingHttpHeader,
+  type OutgoingHttpHeaders,
+  ServerResponse,
+} from 'node:http';
 import { Socket } from 'node:net';
 import { MAX_DISCARDED_BYTES, MAX_DRAINED_BYTES, MAX_LINGER_MS } from '../config.ts';
 

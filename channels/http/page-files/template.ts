@@ -1,6 +1,5 @@
 /** Files of the page that contain texts: places such as `{{page.close}}` hold texts in the reader's language. Pure. */
-import { inEnglish } from '../../../src/contracts/texts/say.ts';
-import type { PlainKey, Say } from '../../../src/contracts/texts/say.ts';
+import { inEnglish, type PlainKey, type Say } from '../../../src/contracts/texts/say.ts';
 import { ENGLISH } from '../../../src/contracts/texts/english.ts';
 import { PARLEY } from '../../../src/contracts/texts/parley.ts';
 

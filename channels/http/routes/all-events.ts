@@ -1,7 +1,6 @@
 /** `GET /v1/events`: what happens in all sessions that the caller may see, without texts: for lists that stay up to date. */
 import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response';
-import { hasScope } from '../../../src/contracts/access.ts';
-import type { Caller } from '../../../src/contracts/access.ts';
+import { type Caller, hasScope } from '../../../src/contracts/access.ts';
 import type { AgentEvent } from '../../../src/contracts/event.ts';
 import type { GatewayApi } from '../../../src/contracts/gateway-api.ts';
 import type { SessionKey } from '../../../src/contracts/message.ts';

@@ -10,8 +10,7 @@ import { refuseEncodings } from '../body.ts';
 import { HttpError, noSession } from '../errors.ts';
 import { postableId, readableKey } from '../inbound.ts';
 import { selectionOf } from './ranges.ts';
-import { requestId } from '../route.ts';
-import type { HandlerDeps, HttpContext } from '../route.ts';
+import { type HandlerDeps, type HttpContext, requestId } from '../route.ts';
 import { readUpload, refuseLength } from '../upload.ts';
 import { wireFile } from '../wire.ts';
 

@@ -10,8 +10,7 @@ import { HttpError, noSession } from '../errors.ts';
 import { idempotencyKey, wantedLanguages, postableId, readableKey } from '../inbound.ts';
 import { sayToCaller } from './language.ts';
 import { acceptPosted, messageSchema } from './posted-message.ts';
-import { wireFound, wireListed, wireMessage, wireSession, wireWork } from '../wire.ts';
-import type { WireReset } from '../wire.ts';
+import { wireFound, wireListed, wireMessage, type WireReset, wireSession, wireWork } from '../wire.ts';
 
 const DEFAULT_PAGE_SIZE = 50;
 

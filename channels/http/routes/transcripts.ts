@@ -2,12 +2,15 @@
 import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { readFormat, transcriptOf } from '../../../src/contracts/sessions/transcript.ts';
-import type { TranscriptFormat, TranscriptSource } from '../../../src/contracts/sessions/transcript.ts';
+import {
+  readFormat,
+  type TranscriptFormat,
+  transcriptOf,
+  type TranscriptSource,
+} from '../../../src/contracts/sessions/transcript.ts';
 import { HttpError, noSession } from '../errors.ts';
 import { readableKey } from '../inbound.ts';
-import { requestId } from '../route.ts';
-import type { HandlerDeps, HttpContext } from '../route.ts';
+import { type HandlerDeps, type HttpContext, requestId } from '../route.ts';
 
 const TYPES: Readonly<Record<TranscriptFormat, string>> = {
   md: 'text/markdown; charset=utf-8',

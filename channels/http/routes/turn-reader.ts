@@ -1,6 +1,5 @@
 /** Who reads a turn, and what a reader receives. */
-import { TURN_END_REASONS } from '../../../src/contracts/event.ts';
-import type { TurnEndReason } from '../../../src/contracts/event.ts';
+import { TURN_END_REASONS, type TurnEndReason } from '../../../src/contracts/event.ts';
 import type { ToolCall, Usage } from '../../../src/contracts/model/provider.ts';
 import type { TurnFailure } from '../../../src/contracts/store/records.ts';
 import type { HttpError } from '../errors.ts';

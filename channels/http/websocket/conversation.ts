@@ -10,8 +10,7 @@ import type { HandlerDeps } from '../route.ts';
 import { followAll } from '../routes/all-events.ts';
 import { undecided } from '../routes/approvals.ts';
 import { acceptPosted } from '../routes/posted-message.ts';
-import { readFrame, refOf } from './frames.ts';
-import type { ClientFrame, Inbox } from './frames.ts';
+import { type ClientFrame, type Inbox, readFrame, refOf } from './frames.ts';
 import type { SocketStream } from './socket-stream.ts';
 import { PARLEY } from '../../../src/contracts/texts/parley.ts';
 

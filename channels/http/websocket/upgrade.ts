@@ -2,11 +2,9 @@
 import type { IncomingMessage, Server } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { Socket } from 'node:net';
-import { WebSocketServer } from 'ws';
-import type { WebSocket } from 'ws';
+import { type WebSocket, WebSocketServer } from 'ws';
 import type { Clock } from '../../../src/lib/clock.ts';
-import { checkHeaders } from '../allow-list.ts';
-import type { AllowList } from '../allow-list.ts';
+import { type AllowList, checkHeaders } from '../allow-list.ts';
 import type { RequestAuthenticator } from '../authenticator.ts';
 import { MAX_BODY_BYTES } from '../config.ts';
 import { errorBody, HttpError, toHttpError } from '../errors.ts';

@@ -2,8 +2,7 @@
 import type { IncomingMessage } from 'node:http';
 import { ChannelError, channelUnavailable } from '../../../src/contracts/errors.ts';
 import type { Media } from '../../../src/contracts/media.ts';
-import { AUTHENTICATED_MEDIA, pathOf } from '../client.ts';
-import type { MatrixClient } from '../client.ts';
+import { AUTHENTICATED_MEDIA, type MatrixClient, pathOf } from '../client.ts';
 import { readContentUri } from '../ids.ts';
 
 /** Throws `ChannelError`; so does the stream. The homeserver fetches files of other servers itself. */

@@ -6,10 +6,8 @@ import { ChannelError, channelUnavailable } from '../../../src/contracts/errors.
 import type { MediaKind } from '../../../src/contracts/media.ts';
 import type { SentMessage } from '../../../src/contracts/message.ts';
 import { inMegabytes } from '../../../src/lib/text.ts';
-import { MEDIA, pathOf } from '../client.ts';
-import type { MatrixClient } from '../client.ts';
-import { contentOf, MAX_LENGTH, relationOf } from '../content.ts';
-import type { Content } from '../content.ts';
+import { type MatrixClient, MEDIA, pathOf } from '../client.ts';
+import { type Content, contentOf, MAX_LENGTH, relationOf } from '../content.ts';
 import type { Sending } from '../sending.ts';
 
 /**

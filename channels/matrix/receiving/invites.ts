@@ -5,8 +5,7 @@ import type { GatewayApi } from '../../../src/contracts/gateway-api.ts';
 import { CLIENT, pathOf } from '../client.ts';
 import { readInvite, readPredecessor } from '../events.ts';
 import { actOf } from '../inbound.ts';
-import { followRoom } from './moves.ts';
-import type { MoveParts } from './moves.ts';
+import { followRoom, type MoveParts } from './moves.ts';
 import { PARLEY } from '../../../src/contracts/texts/parley.ts';
 
 /** Longest wait for a room of another homeserver, in milliseconds; after it, the homeserver continues joining. */

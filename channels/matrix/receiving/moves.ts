@@ -2,8 +2,7 @@
 import { ChannelError } from '../../../src/contracts/errors.ts';
 import type { GatewayApi } from '../../../src/contracts/gateway-api.ts';
 import type { Log } from '../../../src/contracts/log.ts';
-import { CLIENT, pathOf } from '../client.ts';
-import type { MatrixClient } from '../client.ts';
+import { CLIENT, type MatrixClient, pathOf } from '../client.ts';
 import { serverOf } from '../ids.ts';
 import type { NamedRoom, Replacements } from '../replacements.ts';
 

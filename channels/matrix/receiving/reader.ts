@@ -1,19 +1,14 @@
 /** Reads a room event: as a message, a button press, or a reaction that stops an answer. */
 import type { CommandListing } from '../../../src/contracts/command.ts';
 import type { Log } from '../../../src/contracts/log.ts';
-import { addressOf } from '../../../src/contracts/message.ts';
-import type { InboundMessage } from '../../../src/contracts/message.ts';
+import { addressOf, type InboundMessage } from '../../../src/contracts/message.ts';
 import type { ChatSettingStore } from '../../../src/contracts/store/chat-settings.ts';
-import { sayToPerson } from '../../../src/contracts/texts/languages.ts';
-import type { ChannelLanguages } from '../../../src/contracts/texts/languages.ts';
-import { mayPress, namedIn, pressedBy, readButtons } from '../buttons.ts';
-import type { KeptButton } from '../buttons.ts';
+import { type ChannelLanguages, sayToPerson } from '../../../src/contracts/texts/languages.ts';
+import { type KeptButton, mayPress, namedIn, pressedBy, readButtons } from '../buttons.ts';
 import { contentOfText } from '../content.ts';
-import { readMessage, readReaction } from '../events.ts';
-import type { RawEvent, RawMessage } from '../events.ts';
+import { type RawEvent, type RawMessage, readMessage, readReaction } from '../events.ts';
 import { actOf, isStop, replyOf, toInbound } from '../inbound.ts';
-import { shownContent } from '../sending.ts';
-import type { Sending } from '../sending.ts';
+import { type Sending, shownContent } from '../sending.ts';
 import type { Rooms } from './rooms.ts';
 
 /**

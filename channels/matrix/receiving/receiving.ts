@@ -12,19 +12,24 @@ import { pause } from '../../../src/lib/async/sleep.ts';
 import type { MatrixClient } from '../client.ts';
 import { contentOfText } from '../content.ts';
 import { errcodeOf } from '../errors.ts';
-import { isRoom, isTombstone, readEvent, readMember, readRedaction } from '../events.ts';
-import type { RawEvent, SyncAnswer } from '../events.ts';
+import {
+  isRoom,
+  isTombstone,
+  type RawEvent,
+  readEvent,
+  readMember,
+  readRedaction,
+  type SyncAnswer,
+} from '../events.ts';
 import type { Replacements } from '../replacements.ts';
 import type { Sending } from '../sending.ts';
 import { answerInvitation } from './invites.ts';
 import { followRoom } from './moves.ts';
-import { Reader } from './reader.ts';
-import type { ReaderParts } from './reader.ts';
+import { Reader, type ReaderParts } from './reader.ts';
 import { retryWhile } from '../../../src/lib/async/retry.ts';
 import { forEachConcurrently } from '../../../src/lib/async/run-concurrently.ts';
 import { Rooms } from './rooms.ts';
-import { eventsOf, sync } from './sync.ts';
-import type { SyncParts } from './sync.ts';
+import { eventsOf, sync, type SyncParts } from './sync.ts';
 
 /** Rooms of one sync whose events are committed in parallel; within a room they follow one another. */
 export const ROOMS_AT_ONCE = 16;

@@ -2,10 +2,15 @@
 import { z } from 'zod';
 import { ChannelError, channelUnavailable } from '../../../src/contracts/errors.ts';
 import type { Log } from '../../../src/contracts/log.ts';
-import { CLIENT, pathOf } from '../client.ts';
-import type { MatrixClient } from '../client.ts';
-import { readEvent, readMember, readSync } from '../events.ts';
-import type { RawEvent, RawTimeline, SyncAnswer } from '../events.ts';
+import { CLIENT, type MatrixClient, pathOf } from '../client.ts';
+import {
+  type RawEvent,
+  type RawTimeline,
+  readEvent,
+  readMember,
+  readSync,
+  type SyncAnswer,
+} from '../events.ts';
 import { POLL_TYPES } from '../polls.ts';
 
 /** Events of a room in one sync; the others are read afterwards. */

@@ -1,13 +1,11 @@
 /** Renders a Markdown document as the HTML that Matrix clients show, with a plain-text version. Pure. */
 import type { Code, List, ListItem, PhrasingContent, Root, RootContent, Table } from 'mdast';
 import type { Rendered } from '../../../src/contracts/channel.ts';
-import { foldDetails } from '../../../src/lib/markdown/details.ts';
-import type { Details } from '../../../src/lib/markdown/details.ts';
+import { type Details, foldDetails } from '../../../src/lib/markdown/details.ts';
 import { textBelow } from '../../../src/lib/markdown/markdown.ts';
 import { cleanText } from '../../../src/lib/text.ts';
 import { drawTable } from '../../../src/lib/markdown/text-table.ts';
-import { escapeHtml, joined, visibleLength, textPiece, wrapped } from './html.ts';
-import type { Piece } from './html.ts';
+import { escapeHtml, joined, type Piece, textPiece, visibleLength, wrapped } from './html.ts';
 
 /** Deeper nodes are shown as plain text: clients show at most 100 nested tags, and a list takes two. */
 export const MAX_DEPTH = 40;

@@ -1,6 +1,10 @@
 /** Requests to Slack's file servers, which are not methods of its API: bytes in, bytes out. */
-import { request as httpRequest } from 'node:http';
-import type { ClientRequest, IncomingMessage, OutgoingHttpHeaders } from 'node:http';
+import {
+  type ClientRequest,
+  type IncomingMessage,
+  type OutgoingHttpHeaders,
+  request as httpRequest,
+} from 'node:http';
 import { request as httpsRequest } from 'node:https';
 import { ChannelError, channelUnavailable } from '../../../src/contracts/errors.ts';
 import { rateLimited } from '../errors.ts';

@@ -6,8 +6,7 @@ import { toGatewayError } from '../../../src/contracts/errors.ts';
 import { backoffMs } from '../../../src/lib/async/backoff.ts';
 import { pause } from '../../../src/lib/async/sleep.ts';
 import type { RawMessage } from '../events.ts';
-import { chatsToRead, missedIn } from './catch-up.ts';
-import type { CatchUpParts } from './catch-up.ts';
+import { type CatchUpParts, chatsToRead, missedIn } from './catch-up.ts';
 
 /** Longest wait before the store is asked again for the chats to read, in milliseconds. */
 const RETRY_CAP_MS = 30_000;

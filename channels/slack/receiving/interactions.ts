@@ -4,7 +4,7 @@
  */
 import type { CommandListing } from '../../../src/contracts/command.ts';
 import type { Log } from '../../../src/contracts/log.ts';
-import type { InboundMessage } from '../../../src/contracts/message.ts';
+import { type InboundMessage, userIdOf } from '../../../src/contracts/message.ts';
 import type { Form, Receipt, Receive } from '../../../src/contracts/receive.ts';
 import { readCommand, readPress } from '../events.ts';
 import { readSubmission, viewOf } from '../forms.ts';
@@ -13,9 +13,7 @@ import { fieldsOfText } from '../message-fields.ts';
 import type { SlackApi } from '../web-api.ts';
 import type { Sending } from '../sending.ts';
 import type { Envelope } from './socket.ts';
-import type { ChannelLanguages } from '../../../src/contracts/texts/languages.ts';
-import { userIdOf } from '../../../src/contracts/message.ts';
-import { sayToPerson } from '../../../src/contracts/texts/languages.ts';
+import { type ChannelLanguages, sayToPerson } from '../../../src/contracts/texts/languages.ts';
 import type { Say } from '../../../src/contracts/texts/say.ts';
 
 /** Commands whose reply everyone in the channel sees. */

@@ -16,8 +16,7 @@ import { backoffMs } from '../../../src/lib/async/backoff.ts';
 import { pause } from '../../../src/lib/async/sleep.ts';
 import { BAD_APP_TOKEN } from '../errors.ts';
 import type { SlackApi } from '../web-api.ts';
-import { Socket } from './socket.ts';
-import type { Ending, Envelope } from './socket.ts';
+import { type Ending, type Envelope, Socket } from './socket.ts';
 
 /** Longest wait before a new attempt to connect, in milliseconds. */
 const RETRY_CAP_MS = 30_000;

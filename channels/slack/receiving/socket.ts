@@ -4,8 +4,7 @@
  * lost, compared with none here); it treats `link_disabled` as a renewal, accepts any address that it gets, and ends
  * the process by an unhandled rejection if `apps.connections.open` fails while it reconnects.
  */
-import { WebSocket } from 'ws';
-import type { RawData } from 'ws';
+import { type RawData, WebSocket } from 'ws';
 import { z } from 'zod';
 import { parseJson } from '../../../src/lib/json/json.ts';
 

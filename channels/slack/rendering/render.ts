@@ -7,8 +7,7 @@ import type { Rendered } from '../../../src/contracts/channel.ts';
 import { foldDetails } from '../../../src/lib/markdown/details.ts';
 import { cleanText } from '../../../src/lib/text.ts';
 import { drawTable } from '../../../src/lib/markdown/text-table.ts';
-import { joined, MAX_INDENT, trimmed, plainTextOf } from './rich-text.ts';
-import type { List, Part, Run } from './rich-text.ts';
+import { joined, type List, MAX_INDENT, type Part, plainTextOf, type Run, trimmed } from './rich-text.ts';
 import { MAX_DEPTH, within, textRuns, textIn } from './runs.ts';
 
 /**

@@ -11,8 +11,14 @@ import { createFetch } from './http-call.ts';
 import { isDeleted, isFileTooBig, isNotModified, isWebhookConflict, toChannelError } from './errors.ts';
 import { captionOf, draftIdOf, formatOf, keyboardOf, placeOf, richOf, textOf } from './call-options.ts';
 import { Reachability } from './reachability.ts';
-import { uploadLimitMs, waysToSend, withInput } from '../files/uploads.ts';
-import type { FileOptions, GrammySignal, SendsFile } from '../files/uploads.ts';
+import {
+  type FileOptions,
+  type GrammySignal,
+  type SendsFile,
+  uploadLimitMs,
+  waysToSend,
+  withInput,
+} from '../files/uploads.ts';
 import type { Clock } from '../../../src/lib/clock.ts';
 import { stripEnd } from '../../../src/lib/text.ts';
 

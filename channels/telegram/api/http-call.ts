@@ -1,6 +1,5 @@
 /** HTTP for grammY: a foreign answer keeps its status, and a lost answer says whether the request was written. */
-import type { Agent, ClientRequest, OutgoingHttpHeaders } from 'node:http';
-import { request as httpRequest } from 'node:http';
+import { type Agent, type ClientRequest, type OutgoingHttpHeaders, request as httpRequest } from 'node:http';
 import { request as httpsRequest } from 'node:https';
 import { text } from 'node:stream/consumers';
 import { pipeline } from 'node:stream/promises';

@@ -11,8 +11,7 @@ import type { CheckContext, Finding } from '../../../src/contracts/operator/find
 import { stripEnd } from '../../../src/lib/text.ts';
 import { toChannelError } from '../api/errors.ts';
 import { createFetch } from '../api/http-call.ts';
-import { webhookAddress, webhookTrouble } from '../receiving/webhook-info.ts';
-import type { WebhookInfo } from '../receiving/webhook-info.ts';
+import { webhookAddress, type WebhookInfo, webhookTrouble } from '../receiving/webhook-info.ts';
 import { groupsThatNeedAll, PRIVACY_REMEDY } from '../privacy.ts';
 import type { GrammySignal } from '../files/uploads.ts';
 import { PARLEY } from '../../../src/contracts/texts/parley.ts';

@@ -1,6 +1,5 @@
 /** Downloads files that people send: `getFile` returns the path, then the file is read as a stream. */
-import type { ClientRequest, IncomingMessage } from 'node:http';
-import { request as httpRequest } from 'node:http';
+import { type ClientRequest, type IncomingMessage, request as httpRequest } from 'node:http';
 import { request as httpsRequest } from 'node:https';
 import type { Media } from '../../../src/contracts/media.ts';
 import { ChannelError, GatewayError } from '../../../src/contracts/errors.ts';

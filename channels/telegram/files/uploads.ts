@@ -1,7 +1,6 @@
 /** Uploads to Telegram: which Bot API methods can send a file, and within which limits. */
 import { open } from 'node:fs/promises';
-import { InputFile } from 'grammy/web';
-import type { Api, RawApi } from 'grammy/web';
+import { type Api, InputFile, type RawApi } from 'grammy/web';
 import type { OutboundFile } from '../../../src/contracts/channel.ts';
 import { ChannelError } from '../../../src/contracts/errors.ts';
 

@@ -6,10 +6,9 @@ import type { ChannelIdentity } from '../../../src/contracts/channel.ts';
 import type { InboundMessage } from '../../../src/contracts/message.ts';
 import { enclosureOf, mediaOf } from './content.ts';
 import { nameOf, quotedOf } from './quoted.ts';
-import { updateSchema } from './update.ts';
+import { type TelegramEntity, type TelegramMessage, type TelegramPress, updateSchema } from './update.ts';
 import type { Inbound, Reader } from './inbound-kinds.ts';
 import { fromDraftStop, fromMembership, fromReaction, topicOf } from './other-updates.ts';
-import type { TelegramEntity, TelegramMessage, TelegramPress } from './update.ts';
 
 /** Telegram's own account that forwards a linked channel's posts into its group. */
 const LINKED_CHANNEL_ID = '777000';

@@ -1,7 +1,6 @@
 /** Receives updates from their source, finishes them once they are committed, and continues after any failure. */
-import { DEAD_AFTER_MS, DEAD_INTERVAL_MS } from '../../../src/contracts/channel.ts';
-import { ChannelError, toGatewayError, messageOf } from '../../../src/contracts/errors.ts';
-import type { GatewayError } from '../../../src/contracts/errors.ts';
+import { type ChannelIdentity, DEAD_AFTER_MS, DEAD_INTERVAL_MS } from '../../../src/contracts/channel.ts';
+import { ChannelError, type GatewayError, messageOf, toGatewayError } from '../../../src/contracts/errors.ts';
 import type { ChannelHealth } from '../../../src/contracts/gateway-api.ts';
 import { backoffMs } from '../../../src/lib/async/backoff.ts';
 import { sleep } from '../../../src/lib/async/sleep.ts';
@@ -12,9 +11,7 @@ import type { Introduction } from '../introduction.ts';
 import { Publisher } from './publishing.ts';
 import type { UpdateSource } from './update-source.ts';
 import { toInbound } from './inbound.ts';
-import { messagesOf, updateIdOf, Updates } from './updates.ts';
-import type { UpdatesParts } from './updates.ts';
-import type { ChannelIdentity } from '../../../src/contracts/channel.ts';
+import { messagesOf, updateIdOf, Updates, type UpdatesParts } from './updates.ts';
 import type { CommandListing } from '../../../src/contracts/command.ts';
 import type { Receive } from '../../../src/contracts/receive.ts';
 import type { ChannelLanguages } from '../../../src/contracts/texts/languages.ts';

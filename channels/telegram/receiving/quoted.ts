@@ -3,10 +3,8 @@
  * Pure.
  */
 import { z } from 'zod';
-import { boundQuote } from '../../../src/contracts/quoted.ts';
-import type { Quoted } from '../../../src/contracts/quoted.ts';
-import { forwardOrigin, person } from './update.ts';
-import type { TelegramMessage, TelegramPress } from './update.ts';
+import { boundQuote, type Quoted } from '../../../src/contracts/quoted.ts';
+import { forwardOrigin, person, type TelegramMessage, type TelegramPress } from './update.ts';
 
 const text = z.string().optional().catch(undefined);
 const file = z.looseObject({ file_name: text }).optional().catch(undefined);

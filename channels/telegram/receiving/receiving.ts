@@ -6,8 +6,7 @@ import { textRef } from '../../../src/contracts/texts/say.ts';
 import type { TelegramLostSends } from '../api/lost-sends.ts';
 import { groupsThatNeedAll } from '../privacy.ts';
 import type { Topics } from '../topics.ts';
-import { Poller } from './polling.ts';
-import type { PollerParts } from './polling.ts';
+import { Poller, type PollerParts } from './polling.ts';
 
 export interface ReceivingParts extends Pick<
   PollerParts,

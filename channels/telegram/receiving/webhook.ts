@@ -10,10 +10,8 @@ import type { PlatformWebhook } from '../../../src/contracts/receive.ts';
 import type { StoredUpdate } from '../../../src/contracts/store/updates.ts';
 import type { Clock } from '../../../src/lib/clock.ts';
 import { pause } from '../../../src/lib/async/sleep.ts';
-import { WANTED_UPDATES } from '../api/bot-api.ts';
-import type { BotApi } from '../api/bot-api.ts';
-import { webhookAddress, webhookTrouble } from './webhook-info.ts';
-import type { WebhookInfo } from './webhook-info.ts';
+import { type BotApi, WANTED_UPDATES } from '../api/bot-api.ts';
+import { webhookAddress, type WebhookInfo, webhookTrouble } from './webhook-info.ts';
 import type { PostedUpdates, UpdateSource, UpdateWait } from './update-source.ts';
 
 /** How often the node looks for updates that another node stored; it receives its own at once. */

@@ -1,6 +1,5 @@
 /** Words of a text that Telegram would turn into links although they are none. Pure. */
-import { joined, textPiece, wrapped } from './piece.ts';
-import type { Piece } from './piece.ts';
+import { joined, type Piece, textPiece, wrapped } from './piece.ts';
 
 /**
  * File names whose extension is also a country's or another top-level domain, .NET and its languages, and words that

@@ -4,13 +4,11 @@
  */
 import type { List, ListItem, PhrasingContent, Root, RootContent } from 'mdast';
 import type { Rendered } from '../../../src/contracts/channel.ts';
-import { foldDetails } from '../../../src/lib/markdown/details.ts';
-import type { Details } from '../../../src/lib/markdown/details.ts';
+import { type Details, foldDetails } from '../../../src/lib/markdown/details.ts';
 import { textBelow } from '../../../src/lib/markdown/markdown.ts';
 import { cleanText } from '../../../src/lib/text.ts';
 import { withoutFalseLinks } from './false-links.ts';
-import { escapeHtml, joined, textPiece, wrapped } from './piece.ts';
-import type { Piece } from './piece.ts';
+import { escapeHtml, joined, type Piece, textPiece, wrapped } from './piece.ts';
 import { renderTable } from './table.ts';
 
 /** Deeper nodes are shown as plain text: no one nests that deeply, and the stack is finite. */

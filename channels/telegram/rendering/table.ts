@@ -1,8 +1,7 @@
 /** Tables on a phone: drawn with characters if they fit, otherwise one record below the other. Pure. */
 import type { Table, TableCell } from 'mdast';
 import { columnsOf, drawTable } from '../../../src/lib/markdown/text-table.ts';
-import { joined, NOTHING, textPiece, wrapped } from './piece.ts';
-import type { Piece } from './piece.ts';
+import { joined, NOTHING, type Piece, textPiece, wrapped } from './piece.ts';
 
 /** Characters that a phone shows in a line of a drawn table; a wider one would wrap and be unreadable. */
 export const MAX_TABLE_COLUMNS = 40;

@@ -4,12 +4,9 @@
  */
 import type { InputRichMessageWithoutUpload, RichBlockTableCell } from 'grammy/types';
 import type { Blockquote, List, Paragraph, PhrasingContent, Root, RootContent, Table } from 'mdast';
-import type { Formula } from '../../../src/lib/markdown/math-text.ts';
-import { foldDetails } from '../../../src/lib/markdown/details.ts';
-import type { Details } from '../../../src/lib/markdown/details.ts';
-import { splitAtFormulas } from '../../../src/lib/markdown/math-text.ts';
-import { below, NotRich, plainText, richText, visibleOf } from './rich-text.ts';
-import type { RichSpot } from './rich-text.ts';
+import { type Formula, splitAtFormulas } from '../../../src/lib/markdown/math-text.ts';
+import { type Details, foldDetails } from '../../../src/lib/markdown/details.ts';
+import { below, NotRich, plainText, type RichSpot, richText, visibleOf } from './rich-text.ts';
 
 /** Telegram's limits (Bot API, "Rich Message Limits"). */
 export const MAX_RICH_CHARS = 32_768;

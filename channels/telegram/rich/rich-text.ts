@@ -1,8 +1,7 @@
 /** The text of a rich message with its marks (Bot API `RichText`). Pure. */
 import type { RichText } from 'grammy/types';
 import type { PhrasingContent, RootContent } from 'mdast';
-import { splitAtFormulas } from '../../../src/lib/markdown/math-text.ts';
-import type { Formula } from '../../../src/lib/markdown/math-text.ts';
+import { type Formula, splitAtFormulas } from '../../../src/lib/markdown/math-text.ts';
 import { cleanText } from '../../../src/lib/text.ts';
 import { textPiece } from '../rendering/piece.ts';
 

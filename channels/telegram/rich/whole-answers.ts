@@ -2,8 +2,7 @@
 import type { Rendered, WholeText } from '../../../src/contracts/channel.ts';
 import { toGatewayError } from '../../../src/contracts/errors.ts';
 import type { Log } from '../../../src/contracts/log.ts';
-import { addressOf } from '../../../src/contracts/message.ts';
-import type { Place } from '../../../src/contracts/message.ts';
+import { addressOf, type Place } from '../../../src/contracts/message.ts';
 import type { ChatSettingStore } from '../../../src/contracts/store/chat-settings.ts';
 import { takeOutFormulas } from '../../../src/lib/markdown/math-text.ts';
 import { toRichMessage } from './rich-message.ts';

@@ -1,24 +1,17 @@
 /** One compression: summarizes the oldest turns of a context and replaces them with the summary (N-67). */
-import { sourcesOfEntry } from '../../contracts/store/records.ts';
+import { type ContextEntry, sourcesOfEntry } from '../../contracts/store/records.ts';
 import type { UnsummarizedRow } from '../../contracts/store/contexts.ts';
-import type { ContextEntry } from '../../contracts/store/records.ts';
 import { ProviderError } from '../../contracts/errors.ts';
 import type { SessionKey } from '../../contracts/message.ts';
 import type { Profile } from '../../contracts/agent/profile.ts';
 import type { ChatRequest, Usage } from '../../contracts/model/provider.ts';
-import { mergeSources } from '../../contracts/tools/risk.ts';
-import type { Source } from '../../contracts/tools/risk.ts';
-import { contextRow } from '../prompt/history.ts';
-import type { ContextRow } from '../prompt/history.ts';
-import { MAX_ANSWER_CHARS } from '../deps.ts';
-import type { AgentShared } from '../deps.ts';
+import { mergeSources, type Source } from '../../contracts/tools/risk.ts';
+import { contextRow, type ContextRow } from '../prompt/history.ts';
+import { type AgentShared, MAX_ANSWER_CHARS } from '../deps.ts';
 import { completeText } from '../model/complete-text.ts';
-import { modelBudget } from '../model/model-budget.ts';
-import type { Budgeting, ModelBudget } from '../model/model-budget.ts';
-import { promptStart } from '../prompt/system-prompt.ts';
-import type { PromptStart, StartOfPrompt } from '../prompt/system-prompt.ts';
-import { chooseTurns, SUMMARY_SHARE } from './choose.ts';
-import type { TurnGroup } from './choose.ts';
+import { type Budgeting, modelBudget, type ModelBudget } from '../model/model-budget.ts';
+import { promptStart, type PromptStart, type StartOfPrompt } from '../prompt/system-prompt.ts';
+import { chooseTurns, SUMMARY_SHARE, type TurnGroup } from './choose.ts';
 import { summaryRequest } from './transcript.ts';
 
 /** Rows that are read for one compression; a turn has fewer. */

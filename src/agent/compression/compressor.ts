@@ -1,5 +1,5 @@
 /** Compresses contexts: before a turn whose context is too large, and in a worker after a turn (N-66, N-67). */
-import { isAnswered } from '../../contracts/event.ts';
+import { type EventBody, isAnswered } from '../../contracts/event.ts';
 import { GatewayError, toGatewayError } from '../../contracts/errors.ts';
 import type { SessionKey } from '../../contracts/message.ts';
 import { Recent } from '../../lib/recent.ts';
@@ -9,12 +9,15 @@ import { HISTORY_ROWS } from '../../contracts/store/accept.ts';
 import type { AgentShared, Emit } from '../deps.ts';
 import type { Budgeting } from '../model/model-budget.ts';
 import type { AfterTurnWorker, EndedTurn } from '../turn/ended-turn.ts';
-import type { EventBody } from '../../contracts/event.ts';
-import { contextSize } from '../state/turn-state.ts';
-import type { TurnAttempt, TurnContext, TurnIdentity, TurnProgress } from '../state/turn-state.ts';
+import {
+  contextSize,
+  type TurnAttempt,
+  type TurnContext,
+  type TurnIdentity,
+  type TurnProgress,
+} from '../state/turn-state.ts';
 import { shouldCompressAfterTurn, exceedsThreshold } from './choose.ts';
-import { compressOnce, conversationRoom } from './compress.ts';
-import type { Compacted, CompressionJob } from './compress.ts';
+import { type Compacted, type CompressionJob, compressOnce, conversationRoom } from './compress.ts';
 
 /** Pause before the next attempt for a session whose summary could not be made or used, in milliseconds. */
 const COOLDOWN_MS = 10 * 60_000;

@@ -1,12 +1,23 @@
 /** Corrects a failed step: checks the limits in their order, makes the correction call and applies its decision (S-21…S-34). */
 import type { Emit } from '../deps.ts';
-import { boundReason, cancelReason, correctionsLeft, MAX_CORRECTIONS } from '../../contracts/plans/plan.ts';
-import type { PlanStep, StepResult } from '../../contracts/plans/plan.ts';
-import { inEnglish, textRef } from '../../contracts/texts/say.ts';
-import type { TextRef } from '../../contracts/texts/say.ts';
-import { changeStep, describeCommand, insertSteps, insertStepsBefore, replaceStepCommand } from './edits.ts';
+import {
+  boundReason,
+  cancelReason,
+  correctionsLeft,
+  MAX_CORRECTIONS,
+  type PlanStep,
+  type StepResult,
+} from '../../contracts/plans/plan.ts';
+import { inEnglish, textRef, type TextRef } from '../../contracts/texts/say.ts';
+import {
+  changeStep,
+  describeCommand,
+  insertSteps,
+  insertStepsBefore,
+  type PlanEdit,
+  replaceStepCommand,
+} from './edits.ts';
 import type { AgentCorrection } from './correction-reply.ts';
-import type { PlanEdit } from './edits.ts';
 import type { Execution } from './execution.ts';
 
 /** Corrections that let one step run again; then the plan is stuck (S-21). */

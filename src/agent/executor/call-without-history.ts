@@ -3,10 +3,8 @@ import { clipMiddle } from '../../lib/text.ts';
 import { estimateTokens } from '../../lib/tokens.ts';
 import type { ChatMessage, ChatRequest, Usage } from '../../contracts/model/provider.ts';
 import type { Emit } from '../deps.ts';
-import { completeText } from '../model/complete-text.ts';
-import type { ShownCall } from '../model/complete-text.ts';
-import { modelBudget } from '../model/model-budget.ts';
-import type { Calling } from '../model/model-budget.ts';
+import { completeText, type ShownCall } from '../model/complete-text.ts';
+import { type Calling, modelBudget } from '../model/model-budget.ts';
 import type { TurnAttempt, TurnContext, TurnIdentity, TurnProgress } from '../state/turn-state.ts';
 
 /** Low: decisions need the likely answer. */

@@ -3,8 +3,7 @@ import { z } from 'zod';
 import { describeIssues } from '../../lib/json/schema-issues.ts';
 import { GatewayError } from '../../contracts/errors.ts';
 import type { CancelReason } from '../../contracts/plans/plan.ts';
-import { textRef } from '../../contracts/texts/say.ts';
-import type { Say } from '../../contracts/texts/say.ts';
+import { type Say, textRef } from '../../contracts/texts/say.ts';
 import { clipMiddle } from '../../lib/text.ts';
 import type { ProtoStep, StepCommand } from './edits.ts';
 

@@ -1,16 +1,18 @@
 /** The correction call: the model decides about a failed step (S-10…S-14). The plan is changed elsewhere. */
 import { messageForPerson, toGatewayError } from '../../contracts/errors.ts';
 import { clipMiddle } from '../../lib/text.ts';
-import { cancelReason } from '../../contracts/plans/plan.ts';
-import type { Plan, PlanStep, StepResult } from '../../contracts/plans/plan.ts';
-import { textRef } from '../../contracts/texts/say.ts';
-import type { Say } from '../../contracts/texts/say.ts';
+import { cancelReason, type Plan, type PlanStep, type StepResult } from '../../contracts/plans/plan.ts';
+import { type Say, textRef } from '../../contracts/texts/say.ts';
 import type { ChatMessage } from '../../contracts/model/provider.ts';
 import { markUntrusted } from '../prompt/marks.ts';
 import { stepsLeft } from '../../contracts/plans/plan-edits.ts';
 import { describeCommand } from './edits.ts';
-import { MAX_NEW_STEPS, readCorrection } from './correction-reply.ts';
-import type { AgentCorrection, AvailableExecutors } from './correction-reply.ts';
+import {
+  type AgentCorrection,
+  type AvailableExecutors,
+  MAX_NEW_STEPS,
+  readCorrection,
+} from './correction-reply.ts';
 
 /** Longest result of the failed step that is shown, in UTF-16 units. */
 const MAX_SHOWN_RESULT = 6_000;

@@ -1,15 +1,18 @@
 /** The dependencies of the plan executor, and the state of one plan with the way to change it. */
 import type { Emit } from '../deps.ts';
-import { cancelReason } from '../../contracts/plans/plan.ts';
-import type { Plan, PlanFact, PlanStep, StepResult } from '../../contracts/plans/plan.ts';
-import { inEnglish } from '../../contracts/texts/say.ts';
-import type { TextRef } from '../../contracts/texts/say.ts';
+import {
+  cancelReason,
+  type Plan,
+  type PlanFact,
+  type PlanStep,
+  type StepResult,
+} from '../../contracts/plans/plan.ts';
+import { inEnglish, type TextRef } from '../../contracts/texts/say.ts';
 import type { AgentCorrection } from './correction-reply.ts';
 import type { Failure } from './correction.ts';
 import type { Classify } from './edits.ts';
 import type { RollingContext } from './rolling-context.ts';
-import { applyFact } from './run-state.ts';
-import type { PlanRun } from './run-state.ts';
+import { applyFact, type PlanRun } from './run-state.ts';
 
 /** Result of a step, before its run is counted. */
 export type StepOutcome = Omit<StepResult, 'attemptIndex'>;

@@ -5,10 +5,8 @@ import { clipMiddle } from '../../lib/text.ts';
 import type { PlanStep } from '../../contracts/plans/plan.ts';
 import { textRef } from '../../contracts/texts/say.ts';
 import { correctStep } from './apply-correction.ts';
-import { Execution, failedBecause } from './execution.ts';
-import type { ExecutorDeps, StepOutcome } from './execution.ts';
-import { currentStep } from './run-state.ts';
-import type { PlanRun } from './run-state.ts';
+import { Execution, type ExecutorDeps, failedBecause, type StepOutcome } from './execution.ts';
+import { currentStep, type PlanRun } from './run-state.ts';
 
 /** Longest piece of a failed step's result in the reason of a cancelled plan, in UTF-16 units. */
 const MAX_REASON_CHARS = 400;

@@ -1,7 +1,6 @@
 /** The prompts that describe each mode of following a plan (S-44), and those of calls besides the steps. */
 import type { ExecutionMode } from '../../contracts/plans/plan.ts';
-import { promptPart } from '../prompt/bootstrap-files.ts';
-import type { PromptPart } from '../prompt/bootstrap-files.ts';
+import { promptPart, type PromptPart } from '../prompt/bootstrap-files.ts';
 
 const PROMPTS: Readonly<Record<ExecutionMode, string>> = {
   planner:

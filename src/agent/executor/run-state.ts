@@ -1,6 +1,12 @@
 /** The state of a running plan: a fold over the facts of its journal, the same on every node and after every restart. */
-import { cancelPlan } from '../../contracts/plans/plan.ts';
-import type { Plan, PlanFact, PlanState, PlanStep, StepResult } from '../../contracts/plans/plan.ts';
+import {
+  cancelPlan,
+  type Plan,
+  type PlanFact,
+  type PlanState,
+  type PlanStep,
+  type StepResult,
+} from '../../contracts/plans/plan.ts';
 
 /** The state of a running plan. Immutable: each fact creates a new one. */
 export interface PlanRun {

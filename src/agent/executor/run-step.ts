@@ -13,14 +13,11 @@ import type { AgentShared, Emit } from '../deps.ts';
 import { askModel } from '../turn/iteration.ts';
 import { schemaTokens } from '../prompt/prepared-profile.ts';
 import { runToolCalls } from '../tools/tool-calls.ts';
-import type { TurnContext } from '../state/turn-state.ts';
-import { callMsgId } from '../state/turn-state.ts';
-import { failedBecause } from './execution.ts';
-import type { StepOutcome } from './execution.ts';
+import { callMsgId, type TurnContext } from '../state/turn-state.ts';
+import { failedBecause, type StepOutcome } from './execution.ts';
 import type { PlanRun } from './run-state.ts';
 import { agentTask, callTask, reportsFailure, selfTask } from './step-prompt.ts';
-import { journalFresh, stepIteration, stepTurn } from './step-turn.ts';
-import type { StepTurn } from './step-turn.ts';
+import { journalFresh, stepIteration, stepTurn, type StepTurn } from './step-turn.ts';
 import { StepThinking, stepTitle } from './step-thinking.ts';
 
 /** Model calls that one run of a step may make. */

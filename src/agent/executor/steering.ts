@@ -1,8 +1,7 @@
 /** Messages that the user sends while a plan runs, in queue mode `steer`: the next step, correction and the final answer include them. */
 import type { Plan } from '../../contracts/plans/plan.ts';
 import type { Emit } from '../deps.ts';
-import { takeSteering } from '../turn/queue-modes.ts';
-import type { Joining, SteeredTurn } from '../turn/queue-modes.ts';
+import { type Joining, type SteeredTurn, takeSteering } from '../turn/queue-modes.ts';
 import type { TurnProgress } from '../state/turn-state.ts';
 import type { ExecutorDeps } from './execution.ts';
 

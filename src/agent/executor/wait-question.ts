@@ -1,6 +1,11 @@
 /** The message of a plan that waits for people: its next step with an explanation, or that it is paused; then the decision. */
-import { approvalRef, buttonValue } from '../../contracts/tools/approvals.ts';
-import type { ApprovalRecord, ApprovalSubject, PlanWait } from '../../contracts/tools/approvals.ts';
+import {
+  type ApprovalRecord,
+  approvalRef,
+  type ApprovalSubject,
+  buttonValue,
+  type PlanWait,
+} from '../../contracts/tools/approvals.ts';
 import type { DeliveryPayload } from '../../contracts/store/ledger.ts';
 import { parseAddress } from '../../contracts/message.ts';
 import type { PlainKey, Say } from '../../contracts/texts/say.ts';

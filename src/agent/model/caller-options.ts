@@ -13,8 +13,7 @@ import { schemaProblem } from '../../lib/json/json-schema.ts';
 import { estimateTokens } from '../../lib/tokens.ts';
 import type { Profile } from '../../contracts/agent/profile.ts';
 import type { PromptPart } from '../prompt/bootstrap-files.ts';
-import { schemaTokens } from '../prompt/prepared-profile.ts';
-import type { PreparedProfile } from '../prompt/prepared-profile.ts';
+import { type PreparedProfile, schemaTokens } from '../prompt/prepared-profile.ts';
 import { isJsonObject } from '../../lib/json/json.ts';
 
 /**

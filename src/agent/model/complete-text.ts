@@ -4,8 +4,7 @@ import type { ChatRequest, Usage } from '../../contracts/model/provider.ts';
 import type { LastingNote } from '../../lib/async/lasting-note.ts';
 import type { AgentDeps, Emit } from '../deps.ts';
 import { withQueueNotice } from './model-call.ts';
-import { StreamWatchdog } from './stream-watchdog.ts';
-import type { StreamLimits } from './stream-watchdog.ts';
+import { type StreamLimits, StreamWatchdog } from './stream-watchdog.ts';
 import { meterCall } from './call-usage.ts';
 
 /** A call that is shown, with its text as thinking under a title. */

@@ -1,14 +1,12 @@
 /** The models of a profile that answer while its own cannot, and which one answers for which right now. */
-import { ProviderError } from '../../contracts/errors.ts';
-import type { ProviderErrorCode } from '../../contracts/errors.ts';
+import { ProviderError, type ProviderErrorCode } from '../../contracts/errors.ts';
 import type { EventBody } from '../../contracts/event.ts';
 import type { Log } from '../../contracts/log.ts';
 import type { SessionKey } from '../../contracts/message.ts';
 import type { Profile } from '../../contracts/agent/profile.ts';
 import type { ReplacedModel } from '../../contracts/model/provider.ts';
 import { Recent } from '../../lib/recent.ts';
-import { inEnglish } from '../../contracts/texts/say.ts';
-import type { PlainKey, Say } from '../../contracts/texts/say.ts';
+import { inEnglish, type PlainKey, type Say } from '../../contracts/texts/say.ts';
 
 /** Failures of one model that say nothing about another, as the end of "the model …". */
 const REASONS: Readonly<Partial<Record<ProviderErrorCode, PlainKey>>> = {

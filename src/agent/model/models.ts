@@ -1,18 +1,21 @@
 /** Resolves which model and which profile a request means. */
-import { GatewayError, ProviderError, toGatewayError, wordError } from '../../contracts/errors.ts';
-import type { ErrorReader } from '../../contracts/errors.ts';
+import {
+  type ErrorReader,
+  GatewayError,
+  ProviderError,
+  toGatewayError,
+  wordError,
+} from '../../contracts/errors.ts';
 import type { Log } from '../../contracts/log.ts';
 import type { Profile } from '../../contracts/agent/profile.ts';
 import type { ChatProvider, ModelReport, NamedModel, WhoAnswers } from '../../contracts/model/provider.ts';
 import { SMALL_WINDOW } from '../../contracts/model/small-window.ts';
 import type { ChoiceStore } from '../../contracts/store/records.ts';
-import { omissionText } from '../../contracts/model/omissions.ts';
-import type { ModelOmissions } from '../../contracts/model/omissions.ts';
+import { type ModelOmissions, omissionText } from '../../contracts/model/omissions.ts';
 import { createChosenModel } from './chosen-model.ts';
 import { FallbackModels } from './fallback-models.ts';
 import { namedByProfiles, reportModels } from './model-report.ts';
-import { inEnglish, textRef } from '../../contracts/texts/say.ts';
-import type { Say } from '../../contracts/texts/say.ts';
+import { inEnglish, type Say, textRef } from '../../contracts/texts/say.ts';
 
 /** Time that the server's list of models is cached, in milliseconds (B-26). */
 const LIST_CACHE_MS = 5 * 60_000;

@@ -3,8 +3,7 @@
  * blame.
  */
 import { toGatewayError } from '../../contracts/errors.ts';
-import { waitNotedAfterMs } from '../../contracts/store/lanes.ts';
-import type { LaneHead } from '../../contracts/store/lanes.ts';
+import { type LaneHead, waitNotedAfterMs } from '../../contracts/store/lanes.ts';
 import { systemClock } from '../../lib/clock.ts';
 import { LastingNote } from '../../lib/async/lasting-note.ts';
 import type { AgentDeps } from '../deps.ts';

@@ -1,6 +1,5 @@
 /** Pictures in a prompt: the newest are sent to models that see; other models read that there were some. */
-import { unseenPictures } from '../../contracts/media.ts';
-import type { Pictures } from '../../contracts/media.ts';
+import { type Pictures, unseenPictures } from '../../contracts/media.ts';
 import type { ChatChunk, ChatMessage, ChatProvider, ChatRequest } from '../../contracts/model/provider.ts';
 
 /** Pictures of one call. */

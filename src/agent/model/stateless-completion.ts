@@ -18,16 +18,13 @@ import { estimateTokens } from '../../lib/tokens.ts';
 import type { Source } from '../../contracts/tools/risk.ts';
 import { contextRow } from '../prompt/history.ts';
 import { inputBudget, modelWindow, profileWindow } from '../prompt/context-window.ts';
-import { NO_TOOLS, selectTools, TOOL_SHARE } from '../prompt/tool-selection.ts';
-import type { ToolSelection } from '../prompt/tool-selection.ts';
-import { MAX_ANSWER_CHARS, MAX_CALLS_KEPT, MAX_CALLS_RUN } from '../deps.ts';
-import type { AgentShared } from '../deps.ts';
+import { NO_TOOLS, selectTools, TOOL_SHARE, type ToolSelection } from '../prompt/tool-selection.ts';
+import { type AgentShared, MAX_ANSWER_CHARS, MAX_CALLS_KEPT, MAX_CALLS_RUN } from '../deps.ts';
 import { showsPictures, withFilesRead } from './stateless-files.ts';
 import { StreamWatchdog } from './stream-watchdog.ts';
 import { Taint } from '../state/taint.ts';
 import { addUsage } from '../state/unjournaled-usage.ts';
-import { meterCall } from './call-usage.ts';
-import type { CallMeter } from './call-usage.ts';
+import { type CallMeter, meterCall } from './call-usage.ts';
 import {
   callFields,
   callsOf,
@@ -37,8 +34,7 @@ import {
   withCallerOptions,
   wrongForm,
 } from './caller-options.ts';
-import { runPure, sessionOf, userOf } from './stateless-tools.ts';
-import type { Completion } from './stateless-tools.ts';
+import { type Completion, runPure, sessionOf, userOf } from './stateless-tools.ts';
 
 /**
  * Yields text and thinking as they arrive, and one `done` with the usage of all calls; `length` when the iterations ran

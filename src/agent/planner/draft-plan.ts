@@ -6,11 +6,14 @@ import { SPAWN_TOOL } from '../../contracts/agent/subagents.ts';
 import type { AgentShared, Emit } from '../deps.ts';
 import { typedText } from '../prompt/marks.ts';
 import { summaryOf } from '../prompt/prepared-profile.ts';
-import { analysisInstruction, planInstruction, reviewInstruction } from './instructions.ts';
-import type { ExecutorOption } from './instructions.ts';
+import {
+  analysisInstruction,
+  type ExecutorOption,
+  planInstruction,
+  reviewInstruction,
+} from './instructions.ts';
 import { makePlan } from './make-plan.ts';
-import { askPlanner } from './planning-call.ts';
-import type { Planning, PlanningUsage } from './planning-call.ts';
+import { askPlanner, type Planning, type PlanningUsage } from './planning-call.ts';
 import { readAnalysis, reviewText } from './read-analysis.ts';
 import { readPlan } from './read-plan.ts';
 

@@ -1,13 +1,17 @@
 /** In planner mode the model works through its todo list, and the steps of the plan follow the list. */
-import { isAnswered } from '../../contracts/event.ts';
-import type { TurnEndReason } from '../../contracts/event.ts';
+import { isAnswered, type TurnEndReason } from '../../contracts/event.ts';
 import { newId } from '../../lib/ids.ts';
-import { cancelPlan, cancelReason, isOpenPlan } from '../../contracts/plans/plan.ts';
-import type { Plan, PlanStep, StepStatus } from '../../contracts/plans/plan.ts';
+import {
+  cancelPlan,
+  cancelReason,
+  isOpenPlan,
+  type Plan,
+  type PlanStep,
+  type StepStatus,
+} from '../../contracts/plans/plan.ts';
 import { textRef } from '../../contracts/texts/say.ts';
 import { SPAWN_TOOL } from '../../contracts/agent/subagents.ts';
-import { todoText } from '../../contracts/store/notes.ts';
-import type { Todo, TodoStatus } from '../../contracts/store/notes.ts';
+import { type Todo, type TodoStatus, todoText } from '../../contracts/store/notes.ts';
 import type { AgentShared, Emit } from '../deps.ts';
 import { TODO_TOOL } from '../prompt/todo-progress.ts';
 import type { TurnIdentity, TurnProgress } from '../state/turn-state.ts';

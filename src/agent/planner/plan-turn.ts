@@ -1,18 +1,15 @@
 /** Planning before a turn's tool-calling loop: the plan is made and stored once, and loaded again after a crash. */
 import { withSources } from '../../contracts/store/notes.ts';
 import { GatewayError } from '../../contracts/errors.ts';
-import { isOpenPlan } from '../../contracts/plans/plan.ts';
+import { isOpenPlan, type Plan } from '../../contracts/plans/plan.ts';
 import { parseAddress } from '../../contracts/message.ts';
 import type { EventBody } from '../../contracts/event.ts';
-import type { Plan } from '../../contracts/plans/plan.ts';
 import { newRun, versionOf } from '../../contracts/plans/plan-edits.ts';
-import { cardDelivery, runIdOf } from '../../contracts/store/plan-store.ts';
-import type { PlanToRun } from '../../contracts/store/plan-store.ts';
+import { cardDelivery, type PlanToRun, runIdOf } from '../../contracts/store/plan-store.ts';
 import { planningOf } from '../../contracts/agent/profile.ts';
 import type { AgentShared, Emit } from '../deps.ts';
 import type { TurnContext, TurnIdentity, TurnProgress } from '../state/turn-state.ts';
-import { draftPlan } from './draft-plan.ts';
-import type { NoPlan } from './draft-plan.ts';
+import { draftPlan, type NoPlan } from './draft-plan.ts';
 import { planCalls } from '../prompt/plan-calls.ts';
 import {
   noPlanResult,
@@ -22,8 +19,7 @@ import {
   SECOND_PLAN_RESULT,
   todosOf,
 } from './plan-text.ts';
-import { NO_USAGE } from './planning-call.ts';
-import type { Planning, PlanningUsage } from './planning-call.ts';
+import { NO_USAGE, type Planning, type PlanningUsage } from './planning-call.ts';
 import { textRef } from '../../contracts/texts/say.ts';
 
 /** The parts of a turn that making its plan reads and changes. */

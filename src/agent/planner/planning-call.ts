@@ -6,10 +6,8 @@ import { mergeGroups, toGroups } from '../prompt/history.ts';
 import { systemPart } from '../prompt/system-prompt.ts';
 import { fitPrompt, OVERFLOW_SHRINK } from '../prompt/context-window.ts';
 import type { AgentShared, Emit } from '../deps.ts';
-import { completeText } from '../model/complete-text.ts';
-import type { ShownCall } from '../model/complete-text.ts';
-import { makePrompt } from '../model/model-budget.ts';
-import type { Budgeting, Calling } from '../model/model-budget.ts';
+import { completeText, type ShownCall } from '../model/complete-text.ts';
+import { type Budgeting, type Calling, makePrompt } from '../model/model-budget.ts';
 import type { TurnAttempt, TurnContext, TurnIdentity, TurnProgress } from '../state/turn-state.ts';
 import { addUsage } from '../state/unjournaled-usage.ts';
 

@@ -1,18 +1,20 @@
 /** `/profile` and `/model` show the profile and the model of a session; owners change them. */
 import type { EventBus } from '../../contracts/bus.ts';
-import { changeSession } from '../../contracts/command.ts';
-import type { BoundTo, Command, CommandCall } from '../../contracts/command.ts';
-import { GatewayError, readerOf, toGatewayError, wordError } from '../../contracts/errors.ts';
-import type { ErrorReader } from '../../contracts/errors.ts';
+import { type BoundTo, changeSession, type Command, type CommandCall } from '../../contracts/command.ts';
+import {
+  type ErrorReader,
+  GatewayError,
+  readerOf,
+  toGatewayError,
+  wordError,
+} from '../../contracts/errors.ts';
 import type { SessionStore } from '../../contracts/store/ledger.ts';
-import { mayUseProfile } from '../../contracts/agent/profile.ts';
-import type { Profile } from '../../contracts/agent/profile.ts';
+import { mayUseProfile, type Profile } from '../../contracts/agent/profile.ts';
 import { namesLike } from '../../lib/matching.ts';
 import type { Models } from '../model/models.ts';
 import { describeProfile } from './built-in.ts';
 import type { Profiles } from './profiles.ts';
-import { textRef } from '../../contracts/texts/say.ts';
-import type { Say } from '../../contracts/texts/say.ts';
+import { type Say, textRef } from '../../contracts/texts/say.ts';
 
 /** Longest wait for the model servers to list their models, in milliseconds. */
 const SERVERS_MS = 5_000;

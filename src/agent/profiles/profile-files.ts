@@ -3,8 +3,7 @@ import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync, rmdirSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
-import { PROFILE_ID, profileSchema } from '../../contracts/agent/profile.ts';
-import type { Profile } from '../../contracts/agent/profile.ts';
+import { type Profile, PROFILE_ID, profileSchema } from '../../contracts/agent/profile.ts';
 import { errorCode, GatewayError, toGatewayError } from '../../contracts/errors.ts';
 import type { Log } from '../../contracts/log.ts';
 import type {
@@ -15,12 +14,10 @@ import type {
   ProfileReport,
 } from '../../contracts/operator/profile-files.ts';
 import type { ReadJson } from '../../contracts/settings.ts';
-import { textRef } from '../../contracts/texts/say.ts';
-import type { TextRef, TextTable } from '../../contracts/texts/say.ts';
+import { textRef, type TextRef, type TextTable } from '../../contracts/texts/say.ts';
 import type { Profiles } from './profiles.ts';
 import { problemAt } from '../../contracts/operator/file-problems.ts';
-import { jsonProblems, MAX_PROFILES, PROFILE_FILES, tooLong } from './read-profiles.ts';
-import type { ProfileTexts } from './read-profiles.ts';
+import { jsonProblems, MAX_PROFILES, PROFILE_FILES, type ProfileTexts, tooLong } from './read-profiles.ts';
 
 /** What a new profile has in its `config.json`. */
 const EMPTY = '{}\n';

@@ -6,12 +6,17 @@ import type { Log } from '../../contracts/log.ts';
 import type { Profile } from '../../contracts/agent/profile.ts';
 import type { ApplySettings, FolderWatch, ReadJson, WatchFolders } from '../../contracts/settings.ts';
 import type { BuiltInProfiles } from './built-in.ts';
-import { inEnglish, textRef } from '../../contracts/texts/say.ts';
-import type { TextRef } from '../../contracts/texts/say.ts';
+import { inEnglish, textRef, type TextRef } from '../../contracts/texts/say.ts';
 import { problemAt } from '../../contracts/operator/file-problems.ts';
 import { withItems } from '../../lib/text.ts';
-import { checkProfile, readProfiles } from './read-profiles.ts';
-import type { ProfileRead, ProfileRules, ProfilesRead, ProfileTexts } from './read-profiles.ts';
+import {
+  checkProfile,
+  type ProfileRead,
+  type ProfileRules,
+  type ProfilesRead,
+  type ProfileTexts,
+  readProfiles,
+} from './read-profiles.ts';
 
 export interface ProfilesOptions {
   /** `$GATEWAY_HOME/profiles`; it is made when it is missing. */

@@ -2,13 +2,11 @@
 import { readdir, readFile, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { cleanText } from '../../lib/text.ts';
-import { PROFILE_ID, profileSchema } from '../../contracts/agent/profile.ts';
-import type { Profile } from '../../contracts/agent/profile.ts';
+import { type Profile, PROFILE_ID, profileSchema } from '../../contracts/agent/profile.ts';
 import type { FieldPath, JsonText, ReadJson } from '../../contracts/settings.ts';
 import type { BuiltInProfiles } from './built-in.ts';
 import { errorCode } from '../../contracts/errors.ts';
-import { textRef } from '../../contracts/texts/say.ts';
-import type { TextRef } from '../../contracts/texts/say.ts';
+import { textRef, type TextRef } from '../../contracts/texts/say.ts';
 import { problemAt, problemOfField, schemaProblems } from '../../contracts/operator/file-problems.ts';
 
 /** Most profiles that are read. */

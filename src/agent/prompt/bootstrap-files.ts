@@ -3,10 +3,8 @@ import { readdir } from 'node:fs/promises';
 import path from 'node:path';
 import { estimateTokens } from '../../lib/tokens.ts';
 import type { Log } from '../../contracts/log.ts';
-import { createFileCache } from './file-cache.ts';
-import type { FileText, FileCache } from './file-cache.ts';
-import { isSkillFolder, readSkill } from './skill.ts';
-import type { Skill } from './skill.ts';
+import { createFileCache, type FileCache, type FileText } from './file-cache.ts';
+import { isSkillFolder, readSkill, type Skill } from './skill.ts';
 import { errorCode } from '../../contracts/errors.ts';
 
 /** Files that are part of every prompt, in order. */

@@ -1,7 +1,6 @@
 /** Caches what is made from files and reads them again when they change; a check is an open and a stat. */
 import { constants } from 'node:fs';
-import { open } from 'node:fs/promises';
-import type { FileHandle } from 'node:fs/promises';
+import { type FileHandle, open } from 'node:fs/promises';
 import { errorCode, toGatewayError } from '../../contracts/errors.ts';
 import type { Log } from '../../contracts/log.ts';
 import { stripEnd } from '../../lib/text.ts';

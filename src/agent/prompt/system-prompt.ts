@@ -4,13 +4,11 @@ import { oneLine } from '../../lib/text.ts';
 import { estimateTokens } from '../../lib/tokens.ts';
 import type { Log } from '../../contracts/log.ts';
 import type { MemoryRecord, MemoryStore } from '../../contracts/store/notes.ts';
-import { NO_PART } from './bootstrap-files.ts';
+import { type BootstrapPrompt, NO_PART, type PromptPart } from './bootstrap-files.ts';
 import { markUntrustedStably } from './marks.ts';
-import type { BootstrapPrompt, PromptPart } from './bootstrap-files.ts';
 import type { ModelCapabilities } from '../../contracts/model/provider.ts';
 import type { PreparedProfile } from './prepared-profile.ts';
-import { NO_TOOLS, selectTools } from './tool-selection.ts';
-import type { ToolSelection } from './tool-selection.ts';
+import { NO_TOOLS, selectTools, type ToolSelection } from './tool-selection.ts';
 
 /** Memories that are considered for one prompt. */
 export const MAX_RECALLED = 40;

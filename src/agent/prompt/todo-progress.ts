@@ -1,6 +1,5 @@
 /** Progress of a turn in its todo list, derived from its rows, so that a resumed turn counts the same. */
-import { readTodos } from '../../contracts/store/notes.ts';
-import type { Todo } from '../../contracts/store/notes.ts';
+import { readTodos, type Todo } from '../../contracts/store/notes.ts';
 import type { TurnRows } from '../state/turn-rows.ts';
 
 /** The tool whose results contain the list. */

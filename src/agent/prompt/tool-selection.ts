@@ -5,8 +5,7 @@ import type { ToolSchema } from '../../contracts/model/provider.ts';
 import type { Tool } from '../../contracts/tools/tool.ts';
 import { isJsonObject } from '../../lib/json/json.ts';
 import { pairSchemas } from '../tools/tool-pair.ts';
-import { schemaTokens, summaryOf } from './prepared-profile.ts';
-import type { PreparedProfile } from './prepared-profile.ts';
+import { type PreparedProfile, schemaTokens, summaryOf } from './prepared-profile.ts';
 
 /** Largest share of the window that the definitions of tools may take. */
 export const TOOL_SHARE = 0.35;

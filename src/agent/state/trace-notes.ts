@@ -1,17 +1,17 @@
 /** What a turn does while it runs, noted in bounded memory for its trace. Costs nothing per token. */
-import { MAX_SPAN_CHARS, MAX_SPANS } from '../../contracts/store/traces.ts';
-import type {
-  LiveCounts,
-  LivePoint,
-  ModelCallSpan,
-  NoteValues,
-  TraceAttempt,
-  TraceSpan,
+import {
+  type LiveCounts,
+  type LivePoint,
+  MAX_SPAN_CHARS,
+  MAX_SPANS,
+  type ModelCallSpan,
+  type NoteValues,
+  type TraceAttempt,
+  type TraceSpan,
 } from '../../contracts/store/traces.ts';
 import type { EventBody } from '../../contracts/event.ts';
 import type { ChatRequest } from '../../contracts/model/provider.ts';
-import { sentPrompt } from '../../contracts/store/sent-prompt.ts';
-import type { Redact } from '../../contracts/store/sent-prompt.ts';
+import { type Redact, sentPrompt } from '../../contracts/store/sent-prompt.ts';
 import type { LaneHead } from '../../contracts/store/lanes.ts';
 import type { OpenedTurn } from '../../contracts/store/records.ts';
 import { clipEnd } from '../../lib/text.ts';

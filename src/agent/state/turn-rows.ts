@@ -1,8 +1,11 @@
 /** The context rows of one turn: those in the journal and those not stored yet. */
-import { sourcesOfEntry, STEP_ITERATIONS } from '../../contracts/store/records.ts';
-import type { ContextEntry, ContextRecord } from '../../contracts/store/records.ts';
-import { contextRow } from '../prompt/history.ts';
-import type { Answer, ContextRow, Result } from '../prompt/history.ts';
+import {
+  type ContextEntry,
+  type ContextRecord,
+  sourcesOfEntry,
+  STEP_ITERATIONS,
+} from '../../contracts/store/records.ts';
+import { type Answer, contextRow, type ContextRow, type Result } from '../prompt/history.ts';
 import { Taint } from './taint.ts';
 
 /** Where the text of a message is from. */

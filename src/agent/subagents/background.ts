@@ -1,22 +1,23 @@
 /** Subagents in the background: heads of `agent:` lanes that run without their turn and report to their session (B-31, B-34). */
 import { z } from 'zod';
 import { describeIssues } from '../../lib/json/schema-issues.ts';
-import { LaneAbort } from '../../contracts/bus.ts';
-import type { LaneHandler, LaneOutcome } from '../../contracts/bus.ts';
+import { LaneAbort, type LaneHandler, type LaneOutcome } from '../../contracts/bus.ts';
 import { GatewayError, toGatewayError, wordError } from '../../contracts/errors.ts';
 import type { EventBody } from '../../contracts/event.ts';
 import type { LaneHead, LaneStep } from '../../contracts/store/lanes.ts';
 import { newId } from '../../lib/ids.ts';
 import { mergeSources, storedSources, taints, UNKNOWN_SOURCES } from '../../contracts/tools/risk.ts';
 import { systemInbound } from '../../contracts/receive.ts';
-import { BACKGROUND_SUBAGENT_MS } from '../../contracts/agent/subagents.ts';
-import type { SubagentFinish, SubagentPayload } from '../../contracts/agent/subagents.ts';
+import {
+  BACKGROUND_SUBAGENT_MS,
+  type SubagentFinish,
+  type SubagentPayload,
+} from '../../contracts/agent/subagents.ts';
 import { contextRow } from '../prompt/history.ts';
 import { markUntrusted } from '../prompt/marks.ts';
 import type { AgentShared } from '../deps.ts';
 import { Taint } from '../state/taint.ts';
-import { isInterruption, runSubagent } from './run-subagent.ts';
-import type { SubagentResult } from './run-subagent.ts';
+import { isInterruption, runSubagent, type SubagentResult } from './run-subagent.ts';
 import type { CurrentShared } from '../turn-settings.ts';
 import { notedWaits } from '../model/noted-waits.ts';
 import { withoutShutdown } from '../tools/tool-run.ts';

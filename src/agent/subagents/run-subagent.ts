@@ -1,34 +1,28 @@
 /** A subagent: a turn inside another one, with its own journal and events and without a message (N-04, N-06). */
-import { isAnswered } from '../../contracts/event.ts';
+import { type EventBody, isAnswered } from '../../contracts/event.ts';
 import { LaneAbort } from '../../contracts/bus.ts';
 import { GatewayError, StoreError } from '../../contracts/errors.ts';
-import type { EventBody } from '../../contracts/event.ts';
 import type { Fence } from '../../contracts/store/lanes.ts';
 import type { Ledger } from '../../contracts/store/ledger.ts';
 import { clipMiddle } from '../../lib/text.ts';
 import type { Log } from '../../contracts/log.ts';
 import type { Profile } from '../../contracts/agent/profile.ts';
 import type { Usage } from '../../contracts/model/provider.ts';
-import type { ContextRecord, JournalRow } from '../../contracts/store/records.ts';
-import { sourcesOfEntry } from '../../contracts/store/records.ts';
+import { type ContextRecord, type JournalRow, sourcesOfEntry } from '../../contracts/store/records.ts';
 import type { Source } from '../../contracts/tools/risk.ts';
 import { SUBAGENT_TOKENS } from '../../contracts/agent/subagents.ts';
 import type { ModelUsage } from '../../contracts/model/usage.ts';
 import { ApprovalWait } from '../tools/approval-gate.ts';
-import { MAX_RESULT_CHARS } from '../deps.ts';
-import type { AgentShared, Emit } from '../deps.ts';
+import { type AgentShared, type Emit, MAX_RESULT_CHARS } from '../deps.ts';
 import { NO_PART } from '../prompt/bootstrap-files.ts';
 import { recordUnreported, usageOf } from '../state/turn-usage.ts';
 import { UnjournaledUsage } from '../state/unjournaled-usage.ts';
-import { replySoFar } from '../state/turn-state.ts';
+import { replySoFar, type Turn, type TurnProgress } from '../state/turn-state.ts';
 import type { Taint } from '../state/taint.ts';
 import { TurnRows } from '../state/turn-rows.ts';
-import type { Turn, TurnProgress } from '../state/turn-state.ts';
-import { runTurn } from '../turn/agent-loop.ts';
-import { inEnglish } from '../../contracts/texts/say.ts';
-import type { TurnResult } from '../turn/agent-loop.ts';
+import { runTurn, type TurnResult } from '../turn/agent-loop.ts';
+import { inEnglish, type Say } from '../../contracts/texts/say.ts';
 import { outcomeOf, traceSubagent } from './subagent-trace.ts';
-import type { Say } from '../../contracts/texts/say.ts';
 
 /** Everything a subagent works with, passed as arguments: there is no shared state to restore (N-12). */
 export interface Child extends Pick<

@@ -3,15 +3,19 @@ import type { TurnEmitter } from '../../contracts/bus.ts';
 import { toGatewayError, wordError } from '../../contracts/errors.ts';
 import type { EventBody } from '../../contracts/event.ts';
 import { pause } from '../../lib/async/sleep.ts';
-import { toolsOf } from '../../contracts/agent/profile.ts';
-import type { Profile } from '../../contracts/agent/profile.ts';
-import { agentIdOf, MAX_SUBAGENTS_AT_ONCE, MAX_TASK_CHARS } from '../../contracts/agent/subagents.ts';
-import type { SpawnOutcome, SpawnRequest, SubagentCall } from '../../contracts/agent/subagents.ts';
+import { type Profile, toolsOf } from '../../contracts/agent/profile.ts';
+import {
+  agentIdOf,
+  MAX_SUBAGENTS_AT_ONCE,
+  MAX_TASK_CHARS,
+  type SpawnOutcome,
+  type SpawnRequest,
+  type SubagentCall,
+} from '../../contracts/agent/subagents.ts';
 import { contextRow } from '../prompt/history.ts';
 import type { AgentShared } from '../deps.ts';
 import { SubagentSlots } from './subagent-slots.ts';
-import { isInterruption, runSubagent } from './run-subagent.ts';
-import type { SubagentResult } from './run-subagent.ts';
+import { isInterruption, runSubagent, type SubagentResult } from './run-subagent.ts';
 import type {
   Subagents,
   TaskWriter,

@@ -1,15 +1,21 @@
 /** The approval gate before every tool call: a dangerous call waits until a human approves exactly this call (S-45). */
 import { createHash } from 'node:crypto';
-import { MAX_ASKED, MAX_ASKED_CHARS, shownArgs, visibleText } from '../../contracts/tools/approvals.ts';
-import type { ApprovalRuleStore, ApprovalSubject, NamedFile } from '../../contracts/tools/approvals.ts';
+import {
+  type ApprovalRuleStore,
+  type ApprovalSubject,
+  MAX_ASKED,
+  MAX_ASKED_CHARS,
+  type NamedFile,
+  shownArgs,
+  visibleText,
+} from '../../contracts/tools/approvals.ts';
 import { ToolError } from '../../contracts/errors.ts';
 import { taints } from '../../contracts/tools/risk.ts';
 import type { TurnApproval } from '../../contracts/store/records.ts';
 import { cleanJson, sortKeys } from '../../lib/json/json.ts';
 import type { SessionFiles, Tool } from '../../contracts/tools/tool.ts';
 import { judgeCall, mustAsk } from './risk.ts';
-import { failure } from './tool-run.ts';
-import type { Outcome } from './tool-run.ts';
+import { failure, type Outcome } from './tool-run.ts';
 import type { Reader } from './unasked-reads.ts';
 import type { TurnContext, TurnIdentity, TurnProgress } from '../state/turn-state.ts';
 

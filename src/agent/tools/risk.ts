@@ -8,13 +8,10 @@
  * the session, such as reading and writing its own files, need no approval unless the profile asks for it at `caution`.
  */
 import type { Profile } from '../../contracts/agent/profile.ts';
-import type { ToolRisk } from '../../contracts/tools/risk.ts';
-import { describeSources, taints } from '../../contracts/tools/risk.ts';
+import { describeSources, taints, type ToolRisk } from '../../contracts/tools/risk.ts';
 import type { Tool } from '../../contracts/tools/tool.ts';
-import { mayReadUnasked } from './unasked-reads.ts';
-import type { Reader } from './unasked-reads.ts';
-import { inEnglish } from '../../contracts/texts/say.ts';
-import type { Say } from '../../contracts/texts/say.ts';
+import { mayReadUnasked, type Reader } from './unasked-reads.ts';
+import { inEnglish, type Say } from '../../contracts/texts/say.ts';
 
 export interface Judgement {
   risk: ToolRisk;

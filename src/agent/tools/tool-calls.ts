@@ -12,10 +12,9 @@ import { runConcurrently } from '../../lib/async/run-concurrently.ts';
 import type { Answer } from '../prompt/history.ts';
 import type { AgentShared, Emit } from '../deps.ts';
 import { createProgress } from './progress.ts';
-import { checkCall, contentForModel, executeTool, failure } from './tool-run.ts';
+import { checkCall, contentForModel, executeTool, failure, type Outcome } from './tool-run.ts';
 import { callableTools } from './tool-pair.ts';
 import { roleOf } from './user-role.ts';
-import type { Outcome } from './tool-run.ts';
 import { sentBy } from './unasked-reads.ts';
 import type { TurnAttempt, TurnContext, TurnIdentity, TurnProgress } from '../state/turn-state.ts';
 

@@ -4,11 +4,9 @@
  */
 import { z } from 'zod';
 import { isJsonObject, parseJson } from '../../lib/json/json.ts';
-import { mergeSources } from '../../contracts/tools/risk.ts';
-import type { Source } from '../../contracts/tools/risk.ts';
+import { mergeSources, type Source } from '../../contracts/tools/risk.ts';
 import type { ToolCall, ToolSchema } from '../../contracts/model/provider.ts';
-import { defineTool } from '../../contracts/tools/tool.ts';
-import type { Tool } from '../../contracts/tools/tool.ts';
+import { defineTool, type Tool } from '../../contracts/tools/tool.ts';
 import type { PreparedProfile } from '../prompt/prepared-profile.ts';
 
 export const FIND_TOOL = 'find_tool';

@@ -1,14 +1,12 @@
 /** Runs the workers after a turn: one list, one after another, once the turn has ended (N-65). */
 import type { AfterTurnSettings } from '../../contracts/agent/after-turn.ts';
-import { LaneAbort } from '../../contracts/bus.ts';
-import type { EventBus } from '../../contracts/bus.ts';
+import { type EventBus, LaneAbort } from '../../contracts/bus.ts';
 import type { TurnEndReason } from '../../contracts/event.ts';
 import { toGatewayError } from '../../contracts/errors.ts';
 import type { SessionKey } from '../../contracts/message.ts';
 import { mergeGroups, toGroups } from '../prompt/history.ts';
 import { typedText } from '../prompt/marks.ts';
-import { contextSize } from '../state/turn-state.ts';
-import type { TurnContext, TurnIdentity, TurnProgress } from '../state/turn-state.ts';
+import { contextSize, type TurnContext, type TurnIdentity, type TurnProgress } from '../state/turn-state.ts';
 import type { AfterTurnWorker, EndedTurn } from './ended-turn.ts';
 
 /** Sessions whose workers run at the same time. A turn that ends beyond them starts none; the next turn of its session tries again. */

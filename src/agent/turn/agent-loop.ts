@@ -1,8 +1,7 @@
 /** A turn from its first event to its result: the tool-calling loop, and the end of a turn that cannot continue (N-01, N-02). */
 import { LaneAbort } from '../../contracts/bus.ts';
 import { GatewayError, StoreError } from '../../contracts/errors.ts';
-import { isFailure } from '../../contracts/event.ts';
-import type { TurnEndReason } from '../../contracts/event.ts';
+import { isFailure, type TurnEndReason } from '../../contracts/event.ts';
 import type { TurnFailure } from '../../contracts/store/records.ts';
 import type { Answer } from '../prompt/history.ts';
 import type { AgentShared, Emit } from '../deps.ts';
@@ -10,17 +9,21 @@ import { checkCalls, checkFormat } from '../model/caller-options.ts';
 import { endOfAnswer, failureText, turnReader } from './failure-text.ts';
 import { askModel } from './iteration.ts';
 import { takeSteering } from './queue-modes.ts';
-import { runPlan } from '../executor/run-plan.ts';
-import type { PlanRunTurn } from '../executor/run-plan.ts';
+import { type PlanRunTurn, runPlan } from '../executor/run-plan.ts';
 import { followTodos, settlePlan } from '../planner/follow-plan.ts';
-import { hasPlannedOn, planOnCall, planOnly, planTurn } from '../planner/plan-turn.ts';
-import type { PlannedTurn } from '../planner/plan-turn.ts';
+import { hasPlannedOn, type PlannedTurn, planOnCall, planOnly, planTurn } from '../planner/plan-turn.ts';
 import { followSwitch, followTools } from '../profiles/follow-switch.ts';
 import { isSilent } from './silent-token.ts';
 import { optionsOfCall } from '../tools/caller-calls.ts';
 import { runToolCalls } from '../tools/tool-calls.ts';
-import { callMsgId, emitReset } from '../state/turn-state.ts';
-import type { Turn, TurnContext, TurnIdentity, TurnProgress } from '../state/turn-state.ts';
+import {
+  callMsgId,
+  emitReset,
+  type Turn,
+  type TurnContext,
+  type TurnIdentity,
+  type TurnProgress,
+} from '../state/turn-state.ts';
 
 /** Result of a turn. `text` is shown to users; the rows to commit with it are still fresh in the turn. */
 export interface TurnResult {

@@ -1,7 +1,6 @@
 /** What is delivered when a turn ends: its text, and the files that the text shows. */
 import type { AnswerFiles, SentMedia } from '../../contracts/media.ts';
-import { parseAddress } from '../../contracts/message.ts';
-import type { Address, OutboundMessage, Place } from '../../contracts/message.ts';
+import { type Address, type OutboundMessage, parseAddress, type Place } from '../../contracts/message.ts';
 import type { DeliveryPayload } from '../../contracts/store/ledger.ts';
 import type { OutputResult } from './silent-reply.ts';
 import { languageMark } from '../../contracts/texts/languages.ts';

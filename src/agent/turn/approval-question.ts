@@ -1,6 +1,13 @@
 /** The message that asks for an approval, with its buttons, and the same message after the decision (S-37). */
-import { approvalRef, buttonValue, shownArgs, visibleText } from '../../contracts/tools/approvals.ts';
-import type { ApprovalRecord, ApprovalSubject, NamedFile } from '../../contracts/tools/approvals.ts';
+import {
+  type ApprovalRecord,
+  approvalRef,
+  type ApprovalSubject,
+  buttonValue,
+  type NamedFile,
+  shownArgs,
+  visibleText,
+} from '../../contracts/tools/approvals.ts';
 import type { DeliveryPayload } from '../../contracts/store/ledger.ts';
 import { parseAddress } from '../../contracts/message.ts';
 import { waitDecided, waitQuestion } from '../executor/wait-question.ts';

@@ -1,8 +1,7 @@
 /** Ends a turn that has become a dead letter. */
 import { GatewayError } from '../../contracts/errors.ts';
 import type { LaneHead, LaneStep } from '../../contracts/store/lanes.ts';
-import { answeredMessage, userIdOf } from '../../contracts/message.ts';
-import type { Address, SessionKey } from '../../contracts/message.ts';
+import { type Address, answeredMessage, type SessionKey, userIdOf } from '../../contracts/message.ts';
 import { cancelPlan, cancelReason, isOpenPlan } from '../../contracts/plans/plan.ts';
 import { textRef } from '../../contracts/texts/say.ts';
 import type { AgentShared } from '../deps.ts';

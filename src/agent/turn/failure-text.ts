@@ -1,6 +1,11 @@
 /** How a turn tells its user about errors and about incomplete answers. */
-import { readerOf, StoreError, wordError } from '../../contracts/errors.ts';
-import type { ErrorReader, GatewayError } from '../../contracts/errors.ts';
+import {
+  type ErrorReader,
+  type GatewayError,
+  readerOf,
+  StoreError,
+  wordError,
+} from '../../contracts/errors.ts';
 import type { FinishReason } from '../../contracts/model/provider.ts';
 import type { TurnEndReason } from '../../contracts/event.ts';
 import type { AgentDeps } from '../deps.ts';

@@ -3,27 +3,31 @@ import { toGatewayError } from '../../contracts/errors.ts';
 import type { ChatRequest, LLMResponse, ModelCapabilities } from '../../contracts/model/provider.ts';
 import type { Omission } from '../../contracts/model/omissions.ts';
 import type { PromptParts } from '../../contracts/store/traces.ts';
-import { mergeGroups, toGroups } from '../prompt/history.ts';
-import type { Answer, Group } from '../prompt/history.ts';
+import { type Answer, type Group, mergeGroups, toGroups } from '../prompt/history.ts';
 import { withModePrompt } from '../executor/mode-prompts.ts';
-import { promptStart } from '../prompt/system-prompt.ts';
-import type { PromptStart } from '../prompt/system-prompt.ts';
-import { fitPrompt } from '../prompt/context-window.ts';
-import type { FittedPrompt } from '../prompt/context-window.ts';
-import { MAX_CALLS_RUN } from '../deps.ts';
-import type { AgentShared, Emit } from '../deps.ts';
+import { promptStart, type PromptStart } from '../prompt/system-prompt.ts';
+import { fitPrompt, type FittedPrompt } from '../prompt/context-window.ts';
+import { type AgentShared, type Emit, MAX_CALLS_RUN } from '../deps.ts';
 import { notesFor } from '../prompt/nudges.ts';
 import { callFields, callsOf, refuseUnsupported } from '../model/caller-options.ts';
-import { streamAnswer } from '../model/model-call.ts';
-import type { ModelCall } from '../model/model-call.ts';
-import { firstAttempt, prepareRepeat, repeatsEmpty } from './repeat-call.ts';
-import type { Attempts } from './repeat-call.ts';
-import { isTooSmall, makePrompt, modelBudget } from '../model/model-budget.ts';
-import type { Budgeting, ModelBudget } from '../model/model-budget.ts';
+import { type ModelCall, streamAnswer } from '../model/model-call.ts';
+import { type Attempts, firstAttempt, prepareRepeat, repeatsEmpty } from './repeat-call.ts';
+import {
+  type Budgeting,
+  isTooSmall,
+  makePrompt,
+  modelBudget,
+  type ModelBudget,
+} from '../model/model-budget.ts';
 import { optionsOfCall } from '../tools/caller-calls.ts';
 import { directCall } from '../tools/tool-pair.ts';
-import { callMsgId } from '../state/turn-state.ts';
-import type { TurnAttempt, TurnContext, TurnIdentity, TurnProgress } from '../state/turn-state.ts';
+import {
+  callMsgId,
+  type TurnAttempt,
+  type TurnContext,
+  type TurnIdentity,
+  type TurnProgress,
+} from '../state/turn-state.ts';
 
 /** How much of an unknown reason for the end of an answer is logged. */
 const MAX_REASON_CHARS = 100;

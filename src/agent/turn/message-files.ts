@@ -1,7 +1,6 @@
 /** The files of a message: fetched, stored next to its row, and worded for the model and the person. */
 import type { ReceivedFile } from '../../contracts/media.ts';
-import type { InboundMessage } from '../../contracts/message.ts';
-import { userIdOf } from '../../contracts/message.ts';
+import { type InboundMessage, userIdOf } from '../../contracts/message.ts';
 import type { Fence } from '../../contracts/store/lanes.ts';
 import type { TurnPayload } from '../../contracts/store/accept.ts';
 import type { AgentShared } from '../deps.ts';

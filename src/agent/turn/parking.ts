@@ -1,10 +1,14 @@
 /** Parked turns: released until a human decides; the decision is announced when they continue. */
 import { randomBytes } from 'node:crypto';
-import { approvalOutcome, approvalRef, howDecided } from '../../contracts/tools/approvals.ts';
-import type { ApprovalRecord, ApprovalSubject } from '../../contracts/tools/approvals.ts';
+import {
+  approvalOutcome,
+  type ApprovalRecord,
+  approvalRef,
+  type ApprovalSubject,
+  howDecided,
+} from '../../contracts/tools/approvals.ts';
 import type { LaneOutcome, TurnEmitter } from '../../contracts/bus.ts';
-import { addressOf } from '../../contracts/message.ts';
-import type { DeliveryPayload } from '../../contracts/message.ts';
+import { addressOf, type DeliveryPayload } from '../../contracts/message.ts';
 import type { EventBody } from '../../contracts/event.ts';
 import type { ApprovalWait } from '../tools/approval-gate.ts';
 import type { CallerWait } from '../tools/caller-calls.ts';

@@ -4,15 +4,12 @@ import type { Fence } from '../../contracts/store/lanes.ts';
 import type { TurnPayload } from '../../contracts/store/accept.ts';
 import type { JoinedMessage, WaitingBehind } from '../../contracts/store/ledger.ts';
 import type { OpenedTurn } from '../../contracts/store/records.ts';
-import { mergeSources } from '../../contracts/tools/risk.ts';
-import type { Source } from '../../contracts/tools/risk.ts';
+import { mergeSources, type Source } from '../../contracts/tools/risk.ts';
 import { contextRow } from '../prompt/history.ts';
 import { typedText } from '../prompt/marks.ts';
 import type { AgentShared, Emit } from '../deps.ts';
-import { MAX_PICTURES_PER_MESSAGE, receiveFiles } from './message-files.ts';
-import type { Receiving } from './message-files.ts';
-import { readMessage, readTurnPayload } from './turn-payload.ts';
-import type { ReadMessage } from './turn-payload.ts';
+import { MAX_PICTURES_PER_MESSAGE, receiveFiles, type Receiving } from './message-files.ts';
+import { readMessage, type ReadMessage, readTurnPayload } from './turn-payload.ts';
 import type { TurnAttempt, TurnIdentity, TurnProgress } from '../state/turn-state.ts';
 
 /** A burst ends after this much silence, in milliseconds: clients send the pieces of a long paste faster. */

@@ -2,13 +2,17 @@
 import { ProviderError, wordError } from '../../contracts/errors.ts';
 import { backoffMs } from '../../lib/async/backoff.ts';
 import { sleep } from '../../lib/async/sleep.ts';
-import { RETRY_CAP_MS } from '../deps.ts';
-import type { AgentLimits, AgentShared, Emit } from '../deps.ts';
+import { type AgentLimits, type AgentShared, type Emit, RETRY_CAP_MS } from '../deps.ts';
 import type { LLMResponse } from '../../contracts/model/provider.ts';
 import type { ModelCall } from '../model/model-call.ts';
 import { OVERFLOW_SHRINK } from '../prompt/context-window.ts';
-import { emitReset } from '../state/turn-state.ts';
-import type { TurnAttempt, TurnContext, TurnIdentity, TurnProgress } from '../state/turn-state.ts';
+import {
+  emitReset,
+  type TurnAttempt,
+  type TurnContext,
+  type TurnIdentity,
+  type TurnProgress,
+} from '../state/turn-state.ts';
 import { turnReader } from './failure-text.ts';
 
 /** How much longer the pauses are before a server that limits its calls is asked again. */

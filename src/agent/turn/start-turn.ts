@@ -2,31 +2,32 @@
 import { LaneAbort } from '../../contracts/bus.ts';
 import { answeredMessage, memoryOwnerOf, userIdOf } from '../../contracts/message.ts';
 import { readMode } from '../../contracts/plans/plan.ts';
-import { HISTORY_ROWS } from '../../contracts/store/accept.ts';
-import type { TurnPayload } from '../../contracts/store/accept.ts';
+import { HISTORY_ROWS, type TurnPayload } from '../../contracts/store/accept.ts';
 import type { LaneHead } from '../../contracts/store/lanes.ts';
 import type { OpenedTurn } from '../../contracts/store/records.ts';
 import type { AgentShared } from '../deps.ts';
 import { withCallerOptions } from '../model/caller-options.ts';
 import { notedWaits } from '../model/noted-waits.ts';
 import { toGroups } from '../prompt/history.ts';
-import { loadPromptContext } from '../prompt/system-prompt.ts';
-import type { PromptContext } from '../prompt/system-prompt.ts';
+import { loadPromptContext, type PromptContext } from '../prompt/system-prompt.ts';
 import { Taint } from '../state/taint.ts';
 import { attemptStart, TraceNotes } from '../state/trace-notes.ts';
 import { TurnRows } from '../state/turn-rows.ts';
-import { replySoFar } from '../state/turn-state.ts';
-import type { Turn, TurnContext, TurnIdentity, TurnProgress } from '../state/turn-state.ts';
+import {
+  replySoFar,
+  type Turn,
+  type TurnContext,
+  type TurnIdentity,
+  type TurnProgress,
+} from '../state/turn-state.ts';
 import { UnjournaledUsage } from '../state/unjournaled-usage.ts';
 import { withoutShutdown } from '../tools/tool-run.ts';
 import type { AfterTurn } from './after-turn.ts';
 import { sayFor } from './failure-text.ts';
 import { receiveFiles } from './message-files.ts';
 import { networkOf, strictestPlace } from './other-surfaces.ts';
-import { collectBurst } from './queue-modes.ts';
-import type { InitialInput } from './queue-modes.ts';
-import { readMessage } from './turn-payload.ts';
-import type { ReadMessage } from './turn-payload.ts';
+import { collectBurst, type InitialInput } from './queue-modes.ts';
+import { readMessage, type ReadMessage } from './turn-payload.ts';
 
 /** A turn of an `in:` lane: its attempt is noted. */
 export type TracedTurn = Turn & { trace: TraceNotes };

@@ -1,6 +1,5 @@
 /** Handles the head of an `in:` lane: opens the turn, runs it, and commits its end. */
-import { LaneAbort } from '../../contracts/bus.ts';
-import type { LaneHandler, LaneOutcome, TurnEmitter } from '../../contracts/bus.ts';
+import { LaneAbort, type LaneHandler, type LaneOutcome, type TurnEmitter } from '../../contracts/bus.ts';
 import { GatewayError } from '../../contracts/errors.ts';
 import type { LaneHead, LaneStep } from '../../contracts/store/lanes.ts';
 import type { TurnPayload } from '../../contracts/store/accept.ts';
@@ -11,8 +10,7 @@ import { ApprovalWait } from '../tools/approval-gate.ts';
 import { CallerWait } from '../tools/caller-calls.ts';
 import type { AgentShared, Emit } from '../deps.ts';
 import type { Compressor } from '../compression/compressor.ts';
-import { endedTurn } from './after-turn.ts';
-import type { AfterTurn } from './after-turn.ts';
+import { type AfterTurn, endedTurn } from './after-turn.ts';
 import { deliveryWithFiles } from './answer-delivery.ts';
 import { announceDecision, parkForCaller, parkTurn } from './parking.ts';
 import { endDeadLetter } from './dead-turn.ts';
@@ -25,10 +23,8 @@ import { createSubagents } from '../subagents/subagents.ts';
 import type { CurrentShared } from '../turn-settings.ts';
 import { recordUnreported, usageOf } from '../state/turn-usage.ts';
 import type { TurnContext, TurnIdentity, TurnProgress } from '../state/turn-state.ts';
-import { runTurn } from './agent-loop.ts';
-import type { TurnOptions } from './agent-loop.ts';
-import { startTurn } from './start-turn.ts';
-import type { TracedTurn } from './start-turn.ts';
+import { runTurn, type TurnOptions } from './agent-loop.ts';
+import { startTurn, type TracedTurn } from './start-turn.ts';
 import { endTrace, leaveTrace } from './turn-trace.ts';
 
 /** Work before and after each turn of a session. */

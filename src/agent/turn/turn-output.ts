@@ -6,8 +6,7 @@ import type { LaneHead } from '../../contracts/store/lanes.ts';
 import type { OpenedTurn } from '../../contracts/store/records.ts';
 import type { AgentShared, Emit } from '../deps.ts';
 import type { TurnContext, TurnIdentity, TurnProgress } from '../state/turn-state.ts';
-import { openLiveOutput } from './silent-reply.ts';
-import type { LiveOutput } from './silent-reply.ts';
+import { type LiveOutput, openLiveOutput } from './silent-reply.ts';
 
 interface OutputStart {
   head: LaneHead;

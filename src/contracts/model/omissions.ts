@@ -1,6 +1,5 @@
 /** Parts of a request that are left out, or written in another form, for a server that refuses them. */
-import { inEnglish, textRef } from '../texts/say.ts';
-import type { TextRef } from '../texts/say.ts';
+import { inEnglish, textRef, type TextRef } from '../texts/say.ts';
 
 /**
  * One such part: system messages as their own role, the full schemas of the tools, the tools of one MCP server, the

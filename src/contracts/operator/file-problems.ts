@@ -1,8 +1,7 @@
 /** What is wrong with settings and profiles, as texts for whoever reads them: the log in English, the page in its language. */
 import type { z } from 'zod';
 import type { FieldPath } from '../settings.ts';
-import { textRef } from '../texts/say.ts';
-import type { TextRef } from '../texts/say.ts';
+import { textRef, type TextRef } from '../texts/say.ts';
 
 type Issue = z.core.$ZodIssue;
 

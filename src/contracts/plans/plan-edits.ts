@@ -1,11 +1,9 @@
 /** Changes that people make to a plan: which are possible, and the plan after them. Pure; never throws. */
-import { MAX_PLAN_STEPS } from './plan.ts';
-import type { Plan, PlanStep, StepEdit } from './plan.ts';
+import { MAX_PLAN_STEPS, type Plan, type PlanStep, type StepEdit } from './plan.ts';
 import type { ToolRisk } from '../tools/risk.ts';
 import { MAX_TODO_CHARS } from '../store/notes.ts';
 import { oneLine } from '../../lib/text.ts';
-import { textRef } from '../texts/say.ts';
-import type { TextRef } from '../texts/say.ts';
+import { textRef, type TextRef } from '../texts/say.ts';
 
 /** Steps that may be added to a plan while it runs, counted against the length it was made with (S-18). */
 export const MAX_ADDED_STEPS = 10;

@@ -1,7 +1,6 @@
 /** Plans and their steps, as they are stored and as events and cards show them. */
 import { GatewayError } from '../errors.ts';
-import { inEnglish, textRef } from '../texts/say.ts';
-import type { TextRef } from '../texts/say.ts';
+import { inEnglish, textRef, type TextRef } from '../texts/say.ts';
 import type { ExecutionMode, Plan } from '../isomorphic/plan-types.ts';
 
 // Code that the web page also runs is JavaScript that browsers can load.

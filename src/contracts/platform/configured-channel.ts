@@ -1,6 +1,5 @@
 /** A channel as configured in one gateway. */
-import { accessRules } from '../access.ts';
-import type { ChannelAccess } from '../access.ts';
+import { accessRules, type ChannelAccess } from '../access.ts';
 import type { Channel, ChannelDeps, ChannelManifest } from '../channel.ts';
 import type { CheckContext, Finding } from '../operator/findings.ts';
 

@@ -1,7 +1,6 @@
 /** Answers that a person takes back or asks for again: which turns of a session the model still reads. */
 import type { SessionKey } from '../message.ts';
-import { textRef } from '../texts/say.ts';
-import type { TextRef } from '../texts/say.ts';
+import { textRef, type TextRef } from '../texts/say.ts';
 
 /** Answers to one question, the first one included. */
 export const MAX_TRIES = 10;

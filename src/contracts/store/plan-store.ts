@@ -1,6 +1,5 @@
 /** Plans as the store keeps them: one row each, with the whole plan, replaced when it changes. */
-import { parseAddress } from '../message.ts';
-import type { Address, DeliveryPayload, SessionKey } from '../message.ts';
+import { type Address, type DeliveryPayload, parseAddress, type SessionKey } from '../message.ts';
 import type { Plan } from '../plans/plan.ts';
 import type { PendingEdit } from '../plans/plan-edits.ts';
 import type { Usage } from '../model/provider.ts';

@@ -1,7 +1,6 @@
 /** What the gateway says to people: texts by their key, with their values, in the reader's language. */
 import { z } from 'zod';
-import { fillFrom, withSlash } from '../isomorphic/fill-text.js';
-import type { WriteCommand } from '../isomorphic/fill-text.js';
+import { fillFrom, withSlash, type WriteCommand } from '../isomorphic/fill-text.js';
 import { ENGLISH } from './english.ts';
 import type { NamesOf, Template } from './template.ts';
 import { PARLEY } from './parley.ts';

@@ -4,8 +4,7 @@
  * and travel with it: into answers, plans, todos, notes, memories, schedules and subagents.
  */
 import { z } from 'zod';
-import { inEnglish } from '../texts/say.ts';
-import type { Say } from '../texts/say.ts';
+import { inEnglish, type Say } from '../texts/say.ts';
 
 /**
  * Effect of running a call twice. After a crash an open `pure` call runs again, an open `idempotent` call runs again with

@@ -4,8 +4,7 @@
  */
 import { ToolError } from '../../contracts/errors.ts';
 import type { AnswerFiles, OutgoingFiles, SentMedia } from '../../contracts/media.ts';
-import { imagesIn } from '../../lib/markdown/text-images.ts';
-import type { TextImage } from '../../lib/markdown/text-images.ts';
+import { imagesIn, type TextImage } from '../../lib/markdown/text-images.ts';
 import type { PlainKey, Say } from '../../contracts/texts/say.ts';
 
 /** Maximum number of files that one answer may show. */

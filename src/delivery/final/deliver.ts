@@ -4,8 +4,7 @@
  */
 import type { Channel, Rendered } from '../../contracts/channel.ts';
 import { regenerateButton } from '../../contracts/delivery.ts';
-import { GatewayError } from '../../contracts/errors.ts';
-import type { ChannelError } from '../../contracts/errors.ts';
+import { type ChannelError, GatewayError } from '../../contracts/errors.ts';
 import type { Log } from '../../contracts/log.ts';
 import type { OutgoingFiles } from '../../contracts/media.ts';
 import type { ChatMigration, SentMessage } from '../../contracts/message.ts';
@@ -16,11 +15,9 @@ import type { Clock } from '../../lib/clock.ts';
 import { parseMarkdown } from '../../lib/markdown/markdown.ts';
 import { resolveReferences } from '../../lib/markdown/references.ts';
 import { takeOutLongCode } from '../files/long-code.ts';
-import { filesRef, sendFiles } from '../files/send-files.ts';
-import type { FileParts } from '../files/send-files.ts';
+import { type FileParts, filesRef, sendFiles } from '../files/send-files.ts';
 import type { OldButtons } from '../old-buttons.ts';
-import { lastCard } from '../plans/plan-cards.ts';
-import type { LastCardDeps, PartsOf } from '../plans/plan-cards.ts';
+import { lastCard, type LastCardDeps, type PartsOf } from '../plans/plan-cards.ts';
 import type { Scheduler } from '../rate/scheduler.ts';
 import { chunksOf, documentOf } from '../text/chunker.ts';
 import { finalCalls } from './final-calls.ts';

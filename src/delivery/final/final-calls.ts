@@ -1,7 +1,6 @@
 /** The calls of one delivery, which records in its lane when it waits for the platform's limits. */
 import { ChannelError, toGatewayError } from '../../contracts/errors.ts';
-import { waitNotedAfterMs } from '../../contracts/store/lanes.ts';
-import type { LaneHead, LaneStore } from '../../contracts/store/lanes.ts';
+import { type LaneHead, type LaneStore, waitNotedAfterMs } from '../../contracts/store/lanes.ts';
 import type { Log } from '../../contracts/log.ts';
 import { LastingNote } from '../../lib/async/lasting-note.ts';
 import type { Clock } from '../../lib/clock.ts';

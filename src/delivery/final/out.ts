@@ -1,13 +1,10 @@
 /** The `out:` lanes: deliveries are made (T7), retried, or abandoned. */
-import type { LaneHandler, LaneOutcome } from '../../contracts/bus.ts';
-import { LaneAbort } from '../../contracts/bus.ts';
-import { ChannelError, FencedError, toGatewayError } from '../../contracts/errors.ts';
-import type { GatewayError } from '../../contracts/errors.ts';
+import { LaneAbort, type LaneHandler, type LaneOutcome } from '../../contracts/bus.ts';
+import { ChannelError, FencedError, type GatewayError, toGatewayError } from '../../contracts/errors.ts';
 import { addressOf } from '../../contracts/message.ts';
 import type { LaneHead, LaneStore } from '../../contracts/store/lanes.ts';
 import type { DeliveryPayload, Ledger } from '../../contracts/store/ledger.ts';
-import { deliver } from './deliver.ts';
-import type { DeliverDeps } from './deliver.ts';
+import { deliver, type DeliverDeps } from './deliver.ts';
 import {
   ambiguousPauseMs,
   ApologyShown,

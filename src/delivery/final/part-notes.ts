@@ -3,8 +3,7 @@ import type { MessageBus } from '../../contracts/bus.ts';
 import { FencedError, isRetryable, toGatewayError } from '../../contracts/errors.ts';
 import type { Ledger, NotedParts } from '../../contracts/store/ledger.ts';
 import type { Log } from '../../contracts/log.ts';
-import { addressOf, removalOf } from '../../contracts/message.ts';
-import type { Place, SentMessage } from '../../contracts/message.ts';
+import { addressOf, type Place, removalOf, type SentMessage } from '../../contracts/message.ts';
 import type { Clock } from '../../lib/clock.ts';
 
 /**

@@ -1,8 +1,7 @@
 /** Messages of a turn before its answer: committed, then delivered like any answer. */
 import type { LaneRunner } from '../../contracts/bus.ts';
 import type { Channel } from '../../contracts/channel.ts';
-import { MAX_POSTS } from '../../contracts/delivery.ts';
-import type { Post, PostResult, PostStore } from '../../contracts/delivery.ts';
+import { MAX_POSTS, type Post, type PostResult, type PostStore } from '../../contracts/delivery.ts';
 import type { Attachment } from '../../contracts/media.ts';
 import { parseAddress } from '../../contracts/message.ts';
 

@@ -6,8 +6,7 @@ import type { MessageBus } from '../../contracts/bus.ts';
 import { toGatewayError } from '../../contracts/errors.ts';
 import type { Ledger } from '../../contracts/store/ledger.ts';
 import type { Log } from '../../contracts/log.ts';
-import { parseAddress } from '../../contracts/message.ts';
-import type { Address } from '../../contracts/message.ts';
+import { type Address, parseAddress } from '../../contracts/message.ts';
 import { newId } from '../../lib/ids.ts';
 
 /** A call that took longer than this may have outlived the lease of its node, in milliseconds. */

@@ -1,6 +1,10 @@
 /** The calls of a live message to its platform, counted, with the times of the first ones. */
-import { MAX_LIVE_EDITS, MAX_LIVE_POINTS } from '../../contracts/store/traces.ts';
-import type { LiveCounts, LivePoint } from '../../contracts/store/traces.ts';
+import {
+  type LiveCounts,
+  type LivePoint,
+  MAX_LIVE_EDITS,
+  MAX_LIVE_POINTS,
+} from '../../contracts/store/traces.ts';
 import { ChannelError, type GatewayError } from '../../contracts/errors.ts';
 
 /** What a live message has done; bounded. */

@@ -1,20 +1,17 @@
 /** A reply that grows in place: shows one turn's events in one chat. */
 import type { Channel, OutboundPart } from '../../contracts/channel.ts';
 import { ChannelError, isClosedChat, toGatewayError } from '../../contracts/errors.ts';
-import { stopButton } from '../../contracts/delivery.ts';
+import { type DraftRules, type LiveTurnStart, stopButton } from '../../contracts/delivery.ts';
 import { turnOfRef } from '../../contracts/sessions/surfaces.ts';
 import type { AgentEvent } from '../../contracts/event.ts';
-import type { DraftRules, LiveTurnStart } from '../../contracts/delivery.ts';
 import type { Log } from '../../contracts/log.ts';
 import { LiveCalls } from './live-calls.ts';
-import { parseAddress } from '../../contracts/message.ts';
-import type { Place, SentMessage } from '../../contracts/message.ts';
+import { parseAddress, type Place, type SentMessage } from '../../contracts/message.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { draftLook } from '../stream/draft-look.ts';
 import { Drafts } from '../stream/drafts.ts';
 import type { EndedCall } from './late-calls.ts';
-import { LiveText } from './live-text.ts';
-import type { OutdatedChunk } from './live-text.ts';
+import { LiveText, type OutdatedChunk } from './live-text.ts';
 import { nonceOf } from '../nonce.ts';
 import type { LiveEdit } from '../rate/place-queue.ts';
 import type { Scheduler } from '../rate/scheduler.ts';

@@ -5,8 +5,7 @@ import { Activity } from './activity.ts';
 import { SLICE_CHARS, MessageChunker } from '../text/chunker.ts';
 import { closeOpenMarkup } from '../text/close-markup.ts';
 import type { RenderTarget } from '../text/cut.ts';
-import { inEnglish } from '../../contracts/texts/say.ts';
-import type { Say } from '../../contracts/texts/say.ts';
+import { inEnglish, type Say } from '../../contracts/texts/say.ts';
 
 /** Beyond this many UTF-16 units a reply stops growing on screen; its end comes with the final delivery. */
 export const MAX_LIVE_TEXT = 1_048_576;

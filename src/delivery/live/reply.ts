@@ -8,11 +8,9 @@ import type { LaneStore } from '../../contracts/store/lanes.ts';
 import type { Ledger } from '../../contracts/store/ledger.ts';
 import { PlanCard } from '../plans/plan-card.ts';
 import type { PlanCards } from '../plans/plan-cards.ts';
-import { stateAfter } from '../reactions.ts';
-import type { Reactions } from '../reactions.ts';
+import { type Reactions, stateAfter } from '../reactions.ts';
 import type { Grow, GrowDeps } from './grow.ts';
-import { watchForLateCalls } from './late-calls.ts';
-import type { LateCallDeps } from './late-calls.ts';
+import { type LateCallDeps, watchForLateCalls } from './late-calls.ts';
 import type { ShownTexts } from './shown-texts.ts';
 
 export interface ReplyDeps extends Pick<

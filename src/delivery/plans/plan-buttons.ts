@@ -1,13 +1,10 @@
 /** Buttons below a plan's card, and the comparison of two cards. Pure. */
 import type { Rendered } from '../../contracts/channel.ts';
 import type { Button } from '../../contracts/message.ts';
-import { openStep } from '../../contracts/plans/plan.ts';
-import type { Plan } from '../../contracts/plans/plan.ts';
+import { openStep, type Plan } from '../../contracts/plans/plan.ts';
 import { versionOf } from '../../contracts/plans/plan-edits.ts';
-import { planButtonValue } from '../../contracts/store/plan-store.ts';
-import type { StoredAction } from '../../contracts/store/plan-store.ts';
-import { inEnglish } from '../../contracts/texts/say.ts';
-import type { Say } from '../../contracts/texts/say.ts';
+import { planButtonValue, type StoredAction } from '../../contracts/store/plan-store.ts';
+import { inEnglish, type Say } from '../../contracts/texts/say.ts';
 
 /**
  * The buttons below a running plan; a paused one has none, because its question has Resume and Stop. Only agentic

@@ -1,12 +1,16 @@
 /** A plan as one message: its goal, its numbered steps with status and reason, the executor of each, what is left. Pure. */
 import type { Paragraph, PhrasingContent, RootContent } from 'mdast';
 import type { Rendered } from '../../contracts/channel.ts';
-import { correctionsLeft, endedEarly, MAX_CORRECTIONS } from '../../contracts/plans/plan.ts';
-import type { Plan, PlanStep, StepStatus } from '../../contracts/plans/plan.ts';
-import { cutChunk, rootOf } from '../text/cut.ts';
-import type { RenderTarget } from '../text/cut.ts';
-import { inEnglish } from '../../contracts/texts/say.ts';
-import type { Say } from '../../contracts/texts/say.ts';
+import {
+  correctionsLeft,
+  endedEarly,
+  MAX_CORRECTIONS,
+  type Plan,
+  type PlanStep,
+  type StepStatus,
+} from '../../contracts/plans/plan.ts';
+import { cutChunk, type RenderTarget, rootOf } from '../text/cut.ts';
+import { inEnglish, type Say } from '../../contracts/texts/say.ts';
 import { clipEnd, oneLine } from '../../lib/text.ts';
 
 /** The marks of the steps. */

@@ -7,11 +7,9 @@ import type { Place, SentMessage } from '../../contracts/message.ts';
 import type { RateLimits } from '../../contracts/delivery.ts';
 import type { Channel } from '../../contracts/channel.ts';
 import type { Clock } from '../../lib/clock.ts';
-import { BotLimits, DEFAULT_PAUSE_MS } from './bot-limits.ts';
-import type { CountedCall } from './bot-limits.ts';
+import { BotLimits, type CountedCall, DEFAULT_PAUSE_MS } from './bot-limits.ts';
 import { PlaceLimit } from './place-limit.ts';
-import { isBefore, PlaceQueue } from './place-queue.ts';
-import type { Final, LiveEdit, Offer } from './place-queue.ts';
+import { type Final, isBefore, type LiveEdit, type Offer, PlaceQueue } from './place-queue.ts';
 
 /** A final waits in its place for pauses up to this long in total; a longer one is left to its lane. */
 export const MAX_FINAL_WAIT_MS = 60_000;

@@ -4,15 +4,18 @@
  */
 import type { Channel } from '../../contracts/channel.ts';
 import type { Command } from '../../contracts/command.ts';
-import { STREAM_MODES, STREAM_SETTING } from '../../contracts/delivery.ts';
-import type { DraftRules, StreamMode, StreamModes } from '../../contracts/delivery.ts';
+import {
+  type DraftRules,
+  STREAM_MODES,
+  STREAM_SETTING,
+  type StreamMode,
+  type StreamModes,
+} from '../../contracts/delivery.ts';
 import { GatewayError, toGatewayError } from '../../contracts/errors.ts';
 import type { Log } from '../../contracts/log.ts';
-import { addressOf, parseAddress } from '../../contracts/message.ts';
-import type { Address } from '../../contracts/message.ts';
+import { type Address, addressOf, parseAddress } from '../../contracts/message.ts';
 import type { ChatSettingStore } from '../../contracts/store/chat-settings.ts';
-import { textRef } from '../../contracts/texts/say.ts';
-import type { PlainKey } from '../../contracts/texts/say.ts';
+import { type PlainKey, textRef } from '../../contracts/texts/say.ts';
 
 export interface StreamModeDeps {
   channels: ReadonlyMap<string, Channel>;

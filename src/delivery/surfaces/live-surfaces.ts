@@ -4,10 +4,8 @@ import { toGatewayError } from '../../contracts/errors.ts';
 import type { LiveTurn, LiveTurnStart } from '../../contracts/delivery.ts';
 import type { Log } from '../../contracts/log.ts';
 import type { Address } from '../../contracts/message.ts';
-import { surfaceRef } from '../../contracts/sessions/surfaces.ts';
-import type { DropSurface, SurfaceStore } from '../../contracts/sessions/surfaces.ts';
-import { isLate } from '../live/late-calls.ts';
-import type { EndedCall } from '../live/late-calls.ts';
+import { type DropSurface, surfaceRef, type SurfaceStore } from '../../contracts/sessions/surfaces.ts';
+import { type EndedCall, isLate } from '../live/late-calls.ts';
 import type { OtherSurface } from '../../contracts/store/records.ts';
 import type { LiveMessage } from '../live/live-message.ts';
 

@@ -4,14 +4,11 @@ import { toGatewayError } from '../../contracts/errors.ts';
 import type { LiveTurnStart } from '../../contracts/delivery.ts';
 import type { Ledger } from '../../contracts/store/ledger.ts';
 import type { Log } from '../../contracts/log.ts';
-import { parseAddress } from '../../contracts/message.ts';
-import type { Address, SessionKey } from '../../contracts/message.ts';
-import { surfaceRef } from '../../contracts/sessions/surfaces.ts';
-import type { DropSurface, SurfaceStore } from '../../contracts/sessions/surfaces.ts';
+import { type Address, parseAddress, type SessionKey } from '../../contracts/message.ts';
+import { type DropSurface, surfaceRef, type SurfaceStore } from '../../contracts/sessions/surfaces.ts';
 import { newId } from '../../lib/ids.ts';
 import type { LiveMessage } from '../live/live-message.ts';
-import { LiveSurfaces } from './live-surfaces.ts';
-import type { LiveSurfacesDeps } from './live-surfaces.ts';
+import { LiveSurfaces, type LiveSurfacesDeps } from './live-surfaces.ts';
 
 export interface OpenSurfacesDeps {
   grow: LiveSurfacesDeps['grow'];

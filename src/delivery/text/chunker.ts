@@ -2,11 +2,9 @@
 import type { Paragraph, PhrasingContent, Root, RootContent } from 'mdast';
 import type { Rendered } from '../../contracts/channel.ts';
 import { appendBlocks } from './blocks.ts';
-import { cutChunk, rootOf } from './cut.ts';
-import type { RenderTarget } from './cut.ts';
+import { cutChunk, type RenderTarget, rootOf } from './cut.ts';
 import { closeOpenMarkup } from './close-markup.ts';
-import { Segments } from './segments.ts';
-import type { Segment } from './segments.ts';
+import { type Segment, Segments } from './segments.ts';
 import { tableStart } from './table-start.ts';
 
 /** Longest piece of a text that is processed before the event loop runs, in UTF-16 units. */

@@ -7,14 +7,18 @@ import type { LaneHandler, MessageBus, EventBus } from '../../contracts/bus.ts';
 import { GatewayError, toGatewayError } from '../../contracts/errors.ts';
 import type { AgentEvent } from '../../contracts/event.ts';
 import type { Log } from '../../contracts/log.ts';
-import { MAX_WAITING_NOTES, WEBHOOK_TRIED_MS, webhookNote } from '../../contracts/operator/webhooks.ts';
-import type { WebhookNote, WebhookState, WebhookStore } from '../../contracts/operator/webhooks.ts';
+import {
+  MAX_WAITING_NOTES,
+  WEBHOOK_TRIED_MS,
+  webhookNote,
+  type WebhookNote,
+  type WebhookState,
+  type WebhookStore,
+} from '../../contracts/operator/webhooks.ts';
 import type { LaneKey, LaneStore } from '../../contracts/store/lanes.ts';
 import { backoffMs } from '../../lib/async/backoff.ts';
-import { postNote } from './post-note.ts';
-import type { PostNoteDeps } from './post-note.ts';
-import { wants } from './settings.ts';
-import type { Webhook } from './settings.ts';
+import { postNote, type PostNoteDeps } from './post-note.ts';
+import { wants, type Webhook } from './settings.ts';
 
 export { configureWebhooks, webhooksRule, type Webhook } from './settings.ts';
 

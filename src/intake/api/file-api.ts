@@ -1,13 +1,18 @@
 /** The files of sessions for HTTP API callers, behind the same owner check as the sessions. */
 import { GatewayError, ToolError } from '../../contracts/errors.ts';
-import { TYPE_HEAD_BYTES } from '../../contracts/file-api.ts';
-import type { FileApi, FileLimits, FileTypeOf, PersonLimit, ReadableFile } from '../../contracts/file-api.ts';
+import {
+  type FileApi,
+  type FileLimits,
+  type FileTypeOf,
+  type PersonLimit,
+  type ReadableFile,
+  TYPE_HEAD_BYTES,
+} from '../../contracts/file-api.ts';
 import type { KeptFiles } from '../../contracts/media.ts';
 import type { SessionFiles } from '../../contracts/tools/tool.ts';
 import { safeFileName } from '../../lib/file-name.ts';
 import { inMegabytes } from '../../lib/text.ts';
-import { ownSession } from '../sessions/ownership.ts';
-import type { OwnedSessions } from '../sessions/ownership.ts';
+import { type OwnedSessions, ownSession } from '../sessions/ownership.ts';
 
 /** Where the files of messages are in a session's folder. */
 const INBOX = 'inbox';

@@ -1,8 +1,12 @@
 /** The facts about the caller: it reads and deletes only what is remembered for its own token. */
 import type { Caller } from '../../contracts/access.ts';
 import type { MemoryApi } from '../../contracts/memory-api.ts';
-import { MAX_MEMORIES, MAX_UNVERIFIED_MEMORIES } from '../../contracts/store/notes.ts';
-import type { MemoryStore, UserId } from '../../contracts/store/notes.ts';
+import {
+  MAX_MEMORIES,
+  MAX_UNVERIFIED_MEMORIES,
+  type MemoryStore,
+  type UserId,
+} from '../../contracts/store/notes.ts';
 
 /** Makes the `MemoryApi`. */
 export function createMemoryApi(memories: Pick<MemoryStore, 'memories' | 'deleteMemories'>): MemoryApi {

@@ -1,11 +1,9 @@
 /** Models for callers of the API: which they may choose, and completions and vectors without a session. */
 import type { Caller } from '../../contracts/access.ts';
 import type { GatewayApi } from '../../contracts/gateway-api.ts';
-import { isAdmin } from '../sessions/ownership.ts';
-import { checkChoice, choosable } from '../choice.ts';
-import type { ChoiceDeps } from '../choice.ts';
+import { isAdmin, type Visible } from '../sessions/ownership.ts';
+import { checkChoice, type ChoiceDeps, choosable } from '../choice.ts';
 import type { GatewayApiDeps } from './deps.ts';
-import type { Visible } from '../sessions/ownership.ts';
 
 type ModelApi = Pick<
   GatewayApi,

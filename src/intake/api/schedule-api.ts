@@ -1,8 +1,7 @@
 /** Schedules for HTTP callers: a token sees those of its own sessions, an admin all. */
 import type { Caller } from '../../contracts/access.ts';
 import type { ScheduleApi, Schedules } from '../../contracts/schedules.ts';
-import { isAdmin } from '../sessions/ownership.ts';
-import type { Visible } from '../sessions/ownership.ts';
+import { isAdmin, type Visible } from '../sessions/ownership.ts';
 
 /** Makes the API; `visible` returns a session the caller may see. */
 export function createScheduleApi(schedules: Schedules, visible: Visible): ScheduleApi {

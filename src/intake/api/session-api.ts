@@ -1,15 +1,13 @@
 /** Sessions for callers of the API: listed, found, changed, stopped, deleted, and their messages. */
 import type { GatewayApi } from '../../contracts/gateway-api.ts';
-import { checkChoice } from '../choice.ts';
-import type { ChoiceDeps } from '../choice.ts';
+import { checkChoice, type ChoiceDeps } from '../choice.ts';
 import { stopSession } from '../sessions/stop-session.ts';
 import { refuseWhilePlanRuns } from '../plans/modes.ts';
 import { deleteSession } from '../sessions/delete-session.ts';
 import { checkedChange } from '../sessions/session-change.ts';
 import { workOf } from '../sessions/turn-work.ts';
 import type { GatewayApiDeps } from './deps.ts';
-import type { Visible } from '../sessions/ownership.ts';
-import { ownerOf } from '../sessions/ownership.ts';
+import { ownerOf, type Visible } from '../sessions/ownership.ts';
 
 /** Most rows in a page of messages or sessions; a higher limit is reduced to this. */
 const MAX_PAGE = 200;

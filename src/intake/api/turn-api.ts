@@ -1,13 +1,11 @@
 /** Turns for callers of the API: their state, their plans, and what they wait for. */
-import type { Caller } from '../../contracts/access.ts';
+import { type Caller, hasScope } from '../../contracts/access.ts';
 import type { Decider } from '../../contracts/tools/approvals.ts';
-import { hasScope } from '../../contracts/access.ts';
 import type { GatewayApi } from '../../contracts/gateway-api.ts';
 import { answerTools } from './caller-tools.ts';
-import { isAdmin, ownerOf } from '../sessions/ownership.ts';
+import { isAdmin, ownerOf, type Visible } from '../sessions/ownership.ts';
 import { actOnPlan } from '../plans/plan-control.ts';
 import type { GatewayApiDeps } from './deps.ts';
-import type { Visible } from '../sessions/ownership.ts';
 
 type TurnApi = Pick<
   GatewayApi,

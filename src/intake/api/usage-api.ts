@@ -1,7 +1,6 @@
 /** Usage of model tokens for callers of the API, with its cost where models have prices. */
 import type { GatewayApi } from '../../contracts/gateway-api.ts';
-import { costOfModels } from '../../contracts/operator/prices.ts';
-import type { Cost } from '../../contracts/operator/prices.ts';
+import { type Cost, costOfModels } from '../../contracts/operator/prices.ts';
 import type { UsageGroupSum } from '../../contracts/model/usage.ts';
 import { isAdmin } from '../sessions/ownership.ts';
 import type { GatewayApiDeps } from './deps.ts';

@@ -1,11 +1,13 @@
 /** Approvals: checks who may decide a request, and commits the decision, no matter which channel it comes from. */
-import { approvalRef, isApprovalId, MAX_APPROVAL_RULES } from '../../contracts/tools/approvals.ts';
-import type {
-  ApprovalRecord,
-  Approvals,
-  ApprovalStore,
-  Decided,
-  Decider,
+import {
+  type ApprovalRecord,
+  approvalRef,
+  type Approvals,
+  type ApprovalStore,
+  type Decided,
+  type Decider,
+  isApprovalId,
+  MAX_APPROVAL_RULES,
 } from '../../contracts/tools/approvals.ts';
 import type { Address } from '../../contracts/message.ts';
 import type { MessageBus } from '../../contracts/bus.ts';

@@ -1,8 +1,12 @@
 /** Decisions on approval requests in chats: by a button, by `/approve` and `/deny`, or by a reply to the question. */
-import { MAX_REASON_CHARS, readButtonValue } from '../../contracts/tools/approvals.ts';
-import type { Approvals, Decided, Decider } from '../../contracts/tools/approvals.ts';
-import { addressOf, userIdOf } from '../../contracts/message.ts';
-import type { InboundMessage, SessionKey } from '../../contracts/message.ts';
+import {
+  type Approvals,
+  type Decided,
+  type Decider,
+  MAX_REASON_CHARS,
+  readButtonValue,
+} from '../../contracts/tools/approvals.ts';
+import { addressOf, type InboundMessage, type SessionKey, userIdOf } from '../../contracts/message.ts';
 import type { Form, PressHandler } from '../../contracts/receive.ts';
 import type { Command, CommandCall } from '../../contracts/command.ts';
 import type { Ledger } from '../../contracts/store/ledger.ts';

@@ -3,8 +3,7 @@ import type { ApprovalRule, Approvals } from '../../contracts/tools/approvals.ts
 import type { Command } from '../../contracts/command.ts';
 import { GatewayError } from '../../contracts/errors.ts';
 import { oneLine } from '../../lib/text.ts';
-import { textRef } from '../../contracts/texts/say.ts';
-import type { Say } from '../../contracts/texts/say.ts';
+import { type Say, textRef } from '../../contracts/texts/say.ts';
 
 /** Characters of a call in the list. */
 const MAX_CALL_CHARS = 200;

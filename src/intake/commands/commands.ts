@@ -1,6 +1,5 @@
 /** The commands of every gateway: they bypass the queue and need no model. Other modules add more. */
-import { readerOf } from '../../contracts/errors.ts';
-import type { ErrorReader } from '../../contracts/errors.ts';
+import { type ErrorReader, readerOf } from '../../contracts/errors.ts';
 import type { BoundTo, Command, CommandCall, CommandListing } from '../../contracts/command.ts';
 import type { McpServerStatus } from '../../contracts/mcp/servers.ts';
 import type { SessionStore } from '../../contracts/store/ledger.ts';
@@ -9,11 +8,9 @@ import type { WebhookState } from '../../contracts/operator/webhooks.ts';
 import type { SettingsReport } from '../../contracts/settings.ts';
 import { describeSources, taints } from '../../contracts/tools/risk.ts';
 import type { SubagentStore, RunningSubagent } from '../../contracts/agent/subagents.ts';
-import { newCommand } from '../sessions/new-command.ts';
-import type { NewDeps } from '../sessions/new-command.ts';
+import { newCommand, type NewDeps } from '../sessions/new-command.ts';
 import { describeStop, stopSession } from '../sessions/stop-session.ts';
-import { inEnglish } from '../../contracts/texts/say.ts';
-import type { TextRef, Say } from '../../contracts/texts/say.ts';
+import { inEnglish, type Say, type TextRef } from '../../contracts/texts/say.ts';
 
 export interface CommandDeps extends NewDeps {
   ledger: NewDeps['ledger'] & Pick<SessionStore, 'session' | 'queue' | 'newSessions'>;

@@ -3,8 +3,7 @@ import type { Command, CommandCall } from '../../contracts/command.ts';
 import { GatewayError } from '../../contracts/errors.ts';
 import { oneLine } from '../../lib/text.ts';
 import type { MemoryRecord, MemoryStore } from '../../contracts/store/notes.ts';
-import { textRef } from '../../contracts/texts/say.ts';
-import type { Say } from '../../contracts/texts/say.ts';
+import { type Say, textRef } from '../../contracts/texts/say.ts';
 
 /** Facts in one reply. */
 export const MAX_LISTED = 50;

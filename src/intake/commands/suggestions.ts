@@ -1,7 +1,6 @@
 /** Suggestions for a command's argument while it is being typed. */
 import type { AccessPolicy } from '../../contracts/access.ts';
-import { MAX_SUGGESTIONS } from '../../contracts/command.ts';
-import type { Command, Suggest } from '../../contracts/command.ts';
+import { type Command, MAX_SUGGESTIONS, type Suggest } from '../../contracts/command.ts';
 import { addressOf, memoryOwnerOf, userIdOf } from '../../contracts/message.ts';
 import type { Ledger } from '../../contracts/store/ledger.ts';
 import { readCommands } from './commands.ts';

@@ -1,16 +1,15 @@
 /** What others say in a group: messages that do not name the bot, and messages from bots. */
 import type { Log } from '../../contracts/log.ts';
-import type { InboundMessage } from '../../contracts/message.ts';
-import { addressOf } from '../../contracts/message.ts';
+import { addressOf, type InboundMessage } from '../../contracts/message.ts';
 import type { Receipt } from '../../contracts/receive.ts';
 import {
   BOT_QUIET_MS,
   BOT_TURNS,
   BOT_WINDOW_MS,
+  type GroupChatStore,
   MAX_OBSERVED_CHARS,
 } from '../../contracts/store/group-chats.ts';
 import type { NoteRefusal } from '../../contracts/store/traces.ts';
-import type { GroupChatStore } from '../../contracts/store/group-chats.ts';
 import { oneLine } from '../../lib/text.ts';
 import type { PersonLanguages } from '../../contracts/texts/languages.ts';
 import { textRef } from '../../contracts/texts/say.ts';

@@ -2,8 +2,12 @@
 import type { AccessPolicy } from '../../contracts/access.ts';
 import type { MessageBus } from '../../contracts/bus.ts';
 import type { Log } from '../../contracts/log.ts';
-import { addressOf } from '../../contracts/message.ts';
-import type { InboundMessage, MembershipChange, NoteMembership } from '../../contracts/message.ts';
+import {
+  addressOf,
+  type InboundMessage,
+  type MembershipChange,
+  type NoteMembership,
+} from '../../contracts/message.ts';
 import type { Ledger } from '../../contracts/store/ledger.ts';
 import type { DropSurface } from '../../contracts/sessions/surfaces.ts';
 import type { LaneStore } from '../../contracts/store/lanes.ts';

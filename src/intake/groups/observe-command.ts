@@ -1,13 +1,10 @@
 /** `/observe`: whether to keep what people say in a group without naming the bot for its next answer. */
 import type { AccessPolicy } from '../../contracts/access.ts';
-import { ON_OR_OFF } from '../../contracts/command.ts';
-import type { Command } from '../../contracts/command.ts';
+import { type Command, ON_OR_OFF } from '../../contracts/command.ts';
 import { GatewayError } from '../../contracts/errors.ts';
 import { parseAddress } from '../../contracts/message.ts';
-import { MAX_OBSERVED } from '../../contracts/store/group-chats.ts';
-import type { GroupChatStore } from '../../contracts/store/group-chats.ts';
-import { textRef } from '../../contracts/texts/say.ts';
-import type { Say } from '../../contracts/texts/say.ts';
+import { type GroupChatStore, MAX_OBSERVED } from '../../contracts/store/group-chats.ts';
+import { type Say, textRef } from '../../contracts/texts/say.ts';
 
 export interface ObserveDeps {
   accessPolicy: Pick<AccessPolicy, 'observes'>;

@@ -5,8 +5,7 @@
 import type { HookApi, HookReceipt } from '../../contracts/operator/hooks.ts';
 import type { CreatorAccess } from '../../contracts/access.ts';
 import type { Log } from '../../contracts/log.ts';
-import { parseAddress } from '../../contracts/message.ts';
-import type { Address } from '../../contracts/message.ts';
+import { type Address, parseAddress } from '../../contracts/message.ts';
 import type { SendSystemMessage } from '../../contracts/receive.ts';
 import type { EventBus } from '../../contracts/bus.ts';
 import type { PostStore } from '../../contracts/delivery.ts';

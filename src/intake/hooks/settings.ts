@@ -1,7 +1,6 @@
 /** Which webhooks there are, and what they do. */
 import { z } from 'zod';
-import { parseAddress } from '../../contracts/message.ts';
-import type { Address } from '../../contracts/message.ts';
+import { type Address, parseAddress } from '../../contracts/message.ts';
 
 /** Most webhooks of one gateway. */
 const MAX_HOOKS = 50;

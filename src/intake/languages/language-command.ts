@@ -1,10 +1,8 @@
 /** `/language`: people see and choose the language in which the gateway writes to them. */
 import type { Command } from '../../contracts/command.ts';
 import { GatewayError } from '../../contracts/errors.ts';
-import { AUTO, bestLanguage, recipientOf } from '../../contracts/texts/languages.ts';
-import type { PersonLanguages } from '../../contracts/texts/languages.ts';
-import { textRef } from '../../contracts/texts/say.ts';
-import type { Say } from '../../contracts/texts/say.ts';
+import { AUTO, bestLanguage, type PersonLanguages, recipientOf } from '../../contracts/texts/languages.ts';
+import { type Say, textRef } from '../../contracts/texts/say.ts';
 import { namesLike } from '../../lib/matching.ts';
 
 /** Makes the command. It throws `GatewayError('unknown_language')`. */

@@ -1,6 +1,5 @@
 /** Stores the sender's language. */
-import { addressOf, userIdOf } from '../../contracts/message.ts';
-import type { InboundMessage } from '../../contracts/message.ts';
+import { addressOf, type InboundMessage, userIdOf } from '../../contracts/message.ts';
 import type { PersonLanguages } from '../../contracts/texts/languages.ts';
 
 /**

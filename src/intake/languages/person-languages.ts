@@ -4,10 +4,11 @@ import {
   AUTO,
   bestLanguage,
   LANGUAGE_SETTING,
+  type Languages,
   MAX_WANTED_CHARS,
+  type PersonLanguages,
   PLATFORM_LANGUAGE,
 } from '../../contracts/texts/languages.ts';
-import type { Languages, PersonLanguages } from '../../contracts/texts/languages.ts';
 import type { SessionKey } from '../../contracts/message.ts';
 import { Recent } from '../../lib/recent.ts';
 

@@ -2,16 +2,23 @@
 import type { Approvals } from '../../contracts/tools/approvals.ts';
 import type { EventBus, MessageBus } from '../../contracts/bus.ts';
 import { GatewayError } from '../../contracts/errors.ts';
-import { cancelPlan, cancelReason, isOpenPlan } from '../../contracts/plans/plan.ts';
-import type { Plan, StepEdit } from '../../contracts/plans/plan.ts';
-import { editPlan, versionOf } from '../../contracts/plans/plan-edits.ts';
-import type { ClassifyStep } from '../../contracts/plans/plan-edits.ts';
+import {
+  cancelPlan,
+  cancelReason,
+  isOpenPlan,
+  type Plan,
+  type StepEdit,
+} from '../../contracts/plans/plan.ts';
+import { type ClassifyStep, editPlan, versionOf } from '../../contracts/plans/plan-edits.ts';
 import { parseAddress } from '../../contracts/message.ts';
 import type { Ledger } from '../../contracts/store/ledger.ts';
-import { cardDelivery, MAX_PENDING_EDITS } from '../../contracts/store/plan-store.ts';
-import type { PlanRecord, PlanStore } from '../../contracts/store/plan-store.ts';
-import { textRef } from '../../contracts/texts/say.ts';
-import type { TextRef } from '../../contracts/texts/say.ts';
+import {
+  cardDelivery,
+  MAX_PENDING_EDITS,
+  type PlanRecord,
+  type PlanStore,
+} from '../../contracts/store/plan-store.ts';
+import { textRef, type TextRef } from '../../contracts/texts/say.ts';
 
 export interface ChangePlanDeps {
   plans: PlanStore;

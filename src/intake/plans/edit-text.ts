@@ -1,8 +1,7 @@
 /** Changes of a plan as people write them in a chat: one per line, with the numbers that the card shows. */
 import type { Plan, StepEdit } from '../../contracts/plans/plan.ts';
 import { MAX_STEP_EDITS } from '../../contracts/plans/plan-edits.ts';
-import { textRef } from '../../contracts/texts/say.ts';
-import type { TextRef, Say } from '../../contracts/texts/say.ts';
+import { type Say, textRef, type TextRef } from '../../contracts/texts/say.ts';
 
 /** How to write changes, for people. */
 export function editHelp(say: Say): string {

@@ -5,10 +5,8 @@ import type { PlanApi } from '../../contracts/plans/plan-api.ts';
 import { parseAddress } from '../../contracts/message.ts';
 import type { Receive } from '../../contracts/receive.ts';
 import type { PlanRecord, PlanStore } from '../../contracts/store/plan-store.ts';
-import { cancelStored, changeSteps } from './change-plan.ts';
-import type { ChangePlanDeps } from './change-plan.ts';
-import { startPlan } from './start-plan.ts';
-import type { StartPlanDeps } from './start-plan.ts';
+import { cancelStored, type ChangePlanDeps, changeSteps } from './change-plan.ts';
+import { startPlan, type StartPlanDeps } from './start-plan.ts';
 import { textRef } from '../../contracts/texts/say.ts';
 import type { Visible } from '../sessions/ownership.ts';
 

@@ -3,20 +3,16 @@ import { GatewayError, wordError } from '../../contracts/errors.ts';
 import type { Command, CommandCall } from '../../contracts/command.ts';
 import type { PassedOn } from '../../contracts/receive.ts';
 import type { SessionKey } from '../../contracts/message.ts';
-import { isOpenPlan, MODES } from '../../contracts/plans/plan.ts';
-import type { ExecutionMode } from '../../contracts/plans/plan.ts';
+import { type ExecutionMode, isOpenPlan, MODES } from '../../contracts/plans/plan.ts';
 import type { NumberedPlan, PlanRecord, PlanStore } from '../../contracts/store/plan-store.ts';
 import { oneLine } from '../../lib/text.ts';
-import { cancelStored, changeSteps, showCard } from './change-plan.ts';
-import type { ChangePlanDeps } from './change-plan.ts';
+import { cancelStored, type ChangePlanDeps, changeSteps, showCard } from './change-plan.ts';
 import { editHelp, looksLikeEdits } from './edit-text.ts';
 import { askedIn } from './plan-reply.ts';
 import { describeChange, describePlan, listPlans } from './plan-text.ts';
 import type { CheckPlanning } from './planning-off.ts';
-import { startPlan } from './start-plan.ts';
-import type { StartPlanDeps } from './start-plan.ts';
-import { textRef } from '../../contracts/texts/say.ts';
-import type { TextRef } from '../../contracts/texts/say.ts';
+import { startPlan, type StartPlanDeps } from './start-plan.ts';
+import { textRef, type TextRef } from '../../contracts/texts/say.ts';
 
 export interface PlanCommandDeps extends ChangePlanDeps, StartPlanDeps {
   plans: PlanStore;

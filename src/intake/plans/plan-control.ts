@@ -7,20 +7,21 @@ import type { LaneStore } from '../../contracts/store/lanes.ts';
 import type { SessionStore } from '../../contracts/store/ledger.ts';
 import type { SessionKey } from '../../contracts/message.ts';
 import { isOpenPlan, openStep } from '../../contracts/plans/plan.ts';
-import { readPlanButton } from '../../contracts/store/plan-store.ts';
-import type { PlanAction, PlanAnswer, PlanRecord, PlanStore } from '../../contracts/store/plan-store.ts';
+import {
+  type PlanAction,
+  type PlanAnswer,
+  type PlanRecord,
+  type PlanStore,
+  readPlanButton,
+} from '../../contracts/store/plan-store.ts';
 import type { ApprovalDecision } from '../../contracts/store/records.ts';
 import { describeDecided } from '../approvals/approvals.ts';
 import { stopSession } from '../sessions/stop-session.ts';
-import { modeCommand } from './modes.ts';
-import type { ModeDeps } from './modes.ts';
-import { planCommands } from './plan-command.ts';
-import type { PlanCommandDeps } from './plan-command.ts';
+import { modeCommand, type ModeDeps } from './modes.ts';
+import { type PlanCommandDeps, planCommands } from './plan-command.ts';
 import { startPlan } from './start-plan.ts';
-import { pressStored } from './stored-buttons.ts';
-import type { StoredButtonDeps } from './stored-buttons.ts';
-import { inEnglish } from '../../contracts/texts/say.ts';
-import type { PlainKey, Say } from '../../contracts/texts/say.ts';
+import { pressStored, type StoredButtonDeps } from './stored-buttons.ts';
+import { inEnglish, type PlainKey, type Say } from '../../contracts/texts/say.ts';
 
 export interface PlanControlDeps {
   plans: Pick<PlanStore, 'plan' | 'latestPlan' | 'planRequests' | 'requestOnPlan'>;

@@ -4,8 +4,7 @@ import type { Form } from '../../contracts/receive.ts';
 import type { Plan, StepEdit } from '../../contracts/plans/plan.ts';
 import { oneLine } from '../../lib/text.ts';
 import type { AskedEdits } from './change-plan.ts';
-import { textRef } from '../../contracts/texts/say.ts';
-import type { Say } from '../../contracts/texts/say.ts';
+import { type Say, textRef } from '../../contracts/texts/say.ts';
 
 const STEPS = 'steps';
 /** Longest text of the field; a longer plan is changed by a reply. */

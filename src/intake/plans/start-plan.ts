@@ -2,15 +2,12 @@
 import { GatewayError } from '../../contracts/errors.ts';
 import type { PassedOn } from '../../contracts/receive.ts';
 import type { SessionKey } from '../../contracts/message.ts';
-import { isOpenPlan } from '../../contracts/plans/plan.ts';
-import type { ExecutionMode } from '../../contracts/plans/plan.ts';
+import { type ExecutionMode, isOpenPlan } from '../../contracts/plans/plan.ts';
 import { versionOf } from '../../contracts/plans/plan-edits.ts';
 import type { SessionStore } from '../../contracts/store/ledger.ts';
-import { MAX_PLAN_RUNS } from '../../contracts/store/plan-store.ts';
-import type { PlanRecord, PlanStore } from '../../contracts/store/plan-store.ts';
+import { MAX_PLAN_RUNS, type PlanRecord, type PlanStore } from '../../contracts/store/plan-store.ts';
 import { otherVersion } from './change-plan.ts';
-import { inEnglish, textRef } from '../../contracts/texts/say.ts';
-import type { PlainKey, Say } from '../../contracts/texts/say.ts';
+import { inEnglish, type PlainKey, type Say, textRef } from '../../contracts/texts/say.ts';
 
 export interface StartPlanDeps {
   plans: Pick<PlanStore, 'plan' | 'latestPlan'>;

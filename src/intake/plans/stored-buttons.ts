@@ -1,17 +1,13 @@
 /** The buttons under the card of a stored plan: run it, run it step by step, explain how to change it, cancel it. */
 import { GatewayError, wordError } from '../../contracts/errors.ts';
-import type { Address } from '../../contracts/message.ts';
-import { parseAddress } from '../../contracts/message.ts';
+import { type Address, parseAddress } from '../../contracts/message.ts';
 import { versionOf } from '../../contracts/plans/plan-edits.ts';
 import type { Press, PressAnswer } from '../../contracts/receive.ts';
-import { cardRef, editHelpRef } from '../../contracts/store/plan-store.ts';
-import type { PlanButton, PlanRecord } from '../../contracts/store/plan-store.ts';
-import { cancelStored, changeSteps, showCard } from './change-plan.ts';
-import type { ChangePlanDeps } from './change-plan.ts';
+import { cardRef, editHelpRef, type PlanButton, type PlanRecord } from '../../contracts/store/plan-store.ts';
+import { cancelStored, type ChangePlanDeps, changeSteps, showCard } from './change-plan.ts';
 import { editHelp } from './edit-text.ts';
 import { askedInForm, planForm } from './plan-form.ts';
-import { startPlan } from './start-plan.ts';
-import type { StartPlanDeps } from './start-plan.ts';
+import { startPlan, type StartPlanDeps } from './start-plan.ts';
 import type { Say } from '../../contracts/texts/say.ts';
 
 export interface StoredButtonDeps extends ChangePlanDeps, StartPlanDeps {

@@ -1,15 +1,11 @@
 /** Messages that are only about earlier ones: edits of questions, and reactions to answers. */
 import type { Verdict } from '../../contracts/access.ts';
-import { addressOf } from '../../contracts/message.ts';
-import type { InboundMessage } from '../../contracts/message.ts';
+import { addressOf, type InboundMessage } from '../../contracts/message.ts';
 import type { Receipt } from '../../contracts/receive.ts';
 import type { Ledger } from '../../contracts/store/ledger.ts';
-import { editObserved } from '../groups/group-talk.ts';
-import type { GroupTalkDeps } from '../groups/group-talk.ts';
-import { editQuestion } from './edited-question.ts';
-import type { EditDeps } from './edited-question.ts';
-import { stopAnswer } from './stop-answer.ts';
-import type { StopAnswerDeps } from './stop-answer.ts';
+import { editObserved, type GroupTalkDeps } from '../groups/group-talk.ts';
+import { type EditDeps, editQuestion } from './edited-question.ts';
+import { stopAnswer, type StopAnswerDeps } from './stop-answer.ts';
 
 export interface EarlierDeps extends StopAnswerDeps {
   groupChats: GroupTalkDeps['groupChats'];

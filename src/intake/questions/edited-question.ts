@@ -1,7 +1,12 @@
 /** A question that its sender edits: before its turn it is updated, afterwards the sender may have it asked again. */
 import type { MessageBus } from '../../contracts/bus.ts';
-import { addressOf, answeredMessage, userIdOf } from '../../contracts/message.ts';
-import type { InboundMessage, SessionKey } from '../../contracts/message.ts';
+import {
+  addressOf,
+  answeredMessage,
+  type InboundMessage,
+  type SessionKey,
+  userIdOf,
+} from '../../contracts/message.ts';
 import type { PressHandler, Receipt } from '../../contracts/receive.ts';
 import type { Ledger } from '../../contracts/store/ledger.ts';
 import type { QuestionStore } from '../../contracts/store/questions.ts';

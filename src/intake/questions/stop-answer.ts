@@ -1,6 +1,5 @@
 /** A reaction to an answer that is still being written: it stops that answer. */
-import { addressOf } from '../../contracts/message.ts';
-import type { InboundMessage } from '../../contracts/message.ts';
+import { addressOf, type InboundMessage } from '../../contracts/message.ts';
 import type { Receipt } from '../../contracts/receive.ts';
 import type { QuestionStore } from '../../contracts/store/questions.ts';
 import type { Log } from '../../contracts/log.ts';

@@ -3,16 +3,11 @@ import { GatewayError } from '../../contracts/errors.ts';
 import type { SessionKey } from '../../contracts/message.ts';
 import type { ConversationApi } from '../../contracts/sessions/conversation-api.ts';
 import type { ContextStore } from '../../contracts/store/contexts.ts';
-import { WHY_NOT } from '../../contracts/sessions/tries.ts';
-import type { Question, TryStore, WhyNot } from '../../contracts/sessions/tries.ts';
-import { changeWaiting } from './change-waiting.ts';
-import type { WaitingDeps } from './change-waiting.ts';
-import { forkSession } from './fork-session.ts';
-import type { ForkDeps } from './fork-session.ts';
-import { checkedChoice, sessionChoices } from './new-session.ts';
-import type { NewSessionDeps } from './new-session.ts';
-import { sessionModel } from './session-model.ts';
-import type { SessionModelDeps } from './session-model.ts';
+import { type Question, type TryStore, WHY_NOT, type WhyNot } from '../../contracts/sessions/tries.ts';
+import { changeWaiting, type WaitingDeps } from './change-waiting.ts';
+import { type ForkDeps, forkSession } from './fork-session.ts';
+import { checkedChoice, type NewSessionDeps, sessionChoices } from './new-session.ts';
+import { sessionModel, type SessionModelDeps } from './session-model.ts';
 import type { Visible } from './ownership.ts';
 
 export type ConversationDeps = ForkDeps &

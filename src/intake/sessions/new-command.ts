@@ -4,12 +4,9 @@ import type { Channel } from '../../contracts/channel.ts';
 import type { Command } from '../../contracts/command.ts';
 import { toGatewayError } from '../../contracts/errors.ts';
 import type { Log } from '../../contracts/log.ts';
-import { addressOf, parseAddress } from '../../contracts/message.ts';
-import type { Address } from '../../contracts/message.ts';
-import { tell } from '../surfaces/tell.ts';
-import type { TellDeps } from '../surfaces/tell.ts';
-import { describeStop, stopSession } from './stop-session.ts';
-import type { StopDeps } from './stop-session.ts';
+import { type Address, addressOf, parseAddress } from '../../contracts/message.ts';
+import { tell, type TellDeps } from '../surfaces/tell.ts';
+import { describeStop, type StopDeps, stopSession } from './stop-session.ts';
 
 /**
  * Opens a thread for a new conversation of a chat; undefined if it has none, `no_right` if the bot may not open one.

@@ -1,18 +1,19 @@
 /** What may be chosen for a session before its first message creates it, and the check of that choice. */
-import { hasScope } from '../../contracts/access.ts';
-import type { Caller } from '../../contracts/access.ts';
-import type { ErrorReader } from '../../contracts/errors.ts';
-import { GatewayError, ProviderError, readerOf, wordError } from '../../contracts/errors.ts';
-import { mayUseProfile, planningOf } from '../../contracts/agent/profile.ts';
-import type { Profile } from '../../contracts/agent/profile.ts';
+import { type Caller, hasScope } from '../../contracts/access.ts';
+import {
+  type ErrorReader,
+  GatewayError,
+  ProviderError,
+  readerOf,
+  wordError,
+} from '../../contracts/errors.ts';
+import { mayUseProfile, planningOf, type Profile } from '../../contracts/agent/profile.ts';
 import type { ConversationApi, SessionChoices } from '../../contracts/sessions/conversation-api.ts';
 import type { SessionChoice } from '../../contracts/sessions/session-choice.ts';
 import type { SessionStart } from '../../contracts/store/records.ts';
 import { inEnglish } from '../../contracts/texts/say.ts';
-import { checkChoice, choosable } from '../choice.ts';
-import type { ChoiceDeps } from '../choice.ts';
-import { checkedChange } from './session-change.ts';
-import type { SessionChangeDeps } from './session-change.ts';
+import { checkChoice, type ChoiceDeps, choosable } from '../choice.ts';
+import { checkedChange, type SessionChangeDeps } from './session-change.ts';
 import type { SessionModelDeps } from './session-model.ts';
 
 /** Longest time for the model servers to list their models, in milliseconds. */

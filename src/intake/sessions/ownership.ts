@@ -1,6 +1,5 @@
 /** Ownership of sessions: knowing a session's key grants no access to it. */
-import { hasScope } from '../../contracts/access.ts';
-import type { Caller } from '../../contracts/access.ts';
+import { type Caller, hasScope } from '../../contracts/access.ts';
 import type { SessionKey } from '../../contracts/message.ts';
 import type { SessionStore } from '../../contracts/store/ledger.ts';
 import type { SessionRecord } from '../../contracts/store/records.ts';

@@ -1,6 +1,5 @@
 /** What to tell a person who asks again when the first answer had side effects. */
-import { addressOf } from '../../contracts/message.ts';
-import type { InboundMessage } from '../../contracts/message.ts';
+import { addressOf, type InboundMessage } from '../../contracts/message.ts';
 import type { LaneRunner } from '../../contracts/bus.ts';
 import type { Ledger } from '../../contracts/store/ledger.ts';
 import type { Languages } from '../../contracts/texts/languages.ts';

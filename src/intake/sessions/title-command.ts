@@ -1,7 +1,6 @@
 /** `/title`: users see and set the title of their chat in lists. */
 import type { EventBus } from '../../contracts/bus.ts';
-import { changeSession } from '../../contracts/command.ts';
-import type { Command } from '../../contracts/command.ts';
+import { changeSession, type Command } from '../../contracts/command.ts';
 import type { SessionStore } from '../../contracts/store/ledger.ts';
 import { readTitle } from '../../contracts/store/titles.ts';
 

@@ -3,21 +3,19 @@ import { howDecided } from '../../contracts/tools/approvals.ts';
 import type { EventBody } from '../../contracts/event.ts';
 import type { SessionKey } from '../../contracts/message.ts';
 import { withoutMarks } from '../../contracts/sessions/marked-text.ts';
-import { MAX_WORK_TEXT } from '../../contracts/sessions/turn-work.ts';
-import type {
-  JournalPage,
-  TurnWork,
-  WorkApproval,
-  WorkEvent,
-  WorkFact,
-  WorkStore,
+import {
+  type JournalPage,
+  MAX_WORK_TEXT,
+  type TurnWork,
+  type WorkApproval,
+  type WorkEvent,
+  type WorkFact,
+  type WorkStore,
 } from '../../contracts/sessions/turn-work.ts';
 import { agentIdOf, SPAWN_TOOL } from '../../contracts/agent/subagents.ts';
 import type { PlanStep } from '../../contracts/plans/plan.ts';
-import { inEnglish } from '../../contracts/texts/say.ts';
-import type { Say } from '../../contracts/texts/say.ts';
-import { STEP_ITERATIONS } from '../../contracts/store/records.ts';
-import type { ContextEntry, ContextRecord } from '../../contracts/store/records.ts';
+import { inEnglish, type Say } from '../../contracts/texts/say.ts';
+import { type ContextEntry, type ContextRecord, STEP_ITERATIONS } from '../../contracts/store/records.ts';
 import { clipMiddle } from '../../lib/text.ts';
 
 /** Separates the texts of two model calls of a turn, as in its stored answer. */

@@ -1,13 +1,11 @@
 /** Shows a question in the other chats of its session: one short line before the answer. */
 import type { LaneRunner } from '../../contracts/bus.ts';
 import type { AskedElsewhere } from '../../contracts/delivery.ts';
-import { addressOf, parseAddress } from '../../contracts/message.ts';
-import type { InboundMessage } from '../../contracts/message.ts';
+import { addressOf, type InboundMessage, parseAddress } from '../../contracts/message.ts';
 import type { Ledger } from '../../contracts/store/ledger.ts';
 import { escapeMarkdown } from '../../lib/markdown/escape.ts';
 import { clipEnd, oneLine } from '../../lib/text.ts';
-import { networkOf, plainName } from './surface-text.ts';
-import type { LabelOf } from './surface-text.ts';
+import { type LabelOf, networkOf, plainName } from './surface-text.ts';
 import type { Languages } from '../../contracts/texts/languages.ts';
 import type { Say } from '../../contracts/texts/say.ts';
 

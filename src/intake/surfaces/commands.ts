@@ -5,8 +5,16 @@ import type { Command, CommandCall } from '../../contracts/command.ts';
 import type { PressHandler } from '../../contracts/receive.ts';
 import type { AgreedLink } from '../../contracts/sessions/surfaces.ts';
 import { listCommands } from './link-commands.ts';
-import { agreeToLink, askRef, declineLink, enterCode, giveCode, linkingOf, separate } from './links.ts';
-import type { LinkDeps } from './links.ts';
+import {
+  agreeToLink,
+  askRef,
+  declineLink,
+  enterCode,
+  giveCode,
+  type LinkDeps,
+  linkingOf,
+  separate,
+} from './links.ts';
 import { describeRefused, listSurfaces, whereOf } from './surface-text.ts';
 import type { PlainKey, Say } from '../../contracts/texts/say.ts';
 

@@ -2,10 +2,8 @@
 import type { Log } from '../../contracts/log.ts';
 import type { DropSurface, SurfaceStore } from '../../contracts/sessions/surfaces.ts';
 import { newId } from '../../lib/ids.ts';
-import { sayTo, tell } from './tell.ts';
-import type { TellDeps } from './tell.ts';
-import { whereOf } from './surface-text.ts';
-import type { LabelOf } from './surface-text.ts';
+import { sayTo, tell, type TellDeps } from './tell.ts';
+import { type LabelOf, whereOf } from './surface-text.ts';
 
 export interface DropSurfaceDeps extends TellDeps {
   store: Pick<SurfaceStore, 'leave'>;

@@ -4,12 +4,10 @@
  */
 import type { CreatorAccess } from '../../contracts/access.ts';
 import type { FindChat, FoundChat } from '../../contracts/delivery.ts';
-import { isAddress, parseAddress } from '../../contracts/message.ts';
-import type { Address } from '../../contracts/message.ts';
+import { type Address, isAddress, parseAddress } from '../../contracts/message.ts';
 import type { Ledger } from '../../contracts/store/ledger.ts';
 import type { SurfaceStore } from '../../contracts/sessions/surfaces.ts';
-import { networkOf } from './surface-text.ts';
-import type { LabelOf } from './surface-text.ts';
+import { type LabelOf, networkOf } from './surface-text.ts';
 
 export interface FindChatDeps {
   surfaces: Pick<SurfaceStore, 'surface' | 'surfaces'>;

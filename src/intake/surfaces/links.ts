@@ -3,28 +3,23 @@ import type { Channel } from '../../contracts/channel.ts';
 import type { CommandCall } from '../../contracts/command.ts';
 import { ChannelError, GatewayError } from '../../contracts/errors.ts';
 import type { Log } from '../../contracts/log.ts';
-import { parseAddress } from '../../contracts/message.ts';
-import type { Address, Button, SessionKey } from '../../contracts/message.ts';
-import type {
-  AgreedLink,
-  EnteredCode,
-  GivenCode,
-  LeftSurface,
-  OpenLink,
-  SurfaceEnd,
-  SurfaceStore,
+import { type Address, type Button, parseAddress, type SessionKey } from '../../contracts/message.ts';
+import {
+  type AgreedLink,
+  type EnteredCode,
+  type GivenCode,
+  type LeftSurface,
+  type OpenLink,
+  sidesOf,
+  type SurfaceEnd,
+  type SurfaceStore,
 } from '../../contracts/sessions/surfaces.ts';
-import { sidesOf } from '../../contracts/sessions/surfaces.ts';
 import { newId } from '../../lib/ids.ts';
 import { hashLinkCode, newLinkCode } from './code.ts';
-import { sayTo, tell } from './tell.ts';
-import type { TellDeps } from './tell.ts';
-import { linkCommands } from './link-commands.ts';
-import type { LinkNetwork } from './link-commands.ts';
-import { explainToGuest, explainToHost, whereOf } from './surface-text.ts';
-import type { LabelOf } from './surface-text.ts';
-import { textRef } from '../../contracts/texts/say.ts';
-import type { Say } from '../../contracts/texts/say.ts';
+import { sayTo, tell, type TellDeps } from './tell.ts';
+import { linkCommands, type LinkNetwork } from './link-commands.ts';
+import { explainToGuest, explainToHost, type LabelOf, whereOf } from './surface-text.ts';
+import { type Say, textRef } from '../../contracts/texts/say.ts';
 
 export interface LinkDeps extends TellDeps {
   surfaces: SurfaceStore;

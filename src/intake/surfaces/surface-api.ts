@@ -1,15 +1,20 @@
 /** Linking over HTTP, behind the same owner check as the sessions. */
 import type { Caller } from '../../contracts/access.ts';
 import { GatewayError } from '../../contracts/errors.ts';
-import { isHttpSessionId } from '../../contracts/message.ts';
-import type { SessionKey } from '../../contracts/message.ts';
+import { isHttpSessionId, type SessionKey } from '../../contracts/message.ts';
 import type { EnteredCode, OpenLink, SurfaceApi, SurfaceEnd } from '../../contracts/sessions/surfaces.ts';
 import { inEnglish } from '../../contracts/texts/say.ts';
-import { isAdmin, ownSession } from '../sessions/ownership.ts';
-import type { OwnedSessions } from '../sessions/ownership.ts';
+import { isAdmin, type OwnedSessions, ownSession } from '../sessions/ownership.ts';
 import { hashLinkCode } from './code.ts';
-import { agreeToLink, declineLink, enterCode, giveCode, separate } from './links.ts';
-import type { LinkDeps, Linking } from './links.ts';
+import {
+  agreeToLink,
+  declineLink,
+  enterCode,
+  giveCode,
+  type LinkDeps,
+  type Linking,
+  separate,
+} from './links.ts';
 import { describeRefused } from './surface-text.ts';
 
 /** Digits of a code's digest that identify a link. */

@@ -1,10 +1,14 @@
 /** What people read about the chats that share a conversation. */
 import { parseAddress } from '../../contracts/message.ts';
-import { sidesOf } from '../../contracts/sessions/surfaces.ts';
-import type { EnteredCode, OpenLink, Surface, SurfaceEnd } from '../../contracts/sessions/surfaces.ts';
+import {
+  type EnteredCode,
+  type OpenLink,
+  sidesOf,
+  type Surface,
+  type SurfaceEnd,
+} from '../../contracts/sessions/surfaces.ts';
 import { clipEnd, oneLine } from '../../lib/text.ts';
-import { textRef } from '../../contracts/texts/say.ts';
-import type { TextRef, Say } from '../../contracts/texts/say.ts';
+import { type Say, textRef, type TextRef } from '../../contracts/texts/say.ts';
 
 /** Returns the display name of a channel. */
 export type LabelOf = (channel: string) => string | undefined;

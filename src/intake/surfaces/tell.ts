@@ -1,11 +1,9 @@
 /** Messages of the gateway to the chats of a session: each once, through the lane of its chat. */
 import type { EventBus, LaneRunner } from '../../contracts/bus.ts';
-import { parseAddress } from '../../contracts/message.ts';
-import type { Address, Button } from '../../contracts/message.ts';
+import { type Address, type Button, parseAddress } from '../../contracts/message.ts';
 import type { Ledger } from '../../contracts/store/ledger.ts';
 import type { SurfaceEnd } from '../../contracts/sessions/surfaces.ts';
-import { recipientOf } from '../../contracts/texts/languages.ts';
-import type { PersonLanguages } from '../../contracts/texts/languages.ts';
+import { type PersonLanguages, recipientOf } from '../../contracts/texts/languages.ts';
 import type { Say } from '../../contracts/texts/say.ts';
 
 export interface TellDeps {

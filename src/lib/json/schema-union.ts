@@ -1,7 +1,6 @@
 /** Alternatives among schemas that model servers read. */
 import { isJsonObject } from './json.ts';
-import { listOf } from './flat-schema.ts';
-import type { Schema } from './flat-schema.ts';
+import { listOf, type Schema } from './flat-schema.ts';
 
 /** A schema of any value. */
 export const ANY = { description: 'Any JSON value.' } as const;

@@ -9,8 +9,16 @@
  */
 import { isJsonObject } from './json.ts';
 import { referredTo } from './json-schema.ts';
-import { branchesOf, choicesOf, flattened, itemsOf, listOf, typesOf } from './flat-schema.ts';
-import type { Flat, Schema } from './flat-schema.ts';
+import {
+  branchesOf,
+  choicesOf,
+  type Flat,
+  flattened,
+  itemsOf,
+  listOf,
+  type Schema,
+  typesOf,
+} from './flat-schema.ts';
 import { ANY, isAny, union, unionOfObjects, withNull } from './schema-union.ts';
 
 /** Largest result, in bytes of JSON: inlined references can multiply a schema. */

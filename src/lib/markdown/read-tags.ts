@@ -1,8 +1,7 @@
 /** Tags, footnotes and callouts of a parsed document as nodes that every network shows. Pure. */
 import type { Blockquote, PhrasingContent, Root, RootContent } from 'mdast';
 import { loweredOrMarked, raisedOrMarked } from './small-characters.ts';
-import { calloutOf, isLineBreak, pairTags } from './tags.ts';
-import type { TagKind, TagReader } from './tags.ts';
+import { calloutOf, isLineBreak, pairTags, type TagKind, type TagReader } from './tags.ts';
 
 /** A text without any of these has no tags, footnotes and callouts. */
 const MAY_HOLD = /<[/a-z]|\[\^|\[!/i;

@@ -1,12 +1,14 @@
 /** `parley mcp login`: a person signs in to a server in their browser, and the gateway stores the result. */
 import { randomBytes } from 'node:crypto';
-import { auth, extractWWWAuthenticateParams } from '@modelcontextprotocol/sdk/client/auth.js';
-import type { OAuthClientProvider } from '@modelcontextprotocol/sdk/client/auth.js';
+import {
+  auth,
+  extractWWWAuthenticateParams,
+  type OAuthClientProvider,
+} from '@modelcontextprotocol/sdk/client/auth.js';
 import type { OAuthClientInformationMixed, OAuthTokens } from '@modelcontextprotocol/sdk/shared/auth.js';
 import { GatewayError, toGatewayError } from '../../contracts/errors.ts';
 import type { ServiceFetch } from '../../contracts/mcp/service-fetch.ts';
-import { openCallback } from './callback.ts';
-import type { Callback } from './callback.ts';
+import { type Callback, openCallback } from './callback.ts';
 import type { Logins } from './logins.ts';
 import { clientMetadata } from './renewal.ts';
 

@@ -4,8 +4,7 @@ import { readDocx, readXlsx } from './office.ts';
 import { readPdf } from './pdf.ts';
 import { isPicture, readPicture } from './picture.ts';
 import { decodeText, withNote } from './plain-text.ts';
-import { MAX_DOCUMENT_CHARS } from './protocol.ts';
-import type { ReaderAnswer } from './protocol.ts';
+import { MAX_DOCUMENT_CHARS, type ReaderAnswer } from './protocol.ts';
 import { inEnglish } from '../../contracts/texts/say.ts';
 
 const DOCX = 'application/vnd.openxmlformats-officedocument.wordprocessingml.document';

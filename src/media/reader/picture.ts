@@ -1,6 +1,5 @@
 /** Pictures: opened within limits, scaled down, and rewritten with nothing but their pixels. */
-import type { ReaderAnswer } from './protocol.ts';
-import { MAX_PICTURE_SIDE, MAX_PIXELS } from './protocol.ts';
+import { MAX_PICTURE_SIDE, MAX_PIXELS, type ReaderAnswer } from './protocol.ts';
 
 /** Formats that are opened, with the name of their loader. Sharp itself refuses everything else. */
 const LOADERS: Readonly<Record<string, string>> = {

@@ -5,10 +5,8 @@ import { buffer } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { GatewayError } from '../../contracts/errors.ts';
 import { createFairQueue } from '../../lib/async/fair-queue.ts';
-import { decodeText, textType, withNote } from './plain-text.ts';
-import type { DecodedText } from './plain-text.ts';
-import { answerShape, MAX_DOCUMENT_CHARS } from './protocol.ts';
-import type { ReaderAnswer } from './protocol.ts';
+import { type DecodedText, decodeText, textType, withNote } from './plain-text.ts';
+import { answerShape, MAX_DOCUMENT_CHARS, type ReaderAnswer } from './protocol.ts';
 import { textRef } from '../../contracts/texts/say.ts';
 
 /** Concurrent reading processes, and files that may wait for one. */

@@ -5,15 +5,12 @@
 import { z } from 'zod';
 import type { EventBus, LaneHandler } from '../../contracts/bus.ts';
 import type { Post, PostRequest } from '../../contracts/delivery.ts';
-import { textRef } from '../../contracts/texts/say.ts';
-import type { Say } from '../../contracts/texts/say.ts';
+import { type Say, textRef } from '../../contracts/texts/say.ts';
 import { GatewayError, StoreError, ToolError } from '../../contracts/errors.ts';
-import { TYPE_HEAD_BYTES } from '../../contracts/file-api.ts';
-import type { FileTypeOf } from '../../contracts/file-api.ts';
+import { type FileTypeOf, TYPE_HEAD_BYTES } from '../../contracts/file-api.ts';
 import type { Log } from '../../contracts/log.ts';
 import type { Attachment, KeptFiles } from '../../contracts/media.ts';
-import { addressOf, parseAddress } from '../../contracts/message.ts';
-import type { Address, SessionKey } from '../../contracts/message.ts';
+import { type Address, addressOf, parseAddress, type SessionKey } from '../../contracts/message.ts';
 import type { LaneHead, LaneStore } from '../../contracts/store/lanes.ts';
 import type { SessionStore } from '../../contracts/store/ledger.ts';
 import type { SessionRecord } from '../../contracts/store/records.ts';
@@ -21,8 +18,7 @@ import type { SessionFiles } from '../../contracts/tools/tool.ts';
 import type { SpeechSettings } from './settings.ts';
 import type { Synthesize } from './speech-server.ts';
 import { spokenText } from './spoken-text.ts';
-import { recipientOf } from '../../contracts/texts/languages.ts';
-import type { PersonLanguages } from '../../contracts/texts/languages.ts';
+import { type PersonLanguages, recipientOf } from '../../contracts/texts/languages.ts';
 
 /** Largest sound of one answer, in bytes: what Discord accepts. */
 export const MAX_SPEECH_BYTES = 10 * 1024 * 1024;

@@ -5,8 +5,7 @@ import { textRef } from '../../contracts/texts/say.ts';
 import type { LaneHandler } from '../../contracts/bus.ts';
 import type { Command } from '../../contracts/command.ts';
 import type { ServiceFetch } from '../../contracts/mcp/service-fetch.ts';
-import { createSpeakAnswers } from './speak-answers.ts';
-import type { SpeakAnswersDeps } from './speak-answers.ts';
+import { createSpeakAnswers, type SpeakAnswersDeps } from './speak-answers.ts';
 import { createSynthesize } from './speech-server.ts';
 import { createVoiceCommand } from './voice-command.ts';
 

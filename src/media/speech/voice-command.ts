@@ -1,10 +1,8 @@
 /** `/voice`: whether answers are also spoken. */
-import { changeSession, ON_OR_OFF } from '../../contracts/command.ts';
-import type { Command } from '../../contracts/command.ts';
+import { changeSession, type Command, ON_OR_OFF } from '../../contracts/command.ts';
 import { GatewayError } from '../../contracts/errors.ts';
 import type { SessionStore } from '../../contracts/store/ledger.ts';
-import { textRef } from '../../contracts/texts/say.ts';
-import type { Say } from '../../contracts/texts/say.ts';
+import { type Say, textRef } from '../../contracts/texts/say.ts';
 
 export interface VoiceCommandDeps {
   ledger: Pick<SessionStore, 'session' | 'updateSession'>;

@@ -3,8 +3,7 @@ import { mkdir, readdir, rm, stat, statfs } from 'node:fs/promises';
 import path from 'node:path';
 import { GatewayError, errorCode, toGatewayError } from '../../contracts/errors.ts';
 import type { Log } from '../../contracts/log.ts';
-import { BACKUPS_FOLDER } from '../../contracts/operator/backup.ts';
-import type { BackupRecord, BackupState } from '../../contracts/operator/backup.ts';
+import { type BackupRecord, BACKUPS_FOLDER, type BackupState } from '../../contracts/operator/backup.ts';
 import { pauseOn, type Clock } from '../../lib/clock.ts';
 import { writeBackup } from './file.ts';
 

@@ -2,8 +2,7 @@
 import { constants } from 'node:fs';
 import { open, readdir } from 'node:fs/promises';
 import path from 'node:path';
-import { BACKUPS_FOLDER } from '../../contracts/operator/backup.ts';
-import type { BackupRecord } from '../../contracts/operator/backup.ts';
+import { type BackupRecord, BACKUPS_FOLDER } from '../../contracts/operator/backup.ts';
 import { errorCode } from '../../contracts/errors.ts';
 
 /** What belongs to this process, this machine or the database, or is regenerated. */

@@ -1,8 +1,7 @@
 /** Checks of the model servers, and of the default model. */
 import { toGatewayError } from '../../contracts/errors.ts';
 import type { Finding } from '../../contracts/operator/findings.ts';
-import { omissionSentence } from '../../contracts/model/omissions.ts';
-import type { ModelOmissions } from '../../contracts/model/omissions.ts';
+import { type ModelOmissions, omissionSentence } from '../../contracts/model/omissions.ts';
 import type { ChatProvider } from '../../contracts/model/provider.ts';
 import { LARGER_WINDOW, smallWindowText } from '../../contracts/model/small-window.ts';
 

@@ -1,18 +1,22 @@
 /** The export over OTLP/HTTP: one trace per turn with its attempts and subagents, no matter which nodes ran them. */
 import { createHash, randomBytes } from 'node:crypto';
-import { ROOT_CONTEXT, SpanStatusCode, trace, TraceFlags } from '@opentelemetry/api';
-import type { SpanContext, Tracer } from '@opentelemetry/api';
+import {
+  ROOT_CONTEXT,
+  type SpanContext,
+  SpanStatusCode,
+  trace,
+  TraceFlags,
+  type Tracer,
+} from '@opentelemetry/api';
 import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-proto';
 import { resourceFromAttributes } from '@opentelemetry/resources';
-import { BatchSpanProcessor, TracerProvider } from '@opentelemetry/sdk-trace';
-import type { SpanExporter } from '@opentelemetry/sdk-trace';
+import { BatchSpanProcessor, type SpanExporter, TracerProvider } from '@opentelemetry/sdk-trace';
 import { toGatewayError } from '../../contracts/errors.ts';
 import type { Log } from '../../contracts/log.ts';
 import type { TracedSubagent, TracedTurn } from '../../contracts/agent/turn-watch.ts';
 import { stripEnd } from '../../lib/text.ts';
 import type { Telemetry, TelemetryTarget } from './target.ts';
-import { spansOf } from './spans.ts';
-import type { NewSpan, SpanIds } from './spans.ts';
+import { type NewSpan, type SpanIds, spansOf } from './spans.ts';
 import { spansOfSubagent } from './subagent-spans.ts';
 
 /** Spans that wait to be sent; further ones are dropped, so that an unreachable collector costs little. */

@@ -1,6 +1,5 @@
 /** The trace of a turn in OpenTelemetry, by its semantic conventions for generative AI. Prompts are in it only if the operator wants them. */
-import { SpanKind } from '@opentelemetry/api';
-import type { Attributes } from '@opentelemetry/api';
+import { type Attributes, SpanKind } from '@opentelemetry/api';
 import type { PromptMessage } from '../../contracts/store/sent-prompt.ts';
 import type { TracedTurn } from '../../contracts/agent/turn-watch.ts';
 import type { ModelCallSpan, TraceAttempt, TraceSpan } from '../../contracts/store/traces.ts';

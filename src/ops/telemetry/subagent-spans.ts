@@ -1,8 +1,7 @@
 /** The runs of subagents in OpenTelemetry: within the trace of their turn, or in a trace of their own that links to it. */
 import { SpanKind } from '@opentelemetry/api';
 import type { TracedSubagent } from '../../contracts/agent/turn-watch.ts';
-import { eventOf, innerSpans } from './spans.ts';
-import type { CallSource, NewSpan, SpanIds } from './spans.ts';
+import { type CallSource, eventOf, innerSpans, type NewSpan, type SpanIds } from './spans.ts';
 
 /** The ids of the turn's span, and of the trace of a subagent that outlives its turn. */
 interface SubagentIds {

@@ -3,8 +3,7 @@
  */
 import type { TurnExplanation, TurnFacts } from '../../contracts/store/traces.ts';
 import { stripEnd } from '../../lib/text.ts';
-import { inEnglish } from '../../contracts/texts/say.ts';
-import type { Say } from '../../contracts/texts/say.ts';
+import { inEnglish, type Say } from '../../contracts/texts/say.ts';
 import { duration, numbered } from './format.ts';
 
 type Why = Pick<TurnExplanation, 'code' | 'why'>;

@@ -1,8 +1,12 @@
 /**
  * Messages that did not become turns, counted in memory and stored together: a flood costs one statement per second.
  */
-import type { NoteRefusal, Refusal, TraceStore } from '../../contracts/store/traces.ts';
-import { MAX_SPAN_CHARS } from '../../contracts/store/traces.ts';
+import {
+  MAX_SPAN_CHARS,
+  type NoteRefusal,
+  type Refusal,
+  type TraceStore,
+} from '../../contracts/store/traces.ts';
 import { toGatewayError } from '../../contracts/errors.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { clipEnd } from '../../lib/text.ts';

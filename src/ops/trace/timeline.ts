@@ -1,6 +1,5 @@
 /** A turn as lines in chronological order: pure, from what the store knows about it. */
-import { amountOf, costOf, costText } from '../../contracts/operator/prices.ts';
-import type { Cost, Prices } from '../../contracts/operator/prices.ts';
+import { amountOf, type Cost, costOf, costText, type Prices } from '../../contracts/operator/prices.ts';
 import { omissionText } from '../../contracts/model/omissions.ts';
 import type { Usage } from '../../contracts/model/provider.ts';
 import type {
@@ -11,8 +10,7 @@ import type {
   TraceSpan,
   TurnFacts,
 } from '../../contracts/store/traces.ts';
-import { inEnglish, isTextKey } from '../../contracts/texts/say.ts';
-import type { Say } from '../../contracts/texts/say.ts';
+import { inEnglish, isTextKey, type Say } from '../../contracts/texts/say.ts';
 import { duration, isPlainKey, numbered, whole } from './format.ts';
 
 /** How a turn is described: `detail` adds the text of errors, which may name addresses; without `say` in English. */

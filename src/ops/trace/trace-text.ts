@@ -1,8 +1,7 @@
 /** Traces as text: for a terminal and for a chat. */
 import { costText } from '../../contracts/operator/prices.ts';
 import type { Refusal, TimelineLine, TurnExplanation } from '../../contracts/store/traces.ts';
-import { inEnglish } from '../../contracts/texts/say.ts';
-import type { Say } from '../../contracts/texts/say.ts';
+import { inEnglish, type Say } from '../../contracts/texts/say.ts';
 import type { SentPrompt } from '../../contracts/store/sent-prompt.ts';
 import { escapeControls } from '../../lib/text.ts';
 import type { TraceLook } from './traces.ts';

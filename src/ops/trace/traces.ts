@@ -4,8 +4,7 @@ import type { TurnWatch } from '../../contracts/agent/turn-watch.ts';
 import type { Prices } from '../../contracts/operator/prices.ts';
 import type { Say } from '../../contracts/texts/say.ts';
 import { explainTurn } from './explain.ts';
-import { costOfTurn, timelineOf } from './timeline.ts';
-import type { Telling } from './timeline.ts';
+import { costOfTurn, type Telling, timelineOf } from './timeline.ts';
 
 /** Refusals that one view shows. */
 const REFUSALS_SHOWN = 10;

@@ -1,6 +1,5 @@
 /** Joins the packets of an answer while the event loop is behind: a chunk of several tokens costs everyone after it less. */
-import { systemClock } from '../../lib/clock.ts';
-import type { Clock } from '../../lib/clock.ts';
+import { type Clock, systemClock } from '../../lib/clock.ts';
 
 /**
  * Longest time to hold a packet, in milliseconds. A thousand streams on two busy cores get a token each 60 ms: at 30 ms

@@ -7,8 +7,7 @@ import type { OpaqueFields, ToolCall, ToolSchema } from '../../contracts/model/p
 import { newId } from '../../lib/ids.ts';
 import { isTooDeep } from '../../lib/json/json.ts';
 import { readLooseValues } from '../../lib/json/loose-json.ts';
-import { fieldsOf } from './read-fields.ts';
-import type { Fields } from './read-fields.ts';
+import { type Fields, fieldsOf } from './read-fields.ts';
 
 /** JSON within a JSON text within a JSON text: it is unpacked this many times. */
 const MAX_ENCODINGS = 3;

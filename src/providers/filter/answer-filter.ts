@@ -11,8 +11,7 @@ import type { MakeToolCall, OfferedTools, TextCall } from '../answers/tool-calls
 import { FilterState } from './filter-state.ts';
 import { FilteredOutput } from './filtered-output.ts';
 import { openCode, takePlain } from './plain-characters.ts';
-import { AT_LINE, AT_START, CALLS, IN_TEXT } from './marks.ts';
-import type { Mark } from './marks.ts';
+import { AT_LINE, AT_START, CALLS, IN_TEXT, type Mark } from './marks.ts';
 import { beginsBareCall } from './candidates.ts';
 import { marksIn, START, TEXT } from './places.ts';
 import { takeEnd, takeMark } from './read-marks.ts';

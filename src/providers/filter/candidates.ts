@@ -2,8 +2,7 @@
  * Calls without marks at the beginning of an answer, and fences: each may be a tool call, which the first characters
  * usually rule out.
  */
-import { createJsonScan } from '../answers/tool-calls.ts';
-import type { OfferedTools, TextCall } from '../answers/tool-calls.ts';
+import { createJsonScan, type OfferedTools, type TextCall } from '../answers/tool-calls.ts';
 import { beginsCode, readCodeCalls } from './code-calls.ts';
 import { beginsCall, readBareCalls, readNamedCall } from './text-calls.ts';
 

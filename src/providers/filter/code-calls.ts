@@ -1,7 +1,6 @@
 /** Tool calls written as code: `[list_dir(path=".", depth=2)]`, as Llama 3.2 and 4, Gemma, LFM2 and Olmo write them. */
 import { fieldsOf } from '../answers/read-fields.ts';
-import { readName } from '../answers/tool-calls.ts';
-import type { OfferedTools, TextCall } from '../answers/tool-calls.ts';
+import { type OfferedTools, readName, type TextCall } from '../answers/tool-calls.ts';
 import { nameAt, readLoose, skipBlanks } from '../../lib/json/loose-json.ts';
 
 const PRINT = 'print(';

@@ -1,8 +1,7 @@
 /** What a filter remembers between two characters of an answer. */
 import type { ModelHabits } from '../learned.ts';
 import type { FilteredOutput } from './filtered-output.ts';
-import { START, TEXT } from './places.ts';
-import type { Place } from './places.ts';
+import { type Place, START, TEXT } from './places.ts';
 
 /** The longest text held back because it may be a tool call, in UTF-16 units; a longer one is text. */
 export const MAX_HELD_CALL = 64 * 1024;

@@ -7,12 +7,11 @@ import {
   ENDS_OF_MESSAGE,
   ENDS_OF_THOUGHT,
   IN_TEXT,
+  type Mark,
 } from './marks.ts';
-import type { Mark } from './marks.ts';
 import type { Candidate } from './candidates.ts';
 import type { TextCall } from '../answers/tool-calls.ts';
-import { markSet } from './scanner.ts';
-import type { MarkSet } from './scanner.ts';
+import { markSet, type MarkSet } from './scanner.ts';
 
 /** Where in the answer the filter is. */
 export type Place =

@@ -1,10 +1,7 @@
 /** What a character outside any mark means, by its place in the answer. */
-import { bareCandidate, beginsBareCall, fenceCandidate } from './candidates.ts';
-import type { Candidate } from './candidates.ts';
-import { MAX_HELD_CALL, MAX_HELD_MARKS } from './filter-state.ts';
-import type { FilterState } from './filter-state.ts';
-import { START, TEMPLATE_SET, TEXT } from './places.ts';
-import type { CallsPlace } from './places.ts';
+import { bareCandidate, beginsBareCall, type Candidate, fenceCandidate } from './candidates.ts';
+import { type FilterState, MAX_HELD_CALL, MAX_HELD_MARKS } from './filter-state.ts';
+import { type CallsPlace, START, TEMPLATE_SET, TEXT } from './places.ts';
 import { endCalls, endTemplateThought } from './read-marks.ts';
 import { beginsCode } from './code-calls.ts';
 import { FOR_ALL, FUNCTIONARY } from './syntaxes.ts';

@@ -1,10 +1,8 @@
 /** What a mark means, by its place in the answer; and what the end of the answer means. */
 import { createJsonScan, readName } from '../answers/tool-calls.ts';
-import { MAX_HELD_CALL, MAX_HELD_MARKS } from './filter-state.ts';
-import type { FilterState } from './filter-state.ts';
+import { type FilterState, MAX_HELD_CALL, MAX_HELD_MARKS } from './filter-state.ts';
 import type { Mark } from './marks.ts';
-import { endsOf, MESSAGE_SET, START, TEXT } from './places.ts';
-import type { CallsPlace } from './places.ts';
+import { type CallsPlace, endsOf, MESSAGE_SET, START, TEXT } from './places.ts';
 
 /** Characters after which a call is only quoted, and those before which the end of a thought is. */
 const QUOTES = '"\'`“„‘«‹';

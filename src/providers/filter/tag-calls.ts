@@ -1,7 +1,6 @@
 /** Tool calls written in tags, pairs and braces instead of JSON, as the families of models write them. */
 import { fieldsOf } from '../answers/read-fields.ts';
-import { firstJson, readName } from '../answers/tool-calls.ts';
-import type { OfferedTools, TextCall } from '../answers/tool-calls.ts';
+import { firstJson, type OfferedTools, readName, type TextCall } from '../answers/tool-calls.ts';
 import { parseJson } from '../../lib/json/json.ts';
 import { readLoose } from '../../lib/json/loose-json.ts';
 

@@ -1,8 +1,6 @@
 /** Reads tool calls that a model wrote as text, in any of the forms that its family uses. */
-import { fieldsOf, listOf, wordOf } from '../answers/read-fields.ts';
-import type { Fields } from '../answers/read-fields.ts';
-import { firstJson, readName } from '../answers/tool-calls.ts';
-import type { OfferedTools, TextCall } from '../answers/tool-calls.ts';
+import { type Fields, fieldsOf, listOf, wordOf } from '../answers/read-fields.ts';
+import { firstJson, type OfferedTools, readName, type TextCall } from '../answers/tool-calls.ts';
 import { parseJson } from '../../lib/json/json.ts';
 import { readLoose } from '../../lib/json/loose-json.ts';
 import { readCodeCalls } from './code-calls.ts';

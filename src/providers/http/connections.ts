@@ -1,11 +1,9 @@
 /** HTTP to one model server: kept connections without undici's limits on silence, closed as soon as a call ends early. */
 import { Agent, buildConnector } from 'undici';
 import type { ProviderError } from '../../contracts/errors.ts';
-import { createAnswer, stoppedCall } from '../answers/answer.ts';
-import type { Answer } from '../answers/answer.ts';
+import { type Answer, createAnswer, stoppedCall } from '../answers/answer.ts';
 import { PacketJoiner } from '../answers/packet-joiner.ts';
-import { readRetryAfter } from '../refusals.ts';
-import type { Refusal } from '../refusals.ts';
+import { readRetryAfter, type Refusal } from '../refusals.ts';
 
 /** One request, relative to the server's address. */
 export interface ServerRequest {

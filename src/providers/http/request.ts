@@ -1,6 +1,5 @@
 /** Requests to a model server that are not chats (list the models, describe one) and have their own timeout. */
-import { timedOut, toProviderError } from '../errors.ts';
-import type { Where } from '../errors.ts';
+import { timedOut, toProviderError, type Where } from '../errors.ts';
 
 /** Waits at most `timeoutMs`; `signal` ends the request earlier. Throws `ProviderError`. */
 export async function requestWithin<T>(

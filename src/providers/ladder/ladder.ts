@@ -3,13 +3,11 @@
  * call, until it accepts or nothing is left to try.
  */
 import { isDeepStrictEqual } from 'node:util';
-import { fieldOf } from '../../contracts/model/omissions.ts';
-import type { Omission } from '../../contracts/model/omissions.ts';
+import { fieldOf, type Omission } from '../../contracts/model/omissions.ts';
 import type { ModelHabits } from '../learned.ts';
 import { ProviderError, messageOf } from '../../contracts/errors.ts';
 import type { RefusalError } from '../refusals.ts';
-import { rungsFor, saysBlind } from './rungs.ts';
-import type { RefusedCall } from './rungs.ts';
+import { type RefusedCall, rungsFor, saysBlind } from './rungs.ts';
 
 /** Calls in all for one answer. */
 export const MAX_LADDER_CALLS = 18;

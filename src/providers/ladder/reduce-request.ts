@@ -1,9 +1,7 @@
 /** A request without the parts that its server refuses, and how its messages are written for it. */
 import { hash } from 'node:crypto';
-import { unreadablePictures, unseenPictures } from '../../contracts/media.ts';
-import type { Picture } from '../../contracts/media.ts';
-import { mcpServerOf } from '../../contracts/model/omissions.ts';
-import type { Omission } from '../../contracts/model/omissions.ts';
+import { type Picture, unreadablePictures, unseenPictures } from '../../contracts/media.ts';
+import { mcpServerOf, type Omission } from '../../contracts/model/omissions.ts';
 import type {
   ChatMessage,
   ChatRequest,

@@ -1,11 +1,9 @@
 /** What Ollama's own refusals and error lines mean, and what to do about them. */
 import { ProviderError } from '../../contracts/errors.ts';
 import { textRef } from '../../contracts/texts/say.ts';
-import { clip } from '../errors.ts';
-import type { Where } from '../errors.ts';
+import { clip, type Where } from '../errors.ts';
 import { fieldsOf, wordOf } from '../answers/read-fields.ts';
-import { commonRefusal, inWords, midwayRefusal, publicWords, saidIn } from '../refusals.ts';
-import type { Refusal } from '../refusals.ts';
+import { commonRefusal, inWords, midwayRefusal, publicWords, type Refusal, saidIn } from '../refusals.ts';
 import { parseJson } from '../../lib/json/json.ts';
 
 /** An Ollama as error messages name it; `host` is without credentials, `setting` holds its address. */

@@ -11,8 +11,7 @@ import type {
 } from '../../contracts/model/provider.ts';
 import { ProviderError } from '../../contracts/errors.ts';
 import { textRef } from '../../contracts/texts/say.ts';
-import { createCallMaker, offeredTools } from '../answers/tool-calls.ts';
-import type { MakeToolCall } from '../answers/tool-calls.ts';
+import { createCallMaker, type MakeToolCall, offeredTools } from '../answers/tool-calls.ts';
 import { isJsonObject } from '../../lib/json/json.ts';
 import { wireSchema } from '../../lib/json/wire-schema.ts';
 

@@ -3,10 +3,16 @@ import { ProviderError } from '../../contracts/errors.ts';
 import { textRef } from '../../contracts/texts/say.ts';
 import type { ChatChunk } from '../../contracts/model/provider.ts';
 import { endOf } from '../answers/finish.ts';
-import { endedEarly } from '../answers/read-answer.ts';
-import type { AnswerReader, ReadingOptions } from '../answers/read-answer.ts';
-import { fieldsOf, listOf, numberOf, textOf, thoughtsAmong, wordOf } from '../answers/read-fields.ts';
-import type { Fields } from '../answers/read-fields.ts';
+import { type AnswerReader, endedEarly, type ReadingOptions } from '../answers/read-answer.ts';
+import {
+  type Fields,
+  fieldsOf,
+  listOf,
+  numberOf,
+  textOf,
+  thoughtsAmong,
+  wordOf,
+} from '../answers/read-fields.ts';
 import { checkLineLength } from '../answers/text-splitters.ts';
 
 const NOTHING: readonly ChatChunk[] = [];

@@ -1,17 +1,13 @@
 /** Ollama as a provider: chats over its HTTP API, one connection per call, closed at once when the call ends; models through its client. */
 import { ConfigError } from '../../contracts/errors.ts';
 import type { LLMProvider } from '../../contracts/model/provider.ts';
-import { createCapabilities, createChat } from '../chat.ts';
-import type { ChatServer } from '../chat.ts';
+import { type ChatServer, createCapabilities, createChat } from '../chat.ts';
 import { createConcurrencyLimit } from '../concurrency-limit.ts';
-import { createConnections } from '../http/connections.ts';
-import type { CallRules } from '../http/connections.ts';
+import { type CallRules, createConnections } from '../http/connections.ts';
 import { createDiscovery, DISCOVERY_TIMEOUT_MS } from '../discovery.ts';
 import { createEmbed } from '../embed.ts';
-import { lostConnection } from '../errors.ts';
-import type { Where } from '../errors.ts';
-import { DEFAULT_CONCURRENCY } from '../kind.ts';
-import type { ServerOptions } from '../kind.ts';
+import { lostConnection, type Where } from '../errors.ts';
+import { DEFAULT_CONCURRENCY, type ServerOptions } from '../kind.ts';
 import { createLearnedModels } from '../learned.ts';
 import { createLineSplitter } from '../answers/text-splitters.ts';
 import { failedMidway, ollamaAt, refusedBy } from './errors.ts';

@@ -7,10 +7,8 @@ import type {
   Embeddings,
   ModelCapabilities,
 } from '../../contracts/model/provider.ts';
-import { toWireTools } from '../wire-tools.ts';
-import type { WireTool } from '../wire-tools.ts';
-import { samplingOf } from '../sampling.ts';
-import type { WireSampling } from '../sampling.ts';
+import { toWireTools, type WireTool } from '../wire-tools.ts';
+import { samplingOf, type WireSampling } from '../sampling.ts';
 
 /** The body of POST /api/chat. */
 export interface WireRequest {

@@ -12,8 +12,7 @@ import { ProviderError } from '../../contracts/errors.ts';
 import type { ChatMessage, Echo, OpaqueFields, ToolCall } from '../../contracts/model/provider.ts';
 import { textRef } from '../../contracts/texts/say.ts';
 import { isJsonObject, isTooDeep } from '../../lib/json/json.ts';
-import { fieldsOf, listOf, textOf, wordOf } from '../answers/read-fields.ts';
-import type { Fields } from '../answers/read-fields.ts';
+import { type Fields, fieldsOf, listOf, textOf, wordOf } from '../answers/read-fields.ts';
 import type { ModelHabits } from '../learned.ts';
 import type { Omission } from '../../contracts/model/omissions.ts';
 

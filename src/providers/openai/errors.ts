@@ -1,10 +1,8 @@
 /** What the refusals and errors of an OpenAI-compatible server mean, and which variable to change. */
 import { ProviderError } from '../../contracts/errors.ts';
 import { textRef } from '../../contracts/texts/say.ts';
-import { clip } from '../errors.ts';
-import type { Where } from '../errors.ts';
-import { commonRefusal, inWords, midwayRefusal, publicWords, saidIn } from '../refusals.ts';
-import type { Refusal } from '../refusals.ts';
+import { clip, type Where } from '../errors.ts';
+import { commonRefusal, inWords, midwayRefusal, publicWords, type Refusal, saidIn } from '../refusals.ts';
 
 /** Names of models repeated in a message. */
 const MAX_NAMED = 5;

@@ -2,15 +2,12 @@
 import { ProviderError } from '../../contracts/errors.ts';
 import { textRef } from '../../contracts/texts/say.ts';
 import type { ChatChunk } from '../../contracts/model/provider.ts';
-import { endedEarly } from '../answers/read-answer.ts';
-import type { AnswerReader, ReadingOptions } from '../answers/read-answer.ts';
-import { fieldsOf, listOf } from '../answers/read-fields.ts';
-import type { Fields } from '../answers/read-fields.ts';
+import { type AnswerReader, endedEarly, type ReadingOptions } from '../answers/read-answer.ts';
+import { type Fields, fieldsOf, listOf } from '../answers/read-fields.ts';
 import { statusIn } from '../refusals.ts';
 import { checkLineLength, MAX_DOCUMENT_BYTES } from '../answers/text-splitters.ts';
 import type { EchoTarget } from './echo.ts';
-import { createPieces } from './pieces.ts';
-import type { AnswerPieces } from './pieces.ts';
+import { type AnswerPieces, createPieces } from './pieces.ts';
 
 const NOTHING: readonly ChatChunk[] = [];
 const BYTE_ORDER_MARK = '\uFEFF';

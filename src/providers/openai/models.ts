@@ -6,11 +6,9 @@ import { readWhole } from '../answers/read-answer.ts';
 import { notJson } from '../http/client-call.ts';
 import type { CallRules, Connections } from '../http/connections.ts';
 import { requestWithin } from '../http/request.ts';
-import { unknownModel } from './errors.ts';
+import { type OpenaiPlace, unknownModel } from './errors.ts';
 import { nativeWindow } from './native-window.ts';
-import type { OpenaiPlace } from './errors.ts';
-import { findModel, readModels } from './wire.ts';
-import type { ListedModel } from './wire.ts';
+import { findModel, type ListedModel, readModels } from './wire.ts';
 
 export interface ModelServer {
   /** By which people choose its models: `<name>/<model>`. */

@@ -2,23 +2,18 @@
 import { ConfigError } from '../../contracts/errors.ts';
 import { textRef } from '../../contracts/texts/say.ts';
 import type { LLMProvider } from '../../contracts/model/provider.ts';
-import { createCapabilities, createChat } from '../chat.ts';
-import type { ChatServer } from '../chat.ts';
+import { type ChatServer, createCapabilities, createChat } from '../chat.ts';
 import { createConcurrencyLimit } from '../concurrency-limit.ts';
-import { createConnections } from '../http/connections.ts';
-import type { CallRules } from '../http/connections.ts';
+import { type CallRules, createConnections } from '../http/connections.ts';
 import { createDiscovery, DISCOVERY_TIMEOUT_MS } from '../discovery.ts';
 import { createEmbed } from '../embed.ts';
 import { lostConnection } from '../errors.ts';
-import { DEFAULT_CONCURRENCY } from '../kind.ts';
-import type { ServerOptions } from '../kind.ts';
+import { DEFAULT_CONCURRENCY, type ServerOptions } from '../kind.ts';
 import { createLearnedModels } from '../learned.ts';
 import { createDocumentCollector, createLineSplitter } from '../answers/text-splitters.ts';
 import type { EchoTarget } from './echo.ts';
-import { failedMidway, openaiAt, refusedBy } from './errors.ts';
-import type { OpenaiPlace } from './errors.ts';
-import { createEventReader, createWholeReader } from './events.ts';
-import type { ReaderOptions } from './events.ts';
+import { failedMidway, openaiAt, type OpenaiPlace, refusedBy } from './errors.ts';
+import { createEventReader, createWholeReader, type ReaderOptions } from './events.ts';
 import { discover, listModels } from './models.ts';
 import { EXTRA_FIELDS, OPTION_FIELDS, readEmbeddings, toWire } from './wire.ts';
 

@@ -2,14 +2,18 @@
 import { ProviderError } from '../../contracts/errors.ts';
 import { textRef } from '../../contracts/texts/say.ts';
 import type { ChatChunk, FinishReason, OpaqueFields, Usage } from '../../contracts/model/provider.ts';
-import { endOf } from '../answers/finish.ts';
-import type { AnswerEnd } from '../answers/finish.ts';
-import { fieldsOf, listOf, numberOf, textOf, thoughtsAmong, wordOf } from '../answers/read-fields.ts';
-import type { Fields } from '../answers/read-fields.ts';
-import { jsonText } from '../answers/tool-calls.ts';
-import type { MakeToolCall } from '../answers/tool-calls.ts';
-import { createEchoPieces, extraOf } from './echo.ts';
-import type { EchoTarget } from './echo.ts';
+import { type AnswerEnd, endOf } from '../answers/finish.ts';
+import {
+  type Fields,
+  fieldsOf,
+  listOf,
+  numberOf,
+  textOf,
+  thoughtsAmong,
+  wordOf,
+} from '../answers/read-fields.ts';
+import { jsonText, type MakeToolCall } from '../answers/tool-calls.ts';
+import { createEchoPieces, type EchoTarget, extraOf } from './echo.ts';
 
 /** How much the tool calls of one answer may hold, in characters; their parts may arrive one character at a time. */
 export const MAX_CALL_CHARS = 1024 * 1024;

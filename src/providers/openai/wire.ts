@@ -9,12 +9,9 @@ import type {
 } from '../../contracts/model/provider.ts';
 import type { Picture } from '../../contracts/media.ts';
 import type { Omission } from '../../contracts/model/omissions.ts';
-import { samplingOf } from '../sampling.ts';
-import { toWireTools } from '../wire-tools.ts';
-import type { WireTool } from '../wire-tools.ts';
-import { createEchoWriter } from './echo.ts';
-import type { EchoTarget, EchoWriter } from './echo.ts';
-import type { WireSampling } from '../sampling.ts';
+import { samplingOf, type WireSampling } from '../sampling.ts';
+import { toWireTools, type WireTool } from '../wire-tools.ts';
+import { createEchoWriter, type EchoTarget, type EchoWriter } from './echo.ts';
 
 /** The body of POST /chat/completions; `chat_template_kwargs` is llama-server's and vLLM's. */
 export interface WireRequest extends WireSampling {

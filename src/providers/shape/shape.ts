@@ -7,10 +7,15 @@
  */
 import type { Picture } from '../../contracts/media.ts';
 import type { ChatMessage, ChatRequest } from '../../contracts/model/provider.ts';
-import { createCallIds, nativeExchange, pairResults, textExchange } from './exchanges.ts';
-import type { AssistantMessage, Exchange } from './exchanges.ts';
-import { gatewayVoice } from './voice.ts';
-import type { Voice } from './voice.ts';
+import {
+  type AssistantMessage,
+  createCallIds,
+  type Exchange,
+  nativeExchange,
+  pairResults,
+  textExchange,
+} from './exchanges.ts';
+import { gatewayVoice, type Voice } from './voice.ts';
 
 /** How a conversation is written. */
 export interface Shape {

@@ -1,17 +1,17 @@
 /** Turns that wait for a person: parking one with its approval request, deciding requests, and listing them. */
 import { randomUUID } from 'node:crypto';
 import {
+  type ApprovalRecord,
+  type ApprovalStore,
   approvalSubject,
   MAX_APPROVAL_RULES,
   MAX_LISTED_APPROVALS,
 } from '../../contracts/tools/approvals.ts';
-import type { ApprovalRecord, ApprovalStore } from '../../contracts/tools/approvals.ts';
 import { FencedError } from '../../contracts/errors.ts';
 import type { Fence, LaneStore } from '../../contracts/store/lanes.ts';
 import { cleanJson } from '../../lib/json/json.ts';
 import { cleanText } from '../../lib/text.ts';
-import { addressOf } from '../../contracts/message.ts';
-import type { Address } from '../../contracts/message.ts';
+import { type Address, addressOf } from '../../contracts/message.ts';
 import type { ApprovalDecision } from '../../contracts/store/records.ts';
 import type { Database, Sql } from '../database/database.ts';
 import { bumpLane, dueAfter, dueNow, fromNow, holds, liveNode } from './lane-sql.ts';

@@ -6,11 +6,10 @@ import type {
   SummaryRange,
   UnsummarizedRow,
 } from '../../contracts/store/contexts.ts';
-import type { ContextRecord } from '../../contracts/store/records.ts';
+import { type ContextRecord, STEP_ITERATIONS } from '../../contracts/store/records.ts';
 import { cleanJson } from '../../lib/json/json.ts';
 import { cleanText } from '../../lib/text.ts';
 import type { SessionKey } from '../../contracts/message.ts';
-import { STEP_ITERATIONS } from '../../contracts/store/records.ts';
 import type { Database, Sql } from '../database/database.ts';
 
 type Fragment = postgres.PendingQuery<postgres.Row[]>;

@@ -1,7 +1,13 @@
 /** The lanes: appending, ending and releasing heads, and dead letters. */
 import { FencedError } from '../../contracts/errors.ts';
-import { MAX_LETTER_CHARS } from '../../contracts/store/lanes.ts';
-import type { DeadLetter, Fence, LaneKey, LaneStep, LaneStore } from '../../contracts/store/lanes.ts';
+import {
+  type DeadLetter,
+  type Fence,
+  type LaneKey,
+  type LaneStep,
+  type LaneStore,
+  MAX_LETTER_CHARS,
+} from '../../contracts/store/lanes.ts';
 import { cleanText } from '../../lib/text.ts';
 import { append } from './append.ts';
 import { parkForCaller } from './caller-tools.ts';

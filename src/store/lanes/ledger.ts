@@ -1,8 +1,7 @@
 /** The ledger over a database: every transaction in a message's life, and the session store. */
 import type { Ledger, SessionStore } from '../../contracts/store/ledger.ts';
 import { cleanText } from '../../lib/text.ts';
-import { SESSION_START } from '../../contracts/store/records.ts';
-import type { SessionStart } from '../../contracts/store/records.ts';
+import { SESSION_START, type SessionStart } from '../../contracts/store/records.ts';
 import { createAccept } from './accept.ts';
 import { callerResults, waitingCalls } from './caller-tools.ts';
 import type { Database, Sql } from '../database/database.ts';

@@ -1,11 +1,9 @@
 /** Schedules: listing, finding the due ones, changing. */
 import { z } from 'zod';
 import { cleanText } from '../../lib/text.ts';
-import { SCHEDULE_LIMITS } from '../../contracts/schedules.ts';
-import type { ScheduleRecord, ScheduleStore } from '../../contracts/schedules.ts';
+import { SCHEDULE_LIMITS, type ScheduleRecord, type ScheduleStore } from '../../contracts/schedules.ts';
 import type { Database } from '../database/database.ts';
-import { and, asc, desc, eq, isNull, sql } from '../database/drizzle.ts';
-import type { Orm } from '../database/drizzle.ts';
+import { and, asc, desc, eq, isNull, type Orm, sql } from '../database/drizzle.ts';
 import { schedule } from '../database/schema.ts';
 import { asSessionKey } from './session-rows.ts';
 

@@ -1,14 +1,14 @@
 /** Rows of `usage`: written at the end of a turn or alone, read as sums. */
 import { cleanText } from '../../lib/text.ts';
 import type { Usage } from '../../contracts/model/provider.ts';
-import { OWN_PURPOSES } from '../../contracts/model/usage.ts';
-import type {
-  ModelUsage,
-  UsageGroup,
-  UsageGroupSum,
-  UsageNote,
-  UsageQuery,
-  UsageSum,
+import {
+  type ModelUsage,
+  OWN_PURPOSES,
+  type UsageGroup,
+  type UsageGroupSum,
+  type UsageNote,
+  type UsageQuery,
+  type UsageSum,
 } from '../../contracts/model/usage.ts';
 import type { Database } from '../database/database.ts';
 import { and, eq, gte, lt, type Orm, sql } from '../database/drizzle.ts';

@@ -3,8 +3,7 @@
  */
 import { z } from 'zod';
 import { ToolError } from '../../contracts/errors.ts';
-import { defineTool } from '../../contracts/tools/tool.ts';
-import type { Tool } from '../../contracts/tools/tool.ts';
+import { defineTool, type Tool } from '../../contracts/tools/tool.ts';
 import { wordsOfRun, wordsOfScript } from './exec-files.ts';
 import { riskOfRun, warningOfRun } from './exec-risk.ts';
 import type { Sandbox } from './sandbox.ts';

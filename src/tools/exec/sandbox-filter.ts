@@ -4,8 +4,7 @@
  * them unreachable.
  */
 import { endianness } from 'node:os';
-import { ENOSYS, EPERM, refusedCalls } from './sandbox-calls.ts';
-import type { FilteredArch } from './sandbox-calls.ts';
+import { ENOSYS, EPERM, type FilteredArch, refusedCalls } from './sandbox-calls.ts';
 
 /** True if a filter can be built; elsewhere no program runs. */
 export function isFiltered(arch: string): arch is FilteredArch {

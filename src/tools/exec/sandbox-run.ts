@@ -1,16 +1,13 @@
 /** One run of a program inside bubblewrap, from its start to its end. */
-import { spawn } from 'node:child_process';
-import type { ChildProcess } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { Writable } from 'node:stream';
 import { ToolError } from '../../contracts/errors.ts';
 import { limitedCommand, sandboxOptions } from './sandbox-command.ts';
 import { isFiltered, seccompProgram } from './sandbox-filter.ts';
-import { openRunGroup } from './sandbox-group.ts';
-import type { RunGroup } from './sandbox-group.ts';
+import { openRunGroup, type RunGroup } from './sandbox-group.ts';
 import { followSandbox, STATUS_FD } from './sandbox-kill.ts';
 import { keepOutput, MAX_PRINTED_BYTES } from './sandbox-output.ts';
-import { roomFor, tooMuchMemory, watchRun } from './sandbox-watch.ts';
-import type { RunLimits } from './sandbox-watch.ts';
+import { roomFor, type RunLimits, tooMuchMemory, watchRun } from './sandbox-watch.ts';
 
 /** What to run. */
 export interface ShutInRequest {

@@ -3,8 +3,7 @@
  */
 import { stat, statfs } from 'node:fs/promises';
 import { setTimeout } from 'node:timers/promises';
-import { WORKSPACE_LIMITS, workspaceUsage } from '../files/workspace-usage.ts';
-import type { WorkspaceUsage } from '../files/workspace-usage.ts';
+import { WORKSPACE_LIMITS, workspaceUsage, type WorkspaceUsage } from '../files/workspace-usage.ts';
 import { memoryOf, processesOf, unnamedBytesOf } from './run-processes.ts';
 
 /** What a run may use. */

@@ -11,10 +11,8 @@ import { readableFolderOf } from './sandbox-command.ts';
 import { isFiltered } from './sandbox-filter.ts';
 import { groupsFolder } from './sandbox-group.ts';
 import { failedProbes, probeCommand } from './sandbox-probes.ts';
-import { runShutIn } from './sandbox-run.ts';
-import type { SandboxRun, Shell, ShutInRequest } from './sandbox-run.ts';
-import { RUN_LIMITS } from './sandbox-watch.ts';
-import type { RunLimits } from './sandbox-watch.ts';
+import { runShutIn, type SandboxRun, type Shell, type ShutInRequest } from './sandbox-run.ts';
+import { RUN_LIMITS, type RunLimits } from './sandbox-watch.ts';
 
 /** Most programs running concurrently across all sessions; each session has one. */
 export const MAX_RUNS = 4;

@@ -2,8 +2,7 @@
 import { lstat } from 'node:fs/promises';
 import path from 'node:path';
 import { errorCode } from '../../contracts/errors.ts';
-import { MAX_LISTED_FILES } from '../../contracts/tools/tool.ts';
-import type { FolderFile } from '../../contracts/tools/tool.ts';
+import { type FolderFile, MAX_LISTED_FILES } from '../../contracts/tools/tool.ts';
 import { walkFolder } from './walk-folder.ts';
 import { pathError } from './workspace.ts';
 import { MAX_WORKSPACE_ENTRIES } from './workspace-usage.ts';

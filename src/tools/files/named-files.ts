@@ -1,8 +1,12 @@
 /** The files of a workspace that a call names, and those that these name in turn: what a person sees and approves. */
 import { createHash } from 'node:crypto';
 import type { FileHandle } from 'node:fs/promises';
-import { MAX_NAMED_FILES, MAX_SCRIPT_BYTES, MAX_SHOWN_FILE } from '../../contracts/tools/approvals.ts';
-import type { NamedFile } from '../../contracts/tools/approvals.ts';
+import {
+  MAX_NAMED_FILES,
+  MAX_SCRIPT_BYTES,
+  MAX_SHOWN_FILE,
+  type NamedFile,
+} from '../../contracts/tools/approvals.ts';
 import { ToolError } from '../../contracts/errors.ts';
 import { openInside, pathParts } from './workspace.ts';
 

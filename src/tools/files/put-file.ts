@@ -2,15 +2,13 @@
  * Files that arrive and leave in pieces: streamed next to the folders of sessions, then moved into one; read; removed.
  */
 import { createHash, randomUUID } from 'node:crypto';
-import { mkdir, open, readdir, rename, rm, stat, unlink } from 'node:fs/promises';
-import type { FileHandle } from 'node:fs/promises';
+import { type FileHandle, mkdir, open, readdir, rename, rm, stat, unlink } from 'node:fs/promises';
 import path from 'node:path';
 import { ToolError } from '../../contracts/errors.ts';
 import type { ArrivingFile, OpenedFile, StoredFile } from '../../contracts/tools/tool.ts';
 import { inMegabytes } from '../../lib/text.ts';
 import { checkRoom } from './save-file.ts';
-import { openFolder, openInside, pathError, pathParts } from './workspace.ts';
-import type { Opened } from './workspace.ts';
+import { type Opened, openFolder, openInside, pathError, pathParts } from './workspace.ts';
 
 /** Incomplete uploads of a killed process are removed after this time, when the next file arrives. */
 const ABANDONED_MS = 24 * 3_600_000;

@@ -4,8 +4,7 @@ import type { FileHandle } from 'node:fs/promises';
 import { z } from 'zod';
 import { GatewayError, ToolError } from '../../contracts/errors.ts';
 import type { DocumentText } from '../../contracts/media.ts';
-import { defineTool } from '../../contracts/tools/tool.ts';
-import type { Tool, ToolResult } from '../../contracts/tools/tool.ts';
+import { defineTool, type Tool, type ToolResult } from '../../contracts/tools/tool.ts';
 import { isSkill, openReadable } from './readable-path.ts';
 
 /** Bytes of one page: about 4,000 tokens, so that a page fits a small window. */

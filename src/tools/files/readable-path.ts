@@ -1,8 +1,7 @@
 /** Where a read-only path leads: `skills/…` into the gateway's skills, everything else into the session's workspace. */
 import { ToolError } from '../../contracts/errors.ts';
 import type { ToolContext } from '../../contracts/tools/tool.ts';
-import { openInside, pathParts } from './workspace.ts';
-import type { Opened } from './workspace.ts';
+import { type Opened, openInside, pathParts } from './workspace.ts';
 
 /** The name under which every session sees the gateway's skills. */
 const SKILLS = 'skills';

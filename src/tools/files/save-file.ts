@@ -6,8 +6,12 @@ import path from 'node:path';
 import { ToolError, errorCode } from '../../contracts/errors.ts';
 import type { Tool } from '../../contracts/tools/tool.ts';
 import { checkKind, namesIn, openFolder, pathError, pathParts } from './workspace.ts';
-import { MAX_WORKSPACE_BYTES, MAX_WORKSPACE_ENTRIES, workspaceUsage } from './workspace-usage.ts';
-import type { WorkspaceUsage } from './workspace-usage.ts';
+import {
+  MAX_WORKSPACE_BYTES,
+  MAX_WORKSPACE_ENTRIES,
+  workspaceUsage,
+  type WorkspaceUsage,
+} from './workspace-usage.ts';
 
 /** Largest file a tool writes or edits, in bytes. */
 export const MAX_FILE_BYTES = 1024 * 1024;

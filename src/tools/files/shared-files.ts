@@ -3,8 +3,12 @@ import { createHash } from 'node:crypto';
 import { opendir, unlink } from 'node:fs/promises';
 import path from 'node:path';
 import { ToolError } from '../../contracts/errors.ts';
-import { MAX_SHARED_BYTES, STATELESS_FOLDER } from '../../contracts/tools/tool.ts';
-import type { FileStore, SessionFiles } from '../../contracts/tools/tool.ts';
+import {
+  type FileStore,
+  MAX_SHARED_BYTES,
+  type SessionFiles,
+  STATELESS_FOLDER,
+} from '../../contracts/tools/tool.ts';
 import { KeyedLock } from '../../lib/async/keyed-lock.ts';
 import { saveFile } from './save-file.ts';
 import { openFolder, openInside, pathParts } from './workspace.ts';

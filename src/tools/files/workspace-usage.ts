@@ -1,6 +1,5 @@
 /** How much a session's folder holds, even while a program changes it. */
-import { constants } from 'node:fs';
-import type { Dir } from 'node:fs';
+import { constants, type Dir } from 'node:fs';
 import { chmod, lstat, open, opendir } from 'node:fs/promises';
 import path from 'node:path';
 import { errorCode } from '../../contracts/errors.ts';

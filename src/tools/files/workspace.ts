@@ -1,8 +1,6 @@
 /** The only path check of the gateway: a walk inside a session's folder that no link, race or device can escape. */
-import { constants } from 'node:fs';
-import type { Stats } from 'node:fs';
-import { lstat, mkdir, open } from 'node:fs/promises';
-import type { FileHandle } from 'node:fs/promises';
+import { constants, type Stats } from 'node:fs';
+import { type FileHandle, lstat, mkdir, open } from 'node:fs/promises';
 import path from 'node:path';
 import { ToolError, errorCode } from '../../contracts/errors.ts';
 

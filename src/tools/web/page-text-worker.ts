@@ -3,8 +3,7 @@ import { parentPort, workerData } from 'node:worker_threads';
 import { Readability } from '@mozilla/readability';
 import { parseHTML } from 'linkedom';
 import { z } from 'zod';
-import { BEGINNING } from './page-text.ts';
-import type { PageText } from './page-text.ts';
+import { BEGINNING, type PageText } from './page-text.ts';
 
 /** Elements of a page that are examined; a page with more is read without looking for its article. */
 const MAX_ELEMENTS = 20_000;

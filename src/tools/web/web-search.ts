@@ -1,10 +1,8 @@
 /** The tool `web_search`: pages that the configured search service finds (B-21). */
 import { z } from 'zod';
 import { ToolError } from '../../contracts/errors.ts';
-import { defineTool } from '../../contracts/tools/tool.ts';
-import type { Tool } from '../../contracts/tools/tool.ts';
-import { ASKED_RESULTS } from './search/kind.ts';
-import type { SearchResult } from './search/kind.ts';
+import { defineTool, type Tool } from '../../contracts/tools/tool.ts';
+import { ASKED_RESULTS, type SearchResult } from './search/kind.ts';
 import type { Search } from './search/search.ts';
 
 /** The tool is offered only while a search service is configured. */

@@ -4,15 +4,14 @@ import { LaneAbort } from '../../../src/contracts/bus.ts';
 import { ProviderError } from '../../../src/contracts/errors.ts';
 import type { ChatMessage } from '../../../src/contracts/model/provider.ts';
 import { readFile } from '../../fakes/tool-options.ts';
-import { describeStore } from '../../database.ts';
-import type { TestDatabases, TestStore } from '../../database.ts';
+import { describeStore, type TestDatabases, type TestStore } from '../../database.ts';
 import {
   asks as asksFor,
   fails,
   says as saysIt,
   ScriptedProvider,
+  type ScriptStep,
 } from '../../fakes/agent/scripted-provider.ts';
-import type { ScriptStep } from '../../fakes/agent/scripted-provider.ts';
 import { TurnScenario } from '../../fakes/agent/turn-setup.ts';
 
 /** A server that reports no usage, so estimates stay uncorrected. */

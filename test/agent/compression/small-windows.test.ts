@@ -5,8 +5,7 @@ import { SUMMARY_INSTRUCTION } from '../../../src/agent/compression/transcript.t
 import { DEFAULT_TOOLS } from '../../../src/contracts/agent/profile.ts';
 import type { ChatRequest } from '../../../src/contracts/model/provider.ts';
 import { createTools } from '../../../src/tools/index.ts';
-import { describeStore } from '../../database.ts';
-import type { TestDatabases } from '../../database.ts';
+import { describeStore, type TestDatabases } from '../../database.ts';
 import { TalkingProvider } from '../../fakes/agent/talking-provider.ts';
 import { TurnScenario } from '../../fakes/agent/turn-setup.ts';
 import { toolOptions } from '../../fakes/tool-options.ts';

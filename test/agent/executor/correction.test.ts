@@ -1,10 +1,12 @@
 /** The correction call: its own prompt, every answer parsed or turned into `abort`, never an exception. */
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { analyzeFailure, CORRECTION_PROMPT } from '../../../src/agent/executor/correction.ts';
-import type { Failure } from '../../../src/agent/executor/correction.ts';
-import { MAX_NEW_STEPS } from '../../../src/agent/executor/correction-reply.ts';
-import type { AgentCorrection, AvailableExecutors } from '../../../src/agent/executor/correction-reply.ts';
+import { analyzeFailure, CORRECTION_PROMPT, type Failure } from '../../../src/agent/executor/correction.ts';
+import {
+  type AgentCorrection,
+  type AvailableExecutors,
+  MAX_NEW_STEPS,
+} from '../../../src/agent/executor/correction-reply.ts';
 import { ProviderError } from '../../../src/contracts/errors.ts';
 import { inEnglish, sayFrom } from '../../../src/contracts/texts/say.ts';
 import { GERMAN } from '../../../src/contracts/texts/german.ts';

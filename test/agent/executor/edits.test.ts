@@ -4,11 +4,12 @@ import { describe, expect, it } from 'vitest';
 import {
   insertSteps,
   insertStepsBefore,
+  type PlanEdit,
   promoteProtoStep,
+  type ProtoStep,
   replaceStepCommand,
 } from '../../../src/agent/executor/edits.ts';
 import { MAX_ADDED_STEPS, stepsLeft } from '../../../src/contracts/plans/plan-edits.ts';
-import type { PlanEdit, ProtoStep } from '../../../src/agent/executor/edits.ts';
 import type { Plan } from '../../../src/contracts/plans/plan.ts';
 import { classifyByName, deepFreeze, testPlan } from '../../fakes/agent/plans.ts';
 

@@ -1,14 +1,11 @@
 /** The prompt of each mode, and which model calls include it; `planner` is tested with the planner. */
 import { expect, it, onTestFinished } from 'vitest';
 import { EXPLAIN_PROMPT, modePrompt } from '../../../src/agent/executor/mode-prompts.ts';
-import { MODES } from '../../../src/contracts/plans/plan.ts';
-import type { ExecutionMode } from '../../../src/contracts/plans/plan.ts';
+import { type ExecutionMode, MODES } from '../../../src/contracts/plans/plan.ts';
 import { createApprovals } from '../../../src/intake/approvals/approvals.ts';
 import { actOnPlan } from '../../../src/intake/plans/plan-control.ts';
-import { describeStore, silentLog } from '../../database.ts';
-import type { TestDatabases } from '../../database.ts';
-import { says, ScriptedProvider } from '../../fakes/agent/scripted-provider.ts';
-import type { ScriptStep } from '../../fakes/agent/scripted-provider.ts';
+import { describeStore, silentLog, type TestDatabases } from '../../database.ts';
+import { says, ScriptedProvider, type ScriptStep } from '../../fakes/agent/scripted-provider.ts';
 import { TurnScenario } from '../../fakes/agent/turn-setup.ts';
 
 it('has a separate prompt for each mode (S-44)', () => {

@@ -9,16 +9,12 @@ import type {
   ChatProvider,
   ModelCapabilities,
 } from '../../../src/contracts/model/provider.ts';
-import { describeStore } from '../../database.ts';
-import type { TestStore } from '../../database.ts';
+import { describeStore, type TestStore } from '../../database.ts';
 import { dyingAt, notOfDeath, TURN_STEPS } from '../../fakes/agent/dying-store.ts';
-import { effectTools, startEffects } from '../../fakes/agent/effect-tools.ts';
-import type { EffectsServer } from '../../fakes/agent/effect-tools.ts';
-import { asks, says, ScriptedProvider } from '../../fakes/agent/scripted-provider.ts';
-import type { ScriptStep } from '../../fakes/agent/scripted-provider.ts';
+import { type EffectsServer, effectTools, startEffects } from '../../fakes/agent/effect-tools.ts';
+import { asks, says, ScriptedProvider, type ScriptStep } from '../../fakes/agent/scripted-provider.ts';
 import { TurnScenario } from '../../fakes/agent/turn-setup.ts';
-import { defineTool } from '../../../src/contracts/tools/tool.ts';
-import type { Tool } from '../../../src/contracts/tools/tool.ts';
+import { defineTool, type Tool } from '../../../src/contracts/tools/tool.ts';
 import { z } from 'zod';
 
 const STEPS = [...TURN_STEPS, 'storePlan', 'planFact'];

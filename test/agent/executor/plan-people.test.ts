@@ -7,12 +7,9 @@ import { createApprovals } from '../../../src/intake/approvals/approvals.ts';
 import { actOnPlan } from '../../../src/intake/plans/plan-control.ts';
 import type { ExecutionMode } from '../../../src/contracts/plans/plan.ts';
 import type { PlanAction, PlanAnswer, PlanRecord } from '../../../src/contracts/store/plan-store.ts';
-import { defineTool } from '../../../src/contracts/tools/tool.ts';
-import type { Tool } from '../../../src/contracts/tools/tool.ts';
-import { describeStore, silentLog } from '../../database.ts';
-import type { TestStore } from '../../database.ts';
-import { asks, says, ScriptedProvider } from '../../fakes/agent/scripted-provider.ts';
-import type { ScriptStep } from '../../fakes/agent/scripted-provider.ts';
+import { defineTool, type Tool } from '../../../src/contracts/tools/tool.ts';
+import { describeStore, silentLog, type TestStore } from '../../database.ts';
+import { asks, says, ScriptedProvider, type ScriptStep } from '../../fakes/agent/scripted-provider.ts';
 import { TurnScenario } from '../../fakes/agent/turn-setup.ts';
 
 const SESSION = 'telegram:42';

@@ -2,10 +2,8 @@
 import { expect, it } from 'vitest';
 import { describeStore } from '../../database.ts';
 import { riskyTools } from '../../fakes/agent/risky-tools.ts';
-import { asks, says, ScriptedProvider } from '../../fakes/agent/scripted-provider.ts';
-import type { ScriptStep } from '../../fakes/agent/scripted-provider.ts';
-import { openScenario } from '../../fakes/agent/turn-setup.ts';
-import type { TurnScenario } from '../../fakes/agent/turn-setup.ts';
+import { asks, says, ScriptedProvider, type ScriptStep } from '../../fakes/agent/scripted-provider.ts';
+import { openScenario, type TurnScenario } from '../../fakes/agent/turn-setup.ts';
 
 const EVIL = 'http://evil.example/?q=secret';
 const calls = (name: string, word = ''): ScriptStep => asks([{ name, args: { word } }]);

@@ -5,15 +5,18 @@ import { CORRECTION_PROMPT } from '../../../src/agent/executor/correction.ts';
 import { ProviderError, ToolError } from '../../../src/contracts/errors.ts';
 import type { ExecutionMode } from '../../../src/contracts/plans/plan.ts';
 import { spawnAgent } from '../../../src/tools/spawn-agent.ts';
-import { defineTool } from '../../../src/contracts/tools/tool.ts';
-import type { Tool } from '../../../src/contracts/tools/tool.ts';
+import { defineTool, type Tool } from '../../../src/contracts/tools/tool.ts';
 import { z } from 'zod';
-import { describeStore } from '../../database.ts';
-import type { TestDatabases } from '../../database.ts';
-import { asks, fails, says, SCRIPT_USAGE, ScriptedProvider } from '../../fakes/agent/scripted-provider.ts';
-import type { ScriptStep } from '../../fakes/agent/scripted-provider.ts';
-import { openScenario } from '../../fakes/agent/turn-setup.ts';
-import type { TurnScenario } from '../../fakes/agent/turn-setup.ts';
+import { describeStore, type TestDatabases } from '../../database.ts';
+import {
+  asks,
+  fails,
+  says,
+  SCRIPT_USAGE,
+  ScriptedProvider,
+  type ScriptStep,
+} from '../../fakes/agent/scripted-provider.ts';
+import { openScenario, type TurnScenario } from '../../fakes/agent/turn-setup.ts';
 
 /** `read {name}` works for every name but `missing`; `write {name}` is recorded. */
 function shelf(done: string[]): Tool[] {

@@ -3,11 +3,11 @@ import { describe, expect, it } from 'vitest';
 import {
   RollingContext,
   STEP_LIMIT,
+  type StepEntry,
   SUMMARIZE_BATCH,
   SUMMARIZE_TRIGGER,
   SUMMARY_LIMIT,
 } from '../../../src/agent/executor/rolling-context.ts';
-import type { StepEntry } from '../../../src/agent/executor/rolling-context.ts';
 import { testStep } from '../../fakes/agent/plans.ts';
 
 function add(context: RollingContext, index: number, isError = false): void {

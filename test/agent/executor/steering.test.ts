@@ -8,8 +8,7 @@ import { describeStore } from '../../database.ts';
 import { dyingAt, notOfDeath } from '../../fakes/agent/dying-store.ts';
 import { moment, nextTurn } from '../../fakes/moments.ts';
 import { testPlan } from '../../fakes/agent/plans.ts';
-import { asks, says, ScriptedProvider } from '../../fakes/agent/scripted-provider.ts';
-import type { ScriptStep } from '../../fakes/agent/scripted-provider.ts';
+import { asks, says, ScriptedProvider, type ScriptStep } from '../../fakes/agent/scripted-provider.ts';
 import { openScenario, TurnScenario } from '../../fakes/agent/turn-setup.ts';
 
 const MOMENT = asks([{ name: 'moment', args: {} }]);

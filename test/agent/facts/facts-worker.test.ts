@@ -3,13 +3,14 @@ import { expect, it, onTestFinished, vi } from 'vitest';
 import { FACTS_REQUEST } from '../../../src/agent/facts/fact-lines.ts';
 import type { InboundMessage } from '../../../src/contracts/message.ts';
 import type { ChatRequest } from '../../../src/contracts/model/provider.ts';
-import { MAX_MEMORIES, MAX_UNVERIFIED_PER_TURN } from '../../../src/contracts/store/notes.ts';
-import type { MemoryRecord } from '../../../src/contracts/store/notes.ts';
+import {
+  MAX_MEMORIES,
+  MAX_UNVERIFIED_PER_TURN,
+  type MemoryRecord,
+} from '../../../src/contracts/store/notes.ts';
 import { readFile } from '../../fakes/tool-options.ts';
-import { describeStore } from '../../database.ts';
-import type { TestDatabases } from '../../database.ts';
-import { asks, says, ScriptedProvider } from '../../fakes/agent/scripted-provider.ts';
-import type { ScriptStep } from '../../fakes/agent/scripted-provider.ts';
+import { describeStore, type TestDatabases } from '../../database.ts';
+import { asks, says, ScriptedProvider, type ScriptStep } from '../../fakes/agent/scripted-provider.ts';
 import { TurnScenario } from '../../fakes/agent/turn-setup.ts';
 
 const ann = 'telegram:42';

@@ -1,13 +1,17 @@
 /** A model call that is not an answer to anyone: what it returns, what is shown of it, and what it cost however it ends. */
 import { expect, it } from 'vitest';
 import { DEFAULT_LIMITS } from '../../../src/agent/deps.ts';
-import { completeText } from '../../../src/agent/model/complete-text.ts';
-import type { TextCall } from '../../../src/agent/model/complete-text.ts';
+import { completeText, type TextCall } from '../../../src/agent/model/complete-text.ts';
 import { ProviderError } from '../../../src/contracts/errors.ts';
 import type { EventBody } from '../../../src/contracts/event.ts';
 import type { Usage } from '../../../src/contracts/model/provider.ts';
-import { fails, says, SCRIPT_USAGE, ScriptedProvider } from '../../fakes/agent/scripted-provider.ts';
-import type { ScriptStep } from '../../fakes/agent/scripted-provider.ts';
+import {
+  fails,
+  says,
+  SCRIPT_USAGE,
+  ScriptedProvider,
+  type ScriptStep,
+} from '../../fakes/agent/scripted-provider.ts';
 
 async function gather(step: ScriptStep, over: Partial<TextCall> = {}) {
   const provider = new ScriptedProvider(step);

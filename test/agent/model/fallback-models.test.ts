@@ -1,9 +1,7 @@
 /** A profile's fallback models: they answer in order while its own cannot, and the chat is notified once. */
 import { describe, expect, it } from 'vitest';
-import { FallbackModels } from '../../../src/agent/model/fallback-models.ts';
-import type { Failing } from '../../../src/agent/model/fallback-models.ts';
-import { ProviderError } from '../../../src/contracts/errors.ts';
-import type { ProviderErrorCode } from '../../../src/contracts/errors.ts';
+import { type Failing, FallbackModels } from '../../../src/agent/model/fallback-models.ts';
+import { ProviderError, type ProviderErrorCode } from '../../../src/contracts/errors.ts';
 import type { EventBody } from '../../../src/contracts/event.ts';
 import type { SessionKey } from '../../../src/contracts/message.ts';
 import { describeStore } from '../../database.ts';

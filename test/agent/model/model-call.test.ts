@@ -1,15 +1,20 @@
 /** One streaming call: the order of its events, and that they add up to the answer. */
 import { expect, it } from 'vitest';
 import { MAX_ANSWER_CHARS, MAX_CALLS_KEPT } from '../../../src/agent/deps.ts';
-import { streamAnswer } from '../../../src/agent/model/model-call.ts';
-import type { ModelCall, EstimatedRequest } from '../../../src/agent/model/model-call.ts';
+import { type EstimatedRequest, type ModelCall, streamAnswer } from '../../../src/agent/model/model-call.ts';
 import { Reply } from '../../../src/agent/state/reply.ts';
 import { ProviderError } from '../../../src/contracts/errors.ts';
 import type { EventBody } from '../../../src/contracts/event.ts';
 import { collectChat } from '../../fakes/agent/collect-chat.ts';
 import type { ChatChunk, ChatRequest, LLMResponse } from '../../../src/contracts/model/provider.ts';
-import { asks, fails, says, SCRIPT_USAGE, ScriptedProvider } from '../../fakes/agent/scripted-provider.ts';
-import type { ScriptStep } from '../../fakes/agent/scripted-provider.ts';
+import {
+  asks,
+  fails,
+  says,
+  SCRIPT_USAGE,
+  ScriptedProvider,
+  type ScriptStep,
+} from '../../fakes/agent/scripted-provider.ts';
 
 const REQUEST: ChatRequest = { model: 'm', messages: [], contextWindow: 1_024 };
 const thinks = (...deltas: string[]): ChatChunk[] => deltas.map((delta) => ({ type: 'thinking', delta }));

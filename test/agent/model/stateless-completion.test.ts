@@ -17,8 +17,7 @@ import {
   SCRIPT_USAGE,
   ScriptedProvider,
 } from '../../fakes/agent/scripted-provider.ts';
-import { openScenario } from '../../fakes/agent/turn-setup.ts';
-import type { TurnScenario } from '../../fakes/agent/turn-setup.ts';
+import { openScenario, type TurnScenario } from '../../fakes/agent/turn-setup.ts';
 
 const caller: Caller = { tokenId: 'token-1', scopes: ['chat'] };
 const asked: StatelessRequest = {

@@ -7,8 +7,7 @@ import { createTodoTool } from '../../../src/tools/todo.ts';
 import { describeStore } from '../../database.ts';
 import { ANALYSIS, only, PLAN, planned, planningScenario, update } from '../../fakes/gateway/planned-turn.ts';
 import { asks, says, ScriptedProvider } from '../../fakes/agent/scripted-provider.ts';
-import { openScenario } from '../../fakes/agent/turn-setup.ts';
-import type { TurnScenario } from '../../fakes/agent/turn-setup.ts';
+import { openScenario, type TurnScenario } from '../../fakes/agent/turn-setup.ts';
 
 function latestPlan(scenario: TurnScenario): Promise<PlanRecord | undefined> {
   return scenario.store.plans.latestPlan('telegram:42');

@@ -4,8 +4,7 @@ import { LaneAbort } from '../../../src/contracts/bus.ts';
 import type { EventBody } from '../../../src/contracts/event.ts';
 import { listDir } from '../../../src/tools/files/list-dir.ts';
 import { createTodoTool } from '../../../src/tools/todo.ts';
-import { describeStore } from '../../database.ts';
-import type { TestStore } from '../../database.ts';
+import { describeStore, type TestStore } from '../../database.ts';
 import { ANALYSIS, only, PLAN, planned, PlanningModel, update } from '../../fakes/gateway/planned-turn.ts';
 import { dyingAt, notOfDeath, SimulatedCrash, TURN_STEPS } from '../../fakes/agent/dying-store.ts';
 import {

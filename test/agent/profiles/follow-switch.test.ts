@@ -5,13 +5,11 @@ import { GatewayError } from '../../../src/contracts/errors.ts';
 import type { Ledger } from '../../../src/contracts/store/ledger.ts';
 import { defaultProfile } from '../../../src/agent/profiles/built-in.ts';
 import type { Profile } from '../../../src/contracts/agent/profile.ts';
-import { defineTool } from '../../../src/contracts/tools/tool.ts';
-import type { Tool } from '../../../src/contracts/tools/tool.ts';
+import { defineTool, type Tool } from '../../../src/contracts/tools/tool.ts';
 import { listDir } from '../../../src/tools/files/list-dir.ts';
 import { readFile } from '../../fakes/tool-options.ts';
 import { createSwitchProfile } from '../../../src/tools/switch-profile.ts';
-import { describeStore } from '../../database.ts';
-import type { TestDatabases } from '../../database.ts';
+import { describeStore, type TestDatabases } from '../../database.ts';
 import { asks, says, ScriptedProvider } from '../../fakes/agent/scripted-provider.ts';
 import { LEASE_MS, openScenario, TurnScenario } from '../../fakes/agent/turn-setup.ts';
 

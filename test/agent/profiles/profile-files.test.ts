@@ -6,8 +6,7 @@ import path from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { builtInProfiles } from '../../../src/agent/profiles/built-in.ts';
 import { createProfileFiles } from '../../../src/agent/profiles/profile-files.ts';
-import { createProfiles } from '../../../src/agent/profiles/profiles.ts';
-import type { Profiles } from '../../../src/agent/profiles/profiles.ts';
+import { createProfiles, type Profiles } from '../../../src/agent/profiles/profiles.ts';
 import { MAX_PROFILE_FILE_BYTES, MAX_PROFILES } from '../../../src/agent/profiles/read-profiles.ts';
 import type {
   ProfileChanged,

@@ -1,8 +1,7 @@
 /** Windows, budgets, what is dropped, and estimates that adapt. */
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { contextRow, toGroups } from '../../../src/agent/prompt/history.ts';
-import type { Group } from '../../../src/agent/prompt/history.ts';
+import { contextRow, type Group, toGroups } from '../../../src/agent/prompt/history.ts';
 import {
   createTokenScale,
   fitPrompt,

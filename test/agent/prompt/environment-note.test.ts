@@ -1,7 +1,6 @@
 /** A note after the conversation says when and where the model answers; the prompt before a new message stays the same. */
 import { describe, expect, it } from 'vitest';
-import { createEnvironmentNote } from '../../../src/agent/prompt/environment-note.ts';
-import type { Placed } from '../../../src/agent/prompt/environment-note.ts';
+import { createEnvironmentNote, type Placed } from '../../../src/agent/prompt/environment-note.ts';
 import { describeStore } from '../../database.ts';
 import { says, ScriptedProvider } from '../../fakes/agent/scripted-provider.ts';
 import { openScenario } from '../../fakes/agent/turn-setup.ts';

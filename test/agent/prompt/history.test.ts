@@ -1,7 +1,6 @@
 /** What the model reads of stored rows: complete pairs, orphans answered, thinking only where it helps. */
 import { expect, it } from 'vitest';
-import { contextRow, toGroups } from '../../../src/agent/prompt/history.ts';
-import type { ContextRow } from '../../../src/agent/prompt/history.ts';
+import { contextRow, type ContextRow, toGroups } from '../../../src/agent/prompt/history.ts';
 import { createPreparation, systemPrompt } from '../../../src/agent/prompt/prepared-profile.ts';
 import { defaultProfile } from '../../../src/agent/profiles/built-in.ts';
 import type { Profile } from '../../../src/contracts/agent/profile.ts';

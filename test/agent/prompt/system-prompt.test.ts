@@ -13,8 +13,7 @@ import { StoreError } from '../../../src/contracts/errors.ts';
 import { estimateTokens } from '../../../src/lib/tokens.ts';
 import { createMemory } from '../../../src/tools/memory.ts';
 import { readFile } from '../../fakes/tool-options.ts';
-import { describeStore } from '../../database.ts';
-import type { TestStore } from '../../database.ts';
+import { describeStore, type TestStore } from '../../database.ts';
 import { asks, says, ScriptedProvider } from '../../fakes/agent/scripted-provider.ts';
 import { TurnScenario } from '../../fakes/agent/turn-setup.ts';
 

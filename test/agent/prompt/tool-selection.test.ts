@@ -2,8 +2,11 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { selectTools, TOOL_SHARE } from '../../../src/agent/prompt/tool-selection.ts';
-import { createPreparation, schemaTokens } from '../../../src/agent/prompt/prepared-profile.ts';
-import type { PreparedProfile } from '../../../src/agent/prompt/prepared-profile.ts';
+import {
+  createPreparation,
+  type PreparedProfile,
+  schemaTokens,
+} from '../../../src/agent/prompt/prepared-profile.ts';
 import { withCallerOptions } from '../../../src/agent/model/caller-options.ts';
 import { defaultProfile } from '../../../src/agent/profiles/built-in.ts';
 import { callableTools, directCall, FIND_TOOL, USE_TOOL } from '../../../src/agent/tools/tool-pair.ts';

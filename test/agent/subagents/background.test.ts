@@ -7,10 +7,8 @@ import { MAX_SUBAGENTS_AT_ONCE } from '../../../src/contracts/agent/subagents.ts
 import { spawnAgent } from '../../../src/tools/spawn-agent.ts';
 import { describeStore } from '../../database.ts';
 import { ReplayProvider } from '../../fakes/agent/replay-provider.ts';
-import { asks, fallsSilent, says } from '../../fakes/agent/scripted-provider.ts';
-import type { ScriptStep } from '../../fakes/agent/scripted-provider.ts';
-import { openScenario } from '../../fakes/agent/turn-setup.ts';
-import type { TurnScenario } from '../../fakes/agent/turn-setup.ts';
+import { asks, fallsSilent, says, type ScriptStep } from '../../fakes/agent/scripted-provider.ts';
+import { openScenario, type TurnScenario } from '../../fakes/agent/turn-setup.ts';
 
 const letGo = (task: string) => ({ name: 'spawn_agent', args: { task, background: true } });
 

@@ -11,8 +11,7 @@ import { defineTool } from '../../../src/contracts/tools/tool.ts';
 import { spawnAgent } from '../../../src/tools/spawn-agent.ts';
 import { describeStore } from '../../database.ts';
 import { ReplayProvider } from '../../fakes/agent/replay-provider.ts';
-import { asks, fails, fallsSilent, says } from '../../fakes/agent/scripted-provider.ts';
-import type { ScriptStep } from '../../fakes/agent/scripted-provider.ts';
+import { asks, fails, fallsSilent, says, type ScriptStep } from '../../fakes/agent/scripted-provider.ts';
 import { parts, probe, resultOf, spawn } from '../../fakes/agent/spawning.ts';
 import { openScenario } from '../../fakes/agent/turn-setup.ts';
 

@@ -3,10 +3,14 @@ import { expect, it, onTestFinished, vi } from 'vitest';
 import { TITLE_REQUEST } from '../../../src/agent/title/title-text.ts';
 import { ProviderError } from '../../../src/contracts/errors.ts';
 import type { ChatRequest } from '../../../src/contracts/model/provider.ts';
-import { describeStore } from '../../database.ts';
-import type { TestDatabases } from '../../database.ts';
-import { fails, fallsSilent, says, ScriptedProvider } from '../../fakes/agent/scripted-provider.ts';
-import type { ScriptStep } from '../../fakes/agent/scripted-provider.ts';
+import { describeStore, type TestDatabases } from '../../database.ts';
+import {
+  fails,
+  fallsSilent,
+  says,
+  ScriptedProvider,
+  type ScriptStep,
+} from '../../fakes/agent/scripted-provider.ts';
 import { TurnScenario } from '../../fakes/agent/turn-setup.ts';
 
 const key = 'telegram:42' as const;

@@ -1,7 +1,6 @@
 /** A process that dies anywhere around an approval: asked once, decided once, run once. */
 import { expect, it } from 'vitest';
-import { describeStore } from '../../database.ts';
-import type { TestStore } from '../../database.ts';
+import { describeStore, type TestStore } from '../../database.ts';
 import { dyingAt, SimulatedCrash } from '../../fakes/agent/dying-store.ts';
 import { riskyTools } from '../../fakes/agent/risky-tools.ts';
 import { replaySteps } from '../../fakes/agent/replay-provider.ts';

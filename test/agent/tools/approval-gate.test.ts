@@ -1,13 +1,14 @@
 /** Turns that wait for a human: asked once, decided once, run once, with exactly what was shown. */
 import { expect, it, onTestFinished } from 'vitest';
-import { MAX_ASKED, MAX_ASKED_CHARS, shownArgs } from '../../../src/contracts/tools/approvals.ts';
-import type { ApprovalRecord } from '../../../src/contracts/tools/approvals.ts';
-import { describeStore } from '../../database.ts';
-import type { TestStore } from '../../database.ts';
-import { riskyTools } from '../../fakes/agent/risky-tools.ts';
-import type { Ran } from '../../fakes/agent/risky-tools.ts';
-import { asks, says, ScriptedProvider } from '../../fakes/agent/scripted-provider.ts';
-import type { ScriptStep } from '../../fakes/agent/scripted-provider.ts';
+import {
+  type ApprovalRecord,
+  MAX_ASKED,
+  MAX_ASKED_CHARS,
+  shownArgs,
+} from '../../../src/contracts/tools/approvals.ts';
+import { describeStore, type TestStore } from '../../database.ts';
+import { type Ran, riskyTools } from '../../fakes/agent/risky-tools.ts';
+import { asks, says, ScriptedProvider, type ScriptStep } from '../../fakes/agent/scripted-provider.ts';
 import { TurnScenario } from '../../fakes/agent/turn-setup.ts';
 import { inEnglish } from '../../../src/contracts/texts/say.ts';
 

@@ -2,8 +2,7 @@
 import { expect, it } from 'vitest';
 import type { CallerOptions } from '../../../src/contracts/model/provider.ts';
 import { answerTools } from '../../../src/intake/api/caller-tools.ts';
-import { describeStore } from '../../database.ts';
-import type { TestStore } from '../../database.ts';
+import { describeStore, type TestStore } from '../../database.ts';
 import { dyingAt, SimulatedCrash } from '../../fakes/agent/dying-store.ts';
 import { ReplayProvider } from '../../fakes/agent/replay-provider.ts';
 import { asks, says, ScriptedProvider } from '../../fakes/agent/scripted-provider.ts';

@@ -9,12 +9,17 @@ import { expect, it, onTestFinished } from 'vitest';
 import type { LaneHead } from '../../../src/contracts/store/lanes.ts';
 import type { InboundMessage } from '../../../src/contracts/message.ts';
 import { runsAll } from '../../campaign.ts';
-import { describeStore } from '../../database.ts';
-import type { TestDatabases, TestStore } from '../../database.ts';
-import { CANARY, LISTED, ObedientModel, PAGE, PAYLOADS } from '../../fakes/agent/obedient.ts';
-import type { Call, Opening } from '../../fakes/agent/obedient.ts';
-import { canaryBytes, watchedTools } from '../../fakes/agent/watched-tools.ts';
-import type { Effects } from '../../fakes/agent/watched-tools.ts';
+import { describeStore, type TestDatabases, type TestStore } from '../../database.ts';
+import {
+  type Call,
+  CANARY,
+  LISTED,
+  ObedientModel,
+  type Opening,
+  PAGE,
+  PAYLOADS,
+} from '../../fakes/agent/obedient.ts';
+import { canaryBytes, type Effects, watchedTools } from '../../fakes/agent/watched-tools.ts';
 import { stopAll } from '../../fakes/agent/stop-all.ts';
 import { openScenario } from '../../fakes/agent/turn-setup.ts';
 

@@ -2,8 +2,7 @@
 import { expect, it, onTestFinished } from 'vitest';
 import { z } from 'zod';
 import { defineTool } from '../../../src/contracts/tools/tool.ts';
-import { describeStore } from '../../database.ts';
-import type { TestStore } from '../../database.ts';
+import { describeStore, type TestStore } from '../../database.ts';
 import { asks, says, ScriptedProvider } from '../../fakes/agent/scripted-provider.ts';
 import { TurnScenario } from '../../fakes/agent/turn-setup.ts';
 

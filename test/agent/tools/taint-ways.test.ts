@@ -6,13 +6,10 @@ import { createTodoTool } from '../../../src/tools/todo.ts';
 import { spawnAgent } from '../../../src/tools/spawn-agent.ts';
 import { createWebFetch } from '../../../src/tools/web/web-fetch.ts';
 import { createWebSearch } from '../../../src/tools/web/web-search.ts';
-import { describeStore } from '../../database.ts';
-import type { TestStore } from '../../database.ts';
+import { describeStore, type TestStore } from '../../database.ts';
 import { ReplayProvider } from '../../fakes/agent/replay-provider.ts';
-import { asks, says, ScriptedProvider } from '../../fakes/agent/scripted-provider.ts';
-import type { ScriptStep } from '../../fakes/agent/scripted-provider.ts';
-import { openScenario } from '../../fakes/agent/turn-setup.ts';
-import type { TurnScenario } from '../../fakes/agent/turn-setup.ts';
+import { asks, says, ScriptedProvider, type ScriptStep } from '../../fakes/agent/scripted-provider.ts';
+import { openScenario, type TurnScenario } from '../../fakes/agent/turn-setup.ts';
 import { noDocuments } from '../../fakes/tool-options.ts';
 
 const PAGE = 'https://news.example/today';

@@ -3,8 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { MAX_OBSERVED_CHARS, observedText } from '../../../src/agent/turn/quoted-text.ts';
 import { readMessage } from '../../../src/agent/turn/turn-payload.ts';
 import { authorOf, sourcesOfMessage } from '../../../src/contracts/message.ts';
-import { boundQuote, MAX_QUOTED_CHARS } from '../../../src/contracts/quoted.ts';
-import type { Quoted } from '../../../src/contracts/quoted.ts';
+import { boundQuote, MAX_QUOTED_CHARS, type Quoted } from '../../../src/contracts/quoted.ts';
 import {
   describeSources,
   MAX_SOURCE_HOSTS,

@@ -2,8 +2,12 @@
 import { expect, it } from 'vitest';
 import { z } from 'zod';
 import type { EventBody } from '../../../src/contracts/event.ts';
-import { defineTool } from '../../../src/contracts/tools/tool.ts';
-import type { Tool, ToolContext, ToolResult } from '../../../src/contracts/tools/tool.ts';
+import {
+  defineTool,
+  type Tool,
+  type ToolContext,
+  type ToolResult,
+} from '../../../src/contracts/tools/tool.ts';
 import { describeStore } from '../../database.ts';
 import { asks, says, ScriptedProvider } from '../../fakes/agent/scripted-provider.ts';
 import { openScenario } from '../../fakes/agent/turn-setup.ts';

@@ -8,11 +8,9 @@ import {
   USE_TOOL,
 } from '../../../src/agent/tools/tool-pair.ts';
 import type { ChatMessage } from '../../../src/contracts/model/provider.ts';
-import { describeStore } from '../../database.ts';
-import type { TestDatabases } from '../../database.ts';
+import { describeStore, type TestDatabases } from '../../database.ts';
 import { riskyTools } from '../../fakes/agent/risky-tools.ts';
-import { asks, says, ScriptedProvider } from '../../fakes/agent/scripted-provider.ts';
-import type { ScriptStep } from '../../fakes/agent/scripted-provider.ts';
+import { asks, says, ScriptedProvider, type ScriptStep } from '../../fakes/agent/scripted-provider.ts';
 import { serverTools } from '../../fakes/agent/server-tools.ts';
 import { TurnScenario } from '../../fakes/agent/turn-setup.ts';
 

@@ -5,8 +5,13 @@ import { MAX_RESULT_CHARS } from '../../../src/agent/deps.ts';
 import { checkCall, executeTool } from '../../../src/agent/tools/tool-run.ts';
 import { ToolError } from '../../../src/contracts/errors.ts';
 import { schemaProblem } from '../../../src/lib/json/json-schema.ts';
-import { defineTool } from '../../../src/contracts/tools/tool.ts';
-import type { Tool, ToolContext, ToolEffect, ToolResult } from '../../../src/contracts/tools/tool.ts';
+import {
+  defineTool,
+  type Tool,
+  type ToolContext,
+  type ToolEffect,
+  type ToolResult,
+} from '../../../src/contracts/tools/tool.ts';
 import { toolContext } from '../../fakes/agent/tool-context.ts';
 
 function probe(

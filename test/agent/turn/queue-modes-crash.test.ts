@@ -7,8 +7,7 @@ import type { LaneHead } from '../../../src/contracts/store/lanes.ts';
 import type { Ledger } from '../../../src/contracts/store/ledger.ts';
 import type { ChatProvider } from '../../../src/contracts/model/provider.ts';
 import type { QueueMode } from '../../../src/contracts/store/records.ts';
-import { describeStore } from '../../database.ts';
-import type { TestStore } from '../../database.ts';
+import { describeStore, type TestStore } from '../../database.ts';
 import { moment, nextTurn } from '../../fakes/moments.ts';
 import { TurnScenario } from '../../fakes/agent/turn-setup.ts';
 

@@ -1,11 +1,9 @@
 /** Row `bursts`: many Telegram users ask at the same instant, at several model speeds. */
 import { FAKE_TOKEN, FakeTelegram } from '../../fakes/telegram/telegram.ts';
 import { calls, lookAt } from './chats.ts';
-import { median } from '../figures.ts';
-import type { Figure } from '../figures.ts';
+import { type Figure, median } from '../figures.ts';
 import type { RunningGateway } from '../gateway-setup.ts';
-import { figure, firstOf, quiet, sameTexts, seen, spread } from './screens.ts';
-import type { Measured, Seen } from './screens.ts';
+import { figure, firstOf, type Measured, quiet, sameTexts, seen, type Seen, spread } from './screens.ts';
 
 /** Consecutive questions when one chat asks. */
 const ALONE = 10;

@@ -2,11 +2,20 @@
 import { FakeDiscord } from '../../fakes/discord/discord.ts';
 import type { FakeChannel, FakePerson } from '../../fakes/discord/platform.ts';
 import { FAKE_TOKEN, FakeTelegram } from '../../fakes/telegram/telegram.ts';
-import { median, quantile } from '../figures.ts';
-import type { Figure } from '../figures.ts';
+import { type Figure, median, quantile } from '../figures.ts';
 import type { RunningGateway } from '../gateway-setup.ts';
-import { askedWithin, figure, firstOf, lastOf, quiet, sameTexts, seen } from './screens.ts';
-import type { Look, Measured, Seen } from './screens.ts';
+import {
+  askedWithin,
+  figure,
+  firstOf,
+  lastOf,
+  type Look,
+  type Measured,
+  quiet,
+  sameTexts,
+  seen,
+  type Seen,
+} from './screens.ts';
 
 const GROUP = '-500';
 /** A model with 50 tokens a second: `word12 ` each. */

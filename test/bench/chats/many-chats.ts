@@ -7,11 +7,21 @@ import { variablesOf } from '../../fakes/networks.ts';
 import { KNOWN_LIMITS } from '../../fakes/telegram/limits.ts';
 import { FakeTelegram } from '../../fakes/telegram/telegram.ts';
 import { askOnDiscord, calls, FIVE, lookAt } from './chats.ts';
-import { median, quantile } from '../figures.ts';
-import type { Figure } from '../figures.ts';
+import { type Figure, median, quantile } from '../figures.ts';
 import type { RunningGateway } from '../gateway-setup.ts';
-import { askedWithin, figure, firstOf, lastOf, noted, quiet, sameTexts, seen, spread } from './screens.ts';
-import type { Measured, Seen } from './screens.ts';
+import {
+  askedWithin,
+  figure,
+  firstOf,
+  lastOf,
+  type Measured,
+  noted,
+  quiet,
+  sameTexts,
+  seen,
+  type Seen,
+  spread,
+} from './screens.ts';
 
 /** Answers of twelve seconds, ten of which start per second. */
 const ANSWER = 'pace 20 240';

@@ -3,8 +3,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type postgres from 'postgres';
 import { connect } from '../../crash/rows.ts';
 import { FAKE_TOKEN, FakeTelegram } from '../../fakes/telegram/telegram.ts';
-import { quantile } from '../figures.ts';
-import type { Figure } from '../figures.ts';
+import { type Figure, quantile } from '../figures.ts';
 import type { RunningGateway } from '../gateway-setup.ts';
 
 /** Chats that start at the same moment, as after a restart. */

@@ -1,7 +1,6 @@
 /** What users in chats see, and when: shared by the rows that ask in chats. */
 import { setTimeout as pause } from 'node:timers/promises';
-import { quantile } from '../figures.ts';
-import type { Figure } from '../figures.ts';
+import { type Figure, quantile } from '../figures.ts';
 
 /** A figure before its database is known. */
 export type Measured = Omit<Figure, 'on'>;

@@ -6,8 +6,12 @@ import { visibleText } from '../../fakes/discord/markdown.ts';
 import { deletes } from '../../fakes/discord/acts.ts';
 import { DiscordSetup } from '../../fakes/discord/setup.ts';
 import { failureOf } from '../../fakes/gateway/channel-setup.ts';
-import { FLAG_SUPPRESS_EMBEDS, Refusal } from '../../fakes/discord/platform.ts';
-import type { FakeChannel, FakePerson } from '../../fakes/discord/platform.ts';
+import {
+  type FakeChannel,
+  type FakePerson,
+  FLAG_SUPPRESS_EMBEDS,
+  Refusal,
+} from '../../fakes/discord/platform.ts';
 
 channelContract(
   'discord',

@@ -2,8 +2,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { SentMessage } from '../../../src/contracts/message.ts';
 import { Refusal } from '../../fakes/discord/platform.ts';
-import { openSlashRoom, THINKING, WAIT } from '../../fakes/discord/slash-room.ts';
-import type { SlashRoom } from '../../fakes/discord/slash-room.ts';
+import { openSlashRoom, type SlashRoom, THINKING, WAIT } from '../../fakes/discord/slash-room.ts';
 import { ACCEPTED, failureOf } from '../../fakes/gateway/channel-setup.ts';
 
 describe('replies to slash commands', () => {

@@ -4,8 +4,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { MAX_JSON_VALUES, MAX_MESSAGES } from '../../../channels/http/config.ts';
 import { OpenSockets } from '../../../channels/http/limits/open-sockets.ts';
 import { ADMIN, CHAT } from '../../fakes/gateway/gateway-api.ts';
-import { openApi } from './client.ts';
-import type { OpenApi } from './client.ts';
+import { openApi, type OpenApi } from './client.ts';
 import { openSocket, rawRequest, readAnswer } from './raw-http.ts';
 
 let api: OpenApi;

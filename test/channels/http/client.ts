@@ -1,7 +1,6 @@
 /** The setup of HTTP tests: a channel on a fake gateway, and a client for it. */
 import pino from 'pino';
-import { create } from '../../../channels/http/index.ts';
-import type { HttpChannel, HttpConfig } from '../../../channels/http/index.ts';
+import { create, type HttpChannel, type HttpConfig } from '../../../channels/http/index.ts';
 import { manifest } from '../../../channels/http/manifest.ts';
 import type { FakeClock } from '../../fakes/clock.ts';
 import { checkDeclared } from './declared.ts';

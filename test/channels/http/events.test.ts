@@ -4,8 +4,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { AgentEvent } from '../../../src/contracts/event.ts';
 import type { FakeTurn } from '../../fakes/gateway/turn.ts';
 import { ADMIN, CHAT, OTHER } from '../../fakes/gateway/gateway-api.ts';
-import { eventsUntil, frames, openApi } from './client.ts';
-import type { OpenApi } from './client.ts';
+import { eventsUntil, frames, openApi, type OpenApi } from './client.ts';
 
 let api: OpenApi;
 let turn: FakeTurn;

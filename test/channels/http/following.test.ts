@@ -3,8 +3,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { AgentEvent } from '../../../src/contracts/event.ts';
 import type { FakeTurn } from '../../fakes/gateway/turn.ts';
 import { OTHER } from '../../fakes/gateway/gateway-api.ts';
-import { allFrames, eventsUntil, openApi } from './client.ts';
-import type { OpenApi } from './client.ts';
+import { allFrames, eventsUntil, openApi, type OpenApi } from './client.ts';
 
 let api: OpenApi;
 

@@ -1,8 +1,7 @@
 /** HEAD wherever GET is answered, and the methods that a refusal names. */
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { API } from '../../../channels/http/app.ts';
-import { openApi } from './client.ts';
-import type { OpenApi } from './client.ts';
+import { openApi, type OpenApi } from './client.ts';
 
 let api: OpenApi;
 

@@ -8,8 +8,7 @@ import { create } from '../../../channels/http/index.ts';
 import { ChannelError } from '../../../src/contracts/errors.ts';
 import { channelContract } from '../../contracts/channel.ts';
 import { ADMIN, CHAT, FakeGateway } from '../../fakes/gateway/gateway-api.ts';
-import { eventsUntil, HTTP_CONFIG, openApi } from './client.ts';
-import type { OpenApi } from './client.ts';
+import { eventsUntil, HTTP_CONFIG, openApi, type OpenApi } from './client.ts';
 
 const NOTHING_IS_SENT = 'clients read the stored message, nothing is sent to them';
 

@@ -3,10 +3,8 @@ import { once } from 'node:events';
 import { gzipSync } from 'node:zlib';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { ADMIN } from '../../fakes/gateway/gateway-api.ts';
-import { openApi } from './client.ts';
-import type { OpenApi } from './client.ts';
-import { openSocket, rawRequest, readAnswer } from './raw-http.ts';
-import type { RawAnswer } from './raw-http.ts';
+import { openApi, type OpenApi } from './client.ts';
+import { openSocket, type RawAnswer, rawRequest, readAnswer } from './raw-http.ts';
 
 const ORIGIN = 'https://chat.example.org';
 let api: OpenApi;

@@ -1,6 +1,5 @@
 /** HTTP over a raw socket, for requests that normal clients do not send. */
-import { connect } from 'node:net';
-import type { Socket } from 'node:net';
+import { connect, type Socket } from 'node:net';
 
 export interface RawAnswer {
   status: number;

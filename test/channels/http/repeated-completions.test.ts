@@ -1,8 +1,7 @@
 /** Completions without a session, repeated under their Idempotency-Key over a real connection. */
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
 import type { ChatChunk } from '../../../src/contracts/model/provider.ts';
-import { openApi } from './client.ts';
-import type { OpenApi } from './client.ts';
+import { openApi, type OpenApi } from './client.ts';
 
 const REPEATS = 50;
 const USAGE = { promptTokens: 3, completionTokens: 2, modelMs: 1 };

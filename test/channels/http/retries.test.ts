@@ -7,8 +7,7 @@ import { AnsweredTurns, MAX_RETRY_AGE_MS, turnOfRetry } from '../../../channels/
 import { inbound } from '../../store/requests.ts';
 import type { FakeTurn } from '../../fakes/gateway/turn.ts';
 import { CHAT } from '../../fakes/gateway/gateway-api.ts';
-import { allFrames, openApi, textOf } from './client.ts';
-import type { OpenApi } from './client.ts';
+import { allFrames, openApi, type OpenApi, textOf } from './client.ts';
 
 let api: OpenApi;
 /** The client with its default of two retries. */

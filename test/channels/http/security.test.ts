@@ -3,8 +3,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { WrongTokens } from '../../../channels/http/limits/wrong-tokens.ts';
 import { MAX_LIMITED_ADDRESSES, WRONG_TOKENS_PER_MINUTE } from '../../../channels/http/config.ts';
 import { ADMIN, CHAT } from '../../fakes/gateway/gateway-api.ts';
-import { openApi } from './client.ts';
-import type { OpenApi } from './client.ts';
+import { openApi, type OpenApi } from './client.ts';
 import { rawRequest } from './raw-http.ts';
 
 let api: OpenApi;

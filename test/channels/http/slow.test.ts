@@ -1,8 +1,7 @@
 /** Slow clients: headers that never end are timed out, and other requests are answered in the meantime. */
 import { afterEach, describe, expect, it } from 'vitest';
 import { HEADERS_TIMEOUT_MS } from '../../../channels/http/config.ts';
-import { openApi } from './client.ts';
-import type { OpenApi } from './client.ts';
+import { openApi, type OpenApi } from './client.ts';
 import { openSocket, readAnswer } from './raw-http.ts';
 
 describe('a client that sends its headers byte by byte', () => {

@@ -1,7 +1,6 @@
 /** The limits of open streams: their number, the backlog of a reader, the silence before a ping. */
 import { createServer, IncomingMessage, ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { Socket } from 'node:net';
+import { type AddressInfo, Socket } from 'node:net';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { MAX_STREAM_LAG_MS, MAX_STREAMS, PING_MS, RESERVED_STREAMS } from '../../../channels/http/config.ts';
 import { EventStream } from '../../../channels/http/event-stream.ts';

@@ -1,8 +1,7 @@
 /** Answers over a lossy event bus: the deltas of a client add up to the stored text, or it gets an error. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { FakeTurn } from '../../fakes/gateway/turn.ts';
-import { allFrames, frames, openApi, textOf } from './client.ts';
-import type { Frame, OpenApi } from './client.ts';
+import { allFrames, type Frame, frames, openApi, type OpenApi, textOf } from './client.ts';
 
 let api: OpenApi;
 

@@ -8,8 +8,7 @@ import { inEnglish, sayFrom } from '../../../src/contracts/texts/say.ts';
 import { systemClock } from '../../../src/lib/clock.ts';
 import { memoryStores, NOBODY } from '../../fakes/stores/channel-stores.ts';
 import { builtInLanguages } from '../../fakes/gateway/languages.ts';
-import type { FakeTelegram } from '../../fakes/telegram/telegram.ts';
-import { FAKE_BOT, FAKE_TOKEN } from '../../fakes/telegram/telegram.ts';
+import { FAKE_BOT, FAKE_TOKEN, type FakeTelegram } from '../../fakes/telegram/telegram.ts';
 import { silentLog } from '../../database.ts';
 import { startFake } from './started.ts';
 

@@ -5,8 +5,8 @@ import {
   correctionsLeft,
   FEW_CORRECTIONS,
   MAX_CORRECTIONS,
+  type PlanEventView,
 } from '../../../src/contracts/isomorphic/plan-reducer.js';
-import type { PlanEventView } from '../../../src/contracts/isomorphic/plan-reducer.js';
 import * as contract from '../../../src/contracts/plans/plan.ts';
 import type { EventBody } from '../../../src/contracts/event.ts';
 import { BUDGET_WARNING_SHARE } from '../../../src/agent/executor/apply-correction.ts';

@@ -1,8 +1,7 @@
 /** User changes to a plan: whatever they request, the plan stays valid. */
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { MAX_PLAN_STEPS } from '../../../src/contracts/plans/plan.ts';
-import type { Plan, StepEdit } from '../../../src/contracts/plans/plan.ts';
+import { MAX_PLAN_STEPS, type Plan, type StepEdit } from '../../../src/contracts/plans/plan.ts';
 import {
   editPlan,
   MAX_ADDED_STEPS,

@@ -4,11 +4,11 @@ import { describe, expect, it } from 'vitest';
 import { newId } from '../../../src/lib/ids.ts';
 import {
   MAX_PLAN_RUNS,
+  type PlanButton,
   planButtonValue,
   readPlanButton,
   runIdOf,
 } from '../../../src/contracts/store/plan-store.ts';
-import type { PlanButton } from '../../../src/contracts/store/plan-store.ts';
 
 describe('the value of a plan button', () => {
   it('is parsed back to its parts, and fits within the platforms’ limit', () => {

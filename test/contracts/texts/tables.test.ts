@@ -4,8 +4,7 @@ import { ENGLISH } from '../../../src/contracts/texts/english.ts';
 import { GERMAN } from '../../../src/contracts/texts/german.ts';
 import { commandNames } from '../../../src/commands/command-list.ts';
 import { GERMAN_SETTINGS } from '../../../src/contracts/texts/german/setting-descriptions.ts';
-import { PLACE, placesOf } from '../../../src/contracts/texts/template.ts';
-import type { Template } from '../../../src/contracts/texts/template.ts';
+import { PLACE, placesOf, type Template } from '../../../src/contracts/texts/template.ts';
 import { readFileSync } from 'node:fs';
 import { readSources, withoutComments } from '../../architecture/imports.ts';
 

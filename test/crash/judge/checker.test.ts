@@ -1,8 +1,7 @@
 /** The judge of crash runs detects each failure it is meant to, and nothing in a run without failures. */
 import { describe, expect, it } from 'vitest';
 import { SUMMARY_INSTRUCTION } from '../../../src/agent/compression/transcript.ts';
-import { judge } from './checker.ts';
-import type { Evidence, Verdict } from './checker.ts';
+import { type Evidence, judge, type Verdict } from './checker.ts';
 import { messageAt, questionOf, readQuestion, scriptedAnswer, wholeAnswer } from '../script.ts';
 import { classify } from './windows.ts';
 import type { TurnRow } from '../rows.ts';

@@ -1,10 +1,8 @@
 /** Judges a crash run by what was seen externally and what the tables hold: lost, reordered, done twice. */
 import type { ReadTurn } from '../readers.ts';
-import { effectsOf, readQuestion, wholeAnswer } from '../script.ts';
+import { effectsOf, type Question, readQuestion, type TextRef, wholeAnswer } from '../script.ts';
 import { bareWords, judgeScreenOrder, judgeScreens, judgeStreams, missingOnScreen } from './seen.ts';
-import type { Question, TextRef } from '../script.ts';
-import { isFailed } from '../rows.ts';
-import type { FinalRows, KillRows, TurnRow } from '../rows.ts';
+import { type FinalRows, isFailed, type KillRows, type TurnRow } from '../rows.ts';
 
 /** A bot message that a chat shows. */
 export interface ShownMessage {

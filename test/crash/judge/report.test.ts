@@ -2,8 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Outcome } from '../campaign.ts';
 import { COLUMNS, missedBars, tableRow } from './report.ts';
-import { emptySpread } from './times.ts';
-import type { Pause } from './times.ts';
+import { emptySpread, type Pause } from './times.ts';
 
 const BARS = { resumeMs: 2_000, ambiguousShare: 0.005 };
 const NAME = { campaign: 'kills', database: 'embedded', seed: 1 };

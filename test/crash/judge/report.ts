@@ -1,8 +1,7 @@
 /** The table row that summarizes a run. */
 import type { Outcome } from '../campaign.ts';
 import type { Verdict } from './checker.ts';
-import { pauseWithin } from './times.ts';
-import type { Pause } from './times.ts';
+import { type Pause, pauseWithin } from './times.ts';
 import { WINDOWS } from './windows.ts';
 
 /** The columns of every row. */

@@ -1,8 +1,7 @@
 /** Judges what users saw, on the platforms' screens and in event streams, against what is stored. */
 import type { Evidence, KillEvidence, ShownMessage } from './checker.ts';
 import { readQuestion } from '../script.ts';
-import { isFailed } from '../rows.ts';
-import type { TurnRow } from '../rows.ts';
+import { isFailed, type TurnRow } from '../rows.ts';
 
 /**
  * The screen of a chat lacks the wanted text, or shows another; undefined = it is there, or the chat has no screen.

@@ -1,8 +1,7 @@
 /** The judge of linked chats itself: each kind of violation is found, and nothing allowed is reported. */
 import { describe, expect, it } from 'vitest';
 import { messageAt, readQuestion, wholeAnswer } from '../script.ts';
-import { judgeLinks } from './judge.ts';
-import type { LinkEvidence } from './judge.ts';
+import { judgeLinks, type LinkEvidence } from './judge.ts';
 
 const PAGE = 'http:s00';
 const CHAT = 'telegram:1';

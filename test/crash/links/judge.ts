@@ -1,8 +1,7 @@
 /** Judges a run with linked chats by their screens and the tables: on each, nothing is lost, duplicated or reordered. */
 import { surfaceRef } from '../../../src/contracts/sessions/surfaces.ts';
 import type { ShownMessage, Verdict } from '../judge/checker.ts';
-import { readQuestion, wholeAnswer } from '../script.ts';
-import type { TextRef } from '../script.ts';
+import { readQuestion, type TextRef, wholeAnswer } from '../script.ts';
 import type { SharedTurn } from './rows.ts';
 
 /** A time in which a chat certainly shared a session: from when the tables said so until it was told to leave. */

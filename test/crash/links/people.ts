@@ -1,12 +1,9 @@
 /** Users whose chats share one conversation: a page session and chats on every platform, which they link and separate. */
 import { setTimeout as pause } from 'node:timers/promises';
 import type { ShownMessage } from '../judge/checker.ts';
-import { TOKEN } from '../scenario.ts';
-import type { Scenario } from '../scenario.ts';
-import { messageAt } from '../script.ts';
-import type { TextRef } from '../script.ts';
-import { chatsOfPerson } from './chats.ts';
-import type { LinkedChat } from './chats.ts';
+import { type Scenario, TOKEN } from '../scenario.ts';
+import { messageAt, type TextRef } from '../script.ts';
+import { chatsOfPerson, type LinkedChat } from './chats.ts';
 import type { Membership } from './judge.ts';
 import { chatsOf } from './rows.ts';
 

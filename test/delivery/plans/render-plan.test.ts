@@ -5,8 +5,7 @@ import { render as renderDiscord } from '../../../channels/discord/rendering/ren
 import { renderTelegram } from '../../../channels/telegram/rendering/render.ts';
 import { MAX_ADDED_STEPS } from '../../../src/contracts/plans/plan-edits.ts';
 import { renderPlan, STEP_MARKS } from '../../../src/delivery/plans/render-plan.ts';
-import { cancelPlan, MAX_PLAN_STEPS } from '../../../src/contracts/plans/plan.ts';
-import type { PlanStep } from '../../../src/contracts/plans/plan.ts';
+import { cancelPlan, MAX_PLAN_STEPS, type PlanStep } from '../../../src/contracts/plans/plan.ts';
 import { plan, step } from '../../fakes/gateway/shown-plans.ts';
 
 const targets = [

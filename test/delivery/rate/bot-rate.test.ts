@@ -8,8 +8,7 @@ import {
   RAISE_EVERY_MS,
   RAISE_SOON_MS,
 } from '../../../src/delivery/rate/bot-rate.ts';
-import { PlaceLimit } from '../../../src/delivery/rate/place-limit.ts';
-import type { CallKind } from '../../../src/delivery/rate/place-limit.ts';
+import { type CallKind, PlaceLimit } from '../../../src/delivery/rate/place-limit.ts';
 import { ChannelError } from '../../../src/contracts/errors.ts';
 
 /** How long a refused rate is remembered, in milliseconds. */

@@ -7,8 +7,7 @@ import { memoryStores, NOBODY } from '../../fakes/stores/channel-stores.ts';
 import { FakeGateway } from '../../fakes/gateway/gateway-api.ts';
 import type { BucketLimit } from '../../fakes/matrix/bucket.ts';
 import { SYNAPSE } from '../../fakes/matrix/limits.ts';
-import { quantile, simulate } from './traffic.ts';
-import type { Flow, Traffic } from './traffic.ts';
+import { type Flow, quantile, simulate, type Traffic } from './traffic.ts';
 
 const CHATS = 16;
 /** Every room asks at the same instant; answers take twelve seconds. */

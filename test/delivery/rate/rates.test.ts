@@ -5,11 +5,11 @@ import type { PlaceRate } from '../../../src/contracts/delivery.ts';
 import { BurstTrust, REFUSED_PLACES } from '../../../src/delivery/rate/burst-trust.ts';
 import {
   AFTER_BURST_MS,
+  type CallKind,
   MAX_SLOWDOWN,
   PlaceLimit,
   RECOVER_MS,
 } from '../../../src/delivery/rate/place-limit.ts';
-import type { CallKind } from '../../../src/delivery/rate/place-limit.ts';
 
 const GROUP: PlaceRate = {
   key: '-1',

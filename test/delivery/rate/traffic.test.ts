@@ -2,8 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { runsAll } from '../../campaign.ts';
 import { manifest } from '../../../channels/telegram/manifest.ts';
-import { quantile, simulate, summary, telegramDrafts } from './traffic.ts';
-import type { Flow, Traffic } from './traffic.ts';
+import { type Flow, quantile, simulate, summary, telegramDrafts, type Traffic } from './traffic.ts';
 
 /** 64 chats begin within three seconds; 250 tokens each, 40 a second. */
 const BUSY: Traffic = { chats: 64, withinMs: 3_000, firstTokenMs: 300, tokens: 250, tokenMs: 25 };

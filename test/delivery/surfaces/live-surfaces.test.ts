@@ -3,8 +3,7 @@ import { expect, it } from 'vitest';
 import type { LiveTurnStart } from '../../../src/contracts/delivery.ts';
 import type { Address } from '../../../src/contracts/message.ts';
 import type { Surface } from '../../../src/contracts/sessions/surfaces.ts';
-import { LiveSurfaces } from '../../../src/delivery/surfaces/live-surfaces.ts';
-import type { LiveSurfacesDeps } from '../../../src/delivery/surfaces/live-surfaces.ts';
+import { LiveSurfaces, type LiveSurfacesDeps } from '../../../src/delivery/surfaces/live-surfaces.ts';
 import { silentLog } from '../../database.ts';
 
 const PHONE: Address = 'telegram:7';

@@ -3,15 +3,16 @@
  * day.
  */
 import { expect, it } from 'vitest';
-import { MAX_WAITING_NOTES, WEBHOOK_TRIED_MS } from '../../../src/contracts/operator/webhooks.ts';
-import type { WebhookStore } from '../../../src/contracts/operator/webhooks.ts';
+import {
+  MAX_WAITING_NOTES,
+  WEBHOOK_TRIED_MS,
+  type WebhookStore,
+} from '../../../src/contracts/operator/webhooks.ts';
 import type { EventListener } from '../../../src/contracts/bus.ts';
 import type { AgentEvent } from '../../../src/contracts/event.ts';
 import type { LaneHead } from '../../../src/contracts/store/lanes.ts';
-import { createWebhooks } from '../../../src/delivery/index.ts';
-import type { Webhook } from '../../../src/delivery/index.ts';
-import { describeStore } from '../../database.ts';
-import type { TestStore } from '../../database.ts';
+import { createWebhooks, type Webhook } from '../../../src/delivery/index.ts';
+import { describeStore, type TestStore } from '../../database.ts';
 import { testLog } from '../../fakes/agent/tool-context.ts';
 
 const NOW = 1_000_000_000_000;

@@ -16,8 +16,7 @@ import { FakeTelegram } from '../../fakes/telegram/telegram.ts';
 import { variablesOf } from '../../fakes/networks.ts';
 import { openDrawnGateway } from '../drawn-gateway.ts';
 import { ROOT } from '../pages.ts';
-import { drawDiscord, drawMatrix, drawSlack, drawTelegram, pageOf } from './draw.ts';
-import type { Drawn } from './draw.ts';
+import { drawDiscord, drawMatrix, type Drawn, drawSlack, drawTelegram, pageOf } from './draw.ts';
 import { LONG_ANSWER, RICH_ANSWER, SHARED_ANSWER } from './answers.ts';
 
 const { positionals } = parseArgs({ allowPositionals: true });

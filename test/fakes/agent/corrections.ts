@@ -1,7 +1,6 @@
 /** Corrections and step results for tests of the plan executor. */
 import type { AgentCorrection } from '../../../src/agent/executor/correction-reply.ts';
-import { PlanScenario, testPlan } from './plans.ts';
-import type { PlanScenarioOptions } from './plans.ts';
+import { PlanScenario, type PlanScenarioOptions, testPlan } from './plans.ts';
 
 /** Makes the steps with these ids fail this many times; after that they succeed. */
 export function failing(times: Record<string, number>): PlanScenarioOptions['step'] {

@@ -2,9 +2,8 @@
 import { createServer } from 'node:http';
 import { z } from 'zod';
 import { ToolError } from '../../../src/contracts/errors.ts';
-import { defineTool } from '../../../src/contracts/tools/tool.ts';
+import { defineTool, type Tool, type ToolEffect, type ToolRisk } from '../../../src/contracts/tools/tool.ts';
 import type { Reach } from '../../../src/contracts/tools/risk.ts';
-import type { Tool, ToolEffect, ToolRisk } from '../../../src/contracts/tools/tool.ts';
 
 /** Counts what tools did, by call key. */
 export interface EffectsServer {

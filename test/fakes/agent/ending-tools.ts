@@ -1,7 +1,6 @@
 /** Tools that end the process they run in: what no handler of the gateway can catch. */
 import { z } from 'zod';
-import { defineTool } from '../../../src/contracts/tools/tool.ts';
-import type { Tool } from '../../../src/contracts/tools/tool.ts';
+import { defineTool, type Tool } from '../../../src/contracts/tools/tool.ts';
 
 /** How the process ends, by the tool's name. */
 const ENDS = {

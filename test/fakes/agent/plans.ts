@@ -6,8 +6,7 @@ import type { Classify } from '../../../src/agent/executor/edits.ts';
 import type { ExecutorDeps, GateVerdict } from '../../../src/agent/executor/execution.ts';
 import { executePlan } from '../../../src/agent/executor/executor.ts';
 import { RollingContext } from '../../../src/agent/executor/rolling-context.ts';
-import { foldFacts } from '../../../src/agent/executor/run-state.ts';
-import type { PlanRun } from '../../../src/agent/executor/run-state.ts';
+import { foldFacts, type PlanRun } from '../../../src/agent/executor/run-state.ts';
 import type { Plan, PlanFact, PlanStep } from '../../../src/contracts/plans/plan.ts';
 
 /** A plan of `length` steps that all call `probe`, deeply frozen. */

@@ -1,6 +1,5 @@
 /** Rows that a turn has read, and a turn that has read them: what the danger of a call is judged by. */
-import { contextRow } from '../../../src/agent/prompt/history.ts';
-import type { ContextRow } from '../../../src/agent/prompt/history.ts';
+import { contextRow, type ContextRow } from '../../../src/agent/prompt/history.ts';
 import { Taint } from '../../../src/agent/state/taint.ts';
 import type { Source } from '../../../src/contracts/tools/risk.ts';
 

@@ -5,8 +5,7 @@ import type {
   ChatProvider,
   ModelCapabilities,
 } from '../../../src/contracts/model/provider.ts';
-import { ScriptedProvider } from './scripted-provider.ts';
-import type { ScriptStep } from './scripted-provider.ts';
+import { ScriptedProvider, type ScriptStep } from './scripted-provider.ts';
 
 /**
  * Answers by how the last user message begins, and repeats an answer when it is asked again, e.g. after a crash. A

@@ -1,10 +1,8 @@
 /** What tests of subagents need repeatedly: a call that spawns one, a tool that looks, a turn that asks one. */
 import { z } from 'zod';
 import type { EventBody } from '../../../src/contracts/event.ts';
-import { defineTool } from '../../../src/contracts/tools/tool.ts';
-import type { ToolContext } from '../../../src/contracts/tools/tool.ts';
-import { asks, says } from './scripted-provider.ts';
-import type { ScriptStep } from './scripted-provider.ts';
+import { defineTool, type ToolContext } from '../../../src/contracts/tools/tool.ts';
+import { asks, says, type ScriptStep } from './scripted-provider.ts';
 
 /** The call that spawns a subagent. */
 export const spawn = (task: string, more: Record<string, unknown> = {}) => ({

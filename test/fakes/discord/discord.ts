@@ -5,17 +5,20 @@ import { FakeCdn } from './cdn.ts';
 import { FakeGateway } from './gateway/gateway.ts';
 import { INTENT } from './gateway/gateway-frames.ts';
 import { guildsOf } from './guild.ts';
-import { Limits } from './limits.ts';
-import type { ForcedLimit, HiddenLimit } from './limits.ts';
+import { type ForcedLimit, type HiddenLimit, Limits } from './limits.ts';
 import { visibleText } from './markdown.ts';
-import { FakeRest } from './rest.ts';
-import type { Failure } from './rest.ts';
+import { type Failure, FakeRest } from './rest.ts';
 import { channelJson, installedBy, messageJson, personJson } from './json.ts';
-import { FLAG_LOADING, DiscordPlatform } from './platform.ts';
-import { said } from './say.ts';
-import type { SayOptions } from './say.ts';
+import {
+  DiscordPlatform,
+  type FakeChannel,
+  type FakeInteraction,
+  type FakeMessage,
+  type FakePerson,
+  FLAG_LOADING,
+} from './platform.ts';
+import { said, type SayOptions } from './say.ts';
 import { FLAG_VOICE_MESSAGE } from './uploads.ts';
-import type { FakeChannel, FakeInteraction, FakeMessage, FakePerson } from './platform.ts';
 
 export interface FakeDiscordOptions {
   /** The platform's clock, epoch milliseconds. */

@@ -1,6 +1,5 @@
 /** Fields of a message in the fake Discord's requests: checked as strictly as on the platform. */
-import { Refusal } from './platform.ts';
-import type { FakeMessage } from './platform.ts';
+import { type FakeMessage, Refusal } from './platform.ts';
 
 /** Longest content, in UTF-16 units. */
 const MAX_CONTENT = 2_000;

@@ -1,7 +1,6 @@
 /** The server of the fake Discord: its roles, and who its members are. */
 import { threadOfGuildJson } from './json.ts';
-import { Refusal } from './platform.ts';
-import type { DiscordPlatform, FakeChannel } from './platform.ts';
+import { type DiscordPlatform, type FakeChannel, Refusal } from './platform.ts';
 import type { Call, Route } from './route.ts';
 
 export const GUILD_ROUTES: Route[] = [

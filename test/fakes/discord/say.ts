@@ -1,6 +1,11 @@
 /** What people write in the fake Discord, with everything that a message can carry. */
-import { FLAG_HAS_SNAPSHOT } from './platform.ts';
-import type { DiscordPlatform, FakeChannel, FakeMessage, FakePerson } from './platform.ts';
+import {
+  type DiscordPlatform,
+  type FakeChannel,
+  type FakeMessage,
+  type FakePerson,
+  FLAG_HAS_SNAPSHOT,
+} from './platform.ts';
 
 export interface SayOptions {
   /** Mentions the bot at the start. */

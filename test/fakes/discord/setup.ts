@@ -1,7 +1,6 @@
 /** The Discord channel in front of a fake Discord, and a gateway that only records: shared by the channel's tests. */
 import type { z } from 'zod';
-import { create } from '../../../channels/discord/index.ts';
-import type { DiscordTiming } from '../../../channels/discord/index.ts';
+import { create, type DiscordTiming } from '../../../channels/discord/index.ts';
 import { manifest } from '../../../channels/discord/manifest.ts';
 import type { Channel } from '../../../src/contracts/channel.ts';
 import type { EventListener } from '../../../src/contracts/bus.ts';
@@ -9,8 +8,7 @@ import type { CommandListing } from '../../../src/contracts/command.ts';
 import type { InboundMessage } from '../../../src/contracts/message.ts';
 import type { Receive } from '../../../src/contracts/receive.ts';
 import { ChannelSetup } from '../gateway/channel-setup.ts';
-import { FakeDiscord } from './discord.ts';
-import type { FakeDiscordOptions } from './discord.ts';
+import { FakeDiscord, type FakeDiscordOptions } from './discord.ts';
 
 /** The commands of the gateway. */
 const COMMANDS: readonly CommandListing[] = [

@@ -2,8 +2,13 @@
 import type { FakeDiscord } from './discord.ts';
 import { invalidForm } from './form.ts';
 import { channelJson } from './json.ts';
-import { Refusal } from './platform.ts';
-import type { DiscordPlatform, FakeChannel, FakeMessage, FakePerson } from './platform.ts';
+import {
+  type DiscordPlatform,
+  type FakeChannel,
+  type FakeMessage,
+  type FakePerson,
+  Refusal,
+} from './platform.ts';
 import type { Call, Route } from './route.ts';
 
 const MAX_NAME = 100;

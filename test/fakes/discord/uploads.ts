@@ -1,8 +1,7 @@
 /** Files that come with a message of the bot: read from the form and checked as Discord does. */
 import { readMultipart } from '../multipart.ts';
 import { invalidForm } from './form.ts';
-import { Refusal } from './platform.ts';
-import type { DiscordPlatform } from './platform.ts';
+import { type DiscordPlatform, Refusal } from './platform.ts';
 
 /** A file on screen, as it was sent. */
 export interface FakeFile {

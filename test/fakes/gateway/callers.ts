@@ -1,6 +1,5 @@
 /** The callers that the fake gateway knows, and the commands it lists for them. */
-import { hasScope } from '../../../src/contracts/access.ts';
-import type { Caller } from '../../../src/contracts/access.ts';
+import { type Caller, hasScope } from '../../../src/contracts/access.ts';
 import type { CommandListing } from '../../../src/contracts/command.ts';
 
 /** `Authorization` values of an owner and of two users who may do everything but `admin`. */

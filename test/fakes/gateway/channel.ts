@@ -7,17 +7,14 @@ import type {
   OutboundPart,
   Rendered,
 } from '../../../src/contracts/channel.ts';
-import { ChannelError } from '../../../src/contracts/errors.ts';
-import type { ChannelErrorCode } from '../../../src/contracts/errors.ts';
+import { ChannelError, type ChannelErrorCode } from '../../../src/contracts/errors.ts';
 import type { ChannelHealth } from '../../../src/contracts/gateway-api.ts';
 import type { Place, SentMessage } from '../../../src/contracts/message.ts';
-import { steadyRates } from '../../../src/contracts/delivery.ts';
-import type { DraftRules, RateLimits } from '../../../src/contracts/delivery.ts';
+import { type DraftRules, type RateLimits, steadyRates } from '../../../src/contracts/delivery.ts';
 import { nonceOf } from '../../../src/delivery/nonce.ts';
 import { renderHeavy } from '../../delivery/render.ts';
 import type { FakeClock } from '../clock.ts';
-import { PlatformLimits } from './hidden-limits.ts';
-import type { HiddenLimits } from './hidden-limits.ts';
+import { type HiddenLimits, PlatformLimits } from './hidden-limits.ts';
 
 export interface FakeChannelOptions {
   clock: FakeClock;

@@ -1,7 +1,6 @@
 /** The event bus of the fake gateway: gapless numbers per session, and every event kept for readers that reconnect. */
 import type { EventListener } from '../../../src/contracts/bus.ts';
-import { FIRST_EVENT_ID } from '../../../src/contracts/event.ts';
-import type { AgentEvent, EventBody } from '../../../src/contracts/event.ts';
+import { type AgentEvent, type EventBody, FIRST_EVENT_ID } from '../../../src/contracts/event.ts';
 import type { TurnWork, WorkEvent } from '../../../src/contracts/sessions/turn-work.ts';
 import type { MessageRecord } from '../../../src/contracts/store/records.ts';
 import type { SessionKey } from '../../../src/contracts/message.ts';

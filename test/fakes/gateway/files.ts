@@ -4,8 +4,7 @@ import { ToolError } from '../../../src/contracts/errors.ts';
 import type { FileApi } from '../../../src/contracts/file-api.ts';
 import type { Attachment, Media } from '../../../src/contracts/media.ts';
 import type { SessionFiles } from '../../../src/contracts/tools/tool.ts';
-import { createFileApi } from '../../../src/intake/api/file-api.ts';
-import type { FileApiDeps } from '../../../src/intake/api/file-api.ts';
+import { createFileApi, type FileApiDeps } from '../../../src/intake/api/file-api.ts';
 import { fileTypeOf } from '../../../src/media/index.ts';
 
 /** Limits that a test reaches quickly. */

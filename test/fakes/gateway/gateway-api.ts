@@ -25,9 +25,17 @@ import { COMMANDS, commandsFor, knownCallers, validOf } from './callers.ts';
 import { FakeEvents } from './events.ts';
 import { speechBy } from './audio.ts';
 import { attachmentsOf, fakeFileApi } from './files.ts';
-import { changeRecord, foundIn, listed, mayRead, newestOf, refused, repeatOf } from './session.ts';
+import {
+  changeRecord,
+  type FakeSession,
+  foundIn,
+  listed,
+  mayRead,
+  newestOf,
+  refused,
+  repeatOf,
+} from './session.ts';
 import type { ListedSession } from '../../../src/contracts/sessions/session-list.ts';
-import type { FakeSession } from './session.ts';
 import { fakeResponses } from '../stores/responses.ts';
 import { fakeScheduleApi } from '../stores/schedules.ts';
 import { FakeTurn } from './turn.ts';

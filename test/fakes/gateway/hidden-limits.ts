@@ -1,6 +1,5 @@
 /** Limits of the fake channel's platform, which the bot learns only from refusals. */
-import { Bucket } from '../matrix/bucket.ts';
-import type { BucketLimit } from '../matrix/bucket.ts';
+import { Bucket, type BucketLimit } from '../matrix/bucket.ts';
 
 /** Limits that the bot does not know. */
 export interface HiddenLimits {

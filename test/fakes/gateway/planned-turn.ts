@@ -7,8 +7,7 @@ import { listDir } from '../../../src/tools/files/list-dir.ts';
 import { createTodoTool } from '../../../src/tools/todo.ts';
 import type { TestDatabases } from '../../database.ts';
 import { ReplayProvider } from '../agent/replay-provider.ts';
-import { asks, says, ScriptedProvider } from '../agent/scripted-provider.ts';
-import type { ScriptStep } from '../agent/scripted-provider.ts';
+import { asks, says, ScriptedProvider, type ScriptStep } from '../agent/scripted-provider.ts';
 import { TurnScenario } from '../agent/turn-setup.ts';
 
 export const ANALYSIS = 'Goal: bread.\nREFLECT: no';

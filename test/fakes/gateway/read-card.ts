@@ -1,6 +1,11 @@
 /** Parses a plan's card as users see it, to compare it with the plan. */
-import { MAX_CORRECTIONS } from '../../../src/contracts/plans/plan.ts';
-import type { Plan, PlanState, PlanStep, StepStatus } from '../../../src/contracts/plans/plan.ts';
+import {
+  MAX_CORRECTIONS,
+  type Plan,
+  type PlanState,
+  type PlanStep,
+  type StepStatus,
+} from '../../../src/contracts/plans/plan.ts';
 
 /** The content of a card. */
 export interface ReadCard {

@@ -1,7 +1,6 @@
 /** A turn of the fake gateway, driven by the test. */
 import type { Attachment } from '../../../src/contracts/media.ts';
-import { isFailure } from '../../../src/contracts/event.ts';
-import type { EventBody, TurnEndReason } from '../../../src/contracts/event.ts';
+import { type EventBody, isFailure, type TurnEndReason } from '../../../src/contracts/event.ts';
 import type { InboundMessage, SessionKey } from '../../../src/contracts/message.ts';
 import type { Plan } from '../../../src/contracts/plans/plan.ts';
 import type { PlanRecord } from '../../../src/contracts/store/plan-store.ts';

@@ -1,16 +1,11 @@
 /** A llama-server over a real socket, as strict as the real one; the test scripts its answers and reads its calls. */
-import { createServer } from 'node:http';
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { sendLlamaReply, sendJson, sendLlamaError } from './send-reply.ts';
-import { toLlamaReply } from './reply.ts';
-import type { LlamaAnswer } from './reply.ts';
-import { promptTokens, readLlamaBody } from './request.ts';
+import { type LlamaAnswer, toLlamaReply } from './reply.ts';
+import { type LlamaBody, promptTokens, readLlamaBody } from './request.ts';
 import { lastUserText } from '../model/spoken-text.ts';
-import type { LlamaBody } from './request.ts';
-import { createCallScript, FAKE_TITLE } from '../ollama/call-script.ts';
-import type { FakeControls, CallScript } from '../ollama/call-script.ts';
-import { createRequestSlots } from '../ollama/request-slots.ts';
-import type { RequestSlots } from '../ollama/request-slots.ts';
+import { type CallScript, createCallScript, FAKE_TITLE, type FakeControls } from '../ollama/call-script.ts';
+import { createRequestSlots, type RequestSlots } from '../ollama/request-slots.ts';
 import { createPrefixCache } from '../model/prefix-cache.ts';
 import { readText } from '../read-text.ts';
 import { readVectors } from '../model/vectors.ts';

@@ -1,6 +1,5 @@
 /** How a fake llama-server answers one chat: the script a test writes, and the events it becomes. */
-import { promptTokens } from './request.ts';
-import type { LlamaBody, LlamaError } from './request.ts';
+import { type LlamaBody, type LlamaError, promptTokens } from './request.ts';
 import { wordTokens } from '../ollama/reply.ts';
 
 /** An injected failure, after `after` tokens. */

@@ -1,8 +1,7 @@
 /** Sends one scripted reply of a fake llama-server, with its injected failures and pauses. */
 import { setImmediate as turn } from 'node:timers/promises';
 import type { ServerResponse } from 'node:http';
-import { eventsOf, wholeOf } from './reply.ts';
-import type { LlamaReply } from './reply.ts';
+import { eventsOf, type LlamaReply, wholeOf } from './reply.ts';
 import type { LlamaBody, LlamaError } from './request.ts';
 import type { RecordedCall } from '../ollama/call-script.ts';
 

@@ -1,14 +1,12 @@
 /** A Matrix homeserver over real sockets, as strict as the specification; and the test's control of its rooms. */
 import { once } from 'node:events';
-import { createServer } from 'node:http';
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { buffer } from 'node:stream/consumers';
 import { z } from 'zod';
 import type { BucketLimit } from './bucket.ts';
 import { Limits } from './limits.ts';
 import { readHtml } from './html.ts';
-import { Refusal, relationOf, Rooms } from './rooms.ts';
-import type { FakeEvent, FakePerson, FakeRoom } from './rooms.ts';
+import { type FakeEvent, type FakePerson, type FakeRoom, Refusal, relationOf, Rooms } from './rooms.ts';
 import { ROUTES } from './routes.ts';
 import { syncAnswer } from './syncing.ts';
 

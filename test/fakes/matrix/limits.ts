@@ -1,6 +1,5 @@
 /** Rate limits of the fake homeserver: a bucket for the account's events, forced 429s, and calls that came too early. */
-import { Bucket } from './bucket.ts';
-import type { BucketLimit } from './bucket.ts';
+import { Bucket, type BucketLimit } from './bucket.ts';
 import { Refusal } from './rooms.ts';
 
 /** Synapse's default. */

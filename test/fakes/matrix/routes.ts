@@ -1,8 +1,15 @@
 /** The client-server API of the fake homeserver, as far as bots use it: each route with what it refuses. */
 import { z } from 'zod';
 import { readHtml } from './html.ts';
-import { checkSize, Refusal, relationOf, SERVER } from './rooms.ts';
-import type { FakeEvent, FakeRoom, Rooms } from './rooms.ts';
+import {
+  checkSize,
+  type FakeEvent,
+  type FakeRoom,
+  Refusal,
+  relationOf,
+  type Rooms,
+  SERVER,
+} from './rooms.ts';
 
 export interface ApiCall {
   rooms: Rooms;

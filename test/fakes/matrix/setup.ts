@@ -1,9 +1,7 @@
 /** The Matrix channel in front of a fake homeserver, and a gateway that only records: shared by the channel's tests. */
-import { create } from '../../../channels/matrix/index.ts';
-import type { MatrixTiming } from '../../../channels/matrix/index.ts';
+import { create, type MatrixTiming } from '../../../channels/matrix/index.ts';
 import { manifest } from '../../../channels/matrix/manifest.ts';
-import type { ChannelAccess } from '../../../src/contracts/access.ts';
-import { accessRules } from '../../../src/contracts/access.ts';
+import { accessRules, type ChannelAccess } from '../../../src/contracts/access.ts';
 import type { Channel } from '../../../src/contracts/channel.ts';
 import type { CommandListing } from '../../../src/contracts/command.ts';
 import type { ChatMigration } from '../../../src/contracts/message.ts';

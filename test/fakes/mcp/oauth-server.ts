@@ -3,8 +3,7 @@
  * PKCE, exact redirects, rotated refresh tokens.
  */
 import { createHash, randomBytes } from 'node:crypto';
-import { createServer } from 'node:http';
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { text } from 'node:stream/consumers';
 
 export interface FakeOauthServer {

@@ -1,6 +1,5 @@
 /** The server of a fake with OpenAI's API: on a free port, with one route, one key, and answers that fail on request. */
-import { createServer } from 'node:http';
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { buffer } from 'node:stream/consumers';
 
 export interface FailingServer {

@@ -3,8 +3,7 @@
  * texts.
  */
 import { z } from 'zod';
-import { startFailingServer } from './failing-server.ts';
-import type { FailingServer } from './failing-server.ts';
+import { type FailingServer, startFailingServer } from './failing-server.ts';
 import { OGG } from './media-bytes.ts';
 
 const Asked = z.strictObject({

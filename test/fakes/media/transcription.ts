@@ -1,7 +1,6 @@
 /** A speech-to-text server with OpenAI's API, as strict as the real ones: same fields, keys and files refused. */
 import type { IncomingMessage } from 'node:http';
-import { startFailingServer } from './failing-server.ts';
-import type { FailingServer } from './failing-server.ts';
+import { type FailingServer, startFailingServer } from './failing-server.ts';
 
 const FIELDS = ['file', 'model', 'response_format', 'language', 'prompt', 'temperature'];
 /** Formats by a file's extension, and how their bytes begin. */

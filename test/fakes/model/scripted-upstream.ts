@@ -2,8 +2,7 @@
  * A model server that answers with exactly the bytes it is given, for both kinds; requests that no server would accept
  * are refused.
  */
-import { createServer } from 'node:http';
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { setImmediate as turn, setTimeout as pause } from 'node:timers/promises';
 import { z } from 'zod';
 import { readText } from '../read-text.ts';

@@ -2,8 +2,12 @@
  * A model server that refuses what one real server refuses, in its words and with its status, and answers everything else
  * as a script says; both wires.
  */
-import { startScriptedUpstream } from './scripted-upstream.ts';
-import type { ScriptedUpstream, UpstreamAnswer, UpstreamBody } from './scripted-upstream.ts';
+import {
+  type ScriptedUpstream,
+  startScriptedUpstream,
+  type UpstreamAnswer,
+  type UpstreamBody,
+} from './scripted-upstream.ts';
 import {
   allResults,
   alternate,
@@ -11,10 +15,11 @@ import {
   noSystem,
   noTools,
   orderOfTools,
+  type RuledMessage,
   singleCalls,
   systemFirst,
+  type TemplateRule,
 } from './template-rules.ts';
-import type { RuledMessage, TemplateRule } from './template-rules.ts';
 
 /** What a server answers instead of text. */
 export interface StrictRefusal {

@@ -1,7 +1,6 @@
 /** A front for a platform or a model server, like a load balancer: it forwards everything, or fails in its own ways. */
 import { once } from 'node:events';
-import { connect, createServer } from 'node:net';
-import type { Socket } from 'node:net';
+import { connect, createServer, type Socket } from 'node:net';
 
 /** `json` and `page` answer 502 with that body, `reset` cuts, `silent` accepts everything and answers nothing. */
 export type Outage = 'json' | 'page' | 'reset' | 'silent';

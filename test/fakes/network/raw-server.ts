@@ -1,6 +1,5 @@
 /** A socket that answers anything with the given bytes, and hangs up: the worst server there is. */
-import { createServer } from 'node:net';
-import type { Socket } from 'node:net';
+import { createServer, type Socket } from 'node:net';
 
 export interface RawServer {
   readonly url: string;

@@ -6,8 +6,7 @@ import { connect, createServer, type NetConnectOpts, type Socket } from 'node:ne
 import { once } from 'node:events';
 import type { Writable } from 'node:stream';
 import { setTimeout as pause } from 'node:timers/promises';
-import { WireReader } from './wire-statements.ts';
-import type { WireStatement } from './wire-statements.ts';
+import { WireReader, type WireStatement } from './wire-statements.ts';
 
 export interface TcpProxy {
   /** The port it listens on; 0 on a unix socket. */

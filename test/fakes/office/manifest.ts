@@ -3,8 +3,7 @@
  * list.
  */
 import { z } from 'zod';
-import { defineChannel } from '../../../src/contracts/channel.ts';
-import type { ChannelManifest } from '../../../src/contracts/channel.ts';
+import { type ChannelManifest, defineChannel } from '../../../src/contracts/channel.ts';
 import { FakeChannel } from '../gateway/channel.ts';
 import { FakeClock } from '../clock.ts';
 

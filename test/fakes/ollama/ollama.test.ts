@@ -1,7 +1,6 @@
 /** The fake Ollama is as strict as the real one and fails in the same ways, so that tests against it mean something. */
 import { afterEach, describe, expect, it } from 'vitest';
-import { startFakeOllama } from './ollama.ts';
-import type { FakeOllama, FakeOllamaOptions } from './ollama.ts';
+import { type FakeOllama, type FakeOllamaOptions, startFakeOllama } from './ollama.ts';
 
 const open: FakeOllama[] = [];
 afterEach(async () => {

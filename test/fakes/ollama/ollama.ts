@@ -1,20 +1,29 @@
 /** An Ollama over a real socket, as strict as the real one; the test scripts its answers and failures and reads its calls. */
-import { createServer } from 'node:http';
-import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { isIP } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
-import { createCallScript, FAKE_TITLE, MAX_KEPT_CALLS } from './call-script.ts';
-import type { FakeControls, CallScript } from './call-script.ts';
-import { createModelLibrary, FAKE_MODELS, fitPrompt, sendPull, unsupported } from './models.ts';
-import type { FakeModel, ModelLoad, ModelLibrary } from './models.ts';
-import { createRequestSlots } from './request-slots.ts';
-import type { RequestSlots } from './request-slots.ts';
+import {
+  type CallScript,
+  createCallScript,
+  FAKE_TITLE,
+  type FakeControls,
+  MAX_KEPT_CALLS,
+} from './call-script.ts';
+import {
+  createModelLibrary,
+  FAKE_MODELS,
+  type FakeModel,
+  fitPrompt,
+  type ModelLibrary,
+  type ModelLoad,
+  sendPull,
+  unsupported,
+} from './models.ts';
+import { createRequestSlots, type RequestSlots } from './request-slots.ts';
 import { sendReply, sendError } from './send-reply.ts';
-import { toReply } from './reply.ts';
-import type { Answer } from './reply.ts';
-import { readChatBody, readModelName } from './request.ts';
+import { type Answer, toReply } from './reply.ts';
+import { type ChatBody, readChatBody, readModelName } from './request.ts';
 import { lastUserText } from '../model/spoken-text.ts';
-import type { ChatBody } from './request.ts';
 import { createPrefixCache } from '../model/prefix-cache.ts';
 import { readText } from '../read-text.ts';
 import { readVectors } from '../model/vectors.ts';

@@ -1,9 +1,8 @@
 /** Sends one scripted reply of a fake Ollama at its pace, with its injected failures and pauses. */
 import { setImmediate as turn } from 'node:timers/promises';
 import type { ServerResponse } from 'node:http';
-import { contentLines, doneLine } from './reply.ts';
+import { contentLines, doneLine, type Line, type Reply } from './reply.ts';
 import type { RecordedCall } from './call-script.ts';
-import type { Line, Reply } from './reply.ts';
 
 /** The response a reply is sent to, and what it depends on. */
 export interface ReplyTarget {

@@ -1,11 +1,9 @@
 /** A collector of traces over OTLP/HTTP in protobuf: accepts what the protocol allows, and refuses anything else. */
 import { once } from 'node:events';
-import { createServer } from 'node:http';
-import type { IncomingMessage } from 'node:http';
+import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { gunzipSync } from 'node:zlib';
-import { fieldsOf, text, uint } from './protobuf.ts';
-import type { Field } from './protobuf.ts';
+import { type Field, fieldsOf, text, uint } from './protobuf.ts';
 
 /** A span as the protocol defines it; times in milliseconds, `status` 2 = error. */
 export interface CollectedSpan {

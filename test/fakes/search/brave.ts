@@ -1,6 +1,5 @@
 /** The Brave Search API, as strict as the real one: path, token, query and count are checked before any search. */
-import { startFakeSearch, unknownIn } from './service.ts';
-import type { AskedSearch, FakeSearch } from './service.ts';
+import { type AskedSearch, type FakeSearch, startFakeSearch, unknownIn } from './service.ts';
 
 const PARAMETERS = [
   'q',

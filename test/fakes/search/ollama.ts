@@ -1,6 +1,5 @@
 /** The web search of ollama.com: a POST with a bearer token. */
-import { jsonOf, startFakeSearch, unknownIn } from './service.ts';
-import type { FakeSearch } from './service.ts';
+import { type FakeSearch, jsonOf, startFakeSearch, unknownIn } from './service.ts';
 
 /** Starts it; it accepts this token. */
 export function startFakeOllamaSearch(token: string): Promise<FakeSearch> {

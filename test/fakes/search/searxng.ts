@@ -1,6 +1,5 @@
 /** A SearXNG in a subfolder of its server, with JSON allowed or not; one behind a proxy may require a token. */
-import { startFakeSearch, unknownIn } from './service.ts';
-import type { FakeSearch } from './service.ts';
+import { type FakeSearch, startFakeSearch, unknownIn } from './service.ts';
 
 const PARAMETERS = [
   'q',

@@ -1,6 +1,5 @@
 /** A search service on a real socket; each kind brings its own rules, as strict as the service's. */
-import { createServer } from 'node:http';
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 
 export interface FoundPage {
   title: string;

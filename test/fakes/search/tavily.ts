@@ -1,6 +1,5 @@
 /** The search of Tavily: a POST with a bearer token; unknown fields are refused. */
-import { jsonOf, startFakeSearch, unknownIn } from './service.ts';
-import type { FakeSearch } from './service.ts';
+import { type FakeSearch, jsonOf, startFakeSearch, unknownIn } from './service.ts';
 
 const FIELDS = ['query', 'max_results', 'search_depth', 'topic', 'days', 'time_range', 'include_answer'];
 

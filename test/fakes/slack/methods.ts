@@ -4,8 +4,7 @@ import { checkBlocks } from './blocks.ts';
 import { describeFile, describePerson, shown } from './described.ts';
 import type { Tier } from './limits.ts';
 import type { Views } from './views.ts';
-import { Refusal } from './workspace.ts';
-import type { FakeChat, FakeFile, FakeMessage, Workspace } from './workspace.ts';
+import { type FakeChat, type FakeFile, type FakeMessage, Refusal, type Workspace } from './workspace.ts';
 
 export interface MethodCall {
   workspace: Workspace;

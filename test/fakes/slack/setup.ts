@@ -1,12 +1,10 @@
 /** The Slack channel in front of a fake Slack, and a gateway that only records: shared by the channel's tests. */
-import { create } from '../../../channels/slack/index.ts';
-import type { SlackTiming } from '../../../channels/slack/index.ts';
+import { create, type SlackTiming } from '../../../channels/slack/index.ts';
 import { manifest } from '../../../channels/slack/manifest.ts';
 import type { Channel } from '../../../src/contracts/channel.ts';
 import type { CommandListing } from '../../../src/contracts/command.ts';
 import { ChannelSetup } from '../gateway/channel-setup.ts';
-import { FakeSlack, SLACK_APP_TOKEN, SLACK_TOKEN } from './slack.ts';
-import type { FakeSlackOptions } from './slack.ts';
+import { FakeSlack, type FakeSlackOptions, SLACK_APP_TOKEN, SLACK_TOKEN } from './slack.ts';
 
 /** The commands of the gateway. */
 const COMMANDS: readonly CommandListing[] = [

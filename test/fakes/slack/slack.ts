@@ -1,7 +1,6 @@
 /** A Slack workspace over real sockets, controlled by tests: Web API, Socket Mode and file servers, as strict as Slack. */
 import { once } from 'node:events';
-import { createServer } from 'node:http';
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { buffer } from 'node:stream/consumers';
 import { buttonsOf, checkBlocks, visibleOf } from './blocks.ts';
 import { serveFile, takeUpload } from './files.ts';
@@ -11,8 +10,7 @@ import { shown } from './described.ts';
 import { METHODS } from './methods.ts';
 import { SocketMode } from './socket-mode.ts';
 import { Views } from './views.ts';
-import { Refusal, Workspace } from './workspace.ts';
-import type { FakeChat, FakeMessage, FakePerson } from './workspace.ts';
+import { type FakeChat, type FakeMessage, type FakePerson, Refusal, Workspace } from './workspace.ts';
 
 export const SLACK_TOKEN = 'xoxb-1234567890-fake-bot-token';
 export const SLACK_APP_TOKEN = 'xapp-1-A0FAKE-1234567890-fake-app-token';

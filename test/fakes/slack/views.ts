@@ -1,8 +1,7 @@
 /** Modals of the fake Slack, as strict as Slack ("Modals", "Input block"). */
 import { z } from 'zod';
 import type { FakeSlack } from './slack.ts';
-import { Refusal } from './workspace.ts';
-import type { FakePerson } from './workspace.ts';
+import { type FakePerson, Refusal } from './workspace.ts';
 
 const text = (most: number) =>
   z.strictObject({ type: z.literal('plain_text'), text: z.string().min(1).max(most) });

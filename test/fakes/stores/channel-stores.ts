@@ -1,8 +1,12 @@
 /** What channels keep, in memory: for tests of a channel without a database. */
 import { builtInLanguages } from '../gateway/languages.ts';
 import { MemoryConnections } from './connections.ts';
-import { MAX_WAITING_UPDATES } from '../../../src/contracts/store/updates.ts';
-import type { StoredUpdate, UpdateStore, WaitingUpdate } from '../../../src/contracts/store/updates.ts';
+import {
+  MAX_WAITING_UPDATES,
+  type StoredUpdate,
+  type UpdateStore,
+  type WaitingUpdate,
+} from '../../../src/contracts/store/updates.ts';
 import type { ChatSettingStore } from '../../../src/contracts/store/chat-settings.ts';
 
 class MemoryUpdates implements UpdateStore {

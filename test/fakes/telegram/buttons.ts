@@ -1,6 +1,5 @@
 /** Inline keyboards and their presses, with the Bot API's limits. */
-import { badRequest, textOf } from './refusal.ts';
-import type { Params } from './refusal.ts';
+import { badRequest, type Params, textOf } from './refusal.ts';
 
 /** One button: its label, and the data it sends. */
 export interface FakeButton {

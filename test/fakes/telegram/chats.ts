@@ -1,13 +1,9 @@
 /** The chats of the fake Bot API: who is in them, what is on screen, and every rule for sending and editing. */
-import { readKeyboard } from './buttons.ts';
-import type { FakeButton } from './buttons.ts';
-import { cleanVisible, readHtml } from './html.ts';
-import type { FakeEntity, VisibleText } from './html.ts';
+import { type FakeButton, readKeyboard } from './buttons.ts';
+import { cleanVisible, type FakeEntity, readHtml, type VisibleText } from './html.ts';
 import { readRich } from './rich.ts';
-import { badRequest, forbidden, Refusal, textOf } from './refusal.ts';
-import type { Params } from './refusal.ts';
-import { MAX_CAPTION, readUpload } from './uploads.ts';
-import type { FakeFile } from './uploads.ts';
+import { badRequest, forbidden, type Params, Refusal, textOf } from './refusal.ts';
+import { type FakeFile, MAX_CAPTION, readUpload } from './uploads.ts';
 
 /** Longest text of a message, in UTF-16 units after entity parsing. */
 const MAX_TEXT = 4_096;

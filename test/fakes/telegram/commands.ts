@@ -1,7 +1,6 @@
 /** What a bot says about itself: its commands by scope, and its descriptions, checked as the server does. */
 import type { FakeChats } from './chats.ts';
-import { badRequest, textOf } from './refusal.ts';
-import type { Params } from './refusal.ts';
+import { badRequest, type Params, textOf } from './refusal.ts';
 
 /** Scopes without a chat (Bot API `BotCommandScope`). */
 const SCOPES = ['default', 'all_private_chats', 'all_group_chats', 'all_chat_administrators'];

@@ -4,10 +4,8 @@
  */
 import { cleanVisible, readHtml } from './html.ts';
 import { readRich } from './rich.ts';
-import { badRequest, textOf } from './refusal.ts';
-import type { Params } from './refusal.ts';
-import { assertWelcome, threadOf } from './chats.ts';
-import type { FakeChat, FakeChats } from './chats.ts';
+import { badRequest, type Params, textOf } from './refusal.ts';
+import { assertWelcome, type FakeChat, type FakeChats, threadOf } from './chats.ts';
 
 /** How long a draft stays. */
 const DRAFT_MS = 30_000;

@@ -1,8 +1,7 @@
 /** Files on the fake Bot API: the fields of messages that bring them, `getFile`, and their bytes below the token's path. */
 import { createHash, randomBytes } from 'node:crypto';
 import type { ServerResponse } from 'node:http';
-import { badRequest, textOf } from './refusal.ts';
-import type { Params } from './refusal.ts';
+import { badRequest, type Params, textOf } from './refusal.ts';
 
 /** Largest file that bots may download (Bot API `getFile`). */
 const MAX_DOWNLOAD = 20 * 1024 * 1024;

@@ -2,8 +2,7 @@
 import type { FakeChats } from './chats.ts';
 import { cleanVisible, readHtml } from './html.ts';
 import { chatJson } from './json.ts';
-import { badRequest, textOf } from './refusal.ts';
-import type { Params } from './refusal.ts';
+import { badRequest, type Params, textOf } from './refusal.ts';
 import type { FakeTelegram } from './telegram.ts';
 
 /** A reply to a hidden message of a person is accepted for this long. */

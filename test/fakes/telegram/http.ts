@@ -1,7 +1,6 @@
 /** Reads the calls of the Bot API and writes their answers. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { badRequest } from './refusal.ts';
-import type { Params } from './refusal.ts';
+import { badRequest, type Params } from './refusal.ts';
 import { readForm } from './uploads.ts';
 
 /** The parameters of a call, in whichever form they were sent. Throws the server's refusal. */

@@ -1,6 +1,5 @@
 /** Telegram's unpublished flood limits, and the proof that no one called again before `retry_after` was over. */
-import { tooManyRequests } from './refusal.ts';
-import type { Refusal } from './refusal.ts';
+import { type Refusal, tooManyRequests } from './refusal.ts';
 
 /** Limits on what changes a chat (sends and edits); times in milliseconds. */
 export interface FloodLimits {

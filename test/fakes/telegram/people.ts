@@ -1,7 +1,6 @@
 /** What people do with the bot besides writing to it: each becomes an update as Telegram sends it. */
 import { chatJson, personMessage } from './json.ts';
-import type { FakeTelegram } from './telegram.ts';
-import { FAKE_BOT } from './telegram.ts';
+import { FAKE_BOT, type FakeTelegram } from './telegram.ts';
 
 /** The bot's status in a chat (Bot API `ChatMember`); a person who blocks it makes it `kicked`. */
 export type BotStatus = 'member' | 'administrator' | 'restricted' | 'left' | 'kicked';

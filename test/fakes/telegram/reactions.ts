@@ -1,8 +1,6 @@
 /** Reactions to messages, as `setMessageReaction` accepts them. */
-import { assertWelcome } from './chats.ts';
-import type { FakeChats } from './chats.ts';
-import { badRequest } from './refusal.ts';
-import type { Params } from './refusal.ts';
+import { assertWelcome, type FakeChats } from './chats.ts';
+import { badRequest, type Params } from './refusal.ts';
 
 /** The standard reactions (Bot API `ReactionTypeEmoji`). */
 const KNOWN = new Set(

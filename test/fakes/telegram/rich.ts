@@ -1,6 +1,5 @@
 /** Rich messages of the fake Bot API, checked as its documentation says ("Rich Message Limits", `InputRichBlock`, `RichText`). */
-import { badRequest, textOf } from './refusal.ts';
-import type { Params } from './refusal.ts';
+import { badRequest, type Params, textOf } from './refusal.ts';
 
 const MAX_CHARS = 32_768;
 const MAX_BLOCKS = 500;

@@ -1,8 +1,7 @@
 /** Topics of chats, opened and named by the bot and by people (Bot API `createForumTopic`, `editForumTopic`, bot forums). */
 import type { FakeChat, FakeChats } from './chats.ts';
 import { chatJson } from './json.ts';
-import { badRequest, forbidden, textOf } from './refusal.ts';
-import type { Params } from './refusal.ts';
+import { badRequest, forbidden, type Params, textOf } from './refusal.ts';
 import type { FakeTelegram } from './telegram.ts';
 
 const MAX_NAME = 128;

@@ -1,8 +1,6 @@
 /** Files that the bot sends: read from the form and checked as the Bot API server and Telegram behind it do. */
-import type { FormPart } from '../multipart.ts';
-import { readMultipart } from '../multipart.ts';
-import { badRequest, Refusal, textOf } from './refusal.ts';
-import type { Params } from './refusal.ts';
+import { type FormPart, readMultipart } from '../multipart.ts';
+import { badRequest, type Params, Refusal, textOf } from './refusal.ts';
 
 /** A file on screen, as it was sent. */
 export interface FakeFile {

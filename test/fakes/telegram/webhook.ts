@@ -3,11 +3,9 @@
  * reports.
  */
 import { once } from 'node:events';
-import { request } from 'node:http';
-import type { IncomingMessage, OutgoingHttpHeaders } from 'node:http';
+import { type IncomingMessage, type OutgoingHttpHeaders, request } from 'node:http';
 import { text } from 'node:stream/consumers';
-import { badRequest, textOf } from './refusal.ts';
-import type { Params } from './refusal.ts';
+import { badRequest, type Params, textOf } from './refusal.ts';
 import type { FakeUpdate, UpdateQueue } from './updates.ts';
 
 /** The server waits at least a second; a test has less time. */

@@ -6,8 +6,7 @@ import type { Socket } from 'node:net';
 import { expect, it, vi } from 'vitest';
 import { hashSecret } from '../../../src/security/index.ts';
 import { openSocket, rawRequest } from '../../channels/http/raw-http.ts';
-import { describeGateway, OWNER, WAIT } from '../setup.ts';
-import type { CallInit, GatewayFixture } from '../setup.ts';
+import { type CallInit, describeGateway, type GatewayFixture, OWNER, WAIT } from '../setup.ts';
 
 const limits = {
   socketsPerAddress: 40,

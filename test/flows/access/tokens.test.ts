@@ -3,8 +3,7 @@ import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { expect, it, vi } from 'vitest';
 import { hashSecret } from '../../../src/security/index.ts';
-import { describeGateway, OWNER, WAIT } from '../setup.ts';
-import type { GatewayFixture } from '../setup.ts';
+import { describeGateway, type GatewayFixture, OWNER, WAIT } from '../setup.ts';
 
 const status = async (fixture: GatewayFixture, token: string, route = '/metrics'): Promise<number> =>
   (await fixture.call(route, { token })).status;

@@ -2,10 +2,8 @@
 import { beforeAll, expect, it, vi } from 'vitest';
 import { hashSecret } from '../../../src/security/index.ts';
 import { riskyTools } from '../../fakes/agent/risky-tools.ts';
-import { describeGateway, FRIENDS, OWNER, WAIT } from '../setup.ts';
-import type { GatewayFixture } from '../setup.ts';
-import { pendingNow, pendingSoon } from './pending.ts';
-import type { Pending } from './pending.ts';
+import { describeGateway, FRIENDS, type GatewayFixture, OWNER, WAIT } from '../setup.ts';
+import { type Pending, pendingNow, pendingSoon } from './pending.ts';
 
 const people = FRIENDS.toReversed().values();
 const ran: string[] = [];

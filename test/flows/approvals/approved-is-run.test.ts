@@ -9,8 +9,7 @@ import { z } from 'zod';
 import { defineTool } from '../../../src/contracts/tools/tool.ts';
 import { fillsIn } from '../../fakes/discord/acts.ts';
 import { describeGateway, FRIENDS, WAIT } from '../setup.ts';
-import { pendingNow, pendingSoon } from './pending.ts';
-import type { Pending } from './pending.ts';
+import { type Pending, pendingNow, pendingSoon } from './pending.ts';
 
 const people = FRIENDS.toReversed().values();
 const ran: string[] = [];

@@ -4,8 +4,7 @@
  */
 import { expect, vi } from 'vitest';
 import type { GatewayProcess } from '../../crash/gateways.ts';
-import { startEffects } from '../../fakes/agent/effect-tools.ts';
-import type { EffectsServer } from '../../fakes/agent/effect-tools.ts';
+import { type EffectsServer, startEffects } from '../../fakes/agent/effect-tools.ts';
 import type { FakeTelegram } from '../../fakes/telegram/telegram.ts';
 import { FRIENDS, OWNER } from '../setup.ts';
 import { telegramProcess } from '../telegram-process.ts';

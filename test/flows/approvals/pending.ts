@@ -1,7 +1,6 @@
 /** Calls that wait for a person, as the HTTP API lists them. */
 import { vi } from 'vitest';
-import { WAIT } from '../setup.ts';
-import type { GatewayFixture } from '../setup.ts';
+import { type GatewayFixture, WAIT } from '../setup.ts';
 
 export interface Pending {
   id: string;

@@ -4,8 +4,7 @@ import type { AgentEvent } from '../../../src/contracts/event.ts';
 import { campaignSize } from '../../campaign.ts';
 import { frames } from '../../channels/http/client.ts';
 import { SocketClient } from '../../channels/http/websocket/client.ts';
-import { describeGateway, OWNER } from '../setup.ts';
-import type { GatewayFixture } from '../setup.ts';
+import { describeGateway, type GatewayFixture, OWNER } from '../setup.ts';
 
 const CUTS = campaignSize(1_000);
 const READERS = 10;

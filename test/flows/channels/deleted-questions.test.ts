@@ -1,14 +1,12 @@
 /** Questions that people delete on their platform before or after their turn has begun, also with two nodes. */
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import { addressOf } from '../../../src/contracts/message.ts';
-import type { Address } from '../../../src/contracts/message.ts';
+import { type Address, addressOf } from '../../../src/contracts/message.ts';
 import { deletes as deletesOnDiscord } from '../../fakes/discord/acts.ts';
 import type { FakeCall } from '../../fakes/ollama/ollama.ts';
 import { FakeHomeserver, MATRIX_TOKEN } from '../../fakes/matrix/homeserver.ts';
 import { deletes as deletesOnSlack } from '../../fakes/slack/acts.ts';
 import { FakeSlack, SLACK_APP_TOKEN, SLACK_TOKEN } from '../../fakes/slack/slack.ts';
-import { describeGateway, openGatewayFixture, WAIT } from '../setup.ts';
-import type { GatewayFixture } from '../setup.ts';
+import { describeGateway, type GatewayFixture, openGatewayFixture, WAIT } from '../setup.ts';
 
 const slack = await FakeSlack.open();
 const matrix = await FakeHomeserver.open();

@@ -5,8 +5,7 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import type { GatewayProcess } from '../../crash/gateways.ts';
 import type { Place } from '../../crash/places.ts';
-import { startScenario } from '../../crash/scenario.ts';
-import type { Scenario } from '../../crash/scenario.ts';
+import { type Scenario, startScenario } from '../../crash/scenario.ts';
 import { serverUrl } from '../../database.ts';
 
 export const LONG = { timeout: 60_000, interval: 50 };

@@ -3,8 +3,7 @@ import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { rawRequest } from '../../channels/http/raw-http.ts';
-import { describeGateway, FRIENDS, openGatewayFixture, WAIT, OWNER } from '../setup.ts';
-import type { GatewayFixture } from '../setup.ts';
+import { describeGateway, FRIENDS, type GatewayFixture, openGatewayFixture, OWNER, WAIT } from '../setup.ts';
 import { lastUserText } from '../../fakes/model/spoken-text.ts';
 
 const SECRET = 'a-secret-of-the-webhook-0123456789';

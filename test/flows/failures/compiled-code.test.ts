@@ -3,8 +3,7 @@ import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, expect, it, onTestFinished, vi } from 'vitest';
-import { startScenario } from '../../crash/scenario.ts';
-import type { Scenario } from '../../crash/scenario.ts';
+import { type Scenario, startScenario } from '../../crash/scenario.ts';
 import { WAIT } from '../setup.ts';
 
 /** Files of compiled code: of the gateway itself there are several hundred. */

@@ -2,8 +2,7 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { heldLanes, pendingCount } from '../../crash/rows.ts';
 import { answers, say, stop } from '../../crash/chat-actions.ts';
-import { startScenario } from '../../crash/scenario.ts';
-import type { Scenario, ScenarioOptions } from '../../crash/scenario.ts';
+import { type Scenario, type ScenarioOptions, startScenario } from '../../crash/scenario.ts';
 import { serverUrl } from '../../database.ts';
 import type { FakeCall } from '../../fakes/ollama/ollama.ts';
 

@@ -1,8 +1,7 @@
 /** Two gateways with separate homes and one Postgres: a file outlives the gateway that wrote it. */
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { answers, say } from '../../crash/chat-actions.ts';
-import { startScenario } from '../../crash/scenario.ts';
-import type { Scenario } from '../../crash/scenario.ts';
+import { type Scenario, startScenario } from '../../crash/scenario.ts';
 import { serverUrl } from '../../database.ts';
 import { withoutNotes } from '../../fakes/model/spoken-text.ts';
 

@@ -1,8 +1,7 @@
 /** Two gateways on one Postgres: what is sent to one of them happens on whichever runs it. */
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { eventsUntil } from '../../channels/http/client.ts';
-import { FRIENDS, openGatewayFixture, WAIT } from '../setup.ts';
-import type { GatewayFixture } from '../setup.ts';
+import { FRIENDS, type GatewayFixture, openGatewayFixture, WAIT } from '../setup.ts';
 
 const words = (count: number): string => Array.from({ length: count }, (_, n) => `word${n}`).join(' ');
 

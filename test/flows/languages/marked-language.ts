@@ -5,8 +5,7 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { ENGLISH } from '../../../src/contracts/texts/english.ts';
-import { PLACE } from '../../../src/contracts/texts/template.ts';
-import type { Template } from '../../../src/contracts/texts/template.ts';
+import { PLACE, type Template } from '../../../src/contracts/texts/template.ts';
 
 /** Its code. No app is set to it. */
 export const MARKED = 'qaa';

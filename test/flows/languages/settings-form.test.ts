@@ -6,11 +6,9 @@ import { channels } from '../../../channels/index.ts';
 import { fileSchemaFor } from '../../../src/config-schema.ts';
 import { descriptionsOf, jsonSchema } from '../../../src/settings/index.ts';
 import { objections } from '../../channels/http/page/browser/axe.ts';
-import { describePage, PHONE } from '../../channels/http/page/browser/describe-page.ts';
-import type { OpenOptions } from '../../channels/http/page/browser/describe-page.ts';
+import { describePage, type OpenOptions, PHONE } from '../../channels/http/page/browser/describe-page.ts';
 import { goToScreen, openFurnishedGateway } from '../operator/settings-setup.ts';
-import { OWNER, WAIT } from '../setup.ts';
-import type { GatewayFixture } from '../setup.ts';
+import { type GatewayFixture, OWNER, WAIT } from '../setup.ts';
 
 const english = descriptionsOf(jsonSchema(fileSchemaFor(channels)));
 

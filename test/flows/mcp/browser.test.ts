@@ -8,10 +8,8 @@ import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import { FIND_TOOL } from '../../../src/agent/tools/tool-pair.ts';
 import { BROWSER_TOOL_NAMES } from '../../fakes/mcp/browser-tools.ts';
 import { scripted, seenBy, WAIT } from '../../fakes/mcp/servers.ts';
-import { pendingSoon } from '../approvals/pending.ts';
-import type { Pending } from '../approvals/pending.ts';
-import { describeGateway } from '../setup.ts';
-import type { GatewayFixture } from '../setup.ts';
+import { type Pending, pendingSoon } from '../approvals/pending.ts';
+import { describeGateway, type GatewayFixture } from '../setup.ts';
 
 const seen = seenBy(afterAll);
 const mcp = {

@@ -6,8 +6,7 @@ import { createLogins, loginsFolder } from '../../../src/mcp/index.ts';
 import { login } from '../../../src/mcp/oauth/login.ts';
 import { createServiceFetch } from '../../../src/security/index.ts';
 import { writeWhole } from '../../../src/settings/index.ts';
-import { startFakeOauthServer } from '../../fakes/mcp/oauth-server.ts';
-import type { FakeOauthServer } from '../../fakes/mcp/oauth-server.ts';
+import { type FakeOauthServer, startFakeOauthServer } from '../../fakes/mcp/oauth-server.ts';
 import { describeGateway, WAIT } from '../setup.ts';
 
 const servers: FakeOauthServer[] = [];

@@ -5,8 +5,7 @@
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import { mcpCommand } from '../../../src/mcp/command.ts';
 import { scripted, seenBy, WAIT } from '../../fakes/mcp/servers.ts';
-import { pendingSoon } from '../approvals/pending.ts';
-import type { Pending } from '../approvals/pending.ts';
+import { type Pending, pendingSoon } from '../approvals/pending.ts';
 import { describeGateway } from '../setup.ts';
 import { withoutNotes } from '../../fakes/model/spoken-text.ts';
 

@@ -2,8 +2,7 @@
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { afterAll, expect, it, vi } from 'vitest';
-import { startFakeTranscription } from '../../fakes/media/transcription.ts';
-import type { FakeTranscription } from '../../fakes/media/transcription.ts';
+import { type FakeTranscription, startFakeTranscription } from '../../fakes/media/transcription.ts';
 import type { Params } from '../../fakes/telegram/refusal.ts';
 import { describeGateway, FRIENDS, WAIT } from '../setup.ts';
 

@@ -8,8 +8,7 @@ import path from 'node:path';
 import { expect, it, vi } from 'vitest';
 import { eventsUntil } from '../../channels/http/client.ts';
 import { OGG, PNG } from '../../fakes/media/media-bytes.ts';
-import { describeGateway, FRIENDS, WAIT } from '../setup.ts';
-import type { GatewayFixture } from '../setup.ts';
+import { describeGateway, FRIENDS, type GatewayFixture, WAIT } from '../setup.ts';
 
 const people = FRIENDS.values();
 const file = { access: { telegram: { allow: FRIENDS }, discord: { dm: 'open' } } };

@@ -4,8 +4,7 @@ import path from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { pdf, png } from '../../fakes/files/documents.ts';
 import { OGG } from '../../fakes/media/media-bytes.ts';
-import { startFakeTranscription } from '../../fakes/media/transcription.ts';
-import type { FakeTranscription } from '../../fakes/media/transcription.ts';
+import { type FakeTranscription, startFakeTranscription } from '../../fakes/media/transcription.ts';
 import { lastUserText } from '../../fakes/model/spoken-text.ts';
 import { describeGateway, OWNER } from '../setup.ts';
 

@@ -7,8 +7,7 @@ import path from 'node:path';
 import { afterAll, expect, it, vi } from 'vitest';
 import { eventsUntil } from '../../channels/http/client.ts';
 import { OGG } from '../../fakes/media/media-bytes.ts';
-import { startFakeSpeech } from '../../fakes/media/speech.ts';
-import type { FakeSpeech } from '../../fakes/media/speech.ts';
+import { type FakeSpeech, startFakeSpeech } from '../../fakes/media/speech.ts';
 import { describeGateway, FRIENDS, WAIT } from '../setup.ts';
 
 const people = FRIENDS.values();

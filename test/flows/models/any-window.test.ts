@@ -3,15 +3,13 @@ import { afterEach, describe, expect, it, vi } from 'vitest';
 import { TOOL_SHARE } from '../../../src/agent/prompt/tool-selection.ts';
 import { USE_TOOL } from '../../../src/agent/tools/tool-pair.ts';
 import { TITLE_REQUEST } from '../../../src/agent/title/title-text.ts';
-import { startFakeLlama } from '../../fakes/llama-server/llama-server.ts';
-import type { FakeLlamaOptions } from '../../fakes/llama-server/llama-server.ts';
+import { type FakeLlamaOptions, startFakeLlama } from '../../fakes/llama-server/llama-server.ts';
 import { promptTokens } from '../../fakes/llama-server/request.ts';
 import { scripted } from '../../fakes/mcp/servers.ts';
 import type { FakeModel } from '../../fakes/ollama/ollama.ts';
 import { estimateTokens } from '../../../src/lib/tokens.ts';
 import { pendingSoon } from '../approvals/pending.ts';
-import { openGatewayFixture, WAIT } from '../setup.ts';
-import type { FixtureOptions, GatewayFixture } from '../setup.ts';
+import { type FixtureOptions, type GatewayFixture, openGatewayFixture, WAIT } from '../setup.ts';
 
 /** A start with an embedded database takes seconds, and more on a busy machine. */
 const START_MS = 120_000;

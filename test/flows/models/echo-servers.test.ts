@@ -6,11 +6,14 @@ import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { z } from 'zod';
 import { noThoughts, signatures, thoughtsOfAll, thoughtsOfCalls } from '../../fakes/model/echo-rules.ts';
 import { isTurnCall, lastUserText } from '../../fakes/model/spoken-text.ts';
-import { startStrictServer } from '../../fakes/model/strict-server.ts';
-import type { ServerRule, StrictAnswer, StrictServer } from '../../fakes/model/strict-server.ts';
+import {
+  type ServerRule,
+  startStrictServer,
+  type StrictAnswer,
+  type StrictServer,
+} from '../../fakes/model/strict-server.ts';
 import type { UpstreamBody } from '../../fakes/model/scripted-upstream.ts';
-import { openGatewayFixture, OWNER, WAIT } from '../setup.ts';
-import type { GatewayFixture } from '../setup.ts';
+import { type GatewayFixture, openGatewayFixture, OWNER, WAIT } from '../setup.ts';
 
 /** Startup with an embedded database takes seconds, and longer on a busy machine. */
 const START_MS = 90_000;

@@ -1,9 +1,7 @@
 /** One gateway with Ollama and two OpenAI-compatible servers: each session has a model from its own server. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { startFakeLlama } from '../../fakes/llama-server/llama-server.ts';
-import type { FakeLlama } from '../../fakes/llama-server/llama-server.ts';
-import { openGatewayFixture } from '../setup.ts';
-import type { GatewayFixture } from '../setup.ts';
+import { type FakeLlama, startFakeLlama } from '../../fakes/llama-server/llama-server.ts';
+import { type GatewayFixture, openGatewayFixture } from '../setup.ts';
 
 /** A start with an embedded database takes seconds, and more on a busy machine. */
 const START_MS = 90_000;

@@ -15,11 +15,15 @@ import {
   refuseAll,
 } from '../../fakes/model/refusing-rules.ts';
 import { lastUserText } from '../../fakes/model/spoken-text.ts';
-import { startStrictServer, STRICT_SERVERS } from '../../fakes/model/strict-server.ts';
-import type { ServerRule, StrictAnswer, StrictServer } from '../../fakes/model/strict-server.ts';
+import {
+  type ServerRule,
+  startStrictServer,
+  STRICT_SERVERS,
+  type StrictAnswer,
+  type StrictServer,
+} from '../../fakes/model/strict-server.ts';
 import type { UpstreamBody } from '../../fakes/model/scripted-upstream.ts';
-import { openGatewayFixture, OWNER } from '../setup.ts';
-import type { GatewayFixture } from '../setup.ts';
+import { type GatewayFixture, openGatewayFixture, OWNER } from '../setup.ts';
 
 /** Startup with an embedded database takes seconds, and longer on a busy machine. */
 const START_MS = 90_000;

@@ -3,12 +3,16 @@
  * behind its tool call, and a plain turn after it. Each is answered, with as many calls as on any other server.
  */
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import { startStrictServer, STRICT_SERVERS } from '../../fakes/model/strict-server.ts';
-import type { ServerRule, StrictAnswer, StrictServer } from '../../fakes/model/strict-server.ts';
+import {
+  type ServerRule,
+  startStrictServer,
+  STRICT_SERVERS,
+  type StrictAnswer,
+  type StrictServer,
+} from '../../fakes/model/strict-server.ts';
 import { isTurnCall, lastNote, lastUserText, textOf } from '../../fakes/model/spoken-text.ts';
 import type { UpstreamBody } from '../../fakes/model/scripted-upstream.ts';
-import { openGatewayFixture, WAIT } from '../setup.ts';
-import type { GatewayFixture } from '../setup.ts';
+import { type GatewayFixture, openGatewayFixture, WAIT } from '../setup.ts';
 
 /** Startup with an embedded database takes seconds, and longer on a busy machine. */
 const START_MS = 90_000;

@@ -2,10 +2,8 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import { startFakeLlama } from '../../fakes/llama-server/llama-server.ts';
-import type { FakeLlama } from '../../fakes/llama-server/llama-server.ts';
-import { openGatewayFixture, WAIT } from '../setup.ts';
-import type { GatewayFixture } from '../setup.ts';
+import { type FakeLlama, startFakeLlama } from '../../fakes/llama-server/llama-server.ts';
+import { type GatewayFixture, openGatewayFixture, WAIT } from '../setup.ts';
 
 /** A start with an embedded database takes seconds, and more on a busy machine. */
 const START_MS = 90_000;

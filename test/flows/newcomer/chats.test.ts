@@ -3,8 +3,7 @@
  * download.
  */
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
-import { startFakeWebsite } from '../../fakes/network/web-pages.ts';
-import type { FakeWebsite } from '../../fakes/network/web-pages.ts';
+import { type FakeWebsite, startFakeWebsite } from '../../fakes/network/web-pages.ts';
 import { discordParticipant, telegramParticipant } from '../plans/plan-participants.ts';
 import type { Participant } from '../plans/plan-chat.ts';
 import { describeGateway, WAIT } from '../setup.ts';

@@ -7,8 +7,7 @@ import path from 'node:path';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { startFakeOllama } from '../../fakes/ollama/ollama.ts';
 import { write } from '../../channels/http/page/browser/browser.ts';
-import { describePage } from '../../channels/http/page/browser/describe-page.ts';
-import type { Tab } from '../../channels/http/page/browser/describe-page.ts';
+import { describePage, type Tab } from '../../channels/http/page/browser/describe-page.ts';
 import { needs } from '../../runs/needs.ts';
 
 const LAUNCH = path.join(import.meta.dirname, '../../../src/launch.js');

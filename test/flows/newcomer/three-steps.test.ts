@@ -1,11 +1,9 @@
 /** A newcomer on the page, without configuration: a plan, a page, a subagent, an approval, and a file to download. */
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
-import { openGatewayFixture, OWNER } from '../setup.ts';
-import type { GatewayFixture } from '../setup.ts';
+import { type GatewayFixture, openGatewayFixture, OWNER } from '../setup.ts';
 import { askForThreeSteps, scriptThreeSteps } from './three-steps.ts';
 import { FAKE_TITLE } from '../../fakes/ollama/call-script.ts';
-import { startFakeWebsite } from '../../fakes/network/web-pages.ts';
-import type { FakeWebsite } from '../../fakes/network/web-pages.ts';
+import { type FakeWebsite, startFakeWebsite } from '../../fakes/network/web-pages.ts';
 import { WAIT, write } from '../../channels/http/page/browser/browser.ts';
 import { describePage, PHONE } from '../../channels/http/page/browser/describe-page.ts';
 

@@ -1,9 +1,7 @@
 /** Traces as an OpenTelemetry collector receives them from a whole gateway. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { startFakeCollector } from '../../fakes/otlp/collector.ts';
-import type { CollectedSpan, FakeCollector } from '../../fakes/otlp/collector.ts';
-import { openGatewayFixture, WAIT } from '../setup.ts';
-import type { GatewayFixture } from '../setup.ts';
+import { type CollectedSpan, type FakeCollector, startFakeCollector } from '../../fakes/otlp/collector.ts';
+import { type GatewayFixture, openGatewayFixture, WAIT } from '../setup.ts';
 
 describe('traces for OpenTelemetry', () => {
   let collector: FakeCollector;

@@ -1,6 +1,5 @@
 /** `parley start --workers`: several processes behind one port, one of which dies in the middle of a turn. */
-import { spawn } from 'node:child_process';
-import type { ChildProcess } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -8,11 +7,9 @@ import path from 'node:path';
 import type postgres from 'postgres';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { MAX_WORKERS, readWorkers } from '../../../src/commands/start.ts';
-import { embeddedDatabase, serverDatabase } from '../../crash/databases.ts';
-import type { RunDatabase } from '../../crash/databases.ts';
+import { embeddedDatabase, type RunDatabase, serverDatabase } from '../../crash/databases.ts';
 import { serverUrl } from '../../database.ts';
-import { startFakeOllama } from '../../fakes/ollama/ollama.ts';
-import type { FakeOllama } from '../../fakes/ollama/ollama.ts';
+import { type FakeOllama, startFakeOllama } from '../../fakes/ollama/ollama.ts';
 import { OWNER } from '../setup.ts';
 import { needs } from '../../runs/needs.ts';
 

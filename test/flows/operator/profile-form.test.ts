@@ -4,8 +4,7 @@ import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { objections } from '../../channels/http/page/browser/axe.ts';
 import { describePage } from '../../channels/http/page/browser/describe-page.ts';
-import { openGatewayFixture, OWNER } from '../setup.ts';
-import type { CallInit, GatewayFixture } from '../setup.ts';
+import { type CallInit, type GatewayFixture, openGatewayFixture, OWNER } from '../setup.ts';
 import { goToScreen } from './settings-setup.ts';
 
 let fixture: GatewayFixture;

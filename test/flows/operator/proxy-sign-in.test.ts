@@ -1,6 +1,5 @@
 /** Signing in through an identity proxy, as docs/operating.md sets it up: a real proxy process with its own address. */
-import { spawn } from 'node:child_process';
-import type { ChildProcess } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';

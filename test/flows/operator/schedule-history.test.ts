@@ -6,8 +6,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { scheduleCommand } from '../../../src/commands/schedule.ts';
 import { loadConfig } from '../../../src/config.ts';
 import { describePage } from '../../channels/http/page/browser/describe-page.ts';
-import { describeGateway, openGatewayFixture, OWNER, WAIT } from '../setup.ts';
-import type { GatewayFixture } from '../setup.ts';
+import { describeGateway, type GatewayFixture, openGatewayFixture, OWNER, WAIT } from '../setup.ts';
 import { goToScreen } from './settings-setup.ts';
 
 interface Run {

@@ -2,8 +2,7 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { objections } from '../../channels/http/page/browser/axe.ts';
 import { describePage } from '../../channels/http/page/browser/describe-page.ts';
-import { OWNER } from '../setup.ts';
-import type { GatewayFixture } from '../setup.ts';
+import { type GatewayFixture, OWNER } from '../setup.ts';
 import { goToScreen, openFurnishedGateway, SCREENS } from './settings-setup.ts';
 
 describePage('the settings under axe', (tab) => {

@@ -4,8 +4,7 @@ import path from 'node:path';
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import { describePage } from '../../channels/http/page/browser/describe-page.ts';
-import { OWNER, WAIT } from '../setup.ts';
-import type { GatewayFixture } from '../setup.ts';
+import { type GatewayFixture, OWNER, WAIT } from '../setup.ts';
 import { goToScreen, openFurnishedGateway } from './settings-setup.ts';
 
 describePage('the forms of the settings', (tab) => {

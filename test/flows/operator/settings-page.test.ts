@@ -3,8 +3,7 @@ import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { hashSecret } from '../../../src/security/index.ts';
 import { describePage, PHONE } from '../../channels/http/page/browser/describe-page.ts';
-import { OWNER } from '../setup.ts';
-import type { GatewayFixture } from '../setup.ts';
+import { type GatewayFixture, OWNER } from '../setup.ts';
 import { goToScreen, openFurnishedGateway, SCREENS } from './settings-setup.ts';
 
 describePage('the settings of a gateway', (tab) => {

@@ -2,8 +2,7 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { Page } from 'playwright-core';
-import { openGatewayFixture } from '../setup.ts';
-import type { FixtureOptions, GatewayFixture } from '../setup.ts';
+import { type FixtureOptions, type GatewayFixture, openGatewayFixture } from '../setup.ts';
 
 /** All screens, by their addresses. */
 export const SCREENS = [

@@ -2,8 +2,7 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { signInLink } from '../../../src/security/index.ts';
 import { describePage } from '../../channels/http/page/browser/describe-page.ts';
-import { openGatewayFixture, WAIT } from '../setup.ts';
-import type { GatewayFixture } from '../setup.ts';
+import { type GatewayFixture, openGatewayFixture, WAIT } from '../setup.ts';
 import { goToScreen } from './settings-setup.ts';
 
 const PHONE_AGENT = 'Mozilla/5.0 (Android 15; Mobile; rv:140.0) Gecko/140.0 Firefox/140.0';

@@ -2,15 +2,13 @@
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { expect, it } from 'vitest';
-import type { TestContext } from 'vitest';
+import { expect, it, type TestContext } from 'vitest';
 import { firstConfig } from '../../../src/commands/first-config.ts';
 import { createStartNotes } from '../../../src/ops/start-progress.ts';
 import { loadConfig } from '../../../src/config.ts';
 import { startGateway } from '../../../src/gateway.ts';
 import { listDir } from '../../../src/tools/files/list-dir.ts';
-import { startGatewayProcess, startParley } from '../../child.ts';
-import type { Child } from '../../child.ts';
+import { type Child, startGatewayProcess, startParley } from '../../child.ts';
 import { makeEmbeddedHome, silentLog } from '../../database.ts';
 
 type Finished = TestContext['onTestFinished'];

@@ -1,8 +1,7 @@
 /** A plan of the default profile hands a step to `coder`: its own tools, what was read before, and who must approve. */
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import type { TurnWork } from '../../../src/contracts/sessions/turn-work.ts';
-import { startFakeWebsite } from '../../fakes/network/web-pages.ts';
-import type { FakeWebsite } from '../../fakes/network/web-pages.ts';
+import { type FakeWebsite, startFakeWebsite } from '../../fakes/network/web-pages.ts';
 import { describeGateway, WAIT } from '../setup.ts';
 
 let website: FakeWebsite;

@@ -10,8 +10,7 @@ import { loadConfig } from '../../../src/config.ts';
 import type { ExecutionMode } from '../../../src/contracts/plans/plan.ts';
 import { SESSION_START } from '../../../src/contracts/store/records.ts';
 import { describeStore } from '../../database.ts';
-import { says, ScriptedProvider } from '../../fakes/agent/scripted-provider.ts';
-import type { ScriptStep } from '../../fakes/agent/scripted-provider.ts';
+import { says, ScriptedProvider, type ScriptStep } from '../../fakes/agent/scripted-provider.ts';
 import { openScenario } from '../../fakes/agent/turn-setup.ts';
 import { describeGateway, FRIENDS, WAIT } from '../setup.ts';
 

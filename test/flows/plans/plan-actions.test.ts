@@ -7,8 +7,7 @@ import type { CorrectionAction } from '../../../src/contracts/plans/plan.ts';
 import type { Reply } from '../../fakes/ollama/ollama.ts';
 import type { ReadCard } from '../../fakes/gateway/read-card.ts';
 import { describeGateway, FRIENDS } from '../setup.ts';
-import { openWorkshop, PlanChat, Workshop } from './plan-chat.ts';
-import type { Participant } from './plan-chat.ts';
+import { openWorkshop, type Participant, PlanChat, Workshop } from './plan-chat.ts';
 import { discordParticipant, telegramParticipant } from './plan-participants.ts';
 
 const shop = new Workshop();

@@ -3,8 +3,7 @@ import { beforeAll, expect, it } from 'vitest';
 import type { ExecutionMode } from '../../../src/contracts/plans/plan.ts';
 import type { Reply } from '../../fakes/ollama/ollama.ts';
 import { describeGateway, FRIENDS } from '../setup.ts';
-import { openWorkshop, PlanChat, Workshop } from './plan-chat.ts';
-import type { Participant } from './plan-chat.ts';
+import { openWorkshop, type Participant, PlanChat, Workshop } from './plan-chat.ts';
 import { answerOn, discordParticipant, telegramParticipant } from './plan-participants.ts';
 
 const shop = new Workshop();

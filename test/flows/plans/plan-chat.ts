@@ -8,14 +8,11 @@ import { ToolError } from '../../../src/contracts/errors.ts';
 import type { SessionKey } from '../../../src/contracts/message.ts';
 import type { ExecutionMode } from '../../../src/contracts/plans/plan.ts';
 import type { PlanRecord } from '../../../src/contracts/store/plan-store.ts';
-import { defineTool } from '../../../src/contracts/tools/tool.ts';
-import type { Tool } from '../../../src/contracts/tools/tool.ts';
+import { defineTool, type Tool } from '../../../src/contracts/tools/tool.ts';
 import type { Reply } from '../../fakes/ollama/ollama.ts';
 import { lastUserText } from '../../fakes/model/spoken-text.ts';
-import { cardOf, readCard } from '../../fakes/gateway/read-card.ts';
-import type { ReadCard } from '../../fakes/gateway/read-card.ts';
-import { WAIT } from '../setup.ts';
-import type { GatewayFixture } from '../setup.ts';
+import { cardOf, readCard, type ReadCard } from '../../fakes/gateway/read-card.ts';
+import { type GatewayFixture, WAIT } from '../setup.ts';
 
 /** Something that waits to be released. */
 interface Gate {

@@ -3,8 +3,7 @@ import { expect, it, vi } from 'vitest';
 import type { Plan } from '../../../src/contracts/plans/plan.ts';
 import type { PlanRecord } from '../../../src/contracts/store/plan-store.ts';
 import { lastUserText } from '../../fakes/model/spoken-text.ts';
-import { describeGateway, FRIENDS, WAIT } from '../setup.ts';
-import type { GatewayFixture } from '../setup.ts';
+import { describeGateway, FRIENDS, type GatewayFixture, WAIT } from '../setup.ts';
 import { discordParticipant, telegramParticipant } from './plan-participants.ts';
 import type { Participant } from './plan-chat.ts';
 

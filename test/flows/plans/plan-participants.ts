@@ -1,7 +1,6 @@
 /** Chats of both platforms, as users of a plan see them. */
 import { vi } from 'vitest';
-import { FRIENDS, WAIT } from '../setup.ts';
-import type { GatewayFixture } from '../setup.ts';
+import { FRIENDS, type GatewayFixture, WAIT } from '../setup.ts';
 import type { Participant } from './plan-chat.ts';
 
 /** A private chat with one of the friends whom the configuration lets in. */

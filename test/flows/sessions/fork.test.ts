@@ -5,8 +5,7 @@
 import { expect, it } from 'vitest';
 import { riskyTools } from '../../fakes/agent/risky-tools.ts';
 import { hashSecret } from '../../../src/security/secrets.ts';
-import { describeGateway, OWNER } from '../setup.ts';
-import type { CallInit } from '../setup.ts';
+import { type CallInit, describeGateway, OWNER } from '../setup.ts';
 import { messagesWithoutNotes } from '../../fakes/model/spoken-text.ts';
 
 const ran: string[] = [];

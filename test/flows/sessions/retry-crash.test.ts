@@ -1,8 +1,7 @@
 /** A gateway killed while it answers a question again: the new answer arrives once, and remains the current one. */
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { answers, retry, say } from '../../crash/chat-actions.ts';
-import { startScenario } from '../../crash/scenario.ts';
-import type { Scenario } from '../../crash/scenario.ts';
+import { type Scenario, startScenario } from '../../crash/scenario.ts';
 import { serverUrl } from '../../database.ts';
 import { lastUserText, messagesWithoutNotes } from '../../fakes/model/spoken-text.ts';
 

@@ -1,7 +1,6 @@
 /** A real process killed while one answer streams to chats of every network, and again during its finals. */
 import { expect, it, onTestFinished, vi } from 'vitest';
-import { CHATS_OF_A_PERSON, chatsOfPerson, sessionsFor } from '../../crash/links/chats.ts';
-import type { LinkedChat } from '../../crash/links/chats.ts';
+import { CHATS_OF_A_PERSON, chatsOfPerson, type LinkedChat, sessionsFor } from '../../crash/links/chats.ts';
 import { startScenario, TOKEN } from '../../crash/scenario.ts';
 
 const until = (check: () => void | Promise<void>): Promise<void> =>

@@ -3,8 +3,7 @@ import { describe, expect, it } from 'vitest';
 import type { CommandCall } from '../../../src/contracts/command.ts';
 import { languageCommand } from '../../../src/intake/languages/language-command.ts';
 import { createPersonLanguages, KEPT_MS } from '../../../src/intake/languages/person-languages.ts';
-import { describeStore } from '../../database.ts';
-import type { TestStore } from '../../database.ts';
+import { describeStore, type TestStore } from '../../database.ts';
 import { builtInLanguages } from '../../fakes/gateway/languages.ts';
 
 const ADA = 'telegram:42';

@@ -3,10 +3,13 @@ import { describe, expect, it } from 'vitest';
 import type { ApprovalRecord, Decided } from '../../../src/contracts/tools/approvals.ts';
 import type { Press } from '../../../src/contracts/receive.ts';
 import { actOnPlan, createPlanButtons } from '../../../src/intake/plans/plan-control.ts';
-import { cancelPlan } from '../../../src/contracts/plans/plan.ts';
-import type { Plan } from '../../../src/contracts/plans/plan.ts';
-import { planButtonValue } from '../../../src/contracts/store/plan-store.ts';
-import type { PlanAction, PlanRecord, PlanRequest } from '../../../src/contracts/store/plan-store.ts';
+import { cancelPlan, type Plan } from '../../../src/contracts/plans/plan.ts';
+import {
+  type PlanAction,
+  planButtonValue,
+  type PlanRecord,
+  type PlanRequest,
+} from '../../../src/contracts/store/plan-store.ts';
 import { plan, withStatus } from '../../fakes/gateway/shown-plans.ts';
 import { inEnglish } from '../../../src/contracts/texts/say.ts';
 

@@ -3,8 +3,7 @@ import { expect, it } from 'vitest';
 import { GatewayError } from '../../../src/contracts/errors.ts';
 import type { Fork } from '../../../src/contracts/sessions/fork.ts';
 import type { SessionRecord } from '../../../src/contracts/store/records.ts';
-import { forkSession } from '../../../src/intake/sessions/fork-session.ts';
-import type { ForkDeps } from '../../../src/intake/sessions/fork-session.ts';
+import { type ForkDeps, forkSession } from '../../../src/intake/sessions/fork-session.ts';
 
 const SOURCE: SessionRecord = {
   key: 'http:source',

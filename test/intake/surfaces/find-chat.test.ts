@@ -3,8 +3,7 @@ import { expect, it } from 'vitest';
 import type { FindChat } from '../../../src/contracts/delivery.ts';
 import type { Address } from '../../../src/contracts/message.ts';
 import { createFindChat } from '../../../src/intake/index.ts';
-import { describeStore } from '../../database.ts';
-import type { TestStore } from '../../database.ts';
+import { describeStore, type TestStore } from '../../database.ts';
 import { request } from '../../store/requests.ts';
 
 const LABELS: Record<string, string> = { telegram: 'Telegram', discord: 'Discord', http: 'Web' };

@@ -1,7 +1,6 @@
 /** What a writer wants collapsed, found in blocks as Markdown without raw HTML yields them. */
 import { expect, it } from 'vitest';
-import { foldDetails, MAX_DETAILS_DEPTH } from '../../../src/lib/markdown/details.ts';
-import type { Details } from '../../../src/lib/markdown/details.ts';
+import { type Details, foldDetails, MAX_DETAILS_DEPTH } from '../../../src/lib/markdown/details.ts';
 import { parseMarkdown, textBelow } from '../../../src/lib/markdown/markdown.ts';
 
 const seen = (markdown: string): unknown[] =>

@@ -10,8 +10,7 @@ import { login } from '../../../src/mcp/oauth/login.ts';
 import { refreshOnce } from '../../../src/mcp/oauth/refresh-once.ts';
 import { renewal } from '../../../src/mcp/oauth/renewal.ts';
 import { writeWhole } from '../../../src/settings/index.ts';
-import { startFakeOauthServer } from '../../fakes/mcp/oauth-server.ts';
-import type { FakeOauthServer } from '../../fakes/mcp/oauth-server.ts';
+import { type FakeOauthServer, startFakeOauthServer } from '../../fakes/mcp/oauth-server.ts';
 
 let server: FakeOauthServer;
 let folder = '';

@@ -7,11 +7,13 @@ import type { Post } from '../../../src/contracts/delivery.ts';
 import { StoreError } from '../../../src/contracts/errors.ts';
 import { fileTypeOf } from '../../../src/media/index.ts';
 import { speechRule } from '../../../src/media/speech/settings.ts';
-import { createSpeakAnswers, MAX_SPEECH_BYTES } from '../../../src/media/speech/speak-answers.ts';
-import type { SpeakAnswersDeps } from '../../../src/media/speech/speak-answers.ts';
+import {
+  createSpeakAnswers,
+  MAX_SPEECH_BYTES,
+  type SpeakAnswersDeps,
+} from '../../../src/media/speech/speak-answers.ts';
 import { createSessionFiles } from '../../../src/tools/index.ts';
-import { describeStore, silentLog } from '../../database.ts';
-import type { TestStore } from '../../database.ts';
+import { describeStore, silentLog, type TestStore } from '../../database.ts';
 import { OGG } from '../../fakes/media/media-bytes.ts';
 import { request } from '../../store/requests.ts';
 import { builtInLanguages } from '../../fakes/gateway/languages.ts';

@@ -8,8 +8,7 @@ import { silentLog } from '../../database.ts';
 import { OGG } from '../../fakes/media/media-bytes.ts';
 import { askInSilence, serviceErrorOf } from '../../fakes/media/service-errors.ts';
 import { startRawServer } from '../../fakes/network/raw-server.ts';
-import { startFakeSpeech } from '../../fakes/media/speech.ts';
-import type { FakeSpeech } from '../../fakes/media/speech.ts';
+import { type FakeSpeech, startFakeSpeech } from '../../fakes/media/speech.ts';
 
 const KEY = 'key-of-the-speech-server';
 

@@ -12,8 +12,7 @@ import {
   MAX_SPOKEN_CHARS,
 } from '../../../src/media/transcription/transcriber.ts';
 import { silentLog } from '../../database.ts';
-import { startFakeTranscription } from '../../fakes/media/transcription.ts';
-import type { FakeTranscription } from '../../fakes/media/transcription.ts';
+import { type FakeTranscription, startFakeTranscription } from '../../fakes/media/transcription.ts';
 import { askInSilence, serviceErrorOf } from '../../fakes/media/service-errors.ts';
 import { startRawServer } from '../../fakes/network/raw-server.ts';
 

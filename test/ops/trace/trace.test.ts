@@ -9,9 +9,14 @@ import {
   MAX_PROMPT_SYSTEM_CHARS,
   MAX_PROMPT_TOOLS,
 } from '../../../src/contracts/store/sent-prompt.ts';
-import { MAX_SPAN_CHARS, MAX_SPANS } from '../../../src/contracts/store/traces.ts';
+import {
+  MAX_SPAN_CHARS,
+  MAX_SPANS,
+  type Refusal,
+  type TraceAttempt,
+  type TurnFacts,
+} from '../../../src/contracts/store/traces.ts';
 import type { ContextRecord } from '../../../src/contracts/store/records.ts';
-import type { Refusal, TraceAttempt, TurnFacts } from '../../../src/contracts/store/traces.ts';
 import { explainTurn } from '../../../src/ops/trace/explain.ts';
 import { createRefusalNotes, FLUSH_MS, MAX_NOTED } from '../../../src/ops/trace/refusal-notes.ts';
 import { whyText } from '../../../src/ops/trace/trace-text.ts';

@@ -1,8 +1,7 @@
 /** Tool calls in the shapes that servers send them. */
 import { MAX_CALLS_KEPT } from '../../../src/agent/deps.ts';
 import { MAX_CALL_CHARS } from '../../../src/providers/openai/pieces.ts';
-import { delta, DONE, LAST, LIST_CALL, message, ollama, openai, STOP } from './wire.ts';
-import type { Case } from './wire.ts';
+import { type Case, delta, DONE, LAST, LIST_CALL, message, ollama, openai, STOP } from './wire.ts';
 
 const ARGS = '{"path":"."}';
 const ENDED = [delta({}, 'tool_calls'), DONE];

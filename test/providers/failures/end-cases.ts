@@ -1,8 +1,7 @@
 /**
  * How answers end: the words that servers use, errors within an answer, and connections that break after it was complete.
  */
-import { delta, DONE, event, HELLO, line, message, ollama, openai, STOP } from './wire.ts';
-import type { Case } from './wire.ts';
+import { type Case, delta, DONE, event, HELLO, line, message, ollama, openai, STOP } from './wire.ts';
 
 const half = delta({ content: 'Half' });
 const hello = delta({ content: 'Hello.' });

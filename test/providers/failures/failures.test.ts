@@ -6,8 +6,7 @@ import type { LLMProvider, LLMResponse } from '../../../src/contracts/model/prov
 import { createOllama } from '../../../src/providers/ollama/ollama.ts';
 import { createOpenai } from '../../../src/providers/openai/openai.ts';
 import { collectChat } from '../../fakes/agent/collect-chat.ts';
-import { startScriptedUpstream } from '../../fakes/model/scripted-upstream.ts';
-import type { ScriptedUpstream } from '../../fakes/model/scripted-upstream.ts';
+import { type ScriptedUpstream, startScriptedUpstream } from '../../fakes/model/scripted-upstream.ts';
 import { TOOLS } from '../filter/setup.ts';
 import { never, question } from '../request.ts';
 import { OLLAMA_SERVER, OPENAI_SERVER } from '../servers.ts';

@@ -1,7 +1,6 @@
 /** Markup that models write into their text. */
-import { asText, delta, HELLO, LIST_CALL, message, LAST, ollama, openai, STOP } from './wire.ts';
+import { asText, type Case, delta, HELLO, LAST, LIST_CALL, message, ollama, openai, STOP } from './wire.ts';
 import { SAMPLES } from '../filter/published-syntaxes.ts';
-import type { Case } from './wire.ts';
 
 const THOUGHTS: readonly (readonly [string, string])[] = [
   ['<think>', '<think>\nLet me see.</think>\n\nHello.'],

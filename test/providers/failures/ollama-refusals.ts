@@ -1,6 +1,5 @@
 /** Calls that Ollama refuses. */
-import { HELLO, refusal } from './wire.ts';
-import type { Case } from './wire.ts';
+import { type Case, HELLO, refusal } from './wire.ts';
 
 const tooLong = { code: 'context_overflow', message: 'too long', requests: 1 };
 const again = { ...HELLO, requests: 2 };

@@ -1,8 +1,7 @@
 /** Calls that a server refuses: too long, too frequent, not with this model, not at all. */
 import { OLLAMA_REFUSALS } from './ollama-refusals.ts';
 import { OVERFLOWS } from './overflows.ts';
-import { HELLO, refusal } from './wire.ts';
-import type { Case } from './wire.ts';
+import { type Case, HELLO, refusal } from './wire.ts';
 
 const tooLong = { code: 'context_overflow', message: 'too long', requests: 1 };
 

@@ -1,7 +1,6 @@
 /** Streams and fields in unusual shapes: ends, lines, counts, answers that arrive whole. */
 import { MAX_LINE_BYTES } from '../../../src/providers/answers/text-splitters.ts';
-import { delta, DONE, event, HELLO, LAST, line, message, ollama, openai, STOP } from './wire.ts';
-import type { Case } from './wire.ts';
+import { type Case, delta, DONE, event, HELLO, LAST, line, message, ollama, openai, STOP } from './wire.ts';
 
 const hello = delta({ content: 'Hello.' });
 const counts = { prompt_tokens: '7', completion_tokens: '3' };

@@ -3,18 +3,20 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { hashSecret } from '../../../src/security/index.ts';
-import { startScriptedUpstream } from '../../fakes/model/scripted-upstream.ts';
+import {
+  type ScriptedUpstream,
+  startScriptedUpstream,
+  type UpstreamAnswer,
+  type UpstreamBody,
+} from '../../fakes/model/scripted-upstream.ts';
 import { lastUserText } from '../../fakes/model/spoken-text.ts';
-import type { ScriptedUpstream, UpstreamAnswer, UpstreamBody } from '../../fakes/model/scripted-upstream.ts';
 import { CALL_CASES } from './call-cases.ts';
 import { MARKUP_CASES } from './markup-cases.ts';
 import { REFUSAL_CASES } from './refusal-cases.ts';
 import { INNER_TEXT, MARKUP, VALIDATOR_TEXT } from './seen.ts';
 import { SHAPE_CASES } from './shape-cases.ts';
-import { delta, message } from './wire.ts';
-import type { Case } from './wire.ts';
-import { openGatewayFixture, WAIT } from '../../flows/setup.ts';
-import type { GatewayFixture } from '../../flows/setup.ts';
+import { type Case, delta, message } from './wire.ts';
+import { type GatewayFixture, openGatewayFixture, WAIT } from '../../flows/setup.ts';
 
 /** Startup with an embedded database takes seconds, and longer on a busy machine. */
 const START_MS = 90_000;

@@ -10,8 +10,7 @@ import { createOllama } from '../../../src/providers/ollama/ollama.ts';
 import { createOpenai } from '../../../src/providers/openai/openai.ts';
 import { collectChat } from '../../fakes/agent/collect-chat.ts';
 import type { UpstreamBody } from '../../fakes/model/scripted-upstream.ts';
-import { startStrictServer } from '../../fakes/model/strict-server.ts';
-import type { ServerRule, StrictServer } from '../../fakes/model/strict-server.ts';
+import { type ServerRule, startStrictServer, type StrictServer } from '../../fakes/model/strict-server.ts';
 import { never, question } from '../request.ts';
 import { OLLAMA_SERVER, OPENAI_SERVER } from '../servers.ts';
 

@@ -2,8 +2,13 @@
 import type { ServerOptions } from '../../../src/providers/kind.ts';
 import { createOllama } from '../../../src/providers/ollama/ollama.ts';
 import type { LLMProvider } from '../../../src/contracts/model/provider.ts';
-import { startFakeOllama } from '../../fakes/ollama/ollama.ts';
-import type { FakeOllama, FakeOllamaOptions, Failure, Reply } from '../../fakes/ollama/ollama.ts';
+import {
+  type Failure,
+  type FakeOllama,
+  type FakeOllamaOptions,
+  type Reply,
+  startFakeOllama,
+} from '../../fakes/ollama/ollama.ts';
 import type { ContractReply } from '../../contracts/model/provider-harness.ts';
 import { OLLAMA_SERVER } from '../servers.ts';
 

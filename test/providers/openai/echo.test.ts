@@ -4,8 +4,7 @@ import type { ChatMessage, ToolSchema } from '../../../src/contracts/model/provi
 import { MAX_ECHO_BYTES } from '../../../src/providers/openai/echo.ts';
 import { collectChat } from '../../fakes/agent/collect-chat.ts';
 import { noThoughts, signatures, thoughtsOfAll, thoughtsOfCalls } from '../../fakes/model/echo-rules.ts';
-import { startStrictServer } from '../../fakes/model/strict-server.ts';
-import type { ServerRule, StrictAnswer } from '../../fakes/model/strict-server.ts';
+import { type ServerRule, startStrictServer, type StrictAnswer } from '../../fakes/model/strict-server.ts';
 import { never, question } from '../request.ts';
 import { createLlamaPairs } from './setup.ts';
 

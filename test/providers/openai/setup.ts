@@ -1,9 +1,11 @@
 /** A fake llama-server and a provider for it, closed together after the test. */
-import { createOpenai } from '../../../src/providers/openai/openai.ts';
-import type { OpenaiOptions } from '../../../src/providers/openai/openai.ts';
+import { createOpenai, type OpenaiOptions } from '../../../src/providers/openai/openai.ts';
 import type { LLMProvider } from '../../../src/contracts/model/provider.ts';
-import { startFakeLlama } from '../../fakes/llama-server/llama-server.ts';
-import type { FakeLlama, FakeLlamaOptions } from '../../fakes/llama-server/llama-server.ts';
+import {
+  type FakeLlama,
+  type FakeLlamaOptions,
+  startFakeLlama,
+} from '../../fakes/llama-server/llama-server.ts';
 import { OPENAI_SERVER } from '../servers.ts';
 
 /** Creates pairs and single providers, and closes everything it created. */

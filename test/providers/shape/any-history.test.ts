@@ -2,11 +2,16 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { ChatMessage } from '../../../src/contracts/model/provider.ts';
-import { shapeMessages } from '../../../src/providers/shape/shape.ts';
-import type { Shape } from '../../../src/providers/shape/shape.ts';
+import { type Shape, shapeMessages } from '../../../src/providers/shape/shape.ts';
 import { createVoice } from '../../../src/providers/shape/voice.ts';
-import { noSystem, noTools, refusalsOf, singleCalls, STRICTEST } from '../../fakes/model/template-rules.ts';
-import type { RuledMessage } from '../../fakes/model/template-rules.ts';
+import {
+  noSystem,
+  noTools,
+  refusalsOf,
+  type RuledMessage,
+  singleCalls,
+  STRICTEST,
+} from '../../fakes/model/template-rules.ts';
 
 const CODE = 'fedcba9876543210';
 const VOICE = createVoice(CODE);

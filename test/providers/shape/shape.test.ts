@@ -4,8 +4,7 @@ import { NOTE_OVERHEAD } from '../../../src/agent/prompt/context-window.ts';
 import type { ChatMessage } from '../../../src/contracts/model/provider.ts';
 import { estimateTokens } from '../../../src/lib/tokens.ts';
 import { NO_RESULT } from '../../../src/providers/shape/exchanges.ts';
-import { NO_ANSWER, NO_QUESTION, shapeMessages } from '../../../src/providers/shape/shape.ts';
-import type { Shape } from '../../../src/providers/shape/shape.ts';
+import { NO_ANSWER, NO_QUESTION, type Shape, shapeMessages } from '../../../src/providers/shape/shape.ts';
 import { createVoice } from '../../../src/providers/shape/voice.ts';
 
 const CODE = '0123456789abcdef';

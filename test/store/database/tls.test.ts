@@ -4,10 +4,8 @@ import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { tlsOf } from '../../../src/store/database/tls.ts';
 import { openDatabase } from '../../../src/store/database/database.ts';
-import { makeCertificates } from '../../fakes/network/certificates.ts';
-import type { Certificates } from '../../fakes/network/certificates.ts';
-import { startCluster } from '../../crash/cluster.ts';
-import type { Cluster } from '../../crash/cluster.ts';
+import { type Certificates, makeCertificates } from '../../fakes/network/certificates.ts';
+import { type Cluster, startCluster } from '../../crash/cluster.ts';
 import { freePort } from '../../fakes/network/free-port.ts';
 import { needs } from '../../runs/needs.ts';
 

@@ -2,11 +2,9 @@
 import { expect, it, onTestFinished } from 'vitest';
 import type { ContextRecord } from '../../../src/contracts/store/records.ts';
 import { createContexts } from '../../../src/store/lanes/contexts.ts';
-import { openDatabase } from '../../../src/store/database/database.ts';
-import type { Database } from '../../../src/store/database/database.ts';
+import { type Database, openDatabase } from '../../../src/store/database/database.ts';
 import { openTurn } from '../../../src/store/lanes/turn/open-turn.ts';
-import { describeStore } from '../../database.ts';
-import type { TestStore } from '../../database.ts';
+import { describeStore, type TestStore } from '../../database.ts';
 import { request } from '../requests.ts';
 import { accepted, answer, finished, LEASE_MS, only, said } from './turns.ts';
 

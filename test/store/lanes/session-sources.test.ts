@@ -1,11 +1,9 @@
 /** The sources of a session: stored by every statement that stores text of others, cleared by `/new` and by an owner. */
 import { expect, it } from 'vitest';
 import { STEP_ITERATIONS } from '../../../src/contracts/store/records.ts';
-import { MAX_SOURCE_HOSTS, OTHER_HOSTS } from '../../../src/contracts/tools/risk.ts';
-import type { Source } from '../../../src/contracts/tools/risk.ts';
+import { MAX_SOURCE_HOSTS, OTHER_HOSTS, type Source } from '../../../src/contracts/tools/risk.ts';
 import type { LaneHead } from '../../../src/contracts/store/lanes.ts';
-import { describeStore } from '../../database.ts';
-import type { TestStore } from '../../database.ts';
+import { describeStore, type TestStore } from '../../database.ts';
 import { accepted, answer, finished, said, startTurn } from './turns.ts';
 import { request } from '../requests.ts';
 

@@ -2,8 +2,7 @@
 import { expect, it } from 'vitest';
 import { FencedError } from '../../../src/contracts/errors.ts';
 import type { QueueMode } from '../../../src/contracts/store/records.ts';
-import { describeStore } from '../../database.ts';
-import type { TestStore } from '../../database.ts';
+import { describeStore, type TestStore } from '../../database.ts';
 import { request } from '../requests.ts';
 import { accepted, answer, delivery, finished, IN_ROOM, LEASE_MS, only, said, startTurn } from './turns.ts';
 

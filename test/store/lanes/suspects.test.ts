@@ -1,10 +1,14 @@
 /** Which message killed a node: heads that had started are counted, and suspects run apart until it is known. */
 import { expect, it } from 'vitest';
 import { FencedError } from '../../../src/contracts/errors.ts';
-import { SUSPECT_ALONE_MAX_MS, SUSPECT_ALONE_MS, SUSPECT_SHARE } from '../../../src/contracts/store/lanes.ts';
-import type { LaneHead, LaneKey } from '../../../src/contracts/store/lanes.ts';
-import { describeStore } from '../../database.ts';
-import type { TestStore } from '../../database.ts';
+import {
+  type LaneHead,
+  type LaneKey,
+  SUSPECT_ALONE_MAX_MS,
+  SUSPECT_ALONE_MS,
+  SUSPECT_SHARE,
+} from '../../../src/contracts/store/lanes.ts';
+import { describeStore, type TestStore } from '../../database.ts';
 import { request } from '../requests.ts';
 import { accepted, IN_ROOM, LEASE_MS } from './turns.ts';
 

@@ -1,9 +1,13 @@
 /** Schedules in the database: limits, lists, what is due, and advancing once. */
 import { expect, it } from 'vitest';
-import { KEPT_OVER, MAX_RUNS_KEPT, SCHEDULE_LIMITS } from '../../../src/contracts/schedules.ts';
-import type { NewScheduleRun, ScheduleRecord } from '../../../src/contracts/schedules.ts';
-import { describeStore } from '../../database.ts';
-import type { TestStore } from '../../database.ts';
+import {
+  KEPT_OVER,
+  MAX_RUNS_KEPT,
+  type NewScheduleRun,
+  SCHEDULE_LIMITS,
+  type ScheduleRecord,
+} from '../../../src/contracts/schedules.ts';
+import { describeStore, type TestStore } from '../../database.ts';
 import { request } from '../requests.ts';
 
 const HOUR_MS = 3_600_000;

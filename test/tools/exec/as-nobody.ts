@@ -5,8 +5,7 @@ import os from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll } from 'vitest';
 import { createExec } from '../../../src/tools/exec/exec.ts';
-import { createSandbox } from '../../../src/tools/exec/sandbox.ts';
-import type { Sandbox, SandboxOptions } from '../../../src/tools/exec/sandbox.ts';
+import { createSandbox, type Sandbox, type SandboxOptions } from '../../../src/tools/exec/sandbox.ts';
 import type { ToolContext, ToolResult } from '../../../src/contracts/tools/tool.ts';
 import { toolContext } from '../../fakes/agent/tool-context.ts';
 

@@ -3,8 +3,7 @@ import { chmod, mkdir, readdir, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { MAX_SHARED_MEMORY_BYTES } from '../../../src/tools/exec/sandbox-command.ts';
-import { RUN_LIMITS } from '../../../src/tools/exec/sandbox-watch.ts';
-import type { RunLimits } from '../../../src/tools/exec/sandbox-watch.ts';
+import { RUN_LIMITS, type RunLimits } from '../../../src/tools/exec/sandbox-watch.ts';
 import { alive, execFixture, makeWorkspace, runIn, sandboxOf } from './as-nobody.ts';
 import { needs } from '../../runs/needs.ts';
 

@@ -1,6 +1,5 @@
 /** `web_fetch` against real servers: what is readable, what is marked, and what hostile pages cost. */
-import { createServer } from 'node:http';
-import type { Server } from 'node:http';
+import { createServer, type Server } from 'node:http';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { ToolError } from '../../../src/contracts/errors.ts';
 import { createEgress } from '../../../src/security/index.ts';

@@ -1,7 +1,6 @@
 /** The routes about tokens: a secret is in one answer only, the one that made it. */
 import { z } from 'zod';
-import { SCOPES } from '../../../../src/contracts/access.ts';
-import type { TokenRecord } from '../../../../src/contracts/access.ts';
+import { SCOPES, type TokenRecord } from '../../../../src/contracts/access.ts';
 import { readJson } from '../../body.ts';
 import { HttpError } from '../../errors.ts';
 import type { HandlerDeps, HttpContext } from '../../route.ts';

@@ -11,8 +11,7 @@ import { answerCall } from '../openai/answer-call.ts';
 import { refuser, wantsGatewayTools } from '../openai/api-call.ts';
 import { instructionsOf, sessionInput, toContext } from '../openai/completion-messages.ts';
 import { completionOptions, logprobsOf } from '../openai/completion-request.ts';
-import { chatPiece, generatedPiece, jsonAnswer, linesAnswer } from './answer.ts';
-import type { PieceShape } from './answer.ts';
+import { chatPiece, generatedPiece, jsonAnswer, linesAnswer, type PieceShape } from './answer.ts';
 import {
   chatCompletion,
   chatSchema,

@@ -5,10 +5,8 @@
 import { z } from 'zod';
 import { MAX_MESSAGES } from '../../config.ts';
 import { contentSchema } from '../openai/content-parts.ts';
-import { completionSchema } from '../openai/completion-request.ts';
-import type { CompletionBody } from '../openai/completion-request.ts';
-import { checkFields } from '../openai/fields.ts';
-import type { FieldTable } from '../openai/fields.ts';
+import { type CompletionBody, completionSchema } from '../openai/completion-request.ts';
+import { checkFields, type FieldTable } from '../openai/fields.ts';
 import { localFields } from '../openai/local-fields.ts';
 import { invalid } from '../openai/tool-fields.ts';
 

@@ -2,10 +2,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { StatelessMessage } from '../../../../src/contracts/gateway-api.ts';
 import type { CallerOptions } from '../../../../src/contracts/model/provider.ts';
-import { HttpError, sendError } from '../../errors.ts';
-import type { FieldNames } from '../../errors.ts';
-import { requestId } from '../../route.ts';
-import type { HandlerDeps } from '../../route.ts';
+import { type FieldNames, HttpError, sendError } from '../../errors.ts';
+import { type HandlerDeps, requestId } from '../../route.ts';
 import type { CompletionAnswer } from './completion-answer.ts';
 import type { SessionInput } from './completion-messages.ts';
 

@@ -7,8 +7,7 @@ import { parseShape, readFields, refuseEncodings } from '../../body.ts';
 import { callerReader, HttpError } from '../../errors.ts';
 import type { HandlerDeps, HttpContext } from '../../route.ts';
 import { isForm, readUpload, refuseLength } from '../../upload.ts';
-import { checkFields } from './fields.ts';
-import type { FieldTable } from './fields.ts';
+import { checkFields, type FieldTable } from './fields.ts';
 
 /** Longest text that is spoken, in UTF-16 units: OpenAI's limit. */
 export const MAX_SPOKEN_TEXT = 4_096;

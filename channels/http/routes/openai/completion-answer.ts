@@ -6,8 +6,7 @@ import type {
   ToolCall,
   Usage,
 } from '../../../../src/contracts/model/provider.ts';
-import { errorBody } from '../../errors.ts';
-import type { HttpError } from '../../errors.ts';
+import { errorBody, type HttpError } from '../../errors.ts';
 import type { EventStream } from '../../event-stream.ts';
 
 /** Reasons for the end of an answer, as OpenAI names them. */

@@ -5,8 +5,7 @@ import type { StatelessMessage } from '../../../../src/contracts/gateway-api.ts'
 import type { Echo, ToolCall } from '../../../../src/contracts/model/provider.ts';
 import { isTooDeep, MAX_JSON_DEPTH } from '../../../../src/lib/json/json.ts';
 import { cleanText } from '../../../../src/lib/text.ts';
-import { contentSchema, readContent, readText } from './content-parts.ts';
-import type { Content } from './content-parts.ts';
+import { type Content, contentSchema, readContent, readText } from './content-parts.ts';
 import { unsupported } from './fields.ts';
 import { invalid } from './tool-fields.ts';
 

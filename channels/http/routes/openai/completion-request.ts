@@ -1,7 +1,10 @@
 /** The body of a chat-completions request, in the gateway's terms. */
 import { z } from 'zod';
-import type { AnswerFormat, CallerOptions } from '../../../../src/contracts/model/provider.ts';
-import { REASONING_EFFORTS } from '../../../../src/contracts/model/provider.ts';
+import {
+  type AnswerFormat,
+  type CallerOptions,
+  REASONING_EFFORTS,
+} from '../../../../src/contracts/model/provider.ts';
 import { MAX_LOGIT_BIASES, MAX_MESSAGES } from '../../config.ts';
 import { endUserSchema } from '../end-user.ts';
 import { unsupported } from './fields.ts';
@@ -15,8 +18,15 @@ import {
   tokenLimit,
   withoutNothing,
 } from './local-fields.ts';
-import { functionSchema, invalid, schemaFormat, toFormat, toolOptions, toToolSchema } from './tool-fields.ts';
-import type { Choice } from './tool-fields.ts';
+import {
+  type Choice,
+  functionSchema,
+  invalid,
+  schemaFormat,
+  toFormat,
+  toolOptions,
+  toToolSchema,
+} from './tool-fields.ts';
 
 const named = z.object({ type: z.literal('function'), function: z.object({ name: z.string() }) });
 const toolSchema = z.object({ type: z.literal('function', 'must be "function"'), function: functionSchema });

@@ -3,11 +3,9 @@
  * many ways to say whether a model thinks.
  */
 import { z } from 'zod';
-import { REASONING_EFFORTS } from '../../../../src/contracts/model/provider.ts';
-import type { CallerOptions } from '../../../../src/contracts/model/provider.ts';
+import { type CallerOptions, REASONING_EFFORTS } from '../../../../src/contracts/model/provider.ts';
 import { MAX_STOPS } from '../../config.ts';
-import { checkFields } from './fields.ts';
-import type { FieldTable } from './fields.ts';
+import { checkFields, type FieldTable } from './fields.ts';
 
 /** Most tokens to generate; -1 = no limit, as LM Studio and llama-server take it. */
 export const tokenLimit = z

@@ -4,8 +4,7 @@ import type { Usage } from '../../../../src/contracts/model/provider.ts';
 import type { HttpError } from '../../errors.ts';
 import type { EventStream } from '../../event-stream.ts';
 import type { CompletionAnswer, FinishReason } from './completion-answer.ts';
-import { createItems } from './response-items.ts';
-import type { Emit } from './response-items.ts';
+import { createItems, type Emit } from './response-items.ts';
 import type { FunctionName } from './response-tools.ts';
 
 /** What is known about a response before it begins: its id and the request's own fields, which it repeats. */

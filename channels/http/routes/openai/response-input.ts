@@ -6,8 +6,7 @@ import { cleanText } from '../../../../src/lib/text.ts';
 import { contentSchema, readContent, readText } from './content-parts.ts';
 import { clearestIssue } from '../../clearest-issue.ts';
 import { unsupported } from './fields.ts';
-import { callArguments, readCall } from './completion-messages.ts';
-import type { SessionInput, ToolOutput } from './completion-messages.ts';
+import { callArguments, readCall, type SessionInput, type ToolOutput } from './completion-messages.ts';
 import { modelName } from './response-tools.ts';
 import { invalid } from './tool-fields.ts';
 

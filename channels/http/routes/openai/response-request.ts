@@ -1,15 +1,16 @@
 /** The body of `POST /v1/responses`, in the gateway's terms. */
 import { z } from 'zod';
-import { REASONING_EFFORTS } from '../../../../src/contracts/model/provider.ts';
-import type { AnswerFormat, CallerOptions } from '../../../../src/contracts/model/provider.ts';
+import {
+  type AnswerFormat,
+  type CallerOptions,
+  REASONING_EFFORTS,
+} from '../../../../src/contracts/model/provider.ts';
 import { endUserSchema } from '../end-user.ts';
-import { checkFields, unsupported } from './fields.ts';
-import type { FieldTable } from './fields.ts';
+import { checkFields, type FieldTable, unsupported } from './fields.ts';
 import { localFields, localOptions, modelName, tokenLimit, withoutNothing } from './local-fields.ts';
 import { MAX_MESSAGES } from '../../config.ts';
 import { inputItem } from './response-input.ts';
-import { readChoice, responseChoice, responseTool } from './response-tools.ts';
-import type { OfferedTools } from './response-tools.ts';
+import { type OfferedTools, readChoice, responseChoice, responseTool } from './response-tools.ts';
 import { schemaFormat, toFormat, toolOptions } from './tool-fields.ts';
 
 /** Fields beyond these have no effect: the table of fields knows which they are. */

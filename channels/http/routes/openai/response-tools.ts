@@ -6,8 +6,7 @@ import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import type { ToolSchema } from '../../../../src/contracts/model/provider.ts';
 import { unsupported } from './fields.ts';
-import { functionSchema, invalid, nameSchema, toToolSchema } from './tool-fields.ts';
-import type { Choice } from './tool-fields.ts';
+import { type Choice, functionSchema, invalid, nameSchema, toToolSchema } from './tool-fields.ts';
 
 /** Tools besides functions, by their types in OpenAI's API (`Tool` of its npm package 7.59). */
 const HOSTED = [

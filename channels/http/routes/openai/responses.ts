@@ -10,11 +10,9 @@ import { answerCall } from './answer-call.ts';
 import { refuser, wantsGatewayTools } from './api-call.ts';
 import { offeredTools } from './response-tools.ts';
 import { itemsOf, keepResponse, wholeInput } from './stored-responses.ts';
-import { streamedResponse, wholeResponse } from './response-answer.ts';
-import type { ResponseHead } from './response-answer.ts';
+import { type ResponseHead, streamedResponse, wholeResponse } from './response-answer.ts';
 import { inputContext, inputForSession, inputInstructions } from './response-input.ts';
-import { responseOptions, responseSchema } from './response-request.ts';
-import type { ResponseBody } from './response-request.ts';
+import { type ResponseBody, responseOptions, responseSchema } from './response-request.ts';
 
 /** Options in the body of a response. */
 const FIELD_NAMES: FieldNames = {

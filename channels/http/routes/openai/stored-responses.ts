@@ -1,15 +1,17 @@
 /** Responses that clients refer to by id: the conversation before a request, single items of it, and the routes that read them. */
 import type { Caller } from '../../../../src/contracts/access.ts';
 import { toGatewayError } from '../../../../src/contracts/errors.ts';
-import { RESPONSE_MS } from '../../../../src/contracts/store/responses.ts';
-import type { ItemPlace, ResponseItem, StoredResponse } from '../../../../src/contracts/store/responses.ts';
+import {
+  type ItemPlace,
+  RESPONSE_MS,
+  type ResponseItem,
+  type StoredResponse,
+} from '../../../../src/contracts/store/responses.ts';
 import { MAX_MESSAGES } from '../../config.ts';
 import { HttpError } from '../../errors.ts';
-import { requestId } from '../../route.ts';
-import type { HandlerDeps, HttpContext } from '../../route.ts';
+import { type HandlerDeps, type HttpContext, requestId } from '../../route.ts';
 import { unsupported } from './fields.ts';
-import { isReference } from './response-input.ts';
-import type { Input } from './response-input.ts';
+import { type Input, isReference } from './response-input.ts';
 import { invalid } from './tool-fields.ts';
 
 const STORED_HOURS = RESPONSE_MS / 3_600_000;

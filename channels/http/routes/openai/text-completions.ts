@@ -4,19 +4,21 @@ import { z } from 'zod';
 import { timeOf } from '../../../../src/lib/ids.ts';
 import type { Usage } from '../../../../src/contracts/model/provider.ts';
 import { readFields } from '../../body.ts';
-import { errorBody } from '../../errors.ts';
-import type { FieldNames, HttpError } from '../../errors.ts';
+import { errorBody, type FieldNames, type HttpError } from '../../errors.ts';
 import type { EventStream } from '../../event-stream.ts';
 import { sessionIdOf } from '../../inbound.ts';
 import type { HandlerDeps, HttpContext } from '../../route.ts';
 import { answerCall } from './answer-call.ts';
 import { refuser, wantsGatewayTools } from './api-call.ts';
-import { wireUsage } from './completion-answer.ts';
-import type { CompletionAnswer, CompletionId, FinishReason } from './completion-answer.ts';
+import {
+  type CompletionAnswer,
+  type CompletionId,
+  type FinishReason,
+  wireUsage,
+} from './completion-answer.ts';
 import { sessionInput, toContext } from './completion-messages.ts';
 import { completionOptions, completionSchema } from './completion-request.ts';
-import { COMPLETION_FIELDS } from './fields.ts';
-import type { FieldTable } from './fields.ts';
+import { COMPLETION_FIELDS, type FieldTable } from './fields.ts';
 
 /** Fields of chat completions that this route does not have. */
 const OF_CHATS = new Set([

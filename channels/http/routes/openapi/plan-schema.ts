@@ -1,7 +1,6 @@
 /** Schemas of plans, as events and answers contain them (a test compares the types). */
 import { z } from 'zod';
-import { isTextKey } from '../../../../src/contracts/texts/say.ts';
-import type { TextRef } from '../../../../src/contracts/texts/say.ts';
+import { isTextKey, type TextRef } from '../../../../src/contracts/texts/say.ts';
 
 const executor = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('tool'), tool: z.string() }),

@@ -2,8 +2,7 @@
 import { createHash } from 'node:crypto';
 import { StoreError } from '../../../contracts/errors.ts';
 import { connect, type DatabasePlace, type Sql } from '../database.ts';
-import { quoted, tablesOf } from './tables.ts';
-import type { Column } from './tables.ts';
+import { type Column, quoted, tablesOf } from './tables.ts';
 
 /** A database that is being filled, in one transaction. */
 export interface Loading {

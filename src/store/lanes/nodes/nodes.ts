@@ -1,11 +1,14 @@
 /** Nodes and their leases: who may claim lanes, and what happens to the lanes of dead nodes. */
 import {
+  type LaneCapacity,
+  type LaneHead,
+  type LaneStore,
+  type NodeOutage,
   SUSPECT_ALONE_MAX_MS,
   SUSPECT_ALONE_MS,
   SUSPECT_CRASHES,
   SUSPECT_SHARE,
 } from '../../../contracts/store/lanes.ts';
-import type { LaneHead, LaneCapacity, LaneStore, NodeOutage } from '../../../contracts/store/lanes.ts';
 import { newId } from '../../../lib/ids.ts';
 import type { Database, Sql } from '../../database/database.ts';
 import { claimedHeads, fromNow, type HeadRow, headsOf, isDue, settleHeads } from '../lane-sql.ts';

@@ -1,14 +1,17 @@
 /** Copies a session up to one of its messages, in one transaction behind a lock of its lane. */
 import type postgres from 'postgres';
-import { MAX_FORKED_TURNS } from '../../../contracts/sessions/fork.ts';
-import type { Fork, ForkRequest, ForkStore } from '../../../contracts/sessions/fork.ts';
+import {
+  type Fork,
+  type ForkRequest,
+  type ForkStore,
+  MAX_FORKED_TURNS,
+} from '../../../contracts/sessions/fork.ts';
 import { cleanText } from '../../../lib/text.ts';
 import type { Database, Sql } from '../../database/database.ts';
 import { recap, summariesOf } from '../contexts.ts';
 import { lockLane } from '../stop.ts';
 import { sessionColumns } from '../turn/open-turn.ts';
-import { asSessionKey, toSession } from '../../tables/session-rows.ts';
-import type { SessionRow } from '../../tables/session-rows.ts';
+import { asSessionKey, type SessionRow, toSession } from '../../tables/session-rows.ts';
 
 type Fragment = postgres.PendingQuery<postgres.Row[]>;
 

@@ -1,8 +1,11 @@
 /** Edited questions, and the turns behind messages on screen. */
-import { addressOf } from '../../../contracts/message.ts';
-import type { SessionKey } from '../../../contracts/message.ts';
-import { EDITABLE_MESSAGES } from '../../../contracts/store/questions.ts';
-import type { EditedQuestion, EditOutcome, QuestionStore } from '../../../contracts/store/questions.ts';
+import { addressOf, type SessionKey } from '../../../contracts/message.ts';
+import {
+  EDITABLE_MESSAGES,
+  type EditedQuestion,
+  type EditOutcome,
+  type QuestionStore,
+} from '../../../contracts/store/questions.ts';
 import { cleanJson } from '../../../lib/json/json.ts';
 import { cleanText } from '../../../lib/text.ts';
 import type { Database, Sql } from '../../database/database.ts';

@@ -1,22 +1,19 @@
 /** Lists of sessions with the marks of each, and the search over titles and messages: one statement each. */
 import {
+  type FoundSession,
+  type ListedSession,
   MAX_MATCHES,
   MAX_PINNED,
   MAX_PREVIEW,
   MAX_SEARCHED_CHARS,
+  type SessionListQuery,
+  type SessionListStore,
+  type SessionState,
   SNIPPET_WORDS,
-} from '../../../contracts/sessions/session-list.ts';
-import type {
-  FoundSession,
-  ListedSession,
-  SessionListQuery,
-  SessionListStore,
-  SessionState,
 } from '../../../contracts/sessions/session-list.ts';
 import { cleanText } from '../../../lib/text.ts';
 import type { Database, Sql } from '../../database/database.ts';
-import { asSessionKey, toSession } from '../../tables/session-rows.ts';
-import type { SessionRow } from '../../tables/session-rows.ts';
+import { asSessionKey, type SessionRow, toSession } from '../../tables/session-rows.ts';
 
 /** The `SessionListStore` over a database. */
 export function createSessionLists(database: Database): SessionListStore {

@@ -1,14 +1,12 @@
 /** Which turns the model reads: questions asked again, answers chosen and withdrawn. Each in one transaction behind the lane's lock. */
 import type postgres from 'postgres';
-import { MAX_TRIES } from '../../../contracts/sessions/tries.ts';
-import type { Question, TryStore, WhyNot } from '../../../contracts/sessions/tries.ts';
+import { MAX_TRIES, type Question, type TryStore, type WhyNot } from '../../../contracts/sessions/tries.ts';
 import type { AcceptRequest, AcceptResult, TurnPayload } from '../../../contracts/store/accept.ts';
 import type { SessionStart } from '../../../contracts/store/records.ts';
 import { cleanText } from '../../../lib/text.ts';
 import type { Database, Sql } from '../../database/database.ts';
 import { dividedByZero } from '../../database/retry.ts';
-import { acceptedBefore, acceptCall, insertTurns } from '../accept.ts';
-import type { AcceptCall } from '../accept.ts';
+import { acceptCall, type AcceptCall, acceptedBefore, insertTurns } from '../accept.ts';
 import { summariesOf } from '../contexts.ts';
 import { settleHeads } from '../lane-sql.ts';
 import { lockLane } from '../stop.ts';

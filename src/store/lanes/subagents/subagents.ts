@@ -4,12 +4,14 @@ import type { Fence } from '../../../contracts/store/lanes.ts';
 import { cleanJson } from '../../../lib/json/json.ts';
 import type { SessionKey } from '../../../contracts/message.ts';
 import type { ContextRecord } from '../../../contracts/store/records.ts';
-import { agentLane, agentPrefix, BACKGROUND_SUBAGENT_MS } from '../../../contracts/agent/subagents.ts';
-import type {
-  SubagentPayload,
-  SubagentStart,
-  SubagentStore,
-  RunningSubagent,
+import {
+  agentLane,
+  agentPrefix,
+  BACKGROUND_SUBAGENT_MS,
+  type RunningSubagent,
+  type SubagentPayload,
+  type SubagentStart,
+  type SubagentStore,
 } from '../../../contracts/agent/subagents.ts';
 import type { Database, Sql } from '../../database/database.ts';
 import { insertRows, writeRows } from '../turn/journal.ts';

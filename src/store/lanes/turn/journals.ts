@@ -1,10 +1,12 @@
 /** Journals of turns as people view them later: a bounded page, read by index. */
-import { MAX_WORK_FACTS, MAX_WORK_ROWS, MAX_WORK_TOKENS } from '../../../contracts/sessions/turn-work.ts';
-import type {
-  JournalPage,
-  WorkApproval,
-  WorkFact,
-  WorkStore,
+import {
+  type JournalPage,
+  MAX_WORK_FACTS,
+  MAX_WORK_ROWS,
+  MAX_WORK_TOKENS,
+  type WorkApproval,
+  type WorkFact,
+  type WorkStore,
 } from '../../../contracts/sessions/turn-work.ts';
 import { MAX_LISTED_APPROVALS } from '../../../contracts/tools/approvals.ts';
 import type { ContextRecord } from '../../../contracts/store/records.ts';

@@ -6,8 +6,13 @@ import { cleanText } from '../../../lib/text.ts';
 import type { Address, SentMessage } from '../../../contracts/message.ts';
 import type { Plan } from '../../../contracts/plans/plan.ts';
 import type { ObservedMessage } from '../../../contracts/store/group-chats.ts';
-import { MAX_TURN_APPROVALS, STEP_ITERATIONS } from '../../../contracts/store/records.ts';
-import type { OpenedTurn, OtherSurface, TurnApproval } from '../../../contracts/store/records.ts';
+import {
+  MAX_TURN_APPROVALS,
+  type OpenedTurn,
+  type OtherSurface,
+  STEP_ITERATIONS,
+  type TurnApproval,
+} from '../../../contracts/store/records.ts';
 import { packed, type PackedRecords, recap, unpacked } from '../contexts.ts';
 import type { Sql } from '../../database/database.ts';
 import { sessionOfLane } from './journal.ts';

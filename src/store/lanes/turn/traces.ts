@@ -1,6 +1,10 @@
 /** What is known about a turn, and about messages that did not become one. */
-import { MAX_REFUSALS } from '../../../contracts/store/traces.ts';
-import type { Refusal, TraceStore, TurnFacts } from '../../../contracts/store/traces.ts';
+import {
+  MAX_REFUSALS,
+  type Refusal,
+  type TraceStore,
+  type TurnFacts,
+} from '../../../contracts/store/traces.ts';
 import { cleanJson } from '../../../lib/json/json.ts';
 import { cleanText } from '../../../lib/text.ts';
 import type { Database, Sql } from '../../database/database.ts';

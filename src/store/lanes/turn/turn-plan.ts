@@ -1,7 +1,6 @@
 /** The plan of a turn: read for its card, and cancelled when its turn ends without running. */
 import { cleanJson } from '../../../lib/json/json.ts';
-import { cancelPlan } from '../../../contracts/plans/plan.ts';
-import type { CancelReason, Plan } from '../../../contracts/plans/plan.ts';
+import { cancelPlan, type CancelReason, type Plan } from '../../../contracts/plans/plan.ts';
 import { cardRef } from '../../../contracts/store/plan-store.ts';
 import type { Sql } from '../../database/database.ts';
 

@@ -1,6 +1,9 @@
 /** Standing approvals: the rules that people store with a decision, used and revoked. */
-import { MAX_LISTED_RULES } from '../../../contracts/tools/approvals.ts';
-import type { ApprovalRule, ApprovalRuleStore } from '../../../contracts/tools/approvals.ts';
+import {
+  type ApprovalRule,
+  type ApprovalRuleStore,
+  MAX_LISTED_RULES,
+} from '../../../contracts/tools/approvals.ts';
 import { cleanText } from '../../../lib/text.ts';
 import type { Database, Sql } from '../../database/database.ts';
 import { asSessionKey } from '../session-rows.ts';

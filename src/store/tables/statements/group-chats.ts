@@ -1,6 +1,12 @@
 /** Groups: what was said there without naming the bot, limited per session, and the turns that bots have caused. */
-import { judgeBot, MAX_OBSERVED } from '../../../contracts/store/group-chats.ts';
-import type { BotTalk, BotVerdict, GroupChat, GroupChatStore } from '../../../contracts/store/group-chats.ts';
+import {
+  type BotTalk,
+  type BotVerdict,
+  type GroupChat,
+  type GroupChatStore,
+  judgeBot,
+  MAX_OBSERVED,
+} from '../../../contracts/store/group-chats.ts';
 import { cleanJson } from '../../../lib/json/json.ts';
 import { cleanText } from '../../../lib/text.ts';
 import type { Database, Sql } from '../../database/database.ts';

@@ -6,8 +6,11 @@ import {
   MAX_MEMORY_CHARS,
   MAX_UNVERIFIED_MEMORIES,
   MAX_UNVERIFIED_PER_TURN,
+  type MemoryRecord,
+  type MemoryStore,
+  type NewMemory,
+  type Remembered,
 } from '../../../contracts/store/notes.ts';
-import type { MemoryRecord, MemoryStore, NewMemory, Remembered } from '../../../contracts/store/notes.ts';
 import type { Database, Sql } from '../../database/database.ts';
 import { asSessionKey } from '../session-rows.ts';
 

@@ -1,8 +1,13 @@
 /** The agent's own notes in a session: the todo list and the scratchpad. */
 import { cleanJson } from '../../../lib/json/json.ts';
 import { cleanText } from '../../../lib/text.ts';
-import { MAX_NOTES } from '../../../contracts/store/notes.ts';
-import type { Note, ScratchpadStore, Todo, TodoStore } from '../../../contracts/store/notes.ts';
+import {
+  MAX_NOTES,
+  type Note,
+  type ScratchpadStore,
+  type Todo,
+  type TodoStore,
+} from '../../../contracts/store/notes.ts';
 import type { Database, Sql } from '../../database/database.ts';
 
 /** The `TodoStore` over a database; each write is one statement, so that two agents of a session do not overwrite each other's changes. */

@@ -4,8 +4,10 @@ import {
   MAX_RESPONSE_BYTES,
   MAX_RESPONSES,
   RESPONSE_MS,
+  type ResponseItem,
+  type ResponseStore,
+  type StoredResponse,
 } from '../../../contracts/store/responses.ts';
-import type { ResponseItem, ResponseStore, StoredResponse } from '../../../contracts/store/responses.ts';
 import { cleanJson } from '../../../lib/json/json.ts';
 import { cleanText } from '../../../lib/text.ts';
 import type { Database, Sql } from '../../database/database.ts';

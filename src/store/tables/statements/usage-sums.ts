@@ -1,12 +1,14 @@
 /** Stored sums of usage by hour and user: a report reads them for finished hours instead of the rows. */
 import type postgres from 'postgres';
-import { ADDED_UP_ROWS, MAX_USAGE_GROUPS, OWN_PURPOSES } from '../../../contracts/model/usage.ts';
-import type {
-  UsageGroupSum,
-  UsageQuery,
-  UsageStore,
-  UsageSum,
-  UsageSums,
+import {
+  ADDED_UP_ROWS,
+  MAX_USAGE_GROUPS,
+  OWN_PURPOSES,
+  type UsageGroupSum,
+  type UsageQuery,
+  type UsageStore,
+  type UsageSum,
+  type UsageSums,
 } from '../../../contracts/model/usage.ts';
 import { cleanText } from '../../../lib/text.ts';
 import type { Database, Sql } from '../../database/database.ts';

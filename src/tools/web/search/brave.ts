@@ -1,7 +1,6 @@
 /** The Brave Search API (B-21). */
 import { z } from 'zod';
-import { ASKED_RESULTS } from './kind.ts';
-import type { SearchKind } from './kind.ts';
+import { ASKED_RESULTS, type SearchKind } from './kind.ts';
 
 const answerSchema = z.object({
   // Without a result the service leaves it out.

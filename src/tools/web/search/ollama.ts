@@ -1,7 +1,6 @@
 /** The web search of ollama.com, for people with an account there. It is not part of an Ollama server. */
 import { z } from 'zod';
-import { ASKED_RESULTS, bearer } from './kind.ts';
-import type { SearchKind } from './kind.ts';
+import { ASKED_RESULTS, bearer, type SearchKind } from './kind.ts';
 
 const answerSchema = z.object({
   results: z

@@ -2,10 +2,8 @@
 import { z } from 'zod';
 import { GatewayError, ToolError } from '../../../contracts/errors.ts';
 import type { Egress, EgressResponse } from '../../../contracts/tools/tool.ts';
-import { ASKED_RESULTS } from './kind.ts';
-import type { SearchKind, SearchResult } from './kind.ts';
-import { searchKinds } from './services.ts';
-import type { SearchSettings } from './services.ts';
+import { ASKED_RESULTS, type SearchKind, type SearchResult } from './kind.ts';
+import { searchKinds, type SearchSettings } from './services.ts';
 
 /**
  * Returns at most `ASKED_RESULTS` pages, each address once. Throws `ToolError`: `rate_limited`, `rejected`,

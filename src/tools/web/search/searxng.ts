@@ -1,7 +1,6 @@
 /** SearXNG, a self-hosted search service: its JSON API, which is off until its settings allow it. */
 import { z } from 'zod';
-import { bearer } from './kind.ts';
-import type { SearchKind } from './kind.ts';
+import { bearer, type SearchKind } from './kind.ts';
 
 const answerSchema = z.object({
   results: z.array(z.object({ title: z.string(), url: z.string(), content: z.string().nullish() })),

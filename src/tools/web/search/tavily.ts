@@ -1,7 +1,6 @@
 /** The search API of Tavily. */
 import { z } from 'zod';
-import { ASKED_RESULTS, bearer } from './kind.ts';
-import type { SearchKind } from './kind.ts';
+import { ASKED_RESULTS, bearer, type SearchKind } from './kind.ts';
 
 const answerSchema = z.object({
   results: z.array(z.object({ title: z.string(), url: z.string(), content: z.string().default('') })),

@@ -5,8 +5,7 @@ import { FileDownload } from '../../../../channels/discord/files/file-download.t
 import { DiscordRest } from '../../../../channels/discord/rest/rest.ts';
 import type { Media } from '../../../../src/contracts/media.ts';
 import type { InboundMessage } from '../../../../src/contracts/message.ts';
-import { FLAG_HAS_SNAPSHOT } from '../../../fakes/discord/platform.ts';
-import type { FakeChannel, FakePerson } from '../../../fakes/discord/platform.ts';
+import { type FakeChannel, type FakePerson, FLAG_HAS_SNAPSHOT } from '../../../fakes/discord/platform.ts';
 import type { SentFile } from '../../../fakes/discord/cdn.ts';
 import type { SayOptions } from '../../../fakes/discord/say.ts';
 import { DiscordSetup } from '../../../fakes/discord/setup.ts';

@@ -2,8 +2,7 @@
 import { wordedHealth } from '../../../fakes/gateway/worded-health.ts';
 import { setImmediate as immediate } from 'node:timers/promises';
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { IdentifyBudget } from '../../../../channels/discord/gateway/identify-budget.ts';
-import type { BudgetKeys } from '../../../../channels/discord/gateway/identify-budget.ts';
+import { type BudgetKeys, IdentifyBudget } from '../../../../channels/discord/gateway/identify-budget.ts';
 import { countersOf, sessionKeyOf } from '../../../../channels/discord/gateway/shard.ts';
 import { MemoryConnections } from '../../../fakes/stores/connections.ts';
 import type { GatewayFailure } from '../../../fakes/discord/gateway/gateway.ts';

@@ -8,8 +8,7 @@ import { silentLog } from '../../../database.ts';
 import { MemoryConnections } from '../../../fakes/stores/connections.ts';
 import { DiscordSetup } from '../../../fakes/discord/setup.ts';
 import { ACCEPTED } from '../../../fakes/gateway/channel-setup.ts';
-import { Refusal } from '../../../fakes/discord/platform.ts';
-import type { FakeChannel, FakePerson } from '../../../fakes/discord/platform.ts';
+import { type FakeChannel, type FakePerson, Refusal } from '../../../fakes/discord/platform.ts';
 
 const WAIT = { timeout: 10_000, interval: 5 };
 const HOUR_MS = 3_600_000;

@@ -3,8 +3,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { PermissionFlagsBits } from 'discord-api-types/v10';
 import { reacts } from '../../../fakes/discord/acts.ts';
 import { DiscordSetup } from '../../../fakes/discord/setup.ts';
-import { Refusal } from '../../../fakes/discord/platform.ts';
-import type { FakeChannel, FakePerson } from '../../../fakes/discord/platform.ts';
+import { type FakeChannel, type FakePerson, Refusal } from '../../../fakes/discord/platform.ts';
 import type { InboundMessage, Place } from '../../../../src/contracts/message.ts';
 
 const WAIT = { timeout: 5_000, interval: 5 };

@@ -3,8 +3,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { Receipt } from '../../../../src/contracts/receive.ts';
 import { ACCEPTED } from '../../../fakes/gateway/channel-setup.ts';
 import { Refusal } from '../../../fakes/discord/platform.ts';
-import { openSlashRoom, THINKING, WAIT } from '../../../fakes/discord/slash-room.ts';
-import type { SlashRoom } from '../../../fakes/discord/slash-room.ts';
+import { openSlashRoom, type SlashRoom, THINKING, WAIT } from '../../../fakes/discord/slash-room.ts';
 
 describe('slash commands', () => {
   let slash: SlashRoom;

@@ -2,8 +2,7 @@
 import pino from 'pino';
 import { describe, expect, it, vi } from 'vitest';
 import { Inbox, MAX_CHATS } from '../../../../channels/discord/receiving/inbox.ts';
-import { readMessage } from '../../../../channels/discord/receiving/inbound.ts';
-import type { RawMessage } from '../../../../channels/discord/receiving/inbound.ts';
+import { type RawMessage, readMessage } from '../../../../channels/discord/receiving/inbound.ts';
 import {
   BucketPauses,
   MAX_PAUSES,

@@ -6,8 +6,7 @@ import { readMessage as readMessageForModel } from '../../../../src/agent/turn/t
 import type { InboundMessage } from '../../../../src/contracts/message.ts';
 import { DiscordSetup } from '../../../fakes/discord/setup.ts';
 import type { SayOptions } from '../../../fakes/discord/say.ts';
-import { Refusal } from '../../../fakes/discord/platform.ts';
-import type { FakeChannel, FakePerson } from '../../../fakes/discord/platform.ts';
+import { type FakeChannel, type FakePerson, Refusal } from '../../../fakes/discord/platform.ts';
 
 const WAIT = { timeout: 5_000, interval: 5 };
 

@@ -4,8 +4,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { MAX_UNNAMED, UNNAMED_WAIT_MS } from '../../../../channels/discord/rest/bucket-pauses.ts';
 import { REFUSAL_KEPT_MS } from '../../../../channels/discord/rest/rest-health.ts';
 import { DEAD_AFTER_MS, DEAD_INTERVAL_MS } from '../../../../src/contracts/channel.ts';
-import { Refusal } from '../../../fakes/discord/platform.ts';
-import type { FakeChannel } from '../../../fakes/discord/platform.ts';
+import { type FakeChannel, Refusal } from '../../../fakes/discord/platform.ts';
 import { DiscordSetup } from '../../../fakes/discord/setup.ts';
 import { failureOf } from '../../../fakes/gateway/channel-setup.ts';
 

@@ -1,8 +1,7 @@
 /** Files that are fetched over HTTP: no path and no type of a file can be abused. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { OTHER } from '../../../fakes/gateway/gateway-api.ts';
-import { openApi } from '../client.ts';
-import type { OpenApi } from '../client.ts';
+import { openApi, type OpenApi } from '../client.ts';
 import { codeOf, fetched, FILES, stored } from './file-client.ts';
 
 let api: OpenApi;

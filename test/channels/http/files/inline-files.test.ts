@@ -8,8 +8,7 @@ import {
 } from '../../../../channels/http/config.ts';
 import type { StatelessMessage } from '../../../../src/contracts/gateway-api.ts';
 import { CHAT } from '../../../fakes/gateway/gateway-api.ts';
-import { openApi } from '../client.ts';
-import type { OpenApi } from '../client.ts';
+import { openApi, type OpenApi } from '../client.ts';
 import { codeOf, PNG } from './file-client.ts';
 
 const WAIT = { timeout: 20_000, interval: 10 };

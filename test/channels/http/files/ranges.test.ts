@@ -1,7 +1,6 @@
 /** Downloads in parts and again: ranges, entity tags, and what pages of other origins may read of them. */
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { openApi } from '../client.ts';
-import type { OpenApi } from '../client.ts';
+import { openApi, type OpenApi } from '../client.ts';
 import { stored } from './file-client.ts';
 
 const ORIGIN = 'https://chat.example.org';

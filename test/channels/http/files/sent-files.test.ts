@@ -4,8 +4,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { MAX_UPLOADS_PER_TOKEN } from '../../../../channels/http/config.ts';
 import { FILE_LIMITS, PERSON_LIMIT } from '../../../fakes/gateway/files.ts';
 import { ADMIN, CHAT, OTHER } from '../../../fakes/gateway/gateway-api.ts';
-import { openApi } from '../client.ts';
-import type { OpenApi } from '../client.ts';
+import { openApi, type OpenApi } from '../client.ts';
 import { codeOf, fetched, FILES, PNG, send, stored } from './file-client.ts';
 import { openSocket, readAnswer } from '../raw-http.ts';
 

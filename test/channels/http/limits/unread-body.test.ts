@@ -1,13 +1,11 @@
 /** Requests whose body no one reads: clients that pool their connections lose none of their requests. */
-import { Agent, request } from 'node:http';
-import type { OutgoingHttpHeaders } from 'node:http';
+import { Agent, type OutgoingHttpHeaders, request } from 'node:http';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Pool } from 'undici';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { MAX_DRAINED_BYTES } from '../../../../channels/http/config.ts';
 import { ADMIN } from '../../../fakes/gateway/gateway-api.ts';
-import { openApi } from '../client.ts';
-import type { OpenApi } from '../client.ts';
+import { openApi, type OpenApi } from '../client.ts';
 import { openSocket, readAnswer } from '../raw-http.ts';
 
 const ROUNDS = 40;

@@ -6,8 +6,7 @@ import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import sharp from 'sharp';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { openApi } from '../client.ts';
-import type { OpenApi } from '../client.ts';
+import { openApi, type OpenApi } from '../client.ts';
 
 const PAGE = new URL('../../../../channels/http/page/', import.meta.url);
 const ADDRESSES = /\/page\/[\w./-]+\.\w+/g;

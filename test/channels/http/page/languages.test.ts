@@ -1,7 +1,6 @@
 /** The language of the page and of a token: chosen, stored in the browser, or sent by the browser; over HTTP. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { openApi } from '../client.ts';
-import type { OpenApi } from '../client.ts';
+import { openApi, type OpenApi } from '../client.ts';
 
 let api: OpenApi;
 beforeEach(async () => {

@@ -1,7 +1,6 @@
 /** The scripts of the page contain no texts: whatever a person reads or hears comes from the tables. */
 import { parse } from '@babel/parser';
-import { traverseFast } from '@babel/types';
-import type { Node } from '@babel/types';
+import { type Node, traverseFast } from '@babel/types';
 import { describe, expect, it } from 'vitest';
 import { readSources } from '../../../architecture/imports.ts';
 

@@ -2,8 +2,13 @@
 import { describe, expect, it } from 'vitest';
 import { fillTemplate, textsScript } from '../../../../channels/http/page-files/template.ts';
 import { modelProblem } from '../../../../channels/http/page/failures/model-problem.js';
-import { localeOf, refusal, sayFrom, sayParts } from '../../../../channels/http/page/texts.js';
-import type { GivenTexts } from '../../../../channels/http/page/texts.js';
+import {
+  type GivenTexts,
+  localeOf,
+  refusal,
+  sayFrom,
+  sayParts,
+} from '../../../../channels/http/page/texts.js';
 import { ENGLISH } from '../../../../src/contracts/texts/english.ts';
 import { GERMAN } from '../../../../src/contracts/texts/german.ts';
 import { PARLEY } from '../../../../src/contracts/texts/parley.ts';

@@ -1,7 +1,6 @@
 /** The routes about schedules. */
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { openApi } from '../client.ts';
-import type { OpenApi } from '../client.ts';
+import { openApi, type OpenApi } from '../client.ts';
 
 let api: OpenApi;
 beforeAll(async () => {

@@ -5,8 +5,7 @@ import { MAX_BODY_BYTES, MAX_SUBSCRIPTIONS, MAX_WAITING_FRAMES } from '../../../
 import { FakeClock } from '../../../fakes/clock.ts';
 import { ADMIN, CHAT, OTHER } from '../../../fakes/gateway/gateway-api.ts';
 import type { FakeTurn } from '../../../fakes/gateway/turn.ts';
-import { openApi } from '../client.ts';
-import type { OpenApi } from '../client.ts';
+import { openApi, type OpenApi } from '../client.ts';
 import { SocketClient } from './client.ts';
 
 let api: OpenApi;

@@ -1,8 +1,7 @@
 /** The connection of Socket Mode before it is known to be up: what arrives early waits, but not without end. */
 import { once } from 'node:events';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
-import type { WebSocket } from 'ws';
-import { WebSocketServer } from 'ws';
+import { type WebSocket, WebSocketServer } from 'ws';
 import { MAX_EARLY, SocketLink } from '../../../../channels/slack/receiving/link.ts';
 import { silentLog } from '../../../database.ts';
 

@@ -1,8 +1,7 @@
 /** Reading files from Telegram: what only Telegram does. */
 import { inspect } from 'node:util';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { create } from '../../../../channels/telegram/index.ts';
-import type { TelegramTiming } from '../../../../channels/telegram/index.ts';
+import { create, type TelegramTiming } from '../../../../channels/telegram/index.ts';
 import { GatewayError } from '../../../../src/contracts/errors.ts';
 import { FAKE_TOKEN } from '../../../fakes/telegram/telegram.ts';
 import { startRawServer } from '../../../fakes/network/raw-server.ts';

@@ -6,9 +6,9 @@ import {
   MAX_ALBUM_PARTS,
   MAX_FORWARDS,
   MAX_TEXT_PARTS,
+  type Received,
   SplitMessages,
 } from '../../../../channels/telegram/receiving/split-messages.ts';
-import type { Received } from '../../../../channels/telegram/receiving/split-messages.ts';
 import type { InboundMessage } from '../../../../src/contracts/message.ts';
 
 describe('the parts of a message', () => {

@@ -1,6 +1,5 @@
 /** The frames of the fake Discord's gateway, as strict as the platform's. */
-import { WebSocket } from 'ws';
-import type { RawData } from 'ws';
+import { type RawData, WebSocket } from 'ws';
 import { z } from 'zod';
 
 export const INTENT = {

@@ -2,10 +2,16 @@
 import { randomBytes } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
-import { WebSocketServer } from 'ws';
-import type { WebSocket } from 'ws';
-import { Identify, INTENT, readFrame, Resume, send, shardOf } from './gateway-frames.ts';
-import type { GatewaySettings } from './gateway-frames.ts';
+import { type WebSocket, WebSocketServer } from 'ws';
+import {
+  type GatewaySettings,
+  Identify,
+  INTENT,
+  readFrame,
+  Resume,
+  send,
+  shardOf,
+} from './gateway-frames.ts';
 
 const KNOWN_INTENTS = (1 << 26) - 1;
 const MAX_SENDS = 120;

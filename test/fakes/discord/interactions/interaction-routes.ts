@@ -2,8 +2,15 @@
 import { componentsOf, selectOf } from './components.ts';
 import { captionOf, contentOf, editedOf, flagsOf, invalidForm, pingsOf } from '../form.ts';
 import { messageJson } from '../json.ts';
-import { FLAG_EPHEMERAL, FLAG_LOADING, FLAG_SUPPRESS_EMBEDS, Refusal } from '../platform.ts';
-import type { FakeInteraction, FakeMessage, DiscordPlatform } from '../platform.ts';
+import {
+  type DiscordPlatform,
+  type FakeInteraction,
+  type FakeMessage,
+  FLAG_EPHEMERAL,
+  FLAG_LOADING,
+  FLAG_SUPPRESS_EMBEDS,
+  Refusal,
+} from '../platform.ts';
 import { choicesIn, modalIn } from './modals.ts';
 import type { Call, Route } from '../route.ts';
 import { attachmentsOf } from '../uploads.ts';

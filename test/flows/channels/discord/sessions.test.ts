@@ -8,8 +8,7 @@ import { FakeDiscord } from '../../../fakes/discord/discord.ts';
 import type { FakeChannel } from '../../../fakes/discord/platform.ts';
 import { startFakeOllama } from '../../../fakes/ollama/ollama.ts';
 import { openStore } from '../../../../src/store/open-store.ts';
-import { openGatewayFixture, WAIT } from '../../setup.ts';
-import type { GatewayFixture } from '../../setup.ts';
+import { type GatewayFixture, openGatewayFixture, WAIT } from '../../setup.ts';
 
 const SETTINGS = { access: { discord: { dm: 'open' } } };
 

@@ -1,7 +1,6 @@
 /** A gateway killed in the middle of an answer on Matrix: nothing is lost, and nothing is on screen twice. */
 import { expect, it, vi } from 'vitest';
-import { describeKilledOn, LONG, MINUTES, words } from '../killed.ts';
-import type { Started } from '../killed.ts';
+import { describeKilledOn, LONG, MINUTES, type Started, words } from '../killed.ts';
 
 async function chatOf({ scenario: { matrix }, place }: Started) {
   await vi.waitFor(() => expect(matrix.confirmed).toBeGreaterThan(0), LONG);

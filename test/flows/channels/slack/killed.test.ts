@@ -1,8 +1,7 @@
 /** A gateway killed in the middle of an answer on Slack: nothing is lost, and nothing is on screen twice. */
 import { expect, it, vi } from 'vitest';
 import { textOf } from '../../../fakes/slack/slack.ts';
-import { describeKilledOn, LONG, MINUTES } from '../killed.ts';
-import type { Started } from '../killed.ts';
+import { describeKilledOn, LONG, MINUTES, type Started } from '../killed.ts';
 
 async function chatOf({ scenario: { slack }, place }: Started) {
   await vi.waitFor(() => expect(slack.socketMode.open).toBe(1), LONG);

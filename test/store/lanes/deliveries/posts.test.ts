@@ -1,7 +1,6 @@
 /** Messages in the middle of a turn: stored and queued together, once per call, and only where the session is read. */
 import { expect, it } from 'vitest';
-import { describeStore } from '../../../database.ts';
-import type { TestStore } from '../../../database.ts';
+import { describeStore, type TestStore } from '../../../database.ts';
 import { request } from '../../requests.ts';
 
 describeStore('messages in the middle of a turn', (databases) => {

@@ -2,8 +2,7 @@
 import { expect, it } from 'vitest';
 import { MAX_FORKED_TURNS } from '../../../../src/contracts/sessions/fork.ts';
 import type { SessionKey } from '../../../../src/contracts/message.ts';
-import { describeStore } from '../../../database.ts';
-import type { TestStore } from '../../../database.ts';
+import { describeStore, type TestStore } from '../../../database.ts';
 import { request } from '../../requests.ts';
 import { accepted, answer, finished, LEASE_MS, only, said } from '../turns.ts';
 

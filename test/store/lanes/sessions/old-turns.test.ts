@@ -1,9 +1,8 @@
 /** What `retention.messagesDays` deletes, in batches, and what it leaves. */
 import { expect, it } from 'vitest';
 import { OLD_BATCH, purgeOld } from '../../../../src/ops/retention.ts';
-import { describeStore, silentLog } from '../../../database.ts';
+import { describeStore, silentLog, type TestStore } from '../../../database.ts';
 import { request } from '../../requests.ts';
-import type { TestStore } from '../../../database.ts';
 
 /** A session last used `idle` days ago, with turns that ended this many days ago. */
 async function makeSession(

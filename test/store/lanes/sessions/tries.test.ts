@@ -2,8 +2,7 @@
 import { expect, it } from 'vitest';
 import { MAX_TRIES } from '../../../../src/contracts/sessions/tries.ts';
 import type { AcceptRequest } from '../../../../src/contracts/store/accept.ts';
-import { describeStore } from '../../../database.ts';
-import type { TestStore } from '../../../database.ts';
+import { describeStore, type TestStore } from '../../../database.ts';
 import { request } from '../../requests.ts';
 import { accepted, answer, finished, IN_ROOM, LEASE_MS, only, said } from '../turns.ts';
 

@@ -1,7 +1,6 @@
 /** Waiting messages, changed in the store: atomically, in order, and never once they are claimed. */
 import { expect, it } from 'vitest';
-import { describeStore } from '../../../database.ts';
-import type { TestStore } from '../../../database.ts';
+import { describeStore, type TestStore } from '../../../database.ts';
 import { request } from '../../requests.ts';
 import { accepted, finished, LEASE_MS, only, said } from '../turns.ts';
 

@@ -2,10 +2,13 @@
 import { expect, it, onTestFinished, vi } from 'vitest';
 import { FencedError } from '../../../../src/contracts/errors.ts';
 import type { Fence } from '../../../../src/contracts/store/lanes.ts';
-import { agentLane, agentIdOf } from '../../../../src/contracts/agent/subagents.ts';
-import type { SubagentFinish, SubagentPayload } from '../../../../src/contracts/agent/subagents.ts';
-import { describeStore } from '../../../database.ts';
-import type { TestStore } from '../../../database.ts';
+import {
+  agentIdOf,
+  agentLane,
+  type SubagentFinish,
+  type SubagentPayload,
+} from '../../../../src/contracts/agent/subagents.ts';
+import { describeStore, type TestStore } from '../../../database.ts';
 import { request } from '../../requests.ts';
 
 const SESSION = 'telegram:42';

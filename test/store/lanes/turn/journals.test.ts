@@ -1,8 +1,7 @@
 /** Journals as pages: the newest rows within the limits, for the requested turns. */
 import { expect, it } from 'vitest';
 import { MAX_WORK_ROWS, MAX_WORK_TOKENS } from '../../../../src/contracts/sessions/turn-work.ts';
-import { describeStore } from '../../../database.ts';
-import type { TestStore } from '../../../database.ts';
+import { describeStore, type TestStore } from '../../../database.ts';
 
 describeStore('journals, read as a page', (databases) => {
   /** Answers of a turn; the n-th counts `tokens[n]`. */

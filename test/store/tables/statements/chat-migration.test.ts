@@ -1,8 +1,7 @@
 /** What a chat keeps when its platform changes its id. */
 import { expect, it } from 'vitest';
 import { createFollowChatMigration } from '../../../../src/intake/chat-migration.ts';
-import { describeStore } from '../../../database.ts';
-import type { TestStore } from '../../../database.ts';
+import { describeStore, type TestStore } from '../../../database.ts';
 import { testLog } from '../../../fakes/agent/tool-context.ts';
 import { keepDue } from '../../../schedule/scenario.ts';
 import { request } from '../../requests.ts';

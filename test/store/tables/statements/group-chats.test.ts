@@ -4,12 +4,11 @@ import {
   BOT_QUIET_MS,
   BOT_TURNS,
   BOT_WINDOW_MS,
+  type BotTalk,
   judgeBot,
   MAX_OBSERVED,
 } from '../../../../src/contracts/store/group-chats.ts';
-import type { BotTalk } from '../../../../src/contracts/store/group-chats.ts';
-import { describeStore } from '../../../database.ts';
-import type { TestStore } from '../../../database.ts';
+import { describeStore, type TestStore } from '../../../database.ts';
 
 const CHAT = { channel: 'telegram', chatId: '-50' };
 

@@ -7,8 +7,9 @@ import {
   MAX_MEMORY_CHARS,
   MAX_UNVERIFIED_MEMORIES,
   MAX_UNVERIFIED_PER_TURN,
+  type MemoryRecord,
+  type MemoryStore,
 } from '../../../../src/contracts/store/notes.ts';
-import type { MemoryRecord, MemoryStore } from '../../../../src/contracts/store/notes.ts';
 import { describeStore } from '../../../database.ts';
 
 /** For both users together. */

@@ -5,10 +5,9 @@ import {
   MAX_RESPONSE_BYTES,
   MAX_RESPONSES,
   RESPONSE_MS,
+  type StoredResponse,
 } from '../../../../src/contracts/store/responses.ts';
-import type { StoredResponse } from '../../../../src/contracts/store/responses.ts';
-import { describeStore } from '../../../database.ts';
-import type { TestStore } from '../../../database.ts';
+import { describeStore, type TestStore } from '../../../database.ts';
 
 const A = { tokenId: 'a', endUser: undefined };
 const says = (content: string) => ({ role: 'user', content });

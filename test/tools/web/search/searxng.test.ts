@@ -4,8 +4,7 @@ import { createEgress } from '../../../../src/security/index.ts';
 import { createSearch } from '../../../../src/tools/web/search/search.ts';
 import { configureSearch, searchRule } from '../../../../src/tools/web/search/services.ts';
 import { searchContract } from './contract.ts';
-import { startFakeSearxng } from '../../../fakes/search/searxng.ts';
-import type { SearxngOptions } from '../../../fakes/search/searxng.ts';
+import { type SearxngOptions, startFakeSearxng } from '../../../fakes/search/searxng.ts';
 
 searchContract('searxng', { start: () => startFakeSearxng({}), variable: undefined });
 

@@ -1,7 +1,12 @@
 /** What the tables contain about one person: found by their user id, never by a name. */
 import type postgres from 'postgres';
-import { REMOVED_TEXT } from '../../../../contracts/operator/people.ts';
-import type { Person, PersonData, PersonRow, PersonStore } from '../../../../contracts/operator/people.ts';
+import {
+  type Person,
+  type PersonData,
+  type PersonRow,
+  type PersonStore,
+  REMOVED_TEXT,
+} from '../../../../contracts/operator/people.ts';
 import { addressOf, memoryOwnerOf, userIdOf } from '../../../../contracts/message.ts';
 import { cleanJson } from '../../../../lib/json/json.ts';
 import { cleanText } from '../../../../lib/text.ts';

@@ -4,8 +4,10 @@ import {
   MAX_SIGN_INS,
   MAX_TICKET_STREAMS,
   MAX_TICKETS,
+  type OnceKind,
+  type SignIn,
+  type SignInStore,
 } from '../../../../contracts/operator/sign-in.ts';
-import type { OnceKind, SignIn, SignInStore } from '../../../../contracts/operator/sign-in.ts';
 import { newId } from '../../../../lib/ids.ts';
 import { cleanText } from '../../../../lib/text.ts';
 import type { Database, Sql } from '../../../database/database.ts';

@@ -1,10 +1,10 @@
 /** The outcome of schedules' slots: written with the move to the next slot, read with the state of the turns. */
-import { MAX_RUNS_KEPT } from '../../../../contracts/schedules.ts';
-import type {
-  NewScheduleRun,
-  ScheduleRun,
-  ScheduleStore,
-  ScheduleTurn,
+import {
+  MAX_RUNS_KEPT,
+  type NewScheduleRun,
+  type ScheduleRun,
+  type ScheduleStore,
+  type ScheduleTurn,
 } from '../../../../contracts/schedules.ts';
 import { readStoredText, storedText } from '../../../../contracts/texts/say.ts';
 import { cleanJson } from '../../../../lib/json/json.ts';

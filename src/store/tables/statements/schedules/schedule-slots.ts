@@ -1,10 +1,14 @@
 /** Schedules by the database's clock: added within their limits, and advanced once per slot. */
 import { cleanJson } from '../../../../lib/json/json.ts';
 import { cleanText } from '../../../../lib/text.ts';
-import { KEPT_OVER, SCHEDULE_LIMITS } from '../../../../contracts/schedules.ts';
-import type { NewScheduleRun, ScheduleLimits, ScheduleStore } from '../../../../contracts/schedules.ts';
-import { readClock } from '../../../database/database.ts';
-import type { Database, Sql } from '../../../database/database.ts';
+import {
+  KEPT_OVER,
+  type NewScheduleRun,
+  SCHEDULE_LIMITS,
+  type ScheduleLimits,
+  type ScheduleStore,
+} from '../../../../contracts/schedules.ts';
+import { type Database, readClock, type Sql } from '../../../database/database.ts';
 import { deleteOldestRuns, insertRuns } from './schedule-runs.ts';
 
 type ScheduleSlots = Pick<

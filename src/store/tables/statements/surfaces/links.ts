@@ -1,17 +1,15 @@
 /** Codes with which a chat joins the session of another: given, entered, agreed to by both sides. */
 import {
+  type AgreedLink,
+  type EnteredCode,
+  LINK_CODE_MS,
   LINK_TRIES,
   LINK_TRIES_MS,
-  LINK_CODE_MS,
   MAX_SURFACES,
+  type OpenLink,
   sidesOf,
-} from '../../../../contracts/sessions/surfaces.ts';
-import type {
-  AgreedLink,
-  EnteredCode,
-  OpenLink,
-  SurfaceEnd,
-  SurfaceStore,
+  type SurfaceEnd,
+  type SurfaceStore,
 } from '../../../../contracts/sessions/surfaces.ts';
 import { cleanText } from '../../../../lib/text.ts';
 import type { Database, Sql } from '../../../database/database.ts';

@@ -5,8 +5,14 @@ import { cleanText } from '../../../../lib/text.ts';
 import type { Database, Sql } from '../../../database/database.ts';
 import { asSessionKey } from '../../session-rows.ts';
 import { createLinks } from './links.ts';
-import { lockSurfaces, moveAddress, surfaceColumns, surfacesOf, toSurface } from './surface-rows.ts';
-import type { SurfaceRow } from './surface-rows.ts';
+import {
+  lockSurfaces,
+  moveAddress,
+  surfaceColumns,
+  type SurfaceRow,
+  surfacesOf,
+  toSurface,
+} from './surface-rows.ts';
 
 /** The `SurfaceStore` over a database. */
 export function createSurfaces(database: Database): SurfaceStore {

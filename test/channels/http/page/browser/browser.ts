@@ -1,6 +1,5 @@
 /** A real Chromium for the page's tests, and what its users do: open the page, sign in, write. */
-import { chromium } from 'playwright-core';
-import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
+import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
 
 /** Timing of `vi.waitFor` where a test waits for the browser. */
 export const WAIT = { timeout: 20_000, interval: 20 };

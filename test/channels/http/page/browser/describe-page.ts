@@ -4,11 +4,9 @@
  */
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 import { afterEach, beforeAll, beforeEach, describe, expect, vi } from 'vitest';
-import { openApi } from '../../client.ts';
-import type { OpenApi } from '../../client.ts';
+import { openApi, type OpenApi } from '../../client.ts';
 import type { FakeTurn } from '../../../../fakes/gateway/turn.ts';
-import { openPage, sharedBrowser, signIn, WAIT, write } from './browser.ts';
-import type { OpenedPage } from './browser.ts';
+import { type OpenedPage, openPage, sharedBrowser, signIn, WAIT, write } from './browser.ts';
 import { freePort } from '../../../../fakes/network/free-port.ts';
 import { chromiumPath, needs } from '../../../../runs/needs.ts';
 

@@ -1,7 +1,6 @@
 /** The page acts on a conversation of a whole gateway: another answer, the first one again, undone, edited, forked. */
 import { afterAll, beforeAll, beforeEach, expect, it, vi } from 'vitest';
-import { openGatewayFixture, OWNER, WAIT } from '../../../../flows/setup.ts';
-import type { GatewayFixture } from '../../../../flows/setup.ts';
+import { type GatewayFixture, openGatewayFixture, OWNER, WAIT } from '../../../../flows/setup.ts';
 import { write } from '../browser/browser.ts';
 import { describePage, PHONE } from '../browser/describe-page.ts';
 

@@ -8,8 +8,7 @@ import { expect, it, vi } from 'vitest';
 import { objections } from '../browser/axe.ts';
 import { WAIT } from '../browser/browser.ts';
 import { ADMIN } from '../../../../fakes/gateway/gateway-api.ts';
-import { describePageOnFakeGateway } from '../browser/describe-page.ts';
-import type { PageFixture } from '../browser/describe-page.ts';
+import { describePageOnFakeGateway, type PageFixture } from '../browser/describe-page.ts';
 
 /** A chat of 260 messages, with the word `heron` in the message of this number only. */
 const FOUND = 21;

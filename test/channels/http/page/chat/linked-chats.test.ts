@@ -1,7 +1,6 @@
 /** The dialog of linked chats on the page of a whole gateway: codes both ways, consent, the list, and separating. */
 import { afterAll, beforeAll, beforeEach, expect, it, vi } from 'vitest';
-import { FRIENDS, openGatewayFixture, OWNER, WAIT } from '../../../../flows/setup.ts';
-import type { GatewayFixture } from '../../../../flows/setup.ts';
+import { FRIENDS, type GatewayFixture, openGatewayFixture, OWNER, WAIT } from '../../../../flows/setup.ts';
 import { write } from '../browser/browser.ts';
 import { describePage, PHONE } from '../browser/describe-page.ts';
 

@@ -1,7 +1,11 @@
 /** The plan's panel as read from the page, and as it must look for a stored plan. */
 import type { Page } from 'playwright-core';
-import { correctionsLeft, MAX_CORRECTIONS } from '../../../../../src/contracts/plans/plan.ts';
-import type { Plan, PlanStep } from '../../../../../src/contracts/plans/plan.ts';
+import {
+  correctionsLeft,
+  MAX_CORRECTIONS,
+  type Plan,
+  type PlanStep,
+} from '../../../../../src/contracts/plans/plan.ts';
 
 /** One row of a panel. */
 export interface ShownStep {

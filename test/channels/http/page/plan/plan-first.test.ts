@@ -1,7 +1,6 @@
 /** A plan that is made before it runs, on the page: changed with the keyboard, run with a button, run again. */
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
-import { openGatewayFixture, OWNER } from '../../../../flows/setup.ts';
-import type { GatewayFixture } from '../../../../flows/setup.ts';
+import { type GatewayFixture, openGatewayFixture, OWNER } from '../../../../flows/setup.ts';
 import { WAIT } from '../browser/browser.ts';
 import { describePage } from '../browser/describe-page.ts';
 

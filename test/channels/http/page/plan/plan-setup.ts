@@ -7,12 +7,10 @@ import path from 'node:path';
 import { expect, vi } from 'vitest';
 import type { ExecutionMode, Plan } from '../../../../../src/contracts/plans/plan.ts';
 import type { FakeCall, Reply } from '../../../../fakes/ollama/ollama.ts';
-import { openGatewayFixture, OWNER } from '../../../../flows/setup.ts';
-import type { GatewayFixture } from '../../../../flows/setup.ts';
+import { type GatewayFixture, openGatewayFixture, OWNER } from '../../../../flows/setup.ts';
 import { WAIT } from '../browser/browser.ts';
 import type { Tab } from '../browser/describe-page.ts';
-import { panelOf, readPanel, recordedPanels, recordPanels } from './panel.ts';
-import type { ShownPlan } from './panel.ts';
+import { panelOf, readPanel, recordedPanels, recordPanels, type ShownPlan } from './panel.ts';
 
 const ANALYSIS = 'Three steps.\nREFLECT: no';
 const PLAN = 'Steps\n1. [SELF] Sift the flour\n2. [SELF] Knead the dough\n3. [SELF] Bake the bread';

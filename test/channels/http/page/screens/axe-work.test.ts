@@ -1,8 +1,7 @@
 /** What people decide, edit and look up, under axe: nothing critical and nothing serious, wide and on a phone, light and dark. */
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { riskyTools } from '../../../../fakes/agent/risky-tools.ts';
-import { openGatewayFixture, OWNER } from '../../../../flows/setup.ts';
-import type { GatewayFixture } from '../../../../flows/setup.ts';
+import { type GatewayFixture, openGatewayFixture, OWNER } from '../../../../flows/setup.ts';
 import { objections } from '../browser/axe.ts';
 import { write } from '../browser/browser.ts';
 import { describePage } from '../browser/describe-page.ts';

@@ -1,11 +1,9 @@
 /** Every screen of the page under axe: nothing critical and nothing serious, on a wide screen and on a phone, light and dark. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { openGatewayFixture, OWNER } from '../../../../flows/setup.ts';
-import type { GatewayFixture } from '../../../../flows/setup.ts';
+import { type GatewayFixture, openGatewayFixture, OWNER } from '../../../../flows/setup.ts';
 import { objectionsAsItIs } from '../browser/axe.ts';
 import { write } from '../browser/browser.ts';
-import { describePage, PHONE } from '../browser/describe-page.ts';
-import type { OpenOptions } from '../browser/describe-page.ts';
+import { describePage, type OpenOptions, PHONE } from '../browser/describe-page.ts';
 
 const TEXT = [
   '## A heading',

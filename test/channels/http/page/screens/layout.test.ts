@@ -2,11 +2,9 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { Locator } from 'playwright-core';
 import { goToScreen, openFurnishedGateway } from '../../../../flows/operator/settings-setup.ts';
-import { OWNER } from '../../../../flows/setup.ts';
-import type { GatewayFixture } from '../../../../flows/setup.ts';
+import { type GatewayFixture, OWNER } from '../../../../flows/setup.ts';
 import { write } from '../browser/browser.ts';
-import { describePage, PHONE } from '../browser/describe-page.ts';
-import type { OpenOptions } from '../browser/describe-page.ts';
+import { describePage, type OpenOptions, PHONE } from '../browser/describe-page.ts';
 
 const SCREENS: [string, OpenOptions][] = [
   ['a wide screen', {}],

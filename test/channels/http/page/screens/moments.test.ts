@@ -1,7 +1,6 @@
 /** Times on the page: in few words, with the whole date and time for whoever points at them, on every screen. */
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import type { GatewayFixture } from '../../../../flows/setup.ts';
-import { OWNER } from '../../../../flows/setup.ts';
+import { type GatewayFixture, OWNER } from '../../../../flows/setup.ts';
 import { describePage } from '../browser/describe-page.ts';
 import { openGatewayOfEveryScreen, visitEveryScreen } from './every-screen.ts';
 

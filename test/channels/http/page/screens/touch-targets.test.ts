@@ -1,8 +1,7 @@
 /** Buttons, links and fields under a finger: each can be hit on 44 by 44 CSS pixels at least, on every screen. */
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { GatewayFixture } from '../../../../flows/setup.ts';
-import { describePage, PHONE } from '../browser/describe-page.ts';
-import type { OpenOptions } from '../browser/describe-page.ts';
+import { describePage, type OpenOptions, PHONE } from '../browser/describe-page.ts';
 import { openGatewayOfEveryScreen, visitEveryScreen } from './every-screen.ts';
 
 const SCREENS: [string, OpenOptions][] = [

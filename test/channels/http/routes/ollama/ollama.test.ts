@@ -4,8 +4,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { StatelessRequest } from '../../../../../src/contracts/gateway-api.ts';
 import type { ChatChunk } from '../../../../../src/contracts/model/provider.ts';
 import { ADMIN, CHAT } from '../../../../fakes/gateway/gateway-api.ts';
-import { openApi } from '../../client.ts';
-import type { OpenApi } from '../../client.ts';
+import { openApi, type OpenApi } from '../../client.ts';
 import { CALL, linesOf, TOOLS, USAGE } from './light.ts';
 
 let api: OpenApi;

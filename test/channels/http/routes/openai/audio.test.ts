@@ -6,12 +6,9 @@ import { speechBy } from '../../../../fakes/gateway/audio.ts';
 import { FILE_LIMITS } from '../../../../fakes/gateway/files.ts';
 import { ADMIN, CHAT } from '../../../../fakes/gateway/gateway-api.ts';
 import { OGG, PNG } from '../../../../fakes/media/media-bytes.ts';
-import { startFakeSpeech } from '../../../../fakes/media/speech.ts';
-import type { FakeSpeech } from '../../../../fakes/media/speech.ts';
-import { startFakeTranscription } from '../../../../fakes/media/transcription.ts';
-import type { FakeTranscription } from '../../../../fakes/media/transcription.ts';
-import { openApi } from '../../client.ts';
-import type { OpenApi } from '../../client.ts';
+import { type FakeSpeech, startFakeSpeech } from '../../../../fakes/media/speech.ts';
+import { type FakeTranscription, startFakeTranscription } from '../../../../fakes/media/transcription.ts';
+import { openApi, type OpenApi } from '../../client.ts';
 
 let api: OpenApi;
 let ears: FakeTranscription;

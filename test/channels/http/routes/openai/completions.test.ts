@@ -3,8 +3,7 @@ import OpenAI from 'openai';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { MAX_END_USER } from '../../../../../channels/http/routes/end-user.ts';
 import type { FakeTurn } from '../../../../fakes/gateway/turn.ts';
-import { allFrames, frames, openApi, textOf } from '../../client.ts';
-import type { Frame, OpenApi } from '../../client.ts';
+import { allFrames, type Frame, frames, openApi, type OpenApi, textOf } from '../../client.ts';
 
 let api: OpenApi;
 let openai: OpenAI;

@@ -3,13 +3,12 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import {
   COMPLETION_FIELDS,
   EMBEDDING_FIELDS,
+  type FieldTable,
   RESPONSE_FIELDS,
 } from '../../../../../channels/http/routes/openai/fields.ts';
-import type { FieldTable } from '../../../../../channels/http/routes/openai/fields.ts';
 import type { StatelessRequest } from '../../../../../src/contracts/gateway-api.ts';
 import { echoCompletion } from '../../../../fakes/model/echo-completion.ts';
-import { openApi } from '../../client.ts';
-import type { OpenApi } from '../../client.ts';
+import { openApi, type OpenApi } from '../../client.ts';
 import { LOCAL, officialFields } from './known-fields.ts';
 
 const messages = [{ role: 'user', content: 'hi' }];

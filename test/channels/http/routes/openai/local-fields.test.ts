@@ -2,8 +2,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { StatelessRequest } from '../../../../../src/contracts/gateway-api.ts';
 import { echoCompletion } from '../../../../fakes/model/echo-completion.ts';
-import { openApi } from '../../client.ts';
-import type { OpenApi } from '../../client.ts';
+import { openApi, type OpenApi } from '../../client.ts';
 
 const messages = [{ role: 'user', content: 'hi' }];
 

@@ -4,8 +4,7 @@ import type { StatelessRequest } from '../../../../../src/contracts/gateway-api.
 import { StoreError } from '../../../../../src/contracts/errors.ts';
 import { USAGE } from '../../../../fakes/gateway/turn.ts';
 import { ADMIN, CHAT } from '../../../../fakes/gateway/gateway-api.ts';
-import { allFrames, openApi } from '../../client.ts';
-import type { OpenApi } from '../../client.ts';
+import { allFrames, openApi, type OpenApi } from '../../client.ts';
 
 const look = { type: 'function', name: 'look', parameters: { type: 'object', properties: {} } };
 const user = (content: string) => ({ role: 'user', content });

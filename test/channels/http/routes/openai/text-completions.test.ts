@@ -3,8 +3,7 @@ import OpenAI from 'openai';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import type { StatelessRequest } from '../../../../../src/contracts/gateway-api.ts';
 import { CHAT } from '../../../../fakes/gateway/gateway-api.ts';
-import { openApi } from '../../client.ts';
-import type { OpenApi } from '../../client.ts';
+import { openApi, type OpenApi } from '../../client.ts';
 
 let api: OpenApi;
 let client: OpenAI;

@@ -24,9 +24,8 @@ import type {
   WireSession,
 } from '../../../../../channels/http/wire.ts';
 import type { AgentEvent } from '../../../../../src/contracts/event.ts';
-import { openApi } from '../../client.ts';
+import { openApi, type OpenApi } from '../../client.ts';
 import { checkDeclared } from '../../declared.ts';
-import type { OpenApi } from '../../client.ts';
 
 /** An interface as a type, which a schema with further fields accepts. */
 type Plain<Value> = Value extends readonly (infer Item)[]

@@ -5,11 +5,10 @@ import {
   LINK_TRIES,
   MAX_EARLIER_SESSIONS,
   MAX_SURFACES,
+  type SurfaceEnd,
 } from '../../../../../src/contracts/sessions/surfaces.ts';
-import type { SurfaceEnd } from '../../../../../src/contracts/sessions/surfaces.ts';
 import type { AcceptResult } from '../../../../../src/contracts/store/accept.ts';
-import { describeStore } from '../../../../database.ts';
-import type { TestStore } from '../../../../database.ts';
+import { describeStore, type TestStore } from '../../../../database.ts';
 import { request } from '../../../requests.ts';
 
 let count = 0;

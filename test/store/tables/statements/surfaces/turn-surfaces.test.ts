@@ -1,11 +1,9 @@
 /** Turns of a session shared by several chats, in the store: whose lanes get the answer, whatever has changed since. */
 import { expect, it } from 'vitest';
-import { surfaceRef } from '../../../../../src/contracts/sessions/surfaces.ts';
-import type { SurfaceEnd } from '../../../../../src/contracts/sessions/surfaces.ts';
+import { type SurfaceEnd, surfaceRef } from '../../../../../src/contracts/sessions/surfaces.ts';
 import type { LaneHead } from '../../../../../src/contracts/store/lanes.ts';
 import type { Address } from '../../../../../src/contracts/message.ts';
-import { describeStore } from '../../../../database.ts';
-import type { TestStore } from '../../../../database.ts';
+import { describeStore, type TestStore } from '../../../../database.ts';
 import { delivery, finished, startTurn } from '../../../lanes/turns.ts';
 
 const HOME = 'telegram:42';

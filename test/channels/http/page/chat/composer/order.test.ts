@@ -1,7 +1,6 @@
 /** Messages written one right after the other on the page arrive in that order, however long the first one is on its way. */
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
-import { openGatewayFixture, OWNER, WAIT } from '../../../../../flows/setup.ts';
-import type { GatewayFixture } from '../../../../../flows/setup.ts';
+import { type GatewayFixture, openGatewayFixture, OWNER, WAIT } from '../../../../../flows/setup.ts';
 import { write } from '../../browser/browser.ts';
 import { describePage } from '../../browser/describe-page.ts';
 

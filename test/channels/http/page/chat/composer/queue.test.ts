@@ -3,8 +3,7 @@
  * mode.
  */
 import { afterAll, beforeAll, beforeEach, expect, it, vi } from 'vitest';
-import { openGatewayFixture, OWNER, WAIT } from '../../../../../flows/setup.ts';
-import type { GatewayFixture } from '../../../../../flows/setup.ts';
+import { type GatewayFixture, openGatewayFixture, OWNER, WAIT } from '../../../../../flows/setup.ts';
 import { lastUserText } from '../../../../../fakes/model/spoken-text.ts';
 import { write } from '../../browser/browser.ts';
 import { describePage } from '../../browser/describe-page.ts';

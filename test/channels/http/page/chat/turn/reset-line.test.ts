@@ -1,7 +1,6 @@
 /** `/new` on the page of a whole gateway: the line where a new conversation begins, live, after a reload and elsewhere. */
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
-import { openGatewayFixture, OWNER, WAIT } from '../../../../../flows/setup.ts';
-import type { GatewayFixture } from '../../../../../flows/setup.ts';
+import { type GatewayFixture, openGatewayFixture, OWNER, WAIT } from '../../../../../flows/setup.ts';
 import { write } from '../../browser/browser.ts';
 import { describePage } from '../../browser/describe-page.ts';
 

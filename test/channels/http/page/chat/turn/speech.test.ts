@@ -2,10 +2,8 @@
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { openGatewayFixture, OWNER } from '../../../../../flows/setup.ts';
-import type { GatewayFixture } from '../../../../../flows/setup.ts';
-import { startFakeSpeech } from '../../../../../fakes/media/speech.ts';
-import type { FakeSpeech } from '../../../../../fakes/media/speech.ts';
+import { type GatewayFixture, openGatewayFixture, OWNER } from '../../../../../flows/setup.ts';
+import { type FakeSpeech, startFakeSpeech } from '../../../../../fakes/media/speech.ts';
 import { write } from '../../browser/browser.ts';
 import { describePage } from '../../browser/describe-page.ts';
 

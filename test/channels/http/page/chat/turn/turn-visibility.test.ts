@@ -1,7 +1,9 @@
 /** Which of several answers the page shows, without a browser. */
 import { describe, expect, it } from 'vitest';
-import { turnVisibilities } from '../../../../../../channels/http/page/chat/turn/turn-visibility.js';
-import type { TurnMarks } from '../../../../../../channels/http/page/chat/turn/turn-visibility.js';
+import {
+  type TurnMarks,
+  turnVisibilities,
+} from '../../../../../../channels/http/page/chat/turn/turn-visibility.js';
 
 const question: TurnMarks = { turnId: 'a', questionLeftOut: false };
 const answer = (turnId: string, nth: number, count: number, answerLeftOut: boolean): TurnMarks => ({
