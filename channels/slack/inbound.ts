@@ -5,7 +5,8 @@ import { boundQuote, type Quoted } from '../../src/contracts/quoted.ts';
 import type { RawCommand, RawMembership, RawMessage, RawPress, RawReaction } from './events.ts';
 import { mediaOf, textOfFiles } from './files/media.ts';
 import { privacyOf, timeOf } from './ids.ts';
-import { mentionedIn, readText, withoutName } from './rendering/entities.ts';
+
+const ENTITY = /<([@#!]?)([^<>|]{1,3000})(?:\|([^<>]{0,3000}))?>/g;
 
 /** Who the bot is. */
 export interface Self {
@@ -200,4 +201,48 @@ function sharedIn(
     ...(by === 'other' && { author: first.author }),
   });
   return { shared: [], quoted };
+}
+
+/** Ids of the people whom a text mentions. */
+function mentionedIn(text: string): string[] {
+  return [...text.matchAll(/<@([UW][0-9A-Z]{2,30})(?:\|[^<>]*)?>/g)].flatMap(([, id]) => id ?? []);
+}
+
+/** The text as people see it; `nameOf` returns the name of a person if it is known. */
+function readText(text: string, nameOf: (id: string) => string | undefined): string {
+  const shown = text.replaceAll(
+    ENTITY,
+    (whole, marker: string, target: string, label: string | undefined) => {
+      switch (marker) {
+        case '@':
+          return `@${nameOf(target) ?? label ?? target}`;
+        case '#':
+          return `#${label === undefined || label === '' ? target : label}`;
+        case '!':
+          return commandOf(target, label) ?? whole;
+        default:
+          return linkOf(target, label);
+      }
+    },
+  );
+  return shown.replaceAll('&lt;', '<').replaceAll('&gt;', '>').replaceAll('&amp;', '&');
+}
+
+/** `<!here>`, `<!subteam^S123|@team>`, `<!date^…|fallback>`. */
+function commandOf(target: string, label: string | undefined): string | undefined {
+  const [word = ''] = target.split('^');
+  if (word === 'here' || word === 'channel' || word === 'everyone') return `@${word}`;
+  return label;
+}
+
+function linkOf(url: string, label: string | undefined): string {
+  const address = url.replace(/^mailto:|^tel:/, '');
+  return label === undefined || label === '' || label === address || url.endsWith(`//${label}`)
+    ? address
+    : `${label} (${address})`;
+}
+
+/** The text without the bot's name at its start. */
+function withoutName(text: string, userId: string): string {
+  return text.replace(new RegExp(String.raw`^\s*<@${userId}(?:\|[^<>]*)?>[\s,:]*`), '');
 }

@@ -5,15 +5,15 @@ import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { channels } from '../../channels/index.ts';
 import packageFile from '../../package.json' with { type: 'json' };
-import { helpOf, helpText, unknownCommand } from './command-list.ts';
-import { completionCommand } from './completion.ts';
+import { commandNames, helpOf, helpText, unknownCommand, wordsAfter } from './command-list.ts';
+import { GatewayError } from '../contracts/errors.ts';
+import { PARLEY } from '../contracts/texts/parley.ts';
 import { addEnvFiles } from './environment.ts';
 import { notACommand, refuseUnknownOptions } from './known-options.ts';
 import { start } from './start.ts';
 import { createStartNotes, type StartNotes } from '../ops/start-progress.ts';
 import { type Config, configFile, loadConfig } from '../config.ts';
 import { secretsOf } from '../config-views.ts';
-import { GatewayError } from '../contracts/errors.ts';
 import type { Log } from '../contracts/log.ts';
 import { editableConfig } from '../live-config.ts';
 import { deadLettersCommand } from '../ops/dead-letters.ts';
@@ -26,6 +26,8 @@ import { mcpCommand } from '../mcp/command.ts';
 import { openCommand, pairCommand, signInsCommand, tokenCommand } from '../security/index.ts';
 import { configCommand } from '../settings/index.ts';
 import type { HomeStore } from '../store/open-store.ts';
+
+const SCRIPTS: Readonly<Record<string, () => string>> = { bash, zsh, fish };
 
 /** Runs one command. Throws what it failed with, as a `GatewayError` if that is known. */
 export async function runCommand([command, ...rest]: readonly string[]): Promise<void> {
@@ -246,4 +248,58 @@ function pageUrl({ env }: Config): string {
 
 function print(text: string): void {
   if (text !== '') process.stdout.write(`${text.trimEnd()}\n`);
+}
+
+/** The script for a shell. Throws `GatewayError('usage')` for another one. */
+function completionCommand(args: readonly string[]): string {
+  const [shell = '', ...more] = args;
+  const script = Object.hasOwn(SCRIPTS, shell) ? SCRIPTS[shell] : undefined;
+  if (script === undefined || more.length > 0) {
+    throw new GatewayError('usage', `Expected: completion bash|zsh|fish. See: ${PARLEY} --help`);
+  }
+  return script();
+}
+
+function bash(): string {
+  const cases = commandNames().map((name) => `    ${name}) words="${wordsAfter(name).join(' ')}" ;;`);
+  return `# Completes parley in bash: source <(${PARLEY} completion bash)
+_parley() {
+  local word="\${COMP_WORDS[COMP_CWORD]}" words=""
+  if [ "$COMP_CWORD" -eq 1 ]; then
+    COMPREPLY=($(compgen -W "${commandNames().join(' ')} --help --version" -- "$word"))
+    return
+  fi
+  case "\${COMP_WORDS[1]}" in
+${cases.join('\n')}
+  esac
+  COMPREPLY=($(compgen -W "$words" -- "$word"))
+}
+complete -o default -F _parley parley
+`;
+}
+
+function zsh(): string {
+  const cases = commandNames().map((name) => `    ${name}) compadd -- ${wordsAfter(name).join(' ')} ;;`);
+  return `#compdef parley
+# Completes parley in zsh: source <(${PARLEY} completion zsh)
+_parley() {
+  if (( CURRENT == 2 )); then
+    compadd -- ${commandNames().join(' ')} --help --version
+    return
+  fi
+  case "$words[2]" in
+${cases.join('\n')}
+  esac
+  _files
+}
+compdef _parley parley
+`;
+}
+
+function fish(): string {
+  const lines = commandNames().flatMap((name) => [
+    `complete -c parley -n __fish_use_subcommand -a ${name}`,
+    `complete -c parley -n '__fish_seen_subcommand_from ${name}' -a '${wordsAfter(name).join(' ')}'`,
+  ]);
+  return `# Completes parley in fish: ${PARLEY} completion fish | source\n${lines.join('\n')}\n`;
 }

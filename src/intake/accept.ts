@@ -1,20 +1,37 @@
 /** Commits a message for the agent, and starts its lane. */
 import type { Approvals } from '../contracts/tools/approvals.ts';
-import type { EventBus, MessageBus } from '../contracts/bus.ts';
-import type { Ledger } from '../contracts/store/ledger.ts';
+import type { EventBus, LaneRunner, MessageBus } from '../contracts/bus.ts';
+import type { Ledger, SessionStore } from '../contracts/store/ledger.ts';
 import type { Log } from '../contracts/log.ts';
 import type { AskedQuestion } from '../contracts/delivery.ts';
-import { addressOf, askedQuestion, type InboundMessage, userIdOf } from '../contracts/message.ts';
+import {
+  addressOf,
+  answeredMessage,
+  askedQuestion,
+  type InboundMessage,
+  type SessionKey,
+  userIdOf,
+} from '../contracts/message.ts';
 import type { Receipt, ReceiveOptions } from '../contracts/receive.ts';
 import { type AcceptResult, HISTORY_ROWS } from '../contracts/store/accept.ts';
 import { WHY_NOT } from '../contracts/sessions/tries.ts';
 import type { CheckTokenBudget } from './limits/token-budget.ts';
-import { withKnownQuote } from './quotes.ts';
 import { refuseByRule } from './refused.ts';
-import { tellEffects } from './sessions/retry-effects.ts';
-import { sendWaitingNotice } from './waiting-notice.ts';
-import type { Say } from '../contracts/texts/say.ts';
 import type { Languages } from '../contracts/texts/languages.ts';
+import { toGatewayError } from '../contracts/errors.ts';
+import type { Say } from '../contracts/texts/say.ts';
+
+/*** Notice for users who write while a turn waits for an approval. */
+interface WaitingNoticeDeps {
+  approvals: Pick<Approvals, 'pending'>;
+  ledger: Pick<Ledger, 'enqueue'>;
+  bus: LaneRunner;
+  events: Pick<EventBus, 'emit'>;
+  log: Log;
+}
+
+/** Author of an answer of the bot that the conversation has forgotten. */
+const FORGOTTEN = 'you, before this conversation began';
 
 export interface AcceptDeps {
   approvals: Pick<Approvals, 'pending'>;
@@ -113,4 +130,72 @@ async function inThread(
   if ((await ledger.sessionOf(address)) !== address) return message;
   const threadId = await openThread();
   return threadId === undefined ? message : { ...message, threadId };
+}
+
+/**
+ * The message as it may be accepted. The bot's own text is trusted like the conversation it comes from, whose sources
+ * are kept. An answer from before `/new` may repeat text of others that is no longer on record: it is quoted as theirs.
+ * Throws only `StoreError`.
+ */
+async function withKnownQuote(
+  ledger: Pick<SessionStore, 'session' | 'sessionOf'>,
+  message: InboundMessage,
+): Promise<InboundMessage> {
+  const { quoted } = message;
+  if (quoted?.by !== 'bot') return message;
+  const record = await ledger.session(message.sessionKey ?? (await ledger.sessionOf(addressOf(message))));
+  const isRemembered = record !== undefined && (quoted.sentAt ?? 0) >= record.freshAt.getTime();
+  if (isRemembered) return message;
+  return { ...message, quoted: { ...quoted, by: 'other', author: FORGOTTEN } };
+}
+
+/** Returns the sentence; in a chat it is also queued as a separate message, once per turn. Throws `StoreError`. */
+async function tellEffects(
+  deps: { ledger: Pick<Ledger, 'enqueue'>; bus: LaneRunner; languages: Pick<Languages, 'say'> },
+  message: InboundMessage,
+  { turnId, effects }: { turnId: string; effects: readonly string[] },
+): Promise<string> {
+  const say = deps.languages.say(message);
+  const text = say('retry.effects', { effects: effects.join(', ') });
+  const { channel, chatId, threadId } = message;
+  if (channel === 'http') return text;
+  const notice = { channel, chatId, threadId, content: text, media: [], buttons: [] };
+  const step = await deps.ledger.enqueue(
+    addressOf(message),
+    { ref: `again:${turnId}`, message: notice },
+    deps.bus.claimingNode('out'),
+  );
+  deps.bus.runHeads(step);
+  return text;
+}
+
+/**
+ * Notifies each sender once per request about what the turn waits for. The message is already committed, so a failure
+ * is only logged. Never throws.
+ */
+async function sendWaitingNotice(
+  deps: WaitingNoticeDeps,
+  message: InboundMessage,
+  session: SessionKey,
+  say: Say,
+): Promise<void> {
+  try {
+    const [waiting] = await deps.approvals.pending({ session, limit: 1 });
+    if (waiting === undefined) return;
+    const text = say('waiting.for_approval', { tool: waiting.tool });
+    deps.events.emit(session, { type: 'notice', code: 'waiting_for_approval', text });
+    const { channel, chatId, threadId, senderId } = message;
+    const replyTo = answeredMessage(message);
+    if (channel === 'http') return;
+    const ref = `waiting:${waiting.id}:${senderId}`;
+    const notice = { channel, chatId, threadId, content: text, replyTo, media: [], buttons: [] };
+    const step = await deps.ledger.enqueue(
+      addressOf(message),
+      { ref, message: notice },
+      deps.bus.claimingNode('out'),
+    );
+    deps.bus.runHeads(step);
+  } catch (error) {
+    deps.log.warn({ err: toGatewayError(error), sessionKey: session }, 'waiting_notice_failed');
+  }
 }

@@ -3,20 +3,23 @@ import type { AccessPolicy } from '../contracts/access.ts';
 import type { Approvals } from '../contracts/tools/approvals.ts';
 import type { PressHandler, Receipt, Receive, ReceiveOptions } from '../contracts/receive.ts';
 import { type Command, missingScope } from '../contracts/command.ts';
-import { GatewayError, readerOf, StoreError, wordError } from '../contracts/errors.ts';
+import { GatewayError, readerOf, StoreError, toGatewayError, wordError } from '../contracts/errors.ts';
 import { cleanText } from '../lib/text.ts';
 import {
   addressOf,
   type InboundMessage,
   memoryOwnerOf,
+  removalOf,
   type SessionKey,
   userIdOf,
 } from '../contracts/message.ts';
 import { accept, type AcceptDeps } from './accept.ts';
 import { createApprovalButtons } from './approvals/commands.ts';
 import { checkChoice, type ChoiceDeps } from './choice.ts';
-import { removeCopy } from './copies.ts';
-import { noteLanguage } from './languages/note-language.ts';
+import type { MessageBus } from '../contracts/bus.ts';
+import type { Ledger } from '../contracts/store/ledger.ts';
+import type { Log } from '../contracts/log.ts';
+import type { PersonLanguages } from '../contracts/texts/languages.ts';
 import { type Refusal, refuseByRule, refuseRate, refuseSender } from './refused.ts';
 import { reply } from './reply.ts';
 import type { CheckPlanning } from './plans/planning-off.ts';
@@ -30,8 +33,17 @@ import {
   type RateLimiter,
   type RateVerdict,
 } from './limits/rate-limiter.ts';
-import type { PersonLanguages } from '../contracts/texts/languages.ts';
 import type { Say } from '../contracts/texts/say.ts';
+
+/***
+ * Duplicates of a message with buttons: a crash between a send and storing its id leaves one behind, which no one
+ * edits.
+ */
+interface CopiesDeps {
+  ledger: Pick<Ledger, 'sentParts' | 'enqueue'>;
+  bus: Pick<MessageBus, 'claimingNode' | 'runHeads'>;
+  log: Log;
+}
 
 /** Longest message that is accepted, in UTF-16 units. */
 export const MAX_MESSAGE_LENGTH = 100_000;
@@ -255,4 +267,37 @@ async function runCommand(
  */
 function refuseCommand(name: string, scope: string, say: Say): Refusal {
   return { kind: 'refused', code: 'forbidden', reply: say('refused.scope', { scope, name }) };
+}
+
+/**
+ * Stores what the platform reports about the sender, and the language they read for their private chat, where schedules
+ * and other agents write, too. Throws only `StoreError`.
+ */
+async function noteLanguage(
+  languages: Pick<PersonLanguages, 'notePlatform'>,
+  message: InboundMessage,
+  language: string,
+): Promise<void> {
+  const [userId, address] = [userIdOf(message), addressOf(message)];
+  await languages.notePlatform(userId, message.language);
+  if (message.place === 'private' && message.channel !== 'http' && address !== userId)
+    await languages.notePlatform(address, language);
+}
+
+/**
+ * Has the pressed message removed unless the delivery `ref` has stored it. This goes through the chat's lane: by then a
+ * send in progress has its id stored. Never throws: the next press on the copy tries again.
+ */
+async function removeCopy(deps: CopiesDeps, pressed: InboundMessage, ref: string): Promise<void> {
+  const { channel, chatId, buttonUnder: copy } = pressed;
+  if (copy === undefined) return;
+  try {
+    const stored = await deps.ledger.sentParts(ref);
+    if (stored.some(({ id }) => id === copy.id)) return;
+    const removal = removalOf(ref, pressed, [copy]);
+    deps.bus.runHeads(await deps.ledger.enqueue(addressOf(pressed), removal, deps.bus.claimingNode('out')));
+    deps.log.info({ channel, chatId, ref, messageId: copy.id }, 'copy_removed');
+  } catch (error) {
+    deps.log.warn({ err: toGatewayError(error), channel, chatId, ref }, 'copy_not_removed');
+  }
 }

@@ -5,7 +5,7 @@ import {
   StreamableHTTPClientTransport,
   StreamableHTTPError,
 } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
-import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
+import type { FetchLike, Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
 import {
   McpError,
   ErrorCode,
@@ -18,12 +18,32 @@ import type { Log } from '../contracts/log.ts';
 import type { ServiceFetch } from '../contracts/mcp/service-fetch.ts';
 import type { Logins } from './oauth/logins.ts';
 import { BROKEN_ANSWER, repairResults } from './broken-answer.ts';
-import { refreshOnce } from './oauth/refresh-once.ts';
 import { loginNeeded, renewal } from './oauth/renewal.ts';
 import type { McpServerSettings } from './settings.ts';
-import { createStderrLog } from './stderr-log.ts';
+import { oneLine } from '../lib/text.ts';
 import { StdioTransport } from './stdio-transport.ts';
 import { PARLEY } from '../contracts/texts/parley.ts';
+
+/** Longest line, in UTF-16 units. */
+export const MAX_LINE_CHARS = 500;
+
+/** Maximum number of lines logged per time span; the others are only counted. */
+export const MAX_LINES = 50;
+
+export const SPAN_MS = 60_000;
+
+/** Collects lines from pieces of text. */
+interface StderrLog {
+  write(text: string): void;
+  /** The last line that was not empty; '' before the first one. */
+  last(): string;
+}
+
+interface Answer {
+  status: number;
+  headers: [string, string][];
+  text: string;
+}
 
 /** Longest wait for a server to introduce itself, in milliseconds; npx may have to download it first. */
 const INTRODUCTION_MS = 120_000;
@@ -223,4 +243,64 @@ export function messageOf(error: unknown): string {
   const code =
     error instanceof Error && 'code' in error && typeof error.code === 'string' ? ` (${error.code})` : '';
   return `${toGatewayError(error).message}${code}`;
+}
+
+/**
+ * The same `fetch`, but requests to renew with a refresh token that is in use, or was used last, get the answer of
+ * the first request: servers that rotate these tokens treat a second use as theft, and end the sign-in. Later
+ * requests do not share a refusal.
+ */
+export function refreshOnce(request: FetchLike): FetchLike {
+  let last: { token: string; answer: Promise<Answer> } | undefined;
+  return async (url, init) => {
+    const token = refreshTokenOf(init?.body);
+    if (token === undefined) return await request(url, init);
+    if (last?.token !== token) {
+      const begun = { token, answer: readAnswer(request, url, init) };
+      last = begun;
+      const forget = (): void => {
+        if (last === begun) last = undefined;
+      };
+      begun.answer.then(({ status }) => (status < 400 ? undefined : forget()), forget);
+    }
+    const { status, headers, text } = await last.answer;
+    return new Response(text, { status, headers });
+  };
+}
+
+async function readAnswer(request: FetchLike, ...asked: Parameters<FetchLike>): Promise<Answer> {
+  const response = await request(...asked);
+  return { status: response.status, headers: [...response.headers], text: await response.text() };
+}
+
+function refreshTokenOf(body: RequestInit['body']): string | undefined {
+  if (!(body instanceof URLSearchParams) || body.get('grant_type') !== 'refresh_token') return undefined;
+  return body.get('refresh_token') ?? undefined;
+}
+
+/** Creates one for a process; `monotonicNow` is a clock in milliseconds. */
+export function createStderrLog(log: Log, monotonicNow = (): number => performance.now()): StderrLog {
+  let open = '';
+  let last = '';
+  let spanStart = monotonicNow();
+  let lines = 0;
+  const say = (line: string): void => {
+    if (line === '') return;
+    last = line;
+    if (monotonicNow() - spanStart >= SPAN_MS) {
+      if (lines > MAX_LINES) log.info({ lines: lines - MAX_LINES }, 'mcp_stderr_left_out');
+      spanStart = monotonicNow();
+      lines = 0;
+    }
+    lines += 1;
+    if (lines <= MAX_LINES) log.info({ line }, 'mcp_stderr');
+  };
+  return {
+    write(text) {
+      const pieces = (open + text).split('\n');
+      open = (pieces.pop() ?? '').slice(0, MAX_LINE_CHARS);
+      for (const piece of pieces) say(oneLine(piece.slice(0, MAX_LINE_CHARS)).trim());
+    },
+    last: () => oneLine(open).trim() || last,
+  };
 }

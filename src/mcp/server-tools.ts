@@ -7,8 +7,13 @@ import { schemaProblem, UNFOLLOWABLE } from '../lib/json/json-schema.ts';
 import { wireSchema } from '../lib/json/wire-schema.ts';
 import { oneLine } from '../lib/text.ts';
 import type { McpServerSettings } from './settings.ts';
-import { toolNames } from './tool-names.ts';
+import { createHash } from 'node:crypto';
 import { textRef } from '../contracts/texts/say.ts';
+
+/** Longest name of a tool that model servers accept. */
+export const MAX_TOOL_NAME_CHARS = 64;
+
+const HASH_CHARS = 6;
 
 /** Longest schema of a tool's arguments, in bytes of JSON: it is part of every model call. */
 export const MAX_SCHEMA_BYTES = 16 * 1024;
@@ -194,4 +199,26 @@ function argumentsOf(schema: Record<string, unknown>): z.ZodType<Record<string, 
     if (problem !== undefined && !problem.startsWith(UNFOLLOWABLE))
       issues.addIssue({ code: 'custom', message: problem });
   });
+}
+
+/**
+ * A name for each tool, in the given order; all are different. A name that must be changed so much that another tool
+ * might get the same one ends in a digest of the server's original name, so that it stays the same whatever else the
+ * server offers. Never throws.
+ */
+export function toolNames(server: string, tools: readonly string[]): string[] {
+  const used = new Set<string>();
+  return tools.map((tool) => {
+    const clean = `${server}__${tool.replaceAll(/[^A-Za-z0-9_-]/g, '_')}`;
+    const fits = clean.length <= MAX_TOOL_NAME_CHARS && !used.has(clean);
+    let name = fits ? clean : withDigest(clean, tool);
+    for (let n = 2; used.has(name); n += 1) name = withDigest(clean, `${tool} ${n}`);
+    used.add(name);
+    return name;
+  });
+}
+
+function withDigest(clean: string, tool: string): string {
+  const digest = createHash('sha256').update(tool).digest('hex').slice(0, HASH_CHARS);
+  return `${clean.slice(0, MAX_TOOL_NAME_CHARS - HASH_CHARS - 1)}_${digest}`;
 }

@@ -1,6 +1,6 @@
 /** One MCP server: connects in the background, reconnects after any failure, and keeps the lists of what it offers. */
 import { setMaxListeners } from 'node:events';
-import type { z } from 'zod';
+import { z } from 'zod';
 import { ToolError } from '../contracts/errors.ts';
 import type { KeepToolFile } from '../contracts/media.ts';
 import type { McpPrompt, McpServerStatus, McpState } from '../contracts/mcp/servers.ts';
@@ -12,10 +12,30 @@ import { connect, type Connection, type ConnectionDeps, lossOf, messageOf } from
 import { callResult } from './content.ts';
 import { listAll } from './lists.ts';
 import { pingUntilLost } from './ping.ts';
-import { readPrompts } from './prompts.ts';
 import type { McpServerSettings } from './settings.ts';
 import { type TakenTools, takeTools } from './server-tools.ts';
 import { declinedText, progressText, readResult } from './tool-result.ts';
+
+/** Maximum number of prompts kept per server, and of arguments per prompt. */
+const MAX_PROMPTS = 50;
+
+const MAX_ARGUMENTS = 20;
+
+/** Longest name and description that are kept, in UTF-16 units. */
+const MAX_NAME_CHARS = 80;
+
+const MAX_DESCRIPTION_CHARS = 200;
+
+const name = z.string().min(1).max(MAX_NAME_CHARS).regex(/^\S+$/);
+
+const listedPrompt = z.looseObject({
+  name,
+  description: z.string().default(''),
+  arguments: z
+    .array(z.looseObject({ name, required: z.boolean().default(false) }))
+    .max(MAX_ARGUMENTS)
+    .default([]),
+});
 
 /** First pause before reconnecting a server, which doubles with each failure, and the longest one; in milliseconds. */
 export const FIRST_PAUSE_MS = 1_000;
@@ -291,4 +311,16 @@ export class McpServer {
     this.#state = state;
     this.#deps.onChanged();
   }
+}
+
+/** The prompts in a list that the server sent; those whose name cannot be typed are left out. Never throws. */
+function readPrompts(server: string, listed: readonly unknown[]): McpPrompt[] {
+  const found = listed.flatMap((given) => {
+    const { success, data } = listedPrompt.safeParse(given);
+    if (!success) return [];
+    const description = oneLine(data.description).slice(0, MAX_DESCRIPTION_CHARS).toWellFormed();
+    const known = data.arguments.map(({ name: argument, required }) => ({ name: argument, required }));
+    return [{ server, name: data.name, description, arguments: known }];
+  });
+  return found.slice(0, MAX_PROMPTS);
 }

@@ -1,9 +1,9 @@
 /** Finds schedules that are due by the database's clock and runs them. Every node has one driver. */
-import { toGatewayError } from '../contracts/errors.ts';
+import { GatewayError, toGatewayError } from '../contracts/errors.ts';
 import { pause } from '../lib/async/sleep.ts';
 import type { Log } from '../contracts/log.ts';
-import type { ScheduleStore } from '../contracts/schedules.ts';
-import { followClockBack } from './clock-step.ts';
+import type { ScheduleRecord, ScheduleStore } from '../contracts/schedules.ts';
+import { nextSlot } from './timing.ts';
 import type { DueSchedule } from './fire.ts';
 
 /** Longest pause between two checks: a schedule added by another node is found within this, in milliseconds. */
@@ -92,5 +92,31 @@ async function ran({ run, log }: DriverDeps, due: DueSchedule): Promise<boolean>
   } catch (error) {
     log.warn({ err: toGatewayError(error), scheduleId: due.id }, 'schedule_run_failed');
     return false;
+  }
+}
+
+/**
+ * Moves the slots of such schedules to the next one from now. A slot that occurs once in that time, such as a daily
+ * one, has already run and stays where it is. Throws only `StoreError`.
+ */
+async function followClockBack(
+  store: Pick<ScheduleStore, 'aheadOfClock' | 'advanceSchedule'>,
+): Promise<void> {
+  for (const schedule of await store.aheadOfClock()) {
+    const next = earlierSlot(schedule);
+    if (next !== undefined) await store.advanceSchedule(schedule.id, schedule.nextAt, new Date(next));
+  }
+}
+
+/** The next slot from now, if more than one lies before the planned one. */
+function earlierSlot({ timing, nextAt, now }: ScheduleRecord & { nextAt: Date; now: Date }) {
+  try {
+    const first = nextSlot(timing, now.getTime());
+    const second = first === undefined ? undefined : nextSlot(timing, first);
+    return second !== undefined && second < nextAt.getTime() ? first : undefined;
+  } catch (error) {
+    // A line that cannot be read is switched off when its slot is due.
+    if (error instanceof GatewayError && error.code === 'bad_schedule') return undefined;
+    throw error;
   }
 }

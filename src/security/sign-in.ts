@@ -5,6 +5,8 @@ import { GatewayError } from '../contracts/errors.ts';
 import {
   CODE_MS,
   type OnceKind,
+  PROXY_SIGN_IN_MS,
+  type ProxySignInResult,
   SIGN_IN_MS,
   type SignInApi,
   type SignInStore,
@@ -12,9 +14,16 @@ import {
   TICKET_STREAM_MS,
 } from '../contracts/operator/sign-in.ts';
 import { escapeControls, oneLine } from '../lib/text.ts';
-import { createProxySignIn, type ProxySignInDeps } from './proxy-sign-in.ts';
+import { type ProxySignIn, proxyTokenOf } from '../contracts/operator/proxy-sign-in.ts';
 import { hashSecret, hashSession, SECRET_BYTES } from './secrets.ts';
 import { PARLEY } from '../contracts/texts/parley.ts';
+
+interface ProxySignInDeps {
+  store: Pick<SignInStore, 'addProxySession' | 'hasProxySession'>;
+  tokens: Pick<TokenStore, 'tokens'>;
+  /** The current rule; undefined = off. */
+  rule: () => ProxySignIn | undefined;
+}
 
 /** Random bytes of a code, which is hard to guess even without a limit. */
 const CODE_BYTES = 16;
@@ -133,4 +142,41 @@ function newSecret(): string {
 
 function hashOnce(kind: OnceKind, secret: string): string {
   return hashSecret(`${kind}:${secret}`);
+}
+
+/** Makes this part of the API for channels. */
+function createProxySignIn(deps: ProxySignInDeps): Pick<SignInApi, 'proxyHeader' | 'byProxy'> {
+  return {
+    proxyHeader: () => deps.rule()?.userHeader.toLowerCase(),
+    byProxy: (asked) => signInByProxy(deps, asked),
+  };
+}
+
+async function signInByProxy(
+  { store, tokens, rule }: ProxySignInDeps,
+  { user, client, current }: Parameters<SignInApi['byProxy']>[0],
+): Promise<ProxySignInResult> {
+  const name = proxyTokenOf(rule(), user);
+  if (name === undefined) {
+    const text = `You are ${escapeControls(user)} to the proxy, and proxySignIn.users in config.json does not name you.`;
+    return { kind: 'refused', code: 'unknown_user', text };
+  }
+  const named = (await tokens.tokens()).filter((token) => token.name === name && !token.expired);
+  const [token] = named;
+  if (token === undefined || named.length > 1) {
+    const many = token === undefined ? 'There is no valid token' : `There are ${named.length} valid tokens`;
+    const text = `${many} with the name that proxySignIn in config.json gives you; it must be one. "${PARLEY} token" lists them.`;
+    return { kind: 'refused', code: 'unknown_token', text };
+  }
+  const session = { tokenId: token.tokenId, proxyUser: user };
+  if (current !== undefined && (await store.hasProxySession({ ...session, hash: hashSession(current) })))
+    return { kind: 'signed_in', secret: current };
+  const secret = randomBytes(SECRET_BYTES).toString('base64url');
+  await store.addProxySession({
+    ...session,
+    hash: hashSession(secret),
+    client: oneLine(client),
+    ttlMs: PROXY_SIGN_IN_MS,
+  });
+  return { kind: 'signed_in', secret };
 }

@@ -1,7 +1,7 @@
 /** The stream of records between nodes: every record arrives whole or not at all, and no batch is too long. */
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { BATCH_BYTES, BatchCutter, BatchJoiner, parseBatch, RECORD_BYTES } from '../../src/bus/batches.ts';
+import { BATCH_BYTES, BatchCutter, BatchJoiner, parseBatch, RECORD_BYTES } from '../../src/bus/node-link.ts';
 import { parseRecord } from '../../src/bus/node-records.ts';
 
 const NODE = '01234567-89ab-7def-8123-456789abcdef';

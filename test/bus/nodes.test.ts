@@ -1,14 +1,15 @@
 /** The event bus across nodes: batches, losses and latecomers, over a network in this process that can lose. */
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import {
+  BATCH_BYTES,
   BATCH_EVERY_MS,
   HELLO_EVERY_MS,
   MAX_PEERS,
   MAX_WAITING_RECORDS,
   PEER_GONE_MS,
+  RECORD_BYTES,
 } from '../../src/bus/node-link.ts';
 import { ASK_AGAIN_MS, ASKS_AT_END, createEventBus } from '../../src/bus/event-bus.ts';
-import { BATCH_BYTES, RECORD_BYTES } from '../../src/bus/batches.ts';
 import { type AgentEvent, type EventBody, FIRST_EVENT_ID, sseId } from '../../src/contracts/event.ts';
 import { systemClock } from '../../src/lib/clock.ts';
 import { recordingLog, TestNetwork, textOnScreen } from './events.ts';

@@ -2,7 +2,7 @@
 import { afterEach, expect, it, vi } from 'vitest';
 import type { Fanout } from '../../src/contracts/bus.ts';
 import { createEventBus } from '../../src/bus/event-bus.ts';
-import { RECORD_BYTES } from '../../src/bus/batches.ts';
+import { RECORD_BYTES } from '../../src/bus/node-link.ts';
 import type { AgentEvent } from '../../src/contracts/event.ts';
 import { createLog } from '../../src/ops/log.ts';
 

@@ -36,10 +36,14 @@ import { MAX_MCP_TOOLS } from '../../src/mcp/index.ts';
 import { MAX_PROMPT_CHARS } from '../../src/mcp/prompt-command.ts';
 import { MAX_RESOURCES_SHOWN } from '../../src/mcp/resource-tools.ts';
 import { FIRST_PAUSE_MS, LONGEST_PAUSE_MS } from '../../src/mcp/server.ts';
-import { MAX_DESCRIPTION_CHARS, MAX_SCHEMA_BYTES, MAX_SERVER_TOOLS } from '../../src/mcp/server-tools.ts';
-import { MAX_LINES } from '../../src/mcp/stderr-log.ts';
+import {
+  MAX_DESCRIPTION_CHARS,
+  MAX_SCHEMA_BYTES,
+  MAX_SERVER_TOOLS,
+  MAX_TOOL_NAME_CHARS,
+} from '../../src/mcp/server-tools.ts';
+import { MAX_LINES } from '../../src/mcp/connection.ts';
 import { MAX_MESSAGE_BYTES } from '../../src/mcp/stdio-transport.ts';
-import { MAX_TOOL_NAME_CHARS } from '../../src/mcp/tool-names.ts';
 import { MAX_SERVICE_BYTES } from '../../src/security/service-fetch.ts';
 import { MAX_ASKED_CHARS, MAX_NAMED_FILES, MAX_SHOWN_FILE } from '../../src/contracts/tools/approvals.ts';
 import { RING_BYTES, RING_EVENTS } from '../../src/contracts/bus.ts';

@@ -1,10 +1,9 @@
 /** The limits of what servers can send, at their edges. */
 import { expect, it } from 'vitest';
 import { MAX_CONTENT_CHARS, MAX_PARTS, textOfResult } from '../../src/mcp/content.ts';
-import { MAX_SCHEMA_BYTES, takeTools } from '../../src/mcp/server-tools.ts';
+import { MAX_SCHEMA_BYTES, MAX_TOOL_NAME_CHARS, takeTools, toolNames } from '../../src/mcp/server-tools.ts';
 import { MAX_RESULT_FILES, readResult } from '../../src/mcp/tool-result.ts';
-import { createStderrLog, MAX_LINE_CHARS, MAX_LINES, SPAN_MS } from '../../src/mcp/stderr-log.ts';
-import { MAX_TOOL_NAME_CHARS, toolNames } from '../../src/mcp/tool-names.ts';
+import { createStderrLog, MAX_LINE_CHARS, MAX_LINES, SPAN_MS } from '../../src/mcp/connection.ts';
 import { testLog, toolContext } from '../fakes/agent/tool-context.ts';
 
 const part = (text: string) => ({ type: 'text', text });

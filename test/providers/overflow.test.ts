@@ -1,6 +1,6 @@
 /** The words in which servers refuse a prompt as too long, and the window that is read from them. */
 import { describe, expect, it } from 'vitest';
-import { MIN_NAMED_WINDOW, overflowIn } from '../../src/providers/overflow.ts';
+import { MIN_NAMED_WINDOW, overflowIn } from '../../src/providers/refusals.ts';
 
 const where = { server: 'any', host: 'http://127.0.0.1', setting: 'none', start: 'nothing', model: 'm' };
 

@@ -2,7 +2,7 @@
 import * as fc from 'fast-check';
 import { expect, it } from 'vitest';
 import type { ChatChunk } from '../../src/contracts/model/provider.ts';
-import { createCharacterJoiner } from '../../src/providers/answers/whole-characters.ts';
+import { createCharacterJoiner } from '../../src/providers/answers/answer-reading.ts';
 
 const DONE: ChatChunk = {
   type: 'done',

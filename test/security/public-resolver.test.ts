@@ -1,7 +1,7 @@
 /** The resolver for names that tools request, against a name server. */
 import { lookup } from 'node:dns/promises';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { createPublicResolver } from '../../src/security/public-resolver.ts';
+import { createPublicResolver } from '../../src/security/egress.ts';
 import { type NameServer, startNameServer } from '../fakes/network/name-server.ts';
 
 let server: NameServer;

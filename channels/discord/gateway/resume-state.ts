@@ -6,8 +6,49 @@ import { z } from 'zod';
 import type { ConnectionStore, PlatformSession } from '../../../src/contracts/receive.ts';
 import type { Log } from '../../../src/contracts/log.ts';
 import type { SharedClock } from '../../../src/lib/shared-clock.ts';
-import { Checkpoint, type Position } from './checkpoint.ts';
+
 import type { ResumableSession } from './socket.ts';
+
+/** Everything up to `sequence` is stored, and everything that was dispatched before `heardAt` (epoch milliseconds). */
+interface Position {
+  sequence: number;
+  heardAt: number | undefined;
+}
+
+/**
+ * Events arrive in order and are stored in any order: the position is just before the oldest one that is not stored
+ * yet. Holds no more than the inbox, whose chats and messages are bounded.
+ */
+export class Checkpoint {
+  #sequence: number;
+  #heardAt: number | undefined;
+  /** Positions before the events that are not stored yet, in order of arrival. */
+  readonly #open = new Map<number, Position>();
+
+  constructor(start: Position) {
+    this.#sequence = start.sequence;
+    this.#heardAt = start.heardAt;
+  }
+
+  get position(): Position {
+    const [oldest] = this.#open.values();
+    return oldest ?? { sequence: this.#sequence, heardAt: this.#heardAt };
+  }
+
+  /** An event has arrived; call the result once it is stored. */
+  arrive(sequence: number): () => void {
+    this.#open.set(sequence, { sequence: sequence - 1, heardAt: this.#heardAt });
+    this.#sequence = Math.max(this.#sequence, sequence);
+    return () => {
+      this.#open.delete(sequence);
+    };
+  }
+
+  /** Everything that was dispatched before `at` has arrived. */
+  heard(at: number): void {
+    this.#heardAt = Math.max(this.#heardAt ?? at, at);
+  }
+}
 
 /** Who the bot is: the author of its messages, and the application its commands belong to. */
 export interface Self {

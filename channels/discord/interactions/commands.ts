@@ -13,9 +13,20 @@ import { z } from 'zod';
 import type { CommandListing } from '../../../src/contracts/command.ts';
 import type { DiscordRest } from '../rest/rest.ts';
 import { listAsRegistered } from './registered.ts';
-import { clip, type Localizations, type Localize, localizeBy } from './localizations.ts';
-import type { Languages } from '../../../src/contracts/texts/languages.ts';
-import { inEnglish } from '../../../src/contracts/texts/say.ts';
+import { bestLanguage, type Languages } from '../../../src/contracts/texts/languages.ts';
+import { inEnglish, type PlainKey, type Say } from '../../../src/contracts/texts/say.ts';
+
+/** Every language of Discord's except English, which everyone who reads none of these gets. */
+const LOCALES =
+  'id da de es-ES es-419 fr hr it lt hu nl no pl pt-BR ro fi sv-SE vi tr cs el bg ru uk hi th zh-CN ja zh-TW ko'.split(
+    ' ',
+  );
+
+/** A text in other languages; absent if there is none. */
+type Localizations = Record<string, string> | undefined;
+
+/** Returns a text in all of them. */
+type Localize = (key: PlainKey | undefined) => Localizations;
 
 /** Discord's limits: commands of one application, characters of a name and of a description, choices of an option. */
 const MAX_COMMANDS = 100;
@@ -209,4 +220,22 @@ export async function registerCommands(
   const there = await rest.call({ method: 'get', path, bucket: 'commands', query, signal });
   if (listAsRegistered(there) === listAsRegistered(wanted)) return;
   await rest.call({ method: 'put', path, bucket: 'commands', body: wanted, signal });
+}
+
+/** Creates it; cuts each text at `most` characters, which is Discord's limit for it. */
+function localizeBy(languages: Languages, most: number): Localize {
+  const codes = languages.codes().filter((code) => code !== 'en');
+  const says = LOCALES.flatMap((locale): [string, Say][] => {
+    const code = bestLanguage(locale, codes);
+    return code === undefined ? [] : [[locale, languages.say({ language: code, channel: 'discord' })]];
+  });
+  return (key) =>
+    key === undefined || says.length === 0
+      ? undefined
+      : Object.fromEntries(says.map(([locale, say]) => [locale, clip(say(key), most)]));
+}
+
+/** A text cut to as many characters as Discord accepts. */
+function clip(text: string, most: number): string {
+  return text.length <= most ? text : `${text.slice(0, most - 1)}…`.toWellFormed();
 }

@@ -1,12 +1,11 @@
 /** Slash commands and pressed buttons: acknowledged within Discord's three seconds, answered at once or in a deferred reply. */
-import { InteractionResponseType, MessageFlags } from 'discord-api-types/v10';
+import { ComponentType, InteractionResponseType, MessageFlags, TextInputStyle } from 'discord-api-types/v10';
 import { ChannelError, wordError } from '../../../src/contracts/errors.ts';
 import { hasCode } from '../errors.ts';
 import { type CommandListing, MAX_SUGGESTIONS, type Suggest } from '../../../src/contracts/command.ts';
 import type { Log } from '../../../src/contracts/log.ts';
 import { type InboundMessage, userIdOf } from '../../../src/contracts/message.ts';
-import type { Receipt, Receive } from '../../../src/contracts/receive.ts';
-import { modalOf } from './forms.ts';
+import type { Form, Receipt, Receive } from '../../../src/contracts/receive.ts';
 import { CannotRead, OnMessages } from './on-messages.ts';
 import {
   fromForm,
@@ -28,6 +27,15 @@ import { contentOfText, type Sending } from '../sending.ts';
 import type { DiscordRest } from '../rest/rest.ts';
 import { type ChannelLanguages, sayToPerson } from '../../../src/contracts/texts/languages.ts';
 import type { Say } from '../../../src/contracts/texts/say.ts';
+
+/** Discord's limits: fields, characters of a title or label, of a description, and of a value. */
+const MAX_FIELDS = 5;
+
+const MAX_LABEL = 45;
+
+const MAX_DESCRIPTION = 100;
+
+const MAX_VALUE = 4_000;
 
 /** Commands whose reply everyone in the channel sees. */
 const PUBLIC_COMMANDS = ['/stop', '/new'];
@@ -271,4 +279,29 @@ async function afterMs(ms: number): Promise<'late'> {
   return await new Promise((resolve) => {
     setTimeout(resolve, ms, 'late').unref();
   });
+}
+
+/** The data of a modal (`InteractionResponseType.Modal`), within Discord's limits. */
+function modalOf({ title, value, fields }: Form): object {
+  return {
+    custom_id: value,
+    title: cut(title, MAX_LABEL),
+    components: fields.slice(0, MAX_FIELDS).map((field) => ({
+      type: ComponentType.Label,
+      label: cut(field.label, MAX_LABEL),
+      ...(field.description !== undefined && { description: cut(field.description, MAX_DESCRIPTION) }),
+      component: {
+        type: ComponentType.TextInput,
+        custom_id: field.name,
+        style: field.lines === 'one' ? TextInputStyle.Short : TextInputStyle.Paragraph,
+        max_length: Math.min(field.maxLength, MAX_VALUE),
+        required: field.required,
+        ...(field.value !== undefined && { value: cut(field.value, MAX_VALUE) }),
+      },
+    })),
+  };
+}
+
+function cut(text: string, most: number): string {
+  return text.slice(0, most).toWellFormed();
 }

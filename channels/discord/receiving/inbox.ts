@@ -6,12 +6,21 @@ import { backoffMs } from '../../../src/lib/async/backoff.ts';
 import { pause, sleep } from '../../../src/lib/async/sleep.ts';
 import type { Receipt, ReceiveOptions } from '../../../src/contracts/receive.ts';
 import type { Deletion } from '../earlier/deletion.ts';
-import { type Gap, isLater, widen } from './gap.ts';
+
 import type { History } from './history.ts';
 import { type ChannelKind, isTextHidden, kindOfEvent, type RawMessage, toInbound } from './inbound.ts';
 import { isTransientError, retryTransient } from '../rest/retry.ts';
 import type { KindOf, QuestionThreads } from '../threads/question-threads.ts';
 import { readWhole, type WholeMessageParts } from './whole-message.ts';
+
+/** A part of the history that may have been missed: everything after an id. */
+interface Gap {
+  after: string;
+  /** An earlier process may have received some of it: an old `/stop` or `/new` must not act twice. */
+  mayRepeat: boolean;
+  /** Called once all of it is stored. */
+  stored: (() => void)[];
+}
 
 /** Maximum number of chats remembered for closing gaps; beyond it, the one that was silent longest is forgotten. */
 export const MAX_CHATS = 1_000;
@@ -279,4 +288,15 @@ function asEdit(message: InboundMessage, { id, edited_timestamp: at }: RawMessag
 /** True for a message that calls the bot, or may do so through its role. */
 function isCall(message: RawMessage, botId: string): boolean {
   return message.mention_roles.length > 0 || toInbound(message, { botId }, GROUP)?.mentioned === true;
+}
+
+/** Both gaps in one. */
+function widen(one: Gap, other: Gap): Pick<Gap, 'after' | 'mayRepeat'> {
+  const after = isLater(one.after, other.after) ? other.after : one.after;
+  return { after, mayRepeat: one.mayRepeat || other.mayRepeat };
+}
+
+/** Whether a message is newer than another: its id is larger. */
+function isLater(id: string, than: string | undefined): boolean {
+  return than === undefined || BigInt(id) > BigInt(than);
 }

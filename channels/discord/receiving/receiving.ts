@@ -18,7 +18,7 @@ import { registerCommands, toDiscordCommands } from '../interactions/commands.ts
 import { GatewayLink, type GatewayParts } from '../gateway/link.ts';
 import type { FileDownload } from '../files/file-download.ts';
 import { History } from './history.ts';
-import { readEdit, readMessage } from './inbound.ts';
+import { type ChannelKind, readChannel, readEdit, readMessage } from './inbound.ts';
 import { readDeletion } from '../earlier/deletion.ts';
 import { fromStopReaction, readStopReaction } from '../earlier/stop-reaction.ts';
 import type { DispatchedEvent } from '../gateway/socket.ts';
@@ -28,10 +28,19 @@ import { retryTransient } from '../rest/retry.ts';
 import type { DiscordRest } from '../rest/rest.ts';
 import { channelIdOf } from '../sending.ts';
 import type { QuestionThreads } from '../threads/question-threads.ts';
-import { reportedThreads } from '../threads/reported-threads.ts';
+import { z } from 'zod';
+import { Snowflake } from './quoted.ts';
 import type { MutedNotice } from '../earlier/muted-notice.ts';
 import { ONLY, ownsGuild } from '../gateway/shard.ts';
 import { ResumeState, type Self } from '../gateway/resume-state.ts';
+
+const Named = z.object({ id: Snowflake });
+
+/** A server as the bot first sees it: with its unarchived threads. */
+const Guild = z.object({ id: Snowflake, threads: z.array(z.unknown()).default([]) });
+
+/** The threads of channels that the bot may now read. */
+const ThreadList = z.object({ guild_id: Snowflake, threads: z.array(z.unknown()) });
 
 /** A text that may be a command, after the bot's name. */
 const COMMAND = /^\s*(<@!?\d+>[\s,:]*)?\//;
@@ -288,4 +297,35 @@ export class Receiving {
       });
     return receipt;
   }
+}
+
+/** The kinds of the threads in an event, by id; empty for every other event. Pure; anything malformed is left out. */
+export function reportedThreads(name: string, data: unknown): Map<string, ChannelKind> {
+  switch (name) {
+    case 'THREAD_CREATE':
+    case 'THREAD_UPDATE':
+      return kindsOf([data], undefined);
+    case 'THREAD_LIST_SYNC': {
+      const list = ThreadList.safeParse(data).data;
+      return kindsOf(list?.threads ?? [], list?.guild_id);
+    }
+    case 'GUILD_CREATE': {
+      const guild = Guild.safeParse(data).data;
+      return kindsOf(guild?.threads ?? [], guild?.id);
+    }
+    default:
+      return new Map();
+  }
+}
+
+/** `guildId`: of an event whose threads do not all name their server. */
+function kindsOf(threads: readonly unknown[], guildId: string | undefined): Map<string, ChannelKind> {
+  return new Map(
+    threads.flatMap((thread): [string, ChannelKind][] => {
+      const id = Named.safeParse(thread).data?.id;
+      const kind = readChannel(thread);
+      if (id === undefined || kind?.parentId === undefined) return [];
+      return [[id, { ...kind, guildId: kind.guildId ?? guildId }]];
+    }),
+  );
 }

@@ -7,10 +7,28 @@ import type { Membership } from '../../../src/contracts/platform/membership.ts';
 import type { BotRoles } from '../guilds/bot-roles.ts';
 import { type Members, membershipsOf } from '../guilds/members.ts';
 import { type ChannelKind, type RawMessage, toInbound } from './inbound.ts';
-import { type LongTextParts, withLongText } from './long-text.ts';
-import { isTransientError } from '../rest/retry.ts';
-import { isAddressed } from '../threads/addressed.ts';
+import type { Log } from '../../../src/contracts/log.ts';
+import { longTextOf, MAX_LONG_TEXT_BYTES, mediaOf } from './attachments.ts';
+import type { FileDownload } from '../files/file-download.ts';
+import { isTransientError, retryTransient } from '../rest/retry.ts';
 import { hasThread, isByBot, type KindOf } from '../threads/question-threads.ts';
+
+/** Longest wait for such a text, in milliseconds: until then the chat waits. */
+const READ_MS = 15_000;
+
+/** The dependencies of reading a text. */
+interface LongTextParts {
+  files: Pick<FileDownload, 'open'>;
+  signal: AbortSignal;
+  log: Log;
+}
+
+interface AddressedParts {
+  botId: string;
+  kindOf: KindOf;
+  /** Ids of the channels that were allowed individually. */
+  groups: () => Promise<readonly string[]>;
+}
 
 export interface WholeMessageParts extends LongTextParts {
   roles: Pick<BotRoles, 'of'>;
@@ -72,4 +90,60 @@ async function ownThread(
 ): Promise<string | undefined> {
   if (parentId !== undefined || !hasThread(message)) return undefined;
   return (await kindOf(message.id))?.ownerId === botId ? message.id : undefined;
+}
+
+/**
+ * True for a message that is meant for the bot by its place alone. In a forum that was allowed individually each post
+ * is a question, and its author continues without a mention; other people there have to name the bot. Throws
+ * `StoreError`.
+ */
+async function isAddressed(
+  message: RawMessage,
+  { parentId, ownerId }: ChannelKind,
+  { botId, kindOf, groups }: AddressedParts,
+): Promise<boolean> {
+  // Two bots would answer each other forever.
+  if (parentId === undefined || ownerId === undefined || isByBot(message)) return false;
+  if (ownerId === botId) return true;
+  if (ownerId !== message.author.id) return false;
+  const parent = await kindOf(parentId);
+  return parent?.isForum === true && (await groups()).includes(parentId);
+}
+
+/**
+ * The message with its file's text as its own. If the file cannot be read, or turns out too long, it stays a file:
+ * the turn may still fetch it. Throws only the signal's reason.
+ */
+async function withLongText(message: RawMessage, parts: LongTextParts): Promise<RawMessage> {
+  const file = longTextOf(message);
+  if (file === undefined) return message;
+  try {
+    const limit = AbortSignal.any([parts.signal, AbortSignal.timeout(READ_MS)]);
+    const text = await retryTransient(() => read(message, file, { ...parts, signal: limit }), limit);
+    if (text === undefined) return message;
+    const content = [message.content, text].filter(Boolean).join('\n');
+    return { ...message, content, attachments: message.attachments.filter((one) => one !== file) };
+  } catch (error) {
+    parts.signal.throwIfAborted();
+    parts.log.warn({ err: error, messageId: message.id }, 'discord_long_text_unread');
+    return message;
+  }
+}
+
+/** Undefined for more text than a message can hold. */
+async function read(
+  message: RawMessage,
+  file: RawMessage['attachments'][number],
+  { files, signal }: LongTextParts,
+): Promise<string | undefined> {
+  const of = { channelId: message.channel_id, messageId: message.id };
+  const chunks: Uint8Array[] = [];
+  let length = 0;
+  for (const media of mediaOf({ attachments: [file] }, of))
+    for await (const chunk of await files.open(media, signal)) {
+      length += chunk.length;
+      if (length > MAX_LONG_TEXT_BYTES) return undefined;
+      chunks.push(chunk);
+    }
+  return new TextDecoder().decode(Buffer.concat(chunks));
 }

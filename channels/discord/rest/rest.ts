@@ -1,12 +1,104 @@
 /** Calls to Discord's REST API: throws every limit and failure at once as `ChannelError`; no call waits or is repeated here. */
 import { DefaultRestOptions, REST, type RESTOptions } from '@discordjs/rest';
-import { ChannelError } from '../../../src/contracts/errors.ts';
-import { textRef } from '../../../src/contracts/texts/say.ts';
+import { ChannelError, messageOf } from '../../../src/contracts/errors.ts';
+import { textRef, type TextRef } from '../../../src/contracts/texts/say.ts';
 import type { ChannelHealth } from '../../../src/contracts/gateway-api.ts';
-import { BucketPauses } from './bucket-pauses.ts';
-import { fromTooMany, heldBack, toChannelError } from '../errors.ts';
-import { RestHealth } from './rest-health.ts';
+
+import { fromTooMany, heldBack, lacksPermission, toChannelError } from '../errors.ts';
+import { Recent } from '../../../src/lib/recent.ts';
 import { TokenCheck } from '../checks/token-check.ts';
+
+/** Maximum number of buckets remembered; when more are needed the oldest is forgotten. */
+export const MAX_PAUSES = 1_000;
+
+/** Minimum wait after a refusal that names no time, in milliseconds; doubled after each further one, up to the cap. */
+export const UNNAMED_WAIT_MS = 5_000;
+
+const UNNAMED_CAP_MS = 60_000;
+
+/** Refusals without a time in a row that are waited out; after those the call counts as failed. */
+export const MAX_UNNAMED = 8;
+
+interface Bucket {
+  until: number;
+  /** Refusals without a time since the last call that was not refused. */
+  unnamed: number;
+}
+
+export class BucketPauses {
+  readonly #buckets = new Map<string, Bucket>();
+  readonly #monotonicNow: () => number;
+
+  constructor(monotonicNow: () => number) {
+    this.#monotonicNow = monotonicNow;
+  }
+
+  /** How many milliseconds calls of a bucket must still wait; 0 if they need not. */
+  left(bucket: string): number {
+    return Math.max(0, Math.ceil((this.#buckets.get(bucket)?.until ?? 0) - this.#monotonicNow()));
+  }
+
+  /**
+   * Records a refusal, and returns the wait for it in milliseconds: `askedMs`, or our own choice; undefined once
+   * those are used up.
+   */
+  refused(bucket: string, askedMs: number | undefined): number | undefined {
+    const unnamed = askedMs === undefined ? (this.#buckets.get(bucket)?.unnamed ?? 0) + 1 : 0;
+    const ms = askedMs ?? Math.min(UNNAMED_CAP_MS, UNNAMED_WAIT_MS * 2 ** (unnamed - 1));
+    this.#buckets.delete(bucket);
+    const oldest = this.#buckets.keys().next();
+    if (this.#buckets.size >= MAX_PAUSES && oldest.done !== true) this.#buckets.delete(oldest.value);
+    this.#buckets.set(bucket, { until: this.#monotonicNow() + ms, unnamed });
+    return unnamed > MAX_UNNAMED ? undefined : ms;
+  }
+
+  /** Records a call that was not refused. */
+  passed(bucket: string): void {
+    if (this.left(bucket) === 0) this.#buckets.delete(bucket);
+  }
+}
+
+/** Failed calls in a row after which the REST API counts as unreachable. */
+const MAX_FAILURES = 3;
+
+/** How long a channel that refuses the bot is reported after the last refusal, in milliseconds; and how many at once. */
+export const REFUSAL_KEPT_MS = 3_600_000;
+
+const MAX_REFUSING = 100;
+
+class RestHealth {
+  readonly #refusing: Recent<TextRef | string>;
+  #failures = 0;
+
+  constructor(monotonicNow: () => number) {
+    this.#refusing = new Recent(REFUSAL_KEPT_MS, MAX_REFUSING, monotonicNow);
+  }
+
+  /** Records how a call ended: undefined for success. */
+  noteCall(failure: ChannelError | undefined): void {
+    this.#failures = failure?.code === 'unavailable' ? this.#failures + 1 : 0;
+  }
+
+  /** Records how a message to a channel ended; true for the first refusal there for lack of a permission. */
+  noteMessage(channelId: string, failure: ChannelError | undefined): boolean {
+    if (failure === undefined) this.#refusing.delete(channelId);
+    if (failure === undefined || !lacksPermission(failure)) return false;
+    const isFirst = this.#refusing.get(channelId) === undefined;
+    this.#refusing.set(channelId, messageOf(failure));
+    return isFirst;
+  }
+
+  /** Undefined while all is well. */
+  get health(): ChannelHealth | undefined {
+    if (this.#failures >= MAX_FAILURES)
+      return { state: 'degraded', detail: textRef('health.calls', { network: 'Discord', api: 'REST API' }) };
+    const refusals = this.#refusing.values();
+    const [first] = refusals;
+    if (first === undefined) return undefined;
+    const detail = textRef('health.unwritable', { count: refusals.length, why: first });
+    return { state: 'degraded', detail };
+  }
+}
 
 /** Longest wait for the start of an answer, and for its end, in milliseconds. */
 const ANSWER_MS = 10_000;

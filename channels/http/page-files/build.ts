@@ -5,8 +5,14 @@
 import { readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { bundleScript } from './bundle.ts';
+
 import { assetName } from './files.ts';
+
+/** Returns the address of what `import('…')` loads: a module of the page, or a file of a package. */
+type AddressOf = (specifier: string, importer: string) => Promise<string>;
+
+/** Browsers of 2023 and later. */
+const TARGET = 'es2022';
 
 /** What the page consists of besides its scripts. */
 const SERVED = /\.(html|css|js|svg|png|webmanifest)$/;
@@ -95,4 +101,34 @@ class PageBuild {
     if (standsIn) this.#built.set(`stand-ins/${name}`, content);
     return `/page/assets/${asset}`;
   }
+}
+
+/**
+ * One script with the module `entry` (a path) and all that it imports, without names and comments. What is imported
+ * later is not in it: each such script is complete on its own, because one of another version could not be linked with
+ * this one. Rejects with esbuild's `BuildFailure`, which names the file and the line.
+ */
+export async function bundleScript(entry: string, addressOf: AddressOf): Promise<string> {
+  // Only a build needs it, and says so where it is not installed.
+  const { build } = await import('esbuild');
+  const { outputFiles } = await build({
+    entryPoints: [entry],
+    bundle: true,
+    format: 'esm',
+    minify: true,
+    write: false,
+    target: TARGET,
+    legalComments: 'none',
+    logLevel: 'silent',
+    plugins: [
+      {
+        name: 'imported later',
+        setup: (bundler) =>
+          bundler.onResolve({ filter: /./ }, async ({ kind, path, importer }) =>
+            kind === 'dynamic-import' ? { path: await addressOf(path, importer), external: true } : undefined,
+          ),
+      },
+    ],
+  });
+  return outputFiles[0]?.text ?? '';
 }

@@ -9,10 +9,17 @@ import type { SessionKey } from '../../../src/contracts/message.ts';
 import { refuseEncodings } from '../body.ts';
 import { HttpError, noSession } from '../errors.ts';
 import { postableId, readableKey } from '../inbound.ts';
-import { selectionOf } from './ranges.ts';
+import type { IncomingMessage } from 'node:http';
 import { type HandlerDeps, type HttpContext, requestId } from '../route.ts';
 import { readUpload, refuseLength } from '../upload.ts';
 import { wireFile } from '../wire.ts';
+
+/** What a request for a file gets: the whole, a part from `from` to before `to`, nothing new, or a refusal. */
+type Selection =
+  | { status: 200 }
+  | { status: 206; from: number; to: number }
+  | { status: 304 }
+  | { status: 416 };
 
 /** What may be sent, for clients that ask before they send. */
 export function readFileLimits(c: HttpContext, deps: HandlerDeps): Response {
@@ -126,4 +133,31 @@ function headersOf({ mimeType, name }: ReadableFile): Record<string, string> {
     'cross-origin-resource-policy': 'same-origin',
     'cache-control': CACHE_CONTROL,
   };
+}
+
+/**
+ * Reads the headers of a request for a file of that many bytes. Several ranges at once, other units and malformed ranges get
+ * the whole, as the RFC allows. Never throws.
+ */
+function selectionOf({ headers, method }: IncomingMessage, etag: string, bytes: number): Selection {
+  const known = headers['if-none-match'];
+  if (known !== undefined && matches(known, etag)) return { status: 304 };
+  const { range, 'if-range': validator } = headers;
+  if (range === undefined || method !== 'GET') return { status: 200 };
+  if (validator !== undefined && validator !== etag) return { status: 200 };
+  const [, first, last] = /^bytes=[ \t]*(\d{0,15})-(\d{0,15})[ \t]*$/.exec(range) ?? [];
+  if (first === undefined || last === undefined || (first === '' && last === '')) return { status: 200 };
+  if (first === '') {
+    const length = Math.min(Number(last), bytes);
+    return length === 0 ? { status: 416 } : { status: 206, from: bytes - length, to: bytes };
+  }
+  const from = Number(first);
+  if (last !== '' && Number(last) < from) return { status: 200 };
+  if (from >= bytes) return { status: 416 };
+  return { status: 206, from, to: last === '' ? bytes : Math.min(Number(last) + 1, bytes) };
+}
+
+/** True if one of the listed tags is this one: weak or strong, as `If-None-Match` compares. */
+function matches(list: string, etag: string): boolean {
+  return list.trim() === '*' || list.split(',').some((one) => one.trim().replace(/^W\//, '') === etag);
 }

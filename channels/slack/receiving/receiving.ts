@@ -6,7 +6,7 @@ import { textRef } from '../../../src/contracts/texts/say.ts';
 import type { ChannelDeps } from '../../../src/contracts/channel.ts';
 import type { ChannelHealth, GatewayApi } from '../../../src/contracts/gateway-api.ts';
 import type { InboundMessage } from '../../../src/contracts/message.ts';
-import type { Receipt, Receive } from '../../../src/contracts/receive.ts';
+import type { ConnectionStore, Receipt, Receive } from '../../../src/contracts/receive.ts';
 import type { SharedClock } from '../../../src/lib/shared-clock.ts';
 import { BackgroundWork } from '../../../src/lib/async/background.ts';
 import { pause } from '../../../src/lib/async/sleep.ts';
@@ -21,10 +21,61 @@ import { type LinkParts, SocketLink } from './link.ts';
 import type { SingleReactions } from '../../../src/contracts/platform/single-reactions.ts';
 import type { Status } from '../status.ts';
 import type { People } from './people.ts';
-import { Position } from './position.ts';
+import type { Log } from '../../../src/contracts/log.ts';
 import { isRetryable } from '../../../src/contracts/errors.ts';
 import { retryWhile } from '../../../src/lib/async/retry.ts';
 import type { Envelope } from './socket.ts';
+
+/** Slack has no sessions to continue; the store's row needs a session name. */
+const SESSION = { id: 'socket-mode', sequence: 0, detail: {} };
+
+interface PositionParts {
+  connections: Pick<ConnectionStore, 'connection' | 'epochNow' | 'saveSession'>;
+  /** Set to the clock that all nodes share, before the time that one of them has written is read. */
+  clock: SharedClock;
+  log: Log;
+  saveEveryMs: number;
+  /** The time up to which everything is stored, in epoch milliseconds; undefined while unknown. */
+  storedUntil: () => number | undefined;
+}
+
+class Position {
+  readonly #parts: PositionParts;
+  #key: string | undefined;
+  #timer: NodeJS.Timeout | undefined;
+  #saved = 0;
+
+  constructor(parts: PositionParts) {
+    this.#parts = parts;
+  }
+
+  /** The time that the store keeps; from now on it is written there. Throws `StoreError`. */
+  async load(key: string): Promise<number | undefined> {
+    const { clock, connections } = this.#parts;
+    await clock.set(() => connections.epochNow());
+    const record = await connections.connection(key);
+    this.#key = key;
+    this.#timer ??= setInterval(() => void this.save(), this.#parts.saveEveryMs).unref();
+    return record?.heardAt;
+  }
+
+  /** Never throws. */
+  async save(): Promise<void> {
+    const until = this.#parts.storedUntil();
+    if (this.#key === undefined || until === undefined || until <= this.#saved) return;
+    try {
+      await this.#parts.connections.saveSession(this.#key, SESSION, until);
+      this.#saved = until;
+    } catch (error) {
+      this.#parts.log.warn({ err: error }, 'slack_position_not_saved');
+    }
+  }
+
+  close(): void {
+    clearInterval(this.#timer);
+    this.#timer = undefined;
+  }
+}
 
 /** How long health reports what a catch-up left out, in milliseconds. */
 const NOTICE_MS = 3_600_000;

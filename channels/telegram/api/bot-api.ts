@@ -10,7 +10,7 @@ import type { Place, SentMessage } from '../../../src/contracts/message.ts';
 import { createFetch } from './http-call.ts';
 import { isDeleted, isFileTooBig, isNotModified, isWebhookConflict, toChannelError } from './errors.ts';
 import { captionOf, draftIdOf, formatOf, keyboardOf, placeOf, richOf, textOf } from './call-options.ts';
-import { Reachability } from './reachability.ts';
+
 import {
   type FileOptions,
   type GrammySignal,
@@ -21,6 +21,43 @@ import {
 } from '../files/uploads.ts';
 import type { Clock } from '../../../src/lib/clock.ts';
 import { stripEnd } from '../../../src/lib/text.ts';
+
+class Reachability {
+  readonly #ask: () => Promise<unknown>;
+  #answers = false;
+  #asking: Promise<void> | undefined;
+
+  /** `ask` makes a call that is safe to repeat. */
+  constructor(ask: () => Promise<unknown>) {
+    this.#ask = ask;
+  }
+
+  /** Telegram has answered a call. */
+  noteAnswer(): void {
+    this.#answers = true;
+  }
+
+  /** A call has failed in a way that other calls may, too. */
+  noteFailure(): void {
+    this.#answers = false;
+  }
+
+  /** Resolves once Telegram answers; concurrent callers share one request. Throws its error. */
+  async ensure(): Promise<void> {
+    if (this.#answers) return;
+    this.#asking ??= this.#question();
+    await this.#asking;
+  }
+
+  async #question(): Promise<void> {
+    try {
+      await this.#ask();
+      this.#answers = true;
+    } finally {
+      this.#asking = undefined;
+    }
+  }
+}
 
 /** Longest wait for an answer, in milliseconds; a long poll has its own limit. */
 export const CALL_TIMEOUT_MS = 30_000;

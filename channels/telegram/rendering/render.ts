@@ -2,14 +2,23 @@
  * Renders a Markdown document as Telegram's HTML: only tags that Telegram knows, always closed, counted as Telegram
  * counts.
  */
-import type { List, ListItem, PhrasingContent, Root, RootContent } from 'mdast';
+import type { List, ListItem, PhrasingContent, Root, RootContent, Table, TableCell } from 'mdast';
 import type { Rendered } from '../../../src/contracts/channel.ts';
 import { type Details, foldDetails } from '../../../src/lib/markdown/details.ts';
 import { textBelow } from '../../../src/lib/markdown/markdown.ts';
 import { cleanText } from '../../../src/lib/text.ts';
-import { withoutFalseLinks } from './false-links.ts';
-import { escapeHtml, joined, type Piece, textPiece, wrapped } from './piece.ts';
-import { renderTable } from './table.ts';
+import { escapeHtml, joined, NOTHING, type Piece, textPiece, wrapped } from './piece.ts';
+import { columnsOf, drawTable } from '../../../src/lib/markdown/text-table.ts';
+
+/** Characters that a phone shows in a line of a drawn table; a wider one would wrap and be unreadable. */
+export const MAX_TABLE_COLUMNS = 40;
+
+/**
+ * File names whose extension is also a country's or another top-level domain, .NET and its languages, and words that
+ * begin with a slash, which would be commands. Addresses with a path or a scheme are left alone.
+ */
+const FALSE_LINK =
+  /(?<![\w@/:.<>)\]-])(?:[\w-]+(?:\.[\w-]+)*\.(?:md|py|sh|rs|pl|pm|cc|so|ps|zip|mov)(?![\w/:-]|\.\w)|(?:VB|ASP|ADO|ML)\.NET(?![\w/-]|\.\w)|(?<slash>\/(?<name>[A-Za-z0-9_]{1,64})(?![\w/])))/gi;
 
 /** Deeper nodes are shown as plain text: no one nests that deeply, and the stack is finite. */
 export const MAX_DEPTH = 40;
@@ -218,4 +227,64 @@ function withAddress(shown: Piece, target: string): Piece {
   // Telegram links mail addresses and telephone numbers; a path would become a command.
   const shownAddress = address === target ? wrapped('code', textPiece(address)) : textPiece(address);
   return joined([shown, textPiece(' ('), shownAddress, textPiece(')')]);
+}
+
+/** The text, with such words as code; the bot's `commands` stay commands. */
+function withoutFalseLinks(text: string, commands: ReadonlySet<string>): Piece {
+  // Most texts contain neither, and each part of an answer is rendered a dozen times until it fits.
+  if (!text.includes('.') && !text.includes('/')) return textPiece(text);
+  const pieces: Piece[] = [];
+  let from = 0;
+  for (const found of text.matchAll(FALSE_LINK)) {
+    const name = found.groups?.['name']?.toLowerCase();
+    if (name !== undefined && commands.has(name)) continue;
+    pieces.push(textPiece(text.slice(from, found.index)), wrapped('code', textPiece(found[0])));
+    from = found.index + found[0].length;
+  }
+  return from === 0 ? textPiece(text) : joined([...pieces, textPiece(text.slice(from))]);
+}
+
+/**
+ * A table; `cellOf` renders the content of a cell. A table with links is not drawn, because the links would be lost.
+ */
+function renderTable(table: Table, cellOf: (cell: TableCell) => Piece): Piece {
+  const rows = table.children.map((row) => row.children.map((cell) => tidy(cellOf(cell))));
+  if (!rows.flat().some(({ html }) => html.includes('<a '))) {
+    const drawn = drawTable(
+      rows.map((row) => row.map(({ visible }) => visible)),
+      table.align ?? [],
+    );
+    if (columnsOf(drawn) <= MAX_TABLE_COLUMNS) return wrapped('pre', textPiece(drawn));
+  }
+  const [head = [], ...body] = rows;
+  if (body.length === 0)
+    return joined(
+      head.map((cell) => wrapped('b', cell)),
+      '\n',
+    );
+  return joined(
+    body.map((row) => recordOf(head, row)).filter(({ visible }) => visible !== ''),
+    '\n\n',
+  );
+}
+
+/** `Name: value`, a line for each column; the first value is bold, as the title of its record. */
+function recordOf(head: readonly Piece[], row: readonly Piece[]): Piece {
+  const columns = Math.max(head.length, row.length);
+  const lines = Array.from({ length: columns }, (_, column) => {
+    const name = head[column] ?? NOTHING;
+    const value = row[column] ?? NOTHING;
+    const shown = column === 0 ? wrapped('b', value) : value;
+    if (name.visible === '') return shown;
+    return joined([name, textPiece(value.visible === '' ? ':' : ': '), shown]);
+  });
+  return joined(
+    lines.filter(({ visible }) => visible !== ''),
+    '\n',
+  );
+}
+
+/** Models break the lines of a cell with `<br>`; a line of a record has no room for that. */
+function tidy({ html, visible }: Piece): Piece {
+  return { html: html.replaceAll('\n', ' '), visible: visible.replaceAll('\n', ' ') };
 }

@@ -16,14 +16,22 @@ import { executePlan } from './executor.ts';
 import { classifyFor } from './edits.ts';
 import { createGate, type GatedTurn } from './gate.ts';
 import { SUMMARY_PROMPT } from './mode-prompts.ts';
-import { withSteering, withUserAdditions } from './steering.ts';
-import type { SteeredTurn } from '../turn/queue-modes.ts';
+import { type Joining, type SteeredTurn, takeSteering } from '../turn/queue-modes.ts';
 import { type CallingTurn, callWithoutHistory, type PlainQuestion } from './call-without-history.ts';
 import { RollingContext } from './rolling-context.ts';
 import { foldFacts, type PlanRun, startRun } from './run-state.ts';
 import { runPlanStep } from './run-step.ts';
 import { resultsSoFar } from './step-prompt.ts';
 import type { StepTurn } from './step-turn.ts';
+
+/**
+ * Longest text of the user that a step or a correction includes, in UTF-16 units; of a longer one, its end. The final
+ * answer includes all of it.
+ */
+export const MAX_STEERING_CHARS = 600;
+
+/** The iteration of the turn's own loop at which a plan runs. */
+const PLAN_ITERATION = 1;
 
 /** Name of the tool call under which the model sees the run of its plan. */
 export const RUN_PLAN = 'carry_out_plan';
@@ -192,4 +200,28 @@ function reportOf(run: PlanRun): string {
 /** Why a plan was cancelled. The reason may quote what a step has read. */
 function whyOf({ reason }: PlanRun['plan']): string {
   return reason === undefined ? 'No reason is known.' : `Why:\n${markUntrusted('the plan', reason)}`;
+}
+
+/** A gate that first takes in the messages that wait. Throws what `gate` throws, and `StoreError`. */
+function withSteering(
+  gate: ExecutorDeps['gate'],
+  shared: Joining,
+  turn: SteeredTurn,
+  emit: Emit,
+): ExecutorDeps['gate'] {
+  return async (step, state) => {
+    await takeSteering(shared, turn, PLAN_ITERATION, emit);
+    return await gate(step, state);
+  };
+}
+
+/** The plan for a prompt: its goal, followed by the messages that the user added. Never throws. */
+export function withUserAdditions(plan: Plan, { rows }: Pick<TurnProgress, 'rows'>): Plan {
+  const messages = rows.steps.flatMap(({ entry }) =>
+    entry.kind === 'user' && entry.laneSeq !== undefined ? [entry.content] : [],
+  );
+  if (messages.length === 0) return plan;
+  const all = messages.join('\n');
+  const shown = all.length <= MAX_STEERING_CHARS ? all : `…${all.slice(-MAX_STEERING_CHARS).toWellFormed()}`;
+  return { ...plan, goal: `${plan.goal}\nThe user has since added: ${shown}` };
 }

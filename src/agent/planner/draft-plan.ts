@@ -1,7 +1,7 @@
 /** The three phases of planning: analysis, review if it is requested, and the plan (N-14 to N-24). */
 import { StoreError, toGatewayError, wordError } from '../../contracts/errors.ts';
 import { turnReader } from '../turn/failure-text.ts';
-import type { Plan } from '../../contracts/plans/plan.ts';
+import type { ExecutionMode, Plan } from '../../contracts/plans/plan.ts';
 import { SPAWN_TOOL } from '../../contracts/agent/subagents.ts';
 import type { AgentShared, Emit } from '../deps.ts';
 import { typedText } from '../prompt/marks.ts';
@@ -12,10 +12,24 @@ import {
   planInstruction,
   reviewInstruction,
 } from './instructions.ts';
-import { makePlan } from './make-plan.ts';
+import { newId } from '../../lib/ids.ts';
+import { todoText } from '../../contracts/store/notes.ts';
+import type { Tool } from '../../contracts/tools/tool.ts';
+import { classifyFor } from '../executor/edits.ts';
+import { readPlan, type WrittenPlan } from './read-plan.ts';
+import { languageMark } from '../../contracts/texts/languages.ts';
+import type { Say } from '../../contracts/texts/say.ts';
 import { askPlanner, type Planning, type PlanningUsage } from './planning-call.ts';
 import { readAnalysis, reviewText } from './read-analysis.ts';
-import { readPlan } from './read-plan.ts';
+
+interface PlanSetting {
+  goal: string;
+  mode: ExecutionMode;
+  tools: ReadonlyMap<string, Tool>;
+  state?: 'running' | 'stored' | undefined;
+  /** The language of its card. */
+  say: Pick<Say, 'language'>;
+}
 
 /** Longest description of a tool or profile that the planner reads, in UTF-16 units. */
 const MAX_DESCRIPTION_CHARS = 160;
@@ -101,4 +115,31 @@ async function threePhases(
 function optionOf(name: string, text: string): ExecutorOption {
   const [sentence = ''] = text.replace(/\s+/g, ' ').split(/(?<=\.) /, 1);
   return { name, description: sentence.slice(0, MAX_DESCRIPTION_CHARS).toWellFormed() };
+}
+
+/** Creates the plan of a turn. `goal` is the user's message. */
+export function makePlan(
+  written: WrittenPlan,
+  { goal, mode, tools, state = 'running', say }: PlanSetting,
+): Plan {
+  const classify = classifyFor(tools);
+  return {
+    id: newId(),
+    goal: todoText(goal),
+    milestones: written.milestones,
+    steps: written.steps.map(({ description, executor }, index) => ({
+      id: `s${index + 1}`,
+      index,
+      description,
+      executor,
+      risk: classify({ executor }),
+      status: 'pending',
+      attempts: 0,
+      corrections: 0,
+    })),
+    mode,
+    state,
+    originalLength: written.steps.length,
+    ...languageMark(say),
+  };
 }

@@ -1,11 +1,39 @@
 /** The operator's files for every prompt: AGENTS.md, SOUL.md, USER.md, TOOLS.md, and the list of the skills (B-05). */
-import { readdir } from 'node:fs/promises';
+import { type FileHandle, open, readdir } from 'node:fs/promises';
 import path from 'node:path';
 import { estimateTokens } from '../../lib/tokens.ts';
 import type { Log } from '../../contracts/log.ts';
-import { createFileCache, type FileCache, type FileText } from './file-cache.ts';
-import { isSkillFolder, readSkill, type Skill } from './skill.ts';
-import { errorCode } from '../../contracts/errors.ts';
+import { constants } from 'node:fs';
+import { errorCode, toGatewayError } from '../../contracts/errors.ts';
+import { oneLine, stripEnd } from '../../lib/text.ts';
+
+/** The beginning of a file. */
+interface FileText {
+  file: string;
+  /** At most the requested bytes, whole characters only. */
+  text: string;
+  /** Bytes of the whole file. */
+  size: number;
+}
+
+interface FileCache<T> {
+  /**
+   * The value made from the file; undefined when there is no file or it cannot be read, which is logged. Never throws.
+   */
+  read(file: string): Promise<T | undefined>;
+  /** Drops every file but these. */
+  keepOnly(files: ReadonlySet<string>): void;
+}
+
+/** Characters of a description that the prompt shows. */
+export const MAX_DESCRIPTION_CHARS = 200;
+
+const MAX_NAME_CHARS = 64;
+
+interface Skill {
+  name: string;
+  description: string;
+}
 
 /** Files that are part of every prompt, in order. */
 const BOOTSTRAP_FILES = ['AGENTS.md', 'SOUL.md', 'USER.md', 'TOOLS.md'] as const;
@@ -124,4 +152,78 @@ async function skillFolders(folder: string, log: Log): Promise<{ names: string[]
     if (!absent) log.warn({ err: error, folder }, 'skills_unreadable');
     return { names: [], refused: [] };
   }
+}
+
+/** True for a folder name that needs no escaping in a path. */
+function isSkillFolder(name: string): boolean {
+  return /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/.test(name);
+}
+
+/**
+ * Reads `name` and `description` of the front matter (`key: value` lines between two `---`; quoted, or folded over
+ * indented lines). A missing field is empty; a file without front matter has neither. Never throws.
+ */
+export function readSkill(text: string): Skill {
+  const [, head = ''] = /^\ufeff?---[ \t]*\r?\n([\s\S]*?)(?:\r?\n---[ \t]*(?:\r?\n|$)|$)/.exec(text) ?? [];
+  return {
+    name: oneLine(field(head, 'name')).slice(0, MAX_NAME_CHARS).toWellFormed(),
+    description: clip(oneLine(field(head, 'description')), MAX_DESCRIPTION_CHARS),
+  };
+}
+
+function field(head: string, key: string): string {
+  const [, value = ''] = new RegExp(`^${key}[ \\t]*:(.*(?:\\r?\\n[ \\t]+.*)*)`, 'm').exec(head) ?? [];
+  const plain = value.replace(/^[ \t]*[>|][+-]?[ \t]*(?=\r?\n)/, '').trim();
+  const [, quoted] = /^(?:"(.*)"|'(.*)')$/s.exec(plain)?.filter((part) => part !== undefined) ?? [];
+  return quoted ?? plain;
+}
+
+function clip(text: string, max: number): string {
+  return text.length <= max ? text : `${text.slice(0, max).toWellFormed()}…`;
+}
+
+/** `make` turns the first `maxBytes` bytes of a file into the cached value; it is called once per change. */
+export function createFileCache<T>(maxBytes: number, make: (read: FileText) => T, log: Log): FileCache<T> {
+  const cache = new Map<string, { mtimeMs: number; size: number; value: T }>();
+  const errors = new Map<string, string>();
+
+  const readFrom = async (handle: FileHandle, file: string): Promise<T> => {
+    const stats = await handle.stat();
+    if (!stats.isFile()) throw new Error('It is not a plain file.');
+    const { mtimeMs, size } = stats;
+    const known = cache.get(file);
+    if (known?.mtimeMs === mtimeMs && known.size === size) return known.value;
+    const { buffer, bytesRead } = await handle.read(Buffer.alloc(maxBytes), 0, maxBytes, 0);
+    // A character that was cut at the end became a replacement character.
+    const text = stripEnd(buffer.toString('utf8', 0, bytesRead), '\ufffd');
+    const value = make({ file, text, size });
+    cache.set(file, { mtimeMs, size, value });
+    return value;
+  };
+
+  return {
+    async read(file) {
+      try {
+        // O_NONBLOCK: a pipe without a writer must not block the thread.
+        await using handle = await open(file, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
+        const value = await readFrom(handle, file);
+        errors.delete(file);
+        return value;
+      } catch (error) {
+        cache.delete(file);
+        const absent = errorCode(error) === 'ENOENT';
+        const { message } = toGatewayError(error);
+        if (absent) errors.delete(file);
+        else if (errors.get(file) !== message) {
+          errors.set(file, message);
+          log.warn({ err: error, file }, 'prompt_file_unreadable');
+        }
+        return undefined;
+      }
+    },
+    keepOnly(files) {
+      for (const map of [cache, errors])
+        for (const file of map.keys()) if (!files.has(file)) map.delete(file);
+    },
+  };
 }

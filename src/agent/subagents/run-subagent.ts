@@ -17,12 +17,27 @@ import { type AgentShared, type Emit, MAX_RESULT_CHARS } from '../deps.ts';
 import { NO_PART } from '../prompt/bootstrap-files.ts';
 import { recordUnreported, usageOf } from '../state/turn-usage.ts';
 import { UnjournaledUsage } from '../state/unjournaled-usage.ts';
-import { replySoFar, type Turn, type TurnProgress } from '../state/turn-state.ts';
+import { replySoFar, type Turn, type TurnIdentity, type TurnProgress } from '../state/turn-state.ts';
 import type { Taint } from '../state/taint.ts';
 import { TurnRows } from '../state/turn-rows.ts';
 import { runTurn, type TurnResult } from '../turn/agent-loop.ts';
 import { inEnglish, type Say } from '../../contracts/texts/say.ts';
-import { outcomeOf, traceSubagent } from './subagent-trace.ts';
+import { TraceNotes } from '../state/trace-notes.ts';
+
+/** Whose run it is. */
+interface TracedChild extends Pick<TurnIdentity, 'sessionKey' | 'fence'> {
+  agentId: string;
+  parentTurnId: string;
+  profile: Pick<Profile, 'id'>;
+  background: boolean;
+}
+
+/** The notes of one run. */
+interface SubagentTrace {
+  notes: TraceNotes;
+  /** The run is over with this outcome: a reason of a turn, `parked` or `released`. Never throws. */
+  end(outcome: string): void;
+}
 
 /** Everything a subagent works with, passed as arguments: there is no shared state to restore (N-12). */
 export interface Child extends Pick<
@@ -237,4 +252,29 @@ function startBounds({ timeMs }: Child, journal: readonly ContextRecord[]): Boun
 export function isInterruption(error: unknown): boolean {
   if (error instanceof StoreError || error instanceof ApprovalWait) return true;
   return error instanceof LaneAbort && error.code !== 'stopped';
+}
+
+/** Begins the notes of a run; `resumed`: an earlier run left a journal. */
+function traceSubagent(
+  { redact, traces }: Pick<AgentShared, 'redact' | 'traces'>,
+  child: TracedChild,
+  resumed: boolean,
+): SubagentTrace {
+  const { agentId, parentTurnId: turnId, sessionKey, fence, profile, background } = child;
+  const { node, epoch } = fence;
+  const notes = new TraceNotes({ node, epoch, resumed, attempts: 0, crashes: 0, afterMs: 0 }, redact);
+  return {
+    notes,
+    end(outcome) {
+      const attempt = notes.end(outcome, profile.id);
+      const { startedAt } = notes;
+      traces.subagentEnded({ agentId, turnId, sessionKey, attempt, startedAt, background });
+    },
+  };
+}
+
+/** The outcome of a run that an error has ended: it continues later, or has failed. */
+function outcomeOf(error: unknown): string {
+  if (error instanceof ApprovalWait) return 'parked';
+  return error instanceof LaneAbort && error.code !== 'stopped' ? 'released' : 'failed';
 }

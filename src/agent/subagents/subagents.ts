@@ -7,15 +7,15 @@ import { type Profile, toolsOf } from '../../contracts/agent/profile.ts';
 import {
   agentIdOf,
   MAX_SUBAGENTS_AT_ONCE,
+  MAX_SUBAGENTS_PER_TURN,
   MAX_TASK_CHARS,
+  SPAWN_TOOL,
   type SpawnOutcome,
   type SpawnRequest,
   type SubagentCall,
 } from '../../contracts/agent/subagents.ts';
 import { contextRow } from '../prompt/history.ts';
 import type { AgentShared } from '../deps.ts';
-import { SubagentSlots } from './subagent-slots.ts';
-import { isInterruption, runSubagent, type SubagentResult } from './run-subagent.ts';
 import type {
   Subagents,
   TaskWriter,
@@ -24,6 +24,46 @@ import type {
   TurnIdentity,
   TurnProgress,
 } from '../state/turn-state.ts';
+import { isInterruption, runSubagent, type SubagentResult } from './run-subagent.ts';
+
+/** Counts the subagents of a turn against their limits. */
+class SubagentSlots {
+  readonly #subagents: AgentShared['subagents'];
+  readonly #turn: Pick<TurnIdentity, 'sessionKey'>;
+  /** Calls that started a subagent, those from before a crash included. */
+  readonly #made: Set<string>;
+  readonly #waitedFor = new Set<string>();
+
+  constructor(
+    { subagents }: Pick<AgentShared, 'subagents'>,
+    turn: Pick<TurnIdentity, 'sessionKey' | 'turnId'> & Pick<TurnProgress, 'rows'>,
+  ) {
+    this.#subagents = subagents;
+    this.#turn = turn;
+    this.#made = new Set(
+      [...turn.rows.steps, ...turn.rows.ofPlan].flatMap(({ iteration, entry }) =>
+        entry.kind === 'tool_intent' && entry.toolName === SPAWN_TOOL
+          ? [`${turn.turnId}.${iteration}.${entry.callIndex}`]
+          : [],
+      ),
+    );
+  }
+
+  /** Takes a slot and returns the function that releases it, or the reason why none is free. */
+  async acquire(callKey: string, agentId: string): Promise<(() => void) | string> {
+    if (!this.#made.has(callKey) && this.#made.size >= MAX_SUBAGENTS_PER_TURN) {
+      return `A turn makes at most ${MAX_SUBAGENTS_PER_TURN} subagents, and this one already has. Do the rest yourself.`;
+    }
+    this.#made.add(callKey);
+    this.#waitedFor.add(callKey);
+    const release = (): void => void this.#waitedFor.delete(callKey);
+    const others = [...this.#made].map((key) => agentIdOf(this.#turn.sessionKey, key));
+    const atWork = await this.#subagents.atWork(others.filter((id) => id !== agentId));
+    if (this.#waitedFor.size + atWork <= MAX_SUBAGENTS_AT_ONCE) return release;
+    release();
+    return `${MAX_SUBAGENTS_AT_ONCE} subagents of this turn are already at work, the maximum at once.`;
+  }
+}
 
 /** Longest wait of an ending turn for its subagent to end with it, in milliseconds. */
 const ENDING_MS = 5_000;

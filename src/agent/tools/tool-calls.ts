@@ -11,12 +11,21 @@ import { announceResults, callerCalls, isCallersTool, waitForCaller } from './ca
 import { runConcurrently } from '../../lib/async/run-concurrently.ts';
 import type { Answer } from '../prompt/history.ts';
 import type { AgentShared, Emit } from '../deps.ts';
-import { createProgress } from './progress.ts';
+import { oneLine } from '../../lib/text.ts';
 import { checkCall, contentForModel, executeTool, failure, type Outcome } from './tool-run.ts';
 import { callableTools } from './tool-pair.ts';
 import { roleOf } from './user-role.ts';
 import { sentBy } from './unasked-reads.ts';
 import type { TurnAttempt, TurnContext, TurnIdentity, TurnProgress } from '../state/turn-state.ts';
+
+/** Longest line, in UTF-16 units. */
+export const MAX_PROGRESS_CHARS = 160;
+
+/** Shortest pause between two lines, in milliseconds. */
+export const PROGRESS_PAUSE_MS = 500;
+
+/** The pause is at least this part of the time that the call has run: an hour brings about 350 lines. */
+const PAUSE_SHARE = 1 / 60;
 
 /** The parts of a turn, or of the step of a plan, that its tool calls read and change. */
 export type ToolTurn = TurnIdentity &
@@ -292,4 +301,23 @@ function outcomeUnknown(name: string, { say }: Pick<TurnIdentity, 'say'>, emit: 
   const text = `${name} was interrupted and is not run again: it may or may not have taken effect.`;
   emit({ type: 'notice', code: 'outcome_unknown', text: say('turn.outcome_unknown', { tool: name }) });
   return failure(`Outcome unknown: ${text} Check before you repeat it.`);
+}
+
+/** Makes `ToolContext.progress` of a call; `monotonicNow` in milliseconds. Lines that come too soon are dropped. */
+export function createProgress(
+  emit: Emit,
+  { id: toolCallId, name }: Pick<ToolCall, 'id' | 'name'>,
+  monotonicNow = (): number => performance.now(),
+): (text: string) => void {
+  const since = monotonicNow();
+  let last: number | undefined;
+  return (given) => {
+    const now = monotonicNow();
+    const pause = Math.max(PROGRESS_PAUSE_MS, (now - since) * PAUSE_SHARE);
+    if (last !== undefined && now - last < pause) return;
+    const text = oneLine(given.slice(0, 4 * MAX_PROGRESS_CHARS));
+    if (text === '') return;
+    last = now;
+    emit({ type: 'tool_progress', toolCallId, name, text: text.slice(0, MAX_PROGRESS_CHARS).toWellFormed() });
+  };
 }

@@ -5,17 +5,14 @@ import { isFailure, type TurnEndReason } from '../../contracts/event.ts';
 import type { TurnFailure } from '../../contracts/store/records.ts';
 import type { Answer } from '../prompt/history.ts';
 import type { AgentShared, Emit } from '../deps.ts';
-import { checkCalls, checkFormat } from '../model/caller-options.ts';
+import { checkCalls, checkFormat, withCallerOptions } from '../model/caller-options.ts';
 import { endOfAnswer, failureText, turnReader } from './failure-text.ts';
 import { askModel } from './iteration.ts';
 import { takeSteering } from './queue-modes.ts';
 import { type PlanRunTurn, runPlan } from '../executor/run-plan.ts';
 import { followTodos, settlePlan } from '../planner/follow-plan.ts';
 import { hasPlannedOn, type PlannedTurn, planOnCall, planOnly, planTurn } from '../planner/plan-turn.ts';
-import { followSwitch, followTools } from '../profiles/follow-switch.ts';
-import { isSilent } from './silent-token.ts';
-import { optionsOfCall } from '../tools/caller-calls.ts';
-import { runToolCalls } from '../tools/tool-calls.ts';
+import { SWITCH_PROFILE } from '../../contracts/agent/profile.ts';
 import {
   callMsgId,
   emitReset,
@@ -24,6 +21,12 @@ import {
   type TurnIdentity,
   type TurnProgress,
 } from '../state/turn-state.ts';
+import { isSilent } from './silent-token.ts';
+import { optionsOfCall } from '../tools/caller-calls.ts';
+import { runToolCalls } from '../tools/tool-calls.ts';
+
+/** The parts of a turn that its tools follow from. */
+type ToolsTurn = Pick<TurnContext, 'profile' | 'prepared' | 'options'> & Pick<TurnProgress, 'rows'>;
 
 /** Result of a turn. `text` is shown to users; the rows to commit with it are still fresh in the turn. */
 export interface TurnResult {
@@ -198,4 +201,32 @@ function limitText(
 /** Why a turn failed. */
 export function failureOf({ code, retryAfterMs }: GatewayError): TurnFailure {
   return { code, ...(retryAfterMs !== undefined && { retryAfterMs }) };
+}
+
+/**
+ * Applies the session's profile when one of the n-th answer's tool calls switched it, also before a crash. Throws only `StoreError` and `GatewayError('unknown_profile')`.
+ */
+async function followSwitch(
+  shared: Pick<AgentShared, 'ledger' | 'models' | 'prepare'>,
+  turn: Pick<TurnIdentity, 'sessionKey'> & ToolsTurn & Pick<TurnContext, 'model' | 'askedModel'>,
+  n: number,
+): Promise<void> {
+  const switched = turn.rows.steps.some(
+    ({ iteration, entry }) =>
+      iteration === n && entry.kind === 'tool_result' && entry.toolName === SWITCH_PROFILE && !entry.isError,
+  );
+  if (!switched) return;
+  const session = await shared.ledger.session(turn.sessionKey);
+  if (session === undefined) return;
+  turn.profile = shared.models.profile(session.profileId);
+  followTools(shared, turn);
+  turn.model = turn.askedModel ?? session.model ?? turn.profile.model;
+}
+
+/** Gives the turn the prompt and tools of its profile as they are now; what others wrote about the tools taints it. */
+function followTools(shared: Pick<AgentShared, 'prepare'>, turn: ToolsTurn): void {
+  const prepared = shared.prepare(turn.profile);
+  turn.rows.taint.add(prepared.sources);
+  if (prepared === (turn.prepared.base ?? turn.prepared)) return;
+  turn.prepared = withCallerOptions(prepared, turn.options);
 }

@@ -1,9 +1,9 @@
 /** Handles the head of an `in:` lane: opens the turn, runs it, and commits its end. */
 import { LaneAbort, type LaneHandler, type LaneOutcome, type TurnEmitter } from '../../contracts/bus.ts';
-import { GatewayError } from '../../contracts/errors.ts';
+import { GatewayError, toGatewayError } from '../../contracts/errors.ts';
 import type { LaneHead, LaneStep } from '../../contracts/store/lanes.ts';
 import type { TurnPayload } from '../../contracts/store/accept.ts';
-import type { Address } from '../../contracts/message.ts';
+import { type Address, askedQuestion } from '../../contracts/message.ts';
 import type { OpenedTurn } from '../../contracts/store/records.ts';
 import type { LiveCounts, TraceAttempt } from '../../contracts/store/traces.ts';
 import { ApprovalWait } from '../tools/approval-gate.ts';
@@ -14,18 +14,31 @@ import { type AfterTurn, endedTurn } from './after-turn.ts';
 import { deliveryWithFiles } from './answer-delivery.ts';
 import { announceDecision, parkForCaller, parkTurn } from './parking.ts';
 import { endDeadLetter } from './dead-turn.ts';
-import type { LiveOutput, OutputResult } from './silent-reply.ts';
+import { type LiveOutput, openLiveOutput, type OutputResult } from './silent-reply.ts';
 import { isSilent } from './silent-token.ts';
-import { openOutput } from './turn-output.ts';
+import type { TurnContext, TurnIdentity, TurnProgress } from '../state/turn-state.ts';
 import { endElsewhere } from './other-surfaces.ts';
 import { readTurnPayload } from './turn-payload.ts';
 import { createSubagents } from '../subagents/subagents.ts';
 import type { CurrentShared } from '../turn-settings.ts';
 import { recordUnreported, usageOf } from '../state/turn-usage.ts';
-import type { TurnContext, TurnIdentity, TurnProgress } from '../state/turn-state.ts';
 import { runTurn, type TurnOptions } from './agent-loop.ts';
 import { startTurn, type TracedTurn } from './start-turn.ts';
-import { endTrace, leaveTrace } from './turn-trace.ts';
+import type { TraceNotes } from '../state/trace-notes.ts';
+
+interface OutputStart {
+  head: LaneHead;
+  turn: TurnIdentity & Pick<TurnContext, 'silentToken'> & Pick<TurnProgress, 'reply'>;
+  payload: TurnPayload;
+  opened: OpenedTurn;
+  emitter: TurnEmitter;
+}
+
+/** The parts of a turn that its trace names. */
+type NotedTurn = Pick<TurnIdentity, 'turnId' | 'sessionKey' | 'log'> & { trace: TraceNotes };
+
+/** Where traces are kept. */
+type Tracing = Pick<AgentShared, 'traces'>;
 
 /** Work before and after each turn of a session. */
 export interface AroundTurn {
@@ -196,4 +209,63 @@ async function commit(
     outbound,
     elsewhere: elsewhere && (await endElsewhere(shared, turn.surfaces, elsewhere, shownOn)),
   });
+}
+
+/** Passes a stored attempt to those who count and export it, and logs its end. Never throws. */
+function endTrace({ traces }: Tracing, turn: NotedTurn, attempt: TraceAttempt, ended: boolean): void {
+  const { turnId, sessionKey } = turn;
+  const { outcome, ms, afterMs } = attempt;
+  const calls = attempt.spans.filter(({ kind }) => kind === 'model_call').length;
+  const fields = { reason: outcome, ms, afterMs, calls };
+  if (ended) turn.log.info(fields, 'turn_ended');
+  else turn.log.info(fields, outcome === 'parked' ? 'turn_parked' : 'turn_released');
+  traces.ended({ turnId, sessionKey, attempt, startedAt: turn.trace.startedAt, ended });
+}
+
+/**
+ * Stores an attempt after which the turn continues later: parked, or released by a node that stops. Never throws:
+ * without it the turn continues as well, and the journal still has its answers.
+ */
+async function leaveTrace(
+  shared: Tracing,
+  turn: NotedTurn & Pick<TurnContext, 'profile'>,
+  outcome: 'parked' | 'released',
+): Promise<void> {
+  const attempt = turn.trace.end(outcome, turn.profile.id);
+  await shared.traces.noteAttempt(turn.turnId, attempt).catch((error: unknown) => {
+    turn.log.warn({ err: toGatewayError(error) }, 'trace_not_stored');
+  });
+  endTrace(shared, turn, attempt, false);
+}
+
+/** Creates the output of the turn: the live message of its channel, and the event bus. */
+function openOutput(
+  { live, ledger }: Pick<AgentShared, 'live' | 'ledger'>,
+  { head, turn, payload, opened, emitter }: OutputStart,
+): LiveOutput {
+  const { placeholder } = payload.message;
+  const placeholders = opened.placeholders.length === 0 && placeholder ? [placeholder] : opened.placeholders;
+  const textSoFar = turn.reply.text;
+  const open = () =>
+    live.open({
+      turnId: turn.turnId,
+      session: turn.sessionKey,
+      address: opened.address,
+      surfaces: opened.surfaces,
+      replyTo: turn.replyTo,
+      question: askedQuestion(payload.message),
+      placeholders,
+      takenOver: isTakenOver(head, opened),
+      textSoFar,
+      note: (ref, sent) => ledger.noteSent(turn.fence, ref, sent),
+      plan: opened.plan,
+      language: turn.say.language,
+    });
+  const emit: Emit = (event) => emitter.emit(event);
+  return openLiveOutput({ silentToken: turn.silentToken, textSoFar, open, emit });
+}
+
+/** True when an earlier attempt may have shown what is not noted; not every death or lost lease is counted against the turn. */
+function isTakenOver({ crashes }: LaneHead, { interrupted, placeholders }: OpenedTurn): boolean {
+  return crashes > 0 || (interrupted === true && placeholders.length > 0);
 }

@@ -13,7 +13,17 @@ import type { Scheduler } from '../rate/scheduler.ts';
 import { streamReply } from '../stream/stream-mode.ts';
 import type { GrowingCalls, GrowingMessage } from '../surfaces/live-surfaces.ts';
 import { LiveMessage } from './live-message.ts';
-import { waitForEarlierDeliveries } from './wait-for-earlier.ts';
+import { toGatewayError } from '../../contracts/errors.ts';
+
+/** Time between two checks of a waiting reply, in milliseconds. */
+export const CHECK_EVERY_MS = 500;
+
+interface EarlierDeliveries {
+  /** True while earlier answers are undelivered. Throws `StoreError`. */
+  undelivered: () => Promise<boolean>;
+  clock: Clock;
+  log: Log;
+}
 
 export interface GrowDeps {
   channels: ReadonlyMap<string, Channel>;
@@ -67,5 +77,34 @@ export function createGrow(deps: GrowDeps): Grow {
     const stopWaiting = message.begun ? undefined : waitForEarlierDeliveries(earlier, begin);
     if (message.begun) card?.begin();
     return { message, stopWaiting, card };
+  };
+}
+
+/** Calls `begin` once no earlier answer is undelivered; returns the function that ends the wait. Never throws. */
+function waitForEarlierDeliveries(
+  { undelivered, clock, log }: EarlierDeliveries,
+  begin: () => void,
+): () => void {
+  let ended = false;
+  let cancel = (): void => undefined;
+  const later = (): void => {
+    if (!ended) cancel = clock.after(CHECK_EVERY_MS, check);
+  };
+  const check = (): void => {
+    undelivered().then(
+      (waits) => {
+        if (waits) later();
+        else if (!ended) begin();
+      },
+      (error: unknown) => {
+        log.debug({ err: toGatewayError(error) }, 'undelivered_check_failed');
+        later();
+      },
+    );
+  };
+  check();
+  return () => {
+    ended = true;
+    cancel();
   };
 }

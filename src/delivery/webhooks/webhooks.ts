@@ -17,8 +17,17 @@ import {
 } from '../../contracts/operator/webhooks.ts';
 import type { LaneKey, LaneStore } from '../../contracts/store/lanes.ts';
 import { backoffMs } from '../../lib/async/backoff.ts';
-import { postNote, type PostNoteDeps } from './post-note.ts';
+import { createHmac } from 'node:crypto';
+import type { Egress } from '../../contracts/tools/tool.ts';
 import { wants, type Webhook } from './settings.ts';
+
+interface PostNoteDeps {
+  store: Pick<WebhookStore, 'turnTexts'>;
+  /** The egress policy for the addresses that this webhook may post to. */
+  egressOf: (target: Pick<Webhook, 'url' | 'private'>) => Egress;
+  /** Epoch milliseconds. */
+  epochNow: () => number;
+}
 
 export { configureWebhooks, webhooksRule, type Webhook } from './settings.ts';
 
@@ -204,4 +213,48 @@ function createHandler(deps: WebhooksDeps): Pick<LaneHandler, 'handle' | 'onDead
     },
     onDeadLetter: async (head, error) => await lanes.finish(head, error.message),
   };
+}
+
+/**
+ * Posts a note. Throws `GatewayError`: `webhook_refused` for any answer but 2xx, otherwise the errors of the egress.
+ */
+async function postNote(
+  { store, egressOf, epochNow }: PostNoteDeps,
+  webhook: Webhook,
+  note: WebhookNote,
+  signal: AbortSignal,
+): Promise<void> {
+  const { at, ...facts } = note;
+  const body = { ...facts, at: new Date(at).toISOString(), ...(await textOf(store, webhook, note)) };
+  const seconds = Math.floor(epochNow() / 1_000);
+  const { status } = await egressOf(webhook)({
+    url: webhook.url,
+    signal,
+    json: body,
+    headers: {
+      'x-parley-id': note.id,
+      'x-parley-event': note.type,
+      'x-parley-signature': sign(webhook.secret, seconds, JSON.stringify(body)),
+    },
+  });
+  if (status >= 200 && status < 300) return;
+  throw new GatewayError('webhook_refused', `The receiver answered ${status}.`, { retryable: true });
+}
+
+/** The form of `signed` webhooks that call the gateway: `t=<seconds>,v1=<HMAC-SHA256 of "<t>.<body>">`. */
+export function sign(secret: string, seconds: number, body: string): string {
+  return `t=${seconds},v1=${createHmac('sha256', secret).update(`${seconds}.${body}`).digest('hex')}`;
+}
+
+/** Texts only if the operator wants them. */
+async function textOf(
+  store: PostNoteDeps['store'],
+  { content }: Webhook,
+  { type, turnId }: WebhookNote,
+): Promise<{ content?: string }> {
+  if (!content || turnId === undefined) return {};
+  const turn = await store.turnTexts(turnId);
+  const text =
+    type === 'message_received' ? turn?.question : type === 'turn_ended' ? turn?.answer : undefined;
+  return text === undefined ? {} : { content: text };
 }

@@ -2,20 +2,48 @@
 import { missingScope } from '../../contracts/command.ts';
 import type { EventBus } from '../../contracts/bus.ts';
 import type { GatewayApi } from '../../contracts/gateway-api.ts';
-import type { ChoiceDeps } from '../choice.ts';
+import { checkChoice, type ChoiceDeps, choosable } from '../choice.ts';
 import { listingInAll, listingOf } from '../commands/commands.ts';
 import { createFileApi } from './file-api.ts';
-import { createMemoryApi } from './memory-api.ts';
-import { createScheduleApi } from './schedule-api.ts';
-import { createPlanApi } from '../plans/plan-api.ts';
+import type { Caller } from '../../contracts/access.ts';
+import type { MemoryApi } from '../../contracts/memory-api.ts';
+import {
+  MAX_MEMORIES,
+  MAX_UNVERIFIED_MEMORIES,
+  type MemoryStore,
+  type UserId,
+} from '../../contracts/store/notes.ts';
+import type { ScheduleApi, Schedules } from '../../contracts/schedules.ts';
+import { isAdmin, ownedSessions, type Visible } from '../sessions/ownership.ts';
+import { GatewayError } from '../../contracts/errors.ts';
+import type { PlanApi } from '../../contracts/plans/plan-api.ts';
+import { parseAddress } from '../../contracts/message.ts';
+import type { Receive } from '../../contracts/receive.ts';
+import type { PlanRecord, PlanStore } from '../../contracts/store/plan-store.ts';
+import { cancelStored, type ChangePlanDeps, changeSteps } from '../plans/change-plan.ts';
+import { startPlan, type StartPlanDeps } from '../plans/start-plan.ts';
+import { textRef } from '../../contracts/texts/say.ts';
 import { createSurfaceApi } from '../surfaces/surface-api.ts';
 import { createConversationApi } from '../sessions/conversation-api.ts';
 import type { GatewayApiDeps } from './deps.ts';
-import { createModelApi } from './model-api.ts';
 import { createSessionApi } from './session-api.ts';
 import { createTurnApi } from './turn-api.ts';
-import { createUsageApi } from './usage-api.ts';
-import { ownedSessions } from '../sessions/ownership.ts';
+import { type Cost, costOfModels } from '../../contracts/operator/prices.ts';
+import type { UsageGroupSum } from '../../contracts/model/usage.ts';
+
+/** Most plans in one list. */
+const MAX_LISTED = 100;
+
+interface PlanApiDeps extends ChangePlanDeps, StartPlanDeps {
+  plans: PlanStore;
+  ledger: ChangePlanDeps['ledger'] & StartPlanDeps['ledger'];
+  receive: Receive;
+}
+
+type ModelApi = Pick<
+  GatewayApi,
+  'resolveModel' | 'models' | 'describeModel' | 'checkOptions' | 'embed' | 'complete'
+>;
 
 /** Makes the API. Methods throw only `GatewayError`. */
 export function createGatewayApi(deps: GatewayApiDeps): GatewayApi {
@@ -88,5 +116,145 @@ function eventsOf(events: EventBus): Pick<GatewayApi, 'subscribe' | 'replay' | '
     subscribe: (filter, listener) => events.subscribe(filter, listener),
     replay: (key, lastEventId) => events.replay(key, lastEventId),
     lastEventId: (key) => events.lastEventId(key),
+  };
+}
+
+/** Makes the `MemoryApi`. */
+function createMemoryApi(memories: Pick<MemoryStore, 'memories' | 'deleteMemories'>): MemoryApi {
+  return {
+    own: (caller) => memories.memories(userOf(caller), MAX_MEMORIES + MAX_UNVERIFIED_MEMORIES),
+    deleteMemory: async (caller, id) => (await memories.deleteMemories(userOf(caller), id)) > 0,
+  };
+}
+
+function userOf({ tokenId }: Caller): UserId {
+  return `token:${tokenId}`;
+}
+
+/** Makes the report of usage: a caller sees its own, an admin that of all. Throws only `StoreError`. */
+function createUsageApi(deps: Pick<GatewayApiDeps, 'usage' | 'prices'>): GatewayApi['usage'] {
+  return async (caller, span, by) => {
+    const query = isAdmin(caller) ? span : { ...span, userId: `token:${caller.tokenId}` };
+    const prices = deps.prices();
+    const priced = Object.keys(prices.models).length > 0;
+    const [{ groups, more }, total, models] = await Promise.all([
+      deps.usage.groups(query, by),
+      deps.usage.sum(query),
+      priced ? deps.usage.models(query) : [],
+    ]);
+    const cost = (of: readonly UsageGroupSum[]): { cost?: Cost } => {
+      const sum = costOfModels(prices, of);
+      return sum === undefined ? {} : { cost: sum };
+    };
+    return {
+      groups: by === 'model' ? groups.map((group) => ({ ...group, ...cost([group]) })) : groups,
+      more,
+      total: { ...total, ...cost(models) },
+    };
+  };
+}
+
+/** Makes the API; `visible` returns a session the caller may see. */
+function createScheduleApi(schedules: Schedules, visible: Visible): ScheduleApi {
+  const isTheirs = async (caller: Caller, id: string): Promise<boolean> => {
+    const found = await schedules.find(id);
+    return found !== undefined && (isAdmin(caller) || found.creatorId === creatorOf(caller));
+  };
+  return {
+    list: async (caller, session) =>
+      await schedules.list({ session, creatorId: isAdmin(caller) ? undefined : creatorOf(caller) }),
+    async add(caller, { id, session, task, when }) {
+      if ((await visible(caller, session)) === undefined) return undefined;
+      return await schedules.add({
+        id,
+        session,
+        address: session,
+        creatorId: creatorOf(caller),
+        task,
+        when,
+      });
+    },
+    change: async (caller, id, change) =>
+      (await isTheirs(caller, id)) ? await schedules.change(id, change) : undefined,
+    runNow: async (caller, id) => (await isTheirs(caller, id)) && (await schedules.runNow(id)),
+    runs: async (caller, id, say) =>
+      (await isTheirs(caller, id)) ? await schedules.runs(id, say) : undefined,
+    remove: async (caller, id) => (await isTheirs(caller, id)) && (await schedules.remove(id)),
+  };
+}
+
+function creatorOf(caller: Caller): string {
+  return `token:${caller.tokenId}`;
+}
+
+/** Makes it. Methods throw only `GatewayError`. */
+function createModelApi(deps: GatewayApiDeps, visible: Visible, choice: ChoiceDeps): ModelApi {
+  /** Throws `GatewayError` for a model that the caller may not choose, or when its tokens are used up. */
+  const checkCall = async (caller: Caller, model: string, signal: AbortSignal): Promise<void> => {
+    if (isAdmin(caller)) return;
+    await checkChoice(choice, caller, undefined, await deps.models.resolve(model, signal));
+    await deps.checkTokenBudget(`token:${caller.tokenId}`);
+  };
+  return {
+    resolveModel: (model, signal) => deps.models.resolve(model, signal),
+    async checkOptions(caller, { key, choice: asked, options }, signal) {
+      const session = await visible(caller, key);
+      await deps.agent.checkOptions({ session, choice: asked, options }, signal);
+    },
+    async embed(caller, request, signal) {
+      await checkCall(caller, request.model, signal);
+      return await deps.agent.embed(caller, request, signal);
+    },
+    models: async (caller, signal) => await choosable(choice, caller, await deps.models.list(signal)),
+    async describeModel(caller, model, signal) {
+      const asked = await deps.models.resolve(model, signal);
+      if (!isAdmin(caller)) await checkChoice(choice, caller, undefined, asked);
+      return await deps.agent.describeModel(asked, signal);
+    },
+    async *complete(caller, request, signal) {
+      await checkCall(caller, request.model, signal);
+      yield* deps.agent.complete(caller, request, signal);
+    },
+  };
+}
+
+/** Makes the API. `visible` returns a session that the caller may see. */
+function createPlanApi(deps: PlanApiDeps, visible: Visible): PlanApi {
+  const read = async (caller: Caller, planId: string): Promise<PlanRecord | undefined> => {
+    const record = await deps.plans.plan(planId);
+    return record && (await visible(caller, record.session)) && record;
+  };
+  return {
+    read,
+    async list(caller, key) {
+      return (await visible(caller, key)) && (await deps.plans.plans(key, MAX_LISTED));
+    },
+    async change(caller, planId, version, edits) {
+      return (await read(caller, planId)) && (await changeSteps(deps, planId, () => edits, version));
+    },
+    async cancel(caller, planId) {
+      return (await read(caller, planId)) && (await cancelStored(deps, planId));
+    },
+    async run(caller, planId, { messageId, language, ...asked }) {
+      const record = await read(caller, planId);
+      if (record === undefined) return undefined;
+      const { session } = record;
+      const place = parseAddress(session);
+      if (place.channel !== 'http')
+        throw new GatewayError('not_an_http_session', textRef('plan.elsewhere', { channel: place.channel }));
+      const { content, options } = await startPlan(deps, record, asked);
+      const message = {
+        ...place,
+        id: messageId,
+        senderId: `token:${caller.tokenId}`,
+        content,
+        language,
+        media: [],
+        timestamp: Date.now(),
+        place: 'private' as const,
+        mentioned: true,
+      };
+      return { receipt: await deps.receive(message, { ...options, caller }), session };
+    },
   };
 }

@@ -3,11 +3,29 @@ import type { GatewayApi } from '../../contracts/gateway-api.ts';
 import { checkChoice, type ChoiceDeps } from '../choice.ts';
 import { stopSession } from '../sessions/stop-session.ts';
 import { refuseWhilePlanRuns } from '../plans/modes.ts';
-import { deleteSession } from '../sessions/delete-session.ts';
+import type { EventBus } from '../../contracts/bus.ts';
+import type { SessionKey } from '../../contracts/message.ts';
+import type { Ledger } from '../../contracts/store/ledger.ts';
+import type { SessionRecord } from '../../contracts/store/records.ts';
+import type { SubagentStore } from '../../contracts/agent/subagents.ts';
+import type { SessionFiles } from '../../contracts/tools/tool.ts';
+import { sleep } from '../../lib/async/sleep.ts';
 import { checkedChange } from '../sessions/session-change.ts';
 import { workOf } from '../sessions/turn-work.ts';
 import type { GatewayApiDeps } from './deps.ts';
 import { ownerOf, type Visible } from '../sessions/ownership.ts';
+
+/** Longest time that a deletion waits for the session's work to end, and the pause between two checks. */
+const MAX_END_MS = 3_000;
+
+const END_CHECK_MS = 20;
+
+type DeleteSessionDeps = Parameters<typeof stopSession>[0] & {
+  ledger: Ledger;
+  subagents: Pick<SubagentStore, 'working'>;
+  events: EventBus;
+  files: Pick<SessionFiles, 'remove'>;
+};
 
 /** Most rows in a page of messages or sessions; a higher limit is reduced to this. */
 const MAX_PAGE = 200;
@@ -68,4 +86,34 @@ export function createSessionApi(deps: GatewayApiDeps, visible: Visible, choice:
       return { messages, work };
     },
   };
+}
+
+/**
+ * Stops the session, then deletes it with everything that belongs to it; false when it is already gone. Throws
+ * `StoreError`.
+ */
+async function deleteSession(deps: DeleteSessionDeps, { key, folder }: SessionRecord): Promise<boolean> {
+  await stopSession(deps, key, true);
+  await untilIdle(deps, key);
+  const gone = await deps.ledger.deleteSession(key);
+  if (gone) deps.events.emit(key, { type: 'session_deleted' });
+  // What cannot be removed now is removed by the next sweep: the store has recorded the folder.
+  if (gone) await deps.files.remove(folder);
+  return gone;
+}
+
+/**
+ * Waits until a stopped session's turn and subagents have ended: if rows were deleted under them, their model calls
+ * would run to the end. A dead node cannot end them, so the wait is bounded.
+ */
+async function untilIdle(
+  deps: Pick<DeleteSessionDeps, 'ledger' | 'subagents'>,
+  key: SessionKey,
+): Promise<void> {
+  const until = performance.now() + MAX_END_MS;
+  while (performance.now() < until) {
+    const [queue, agents] = await Promise.all([deps.ledger.queue(key), deps.subagents.working(key)]);
+    if (!queue.busy && agents.length === 0) return;
+    await sleep(END_CHECK_MS);
+  }
 }

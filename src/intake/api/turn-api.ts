@@ -1,8 +1,14 @@
 /** Turns for callers of the API: their state, their plans, and what they wait for. */
 import { type Caller, hasScope } from '../../contracts/access.ts';
 import type { Decider } from '../../contracts/tools/approvals.ts';
-import type { GatewayApi } from '../../contracts/gateway-api.ts';
-import { answerTools } from './caller-tools.ts';
+import type { ContinuedTurn, GatewayApi, ToolAnswers } from '../../contracts/gateway-api.ts';
+import type { MessageBus } from '../../contracts/bus.ts';
+import { GatewayError } from '../../contracts/errors.ts';
+import type { Ledger } from '../../contracts/store/ledger.ts';
+import type { SessionKey } from '../../contracts/message.ts';
+import { cleanText } from '../../lib/text.ts';
+import { estimateTokens } from '../../lib/tokens.ts';
+import { MAX_MESSAGE_LENGTH } from '../receive.ts';
 import { isAdmin, ownerOf, type Visible } from '../sessions/ownership.ts';
 import { actOnPlan } from '../plans/plan-control.ts';
 import type { GatewayApiDeps } from './deps.ts';
@@ -59,4 +65,41 @@ function deciderOf(caller: Caller): Decider {
   const { tokenId, proxyUser, name = 'the HTTP API' } = caller;
   const approves = hasScope(caller, 'approve');
   return { userId: `token:${tokenId}`, name: proxyUser ?? name, owner: isAdmin(caller), tokenId, approves };
+}
+
+/**
+ * Stores the results and makes the turn due. Throws `StoreError`, and `GatewayError`: `no_tools_pending`,
+ * `bad_tool_results` (not exactly the pending calls, or a result that is too long).
+ */
+export async function answerTools(
+  { ledger, bus }: { ledger: Pick<Ledger, 'callerResults'>; bus: Pick<MessageBus, 'sweepSoon'> },
+  session: SessionKey,
+  { results, options }: ToolAnswers,
+): Promise<ContinuedTurn> {
+  const read = results.map(({ toolCallId, content }) => {
+    const text = cleanText(content);
+    if (text.length > MAX_MESSAGE_LENGTH) {
+      throw badResults(`a result has more than ${MAX_MESSAGE_LENGTH} characters`);
+    }
+    return { toolCallId: cleanText(toolCallId), content: text, tokens: estimateTokens(text) };
+  });
+  const outcome = await ledger.callerResults({ session, results: read, options });
+  switch (outcome.kind) {
+    case 'continued':
+      bus.sweepSoon();
+      return outcome;
+    case 'mismatch':
+      throw badResults(`the session is waiting for exactly these calls: ${outcome.toolCallIds.join(', ')}`);
+    case 'not_waiting':
+      throw new GatewayError(
+        'no_tools_pending',
+        'This session is not waiting for results of these tool calls.',
+      );
+    default:
+      return outcome satisfies never;
+  }
+}
+
+function badResults(why: string): GatewayError {
+  return new GatewayError('bad_tool_results', `The tool results were not accepted: ${why}.`);
 }

@@ -10,10 +10,21 @@ import type { SendSystemMessage } from '../../contracts/receive.ts';
 import type { EventBus } from '../../contracts/bus.ts';
 import type { PostStore } from '../../contracts/delivery.ts';
 import type { Ledger } from '../../contracts/store/ledger.ts';
-import { oneLine } from '../../lib/text.ts';
-import { hookText } from './hook-text.ts';
+import { clipMiddle, oneLine } from '../../lib/text.ts';
 import type { Hook } from './settings.ts';
 import { verifySignature } from './signatures.ts';
+
+/** Longest text, in UTF-16 units. */
+export const MAX_HOOK_TEXT = 8_000;
+
+/** Room for the marker in place of the missing middle. */
+const MARK_CHARS = 100;
+
+/** Longest value of one field, in UTF-16 units. */
+const MAX_FIELD = 2_000;
+
+/** Most levels of a path. */
+const MAX_LEVELS = 10;
 
 export interface HookDeps {
   hooks: () => ReadonlyMap<string, Hook>;
@@ -97,4 +108,25 @@ async function tell(
   if (left.kind === 'known') return { kind: 'duplicate' };
   events.emit(left.session, { type: 'message_sent', seq: left.seq, content: text });
   return { kind: 'accepted', turnId: null };
+}
+
+/** Fills `{{a.b.0.c}}` of the template with the payload's values; a missing field is empty. Never throws. */
+export function hookText(template: string | undefined, payload: unknown): string {
+  if (template === undefined)
+    return clipMiddle(JSON.stringify(payload, undefined, 2) ?? '', MAX_HOOK_TEXT - MARK_CHARS);
+  const filled = template.replaceAll(/\{\{\s*([\w.-]{1,200})\s*\}\}/g, (_, path: string) =>
+    fieldOf(payload, path),
+  );
+  return clipMiddle(filled, MAX_HOOK_TEXT - MARK_CHARS);
+}
+
+function fieldOf(payload: unknown, path: string): string {
+  let value = payload;
+  for (const name of path.split('.').slice(0, MAX_LEVELS)) {
+    if (typeof value !== 'object' || value === null || !Object.hasOwn(value, name)) return '';
+    value = Reflect.get(value, name);
+  }
+  if (value === null || value === undefined) return '';
+  const text = typeof value === 'string' ? value : (JSON.stringify(value) ?? '');
+  return clipMiddle(text, MAX_FIELD);
 }

@@ -5,7 +5,16 @@ import type { Receipt } from '../../contracts/receive.ts';
 import type { Ledger } from '../../contracts/store/ledger.ts';
 import { editObserved, type GroupTalkDeps } from '../groups/group-talk.ts';
 import { type EditDeps, editQuestion } from './edited-question.ts';
-import { stopAnswer, type StopAnswerDeps } from './stop-answer.ts';
+import type { QuestionStore } from '../../contracts/store/questions.ts';
+import type { Log } from '../../contracts/log.ts';
+import { stopSession } from '../sessions/stop-session.ts';
+import type { CommandDeps } from '../commands/commands.ts';
+
+/*** A reaction to an answer that is still being written: it stops that answer. */
+interface StopAnswerDeps extends Pick<CommandDeps, 'lanes' | 'bus'> {
+  questions: QuestionStore;
+  log: Log;
+}
 
 export interface EarlierDeps extends StopAnswerDeps {
   groupChats: GroupTalkDeps['groupChats'];
@@ -30,4 +39,13 @@ export async function actOnEarlier(
   if (verdict.kind !== 'allow' || message.fromBot === true) return { kind: 'refused', code: 'denied' };
   if (message.stops !== undefined) return await stopAnswer(deps, message, message.stops);
   return await editQuestion(deps, message, await deps.ledger.sessionOf(addressOf(message)));
+}
+
+/** Stops the answer as `/stop` does; a reaction to anything else changes nothing. Throws only `StoreError`. */
+async function stopAnswer(deps: StopAnswerDeps, message: InboundMessage, answer: string): Promise<Receipt> {
+  const session = await deps.questions.sessionShowing(message, answer);
+  if (session === undefined) return { kind: 'handled' };
+  await stopSession(deps, session, false);
+  deps.log.info({ address: addressOf(message), sessionKey: session }, 'answer_stopped_by_reaction');
+  return { kind: 'handled' };
 }

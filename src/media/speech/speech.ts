@@ -1,13 +1,19 @@
 /** Spoken answers: the lanes, the command, and the server behind them. */
 import type { AudioApi } from '../../contracts/audio-api.ts';
 import { GatewayError } from '../../contracts/errors.ts';
-import { textRef } from '../../contracts/texts/say.ts';
+import { type Say, textRef } from '../../contracts/texts/say.ts';
 import type { LaneHandler } from '../../contracts/bus.ts';
-import type { Command } from '../../contracts/command.ts';
+import { changeSession, type Command, ON_OR_OFF } from '../../contracts/command.ts';
 import type { ServiceFetch } from '../../contracts/mcp/service-fetch.ts';
 import { createSpeakAnswers, type SpeakAnswersDeps } from './speak-answers.ts';
 import { createSynthesize } from './speech-server.ts';
-import { createVoiceCommand } from './voice-command.ts';
+import type { SessionStore } from '../../contracts/store/ledger.ts';
+
+interface VoiceCommandDeps {
+  ledger: Pick<SessionStore, 'session' | 'updateSession'>;
+  /** False if no text-to-speech server is set. */
+  canSpeak: () => boolean;
+}
 
 export interface SpeechDeps extends Omit<SpeakAnswersDeps, 'synthesize'> {
   service: ServiceFetch;
@@ -38,4 +44,26 @@ export function createSpeech({ service, ...deps }: SpeechDeps): Speech {
     command: createVoiceCommand({ ledger, canSpeak: () => settings() !== undefined }),
     close: () => service.close(),
   };
+}
+
+/** Makes the command. It throws `GatewayError` for any other argument, and if no server is set. */
+function createVoiceCommand({ ledger, canSpeak }: VoiceCommandDeps): Command {
+  return {
+    name: 'voice',
+    description: 'about.voice',
+    argument: ON_OR_OFF,
+    async run(call) {
+      const asked = call.args.toLowerCase();
+      if (asked === '') return describe((await ledger.session(call.session))?.voice ?? false, call.say);
+      if (asked !== 'on' && asked !== 'off') throw new GatewayError('bad_argument', textRef('voice.usage'));
+      const voice = asked === 'on';
+      if (voice && !canSpeak()) throw new GatewayError('no_speech', textRef('voice.cannot'));
+      await changeSession(ledger, call, { voice, voiceFailing: false });
+      return describe(voice, call.say);
+    },
+  };
+}
+
+function describe(voice: boolean, say: Say): string {
+  return say(voice ? 'voice.on' : 'voice.off');
 }

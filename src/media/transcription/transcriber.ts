@@ -6,10 +6,14 @@ import type { Recording, Transcriber, Transcript, TranscriptRequest } from '../.
 import { backoffMs } from '../../lib/async/backoff.ts';
 import { sleep } from '../../lib/async/sleep.ts';
 import { clipMiddle, stripEnd } from '../../lib/text.ts';
-import { postForm } from './post-form.ts';
-import { readTranscript, refusalOf, unreachable } from './answers.ts';
-import type { TranscriptionSettings } from './settings.ts';
+import { type FormAnswer, postForm } from './post-form.ts';
+import { z } from 'zod';
+import { reasonIn } from '../server-reason.ts';
 import { textRef } from '../../contracts/texts/say.ts';
+import { parseJson } from '../../lib/json/json.ts';
+import type { TranscriptionSettings } from './settings.ts';
+
+const Spoken = z.looseObject({ text: z.string() });
 
 /** Largest recording that is sent, in bytes: OpenAI's limit, which other servers adopted. */
 export const MAX_RECORDING_BYTES = 25 * 1024 * 1024;
@@ -123,4 +127,40 @@ async function ask(
 function tooSlow(totalMs: number): GatewayError {
   const minutes = Math.ceil(totalMs / 60_000);
   return new GatewayError('timeout', textRef('hear.too_slow', { count: minutes }));
+}
+
+/** What is said in a recording. Throws `GatewayError('bad_response')`. */
+function readTranscript(body: string): Transcript {
+  const read = Spoken.safeParse(parseJson(body));
+  if (read.success) return read.data;
+  throw new GatewayError('bad_response', textRef('hear.no_transcript'));
+}
+
+/** The error for an answer with a status other than 200. */
+function refusalOf({ status, body, retryAfterMs }: FormAnswer, model: string): GatewayError {
+  const reason = reasonIn(body);
+  if (status === 401 || status === 403) return new GatewayError('unauthorized', textRef('hear.unauthorized'));
+  if (status === 404) return new GatewayError('not_found', textRef('hear.not_found', { model, reason }));
+  if (status === 413) return new GatewayError('too_large', textRef('hear.refused_large'));
+  if (status === 429)
+    return new GatewayError('rate_limited', textRef('hear.busy'), {
+      retryable: true,
+      ...(retryAfterMs !== undefined && { retryAfterMs }),
+    });
+  if (status >= 500)
+    return new GatewayError('unavailable', textRef('hear.broken', { status, reason }), {
+      retryable: true,
+    });
+  if (status >= 400) return new GatewayError('unreadable', textRef('hear.unreadable', { reason }));
+  return new GatewayError('bad_response', textRef('hear.odd_status', { status }));
+}
+
+/** The error for a request without an answer. */
+function unreachable(cause: unknown): GatewayError {
+  if (cause instanceof GatewayError) return cause;
+  const code = cause instanceof Error && 'code' in cause ? ` (${String(cause.code)})` : '';
+  return new GatewayError('unavailable', textRef('hear.unreachable', { reason: code }), {
+    retryable: true,
+    cause,
+  });
 }

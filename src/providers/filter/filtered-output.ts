@@ -1,8 +1,29 @@
 /** What a filter has made of an answer so far: chunks to pass on, with equal neighbors joined, and what was among them. */
 import type { ChatChunk } from '../../contracts/model/provider.ts';
 import type { MakeToolCall, OfferedTools, TextCall } from '../answers/tool-calls.ts';
-import { ThoughtTail } from './thought-tail.ts';
+
 import { readMarkedCalls } from './text-calls.ts';
+
+/** How much is kept at least, in UTF-16 units. */
+const KEPT_CHARS = 64 * 1024;
+
+class ThoughtTail {
+  #pieces: string[] = [];
+  #chars = 0;
+
+  /** Takes more of the thought; of a long one only the end is kept, at least `KEPT_CHARS`. */
+  add(text: string): void {
+    this.#pieces.push(text);
+    this.#chars += text.length;
+    if (this.#chars <= 2 * KEPT_CHARS) return;
+    this.#pieces = [this.#pieces.join('').slice(-KEPT_CHARS)];
+    this.#chars = KEPT_CHARS;
+  }
+
+  get text(): string {
+    return this.#pieces.join('');
+  }
+}
 
 export class FilteredOutput {
   readonly offered: OfferedTools;

@@ -1,16 +1,19 @@
 /** Ollama as a provider: chats over its HTTP API, one connection per call, closed at once when the call ends; models through its client. */
-import { ConfigError } from '../../contracts/errors.ts';
+import { ConfigError, ProviderError } from '../../contracts/errors.ts';
 import type { LLMProvider } from '../../contracts/model/provider.ts';
 import { type ChatServer, createCapabilities, createChat } from '../chat.ts';
 import { createConcurrencyLimit } from '../concurrency-limit.ts';
 import { type CallRules, createConnections } from '../http/connections.ts';
 import { createDiscovery, DISCOVERY_TIMEOUT_MS } from '../discovery.ts';
 import { createEmbed } from '../embed.ts';
-import { lostConnection, type Where } from '../errors.ts';
+import { clip, lostConnection, type Where } from '../errors.ts';
 import { DEFAULT_CONCURRENCY, type ServerOptions } from '../kind.ts';
 import { createLearnedModels } from '../learned.ts';
 import { createLineSplitter } from '../answers/text-splitters.ts';
-import { failedMidway, ollamaAt, refusedBy } from './errors.ts';
+import { textRef } from '../../contracts/texts/say.ts';
+import { fieldsOf, wordOf } from '../answers/read-fields.ts';
+import { commonRefusal, inWords, midwayRefusal, publicWords, type Refusal, saidIn } from '../refusals.ts';
+import { parseJson } from '../../lib/json/json.ts';
 import { createAnswerReader } from './lines.ts';
 import { forceToolCall } from './forced-call.ts';
 import { discover, modelNames } from './models.ts';
@@ -143,4 +146,58 @@ function readHost({ baseUrl, apiKey, addressSetting }: ServerOptions): {
     headers,
     hide: (text) => secrets.reduce((hidden, each) => hidden.replaceAll(each, '…'), text),
   };
+}
+
+/** An Ollama as error messages name it; `host` is without credentials, `setting` holds its address. */
+function ollamaAt(host: string, setting: string): Where {
+  return { server: 'Ollama', host, setting, start: textRef('provider.start_ollama') };
+}
+
+/** The error for an answer that is not 200. */
+function refusedBy(where: Where, refusal: Refusal): ProviderError {
+  const { status, text } = refusal;
+  const { host, setting } = where;
+  const serverText = saidIn(text);
+  if (status === 404 && where.model !== undefined && serverText !== undefined) return unknownModel(where);
+  if (status === 401 || status === 403) return accessRefused(where, refusal, serverText ?? '');
+  return (
+    commonRefusal(where, refusal, serverText) ??
+    new ProviderError('bad_response', textRef('provider.not_ollama', { host, status, setting }))
+  );
+}
+
+/**
+ * The error for a missing key, or an account that its cloud does not serve: it answers 401 with an address to sign in at,
+ * or 403 with its reason.
+ */
+function accessRefused(
+  { host, setting }: Where,
+  { status, text }: Refusal,
+  serverText: string,
+): ProviderError {
+  const url = wordOf(fieldsOf(parseJson(text))?.['signin_url']);
+  if (url !== '') {
+    const message = textRef('provider.not_signed_in', { host, status, url: clip(url) });
+    return new ProviderError('unauthorized', message, { forPeople: textRef('failure.sign_in') });
+  }
+  const reason = publicWords(serverText);
+  const forPeople = inWords(textRef('failure.unauthorized'), serverText);
+  const message =
+    status === 403 && reason !== undefined
+      ? textRef('provider.access_forbidden', { host, status, reason })
+      : textRef('provider.access_refused', { host, status, setting, reason: reason ?? `${status}` });
+  return new ProviderError('unauthorized', message, { forPeople });
+}
+
+/** The error for an `{"error": …}` line after status 200. */
+function failedMidway(where: Where, error: string): ProviderError {
+  return midwayRefusal(where, error, {
+    refusedBy: (refusal) => refusedBy(where, refusal),
+    broken: (reason) => textRef('provider.ollama_broke_off', { reason }),
+  });
+}
+
+/** The error for a model that the server does not list. */
+function unknownModel({ host, model }: Where): ProviderError {
+  return new ProviderError('unknown_model', textRef('provider.ollama_no_model', { host, model: `${model}` }));
 }

@@ -4,10 +4,28 @@ import { fileURLToPath } from 'node:url';
 import { StoreError } from '../../contracts/errors.ts';
 import type { StartProgress } from '../../contracts/operator/progress.ts';
 import { serverOf } from '../../lib/connection-url.ts';
-import { refuseBesideOthers } from './additive.ts';
+import { sleep } from '../../lib/async/sleep.ts';
 import { connect, type DatabasePlace, type Sql } from './database.ts';
 import { drizzle, migrate, readMigrationFiles } from './drizzle.ts';
 import { withRetry } from './retry.ts';
+
+/**
+ * Gateways that died keep their lease for ten seconds; how long the start waits, and how often it checks, in
+ * milliseconds.
+ */
+const LEASE_ENDS_MS = 12_000;
+
+const LOOK_MS = 500;
+
+const ADDITIVE = [
+  /^create table /i,
+  /^create index /i,
+  // A column that statements of the previous version do not name must be nullable or have a default.
+  /^alter table \S+ add column (?!.*\bnot null\b)/is,
+  /^alter table \S+ add column .*\bdefault\b/is,
+  // The columns that these statements name may only become less restricted, not more.
+  /^alter table \S+ alter column \S+ (drop not null|set default )/i,
+];
 
 const MIGRATIONS = fileURLToPath(new URL('../../../drizzle', import.meta.url));
 const JOURNAL = 'migration';
@@ -131,4 +149,39 @@ function unreleased({ socketPath }: DatabasePlace): StoreError {
     'schema_unreleased',
     `The database was made by a version from before the first release, which cannot be upgraded; it was left as it is. ${remedy}`,
   );
+}
+
+/** True for a statement that does not affect gateways of the previous version. */
+export function isAdditive(statement: string): boolean {
+  const text = statement.trim();
+  return text === '' || ADDITIVE.some((form) => form.test(text));
+}
+
+/**
+ * Waits while other gateways run with the database, and throws `StoreError('gateways_run')` if they do not end within
+ * `withinMs`: the given statements change what they use. Statements that only add may run at the same time.
+ */
+async function refuseBesideOthers(
+  sql: Sql,
+  schema: string,
+  statements: readonly string[],
+  withinMs = LEASE_ENDS_MS,
+): Promise<void> {
+  if (statements.every(isAdditive)) return;
+  const [table] = await sql<{ found: boolean }[]>`
+    select to_regclass(${`"${schema}"."node"`}) is not null as found`;
+  if (table?.found !== true) return;
+  const until = performance.now() + withinMs;
+  for (;;) {
+    const [row] = await sql<{ live: number }[]>`
+      select count(*)::int as live from ${sql(schema)}.node where lease_until > now()`;
+    const live = row?.live ?? 0;
+    if (live === 0) return;
+    if (performance.now() > until)
+      throw new StoreError(
+        'gateways_run',
+        `This version changes tables that the ${live} running gateways of the version before use, so they cannot run side by side: stop them all, then start this one. Nothing was changed.`,
+      );
+    await sleep(LOOK_MS);
+  }
 }

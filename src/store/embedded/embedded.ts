@@ -1,7 +1,7 @@
 /** The embedded database: a Postgres of the home's own, a child of this process, reached over a unix socket. */
-import type { ChildProcess } from 'node:child_process';
+import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { chown, mkdtemp, rm } from 'node:fs/promises';
+import { chown, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { isRetryable } from '../../contracts/errors.ts';
@@ -9,9 +9,29 @@ import { sleep } from '../../lib/async/sleep.ts';
 import type { Log } from '../../contracts/log.ts';
 import type { StartProgress } from '../../contracts/operator/progress.ts';
 import { type Cluster, prepareCluster } from './data-folder.ts';
-import { startWatchdog } from './watchdog.ts';
 import { endServer, hasEnded, startServer } from './server.ts';
-import { endSurvivor, SOCKET } from './survivor.ts';
+import { promisify } from 'node:util';
+
+const POLL_MS = 20;
+
+/** The name of the socket of Postgres in its folder, for the port 5432. */
+const SOCKET = '.s.PGSQL.5432';
+
+/** How long a clean shutdown may take, in milliseconds; then it ends at once, which loses nothing committed. */
+const SHUTDOWN_MS = 15_000;
+
+/** Each line is the pid of Postgres from now on; empty = there is none. Then the pipe ends. */
+const SCRIPT = 'while read -r line; do pid=$line; done; [ -z "$pid" ] || kill -INT "$pid"';
+
+/** A shell that has lived shorter does not work here, in milliseconds: another one would not, either. */
+const WORKS_MS = 1_000;
+
+interface Watchdog {
+  /** Postgres is this process now; undefined = none. Never throws. */
+  watch(pid: number | undefined): void;
+  /** Postgres has ended. Never throws. */
+  end(): void;
+}
 
 export interface EmbeddedDatabase {
   socketPath: string;
@@ -121,4 +141,103 @@ async function chooseSocketFolder(cluster: Cluster): Promise<{ folder: string; r
   const folder = await mkdtemp(path.join(tmpdir(), 'parley-'));
   if (cluster.account !== undefined) await chown(folder, cluster.account.uid, cluster.account.gid);
   return { folder, remove: () => rm(folder, { recursive: true, force: true }) };
+}
+
+/** Starts it. A watchdog that is killed is replaced. Never throws. */
+function startWatchdog(log: Log): Watchdog {
+  let pid: number | undefined;
+  let isOver = false;
+  let shell = start();
+  return {
+    watch: (next) => tell(shell, (pid = next)),
+    end() {
+      isOver = true;
+      tell(shell, undefined);
+      shell.stdin?.end();
+    },
+  };
+
+  function start(): ChildProcess {
+    const since = performance.now();
+    // A session of its own: what a terminal sends to all its processes does not reach it.
+    const child = spawn('sh', ['-c', SCRIPT], {
+      cwd: '/',
+      detached: true,
+      env: { PATH: process.env['PATH'] ?? '' },
+      stdio: ['pipe', 'ignore', 'ignore'],
+    });
+    child.on('error', (error) => log.warn({ err: error }, 'embedded_database_unguarded'));
+    // It ended: the listener below starts another.
+    child.stdin.on('error', () => undefined);
+    child.once('exit', (code, signal) => {
+      if (isOver) return;
+      if (performance.now() - since < WORKS_MS) log.warn({ code, signal }, 'embedded_database_unguarded');
+      else tell((shell = start()), pid);
+    });
+    child.unref();
+    if ('unref' in child.stdin && typeof child.stdin.unref === 'function') child.stdin.unref();
+    return child;
+  }
+
+  function tell(child: ChildProcess, watched: number | undefined): void {
+    child.stdin?.write(`${watched ?? ''}\n`);
+  }
+}
+
+/**
+ * The home's lock must be held, so no gateway uses the Postgres that `postmaster.pid` names. A pid that belongs to another
+ * program by now, as after a restart of a container, is replaced by the one of this process, which Postgres as its child
+ * does not take for another Postgres. Never throws: Postgres says itself when its folder is in use.
+ */
+async function endSurvivor(folder: string, log: Log): Promise<void> {
+  const file = path.join(folder, 'postmaster.pid');
+  const lines = (await readFile(file, 'utf8').catch(() => '')).split('\n');
+  const pid = Number(lines[0]);
+  if (!(pid > 0) || !isRunning(pid)) return;
+  if (await runsOn(pid, folder)) return await end(pid, log);
+  try {
+    await writeFile(file, [process.pid, ...lines.slice(1)].join('\n'));
+    // It names the same pid, and says no more than the other file.
+    await rm(path.join(folder, `${SOCKET}.lock`), { force: true });
+  } catch (error) {
+    log.warn({ err: error }, 'embedded_database_pid_not_replaced');
+  }
+}
+
+/** Shuts it down cleanly; at once if that takes too long. Never throws. */
+async function end(pid: number, log: Log): Promise<void> {
+  log.warn({ pid }, 'embedded_database_survivor_ended');
+  kill(pid, 'SIGINT');
+  const deadline = performance.now() + SHUTDOWN_MS;
+  while (isRunning(pid) && performance.now() < deadline) await sleep(POLL_MS);
+  if (isRunning(pid)) kill(pid, 'SIGQUIT');
+  while (isRunning(pid) && performance.now() < deadline + SHUTDOWN_MS) await sleep(POLL_MS);
+}
+
+function isRunning(pid: number): boolean {
+  return kill(pid, 0);
+}
+
+/** False if there is no such process, or it belongs to another user. */
+function kill(pid: number, signal: NodeJS.Signals | 0): boolean {
+  try {
+    return process.kill(pid, signal);
+  } catch {
+    return false;
+  }
+}
+
+/** Every process of Postgres works in its data folder. */
+async function runsOn(pid: number, folder: string): Promise<boolean> {
+  if (process.platform !== 'linux') {
+    const { stdout } = await promisify(execFile)('ps', ['-o', 'command=', '-p', String(pid)]);
+    return stdout.includes('postgres') && stdout.includes(folder);
+  }
+  try {
+    const [its, ours] = await Promise.all([stat(`/proc/${pid}/cwd`), stat(folder)]);
+    return its.dev === ours.dev && its.ino === ours.ino;
+  } catch {
+    // It belongs to another user, or has just ended.
+    return false;
+  }
 }

@@ -4,9 +4,55 @@
 import { z } from 'zod';
 import { ToolError } from '../../contracts/errors.ts';
 import { defineTool, type Tool } from '../../contracts/tools/tool.ts';
-import { wordsOfRun, wordsOfScript } from './exec-files.ts';
-import { riskOfRun, warningOfRun } from './exec-risk.ts';
+import type { ToolRisk } from '../../contracts/tools/risk.ts';
+import type { PlainKey, TextRef } from '../../contracts/texts/say.ts';
+
 import type { Sandbox } from './sandbox.ts';
+
+/** A program to run, as the tool `exec` accepts it. */
+interface Run {
+  command?: string | undefined;
+  argv?: string[] | undefined;
+}
+
+/** Programs with no option that writes, deletes or starts anything. */
+const LOOKING = new Set(
+  'ls cat head tail wc pwd echo stat du df uname grep diff cmp md5sum sha256sum basename dirname true'.split(
+    ' ',
+  ),
+);
+
+/** A line that every shell reads as plain words: no quoting, expansion, redirection, pattern or second command. */
+const PLAIN_LINE = /^[A-Za-z0-9_.,:@%+/-]+( +[A-Za-z0-9_.,:@%+/-]+)*$/;
+
+/** How much of a command is searched for a warning, in UTF-16 units. */
+const MAX_READ_CHARS = 4_000;
+
+/** What people should notice in a command before they allow it; the first match is reported. `then` must follow it. */
+const NOTABLE: readonly [pattern: RegExp, why: PlainKey, then?: RegExp][] = [
+  [/\b(curl|wget|nc|ncat|ssh|scp|rsync|ftp)\b/, 'risk.network_script', /\|\s*(ba|z|da)?sh\b/],
+  [/\b(rm|rmdir|unlink|shred|truncate)\b|\bgit\s+clean\b/, 'risk.deletes'],
+  [/\bfind\b/, 'risk.deletes', /-delete\b/],
+  [/\b(dd|mkfs(\.\w+)?|fdisk|parted|wipefs)\b/, 'risk.disks'],
+  [/\b(curl|wget|nc|ncat|ssh|scp|rsync|ftp|telnet)\b/, 'risk.network'],
+  [/\b(sudo|su|doas|chmod|chown|setcap|mount)\b/, 'risk.rights'],
+  [/\b(kill|pkill|killall|shutdown|reboot|halt)\b/, 'risk.ends_programs'],
+  [/:\(\)\s*\{|\bfork\b/, 'risk.endless'],
+];
+
+/** The workspace inside the sandbox. */
+const INSIDE = '/work/';
+
+/** What separates words in a command line, an option and its value, or a short script. */
+const BETWEEN_WORDS = /[\s"'`;|&<>(){}[\]=,:$\\]+/;
+
+/** What a script imports by a name that may lack its extension. */
+const MODULE = /\b(?:import|from|require|source)\b[\s("']*([\w./-]+)/g;
+
+const MODULE_ENDINGS = ['.py', '/__init__.py', '.js', '.mjs', '.cjs', '/index.js', '.sh'];
+
+/** Words in quotation marks, which may contain spaces. */
+const QUOTED = /"[^"]*"|'[^']*'/g;
 
 /** Seconds a program gets unless the call asks for a different limit. */
 const DEFAULT_SECONDS = 20;
@@ -72,4 +118,37 @@ export function createExec(sandboxNow: () => Sandbox | undefined): Tool {
       };
     },
   });
+}
+
+/** Every word that may be a path below the workspace, as a path relative to it; most are not paths. Never throws. */
+export function wordsOfRun({ command, argv = [] }: Run): string[] {
+  const lines = command === undefined ? argv : [command];
+  const quoted = lines.flatMap((line) => line.match(QUOTED) ?? []).map((word) => word.slice(1, -1));
+  const words = lines.flatMap((line) => line.split(BETWEEN_WORDS));
+  return [...argv, ...quoted, ...words]
+    .filter((word) => word !== '')
+    .map((word) => (word.startsWith(INSIDE) ? word.slice(INSIDE.length) : word));
+}
+
+/** Every word of a file's text that may be a path below the workspace, if the file is run. Never throws. */
+export function wordsOfScript(text: string): string[] {
+  const modules = [...text.matchAll(MODULE)].flatMap(([, name = '']) => [name, name.replaceAll('.', '/')]);
+  const files = modules.flatMap((name) => MODULE_ENDINGS.map((ending) => name + ending));
+  return [...wordsOfRun({ command: text }), ...files];
+}
+
+/** `caution` for a program that only reads, else `dangerous`. Never throws. */
+function riskOfRun(run: Run): ToolRisk {
+  const [program = ''] = run.argv ?? (PLAIN_LINE.test(run.command ?? '') ? run.command!.split(' ') : []);
+  return LOOKING.has(program) ? 'caution' : 'dangerous';
+}
+
+/** What makes a run worth a second look, as the end of "it …". */
+function warningOfRun({ command, argv }: Run): TextRef {
+  const line = (command ?? argv?.join(' ') ?? '').slice(0, MAX_READ_CHARS);
+  const found = NOTABLE.find(([pattern, , then]) => {
+    const at = line.search(pattern);
+    return at >= 0 && (then === undefined || then.test(line.slice(at)));
+  });
+  return { key: found?.[1] ?? 'risk.program' };
 }

@@ -15,7 +15,7 @@ import {
   MIN_NEW_TURNS,
   SUMMARY_SHARE,
 } from '../../../src/agent/compression/choose.ts';
-import { summaryRequest } from '../../../src/agent/compression/transcript.ts';
+import { summaryRequest } from '../../../src/agent/compression/compress.ts';
 import type { UnsummarizedRow } from '../../../src/contracts/store/contexts.ts';
 import type { ContextEntry } from '../../../src/contracts/store/records.ts';
 import { estimateTokens } from '../../../src/lib/tokens.ts';

@@ -1,6 +1,6 @@
 /** Messages a user sends while a plan runs: in mode `steer` they reach the next step, repair and the final answer. */
 import { expect, it } from 'vitest';
-import { MAX_STEERING_CHARS, withUserAdditions } from '../../../src/agent/executor/steering.ts';
+import { MAX_STEERING_CHARS, withUserAdditions } from '../../../src/agent/executor/run-plan.ts';
 import { TurnRows } from '../../../src/agent/state/turn-rows.ts';
 import type { Turn } from '../../../src/agent/state/turn-state.ts';
 import type { QueueMode } from '../../../src/contracts/store/records.ts';

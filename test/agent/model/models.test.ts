@@ -1,7 +1,6 @@
 /** Which model and profile a request means. */
 import { expect, it } from 'vitest';
-import { MAX_LOOKED_AT } from '../../../src/agent/model/chosen-model.ts';
-import { createModels } from '../../../src/agent/model/models.ts';
+import { createModels, MAX_LOOKED_AT } from '../../../src/agent/model/models.ts';
 import { ProviderError } from '../../../src/contracts/errors.ts';
 import { defaultProfile } from '../../../src/agent/profiles/built-in.ts';
 import type { Profile } from '../../../src/contracts/agent/profile.ts';

@@ -2,7 +2,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { planInstruction } from '../../../src/agent/planner/instructions.ts';
-import { makePlan } from '../../../src/agent/planner/make-plan.ts';
+import { makePlan } from '../../../src/agent/planner/draft-plan.ts';
 import { builtInLanguages } from '../../fakes/gateway/languages.ts';
 import { planCard, planForModel, todosOf } from '../../../src/agent/planner/plan-text.ts';
 import { readAnalysis, readReview, reviewText } from '../../../src/agent/planner/read-analysis.ts';

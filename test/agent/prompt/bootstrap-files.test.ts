@@ -5,13 +5,14 @@ import path from 'node:path';
 import { execFileSync } from 'node:child_process';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import {
-  createBootstrapFiles,
   CHECK_EVERY_MS,
+  createBootstrapFiles,
+  createFileCache,
   MAX_BOOTSTRAP_BYTES,
+  MAX_DESCRIPTION_CHARS,
   MAX_SKILLS,
+  readSkill,
 } from '../../../src/agent/prompt/bootstrap-files.ts';
-import { createFileCache } from '../../../src/agent/prompt/file-cache.ts';
-import { MAX_DESCRIPTION_CHARS, readSkill } from '../../../src/agent/prompt/skill.ts';
 import { testLog } from '../../fakes/agent/tool-context.ts';
 
 async function gateway(files: Record<string, string> = {}) {

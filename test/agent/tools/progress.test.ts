@@ -1,6 +1,10 @@
 /** How often users see the progress of a tool call. */
 import { expect, it } from 'vitest';
-import { createProgress, MAX_PROGRESS_CHARS, PROGRESS_PAUSE_MS } from '../../../src/agent/tools/progress.ts';
+import {
+  createProgress,
+  MAX_PROGRESS_CHARS,
+  PROGRESS_PAUSE_MS,
+} from '../../../src/agent/tools/tool-calls.ts';
 
 function progressAt() {
   const lines: string[] = [];

@@ -1,7 +1,6 @@
 /** Whose text a message is, how the model reads it, and the sets of sources kept for it. */
 import { describe, expect, it } from 'vitest';
-import { MAX_OBSERVED_CHARS, observedText } from '../../../src/agent/turn/quoted-text.ts';
-import { readMessage } from '../../../src/agent/turn/turn-payload.ts';
+import { MAX_OBSERVED_CHARS, observedText, readMessage } from '../../../src/agent/turn/turn-payload.ts';
 import { authorOf, sourcesOfMessage } from '../../../src/contracts/message.ts';
 import { boundQuote, MAX_QUOTED_CHARS, type Quoted } from '../../../src/contracts/quoted.ts';
 import {

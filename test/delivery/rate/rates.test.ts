@@ -2,7 +2,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { PlaceRate } from '../../../src/contracts/delivery.ts';
-import { BurstTrust, REFUSED_PLACES } from '../../../src/delivery/rate/burst-trust.ts';
+import { BurstTrust, REFUSED_PLACES } from '../../../src/delivery/rate/bot-limits.ts';
 import {
   AFTER_BURST_MS,
   type CallKind,

@@ -2,7 +2,7 @@
 import { createHmac } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { configureWebhooks, wants, webhooksRule } from '../../../src/delivery/webhooks/settings.ts';
-import { sign } from '../../../src/delivery/webhooks/post-note.ts';
+import { sign } from '../../../src/delivery/webhooks/webhooks.ts';
 
 const rule = { url: 'https://ci.example.org/events', events: ['turn_ended'], secretEnv: 'CI_SECRET' };
 const errorsOf = (file: object): string[] => {

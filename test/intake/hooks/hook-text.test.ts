@@ -1,7 +1,7 @@
 /** The text of a webhook. */
 import { assert, jsonValue, property, string } from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { hookText, MAX_HOOK_TEXT } from '../../../src/intake/hooks/hook-text.ts';
+import { hookText, MAX_HOOK_TEXT } from '../../../src/intake/hooks/hooks.ts';
 
 const PAYLOAD = { repo: { name: 'parley' }, commits: [{ by: 'ann' }], count: 3, none: null, ok: true };
 

@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Plan, StepEdit } from '../../../src/contracts/plans/plan.ts';
 import { editPlan } from '../../../src/contracts/plans/plan-edits.ts';
-import { askedInForm, MAX_FORM_CHARS, planForm } from '../../../src/intake/plans/plan-form.ts';
+import { askedInForm, MAX_FORM_CHARS, planForm } from '../../../src/intake/plans/stored-buttons.ts';
 import { inEnglish } from '../../../src/contracts/texts/say.ts';
 
 function planOf(...descriptions: string[]): Plan {

@@ -7,7 +7,7 @@ import { afterEach, beforeEach, expect, it } from 'vitest';
 import { createLogins } from '../../../src/mcp/index.ts';
 import type { Logins } from '../../../src/mcp/oauth/logins.ts';
 import { login } from '../../../src/mcp/oauth/login.ts';
-import { refreshOnce } from '../../../src/mcp/oauth/refresh-once.ts';
+import { refreshOnce } from '../../../src/mcp/connection.ts';
 import { renewal } from '../../../src/mcp/oauth/renewal.ts';
 import { writeWhole } from '../../../src/settings/index.ts';
 import { type FakeOauthServer, startFakeOauthServer } from '../../fakes/mcp/oauth-server.ts';

@@ -19,7 +19,7 @@ import {
 import type { ContextRecord } from '../../../src/contracts/store/records.ts';
 import { explainTurn } from '../../../src/ops/trace/explain.ts';
 import { createRefusalNotes, FLUSH_MS, MAX_NOTED } from '../../../src/ops/trace/refusal-notes.ts';
-import { whyText } from '../../../src/ops/trace/trace-text.ts';
+import { whyText } from '../../../src/ops/trace/commands.ts';
 import { costOfTurn, timelineOf } from '../../../src/ops/trace/timeline.ts';
 import { duration } from '../../../src/ops/trace/format.ts';
 import { builtInLanguages } from '../../fakes/gateway/languages.ts';

@@ -1,7 +1,7 @@
 /** The text of a JSON answer without a fence or a byte order mark, however its stream is cut. */
 import { describe, expect, it } from 'vitest';
 import type { ChatChunk } from '../../../src/contracts/model/provider.ts';
-import { unwrapJson } from '../../../src/providers/filter/json-answer.ts';
+import { unwrapJson } from '../../../src/providers/router.ts';
 
 const DONE: ChatChunk = {
   type: 'done',

@@ -5,10 +5,9 @@ import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, it, onTestFinished } from 'vitest';
 import journal from '../../../drizzle/meta/_journal.json' with { type: 'json' };
-import { isAdditive } from '../../../src/store/database/additive.ts';
+import { isAdditive, migrateDatabase } from '../../../src/store/database/migrate.ts';
 import { connect, type DatabasePlace, type Sql } from '../../../src/store/database/database.ts';
 import { openEmbedded } from '../../../src/store/embedded/embedded.ts';
-import { migrateDatabase } from '../../../src/store/database/migrate.ts';
 import { openStoreAt } from '../../../src/store/store.ts';
 import { describeStore, makeEmbeddedHome, silentLog } from '../../database.ts';
 

@@ -1,6 +1,6 @@
 /** Which files a command line can name. */
 import { describe, expect, it } from 'vitest';
-import { wordsOfRun, wordsOfScript } from '../../../src/tools/exec/exec-files.ts';
+import { wordsOfRun, wordsOfScript } from '../../../src/tools/exec/exec.ts';
 
 describe('the words of a run', () => {
   it.each([

@@ -1,7 +1,7 @@
 /** How far a session's events are stored. */
 import { assert, nat, property, uniqueArray } from 'fast-check';
 import { expect, it } from 'vitest';
-import { Checkpoint } from '../../../../channels/discord/gateway/checkpoint.ts';
+import { Checkpoint } from '../../../../channels/discord/gateway/resume-state.ts';
 
 it('is before the oldest event that is not stored, in whatever order they are stored (property)', () => {
   const events = uniqueArray(nat(40), { minLength: 1, maxLength: 20 });

@@ -8,7 +8,7 @@ import {
   MAX_PAUSES,
   MAX_UNNAMED,
   UNNAMED_WAIT_MS,
-} from '../../../../channels/discord/rest/bucket-pauses.ts';
+} from '../../../../channels/discord/rest/rest.ts';
 import { ChannelKinds, MAX_KINDS, MAX_LOOKUPS } from '../../../../channels/discord/channel-kinds.ts';
 import { MAX_GUEST_CHATS, Sending } from '../../../../channels/discord/sending.ts';
 import { ChannelError } from '../../../../src/contracts/errors.ts';

@@ -1,8 +1,7 @@
 /** Tables the way phones show them. */
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { renderTelegram } from '../../../../channels/telegram/rendering/render.ts';
-import { MAX_TABLE_COLUMNS } from '../../../../channels/telegram/rendering/table.ts';
+import { MAX_TABLE_COLUMNS, renderTelegram } from '../../../../channels/telegram/rendering/render.ts';
 import { columnsOf } from '../../../../src/lib/markdown/text-table.ts';
 import { parseMarkdown } from '../../../../src/lib/markdown/markdown.ts';
 import { readHtml } from '../../../fakes/telegram/html.ts';
