@@ -1,6 +1,6 @@
 /** The list of channels: one line each. Only manifests are loaded here; a channel's code is loaded when it is switched on. */
-import type { ChannelManifest } from '../src/contracts/channel.ts';
-import { loadManifests } from '../src/contracts/platform/channel-manifest.ts';
+import type { ChannelManifest } from '../src/protocol/channel.ts';
+import { loadManifests } from '../src/protocol/channel-manifest.ts';
 
 /**
  * The manifests of all channels, in the order in which health and help list them. Every command loads the list first: none

@@ -5,17 +5,16 @@ import { accessOf } from './config-views.ts';
 import type { Config } from './config.ts';
 import { environmentSchemaFor } from './config-environment.ts';
 import { fileSchemaFor } from './config-schema.ts';
-import { type Grant, isId } from './contracts/access.ts';
-import { GatewayError } from './contracts/errors.ts';
-import type { Log } from './contracts/log.ts';
+import { type Grant, isId } from './protocol/access.ts';
+import { GatewayError } from './protocol/errors.ts';
+import type { Log } from './protocol/log.ts';
 import {
   type Administration,
   type ConfigReport,
   MAX_ADMIN_ROWS,
-} from './contracts/operator/administration.ts';
-import { profileSchema, PROFILE_SETTINGS } from './contracts/agent/profile.ts';
-import type { ProfileFiles } from './contracts/operator/profile-files.ts';
-import { PARLEY } from './contracts/texts/parley.ts';
+} from './protocol/operator/administration.ts';
+import { PROFILE_SETTINGS, type ProfileFiles, profileSchema } from './protocol/agent/profile.ts';
+import { PARLEY } from './protocol/texts/parley.ts';
 import { editableConfig } from './live-config.ts';
 import { createProfileFiles, type Profiles } from './agent/index.ts';
 import { logFileOf } from './ops/log-file.ts';

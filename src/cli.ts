@@ -1,6 +1,6 @@
 /** The command line. */
 import { start } from './commands/start.ts';
-import { toGatewayError } from './contracts/errors.ts';
+import { toGatewayError } from './protocol/errors.ts';
 
 /** Runs one command. Sets the exit code; never throws. */
 export async function main(args: string[]): Promise<void> {

@@ -1,6 +1,6 @@
 /** The environment variables of the gateway, with their rules and what they mean. */
 import { z } from 'zod';
-import type { ChannelManifest } from './contracts/channel.ts';
+import type { ChannelManifest } from './protocol/channel.ts';
 import { ownToken } from './security/index.ts';
 
 const SECONDS = { error: 'must be a number of seconds above 0, at most 86400' };

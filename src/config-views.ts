@@ -1,9 +1,9 @@
 /** What follows from a configuration: access, clock, limits and secrets. */
 import path from 'node:path';
 import { type Config, heartbeatAddress } from './config.ts';
-import type { ChannelAccess } from './contracts/access.ts';
-import type { SecretShape } from './contracts/log.ts';
-import type { Address } from './contracts/message.ts';
+import type { ChannelAccess } from './protocol/access.ts';
+import type { SecretShape } from './protocol/log.ts';
+import type { Address } from './protocol/message.ts';
 import { passwordOf } from './lib/connection-url.ts';
 import { readHeaders } from './ops/telemetry/index.ts';
 import { natsSecrets } from './security/index.ts';

@@ -2,8 +2,8 @@
 import packageFile from '../package.json' with { type: 'json' };
 import { zoneOf } from './config-views.ts';
 import type { Config } from './config.ts';
-import type { Log } from './contracts/log.ts';
-import type { BackupRecord } from './contracts/operator/backup.ts';
+import type { Log } from './protocol/log.ts';
+import type { BackupRecord } from './protocol/operator/backup.ts';
 import { type Clock, systemClock } from './lib/clock.ts';
 import { createDailyBackups, type DailyBackups, homeFiles } from './ops/backup/index.ts';
 import type { LiveSettings } from './settings/index.ts';

@@ -5,8 +5,8 @@ import { createProfileCommands } from './agent/index.ts';
 import { createStreamCommand } from './delivery/index.ts';
 import type { AgentRuntime } from './agent-runtime.ts';
 import type { Config } from './config.ts';
-import type { BoundTo } from './contracts/command.ts';
-import type { Log } from './contracts/log.ts';
+import type { BoundTo } from './protocol/command.ts';
+import type { Log } from './protocol/log.ts';
 import { bindingOf, createGatewayApi, createIntake, createLeader } from './intake/index.ts';
 import { fileLimitsOf, fileTypeOf, personLimitOf } from './media/index.ts';
 import {

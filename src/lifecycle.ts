@@ -1,16 +1,15 @@
 /** The order of start and stop: what others need starts first and stops last. */
-import type { EventBus, MessageBus } from './contracts/bus.ts';
-import type { Channel } from './contracts/channel.ts';
-import type { HealthReport } from './contracts/gateway-api.ts';
-import type { Log } from './contracts/log.ts';
-import type { Retention, RetentionStore } from './contracts/operator/retention.ts';
-import type { Receive } from './contracts/receive.ts';
-import type { LaneStore } from './contracts/store/lanes.ts';
-import type { ResponseStore } from './contracts/store/responses.ts';
-import type { RemovedFolders } from './contracts/store/removed-folders.ts';
-import type { TraceStore } from './contracts/store/traces.ts';
-import type { SessionFiles } from './contracts/tools/tool.ts';
-import type { UsageSums } from './contracts/model/usage.ts';
+import type { EventBus, MessageBus } from './protocol/bus.ts';
+import type { Channel } from './protocol/channel.ts';
+import type { HealthReport } from './protocol/gateway-api.ts';
+import type { Log } from './protocol/log.ts';
+import type { Retention, RetentionStore } from './protocol/operator/backup.ts';
+import type { Receive } from './protocol/receive.ts';
+import type { LaneStore } from './protocol/store/lanes.ts';
+import type { RemovedFolders, ResponseStore } from './protocol/store/ledger.ts';
+import type { TraceStore } from './protocol/store/traces.ts';
+import type { SessionFiles } from './protocol/agent/tool.ts';
+import type { UsageSums } from './protocol/agent/usage.ts';
 import { announceState, startAddingUp, startRetention } from './ops/index.ts';
 
 /** Longest time for running work to reach a point where it can be resumed, in milliseconds. */

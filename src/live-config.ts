@@ -3,7 +3,7 @@
  */
 import { checkConfig, type Config, configFile, type Environment } from './config.ts';
 import type { GatewayFile } from './config-schema.ts';
-import type { Log } from './contracts/log.ts';
+import type { Log } from './protocol/log.ts';
 import {
   type ConfigFile,
   createLiveSettings,

@@ -3,17 +3,16 @@ import path from 'node:path';
 import { channels as manifests } from '../channels/index.ts';
 import packageFile from '../package.json' with { type: 'json' };
 import { accessOf } from './config-views.ts';
-import { proxyTokenOf } from './contracts/operator/proxy-sign-in.ts';
+import { proxyTokenOf } from './protocol/operator/sign-in.ts';
 import type { Config } from './config.ts';
 import { fileSchemaFor, germanSettingsFor } from './config-schema.ts';
-import { PROFILE_SETTINGS, profileSchema } from './contracts/agent/profile.ts';
+import { PROFILE_SETTINGS, profileSchema } from './protocol/agent/profile.ts';
 import { chooseFanout, createEventBus, createMessageBus } from './bus/index.ts';
-import type { Channel } from './contracts/channel.ts';
-import type { Log } from './contracts/log.ts';
-import type { StartProgress } from './contracts/operator/progress.ts';
-import type { Settings } from './contracts/settings.ts';
-import { withSlash } from './contracts/isomorphic/fill-text.js';
-import type { Recipient } from './contracts/texts/say.ts';
+import type { Channel } from './protocol/channel.ts';
+import type { Log, StartProgress } from './protocol/log.ts';
+import type { Settings } from './protocol/settings.ts';
+import { withSlash } from './protocol/isomorphic/fill-text.js';
+import type { Recipient } from './protocol/texts/say.ts';
 import { createDelivery, createStreamModes } from './delivery/index.ts';
 import {
   bindTurns,

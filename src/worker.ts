@@ -1,6 +1,6 @@
 /** What a process knows about being one of several workers of a supervisor. */
 import cluster from 'node:cluster';
-import type { ChannelHealth } from './contracts/gateway-api.ts';
+import type { ChannelHealth } from './protocol/gateway-api.ts';
 
 /** The variable that tells a worker its number. */
 export const WORKER_NUMBER = 'PARLEY_WORKER';

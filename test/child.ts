@@ -6,7 +6,7 @@ import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { onTestFinished, vi } from 'vitest';
 import { socketOfPostgres } from './postgres-socket.ts';
-import { PARLEY } from '../src/contracts/texts/parley.ts';
+import { PARLEY } from '../src/protocol/texts/parley.ts';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 

@@ -5,7 +5,7 @@ import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { loadConfig } from '../src/config.ts';
 import { accessOf, clockOf, secretsOf } from '../src/config-views.ts';
-import { ConfigError } from '../src/contracts/errors.ts';
+import { ConfigError } from '../src/protocol/errors.ts';
 import { homePermissions } from '../src/security/index.ts';
 
 let home = '';

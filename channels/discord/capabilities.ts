@@ -1,8 +1,8 @@
 /** What Discord can show, and how often it may be called. */
-import type { Capabilities } from '../../src/contracts/channel.ts';
-import { usualCapabilities } from '../../src/contracts/platform/usual-capabilities.ts';
-import type { Place } from '../../src/contracts/message.ts';
-import type { PlaceRate } from '../../src/contracts/delivery.ts';
+import type { Capabilities } from '../../src/protocol/channel.ts';
+import { usualCapabilities } from '../../src/protocol/channel-settings.ts';
+import type { Place } from '../../src/protocol/message.ts';
+import type { PlaceRate } from '../../src/protocol/delivery.ts';
 import type { Replies } from './replies.ts';
 import { MAX_LENGTH } from './sending.ts';
 import { MAX_UPLOAD_BYTES } from './files/uploads.ts';

@@ -2,7 +2,7 @@
  * The kinds of channels that a message does not reveal, which are only threads. Discord is asked once, and one at a
  * time, about those that no event has described.
  */
-import type { Log } from '../../src/contracts/log.ts';
+import type { Log } from '../../src/protocol/log.ts';
 import { backoffMs } from '../../src/lib/async/backoff.ts';
 import { sleep } from '../../src/lib/async/sleep.ts';
 import { toChannelError } from './errors.ts';

@@ -1,5 +1,5 @@
 /** The settings of Discord. */
-import type { PaceSettings, ShowingSettings } from '../../src/contracts/platform/channel-settings.ts';
+import type { PaceSettings, ShowingSettings } from '../../src/protocol/channel-settings.ts';
 import type { ThreadSettings } from './threads/question-threads.ts';
 
 /** Settings of the channel, checked by its manifest. */

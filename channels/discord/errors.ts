@@ -7,8 +7,8 @@ import {
   type ChannelErrorCode,
   channelUnavailable,
   messageOf,
-} from '../../src/contracts/errors.ts';
-import { textRef, type TextRef } from '../../src/contracts/texts/say.ts';
+} from '../../src/protocol/errors.ts';
+import { textRef, type TextRef } from '../../src/protocol/texts/say.ts';
 import { PrivateFieldError } from './gateway/private-fields.ts';
 import { parseJson } from '../../src/lib/json/json.ts';
 

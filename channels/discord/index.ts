@@ -6,14 +6,14 @@ import type {
   ChannelIdentity,
   OutboundFile,
   OutboundPart,
-} from '../../src/contracts/channel.ts';
-import type { Shard } from '../../src/contracts/platform/shard.ts';
-import { ChannelError, channelUnavailable } from '../../src/contracts/errors.ts';
-import type { ChannelHealth } from '../../src/contracts/gateway-api.ts';
+  Shard,
+} from '../../src/protocol/channel.ts';
+import { ChannelError, channelUnavailable } from '../../src/protocol/errors.ts';
+import type { ChannelHealth } from '../../src/protocol/gateway-api.ts';
 import { SharedClock } from '../../src/lib/shared-clock.ts';
-import { CHANNEL_TIMING, type ChannelTiming } from '../../src/contracts/platform/channel-timing.ts';
-import type { Place, SentMessage } from '../../src/contracts/message.ts';
-import type { Receive } from '../../src/contracts/receive.ts';
+import { CHANNEL_TIMING, type ChannelTiming } from '../../src/protocol/channel-settings.ts';
+import type { Place, SentMessage } from '../../src/protocol/message.ts';
+import type { Receive } from '../../src/protocol/receive.ts';
 import { capabilitiesOf } from './capabilities.ts';
 import type { DiscordConfig } from './config.ts';
 import { BotRoles } from './guilds/bot-roles.ts';

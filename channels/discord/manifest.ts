@@ -1,12 +1,8 @@
 /** What the gateway knows about Discord before it loads the channel: its settings, its ids and its secrets. */
 import { z } from 'zod';
-import { defineChannel } from '../../src/contracts/channel.ts';
-import {
-  editInterval,
-  paceSettings,
-  reactionSettings,
-} from '../../src/contracts/platform/channel-settings.ts';
-import { withSlash } from '../../src/contracts/isomorphic/fill-text.js';
+import { defineChannel } from '../../src/protocol/channel.ts';
+import { editInterval, paceSettings, reactionSettings } from '../../src/protocol/channel-settings.ts';
+import { withSlash } from '../../src/protocol/isomorphic/fill-text.js';
 import { german } from './german.ts';
 
 const SNOWFLAKE = /^\d{1,20}$/;

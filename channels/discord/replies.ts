@@ -1,6 +1,6 @@
 /** The replies to a slash command: reached by its token while that lives, then as ordinary messages of the bot. */
-import { ChannelError } from '../../src/contracts/errors.ts';
-import type { SentMessage } from '../../src/contracts/message.ts';
+import { ChannelError } from '../../src/protocol/errors.ts';
+import type { SentMessage } from '../../src/protocol/message.ts';
 import { isAnswerLost, isGone, toEditError } from './errors.ts';
 import { ORIGINAL } from './interactions/read.ts';
 import type { DiscordRest, RestCall } from './rest/rest.ts';

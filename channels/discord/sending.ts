@@ -2,11 +2,11 @@
 import { createHash } from 'node:crypto';
 import { ButtonStyle, ComponentType, MessageFlags } from 'discord-api-types/v10';
 import { z } from 'zod';
-import type { OutboundPart } from '../../src/contracts/channel.ts';
-import { ChannelError } from '../../src/contracts/errors.ts';
+import type { OutboundPart } from '../../src/protocol/channel.ts';
+import { ChannelError } from '../../src/protocol/errors.ts';
 import { Recent } from '../../src/lib/recent.ts';
 import { parseMarkdown } from '../../src/lib/markdown/markdown.ts';
-import type { Button, Place } from '../../src/contracts/message.ts';
+import type { Button, Place } from '../../src/protocol/message.ts';
 import { isAnswerLost, toChannelError, toEditError } from './errors.ts';
 import { render } from './rendering/render.ts';
 import type { DiscordRest, RestCall } from './rest/rest.ts';

@@ -1,9 +1,9 @@
 /** Identifies the caller of a request by its token; wrong tokens are counted per address. */
 import type { IncomingMessage } from 'node:http';
-import { type Caller, hasScope, type Scope } from '../../src/contracts/access.ts';
+import { type Caller, hasScope, type Scope } from '../../src/protocol/access.ts';
 import { HttpError } from './errors.ts';
 import type { WrongTokens } from './limits/wrong-tokens.ts';
-import { PARLEY } from '../../src/contracts/texts/parley.ts';
+import { PARLEY } from '../../src/protocol/texts/parley.ts';
 
 /** Identifies callers by their token and checks its scopes. */
 export interface RequestAuthenticator {

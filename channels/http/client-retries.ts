@@ -3,10 +3,10 @@
  * count the repeats in a header. The message of such a request is already stored: it joins the turn that answers it.
  */
 import type { IncomingMessage } from 'node:http';
-import type { Caller } from '../../src/contracts/access.ts';
-import type { GatewayApi } from '../../src/contracts/gateway-api.ts';
-import type { InboundMessage } from '../../src/contracts/message.ts';
-import type { Receipt } from '../../src/contracts/receive.ts';
+import type { Caller } from '../../src/protocol/access.ts';
+import type { GatewayApi } from '../../src/protocol/gateway-api.ts';
+import type { InboundMessage } from '../../src/protocol/message.ts';
+import type { Receipt } from '../../src/protocol/receive.ts';
 import { Recent } from '../../src/lib/recent.ts';
 
 /** Longest time between a message and its repeat: the clients' own limit for an answer is 10 minutes. */

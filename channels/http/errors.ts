@@ -6,10 +6,10 @@ import {
   GatewayError,
   readerOf,
   wordError,
-} from '../../src/contracts/errors.ts';
-import type { Caller } from '../../src/contracts/access.ts';
-import type { TextRef } from '../../src/contracts/texts/say.ts';
-import type { TurnFailure } from '../../src/contracts/store/records.ts';
+} from '../../src/protocol/errors.ts';
+import type { Caller } from '../../src/protocol/access.ts';
+import type { TextRef } from '../../src/protocol/texts/say.ts';
+import type { TurnFailure } from '../../src/protocol/store/records.ts';
 
 /** The body of every error answer, and of an error frame in a stream. */
 export interface ErrorBody {

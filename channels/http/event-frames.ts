@@ -1,5 +1,5 @@
 /** Events as frames of an event stream: each is serialised once, however many readers there are. */
-import { type AgentEvent, sseId } from '../../src/contracts/event.ts';
+import { type AgentEvent, sseId } from '../../src/protocol/event.ts';
 
 type DeltaEvent = Extract<AgentEvent, { type: 'stream_chunk' | 'thinking_delta' }>;
 

@@ -1,6 +1,6 @@
 /** One event stream: its first frames at once, then one write per turn of the event loop; a slow reader is disconnected. */
 import type { ServerResponse } from 'node:http';
-import type { Caller } from '../../src/contracts/access.ts';
+import type { Caller } from '../../src/protocol/access.ts';
 import { MAX_STREAM_BACKLOG_BYTES, MAX_STREAM_LAG_MS, PING_MS } from './config.ts';
 
 /** The caller of a stream; its token is checked again while the stream is open. */

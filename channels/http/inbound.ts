@@ -1,15 +1,15 @@
 /** Turns requests into inbound messages, and refusals into errors. */
 import type { IncomingMessage } from 'node:http';
-import type { Caller } from '../../src/contracts/access.ts';
+import type { Caller } from '../../src/protocol/access.ts';
 import { newId } from '../../src/lib/ids.ts';
 import {
   type InboundMessage,
   isHttpSessionId,
   parseAddress,
   type SessionKey,
-} from '../../src/contracts/message.ts';
-import type { Media } from '../../src/contracts/media.ts';
-import type { Receipt } from '../../src/contracts/receive.ts';
+} from '../../src/protocol/message.ts';
+import type { Media } from '../../src/protocol/media.ts';
+import type { Receipt } from '../../src/protocol/receive.ts';
 import { MAX_IDEMPOTENCY_KEY } from './config.ts';
 import { HttpError, noSession } from './errors.ts';
 

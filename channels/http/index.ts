@@ -1,14 +1,14 @@
 /** The HTTP channel: the page, an OpenAI-compatible API and the sessions, on one port. */
-import { type TextRef, textRef } from '../../src/contracts/texts/say.ts';
+import { type TextRef, textRef } from '../../src/protocol/texts/say.ts';
 import type { IncomingMessage, Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import type { Channel, ChannelDeps } from '../../src/contracts/channel.ts';
-import { ChannelError, messageOf } from '../../src/contracts/errors.ts';
-import type { ChannelHealth } from '../../src/contracts/gateway-api.ts';
-import { usualCapabilities } from '../../src/contracts/platform/usual-capabilities.ts';
-import { steadyRates } from '../../src/contracts/delivery.ts';
+import type { Channel, ChannelDeps } from '../../src/protocol/channel.ts';
+import { ChannelError, messageOf } from '../../src/protocol/errors.ts';
+import type { ChannelHealth } from '../../src/protocol/gateway-api.ts';
+import { usualCapabilities } from '../../src/protocol/channel-settings.ts';
+import { steadyRates } from '../../src/protocol/delivery.ts';
 import { type Clock, systemClock } from '../../src/lib/clock.ts';
-import type { Receive } from '../../src/contracts/receive.ts';
+import type { Receive } from '../../src/protocol/receive.ts';
 import { createApp } from './app.ts';
 import { WrongTokens } from './limits/wrong-tokens.ts';
 import { AnsweredTurns } from './client-retries.ts';

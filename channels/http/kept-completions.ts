@@ -4,9 +4,9 @@
  * them.
  */
 import { createHash } from 'node:crypto';
-import type { Caller } from '../../src/contracts/access.ts';
-import type { GatewayApi, StatelessRequest } from '../../src/contracts/gateway-api.ts';
-import type { ChatChunk } from '../../src/contracts/model/provider.ts';
+import type { Caller } from '../../src/protocol/access.ts';
+import type { GatewayApi, StatelessRequest } from '../../src/protocol/gateway-api.ts';
+import type { ChatChunk } from '../../src/protocol/agent/provider.ts';
 import { newId } from '../../src/lib/ids.ts';
 import { otherRequest } from './inbound.ts';
 

@@ -1,7 +1,7 @@
 /** The manifest of the HTTP channel: the page and the API, always on. */
 import { z } from 'zod';
-import { defineChannel } from '../../src/contracts/channel.ts';
-import { withSlash } from '../../src/contracts/isomorphic/fill-text.js';
+import { defineChannel } from '../../src/protocol/channel.ts';
+import { withSlash } from '../../src/protocol/isomorphic/fill-text.js';
 import { isNetwork } from './limits/client-address.ts';
 import { german } from './german.ts';
 

@@ -1,7 +1,7 @@
 /** The open event streams: bounded in number, flushed together, closed with the channel or when their token is revoked. */
 import type { EventEmitter } from 'node:events';
 import type { ServerResponse } from 'node:http';
-import { type Caller, hasScope } from '../../src/contracts/access.ts';
+import { type Caller, hasScope } from '../../src/protocol/access.ts';
 import { type HttpLimits, MAX_STREAMS, RECHECK_MS, RESERVED_STREAMS } from './config.ts';
 import { HttpError } from './errors.ts';
 import { EventStream, type StreamFormat, type StreamOwner } from './event-stream.ts';

@@ -1,6 +1,6 @@
 /** A document as plain text. HTTP clients read the stored Markdown; nothing is sent to them. */
 import type { Nodes, Root } from 'mdast';
-import type { Rendered } from '../../src/contracts/channel.ts';
+import type { Rendered } from '../../src/protocol/channel.ts';
 
 /** The document's text, one block per line; `length` counts UTF-16 units. */
 export function renderPlain(doc: Root): Rendered {

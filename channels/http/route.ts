@@ -2,11 +2,11 @@
 import type { HttpBindings } from '@hono/node-server';
 import type { Context } from 'hono';
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { Caller, Scope } from '../../src/contracts/access.ts';
-import type { GatewayApi } from '../../src/contracts/gateway-api.ts';
-import type { PageLanguages } from '../../src/contracts/texts/languages.ts';
-import type { Log } from '../../src/contracts/log.ts';
-import type { Receive } from '../../src/contracts/receive.ts';
+import type { Caller, Scope } from '../../src/protocol/access.ts';
+import type { GatewayApi } from '../../src/protocol/gateway-api.ts';
+import type { PageLanguages } from '../../src/protocol/texts/languages.ts';
+import type { Log } from '../../src/protocol/log.ts';
+import type { Receive } from '../../src/protocol/receive.ts';
 import type { AnsweredTurns } from './client-retries.ts';
 import type { KeptCompletions } from './kept-completions.ts';
 import type { OpenStreams } from './open-streams.ts';

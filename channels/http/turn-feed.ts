@@ -1,10 +1,10 @@
 /** Follows one turn to its end over an event bus that may lose events; the text it passes on is the stored one. */
-import { type AgentEvent, isFailure, type TurnEndReason } from '../../src/contracts/event.ts';
-import type { GatewayApi } from '../../src/contracts/gateway-api.ts';
-import type { SessionKey } from '../../src/contracts/message.ts';
-import type { Usage } from '../../src/contracts/model/provider.ts';
-import type { TurnFailure } from '../../src/contracts/store/records.ts';
-import type { TurnStatus } from '../../src/contracts/store/turn-status.ts';
+import { type AgentEvent, isFailure, type TurnEndReason } from '../../src/protocol/event.ts';
+import type { GatewayApi } from '../../src/protocol/gateway-api.ts';
+import type { SessionKey } from '../../src/protocol/message.ts';
+import type { Usage } from '../../src/protocol/agent/provider.ts';
+import type { TurnFailure } from '../../src/protocol/store/records.ts';
+import type { TurnStatus } from '../../src/protocol/sessions/session-list.ts';
 import { TURN_POLL_MS } from './config.ts';
 import { HttpError, toHttpError } from './errors.ts';
 import { addUsage, NOTHING_YET, readReason, type TurnReader, type TurnSoFar } from './routes/turn-reader.ts';

@@ -2,7 +2,7 @@
 import { Busboy, type BusboyFileStream, type BusboyInstance } from '@fastify/busboy';
 import type { IncomingMessage } from 'node:http';
 import { pipeline } from 'node:stream/promises';
-import type { Upload } from '../../src/contracts/file-api.ts';
+import type { Upload } from '../../src/protocol/file-api.ts';
 import { bodyChunks } from './body.ts';
 import { MAX_FORM_BYTES } from './config.ts';
 import { HttpError } from './errors.ts';

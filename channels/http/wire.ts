@@ -1,19 +1,22 @@
 /** Records as the HTTP API answers with them; missing values are null. The page takes its types from here. */
-import type { Caller } from '../../src/contracts/access.ts';
-import type { ApprovalRecord, ApprovalRule } from '../../src/contracts/tools/approvals.ts';
-import type { Attachment } from '../../src/contracts/media.ts';
-import type { Todo } from '../../src/contracts/store/notes.ts';
-import type { TurnExplanation } from '../../src/contracts/store/traces.ts';
-import type { PlanRecord } from '../../src/contracts/store/plan-store.ts';
-import { FIRST_EVENT_ID } from '../../src/contracts/event.ts';
-import { versionOf } from '../../src/contracts/plans/plan-edits.ts';
-import type { Receipt } from '../../src/contracts/receive.ts';
-import type { MessageRecord, SessionRecord } from '../../src/contracts/store/records.ts';
-import type { Fork } from '../../src/contracts/sessions/fork.ts';
-import type { SessionChoices, SessionModel } from '../../src/contracts/sessions/conversation-api.ts';
-import type { WaitingQueue } from '../../src/contracts/sessions/waiting.ts';
-import type { FoundSession, ListedSession } from '../../src/contracts/sessions/session-list.ts';
-import type { ScheduleRecord, ReportedScheduleRun } from '../../src/contracts/schedules.ts';
+import type { Caller } from '../../src/protocol/access.ts';
+import type { ApprovalRecord, ApprovalRule } from '../../src/protocol/agent/approvals.ts';
+import type { Attachment } from '../../src/protocol/media.ts';
+import type { Todo } from '../../src/protocol/store/notes.ts';
+import type { TurnExplanation } from '../../src/protocol/store/traces.ts';
+import type { PlanRecord } from '../../src/protocol/agent/plan-store.ts';
+import { FIRST_EVENT_ID } from '../../src/protocol/event.ts';
+import { versionOf } from '../../src/protocol/agent/plan-edits.ts';
+import type { Receipt } from '../../src/protocol/receive.ts';
+import type { MessageRecord, SessionRecord } from '../../src/protocol/store/records.ts';
+import type {
+  Fork,
+  SessionChoices,
+  SessionModel,
+  WaitingQueue,
+} from '../../src/protocol/sessions/conversation-api.ts';
+import type { FoundSession, ListedSession } from '../../src/protocol/sessions/session-list.ts';
+import type { ScheduleRecord, ReportedScheduleRun } from '../../src/protocol/schedules.ts';
 
 /** A value after JSON: dates are ISO strings. */
 type Json<Value> = Value extends Date

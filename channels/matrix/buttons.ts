@@ -4,7 +4,7 @@
  * even after a restart.
  */
 import { z } from 'zod';
-import type { Button } from '../../src/contracts/message.ts';
+import type { Button } from '../../src/protocol/message.ts';
 import { clipEnd, oneLine } from '../../src/lib/text.ts';
 import { type Piece, textPiece, wrapped } from './rendering/html.ts';
 import { withoutVariant } from './inbound.ts';

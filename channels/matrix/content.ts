@@ -1,7 +1,7 @@
 /** The content of messages to send to a room: text, HTML, buttons, and what they relate to. Pure. */
-import type { OutboundPart } from '../../src/contracts/channel.ts';
-import { ChannelError } from '../../src/contracts/errors.ts';
-import type { Place } from '../../src/contracts/message.ts';
+import type { OutboundPart } from '../../src/protocol/channel.ts';
+import { ChannelError } from '../../src/protocol/errors.ts';
+import type { Place } from '../../src/protocol/message.ts';
 import { parseMarkdown } from '../../src/lib/markdown/markdown.ts';
 import { cleanText, clipEnd } from '../../src/lib/text.ts';
 import { BUTTONS, keptButtons, shownButtons } from './buttons.ts';

@@ -1,7 +1,7 @@
 /** Converts a Matrix homeserver's refusals and failures to `ChannelError`. */
 import { z } from 'zod';
-import { ChannelError, type ChannelErrorCode, channelUnavailable } from '../../src/contracts/errors.ts';
-import { textRef, type TextRef } from '../../src/contracts/texts/say.ts';
+import { ChannelError, type ChannelErrorCode, channelUnavailable } from '../../src/protocol/errors.ts';
+import { textRef, type TextRef } from '../../src/protocol/texts/say.ts';
 
 export const BAD_TOKEN = textRef('health.login_token', { network: 'Matrix', variable: 'MATRIX_TOKEN' });
 

@@ -1,8 +1,7 @@
 /** Converts room events to the gateway's messages. Pure. */
-import type { CommandListing } from '../../src/contracts/command.ts';
-import type { Media } from '../../src/contracts/media.ts';
-import type { InboundMessage, Place } from '../../src/contracts/message.ts';
-import { boundQuote, type Quoted } from '../../src/contracts/quoted.ts';
+import type { CommandListing } from '../../src/protocol/command.ts';
+import type { Media } from '../../src/protocol/media.ts';
+import { boundQuote, type InboundMessage, type Place, type Quoted } from '../../src/protocol/message.ts';
 import { oneLine } from '../../src/lib/text.ts';
 import type { RawContent, RawEvent, RawMessage } from './events.ts';
 import { readContentUri } from './ids.ts';

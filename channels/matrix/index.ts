@@ -8,16 +8,20 @@ import type {
   ChannelIdentity,
   OutboundFile,
   OutboundPart,
-} from '../../src/contracts/channel.ts';
-import { ConfigError, channelUnavailable } from '../../src/contracts/errors.ts';
-import type { PlaceRate } from '../../src/contracts/delivery.ts';
-import type { PaceSettings, ShowingSettings } from '../../src/contracts/platform/channel-settings.ts';
-import { CHANNEL_TIMING, type ChannelTiming } from '../../src/contracts/platform/channel-timing.ts';
-import { usualCapabilities } from '../../src/contracts/platform/usual-capabilities.ts';
-import type { ChannelHealth } from '../../src/contracts/gateway-api.ts';
-import type { SingleReactions } from '../../src/contracts/platform/single-reactions.ts';
-import type { Place, SentMessage } from '../../src/contracts/message.ts';
-import type { Receive } from '../../src/contracts/receive.ts';
+} from '../../src/protocol/channel.ts';
+import { ConfigError, channelUnavailable } from '../../src/protocol/errors.ts';
+import type { PlaceRate } from '../../src/protocol/delivery.ts';
+import {
+  CHANNEL_TIMING,
+  type ChannelTiming,
+  type PaceSettings,
+  type ShowingSettings,
+  usualCapabilities,
+} from '../../src/protocol/channel-settings.ts';
+import type { ChannelHealth } from '../../src/protocol/gateway-api.ts';
+import type { SingleReactions } from '../../src/protocol/channel-parts.ts';
+import type { Place, SentMessage } from '../../src/protocol/message.ts';
+import type { Receive } from '../../src/protocol/receive.ts';
 import { isAdministrator } from './administrators.ts';
 import { CLIENT, MatrixClient, pathOf } from './client.ts';
 import { checkPlace, contentOf, MAX_LENGTH, relationOf } from './content.ts';

@@ -1,13 +1,9 @@
 /** Reactions of the bot that show the state of a question on Matrix ("Event annotations and reactions"); people see one at a time. */
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
-import type { AskedQuestion } from '../../src/contracts/delivery.ts';
-import { ChannelError } from '../../src/contracts/errors.ts';
-import {
-  MAX_REACTIONS,
-  SingleReactions,
-  type StateReactions,
-} from '../../src/contracts/platform/single-reactions.ts';
+import type { AskedQuestion } from '../../src/protocol/delivery.ts';
+import { ChannelError } from '../../src/protocol/errors.ts';
+import { MAX_REACTIONS, SingleReactions, type StateReactions } from '../../src/protocol/channel-parts.ts';
 import { Recent } from '../../src/lib/recent.ts';
 import { type MatrixClient, pathOf, RELATIONS } from './client.ts';
 import { checkPlace } from './content.ts';

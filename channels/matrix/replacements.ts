@@ -1,6 +1,6 @@
 /** Rooms that others have replaced ("Room upgrades"): trusted if the old room and the new one confirm each other. */
 import { z } from 'zod';
-import { ChannelError } from '../../src/contracts/errors.ts';
+import { ChannelError } from '../../src/protocol/errors.ts';
 import { Recent } from '../../src/lib/recent.ts';
 import { CLIENT, type MatrixClient, pathOf } from './client.ts';
 import { readEvents, readMember } from './events.ts';

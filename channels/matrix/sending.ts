@@ -1,12 +1,12 @@
 /** Sends, edits and redacts events: one event per nonce, because the homeserver returns the same event for the same transaction id. */
 import { createHash, randomUUID } from 'node:crypto';
 import { z } from 'zod';
-import { addressOf, type Place, type SentMessage } from '../../src/contracts/message.ts';
+import { addressOf, type Place, type SentMessage } from '../../src/protocol/message.ts';
 import { Recent } from '../../src/lib/recent.ts';
 import { CLIENT, type MatrixClient, pathOf } from './client.ts';
 import { checkPlace, checkSize, type Content, editOf } from './content.ts';
 import { errcodeOf, isAnswerLost } from './errors.ts';
-import { ChannelError, channelUnavailable } from '../../src/contracts/errors.ts';
+import { ChannelError, channelUnavailable } from '../../src/protocol/errors.ts';
 import { type RawEvent, readEvent } from './events.ts';
 import type { Replacements } from './replacements.ts';
 

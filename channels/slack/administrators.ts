@@ -1,6 +1,6 @@
 /** Who has the rights of an administrator in a chat on Slack. */
 import { z } from 'zod';
-import { channelUnavailable } from '../../src/contracts/errors.ts';
+import { channelUnavailable } from '../../src/protocol/errors.ts';
 import { USER_ID } from './ids.ts';
 import { codeOf } from './errors.ts';
 import type { SlackApi } from './web-api.ts';

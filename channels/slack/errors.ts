@@ -10,8 +10,8 @@ import {
   type ChannelErrorCode,
   channelUnavailable,
   messageOf,
-} from '../../src/contracts/errors.ts';
-import { textRef, type TextRef } from '../../src/contracts/texts/say.ts';
+} from '../../src/protocol/errors.ts';
+import { textRef, type TextRef } from '../../src/protocol/texts/say.ts';
 
 const APP_PAGE = 'api.slack.com/apps';
 

@@ -1,8 +1,8 @@
 /** Forms of the gateway as Slack's modals ("Modals"), and what comes back of them. Pure. */
 import { z } from 'zod';
-import type { InboundMessage, Place } from '../../src/contracts/message.ts';
-import type { Form } from '../../src/contracts/receive.ts';
-import type { Say } from '../../src/contracts/texts/say.ts';
+import type { InboundMessage, Place } from '../../src/protocol/message.ts';
+import type { Form } from '../../src/protocol/receive.ts';
+import type { Say } from '../../src/protocol/texts/say.ts';
 import { parseJson } from '../../src/lib/json/json.ts';
 import { CHAT_ID, privacyOf, TS } from './ids.ts';
 

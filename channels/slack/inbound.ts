@@ -1,7 +1,12 @@
 /** Converts Slack's events to the gateway's messages. Pure. */
-import type { CommandListing } from '../../src/contracts/command.ts';
-import type { InboundMessage, MembershipChange, Place } from '../../src/contracts/message.ts';
-import { boundQuote, type Quoted } from '../../src/contracts/quoted.ts';
+import type { CommandListing } from '../../src/protocol/command.ts';
+import {
+  boundQuote,
+  type InboundMessage,
+  type MembershipChange,
+  type Place,
+  type Quoted,
+} from '../../src/protocol/message.ts';
 import type { RawCommand, RawMembership, RawMessage, RawPress, RawReaction } from './events.ts';
 import { mediaOf, textOfFiles } from './files/media.ts';
 import { privacyOf, timeOf } from './ids.ts';

@@ -6,17 +6,21 @@ import type {
   ChannelIdentity,
   OutboundFile,
   OutboundPart,
-} from '../../src/contracts/channel.ts';
-import { ConfigError, channelUnavailable } from '../../src/contracts/errors.ts';
-import { textRef } from '../../src/contracts/texts/say.ts';
-import type { PaceSettings, ShowingSettings } from '../../src/contracts/platform/channel-settings.ts';
+} from '../../src/protocol/channel.ts';
+import { ConfigError, channelUnavailable } from '../../src/protocol/errors.ts';
+import { textRef } from '../../src/protocol/texts/say.ts';
+import {
+  CHANNEL_TIMING,
+  type ChannelTiming,
+  type PaceSettings,
+  type ShowingSettings,
+  usualCapabilities,
+} from '../../src/protocol/channel-settings.ts';
 import { SharedClock } from '../../src/lib/shared-clock.ts';
-import { CHANNEL_TIMING, type ChannelTiming } from '../../src/contracts/platform/channel-timing.ts';
-import { usualCapabilities } from '../../src/contracts/platform/usual-capabilities.ts';
-import type { ChannelHealth } from '../../src/contracts/gateway-api.ts';
-import type { Place, SentMessage } from '../../src/contracts/message.ts';
-import type { PlaceRate } from '../../src/contracts/delivery.ts';
-import type { Receive } from '../../src/contracts/receive.ts';
+import type { ChannelHealth } from '../../src/protocol/gateway-api.ts';
+import type { Place, SentMessage } from '../../src/protocol/message.ts';
+import type { PlaceRate } from '../../src/protocol/delivery.ts';
+import type { Receive } from '../../src/protocol/receive.ts';
 import { isAdministrator } from './administrators.ts';
 import { FileDownload } from './files/download.ts';
 import { FileUpload, MAX_UPLOAD_BYTES } from './files/upload.ts';

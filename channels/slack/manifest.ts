@@ -1,11 +1,7 @@
 /** What the gateway knows about Slack before it loads the channel: its settings, its ids and its secrets. */
 import { z } from 'zod';
-import { defineChannel } from '../../src/contracts/channel.ts';
-import {
-  editInterval,
-  paceSettings,
-  reactionSettings,
-} from '../../src/contracts/platform/channel-settings.ts';
+import { defineChannel } from '../../src/protocol/channel.ts';
+import { editInterval, paceSettings, reactionSettings } from '../../src/protocol/channel-settings.ts';
 import { CHAT_ID, privacyOf, USER_ID } from './ids.ts';
 import { german } from './german.ts';
 

@@ -1,7 +1,7 @@
 /** The fields of messages to send to Slack: blocks, buttons, and the text of notifications. Pure. */
-import type { OutboundPart, Rendered } from '../../src/contracts/channel.ts';
-import { ChannelError } from '../../src/contracts/errors.ts';
-import type { Button, Place } from '../../src/contracts/message.ts';
+import type { OutboundPart, Rendered } from '../../src/protocol/channel.ts';
+import { ChannelError } from '../../src/protocol/errors.ts';
+import type { Button, Place } from '../../src/protocol/message.ts';
 import { parseMarkdown } from '../../src/lib/markdown/markdown.ts';
 import { clipEnd } from '../../src/lib/text.ts';
 import { CHAT_ID, TS } from './ids.ts';

@@ -1,6 +1,6 @@
 /** Reactions of the app that show the state of a question on Slack; people see one at a time. */
-import type { AskedQuestion } from '../../src/contracts/delivery.ts';
-import { SingleReactions, type StateReactions } from '../../src/contracts/platform/single-reactions.ts';
+import type { AskedQuestion } from '../../src/protocol/delivery.ts';
+import { SingleReactions, type StateReactions } from '../../src/protocol/channel-parts.ts';
 import { codeOf } from './errors.ts';
 import { targetOf } from './message-fields.ts';
 import type { SlackApi } from './web-api.ts';

@@ -1,9 +1,9 @@
 /** Sends, edits and deletes messages: one message per nonce, even after one of Slack's answers was lost or a process died. */
-import { channelUnavailable } from '../../src/contracts/errors.ts';
+import { channelUnavailable } from '../../src/protocol/errors.ts';
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
-import type { Log } from '../../src/contracts/log.ts';
-import { addressOf, type Place, type SentMessage } from '../../src/contracts/message.ts';
+import type { Log } from '../../src/protocol/log.ts';
+import { addressOf, type Place, type SentMessage } from '../../src/protocol/message.ts';
 import { Recent } from '../../src/lib/recent.ts';
 import { codeOf, isAnswerLost, toChannelError, toEditError } from './errors.ts';
 import { type Fields, targetOf } from './message-fields.ts';

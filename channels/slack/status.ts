@@ -3,9 +3,9 @@
  * language of the person who wrote there last. A new message of the app clears it, an edit does not, and after two
  * minutes it disappears.
  */
-import type { Log } from '../../src/contracts/log.ts';
-import { addressOf, type InboundMessage, type Place } from '../../src/contracts/message.ts';
-import { type ChannelLanguages, sayToPerson } from '../../src/contracts/texts/languages.ts';
+import type { Log } from '../../src/protocol/log.ts';
+import { addressOf, type InboundMessage, type Place } from '../../src/protocol/message.ts';
+import { type ChannelLanguages, sayToPerson } from '../../src/protocol/texts/languages.ts';
 import { Recent } from '../../src/lib/recent.ts';
 import { toChannelError } from './errors.ts';
 import { targetOf } from './message-fields.ts';

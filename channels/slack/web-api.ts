@@ -1,9 +1,9 @@
 /** Calls to Slack's Web API: throws every limit and failure at once as `ChannelError`; no call waits or is repeated here. */
-import { textRef } from '../../src/contracts/texts/say.ts';
-import { type ChannelError, channelUnavailable } from '../../src/contracts/errors.ts';
+import { textRef } from '../../src/protocol/texts/say.ts';
+import { type ChannelError, channelUnavailable } from '../../src/protocol/errors.ts';
 import { type Logger, LogLevel, WebClient } from '@slack/web-api';
-import type { ChannelHealth } from '../../src/contracts/gateway-api.ts';
-import { tokenHealth, tokenRefusals, tokenRefused } from '../../src/contracts/platform/refused-tokens.ts';
+import type { ChannelHealth } from '../../src/protocol/gateway-api.ts';
+import { tokenHealth, tokenRefusals, tokenRefused } from '../../src/protocol/channel-parts.ts';
 import { type Refusals, RetryAfterPauses } from '../../src/lib/async/call-gate.ts';
 import { BAD_TOKEN, isTokenError, rateLimited, toChannelError } from './errors.ts';
 

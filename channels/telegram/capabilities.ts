@@ -1,7 +1,7 @@
 /** What Telegram can show, and how often it may be called. */
-import type { Capabilities } from '../../src/contracts/channel.ts';
-import { usualCapabilities } from '../../src/contracts/platform/usual-capabilities.ts';
-import type { PlaceRate } from '../../src/contracts/delivery.ts';
+import type { Capabilities } from '../../src/protocol/channel.ts';
+import { usualCapabilities } from '../../src/protocol/channel-settings.ts';
+import type { PlaceRate } from '../../src/protocol/delivery.ts';
 import type { TelegramConfig } from './config.ts';
 import { MAX_CAPTION, MAX_UPLOAD_BYTES } from './files/uploads.ts';
 import { MAX_LENGTH } from './rendering/render.ts';

@@ -1,6 +1,6 @@
 /** The settings of Telegram. */
-import type { StreamMode } from '../../src/contracts/delivery.ts';
-import type { ReactionSettings } from '../../src/contracts/platform/channel-settings.ts';
+import type { StreamMode } from '../../src/protocol/delivery.ts';
+import type { ReactionSettings } from '../../src/protocol/channel-settings.ts';
 import type { WebhookConfig } from './receiving/webhook.ts';
 
 /** Settings of the channel, checked by its manifest. */

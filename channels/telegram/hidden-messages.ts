@@ -2,11 +2,10 @@
  * Messages in groups that only one person sees (Bot API 10.2, ephemeral messages); where Telegram does not support
  * them, everyone sees them.
  */
-import type { OutboundPart } from '../../src/contracts/channel.ts';
-import { ChannelError, toGatewayError } from '../../src/contracts/errors.ts';
-import type { Log } from '../../src/contracts/log.ts';
-import { addressOf, type Place, type SentMessage } from '../../src/contracts/message.ts';
-import type { ChatSettingStore } from '../../src/contracts/store/chat-settings.ts';
+import type { ChatSettingStore, OutboundPart } from '../../src/protocol/channel.ts';
+import { ChannelError, toGatewayError } from '../../src/protocol/errors.ts';
+import type { Log } from '../../src/protocol/log.ts';
+import { addressOf, type Place, type SentMessage } from '../../src/protocol/message.ts';
 import type { BotApi } from './api/bot-api.ts';
 import { formatOf, placeOf, textOf } from './api/call-options.ts';
 

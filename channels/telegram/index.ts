@@ -1,9 +1,9 @@
 /**
  * The Telegram channel: receives by long polling and sends messages that grow by edits, over grammY's Bot API client.
  */
-import type { Channel, ChannelDeps, QuestionState } from '../../src/contracts/channel.ts';
-import { CHANNEL_TIMING } from '../../src/contracts/platform/channel-timing.ts';
-import type { GatewayApi } from '../../src/contracts/gateway-api.ts';
+import type { Channel, ChannelDeps, QuestionState } from '../../src/protocol/channel.ts';
+import { CHANNEL_TIMING } from '../../src/protocol/channel-settings.ts';
+import type { GatewayApi } from '../../src/protocol/gateway-api.ts';
 import { type Clock, systemClock } from '../../src/lib/clock.ts';
 import { BotApi, CALL_TIMEOUT_MS, type Emoji, fileRootOf } from './api/bot-api.ts';
 import { FileDownload } from './files/file-download.ts';

@@ -1,11 +1,11 @@
 /** What Telegram shows of the bot before anyone writes to it: its command menus, its menu button, and its descriptions. */
 import type { BotCommandScope, LanguageCode } from 'grammy/types';
-import type { CommandListing } from '../../src/contracts/command.ts';
-import { toGatewayError } from '../../src/contracts/errors.ts';
-import type { Log } from '../../src/contracts/log.ts';
-import type { ChatSettingStore } from '../../src/contracts/store/chat-settings.ts';
-import type { Languages } from '../../src/contracts/texts/languages.ts';
-import type { PlainKey } from '../../src/contracts/texts/say.ts';
+import type { CommandListing } from '../../src/protocol/command.ts';
+import { toGatewayError } from '../../src/protocol/errors.ts';
+import type { Log } from '../../src/protocol/log.ts';
+import type { ChatSettingStore } from '../../src/protocol/channel.ts';
+import type { Languages } from '../../src/protocol/texts/languages.ts';
+import type { PlainKey } from '../../src/protocol/texts/say.ts';
 import type { BotApi } from './api/bot-api.ts';
 import { type MenuCommand, type MenuLanguage, menuLanguages, toMenu } from './menu.ts';
 

@@ -1,9 +1,9 @@
 /** What the gateway knows about Telegram before it loads the channel: its settings, its ids and its secrets. */
 import { z } from 'zod';
-import { STREAM_MODES } from '../../src/contracts/delivery.ts';
-import { defineChannel } from '../../src/contracts/channel.ts';
-import { editInterval, reactionSettings } from '../../src/contracts/platform/channel-settings.ts';
-import { withSlash } from '../../src/contracts/isomorphic/fill-text.js';
+import { STREAM_MODES } from '../../src/protocol/delivery.ts';
+import { defineChannel } from '../../src/protocol/channel.ts';
+import { editInterval, reactionSettings } from '../../src/protocol/channel-settings.ts';
+import { withSlash } from '../../src/protocol/isomorphic/fill-text.js';
 import { german } from './german.ts';
 
 const count = z.int().min(1).max(100);

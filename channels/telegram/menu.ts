@@ -1,7 +1,7 @@
 /** The gateway's commands as Telegram's menu shows them. Pure. */
-import type { CommandListing } from '../../src/contracts/command.ts';
-import type { Languages } from '../../src/contracts/texts/languages.ts';
-import { inEnglish, type Say } from '../../src/contracts/texts/say.ts';
+import type { CommandListing } from '../../src/protocol/command.ts';
+import type { Languages } from '../../src/protocol/texts/languages.ts';
+import { inEnglish, type Say } from '../../src/protocol/texts/say.ts';
 
 /** Telegram's limits for `setMyCommands`: commands in all, and characters of a description. */
 const MAX_COMMANDS = 100;

@@ -1,5 +1,5 @@
 /** Compares the settings with Telegram's privacy mode, which hides most group messages from a bot. Pure. */
-import type { ChannelAccess } from '../../src/contracts/access.ts';
+import type { ChannelAccess } from '../../src/protocol/access.ts';
 
 /** How to let the bot see all messages. */
 export const PRIVACY_REMEDY =

@@ -1,7 +1,7 @@
 /** Sends, edits and deletes messages, and remembers what Telegram refuses and which sends may have arrived unnoticed. */
-import type { Channel, OutboundPart } from '../../src/contracts/channel.ts';
-import { ChannelError } from '../../src/contracts/errors.ts';
-import type { Place, SentMessage } from '../../src/contracts/message.ts';
+import type { Channel, OutboundPart } from '../../src/protocol/channel.ts';
+import { ChannelError } from '../../src/protocol/errors.ts';
+import type { Place, SentMessage } from '../../src/protocol/message.ts';
 import type { BotApi } from './api/bot-api.ts';
 import type { TelegramLostSends } from './api/lost-sends.ts';
 import { type HiddenMessages, visible } from './hidden-messages.ts';

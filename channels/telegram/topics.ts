@@ -1,8 +1,8 @@
 /** Topics of private chats and forum groups: one for each conversation that is started in the chat, named after the title of the conversation. */
-import { toGatewayError } from '../../src/contracts/errors.ts';
-import type { Log } from '../../src/contracts/log.ts';
-import { addressOf, parseAddress, type Place, type SessionKey } from '../../src/contracts/message.ts';
-import type { ChatSettingStore } from '../../src/contracts/store/chat-settings.ts';
+import { toGatewayError } from '../../src/protocol/errors.ts';
+import type { Log } from '../../src/protocol/log.ts';
+import { addressOf, parseAddress, type Place, type SessionKey } from '../../src/protocol/message.ts';
+import type { ChatSettingStore } from '../../src/protocol/channel.ts';
 import { clipEnd, oneLine } from '../../src/lib/text.ts';
 import type { BotApi } from './api/bot-api.ts';
 import { whyNoTopic } from './api/errors.ts';

@@ -1,10 +1,10 @@
 /** The agent: what the composition root wires and what channels may ask of it. */
-import type { Caller } from '../contracts/access.ts';
-import type { CallerOptions, ChatChunk, DescribedModel } from '../contracts/model/provider.ts';
-import type { LaneHandler } from '../contracts/bus.ts';
-import type { GatewayApi, StatelessRequest } from '../contracts/gateway-api.ts';
-import type { SessionRecord } from '../contracts/store/records.ts';
-import { PLAN_TOOL } from '../contracts/agent/profile.ts';
+import type { Caller } from '../protocol/access.ts';
+import type { CallerOptions, ChatChunk, DescribedModel } from '../protocol/agent/provider.ts';
+import type { LaneHandler } from '../protocol/bus.ts';
+import type { GatewayApi, StatelessRequest } from '../protocol/gateway-api.ts';
+import type { SessionRecord } from '../protocol/store/records.ts';
+import { PLAN_TOOL } from '../protocol/agent/profile.ts';
 import { KeyedLock } from '../lib/async/keyed-lock.ts';
 import { createSubagentHandler } from './subagents/background.ts';
 import { createCompressor } from './compression/compressor.ts';
@@ -25,7 +25,7 @@ import { withPictures } from './model/seen-pictures.ts';
 import { ModelWindows } from './model/model-windows.ts';
 import { completeStateless } from './model/stateless-completion.ts';
 import { classifyFor, type StepCommand } from './executor/edits.ts';
-import type { ToolRisk } from '../contracts/tools/risk.ts';
+import type { ToolRisk } from '../protocol/agent/risk.ts';
 import { createSubagentProfiles } from './subagents/subagent-profile.ts';
 import { followSettings } from './turn-settings.ts';
 

@@ -1,23 +1,26 @@
 /** Dependencies and limits of the agent. */
-import type { AfterTurnSettings } from '../contracts/agent/after-turn.ts';
-import type { ApprovalStore } from '../contracts/tools/approvals.ts';
-import type { EventBus } from '../contracts/bus.ts';
-import type { EventBody } from '../contracts/event.ts';
-import type { ContextStore } from '../contracts/store/contexts.ts';
-import type { LaneStep, LaneStore } from '../contracts/store/lanes.ts';
-import type { Ledger } from '../contracts/store/ledger.ts';
-import type { AskedElsewhere, LiveMessages, Post } from '../contracts/delivery.ts';
-import type { Log } from '../contracts/log.ts';
-import type { AnswerFiles, Pictures, ReadInline, ReceiveFiles } from '../contracts/media.ts';
-import type { MemoryStore, TodoStore } from '../contracts/store/notes.ts';
-import type { Redact } from '../contracts/store/sent-prompt.ts';
-import type { TurnWatch } from '../contracts/agent/turn-watch.ts';
-import type { TraceStore } from '../contracts/store/traces.ts';
-import type { PlanStore } from '../contracts/store/plan-store.ts';
-import type { Profile } from '../contracts/agent/profile.ts';
-import type { ChatProvider, LLMProvider } from '../contracts/model/provider.ts';
-import { BACKGROUND_SUBAGENT_MS, SUBAGENT_MS, type SubagentStore } from '../contracts/agent/subagents.ts';
-import type { SessionFiles, Tool } from '../contracts/tools/tool.ts';
+import {
+  type AfterTurnSettings,
+  BACKGROUND_SUBAGENT_MS,
+  SUBAGENT_MS,
+  type SubagentStore,
+  type TurnWatch,
+} from '../protocol/agent/subagents.ts';
+import type { ApprovalStore } from '../protocol/agent/approvals.ts';
+import type { EventBus } from '../protocol/bus.ts';
+import type { EventBody } from '../protocol/event.ts';
+import type { ContextStore } from '../protocol/store/accept.ts';
+import type { LaneStep, LaneStore } from '../protocol/store/lanes.ts';
+import type { Ledger } from '../protocol/store/ledger.ts';
+import type { AskedElsewhere, LiveMessages, Post } from '../protocol/delivery.ts';
+import type { Log } from '../protocol/log.ts';
+import type { AnswerFiles, Pictures, ReadInline, ReceiveFiles } from '../protocol/media.ts';
+import type { MemoryStore, TodoStore } from '../protocol/store/notes.ts';
+import type { Redact, TraceStore } from '../protocol/store/traces.ts';
+import type { PlanStore } from '../protocol/agent/plan-store.ts';
+import type { Profile } from '../protocol/agent/profile.ts';
+import type { ChatProvider, LLMProvider } from '../protocol/agent/provider.ts';
+import type { SessionFiles, Tool } from '../protocol/agent/tool.ts';
 import type { KeyedLock } from '../lib/async/keyed-lock.ts';
 import type { TokenScale } from './prompt/context-window.ts';
 import type { BootstrapPrompt } from './prompt/bootstrap-files.ts';
@@ -28,7 +31,7 @@ import type { Models } from './model/models.ts';
 import type { OmissionNotices } from './model/omission-notices.ts';
 import type { SmallWindowNotices } from './prompt/small-window.ts';
 import type { PreparedProfile } from './prompt/prepared-profile.ts';
-import type { PersonLanguages } from '../contracts/texts/languages.ts';
+import type { PersonLanguages } from '../protocol/texts/languages.ts';
 
 /** Receives the events of a turn, in order. Never throws, never waits. */
 export type Emit = (event: EventBody) => void;

@@ -1,12 +1,12 @@
 /**
  * One attempt at one head: runs the handler, decides what its outcome or error means for the head, and applies that.
  */
-import { LaneAbort, type LaneHandler, type LaneOutcome } from '../contracts/bus.ts';
-import { FencedError, GatewayError, StoreError, toGatewayError } from '../contracts/errors.ts';
-import type { LaneHead, LaneStore } from '../contracts/store/lanes.ts';
+import { LaneAbort, type LaneHandler, type LaneOutcome } from '../protocol/bus.ts';
+import { FencedError, GatewayError, StoreError, toGatewayError } from '../protocol/errors.ts';
+import type { LaneHead, LaneStore } from '../protocol/store/lanes.ts';
 import { backoffMs } from '../lib/async/backoff.ts';
 import { pause } from '../lib/async/sleep.ts';
-import type { Log } from '../contracts/log.ts';
+import type { Log } from '../protocol/log.ts';
 
 /** Attempts that ended in an error before a message becomes a dead letter, unless its handler allows more. */
 export const MAX_ATTEMPTS = 5;

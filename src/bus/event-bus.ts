@@ -6,13 +6,13 @@ import type {
   EventReplay,
   Fanout,
   TurnEmitter,
-} from '../contracts/bus.ts';
-import type { AgentEvent, EventBody } from '../contracts/event.ts';
-import type { LaneKey } from '../contracts/store/lanes.ts';
-import type { Log } from '../contracts/log.ts';
-import type { SessionKey } from '../contracts/message.ts';
+} from '../protocol/bus.ts';
+import type { AgentEvent, EventBody } from '../protocol/event.ts';
+import type { LaneKey } from '../protocol/store/lanes.ts';
+import type { Log } from '../protocol/log.ts';
+import type { SessionKey } from '../protocol/message.ts';
 import { type Clock, systemClock } from '../lib/clock.ts';
-import { toGatewayError } from '../contracts/errors.ts';
+import { toGatewayError } from '../protocol/errors.ts';
 import type { StopNotifier } from './message-bus.ts';
 import { NodeLink } from './node-link.ts';
 import type { NodeRecord } from './node-records.ts';

@@ -1,6 +1,6 @@
 /** Chooses how live events reach the other nodes. */
-import type { Fanout, FanoutSecret } from '../contracts/bus.ts';
-import type { Log } from '../contracts/log.ts';
+import type { Fanout, FanoutSecret } from '../protocol/bus.ts';
+import type { Log } from '../protocol/log.ts';
 
 /** What the database offers its nodes. */
 export interface DatabaseFanout {

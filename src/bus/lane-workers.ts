@@ -1,5 +1,5 @@
 /** The workers of this node, one per lane: which heads run, which wait for capacity, and which must end. */
-import { LaneAbort, type LaneBudget } from '../contracts/bus.ts';
+import { LaneAbort, type LaneBudget } from '../protocol/bus.ts';
 import {
   LANE_CLASSES,
   type LaneCapacity,
@@ -10,8 +10,8 @@ import {
   type LaneStep,
   type LaneStore,
   SUSPECT_CRASHES,
-} from '../contracts/store/lanes.ts';
-import type { Log } from '../contracts/log.ts';
+} from '../protocol/store/lanes.ts';
+import type { Log } from '../protocol/log.ts';
 import { attemptHead } from './attempt.ts';
 
 /**

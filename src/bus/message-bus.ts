@@ -1,8 +1,8 @@
 /** The message bus: the durable lanes of this node, claimed by sweeps and commits, run by workers, ended by stop marks. */
-import type { LaneBudget, MessageBus } from '../contracts/bus.ts';
-import { type LaneClass, type LaneKey, type LaneStore, SUSPECT_ALONE_MS } from '../contracts/store/lanes.ts';
+import type { LaneBudget, MessageBus } from '../protocol/bus.ts';
+import { type LaneClass, type LaneKey, type LaneStore, SUSPECT_ALONE_MS } from '../protocol/store/lanes.ts';
 import { pause } from '../lib/async/sleep.ts';
-import type { Log } from '../contracts/log.ts';
+import type { Log } from '../protocol/log.ts';
 import { type Clock, systemClock } from '../lib/clock.ts';
 import { LaneWorkers } from './lane-workers.ts';
 import { NodeLease } from './node-lease.ts';

@@ -3,9 +3,9 @@
  * server.
  */
 import type { NatsConnection } from '@nats-io/transport-node';
-import type { Fanout } from '../contracts/bus.ts';
-import { GatewayError } from '../contracts/errors.ts';
-import type { Log } from '../contracts/log.ts';
+import type { Fanout } from '../protocol/bus.ts';
+import { GatewayError } from '../protocol/errors.ts';
+import type { Log } from '../protocol/log.ts';
 import { createBatchSeal, type Refusal } from './batch-seal.ts';
 
 /** Longest time for the first connection, in milliseconds. */

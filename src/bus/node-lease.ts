@@ -1,7 +1,7 @@
 /** This process as a node: its lease is renewed in time, or surrendered before another node can claim its lanes. */
-import type { LaneStore } from '../contracts/store/lanes.ts';
+import type { LaneStore } from '../protocol/store/lanes.ts';
 import { pause } from '../lib/async/sleep.ts';
-import type { Log } from '../contracts/log.ts';
+import type { Log } from '../protocol/log.ts';
 import type { Clock } from '../lib/clock.ts';
 import { startTicker, type Ticker } from './ticker.ts';
 

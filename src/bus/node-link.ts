@@ -1,6 +1,6 @@
 /** Sends and receives records between the nodes of one database, in batches. */
-import type { Fanout } from '../contracts/bus.ts';
-import type { Log } from '../contracts/log.ts';
+import type { Fanout } from '../protocol/bus.ts';
+import type { Log } from '../protocol/log.ts';
 
 import type { Clock } from '../lib/clock.ts';
 import { type NodeRecord, parseRecord } from './node-records.ts';

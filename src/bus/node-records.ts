@@ -1,8 +1,8 @@
 /** Records that nodes send each other over the fan-out, one JSON line each. */
 import { z } from 'zod';
-import type { AgentEvent } from '../contracts/event.ts';
-import type { LaneKey } from '../contracts/store/lanes.ts';
-import type { SessionKey } from '../contracts/message.ts';
+import type { AgentEvent } from '../protocol/event.ts';
+import type { LaneKey } from '../protocol/store/lanes.ts';
+import type { SessionKey } from '../protocol/message.ts';
 import { parseJson } from '../lib/json/json.ts';
 
 const key = z.custom<SessionKey>((value) => typeof value === 'string' && value.includes(':'));

@@ -1,5 +1,5 @@
 /** Repeats a piece of work, one run at a time, and runs it sooner on request. */
-import type { Log } from '../contracts/log.ts';
+import type { Log } from '../protocol/log.ts';
 
 export interface Ticker {
   /** Runs within `gapMs`; when requested during a run, it runs again afterwards. Never throws. */

@@ -1,7 +1,7 @@
 /** The latest events of a turn under one lane epoch, for readers that reconnect. */
-import { RING_EVENTS } from '../contracts/bus.ts';
-import type { AgentEvent, EventBody } from '../contracts/event.ts';
-import type { SessionKey } from '../contracts/message.ts';
+import { RING_EVENTS } from '../protocol/bus.ts';
+import type { AgentEvent, EventBody } from '../protocol/event.ts';
+import type { SessionKey } from '../protocol/message.ts';
 
 /** Consecutive text of one model call. */
 interface CallText {

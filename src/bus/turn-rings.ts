@@ -1,7 +1,7 @@
 /** The rings of this node by session, limited in number and bytes, and removed some time after their turn ended. */
-import { RING_BYTES, RING_KEPT_MS } from '../contracts/bus.ts';
-import { type AgentEvent, FIRST_EVENT_ID } from '../contracts/event.ts';
-import type { SessionKey } from '../contracts/message.ts';
+import { RING_BYTES, RING_KEPT_MS } from '../protocol/bus.ts';
+import { type AgentEvent, FIRST_EVENT_ID } from '../protocol/event.ts';
+import type { SessionKey } from '../protocol/message.ts';
 import type { TurnRing, TurnRun } from './turn-ring.ts';
 
 /** Rings kept at once; beyond it the ring that ended first is removed, else the oldest open one. Its readers get a snapshot. */

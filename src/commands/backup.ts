@@ -5,16 +5,15 @@ import path from 'node:path';
 import { parseArgs } from 'node:util';
 import packageFile from '../../package.json' with { type: 'json' };
 import type { Config } from '../config.ts';
-import { ConfigError, GatewayError, toGatewayError } from '../contracts/errors.ts';
-import type { Log } from '../contracts/log.ts';
-import type { StartProgress } from '../contracts/operator/progress.ts';
+import { ConfigError, GatewayError, toGatewayError } from '../protocol/errors.ts';
+import type { Log, StartProgress } from '../protocol/log.ts';
 import {
   type BackupRecord,
   BACKUPS_FOLDER,
   type BackupSize,
   SESSIONS_FOLDER,
-} from '../contracts/operator/backup.ts';
-import { MAX_SHARED_BYTES } from '../contracts/tools/tool.ts';
+} from '../protocol/operator/backup.ts';
+import { MAX_SHARED_BYTES } from '../protocol/agent/tool.ts';
 import { backupRecords } from '../daily-backups.ts';
 import { createStaging, readBackup, type Staging, writeBackup } from '../ops/backup/index.ts';
 import { dumpDatabase } from '../store/database/backup/dump.ts';

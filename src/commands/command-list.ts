@@ -1,8 +1,8 @@
 /** Every command of `parley` with its forms and options: what `--help` prints and what shells complete. */
 import { channels } from '../../channels/index.ts';
-import { GatewayError } from '../contracts/errors.ts';
+import { GatewayError } from '../protocol/errors.ts';
 import { pairChannels } from '../security/index.ts';
-import { PARLEY } from '../contracts/texts/parley.ts';
+import { PARLEY } from '../protocol/texts/parley.ts';
 
 /** One way to call a command. */
 export interface CommandForm {

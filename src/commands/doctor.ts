@@ -8,10 +8,10 @@ import { checkConfig, type Config, type Environment } from '../config.ts';
 import { lineOf } from '../settings/index.ts';
 import { zoneOf } from '../config-views.ts';
 import { writesDailyBackups } from '../daily-backups.ts';
-import { GatewayError, toGatewayError } from '../contracts/errors.ts';
-import type { McpServerStatus } from '../contracts/mcp/servers.ts';
-import type { CheckContext, Finding } from '../contracts/operator/findings.ts';
-import type { DatabaseReport } from '../contracts/operator/nodes.ts';
+import { GatewayError, toGatewayError } from '../protocol/errors.ts';
+import type { McpServerStatus } from '../protocol/agent/tool.ts';
+import type { CheckContext, Finding } from '../protocol/channel.ts';
+import type { DatabaseReport } from '../protocol/operator/nodes.ts';
 import { hostsOf } from '../lib/connection-url.ts';
 import { escapeControls } from '../lib/text.ts';
 import { newestBackup } from '../ops/backup/index.ts';
@@ -36,7 +36,7 @@ import { openPlaces } from '../security/index.ts';
 import { makeHome } from '../store/home/home-folder.ts';
 import { holderOf, inspectDatabase } from '../store/inspect.ts';
 import { sandboxProblem } from '../tools/index.ts';
-import { PARLEY } from '../contracts/texts/parley.ts';
+import { PARLEY } from '../protocol/texts/parley.ts';
 
 /** Longest wait for any one remote side, in milliseconds. */
 const CHECK_MS = 10_000;

@@ -6,7 +6,7 @@ import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { parseEnv } from 'node:util';
 import type { Environment } from '../config.ts';
-import { ConfigError, toGatewayError } from '../contracts/errors.ts';
+import { ConfigError, toGatewayError } from '../protocol/errors.ts';
 
 /** `<VARIABLE>_FILE` of a secret names a file that contains it, as Docker and systemd pass secrets. */
 const SECRET_FILE = /^((?:[A-Z][A-Z0-9_]*_)?(?:TOKEN|API_KEY|SECRET|PASSWORD)|DATABASE_URL|NATS_URL)_FILE$/;

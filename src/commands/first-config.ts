@@ -3,10 +3,10 @@ import { linkSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import { channels } from '../../channels/index.ts';
 import { fileSchemaFor } from '../config-schema.ts';
-import type { ChannelManifest } from '../contracts/channel.ts';
-import { errorCode, toGatewayError } from '../contracts/errors.ts';
-import type { Log } from '../contracts/log.ts';
-import { PARLEY } from '../contracts/texts/parley.ts';
+import type { ChannelManifest } from '../protocol/channel.ts';
+import { errorCode, toGatewayError } from '../protocol/errors.ts';
+import type { Log } from '../protocol/log.ts';
+import { PARLEY } from '../protocol/texts/parley.ts';
 import { newId } from '../lib/ids.ts';
 import { writeWhole } from '../settings/index.ts';
 

@@ -3,9 +3,9 @@ import { parseArgs } from 'node:util';
 import { channels as manifests } from '../../channels/index.ts';
 import { checkConfig, type Config, configFile, type Environment } from '../config.ts';
 import { zoneOf } from '../config-views.ts';
-import { isId } from '../contracts/access.ts';
-import type { ChannelManifest } from '../contracts/channel.ts';
-import { ConfigError, GatewayError } from '../contracts/errors.ts';
+import { isId } from '../protocol/access.ts';
+import type { ChannelManifest } from '../protocol/channel.ts';
+import { ConfigError, GatewayError } from '../protocol/errors.ts';
 import { isTimeZone } from '../lib/time-zone.ts';
 import { findingLines } from '../ops/doctor/index.ts';
 import { openModelServers } from '../providers/index.ts';
@@ -16,7 +16,7 @@ import type { Dialog } from './dialog.ts';
 import { firstConfig } from './first-config.ts';
 import { refuseUnknownOptions } from './known-options.ts';
 import { homeEnvFile } from './environment.ts';
-import { PARLEY } from '../contracts/texts/parley.ts';
+import { PARLEY } from '../protocol/texts/parley.ts';
 
 /** Longest wait for a model server or a platform, in milliseconds. */
 const ASK_MS = 10_000;

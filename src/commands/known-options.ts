@@ -1,6 +1,6 @@
 /** Options that a command does not have: reported with those it has, before anything is done. */
-import { GatewayError } from '../contracts/errors.ts';
-import { PARLEY } from '../contracts/texts/parley.ts';
+import { GatewayError } from '../protocol/errors.ts';
+import { PARLEY } from '../protocol/texts/parley.ts';
 import { editDistance } from '../lib/matching.ts';
 import { oneLine } from '../lib/text.ts';
 import { optionsOf } from './command-list.ts';

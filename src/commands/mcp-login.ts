@@ -2,13 +2,13 @@
  * `parley mcp login NAME` and `parley mcp logout NAME`: sign in to an MCP server with a browser, and sign out again.
  */
 import type { Config } from '../config.ts';
-import { GatewayError } from '../contracts/errors.ts';
+import { GatewayError } from '../protocol/errors.ts';
 import { createLogins, loginsFolder } from '../mcp/index.ts';
 import { login, LOGIN_MS } from '../mcp/oauth/login.ts';
 import { createServiceFetch } from '../security/index.ts';
 import { writeWhole } from '../settings/index.ts';
 import { openDialog } from './dialog.ts';
-import { PARLEY } from '../contracts/texts/parley.ts';
+import { PARLEY } from '../protocol/texts/parley.ts';
 
 /** Reads the arguments. Throws `GatewayError('usage')`; the command throws `GatewayError`. */
 export function mcpLoginCommand(

@@ -2,10 +2,10 @@
 import { createHash } from 'node:crypto';
 import packageFile from '../../package.json' with { type: 'json' };
 import type { Config } from '../config.ts';
-import type { HealthReport } from '../contracts/gateway-api.ts';
-import type { BackupState } from '../contracts/operator/backup.ts';
-import type { Log } from '../contracts/log.ts';
-import type { NodeReportStore, NodeSettings } from '../contracts/operator/nodes.ts';
+import type { HealthReport } from '../protocol/gateway-api.ts';
+import type { BackupState } from '../protocol/operator/backup.ts';
+import type { Log } from '../protocol/log.ts';
+import type { NodeReportStore, NodeSettings } from '../protocol/operator/nodes.ts';
 import { pause } from '../lib/async/sleep.ts';
 import type { LiveSettings } from '../settings/index.ts';
 import type { HomeStore } from '../store/open-store.ts';

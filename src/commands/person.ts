@@ -2,15 +2,15 @@
 import { parseArgs } from 'node:util';
 import type { Config } from '../config.ts';
 import { endUserKey } from '../../channels/http/routes/end-user.ts';
-import { isId, type TokenRecord } from '../contracts/access.ts';
-import { GatewayError } from '../contracts/errors.ts';
-import type { Person, PersonData, PersonRow } from '../contracts/operator/people.ts';
-import { proxyTokenOf } from '../contracts/operator/proxy-sign-in.ts';
-import { transcriptOf } from '../contracts/sessions/transcript.ts';
+import { isId, type TokenRecord } from '../protocol/access.ts';
+import { GatewayError } from '../protocol/errors.ts';
+import type { Person, PersonData, PersonRow } from '../protocol/operator/people.ts';
+import { proxyTokenOf } from '../protocol/operator/sign-in.ts';
+import { transcriptOf } from '../protocol/sessions/session-list.ts';
 import { oneLine, withItems } from '../lib/text.ts';
 import { deleteSession, transcriptSource } from '../ops/sessions-command.ts';
 import type { HomeStore } from '../store/open-store.ts';
-import { PARLEY } from '../contracts/texts/parley.ts';
+import { PARLEY } from '../protocol/texts/parley.ts';
 
 /** Rows that are read at a time. */
 const PAGE = 500;

@@ -2,17 +2,17 @@
 import { parseArgs } from 'node:util';
 import { accessOf, zoneOf } from '../config-views.ts';
 import type { Config } from '../config.ts';
-import { isId } from '../contracts/access.ts';
-import { GatewayError } from '../contracts/errors.ts';
-import { type Address, parseAddress } from '../contracts/message.ts';
-import { MAX_RUNS_KEPT, type ScheduleRecord, type Schedules } from '../contracts/schedules.ts';
+import { isId } from '../protocol/access.ts';
+import { GatewayError } from '../protocol/errors.ts';
+import { type Address, parseAddress } from '../protocol/message.ts';
+import { MAX_RUNS_KEPT, type ScheduleRecord, type Schedules } from '../protocol/schedules.ts';
 import { newId } from '../lib/ids.ts';
 import { clipEnd, escapeControls, oneLine } from '../lib/text.ts';
 import { createSchedules, parseWhen } from '../schedule/index.ts';
 import { createCreatorAccess } from '../security/index.ts';
 import { readKey } from '../ops/sessions-command.ts';
 import type { HomeStore } from '../store/open-store.ts';
-import { PARLEY } from '../contracts/texts/parley.ts';
+import { PARLEY } from '../protocol/texts/parley.ts';
 
 /** Characters of a line in the list. */
 const LINE_CHARS = 400;

@@ -2,8 +2,8 @@
 import cluster from 'node:cluster';
 import { availableParallelism } from 'node:os';
 import { parseArgs } from 'node:util';
-import { GatewayError } from '../contracts/errors.ts';
-import { PARLEY } from '../contracts/texts/parley.ts';
+import { GatewayError } from '../protocol/errors.ts';
+import { PARLEY } from '../protocol/texts/parley.ts';
 import { addEnvFiles } from './environment.ts';
 
 /** Processes that one supervisor starts at most: each has its own connections to the database. */

@@ -2,13 +2,13 @@
 import { parseArgs } from 'node:util';
 import packageFile from '../../package.json' with { type: 'json' };
 import type { Config } from '../config.ts';
-import { GatewayError } from '../contracts/errors.ts';
-import { PARLEY } from '../contracts/texts/parley.ts';
-import type { HealthReport } from '../contracts/gateway-api.ts';
-import type { BackupState } from '../contracts/operator/backup.ts';
-import type { LiveNode } from '../contracts/operator/nodes.ts';
-import type { DeadLetter } from '../contracts/store/lanes.ts';
-import type { SessionStore } from '../contracts/store/ledger.ts';
+import { GatewayError } from '../protocol/errors.ts';
+import { PARLEY } from '../protocol/texts/parley.ts';
+import type { HealthReport } from '../protocol/gateway-api.ts';
+import type { BackupState } from '../protocol/operator/backup.ts';
+import type { LiveNode } from '../protocol/operator/nodes.ts';
+import type { DeadLetter } from '../protocol/store/lanes.ts';
+import type { SessionStore } from '../protocol/store/ledger.ts';
 import { escapeControls, oneLine } from '../lib/text.ts';
 import type { HomeStore } from '../store/open-store.ts';
 

@@ -1,7 +1,7 @@
 /** The supervisor of several gateway processes that share one port and one home; each is its own node. */
 import cluster, { type Worker } from 'node:cluster';
 import { loadConfig } from '../config.ts';
-import type { Log } from '../contracts/log.ts';
+import type { Log } from '../protocol/log.ts';
 import { backoffMs } from '../lib/async/backoff.ts';
 import {
   bestStates,

@@ -1,23 +1,23 @@
 /** Delivery: shows a turn's text in the channels, growing while the turn runs and exact once it has ended. */
 import { setImmediate as immediate } from 'node:timers/promises';
-import type { EventBus, LaneHandler, MessageBus } from '../contracts/bus.ts';
-import type { Channel } from '../contracts/channel.ts';
-import { toGatewayError } from '../contracts/errors.ts';
-import type { LaneStore } from '../contracts/store/lanes.ts';
-import type { Ledger } from '../contracts/store/ledger.ts';
+import type { EventBus, LaneHandler, MessageBus } from '../protocol/bus.ts';
+import type { Channel } from '../protocol/channel.ts';
+import { toGatewayError } from '../protocol/errors.ts';
+import type { LaneStore } from '../protocol/store/lanes.ts';
+import type { Ledger } from '../protocol/store/ledger.ts';
 import type {
   AskedQuestion,
   LiveMessages,
   LiveTurn,
   LiveTurnStart,
   StreamModes,
-} from '../contracts/delivery.ts';
-import type { OutgoingFiles } from '../contracts/media.ts';
-import type { PlanStore } from '../contracts/store/plan-store.ts';
-import type { Log } from '../contracts/log.ts';
-import { addressOf, type FollowChatMigration } from '../contracts/message.ts';
+} from '../protocol/delivery.ts';
+import type { OutgoingFiles } from '../protocol/media.ts';
+import type { PlanStore } from '../protocol/agent/plan-store.ts';
+import type { Log } from '../protocol/log.ts';
+import { addressOf, type FollowChatMigration } from '../protocol/message.ts';
 import { type Clock, systemClock } from '../lib/clock.ts';
-import type { DropSurface, SurfaceStore } from '../contracts/sessions/surfaces.ts';
+import type { DropSurface, SurfaceStore } from '../protocol/sessions/surfaces.ts';
 import { createGrow } from './live/grow.ts';
 import { openReply } from './live/reply.ts';
 import { createOut, type OutDeps } from './final/out.ts';
@@ -33,7 +33,7 @@ import { Reactions } from './reactions.ts';
 import { type Scheduler, Schedulers } from './rate/scheduler.ts';
 import { ShownTexts } from './live/shown-texts.ts';
 import { createOpenSurfaces, type OpenSurfacesDeps } from './surfaces/open-surfaces.ts';
-import type { SayIn } from '../contracts/texts/say.ts';
+import type { SayIn } from '../protocol/texts/say.ts';
 
 export interface DeliveryDeps {
   /** The enabled channels, by name; may be filled later. */

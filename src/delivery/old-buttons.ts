@@ -1,10 +1,10 @@
 /** Removes the button that asks again from an answer once a newer one in its chat has it. */
-import type { Channel } from '../contracts/channel.ts';
-import { toGatewayError } from '../contracts/errors.ts';
-import type { Log } from '../contracts/log.ts';
-import { addressOf, type Place, type SentMessage } from '../contracts/message.ts';
-import type { LaneHead } from '../contracts/store/lanes.ts';
-import type { Ledger } from '../contracts/store/ledger.ts';
+import type { Channel } from '../protocol/channel.ts';
+import { toGatewayError } from '../protocol/errors.ts';
+import type { Log } from '../protocol/log.ts';
+import { addressOf, type Place, type SentMessage } from '../protocol/message.ts';
+import type { LaneHead } from '../protocol/store/lanes.ts';
+import type { Ledger } from '../protocol/store/ledger.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Scheduler } from './rate/scheduler.ts';
 

@@ -1,9 +1,9 @@
 /** Reactions to questions: waiting, in progress, answered or failed. They use only the capacity that texts leave free. */
-import type { Channel, QuestionState } from '../contracts/channel.ts';
-import { ChannelError, toGatewayError } from '../contracts/errors.ts';
-import type { TurnEndReason } from '../contracts/event.ts';
-import type { AskedQuestion } from '../contracts/delivery.ts';
-import type { Log } from '../contracts/log.ts';
+import type { Channel, QuestionState } from '../protocol/channel.ts';
+import { ChannelError, toGatewayError } from '../protocol/errors.ts';
+import type { TurnEndReason } from '../protocol/event.ts';
+import type { AskedQuestion } from '../protocol/delivery.ts';
+import type { Log } from '../protocol/log.ts';
 import type { Clock } from '../lib/clock.ts';
 import { Recent } from '../lib/recent.ts';
 import type { Scheduler } from './rate/scheduler.ts';

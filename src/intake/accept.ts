@@ -1,9 +1,9 @@
 /** Commits a message for the agent, and starts its lane. */
-import type { Approvals } from '../contracts/tools/approvals.ts';
-import type { EventBus, LaneRunner, MessageBus } from '../contracts/bus.ts';
-import type { Ledger, SessionStore } from '../contracts/store/ledger.ts';
-import type { Log } from '../contracts/log.ts';
-import type { AskedQuestion } from '../contracts/delivery.ts';
+import type { Approvals } from '../protocol/agent/approvals.ts';
+import type { EventBus, LaneRunner, MessageBus } from '../protocol/bus.ts';
+import type { Ledger, SessionStore } from '../protocol/store/ledger.ts';
+import type { Log } from '../protocol/log.ts';
+import type { AskedQuestion } from '../protocol/delivery.ts';
 import {
   addressOf,
   answeredMessage,
@@ -11,15 +11,15 @@ import {
   type InboundMessage,
   type SessionKey,
   userIdOf,
-} from '../contracts/message.ts';
-import type { Receipt, ReceiveOptions } from '../contracts/receive.ts';
-import { type AcceptResult, HISTORY_ROWS } from '../contracts/store/accept.ts';
-import { WHY_NOT } from '../contracts/sessions/tries.ts';
+} from '../protocol/message.ts';
+import type { Receipt, ReceiveOptions } from '../protocol/receive.ts';
+import { type AcceptResult, HISTORY_ROWS } from '../protocol/store/accept.ts';
+import { WHY_NOT } from '../protocol/store/records.ts';
 import type { CheckTokenBudget } from './limits/token-budget.ts';
 import { refuseByRule } from './refused.ts';
-import type { Languages } from '../contracts/texts/languages.ts';
-import { toGatewayError } from '../contracts/errors.ts';
-import type { Say } from '../contracts/texts/say.ts';
+import type { Languages } from '../protocol/texts/languages.ts';
+import { toGatewayError } from '../protocol/errors.ts';
+import type { Say } from '../protocol/texts/say.ts';
 
 /*** Notice for users who write while a turn waits for an approval. */
 interface WaitingNoticeDeps {

@@ -1,10 +1,10 @@
 /** Bindings: which profile and model answer in a chat, or for a person, unless someone has chosen there. */
 import { z } from 'zod';
-import { isId } from '../contracts/access.ts';
-import type { ConfiguredChannel } from '../contracts/platform/configured-channel.ts';
-import { type Address, parseAddress, userIdOf } from '../contracts/message.ts';
-import type { AcceptRequest } from '../contracts/store/accept.ts';
-import type { Ledger } from '../contracts/store/ledger.ts';
+import { isId } from '../protocol/access.ts';
+import type { ConfiguredChannel } from '../protocol/channel-manifest.ts';
+import { type Address, parseAddress, userIdOf } from '../protocol/message.ts';
+import type { AcceptRequest } from '../protocol/store/accept.ts';
+import type { Ledger } from '../protocol/store/ledger.ts';
 
 /** Most bindings in one configuration. */
 const MAX_BINDINGS = 1_000;

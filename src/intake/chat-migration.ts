@@ -1,7 +1,7 @@
 /** Chats with a changed id: reported by their platform when it happens, or when a message is sent to the old id. */
-import type { ChannelAccess } from '../contracts/access.ts';
-import type { Log } from '../contracts/log.ts';
-import type { FollowChatMigration, ChatMigrationStore } from '../contracts/message.ts';
+import type { ChannelAccess } from '../protocol/access.ts';
+import type { Log } from '../protocol/log.ts';
+import type { FollowChatMigration, ChatMigrationStore } from '../protocol/message.ts';
 
 export interface ChatMigrationDeps {
   store: ChatMigrationStore;

@@ -1,9 +1,9 @@
 /** Who may choose which profile and model: one rule for a session, a message, and a completion without a session. */
-import { type Caller, hasScope } from '../contracts/access.ts';
-import { GatewayError } from '../contracts/errors.ts';
-import { mayUseProfile, type Profile } from '../contracts/agent/profile.ts';
-import type { SessionRecord } from '../contracts/store/records.ts';
-import { textRef } from '../contracts/texts/say.ts';
+import { type Caller, hasScope } from '../protocol/access.ts';
+import { GatewayError } from '../protocol/errors.ts';
+import { mayUseProfile, type Profile } from '../protocol/agent/profile.ts';
+import type { SessionRecord } from '../protocol/store/records.ts';
+import { textRef } from '../protocol/texts/say.ts';
 
 export interface ChoiceDeps {
   profiles: () => readonly Pick<Profile, 'id' | 'usableBy'>[];

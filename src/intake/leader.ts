@@ -2,18 +2,23 @@
  * Leader election per bot: only the node that holds the lane `poll:<channel>:<bot id>` receives for it; for a bot that
  * is split across several connections, each has its own lane.
  */
-import { textRef } from '../contracts/texts/say.ts';
-import type { LaneRunner, LaneHandler, LaneOutcome } from '../contracts/bus.ts';
+import { textRef } from '../protocol/texts/say.ts';
+import type { LaneRunner, LaneHandler, LaneOutcome } from '../protocol/bus.ts';
 import { z } from 'zod';
-import { type Channel, type ChannelIdentity, DEAD_AFTER_MS, DEAD_INTERVAL_MS } from '../contracts/channel.ts';
-import type { Shard } from '../contracts/platform/shard.ts';
-import { ChannelError, toGatewayError, messageOf } from '../contracts/errors.ts';
-import type { ChannelHealth } from '../contracts/gateway-api.ts';
-import type { LaneHead, LaneKey, LaneStore } from '../contracts/store/lanes.ts';
+import {
+  type Channel,
+  type ChannelIdentity,
+  DEAD_AFTER_MS,
+  DEAD_INTERVAL_MS,
+  type Shard,
+} from '../protocol/channel.ts';
+import { ChannelError, toGatewayError, messageOf } from '../protocol/errors.ts';
+import type { ChannelHealth } from '../protocol/gateway-api.ts';
+import type { LaneHead, LaneKey, LaneStore } from '../protocol/store/lanes.ts';
 import { backoffMs } from '../lib/async/backoff.ts';
 import { type Clock, pauseOn, systemClock } from '../lib/clock.ts';
-import type { Log } from '../contracts/log.ts';
-import type { Receive } from '../contracts/receive.ts';
+import type { Log } from '../protocol/log.ts';
+import type { Receive } from '../protocol/receive.ts';
 
 /** Longest pause between two attempts to identify a bot token, in milliseconds. */
 const IDENTIFY_CAP_MS = 30_000;

@@ -1,9 +1,9 @@
 /** `receive`: refuses what is not allowed in, acts at once on buttons and commands, and commits every other message. */
-import type { AccessPolicy } from '../contracts/access.ts';
-import type { Approvals } from '../contracts/tools/approvals.ts';
-import type { PressHandler, Receipt, Receive, ReceiveOptions } from '../contracts/receive.ts';
-import { type Command, missingScope } from '../contracts/command.ts';
-import { GatewayError, readerOf, StoreError, toGatewayError, wordError } from '../contracts/errors.ts';
+import type { AccessPolicy } from '../protocol/access.ts';
+import type { Approvals } from '../protocol/agent/approvals.ts';
+import type { PressHandler, Receipt, Receive, ReceiveOptions } from '../protocol/receive.ts';
+import { type Command, missingScope } from '../protocol/command.ts';
+import { GatewayError, readerOf, StoreError, toGatewayError, wordError } from '../protocol/errors.ts';
 import { cleanText } from '../lib/text.ts';
 import {
   addressOf,
@@ -12,14 +12,14 @@ import {
   removalOf,
   type SessionKey,
   userIdOf,
-} from '../contracts/message.ts';
+} from '../protocol/message.ts';
 import { accept, type AcceptDeps } from './accept.ts';
 import { createApprovalButtons } from './approvals/commands.ts';
 import { checkChoice, type ChoiceDeps } from './choice.ts';
-import type { MessageBus } from '../contracts/bus.ts';
-import type { Ledger } from '../contracts/store/ledger.ts';
-import type { Log } from '../contracts/log.ts';
-import type { PersonLanguages } from '../contracts/texts/languages.ts';
+import type { MessageBus } from '../protocol/bus.ts';
+import type { Ledger } from '../protocol/store/ledger.ts';
+import type { Log } from '../protocol/log.ts';
+import type { PersonLanguages } from '../protocol/texts/languages.ts';
 import { type Refusal, refuseByRule, refuseRate, refuseSender } from './refused.ts';
 import { reply } from './reply.ts';
 import type { CheckPlanning } from './plans/planning-off.ts';
@@ -33,7 +33,7 @@ import {
   type RateLimiter,
   type RateVerdict,
 } from './limits/rate-limiter.ts';
-import type { Say } from '../contracts/texts/say.ts';
+import type { Say } from '../protocol/texts/say.ts';
 
 /***
  * Duplicates of a message with buttons: a crash between a send and storing its id leaves one behind, which no one

@@ -1,13 +1,13 @@
 /** Messages that do not become turns: logged, and counted for people who ask why there was no answer. */
-import type { DenialDetail, Verdict } from '../contracts/access.ts';
-import type { Log } from '../contracts/log.ts';
-import { addressOf, type InboundMessage } from '../contracts/message.ts';
-import type { Receipt } from '../contracts/receive.ts';
-import type { NoteRefusal } from '../contracts/store/traces.ts';
-import type { Say } from '../contracts/texts/say.ts';
-import { GatewayError, wordError } from '../contracts/errors.ts';
+import type { DenialDetail, Verdict } from '../protocol/access.ts';
+import type { Log } from '../protocol/log.ts';
+import { addressOf, type InboundMessage } from '../protocol/message.ts';
+import type { Receipt } from '../protocol/receive.ts';
+import type { NoteRefusal } from '../protocol/store/traces.ts';
+import type { Say } from '../protocol/texts/say.ts';
+import { GatewayError, wordError } from '../protocol/errors.ts';
 import { type RateVerdict, REFUSALS_REPORTED } from './limits/rate-limiter.ts';
-import { PARLEY } from '../contracts/texts/parley.ts';
+import { PARLEY } from '../protocol/texts/parley.ts';
 
 export type Refusal = Extract<Receipt, { kind: 'refused' }>;
 

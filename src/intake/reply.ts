@@ -1,18 +1,18 @@
 /** Replies of the gateway itself: to commands, and to messages that it does not accept. */
-import type { LaneRunner } from '../contracts/bus.ts';
+import type { LaneRunner } from '../protocol/bus.ts';
 import {
   addressOf,
   answeredMessage,
   type Button,
   type InboundMessage,
   type OutboundMessage,
-} from '../contracts/message.ts';
-import type { Receipt } from '../contracts/receive.ts';
-import type { Ledger } from '../contracts/store/ledger.ts';
-import type { PersonLanguages } from '../contracts/texts/languages.ts';
-import type { Say } from '../contracts/texts/say.ts';
+} from '../protocol/message.ts';
+import type { Receipt } from '../protocol/receive.ts';
+import type { Ledger } from '../protocol/store/ledger.ts';
+import type { PersonLanguages } from '../protocol/texts/languages.ts';
+import type { Say } from '../protocol/texts/say.ts';
 import { noteRefused } from './refused.ts';
-import { PARLEY } from '../contracts/texts/parley.ts';
+import { PARLEY } from '../protocol/texts/parley.ts';
 
 export type ReplyDeps = Parameters<typeof noteRefused>[0] & {
   bus: LaneRunner;

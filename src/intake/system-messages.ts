@@ -1,7 +1,7 @@
 /** System messages: turns that no person started (a subagent's result, a schedule, a heartbeat). */
-import type { LaneRunner, EventBus } from '../contracts/bus.ts';
-import type { Ledger } from '../contracts/store/ledger.ts';
-import { type SendSystemMessage, systemInbound } from '../contracts/receive.ts';
+import type { LaneRunner, EventBus } from '../protocol/bus.ts';
+import type { Ledger } from '../protocol/store/ledger.ts';
+import { type SendSystemMessage, systemInbound } from '../protocol/receive.ts';
 
 export interface SystemMessageDeps {
   ledger: Pick<Ledger, 'accept'>;

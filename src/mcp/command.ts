@@ -1,8 +1,8 @@
 /** `parley mcp`: the servers of the gateways that are running, as of their last report. */
-import { GatewayError } from '../contracts/errors.ts';
-import type { McpServerStatus, McpStatusStore } from '../contracts/mcp/servers.ts';
+import { GatewayError } from '../protocol/errors.ts';
+import type { McpServerStatus, McpStatusStore } from '../protocol/agent/tool.ts';
 import { escapeControls } from '../lib/text.ts';
-import { PARLEY } from '../contracts/texts/parley.ts';
+import { PARLEY } from '../protocol/texts/parley.ts';
 
 /** Maximum number of tool names on one line. */
 const TOOLS_SHOWN = 20;

@@ -13,16 +13,16 @@ import {
   ToolListChangedNotificationSchema,
 } from '@modelcontextprotocol/sdk/types.js';
 import { z } from 'zod';
-import { GatewayError, toGatewayError } from '../contracts/errors.ts';
-import type { Log } from '../contracts/log.ts';
-import type { ServiceFetch } from '../contracts/mcp/service-fetch.ts';
+import { GatewayError, toGatewayError } from '../protocol/errors.ts';
+import type { Log } from '../protocol/log.ts';
+import type { ServiceFetch } from '../protocol/agent/tool.ts';
 import type { Logins } from './oauth/logins.ts';
 import { BROKEN_ANSWER, repairResults } from './broken-answer.ts';
 import { loginNeeded, renewal } from './oauth/renewal.ts';
 import type { McpServerSettings } from './settings.ts';
 import { oneLine } from '../lib/text.ts';
 import { StdioTransport } from './stdio-transport.ts';
-import { PARLEY } from '../contracts/texts/parley.ts';
+import { PARLEY } from '../protocol/texts/parley.ts';
 
 /** Longest line, in UTF-16 units. */
 export const MAX_LINE_CHARS = 500;

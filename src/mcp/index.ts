@@ -1,13 +1,11 @@
 /** The MCP client: the servers in config.json, their tools, and what people see of them. */
 import { mkdirSync } from 'node:fs';
 import path from 'node:path';
-import type { Log } from '../contracts/log.ts';
-import type { McpServerStatus } from '../contracts/mcp/servers.ts';
-import type { KeepToolFile } from '../contracts/media.ts';
-import type { ServiceFetch } from '../contracts/mcp/service-fetch.ts';
-import type { Command } from '../contracts/command.ts';
-import type { FolderWatch, Settings, WatchFolders } from '../contracts/settings.ts';
-import type { Tool } from '../contracts/tools/tool.ts';
+import type { Log } from '../protocol/log.ts';
+import type { McpServerStatus, ServiceFetch, Tool } from '../protocol/agent/tool.ts';
+import type { KeepToolFile } from '../protocol/media.ts';
+import type { Command } from '../protocol/command.ts';
+import type { FolderWatch, Settings, WatchFolders } from '../protocol/settings.ts';
 import { type Clock, systemClock } from '../lib/clock.ts';
 import type { Logins } from './oauth/logins.ts';
 import { createPromptCommand, type PromptCommandDeps } from './prompt-command.ts';

@@ -1,6 +1,6 @@
 /** Periodically checks whether a server is alive. */
 import { z } from 'zod';
-import type { Log } from '../contracts/log.ts';
+import type { Log } from '../protocol/log.ts';
 import { type Clock, pauseOn } from '../lib/clock.ts';
 import type { Connection } from './connection.ts';
 

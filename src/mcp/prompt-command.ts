@@ -1,14 +1,14 @@
 /** `/prompt` starts a turn with a prompt of an MCP server that the person chooses. */
 import { z } from 'zod';
-import type { Command, CommandCall } from '../contracts/command.ts';
-import { GatewayError } from '../contracts/errors.ts';
-import type { McpPrompt } from '../contracts/mcp/servers.ts';
-import { ALL_MCP_TOOLS, type Profile, toolsOf } from '../contracts/agent/profile.ts';
-import type { SessionKey } from '../contracts/message.ts';
-import type { PassedOn } from '../contracts/receive.ts';
+import type { Command, CommandCall } from '../protocol/command.ts';
+import { GatewayError } from '../protocol/errors.ts';
+import type { McpPrompt } from '../protocol/agent/tool.ts';
+import { ALL_MCP_TOOLS, type Profile, toolsOf } from '../protocol/agent/profile.ts';
+import type { SessionKey } from '../protocol/message.ts';
+import type { PassedOn } from '../protocol/receive.ts';
 import { textOfParts } from './content.ts';
 import type { McpServer } from './server.ts';
-import { type Say, textRef } from '../contracts/texts/say.ts';
+import { type Say, textRef } from '../protocol/texts/say.ts';
 
 /** Longest text of a prompt, in UTF-16 units. */
 export const MAX_PROMPT_CHARS = 50_000;

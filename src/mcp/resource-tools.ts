@@ -1,11 +1,11 @@
 /** The tools for resources on servers: `list_resources` and `read_resource`. */
 import { z } from 'zod';
-import { ToolError } from '../contracts/errors.ts';
-import { defineTool, type Tool, type ToolResult } from '../contracts/tools/tool.ts';
+import { ToolError } from '../protocol/errors.ts';
+import { defineTool, type Tool, type ToolResult } from '../protocol/agent/tool.ts';
 import { oneLine } from '../lib/text.ts';
 import { textOfContents } from './content.ts';
 import type { McpServer } from './server.ts';
-import { textRef } from '../contracts/texts/say.ts';
+import { textRef } from '../protocol/texts/say.ts';
 
 /** Maximum number of resources in one list that the model reads, and longest line in it, in UTF-16 units. */
 export const MAX_RESOURCES_SHOWN = 100;

@@ -1,6 +1,6 @@
 /** The servers in the current settings: new ones are connected; removed and changed ones are closed after their calls. */
 import { isDeepStrictEqual } from 'node:util';
-import type { Log } from '../contracts/log.ts';
+import type { Log } from '../protocol/log.ts';
 import type { McpServer } from './server.ts';
 import type { McpServerSettings } from './settings.ts';
 

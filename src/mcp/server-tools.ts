@@ -1,14 +1,14 @@
 /** The tools of one server as gateway tools: which are accepted, under which names, and how their calls are judged. */
 import { z } from 'zod';
-import type { McpSource } from '../contracts/tools/risk.ts';
-import { defineTool, type Tool, type ToolContext, type ToolResult } from '../contracts/tools/tool.ts';
+import type { McpSource } from '../protocol/agent/risk.ts';
+import { defineTool, type Tool, type ToolContext, type ToolResult } from '../protocol/agent/tool.ts';
 import { isJsonObject, isTooDeep } from '../lib/json/json.ts';
 import { schemaProblem, UNFOLLOWABLE } from '../lib/json/json-schema.ts';
 import { wireSchema } from '../lib/json/wire-schema.ts';
 import { oneLine } from '../lib/text.ts';
 import type { McpServerSettings } from './settings.ts';
 import { createHash } from 'node:crypto';
-import { textRef } from '../contracts/texts/say.ts';
+import { textRef } from '../protocol/texts/say.ts';
 
 /** Longest name of a tool that model servers accept. */
 export const MAX_TOOL_NAME_CHARS = 64;

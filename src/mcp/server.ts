@@ -1,10 +1,9 @@
 /** One MCP server: connects in the background, reconnects after any failure, and keeps the lists of what it offers. */
 import { setMaxListeners } from 'node:events';
 import { z } from 'zod';
-import { ToolError } from '../contracts/errors.ts';
-import type { KeepToolFile } from '../contracts/media.ts';
-import type { McpPrompt, McpServerStatus, McpState } from '../contracts/mcp/servers.ts';
-import type { Tool, ToolContext } from '../contracts/tools/tool.ts';
+import { ToolError } from '../protocol/errors.ts';
+import type { KeepToolFile } from '../protocol/media.ts';
+import type { McpPrompt, McpServerStatus, McpState, Tool, ToolContext } from '../protocol/agent/tool.ts';
 import { backoffMs } from '../lib/async/backoff.ts';
 import { type Clock, pauseOn } from '../lib/clock.ts';
 import { oneLine } from '../lib/text.ts';

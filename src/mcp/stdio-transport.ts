@@ -3,7 +3,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { deserializeMessage, serializeMessage } from '@modelcontextprotocol/sdk/shared/stdio.js';
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
 import type { JSONRPCMessage } from '@modelcontextprotocol/sdk/types.js';
-import { GatewayError } from '../contracts/errors.ts';
+import { GatewayError } from '../protocol/errors.ts';
 import { errorOfBroken } from './broken-answer.ts';
 import type { McpConnection } from './settings.ts';
 

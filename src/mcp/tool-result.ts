@@ -1,7 +1,7 @@
 /** The result of a tool call as the model reads it: its text, and its pictures and sounds as files of the session. */
-import { StoreError, toGatewayError } from '../contracts/errors.ts';
-import type { KeepToolFile } from '../contracts/media.ts';
-import type { ToolContext, ToolResult } from '../contracts/tools/tool.ts';
+import { StoreError, toGatewayError } from '../protocol/errors.ts';
+import type { KeepToolFile } from '../protocol/media.ts';
+import type { ToolContext, ToolResult } from '../protocol/agent/tool.ts';
 import { oneLine } from '../lib/text.ts';
 import { type CallResult, filesOfResult, type ResultFile, textOfResult } from './content.ts';
 

@@ -1,7 +1,7 @@
 /** The text of documents for the tool that pages through them: a document is read once, not for every page. */
 import { createHash } from 'node:crypto';
-import { GatewayError } from '../contracts/errors.ts';
-import type { DocumentText } from '../contracts/media.ts';
+import { GatewayError } from '../protocol/errors.ts';
+import type { DocumentText } from '../protocol/media.ts';
 import { Recent } from '../lib/recent.ts';
 import type { Reader } from './reader/reader.ts';
 

@@ -1,13 +1,13 @@
 /** Fetches the bytes of one file into the session's folder, or finds them there. */
 import { createHash } from 'node:crypto';
 import { buffer } from 'node:stream/consumers';
-import type { Channel } from '../contracts/channel.ts';
-import { GatewayError, ToolError } from '../contracts/errors.ts';
-import type { FilesOfMessage, Media } from '../contracts/media.ts';
+import type { Channel } from '../protocol/channel.ts';
+import { GatewayError, ToolError } from '../protocol/errors.ts';
+import type { FilesOfMessage, Media } from '../protocol/media.ts';
 import { backoffMs } from '../lib/async/backoff.ts';
 import { sleep } from '../lib/async/sleep.ts';
-import type { SessionFiles } from '../contracts/tools/tool.ts';
-import { textRef } from '../contracts/texts/say.ts';
+import type { SessionFiles } from '../protocol/agent/tool.ts';
+import { textRef } from '../protocol/texts/say.ts';
 
 /** Longest time to fetch a file, in milliseconds. */
 const FETCH_MS = 120_000;

@@ -1,6 +1,6 @@
 /** What a file is, by its bytes: for uploads, downloads and the process that reads files. Nothing is opened or unpacked. */
-import type { FileTypeOf } from '../contracts/file-api.ts';
-import type { MediaKind } from '../contracts/media.ts';
+import type { FileTypeOf } from '../protocol/file-api.ts';
+import type { MediaKind } from '../protocol/media.ts';
 import { decodeText, type Known, textType } from './reader/plain-text.ts';
 
 /** Reads the type of a file from its first bytes. */

@@ -1,8 +1,8 @@
 /** Fetches the files of messages into the sessions' folders and reads them. */
 import path from 'node:path';
-import type { Channel } from '../contracts/channel.ts';
-import { ChannelError, GatewayError, StoreError, ToolError, toGatewayError } from '../contracts/errors.ts';
-import type { Log } from '../contracts/log.ts';
+import type { Channel } from '../protocol/channel.ts';
+import { ChannelError, GatewayError, StoreError, ToolError, toGatewayError } from '../protocol/errors.ts';
+import type { Log } from '../protocol/log.ts';
 import type {
   Attachment,
   DocumentStart,
@@ -12,15 +12,15 @@ import type {
   ReceivedFile,
   ReceiveFiles,
   Transcriber,
-} from '../contracts/media.ts';
-import type { SessionFiles } from '../contracts/tools/tool.ts';
+} from '../protocol/media.ts';
+import type { SessionFiles } from '../protocol/agent/tool.ts';
 import { safeFileName } from '../lib/file-name.ts';
 import { inboxPath, picturePath } from './places.ts';
 import type { ReadFile, Reader } from './reader/reader.ts';
 import { type MediaSettings, MEGABYTE } from './settings.ts';
 import { isSpeech, listen, problemOf } from './speech-of.ts';
 import { type FetchedFile, fetchFile, HERE } from './fetch-file.ts';
-import { inEnglish, textRef, type TextRef } from '../contracts/texts/say.ts';
+import { inEnglish, textRef, type TextRef } from '../protocol/texts/say.ts';
 
 /** Bytes of a document that are sent with the message: about 2,000 tokens, so that several fit a small window. */
 const START_BYTES = 6_000;

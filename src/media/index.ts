@@ -7,8 +7,8 @@ import type {
   ReadInline,
   ReceiveFiles,
   Transcriber,
-} from '../contracts/media.ts';
-import type { AudioApi } from '../contracts/audio-api.ts';
+} from '../protocol/media.ts';
+import type { AudioApi } from '../protocol/file-api.ts';
 import { createDocumentText } from './documents.ts';
 import { createInbox, type InboxDeps } from './inbox.ts';
 import { createTranscribe } from './recordings.ts';

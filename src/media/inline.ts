@@ -1,6 +1,6 @@
 /** Files that a request contains: read for its one answer and not stored. */
-import { GatewayError, toGatewayError } from '../contracts/errors.ts';
-import type { ReadInline, Transcriber } from '../contracts/media.ts';
+import { GatewayError, toGatewayError } from '../protocol/errors.ts';
+import type { ReadInline, Transcriber } from '../protocol/media.ts';
 import { safeFileName } from '../lib/file-name.ts';
 import { inMegabytes } from '../lib/text.ts';
 import { isSpeech, listenTo } from './speech-of.ts';

@@ -1,8 +1,8 @@
 /** Removes the files of messages from the sessions' folders when they expire. */
-import { toGatewayError } from '../contracts/errors.ts';
-import type { Log } from '../contracts/log.ts';
-import type { KeptFiles } from '../contracts/media.ts';
-import type { SessionFiles } from '../contracts/tools/tool.ts';
+import { toGatewayError } from '../protocol/errors.ts';
+import type { Log } from '../protocol/log.ts';
+import type { KeptFiles } from '../protocol/media.ts';
+import type { SessionFiles } from '../protocol/agent/tool.ts';
 import { picturePath } from './places.ts';
 
 /** A node that was down for this long still removes its copies, in days. */

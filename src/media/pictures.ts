@@ -1,9 +1,9 @@
 /** Pictures of sessions' folders, in the form that model servers accept. */
-import { toGatewayError } from '../contracts/errors.ts';
-import type { Log } from '../contracts/log.ts';
-import type { Pictures } from '../contracts/media.ts';
+import { toGatewayError } from '../protocol/errors.ts';
+import type { Log } from '../protocol/log.ts';
+import type { Pictures } from '../protocol/media.ts';
 import { readWhole } from './fetch-file.ts';
-import type { SessionFiles } from '../contracts/tools/tool.ts';
+import type { SessionFiles } from '../protocol/agent/tool.ts';
 
 /** Resized pictures stay below this even at the maximum side length. */
 const MAX_PICTURE_BYTES = 4_000_000;

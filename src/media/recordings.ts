@@ -2,11 +2,10 @@
 import { open, mkdtemp, rm } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
-import type { AudioApi } from '../contracts/audio-api.ts';
-import { GatewayError } from '../contracts/errors.ts';
-import { TYPE_HEAD_BYTES } from '../contracts/file-api.ts';
-import type { Transcriber } from '../contracts/media.ts';
-import { textRef } from '../contracts/texts/say.ts';
+import { type AudioApi, TYPE_HEAD_BYTES } from '../protocol/file-api.ts';
+import { GatewayError } from '../protocol/errors.ts';
+import type { Transcriber } from '../protocol/media.ts';
+import { textRef } from '../protocol/texts/say.ts';
 import { safeFileName } from '../lib/file-name.ts';
 import { inMegabytes } from '../lib/text.ts';
 import { fileTypeOf } from './file-type.ts';

@@ -1,6 +1,6 @@
 /** The limits of files that come with messages. */
 import { z } from 'zod';
-import type { FileLimits, PersonLimit } from '../contracts/file-api.ts';
+import type { FileLimits, PersonLimit } from '../protocol/file-api.ts';
 
 /** `media` in `config.json`. */
 export const mediaRule = z.strictObject({

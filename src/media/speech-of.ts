@@ -2,9 +2,9 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
-import { toGatewayError } from '../contracts/errors.ts';
-import type { MediaKind, ReceivedFile, Recording, Transcriber } from '../contracts/media.ts';
-import { inEnglish, textRef, type TextRef } from '../contracts/texts/say.ts';
+import { toGatewayError } from '../protocol/errors.ts';
+import type { MediaKind, ReceivedFile, Recording, Transcriber } from '../protocol/media.ts';
+import { inEnglish, textRef, type TextRef } from '../protocol/texts/say.ts';
 
 /** What is said in a recording, or why that is unknown. */
 export type Heard = Pick<ReceivedFile, 'spoken' | 'problem' | 'problemText'>;

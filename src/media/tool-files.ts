@@ -1,7 +1,7 @@
 /** Files from tool calls: kept in the session's folder like those of messages, under the same limits. */
-import { GatewayError, toGatewayError } from '../contracts/errors.ts';
-import type { Attachment, KeepToolFile, KeptFiles } from '../contracts/media.ts';
-import { type SessionFiles, STATELESS_FOLDER } from '../contracts/tools/tool.ts';
+import { GatewayError, toGatewayError } from '../protocol/errors.ts';
+import type { Attachment, KeepToolFile, KeptFiles } from '../protocol/media.ts';
+import { type SessionFiles, STATELESS_FOLDER } from '../protocol/agent/tool.ts';
 import { safeFileName } from '../lib/file-name.ts';
 import { picturePath } from './places.ts';
 import type { ReadFile, Reader } from './reader/reader.ts';

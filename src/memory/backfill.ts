@@ -2,10 +2,10 @@
  * Computes the vectors of facts, in the background and in batches: for new facts, and for all of them for a new
  * model.
  */
-import { ProviderError, toGatewayError } from '../contracts/errors.ts';
-import type { Log } from '../contracts/log.ts';
-import type { LLMProvider } from '../contracts/model/provider.ts';
-import type { MemoryVectorStore } from '../contracts/store/memory-vectors.ts';
+import { ProviderError, toGatewayError } from '../protocol/errors.ts';
+import type { Log } from '../protocol/log.ts';
+import type { LLMProvider } from '../protocol/agent/provider.ts';
+import type { MemoryVectorStore } from '../protocol/store/notes.ts';
 import { pause } from '../lib/async/sleep.ts';
 import { toVector } from './rank.ts';
 

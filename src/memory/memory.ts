@@ -1,8 +1,13 @@
 /** Remembered facts, found by words, and by meaning if an embedding model is set. */
-import { toGatewayError } from '../contracts/errors.ts';
-import type { LLMProvider } from '../contracts/model/provider.ts';
-import type { MemoryVectorStore, Vector } from '../contracts/store/memory-vectors.ts';
-import type { MemoryRecord, MemoryStore, UserId } from '../contracts/store/notes.ts';
+import { toGatewayError } from '../protocol/errors.ts';
+import type { LLMProvider } from '../protocol/agent/provider.ts';
+import type {
+  MemoryRecord,
+  MemoryStore,
+  MemoryVectorStore,
+  UserId,
+  Vector,
+} from '../protocol/store/notes.ts';
 import { type BackfillDeps, createBackfill } from './backfill.ts';
 import { fuse, similarity, toVector } from './rank.ts';
 

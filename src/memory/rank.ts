@@ -1,7 +1,6 @@
 /** The arithmetic of a search by meaning. */
-import { ProviderError } from '../contracts/errors.ts';
-import type { Vector } from '../contracts/store/memory-vectors.ts';
-import type { MemoryRecord } from '../contracts/store/notes.ts';
+import { ProviderError } from '../protocol/errors.ts';
+import type { MemoryRecord, Vector } from '../protocol/store/notes.ts';
 
 /** Maximum number of dimensions of a vector. */
 const MAX_DIMENSIONS = 8_192;

@@ -1,7 +1,7 @@
 /** Health of the channels: those that are enabled report it themselves, the others name what they need. */
-import type { Channel, ChannelManifest } from '../contracts/channel.ts';
-import { inEnglish, type Say, textRef, type TextRef } from '../contracts/texts/say.ts';
-import type { ChannelHealth, HealthReport } from '../contracts/gateway-api.ts';
+import type { Channel, ChannelManifest } from '../protocol/channel.ts';
+import { inEnglish, type Say, textRef, type TextRef } from '../protocol/texts/say.ts';
+import type { ChannelHealth, HealthReport } from '../protocol/gateway-api.ts';
 
 /** The health of every channel of the list, by name, with its label for people; `say` words what is wrong. */
 export function channelHealth(

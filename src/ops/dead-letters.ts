@@ -1,9 +1,9 @@
 /** The command `parley dead-letters`: lists, shows, requeues and drops messages that were given up. */
-import { GatewayError } from '../contracts/errors.ts';
-import type { AdministrationStore } from '../contracts/operator/administration.ts';
-import { type DeadLetter, LANE_CLASSES, type LaneKey, type LaneStore } from '../contracts/store/lanes.ts';
+import { GatewayError } from '../protocol/errors.ts';
+import type { AdministrationStore } from '../protocol/operator/administration.ts';
+import { type DeadLetter, LANE_CLASSES, type LaneKey, type LaneStore } from '../protocol/store/lanes.ts';
 import { escapeControls, oneLine } from '../lib/text.ts';
-import { PARLEY } from '../contracts/texts/parley.ts';
+import { PARLEY } from '../protocol/texts/parley.ts';
 
 /** Dead letters that one call lists or queues again; most recent first. */
 export const MAX_DEAD_LETTERS = 200;

@@ -1,13 +1,13 @@
 /** Health of the gateway; cheap, no matter how often it is requested. */
-import type { HealthReport } from '../contracts/gateway-api.ts';
-import { GatewayError, toGatewayError } from '../contracts/errors.ts';
-import type { SessionStore } from '../contracts/store/ledger.ts';
-import type { Log } from '../contracts/log.ts';
-import { type ModelOmissions, omissionSentence } from '../contracts/model/omissions.ts';
-import type { ModelReport, ReplacedModel } from '../contracts/model/provider.ts';
-import type { McpServerStatus } from '../contracts/mcp/servers.ts';
-import type { SettingsReport } from '../contracts/settings.ts';
-import type { Say, TextRef } from '../contracts/texts/say.ts';
+import type { HealthReport } from '../protocol/gateway-api.ts';
+import { GatewayError, toGatewayError } from '../protocol/errors.ts';
+import type { SessionStore } from '../protocol/store/ledger.ts';
+import type { Log } from '../protocol/log.ts';
+import { type ModelOmissions, omissionSentence } from '../protocol/agent/omissions.ts';
+import type { ModelReport, ReplacedModel } from '../protocol/agent/provider.ts';
+import type { McpServerStatus } from '../protocol/agent/tool.ts';
+import type { SettingsReport } from '../protocol/settings.ts';
+import type { Say, TextRef } from '../protocol/texts/say.ts';
 
 /** How long the answers of the store and of the model server are cached, in milliseconds. */
 const COUNTS_KEPT_MS = 1_000;

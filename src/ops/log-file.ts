@@ -3,7 +3,7 @@
  */
 import { closeSync, fstatSync, mkdirSync, openSync, renameSync, statSync, writeSync } from 'node:fs';
 import path from 'node:path';
-import { toGatewayError } from '../contracts/errors.ts';
+import { toGatewayError } from '../protocol/errors.ts';
 
 /** Size at which a new file starts, in bytes, and the number of old ones kept: together at most 50 MiB. */
 export const MAX_LOG_FILE_BYTES = 10 * 1024 * 1024;

@@ -1,8 +1,8 @@
 /** The newest lines of the log's file, for the page: read from its end, within a limit. */
 import { open } from 'node:fs/promises';
-import { LOG_TAIL_BYTES, type LogLine } from '../contracts/operator/administration.ts';
+import { LOG_TAIL_BYTES, type LogLine } from '../protocol/operator/administration.ts';
 import { LEVELS, readRecord } from './log-text.ts';
-import { errorCode } from '../contracts/errors.ts';
+import { errorCode } from '../protocol/errors.ts';
 
 /** Longest text of a line's fields, in UTF-16 units. */
 const MAX_FIELDS_CHARS = 2_000;

@@ -1,7 +1,7 @@
 /** The root log: one pino logger whose only sink removes every secret before a byte is written. */
 import { Writable } from 'node:stream';
 import pino, { type LoggerOptions } from 'pino';
-import type { Log, SecretShape } from '../contracts/log.ts';
+import type { Log, SecretShape } from '../protocol/log.ts';
 
 /** Secrets that belong to no particular channel: bearer headers, and URLs with passwords. */
 const GENERAL_SHAPES: readonly SecretShape[] = [

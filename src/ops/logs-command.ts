@@ -3,11 +3,11 @@ import { createReadStream } from 'node:fs';
 import { type FileHandle, open, stat } from 'node:fs/promises';
 import { createInterface } from 'node:readline';
 import { parseArgs } from 'node:util';
-import { GatewayError, errorCode, toGatewayError } from '../contracts/errors.ts';
+import { GatewayError, errorCode, toGatewayError } from '../protocol/errors.ts';
 import { pause } from '../lib/async/sleep.ts';
 import { logFiles } from './log-file.ts';
 import { createLogText, LEVELS, readRecord } from './log-text.ts';
-import { PARLEY } from '../contracts/texts/parley.ts';
+import { PARLEY } from '../protocol/texts/parley.ts';
 
 /** Lines shown by default, and the maximum. */
 const LINES = 100;

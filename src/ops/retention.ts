@@ -2,14 +2,13 @@
  * Deletes what is no longer needed, or older than the settings allow: queue items, traces, messages, sessions, and
  * folders.
  */
-import { toGatewayError } from '../contracts/errors.ts';
-import type { Retention, RetentionStore } from '../contracts/operator/retention.ts';
-import type { LaneStore } from '../contracts/store/lanes.ts';
-import type { Log } from '../contracts/log.ts';
-import type { ResponseStore } from '../contracts/store/responses.ts';
-import type { RemovedFolders } from '../contracts/store/removed-folders.ts';
-import type { TraceStore } from '../contracts/store/traces.ts';
-import type { SessionFiles } from '../contracts/tools/tool.ts';
+import { toGatewayError } from '../protocol/errors.ts';
+import type { Retention, RetentionStore } from '../protocol/operator/backup.ts';
+import type { LaneStore } from '../protocol/store/lanes.ts';
+import type { Log } from '../protocol/log.ts';
+import type { RemovedFolders, ResponseStore } from '../protocol/store/ledger.ts';
+import type { TraceStore } from '../protocol/store/traces.ts';
+import type { SessionFiles } from '../protocol/agent/tool.ts';
 
 /** Platforms repeat messages for at most a day; a week also covers a gateway that was down. */
 const KEPT_MS = 7 * 24 * 3_600_000;

@@ -1,16 +1,20 @@
 /** `parley sessions` and `parley export`: an operator lists, reads, renames, deletes and exports sessions. */
 import { parseArgs } from 'node:util';
-import { GatewayError } from '../contracts/errors.ts';
-import { parseAddress, type SessionKey } from '../contracts/message.ts';
-import { readFormat, transcriptOf, type TranscriptSource } from '../contracts/sessions/transcript.ts';
-import type { ContextStore } from '../contracts/store/contexts.ts';
-import type { LaneStore } from '../contracts/store/lanes.ts';
-import type { SessionStore } from '../contracts/store/ledger.ts';
-import type { SessionRecord } from '../contracts/store/records.ts';
-import { readTitle } from '../contracts/store/titles.ts';
+import { GatewayError } from '../protocol/errors.ts';
+import { parseAddress, type SessionKey } from '../protocol/message.ts';
+import {
+  readFormat,
+  readTitle,
+  transcriptOf,
+  type TranscriptSource,
+} from '../protocol/sessions/session-list.ts';
+import type { ContextStore } from '../protocol/store/accept.ts';
+import type { LaneStore } from '../protocol/store/lanes.ts';
+import type { SessionStore } from '../protocol/store/ledger.ts';
+import type { SessionRecord } from '../protocol/store/records.ts';
 import { sleep } from '../lib/async/sleep.ts';
 import { clipEnd, escapeControls, oneLine } from '../lib/text.ts';
-import { PARLEY } from '../contracts/texts/parley.ts';
+import { PARLEY } from '../protocol/texts/parley.ts';
 
 /** Sessions in a list by default, and the maximum. */
 const LISTED = 50;

@@ -1,6 +1,5 @@
 /** Names the steps of a start that take longer than a second, on the terminal or in the log. */
-import type { Log } from '../contracts/log.ts';
-import type { StartProgress } from '../contracts/operator/progress.ts';
+import type { Log, StartProgress } from '../protocol/log.ts';
 
 /** A step that lasts longer is named, in milliseconds. */
 const NAMED_AFTER_MS = 1_000;

@@ -1,7 +1,7 @@
 /** Logs the state of the gateway once after a start. */
-import { toGatewayError } from '../contracts/errors.ts';
-import type { HealthReport } from '../contracts/gateway-api.ts';
-import type { Log } from '../contracts/log.ts';
+import { toGatewayError } from '../protocol/errors.ts';
+import type { HealthReport } from '../protocol/gateway-api.ts';
+import type { Log } from '../protocol/log.ts';
 
 /** Logs missing models and channels once they are known, in the background. Never throws. */
 export function announceState(log: Log, report: Promise<HealthReport>, entering: Promise<unknown>): void {

@@ -1,8 +1,16 @@
 /** The command `/usage`: tokens and model time for users. */
-import { type Cost, costOfModels, costText, type Prices } from '../contracts/operator/prices.ts';
-import type { Command, CommandCall } from '../contracts/command.ts';
-import { MAX_USAGE_DAYS, type UsageQuery, type UsageStore, type UsageSum } from '../contracts/model/usage.ts';
-import type { Say } from '../contracts/texts/say.ts';
+import {
+  type Cost,
+  costOfModels,
+  costText,
+  MAX_USAGE_DAYS,
+  type Prices,
+  type UsageQuery,
+  type UsageStore,
+  type UsageSum,
+} from '../protocol/agent/usage.ts';
+import type { Command, CommandCall } from '../protocol/command.ts';
+import type { Say } from '../protocol/texts/say.ts';
 
 const DAY_MS = 86_400_000;
 /** Days covered by the longer of the two sums in `/usage`. */

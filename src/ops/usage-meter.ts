@@ -1,7 +1,7 @@
 /** Counts the usage that a ledger stores, for Prometheus. */
-import type { Ledger } from '../contracts/store/ledger.ts';
-import type { Usage } from '../contracts/model/provider.ts';
-import type { UsagePurpose } from '../contracts/model/usage.ts';
+import type { Ledger } from '../protocol/store/ledger.ts';
+import type { Usage } from '../protocol/agent/provider.ts';
+import type { UsagePurpose } from '../protocol/agent/usage.ts';
 
 /** Models with their own counters; usage of any further one is counted under `other`. */
 export const METERED_MODELS = 50;

@@ -2,9 +2,9 @@
  * Adds new rows of usage to the stored sums of hours, so that a report over days reads few rows no matter how many
  * there are.
  */
-import { toGatewayError } from '../contracts/errors.ts';
-import type { Log } from '../contracts/log.ts';
-import { ADDED_UP_ROWS, type UsageSums } from '../contracts/model/usage.ts';
+import { toGatewayError } from '../protocol/errors.ts';
+import type { Log } from '../protocol/log.ts';
+import { ADDED_UP_ROWS, type UsageSums } from '../protocol/agent/usage.ts';
 
 const EVERY_MS = 60_000;
 /** The pause between two full batches, which leaves the database to others. */

@@ -1,13 +1,13 @@
 /** One chat call, the same for every kind of server: its slot, its request, its answer, and what is learned from a refusal. */
-import type { ProviderError } from '../contracts/errors.ts';
-import type { Omission } from '../contracts/model/omissions.ts';
+import type { ProviderError } from '../protocol/errors.ts';
+import type { Omission } from '../protocol/agent/omissions.ts';
 import type {
   ChatChunk,
   ChatRequest,
   LLMProvider,
   ModelCapabilities,
   TokenLogprob,
-} from '../contracts/model/provider.ts';
+} from '../protocol/agent/provider.ts';
 import { pause } from '../lib/async/sleep.ts';
 import type { Answer } from './answers/answer.ts';
 import { AnswerReading, type Packet } from './answers/answer-reading.ts';

@@ -1,8 +1,8 @@
 /** Limits the calls that one model server answers at a time; the others wait and take turns by user. */
-import { ProviderError } from '../contracts/errors.ts';
-import { textRef, type TextRef } from '../contracts/texts/say.ts';
+import { ProviderError } from '../protocol/errors.ts';
+import { textRef, type TextRef } from '../protocol/texts/say.ts';
 import { createFairQueue } from '../lib/async/fair-queue.ts';
-import type { ChatRequest } from '../contracts/model/provider.ts';
+import type { ChatRequest } from '../protocol/agent/provider.ts';
 
 /** Calls that may wait; one more gets the error that the server is busy. */
 export const MAX_WAITING_CALLS = 4_096;

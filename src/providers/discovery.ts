@@ -1,7 +1,7 @@
 /** A cache of what models can do, as reported by their server. */
-import { ProviderError } from '../contracts/errors.ts';
-import { textRef } from '../contracts/texts/say.ts';
-import type { ChatRequest, ModelCapabilities } from '../contracts/model/provider.ts';
+import { ProviderError } from '../protocol/errors.ts';
+import { textRef } from '../protocol/texts/say.ts';
+import type { ChatRequest, ModelCapabilities } from '../protocol/agent/provider.ts';
 import { Recent } from '../lib/recent.ts';
 import { estimateTokens } from '../lib/tokens.ts';
 import { MAX_LEARNED_MODELS } from './learned.ts';

@@ -1,6 +1,6 @@
 /** Vectors of texts from any model server: a few texts per request, so that no answer is large. */
-import { ProviderError } from '../contracts/errors.ts';
-import type { Embeddings, LLMProvider } from '../contracts/model/provider.ts';
+import { ProviderError } from '../protocol/errors.ts';
+import type { Embeddings, LLMProvider } from '../protocol/agent/provider.ts';
 import type { AcquireSlot } from './concurrency-limit.ts';
 import type { CallRules, Connections } from './http/connections.ts';
 import { toProviderError, type Where } from './errors.ts';

@@ -1,6 +1,6 @@
 /** What can go wrong with any model server, as `ProviderError`s that name the setting to change. */
-import { ProviderError } from '../contracts/errors.ts';
-import { textRef, type TextRef } from '../contracts/texts/say.ts';
+import { ProviderError } from '../protocol/errors.ts';
+import { textRef, type TextRef } from '../protocol/texts/say.ts';
 
 /** The server that an error is about. */
 export interface Where {

@@ -1,7 +1,7 @@
 /** The list of kinds of model servers, one line each, and the provider that reaches all configured servers. */
-import { ConfigError } from '../contracts/errors.ts';
-import { inEnglish, type TextRef } from '../contracts/texts/say.ts';
-import type { LLMProvider } from '../contracts/model/provider.ts';
+import { ConfigError } from '../protocol/errors.ts';
+import { inEnglish, type TextRef } from '../protocol/texts/say.ts';
+import type { LLMProvider } from '../protocol/agent/provider.ts';
 import type { ProviderKind } from './kind.ts';
 import { BARE_PROVIDER, createModelNames, defaultServer, type ModelNames } from './model-names.ts';
 import { ollamaKind } from './ollama/kind.ts';

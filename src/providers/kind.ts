@@ -1,7 +1,7 @@
 /** A kind of model server: what `config.json` may say about one, and how its provider is made. */
 import { z } from 'zod';
-import type { LLMProvider } from '../contracts/model/provider.ts';
-import type { PlainKey } from '../contracts/texts/say.ts';
+import type { LLMProvider } from '../protocol/agent/provider.ts';
+import type { PlainKey } from '../protocol/texts/say.ts';
 
 /** Concurrent calls to one server when nothing else is set. */
 export const DEFAULT_CONCURRENCY = 32;

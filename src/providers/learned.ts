@@ -1,5 +1,5 @@
 /** What was learned about a server's models: parts of a request that it refuses are left out for a while. */
-import type { ModelOmissions, Omission } from '../contracts/model/omissions.ts';
+import type { ModelOmissions, Omission } from '../protocol/agent/omissions.ts';
 import { Recent } from '../lib/recent.ts';
 
 /** Models of one server that are remembered; one more forgets the oldest. */

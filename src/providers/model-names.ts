@@ -1,5 +1,5 @@
 /** Which server a model's name means: `<provider>/<model>`, or a bare name for a model of Ollama or of the only server. */
-import { textRef, type TextRef } from '../contracts/texts/say.ts';
+import { textRef, type TextRef } from '../protocol/texts/say.ts';
 import type { ProviderKind } from './kind.ts';
 import type { ModelServer } from './servers.ts';
 

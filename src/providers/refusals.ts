@@ -1,6 +1,6 @@
 /** What the refusals of model servers have in common: how they are worded, when to retry, what the model cannot do. */
-import { ProviderError, type ProviderErrorCode, timeText } from '../contracts/errors.ts';
-import { textRef, type TextRef } from '../contracts/texts/say.ts';
+import { ProviderError, type ProviderErrorCode, timeText } from '../protocol/errors.ts';
+import { textRef, type TextRef } from '../protocol/texts/say.ts';
 import { clip, type Where } from './errors.ts';
 import { fieldsOf, listOf, textOf, wordOf } from './answers/read-fields.ts';
 import { hideAddresses } from '../lib/hidden-addresses.ts';

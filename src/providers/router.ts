@@ -1,8 +1,8 @@
 /** All model servers behind one provider: the name of a model determines which of them is used. */
-import { ProviderError } from '../contracts/errors.ts';
-import { textRef } from '../contracts/texts/say.ts';
-import type { ModelOmissions } from '../contracts/model/omissions.ts';
-import type { ChatChunk, LLMProvider } from '../contracts/model/provider.ts';
+import { ProviderError } from '../protocol/errors.ts';
+import { textRef } from '../protocol/texts/say.ts';
+import type { ModelOmissions } from '../protocol/agent/omissions.ts';
+import type { ChatChunk, LLMProvider } from '../protocol/agent/provider.ts';
 import { BARE_PROVIDER, type ModelNames } from './model-names.ts';
 
 /** The beginning of a fence: its language, and a line break or the JSON itself. */

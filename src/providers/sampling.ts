@@ -1,5 +1,5 @@
 /** The options of a call that have the same names for every kind of server. */
-import type { ChatRequest } from '../contracts/model/provider.ts';
+import type { ChatRequest } from '../protocol/agent/provider.ts';
 
 /** How tokens are chosen, and which texts end the answer: llama.cpp's names, which Ollama and llama-server share. */
 export interface WireSampling {

@@ -1,5 +1,5 @@
 /** The tools of a request as model servers read them: prepared once per list, because lists are made once per profile. */
-import type { ChatRequest, ToolSchema } from '../contracts/model/provider.ts';
+import type { ChatRequest, ToolSchema } from '../protocol/agent/provider.ts';
 import { wireSchema } from '../lib/json/wire-schema.ts';
 
 /** A tool in the form that OpenAI's API and Ollama's share. */

@@ -1,11 +1,11 @@
 /** The command `/schedule`: lists, adds and removes the schedules of a chat. */
 import { namesLike } from '../lib/matching.ts';
-import type { Command, CommandCall } from '../contracts/command.ts';
-import { GatewayError } from '../contracts/errors.ts';
+import type { Command, CommandCall } from '../protocol/command.ts';
+import { GatewayError } from '../protocol/errors.ts';
 import { newId } from '../lib/ids.ts';
-import type { Schedules } from '../contracts/schedules.ts';
+import type { Schedules } from '../protocol/schedules.ts';
 import { parseWhen } from './when.ts';
-import { type Say, textRef } from '../contracts/texts/say.ts';
+import { type Say, textRef } from '../protocol/texts/say.ts';
 
 function usage(say: Say): string {
   return [

@@ -1,7 +1,7 @@
 /** Formats schedules and times for users and the model. */
 import { isTimeZone } from '../lib/time-zone.ts';
-import type { ScheduleRecord, ScheduleTiming } from '../contracts/schedules.ts';
-import { inEnglish, type Say } from '../contracts/texts/say.ts';
+import type { ScheduleRecord, ScheduleTiming } from '../protocol/schedules.ts';
+import { inEnglish, type Say } from '../protocol/texts/say.ts';
 
 /** Longest part of a task shown in a line, in UTF-16 units. */
 const SHOWN_TASK = 120;

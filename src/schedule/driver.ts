@@ -1,8 +1,8 @@
 /** Finds schedules that are due by the database's clock and runs them. Every node has one driver. */
-import { GatewayError, toGatewayError } from '../contracts/errors.ts';
+import { GatewayError, toGatewayError } from '../protocol/errors.ts';
 import { pause } from '../lib/async/sleep.ts';
-import type { Log } from '../contracts/log.ts';
-import type { ScheduleRecord, ScheduleStore } from '../contracts/schedules.ts';
+import type { Log } from '../protocol/log.ts';
+import type { ScheduleRecord, ScheduleStore } from '../protocol/schedules.ts';
 import { nextSlot } from './timing.ts';
 import type { DueSchedule } from './fire.ts';
 

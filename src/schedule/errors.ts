@@ -1,6 +1,6 @@
 /** The error for a schedule that cannot be created. */
-import { GatewayError } from '../contracts/errors.ts';
-import type { TextRef } from '../contracts/texts/say.ts';
+import { GatewayError } from '../protocol/errors.ts';
+import type { TextRef } from '../protocol/texts/say.ts';
 
 /** The message says what to change. */
 export function badSchedule(message: TextRef, cause?: unknown): GatewayError {

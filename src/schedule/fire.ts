@@ -1,17 +1,17 @@
 /** Fires one slot of a schedule: the task becomes a system message of its session, then the schedule moves to its next slot. */
-import type { CreatorAccess } from '../contracts/access.ts';
-import type { EventBus } from '../contracts/bus.ts';
-import { GatewayError } from '../contracts/errors.ts';
-import type { Ledger } from '../contracts/store/ledger.ts';
-import type { Log } from '../contracts/log.ts';
-import { parseAddress } from '../contracts/message.ts';
-import type { SendSystemMessage } from '../contracts/receive.ts';
-import type { NewScheduleRun, ScheduleRecord, ScheduleStore } from '../contracts/schedules.ts';
+import type { CreatorAccess } from '../protocol/access.ts';
+import type { EventBus } from '../protocol/bus.ts';
+import { GatewayError } from '../protocol/errors.ts';
+import type { Ledger } from '../protocol/store/ledger.ts';
+import type { Log } from '../protocol/log.ts';
+import { parseAddress } from '../protocol/message.ts';
+import type { SendSystemMessage } from '../protocol/receive.ts';
+import type { NewScheduleRun, ScheduleRecord, ScheduleStore } from '../protocol/schedules.ts';
 import { momentIn } from './describe.ts';
 import { missedRuns } from './runs.ts';
 import { nextSlot } from './timing.ts';
-import { type PersonLanguages, recipientOf } from '../contracts/texts/languages.ts';
-import { type PlainKey, textRef } from '../contracts/texts/say.ts';
+import { type PersonLanguages, recipientOf } from '../protocol/texts/languages.ts';
+import { type PlainKey, textRef } from '../protocol/texts/say.ts';
 
 /** Beyond this delay, a run tells the agent that it is late; in milliseconds. */
 const LATE_MS = 60_000;

@@ -1,14 +1,14 @@
 /** The heartbeat: at intervals the agent reads the operator's list and writes only when there is something to say. */
 import { readFile } from 'node:fs/promises';
-import type { CreatorAccess } from '../contracts/access.ts';
-import type { EventBus } from '../contracts/bus.ts';
-import { errorCode, toGatewayError } from '../contracts/errors.ts';
-import type { SessionStore } from '../contracts/store/ledger.ts';
+import type { CreatorAccess } from '../protocol/access.ts';
+import type { EventBus } from '../protocol/bus.ts';
+import { errorCode, toGatewayError } from '../protocol/errors.ts';
+import type { SessionStore } from '../protocol/store/ledger.ts';
 import { clipMiddle } from '../lib/text.ts';
-import type { Log } from '../contracts/log.ts';
-import type { Address } from '../contracts/message.ts';
-import type { SendSystemMessage } from '../contracts/receive.ts';
-import type { ScheduleStore } from '../contracts/schedules.ts';
+import type { Log } from '../protocol/log.ts';
+import type { Address } from '../protocol/message.ts';
+import type { SendSystemMessage } from '../protocol/receive.ts';
+import type { ScheduleStore } from '../protocol/schedules.ts';
 import type { DueSchedule } from './fire.ts';
 import { describeTiming } from './describe.ts';
 import { SYSTEM_USER } from './schedules.ts';

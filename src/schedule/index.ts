@@ -1,19 +1,19 @@
 /** Public API of the schedule module: schedules and the heartbeat. */
-import type { CreatorAccess } from '../contracts/access.ts';
-import type { EventBus } from '../contracts/bus.ts';
-import type { Command } from '../contracts/command.ts';
-import type { Ledger } from '../contracts/store/ledger.ts';
-import type { Log } from '../contracts/log.ts';
-import type { Address } from '../contracts/message.ts';
-import type { SendSystemMessage } from '../contracts/receive.ts';
-import type { ScheduleLimits, ScheduleStore, Schedules } from '../contracts/schedules.ts';
-import type { Settings } from '../contracts/settings.ts';
+import type { CreatorAccess } from '../protocol/access.ts';
+import type { EventBus } from '../protocol/bus.ts';
+import type { Command } from '../protocol/command.ts';
+import type { Ledger } from '../protocol/store/ledger.ts';
+import type { Log } from '../protocol/log.ts';
+import type { Address } from '../protocol/message.ts';
+import type { SendSystemMessage } from '../protocol/receive.ts';
+import type { ScheduleLimits, ScheduleStore, Schedules } from '../protocol/schedules.ts';
+import type { Settings } from '../protocol/settings.ts';
 import { createScheduleCommand } from './command.ts';
 import { type Driver, startDriver } from './driver.ts';
 import { fire } from './fire.ts';
 import { beat, HEARTBEAT_ID, settleHeartbeat } from './heartbeat.ts';
 import { createSchedules } from './schedules.ts';
-import type { PersonLanguages } from '../contracts/texts/languages.ts';
+import type { PersonLanguages } from '../protocol/texts/languages.ts';
 
 export { createSchedules } from './schedules.ts';
 export { parseWhen } from './when.ts';

@@ -1,6 +1,6 @@
 /** The history of a schedule: what became of its slots, and how that is worded. Pure. */
-import type { NewScheduleRun, ScheduleRecord, ScheduleRun } from '../contracts/schedules.ts';
-import { inEnglish, isTextKey, type Say, textRef } from '../contracts/texts/say.ts';
+import type { NewScheduleRun, ScheduleRecord, ScheduleRun } from '../protocol/schedules.ts';
+import { inEnglish, isTextKey, type Say, textRef } from '../protocol/texts/say.ts';
 import { nextSlot } from './timing.ts';
 
 /** Missed slots of a cron line that are counted one by one. */

@@ -1,6 +1,6 @@
 /** The schedules as commands, tools and channels use them: added within limits, listed, removed, described. */
-import type { CreatorAccess } from '../contracts/access.ts';
-import { GatewayError } from '../contracts/errors.ts';
+import type { CreatorAccess } from '../protocol/access.ts';
+import { GatewayError } from '../protocol/errors.ts';
 import {
   KEPT_OVER,
   MAX_TASK_LENGTH,
@@ -10,13 +10,13 @@ import {
   type ScheduleRequest,
   type Schedules,
   type ScheduleStore,
-} from '../contracts/schedules.ts';
+} from '../protocol/schedules.ts';
 import { describeSchedule, momentIn } from './describe.ts';
 import { resultOf } from './runs.ts';
 import { badSchedule } from './errors.ts';
 import { firstSlot } from './timing.ts';
 import { readWhen } from './when.ts';
-import { textRef } from '../contracts/texts/say.ts';
+import { textRef } from '../protocol/texts/say.ts';
 
 /** The share of all schedules that is reserved for owners. */
 const OWNERS_SHARE = 1 / 10;

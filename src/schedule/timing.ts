@@ -1,9 +1,9 @@
 /** When a schedule runs next: pure, with the clock as an argument. */
 import { Cron } from 'croner';
 import { isTimeZone } from '../lib/time-zone.ts';
-import { MIN_EVERY_MS, type ScheduleTiming } from '../contracts/schedules.ts';
+import { MIN_EVERY_MS, type ScheduleTiming } from '../protocol/schedules.ts';
 import { badSchedule } from './errors.ts';
-import { textRef } from '../contracts/texts/say.ts';
+import { textRef } from '../protocol/texts/say.ts';
 
 /** Longest cron line, in UTF-16 units. */
 const MAX_EXPRESSION = 200;

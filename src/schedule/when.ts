@@ -1,9 +1,9 @@
 /** Parses the timing of a schedule from what people and models write. */
 import { Cron } from 'croner';
 import { isTimeZone } from '../lib/time-zone.ts';
-import type { ScheduleTiming, ScheduleWhen } from '../contracts/schedules.ts';
+import type { ScheduleTiming, ScheduleWhen } from '../protocol/schedules.ts';
 import { badSchedule } from './errors.ts';
-import { textRef } from '../contracts/texts/say.ts';
+import { textRef } from '../protocol/texts/say.ts';
 
 const MINUTE_MS = 60_000;
 

@@ -7,14 +7,13 @@ import {
   type Grant,
   hasScope,
   type Verdict,
-} from '../contracts/access.ts';
-import type { GroupChatStore } from '../contracts/store/group-chats.ts';
+} from '../protocol/access.ts';
+import type { GroupChatStore } from '../protocol/store/group-chats.ts';
 import { Recent } from '../lib/recent.ts';
-import type { InboundMessage } from '../contracts/message.ts';
-import type { Membership } from '../contracts/platform/membership.ts';
+import type { InboundMessage, Membership } from '../protocol/message.ts';
 import { hashSecret, newPairingCode } from './secrets.ts';
 import { createTokenLookup } from './token-lookup.ts';
-import { textRef } from '../contracts/texts/say.ts';
+import { textRef } from '../protocol/texts/say.ts';
 
 /** A pairing code is valid for this long, and a stranger gets at most one within that time. */
 const PAIRING_TTL_MS = 3_600_000;

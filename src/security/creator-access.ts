@@ -1,8 +1,8 @@
 /** The rights of a schedule's creator: checked when it is created, and again whenever it is due. */
-import { type AccessStore, type ChannelAccess, type CreatorAccess, hasScope } from '../contracts/access.ts';
-import type { SessionStore } from '../contracts/store/ledger.ts';
-import type { SurfaceStore } from '../contracts/sessions/surfaces.ts';
-import { type Address, parseAddress } from '../contracts/message.ts';
+import { type AccessStore, type ChannelAccess, type CreatorAccess, hasScope } from '../protocol/access.ts';
+import type { SessionStore } from '../protocol/store/ledger.ts';
+import type { SurfaceStore } from '../protocol/sessions/surfaces.ts';
+import { type Address, parseAddress } from '../protocol/message.ts';
 import { chatsOf, isOwner } from './access-policy.ts';
 
 export interface CreatorAccessDeps {

@@ -2,7 +2,7 @@
 import type { Readable, Transform } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
-import { GatewayError } from '../contracts/errors.ts';
+import { GatewayError } from '../protocol/errors.ts';
 
 export interface BodyLimits {
   /** Most bytes read from the connection. */

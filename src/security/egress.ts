@@ -2,8 +2,8 @@
 import { lookup, Resolver } from 'node:dns/promises';
 import { isIP, type LookupFunction } from 'node:net';
 import { Agent, type Dispatcher, request as send } from 'undici';
-import type { Egress, EgressRequest, EgressResponse } from '../contracts/tools/tool.ts';
-import { GatewayError, errorCode } from '../contracts/errors.ts';
+import type { Egress, EgressRequest, EgressResponse } from '../protocol/agent/tool.ts';
+import { GatewayError, errorCode } from '../protocol/errors.ts';
 import { isPublicAddress, isPublicName } from './egress-addresses.ts';
 import { ACCEPT_ENCODING, type BodyLimits, readBody, tooSlow } from './egress-body.ts';
 

@@ -5,7 +5,7 @@
 import { existsSync } from 'node:fs';
 import { readFile, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import type { Scope, TokenStore } from '../contracts/access.ts';
+import type { Scope, TokenStore } from '../protocol/access.ts';
 import { hashSecret, newToken } from './secrets.ts';
 
 const EVERYTHING: Scope[] = ['chat', 'approve', 'commands', 'admin'];

@@ -1,10 +1,10 @@
 /** `parley pair`: pending requests, grants, and the owner's decisions on them. */
-import { type AccessStore, isId } from '../contracts/access.ts';
-import type { ChannelManifest } from '../contracts/channel.ts';
-import { GatewayError } from '../contracts/errors.ts';
+import { type AccessStore, isId } from '../protocol/access.ts';
+import type { ChannelManifest } from '../protocol/channel.ts';
+import { GatewayError } from '../protocol/errors.ts';
 import { escapeControls } from '../lib/text.ts';
 import { hashSecret } from './secrets.ts';
-import { PARLEY } from '../contracts/texts/parley.ts';
+import { PARLEY } from '../protocol/texts/parley.ts';
 
 /** The part of a channel that the command reads. */
 type PairChannel = Pick<ChannelManifest, 'name' | 'label' | 'ids'>;

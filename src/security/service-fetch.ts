@@ -4,8 +4,8 @@
  */
 import { pipeline, Readable, Transform, type TransformCallback } from 'node:stream';
 import { Agent, request as send } from 'undici';
-import { GatewayError } from '../contracts/errors.ts';
-import type { ServiceFetch } from '../contracts/mcp/service-fetch.ts';
+import { GatewayError } from '../protocol/errors.ts';
+import type { ServiceFetch } from '../protocol/agent/tool.ts';
 
 const CONNECT_TIMEOUT_MS = 10_000;
 /** Most bytes of an answer's headers. */

@@ -1,22 +1,23 @@
 /** Single-use secrets: links that sign a browser in, tickets for streams, and `parley open` and `sign-ins`. */
 import { randomBytes } from 'node:crypto';
-import { type Caller, hasScope, type TokenStore } from '../contracts/access.ts';
-import { GatewayError } from '../contracts/errors.ts';
+import { type Caller, hasScope, type TokenStore } from '../protocol/access.ts';
+import { GatewayError } from '../protocol/errors.ts';
 import {
   CODE_MS,
   type OnceKind,
   PROXY_SIGN_IN_MS,
+  type ProxySignIn,
   type ProxySignInResult,
+  proxyTokenOf,
   SIGN_IN_MS,
   type SignInApi,
   type SignInStore,
   TICKET_MS,
   TICKET_STREAM_MS,
-} from '../contracts/operator/sign-in.ts';
+} from '../protocol/operator/sign-in.ts';
 import { escapeControls, oneLine } from '../lib/text.ts';
-import { type ProxySignIn, proxyTokenOf } from '../contracts/operator/proxy-sign-in.ts';
 import { hashSecret, hashSession, SECRET_BYTES } from './secrets.ts';
-import { PARLEY } from '../contracts/texts/parley.ts';
+import { PARLEY } from '../protocol/texts/parley.ts';
 
 interface ProxySignInDeps {
   store: Pick<SignInStore, 'addProxySession' | 'hasProxySession'>;

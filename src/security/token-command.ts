@@ -1,12 +1,12 @@
 /** `parley token`: the HTTP tokens, and an owner's changes to them. */
 import { rm } from 'node:fs/promises';
 import { parseArgs } from 'node:util';
-import { type Scope, SCOPES, type TokenRecord, type TokenStore } from '../contracts/access.ts';
-import { GatewayError, toGatewayError } from '../contracts/errors.ts';
+import { type Scope, SCOPES, type TokenRecord, type TokenStore } from '../protocol/access.ts';
+import { GatewayError, toGatewayError } from '../protocol/errors.ts';
 import { oneLine } from '../lib/text.ts';
 import { tokenFile, writeTokenFile } from './first-token.ts';
 import { hashSecret, newToken } from './secrets.ts';
-import { PARLEY } from '../contracts/texts/parley.ts';
+import { PARLEY } from '../protocol/texts/parley.ts';
 
 /** Longest life of a token that expires, in days. */
 const MAX_DAYS = 3_650;

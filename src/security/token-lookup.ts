@@ -1,5 +1,5 @@
 /** Finds tokens by their digest: cached briefly, and one query at a time no matter how many are requested. */
-import type { Caller, TokenStore } from '../contracts/access.ts';
+import type { Caller, TokenStore } from '../protocol/access.ts';
 import { Recent } from '../lib/recent.ts';
 import { hashSecret, hashSession } from './secrets.ts';
 

@@ -1,14 +1,14 @@
 /** `parley config`: checks `config.json`, shows a setting, and changes one without touching the comments around it. */
 import { existsSync } from 'node:fs';
 import { applyEdits, modify } from 'jsonc-parser';
-import { ConfigError, GatewayError, toGatewayError } from '../contracts/errors.ts';
-import type { FieldPath } from '../contracts/settings.ts';
+import { ConfigError, GatewayError, toGatewayError } from '../protocol/errors.ts';
+import type { FieldPath } from '../protocol/settings.ts';
 import { type ConfigProblem, lineOf, syntaxProblems } from './config-problems.ts';
 import { withItems } from '../lib/text.ts';
 import { configText, EMPTY_CONFIG } from './config-text.ts';
 import { readJson } from './read-json.ts';
 import { changeWhole } from './write-file.ts';
-import { PARLEY } from '../contracts/texts/parley.ts';
+import { PARLEY } from '../protocol/texts/parley.ts';
 
 const USAGE = `Expected: config validate | get [FIELD] | set FIELD VALUE | unset FIELD, with fields such as limits.messagesPerMinute. See: ${PARLEY} --help`;
 

@@ -1,7 +1,7 @@
 /** `config.json` for a form: its schema, what it says without secrets, and changes that are checked before they are written. */
 import { createHash } from 'node:crypto';
-import { type ConfigChanged, type ConfigReport, SET_SECRET } from '../contracts/operator/administration.ts';
-import type { ConfigChange } from '../contracts/settings.ts';
+import { type ConfigChanged, type ConfigReport, SET_SECRET } from '../protocol/operator/administration.ts';
+import type { ConfigChange } from '../protocol/settings.ts';
 import { type ConfigFile, editedText } from './config-command.ts';
 import { type ConfigProblem, MAX_PROBLEMS, syntaxProblems } from './config-problems.ts';
 import { configText, EMPTY_CONFIG } from './config-text.ts';

@@ -1,9 +1,8 @@
 /** What is wrong with a configuration: in English for a terminal and the log, and as texts for a reader of another language. */
-import { ConfigError } from '../contracts/errors.ts';
-import { problemAt } from '../contracts/operator/file-problems.ts';
-import { inEnglish, textRef, type TextRef } from '../contracts/texts/say.ts';
+import { ConfigError } from '../protocol/errors.ts';
+import { type JsonText, problemAt } from '../protocol/settings.ts';
+import { inEnglish, textRef, type TextRef } from '../protocol/texts/say.ts';
 import { withItems } from '../lib/text.ts';
-import type { JsonText } from '../contracts/settings.ts';
 
 /** Errors that are reported for one configuration; a file may have thousands. */
 export const MAX_PROBLEMS = 50;

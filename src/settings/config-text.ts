@@ -1,6 +1,6 @@
 /** The text of a settings file. */
 import { readFileSync } from 'node:fs';
-import { ConfigError, errorCode, toGatewayError } from '../contracts/errors.ts';
+import { ConfigError, errorCode, toGatewayError } from '../protocol/errors.ts';
 
 /** What `config.json` says if there is none. */
 export const EMPTY_CONFIG = '{}\n';

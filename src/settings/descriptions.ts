@@ -1,5 +1,5 @@
 /** What the settings of `config.json` mean, in the language of the form's reader. Pure. */
-import type { SettingKey, TextTable } from '../contracts/texts/say.ts';
+import type { SettingKey, TextTable } from '../protocol/texts/say.ts';
 import { isJsonObject } from '../lib/json/json.ts';
 
 /** JSON Schema. */

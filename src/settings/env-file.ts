@@ -1,5 +1,5 @@
 /** The file `.env`: variables written by people, changed without touching the comments around them. */
-import { GatewayError } from '../contracts/errors.ts';
+import { GatewayError } from '../protocol/errors.ts';
 
 const HEAD = `# Variables of Parley, read at the start and by every command of parley. What the environment itself sets comes first.
 # Keep this file secret: it holds tokens. docs/configuration.md lists all variables.

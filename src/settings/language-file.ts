@@ -1,8 +1,8 @@
 /** A file with the gateway's texts in a language: the keys of the English table, each with its text. Pure. */
 import { z } from 'zod';
-import { ENGLISH } from '../contracts/texts/english.ts';
-import { inEnglish, type SettingKey, type TextTable } from '../contracts/texts/say.ts';
-import { placesOf, type Template } from '../contracts/texts/template.ts';
+import { ENGLISH } from '../protocol/texts/english.ts';
+import { inEnglish, type SettingKey, type TextTable } from '../protocol/texts/say.ts';
+import { placesOf, type Template } from '../protocol/texts/template.ts';
 import { keysOf } from './descriptions.ts';
 import { readJson } from './read-json.ts';
 

@@ -1,13 +1,13 @@
 /** The languages of the gateway's texts: English and German, and those of the files in `languages/` of GATEWAY_HOME. */
 import { mkdir, readdir, readFile, stat } from 'node:fs/promises';
 import path from 'node:path';
-import { toGatewayError } from '../contracts/errors.ts';
-import type { Log } from '../contracts/log.ts';
-import type { FolderWatch, WatchFolders } from '../contracts/settings.ts';
-import { LANGUAGE_CODE, type Languages } from '../contracts/texts/languages.ts';
-import { ENGLISH } from '../contracts/texts/english.ts';
-import { GERMAN } from '../contracts/texts/german.ts';
-import { type Recipient, type SettingKey, speaker, type TextTable } from '../contracts/texts/say.ts';
+import { toGatewayError } from '../protocol/errors.ts';
+import type { Log } from '../protocol/log.ts';
+import type { FolderWatch, WatchFolders } from '../protocol/settings.ts';
+import { LANGUAGE_CODE, type Languages } from '../protocol/texts/languages.ts';
+import { ENGLISH } from '../protocol/texts/english.ts';
+import { GERMAN } from '../protocol/texts/german.ts';
+import { type Recipient, type SettingKey, speaker, type TextTable } from '../protocol/texts/say.ts';
 import { readTable, type ReadTable } from './language-file.ts';
 
 /** Most files that are read. */

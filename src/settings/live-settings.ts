@@ -1,15 +1,15 @@
 /** Settings that are reloaded when their file changes: a change takes effect all at once or not at all. */
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
-import { ConfigError, errorCode, toGatewayError } from '../contracts/errors.ts';
-import type { Log } from '../contracts/log.ts';
+import { ConfigError, errorCode, toGatewayError } from '../protocol/errors.ts';
+import type { Log } from '../protocol/log.ts';
 import type {
   ApplySettings,
   FolderWatch,
   Settings,
   SettingsReport,
   WatchFolders,
-} from '../contracts/settings.ts';
+} from '../protocol/settings.ts';
 
 /** What the log says in addition to a file's errors. */
 const STAYS = 'The last valid content of the file stays in use.';

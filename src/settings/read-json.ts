@@ -1,7 +1,7 @@
 /** JSON as people write it, with comments and trailing commas; finds every error, with its line and column. */
 import { type Node, type ParseError, parseTree, printParseErrorCode } from 'jsonc-parser';
-import type { FieldPath, JsonText } from '../contracts/settings.ts';
-import { textRef, type TextRef } from '../contracts/texts/say.ts';
+import type { FieldPath, JsonText } from '../protocol/settings.ts';
+import { textRef, type TextRef } from '../protocol/texts/say.ts';
 
 /** Longest file that is read, in UTF-16 units. */
 export const MAX_FILE_CHARS = 1_000_000;

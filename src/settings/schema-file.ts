@@ -1,8 +1,8 @@
 /** JSON schemas next to the files that people write: editors use them for completion and checks. */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { z } from 'zod';
-import { toGatewayError } from '../contracts/errors.ts';
-import type { Log } from '../contracts/log.ts';
+import { toGatewayError } from '../protocol/errors.ts';
+import type { Log } from '../protocol/log.ts';
 import { pause } from '../lib/async/sleep.ts';
 import { withoutLinks } from './descriptions.ts';
 

@@ -1,8 +1,8 @@
 /** Reports changes of folders: quickly if the file system notifies, else at the next poll. */
 import { type FSWatcher, watch } from 'node:fs';
-import { toGatewayError } from '../contracts/errors.ts';
-import type { Log } from '../contracts/log.ts';
-import type { FolderWatch } from '../contracts/settings.ts';
+import { toGatewayError } from '../protocol/errors.ts';
+import type { Log } from '../protocol/log.ts';
+import type { FolderWatch } from '../protocol/settings.ts';
 
 /** An editor writes a file in several steps: one read for all of them, after this many milliseconds. */
 const DEBOUNCE_MS = 150;

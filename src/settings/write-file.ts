@@ -11,7 +11,7 @@ import {
 } from 'node:fs';
 import path from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { errorCode, GatewayError, toGatewayError } from '../contracts/errors.ts';
+import { errorCode, GatewayError, toGatewayError } from '../protocol/errors.ts';
 import { textOfFile } from './config-text.ts';
 
 /** Only its owner may read it. */

@@ -1,15 +1,15 @@
 /** Inspects a database without changing it, even one that this program could not work with. */
 import { readdir, stat } from 'node:fs/promises';
 import path from 'node:path';
-import type { McpServerStatus } from '../contracts/mcp/servers.ts';
-import type { DatabaseReport, NodeSettings, NodeStatus } from '../contracts/operator/nodes.ts';
+import type { McpServerStatus } from '../protocol/agent/tool.ts';
+import type { DatabaseReport, NodeSettings, NodeStatus } from '../protocol/operator/nodes.ts';
 import { serverOf } from '../lib/connection-url.ts';
 import { connect, type DatabasePlace, type Sql } from './database/database.ts';
 import { knownMigrations } from './database/migrate.ts';
 import { withRetry } from './database/retry.ts';
 import { VERSION_FILE } from './embedded/data-folder.ts';
 import { liveHolder } from './home/home-lock.ts';
-import { errorCode } from '../contracts/errors.ts';
+import { errorCode } from '../protocol/errors.ts';
 
 /** How long to retry an unreachable database, in milliseconds. */
 const TRY_MS = 3_000;

@@ -1,7 +1,7 @@
 /** Opens the store: locks the home, starts or finds the database, migrates its tables, and creates the parts of the store. */
-import { StoreError } from '../contracts/errors.ts';
+import { StoreError } from '../protocol/errors.ts';
 import { sleep } from '../lib/async/sleep.ts';
-import type { Log } from '../contracts/log.ts';
+import type { Log } from '../protocol/log.ts';
 import type { DatabasePlace } from './database/database.ts';
 import { type EmbeddedDatabase, openEmbedded } from './embedded/embedded.ts';
 import { type HomeLock, liveHolder, lockHome } from './home/home-lock.ts';

@@ -1,11 +1,11 @@
 /** The tool `cron`: scheduled work that the model creates, lists and removes (B-24). */
 import { z } from 'zod';
-import { ToolError } from '../contracts/errors.ts';
-import { MAX_TASK_LENGTH, type Schedules } from '../contracts/schedules.ts';
-import { mergeSources, type Source, UNKNOWN_SOURCES } from '../contracts/tools/risk.ts';
-import type { FindChat } from '../contracts/delivery.ts';
-import { defineTool, type Tool, type ToolContext, type ToolResult } from '../contracts/tools/tool.ts';
-import { withSlash } from '../contracts/isomorphic/fill-text.js';
+import { ToolError } from '../protocol/errors.ts';
+import { MAX_TASK_LENGTH, type Schedules } from '../protocol/schedules.ts';
+import { mergeSources, type Source, UNKNOWN_SOURCES } from '../protocol/agent/risk.ts';
+import type { FindChat } from '../protocol/delivery.ts';
+import { defineTool, type Tool, type ToolContext, type ToolResult } from '../protocol/agent/tool.ts';
+import { withSlash } from '../protocol/isomorphic/fill-text.js';
 import { chatOf, elsewhere, whyNoChat } from './message.ts';
 
 /** Longest interval and longest delay, in minutes. */

@@ -1,11 +1,11 @@
 /** The list of tools: a new tool is its file and one line in `createTools`. Every other place derives names from the list. */
-import { ConfigError } from '../contracts/errors.ts';
-import type { FindChat, Post } from '../contracts/delivery.ts';
-import type { DocumentText, OutgoingFiles } from '../contracts/media.ts';
-import type { MemoryStore, ScratchpadStore, TodoStore } from '../contracts/store/notes.ts';
-import { ALL_MCP_TOOLS, DEFAULT_TOOLS, isMcpTool, MCP_RESOURCE_TOOLS } from '../contracts/agent/profile.ts';
-import type { Schedules } from '../contracts/schedules.ts';
-import type { Egress, Tool } from '../contracts/tools/tool.ts';
+import { ConfigError } from '../protocol/errors.ts';
+import type { FindChat, Post } from '../protocol/delivery.ts';
+import type { DocumentText, OutgoingFiles } from '../protocol/media.ts';
+import type { MemoryStore, ScratchpadStore, TodoStore } from '../protocol/store/notes.ts';
+import { ALL_MCP_TOOLS, DEFAULT_TOOLS, isMcpTool, MCP_RESOURCE_TOOLS } from '../protocol/agent/profile.ts';
+import type { Schedules } from '../protocol/schedules.ts';
+import type { Egress, Tool } from '../protocol/agent/tool.ts';
 import { createCron } from './cron.ts';
 import { createExec } from './exec/exec.ts';
 import type { Sandbox } from './exec/sandbox.ts';

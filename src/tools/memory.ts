@@ -1,6 +1,6 @@
 /** The tool `memory`: facts about the user that the next chat should know, too. */
 import { z } from 'zod';
-import { ToolError } from '../contracts/errors.ts';
+import { ToolError } from '../protocol/errors.ts';
 import { oneLine } from '../lib/text.ts';
 import {
   MAX_MEMORIES,
@@ -8,9 +8,9 @@ import {
   MAX_UNVERIFIED_MEMORIES,
   type MemoryRecord,
   type MemoryStore,
-} from '../contracts/store/notes.ts';
-import { taints } from '../contracts/tools/risk.ts';
-import { defineTool, type Tool, type ToolContext, type ToolResult } from '../contracts/tools/tool.ts';
+} from '../protocol/store/notes.ts';
+import { taints } from '../protocol/agent/risk.ts';
+import { defineTool, type Tool, type ToolContext, type ToolResult } from '../protocol/agent/tool.ts';
 
 /** Facts in one answer of `search` and `list`. */
 export const MAX_SHOWN = 20;

@@ -1,6 +1,6 @@
 /** The tool `message`: a message to the chat before the answer is done, or when the turn only does work (B-23). */
 import { z } from 'zod';
-import { ToolError } from '../contracts/errors.ts';
+import { ToolError } from '../protocol/errors.ts';
 import {
   type FindChat,
   type FoundChat,
@@ -9,9 +9,9 @@ import {
   MESSAGE_TOOL,
   type Post,
   type PostResult,
-} from '../contracts/delivery.ts';
-import { withSlash } from '../contracts/isomorphic/fill-text.js';
-import { defineTool, type Tool, type ToolContext } from '../contracts/tools/tool.ts';
+} from '../protocol/delivery.ts';
+import { withSlash } from '../protocol/isomorphic/fill-text.js';
+import { defineTool, type Tool, type ToolContext } from '../protocol/agent/tool.ts';
 import { inMegabytes } from '../lib/text.ts';
 
 /** Where a message or file of a turn goes, when not to the chat of the turn. */

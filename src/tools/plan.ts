@@ -3,9 +3,9 @@
  * step on (N-14).
  */
 import { z } from 'zod';
-import { MAX_GOAL_CHARS } from '../contracts/plans/plan.ts';
-import { PLAN_TOOL } from '../contracts/agent/profile.ts';
-import { defineTool } from '../contracts/tools/tool.ts';
+import { MAX_GOAL_CHARS } from '../protocol/agent/plan.ts';
+import { PLAN_TOOL } from '../protocol/agent/profile.ts';
+import { defineTool } from '../protocol/agent/tool.ts';
 
 const parameters = z.strictObject({
   goal: z

@@ -1,10 +1,10 @@
 /** The tool `scratchpad`: notes the agent keeps for itself in a session, between iterations and turns. */
 import { z } from 'zod';
-import { ToolError } from '../contracts/errors.ts';
+import { ToolError } from '../protocol/errors.ts';
 import { oneLine } from '../lib/text.ts';
-import { MAX_NOTE_CHARS, MAX_NOTES, type ScratchpadStore } from '../contracts/store/notes.ts';
-import { mergeSources, type Source, UNKNOWN_SOURCES } from '../contracts/tools/risk.ts';
-import { defineTool, type ToolContext, type ToolResult } from '../contracts/tools/tool.ts';
+import { MAX_NOTE_CHARS, MAX_NOTES, type ScratchpadStore } from '../protocol/store/notes.ts';
+import { mergeSources, type Source, UNKNOWN_SOURCES } from '../protocol/agent/risk.ts';
+import { defineTool, type ToolContext, type ToolResult } from '../protocol/agent/tool.ts';
 
 /** Longest name of a note, in UTF-16 units. */
 const MAX_NOTE_NAME_CHARS = 80;

@@ -1,15 +1,9 @@
 /** The tool `send_file`: sends a file of the session's folder as a separate message. */
 import { z } from 'zod';
-import { ToolError } from '../contracts/errors.ts';
-import {
-  type FindChat,
-  MAX_POST_CHARS,
-  MAX_POSTS,
-  type Post,
-  SEND_FILE_TOOL,
-} from '../contracts/delivery.ts';
-import type { Attachment, OutgoingFiles } from '../contracts/media.ts';
-import { defineTool, type Tool } from '../contracts/tools/tool.ts';
+import { ToolError } from '../protocol/errors.ts';
+import { type FindChat, MAX_POST_CHARS, MAX_POSTS, type Post, SEND_FILE_TOOL } from '../protocol/delivery.ts';
+import type { Attachment, OutgoingFiles } from '../protocol/media.ts';
+import { defineTool, type Tool } from '../protocol/agent/tool.ts';
 import { inMegabytes } from '../lib/text.ts';
 import { chatOf, elsewhere, notSent, refusal, whyNoChat } from './message.ts';
 

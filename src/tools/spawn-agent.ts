@@ -1,6 +1,6 @@
 /** The tool `spawn_agent`: a task for a subagent, awaited or in the background (B-24, N-04). */
 import { z } from 'zod';
-import { ToolError } from '../contracts/errors.ts';
+import { ToolError } from '../protocol/errors.ts';
 import {
   BACKGROUND_SUBAGENT_MS,
   MAX_SUBAGENTS_AT_ONCE,
@@ -10,8 +10,8 @@ import {
   type SpawnOutcome,
   SUBAGENT_MS,
   SUBAGENT_TOKENS,
-} from '../contracts/agent/subagents.ts';
-import { defineTool, type ToolResult } from '../contracts/tools/tool.ts';
+} from '../protocol/agent/subagents.ts';
+import { defineTool, type ToolResult } from '../protocol/agent/tool.ts';
 
 /** Longer than a subagent's own limit, so that it ends itself and says why. */
 const LIMIT_MS = SUBAGENT_MS + 60_000;

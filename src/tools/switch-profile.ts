@@ -1,8 +1,8 @@
 /** The tool `switch_profile`: other tools, another prompt, another model from the next iteration of the turn on (N-55). */
 import { z } from 'zod';
-import type { SessionStore } from '../contracts/store/ledger.ts';
-import { mayUseProfile, type Profile, SWITCH_PROFILE } from '../contracts/agent/profile.ts';
-import { defineTool, type Tool } from '../contracts/tools/tool.ts';
+import type { SessionStore } from '../protocol/store/ledger.ts';
+import { mayUseProfile, type Profile, SWITCH_PROFILE } from '../protocol/agent/profile.ts';
+import { defineTool, type Tool } from '../protocol/agent/tool.ts';
 
 export interface ProfileSwitching {
   profiles: () => readonly Profile[];

@@ -1,7 +1,7 @@
 /** The tool `todo`: the session's to-do list, whose progress people see (N-27, N-38). */
 import { z } from 'zod';
-import { ToolError } from '../contracts/errors.ts';
-import { mergeSources, type Source, UNKNOWN_SOURCES } from '../contracts/tools/risk.ts';
+import { ToolError } from '../protocol/errors.ts';
+import { mergeSources, type Source, UNKNOWN_SOURCES } from '../protocol/agent/risk.ts';
 import {
   MAX_TODO_CHARS,
   MAX_TODOS,
@@ -10,8 +10,8 @@ import {
   type TodoStore,
   todoText,
   writeTodos,
-} from '../contracts/store/notes.ts';
-import { defineTool, type ToolContext, type ToolResult } from '../contracts/tools/tool.ts';
+} from '../protocol/store/notes.ts';
+import { defineTool, type ToolContext, type ToolResult } from '../protocol/agent/tool.ts';
 
 const status = z.enum(TODO_STATUSES);
 const validation = z

@@ -8,7 +8,7 @@ import { bannedWords } from './vocabulary.ts';
 /** The composition root: it wires the modules, and nothing imports it. */
 const ROOT_FILES = /^(src\/[^/]+|src\/(commands|launch)\/.+|channels\/index\.ts)$/;
 /** What every module may import. */
-const SHARED = ['src/contracts', 'src/lib'];
+const SHARED = ['src/protocol', 'src/lib'];
 /** Every other folder of `src`. */
 const MODULES = readdirSync(path.join(ROOT, 'src'), { withFileTypes: true })
   .filter((entry) => entry.isDirectory())
@@ -60,20 +60,27 @@ function partOf(file: string): string {
 
 function mayImport(from: string, to: string): boolean {
   if (from === 'root' || from === to) return true;
-  return from === 'src/lib' ? false : from === 'src/contracts' ? to === 'src/lib' : SHARED.includes(to);
+  return from === 'src/lib' ? false : from === 'src/protocol' ? to === 'src/lib' : SHARED.includes(to);
+}
+
+/** A module's types are taken from its index, and not by what stands below all modules. */
+function offersTypes(from: string, target: string): boolean {
+  const owner = partOf(target);
+  return !SHARED.includes(from) && owner !== 'root' && target === `${owner}/index.ts`;
 }
 
 describe('the architecture', () => {
-  it('lets a module import contracts, packages and itself, never another module: no channel calls the agent (B-02)', () => {
+  it('lets a module import values from protocol, lib, packages and itself, and types from the index of another module: no channel calls the agent (B-02)', () => {
     const crossings = sources.flatMap((file) =>
       file.own
         .filter((target) => !mayImport(partOf(file.path), partOf(target)))
+        .filter((target) => !(file.typesOnly.includes(target) && offersTypes(partOf(file.path), target)))
         .map((target) => `${file.path} -> ${target}`),
     );
     expect(crossings).toEqual([]);
   });
 
-  it('has the composition root, contracts, lib and the modules of the page directly below src, and nothing else', () => {
+  it('has the composition root, protocol, lib and the modules of the page directly below src, and nothing else', () => {
     const parts = new Set(sources.map((file) => partOf(file.path)).filter((part) => part.startsWith('src/')));
     expect([...parts].toSorted()).toEqual([...MODULES, ...SHARED].toSorted());
     const page = readFileSync(path.join(ROOT, 'docs/architecture.md'), 'utf8');
@@ -95,7 +102,7 @@ describe('the architecture', () => {
     expect([...counts].filter(([, count]) => count > MAX_FILES)).toEqual([]);
   });
 
-  it('keeps each vendor in its one module, and contracts and lib free of vendors', () => {
+  it('keeps each vendor in its one module, and protocol and lib free of vendors', () => {
     const strays = sources.flatMap((file) =>
       file.packages.filter((name) => isStray(file.path, name)).map((name) => `${file.path} -> ${name}`),
     );

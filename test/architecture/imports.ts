@@ -4,7 +4,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parse } from '@babel/parser';
-import { isFunction, isStringLiteral, traverseFast } from '@babel/types';
+import { isFunction, isStringLiteral, type Node, traverseFast } from '@babel/types';
 
 export const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 
@@ -13,8 +13,10 @@ export interface SourceFile {
   path: string;
   lines: number;
   text: string;
-  /** Paths of the repository's own files that this one imports. */
+  /** Paths of the repository's own files that this one imports, for values or types. */
   own: string[];
+  /** Those of them from which it takes types only: nothing of them is loaded. */
+  typesOnly: string[];
   /** Paths of its own files whose types plain JavaScript names in comments. */
   documented: string[];
   /** Names of packages that this one imports, `node:` modules as they are written. */
@@ -46,13 +48,14 @@ export function readSources(folders: string[]): SourceFile[] {
 function readCode(
   file: string,
   text: string,
-): Pick<SourceFile, 'own' | 'documented' | 'packages' | 'functions'> {
+): Omit<SourceFile, 'path' | 'text' | 'lines'> {
   const tree = parse(text, {
     sourceType: 'module',
     createImportExpressions: true,
     plugins: file.endsWith('.ts') ? ['typescript'] : [],
   });
   const specifiers: string[] = [];
+  const values = new Set<string>();
   const functions: SourceFile['functions'] = [];
   traverseFast(tree, (node) => {
     if (isFunction(node) && node.loc) {
@@ -60,14 +63,18 @@ function readCode(
       functions.push({ line: start.line, lines: end.line - start.line + 1 });
     }
     const from = 'source' in node ? node.source : undefined;
-    if (isStringLiteral(from)) specifiers.push(from.value);
+    if (!isStringLiteral(from)) return;
+    specifiers.push(from.value);
+    if (!isTypesOnly(node)) values.add(from.value);
   });
   const typed = file.endsWith('.js') ? jsdocImports(tree.comments ?? []) : [];
   const own: string[] = [];
+  const typesOnly: string[] = [];
   const packages: string[] = [];
   for (const specifier of specifiers) {
     if (specifier.startsWith('.')) own.push(resolveFrom(file, specifier));
     else packages.push(packageName(specifier));
+    if (specifier.startsWith('.') && !values.has(specifier)) typesOnly.push(resolveFrom(file, specifier));
   }
   const documented = typed
     .filter((name) => name.startsWith('.'))
@@ -75,9 +82,27 @@ function readCode(
   return {
     functions,
     own: [...new Set(own)],
+    typesOnly: [...new Set(typesOnly)],
     documented: [...new Set(documented)],
     packages: [...new Set([...packages, ...typed.filter((name) => !name.startsWith('.')).map(packageName)])],
   };
+}
+
+/** `import type …`, `import { type A }`, `export type …` and `import('…')` as a type: erased before anything runs. */
+function isTypesOnly(node: Node): boolean {
+  switch (node.type) {
+    case 'ImportDeclaration':
+      return (
+        node.importKind === 'type' ||
+        (node.specifiers.length > 0 &&
+          node.specifiers.every((one) => one.type === 'ImportSpecifier' && one.importKind === 'type'))
+      );
+    case 'ExportNamedDeclaration':
+    case 'ExportAllDeclaration':
+      return node.exportKind === 'type';
+    default:
+      return node.type === 'TSImportType';
+  }
 }
 
 function resolveFrom(file: string, specifier: string): string {
@@ -110,10 +135,19 @@ function packageName(specifier: string): string {
     .join('/');
 }
 
+/** False for the types of another module: modules may name each other's types, within one even types have an order. */
+function isLoaded(file: SourceFile, target: string): boolean {
+  const part = (name: string): string => name.split('/').slice(0, 2).join('/');
+  return part(file.path) === part(target) || !file.typesOnly.includes(target);
+}
+
 /** The import cycles among the files, each as the path around it; empty when there is none. `withDocumented` follows types in comments, too. */
 export function findCycles(files: readonly SourceFile[], withDocumented = false): string[][] {
   const byPath = new Map(
-    files.map((file) => [file.path, withDocumented ? [...file.own, ...file.documented] : file.own]),
+    files.map((file) => {
+      const own = file.own.filter((target) => isLoaded(file, target));
+      return [file.path, withDocumented ? [...own, ...file.documented] : own];
+    }),
   );
   const done = new Set<string>();
   const cycles: string[][] = [];

@@ -1,9 +1,9 @@
 /** A message bus over in-memory lanes, under fake time, with a handler whose runs the test ends manually. */
 import { afterEach, beforeEach, vi } from 'vitest';
-import type { LaneBudget, LaneOutcome, MessageBus } from '../../src/contracts/bus.ts';
+import type { LaneBudget, LaneOutcome, MessageBus } from '../../src/protocol/bus.ts';
 import { createMessageBus, type StopNotifier } from '../../src/bus/message-bus.ts';
-import { type ErrorDetails, GatewayError } from '../../src/contracts/errors.ts';
-import type { LaneClass, LaneHead, LaneKey } from '../../src/contracts/store/lanes.ts';
+import { type ErrorDetails, GatewayError } from '../../src/protocol/errors.ts';
+import type { LaneClass, LaneHead, LaneKey } from '../../src/protocol/store/lanes.ts';
 import type { Clock } from '../../src/lib/clock.ts';
 import { recordingLog } from './events.ts';
 import { MemoryLanes } from './memory-lanes.ts';

@@ -2,8 +2,8 @@
 import * as fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { HEARTBEAT_MS, SWEEP_MS } from '../../src/bus/message-bus.ts';
-import { FencedError } from '../../src/contracts/errors.ts';
-import type { LaneKey } from '../../src/contracts/store/lanes.ts';
+import { FencedError } from '../../src/protocol/errors.ts';
+import type { LaneKey } from '../../src/protocol/store/lanes.ts';
 import { drivenBus, type DrivenBus, flaky, type OpenRun, pass, useDrivenBuses } from './driven-bus.ts';
 import { MemoryLanes } from './memory-lanes.ts';
 

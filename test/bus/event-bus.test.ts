@@ -1,7 +1,7 @@
 /** The event bus inside one process: who receives what, in which order, and what a listener's failure does. */
 import { describe, expect, it, vi } from 'vitest';
 import { createEventBus } from '../../src/bus/event-bus.ts';
-import { type AgentEvent, sseId } from '../../src/contracts/event.ts';
+import { type AgentEvent, sseId } from '../../src/protocol/event.ts';
 import { FakeClock } from '../fakes/clock.ts';
 import { recordingLog } from './events.ts';
 

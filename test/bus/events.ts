@@ -1,8 +1,8 @@
 /** Shared by the event bus tests: a recording log, an in-process fan-out, a reader's screen. */
-import type { Fanout } from '../../src/contracts/bus.ts';
-import type { AgentEvent } from '../../src/contracts/event.ts';
+import type { Fanout } from '../../src/protocol/bus.ts';
+import type { AgentEvent } from '../../src/protocol/event.ts';
 import { createLog } from '../../src/ops/log.ts';
-import type { Log } from '../../src/contracts/log.ts';
+import type { Log } from '../../src/protocol/log.ts';
 
 /** A log whose lines the test can read. */
 export function recordingLog(): { log: Log; lines: string[] } {

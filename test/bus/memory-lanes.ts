@@ -1,5 +1,5 @@
 /** In-memory lanes, as strict as the store's about fences and leases, with failure injection: for tests of their driver. */
-import { FencedError, StoreError } from '../../src/contracts/errors.ts';
+import { FencedError, StoreError } from '../../src/protocol/errors.ts';
 import type {
   Fence,
   LaneHead,
@@ -8,7 +8,7 @@ import type {
   LaneStep,
   LaneStore,
   NodeOutage,
-} from '../../src/contracts/store/lanes.ts';
+} from '../../src/protocol/store/lanes.ts';
 
 interface Message {
   dedupe: string;

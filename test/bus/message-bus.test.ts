@@ -1,11 +1,11 @@
 /** The message bus over in-memory lanes: order, capacity, retries and dead letters, under fake time. */
-import type { OpenedTurn } from '../../src/contracts/store/records.ts';
+import type { OpenedTurn } from '../../src/protocol/store/records.ts';
 import { describe, expect, it, vi } from 'vitest';
 import { MAX_ATTEMPTS, MAX_LONE_CRASHES, RETRY_CAP_MS, STORE_PAUSES_MS } from '../../src/bus/attempt.ts';
 import { MAX_WAITING_HEADS } from '../../src/bus/lane-workers.ts';
 import { SWEEP_MS } from '../../src/bus/message-bus.ts';
-import { FencedError, StoreError } from '../../src/contracts/errors.ts';
-import type { LaneKey } from '../../src/contracts/store/lanes.ts';
+import { FencedError, StoreError } from '../../src/protocol/errors.ts';
+import type { LaneKey } from '../../src/protocol/store/lanes.ts';
 import { flaky, pass, said, useDrivenBuses } from './driven-bus.ts';
 
 const LANE: LaneKey = 'in:telegram:1';

@@ -1,7 +1,7 @@
 /** A full node in a separate process, for tests that kill and freeze it: processes messages and records each run. */
 import { setTimeout as work } from 'node:timers/promises';
 import postgres from 'postgres';
-import type { LaneHandler } from '../../src/contracts/bus.ts';
+import type { LaneHandler } from '../../src/protocol/bus.ts';
 import { createMessageBus } from '../../src/bus/message-bus.ts';
 import { createLog } from '../../src/ops/log.ts';
 import { openStoreAt } from '../../src/store/store.ts';

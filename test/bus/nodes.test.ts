@@ -10,7 +10,7 @@ import {
   RECORD_BYTES,
 } from '../../src/bus/node-link.ts';
 import { ASK_AGAIN_MS, ASKS_AT_END, createEventBus } from '../../src/bus/event-bus.ts';
-import { type AgentEvent, type EventBody, FIRST_EVENT_ID, sseId } from '../../src/contracts/event.ts';
+import { type AgentEvent, type EventBody, FIRST_EVENT_ID, sseId } from '../../src/protocol/event.ts';
 import { systemClock } from '../../src/lib/clock.ts';
 import { recordingLog, TestNetwork, textOnScreen } from './events.ts';
 

@@ -1,11 +1,11 @@
 /** What a reconnecting reader receives: the edges of the rings, and snapshots that match exactly what was said. */
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { RING_BYTES, RING_EVENTS, RING_KEPT_MS } from '../../src/contracts/bus.ts';
+import { RING_BYTES, RING_EVENTS, RING_KEPT_MS } from '../../src/protocol/bus.ts';
 import { createEventBus } from '../../src/bus/event-bus.ts';
 import { EVENT_OVERHEAD_BYTES } from '../../src/bus/turn-ring.ts';
 import { MAX_RINGS, RINGS_BYTES } from '../../src/bus/turn-rings.ts';
-import { type AgentEvent, type EventBody, sseId } from '../../src/contracts/event.ts';
+import { type AgentEvent, type EventBody, sseId } from '../../src/protocol/event.ts';
 import { FakeClock } from '../fakes/clock.ts';
 import { recordingLog, textOnScreen } from './events.ts';
 

@@ -3,9 +3,9 @@ import { describe, expect, it } from 'vitest';
 import { RETRY_CAP_MS } from '../../src/bus/attempt.ts';
 import { FLAGS_MS, HEARTBEAT_MS, LEASE_MS, SWEEP_MS } from '../../src/bus/message-bus.ts';
 import { UNREGISTER_MS } from '../../src/bus/node-lease.ts';
-import { FencedError } from '../../src/contracts/errors.ts';
+import { FencedError } from '../../src/protocol/errors.ts';
 import { systemClock } from '../../src/lib/clock.ts';
-import type { LaneKey } from '../../src/contracts/store/lanes.ts';
+import type { LaneKey } from '../../src/protocol/store/lanes.ts';
 import { drivenBus, flaky, pass, said, useDrivenBuses } from './driven-bus.ts';
 
 const LANE: LaneKey = 'in:telegram:1';

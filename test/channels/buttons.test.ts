@@ -1,11 +1,11 @@
 /** Buttons on Telegram and Discord: sent, kept and removed with their message; a press is committed before it is answered. */
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { create } from '../../channels/telegram/index.ts';
-import type { Channel, OutboundPart } from '../../src/contracts/channel.ts';
-import { StoreError } from '../../src/contracts/errors.ts';
+import type { Channel, OutboundPart } from '../../src/protocol/channel.ts';
+import { StoreError } from '../../src/protocol/errors.ts';
 import { parseMarkdown } from '../../src/lib/markdown/markdown.ts';
-import type { Button, InboundMessage } from '../../src/contracts/message.ts';
-import type { Receipt } from '../../src/contracts/receive.ts';
+import type { Button, InboundMessage } from '../../src/protocol/message.ts';
+import type { Receipt } from '../../src/protocol/receive.ts';
 import { DiscordSetup } from '../fakes/discord/setup.ts';
 import { FakeTelegram } from '../fakes/telegram/telegram.ts';
 import { telegramConfig, telegramDeps } from './telegram/setup.ts';

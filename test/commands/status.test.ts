@@ -3,8 +3,8 @@ import { expect, it } from 'vitest';
 import packageFile from '../../package.json' with { type: 'json' };
 import { tellStatus } from '../../src/commands/node-reports.ts';
 import { statusCommand } from '../../src/commands/status.ts';
-import { PARLEY } from '../../src/contracts/texts/parley.ts';
-import type { HealthReport } from '../../src/contracts/gateway-api.ts';
+import { PARLEY } from '../../src/protocol/texts/parley.ts';
+import type { HealthReport } from '../../src/protocol/gateway-api.ts';
 import { describeStore, silentLog, type TestStore } from '../database.ts';
 
 const HOME = { home: '/srv/parley' };

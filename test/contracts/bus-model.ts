@@ -5,7 +5,7 @@ import {
   type LaneStore,
   SUSPECT_CRASHES,
   SUSPECT_SHARE,
-} from '../../src/contracts/store/lanes.ts';
+} from '../../src/protocol/store/lanes.ts';
 
 /** The real side: lanes of one database, and a function that ends a node's lease behind its back. */
 export interface RealLanes {

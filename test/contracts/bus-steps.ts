@@ -1,8 +1,8 @@
 /** Random histories of the lanes: nodes that accept, claim, finish, fail, freeze, die and restart, against the model. */
 import * as fc from 'fast-check';
 import { expect } from 'vitest';
-import { FencedError } from '../../src/contracts/errors.ts';
-import type { LaneHead } from '../../src/contracts/store/lanes.ts';
+import { FencedError } from '../../src/protocol/errors.ts';
+import type { LaneHead } from '../../src/protocol/store/lanes.ts';
 import { laneKey, type LaneModel, type RealLanes } from './bus-model.ts';
 import { freeze, heartbeat, leave, live, restart, step, type Step } from './bus-node-steps.ts';
 

@@ -1,9 +1,9 @@
 /** What every message bus on every database must do with accepted messages, whatever fails in between. */
 import { afterEach, expect, it, vi } from 'vitest';
-import type { LaneHandler, LaneOutcome, MessageBus } from '../../src/contracts/bus.ts';
+import type { LaneHandler, LaneOutcome, MessageBus } from '../../src/protocol/bus.ts';
 import { createMessageBus } from '../../src/bus/message-bus.ts';
-import { FencedError, GatewayError } from '../../src/contracts/errors.ts';
-import type { LaneHead, LaneKey, LaneStore } from '../../src/contracts/store/lanes.ts';
+import { FencedError, GatewayError } from '../../src/protocol/errors.ts';
+import type { LaneHead, LaneKey, LaneStore } from '../../src/protocol/store/lanes.ts';
 import { createLog } from '../../src/ops/log.ts';
 
 /** Intervals of the buses under test: short sweeps for short tests, leases long enough for a busy machine. */

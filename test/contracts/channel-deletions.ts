@@ -1,6 +1,6 @@
 /** The part of the channel contract about messages that people delete. */
 import { expect, it, vi } from 'vitest';
-import type { Receipt } from '../../src/contracts/receive.ts';
+import type { Receipt } from '../../src/protocol/receive.ts';
 import { ACCEPTED, type ReceivingPart, WAIT } from './channel-harness.ts';
 
 /** Runs the part over the harness of each test. */

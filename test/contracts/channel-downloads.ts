@@ -2,9 +2,9 @@
 import { createHash } from 'node:crypto';
 import { inspect } from 'node:util';
 import { describe, expect, it, vi } from 'vitest';
-import type { Channel } from '../../src/contracts/channel.ts';
-import { ChannelError } from '../../src/contracts/errors.ts';
-import type { Media } from '../../src/contracts/media.ts';
+import type { Channel } from '../../src/protocol/channel.ts';
+import { ChannelError } from '../../src/protocol/errors.ts';
+import type { Media } from '../../src/protocol/media.ts';
 import { type ReceivingPart, WAIT } from './channel-harness.ts';
 
 /** More than a socket buffers, so that a stream can break off in the middle. */

@@ -1,8 +1,8 @@
 /** What the channel contract needs from a channel's test: the channel with a fake platform, and control of the fake. */
-import type { Channel } from '../../src/contracts/channel.ts';
-import type { InboundMessage } from '../../src/contracts/message.ts';
-import type { DeletedMessages } from '../../src/contracts/platform/deleted-messages.ts';
-import type { Receipt, Receive } from '../../src/contracts/receive.ts';
+import type { Channel } from '../../src/protocol/channel.ts';
+import type { InboundMessage } from '../../src/protocol/message.ts';
+import type { DeletedMessages } from '../../src/protocol/store/group-chats.ts';
+import type { Receipt, Receive } from '../../src/protocol/receive.ts';
 
 export const WAIT = { timeout: 5_000, interval: 5 };
 export const ACCEPTED: Receipt = { kind: 'accepted', turnId: 'turn', seq: 1, position: 0 };

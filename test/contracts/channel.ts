@@ -1,11 +1,11 @@
 /** The contract suite that every channel passes: its promises to the gateway and to its users, tested over real sockets. */
 import { inspect } from 'node:util';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import type { OutboundPart } from '../../src/contracts/channel.ts';
-import { ChannelError, GatewayError } from '../../src/contracts/errors.ts';
+import type { OutboundPart } from '../../src/protocol/channel.ts';
+import { ChannelError, GatewayError } from '../../src/protocol/errors.ts';
 import { parseMarkdown } from '../../src/lib/markdown/markdown.ts';
-import type { InboundMessage } from '../../src/contracts/message.ts';
-import type { Receipt, Receive } from '../../src/contracts/receive.ts';
+import type { InboundMessage } from '../../src/protocol/message.ts';
+import type { Receipt, Receive } from '../../src/protocol/receive.ts';
 import { commandContract } from './channel-commands.ts';
 import { sentFilesContract } from './channel-files.ts';
 import { ACCEPTED, type ChannelHarness, type ChannelRequirement, WAIT } from './channel-harness.ts';

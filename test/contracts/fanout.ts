@@ -1,9 +1,9 @@
 /** What every fan-out between nodes must do for the event buses at its ends. */
 import { afterEach, expect, it, vi } from 'vitest';
-import type { Fanout } from '../../src/contracts/bus.ts';
+import type { Fanout } from '../../src/protocol/bus.ts';
 import { createEventBus } from '../../src/bus/event-bus.ts';
 import { RECORD_BYTES } from '../../src/bus/node-link.ts';
-import type { AgentEvent } from '../../src/contracts/event.ts';
+import type { AgentEvent } from '../../src/protocol/event.ts';
 import { createLog } from '../../src/ops/log.ts';
 
 const RUN = { sessionKey: 'telegram:1', turnId: 't', epoch: 1 } as const;

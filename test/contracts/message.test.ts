@@ -1,7 +1,7 @@
 /** Chat addresses: the characters that separate ids may occur in the ids themselves. */
 import * as fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { addressOf, parseAddress } from '../../src/contracts/message.ts';
+import { addressOf, parseAddress } from '../../src/protocol/message.ts';
 
 it('returns every chat and thread, whatever their ids contain', () => {
   const id = fc.oneof(fc.string({ minLength: 1 }), fc.stringMatching(/^[!$][=:3ADa-z]{1,12}$/));

@@ -1,7 +1,7 @@
 /** Where the sessions of a run are: over HTTP, in Telegram groups, Discord channels, Slack threads and Matrix rooms. */
 import type { FakeDiscord } from '../fakes/discord/discord.ts';
 import { visibleText } from '../fakes/discord/markdown.ts';
-import { addressOf } from '../../src/contracts/message.ts';
+import { addressOf } from '../../src/protocol/message.ts';
 import type { FakeHomeserver } from '../fakes/matrix/homeserver.ts';
 import { type FakeSlack, textOf } from '../fakes/slack/slack.ts';
 import type { FakeTelegram } from '../fakes/telegram/telegram.ts';

@@ -1,7 +1,7 @@
 /** Event stream readers that never give up: each continues after the last event it saw, and remembers what it read. */
 import { setTimeout as pause } from 'node:timers/promises';
 import { z } from 'zod';
-import { FIRST_EVENT_ID } from '../../src/contracts/event.ts';
+import { FIRST_EVENT_ID } from '../../src/protocol/event.ts';
 import { frames } from '../channels/http/client.ts';
 
 /** Pause before an ended stream is reopened, in milliseconds. */

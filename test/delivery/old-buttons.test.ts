@@ -1,9 +1,9 @@
 /** The button under answers moves with the newest: recorded in the store, and tried a few times at most. */
 import { describe, expect, it } from 'vitest';
-import type { Channel } from '../../src/contracts/channel.ts';
-import { ChannelError } from '../../src/contracts/errors.ts';
-import type { SentMessage } from '../../src/contracts/message.ts';
-import type { LaneHead } from '../../src/contracts/store/lanes.ts';
+import type { Channel } from '../../src/protocol/channel.ts';
+import { ChannelError } from '../../src/protocol/errors.ts';
+import type { SentMessage } from '../../src/protocol/message.ts';
+import type { LaneHead } from '../../src/protocol/store/lanes.ts';
 import { BUTTON_TRIES, MAX_OLD_BUTTONS, OldButtons } from '../../src/delivery/old-buttons.ts';
 import { silentLog } from '../database.ts';
 import { FakeClock } from '../fakes/clock.ts';

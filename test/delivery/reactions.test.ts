@@ -1,8 +1,8 @@
 /** Reactions to questions: the newest state is shown, no text waits for one, and chats that refuse them get none. */
 import { afterEach, expect, it } from 'vitest';
-import { ChannelError } from '../../src/contracts/errors.ts';
-import type { QuestionState } from '../../src/contracts/channel.ts';
-import { steadyRates } from '../../src/contracts/delivery.ts';
+import { ChannelError } from '../../src/protocol/errors.ts';
+import type { QuestionState } from '../../src/protocol/channel.ts';
+import { steadyRates } from '../../src/protocol/delivery.ts';
 import {
   MAX_PENDING,
   Reactions,

@@ -1,6 +1,6 @@
 /** Two small reference renderers: one counts only words, as Telegram does, one counts its markup, as Discord does. */
 import type { List, Nodes, Root } from 'mdast';
-import type { Rendered } from '../../src/contracts/channel.ts';
+import type { Rendered } from '../../src/protocol/channel.ts';
 
 /** HTML-like markup; `length` counts the words without it. */
 export function renderLight(doc: Root): Rendered {

@@ -1,15 +1,15 @@
 /** Delivery in front of a fake channel, with an event bus, a ledger in memory and a fake clock. */
 import { createDelivery } from '../../src/delivery/index.ts';
-import type { EventListener, LaneOutcome } from '../../src/contracts/bus.ts';
-import type { Channel, OutboundPart } from '../../src/contracts/channel.ts';
-import { FencedError, type StoreError, toGatewayError, ToolError } from '../../src/contracts/errors.ts';
-import type { AgentEvent, EventBody } from '../../src/contracts/event.ts';
-import type { NotedParts, SessionStore } from '../../src/contracts/store/ledger.ts';
-import type { LaneHead } from '../../src/contracts/store/lanes.ts';
+import type { EventListener, LaneOutcome } from '../../src/protocol/bus.ts';
+import type { Channel, OutboundPart } from '../../src/protocol/channel.ts';
+import { FencedError, type StoreError, toGatewayError, ToolError } from '../../src/protocol/errors.ts';
+import type { AgentEvent, EventBody } from '../../src/protocol/event.ts';
+import type { NotedParts, SessionStore } from '../../src/protocol/store/ledger.ts';
+import type { LaneHead } from '../../src/protocol/store/lanes.ts';
 import { parseMarkdown } from '../../src/lib/markdown/markdown.ts';
 import { createLog } from '../../src/ops/log.ts';
-import type { Plan } from '../../src/contracts/plans/plan.ts';
-import type { DeliveryPayload, OutboundMessage, SentMessage } from '../../src/contracts/message.ts';
+import type { Plan } from '../../src/protocol/agent/plan.ts';
+import type { DeliveryPayload, OutboundMessage, SentMessage } from '../../src/protocol/message.ts';
 import { FakeChannel, type FakeChannelOptions } from '../fakes/gateway/channel.ts';
 import { FakeClock } from '../fakes/clock.ts';
 import { builtInLanguages } from '../fakes/gateway/languages.ts';

@@ -5,7 +5,7 @@ import path from 'node:path';
 import type { Browser } from 'playwright-core';
 import { loadConfig } from '../../src/config.ts';
 import { type Gateway, startGateway } from '../../src/gateway.ts';
-import type { Tool } from '../../src/contracts/tools/tool.ts';
+import type { Tool } from '../../src/protocol/agent/tool.ts';
 import { launch } from '../channels/http/page/browser/browser.ts';
 import { silentLog } from '../database.ts';
 import { demoAnswer } from '../fakes/demo/answer.ts';

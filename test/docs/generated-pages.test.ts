@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { channels } from '../../channels/index.ts';
 import { fileSchemaFor } from '../../src/config-schema.ts';
-import { profileSchema } from '../../src/contracts/agent/profile.ts';
+import { profileSchema } from '../../src/protocol/agent/profile.ts';
 import { NO_DESCRIPTION, renderPage, TABLES } from './generated-pages.ts';
 import { codeBlocks, PAGES, readText, tableRows } from './pages.ts';
 import { settingsOf } from './settings.ts';

@@ -15,7 +15,7 @@ import { channels } from '../../channels/index.ts';
 import { ENV_NODE, launchAgent, STATE_HOME, systemUnit } from '../../src/commands/service-files.ts';
 import { environmentSchemaFor } from '../../src/config-environment.ts';
 import { fileSchemaFor } from '../../src/config-schema.ts';
-import { profileSchema } from '../../src/contracts/agent/profile.ts';
+import { profileSchema } from '../../src/protocol/agent/profile.ts';
 import { createTools } from '../../src/tools/index.ts';
 import { toolOptions } from '../fakes/tool-options.ts';
 import { clientTypes, TYPES_FILE } from './client-types.ts';

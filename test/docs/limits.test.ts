@@ -22,10 +22,10 @@ import {
 } from '../../channels/http/config.ts';
 import { manifest } from '../../channels/http/manifest.ts';
 import { MAX_END_USER } from '../../channels/http/routes/end-user.ts';
-import { HISTORY_ROWS } from '../../src/contracts/store/accept.ts';
+import { HISTORY_ROWS } from '../../src/protocol/store/accept.ts';
 import { MAX_RETRIES_PER_STEP } from '../../src/agent/executor/apply-correction.ts';
 import { MAX_NEW_STEPS } from '../../src/agent/executor/correction-reply.ts';
-import { MAX_ADDED_STEPS } from '../../src/contracts/plans/plan-edits.ts';
+import { MAX_ADDED_STEPS } from '../../src/protocol/agent/plan-edits.ts';
 import { MAX_UNASKED_READS } from '../../src/agent/tools/unasked-reads.ts';
 import { MAX_BOOTSTRAP_BYTES, MAX_SKILLS } from '../../src/agent/prompt/bootstrap-files.ts';
 import { MAX_ATTEMPTS, MAX_LONE_CRASHES, STORE_PAUSES_MS } from '../../src/bus/attempt.ts';
@@ -45,15 +45,15 @@ import {
 import { MAX_LINES } from '../../src/mcp/connection.ts';
 import { MAX_MESSAGE_BYTES } from '../../src/mcp/stdio-transport.ts';
 import { MAX_SERVICE_BYTES } from '../../src/security/service-fetch.ts';
-import { MAX_ASKED_CHARS, MAX_NAMED_FILES, MAX_SHOWN_FILE } from '../../src/contracts/tools/approvals.ts';
-import { RING_BYTES, RING_EVENTS } from '../../src/contracts/bus.ts';
+import { MAX_ASKED_CHARS, MAX_NAMED_FILES, MAX_SHOWN_FILE } from '../../src/protocol/agent/approvals.ts';
+import { RING_BYTES, RING_EVENTS } from '../../src/protocol/bus.ts';
 import {
   SUSPECT_ALONE_MAX_MS,
   SUSPECT_ALONE_MS,
   SUSPECT_CRASHES,
   SUSPECT_SHARE,
-} from '../../src/contracts/store/lanes.ts';
-import { MAX_PENDING } from '../../src/contracts/store/ledger.ts';
+} from '../../src/protocol/store/lanes.ts';
+import { MAX_PENDING } from '../../src/protocol/store/ledger.ts';
 import {
   MAX_MEMORIES,
   MAX_MEMORY_CHARS,
@@ -62,18 +62,18 @@ import {
   MAX_TODOS,
   MAX_UNVERIFIED_MEMORIES,
   MAX_UNVERIFIED_PER_TURN,
-} from '../../src/contracts/store/notes.ts';
-import { MAX_CORRECTIONS, MAX_PLAN_STEPS } from '../../src/contracts/plans/plan.ts';
-import { MAX_FORKED_TURNS } from '../../src/contracts/sessions/fork.ts';
-import { MAX_TRIES } from '../../src/contracts/sessions/tries.ts';
-import { SCHEDULE_LIMITS } from '../../src/contracts/schedules.ts';
+} from '../../src/protocol/store/notes.ts';
+import { MAX_CORRECTIONS, MAX_PLAN_STEPS } from '../../src/protocol/agent/plan.ts';
+import { MAX_FORKED_TURNS } from '../../src/protocol/sessions/conversation-api.ts';
+import { MAX_TRIES } from '../../src/protocol/store/records.ts';
+import { SCHEDULE_LIMITS } from '../../src/protocol/schedules.ts';
 import {
   BACKGROUND_SUBAGENT_MS,
   MAX_SUBAGENTS_PER_TURN,
   SUBAGENT_MS,
   SUBAGENT_TOKENS,
-} from '../../src/contracts/agent/subagents.ts';
-import { MAX_SHARED_BYTES } from '../../src/contracts/tools/tool.ts';
+} from '../../src/protocol/agent/subagents.ts';
+import { MAX_SHARED_BYTES } from '../../src/protocol/agent/tool.ts';
 import { FIRST_AFTER_MS, RESERVE_BYTES } from '../../src/ops/backup/daily.ts';
 import { MAX_MESSAGE_LENGTH } from '../../src/intake/receive.ts';
 import { MESSAGE_RATE } from '../../src/intake/limits/rate-limiter.ts';

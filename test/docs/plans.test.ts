@@ -1,13 +1,13 @@
 /** What the pages say about changes to plans, done word for word. */
 import { expect, it } from 'vitest';
-import { MAX_PLAN_STEPS, type StepEdit } from '../../src/contracts/plans/plan.ts';
-import { editPlan, MAX_STEP_EDITS } from '../../src/contracts/plans/plan-edits.ts';
-import { MAX_TODO_CHARS } from '../../src/contracts/store/notes.ts';
-import { MAX_PENDING_EDITS, MAX_PLAN_RUNS } from '../../src/contracts/store/plan-store.ts';
+import { MAX_PLAN_STEPS, type StepEdit } from '../../src/protocol/agent/plan.ts';
+import { editPlan, MAX_STEP_EDITS } from '../../src/protocol/agent/plan-edits.ts';
+import { MAX_TODO_CHARS } from '../../src/protocol/store/notes.ts';
+import { MAX_PENDING_EDITS, MAX_PLAN_RUNS } from '../../src/protocol/agent/plan-store.ts';
 import { readEdits } from '../../src/intake/plans/edit-text.ts';
 import { classifyByName, testPlan } from '../fakes/agent/plans.ts';
 import { codeBlocks, proseOf, tableRows } from './pages.ts';
-import { inEnglish } from '../../src/contracts/texts/say.ts';
+import { inEnglish } from '../../src/protocol/texts/say.ts';
 
 const PLAN = testPlan(3, { state: 'stored' });
 const context = { version: 2, classify: classifyByName };

@@ -110,7 +110,7 @@ describe('the page about architecture', () => {
     everyMatch(section(heading).replaceAll(/^(\|[^|]*\|).*$/gm, '$1'), /`([a-z_]+)`/g);
 
   it('lists every event, and no others', () => {
-    const events = everyMatch(readText('src/contracts/event.ts'), /^ {2}\| \{\s*type: '([a-z_]+)'/gm);
+    const events = everyMatch(readText('src/protocol/event.ts'), /^ {2}\| \{\s*type: '([a-z_]+)'/gm);
     expect(events.length).toBeGreaterThan(30);
     const rows = section('Events')
       .split('\n')
@@ -131,7 +131,7 @@ describe('the page about architecture', () => {
 
   it('lists every class of lane, and no others', () => {
     const union =
-      /export const LANE_CLASSES = ([^;]+);/.exec(readText('src/contracts/store/lanes.ts'))?.[1] ?? '';
+      /export const LANE_CLASSES = ([^;]+);/.exec(readText('src/protocol/store/lanes.ts'))?.[1] ?? '';
     const listed = everyMatch(section('Two buses'), /^\| `([a-z]+):/gm);
     expect(listed.toSorted()).toEqual(everyMatch(union, /'([a-z]+)'/g).toSorted());
   });

@@ -1,8 +1,8 @@
 /** Turns that take a while: a tool during which a test lets things happen, and the turn that follows another. */
 import { z } from 'zod';
-import type { LaneOutcome } from '../../src/contracts/bus.ts';
-import type { LaneHead } from '../../src/contracts/store/lanes.ts';
-import { defineTool } from '../../src/contracts/tools/tool.ts';
+import type { LaneOutcome } from '../../src/protocol/bus.ts';
+import type { LaneHead } from '../../src/protocol/store/lanes.ts';
+import { defineTool } from '../../src/protocol/agent/tool.ts';
 
 /** A tool that gives the scenario a moment: the test decides what happens while it runs. */
 export const moment = (happens: () => Promise<void>) =>

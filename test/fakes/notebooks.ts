@@ -5,7 +5,7 @@ import {
   type ScratchpadStore,
   type Todo,
   type TodoStore,
-} from '../../src/contracts/store/notes.ts';
+} from '../../src/protocol/store/notes.ts';
 
 export function memoryTodos(): TodoStore {
   const lists = new Map<string, Todo[]>();

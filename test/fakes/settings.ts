@@ -1,5 +1,5 @@
 /** Settings under test: the given ones, until the test changes them as a file would. */
-import type { ApplySettings, Settings } from '../../src/contracts/settings.ts';
+import type { ApplySettings, Settings } from '../../src/protocol/settings.ts';
 
 export class FakeSettings<Values> implements Settings<Values> {
   readonly #participants: Parameters<Settings<Values>['subscribe']>[0][] = [];

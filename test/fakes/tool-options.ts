@@ -1,7 +1,7 @@
 /** Everything the list of tools is created with, where none of it is real and nothing leaves the machine. */
-import { GatewayError, ToolError } from '../../src/contracts/errors.ts';
-import type { DocumentText } from '../../src/contracts/media.ts';
-import type { MemoryStore } from '../../src/contracts/store/notes.ts';
+import { GatewayError, ToolError } from '../../src/protocol/errors.ts';
+import type { DocumentText } from '../../src/protocol/media.ts';
+import type { MemoryStore } from '../../src/protocol/store/notes.ts';
 import { defaultProfile } from '../../src/agent/profiles/built-in.ts';
 import { createEgress } from '../../src/security/index.ts';
 import type { ToolsOptions } from '../../src/tools/index.ts';

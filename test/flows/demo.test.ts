@@ -3,8 +3,8 @@
  * gateway.
  */
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import type { AgentEvent } from '../../src/contracts/event.ts';
-import type { Plan } from '../../src/contracts/plans/plan.ts';
+import type { AgentEvent } from '../../src/protocol/event.ts';
+import type { Plan } from '../../src/protocol/agent/plan.ts';
 import { write } from '../channels/http/page/browser/browser.ts';
 import { describePage } from '../channels/http/page/browser/describe-page.ts';
 import { readPanel } from '../channels/http/page/plan/panel.ts';

@@ -1,7 +1,7 @@
 /** HTTP through a whole gateway: streams, repeats, resumption, and who owns which session. */
 import OpenAI from 'openai';
 import { expect, it, vi } from 'vitest';
-import type { AgentEvent } from '../../src/contracts/event.ts';
+import type { AgentEvent } from '../../src/protocol/event.ts';
 import { hashSecret } from '../../src/security/index.ts';
 import { allFrames, eventsUntil, type Frame, frames, textOf } from '../channels/http/client.ts';
 import { type CallInit, describeGateway, HALF, OWNER, WAIT } from './setup.ts';

@@ -1,7 +1,7 @@
 /** The path of one message from the channel to the delivered answer: what is committed and what is shown at each step. */
 import { expect, it, vi } from 'vitest';
 import { z } from 'zod';
-import { defineTool, type ToolContext } from '../../src/contracts/tools/tool.ts';
+import { defineTool, type ToolContext } from '../../src/protocol/agent/tool.ts';
 import { describeGateway, FRIENDS, WAIT } from './setup.ts';
 import { NO_QUESTION } from '../../src/providers/shape/shape.ts';
 import { lastNote, messagesWithoutNotes } from '../fakes/model/spoken-text.ts';

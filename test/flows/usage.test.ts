@@ -1,7 +1,7 @@
 /** What answers cost, from the model's report to `/usage`, the route and the metrics: each user sees their own. */
 import { expect, it, vi } from 'vitest';
 import { hashSecret, newToken } from '../../src/security/index.ts';
-import type { UsageReport } from '../../src/contracts/model/usage.ts';
+import type { UsageReport } from '../../src/protocol/agent/usage.ts';
 import { describeGateway, FRIENDS, WAIT } from './setup.ts';
 
 const people = FRIENDS.values();

@@ -1,11 +1,11 @@
 /** Which node receives for a bot, and what its health reports before, during and after that. */
 import { expect, it } from 'vitest';
-import { LaneAbort } from '../../src/contracts/bus.ts';
-import { type Channel, DEAD_AFTER_MS, DEAD_INTERVAL_MS } from '../../src/contracts/channel.ts';
-import { ChannelError, StoreError } from '../../src/contracts/errors.ts';
-import type { ChannelHealth } from '../../src/contracts/gateway-api.ts';
+import { LaneAbort } from '../../src/protocol/bus.ts';
+import { type Channel, DEAD_AFTER_MS, DEAD_INTERVAL_MS } from '../../src/protocol/channel.ts';
+import { ChannelError, StoreError } from '../../src/protocol/errors.ts';
+import type { ChannelHealth } from '../../src/protocol/gateway-api.ts';
 import { createLeader, YIELDS } from '../../src/intake/leader.ts';
-import type { LaneHead, LaneStore } from '../../src/contracts/store/lanes.ts';
+import type { LaneHead, LaneStore } from '../../src/protocol/store/lanes.ts';
 import { createLog } from '../../src/ops/log.ts';
 import { FakeClock } from '../fakes/clock.ts';
 import { laneHead } from '../fakes/stores/lane-head.ts';

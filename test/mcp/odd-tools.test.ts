@@ -1,6 +1,6 @@
 /** Tools of servers that do what not every client expects: in their schemas, and in their results. */
 import { describe, expect, it } from 'vitest';
-import type { Tool } from '../../src/contracts/tools/tool.ts';
+import type { Tool } from '../../src/protocol/agent/tool.ts';
 import { executeTool } from '../../src/agent/tools/tool-run.ts';
 import { toolContext } from '../fakes/agent/tool-context.ts';
 import { type OpenMcp, scripted, startMcp } from '../fakes/mcp/servers.ts';

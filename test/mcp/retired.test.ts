@@ -1,6 +1,6 @@
 /** Servers with settings that change or disappear while calls run: the calls end first, or get an error. */
 import { expect, it, vi } from 'vitest';
-import type { Tool } from '../../src/contracts/tools/tool.ts';
+import type { Tool } from '../../src/protocol/agent/tool.ts';
 import { executeTool } from '../../src/agent/tools/tool-run.ts';
 import { RETIRE_MS } from '../../src/mcp/server.ts';
 import { toolContext } from '../fakes/agent/tool-context.ts';

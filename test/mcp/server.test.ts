@@ -1,6 +1,6 @@
 /** Servers as local programs: what they see, what they offer, and everything that can go wrong with them. */
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import type { Tool } from '../../src/contracts/tools/tool.ts';
+import type { Tool } from '../../src/protocol/agent/tool.ts';
 import { executeTool, checkCall } from '../../src/agent/tools/tool-run.ts';
 import { MAX_MCP_TOOLS } from '../../src/mcp/index.ts';
 import { MAX_DESCRIPTION_CHARS, MAX_SERVER_TOOLS } from '../../src/mcp/server-tools.ts';

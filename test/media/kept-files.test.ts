@@ -1,6 +1,6 @@
 /** Files of messages in the database: what a user keeps, and what is removed when it expires. */
 import { expect, it } from 'vitest';
-import type { Attachment } from '../../src/contracts/media.ts';
+import type { Attachment } from '../../src/protocol/media.ts';
 import { sweepKeptFiles } from '../../src/media/kept-files.ts';
 import { describeStore, silentLog } from '../database.ts';
 import { inboundMessage } from '../fakes/agent/turn-setup.ts';

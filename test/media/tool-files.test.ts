@@ -3,7 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { STATELESS_FOLDER } from '../../src/contracts/tools/tool.ts';
+import { STATELESS_FOLDER } from '../../src/protocol/agent/tool.ts';
 import { createReader } from '../../src/media/reader/reader.ts';
 import { createKeepToolFile } from '../../src/media/tool-files.ts';
 import { createSessionFiles } from '../../src/tools/index.ts';

@@ -1,7 +1,7 @@
 /** Memory by words and by meaning: the same guarantees, and what else is found when a model knows what words mean. */
 import { expect, it, onTestFinished, vi } from 'vitest';
-import { ProviderError } from '../../src/contracts/errors.ts';
-import type { MemoryRecord } from '../../src/contracts/store/notes.ts';
+import { ProviderError } from '../../src/protocol/errors.ts';
+import type { MemoryRecord } from '../../src/protocol/store/notes.ts';
 import { createMemory } from '../../src/memory/index.ts';
 import { BACKFILL_BATCH } from '../../src/memory/backfill.ts';
 import { describeStore, type TestDatabases } from '../database.ts';

@@ -3,11 +3,11 @@ import { expect, it } from 'vitest';
 import { WebAPIPlatformError } from '@slack/web-api';
 import { toChannelError as fromSlack } from '../../channels/slack/errors.ts';
 import { refusalOf } from '../../channels/matrix/errors.ts';
-import type { Channel } from '../../src/contracts/channel.ts';
-import { type GatewayError, messageOf } from '../../src/contracts/errors.ts';
-import type { ChannelHealth } from '../../src/contracts/gateway-api.ts';
-import { GERMAN } from '../../src/contracts/texts/german.ts';
-import { inEnglish, sayFrom } from '../../src/contracts/texts/say.ts';
+import type { Channel } from '../../src/protocol/channel.ts';
+import { type GatewayError, messageOf } from '../../src/protocol/errors.ts';
+import type { ChannelHealth } from '../../src/protocol/gateway-api.ts';
+import { GERMAN } from '../../src/protocol/texts/german.ts';
+import { inEnglish, sayFrom } from '../../src/protocol/texts/say.ts';
 import { channelHealth } from '../../src/ops/channel-health.ts';
 
 const OFFICE = { name: 'office', label: 'Office', needs: 'OFFICE_TOKEN' };

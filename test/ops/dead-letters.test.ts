@@ -1,6 +1,6 @@
 /** The command `dead-letters`: what it lists, what it requeues, and what it refuses. */
 import { expect, it } from 'vitest';
-import type { LaneKey } from '../../src/contracts/store/lanes.ts';
+import type { LaneKey } from '../../src/protocol/store/lanes.ts';
 import { deadLettersCommand, MAX_DEAD_LETTERS } from '../../src/ops/dead-letters.ts';
 import { describeStore, type TestStore } from '../database.ts';
 

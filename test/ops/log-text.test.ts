@@ -1,7 +1,7 @@
 /** Log lines as text: levels, fields, errors, and repeats. */
 import { describe, expect, it } from 'vitest';
 import { createLogText, REPEATS_REPORTED_MS } from '../../src/ops/log-text.ts';
-import { StoreError } from '../../src/contracts/errors.ts';
+import { StoreError } from '../../src/protocol/errors.ts';
 import { createLog } from '../../src/ops/log.ts';
 
 const worded = (options = { colours: false, timeZone: 'UTC' }) => createLogText(options);

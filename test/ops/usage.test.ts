@@ -2,11 +2,15 @@
 import { describe, expect, it } from 'vitest';
 import { createUsageCommand } from '../../src/ops/usage-command.ts';
 import { METERED_MODELS, meterUsage } from '../../src/ops/usage-meter.ts';
-import { pricesRule } from '../../src/contracts/operator/prices.ts';
-import type { CommandCall } from '../../src/contracts/command.ts';
-import type { Ledger } from '../../src/contracts/store/ledger.ts';
-import { StoreError } from '../../src/contracts/errors.ts';
-import type { UsageNote, UsageQuery, UsageSum } from '../../src/contracts/model/usage.ts';
+import {
+  pricesRule,
+  type UsageNote,
+  type UsageQuery,
+  type UsageSum,
+} from '../../src/protocol/agent/usage.ts';
+import type { CommandCall } from '../../src/protocol/command.ts';
+import type { Ledger } from '../../src/protocol/store/ledger.ts';
+import { StoreError } from '../../src/protocol/errors.ts';
 import { describeStore } from '../database.ts';
 import { finished, startTurn } from '../store/lanes/turns.ts';
 import { commandCall } from '../fakes/gateway/command-call.ts';

@@ -6,7 +6,7 @@
 import { createRequire } from 'node:module';
 import { z } from 'zod';
 import { MAX_ENTITIES, MAX_LENGTH, renderTelegram } from '../../channels/telegram/rendering/render.ts';
-import type { Rendered } from '../../src/contracts/channel.ts';
+import type { Rendered } from '../../src/protocol/channel.ts';
 import { chunksOf, MessageChunker } from '../../src/delivery/text/chunker.ts';
 import { resolveReferences } from '../../src/lib/markdown/references.ts';
 import { answers } from '../corpora/answers.ts';

@@ -1,6 +1,6 @@
 /** Recorded bodies as the conversations that they carry, and back: to see them in another shape. */
 import { z } from 'zod';
-import type { ChatMessage } from '../../src/contracts/model/provider.ts';
+import type { ChatMessage } from '../../src/protocol/agent/provider.ts';
 import { textOf } from '../fakes/model/spoken-text.ts';
 import type { UpstreamBody } from '../fakes/model/scripted-upstream.ts';
 

@@ -1,6 +1,6 @@
 /** What is remembered of how a server ends its answers. */
 import { expect, it, onTestFinished } from 'vitest';
-import type { ChatChunk } from '../../src/contracts/model/provider.ts';
+import type { ChatChunk } from '../../src/protocol/agent/provider.ts';
 import { createOpenai } from '../../src/providers/openai/openai.ts';
 import { startScriptedUpstream } from '../fakes/model/scripted-upstream.ts';
 import { drain } from '../contracts/model/provider.ts';

@@ -1,5 +1,5 @@
 /** Puts a fake server and the providers created for it under the contract of all providers. */
-import type { LLMProvider } from '../../src/contracts/model/provider.ts';
+import type { LLMProvider } from '../../src/protocol/agent/provider.ts';
 import type { ProviderHarness } from '../contracts/model/provider-harness.ts';
 
 /** The harness of a fake server with the model `fake`; `make` creates a provider for a URL, `answer` formats a reply. */

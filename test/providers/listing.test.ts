@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import { once } from 'node:events';
 import { inspect } from 'node:util';
 import { afterEach, describe, expect, it, onTestFinished, vi } from 'vitest';
-import type { LLMProvider } from '../../src/contracts/model/provider.ts';
+import type { LLMProvider } from '../../src/protocol/agent/provider.ts';
 import type { ServerOptions } from '../../src/providers/kind.ts';
 import { createOllama } from '../../src/providers/ollama/ollama.ts';
 import { createOpenai } from '../../src/providers/openai/openai.ts';

@@ -3,7 +3,7 @@ import { PassThrough } from 'node:stream';
 import { setImmediate as immediate } from 'node:timers/promises';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { ProviderError } from '../../src/contracts/errors.ts';
+import { ProviderError } from '../../src/protocol/errors.ts';
 import { createAnswer } from '../../src/providers/answers/answer.ts';
 import { LOAD_DELAY_MS, MAX_JOIN_MS, PacketJoiner } from '../../src/providers/answers/packet-joiner.ts';
 import { FakeClock } from '../fakes/clock.ts';

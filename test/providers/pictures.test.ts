@@ -1,6 +1,6 @@
 /** Pictures on the wire of both kinds of servers, and what happens when a server refuses them. */
 import { afterEach, describe, expect, it } from 'vitest';
-import type { ChatRequest } from '../../src/contracts/model/provider.ts';
+import type { ChatRequest } from '../../src/protocol/agent/provider.ts';
 import { createOpenai } from '../../src/providers/openai/openai.ts';
 import { toWire } from '../../src/providers/ollama/wire.ts';
 import { collectChat } from '../fakes/agent/collect-chat.ts';

@@ -1,5 +1,5 @@
 /** Requests that tests send to providers. */
-import type { ChatRequest } from '../../src/contracts/model/provider.ts';
+import type { ChatRequest } from '../../src/protocol/agent/provider.ts';
 
 /** For a call that no one ends. */
 export const never = new AbortController().signal;

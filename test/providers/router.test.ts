@@ -1,7 +1,7 @@
 /** Two model servers behind one provider: which one a name refers to, and how an outage of one affects the other. */
 import { afterEach, describe, expect, it } from 'vitest';
 import { collectChat } from '../fakes/agent/collect-chat.ts';
-import type { LLMProvider } from '../../src/contracts/model/provider.ts';
+import type { LLMProvider } from '../../src/protocol/agent/provider.ts';
 import { providerKinds } from '../../src/providers/index.ts';
 import { createModelNames } from '../../src/providers/model-names.ts';
 import { createOllama } from '../../src/providers/ollama/ollama.ts';

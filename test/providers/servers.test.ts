@@ -6,7 +6,7 @@ import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vit
 import { z } from 'zod';
 import { loadConfig } from '../../src/config.ts';
 import { secretsOf } from '../../src/config-views.ts';
-import type { LLMProvider } from '../../src/contracts/model/provider.ts';
+import type { LLMProvider } from '../../src/protocol/agent/provider.ts';
 import { openModelServers, providerKinds } from '../../src/providers/index.ts';
 import { defineKind, settingsFor } from '../../src/providers/kind.ts';
 import { configureServers, presentProviders, providersSchemaFor } from '../../src/providers/servers.ts';

@@ -1,5 +1,5 @@
 /** Servers as the environment configures them, and the providers and the router created for them. */
-import type { LLMProvider } from '../../src/contracts/model/provider.ts';
+import type { LLMProvider } from '../../src/protocol/agent/provider.ts';
 import { openModelServers, providerKinds } from '../../src/providers/index.ts';
 import type { Environment, ServerOptions } from '../../src/providers/kind.ts';
 import { createModelNames } from '../../src/providers/model-names.ts';

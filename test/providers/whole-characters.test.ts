@@ -1,7 +1,7 @@
 /** Characters cut in two by a server, put together again. */
 import * as fc from 'fast-check';
 import { expect, it } from 'vitest';
-import type { ChatChunk } from '../../src/contracts/model/provider.ts';
+import type { ChatChunk } from '../../src/protocol/agent/provider.ts';
 import { createCharacterJoiner } from '../../src/providers/answers/answer-reading.ts';
 
 const DONE: ChatChunk = {

@@ -3,8 +3,8 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { expect, it, onTestFinished, vi } from 'vitest';
-import type { CreatorAccess } from '../../src/contracts/access.ts';
-import type { TurnPayload } from '../../src/contracts/store/accept.ts';
+import type { CreatorAccess } from '../../src/protocol/access.ts';
+import type { TurnPayload } from '../../src/protocol/store/accept.ts';
 import {
   HEARTBEAT_ID,
   MAX_INSTRUCTIONS,

@@ -1,6 +1,6 @@
 /** A node with schedules in a separate process, for a test that kills it: it gets no further than a slot's message. */
 import { createSendSystemMessage } from '../../src/intake/index.ts';
-import { SCHEDULE_LIMITS } from '../../src/contracts/schedules.ts';
+import { SCHEDULE_LIMITS } from '../../src/protocol/schedules.ts';
 import { createScheduling } from '../../src/schedule/index.ts';
 import type { DatabasePlace } from '../../src/store/database/database.ts';
 import { openStoreAt } from '../../src/store/store.ts';

@@ -1,7 +1,7 @@
 /** The history of a schedule in words, and how many slots passed without a gateway. */
 import { describe, expect, it } from 'vitest';
-import type { ScheduleRun, ScheduleTiming } from '../../src/contracts/schedules.ts';
-import { inEnglish, textRef } from '../../src/contracts/texts/say.ts';
+import type { ScheduleRun, ScheduleTiming } from '../../src/protocol/schedules.ts';
+import { inEnglish, textRef } from '../../src/protocol/texts/say.ts';
 import { builtInLanguages } from '../fakes/gateway/languages.ts';
 import { MAX_COUNTED, missedRuns, resultOf } from '../../src/schedule/runs.ts';
 

@@ -1,7 +1,7 @@
 /** Nodes that run schedules over a real store: announcements are in its lanes, emitted events are recorded. */
 import { onTestFinished } from 'vitest';
-import type { CreatorAccess } from '../../src/contracts/access.ts';
-import type { EventBody } from '../../src/contracts/event.ts';
+import type { CreatorAccess } from '../../src/protocol/access.ts';
+import type { EventBody } from '../../src/protocol/event.ts';
 import { createSendSystemMessage } from '../../src/intake/index.ts';
 import {
   createScheduling,
@@ -9,7 +9,7 @@ import {
   type Scheduling,
   type SchedulingDeps,
 } from '../../src/schedule/index.ts';
-import { SCHEDULE_LIMITS, type ScheduleRecord, type ScheduleStore } from '../../src/contracts/schedules.ts';
+import { SCHEDULE_LIMITS, type ScheduleRecord, type ScheduleStore } from '../../src/protocol/schedules.ts';
 import type { TestStore } from '../database.ts';
 import { testLog } from '../fakes/agent/tool-context.ts';
 import { FakeSettings } from '../fakes/settings.ts';

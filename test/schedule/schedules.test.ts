@@ -1,7 +1,7 @@
 /** Creating schedules: who may, how many, how long; and the command users create them with. */
 import { expect, it, onTestFinished, vi } from 'vitest';
-import type { CommandCall } from '../../src/contracts/command.ts';
-import { MAX_TASK_LENGTH, SCHEDULE_LIMITS, type ScheduleRequest } from '../../src/contracts/schedules.ts';
+import type { CommandCall } from '../../src/protocol/command.ts';
+import { MAX_TASK_LENGTH, SCHEDULE_LIMITS, type ScheduleRequest } from '../../src/protocol/schedules.ts';
 import { describeStore } from '../database.ts';
 import { anybody, nodeOf } from './scenario.ts';
 import { commandCall } from '../fakes/gateway/command-call.ts';

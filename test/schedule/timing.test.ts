@@ -1,7 +1,7 @@
 /** Slots: strictly increasing, through clock changes, and what cannot be a schedule. */
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { MIN_EVERY_MS, type ScheduleTiming } from '../../src/contracts/schedules.ts';
+import { MIN_EVERY_MS, type ScheduleTiming } from '../../src/protocol/schedules.ts';
 import { firstSlot, MAX_EVERY_MS, nextSlot } from '../../src/schedule/timing.ts';
 
 const cron = (expression: string, timeZone = 'UTC'): ScheduleTiming => ({

@@ -1,7 +1,7 @@
 /** How users and models specify a time. */
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { GatewayError } from '../../src/contracts/errors.ts';
+import { GatewayError } from '../../src/protocol/errors.ts';
 import { momentIn } from '../../src/schedule/describe.ts';
 import { parseWhen, readWhen } from '../../src/schedule/when.ts';
 

@@ -1,13 +1,13 @@
 /** Who may write where: strangers, paired users, groups and owners; and the lifecycle of a pairing code. */
 import { expect, it } from 'vitest';
-import type { ChannelAccess } from '../../src/contracts/access.ts';
-import { configureChannel } from '../../src/contracts/platform/configured-channel.ts';
+import type { ChannelAccess } from '../../src/protocol/access.ts';
+import { configureChannel } from '../../src/protocol/channel-manifest.ts';
 import { createAccessPolicy, hashSecret } from '../../src/security/index.ts';
 import { GRANT_CACHE_MS, MAX_PAIRINGS } from '../../src/security/access-policy.ts';
 import { describeStore, type TestStore } from '../database.ts';
 import { office } from '../fakes/office/manifest.ts';
 import { inbound } from '../store/requests.ts';
-import { inEnglish, type TextRef } from '../../src/contracts/texts/say.ts';
+import { inEnglish, type TextRef } from '../../src/protocol/texts/say.ts';
 
 const RULES: ChannelAccess = { dm: 'pairing', allow: ['11'], groups: {}, owners: ['99'] };
 

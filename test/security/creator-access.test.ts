@@ -1,6 +1,6 @@
 /** The rights of a schedule's creator when it is due. */
 import { expect, it } from 'vitest';
-import type { ChannelAccess } from '../../src/contracts/access.ts';
+import type { ChannelAccess } from '../../src/protocol/access.ts';
 import { channels } from '../../channels/index.ts';
 import { createCreatorAccess } from '../../src/security/index.ts';
 import { describeStore, type TestStore } from '../database.ts';

@@ -2,7 +2,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { GatewayError } from '../../src/contracts/errors.ts';
+import { GatewayError } from '../../src/protocol/errors.ts';
 import { isPublicAddress } from '../../src/security/egress-addresses.ts';
 import { createEgress, type EgressOptions, MAX_REDIRECTS, MAX_URL_CHARS } from '../../src/security/egress.ts';
 

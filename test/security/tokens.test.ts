@@ -1,6 +1,6 @@
 /** HTTP tokens: what counts as one, how soon a revoked one dies, and what a flood of wrong ones costs. */
 import { beforeEach, describe, expect, it } from 'vitest';
-import type { TokenRecord } from '../../src/contracts/access.ts';
+import type { TokenRecord } from '../../src/protocol/access.ts';
 import { hashSecret } from '../../src/security/secrets.ts';
 import {
   createTokenLookup,

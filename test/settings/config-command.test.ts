@@ -17,7 +17,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { promisify } from 'node:util';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { editableConfig } from '../../src/live-config.ts';
-import { GatewayError } from '../../src/contracts/errors.ts';
+import { GatewayError } from '../../src/protocol/errors.ts';
 import { changeWhole, writeWhole } from '../../src/settings/write-file.ts';
 import { configCommand } from '../../src/settings/index.ts';
 

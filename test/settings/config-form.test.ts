@@ -3,7 +3,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
-import { SET_SECRET } from '../../src/contracts/operator/administration.ts';
+import { SET_SECRET } from '../../src/protocol/operator/administration.ts';
 import { editableConfig } from '../../src/live-config.ts';
 import { readConfigForm } from '../../src/settings/index.ts';
 

@@ -3,7 +3,7 @@ import { mkdtemp, mkdir, rm, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { ENGLISH } from '../../src/contracts/texts/english.ts';
+import { ENGLISH } from '../../src/protocol/texts/english.ts';
 import {
   createLanguages,
   type LanguageFiles,

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { z } from 'zod';
-import type { Log } from '../../src/contracts/log.ts';
+import type { Log } from '../../src/protocol/log.ts';
 import { writeSchemaFiles } from '../../src/settings/index.ts';
 import { silentLog } from '../database.ts';
 

@@ -1,6 +1,6 @@
 /** Messages the way a channel hands them over. */
-import type { AcceptRequest } from '../../src/contracts/store/accept.ts';
-import { addressOf, type InboundMessage } from '../../src/contracts/message.ts';
+import type { AcceptRequest } from '../../src/protocol/store/accept.ts';
+import { addressOf, type InboundMessage } from '../../src/protocol/message.ts';
 
 /** A message the way a channel hands it over. */
 export function inbound(id: string, change: Partial<InboundMessage> = {}): InboundMessage {

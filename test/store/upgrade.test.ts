@@ -4,7 +4,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { afterEach, describe, expect, it } from 'vitest';
 import journal from '../../drizzle/meta/_journal.json' with { type: 'json' };
-import type { SessionKey } from '../../src/contracts/message.ts';
+import type { SessionKey } from '../../src/protocol/message.ts';
 import { openStoreAt, type Store } from '../../src/store/store.ts';
 import { describeStore, silentLog, type TestStore } from '../database.ts';
 

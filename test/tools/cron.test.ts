@@ -1,7 +1,7 @@
 /** The tool `cron`, the way the model uses it, over a real store. */
 import { expect, it } from 'vitest';
-import type { FindChat } from '../../src/contracts/delivery.ts';
-import type { ToolContext } from '../../src/contracts/tools/tool.ts';
+import type { FindChat } from '../../src/protocol/delivery.ts';
+import type { ToolContext } from '../../src/protocol/agent/tool.ts';
 import { createCron } from '../../src/tools/cron.ts';
 import { describeStore } from '../database.ts';
 import { noOtherChats } from '../fakes/agent/find-chat.ts';

@@ -1,7 +1,7 @@
 /** The tool `memory` over an in-memory store: whose facts, from where, and where they are shown. */
 import { expect, it } from 'vitest';
-import type { MemoryRecord, MemoryStore } from '../../src/contracts/store/notes.ts';
-import type { ToolContext } from '../../src/contracts/tools/tool.ts';
+import type { MemoryRecord, MemoryStore } from '../../src/protocol/store/notes.ts';
+import type { ToolContext } from '../../src/protocol/agent/tool.ts';
 import { createMemory, MAX_SHOWN } from '../../src/tools/memory.ts';
 import { toolContext } from '../fakes/agent/tool-context.ts';
 

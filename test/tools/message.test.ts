@@ -1,13 +1,13 @@
 /** The tool `message`: what it requests, and what the model learns of it. */
 import { describe, expect, it } from 'vitest';
-import type { EventBody } from '../../src/contracts/event.ts';
+import type { EventBody } from '../../src/protocol/event.ts';
 import {
   type FindChat,
   MAX_POST_CHARS,
   MAX_POSTS,
   type PostRequest,
   type PostResult,
-} from '../../src/contracts/delivery.ts';
+} from '../../src/protocol/delivery.ts';
 import { createMessage } from '../../src/tools/message.ts';
 import { noOtherChats } from '../fakes/agent/find-chat.ts';
 import { toolContext } from '../fakes/agent/tool-context.ts';

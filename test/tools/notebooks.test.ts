@@ -2,7 +2,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { EventBody } from '../../src/contracts/event.ts';
+import type { EventBody } from '../../src/protocol/event.ts';
 import {
   MAX_NOTE_CHARS,
   MAX_NOTES,
@@ -13,9 +13,9 @@ import {
   TODO_STATUSES,
   todoText,
   writeTodos,
-} from '../../src/contracts/store/notes.ts';
+} from '../../src/protocol/store/notes.ts';
 import { cleanText } from '../../src/lib/text.ts';
-import type { ToolContext, ToolResult } from '../../src/contracts/tools/tool.ts';
+import type { ToolContext, ToolResult } from '../../src/protocol/agent/tool.ts';
 import { createScratchpadTool } from '../../src/tools/scratchpad.ts';
 import { createTodoTool } from '../../src/tools/todo.ts';
 import { memoryScratchpad, memoryTodos } from '../fakes/notebooks.ts';

@@ -8,7 +8,7 @@ import {
   type SpawnRequest,
   SUBAGENT_MS,
   SUBAGENT_TOKENS,
-} from '../../src/contracts/agent/subagents.ts';
+} from '../../src/protocol/agent/subagents.ts';
 import { spawnAgent } from '../../src/tools/spawn-agent.ts';
 import { toolContext } from '../fakes/agent/tool-context.ts';
 

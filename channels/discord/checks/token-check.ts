@@ -1,8 +1,8 @@
 /** Whether Discord really refuses the bot token: a single 401 proves nothing, and a storm of them would get the address banned. */
-import { ChannelError, channelUnavailable } from '../../../src/contracts/errors.ts';
-import { textRef } from '../../../src/contracts/texts/say.ts';
-import type { ChannelHealth } from '../../../src/contracts/gateway-api.ts';
-import { tokenHealth, tokenRefusals, tokenRefused } from '../../../src/contracts/platform/refused-tokens.ts';
+import { ChannelError, channelUnavailable } from '../../../src/protocol/errors.ts';
+import { textRef } from '../../../src/protocol/texts/say.ts';
+import type { ChannelHealth } from '../../../src/protocol/gateway-api.ts';
+import { tokenHealth, tokenRefusals, tokenRefused } from '../../../src/protocol/channel-parts.ts';
 import type { Refusals } from '../../../src/lib/async/call-gate.ts';
 import { BAD_TOKEN } from '../errors.ts';
 

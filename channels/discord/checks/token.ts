@@ -1,7 +1,7 @@
 /** What `parley doctor` asks Discord about the bot: its token, the Message Content Intent, and the sessions left today. Changes nothing. */
 import { z } from 'zod';
-import { toGatewayError } from '../../../src/contracts/errors.ts';
-import type { CheckContext, Finding } from '../../../src/contracts/operator/findings.ts';
+import { toGatewayError } from '../../../src/protocol/errors.ts';
+import type { CheckContext, Finding } from '../../../src/protocol/channel.ts';
 import { stripEnd } from '../../../src/lib/text.ts';
 import { isTextAllowed, readGateway } from '../gateway/address.ts';
 import { DiscordRest } from '../rest/rest.ts';

@@ -3,10 +3,10 @@
  * who asked.
  */
 import { z } from 'zod';
-import type { Log } from '../../../src/contracts/log.ts';
+import type { Log } from '../../../src/protocol/log.ts';
 import type { DiscordRest } from '../rest/rest.ts';
 import { contentOfText, messageId } from '../sending.ts';
-import { type ChannelLanguages, sayToPerson } from '../../../src/contracts/texts/languages.ts';
+import { type ChannelLanguages, sayToPerson } from '../../../src/protocol/texts/languages.ts';
 
 /** Maximum number of channels whose newest question is remembered; the one with the oldest question is forgotten. */
 export const MAX_QUESTIONS = 1_000;

@@ -1,7 +1,7 @@
 /** Reactions of the bot that show the state of a question on Discord; people see one at a time. */
-import type { AskedQuestion } from '../../../src/contracts/delivery.ts';
-import { ChannelError } from '../../../src/contracts/errors.ts';
-import { SingleReactions, type StateReactions } from '../../../src/contracts/platform/single-reactions.ts';
+import type { AskedQuestion } from '../../../src/protocol/delivery.ts';
+import { ChannelError } from '../../../src/protocol/errors.ts';
+import { SingleReactions, type StateReactions } from '../../../src/protocol/channel-parts.ts';
 import { isGone } from '../errors.ts';
 import type { DiscordRest } from '../rest/rest.ts';
 import { channelIdOf } from '../sending.ts';

@@ -1,6 +1,6 @@
 /** Reactions to the bot's messages: two of them stop the answer below which they appear. Pure. */
 import { z } from 'zod';
-import type { InboundMessage } from '../../../src/contracts/message.ts';
+import type { InboundMessage } from '../../../src/protocol/message.ts';
 import { membershipsOf } from '../guilds/members.ts';
 import { type ChannelKind, placeOf } from '../receiving/inbound.ts';
 import { nameOf, Person, Snowflake } from '../receiving/quoted.ts';

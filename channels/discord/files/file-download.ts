@@ -4,8 +4,8 @@
  */
 import { DefaultRestOptions } from '@discordjs/rest';
 import { z } from 'zod';
-import { ChannelError } from '../../../src/contracts/errors.ts';
-import type { Media } from '../../../src/contracts/media.ts';
+import { ChannelError } from '../../../src/protocol/errors.ts';
+import type { Media } from '../../../src/protocol/media.ts';
 import { Attachment, type MessagePlace, readReference } from '../receiving/attachments.ts';
 import type { DiscordRest } from '../rest/rest.ts';
 

@@ -1,8 +1,8 @@
 /** Uploads to Discord: as attachments of a message, and audio as a voice message. */
 import { readFile } from 'node:fs/promises';
 import { MessageFlags } from 'discord-api-types/v10';
-import type { OutboundFile } from '../../../src/contracts/channel.ts';
-import { ChannelError } from '../../../src/contracts/errors.ts';
+import type { OutboundFile } from '../../../src/protocol/channel.ts';
+import { ChannelError } from '../../../src/protocol/errors.ts';
 import { lacksPermission, toChannelError } from '../errors.ts';
 import type { RestCall } from '../rest/rest.ts';
 import { type Content, contentWith } from '../sending.ts';

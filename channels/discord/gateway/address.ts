@@ -1,7 +1,7 @@
 /** What Discord's REST API says about the gateway before a connection: its address, the daily limit, the bot's intents. */
 import { z } from 'zod';
-import { channelUnavailable } from '../../../src/contracts/errors.ts';
-import { textRef } from '../../../src/contracts/texts/say.ts';
+import { channelUnavailable } from '../../../src/protocol/errors.ts';
+import { textRef } from '../../../src/protocol/texts/say.ts';
 import { SessionStartLimit } from './identify-budget.ts';
 import type { DiscordRest } from '../rest/rest.ts';
 

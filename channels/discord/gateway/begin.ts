@@ -1,7 +1,7 @@
 /** Where a new session with the gateway starts, once the session budget allows one. */
-import type { Log } from '../../../src/contracts/log.ts';
+import type { Log } from '../../../src/protocol/log.ts';
 import type { DiscordRest } from '../rest/rest.ts';
-import { textRef, type TextRef } from '../../../src/contracts/texts/say.ts';
+import { textRef, type TextRef } from '../../../src/protocol/texts/say.ts';
 import { readGateway } from './address.ts';
 import type { BudgetKeys, IdentifyBudget } from './identify-budget.ts';
 

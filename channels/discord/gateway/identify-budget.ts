@@ -1,6 +1,6 @@
 /** When a new session may start: Discord resets the token of a bot that starts more than about 1,000 a day. */
 import { z } from 'zod';
-import type { ConnectionRecord, ConnectionStore } from '../../../src/contracts/receive.ts';
+import type { ConnectionRecord, ConnectionStore } from '../../../src/protocol/receive.ts';
 import { backoffMs } from '../../../src/lib/async/backoff.ts';
 
 /** Sessions of each day that are never used: the owner may need them, and no one knows when Discord's day begins. */

@@ -1,12 +1,11 @@
 /** The connection to Discord's gateway: resumes its session while Discord keeps it, and rarely starts new ones. */
-import { textRef } from '../../../src/contracts/texts/say.ts';
-import { messageOf, type ChannelError } from '../../../src/contracts/errors.ts';
+import { textRef } from '../../../src/protocol/texts/say.ts';
+import { messageOf, type ChannelError } from '../../../src/protocol/errors.ts';
 import { GatewayIntentBits } from 'discord-api-types/v10';
 import { z } from 'zod';
-import type { Shard } from '../../../src/contracts/platform/shard.ts';
-import { DEAD_AFTER_MS, DEAD_INTERVAL_MS } from '../../../src/contracts/channel.ts';
-import type { ChannelHealth } from '../../../src/contracts/gateway-api.ts';
-import type { Log } from '../../../src/contracts/log.ts';
+import { DEAD_AFTER_MS, DEAD_INTERVAL_MS, type Shard } from '../../../src/protocol/channel.ts';
+import type { ChannelHealth } from '../../../src/protocol/gateway-api.ts';
+import type { Log } from '../../../src/protocol/log.ts';
 import { backoffMs } from '../../../src/lib/async/backoff.ts';
 import { CONNECTING, fatalClose, fatalError, NO_MESSAGE_CONTENT } from '../errors.ts';
 import { isTextAllowed, readGateway } from './address.ts';

@@ -3,8 +3,8 @@
  * resumes it.
  */
 import { z } from 'zod';
-import type { ConnectionStore, PlatformSession } from '../../../src/contracts/receive.ts';
-import type { Log } from '../../../src/contracts/log.ts';
+import type { ConnectionStore, PlatformSession } from '../../../src/protocol/receive.ts';
+import type { Log } from '../../../src/protocol/log.ts';
 import type { SharedClock } from '../../../src/lib/shared-clock.ts';
 
 import type { ResumableSession } from './socket.ts';

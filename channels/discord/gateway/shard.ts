@@ -2,7 +2,7 @@
  * Shards: which of a bot's connections receives the events of a server, and the names of the records kept for each.
  * Pure.
  */
-import type { Shard } from '../../../src/contracts/platform/shard.ts';
+import type { Shard } from '../../../src/protocol/channel.ts';
 
 /** The only connection of a bot for which Discord asks for no others. */
 export const ONLY: Shard = { id: 0, count: 1 };

@@ -9,8 +9,8 @@ import {
   WebSocketShardEvents,
 } from '@discordjs/ws';
 import { GatewayOpcodes } from 'discord-api-types/v10';
-import type { Shard } from '../../../src/contracts/platform/shard.ts';
-import type { Log } from '../../../src/contracts/log.ts';
+import type { Shard } from '../../../src/protocol/channel.ts';
+import type { Log } from '../../../src/protocol/log.ts';
 import { pause } from '../../../src/lib/async/sleep.ts';
 import { breakSocket, checkShard } from './private-fields.ts';
 

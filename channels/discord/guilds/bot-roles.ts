@@ -1,7 +1,7 @@
 /** The role that Discord creates for a bot in each server: a mention of it is a mention of the bot. */
 import { z } from 'zod';
-import { ChannelError } from '../../../src/contracts/errors.ts';
-import type { Log } from '../../../src/contracts/log.ts';
+import { ChannelError } from '../../../src/protocol/errors.ts';
+import type { Log } from '../../../src/protocol/log.ts';
 import { Recent } from '../../../src/lib/recent.ts';
 import { Snowflake } from '../receiving/quoted.ts';
 import type { DiscordRest } from '../rest/rest.ts';

@@ -1,9 +1,8 @@
 /** Current members of guilds: their roles if an event does not name them, and who is an administrator. */
 import { PermissionFlagsBits } from 'discord-api-types/v10';
 import { z } from 'zod';
-import { ChannelError } from '../../../src/contracts/errors.ts';
-import type { Place } from '../../../src/contracts/message.ts';
-import type { Membership } from '../../../src/contracts/platform/membership.ts';
+import { ChannelError } from '../../../src/protocol/errors.ts';
+import type { Membership, Place } from '../../../src/protocol/message.ts';
 import { hasCode } from '../errors.ts';
 import { readChannel } from '../receiving/inbound.ts';
 import { Snowflake } from '../receiving/quoted.ts';

@@ -10,11 +10,11 @@ import {
   PermissionFlagsBits,
 } from 'discord-api-types/v10';
 import { z } from 'zod';
-import type { CommandListing } from '../../../src/contracts/command.ts';
+import type { CommandListing } from '../../../src/protocol/command.ts';
 import type { DiscordRest } from '../rest/rest.ts';
 import { listAsRegistered } from './registered.ts';
-import { bestLanguage, type Languages } from '../../../src/contracts/texts/languages.ts';
-import { inEnglish, type PlainKey, type Say } from '../../../src/contracts/texts/say.ts';
+import { bestLanguage, type Languages } from '../../../src/protocol/texts/languages.ts';
+import { inEnglish, type PlainKey, type Say } from '../../../src/protocol/texts/say.ts';
 
 /** Every language of Discord's except English, which everyone who reads none of these gets. */
 const LOCALES =

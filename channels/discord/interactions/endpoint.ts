@@ -1,8 +1,8 @@
 /** Interactions that Discord posts to the gateway instead of sending them over its connection: any node answers them. */
 import { createPublicKey, type KeyObject, verify } from 'node:crypto';
 import { z } from 'zod';
-import { ChannelError } from '../../../src/contracts/errors.ts';
-import type { PlatformInteractions, Receive } from '../../../src/contracts/receive.ts';
+import { ChannelError } from '../../../src/protocol/errors.ts';
+import type { PlatformInteractions, Receive } from '../../../src/protocol/receive.ts';
 import { pause } from '../../../src/lib/async/sleep.ts';
 import type { DiscordRest } from '../rest/rest.ts';
 import type { Interactions } from './interactions.ts';

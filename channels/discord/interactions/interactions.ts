@@ -1,11 +1,11 @@
 /** Slash commands and pressed buttons: acknowledged within Discord's three seconds, answered at once or in a deferred reply. */
 import { ComponentType, InteractionResponseType, MessageFlags, TextInputStyle } from 'discord-api-types/v10';
-import { ChannelError, wordError } from '../../../src/contracts/errors.ts';
+import { ChannelError, wordError } from '../../../src/protocol/errors.ts';
 import { hasCode } from '../errors.ts';
-import { type CommandListing, MAX_SUGGESTIONS, type Suggest } from '../../../src/contracts/command.ts';
-import type { Log } from '../../../src/contracts/log.ts';
-import { type InboundMessage, userIdOf } from '../../../src/contracts/message.ts';
-import type { Form, Receipt, Receive } from '../../../src/contracts/receive.ts';
+import { type CommandListing, MAX_SUGGESTIONS, type Suggest } from '../../../src/protocol/command.ts';
+import type { Log } from '../../../src/protocol/log.ts';
+import { type InboundMessage, userIdOf } from '../../../src/protocol/message.ts';
+import type { Form, Receipt, Receive } from '../../../src/protocol/receive.ts';
 import { CannotRead, OnMessages } from './on-messages.ts';
 import {
   fromForm,
@@ -25,8 +25,8 @@ import { fromChoice, readChoice, Selects } from './selects.ts';
 import type { Replies } from '../replies.ts';
 import { contentOfText, type Sending } from '../sending.ts';
 import type { DiscordRest } from '../rest/rest.ts';
-import { type ChannelLanguages, sayToPerson } from '../../../src/contracts/texts/languages.ts';
-import type { Say } from '../../../src/contracts/texts/say.ts';
+import { type ChannelLanguages, sayToPerson } from '../../../src/protocol/texts/languages.ts';
+import type { Say } from '../../../src/protocol/texts/say.ts';
 
 /** Discord's limits: fields, characters of a title or label, of a description, and of a value. */
 const MAX_FIELDS = 5;

@@ -1,15 +1,19 @@
 /** Commands in the menu of a message: a question about it, and a summary of everything said since. */
-import { boundQuote, MAX_QUOTED_CHARS, type Quoted } from '../../../src/contracts/quoted.ts';
-import { ChannelError, GatewayError } from '../../../src/contracts/errors.ts';
-import type { InboundMessage } from '../../../src/contracts/message.ts';
-import type { Form } from '../../../src/contracts/receive.ts';
+import {
+  boundQuote,
+  type InboundMessage,
+  MAX_QUOTED_CHARS,
+  type Quoted,
+} from '../../../src/protocol/message.ts';
+import { ChannelError, GatewayError } from '../../../src/protocol/errors.ts';
+import type { Form } from '../../../src/protocol/receive.ts';
 import { Recent } from '../../../src/lib/recent.ts';
 import { type RawMessage, readMessage, textOf } from '../receiving/inbound.ts';
 import { nameOf, quotedOf } from '../receiving/quoted.ts';
 import type { DiscordRest } from '../rest/rest.ts';
 import { ASK_ABOUT, SUMMARISE } from './commands.ts';
 import { byWhom, fieldsOf, placeholderOf, type RawForm, type RawInteraction } from './read.ts';
-import { type Say, textRef, type TextRef } from '../../../src/contracts/texts/say.ts';
+import { type Say, textRef, type TextRef } from '../../../src/protocol/texts/say.ts';
 
 /**
  * Maximum number of messages with an open form that are remembered, and for how long in milliseconds; later, Discord

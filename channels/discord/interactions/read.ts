@@ -1,6 +1,6 @@
 /** Reads slash commands and presses, and converts them to the gateway's messages; ignores anything malformed. Pure. */
 import { z } from 'zod';
-import type { InboundMessage, SentMessage } from '../../../src/contracts/message.ts';
+import type { InboundMessage, SentMessage } from '../../../src/protocol/message.ts';
 import { Attachment, mediaOf } from '../receiving/attachments.ts';
 import { membershipsOf } from '../guilds/members.ts';
 import { placeOf, readChannel } from '../receiving/inbound.ts';

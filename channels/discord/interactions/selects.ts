@@ -1,8 +1,8 @@
 /** Selection menus: below the replies to commands that got no argument, if the possible arguments are known. */
 import { ComponentType } from 'discord-api-types/v10';
 import { z } from 'zod';
-import { type CommandListing, MAX_SUGGESTIONS, type Suggest } from '../../../src/contracts/command.ts';
-import type { InboundMessage } from '../../../src/contracts/message.ts';
+import { type CommandListing, MAX_SUGGESTIONS, type Suggest } from '../../../src/protocol/command.ts';
+import type { InboundMessage } from '../../../src/protocol/message.ts';
 import { byWhom, placeholderOf, RawInteraction } from './read.ts';
 
 /** Longest option that Discord accepts. */

@@ -1,6 +1,6 @@
 /** What a Discord message contains besides its text: files, and everything else described as text. Pure. */
 import { z } from 'zod';
-import type { Media } from '../../../src/contracts/media.ts';
+import type { Media } from '../../../src/protocol/media.ts';
 import { oneLine } from '../../../src/lib/text.ts';
 import { kindOf, Snowflake } from './quoted.ts';
 

@@ -1,9 +1,9 @@
 /** Finds the channels in which messages were missed while no session was kept, and has them read. */
-import type { Shard } from '../../../src/contracts/platform/shard.ts';
-import type { ConnectionStore } from '../../../src/contracts/receive.ts';
-import type { GatewayApi } from '../../../src/contracts/gateway-api.ts';
-import type { Log } from '../../../src/contracts/log.ts';
-import { parseAddress } from '../../../src/contracts/message.ts';
+import type { Shard } from '../../../src/protocol/channel.ts';
+import type { ConnectionStore } from '../../../src/protocol/receive.ts';
+import type { GatewayApi } from '../../../src/protocol/gateway-api.ts';
+import type { Log } from '../../../src/protocol/log.ts';
+import { parseAddress } from '../../../src/protocol/message.ts';
 import { ownsGuild } from '../gateway/shard.ts';
 import { type History, idAt } from './history.ts';
 import type { Inbox } from './inbox.ts';

@@ -1,7 +1,7 @@
 /** Reads Discord's channels: their kinds, and the messages missed while not connected, up to a limit. */
 import { z } from 'zod';
-import { ChannelError } from '../../../src/contracts/errors.ts';
-import type { Log } from '../../../src/contracts/log.ts';
+import { ChannelError } from '../../../src/protocol/errors.ts';
+import type { Log } from '../../../src/protocol/log.ts';
 import { sleep } from '../../../src/lib/async/sleep.ts';
 import { ChannelKinds } from '../channel-kinds.ts';
 import { type ChannelKind, type RawMessage, readMessage } from './inbound.ts';

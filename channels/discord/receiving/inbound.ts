@@ -1,6 +1,6 @@
 /** Converts Discord's events to the gateway's messages; ignores anything malformed. Pure. */
 import { z } from 'zod';
-import type { InboundMessage, Place } from '../../../src/contracts/message.ts';
+import type { InboundMessage, Place } from '../../../src/protocol/message.ts';
 import { Enclosures, mediaOf, textOfEnclosures } from './attachments.ts';
 import { nameOf, Person, quotedOf, Referenced, Snowflake, withNames } from './quoted.ts';
 

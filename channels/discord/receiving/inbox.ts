@@ -1,10 +1,10 @@
 /** Queues messages on their way into the gateway: in order per chat, kept until committed, read from history after a gap. */
-import { addressOf, type InboundMessage } from '../../../src/contracts/message.ts';
-import type { NoteDeleted } from '../../../src/contracts/platform/deleted-messages.ts';
-import type { NoteRefusal } from '../../../src/contracts/store/traces.ts';
+import { addressOf, type InboundMessage } from '../../../src/protocol/message.ts';
+import type { NoteDeleted } from '../../../src/protocol/store/group-chats.ts';
+import type { NoteRefusal } from '../../../src/protocol/store/traces.ts';
 import { backoffMs } from '../../../src/lib/async/backoff.ts';
 import { pause, sleep } from '../../../src/lib/async/sleep.ts';
-import type { Receipt, ReceiveOptions } from '../../../src/contracts/receive.ts';
+import type { Receipt, ReceiveOptions } from '../../../src/protocol/receive.ts';
 import type { Deletion } from '../earlier/deletion.ts';
 
 import type { History } from './history.ts';

@@ -1,6 +1,6 @@
 /** Reads the message that a Discord message replies to, and the names of people. Pure. */
 import { z } from 'zod';
-import { boundQuote, type Quoted } from '../../../src/contracts/quoted.ts';
+import { boundQuote, type Quoted } from '../../../src/protocol/message.ts';
 
 export const Snowflake = z.string().regex(/^\d{1,20}$/);
 export const Person = z.object({

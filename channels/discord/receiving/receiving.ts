@@ -1,11 +1,10 @@
 /** Receiving from `start` to `stop`: gateway connection, inbox, commands, and messages missed while not connected. */
-import { textRef } from '../../../src/contracts/texts/say.ts';
-import type { ChannelDeps } from '../../../src/contracts/channel.ts';
-import type { Shard } from '../../../src/contracts/platform/shard.ts';
-import type { ChannelHealth, GatewayApi } from '../../../src/contracts/gateway-api.ts';
-import type { AgentEvent } from '../../../src/contracts/event.ts';
-import type { InboundMessage } from '../../../src/contracts/message.ts';
-import type { Receipt, Receive, ReceiveOptions } from '../../../src/contracts/receive.ts';
+import { textRef } from '../../../src/protocol/texts/say.ts';
+import type { ChannelDeps, Shard } from '../../../src/protocol/channel.ts';
+import type { ChannelHealth, GatewayApi } from '../../../src/protocol/gateway-api.ts';
+import type { AgentEvent } from '../../../src/protocol/event.ts';
+import type { InboundMessage } from '../../../src/protocol/message.ts';
+import type { Receipt, Receive, ReceiveOptions } from '../../../src/protocol/receive.ts';
 import { backoffMs } from '../../../src/lib/async/backoff.ts';
 import type { SharedClock } from '../../../src/lib/shared-clock.ts';
 import { BackgroundWork } from '../../../src/lib/async/background.ts';
@@ -13,7 +12,7 @@ import { pause } from '../../../src/lib/async/sleep.ts';
 import type { BotRoles } from '../guilds/bot-roles.ts';
 import type { Members } from '../guilds/members.ts';
 import { catchUp } from './catch-up.ts';
-import type { SingleReactions } from '../../../src/contracts/platform/single-reactions.ts';
+import type { SingleReactions } from '../../../src/protocol/channel-parts.ts';
 import { registerCommands, toDiscordCommands } from '../interactions/commands.ts';
 import { GatewayLink, type GatewayParts } from '../gateway/link.ts';
 import type { FileDownload } from '../files/file-download.ts';

@@ -2,12 +2,11 @@
  * Reads a message together with what its event does not include: the bot's role, a text that came as a file, its
  * thread, and whether it is for the bot.
  */
-import type { InboundMessage } from '../../../src/contracts/message.ts';
-import type { Membership } from '../../../src/contracts/platform/membership.ts';
+import type { InboundMessage, Membership } from '../../../src/protocol/message.ts';
 import type { BotRoles } from '../guilds/bot-roles.ts';
 import { type Members, membershipsOf } from '../guilds/members.ts';
 import { type ChannelKind, type RawMessage, toInbound } from './inbound.ts';
-import type { Log } from '../../../src/contracts/log.ts';
+import type { Log } from '../../../src/protocol/log.ts';
 import { longTextOf, MAX_LONG_TEXT_BYTES, mediaOf } from './attachments.ts';
 import type { FileDownload } from '../files/file-download.ts';
 import { isTransientError, retryTransient } from '../rest/retry.ts';

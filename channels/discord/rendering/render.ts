@@ -11,7 +11,7 @@ import type {
   Strong,
   Table,
 } from 'mdast';
-import type { Rendered } from '../../../src/contracts/channel.ts';
+import type { Rendered } from '../../../src/protocol/channel.ts';
 import { type Details, foldDetails } from '../../../src/lib/markdown/details.ts';
 import { cleanText } from '../../../src/lib/text.ts';
 import {

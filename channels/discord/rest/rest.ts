@@ -1,8 +1,8 @@
 /** Calls to Discord's REST API: throws every limit and failure at once as `ChannelError`; no call waits or is repeated here. */
 import { DefaultRestOptions, REST, type RESTOptions } from '@discordjs/rest';
-import { ChannelError, messageOf } from '../../../src/contracts/errors.ts';
-import { textRef, type TextRef } from '../../../src/contracts/texts/say.ts';
-import type { ChannelHealth } from '../../../src/contracts/gateway-api.ts';
+import { ChannelError, messageOf } from '../../../src/protocol/errors.ts';
+import { textRef, type TextRef } from '../../../src/protocol/texts/say.ts';
+import type { ChannelHealth } from '../../../src/protocol/gateway-api.ts';
 
 import { fromTooMany, heldBack, lacksPermission, toChannelError } from '../errors.ts';
 import { Recent } from '../../../src/lib/recent.ts';

@@ -1,5 +1,5 @@
 /** Retries of transient failures, for work that nothing else retries. */
-import { type GatewayError, isRetryable } from '../../../src/contracts/errors.ts';
+import { type GatewayError, isRetryable } from '../../../src/protocol/errors.ts';
 import { retryWhile } from '../../../src/lib/async/retry.ts';
 
 /** Does the work, and repeats it while its error is transient. Throws the last error, or the signal's reason. */

@@ -2,10 +2,10 @@
  * A thread for each question, in the channels where the settings ask for it, named after the title of its
  * conversation.
  */
-import { type ChannelLanguages, sayToPerson } from '../../../src/contracts/texts/languages.ts';
-import type { Log } from '../../../src/contracts/log.ts';
-import type { AgentEvent } from '../../../src/contracts/event.ts';
-import { parseAddress } from '../../../src/contracts/message.ts';
+import { type ChannelLanguages, sayToPerson } from '../../../src/protocol/texts/languages.ts';
+import type { Log } from '../../../src/protocol/log.ts';
+import type { AgentEvent } from '../../../src/protocol/event.ts';
+import { parseAddress } from '../../../src/protocol/message.ts';
 import { hasCode } from '../errors.ts';
 import type { ChannelKind, RawMessage } from '../receiving/inbound.ts';
 import { retryTransient } from '../rest/retry.ts';

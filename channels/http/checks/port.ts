@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { get, type IncomingMessage } from 'node:http';
 import { createServer } from 'node:net';
 import { text } from 'node:stream/consumers';
-import type { CheckContext, Finding } from '../../../src/contracts/operator/findings.ts';
+import type { CheckContext, Finding } from '../../../src/protocol/channel.ts';
 
 const SUBJECT = 'Port';
 /** Addresses that mean all interfaces; this machine reaches itself by loopback. */

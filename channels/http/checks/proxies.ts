@@ -1,6 +1,6 @@
 /** What `parley doctor` reports about trusted proxies: whether strangers could pass for one. */
 import { BlockList, isIP } from 'node:net';
-import type { Finding } from '../../../src/contracts/operator/findings.ts';
+import type { Finding } from '../../../src/protocol/channel.ts';
 
 /**
  * Networks that cannot be reached from the Internet (RFC 6890, with loopback and the shared space that Tailscale uses).

@@ -2,10 +2,10 @@
  * What one token without `admin` may have at once: messages a minute, sessions, running turns. Admins are not limited
  * here.
  */
-import { type Caller, hasScope } from '../../../src/contracts/access.ts';
-import type { GatewayApi } from '../../../src/contracts/gateway-api.ts';
-import type { SessionKey } from '../../../src/contracts/message.ts';
-import type { Receive } from '../../../src/contracts/receive.ts';
+import { type Caller, hasScope } from '../../../src/protocol/access.ts';
+import type { GatewayApi } from '../../../src/protocol/gateway-api.ts';
+import type { SessionKey } from '../../../src/protocol/message.ts';
+import type { Receive } from '../../../src/protocol/receive.ts';
 import { Recent } from '../../../src/lib/recent.ts';
 import { type HttpLimits, MAX_UPLOADS, MAX_UPLOADS_PER_TOKEN, RESERVED_TURNS } from '../config.ts';
 import { HttpError } from '../errors.ts';

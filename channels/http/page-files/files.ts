@@ -6,10 +6,10 @@ import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
-import { inEnglish, type PlainKey, type Say } from '../../../src/contracts/texts/say.ts';
+import { inEnglish, type PlainKey, type Say } from '../../../src/protocol/texts/say.ts';
 import { HttpError } from '../errors.ts';
-import { ENGLISH } from '../../../src/contracts/texts/english.ts';
-import { PARLEY } from '../../../src/contracts/texts/parley.ts';
+import { ENGLISH } from '../../../src/protocol/texts/english.ts';
+import { PARLEY } from '../../../src/protocol/texts/parley.ts';
 
 /** A place for a text, or for a value with this name. */
 const PLACE = /\{\{([a-z_.]+)\}\}/g;

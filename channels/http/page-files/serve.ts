@@ -5,7 +5,7 @@ import { HttpError } from '../errors.ts';
 import type { HandlerDeps, HttpContext } from '../route.ts';
 import { wantedLanguages } from '../inbound.ts';
 import { languageCookie } from '../routes/language.ts';
-import type { Say } from '../../../src/contracts/texts/say.ts';
+import type { Say } from '../../../src/protocol/texts/say.ts';
 import { findPageFile, readPageFiles } from './files.ts';
 
 const compress = promisify(gzip);

@@ -16,13 +16,13 @@ export { ApiError };
 /** @typedef {import('../wire.ts').WireWork} Work */
 /** @typedef {import('../routes/posted-message.ts').PostedAnswer} Receipt */
 /** @typedef {import('../wire.ts').WireFile} StoredFile */
-/** @typedef {import('../../../src/contracts/sessions/turn-work.ts').TurnWork} TurnWork */
-/** @typedef {import('../../../src/contracts/command.ts').CommandListing} CommandListing */
-/** @typedef {import('../../../src/contracts/file-api.ts').FileLimits} FileLimits */
-/** @typedef {import('../../../src/contracts/gateway-api.ts').HealthReport} HealthReport */
-/** @typedef {import('../../../src/contracts/store/lanes.ts').StopResult} StopResult */
-/** @typedef {import('../../../src/contracts/store/plan-store.ts').PlanAction} PlanAction */
-/** @typedef {import('../../../src/contracts/store/records.ts').ApprovalDecision} ApprovalDecision */
+/** @typedef {import('../../../src/protocol/sessions/turn-work.ts').TurnWork} TurnWork */
+/** @typedef {import('../../../src/protocol/command.ts').CommandListing} CommandListing */
+/** @typedef {import('../../../src/protocol/file-api.ts').FileLimits} FileLimits */
+/** @typedef {import('../../../src/protocol/gateway-api.ts').HealthReport} HealthReport */
+/** @typedef {import('../../../src/protocol/store/lanes.ts').StopResult} StopResult */
+/** @typedef {import('../../../src/protocol/agent/plan-store.ts').PlanAction} PlanAction */
+/** @typedef {import('../../../src/protocol/store/records.ts').ApprovalDecision} ApprovalDecision */
 
 /**
  * @param {string} key
@@ -225,8 +225,8 @@ export class Api {
    * Changes steps of a plan that have not begun; throws when its version is not this one.
    * @param {string} planId
    * @param {number} version
-   * @param {import('../../../src/contracts/plans/plan.ts').StepEdit[]} edits
-   * @returns {Promise<{ plan: import('../../../src/contracts/plans/plan.ts').Plan }>}
+   * @param {import('../../../src/protocol/agent/plan.ts').StepEdit[]} edits
+   * @returns {Promise<{ plan: import('../../../src/protocol/agent/plan.ts').Plan }>}
    */
   changePlan(planId, version, edits) {
     return this.#requests.json('PATCH', `/v1/plans/${encodeURIComponent(planId)}`, { version, edits });

@@ -2,7 +2,7 @@
 import { ApiError } from './api.js';
 import { say } from './texts.js';
 
-/** @typedef {import('../../../src/contracts/event.ts').AgentEvent} AgentEvent */
+/** @typedef {import('../../../src/protocol/event.ts').AgentEvent} AgentEvent */
 
 /** The server pings every 15 s: after three missed pings the connection is considered lost. */
 const SILENCE_MS = 45_000;

@@ -1,11 +1,11 @@
 /** What the page says: texts by their key, times and numbers, in the language of its reader. */
-import { fillFrom } from '../../../src/contracts/isomorphic/fill-text.js';
+import { fillFrom } from '../../../src/protocol/isomorphic/fill-text.js';
 
-/** @typedef {import('../../../src/contracts/isomorphic/fill-text.js').FilledValue} FilledValue */
-/** @typedef {import('../../../src/contracts/texts/template.ts').Template} Template */
-/** @typedef {import('../../../src/contracts/texts/say.ts').SayText} SayText */
-/** @typedef {import('../../../src/contracts/texts/say.ts').TextKey} TextKey */
-/** @typedef {import('../../../src/contracts/texts/say.ts').TextRef} TextRef */
+/** @typedef {import('../../../src/protocol/isomorphic/fill-text.js').FilledValue} FilledValue */
+/** @typedef {import('../../../src/protocol/texts/template.ts').Template} Template */
+/** @typedef {import('../../../src/protocol/texts/say.ts').SayText} SayText */
+/** @typedef {import('../../../src/protocol/texts/say.ts').TextKey} TextKey */
+/** @typedef {import('../../../src/protocol/texts/say.ts').TextRef} TextRef */
 
 /**
  * What the gateway puts before the first script: the texts of one language, and the English ones for those that it lacks.
@@ -152,7 +152,7 @@ export function number(value, options) {
 
 /**
  * An amount; small ones keep two significant digits.
- * @param {import('../../../src/contracts/operator/prices.ts').Cost} cost
+ * @param {import('../../../src/protocol/agent/usage.ts').Cost} cost
  */
 export function money({ amount, currency }) {
   const digits = amount > 0 && amount < 1 ? { maximumSignificantDigits: 2 } : { maximumFractionDigits: 2 };

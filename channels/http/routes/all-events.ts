@@ -1,9 +1,9 @@
 /** `GET /v1/events`: what happens in all sessions that the caller may see, without texts: for lists that stay up to date. */
 import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response';
-import { type Caller, hasScope } from '../../../src/contracts/access.ts';
-import type { AgentEvent } from '../../../src/contracts/event.ts';
-import type { GatewayApi } from '../../../src/contracts/gateway-api.ts';
-import type { SessionKey } from '../../../src/contracts/message.ts';
+import { type Caller, hasScope } from '../../../src/protocol/access.ts';
+import type { AgentEvent } from '../../../src/protocol/event.ts';
+import type { GatewayApi } from '../../../src/protocol/gateway-api.ts';
+import type { SessionKey } from '../../../src/protocol/message.ts';
 import { Recent } from '../../../src/lib/recent.ts';
 import { EVENTS } from '../event-stream.ts';
 import type { HandlerDeps, HttpContext } from '../route.ts';

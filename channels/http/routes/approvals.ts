@@ -1,11 +1,11 @@
 /** The routes about approvals: list those the caller may decide, and decide one. */
 import { z } from 'zod';
-import { hasScope } from '../../../src/contracts/access.ts';
+import { hasScope } from '../../../src/protocol/access.ts';
 import {
   type Decided,
   MAX_LISTED_APPROVALS,
   MAX_REASON_CHARS,
-} from '../../../src/contracts/tools/approvals.ts';
+} from '../../../src/protocol/agent/approvals.ts';
 import { readJson } from '../body.ts';
 import type { HandlerDeps, HttpContext } from '../route.ts';
 import { HttpError } from '../errors.ts';

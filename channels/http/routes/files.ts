@@ -4,8 +4,8 @@
  */
 import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response';
 import { pipeline } from 'node:stream/promises';
-import type { ReadableFile } from '../../../src/contracts/file-api.ts';
-import type { SessionKey } from '../../../src/contracts/message.ts';
+import type { ReadableFile } from '../../../src/protocol/file-api.ts';
+import type { SessionKey } from '../../../src/protocol/message.ts';
 import { refuseEncodings } from '../body.ts';
 import { HttpError, noSession } from '../errors.ts';
 import { postableId, readableKey } from '../inbound.ts';

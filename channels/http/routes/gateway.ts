@@ -1,6 +1,6 @@
 /** The routes about the gateway itself: liveness, readiness, metrics, models, commands. */
-import type { Caller } from '../../../src/contracts/access.ts';
-import type { HealthReport } from '../../../src/contracts/gateway-api.ts';
+import type { Caller } from '../../../src/protocol/access.ts';
+import type { HealthReport } from '../../../src/protocol/gateway-api.ts';
 import { MODELS_TIMEOUT_MS } from '../config.ts';
 import { HttpError } from '../errors.ts';
 import type { HandlerDeps, HttpContext } from '../route.ts';

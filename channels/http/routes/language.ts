@@ -1,8 +1,8 @@
 /** The language that a person reads, on the page and in chats: what it is, and choosing another one. */
 import type { IncomingMessage } from 'node:http';
 import { z } from 'zod';
-import { AUTO, LANGUAGE_CODE, sayToPerson } from '../../../src/contracts/texts/languages.ts';
-import type { Say } from '../../../src/contracts/texts/say.ts';
+import { AUTO, LANGUAGE_CODE, sayToPerson } from '../../../src/protocol/texts/languages.ts';
+import type { Say } from '../../../src/protocol/texts/say.ts';
 import { readJson } from '../body.ts';
 import { HttpError } from '../errors.ts';
 import { wantedLanguages } from '../inbound.ts';

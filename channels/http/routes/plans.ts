@@ -1,8 +1,8 @@
 /** The routes about plans: make, list, read, change and run those that are stored, and act on one that runs. */
 import { z } from 'zod';
-import { MAX_STEP_EDITS } from '../../../src/contracts/plans/plan-edits.ts';
-import { MODES } from '../../../src/contracts/plans/plan.ts';
-import type { PlanAction } from '../../../src/contracts/store/plan-store.ts';
+import { MAX_STEP_EDITS } from '../../../src/protocol/agent/plan-edits.ts';
+import { MODES } from '../../../src/protocol/agent/plan.ts';
+import type { PlanAction } from '../../../src/protocol/agent/plan-store.ts';
 import { newId } from '../../../src/lib/ids.ts';
 import { cleanText } from '../../../src/lib/text.ts';
 import { readJson } from '../body.ts';

@@ -1,9 +1,9 @@
 /** A message for a session, by a POST or over a WebSocket. */
 import { z } from 'zod';
-import type { Caller } from '../../../src/contracts/access.ts';
-import type { Media } from '../../../src/contracts/media.ts';
-import { readMode } from '../../../src/contracts/plans/plan.ts';
-import { MAX_QUOTED_CHARS } from '../../../src/contracts/quoted.ts';
+import type { Caller } from '../../../src/protocol/access.ts';
+import type { Media } from '../../../src/protocol/media.ts';
+import { readMode } from '../../../src/protocol/agent/plan.ts';
+import { MAX_QUOTED_CHARS } from '../../../src/protocol/message.ts';
 import { cleanText } from '../../../src/lib/text.ts';
 import { MAX_FILE_REFERENCE, MODELS_TIMEOUT_MS } from '../config.ts';
 import { HttpError, noSession } from '../errors.ts';

@@ -1,6 +1,6 @@
 /** The routes of the messages that wait in a session. A session the caller may not see looks as if it did not exist. */
 import { z } from 'zod';
-import type { ConversationApi } from '../../../src/contracts/sessions/conversation-api.ts';
+import type { ConversationApi } from '../../../src/protocol/sessions/conversation-api.ts';
 import { cleanText } from '../../../src/lib/text.ts';
 import { readJson } from '../body.ts';
 import { noSession } from '../errors.ts';

@@ -1,8 +1,8 @@
 /** The routes about sessions: list, read, change, delete, post, stop. A session the caller may not see looks as if it did not exist. */
 import { z } from 'zod';
 import { cleanText } from '../../../src/lib/text.ts';
-import { MAX_DELETED_AT_ONCE } from '../../../src/contracts/sessions/session-list.ts';
-import type { MessageRecord } from '../../../src/contracts/store/records.ts';
+import { MAX_DELETED_AT_ONCE } from '../../../src/protocol/sessions/session-list.ts';
+import type { MessageRecord } from '../../../src/protocol/store/records.ts';
 import { readJson } from '../body.ts';
 import { MAX_PAGE_SIZE } from '../config.ts';
 import type { HandlerDeps, HttpContext } from '../route.ts';

@@ -1,6 +1,6 @@
 /** The routes of the chats that share a session. A session the caller may not see looks as if it did not exist. */
 import { z } from 'zod';
-import type { SurfaceEnd } from '../../../src/contracts/sessions/surfaces.ts';
+import type { SurfaceEnd } from '../../../src/protocol/sessions/surfaces.ts';
 import { readJson } from '../body.ts';
 import { noSession } from '../errors.ts';
 import { readableKey } from '../inbound.ts';

@@ -7,7 +7,7 @@ import {
   type TranscriptFormat,
   transcriptOf,
   type TranscriptSource,
-} from '../../../src/contracts/sessions/transcript.ts';
+} from '../../../src/protocol/sessions/session-list.ts';
 import { HttpError, noSession } from '../errors.ts';
 import { readableKey } from '../inbound.ts';
 import { type HandlerDeps, type HttpContext, requestId } from '../route.ts';

@@ -1,7 +1,7 @@
 /** Who reads a turn, and what a reader receives. */
-import { TURN_END_REASONS, type TurnEndReason } from '../../../src/contracts/event.ts';
-import type { ToolCall, Usage } from '../../../src/contracts/model/provider.ts';
-import type { TurnFailure } from '../../../src/contracts/store/records.ts';
+import { TURN_END_REASONS, type TurnEndReason } from '../../../src/protocol/event.ts';
+import type { ToolCall, Usage } from '../../../src/protocol/agent/provider.ts';
+import type { TurnFailure } from '../../../src/protocol/store/records.ts';
 import type { HttpError } from '../errors.ts';
 
 /** The end of a turn. `text` is the stored text; `why` is the reason that it ends with, if the turn failed. */

@@ -1,6 +1,6 @@
 /** The cookie of a browser that signed in by a link: who it identifies, and which requests it may be used for. */
 import type { IncomingMessage } from 'node:http';
-import { SIGN_IN_MS } from '../../../src/contracts/operator/sign-in.ts';
+import { SIGN_IN_MS } from '../../../src/protocol/operator/sign-in.ts';
 import { HttpError } from '../errors.ts';
 
 /** The page sends this header with each request; a form or link of another site cannot. */

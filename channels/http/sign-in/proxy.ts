@@ -2,8 +2,7 @@
  * The route by which the page signs in a user whom an identity proxy has let in: no form, no token, the same cookie as
  * by a link.
  */
-import { MAX_PROXY_USER } from '../../../src/contracts/operator/proxy-sign-in.ts';
-import { PROXY_SIGN_IN_MS } from '../../../src/contracts/operator/sign-in.ts';
+import { MAX_PROXY_USER, PROXY_SIGN_IN_MS } from '../../../src/protocol/operator/sign-in.ts';
 import { HttpError } from '../errors.ts';
 import type { HandlerDeps, HttpContext } from '../route.ts';
 import { cookieSecret, refuseOtherPages, sessionCookie } from './cookie.ts';

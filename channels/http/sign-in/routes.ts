@@ -1,11 +1,11 @@
 /** The sign-in routes: a code for a session, the list of sessions, and their end. */
 import { z } from 'zod';
-import type { SignIn } from '../../../src/contracts/operator/sign-in.ts';
+import type { SignIn } from '../../../src/protocol/operator/sign-in.ts';
 import { readJson } from '../body.ts';
 import { HttpError } from '../errors.ts';
 import type { HandlerDeps, HttpContext } from '../route.ts';
 import { cookieSecret, refuseOtherPages, sessionCookie } from './cookie.ts';
-import { PARLEY } from '../../../src/contracts/texts/parley.ts';
+import { PARLEY } from '../../../src/protocol/texts/parley.ts';
 
 /** The body. */
 export const codeSchema = z.strictObject({ code: z.string().min(1).max(100) });

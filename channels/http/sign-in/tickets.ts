@@ -4,8 +4,8 @@
  */
 import type { EventEmitter } from 'node:events';
 import type { IncomingMessage } from 'node:http';
-import { TICKET_MS } from '../../../src/contracts/operator/sign-in.ts';
-import { toGatewayError } from '../../../src/contracts/errors.ts';
+import { TICKET_MS } from '../../../src/protocol/operator/sign-in.ts';
+import { toGatewayError } from '../../../src/protocol/errors.ts';
 import { HttpError } from '../errors.ts';
 import type { HandlerDeps, HttpContext } from '../route.ts';
 

@@ -1,7 +1,7 @@
 /** One WebSocket after its token is known: frames in, one after the other; answers and events out. */
-import { hasScope } from '../../../src/contracts/access.ts';
-import { sseId } from '../../../src/contracts/event.ts';
-import type { SessionKey } from '../../../src/contracts/message.ts';
+import { hasScope } from '../../../src/protocol/access.ts';
+import { sseId } from '../../../src/protocol/event.ts';
+import type { SessionKey } from '../../../src/protocol/message.ts';
 import { MAX_SUBSCRIPTIONS } from '../config.ts';
 import { callerReader, errorBody, HttpError, noSession, toHttpError } from '../errors.ts';
 import { eachOnce, EventFrames } from '../event-frames.ts';
@@ -12,7 +12,7 @@ import { undecided } from '../routes/approvals.ts';
 import { acceptPosted } from '../routes/posted-message.ts';
 import { type ClientFrame, type Inbox, readFrame, refOf } from './frames.ts';
 import type { SocketStream } from './socket-stream.ts';
-import { PARLEY } from '../../../src/contracts/texts/parley.ts';
+import { PARLEY } from '../../../src/protocol/texts/parley.ts';
 
 /**
  * Serves the socket until it closes; `language` is the `Accept-Language` of its request. Every frame gets an answer: `ok` or

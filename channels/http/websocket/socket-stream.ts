@@ -4,7 +4,7 @@
  */
 import type { Socket } from 'node:net';
 import type { WebSocket } from 'ws';
-import type { SessionKey } from '../../../src/contracts/message.ts';
+import type { SessionKey } from '../../../src/protocol/message.ts';
 import { MAX_STREAM_BACKLOG_BYTES, MAX_STREAM_LAG_MS, PING_MS } from '../config.ts';
 import type { StreamOwner } from '../event-stream.ts';
 import type { KeptStream } from '../open-streams.ts';

@@ -3,8 +3,8 @@
  * Changes nothing.
  */
 import { z } from 'zod';
-import { toGatewayError } from '../../../src/contracts/errors.ts';
-import type { CheckContext, Finding } from '../../../src/contracts/operator/findings.ts';
+import { toGatewayError } from '../../../src/protocol/errors.ts';
+import type { CheckContext, Finding } from '../../../src/protocol/channel.ts';
 import { CLIENT, MatrixClient, pathOf } from '../client.ts';
 
 const SUBJECT = 'Matrix';

@@ -1,7 +1,7 @@
 /** Downloads files that people send: streams them from the homeserver, with the bot's token ("Content repository"). */
 import type { IncomingMessage } from 'node:http';
-import { ChannelError, channelUnavailable } from '../../../src/contracts/errors.ts';
-import type { Media } from '../../../src/contracts/media.ts';
+import { ChannelError, channelUnavailable } from '../../../src/protocol/errors.ts';
+import type { Media } from '../../../src/protocol/media.ts';
 import { AUTHENTICATED_MEDIA, type MatrixClient, pathOf } from '../client.ts';
 import { readContentUri } from '../ids.ts';
 

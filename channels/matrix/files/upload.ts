@@ -1,10 +1,10 @@
 /** Files for rooms: the bytes go to the media repository, then an event shows them. */
 import { readFile } from 'node:fs/promises';
 import { z } from 'zod';
-import type { OutboundFile } from '../../../src/contracts/channel.ts';
-import { ChannelError, channelUnavailable } from '../../../src/contracts/errors.ts';
-import type { MediaKind } from '../../../src/contracts/media.ts';
-import type { SentMessage } from '../../../src/contracts/message.ts';
+import type { OutboundFile } from '../../../src/protocol/channel.ts';
+import { ChannelError, channelUnavailable } from '../../../src/protocol/errors.ts';
+import type { MediaKind } from '../../../src/protocol/media.ts';
+import type { SentMessage } from '../../../src/protocol/message.ts';
 import { inMegabytes } from '../../../src/lib/text.ts';
 import { type MatrixClient, MEDIA, pathOf } from '../client.ts';
 import { type Content, contentOf, MAX_LENGTH, relationOf } from '../content.ts';

@@ -1,12 +1,12 @@
 /** Invitations: the bot joins if a person who may write to it wants it there, and says why if it does not join. */
-import { ChannelError } from '../../../src/contracts/errors.ts';
-import type { ChannelAccess } from '../../../src/contracts/access.ts';
-import type { GatewayApi } from '../../../src/contracts/gateway-api.ts';
+import { ChannelError } from '../../../src/protocol/errors.ts';
+import type { ChannelAccess } from '../../../src/protocol/access.ts';
+import type { GatewayApi } from '../../../src/protocol/gateway-api.ts';
 import { CLIENT, pathOf } from '../client.ts';
 import { readInvite, readPredecessor } from '../events.ts';
 import { actOf } from '../inbound.ts';
 import { followRoom, type MoveParts } from './moves.ts';
-import { PARLEY } from '../../../src/contracts/texts/parley.ts';
+import { PARLEY } from '../../../src/protocol/texts/parley.ts';
 
 /** Longest wait for a room of another homeserver, in milliseconds; after it, the homeserver continues joining. */
 const JOIN_MS = 30_000;

@@ -1,7 +1,7 @@
 /** Follows a room that was replaced ("Room upgrades"): the bot moves, and so does the conversation. */
-import { ChannelError } from '../../../src/contracts/errors.ts';
-import type { GatewayApi } from '../../../src/contracts/gateway-api.ts';
-import type { Log } from '../../../src/contracts/log.ts';
+import { ChannelError } from '../../../src/protocol/errors.ts';
+import type { GatewayApi } from '../../../src/protocol/gateway-api.ts';
+import type { Log } from '../../../src/protocol/log.ts';
 import { CLIENT, type MatrixClient, pathOf } from '../client.ts';
 import { serverOf } from '../ids.ts';
 import type { NamedRoom, Replacements } from '../replacements.ts';

@@ -1,9 +1,9 @@
 /** Reads a room event: as a message, a button press, or a reaction that stops an answer. */
-import type { CommandListing } from '../../../src/contracts/command.ts';
-import type { Log } from '../../../src/contracts/log.ts';
-import { addressOf, type InboundMessage } from '../../../src/contracts/message.ts';
-import type { ChatSettingStore } from '../../../src/contracts/store/chat-settings.ts';
-import { type ChannelLanguages, sayToPerson } from '../../../src/contracts/texts/languages.ts';
+import type { CommandListing } from '../../../src/protocol/command.ts';
+import type { Log } from '../../../src/protocol/log.ts';
+import { addressOf, type InboundMessage } from '../../../src/protocol/message.ts';
+import type { ChatSettingStore } from '../../../src/protocol/channel.ts';
+import { type ChannelLanguages, sayToPerson } from '../../../src/protocol/texts/languages.ts';
 import { type KeptButton, mayPress, namedIn, pressedBy, readButtons } from '../buttons.ts';
 import { contentOfText } from '../content.ts';
 import { type RawEvent, type RawMessage, readMessage, readReaction } from '../events.ts';

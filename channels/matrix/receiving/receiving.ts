@@ -1,11 +1,11 @@
 /** Receiving from `start` to `stop`: one sync after another, each finished once everything in it is committed. */
-import { textRef } from '../../../src/contracts/texts/say.ts';
-import type { ChannelDeps } from '../../../src/contracts/channel.ts';
-import { toGatewayError, isRetryable } from '../../../src/contracts/errors.ts';
-import type { ChannelHealth, GatewayApi } from '../../../src/contracts/gateway-api.ts';
-import type { InboundMessage } from '../../../src/contracts/message.ts';
-import type { SingleReactions } from '../../../src/contracts/platform/single-reactions.ts';
-import type { Receive } from '../../../src/contracts/receive.ts';
+import { textRef } from '../../../src/protocol/texts/say.ts';
+import type { ChannelDeps } from '../../../src/protocol/channel.ts';
+import { toGatewayError, isRetryable } from '../../../src/protocol/errors.ts';
+import type { ChannelHealth, GatewayApi } from '../../../src/protocol/gateway-api.ts';
+import type { InboundMessage } from '../../../src/protocol/message.ts';
+import type { SingleReactions } from '../../../src/protocol/channel-parts.ts';
+import type { Receive } from '../../../src/protocol/receive.ts';
 import { BackgroundWork } from '../../../src/lib/async/background.ts';
 import { backoffMs } from '../../../src/lib/async/backoff.ts';
 import { pause } from '../../../src/lib/async/sleep.ts';

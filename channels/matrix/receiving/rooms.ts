@@ -3,8 +3,8 @@
  * after a change.
  */
 import { z } from 'zod';
-import { ChannelError } from '../../../src/contracts/errors.ts';
-import type { InboundMessage } from '../../../src/contracts/message.ts';
+import { ChannelError } from '../../../src/protocol/errors.ts';
+import type { InboundMessage } from '../../../src/protocol/message.ts';
 import { Recent } from '../../../src/lib/recent.ts';
 import { clipEnd, oneLine } from '../../../src/lib/text.ts';
 import { CLIENT, type MatrixClient, pathOf } from '../client.ts';

@@ -1,7 +1,7 @@
 /** One sync after another: what is new in the rooms, and what is missing before it if the homeserver left something out. */
 import { z } from 'zod';
-import { ChannelError, channelUnavailable } from '../../../src/contracts/errors.ts';
-import type { Log } from '../../../src/contracts/log.ts';
+import { ChannelError, channelUnavailable } from '../../../src/protocol/errors.ts';
+import type { Log } from '../../../src/protocol/log.ts';
 import { CLIENT, type MatrixClient, pathOf } from '../client.ts';
 import {
   type RawEvent,

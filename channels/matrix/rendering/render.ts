@@ -1,6 +1,6 @@
 /** Renders a Markdown document as the HTML that Matrix clients show, with a plain-text version. Pure. */
 import type { Code, List, ListItem, PhrasingContent, Root, RootContent, Table } from 'mdast';
-import type { Rendered } from '../../../src/contracts/channel.ts';
+import type { Rendered } from '../../../src/protocol/channel.ts';
 import { type Details, foldDetails } from '../../../src/lib/markdown/details.ts';
 import { textBelow } from '../../../src/lib/markdown/markdown.ts';
 import { cleanText } from '../../../src/lib/text.ts';

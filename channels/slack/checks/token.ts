@@ -1,7 +1,7 @@
 /** What `parley doctor` asks Slack about the bot: its tokens and its scopes. Changes nothing. */
 import { z } from 'zod';
-import { toGatewayError } from '../../../src/contracts/errors.ts';
-import type { CheckContext, Finding } from '../../../src/contracts/operator/findings.ts';
+import { toGatewayError } from '../../../src/protocol/errors.ts';
+import type { CheckContext, Finding } from '../../../src/protocol/channel.ts';
 import { SlackApi } from '../web-api.ts';
 
 const SUBJECT = 'Slack';

@@ -1,8 +1,8 @@
 /** Downloads files that people send: streams them from Slack's file servers, with the bot's token. */
 import { z } from 'zod';
 import type { IncomingMessage } from 'node:http';
-import { ChannelError } from '../../../src/contracts/errors.ts';
-import type { Media } from '../../../src/contracts/media.ts';
+import { ChannelError } from '../../../src/protocol/errors.ts';
+import type { Media } from '../../../src/protocol/media.ts';
 import type { SlackApi } from '../web-api.ts';
 import { readReference } from './media.ts';
 import { cutOff, gone, isFileServer, requestFile } from './requests.ts';

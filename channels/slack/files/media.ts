@@ -1,5 +1,5 @@
 /** Converts the files of Slack's messages to the gateway's form. Pure. */
-import type { Media } from '../../../src/contracts/media.ts';
+import type { Media } from '../../../src/protocol/media.ts';
 import { oneLine } from '../../../src/lib/text.ts';
 import type { RawFile } from '../events.ts';
 

@@ -6,7 +6,7 @@ import {
   request as httpRequest,
 } from 'node:http';
 import { request as httpsRequest } from 'node:https';
-import { ChannelError, channelUnavailable } from '../../../src/contracts/errors.ts';
+import { ChannelError, channelUnavailable } from '../../../src/protocol/errors.ts';
 import { rateLimited } from '../errors.ts';
 
 export interface FileRequest {

@@ -4,10 +4,10 @@
  */
 import { readFile } from 'node:fs/promises';
 import { z } from 'zod';
-import type { Log } from '../../../src/contracts/log.ts';
-import type { OutboundFile } from '../../../src/contracts/channel.ts';
-import { ChannelError } from '../../../src/contracts/errors.ts';
-import type { Place, SentMessage } from '../../../src/contracts/message.ts';
+import type { Log } from '../../../src/protocol/log.ts';
+import type { OutboundFile } from '../../../src/protocol/channel.ts';
+import { ChannelError } from '../../../src/protocol/errors.ts';
+import type { Place, SentMessage } from '../../../src/protocol/message.ts';
 import { inMegabytes } from '../../../src/lib/text.ts';
 import { codeOf, isAnswerLost } from '../errors.ts';
 import { MAX_LENGTH, partsOf, richText, targetOf } from '../message-fields.ts';

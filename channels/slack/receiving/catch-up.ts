@@ -3,15 +3,15 @@
  * used.
  */
 import { z } from 'zod';
-import type { ConnectionStore } from '../../../src/contracts/receive.ts';
-import type { GatewayApi } from '../../../src/contracts/gateway-api.ts';
-import type { Log } from '../../../src/contracts/log.ts';
-import { parseAddress, type Place } from '../../../src/contracts/message.ts';
+import type { ConnectionStore } from '../../../src/protocol/receive.ts';
+import type { GatewayApi } from '../../../src/protocol/gateway-api.ts';
+import type { Log } from '../../../src/protocol/log.ts';
+import { parseAddress, type Place } from '../../../src/protocol/message.ts';
 import { sleep } from '../../../src/lib/async/sleep.ts';
 import { type RawMessage, readMessage } from '../events.ts';
 import { targetOf } from '../message-fields.ts';
 import type { SlackApi } from '../web-api.ts';
-import { isRetryable } from '../../../src/contracts/errors.ts';
+import { isRetryable } from '../../../src/protocol/errors.ts';
 import { retryWhile } from '../../../src/lib/async/retry.ts';
 
 /** Chats whose session changed within this time are read, no matter how long ago messages were missed in them. */

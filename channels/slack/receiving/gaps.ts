@@ -2,7 +2,7 @@
  * What was missed while there was no connection: read chat by chat, and within a chat before anything newer is
  * committed.
  */
-import { toGatewayError } from '../../../src/contracts/errors.ts';
+import { toGatewayError } from '../../../src/protocol/errors.ts';
 import { backoffMs } from '../../../src/lib/async/backoff.ts';
 import { pause } from '../../../src/lib/async/sleep.ts';
 import type { RawMessage } from '../events.ts';

@@ -1,8 +1,8 @@
 /** Messages on their way into the gateway: in order per chat, acknowledged to Slack once they are committed. */
-import { toGatewayError } from '../../../src/contracts/errors.ts';
-import type { Log } from '../../../src/contracts/log.ts';
-import type { InboundMessage } from '../../../src/contracts/message.ts';
-import type { Receipt } from '../../../src/contracts/receive.ts';
+import { toGatewayError } from '../../../src/protocol/errors.ts';
+import type { Log } from '../../../src/protocol/log.ts';
+import type { InboundMessage } from '../../../src/protocol/message.ts';
+import type { Receipt } from '../../../src/protocol/receive.ts';
 import { backoffMs } from '../../../src/lib/async/backoff.ts';
 import { KeyedLock } from '../../../src/lib/async/keyed-lock.ts';
 import { pause, sleep } from '../../../src/lib/async/sleep.ts';

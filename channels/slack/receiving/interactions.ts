@@ -2,10 +2,10 @@
  * Slash commands and pressed buttons: acknowledged within Slack's three seconds, answered to the person who used
  * them.
  */
-import type { CommandListing } from '../../../src/contracts/command.ts';
-import type { Log } from '../../../src/contracts/log.ts';
-import { type InboundMessage, userIdOf } from '../../../src/contracts/message.ts';
-import type { Form, Receipt, Receive } from '../../../src/contracts/receive.ts';
+import type { CommandListing } from '../../../src/protocol/command.ts';
+import type { Log } from '../../../src/protocol/log.ts';
+import { type InboundMessage, userIdOf } from '../../../src/protocol/message.ts';
+import type { Form, Receipt, Receive } from '../../../src/protocol/receive.ts';
 import { readCommand, readPress } from '../events.ts';
 import { readSubmission, viewOf } from '../forms.ts';
 import { fromCommand, fromPress } from '../inbound.ts';
@@ -13,8 +13,8 @@ import { fieldsOfText } from '../message-fields.ts';
 import type { SlackApi } from '../web-api.ts';
 import type { Sending } from '../sending.ts';
 import type { Envelope } from './socket.ts';
-import { type ChannelLanguages, sayToPerson } from '../../../src/contracts/texts/languages.ts';
-import type { Say } from '../../../src/contracts/texts/say.ts';
+import { type ChannelLanguages, sayToPerson } from '../../../src/protocol/texts/languages.ts';
+import type { Say } from '../../../src/protocol/texts/say.ts';
 
 /** Commands whose reply everyone in the channel sees. */
 const PUBLIC_COMMANDS = ['/stop', '/new'];

@@ -2,16 +2,11 @@
  * Keeps a Socket Mode connection open from `start` to `stop`. Slack renews each connection every few hours: the next
  * one is open before the old one is closed, so that nothing is lost between them.
  */
-import { textRef } from '../../../src/contracts/texts/say.ts';
+import { textRef } from '../../../src/protocol/texts/say.ts';
 import { z } from 'zod';
-import {
-  ChannelError,
-  toGatewayError,
-  channelUnavailable,
-  messageOf,
-} from '../../../src/contracts/errors.ts';
-import type { ChannelHealth } from '../../../src/contracts/gateway-api.ts';
-import type { Log } from '../../../src/contracts/log.ts';
+import { ChannelError, toGatewayError, channelUnavailable, messageOf } from '../../../src/protocol/errors.ts';
+import type { ChannelHealth } from '../../../src/protocol/gateway-api.ts';
+import type { Log } from '../../../src/protocol/log.ts';
 import { backoffMs } from '../../../src/lib/async/backoff.ts';
 import { pause } from '../../../src/lib/async/sleep.ts';
 import { BAD_APP_TOKEN } from '../errors.ts';

@@ -3,7 +3,7 @@
  * them.
  */
 import { z } from 'zod';
-import type { Log } from '../../../src/contracts/log.ts';
+import type { Log } from '../../../src/protocol/log.ts';
 import { Recent } from '../../../src/lib/recent.ts';
 import { USER_ID } from '../ids.ts';
 import type { Names } from '../inbound.ts';

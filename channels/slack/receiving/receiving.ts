@@ -2,11 +2,11 @@
  * Receiving from `start` to `stop`: the connection, the inbox, commands, and what was missed while there was no
  * connection.
  */
-import { textRef } from '../../../src/contracts/texts/say.ts';
-import type { ChannelDeps } from '../../../src/contracts/channel.ts';
-import type { ChannelHealth, GatewayApi } from '../../../src/contracts/gateway-api.ts';
-import type { InboundMessage } from '../../../src/contracts/message.ts';
-import type { ConnectionStore, Receipt, Receive } from '../../../src/contracts/receive.ts';
+import { textRef } from '../../../src/protocol/texts/say.ts';
+import type { ChannelDeps } from '../../../src/protocol/channel.ts';
+import type { ChannelHealth, GatewayApi } from '../../../src/protocol/gateway-api.ts';
+import type { InboundMessage } from '../../../src/protocol/message.ts';
+import type { ConnectionStore, Receipt, Receive } from '../../../src/protocol/receive.ts';
 import type { SharedClock } from '../../../src/lib/shared-clock.ts';
 import { BackgroundWork } from '../../../src/lib/async/background.ts';
 import { pause } from '../../../src/lib/async/sleep.ts';
@@ -18,11 +18,11 @@ import { Gaps } from './gaps.ts';
 import { Inbox } from './inbox.ts';
 import { Interactions } from './interactions.ts';
 import { type LinkParts, SocketLink } from './link.ts';
-import type { SingleReactions } from '../../../src/contracts/platform/single-reactions.ts';
+import type { SingleReactions } from '../../../src/protocol/channel-parts.ts';
 import type { Status } from '../status.ts';
 import type { People } from './people.ts';
-import type { Log } from '../../../src/contracts/log.ts';
-import { isRetryable } from '../../../src/contracts/errors.ts';
+import type { Log } from '../../../src/protocol/log.ts';
+import { isRetryable } from '../../../src/protocol/errors.ts';
 import { retryWhile } from '../../../src/lib/async/retry.ts';
 import type { Envelope } from './socket.ts';
 

@@ -3,7 +3,7 @@
  * backtick; in rich text every text is only text, and Slack prefers it ("Rich text block"). Pure.
  */
 import type { Code, List as ListNode, ListItem, Nodes, Root, RootContent, Table } from 'mdast';
-import type { Rendered } from '../../../src/contracts/channel.ts';
+import type { Rendered } from '../../../src/protocol/channel.ts';
 import { foldDetails } from '../../../src/lib/markdown/details.ts';
 import { cleanText } from '../../../src/lib/text.ts';
 import { drawTable } from '../../../src/lib/markdown/text-table.ts';

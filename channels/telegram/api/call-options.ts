@@ -1,7 +1,7 @@
 /** Converts a message or a file to send into the options of a Bot API call. Pure. */
 import { createHash } from 'node:crypto';
 import type { InlineKeyboardButton, InputRichMessageWithoutUpload } from 'grammy/types';
-import type { OutboundFile, OutboundPart } from '../../../src/contracts/channel.ts';
+import type { OutboundFile, OutboundPart } from '../../../src/protocol/channel.ts';
 import { GENERAL_TOPIC } from '../receiving/inbound.ts';
 
 /** The topic and the message replied to. Sends must not name the General topic: Telegram would not find it. */

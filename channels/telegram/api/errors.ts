@@ -1,7 +1,7 @@
 /** Converts grammY's and Telegram's failures to `ChannelError`, without any part of the token. */
 import { GrammyError, HttpError } from 'grammy/web';
-import { ChannelError } from '../../../src/contracts/errors.ts';
-import { textRef } from '../../../src/contracts/texts/say.ts';
+import { ChannelError } from '../../../src/protocol/errors.ts';
+import { textRef } from '../../../src/protocol/texts/say.ts';
 import { ForeignAnswer, NoAnswer } from './http-call.ts';
 
 /** The parts of a failed call that its error depends on. */

@@ -2,8 +2,8 @@
  * Sends whose answers were lost: works out which ids their messages may have once a later message of the chat is
  * known.
  */
-import type { LostSends } from '../../../src/contracts/channel.ts';
-import type { SentMessage } from '../../../src/contracts/message.ts';
+import type { LostSends } from '../../../src/protocol/channel.ts';
+import type { SentMessage } from '../../../src/protocol/message.ts';
 
 /** Maximum number of lost sends remembered; whatever the oldest one left then stays on screen. */
 export const MAX_LOST = 500;

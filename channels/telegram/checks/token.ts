@@ -2,19 +2,19 @@
  * What `parley doctor` asks Telegram about the bot: its token, a webhook left behind, and privacy mode. Does not
  * change anything itself.
  */
-import { inEnglish } from '../../../src/contracts/texts/say.ts';
+import { inEnglish } from '../../../src/protocol/texts/say.ts';
 import { Agent as HttpAgent } from 'node:http';
 import { Agent as HttpsAgent } from 'node:https';
 import { Api } from 'grammy/web';
-import type { ChannelAccess } from '../../../src/contracts/access.ts';
-import type { CheckContext, Finding } from '../../../src/contracts/operator/findings.ts';
+import type { ChannelAccess } from '../../../src/protocol/access.ts';
+import type { CheckContext, Finding } from '../../../src/protocol/channel.ts';
 import { stripEnd } from '../../../src/lib/text.ts';
 import { toChannelError } from '../api/errors.ts';
 import { createFetch } from '../api/http-call.ts';
 import { webhookAddress, type WebhookInfo, webhookTrouble } from '../receiving/webhook-info.ts';
 import { groupsThatNeedAll, PRIVACY_REMEDY } from '../privacy.ts';
 import type { GrammySignal } from '../files/uploads.ts';
-import { PARLEY } from '../../../src/contracts/texts/parley.ts';
+import { PARLEY } from '../../../src/protocol/texts/parley.ts';
 
 const SUBJECT = 'Telegram';
 const OFFICIAL_ROOT = 'https://api.telegram.org';

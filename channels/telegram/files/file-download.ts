@@ -1,8 +1,8 @@
 /** Downloads files that people send: `getFile` returns the path, then the file is read as a stream. */
 import { type ClientRequest, type IncomingMessage, request as httpRequest } from 'node:http';
 import { request as httpsRequest } from 'node:https';
-import type { Media } from '../../../src/contracts/media.ts';
-import { ChannelError, GatewayError } from '../../../src/contracts/errors.ts';
+import type { Media } from '../../../src/protocol/media.ts';
+import { ChannelError, GatewayError } from '../../../src/protocol/errors.ts';
 import type { BotApi } from '../api/bot-api.ts';
 
 /** A path as the Bot API returns it: `documents/file_7.pdf`. */

@@ -1,8 +1,8 @@
 /** Uploads to Telegram: which Bot API methods can send a file, and within which limits. */
 import { open } from 'node:fs/promises';
 import { type Api, InputFile, type RawApi } from 'grammy/web';
-import type { OutboundFile } from '../../../src/contracts/channel.ts';
-import { ChannelError } from '../../../src/contracts/errors.ts';
+import type { OutboundFile } from '../../../src/protocol/channel.ts';
+import { ChannelError } from '../../../src/protocol/errors.ts';
 
 /** Largest file that a bot can send, in bytes (Bot API, "Sending files": 50 MB), with the rest of its request. */
 export const MAX_UPLOAD_BYTES = 50_000_000;

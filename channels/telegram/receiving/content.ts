@@ -1,5 +1,5 @@
 /** What a Telegram message contains besides its text: files, and everything else described as text, so that nothing is dropped silently. */
-import type { Media } from '../../../src/contracts/media.ts';
+import type { Media } from '../../../src/protocol/media.ts';
 import { oneLine } from '../../../src/lib/text.ts';
 import type { TelegramMessage } from './update.ts';
 

@@ -1,6 +1,6 @@
 /** The results of reading an update, and the bot that reads it. */
-import type { ChannelIdentity } from '../../../src/contracts/channel.ts';
-import type { InboundMessage, MembershipChange } from '../../../src/contracts/message.ts';
+import type { ChannelIdentity } from '../../../src/protocol/channel.ts';
+import type { InboundMessage, MembershipChange } from '../../../src/protocol/message.ts';
 
 /** The content of an update: a message, a button press to acknowledge, a moved chat, or nothing, with the reason for the log. */
 export type Inbound =

@@ -2,8 +2,8 @@
  * Converts a Telegram update to an `InboundMessage`; ignores everything that was not written to the bot by a person.
  * Pure.
  */
-import type { ChannelIdentity } from '../../../src/contracts/channel.ts';
-import type { InboundMessage } from '../../../src/contracts/message.ts';
+import type { ChannelIdentity } from '../../../src/protocol/channel.ts';
+import type { InboundMessage } from '../../../src/protocol/message.ts';
 import { enclosureOf, mediaOf } from './content.ts';
 import { nameOf, quotedOf } from './quoted.ts';
 import { type TelegramEntity, type TelegramMessage, type TelegramPress, updateSchema } from './update.ts';

@@ -1,7 +1,7 @@
 /** Receives updates from their source, finishes them once they are committed, and continues after any failure. */
-import { type ChannelIdentity, DEAD_AFTER_MS, DEAD_INTERVAL_MS } from '../../../src/contracts/channel.ts';
-import { ChannelError, type GatewayError, messageOf, toGatewayError } from '../../../src/contracts/errors.ts';
-import type { ChannelHealth } from '../../../src/contracts/gateway-api.ts';
+import { type ChannelIdentity, DEAD_AFTER_MS, DEAD_INTERVAL_MS } from '../../../src/protocol/channel.ts';
+import { ChannelError, type GatewayError, messageOf, toGatewayError } from '../../../src/protocol/errors.ts';
+import type { ChannelHealth } from '../../../src/protocol/gateway-api.ts';
 import { backoffMs } from '../../../src/lib/async/backoff.ts';
 import { sleep } from '../../../src/lib/async/sleep.ts';
 import { SplitMessages } from './split-messages.ts';
@@ -12,9 +12,9 @@ import { Publisher } from './publishing.ts';
 import type { UpdateSource } from './update-source.ts';
 import { toInbound } from './inbound.ts';
 import { messagesOf, updateIdOf, Updates, type UpdatesParts } from './updates.ts';
-import type { CommandListing } from '../../../src/contracts/command.ts';
-import type { Receive } from '../../../src/contracts/receive.ts';
-import type { ChannelLanguages } from '../../../src/contracts/texts/languages.ts';
+import type { CommandListing } from '../../../src/protocol/command.ts';
+import type { Receive } from '../../../src/protocol/receive.ts';
+import type { ChannelLanguages } from '../../../src/protocol/texts/languages.ts';
 
 /** Waits of the poller, in milliseconds. */
 export interface PollTiming {

@@ -1,11 +1,11 @@
 /** Publishes the messages of a poll: in order within a chat, different chats in parallel. */
-import { type GatewayError, toGatewayError } from '../../../src/contracts/errors.ts';
-import type { Log } from '../../../src/contracts/log.ts';
-import type { Receipt, Receive } from '../../../src/contracts/receive.ts';
+import { type GatewayError, toGatewayError } from '../../../src/protocol/errors.ts';
+import type { Log } from '../../../src/protocol/log.ts';
+import type { Receipt, Receive } from '../../../src/protocol/receive.ts';
 import { forEachConcurrently } from '../../../src/lib/async/run-concurrently.ts';
 import { joinParts, type Received } from './split-messages.ts';
-import { type ChannelLanguages, sayToPerson } from '../../../src/contracts/texts/languages.ts';
-import { type InboundMessage, userIdOf } from '../../../src/contracts/message.ts';
+import { type ChannelLanguages, sayToPerson } from '../../../src/protocol/texts/languages.ts';
+import { type InboundMessage, userIdOf } from '../../../src/protocol/message.ts';
 
 /** Chats of one batch that are published in parallel; within a chat messages are published one after another. */
 export const CHATS_AT_ONCE = 16;

@@ -3,7 +3,7 @@
  * Pure.
  */
 import { z } from 'zod';
-import { boundQuote, type Quoted } from '../../../src/contracts/quoted.ts';
+import { boundQuote, type Quoted } from '../../../src/protocol/message.ts';
 import { forwardOrigin, person, type TelegramMessage, type TelegramPress } from './update.ts';
 
 const text = z.string().optional().catch(undefined);

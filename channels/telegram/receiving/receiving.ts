@@ -1,8 +1,8 @@
 /** Receives from `start` to `stop`: updates, what the bot is allowed to read, and titles for the topics of chats. */
-import type { ChannelAccess } from '../../../src/contracts/access.ts';
-import type { ChannelHealth, GatewayApi } from '../../../src/contracts/gateway-api.ts';
-import type { Receive } from '../../../src/contracts/receive.ts';
-import { textRef } from '../../../src/contracts/texts/say.ts';
+import type { ChannelAccess } from '../../../src/protocol/access.ts';
+import type { ChannelHealth, GatewayApi } from '../../../src/protocol/gateway-api.ts';
+import type { Receive } from '../../../src/protocol/receive.ts';
+import { textRef } from '../../../src/protocol/texts/say.ts';
 import type { TelegramLostSends } from '../api/lost-sends.ts';
 import { groupsThatNeedAll } from '../privacy.ts';
 import type { Topics } from '../topics.ts';

@@ -4,7 +4,7 @@
  * arrive. Until then the offset stays before the first part, so that Telegram keeps them: no part is held only in
  * memory.
  */
-import type { InboundMessage } from '../../../src/contracts/message.ts';
+import type { InboundMessage } from '../../../src/protocol/message.ts';
 
 /** Maximum number of parts in an album (Bot API `sendMediaGroup`; the apps allow no more either). */
 export const MAX_ALBUM_PARTS = 10;

@@ -1,6 +1,6 @@
 /** Where the bot's updates come from: polled from Telegram, or posted by it. */
-import type { ChannelHealth } from '../../../src/contracts/gateway-api.ts';
-import type { StoredUpdate, UpdateStore, WaitingUpdate } from '../../../src/contracts/store/updates.ts';
+import type { ChannelHealth } from '../../../src/protocol/gateway-api.ts';
+import type { StoredUpdate, UpdateStore, WaitingUpdate } from '../../../src/protocol/receive.ts';
 import type { BotApi } from '../api/bot-api.ts';
 import { updateIdOf } from './updates.ts';
 

@@ -1,8 +1,8 @@
 /** Acts on the updates of a batch that are not messages. */
-import { toGatewayError } from '../../../src/contracts/errors.ts';
-import type { Log } from '../../../src/contracts/log.ts';
-import { addressOf, type FollowChatMigration, type NoteMembership } from '../../../src/contracts/message.ts';
-import type { NoteRefusal } from '../../../src/contracts/store/traces.ts';
+import { toGatewayError } from '../../../src/protocol/errors.ts';
+import type { Log } from '../../../src/protocol/log.ts';
+import { addressOf, type FollowChatMigration, type NoteMembership } from '../../../src/protocol/message.ts';
+import type { NoteRefusal } from '../../../src/protocol/store/traces.ts';
 import type { Inbound, TopicNews } from './inbound-kinds.ts';
 import type { PendingMessage } from './publishing.ts';
 

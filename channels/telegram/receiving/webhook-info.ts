@@ -1,5 +1,5 @@
 /** The webhook's address, and what Telegram reports about it. Pure. */
-import { textRef, type TextRef } from '../../../src/contracts/texts/say.ts';
+import { textRef, type TextRef } from '../../../src/protocol/texts/say.ts';
 import { stripEnd } from '../../../src/lib/text.ts';
 
 /** The path below the gateway's public address (see docs/http-api.md). */

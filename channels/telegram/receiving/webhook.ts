@@ -4,10 +4,9 @@
  */
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
 import { z } from 'zod';
-import type { ChannelHealth } from '../../../src/contracts/gateway-api.ts';
-import type { Log } from '../../../src/contracts/log.ts';
-import type { PlatformWebhook } from '../../../src/contracts/receive.ts';
-import type { StoredUpdate } from '../../../src/contracts/store/updates.ts';
+import type { ChannelHealth } from '../../../src/protocol/gateway-api.ts';
+import type { Log } from '../../../src/protocol/log.ts';
+import type { PlatformWebhook, StoredUpdate } from '../../../src/protocol/receive.ts';
 import type { Clock } from '../../../src/lib/clock.ts';
 import { pause } from '../../../src/lib/async/sleep.ts';
 import { type BotApi, WANTED_UPDATES } from '../api/bot-api.ts';

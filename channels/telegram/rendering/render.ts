@@ -3,7 +3,7 @@
  * counts.
  */
 import type { List, ListItem, PhrasingContent, Root, RootContent, Table, TableCell } from 'mdast';
-import type { Rendered } from '../../../src/contracts/channel.ts';
+import type { Rendered } from '../../../src/protocol/channel.ts';
 import { type Details, foldDetails } from '../../../src/lib/markdown/details.ts';
 import { textBelow } from '../../../src/lib/markdown/markdown.ts';
 import { cleanText } from '../../../src/lib/text.ts';

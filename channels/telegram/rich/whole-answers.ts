@@ -1,9 +1,8 @@
 /** Whole answers as rich messages: which ones benefit, and in which chats Telegram accepts them. */
-import type { Rendered, WholeText } from '../../../src/contracts/channel.ts';
-import { toGatewayError } from '../../../src/contracts/errors.ts';
-import type { Log } from '../../../src/contracts/log.ts';
-import { addressOf, type Place } from '../../../src/contracts/message.ts';
-import type { ChatSettingStore } from '../../../src/contracts/store/chat-settings.ts';
+import type { ChatSettingStore, Rendered, WholeText } from '../../../src/protocol/channel.ts';
+import { toGatewayError } from '../../../src/protocol/errors.ts';
+import type { Log } from '../../../src/protocol/log.ts';
+import { addressOf, type Place } from '../../../src/protocol/message.ts';
 import { takeOutFormulas } from '../../../src/lib/markdown/math-text.ts';
 import { toRichMessage } from './rich-message.ts';
 

@@ -1,7 +1,6 @@
 /** Chooses the turns that a summary replaces: the oldest ones, whole; the newest stay unchanged. */
-import type { UnsummarizedRow } from '../../contracts/store/contexts.ts';
-import type { Profile } from '../../contracts/agent/profile.ts';
-import { HISTORY_ROWS } from '../../contracts/store/accept.ts';
+import { HISTORY_ROWS, type UnsummarizedRow } from '../../protocol/store/accept.ts';
+import type { Profile } from '../../protocol/agent/profile.ts';
 import type { ContextSize } from '../prompt/context-window.ts';
 
 /** Rows from which on the oldest are summarized, before they drop out of the history. */

@@ -1,11 +1,11 @@
 /** One compression: summarizes the oldest turns of a context and replaces them with the summary (N-67). */
-import { type ContextEntry, sourcesOfEntry } from '../../contracts/store/records.ts';
-import type { UnsummarizedRow } from '../../contracts/store/contexts.ts';
-import { ProviderError } from '../../contracts/errors.ts';
-import type { SessionKey } from '../../contracts/message.ts';
-import type { Profile } from '../../contracts/agent/profile.ts';
-import type { ChatMessage, ChatRequest, Usage } from '../../contracts/model/provider.ts';
-import { mergeSources, type Source } from '../../contracts/tools/risk.ts';
+import { type ContextEntry, sourcesOfEntry } from '../../protocol/store/records.ts';
+import type { UnsummarizedRow } from '../../protocol/store/accept.ts';
+import { ProviderError } from '../../protocol/errors.ts';
+import type { SessionKey } from '../../protocol/message.ts';
+import type { Profile } from '../../protocol/agent/profile.ts';
+import type { ChatMessage, ChatRequest, Usage } from '../../protocol/agent/provider.ts';
+import { mergeSources, type Source } from '../../protocol/agent/risk.ts';
 import { contextRow, type ContextRow } from '../prompt/history.ts';
 import { type AgentShared, MAX_ANSWER_CHARS } from '../deps.ts';
 import { completeText } from '../model/complete-text.ts';

@@ -1,11 +1,11 @@
 /** Compresses contexts: before a turn whose context is too large, and in a worker after a turn (N-66, N-67). */
-import { type EventBody, isAnswered } from '../../contracts/event.ts';
-import { GatewayError, toGatewayError } from '../../contracts/errors.ts';
-import type { SessionKey } from '../../contracts/message.ts';
+import { type EventBody, isAnswered } from '../../protocol/event.ts';
+import { GatewayError, toGatewayError } from '../../protocol/errors.ts';
+import type { SessionKey } from '../../protocol/message.ts';
 import { Recent } from '../../lib/recent.ts';
 import { toGroups } from '../prompt/history.ts';
 import type { StartOfPrompt } from '../prompt/system-prompt.ts';
-import { HISTORY_ROWS } from '../../contracts/store/accept.ts';
+import { HISTORY_ROWS } from '../../protocol/store/accept.ts';
 import type { AgentShared, Emit } from '../deps.ts';
 import type { Budgeting } from '../model/model-budget.ts';
 import type { AfterTurnWorker, EndedTurn } from '../turn/ended-turn.ts';

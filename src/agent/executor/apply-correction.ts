@@ -7,8 +7,8 @@ import {
   MAX_CORRECTIONS,
   type PlanStep,
   type StepResult,
-} from '../../contracts/plans/plan.ts';
-import { inEnglish, textRef, type TextRef } from '../../contracts/texts/say.ts';
+} from '../../protocol/agent/plan.ts';
+import { inEnglish, textRef, type TextRef } from '../../protocol/texts/say.ts';
 import {
   changeStep,
   describeCommand,

@@ -1,7 +1,7 @@
 /** A model call outside the conversation: its own system prompt, no persona, no history, no tools (S-14). */
 import { clipMiddle } from '../../lib/text.ts';
 import { estimateTokens } from '../../lib/tokens.ts';
-import type { ChatMessage, ChatRequest, Usage } from '../../contracts/model/provider.ts';
+import type { ChatMessage, ChatRequest, Usage } from '../../protocol/agent/provider.ts';
 import type { Emit } from '../deps.ts';
 import { completeText, type ShownCall } from '../model/complete-text.ts';
 import { type Calling, modelBudget } from '../model/model-budget.ts';

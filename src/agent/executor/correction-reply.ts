@@ -1,9 +1,9 @@
 /** The answer of the correction call: one JSON object, perhaps fenced, perhaps with text around it. */
 import { z } from 'zod';
 import { describeIssues } from '../../lib/json/schema-issues.ts';
-import { GatewayError } from '../../contracts/errors.ts';
-import type { CancelReason } from '../../contracts/plans/plan.ts';
-import { type Say, textRef } from '../../contracts/texts/say.ts';
+import { GatewayError } from '../../protocol/errors.ts';
+import type { CancelReason } from '../../protocol/agent/plan.ts';
+import { type Say, textRef } from '../../protocol/texts/say.ts';
 import { clipMiddle } from '../../lib/text.ts';
 import type { ProtoStep, StepCommand } from './edits.ts';
 

@@ -1,11 +1,11 @@
 /** The correction call: the model decides about a failed step (S-10…S-14). The plan is changed elsewhere. */
-import { messageForPerson, toGatewayError } from '../../contracts/errors.ts';
+import { messageForPerson, toGatewayError } from '../../protocol/errors.ts';
 import { clipMiddle } from '../../lib/text.ts';
-import { cancelReason, type Plan, type PlanStep, type StepResult } from '../../contracts/plans/plan.ts';
-import { type Say, textRef } from '../../contracts/texts/say.ts';
-import type { ChatMessage } from '../../contracts/model/provider.ts';
+import { cancelReason, type Plan, type PlanStep, type StepResult } from '../../protocol/agent/plan.ts';
+import { type Say, textRef } from '../../protocol/texts/say.ts';
+import type { ChatMessage } from '../../protocol/agent/provider.ts';
 import { markUntrusted } from '../prompt/marks.ts';
-import { stepsLeft } from '../../contracts/plans/plan-edits.ts';
+import { stepsLeft } from '../../protocol/agent/plan-edits.ts';
 import { describeCommand } from './edits.ts';
 import {
   type AgentCorrection,

@@ -1,8 +1,8 @@
 /** Edits of a plan: each returns a new plan and leaves the given one unchanged (S-15…S-19). */
-import type { Plan, PlanStep, StepExecutor } from '../../contracts/plans/plan.ts';
-import { stepsLeft } from '../../contracts/plans/plan-edits.ts';
-import type { ToolRisk } from '../../contracts/tools/risk.ts';
-import type { Tool } from '../../contracts/tools/tool.ts';
+import type { Plan, PlanStep, StepExecutor } from '../../protocol/agent/plan.ts';
+import { stepsLeft } from '../../protocol/agent/plan-edits.ts';
+import type { ToolRisk } from '../../protocol/agent/risk.ts';
+import type { Tool } from '../../protocol/agent/tool.ts';
 import { clipMiddle } from '../../lib/text.ts';
 
 /** Longest text of a command, in UTF-16 units. */

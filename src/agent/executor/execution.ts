@@ -6,8 +6,8 @@ import {
   type PlanFact,
   type PlanStep,
   type StepResult,
-} from '../../contracts/plans/plan.ts';
-import { inEnglish, type TextRef } from '../../contracts/texts/say.ts';
+} from '../../protocol/agent/plan.ts';
+import { inEnglish, type TextRef } from '../../protocol/texts/say.ts';
 import type { AgentCorrection } from './correction-reply.ts';
 import type { Failure } from './correction.ts';
 import type { Classify } from './edits.ts';

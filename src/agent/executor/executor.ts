@@ -1,9 +1,9 @@
 /** The plan executor: a loop over the steps of a plan, which corrections may change, within four limits (S-01, S-20…S-38). */
-import { LaneAbort } from '../../contracts/bus.ts';
-import { GatewayError, messageForPerson, StoreError } from '../../contracts/errors.ts';
+import { LaneAbort } from '../../protocol/bus.ts';
+import { GatewayError, messageForPerson, StoreError } from '../../protocol/errors.ts';
 import { clipMiddle } from '../../lib/text.ts';
-import type { PlanStep } from '../../contracts/plans/plan.ts';
-import { textRef } from '../../contracts/texts/say.ts';
+import type { PlanStep } from '../../protocol/agent/plan.ts';
+import { textRef } from '../../protocol/texts/say.ts';
 import { correctStep } from './apply-correction.ts';
 import { Execution, type ExecutorDeps, failedBecause, type StepOutcome } from './execution.ts';
 import { currentStep, type PlanRun } from './run-state.ts';

@@ -1,13 +1,13 @@
 /** The gate before a step: requests to pause or skip, and in teacher mode the user's permission (S-02). Waiting parks the turn until someone answers. */
 import { createHash } from 'node:crypto';
-import type { ApprovalSubject, PlanWait } from '../../contracts/tools/approvals.ts';
-import type { PlanStep } from '../../contracts/plans/plan.ts';
-import { textRef } from '../../contracts/texts/say.ts';
+import type { ApprovalSubject, PlanWait } from '../../protocol/agent/approvals.ts';
+import type { PlanStep } from '../../protocol/agent/plan.ts';
+import { textRef } from '../../protocol/texts/say.ts';
 import { ApprovalWait } from '../tools/approval-gate.ts';
 import type { AgentShared, Emit } from '../deps.ts';
 import type { Calling } from '../model/model-budget.ts';
 import type { TurnAttempt, TurnContext, TurnIdentity, TurnProgress } from '../state/turn-state.ts';
-import { withPendingEdits } from '../../contracts/plans/plan-edits.ts';
+import { withPendingEdits } from '../../protocol/agent/plan-edits.ts';
 import { classifyFor, describeCommand } from './edits.ts';
 import type { ExecutorDeps, GateVerdict } from './execution.ts';
 import { EXPLAIN_PROMPT } from './mode-prompts.ts';

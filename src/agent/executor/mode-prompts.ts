@@ -1,5 +1,5 @@
 /** The prompts that describe each mode of following a plan (S-44), and those of calls besides the steps. */
-import type { ExecutionMode } from '../../contracts/plans/plan.ts';
+import type { ExecutionMode } from '../../protocol/agent/plan.ts';
 import { promptPart, type PromptPart } from '../prompt/bootstrap-files.ts';
 
 const PROMPTS: Readonly<Record<ExecutionMode, string>> = {

@@ -1,6 +1,6 @@
 /** The earlier steps as the correction call sees them: the newest in full, older ones in a sentence (S-06…S-09). */
 import { clipMiddle } from '../../lib/text.ts';
-import type { PlanStep, StepResult } from '../../contracts/plans/plan.ts';
+import type { PlanStep, StepResult } from '../../protocol/agent/plan.ts';
 
 /** Steps that are kept in full (S-06). */
 export const STEP_LIMIT = 10;

@@ -1,8 +1,8 @@
 /** Runs a turn's plan inside the turn: continues its journal, runs it to its end and reports it for the final answer (S-02). */
 import { clipMiddle } from '../../lib/text.ts';
-import type { Plan, PlanFact } from '../../contracts/plans/plan.ts';
-import { withSources } from '../../contracts/store/notes.ts';
-import { SPAWN_TOOL } from '../../contracts/agent/subagents.ts';
+import type { Plan, PlanFact } from '../../protocol/agent/plan.ts';
+import { withSources } from '../../protocol/store/notes.ts';
+import { SPAWN_TOOL } from '../../protocol/agent/subagents.ts';
 import { type AgentShared, type Emit, MAX_RESULT_CHARS } from '../deps.ts';
 import type { Calling } from '../model/model-budget.ts';
 import { todosOf } from '../planner/plan-text.ts';

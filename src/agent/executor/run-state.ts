@@ -6,7 +6,7 @@ import {
   type PlanState,
   type PlanStep,
   type StepResult,
-} from '../../contracts/plans/plan.ts';
+} from '../../protocol/agent/plan.ts';
 
 /** The state of a running plan. Immutable: each fact creates a new one. */
 export interface PlanRun {

@@ -1,11 +1,11 @@
 /** Runs one step: a tool call, a task for a subagent, or work of the agent itself (N-21). */
 import { clipMiddle } from '../../lib/text.ts';
-import type { PlanStep } from '../../contracts/plans/plan.ts';
-import { textRef } from '../../contracts/texts/say.ts';
-import type { ToolCall } from '../../contracts/model/provider.ts';
-import { MAX_TASK_CHARS, SPAWN_TOOL } from '../../contracts/agent/subagents.ts';
-import { withoutMarks } from '../../contracts/sessions/marked-text.ts';
-import { ProviderError } from '../../contracts/errors.ts';
+import type { PlanStep } from '../../protocol/agent/plan.ts';
+import { textRef } from '../../protocol/texts/say.ts';
+import type { ToolCall } from '../../protocol/agent/provider.ts';
+import { MAX_TASK_CHARS, SPAWN_TOOL } from '../../protocol/agent/subagents.ts';
+import { withoutMarks } from '../../protocol/sessions/marked-text.ts';
+import { ProviderError } from '../../protocol/errors.ts';
 import { modelBudget } from '../model/model-budget.ts';
 import { SAFE_WINDOW } from '../prompt/context-window.ts';
 import type { Answer } from '../prompt/history.ts';

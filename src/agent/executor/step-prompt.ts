@@ -1,6 +1,6 @@
 /** Prompts for the model that runs a step of a plan. */
 import { clipMiddle } from '../../lib/text.ts';
-import type { PlanStep } from '../../contracts/plans/plan.ts';
+import type { PlanStep } from '../../protocol/agent/plan.ts';
 import { SAFE_WINDOW } from '../prompt/context-window.ts';
 import { markUntrusted } from '../prompt/marks.ts';
 import { describeCommand } from './edits.ts';

@@ -1,7 +1,7 @@
 /** The text of a running step, shown as thinking because it is not part of the answer. */
-import type { EventBody } from '../../contracts/event.ts';
-import type { PlanStep } from '../../contracts/plans/plan.ts';
-import type { Say } from '../../contracts/texts/say.ts';
+import type { EventBody } from '../../protocol/event.ts';
+import type { PlanStep } from '../../protocol/agent/plan.ts';
+import type { Say } from '../../protocol/texts/say.ts';
 import type { Emit } from '../deps.ts';
 
 /** Title of the thinking of a step. */

@@ -1,5 +1,5 @@
 /** The conversation of one step within its turn: its own journal rows and its own prompt. */
-import { STEP_ITERATIONS } from '../../contracts/store/records.ts';
+import { STEP_ITERATIONS } from '../../protocol/store/records.ts';
 import type { AgentShared } from '../deps.ts';
 import { Reply } from '../state/reply.ts';
 import { TurnRows } from '../state/turn-rows.ts';

@@ -5,10 +5,10 @@ import {
   type ApprovalSubject,
   buttonValue,
   type PlanWait,
-} from '../../contracts/tools/approvals.ts';
-import type { DeliveryPayload } from '../../contracts/store/ledger.ts';
-import { parseAddress } from '../../contracts/message.ts';
-import type { PlainKey, Say } from '../../contracts/texts/say.ts';
+} from '../../protocol/agent/approvals.ts';
+import type { DeliveryPayload } from '../../protocol/store/ledger.ts';
+import { parseAddress } from '../../protocol/message.ts';
+import type { PlainKey, Say } from '../../protocol/texts/say.ts';
 
 interface Labels {
   yes: PlainKey;

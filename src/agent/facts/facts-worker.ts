@@ -1,10 +1,10 @@
 /** Keeps facts when a conversation is summarized: what would otherwise be known in this session only. */
 import type { AfterTurnWorker, EndedTurn } from '../turn/ended-turn.ts';
-import { GatewayError } from '../../contracts/errors.ts';
-import type { SessionKey } from '../../contracts/message.ts';
-import type { ChatRequest } from '../../contracts/model/provider.ts';
-import { taints } from '../../contracts/tools/risk.ts';
-import { MAX_MEMORIES, MAX_UNVERIFIED_MEMORIES } from '../../contracts/store/notes.ts';
+import { GatewayError } from '../../protocol/errors.ts';
+import type { SessionKey } from '../../protocol/message.ts';
+import type { ChatRequest } from '../../protocol/agent/provider.ts';
+import { taints } from '../../protocol/agent/risk.ts';
+import { MAX_MEMORIES, MAX_UNVERIFIED_MEMORIES } from '../../protocol/store/notes.ts';
 import type { Compacted } from '../compression/compress.ts';
 import type { AgentShared } from '../deps.ts';
 import { completeText } from '../model/complete-text.ts';

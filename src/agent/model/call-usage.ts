@@ -1,6 +1,6 @@
 /** Usage of one model call: as the server reports it, else estimated, because a local model is never free. */
 import { estimateTokens } from '../../lib/tokens.ts';
-import type { ChatChunk, ChatRequest, Usage } from '../../contracts/model/provider.ts';
+import type { ChatChunk, ChatRequest, Usage } from '../../protocol/agent/provider.ts';
 
 /** A call as this side saw it. */
 export interface ObservedCall {

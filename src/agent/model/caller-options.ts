@@ -7,11 +7,11 @@ import type {
   ModelCapabilities,
   ToolCall,
   ToolSchema,
-} from '../../contracts/model/provider.ts';
-import { FieldError, GatewayError } from '../../contracts/errors.ts';
+} from '../../protocol/agent/provider.ts';
+import { FieldError, GatewayError } from '../../protocol/errors.ts';
 import { schemaProblem } from '../../lib/json/json-schema.ts';
 import { estimateTokens } from '../../lib/tokens.ts';
-import type { Profile } from '../../contracts/agent/profile.ts';
+import type { Profile } from '../../protocol/agent/profile.ts';
 import type { PromptPart } from '../prompt/bootstrap-files.ts';
 import { type PreparedProfile, schemaTokens } from '../prompt/prepared-profile.ts';
 import { isJsonObject } from '../../lib/json/json.ts';

@@ -1,6 +1,6 @@
 /** A model call outside the conversation: its whole text and usage, and thinking events while it streams. */
 import { cleanText } from '../../lib/text.ts';
-import type { ChatRequest, Usage } from '../../contracts/model/provider.ts';
+import type { ChatRequest, Usage } from '../../protocol/agent/provider.ts';
 import type { LastingNote } from '../../lib/async/lasting-note.ts';
 import type { AgentDeps, Emit } from '../deps.ts';
 import { withQueueNotice } from './model-call.ts';

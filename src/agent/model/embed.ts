@@ -1,8 +1,8 @@
 /** Vectors of texts for callers of the API. */
-import type { Caller } from '../../contracts/access.ts';
-import type { GatewayApi } from '../../contracts/gateway-api.ts';
-import type { Ledger } from '../../contracts/store/ledger.ts';
-import type { EmbedRequest, LLMProvider } from '../../contracts/model/provider.ts';
+import type { Caller } from '../../protocol/access.ts';
+import type { GatewayApi } from '../../protocol/gateway-api.ts';
+import type { Ledger } from '../../protocol/store/ledger.ts';
+import type { EmbedRequest, LLMProvider } from '../../protocol/agent/provider.ts';
 import { estimateTokens } from '../../lib/tokens.ts';
 import type { Models } from './models.ts';
 

@@ -1,12 +1,12 @@
 /** The models of a profile that answer while its own cannot, and which one answers for which right now. */
-import { ProviderError, type ProviderErrorCode } from '../../contracts/errors.ts';
-import type { EventBody } from '../../contracts/event.ts';
-import type { Log } from '../../contracts/log.ts';
-import type { SessionKey } from '../../contracts/message.ts';
-import type { Profile } from '../../contracts/agent/profile.ts';
-import type { ReplacedModel } from '../../contracts/model/provider.ts';
+import { ProviderError, type ProviderErrorCode } from '../../protocol/errors.ts';
+import type { EventBody } from '../../protocol/event.ts';
+import type { Log } from '../../protocol/log.ts';
+import type { SessionKey } from '../../protocol/message.ts';
+import type { Profile } from '../../protocol/agent/profile.ts';
+import type { ReplacedModel } from '../../protocol/agent/provider.ts';
 import { Recent } from '../../lib/recent.ts';
-import { inEnglish, type PlainKey, type Say } from '../../contracts/texts/say.ts';
+import { inEnglish, type PlainKey, type Say } from '../../protocol/texts/say.ts';
 
 /** Failures of one model that say nothing about another, as the end of "the model …". */
 const REASONS: Readonly<Partial<Record<ProviderErrorCode, PlainKey>>> = {

@@ -1,7 +1,7 @@
 /** The model of a turn and the size of its prompt: every call has the same window, so that the model is never reloaded. */
-import { GatewayError } from '../../contracts/errors.ts';
-import type { Profile } from '../../contracts/agent/profile.ts';
-import type { ModelCapabilities } from '../../contracts/model/provider.ts';
+import { GatewayError } from '../../protocol/errors.ts';
+import type { Profile } from '../../protocol/agent/profile.ts';
+import type { ModelCapabilities } from '../../protocol/agent/provider.ts';
 import { inputBudget, modelWindow, profileWindow } from '../prompt/context-window.ts';
 import { TOOL_SHARE } from '../prompt/tool-selection.ts';
 import type { AgentShared } from '../deps.ts';

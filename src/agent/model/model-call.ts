@@ -8,13 +8,13 @@ import type {
   LLMResponse,
   ToolCall,
   Usage,
-} from '../../contracts/model/provider.ts';
+} from '../../protocol/agent/provider.ts';
 import { type Emit, MAX_ANSWER_CHARS, MAX_CALLS_KEPT } from '../deps.ts';
 import type { Reply } from '../state/reply.ts';
-import type { Omission } from '../../contracts/model/omissions.ts';
+import type { Omission } from '../../protocol/agent/omissions.ts';
 import { completeUsage } from './call-usage.ts';
 import { type StreamLimits, StreamWatchdog } from './stream-watchdog.ts';
-import { inEnglish, type Say } from '../../contracts/texts/say.ts';
+import { inEnglish, type Say } from '../../protocol/texts/say.ts';
 import type { LastingNote } from '../../lib/async/lasting-note.ts';
 
 /** One call: what stays the same when it is repeated, and what is known about it so far. */

@@ -1,8 +1,8 @@
 /** What people should know about the models: which one answers, and those that are named and missing. */
-import { GatewayError } from '../../contracts/errors.ts';
-import type { Profile } from '../../contracts/agent/profile.ts';
-import type { ChatProvider, ModelReport, NamedModel } from '../../contracts/model/provider.ts';
-import { LARGER_WINDOW, smallWindowText } from '../../contracts/model/small-window.ts';
+import { GatewayError } from '../../protocol/errors.ts';
+import type { Profile } from '../../protocol/agent/profile.ts';
+import type { ChatProvider, ModelReport, NamedModel } from '../../protocol/agent/provider.ts';
+import { LARGER_WINDOW, smallWindowText } from '../../protocol/agent/omissions.ts';
 
 /** Names of models that are looked up for one report. */
 const MAX_NAMED = 50;

@@ -1,7 +1,7 @@
 /** The windows of models that are asked for one (`num_ctx`): as small as possible, and grown once a prompt needs more. */
 import { SAFE_WINDOW } from '../prompt/context-window.ts';
-import type { Profile } from '../../contracts/agent/profile.ts';
-import type { ModelCapabilities } from '../../contracts/model/provider.ts';
+import type { Profile } from '../../protocol/agent/profile.ts';
+import type { ModelCapabilities } from '../../protocol/agent/provider.ts';
 
 /** Models whose grown window is remembered; one more forgets the one that grew first. */
 export const MAX_GROWN_MODELS = 100;

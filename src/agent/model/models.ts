@@ -5,14 +5,13 @@ import {
   ProviderError,
   toGatewayError,
   wordError,
-} from '../../contracts/errors.ts';
-import type { Log } from '../../contracts/log.ts';
-import type { Profile } from '../../contracts/agent/profile.ts';
-import type { ChatProvider, ModelReport, NamedModel, WhoAnswers } from '../../contracts/model/provider.ts';
-import { SMALL_WINDOW } from '../../contracts/model/small-window.ts';
-import type { ChoiceStore } from '../../contracts/store/records.ts';
-import { type ModelOmissions, omissionText } from '../../contracts/model/omissions.ts';
-import { inEnglish, type Say, textRef } from '../../contracts/texts/say.ts';
+} from '../../protocol/errors.ts';
+import type { Log } from '../../protocol/log.ts';
+import type { Profile } from '../../protocol/agent/profile.ts';
+import type { ChatProvider, ModelReport, NamedModel, WhoAnswers } from '../../protocol/agent/provider.ts';
+import { type ModelOmissions, omissionText, SMALL_WINDOW } from '../../protocol/agent/omissions.ts';
+import type { ChoiceStore } from '../../protocol/store/records.ts';
+import { inEnglish, type Say, textRef } from '../../protocol/texts/say.ts';
 import { FallbackModels } from './fallback-models.ts';
 import { namedByProfiles, reportModels } from './model-report.ts';
 

@@ -2,8 +2,8 @@
  * The note of a turn that waits for a place at its model's server: if the node dies in the meantime, the turn is not to
  * blame.
  */
-import { toGatewayError } from '../../contracts/errors.ts';
-import { type LaneHead, waitNotedAfterMs } from '../../contracts/store/lanes.ts';
+import { toGatewayError } from '../../protocol/errors.ts';
+import { type LaneHead, waitNotedAfterMs } from '../../protocol/store/lanes.ts';
 import { systemClock } from '../../lib/clock.ts';
 import { LastingNote } from '../../lib/async/lasting-note.ts';
 import type { AgentDeps } from '../deps.ts';

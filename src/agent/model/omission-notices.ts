@@ -1,8 +1,8 @@
 /** Tells a conversation, once, what its model's server is not sent because it refuses it. */
-import type { EventBody } from '../../contracts/event.ts';
-import type { SessionKey } from '../../contracts/message.ts';
-import { type Omission, omissionText } from '../../contracts/model/omissions.ts';
-import { inEnglish, type Say } from '../../contracts/texts/say.ts';
+import type { EventBody } from '../../protocol/event.ts';
+import type { SessionKey } from '../../protocol/message.ts';
+import { type Omission, omissionText } from '../../protocol/agent/omissions.ts';
+import { inEnglish, type Say } from '../../protocol/texts/say.ts';
 import { Recent } from '../../lib/recent.ts';
 
 /** A conversation is notified again after this time, in milliseconds. */

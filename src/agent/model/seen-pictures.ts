@@ -1,6 +1,6 @@
 /** Pictures in a prompt: the newest are sent to models that see; other models read that there were some. */
-import { type Pictures, unseenPictures } from '../../contracts/media.ts';
-import type { ChatChunk, ChatMessage, ChatProvider, ChatRequest } from '../../contracts/model/provider.ts';
+import { type Pictures, unseenPictures } from '../../protocol/media.ts';
+import type { ChatChunk, ChatMessage, ChatProvider, ChatRequest } from '../../protocol/agent/provider.ts';
 
 /** Pictures of one call. */
 export const MAX_PICTURES = 6;

@@ -1,5 +1,5 @@
 /** A completion without a session: the given messages are the whole context, and only the usage is stored. */
-import type { Caller } from '../../contracts/access.ts';
+import type { Caller } from '../../protocol/access.ts';
 import type {
   CallerOptions,
   ChatChunk,
@@ -10,12 +10,12 @@ import type {
   ModelCapabilities,
   ToolCall,
   Usage,
-} from '../../contracts/model/provider.ts';
-import { FieldError } from '../../contracts/errors.ts';
-import type { StatelessRequest } from '../../contracts/gateway-api.ts';
+} from '../../protocol/agent/provider.ts';
+import { FieldError } from '../../protocol/errors.ts';
+import type { StatelessRequest } from '../../protocol/gateway-api.ts';
 import { newId } from '../../lib/ids.ts';
 import { estimateTokens } from '../../lib/tokens.ts';
-import type { Source } from '../../contracts/tools/risk.ts';
+import type { Source } from '../../protocol/agent/risk.ts';
 import { contextRow } from '../prompt/history.ts';
 import { inputBudget, modelWindow, profileWindow } from '../prompt/context-window.ts';
 import { NO_TOOLS, selectTools, TOOL_SHARE, type ToolSelection } from '../prompt/tool-selection.ts';

@@ -1,8 +1,8 @@
 /** The files of a completion without a session, as the model gets them: pictures, and texts between marks. */
-import type { Caller } from '../../contracts/access.ts';
-import type { StatelessMessage } from '../../contracts/gateway-api.ts';
-import type { ReadInline } from '../../contracts/media.ts';
-import type { ChatMessage } from '../../contracts/model/provider.ts';
+import type { Caller } from '../../protocol/access.ts';
+import type { StatelessMessage } from '../../protocol/gateway-api.ts';
+import type { ReadInline } from '../../protocol/media.ts';
+import type { ChatMessage } from '../../protocol/agent/provider.ts';
 import { markUntrusted } from '../prompt/marks.ts';
 
 /**

@@ -1,10 +1,10 @@
 /** The tools of a completion without a session: the gateway's `pure` ones, which ask no one. */
-import type { Caller } from '../../contracts/access.ts';
-import { GatewayError, toGatewayError } from '../../contracts/errors.ts';
-import type { SessionKey } from '../../contracts/message.ts';
-import type { Profile } from '../../contracts/agent/profile.ts';
-import type { ToolCall, Usage } from '../../contracts/model/provider.ts';
-import { STATELESS_FOLDER } from '../../contracts/tools/tool.ts';
+import type { Caller } from '../../protocol/access.ts';
+import { GatewayError, toGatewayError } from '../../protocol/errors.ts';
+import type { SessionKey } from '../../protocol/message.ts';
+import type { Profile } from '../../protocol/agent/profile.ts';
+import type { ToolCall, Usage } from '../../protocol/agent/provider.ts';
+import { STATELESS_FOLDER } from '../../protocol/agent/tool.ts';
 import { type AgentShared, MAX_CALLS_RUN } from '../deps.ts';
 import { contextRow, type ContextRow } from '../prompt/history.ts';
 import type { PreparedProfile } from '../prompt/prepared-profile.ts';

@@ -1,6 +1,6 @@
 /** Watches a model's stream: silence ends it, and the connection is closed however the reading ends (N-60…N-63). */
-import { ProviderError } from '../../contracts/errors.ts';
-import { textRef } from '../../contracts/texts/say.ts';
+import { ProviderError } from '../../protocol/errors.ts';
+import { textRef } from '../../protocol/texts/say.ts';
 
 /** Reason with which every connection is closed, finished ones too: made once, because making an error is expensive. */
 const CLOSED = new ProviderError('aborted', 'This answer is not read any further.');

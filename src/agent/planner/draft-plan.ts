@@ -1,8 +1,8 @@
 /** The three phases of planning: analysis, review if it is requested, and the plan (N-14 to N-24). */
-import { StoreError, toGatewayError, wordError } from '../../contracts/errors.ts';
+import { StoreError, toGatewayError, wordError } from '../../protocol/errors.ts';
 import { turnReader } from '../turn/failure-text.ts';
-import type { ExecutionMode, Plan } from '../../contracts/plans/plan.ts';
-import { SPAWN_TOOL } from '../../contracts/agent/subagents.ts';
+import type { ExecutionMode, Plan } from '../../protocol/agent/plan.ts';
+import { SPAWN_TOOL } from '../../protocol/agent/subagents.ts';
 import type { AgentShared, Emit } from '../deps.ts';
 import { typedText } from '../prompt/marks.ts';
 import { summaryOf } from '../prompt/prepared-profile.ts';
@@ -13,12 +13,12 @@ import {
   reviewInstruction,
 } from './instructions.ts';
 import { newId } from '../../lib/ids.ts';
-import { todoText } from '../../contracts/store/notes.ts';
-import type { Tool } from '../../contracts/tools/tool.ts';
+import { todoText } from '../../protocol/store/notes.ts';
+import type { Tool } from '../../protocol/agent/tool.ts';
 import { classifyFor } from '../executor/edits.ts';
 import { readPlan, type WrittenPlan } from './read-plan.ts';
-import { languageMark } from '../../contracts/texts/languages.ts';
-import type { Say } from '../../contracts/texts/say.ts';
+import { languageMark } from '../../protocol/texts/languages.ts';
+import type { Say } from '../../protocol/texts/say.ts';
 import { askPlanner, type Planning, type PlanningUsage } from './planning-call.ts';
 import { readAnalysis, reviewText } from './read-analysis.ts';
 

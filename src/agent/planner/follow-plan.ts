@@ -1,5 +1,5 @@
 /** In planner mode the model works through its todo list, and the steps of the plan follow the list. */
-import { isAnswered, type TurnEndReason } from '../../contracts/event.ts';
+import { isAnswered, type TurnEndReason } from '../../protocol/event.ts';
 import { newId } from '../../lib/ids.ts';
 import {
   cancelPlan,
@@ -8,10 +8,10 @@ import {
   type Plan,
   type PlanStep,
   type StepStatus,
-} from '../../contracts/plans/plan.ts';
-import { textRef } from '../../contracts/texts/say.ts';
-import { SPAWN_TOOL } from '../../contracts/agent/subagents.ts';
-import { type Todo, type TodoStatus, todoText } from '../../contracts/store/notes.ts';
+} from '../../protocol/agent/plan.ts';
+import { textRef } from '../../protocol/texts/say.ts';
+import { SPAWN_TOOL } from '../../protocol/agent/subagents.ts';
+import { type Todo, type TodoStatus, todoText } from '../../protocol/store/notes.ts';
 import type { AgentShared, Emit } from '../deps.ts';
 import { TODO_TOOL } from '../prompt/todo-progress.ts';
 import type { TurnIdentity, TurnProgress } from '../state/turn-state.ts';

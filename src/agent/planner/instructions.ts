@@ -1,5 +1,5 @@
 /** Instructions to the model for each phase of planning. */
-import { MAX_PLAN_STEPS } from '../../contracts/plans/plan.ts';
+import { MAX_PLAN_STEPS } from '../../protocol/agent/plan.ts';
 import { clipMiddle } from '../../lib/text.ts';
 
 /** Longest text of an earlier phase in a later one, in UTF-16 units. */

@@ -1,8 +1,8 @@
 /** A plan as text: for the model, for people, and as a todo list. */
-import type { Plan, PlanStep } from '../../contracts/plans/plan.ts';
-import { type Todo, todoText } from '../../contracts/store/notes.ts';
+import type { Plan, PlanStep } from '../../protocol/agent/plan.ts';
+import { type Todo, todoText } from '../../protocol/store/notes.ts';
 import type { NoPlan } from './draft-plan.ts';
-import type { Say } from '../../contracts/texts/say.ts';
+import type { Say } from '../../protocol/texts/say.ts';
 import { escapeMarkdown } from '../../lib/markdown/escape.ts';
 
 /** The plan in the model's context, an assistant message (N-25). */

@@ -1,12 +1,12 @@
 /** Planning before a turn's tool-calling loop: the plan is made and stored once, and loaded again after a crash. */
-import { withSources } from '../../contracts/store/notes.ts';
-import { GatewayError } from '../../contracts/errors.ts';
-import { isOpenPlan, type Plan } from '../../contracts/plans/plan.ts';
-import { parseAddress } from '../../contracts/message.ts';
-import type { EventBody } from '../../contracts/event.ts';
-import { newRun, versionOf } from '../../contracts/plans/plan-edits.ts';
-import { cardDelivery, type PlanToRun, runIdOf } from '../../contracts/store/plan-store.ts';
-import { planningOf } from '../../contracts/agent/profile.ts';
+import { withSources } from '../../protocol/store/notes.ts';
+import { GatewayError } from '../../protocol/errors.ts';
+import { isOpenPlan, type Plan } from '../../protocol/agent/plan.ts';
+import { parseAddress } from '../../protocol/message.ts';
+import type { EventBody } from '../../protocol/event.ts';
+import { newRun, versionOf } from '../../protocol/agent/plan-edits.ts';
+import { cardDelivery, type PlanToRun, runIdOf } from '../../protocol/agent/plan-store.ts';
+import { planningOf } from '../../protocol/agent/profile.ts';
 import type { AgentShared, Emit } from '../deps.ts';
 import type { TurnContext, TurnIdentity, TurnProgress } from '../state/turn-state.ts';
 import { draftPlan, type NoPlan } from './draft-plan.ts';
@@ -20,7 +20,7 @@ import {
   todosOf,
 } from './plan-text.ts';
 import { NO_USAGE, type Planning, type PlanningUsage } from './planning-call.ts';
-import { textRef } from '../../contracts/texts/say.ts';
+import { textRef } from '../../protocol/texts/say.ts';
 
 /** The parts of a turn that making its plan reads and changes. */
 export type PlannedTurn = Planning & Pick<TurnProgress, 'otherUsage' | 'planned' | 'plan'>;

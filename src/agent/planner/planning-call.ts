@@ -1,7 +1,7 @@
 /** One model call of the planner: no tools, low temperature, bounded, shown as thinking while it streams. */
-import { ProviderError } from '../../contracts/errors.ts';
+import { ProviderError } from '../../protocol/errors.ts';
 import { estimateTokens } from '../../lib/tokens.ts';
-import type { ChatRequest, Usage } from '../../contracts/model/provider.ts';
+import type { ChatRequest, Usage } from '../../protocol/agent/provider.ts';
 import { mergeGroups, toGroups } from '../prompt/history.ts';
 import { systemPart } from '../prompt/system-prompt.ts';
 import { fitPrompt, OVERFLOW_SHRINK } from '../prompt/context-window.ts';

@@ -1,7 +1,7 @@
 /** Parses the model's plan: milestones, and numbered steps with their executors (N-20, N-21). */
-import { MAX_PLAN_STEPS, type StepExecutor } from '../../contracts/plans/plan.ts';
-import { todoText } from '../../contracts/store/notes.ts';
-import { inEnglish, type Say } from '../../contracts/texts/say.ts';
+import { MAX_PLAN_STEPS, type StepExecutor } from '../../protocol/agent/plan.ts';
+import { todoText } from '../../protocol/store/notes.ts';
+import { inEnglish, type Say } from '../../protocol/texts/say.ts';
 import { stripEnd } from '../../lib/text.ts';
 import { withoutThinking } from './read-analysis.ts';
 

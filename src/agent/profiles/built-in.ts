@@ -1,6 +1,6 @@
 /** The profiles that exist without any file: `default`, and `chat`, `coder` and `researcher`, which folders of these names replace. */
-import { type Profile, profileSchema, type ProfileSettings } from '../../contracts/agent/profile.ts';
-import { inEnglish, type Say } from '../../contracts/texts/say.ts';
+import { type Profile, profileSchema, type ProfileSettings } from '../../protocol/agent/profile.ts';
+import { inEnglish, type Say } from '../../protocol/texts/say.ts';
 
 /** Persona of the bot when the configuration has none. */
 const DEFAULT_PERSONA =

@@ -1,20 +1,20 @@
 /** `/profile` and `/model` show the profile and the model of a session; owners change them. */
-import type { EventBus } from '../../contracts/bus.ts';
-import { type BoundTo, changeSession, type Command, type CommandCall } from '../../contracts/command.ts';
+import type { EventBus } from '../../protocol/bus.ts';
+import { type BoundTo, changeSession, type Command, type CommandCall } from '../../protocol/command.ts';
 import {
   type ErrorReader,
   GatewayError,
   readerOf,
   toGatewayError,
   wordError,
-} from '../../contracts/errors.ts';
-import type { SessionStore } from '../../contracts/store/ledger.ts';
-import { mayUseProfile, type Profile } from '../../contracts/agent/profile.ts';
+} from '../../protocol/errors.ts';
+import type { SessionStore } from '../../protocol/store/ledger.ts';
+import { mayUseProfile, type Profile } from '../../protocol/agent/profile.ts';
 import { namesLike } from '../../lib/matching.ts';
 import type { Models } from '../model/models.ts';
 import { describeProfile } from './built-in.ts';
 import type { Profiles } from './profiles.ts';
-import { type Say, textRef } from '../../contracts/texts/say.ts';
+import { type Say, textRef } from '../../protocol/texts/say.ts';
 
 /** Longest wait for the model servers to list their models, in milliseconds. */
 const SERVERS_MS = 5_000;

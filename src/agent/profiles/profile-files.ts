@@ -3,20 +3,21 @@ import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync, rmdirSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
-import { type Profile, PROFILE_ID, profileSchema } from '../../contracts/agent/profile.ts';
-import { errorCode, GatewayError, toGatewayError } from '../../contracts/errors.ts';
-import type { Log } from '../../contracts/log.ts';
-import type {
-  ProfileChanged,
-  ProfileEdit,
-  ProfileFiles,
-  ProfileRemoved,
-  ProfileReport,
-} from '../../contracts/operator/profile-files.ts';
-import type { ReadJson } from '../../contracts/settings.ts';
-import { textRef, type TextRef, type TextTable } from '../../contracts/texts/say.ts';
+import {
+  type Profile,
+  PROFILE_ID,
+  type ProfileChanged,
+  type ProfileEdit,
+  type ProfileFiles,
+  type ProfileRemoved,
+  type ProfileReport,
+  profileSchema,
+} from '../../protocol/agent/profile.ts';
+import { errorCode, GatewayError, toGatewayError } from '../../protocol/errors.ts';
+import type { Log } from '../../protocol/log.ts';
+import { problemAt, type ReadJson } from '../../protocol/settings.ts';
+import { textRef, type TextRef, type TextTable } from '../../protocol/texts/say.ts';
 import type { Profiles } from './profiles.ts';
-import { problemAt } from '../../contracts/operator/file-problems.ts';
 import { jsonProblems, MAX_PROFILES, PROFILE_FILES, type ProfileTexts, tooLong } from './read-profiles.ts';
 
 /** What a new profile has in its `config.json`. */

@@ -1,13 +1,18 @@
 /** The current profiles: read at the start, and again when their files change (N-73). */
 import { mkdir } from 'node:fs/promises';
 import { isDeepStrictEqual } from 'node:util';
-import { ConfigError, toGatewayError } from '../../contracts/errors.ts';
-import type { Log } from '../../contracts/log.ts';
-import type { Profile } from '../../contracts/agent/profile.ts';
-import type { ApplySettings, FolderWatch, ReadJson, WatchFolders } from '../../contracts/settings.ts';
+import { ConfigError, toGatewayError } from '../../protocol/errors.ts';
+import type { Log } from '../../protocol/log.ts';
+import type { Profile } from '../../protocol/agent/profile.ts';
+import {
+  type ApplySettings,
+  type FolderWatch,
+  problemAt,
+  type ReadJson,
+  type WatchFolders,
+} from '../../protocol/settings.ts';
 import type { BuiltInProfiles } from './built-in.ts';
-import { inEnglish, textRef, type TextRef } from '../../contracts/texts/say.ts';
-import { problemAt } from '../../contracts/operator/file-problems.ts';
+import { inEnglish, textRef, type TextRef } from '../../protocol/texts/say.ts';
 import { withItems } from '../../lib/text.ts';
 import {
   checkProfile,

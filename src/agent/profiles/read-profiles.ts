@@ -2,12 +2,18 @@
 import { readdir, readFile, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { cleanText } from '../../lib/text.ts';
-import { type Profile, PROFILE_ID, profileSchema } from '../../contracts/agent/profile.ts';
-import type { FieldPath, JsonText, ReadJson } from '../../contracts/settings.ts';
+import { type Profile, PROFILE_ID, profileSchema } from '../../protocol/agent/profile.ts';
+import {
+  type FieldPath,
+  type JsonText,
+  problemAt,
+  problemOfField,
+  type ReadJson,
+  schemaProblems,
+} from '../../protocol/settings.ts';
 import type { BuiltInProfiles } from './built-in.ts';
-import { errorCode } from '../../contracts/errors.ts';
-import { textRef, type TextRef } from '../../contracts/texts/say.ts';
-import { problemAt, problemOfField, schemaProblems } from '../../contracts/operator/file-problems.ts';
+import { errorCode } from '../../protocol/errors.ts';
+import { textRef, type TextRef } from '../../protocol/texts/say.ts';
 
 /** Most profiles that are read. */
 export const MAX_PROFILES = 100;

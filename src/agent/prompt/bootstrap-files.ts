@@ -2,9 +2,9 @@
 import { type FileHandle, open, readdir } from 'node:fs/promises';
 import path from 'node:path';
 import { estimateTokens } from '../../lib/tokens.ts';
-import type { Log } from '../../contracts/log.ts';
+import type { Log } from '../../protocol/log.ts';
 import { constants } from 'node:fs';
-import { errorCode, toGatewayError } from '../../contracts/errors.ts';
+import { errorCode, toGatewayError } from '../../protocol/errors.ts';
 import { oneLine, stripEnd } from '../../lib/text.ts';
 
 /** The beginning of a file. */

@@ -1,10 +1,10 @@
 /** The context window: its size, the budget of a prompt, what is dropped to fit it, and token estimates that are calibrated. */
-import { GatewayError } from '../../contracts/errors.ts';
+import { GatewayError } from '../../protocol/errors.ts';
 import { clipMiddle } from '../../lib/text.ts';
-import type { Profile } from '../../contracts/agent/profile.ts';
-import type { ChatMessage, ModelCapabilities } from '../../contracts/model/provider.ts';
-import type { PromptParts } from '../../contracts/store/traces.ts';
-import { textRef } from '../../contracts/texts/say.ts';
+import type { Profile } from '../../protocol/agent/profile.ts';
+import type { ChatMessage, ModelCapabilities } from '../../protocol/agent/provider.ts';
+import type { PromptParts } from '../../protocol/store/traces.ts';
+import { textRef } from '../../protocol/texts/say.ts';
 import type { Group } from './history.ts';
 
 /** Window of a model when no profile asks for one, in tokens: large windows fill a home machine's memory. */

@@ -1,6 +1,6 @@
 /** When and where a turn takes place, for the model: the date, the channel, who writes. */
 import type { TurnIdentity } from '../state/turn-state.ts';
-import { titleOf } from '../../contracts/sessions/marked-text.ts';
+import { titleOf } from '../../protocol/sessions/marked-text.ts';
 
 /** What the gateway knows besides the turn. */
 export interface EnvironmentNoteDeps {

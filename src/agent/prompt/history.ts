@@ -1,7 +1,7 @@
 /** Turns context rows into messages for the model, in groups that belong together; every tool call gets a result. */
 import { estimateTokens } from '../../lib/tokens.ts';
-import type { ChatMessage } from '../../contracts/model/provider.ts';
-import type { ContextEntry } from '../../contracts/store/records.ts';
+import type { ChatMessage } from '../../protocol/agent/provider.ts';
+import type { ContextEntry } from '../../protocol/store/records.ts';
 import { callAsMade } from '../tools/tool-pair.ts';
 
 /** Tokens of a message besides its text: its role and delimiters. */

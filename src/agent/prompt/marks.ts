@@ -6,7 +6,7 @@ import {
   stableMarkCode,
   titleOf,
   withoutMarks,
-} from '../../contracts/sessions/marked-text.ts';
+} from '../../protocol/sessions/marked-text.ts';
 
 /**
  * The text between two lines with a code that is made after it: a page cannot close its own quotation and continue as

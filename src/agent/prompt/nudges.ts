@@ -1,6 +1,6 @@
 /** Nudges: notes in the gateway's own voice for one model call, never stored (N-44 to N-46). */
 import { estimateTokens } from '../../lib/tokens.ts';
-import { todoText } from '../../contracts/store/notes.ts';
+import { todoText } from '../../protocol/store/notes.ts';
 import { typedText } from './marks.ts';
 import type { TurnContext, TurnProgress } from '../state/turn-state.ts';
 import { planCalls } from './plan-calls.ts';

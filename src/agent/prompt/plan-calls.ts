@@ -1,5 +1,5 @@
 /** The calls of the tool `plan` in a turn, derived from its rows, so that a resumed turn reads the same. */
-import { PLAN_TOOL } from '../../contracts/agent/profile.ts';
+import { PLAN_TOOL } from '../../protocol/agent/profile.ts';
 import type { TurnRows } from '../state/turn-rows.ts';
 
 /** A call that asked for a plan. */

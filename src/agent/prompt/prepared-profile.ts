@@ -1,11 +1,11 @@
 /** The parts that all calls of a profile share, prepared once: its system prompt and the schemas of its tools (N-68, N-72). */
 import { z } from 'zod';
 import { estimateTokens } from '../../lib/tokens.ts';
-import { namedTools, type Profile, toolsOf } from '../../contracts/agent/profile.ts';
-import { SPAWN_TOOL } from '../../contracts/agent/subagents.ts';
-import type { ToolSchema } from '../../contracts/model/provider.ts';
-import { describeSources, type Source } from '../../contracts/tools/risk.ts';
-import type { Tool } from '../../contracts/tools/tool.ts';
+import { namedTools, type Profile, toolsOf } from '../../protocol/agent/profile.ts';
+import { SPAWN_TOOL } from '../../protocol/agent/subagents.ts';
+import type { ToolSchema } from '../../protocol/agent/provider.ts';
+import { describeSources, type Source } from '../../protocol/agent/risk.ts';
+import type { Tool } from '../../protocol/agent/tool.ts';
 import { withoutToolPrompts } from '../profiles/built-in.ts';
 import type { PromptPart } from './bootstrap-files.ts';
 import { markUntrustedStably } from './marks.ts';

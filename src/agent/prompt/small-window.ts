@@ -1,6 +1,6 @@
 /** Notifies a conversation, once each, of what a small window costs it: tools that are not offered, turns that fell out of the prompt. */
-import { isMcpTool } from '../../contracts/agent/profile.ts';
-import type { EventBody } from '../../contracts/event.ts';
+import { isMcpTool } from '../../protocol/agent/profile.ts';
+import type { EventBody } from '../../protocol/event.ts';
 import { Recent } from '../../lib/recent.ts';
 import type { TurnContext, TurnIdentity } from '../state/turn-state.ts';
 import type { FittedPrompt } from './context-window.ts';

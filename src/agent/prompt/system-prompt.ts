@@ -1,12 +1,12 @@
 /** The system prompt of a call: profile, prompt files, memories, skills; never stored (B-05). */
-import { GatewayError } from '../../contracts/errors.ts';
+import { GatewayError } from '../../protocol/errors.ts';
 import { oneLine } from '../../lib/text.ts';
 import { estimateTokens } from '../../lib/tokens.ts';
-import type { Log } from '../../contracts/log.ts';
-import type { MemoryRecord, MemoryStore } from '../../contracts/store/notes.ts';
+import type { Log } from '../../protocol/log.ts';
+import type { MemoryRecord, MemoryStore } from '../../protocol/store/notes.ts';
 import { type BootstrapPrompt, NO_PART, type PromptPart } from './bootstrap-files.ts';
 import { markUntrustedStably } from './marks.ts';
-import type { ModelCapabilities } from '../../contracts/model/provider.ts';
+import type { ModelCapabilities } from '../../protocol/agent/provider.ts';
 import type { PreparedProfile } from './prepared-profile.ts';
 import { NO_TOOLS, selectTools, type ToolSelection } from './tool-selection.ts';
 

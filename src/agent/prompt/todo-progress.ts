@@ -1,5 +1,5 @@
 /** Progress of a turn in its todo list, derived from its rows, so that a resumed turn counts the same. */
-import { readTodos, type Todo } from '../../contracts/store/notes.ts';
+import { readTodos, type Todo } from '../../protocol/store/notes.ts';
 import type { TurnRows } from '../state/turn-rows.ts';
 
 /** The tool whose results contain the list. */

@@ -1,8 +1,8 @@
 /** Which tools a call offers: all that fit a share of the window, the others through one pair. The same for every call. */
-import { SPAWN_TOOL } from '../../contracts/agent/subagents.ts';
-import { isMcpTool, PLAN_TOOL, SWITCH_PROFILE } from '../../contracts/agent/profile.ts';
-import type { ToolSchema } from '../../contracts/model/provider.ts';
-import type { Tool } from '../../contracts/tools/tool.ts';
+import { SPAWN_TOOL } from '../../protocol/agent/subagents.ts';
+import { isMcpTool, PLAN_TOOL, SWITCH_PROFILE } from '../../protocol/agent/profile.ts';
+import type { ToolSchema } from '../../protocol/agent/provider.ts';
+import type { Tool } from '../../protocol/agent/tool.ts';
 import { isJsonObject } from '../../lib/json/json.ts';
 import { pairSchemas } from '../tools/tool-pair.ts';
 import { type PreparedProfile, schemaTokens, summaryOf } from './prepared-profile.ts';

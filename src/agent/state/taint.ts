@@ -1,5 +1,5 @@
 /** The taint of a running turn: the sources of everything it has read, and what it has sent out while reading. */
-import { mergeSources, type Source } from '../../contracts/tools/risk.ts';
+import { mergeSources, type Source } from '../../protocol/agent/risk.ts';
 
 /**
  * One object per turn, shared by the steps of its plan. It begins with the sources of its session and only grows: every

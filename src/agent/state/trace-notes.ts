@@ -6,14 +6,15 @@ import {
   MAX_SPANS,
   type ModelCallSpan,
   type NoteValues,
+  type Redact,
+  sentPrompt,
   type TraceAttempt,
   type TraceSpan,
-} from '../../contracts/store/traces.ts';
-import type { EventBody } from '../../contracts/event.ts';
-import type { ChatRequest } from '../../contracts/model/provider.ts';
-import { type Redact, sentPrompt } from '../../contracts/store/sent-prompt.ts';
-import type { LaneHead } from '../../contracts/store/lanes.ts';
-import type { OpenedTurn } from '../../contracts/store/records.ts';
+} from '../../protocol/store/traces.ts';
+import type { EventBody } from '../../protocol/event.ts';
+import type { ChatRequest } from '../../protocol/agent/provider.ts';
+import type { LaneHead } from '../../protocol/store/lanes.ts';
+import type { OpenedTurn } from '../../protocol/store/records.ts';
 import { clipEnd } from '../../lib/text.ts';
 
 /** What is known about an attempt when it begins. */

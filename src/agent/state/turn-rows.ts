@@ -4,7 +4,7 @@ import {
   type ContextRecord,
   sourcesOfEntry,
   STEP_ITERATIONS,
-} from '../../contracts/store/records.ts';
+} from '../../protocol/store/records.ts';
 import { type Answer, contextRow, type ContextRow, type Result } from '../prompt/history.ts';
 import { Taint } from './taint.ts';
 

@@ -1,16 +1,16 @@
 /** The state of a running turn: its identity, its context and its progress. */
-import type { CallerOptions, FinishReason } from '../../contracts/model/provider.ts';
-import type { EventBody } from '../../contracts/event.ts';
-import type { Fence } from '../../contracts/store/lanes.ts';
-import type { TurnPayload } from '../../contracts/store/accept.ts';
-import type { PlanToRun } from '../../contracts/store/plan-store.ts';
-import type { Log } from '../../contracts/log.ts';
-import type { Address, SessionKey } from '../../contracts/message.ts';
-import type { ExecutionMode, Plan } from '../../contracts/plans/plan.ts';
-import type { Profile } from '../../contracts/agent/profile.ts';
-import type { OtherSurface, TurnApproval } from '../../contracts/store/records.ts';
-import type { SubagentCall } from '../../contracts/agent/subagents.ts';
-import type { UserRole } from '../../contracts/tools/tool.ts';
+import type { CallerOptions, FinishReason } from '../../protocol/agent/provider.ts';
+import type { EventBody } from '../../protocol/event.ts';
+import type { Fence } from '../../protocol/store/lanes.ts';
+import type { TurnPayload } from '../../protocol/store/accept.ts';
+import type { PlanToRun } from '../../protocol/agent/plan-store.ts';
+import type { Log } from '../../protocol/log.ts';
+import type { Address, SessionKey } from '../../protocol/message.ts';
+import type { ExecutionMode, Plan } from '../../protocol/agent/plan.ts';
+import type { Profile } from '../../protocol/agent/profile.ts';
+import type { OtherSurface, TurnApproval } from '../../protocol/store/records.ts';
+import type { SubagentCall } from '../../protocol/agent/subagents.ts';
+import type { UserRole } from '../../protocol/agent/tool.ts';
 import type { ContextSize } from '../prompt/context-window.ts';
 import type { PromptContext } from '../prompt/system-prompt.ts';
 import type { ContextRow, Group } from '../prompt/history.ts';
@@ -20,7 +20,7 @@ import { Reply } from './reply.ts';
 import type { TraceNotes } from './trace-notes.ts';
 import type { TurnRows } from './turn-rows.ts';
 import type { UnjournaledUsage } from './unjournaled-usage.ts';
-import type { Say } from '../../contracts/texts/say.ts';
+import type { Say } from '../../protocol/texts/say.ts';
 
 /** Identity of a turn: its lane and ids, its user, its address. */
 export interface TurnIdentity {

@@ -1,6 +1,6 @@
 /** Usage of a whole turn, by model. */
-import type { Ledger } from '../../contracts/store/ledger.ts';
-import type { ModelUsage } from '../../contracts/model/usage.ts';
+import type { Ledger } from '../../protocol/store/ledger.ts';
+import type { ModelUsage } from '../../protocol/agent/usage.ts';
 import type { TurnContext, TurnIdentity, TurnProgress } from './turn-state.ts';
 import { sumByModel } from './unjournaled-usage.ts';
 

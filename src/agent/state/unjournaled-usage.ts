@@ -1,7 +1,7 @@
 /** Usage of a turn's model calls that leave no answer in its journal, and sums of usage. */
-import type { Usage } from '../../contracts/model/provider.ts';
-import type { ContextEntry } from '../../contracts/store/records.ts';
-import type { ModelUsage } from '../../contracts/model/usage.ts';
+import type { Usage } from '../../protocol/agent/provider.ts';
+import type { ContextEntry } from '../../protocol/store/records.ts';
+import type { ModelUsage } from '../../protocol/agent/usage.ts';
 
 /**
  * Usage of the calls that leave no answer in the journal: broken calls, corrections, explanations, summaries. The next row

@@ -1,18 +1,18 @@
 /** Subagents in the background: heads of `agent:` lanes that run without their turn and report to their session (B-31, B-34). */
 import { z } from 'zod';
 import { describeIssues } from '../../lib/json/schema-issues.ts';
-import { LaneAbort, type LaneHandler, type LaneOutcome } from '../../contracts/bus.ts';
-import { GatewayError, toGatewayError, wordError } from '../../contracts/errors.ts';
-import type { EventBody } from '../../contracts/event.ts';
-import type { LaneHead, LaneStep } from '../../contracts/store/lanes.ts';
+import { LaneAbort, type LaneHandler, type LaneOutcome } from '../../protocol/bus.ts';
+import { GatewayError, toGatewayError, wordError } from '../../protocol/errors.ts';
+import type { EventBody } from '../../protocol/event.ts';
+import type { LaneHead, LaneStep } from '../../protocol/store/lanes.ts';
 import { newId } from '../../lib/ids.ts';
-import { mergeSources, storedSources, taints, UNKNOWN_SOURCES } from '../../contracts/tools/risk.ts';
-import { systemInbound } from '../../contracts/receive.ts';
+import { mergeSources, storedSources, taints, UNKNOWN_SOURCES } from '../../protocol/agent/risk.ts';
+import { systemInbound } from '../../protocol/receive.ts';
 import {
   BACKGROUND_SUBAGENT_MS,
   type SubagentFinish,
   type SubagentPayload,
-} from '../../contracts/agent/subagents.ts';
+} from '../../protocol/agent/subagents.ts';
 import { contextRow } from '../prompt/history.ts';
 import { markUntrusted } from '../prompt/marks.ts';
 import type { AgentShared } from '../deps.ts';

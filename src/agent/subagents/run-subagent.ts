@@ -1,17 +1,17 @@
 /** A subagent: a turn inside another one, with its own journal and events and without a message (N-04, N-06). */
-import { type EventBody, isAnswered } from '../../contracts/event.ts';
-import { LaneAbort } from '../../contracts/bus.ts';
-import { GatewayError, StoreError } from '../../contracts/errors.ts';
-import type { Fence } from '../../contracts/store/lanes.ts';
-import type { Ledger } from '../../contracts/store/ledger.ts';
+import { type EventBody, isAnswered } from '../../protocol/event.ts';
+import { LaneAbort } from '../../protocol/bus.ts';
+import { GatewayError, StoreError } from '../../protocol/errors.ts';
+import type { Fence } from '../../protocol/store/lanes.ts';
+import type { Ledger } from '../../protocol/store/ledger.ts';
 import { clipMiddle } from '../../lib/text.ts';
-import type { Log } from '../../contracts/log.ts';
-import type { Profile } from '../../contracts/agent/profile.ts';
-import type { Usage } from '../../contracts/model/provider.ts';
-import { type ContextRecord, type JournalRow, sourcesOfEntry } from '../../contracts/store/records.ts';
-import type { Source } from '../../contracts/tools/risk.ts';
-import { SUBAGENT_TOKENS } from '../../contracts/agent/subagents.ts';
-import type { ModelUsage } from '../../contracts/model/usage.ts';
+import type { Log } from '../../protocol/log.ts';
+import type { Profile } from '../../protocol/agent/profile.ts';
+import type { Usage } from '../../protocol/agent/provider.ts';
+import { type ContextRecord, type JournalRow, sourcesOfEntry } from '../../protocol/store/records.ts';
+import type { Source } from '../../protocol/agent/risk.ts';
+import { SUBAGENT_TOKENS } from '../../protocol/agent/subagents.ts';
+import type { ModelUsage } from '../../protocol/agent/usage.ts';
 import { ApprovalWait } from '../tools/approval-gate.ts';
 import { type AgentShared, type Emit, MAX_RESULT_CHARS } from '../deps.ts';
 import { NO_PART } from '../prompt/bootstrap-files.ts';
@@ -21,7 +21,7 @@ import { replySoFar, type Turn, type TurnIdentity, type TurnProgress } from '../
 import type { Taint } from '../state/taint.ts';
 import { TurnRows } from '../state/turn-rows.ts';
 import { runTurn, type TurnResult } from '../turn/agent-loop.ts';
-import { inEnglish, type Say } from '../../contracts/texts/say.ts';
+import { inEnglish, type Say } from '../../protocol/texts/say.ts';
 import { TraceNotes } from '../state/trace-notes.ts';
 
 /** Whose run it is. */

@@ -1,6 +1,6 @@
 /** The profile of a subagent: its own prompt and limits, and never a tool that the parent does not have. */
-import { commonTools, type Profile } from '../../contracts/agent/profile.ts';
-import { NOT_FOR_SUBAGENTS } from '../../contracts/agent/subagents.ts';
+import { commonTools, type Profile } from '../../protocol/agent/profile.ts';
+import { NOT_FOR_SUBAGENTS } from '../../protocol/agent/subagents.ts';
 
 /** The tools of a subagent: `subagentTools` of the profile, else `enabledTools`, without those that the parent lacks (N-11, B-32). */
 function subagentTools(profile: Profile, parents: ReadonlySet<string>): string[] {

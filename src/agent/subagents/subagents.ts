@@ -1,9 +1,9 @@
 /** The subagents of one turn: the limits on them, those it waits for, and those it starts in the background. */
-import type { TurnEmitter } from '../../contracts/bus.ts';
-import { toGatewayError, wordError } from '../../contracts/errors.ts';
-import type { EventBody } from '../../contracts/event.ts';
+import type { TurnEmitter } from '../../protocol/bus.ts';
+import { toGatewayError, wordError } from '../../protocol/errors.ts';
+import type { EventBody } from '../../protocol/event.ts';
 import { pause } from '../../lib/async/sleep.ts';
-import { type Profile, toolsOf } from '../../contracts/agent/profile.ts';
+import { type Profile, toolsOf } from '../../protocol/agent/profile.ts';
 import {
   agentIdOf,
   MAX_SUBAGENTS_AT_ONCE,
@@ -13,7 +13,7 @@ import {
   type SpawnOutcome,
   type SpawnRequest,
   type SubagentCall,
-} from '../../contracts/agent/subagents.ts';
+} from '../../protocol/agent/subagents.ts';
 import { contextRow } from '../prompt/history.ts';
 import type { AgentShared } from '../deps.ts';
 import type {

@@ -1,8 +1,8 @@
 /** The title of a session, made once after its first answer by the model that gave it. */
 import type { AfterTurnWorker, EndedTurn } from '../turn/ended-turn.ts';
-import { toGatewayError } from '../../contracts/errors.ts';
-import { isAnswered } from '../../contracts/event.ts';
-import type { ChatRequest } from '../../contracts/model/provider.ts';
+import { toGatewayError } from '../../protocol/errors.ts';
+import { isAnswered } from '../../protocol/event.ts';
+import type { ChatRequest } from '../../protocol/agent/provider.ts';
 import type { AgentShared } from '../deps.ts';
 import { completeText } from '../model/complete-text.ts';
 import { type Calling, modelBudget } from '../model/model-budget.ts';

@@ -8,12 +8,12 @@ import {
   type NamedFile,
   shownArgs,
   visibleText,
-} from '../../contracts/tools/approvals.ts';
-import { ToolError } from '../../contracts/errors.ts';
-import { taints } from '../../contracts/tools/risk.ts';
-import type { TurnApproval } from '../../contracts/store/records.ts';
+} from '../../protocol/agent/approvals.ts';
+import { ToolError } from '../../protocol/errors.ts';
+import { taints } from '../../protocol/agent/risk.ts';
+import type { TurnApproval } from '../../protocol/store/records.ts';
 import { cleanJson, sortKeys } from '../../lib/json/json.ts';
-import type { SessionFiles, Tool } from '../../contracts/tools/tool.ts';
+import type { SessionFiles, Tool } from '../../protocol/agent/tool.ts';
 import { judgeCall, mustAsk } from './risk.ts';
 import { failure, type Outcome } from './tool-run.ts';
 import type { Reader } from './unasked-reads.ts';

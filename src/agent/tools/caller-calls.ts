@@ -1,6 +1,6 @@
 /** Calls of tools that the caller of the API runs: the turn waits for their results, which come with a later request. */
-import type { CallerOptions, ToolCall } from '../../contracts/model/provider.ts';
-import { GatewayError } from '../../contracts/errors.ts';
+import type { CallerOptions, ToolCall } from '../../protocol/agent/provider.ts';
+import { GatewayError } from '../../protocol/errors.ts';
 import { type Emit, MAX_CALLS_RUN } from '../deps.ts';
 import type { Answer } from '../prompt/history.ts';
 import type { TurnContext, TurnProgress } from '../state/turn-state.ts';

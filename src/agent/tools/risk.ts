@@ -7,11 +7,11 @@
  * because it could do what a stranger wants, or leak the chat; a few reads excepted (unasked-reads.ts). Calls that stay in
  * the session, such as reading and writing its own files, need no approval unless the profile asks for it at `caution`.
  */
-import type { Profile } from '../../contracts/agent/profile.ts';
-import { describeSources, taints, type ToolRisk } from '../../contracts/tools/risk.ts';
-import type { Tool } from '../../contracts/tools/tool.ts';
+import type { Profile } from '../../protocol/agent/profile.ts';
+import { describeSources, taints, type ToolRisk } from '../../protocol/agent/risk.ts';
+import type { Tool } from '../../protocol/agent/tool.ts';
 import { mayReadUnasked, type Reader } from './unasked-reads.ts';
-import { inEnglish, type Say } from '../../contracts/texts/say.ts';
+import { inEnglish, type Say } from '../../protocol/texts/say.ts';
 
 export interface Judgement {
   risk: ToolRisk;

@@ -1,11 +1,11 @@
 /** Runs the tool calls of one answer in order: intent journaled before, result after, no side effect twice (N-52, N-53). */
 import path from 'node:path';
-import { PLAN_TOOL } from '../../contracts/agent/profile.ts';
-import { LaneAbort } from '../../contracts/bus.ts';
-import { GatewayError, toGatewayError } from '../../contracts/errors.ts';
-import type { ToolCall } from '../../contracts/model/provider.ts';
-import { MAX_SUBAGENTS_AT_ONCE } from '../../contracts/agent/subagents.ts';
-import type { Tool, ToolContext } from '../../contracts/tools/tool.ts';
+import { PLAN_TOOL } from '../../protocol/agent/profile.ts';
+import { LaneAbort } from '../../protocol/bus.ts';
+import { GatewayError, toGatewayError } from '../../protocol/errors.ts';
+import type { ToolCall } from '../../protocol/agent/provider.ts';
+import { MAX_SUBAGENTS_AT_ONCE } from '../../protocol/agent/subagents.ts';
+import type { Tool, ToolContext } from '../../protocol/agent/tool.ts';
 import { passGate } from './approval-gate.ts';
 import { announceResults, callerCalls, isCallersTool, waitForCaller } from './caller-calls.ts';
 import { runConcurrently } from '../../lib/async/run-concurrently.ts';

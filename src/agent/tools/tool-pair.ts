@@ -4,9 +4,9 @@
  */
 import { z } from 'zod';
 import { isJsonObject, parseJson } from '../../lib/json/json.ts';
-import { mergeSources, type Source } from '../../contracts/tools/risk.ts';
-import type { ToolCall, ToolSchema } from '../../contracts/model/provider.ts';
-import { defineTool, type Tool } from '../../contracts/tools/tool.ts';
+import { mergeSources, type Source } from '../../protocol/agent/risk.ts';
+import type { ToolCall, ToolSchema } from '../../protocol/agent/provider.ts';
+import { defineTool, type Tool } from '../../protocol/agent/tool.ts';
 import type { PreparedProfile } from '../prompt/prepared-profile.ts';
 
 export const FIND_TOOL = 'find_tool';

@@ -1,12 +1,12 @@
 /** Runs one tool call and turns every failure into a result for the model (B-48). */
-import { LaneAbort } from '../../contracts/bus.ts';
+import { LaneAbort } from '../../protocol/bus.ts';
 import { z } from 'zod';
 import { conform } from '../../lib/json/conform.ts';
 import { describeIssues } from '../../lib/json/schema-issues.ts';
 import { cleanText, clipMiddle } from '../../lib/text.ts';
-import type { ToolCall } from '../../contracts/model/provider.ts';
-import { pageSource, type ResultSource, type Source, taints } from '../../contracts/tools/risk.ts';
-import type { Tool, ToolContext, ToolResult } from '../../contracts/tools/tool.ts';
+import type { ToolCall } from '../../protocol/agent/provider.ts';
+import { pageSource, type ResultSource, type Source, taints } from '../../protocol/agent/risk.ts';
+import type { Tool, ToolContext, ToolResult } from '../../protocol/agent/tool.ts';
 import { MAX_RESULT_CHARS } from '../deps.ts';
 import { markUntrusted } from '../prompt/marks.ts';
 

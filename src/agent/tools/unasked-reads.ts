@@ -4,7 +4,7 @@
  * when the person left nothing to choose: they typed this very address or query themselves, or it is the next page of the
  * newest search, in its order, and nothing private was read.
  */
-import { isPrivate, type Reach } from '../../contracts/tools/risk.ts';
+import { isPrivate, type Reach } from '../../protocol/agent/risk.ts';
 import type { ContextRow } from '../prompt/history.ts';
 import { typedText } from '../prompt/marks.ts';
 import type { Taint } from '../state/taint.ts';

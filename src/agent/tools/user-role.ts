@@ -1,5 +1,5 @@
 /** The role of a user among the people of the gateway. */
-import type { UserRole } from '../../contracts/tools/tool.ts';
+import type { UserRole } from '../../protocol/agent/tool.ts';
 import type { AgentDeps } from '../deps.ts';
 
 /** `system` for turns of the gateway itself. Throws `StoreError`. */

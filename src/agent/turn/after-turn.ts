@@ -1,9 +1,9 @@
 /** Runs the workers after a turn: one list, one after another, once the turn has ended (N-65). */
-import type { AfterTurnSettings } from '../../contracts/agent/after-turn.ts';
-import { type EventBus, LaneAbort } from '../../contracts/bus.ts';
-import type { TurnEndReason } from '../../contracts/event.ts';
-import { toGatewayError } from '../../contracts/errors.ts';
-import type { SessionKey } from '../../contracts/message.ts';
+import type { AfterTurnSettings } from '../../protocol/agent/subagents.ts';
+import { type EventBus, LaneAbort } from '../../protocol/bus.ts';
+import type { TurnEndReason } from '../../protocol/event.ts';
+import { toGatewayError } from '../../protocol/errors.ts';
+import type { SessionKey } from '../../protocol/message.ts';
 import { mergeGroups, toGroups } from '../prompt/history.ts';
 import { typedText } from '../prompt/marks.ts';
 import { contextSize, type TurnContext, type TurnIdentity, type TurnProgress } from '../state/turn-state.ts';

@@ -1,8 +1,8 @@
 /** A turn from its first event to its result: the tool-calling loop, and the end of a turn that cannot continue (N-01, N-02). */
-import { LaneAbort } from '../../contracts/bus.ts';
-import { GatewayError, StoreError } from '../../contracts/errors.ts';
-import { isFailure, type TurnEndReason } from '../../contracts/event.ts';
-import type { TurnFailure } from '../../contracts/store/records.ts';
+import { LaneAbort } from '../../protocol/bus.ts';
+import { GatewayError, StoreError } from '../../protocol/errors.ts';
+import { isFailure, type TurnEndReason } from '../../protocol/event.ts';
+import type { TurnFailure } from '../../protocol/store/records.ts';
 import type { Answer } from '../prompt/history.ts';
 import type { AgentShared, Emit } from '../deps.ts';
 import { checkCalls, checkFormat, withCallerOptions } from '../model/caller-options.ts';
@@ -12,7 +12,7 @@ import { takeSteering } from './queue-modes.ts';
 import { type PlanRunTurn, runPlan } from '../executor/run-plan.ts';
 import { followTodos, settlePlan } from '../planner/follow-plan.ts';
 import { hasPlannedOn, type PlannedTurn, planOnCall, planOnly, planTurn } from '../planner/plan-turn.ts';
-import { SWITCH_PROFILE } from '../../contracts/agent/profile.ts';
+import { SWITCH_PROFILE } from '../../protocol/agent/profile.ts';
 import {
   callMsgId,
   emitReset,

@@ -1,10 +1,10 @@
 /** What is delivered when a turn ends: its text, and the files that the text shows. */
-import type { AnswerFiles, SentMedia } from '../../contracts/media.ts';
-import { type Address, type OutboundMessage, parseAddress, type Place } from '../../contracts/message.ts';
-import type { DeliveryPayload } from '../../contracts/store/ledger.ts';
+import type { AnswerFiles, SentMedia } from '../../protocol/media.ts';
+import { type Address, type OutboundMessage, parseAddress, type Place } from '../../protocol/message.ts';
+import type { DeliveryPayload } from '../../protocol/store/ledger.ts';
 import type { OutputResult } from './silent-reply.ts';
-import { languageMark } from '../../contracts/texts/languages.ts';
-import type { Say } from '../../contracts/texts/say.ts';
+import { languageMark } from '../../protocol/texts/languages.ts';
+import type { Say } from '../../protocol/texts/say.ts';
 
 /** An answer with everything that is stored with it. */
 export interface AnswerDelivery {

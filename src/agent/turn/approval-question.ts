@@ -7,11 +7,11 @@ import {
   type NamedFile,
   shownArgs,
   visibleText,
-} from '../../contracts/tools/approvals.ts';
-import type { DeliveryPayload } from '../../contracts/store/ledger.ts';
-import { parseAddress } from '../../contracts/message.ts';
+} from '../../protocol/agent/approvals.ts';
+import type { DeliveryPayload } from '../../protocol/store/ledger.ts';
+import { parseAddress } from '../../protocol/message.ts';
 import { waitDecided, waitQuestion } from '../executor/wait-question.ts';
-import type { Say } from '../../contracts/texts/say.ts';
+import type { Say } from '../../protocol/texts/say.ts';
 
 /** Longest name of the person who decided. */
 const MAX_NAME = 60;

@@ -1,9 +1,9 @@
 /** Ends a turn that has become a dead letter. */
-import { GatewayError } from '../../contracts/errors.ts';
-import type { LaneHead, LaneStep } from '../../contracts/store/lanes.ts';
-import { type Address, answeredMessage, type SessionKey, userIdOf } from '../../contracts/message.ts';
-import { cancelPlan, cancelReason, isOpenPlan } from '../../contracts/plans/plan.ts';
-import { textRef } from '../../contracts/texts/say.ts';
+import { GatewayError } from '../../protocol/errors.ts';
+import type { LaneHead, LaneStep } from '../../protocol/store/lanes.ts';
+import { type Address, answeredMessage, type SessionKey, userIdOf } from '../../protocol/message.ts';
+import { cancelPlan, cancelReason, isOpenPlan } from '../../protocol/agent/plan.ts';
+import { textRef } from '../../protocol/texts/say.ts';
 import type { AgentShared } from '../deps.ts';
 import { deliveryOf, elsewhereOf } from './answer-delivery.ts';
 import { failureOf } from './agent-loop.ts';

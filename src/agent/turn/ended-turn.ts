@@ -1,10 +1,10 @@
 /** What the workers after a turn get about it, and what they return. */
-import type { AfterTurnName } from '../../contracts/agent/after-turn.ts';
-import type { EventBody, TurnEndReason } from '../../contracts/event.ts';
-import type { Log } from '../../contracts/log.ts';
-import type { SessionKey } from '../../contracts/message.ts';
-import type { Profile } from '../../contracts/agent/profile.ts';
-import type { Source } from '../../contracts/tools/risk.ts';
+import type { AfterTurnName } from '../../protocol/agent/subagents.ts';
+import type { EventBody, TurnEndReason } from '../../protocol/event.ts';
+import type { Log } from '../../protocol/log.ts';
+import type { SessionKey } from '../../protocol/message.ts';
+import type { Profile } from '../../protocol/agent/profile.ts';
+import type { Source } from '../../protocol/agent/risk.ts';
 import type { Prompt } from '../prompt/context-window.ts';
 import type { StartOfPrompt } from '../prompt/system-prompt.ts';
 

@@ -5,15 +5,15 @@ import {
   readerOf,
   StoreError,
   wordError,
-} from '../../contracts/errors.ts';
-import type { FinishReason } from '../../contracts/model/provider.ts';
-import type { TurnEndReason } from '../../contracts/event.ts';
+} from '../../protocol/errors.ts';
+import type { FinishReason } from '../../protocol/agent/provider.ts';
+import type { TurnEndReason } from '../../protocol/event.ts';
 import type { AgentDeps } from '../deps.ts';
 import type { TurnIdentity } from '../state/turn-state.ts';
 import { roleOf } from '../tools/user-role.ts';
-import type { TurnPayload } from '../../contracts/store/accept.ts';
-import type { PlainKey, Say } from '../../contracts/texts/say.ts';
-import { recipientOf } from '../../contracts/texts/languages.ts';
+import type { TurnPayload } from '../../protocol/store/accept.ts';
+import type { PlainKey, Say } from '../../protocol/texts/say.ts';
+import { recipientOf } from '../../protocol/texts/languages.ts';
 
 /** The text of a turn that failed. */
 export function failureText(error: GatewayError, reader: ErrorReader, say: Say): string {

@@ -1,8 +1,8 @@
 /** One answer of the model within a turn: its context, the call, and its journal row. */
-import { toGatewayError } from '../../contracts/errors.ts';
-import type { ChatRequest, LLMResponse, ModelCapabilities } from '../../contracts/model/provider.ts';
-import type { Omission } from '../../contracts/model/omissions.ts';
-import type { PromptParts } from '../../contracts/store/traces.ts';
+import { toGatewayError } from '../../protocol/errors.ts';
+import type { ChatRequest, LLMResponse, ModelCapabilities } from '../../protocol/agent/provider.ts';
+import type { Omission } from '../../protocol/agent/omissions.ts';
+import type { PromptParts } from '../../protocol/store/traces.ts';
 import { type Answer, type Group, mergeGroups, toGroups } from '../prompt/history.ts';
 import { withModePrompt } from '../executor/mode-prompts.ts';
 import { promptStart, type PromptStart } from '../prompt/system-prompt.ts';

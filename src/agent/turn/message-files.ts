@@ -1,11 +1,11 @@
 /** The files of a message: fetched, stored next to its row, and worded for the model and the person. */
-import type { ReceivedFile } from '../../contracts/media.ts';
-import { type InboundMessage, userIdOf } from '../../contracts/message.ts';
-import type { Fence } from '../../contracts/store/lanes.ts';
-import type { TurnPayload } from '../../contracts/store/accept.ts';
+import type { ReceivedFile } from '../../protocol/media.ts';
+import { type InboundMessage, userIdOf } from '../../protocol/message.ts';
+import type { Fence } from '../../protocol/store/lanes.ts';
+import type { TurnPayload } from '../../protocol/store/accept.ts';
 import type { AgentShared } from '../deps.ts';
 import { sayFor } from './failure-text.ts';
-import { titleOf } from '../../contracts/sessions/marked-text.ts';
+import { titleOf } from '../../protocol/sessions/marked-text.ts';
 import { markUntrusted } from '../prompt/marks.ts';
 
 /** Pictures of one message that models see. */

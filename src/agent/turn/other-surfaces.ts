@@ -1,8 +1,8 @@
 /** The chats besides the one in which a turn was asked: what others can read decides what the turn may reveal. */
-import type { LiveTurn } from '../../contracts/delivery.ts';
-import type { InboundMessage } from '../../contracts/message.ts';
-import type { OtherSurface, TurnFinish } from '../../contracts/store/records.ts';
-import { recipientOf } from '../../contracts/texts/languages.ts';
+import type { LiveTurn } from '../../protocol/delivery.ts';
+import type { InboundMessage } from '../../protocol/message.ts';
+import type { OtherSurface, TurnFinish } from '../../protocol/store/records.ts';
+import { recipientOf } from '../../protocol/texts/languages.ts';
 import type { AgentShared } from '../deps.ts';
 
 type Elsewhere = NonNullable<TurnFinish['elsewhere']>;

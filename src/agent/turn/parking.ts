@@ -6,16 +6,16 @@ import {
   approvalRef,
   type ApprovalSubject,
   howDecided,
-} from '../../contracts/tools/approvals.ts';
-import type { LaneOutcome, TurnEmitter } from '../../contracts/bus.ts';
-import { addressOf, type DeliveryPayload } from '../../contracts/message.ts';
-import type { EventBody } from '../../contracts/event.ts';
+} from '../../protocol/agent/approvals.ts';
+import type { LaneOutcome, TurnEmitter } from '../../protocol/bus.ts';
+import { addressOf, type DeliveryPayload } from '../../protocol/message.ts';
+import type { EventBody } from '../../protocol/event.ts';
 import type { ApprovalWait } from '../tools/approval-gate.ts';
 import type { CallerWait } from '../tools/caller-calls.ts';
 import { decidedFor, questionFor } from './approval-question.ts';
 import type { AgentShared } from '../deps.ts';
 import type { TurnIdentity, TurnProgress } from '../state/turn-state.ts';
-import { recipientOf } from '../../contracts/texts/languages.ts';
+import { recipientOf } from '../../protocol/texts/languages.ts';
 
 /** What a turn is parked with, and for how long at most. */
 type Parking = Pick<AgentShared, 'lanes' | 'limits'>;

@@ -1,10 +1,10 @@
 /** Queue modes: how messages that arrive in a burst, or while a turn runs, join that turn. */
-import { GatewayError } from '../../contracts/errors.ts';
-import type { Fence } from '../../contracts/store/lanes.ts';
-import type { TurnPayload } from '../../contracts/store/accept.ts';
-import type { JoinedMessage, WaitingBehind } from '../../contracts/store/ledger.ts';
-import type { OpenedTurn } from '../../contracts/store/records.ts';
-import { mergeSources, type Source } from '../../contracts/tools/risk.ts';
+import { GatewayError } from '../../protocol/errors.ts';
+import type { Fence } from '../../protocol/store/lanes.ts';
+import type { TurnPayload } from '../../protocol/store/accept.ts';
+import type { JoinedMessage, WaitingBehind } from '../../protocol/store/ledger.ts';
+import type { OpenedTurn } from '../../protocol/store/records.ts';
+import { mergeSources, type Source } from '../../protocol/agent/risk.ts';
 import { contextRow } from '../prompt/history.ts';
 import { typedText } from '../prompt/marks.ts';
 import type { AgentShared, Emit } from '../deps.ts';

@@ -1,9 +1,9 @@
 /** A model call that failed: whether it is repeated, and after which pause. */
-import { ProviderError, wordError } from '../../contracts/errors.ts';
+import { ProviderError, wordError } from '../../protocol/errors.ts';
 import { backoffMs } from '../../lib/async/backoff.ts';
 import { sleep } from '../../lib/async/sleep.ts';
 import { type AgentLimits, type AgentShared, type Emit, RETRY_CAP_MS } from '../deps.ts';
-import type { LLMResponse } from '../../contracts/model/provider.ts';
+import type { LLMResponse } from '../../protocol/agent/provider.ts';
 import type { ModelCall } from '../model/model-call.ts';
 import { OVERFLOW_SHRINK } from '../prompt/context-window.ts';
 import {

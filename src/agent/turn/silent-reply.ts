@@ -1,6 +1,6 @@
 /** Turns that may end without a message: an answer with little but the silent token is neither shown nor stored. */
-import type { EventBody } from '../../contracts/event.ts';
-import type { LiveTurn } from '../../contracts/delivery.ts';
+import type { EventBody } from '../../protocol/event.ts';
+import type { LiveTurn } from '../../protocol/delivery.ts';
 import type { Emit } from '../deps.ts';
 import { isSilentReply, withoutToken } from './silent-token.ts';
 import type { TurnResult } from './agent-loop.ts';

@@ -1,10 +1,10 @@
 /** Starts the turn of an `in:` lane's head: opens it, reads its message with its files, and gathers what its calls read. */
-import { LaneAbort } from '../../contracts/bus.ts';
-import { answeredMessage, memoryOwnerOf, userIdOf } from '../../contracts/message.ts';
-import { readMode } from '../../contracts/plans/plan.ts';
-import { HISTORY_ROWS, type TurnPayload } from '../../contracts/store/accept.ts';
-import type { LaneHead } from '../../contracts/store/lanes.ts';
-import type { OpenedTurn } from '../../contracts/store/records.ts';
+import { LaneAbort } from '../../protocol/bus.ts';
+import { answeredMessage, memoryOwnerOf, userIdOf } from '../../protocol/message.ts';
+import { readMode } from '../../protocol/agent/plan.ts';
+import { HISTORY_ROWS, type TurnPayload } from '../../protocol/store/accept.ts';
+import type { LaneHead } from '../../protocol/store/lanes.ts';
+import type { OpenedTurn } from '../../protocol/store/records.ts';
 import type { AgentShared } from '../deps.ts';
 import { withCallerOptions } from '../model/caller-options.ts';
 import { notedWaits } from '../model/noted-waits.ts';

@@ -1,11 +1,11 @@
 /** Handles the head of an `in:` lane: opens the turn, runs it, and commits its end. */
-import { LaneAbort, type LaneHandler, type LaneOutcome, type TurnEmitter } from '../../contracts/bus.ts';
-import { GatewayError, toGatewayError } from '../../contracts/errors.ts';
-import type { LaneHead, LaneStep } from '../../contracts/store/lanes.ts';
-import type { TurnPayload } from '../../contracts/store/accept.ts';
-import { type Address, askedQuestion } from '../../contracts/message.ts';
-import type { OpenedTurn } from '../../contracts/store/records.ts';
-import type { LiveCounts, TraceAttempt } from '../../contracts/store/traces.ts';
+import { LaneAbort, type LaneHandler, type LaneOutcome, type TurnEmitter } from '../../protocol/bus.ts';
+import { GatewayError, toGatewayError } from '../../protocol/errors.ts';
+import type { LaneHead, LaneStep } from '../../protocol/store/lanes.ts';
+import type { TurnPayload } from '../../protocol/store/accept.ts';
+import { type Address, askedQuestion } from '../../protocol/message.ts';
+import type { OpenedTurn } from '../../protocol/store/records.ts';
+import type { LiveCounts, TraceAttempt } from '../../protocol/store/traces.ts';
 import { ApprovalWait } from '../tools/approval-gate.ts';
 import { CallerWait } from '../tools/caller-calls.ts';
 import type { AgentShared, Emit } from '../deps.ts';

@@ -1,17 +1,23 @@
 /** The payload of an `in:` head, validated here once, and its message as the model reads it. */
 import { z } from 'zod';
 import { describeIssues } from '../../lib/json/schema-issues.ts';
-import { callerOptions } from '../../contracts/model/provider.ts';
-import { GatewayError } from '../../contracts/errors.ts';
-import { mediaShape, type ReceivedFile } from '../../contracts/media.ts';
-import type { TurnPayload } from '../../contracts/store/accept.ts';
-import { authorOf, type InboundMessage, memoryOwnerOf, sourcesOfMessage } from '../../contracts/message.ts';
-import { MODES } from '../../contracts/plans/plan.ts';
-import { type Quoted, storedQuote } from '../../contracts/quoted.ts';
-import type { ObservedMessage } from '../../contracts/store/group-chats.ts';
-import { describeSources, storedSources, taints } from '../../contracts/tools/risk.ts';
+import { callerOptions } from '../../protocol/agent/provider.ts';
+import { GatewayError } from '../../protocol/errors.ts';
+import { mediaShape, type ReceivedFile } from '../../protocol/media.ts';
+import type { TurnPayload } from '../../protocol/store/accept.ts';
+import {
+  authorOf,
+  type InboundMessage,
+  memoryOwnerOf,
+  type Quoted,
+  sourcesOfMessage,
+  storedQuote,
+} from '../../protocol/message.ts';
+import { MODES } from '../../protocol/agent/plan.ts';
+import type { ObservedMessage } from '../../protocol/store/group-chats.ts';
+import { describeSources, storedSources, taints } from '../../protocol/agent/risk.ts';
 import { filesText, ownText, picturesOf } from './message-files.ts';
-import { titleOf } from '../../contracts/sessions/marked-text.ts';
+import { titleOf } from '../../protocol/sessions/marked-text.ts';
 import { markText, markUntrusted } from '../prompt/marks.ts';
 import type { TextOrigin } from '../state/turn-rows.ts';
 

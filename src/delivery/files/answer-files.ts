@@ -2,10 +2,10 @@
  * The files that an answer shows with `![caption](file)`: stored in their current state, and removed from the text
  * for chats.
  */
-import { ToolError } from '../../contracts/errors.ts';
-import type { AnswerFiles, OutgoingFiles, SentMedia } from '../../contracts/media.ts';
+import { ToolError } from '../../protocol/errors.ts';
+import type { AnswerFiles, OutgoingFiles, SentMedia } from '../../protocol/media.ts';
 import { imagesIn, type TextImage } from '../../lib/markdown/text-images.ts';
-import type { PlainKey, Say } from '../../contracts/texts/say.ts';
+import type { PlainKey, Say } from '../../protocol/texts/say.ts';
 
 /** Maximum number of files that one answer may show. */
 export const MAX_ANSWER_FILES = 10;

@@ -1,7 +1,7 @@
 /** Code that is too long to read in messages: it is sent as a file, and the text refers to it. */
-import type { Rendered } from '../../contracts/channel.ts';
+import type { Rendered } from '../../protocol/channel.ts';
 import { type FencedBlock, fencedBlocks } from '../../lib/markdown/fenced-blocks.ts';
-import type { Say } from '../../contracts/texts/say.ts';
+import type { Say } from '../../protocol/texts/say.ts';
 
 /** Maximum number of messages that one block of code may fill; a longer one is sent as a file. */
 export const MAX_CODE_MESSAGES = 3;

@@ -2,18 +2,18 @@
  * The files of a message and the code that is too long for it, each sent as a separate message after the text; one
  * that cannot be shown leaves a sentence in its place, and code then stays text.
  */
-import type { Channel, Rendered } from '../../contracts/channel.ts';
-import { ChannelError, GatewayError, ToolError } from '../../contracts/errors.ts';
-import type { LaneHead } from '../../contracts/store/lanes.ts';
-import type { Log } from '../../contracts/log.ts';
-import type { OutgoingFiles, SentMedia } from '../../contracts/media.ts';
-import type { OutboundMessage } from '../../contracts/message.ts';
+import type { Channel, Rendered } from '../../protocol/channel.ts';
+import { ChannelError, GatewayError, ToolError } from '../../protocol/errors.ts';
+import type { LaneHead } from '../../protocol/store/lanes.ts';
+import type { Log } from '../../protocol/log.ts';
+import type { OutgoingFiles, SentMedia } from '../../protocol/media.ts';
+import type { OutboundMessage } from '../../protocol/message.ts';
 import { parseMarkdown } from '../../lib/markdown/markdown.ts';
 import { inMegabytes } from '../../lib/text.ts';
 import { isRefusal } from '../final/giving-up.ts';
 import type { PartDelivery } from '../final/part-delivery.ts';
 import type { CodeFile } from './long-code.ts';
-import type { PlainKey, Say } from '../../contracts/texts/say.ts';
+import type { PlainKey, Say } from '../../protocol/texts/say.ts';
 
 /** How long to wait for a file that another node may still have to share, in milliseconds. */
 export const FILE_WAIT_MS = 30_000;

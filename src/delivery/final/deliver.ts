@@ -2,15 +2,15 @@
  * One delivery: puts every part of an answer on screen with exactly its text, and stores each id before the next part
  * (T7).
  */
-import type { Channel, Rendered } from '../../contracts/channel.ts';
-import { regenerateButton } from '../../contracts/delivery.ts';
-import { type ChannelError, GatewayError } from '../../contracts/errors.ts';
-import type { Log } from '../../contracts/log.ts';
-import type { OutgoingFiles } from '../../contracts/media.ts';
-import type { ChatMigration, SentMessage } from '../../contracts/message.ts';
-import type { LaneHead, LaneStep, LaneStore } from '../../contracts/store/lanes.ts';
-import type { DeliveryPayload, Ledger } from '../../contracts/store/ledger.ts';
-import type { Say, SayIn } from '../../contracts/texts/say.ts';
+import type { Channel, Rendered } from '../../protocol/channel.ts';
+import { regenerateButton } from '../../protocol/delivery.ts';
+import { type ChannelError, GatewayError } from '../../protocol/errors.ts';
+import type { Log } from '../../protocol/log.ts';
+import type { OutgoingFiles } from '../../protocol/media.ts';
+import type { ChatMigration, SentMessage } from '../../protocol/message.ts';
+import type { LaneHead, LaneStep, LaneStore } from '../../protocol/store/lanes.ts';
+import type { DeliveryPayload, Ledger } from '../../protocol/store/ledger.ts';
+import type { Say, SayIn } from '../../protocol/texts/say.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { parseMarkdown } from '../../lib/markdown/markdown.ts';
 import { resolveReferences } from '../../lib/markdown/references.ts';

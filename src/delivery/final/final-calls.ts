@@ -1,7 +1,7 @@
 /** The calls of one delivery, which records in its lane when it waits for the platform's limits. */
-import { ChannelError, toGatewayError } from '../../contracts/errors.ts';
-import { type LaneHead, type LaneStore, waitNotedAfterMs } from '../../contracts/store/lanes.ts';
-import type { Log } from '../../contracts/log.ts';
+import { ChannelError, toGatewayError } from '../../protocol/errors.ts';
+import { type LaneHead, type LaneStore, waitNotedAfterMs } from '../../protocol/store/lanes.ts';
+import type { Log } from '../../protocol/log.ts';
 import { LastingNote } from '../../lib/async/lasting-note.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { CallTarget, Scheduler } from '../rate/scheduler.ts';

@@ -1,11 +1,11 @@
 /** How long a delivery is retried, and what its chat reads when it is abandoned. */
-import type { LaneOutcome } from '../../contracts/bus.ts';
-import { ChannelError, GatewayError } from '../../contracts/errors.ts';
-import type { LaneHead } from '../../contracts/store/lanes.ts';
-import type { DeliveryPayload } from '../../contracts/store/ledger.ts';
-import { parseAddress } from '../../contracts/message.ts';
+import type { LaneOutcome } from '../../protocol/bus.ts';
+import { ChannelError, GatewayError } from '../../protocol/errors.ts';
+import type { LaneHead } from '../../protocol/store/lanes.ts';
+import type { DeliveryPayload } from '../../protocol/store/ledger.ts';
+import { parseAddress } from '../../protocol/message.ts';
 import { backoffMs } from '../../lib/async/backoff.ts';
-import type { Say } from '../../contracts/texts/say.ts';
+import type { Say } from '../../protocol/texts/say.ts';
 
 /**
  * First and longest pause while a platform is unavailable, in milliseconds; in between it grows with the time already

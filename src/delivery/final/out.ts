@@ -1,9 +1,9 @@
 /** The `out:` lanes: deliveries are made (T7), retried, or abandoned. */
-import { LaneAbort, type LaneHandler, type LaneOutcome } from '../../contracts/bus.ts';
-import { ChannelError, FencedError, type GatewayError, toGatewayError } from '../../contracts/errors.ts';
-import { addressOf } from '../../contracts/message.ts';
-import type { LaneHead, LaneStore } from '../../contracts/store/lanes.ts';
-import type { DeliveryPayload, Ledger } from '../../contracts/store/ledger.ts';
+import { LaneAbort, type LaneHandler, type LaneOutcome } from '../../protocol/bus.ts';
+import { ChannelError, FencedError, type GatewayError, toGatewayError } from '../../protocol/errors.ts';
+import { addressOf } from '../../protocol/message.ts';
+import type { LaneHead, LaneStore } from '../../protocol/store/lanes.ts';
+import type { DeliveryPayload, Ledger } from '../../protocol/store/ledger.ts';
 import { deliver, type DeliverDeps } from './deliver.ts';
 import {
   ambiguousPauseMs,

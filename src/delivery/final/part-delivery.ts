@@ -1,8 +1,8 @@
 /** Sends or edits the parts of one final answer, each exactly once, and works around refusals of the platform. */
-import type { Channel, OutboundFile, OutboundPart, Rendered } from '../../contracts/channel.ts';
-import { ChannelError } from '../../contracts/errors.ts';
-import type { Log } from '../../contracts/log.ts';
-import type { Button, OutboundMessage, Place, SentMessage, ChatMigration } from '../../contracts/message.ts';
+import type { Channel, OutboundFile, OutboundPart, Rendered } from '../../protocol/channel.ts';
+import { ChannelError } from '../../protocol/errors.ts';
+import type { Log } from '../../protocol/log.ts';
+import type { Button, OutboundMessage, Place, SentMessage, ChatMigration } from '../../protocol/message.ts';
 import { nonceOf } from '../nonce.ts';
 import type { FinalCall } from './final-calls.ts';
 import type { CallTarget } from '../rate/scheduler.ts';

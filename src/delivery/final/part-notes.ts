@@ -1,9 +1,9 @@
 /** Records the messages that show a delivery: in memory from the platform's answer on, until the store has them. */
-import type { MessageBus } from '../../contracts/bus.ts';
-import { FencedError, isRetryable, toGatewayError } from '../../contracts/errors.ts';
-import type { Ledger, NotedParts } from '../../contracts/store/ledger.ts';
-import type { Log } from '../../contracts/log.ts';
-import { addressOf, type Place, removalOf, type SentMessage } from '../../contracts/message.ts';
+import type { MessageBus } from '../../protocol/bus.ts';
+import { FencedError, isRetryable, toGatewayError } from '../../protocol/errors.ts';
+import type { Ledger, NotedParts } from '../../protocol/store/ledger.ts';
+import type { Log } from '../../protocol/log.ts';
+import { addressOf, type Place, removalOf, type SentMessage } from '../../protocol/message.ts';
 import type { Clock } from '../../lib/clock.ts';
 
 /**

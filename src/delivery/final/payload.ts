@@ -1,9 +1,9 @@
 /** The payload of an `out:` head, validated when it leaves the store. */
 import { z } from 'zod';
-import { GatewayError } from '../../contracts/errors.ts';
-import { mediaShape } from '../../contracts/media.ts';
-import type { LaneHead } from '../../contracts/store/lanes.ts';
-import type { DeliveryPayload } from '../../contracts/store/ledger.ts';
+import { GatewayError } from '../../protocol/errors.ts';
+import { mediaShape } from '../../protocol/media.ts';
+import type { LaneHead } from '../../protocol/store/lanes.ts';
+import type { DeliveryPayload } from '../../protocol/store/ledger.ts';
 
 const sentMedia = z.object({
   kind: mediaShape.shape.kind,

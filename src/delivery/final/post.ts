@@ -1,9 +1,9 @@
 /** Messages of a turn before its answer: committed, then delivered like any answer. */
-import type { LaneRunner } from '../../contracts/bus.ts';
-import type { Channel } from '../../contracts/channel.ts';
-import { MAX_POSTS, type Post, type PostResult, type PostStore } from '../../contracts/delivery.ts';
-import type { Attachment } from '../../contracts/media.ts';
-import { parseAddress } from '../../contracts/message.ts';
+import type { LaneRunner } from '../../protocol/bus.ts';
+import type { Channel } from '../../protocol/channel.ts';
+import { MAX_POSTS, type Post, type PostResult, type PostStore } from '../../protocol/delivery.ts';
+import type { Attachment } from '../../protocol/media.ts';
+import { parseAddress } from '../../protocol/message.ts';
 
 /** Why a chat does not accept a file; undefined if it does. A channel that is off accepts it once it is on again. */
 function fileRefusal(

@@ -1,7 +1,7 @@
 /** Tools and subagents of a turn as a few lines below its text, removed as soon as the text continues or the turn ends. */
-import type { AgentEvent } from '../../contracts/event.ts';
-import { SPAWN_TOOL } from '../../contracts/agent/subagents.ts';
-import { inEnglish, type Say } from '../../contracts/texts/say.ts';
+import type { AgentEvent } from '../../protocol/event.ts';
+import { SPAWN_TOOL } from '../../protocol/agent/subagents.ts';
+import { inEnglish, type Say } from '../../protocol/texts/say.ts';
 import { clipEnd, oneLine } from '../../lib/text.ts';
 
 /** Work that ends sooner gets no line, in milliseconds. */

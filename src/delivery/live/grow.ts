@@ -1,11 +1,11 @@
 /** Opens growing messages: each with its notes, its place in the order of the chat, and the card of its plan. */
 import { setImmediate as immediate } from 'node:timers/promises';
-import type { Channel } from '../../contracts/channel.ts';
-import type { LiveTurnStart, StreamModes } from '../../contracts/delivery.ts';
-import type { Log } from '../../contracts/log.ts';
-import { parseAddress, type SentMessage } from '../../contracts/message.ts';
-import type { Ledger } from '../../contracts/store/ledger.ts';
-import type { SayIn } from '../../contracts/texts/say.ts';
+import type { Channel } from '../../protocol/channel.ts';
+import type { LiveTurnStart, StreamModes } from '../../protocol/delivery.ts';
+import type { Log } from '../../protocol/log.ts';
+import { parseAddress, type SentMessage } from '../../protocol/message.ts';
+import type { Ledger } from '../../protocol/store/ledger.ts';
+import type { SayIn } from '../../protocol/texts/say.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { type PartNotes, storeLate } from '../final/part-notes.ts';
 import type { PlanCard } from '../plans/plan-card.ts';
@@ -13,7 +13,7 @@ import type { Scheduler } from '../rate/scheduler.ts';
 import { streamReply } from '../stream/stream-mode.ts';
 import type { GrowingCalls, GrowingMessage } from '../surfaces/live-surfaces.ts';
 import { LiveMessage } from './live-message.ts';
-import { toGatewayError } from '../../contracts/errors.ts';
+import { toGatewayError } from '../../protocol/errors.ts';
 
 /** Time between two checks of a waiting reply, in milliseconds. */
 export const CHECK_EVERY_MS = 500;

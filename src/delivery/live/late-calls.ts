@@ -2,11 +2,11 @@
  * Calls of a process that was paused: what they put on screen may have arrived after the final text that another node
  * delivered.
  */
-import type { MessageBus } from '../../contracts/bus.ts';
-import { toGatewayError } from '../../contracts/errors.ts';
-import type { Ledger } from '../../contracts/store/ledger.ts';
-import type { Log } from '../../contracts/log.ts';
-import { type Address, parseAddress } from '../../contracts/message.ts';
+import type { MessageBus } from '../../protocol/bus.ts';
+import { toGatewayError } from '../../protocol/errors.ts';
+import type { Ledger } from '../../protocol/store/ledger.ts';
+import type { Log } from '../../protocol/log.ts';
+import { type Address, parseAddress } from '../../protocol/message.ts';
 import { newId } from '../../lib/ids.ts';
 
 /** A call that took longer than this may have outlived the lease of its node, in milliseconds. */

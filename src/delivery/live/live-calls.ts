@@ -4,8 +4,8 @@ import {
   type LivePoint,
   MAX_LIVE_EDITS,
   MAX_LIVE_POINTS,
-} from '../../contracts/store/traces.ts';
-import { ChannelError, type GatewayError } from '../../contracts/errors.ts';
+} from '../../protocol/store/traces.ts';
+import { ChannelError, type GatewayError } from '../../protocol/errors.ts';
 
 /** What a live message has done; bounded. */
 export class LiveCalls {

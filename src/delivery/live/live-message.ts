@@ -1,12 +1,12 @@
 /** A reply that grows in place: shows one turn's events in one chat. */
-import type { Channel, OutboundPart } from '../../contracts/channel.ts';
-import { ChannelError, isClosedChat, toGatewayError } from '../../contracts/errors.ts';
-import { type DraftRules, type LiveTurnStart, stopButton } from '../../contracts/delivery.ts';
-import { turnOfRef } from '../../contracts/sessions/surfaces.ts';
-import type { AgentEvent } from '../../contracts/event.ts';
-import type { Log } from '../../contracts/log.ts';
+import type { Channel, OutboundPart } from '../../protocol/channel.ts';
+import { ChannelError, isClosedChat, toGatewayError } from '../../protocol/errors.ts';
+import { type DraftRules, type LiveTurnStart, stopButton } from '../../protocol/delivery.ts';
+import { turnOfRef } from '../../protocol/sessions/surfaces.ts';
+import type { AgentEvent } from '../../protocol/event.ts';
+import type { Log } from '../../protocol/log.ts';
 import { LiveCalls } from './live-calls.ts';
-import { parseAddress, type Place, type SentMessage } from '../../contracts/message.ts';
+import { parseAddress, type Place, type SentMessage } from '../../protocol/message.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { draftLook } from '../stream/draft-look.ts';
 import { Drafts } from '../stream/drafts.ts';
@@ -16,7 +16,7 @@ import { nonceOf } from '../nonce.ts';
 import type { LiveEdit } from '../rate/place-queue.ts';
 import type { Scheduler } from '../rate/scheduler.ts';
 import { Typing } from './typing.ts';
-import type { Recipient, SayIn } from '../../contracts/texts/say.ts';
+import type { Recipient, SayIn } from '../../protocol/texts/say.ts';
 
 /** How long `settle` waits at most for a call in flight, in milliseconds. */
 export const SETTLE_MS = 10_000;

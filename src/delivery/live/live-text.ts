@@ -1,11 +1,11 @@
 /** The text of a running turn, assembled from its events. */
-import type { Rendered } from '../../contracts/channel.ts';
-import type { AgentEvent } from '../../contracts/event.ts';
+import type { Rendered } from '../../protocol/channel.ts';
+import type { AgentEvent } from '../../protocol/event.ts';
 import { Activity } from './activity.ts';
 import { SLICE_CHARS, MessageChunker } from '../text/chunker.ts';
 import { closeOpenMarkup } from '../text/close-markup.ts';
 import type { RenderTarget } from '../text/cut.ts';
-import { inEnglish, type Say } from '../../contracts/texts/say.ts';
+import { inEnglish, type Say } from '../../protocol/texts/say.ts';
 
 /** Beyond this many UTF-16 units a reply stops growing on screen; its end comes with the final delivery. */
 export const MAX_LIVE_TEXT = 1_048_576;

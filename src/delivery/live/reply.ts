@@ -1,11 +1,11 @@
 /** The live reply of a turn in its own chat: the message, the card of its plan, and the reaction to its question. */
-import type { EventBus, MessageBus } from '../../contracts/bus.ts';
-import type { LiveTurn, LiveTurnStart } from '../../contracts/delivery.ts';
-import { toGatewayError } from '../../contracts/errors.ts';
-import type { SentMessage } from '../../contracts/message.ts';
-import type { DropSurface } from '../../contracts/sessions/surfaces.ts';
-import type { LaneStore } from '../../contracts/store/lanes.ts';
-import type { Ledger } from '../../contracts/store/ledger.ts';
+import type { EventBus, MessageBus } from '../../protocol/bus.ts';
+import type { LiveTurn, LiveTurnStart } from '../../protocol/delivery.ts';
+import { toGatewayError } from '../../protocol/errors.ts';
+import type { SentMessage } from '../../protocol/message.ts';
+import type { DropSurface } from '../../protocol/sessions/surfaces.ts';
+import type { LaneStore } from '../../protocol/store/lanes.ts';
+import type { Ledger } from '../../protocol/store/ledger.ts';
 import { PlanCard } from '../plans/plan-card.ts';
 import type { PlanCards } from '../plans/plan-cards.ts';
 import { type Reactions, stateAfter } from '../reactions.ts';

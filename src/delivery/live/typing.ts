@@ -1,7 +1,7 @@
 /** Shows "typing…" while a turn is running and its reply does not grow. */
-import type { Channel } from '../../contracts/channel.ts';
-import { isClosedChat } from '../../contracts/errors.ts';
-import type { Place } from '../../contracts/message.ts';
+import type { Channel } from '../../protocol/channel.ts';
+import { isClosedChat } from '../../protocol/errors.ts';
+import type { Place } from '../../protocol/message.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { Scheduler } from '../rate/scheduler.ts';
 

@@ -1,10 +1,10 @@
 /** Buttons below a plan's card, and the comparison of two cards. Pure. */
-import type { Rendered } from '../../contracts/channel.ts';
-import type { Button } from '../../contracts/message.ts';
-import { openStep, type Plan } from '../../contracts/plans/plan.ts';
-import { versionOf } from '../../contracts/plans/plan-edits.ts';
-import { planButtonValue, type StoredAction } from '../../contracts/store/plan-store.ts';
-import { inEnglish, type Say } from '../../contracts/texts/say.ts';
+import type { Rendered } from '../../protocol/channel.ts';
+import type { Button } from '../../protocol/message.ts';
+import { openStep, type Plan } from '../../protocol/agent/plan.ts';
+import { versionOf } from '../../protocol/agent/plan-edits.ts';
+import { planButtonValue, type StoredAction } from '../../protocol/agent/plan-store.ts';
+import { inEnglish, type Say } from '../../protocol/texts/say.ts';
 
 /**
  * The buttons below a running plan; a paused one has none, because its question has Resume and Stop. Only agentic

@@ -1,12 +1,12 @@
 /** The card of a turn's plan: one message per plan, edited in place while the plan runs. */
-import type { Channel, OutboundPart } from '../../contracts/channel.ts';
-import { ChannelError, toGatewayError } from '../../contracts/errors.ts';
-import type { AgentEvent } from '../../contracts/event.ts';
-import type { LiveTurnStart } from '../../contracts/delivery.ts';
-import type { Log } from '../../contracts/log.ts';
-import { parseAddress, type Place, type SentMessage } from '../../contracts/message.ts';
-import { advancePlan, type PlanEventView } from '../../contracts/isomorphic/plan-reducer.js';
-import { cardRef } from '../../contracts/store/plan-store.ts';
+import type { Channel, OutboundPart } from '../../protocol/channel.ts';
+import { ChannelError, toGatewayError } from '../../protocol/errors.ts';
+import type { AgentEvent } from '../../protocol/event.ts';
+import type { LiveTurnStart } from '../../protocol/delivery.ts';
+import type { Log } from '../../protocol/log.ts';
+import { parseAddress, type Place, type SentMessage } from '../../protocol/message.ts';
+import { advancePlan, type PlanEventView } from '../../protocol/isomorphic/plan-reducer.js';
+import { cardRef } from '../../protocol/agent/plan-store.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { EndedCall } from '../live/late-calls.ts';
 import type { RenderTarget } from '../text/cut.ts';
@@ -15,7 +15,7 @@ import { lookOf, planButtons } from './plan-buttons.ts';
 import { renderPlan } from './render-plan.ts';
 import type { LiveEdit } from '../rate/place-queue.ts';
 import type { Scheduler } from '../rate/scheduler.ts';
-import type { Say, SayIn } from '../../contracts/texts/say.ts';
+import type { Say, SayIn } from '../../protocol/texts/say.ts';
 
 /** After this many failed calls in a row the card is left to the final delivery. */
 const MAX_FAILURES = 3;

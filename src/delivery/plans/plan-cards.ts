@@ -1,16 +1,16 @@
 /** Keeps the cards of ended turns until their final delivery, which shows the last state of the plan. */
-import type { Channel } from '../../contracts/channel.ts';
-import { ChannelError } from '../../contracts/errors.ts';
-import type { DeliveryPayload } from '../../contracts/store/ledger.ts';
-import type { Log } from '../../contracts/log.ts';
-import type { OutboundMessage, SentMessage } from '../../contracts/message.ts';
-import type { Plan } from '../../contracts/plans/plan.ts';
-import { cardRef } from '../../contracts/store/plan-store.ts';
+import type { Channel } from '../../protocol/channel.ts';
+import { ChannelError } from '../../protocol/errors.ts';
+import type { DeliveryPayload } from '../../protocol/store/ledger.ts';
+import type { Log } from '../../protocol/log.ts';
+import type { OutboundMessage, SentMessage } from '../../protocol/message.ts';
+import type { Plan } from '../../protocol/agent/plan.ts';
+import { cardRef } from '../../protocol/agent/plan-store.ts';
 import type { PartDelivery } from '../final/part-delivery.ts';
 import type { CardOnScreen, PlanCard } from './plan-card.ts';
 import { lookOf, planButtons } from './plan-buttons.ts';
 import { renderPlan } from './render-plan.ts';
-import type { SayIn } from '../../contracts/texts/say.ts';
+import type { SayIn } from '../../protocol/texts/say.ts';
 
 /**
  * Maximum number of cards of ended turns remembered; one that is dropped is edited again, which changes nothing on

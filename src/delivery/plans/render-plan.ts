@@ -1,6 +1,6 @@
 /** A plan as one message: its goal, its numbered steps with status and reason, the executor of each, what is left. Pure. */
 import type { Paragraph, PhrasingContent, RootContent } from 'mdast';
-import type { Rendered } from '../../contracts/channel.ts';
+import type { Rendered } from '../../protocol/channel.ts';
 import {
   correctionsLeft,
   endedEarly,
@@ -8,9 +8,9 @@ import {
   type Plan,
   type PlanStep,
   type StepStatus,
-} from '../../contracts/plans/plan.ts';
+} from '../../protocol/agent/plan.ts';
 import { cutChunk, type RenderTarget, rootOf } from '../text/cut.ts';
-import { inEnglish, type Say } from '../../contracts/texts/say.ts';
+import { inEnglish, type Say } from '../../protocol/texts/say.ts';
 import { clipEnd, oneLine } from '../../lib/text.ts';
 
 /** The marks of the steps. */

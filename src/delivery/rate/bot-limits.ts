@@ -2,8 +2,8 @@
  * All limits on one bot's calls: those of the places, the bot's own rate, the share of it for edits, and the effects
  * of a refusal.
  */
-import type { ChannelError } from '../../contracts/errors.ts';
-import type { RateLimits } from '../../contracts/delivery.ts';
+import type { ChannelError } from '../../protocol/errors.ts';
+import type { RateLimits } from '../../protocol/delivery.ts';
 import { BotRate } from './bot-rate.ts';
 import { AFTER_BURST_MS, type CallKind, type PlaceLimit } from './place-limit.ts';
 

@@ -1,5 +1,5 @@
 /** How many calls per second one bot makes: learned upwards while calls wait, downwards when the platform refuses. */
-import type { RateLimits } from '../../contracts/delivery.ts';
+import type { RateLimits } from '../../protocol/delivery.ts';
 import type { CallKind } from './place-limit.ts';
 
 /**

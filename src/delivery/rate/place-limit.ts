@@ -1,5 +1,5 @@
 /** Rate limit of one place (a chat, a thread): its declared bucket and window, slower for a while after refusals. */
-import type { PlaceRate } from '../../contracts/delivery.ts';
+import type { PlaceRate } from '../../protocol/delivery.ts';
 
 /**
  * The purpose of a call, most urgent first: the last text of a message, the first message of an answer, a growing

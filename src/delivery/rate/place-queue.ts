@@ -1,5 +1,5 @@
 /** The calls waiting for one place: finals in order, and edits that show the newest state when their turn comes. */
-import type { GatewayError } from '../../contracts/errors.ts';
+import type { GatewayError } from '../../protocol/errors.ts';
 import type { CallKind, PlaceLimit } from './place-limit.ts';
 
 /** Something on screen that can update itself. */

@@ -2,10 +2,10 @@
  * Schedules the calls to one bot's platform: finals, first messages, then the oldest screens; one call at a time per
  * place, never too fast.
  */
-import { ChannelError, GatewayError, toGatewayError } from '../../contracts/errors.ts';
-import type { Place, SentMessage } from '../../contracts/message.ts';
-import type { RateLimits } from '../../contracts/delivery.ts';
-import type { Channel } from '../../contracts/channel.ts';
+import { ChannelError, GatewayError, toGatewayError } from '../../protocol/errors.ts';
+import type { Place, SentMessage } from '../../protocol/message.ts';
+import type { RateLimits } from '../../protocol/delivery.ts';
+import type { Channel } from '../../protocol/channel.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { BotLimits, type CountedCall, DEFAULT_PAUSE_MS } from './bot-limits.ts';
 import { PlaceLimit } from './place-limit.ts';

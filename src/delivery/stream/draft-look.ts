@@ -1,6 +1,6 @@
 /** What a draft shows of a text that is being written. */
-import type { Channel, Rendered } from '../../contracts/channel.ts';
-import type { Place } from '../../contracts/message.ts';
+import type { Channel, Rendered } from '../../protocol/channel.ts';
+import type { Place } from '../../protocol/message.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { LiveText } from '../live/live-text.ts';
 import { documentOf, withFooter } from '../text/chunker.ts';

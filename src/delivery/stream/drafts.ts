@@ -1,9 +1,9 @@
 /** A reply that is shown as drafts: nothing of it stays on screen, and its final text is sent as a separate message. */
-import type { Channel, Rendered } from '../../contracts/channel.ts';
-import { ChannelError, isClosedChat, toGatewayError } from '../../contracts/errors.ts';
-import type { DraftRules } from '../../contracts/delivery.ts';
-import type { Log } from '../../contracts/log.ts';
-import type { Place } from '../../contracts/message.ts';
+import type { Channel, Rendered } from '../../protocol/channel.ts';
+import { ChannelError, isClosedChat, toGatewayError } from '../../protocol/errors.ts';
+import type { DraftRules } from '../../protocol/delivery.ts';
+import type { Log } from '../../protocol/log.ts';
+import type { Place } from '../../protocol/message.ts';
 import type { LiveCalls } from '../live/live-calls.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { Scheduler } from '../rate/scheduler.ts';

@@ -2,20 +2,19 @@
  * How the answers in a chat are streamed: the stored choice of `/stream`, or what comes nearest if the channel does
  * not support it.
  */
-import type { Channel } from '../../contracts/channel.ts';
-import type { Command } from '../../contracts/command.ts';
+import type { Channel, ChatSettingStore } from '../../protocol/channel.ts';
+import type { Command } from '../../protocol/command.ts';
 import {
   type DraftRules,
   STREAM_MODES,
   STREAM_SETTING,
   type StreamMode,
   type StreamModes,
-} from '../../contracts/delivery.ts';
-import { GatewayError, toGatewayError } from '../../contracts/errors.ts';
-import type { Log } from '../../contracts/log.ts';
-import { type Address, addressOf, parseAddress } from '../../contracts/message.ts';
-import type { ChatSettingStore } from '../../contracts/store/chat-settings.ts';
-import { type PlainKey, textRef } from '../../contracts/texts/say.ts';
+} from '../../protocol/delivery.ts';
+import { GatewayError, toGatewayError } from '../../protocol/errors.ts';
+import type { Log } from '../../protocol/log.ts';
+import { type Address, addressOf, parseAddress } from '../../protocol/message.ts';
+import { type PlainKey, textRef } from '../../protocol/texts/say.ts';
 
 export interface StreamModeDeps {
   channels: ReadonlyMap<string, Channel>;

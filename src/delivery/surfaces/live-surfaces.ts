@@ -1,12 +1,12 @@
 /** A turn in the other chats of its session: in each it grows at its own pace, and none waits for another. */
-import type { EventBus } from '../../contracts/bus.ts';
-import { toGatewayError } from '../../contracts/errors.ts';
-import type { LiveTurn, LiveTurnStart } from '../../contracts/delivery.ts';
-import type { Log } from '../../contracts/log.ts';
-import type { Address } from '../../contracts/message.ts';
-import { type DropSurface, surfaceRef, type SurfaceStore } from '../../contracts/sessions/surfaces.ts';
+import type { EventBus } from '../../protocol/bus.ts';
+import { toGatewayError } from '../../protocol/errors.ts';
+import type { LiveTurn, LiveTurnStart } from '../../protocol/delivery.ts';
+import type { Log } from '../../protocol/log.ts';
+import type { Address } from '../../protocol/message.ts';
+import { type DropSurface, surfaceRef, type SurfaceStore } from '../../protocol/sessions/surfaces.ts';
 import { type EndedCall, isLate } from '../live/late-calls.ts';
-import type { OtherSurface } from '../../contracts/store/records.ts';
+import type { OtherSurface } from '../../protocol/store/records.ts';
 import type { LiveMessage } from '../live/live-message.ts';
 
 /** One growing message, and the function that ends it. */

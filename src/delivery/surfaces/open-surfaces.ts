@@ -1,11 +1,11 @@
 /** The live turns of this node in the other chats of their sessions, which may change while they run. */
-import type { EventBus, MessageBus } from '../../contracts/bus.ts';
-import { toGatewayError } from '../../contracts/errors.ts';
-import type { LiveTurnStart } from '../../contracts/delivery.ts';
-import type { Ledger } from '../../contracts/store/ledger.ts';
-import type { Log } from '../../contracts/log.ts';
-import { type Address, parseAddress, type SessionKey } from '../../contracts/message.ts';
-import { type DropSurface, surfaceRef, type SurfaceStore } from '../../contracts/sessions/surfaces.ts';
+import type { EventBus, MessageBus } from '../../protocol/bus.ts';
+import { toGatewayError } from '../../protocol/errors.ts';
+import type { LiveTurnStart } from '../../protocol/delivery.ts';
+import type { Ledger } from '../../protocol/store/ledger.ts';
+import type { Log } from '../../protocol/log.ts';
+import { type Address, parseAddress, type SessionKey } from '../../protocol/message.ts';
+import { type DropSurface, surfaceRef, type SurfaceStore } from '../../protocol/sessions/surfaces.ts';
 import { newId } from '../../lib/ids.ts';
 import type { LiveMessage } from '../live/live-message.ts';
 import { LiveSurfaces, type LiveSurfacesDeps } from './live-surfaces.ts';

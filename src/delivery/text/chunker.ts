@@ -1,6 +1,6 @@
 /** A growing Markdown text as the messages that show it: full ones are settled, only the open end is parsed again. */
 import type { Nodes, Paragraph, PhrasingContent, Root, RootContent } from 'mdast';
-import type { Rendered } from '../../contracts/channel.ts';
+import type { Rendered } from '../../protocol/channel.ts';
 import { readableMath } from '../../lib/markdown/math-text.ts';
 import { parseMarkdown } from '../../lib/markdown/markdown.ts';
 import { type Segment, Segments } from './segments.ts';

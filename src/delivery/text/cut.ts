@@ -3,7 +3,7 @@
  * sentence, a word.
  */
 import type { Root, RootContent } from 'mdast';
-import type { Rendered } from '../../contracts/channel.ts';
+import type { Rendered } from '../../protocol/channel.ts';
 import { graphemesOf } from '../../lib/graphemes.ts';
 import { openingsLeft, withoutEmpty } from '../../lib/markdown/details.ts';
 import { flatSize, flatText, sliceBlocks, withChildren } from './slice.ts';

@@ -1,6 +1,6 @@
 /** `webhooks` of config.json: which programs are notified of what. */
 import { z } from 'zod';
-import { WEBHOOK_EVENTS, type WebhookEvent } from '../../contracts/operator/webhooks.ts';
+import { WEBHOOK_EVENTS, type WebhookEvent } from '../../protocol/operator/webhooks.ts';
 
 /** Maximum number of outbound webhooks of one gateway. */
 const MAX_WEBHOOKS = 20;

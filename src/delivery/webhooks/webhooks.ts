@@ -3,10 +3,10 @@
  * are posted from there until the receiver accepts them. Events bring them in at once; facts whose event was lost in
  * a crash are found in the tables.
  */
-import type { LaneHandler, MessageBus, EventBus } from '../../contracts/bus.ts';
-import { GatewayError, toGatewayError } from '../../contracts/errors.ts';
-import type { AgentEvent } from '../../contracts/event.ts';
-import type { Log } from '../../contracts/log.ts';
+import type { LaneHandler, MessageBus, EventBus } from '../../protocol/bus.ts';
+import { GatewayError, toGatewayError } from '../../protocol/errors.ts';
+import type { AgentEvent } from '../../protocol/event.ts';
+import type { Log } from '../../protocol/log.ts';
 import {
   MAX_WAITING_NOTES,
   WEBHOOK_TRIED_MS,
@@ -14,11 +14,11 @@ import {
   type WebhookNote,
   type WebhookState,
   type WebhookStore,
-} from '../../contracts/operator/webhooks.ts';
-import type { LaneKey, LaneStore } from '../../contracts/store/lanes.ts';
+} from '../../protocol/operator/webhooks.ts';
+import type { LaneKey, LaneStore } from '../../protocol/store/lanes.ts';
 import { backoffMs } from '../../lib/async/backoff.ts';
 import { createHmac } from 'node:crypto';
-import type { Egress } from '../../contracts/tools/tool.ts';
+import type { Egress } from '../../protocol/agent/tool.ts';
 import { wants, type Webhook } from './settings.ts';
 
 interface PostNoteDeps {

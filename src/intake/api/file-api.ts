@@ -1,5 +1,5 @@
 /** The files of sessions for HTTP API callers, behind the same owner check as the sessions. */
-import { GatewayError, ToolError } from '../../contracts/errors.ts';
+import { GatewayError, ToolError } from '../../protocol/errors.ts';
 import {
   type FileApi,
   type FileLimits,
@@ -7,9 +7,9 @@ import {
   type PersonLimit,
   type ReadableFile,
   TYPE_HEAD_BYTES,
-} from '../../contracts/file-api.ts';
-import type { KeptFiles } from '../../contracts/media.ts';
-import type { SessionFiles } from '../../contracts/tools/tool.ts';
+} from '../../protocol/file-api.ts';
+import type { KeptFiles } from '../../protocol/media.ts';
+import type { SessionFiles } from '../../protocol/agent/tool.ts';
 import { safeFileName } from '../../lib/file-name.ts';
 import { inMegabytes } from '../../lib/text.ts';
 import { type OwnedSessions, ownSession } from '../sessions/ownership.ts';

@@ -1,35 +1,32 @@
 /** The gateway as channels see it: one object, every session method behind an owner check. */
-import { missingScope } from '../../contracts/command.ts';
-import type { EventBus } from '../../contracts/bus.ts';
-import type { GatewayApi } from '../../contracts/gateway-api.ts';
+import { missingScope } from '../../protocol/command.ts';
+import type { EventBus } from '../../protocol/bus.ts';
+import type { GatewayApi, MemoryApi, PlanApi } from '../../protocol/gateway-api.ts';
 import { checkChoice, type ChoiceDeps, choosable } from '../choice.ts';
 import { listingInAll, listingOf } from '../commands/commands.ts';
 import { createFileApi } from './file-api.ts';
-import type { Caller } from '../../contracts/access.ts';
-import type { MemoryApi } from '../../contracts/memory-api.ts';
+import type { Caller } from '../../protocol/access.ts';
 import {
   MAX_MEMORIES,
   MAX_UNVERIFIED_MEMORIES,
   type MemoryStore,
   type UserId,
-} from '../../contracts/store/notes.ts';
-import type { ScheduleApi, Schedules } from '../../contracts/schedules.ts';
+} from '../../protocol/store/notes.ts';
+import type { ScheduleApi, Schedules } from '../../protocol/schedules.ts';
 import { isAdmin, ownedSessions, type Visible } from '../sessions/ownership.ts';
-import { GatewayError } from '../../contracts/errors.ts';
-import type { PlanApi } from '../../contracts/plans/plan-api.ts';
-import { parseAddress } from '../../contracts/message.ts';
-import type { Receive } from '../../contracts/receive.ts';
-import type { PlanRecord, PlanStore } from '../../contracts/store/plan-store.ts';
+import { GatewayError } from '../../protocol/errors.ts';
+import { parseAddress } from '../../protocol/message.ts';
+import type { Receive } from '../../protocol/receive.ts';
+import type { PlanRecord, PlanStore } from '../../protocol/agent/plan-store.ts';
 import { cancelStored, type ChangePlanDeps, changeSteps } from '../plans/change-plan.ts';
 import { startPlan, type StartPlanDeps } from '../plans/start-plan.ts';
-import { textRef } from '../../contracts/texts/say.ts';
+import { textRef } from '../../protocol/texts/say.ts';
 import { createSurfaceApi } from '../surfaces/surface-api.ts';
 import { createConversationApi } from '../sessions/conversation-api.ts';
 import type { GatewayApiDeps } from './deps.ts';
 import { createSessionApi } from './session-api.ts';
 import { createTurnApi } from './turn-api.ts';
-import { type Cost, costOfModels } from '../../contracts/operator/prices.ts';
-import type { UsageGroupSum } from '../../contracts/model/usage.ts';
+import { type Cost, costOfModels, type UsageGroupSum } from '../../protocol/agent/usage.ts';
 
 /** Most plans in one list. */
 const MAX_LISTED = 100;

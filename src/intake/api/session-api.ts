@@ -1,14 +1,14 @@
 /** Sessions for callers of the API: listed, found, changed, stopped, deleted, and their messages. */
-import type { GatewayApi } from '../../contracts/gateway-api.ts';
+import type { GatewayApi } from '../../protocol/gateway-api.ts';
 import { checkChoice, type ChoiceDeps } from '../choice.ts';
 import { stopSession } from '../sessions/stop-session.ts';
 import { refuseWhilePlanRuns } from '../plans/modes.ts';
-import type { EventBus } from '../../contracts/bus.ts';
-import type { SessionKey } from '../../contracts/message.ts';
-import type { Ledger } from '../../contracts/store/ledger.ts';
-import type { SessionRecord } from '../../contracts/store/records.ts';
-import type { SubagentStore } from '../../contracts/agent/subagents.ts';
-import type { SessionFiles } from '../../contracts/tools/tool.ts';
+import type { EventBus } from '../../protocol/bus.ts';
+import type { SessionKey } from '../../protocol/message.ts';
+import type { Ledger } from '../../protocol/store/ledger.ts';
+import type { SessionRecord } from '../../protocol/store/records.ts';
+import type { SubagentStore } from '../../protocol/agent/subagents.ts';
+import type { SessionFiles } from '../../protocol/agent/tool.ts';
 import { sleep } from '../../lib/async/sleep.ts';
 import { checkedChange } from '../sessions/session-change.ts';
 import { workOf } from '../sessions/turn-work.ts';

@@ -1,11 +1,11 @@
 /** Turns for callers of the API: their state, their plans, and what they wait for. */
-import { type Caller, hasScope } from '../../contracts/access.ts';
-import type { Decider } from '../../contracts/tools/approvals.ts';
-import type { ContinuedTurn, GatewayApi, ToolAnswers } from '../../contracts/gateway-api.ts';
-import type { MessageBus } from '../../contracts/bus.ts';
-import { GatewayError } from '../../contracts/errors.ts';
-import type { Ledger } from '../../contracts/store/ledger.ts';
-import type { SessionKey } from '../../contracts/message.ts';
+import { type Caller, hasScope } from '../../protocol/access.ts';
+import type { Decider } from '../../protocol/agent/approvals.ts';
+import type { ContinuedTurn, GatewayApi, ToolAnswers } from '../../protocol/gateway-api.ts';
+import type { MessageBus } from '../../protocol/bus.ts';
+import { GatewayError } from '../../protocol/errors.ts';
+import type { Ledger } from '../../protocol/store/ledger.ts';
+import type { SessionKey } from '../../protocol/message.ts';
 import { cleanText } from '../../lib/text.ts';
 import { estimateTokens } from '../../lib/tokens.ts';
 import { MAX_MESSAGE_LENGTH } from '../receive.ts';

@@ -8,12 +8,12 @@ import {
   type Decider,
   isApprovalId,
   MAX_APPROVAL_RULES,
-} from '../../contracts/tools/approvals.ts';
-import type { Address } from '../../contracts/message.ts';
-import type { MessageBus } from '../../contracts/bus.ts';
-import type { LaneStore } from '../../contracts/store/lanes.ts';
-import type { Log } from '../../contracts/log.ts';
-import type { Say } from '../../contracts/texts/say.ts';
+} from '../../protocol/agent/approvals.ts';
+import type { Address } from '../../protocol/message.ts';
+import type { MessageBus } from '../../protocol/bus.ts';
+import type { LaneStore } from '../../protocol/store/lanes.ts';
+import type { Log } from '../../protocol/log.ts';
+import type { Say } from '../../protocol/texts/say.ts';
 
 export interface ApprovalsDeps {
   store: Pick<ApprovalStore, 'approval' | 'pendingApprovals' | 'rules' | 'removeRule' | 'hasRule'>;

@@ -5,14 +5,14 @@ import {
   type Decider,
   MAX_REASON_CHARS,
   readButtonValue,
-} from '../../contracts/tools/approvals.ts';
-import { addressOf, type InboundMessage, type SessionKey, userIdOf } from '../../contracts/message.ts';
-import type { Form, PressHandler } from '../../contracts/receive.ts';
-import type { Command, CommandCall } from '../../contracts/command.ts';
-import type { Ledger } from '../../contracts/store/ledger.ts';
+} from '../../protocol/agent/approvals.ts';
+import { addressOf, type InboundMessage, type SessionKey, userIdOf } from '../../protocol/message.ts';
+import type { Form, PressHandler } from '../../protocol/receive.ts';
+import type { Command, CommandCall } from '../../protocol/command.ts';
+import type { Ledger } from '../../protocol/store/ledger.ts';
 import { describeDecided } from './approvals.ts';
-import type { Languages } from '../../contracts/texts/languages.ts';
-import type { Say } from '../../contracts/texts/say.ts';
+import type { Languages } from '../../protocol/texts/languages.ts';
+import type { Say } from '../../protocol/texts/say.ts';
 
 const REASON = 'reason';
 

@@ -1,9 +1,9 @@
 /** The command `/rules`: lists what runs here without a question, and revokes it. */
-import type { ApprovalRule, Approvals } from '../../contracts/tools/approvals.ts';
-import type { Command } from '../../contracts/command.ts';
-import { GatewayError } from '../../contracts/errors.ts';
+import type { ApprovalRule, Approvals } from '../../protocol/agent/approvals.ts';
+import type { Command } from '../../protocol/command.ts';
+import { GatewayError } from '../../protocol/errors.ts';
 import { oneLine } from '../../lib/text.ts';
-import { type Say, textRef } from '../../contracts/texts/say.ts';
+import { type Say, textRef } from '../../protocol/texts/say.ts';
 
 /** Characters of a call in the list. */
 const MAX_CALL_CHARS = 200;

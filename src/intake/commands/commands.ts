@@ -1,16 +1,16 @@
 /** The commands of every gateway: they bypass the queue and need no model. Other modules add more. */
-import { type ErrorReader, readerOf } from '../../contracts/errors.ts';
-import type { BoundTo, Command, CommandCall, CommandListing } from '../../contracts/command.ts';
-import type { McpServerStatus } from '../../contracts/mcp/servers.ts';
-import type { SessionStore } from '../../contracts/store/ledger.ts';
+import { type ErrorReader, readerOf } from '../../protocol/errors.ts';
+import type { BoundTo, Command, CommandCall, CommandListing } from '../../protocol/command.ts';
+import type { McpServerStatus } from '../../protocol/agent/tool.ts';
+import type { SessionStore } from '../../protocol/store/ledger.ts';
 import { oneLine } from '../../lib/text.ts';
-import type { WebhookState } from '../../contracts/operator/webhooks.ts';
-import type { SettingsReport } from '../../contracts/settings.ts';
-import { describeSources, taints } from '../../contracts/tools/risk.ts';
-import type { SubagentStore, RunningSubagent } from '../../contracts/agent/subagents.ts';
+import type { WebhookState } from '../../protocol/operator/webhooks.ts';
+import type { SettingsReport } from '../../protocol/settings.ts';
+import { describeSources, taints } from '../../protocol/agent/risk.ts';
+import type { SubagentStore, RunningSubagent } from '../../protocol/agent/subagents.ts';
 import { newCommand, type NewDeps } from '../sessions/new-command.ts';
 import { describeStop, stopSession } from '../sessions/stop-session.ts';
-import { inEnglish, type Say, type TextRef } from '../../contracts/texts/say.ts';
+import { inEnglish, type Say, type TextRef } from '../../protocol/texts/say.ts';
 
 export interface CommandDeps extends NewDeps {
   ledger: NewDeps['ledger'] & Pick<SessionStore, 'session' | 'queue' | 'newSessions'>;

@@ -1,9 +1,9 @@
 /** `/memory`, `/verify` and `/forget`: users see, confirm and delete what is remembered about them. */
-import type { Command, CommandCall } from '../../contracts/command.ts';
-import { GatewayError } from '../../contracts/errors.ts';
+import type { Command, CommandCall } from '../../protocol/command.ts';
+import { GatewayError } from '../../protocol/errors.ts';
 import { oneLine } from '../../lib/text.ts';
-import type { MemoryRecord, MemoryStore } from '../../contracts/store/notes.ts';
-import { type Say, textRef } from '../../contracts/texts/say.ts';
+import type { MemoryRecord, MemoryStore } from '../../protocol/store/notes.ts';
+import { type Say, textRef } from '../../protocol/texts/say.ts';
 
 /** Facts in one reply. */
 export const MAX_LISTED = 50;

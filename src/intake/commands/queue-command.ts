@@ -1,9 +1,9 @@
 /** `/queue`: how to handle messages that arrive while an answer is being written. */
-import { changeSession, type Command } from '../../contracts/command.ts';
-import { GatewayError } from '../../contracts/errors.ts';
-import type { SessionStore } from '../../contracts/store/ledger.ts';
-import type { QueueMode } from '../../contracts/store/records.ts';
-import { type PlainKey, textRef } from '../../contracts/texts/say.ts';
+import { changeSession, type Command } from '../../protocol/command.ts';
+import { GatewayError } from '../../protocol/errors.ts';
+import type { SessionStore } from '../../protocol/store/ledger.ts';
+import type { QueueMode } from '../../protocol/store/records.ts';
+import { type PlainKey, textRef } from '../../protocol/texts/say.ts';
 
 /** Every mode as worded for users. */
 const QUEUE_MODES: Readonly<Record<QueueMode, PlainKey>> = {

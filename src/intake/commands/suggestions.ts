@@ -1,10 +1,10 @@
 /** Suggestions for a command's argument while it is being typed. */
-import type { AccessPolicy } from '../../contracts/access.ts';
-import { type Command, MAX_SUGGESTIONS, type Suggest } from '../../contracts/command.ts';
-import { addressOf, memoryOwnerOf, userIdOf } from '../../contracts/message.ts';
-import type { Ledger } from '../../contracts/store/ledger.ts';
+import type { AccessPolicy } from '../../protocol/access.ts';
+import { type Command, MAX_SUGGESTIONS, type Suggest } from '../../protocol/command.ts';
+import { addressOf, memoryOwnerOf, userIdOf } from '../../protocol/message.ts';
+import type { Ledger } from '../../protocol/store/ledger.ts';
 import { readCommands } from './commands.ts';
-import { inEnglish } from '../../contracts/texts/say.ts';
+import { inEnglish } from '../../protocol/texts/say.ts';
 
 export interface SuggestDeps {
   commands: readonly Command[];

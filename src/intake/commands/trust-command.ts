@@ -1,9 +1,9 @@
 /** The command `/trust`: an owner ends the taint of a conversation. */
-import type { Command } from '../../contracts/command.ts';
-import { GatewayError } from '../../contracts/errors.ts';
-import type { SessionStore } from '../../contracts/store/ledger.ts';
-import { describeSources, taints } from '../../contracts/tools/risk.ts';
-import { textRef } from '../../contracts/texts/say.ts';
+import type { Command } from '../../protocol/command.ts';
+import { GatewayError } from '../../protocol/errors.ts';
+import type { SessionStore } from '../../protocol/store/ledger.ts';
+import { describeSources, taints } from '../../protocol/agent/risk.ts';
+import { textRef } from '../../protocol/texts/say.ts';
 
 /** Makes the command. */
 export function trustCommand({ ledger }: { ledger: Pick<SessionStore, 'trustSession'> }): Command {

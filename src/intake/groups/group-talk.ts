@@ -1,18 +1,18 @@
 /** What others say in a group: messages that do not name the bot, and messages from bots. */
-import type { Log } from '../../contracts/log.ts';
-import { addressOf, type InboundMessage } from '../../contracts/message.ts';
-import type { Receipt } from '../../contracts/receive.ts';
+import type { Log } from '../../protocol/log.ts';
+import { addressOf, type InboundMessage } from '../../protocol/message.ts';
+import type { Receipt } from '../../protocol/receive.ts';
 import {
   BOT_QUIET_MS,
   BOT_TURNS,
   BOT_WINDOW_MS,
   type GroupChatStore,
   MAX_OBSERVED_CHARS,
-} from '../../contracts/store/group-chats.ts';
-import type { NoteRefusal } from '../../contracts/store/traces.ts';
+} from '../../protocol/store/group-chats.ts';
+import type { NoteRefusal } from '../../protocol/store/traces.ts';
 import { oneLine } from '../../lib/text.ts';
-import type { PersonLanguages } from '../../contracts/texts/languages.ts';
-import { textRef } from '../../contracts/texts/say.ts';
+import type { PersonLanguages } from '../../protocol/texts/languages.ts';
+import { textRef } from '../../protocol/texts/say.ts';
 
 export interface GroupTalkDeps {
   groupChats: Pick<GroupChatStore, 'keepObserved' | 'editObserved' | 'admitBot'>;

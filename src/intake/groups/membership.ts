@@ -1,20 +1,20 @@
 /** What happens when the bot joins a chat, or can no longer write there. */
-import type { AccessPolicy } from '../../contracts/access.ts';
-import type { MessageBus } from '../../contracts/bus.ts';
-import type { Log } from '../../contracts/log.ts';
+import type { AccessPolicy } from '../../protocol/access.ts';
+import type { MessageBus } from '../../protocol/bus.ts';
+import type { Log } from '../../protocol/log.ts';
 import {
   addressOf,
   type InboundMessage,
   type MembershipChange,
   type NoteMembership,
-} from '../../contracts/message.ts';
-import type { Ledger } from '../../contracts/store/ledger.ts';
-import type { DropSurface } from '../../contracts/sessions/surfaces.ts';
-import type { LaneStore } from '../../contracts/store/lanes.ts';
+} from '../../protocol/message.ts';
+import type { Ledger } from '../../protocol/store/ledger.ts';
+import type { DropSurface } from '../../protocol/sessions/surfaces.ts';
+import type { LaneStore } from '../../protocol/store/lanes.ts';
 import { copyButtons } from '../reply.ts';
 import { stopSession } from '../sessions/stop-session.ts';
-import type { PersonLanguages } from '../../contracts/texts/languages.ts';
-import type { Say } from '../../contracts/texts/say.ts';
+import type { PersonLanguages } from '../../protocol/texts/languages.ts';
+import type { Say } from '../../protocol/texts/say.ts';
 
 export interface MembershipDeps {
   accessPolicy: Pick<AccessPolicy, 'authorize'>;

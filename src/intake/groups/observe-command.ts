@@ -1,10 +1,10 @@
 /** `/observe`: whether to keep what people say in a group without naming the bot for its next answer. */
-import type { AccessPolicy } from '../../contracts/access.ts';
-import { type Command, ON_OR_OFF } from '../../contracts/command.ts';
-import { GatewayError } from '../../contracts/errors.ts';
-import { parseAddress } from '../../contracts/message.ts';
-import { type GroupChatStore, MAX_OBSERVED } from '../../contracts/store/group-chats.ts';
-import { type Say, textRef } from '../../contracts/texts/say.ts';
+import type { AccessPolicy } from '../../protocol/access.ts';
+import { type Command, ON_OR_OFF } from '../../protocol/command.ts';
+import { GatewayError } from '../../protocol/errors.ts';
+import { parseAddress } from '../../protocol/message.ts';
+import { type GroupChatStore, MAX_OBSERVED } from '../../protocol/store/group-chats.ts';
+import { type Say, textRef } from '../../protocol/texts/say.ts';
 
 export interface ObserveDeps {
   accessPolicy: Pick<AccessPolicy, 'observes'>;

@@ -2,14 +2,14 @@
  * Webhooks that call the gateway: a signed request becomes one message to the agent, or one notice, no matter how often
  * it arrives.
  */
-import type { HookApi, HookReceipt } from '../../contracts/operator/hooks.ts';
-import type { CreatorAccess } from '../../contracts/access.ts';
-import type { Log } from '../../contracts/log.ts';
-import { type Address, parseAddress } from '../../contracts/message.ts';
-import type { SendSystemMessage } from '../../contracts/receive.ts';
-import type { EventBus } from '../../contracts/bus.ts';
-import type { PostStore } from '../../contracts/delivery.ts';
-import type { Ledger } from '../../contracts/store/ledger.ts';
+import type { HookApi, HookReceipt } from '../../protocol/operator/webhooks.ts';
+import type { CreatorAccess } from '../../protocol/access.ts';
+import type { Log } from '../../protocol/log.ts';
+import { type Address, parseAddress } from '../../protocol/message.ts';
+import type { SendSystemMessage } from '../../protocol/receive.ts';
+import type { EventBus } from '../../protocol/bus.ts';
+import type { PostStore } from '../../protocol/delivery.ts';
+import type { Ledger } from '../../protocol/store/ledger.ts';
 import { clipMiddle, oneLine } from '../../lib/text.ts';
 import type { Hook } from './settings.ts';
 import { verifySignature } from './signatures.ts';

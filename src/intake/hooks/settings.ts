@@ -1,6 +1,6 @@
 /** Which webhooks there are, and what they do. */
 import { z } from 'zod';
-import { type Address, parseAddress } from '../../contracts/message.ts';
+import { type Address, parseAddress } from '../../protocol/message.ts';
 
 /** Most webhooks of one gateway. */
 const MAX_HOOKS = 50;

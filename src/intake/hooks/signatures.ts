@@ -1,6 +1,6 @@
 /** Signatures of webhooks: HMAC-SHA256 over the bytes of the body, compared in constant time. */
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
-import type { HookReceipt, HookRequest } from '../../contracts/operator/hooks.ts';
+import type { HookReceipt, HookRequest } from '../../protocol/operator/webhooks.ts';
 import type { Hook } from './settings.ts';
 
 /** How far the sender's clock may be from this one: an intercepted request cannot be replayed later. */

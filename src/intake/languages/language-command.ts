@@ -1,8 +1,8 @@
 /** `/language`: people see and choose the language in which the gateway writes to them. */
-import type { Command } from '../../contracts/command.ts';
-import { GatewayError } from '../../contracts/errors.ts';
-import { AUTO, bestLanguage, type PersonLanguages, recipientOf } from '../../contracts/texts/languages.ts';
-import { type Say, textRef } from '../../contracts/texts/say.ts';
+import type { Command } from '../../protocol/command.ts';
+import { GatewayError } from '../../protocol/errors.ts';
+import { AUTO, bestLanguage, type PersonLanguages, recipientOf } from '../../protocol/texts/languages.ts';
+import { type Say, textRef } from '../../protocol/texts/say.ts';
 import { namesLike } from '../../lib/matching.ts';
 
 /** Makes the command. It throws `GatewayError('unknown_language')`. */

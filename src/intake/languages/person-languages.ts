@@ -1,5 +1,5 @@
 /** Which language each person reads: by choice, by the setting, or as their platform reports. */
-import type { ChatSettingStore } from '../../contracts/store/chat-settings.ts';
+import type { ChatSettingStore } from '../../protocol/channel.ts';
 import {
   AUTO,
   bestLanguage,
@@ -8,8 +8,8 @@ import {
   MAX_WANTED_CHARS,
   type PersonLanguages,
   PLATFORM_LANGUAGE,
-} from '../../contracts/texts/languages.ts';
-import type { SessionKey } from '../../contracts/message.ts';
+} from '../../protocol/texts/languages.ts';
+import type { SessionKey } from '../../protocol/message.ts';
 import { Recent } from '../../lib/recent.ts';
 
 /** How long a person's stored language is cached: after that, a choice made on another node takes effect. */

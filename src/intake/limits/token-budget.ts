@@ -1,8 +1,8 @@
 /** The day's budget of model tokens for one sender or one HTTP token; owners have none. */
-import { GatewayError } from '../../contracts/errors.ts';
-import type { UsageStore } from '../../contracts/model/usage.ts';
+import { GatewayError } from '../../protocol/errors.ts';
+import type { UsageStore } from '../../protocol/agent/usage.ts';
 import { Recent } from '../../lib/recent.ts';
-import { textRef } from '../../contracts/texts/say.ts';
+import { textRef } from '../../protocol/texts/say.ts';
 
 const DAY_MS = 86_400_000;
 /** How long a user's sum is cached: an answer that ended in the meantime counts after that. */

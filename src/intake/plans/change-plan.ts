@@ -1,24 +1,18 @@
 /** Changes that people make to a plan, including dropping it; each shows the updated card. */
-import type { Approvals } from '../../contracts/tools/approvals.ts';
-import type { EventBus, MessageBus } from '../../contracts/bus.ts';
-import { GatewayError } from '../../contracts/errors.ts';
-import {
-  cancelPlan,
-  cancelReason,
-  isOpenPlan,
-  type Plan,
-  type StepEdit,
-} from '../../contracts/plans/plan.ts';
-import { type ClassifyStep, editPlan, versionOf } from '../../contracts/plans/plan-edits.ts';
-import { parseAddress } from '../../contracts/message.ts';
-import type { Ledger } from '../../contracts/store/ledger.ts';
+import type { Approvals } from '../../protocol/agent/approvals.ts';
+import type { EventBus, MessageBus } from '../../protocol/bus.ts';
+import { GatewayError } from '../../protocol/errors.ts';
+import { cancelPlan, cancelReason, isOpenPlan, type Plan, type StepEdit } from '../../protocol/agent/plan.ts';
+import { type ClassifyStep, editPlan, versionOf } from '../../protocol/agent/plan-edits.ts';
+import { parseAddress } from '../../protocol/message.ts';
+import type { Ledger } from '../../protocol/store/ledger.ts';
 import {
   cardDelivery,
   MAX_PENDING_EDITS,
   type PlanRecord,
   type PlanStore,
-} from '../../contracts/store/plan-store.ts';
-import { textRef, type TextRef } from '../../contracts/texts/say.ts';
+} from '../../protocol/agent/plan-store.ts';
+import { textRef, type TextRef } from '../../protocol/texts/say.ts';
 
 export interface ChangePlanDeps {
   plans: PlanStore;

@@ -1,7 +1,7 @@
 /** Changes of a plan as people write them in a chat: one per line, with the numbers that the card shows. */
-import type { Plan, StepEdit } from '../../contracts/plans/plan.ts';
-import { MAX_STEP_EDITS } from '../../contracts/plans/plan-edits.ts';
-import { type Say, textRef, type TextRef } from '../../contracts/texts/say.ts';
+import type { Plan, StepEdit } from '../../protocol/agent/plan.ts';
+import { MAX_STEP_EDITS } from '../../protocol/agent/plan-edits.ts';
+import { type Say, textRef, type TextRef } from '../../protocol/texts/say.ts';
 
 /** How to write changes, for people. */
 export function editHelp(say: Say): string {

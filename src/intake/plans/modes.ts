@@ -1,15 +1,15 @@
 /** Execution mode of a session: shown and changed by `/mode`, between two plans, never during one (S-40). */
-import type { EventBus } from '../../contracts/bus.ts';
-import { changeSession, type Command } from '../../contracts/command.ts';
-import { GatewayError } from '../../contracts/errors.ts';
-import type { SessionStore } from '../../contracts/store/ledger.ts';
-import type { SessionKey } from '../../contracts/message.ts';
-import { type ExecutionMode, isOpenPlan, MODES, readMode } from '../../contracts/plans/plan.ts';
-import { planningOf, toolsOf } from '../../contracts/agent/profile.ts';
-import type { PlanStore } from '../../contracts/store/plan-store.ts';
-import type { SessionRecord } from '../../contracts/store/records.ts';
+import type { EventBus } from '../../protocol/bus.ts';
+import { changeSession, type Command } from '../../protocol/command.ts';
+import { GatewayError } from '../../protocol/errors.ts';
+import type { SessionStore } from '../../protocol/store/ledger.ts';
+import type { SessionKey } from '../../protocol/message.ts';
+import { type ExecutionMode, isOpenPlan, MODES, readMode } from '../../protocol/agent/plan.ts';
+import { planningOf, toolsOf } from '../../protocol/agent/profile.ts';
+import type { PlanStore } from '../../protocol/agent/plan-store.ts';
+import type { SessionRecord } from '../../protocol/store/records.ts';
 import { answeringHere, type PlanningDeps, planningOff, type PlanningPlace } from './planning-off.ts';
-import { type PlainKey, type Say, textRef } from '../../contracts/texts/say.ts';
+import { type PlainKey, type Say, textRef } from '../../protocol/texts/say.ts';
 
 export interface ModeDeps {
   ledger: Pick<SessionStore, 'session' | 'updateSession' | 'turn' | 'newSessions'>;

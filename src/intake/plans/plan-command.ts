@@ -1,10 +1,10 @@
 /** `/plan` and `/plans`: make a plan and store it; show, change, run or cancel those of the conversation. */
-import { GatewayError, wordError } from '../../contracts/errors.ts';
-import type { Command, CommandCall } from '../../contracts/command.ts';
-import type { PassedOn } from '../../contracts/receive.ts';
-import type { SessionKey } from '../../contracts/message.ts';
-import { type ExecutionMode, isOpenPlan, MODES } from '../../contracts/plans/plan.ts';
-import type { NumberedPlan, PlanRecord, PlanStore } from '../../contracts/store/plan-store.ts';
+import { GatewayError, wordError } from '../../protocol/errors.ts';
+import type { Command, CommandCall } from '../../protocol/command.ts';
+import type { PassedOn } from '../../protocol/receive.ts';
+import type { SessionKey } from '../../protocol/message.ts';
+import { type ExecutionMode, isOpenPlan, MODES } from '../../protocol/agent/plan.ts';
+import type { NumberedPlan, PlanRecord, PlanStore } from '../../protocol/agent/plan-store.ts';
 import { oneLine } from '../../lib/text.ts';
 import { cancelStored, type ChangePlanDeps, changeSteps, showCard } from './change-plan.ts';
 import { editHelp, looksLikeEdits } from './edit-text.ts';
@@ -12,7 +12,7 @@ import { askedIn } from './plan-reply.ts';
 import { describeChange, describePlan, listPlans } from './plan-text.ts';
 import type { CheckPlanning } from './planning-off.ts';
 import { startPlan, type StartPlanDeps } from './start-plan.ts';
-import { textRef, type TextRef } from '../../contracts/texts/say.ts';
+import { textRef, type TextRef } from '../../protocol/texts/say.ts';
 
 export interface PlanCommandDeps extends ChangePlanDeps, StartPlanDeps {
   plans: PlanStore;

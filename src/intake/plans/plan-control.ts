@@ -1,27 +1,27 @@
 /** Control of a running plan by users: run or skip a step, pause, resume, stop; by command, button or API. */
-import type { Approvals, ApprovalRecord, Decider } from '../../contracts/tools/approvals.ts';
-import type { MessageBus } from '../../contracts/bus.ts';
-import type { PressHandler, PassedOn } from '../../contracts/receive.ts';
-import type { Command, CommandCall } from '../../contracts/command.ts';
-import type { LaneStore } from '../../contracts/store/lanes.ts';
-import type { SessionStore } from '../../contracts/store/ledger.ts';
-import type { SessionKey } from '../../contracts/message.ts';
-import { isOpenPlan, openStep } from '../../contracts/plans/plan.ts';
+import type { Approvals, ApprovalRecord, Decider } from '../../protocol/agent/approvals.ts';
+import type { MessageBus } from '../../protocol/bus.ts';
+import type { PressHandler, PassedOn } from '../../protocol/receive.ts';
+import type { Command, CommandCall } from '../../protocol/command.ts';
+import type { LaneStore } from '../../protocol/store/lanes.ts';
+import type { SessionStore } from '../../protocol/store/ledger.ts';
+import type { SessionKey } from '../../protocol/message.ts';
+import { isOpenPlan, openStep } from '../../protocol/agent/plan.ts';
 import {
   type PlanAction,
   type PlanAnswer,
   type PlanRecord,
   type PlanStore,
   readPlanButton,
-} from '../../contracts/store/plan-store.ts';
-import type { ApprovalDecision } from '../../contracts/store/records.ts';
+} from '../../protocol/agent/plan-store.ts';
+import type { ApprovalDecision } from '../../protocol/store/records.ts';
 import { describeDecided } from '../approvals/approvals.ts';
 import { stopSession } from '../sessions/stop-session.ts';
 import { modeCommand, type ModeDeps } from './modes.ts';
 import { type PlanCommandDeps, planCommands } from './plan-command.ts';
 import { startPlan } from './start-plan.ts';
 import { pressStored, type StoredButtonDeps } from './stored-buttons.ts';
-import { inEnglish, type PlainKey, type Say } from '../../contracts/texts/say.ts';
+import { inEnglish, type PlainKey, type Say } from '../../protocol/texts/say.ts';
 
 export interface PlanControlDeps {
   plans: Pick<PlanStore, 'plan' | 'latestPlan' | 'planRequests' | 'requestOnPlan'>;

@@ -1,14 +1,14 @@
 /** A reply to a plan's card changes the plan. */
-import { GatewayError, wordError } from '../../contracts/errors.ts';
-import type { InboundMessage, SessionKey } from '../../contracts/message.ts';
-import { isOpenPlan } from '../../contracts/plans/plan.ts';
-import type { Ledger } from '../../contracts/store/ledger.ts';
-import { cardRef, editHelpRef, type PlanRecord } from '../../contracts/store/plan-store.ts';
+import { GatewayError, wordError } from '../../protocol/errors.ts';
+import type { InboundMessage, SessionKey } from '../../protocol/message.ts';
+import { isOpenPlan } from '../../protocol/agent/plan.ts';
+import type { Ledger } from '../../protocol/store/ledger.ts';
+import { cardRef, editHelpRef, type PlanRecord } from '../../protocol/agent/plan-store.ts';
 import { type AskedEdits, type ChangePlanDeps, changeSteps } from './change-plan.ts';
 import { editHelp, readEdits } from './edit-text.ts';
 import { describeChange } from './plan-text.ts';
-import type { Languages } from '../../contracts/texts/languages.ts';
-import type { Say } from '../../contracts/texts/say.ts';
+import type { Languages } from '../../protocol/texts/languages.ts';
+import type { Say } from '../../protocol/texts/say.ts';
 
 export interface PlanReplyDeps extends ChangePlanDeps {
   ledger: ChangePlanDeps['ledger'] & Pick<Ledger, 'sentParts'>;

@@ -1,10 +1,10 @@
 /** Plans as text for people: one with its steps, and the list of a conversation. */
-import type { SessionKey } from '../../contracts/message.ts';
-import type { Plan, PlanState } from '../../contracts/plans/plan.ts';
-import type { PlanStore } from '../../contracts/store/plan-store.ts';
+import type { SessionKey } from '../../protocol/message.ts';
+import type { Plan, PlanState } from '../../protocol/agent/plan.ts';
+import type { PlanStore } from '../../protocol/agent/plan-store.ts';
 import { escapeMarkdown } from '../../lib/markdown/escape.ts';
 import { clipEnd, oneLine } from '../../lib/text.ts';
-import type { PlainKey, Say } from '../../contracts/texts/say.ts';
+import type { PlainKey, Say } from '../../protocol/texts/say.ts';
 
 /** Plans that `/plans` lists. */
 const PLANS_LISTED = 10;

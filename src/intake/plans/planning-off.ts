@@ -1,9 +1,9 @@
 /** Whether a conversation can have plans, and what to change if it cannot. */
-import { GatewayError } from '../../contracts/errors.ts';
-import type { BoundTo, CommandCall } from '../../contracts/command.ts';
-import { planningOf, type Profile } from '../../contracts/agent/profile.ts';
-import type { SessionStore } from '../../contracts/store/ledger.ts';
-import { textRef, type TextRef } from '../../contracts/texts/say.ts';
+import { GatewayError } from '../../protocol/errors.ts';
+import type { BoundTo, CommandCall } from '../../protocol/command.ts';
+import { planningOf, type Profile } from '../../protocol/agent/profile.ts';
+import type { SessionStore } from '../../protocol/store/ledger.ts';
+import { textRef, type TextRef } from '../../protocol/texts/say.ts';
 
 /** Where someone writes, and the profile that the message itself names. */
 export type PlanningPlace = Pick<CommandCall, 'session' | 'address' | 'userId' | 'profileId'>;

@@ -1,13 +1,13 @@
 /** Starts a run of a plan: the message that the agent gets, after all checks. */
-import { GatewayError } from '../../contracts/errors.ts';
-import type { PassedOn } from '../../contracts/receive.ts';
-import type { SessionKey } from '../../contracts/message.ts';
-import { type ExecutionMode, isOpenPlan } from '../../contracts/plans/plan.ts';
-import { versionOf } from '../../contracts/plans/plan-edits.ts';
-import type { SessionStore } from '../../contracts/store/ledger.ts';
-import { MAX_PLAN_RUNS, type PlanRecord, type PlanStore } from '../../contracts/store/plan-store.ts';
+import { GatewayError } from '../../protocol/errors.ts';
+import type { PassedOn } from '../../protocol/receive.ts';
+import type { SessionKey } from '../../protocol/message.ts';
+import { type ExecutionMode, isOpenPlan } from '../../protocol/agent/plan.ts';
+import { versionOf } from '../../protocol/agent/plan-edits.ts';
+import type { SessionStore } from '../../protocol/store/ledger.ts';
+import { MAX_PLAN_RUNS, type PlanRecord, type PlanStore } from '../../protocol/agent/plan-store.ts';
 import { otherVersion } from './change-plan.ts';
-import { inEnglish, type PlainKey, type Say, textRef } from '../../contracts/texts/say.ts';
+import { inEnglish, type PlainKey, type Say, textRef } from '../../protocol/texts/say.ts';
 
 export interface StartPlanDeps {
   plans: Pick<PlanStore, 'plan' | 'latestPlan'>;

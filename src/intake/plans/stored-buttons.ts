@@ -1,14 +1,14 @@
 /** The buttons under the card of a stored plan: run it, run it step by step, explain how to change it, cancel it. */
-import { GatewayError, wordError } from '../../contracts/errors.ts';
-import { type Address, parseAddress } from '../../contracts/message.ts';
-import { versionOf } from '../../contracts/plans/plan-edits.ts';
-import type { Form, Press, PressAnswer } from '../../contracts/receive.ts';
-import { cardRef, editHelpRef, type PlanButton, type PlanRecord } from '../../contracts/store/plan-store.ts';
+import { GatewayError, wordError } from '../../protocol/errors.ts';
+import { type Address, parseAddress } from '../../protocol/message.ts';
+import { versionOf } from '../../protocol/agent/plan-edits.ts';
+import type { Form, Press, PressAnswer } from '../../protocol/receive.ts';
+import { cardRef, editHelpRef, type PlanButton, type PlanRecord } from '../../protocol/agent/plan-store.ts';
 import { type AskedEdits, cancelStored, type ChangePlanDeps, changeSteps, showCard } from './change-plan.ts';
 import { editHelp } from './edit-text.ts';
-import type { Plan, StepEdit } from '../../contracts/plans/plan.ts';
+import type { Plan, StepEdit } from '../../protocol/agent/plan.ts';
 import { oneLine } from '../../lib/text.ts';
-import { type Say, textRef } from '../../contracts/texts/say.ts';
+import { type Say, textRef } from '../../protocol/texts/say.ts';
 import { startPlan, type StartPlanDeps } from './start-plan.ts';
 
 const STEPS = 'steps';

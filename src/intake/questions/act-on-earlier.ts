@@ -1,12 +1,12 @@
 /** Messages that are only about earlier ones: edits of questions, and reactions to answers. */
-import type { Verdict } from '../../contracts/access.ts';
-import { addressOf, type InboundMessage } from '../../contracts/message.ts';
-import type { Receipt } from '../../contracts/receive.ts';
-import type { Ledger } from '../../contracts/store/ledger.ts';
+import type { Verdict } from '../../protocol/access.ts';
+import { addressOf, type InboundMessage } from '../../protocol/message.ts';
+import type { Receipt } from '../../protocol/receive.ts';
+import type { Ledger } from '../../protocol/store/ledger.ts';
 import { editObserved, type GroupTalkDeps } from '../groups/group-talk.ts';
 import { type EditDeps, editQuestion } from './edited-question.ts';
-import type { QuestionStore } from '../../contracts/store/questions.ts';
-import type { Log } from '../../contracts/log.ts';
+import type { QuestionStore } from '../../protocol/store/group-chats.ts';
+import type { Log } from '../../protocol/log.ts';
 import { stopSession } from '../sessions/stop-session.ts';
 import type { CommandDeps } from '../commands/commands.ts';
 

@@ -1,12 +1,12 @@
 /** The buttons under answers: Stop while one is being written, Regenerate once it is complete. */
-import { readTurnButton } from '../../contracts/delivery.ts';
-import type { PressAnswer, PressHandler } from '../../contracts/receive.ts';
-import type { TryStore } from '../../contracts/sessions/tries.ts';
-import type { SessionKey } from '../../contracts/message.ts';
-import type { Ledger } from '../../contracts/store/ledger.ts';
+import { readTurnButton } from '../../protocol/delivery.ts';
+import type { PressAnswer, PressHandler } from '../../protocol/receive.ts';
+import type { TryStore } from '../../protocol/store/records.ts';
+import type { SessionKey } from '../../protocol/message.ts';
+import type { Ledger } from '../../protocol/store/ledger.ts';
 import { describeStop, stopSession } from '../sessions/stop-session.ts';
 import type { CommandDeps } from '../commands/commands.ts';
-import type { Say } from '../../contracts/texts/say.ts';
+import type { Say } from '../../protocol/texts/say.ts';
 
 export interface AnswerButtonDeps extends Pick<CommandDeps, 'lanes' | 'bus'> {
   ledger: Pick<Ledger, 'turn' | 'sessionOf'>;

@@ -1,10 +1,8 @@
 /** Messages that are deleted on their platform: questions that still wait are taken back, observed messages forgotten. */
-import type { EventBus, MessageBus } from '../../contracts/bus.ts';
-import type { Log } from '../../contracts/log.ts';
-import type { NoteDeleted } from '../../contracts/platform/deleted-messages.ts';
-import type { WaitingStore } from '../../contracts/sessions/waiting.ts';
-import type { GroupChatStore } from '../../contracts/store/group-chats.ts';
-import type { QuestionStore } from '../../contracts/store/questions.ts';
+import type { EventBus, MessageBus } from '../../protocol/bus.ts';
+import type { Log } from '../../protocol/log.ts';
+import type { GroupChatStore, NoteDeleted, QuestionStore } from '../../protocol/store/group-chats.ts';
+import type { WaitingStore } from '../../protocol/sessions/conversation-api.ts';
 
 export interface DeletedDeps {
   questions: Pick<QuestionStore, 'unansweredQuestions'>;

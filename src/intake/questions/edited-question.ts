@@ -1,16 +1,16 @@
 /** A question that its sender edits: before its turn it is updated, afterwards the sender may have it asked again. */
-import type { MessageBus } from '../../contracts/bus.ts';
+import type { MessageBus } from '../../protocol/bus.ts';
 import {
   addressOf,
   answeredMessage,
   type InboundMessage,
   type SessionKey,
   userIdOf,
-} from '../../contracts/message.ts';
-import type { PressHandler, Receipt } from '../../contracts/receive.ts';
-import type { Ledger } from '../../contracts/store/ledger.ts';
-import type { QuestionStore } from '../../contracts/store/questions.ts';
-import type { Languages } from '../../contracts/texts/languages.ts';
+} from '../../protocol/message.ts';
+import type { PressHandler, Receipt } from '../../protocol/receive.ts';
+import type { Ledger } from '../../protocol/store/ledger.ts';
+import type { QuestionStore } from '../../protocol/store/group-chats.ts';
+import type { Languages } from '../../protocol/texts/languages.ts';
 
 export interface EditDeps {
   questions: QuestionStore;

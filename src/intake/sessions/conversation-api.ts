@@ -1,12 +1,16 @@
 /** What people do with a conversation besides writing in it, behind the same owner check as the sessions. */
-import { GatewayError } from '../../contracts/errors.ts';
-import type { SessionKey } from '../../contracts/message.ts';
-import type { ConversationApi } from '../../contracts/sessions/conversation-api.ts';
-import type { ContextStore } from '../../contracts/store/contexts.ts';
-import { type Question, type TryStore, WHY_NOT, type WhyNot } from '../../contracts/sessions/tries.ts';
-import type { Caller } from '../../contracts/access.ts';
-import type { EventBus, MessageBus } from '../../contracts/bus.ts';
-import type { WaitingChange, WaitingQueue, WaitingStore } from '../../contracts/sessions/waiting.ts';
+import { GatewayError } from '../../protocol/errors.ts';
+import type { SessionKey } from '../../protocol/message.ts';
+import type {
+  ConversationApi,
+  WaitingChange,
+  WaitingQueue,
+  WaitingStore,
+} from '../../protocol/sessions/conversation-api.ts';
+import type { ContextStore } from '../../protocol/store/accept.ts';
+import { type Question, type TryStore, WHY_NOT, type WhyNot } from '../../protocol/store/records.ts';
+import type { Caller } from '../../protocol/access.ts';
+import type { EventBus, MessageBus } from '../../protocol/bus.ts';
 import { MAX_MESSAGE_LENGTH } from '../receive.ts';
 import { type ForkDeps, forkSession } from './fork-session.ts';
 import { checkedChoice, type NewSessionDeps, sessionChoices } from './new-session.ts';

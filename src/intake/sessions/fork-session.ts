@@ -1,16 +1,15 @@
 /** A fork: the files of the session's folder are copied, then the store copies the rows. */
 import { randomUUID } from 'node:crypto';
-import type { Caller } from '../../contracts/access.ts';
-import { GatewayError } from '../../contracts/errors.ts';
-import type { PersonLimit } from '../../contracts/file-api.ts';
-import type { KeptFiles } from '../../contracts/media.ts';
-import type { ConversationApi } from '../../contracts/sessions/conversation-api.ts';
-import type { SessionKey } from '../../contracts/message.ts';
-import type { Fork, ForkStore } from '../../contracts/sessions/fork.ts';
-import type { SessionStore } from '../../contracts/store/ledger.ts';
-import type { SessionRecord } from '../../contracts/store/records.ts';
-import { MAX_TITLE_CHARS, readTitle } from '../../contracts/store/titles.ts';
-import type { SessionFiles } from '../../contracts/tools/tool.ts';
+import type { Caller } from '../../protocol/access.ts';
+import { GatewayError } from '../../protocol/errors.ts';
+import type { PersonLimit } from '../../protocol/file-api.ts';
+import type { KeptFiles } from '../../protocol/media.ts';
+import type { ConversationApi, Fork, ForkStore } from '../../protocol/sessions/conversation-api.ts';
+import type { SessionKey } from '../../protocol/message.ts';
+import type { SessionStore } from '../../protocol/store/ledger.ts';
+import type { SessionRecord } from '../../protocol/store/records.ts';
+import { MAX_TITLE_CHARS, readTitle } from '../../protocol/sessions/session-list.ts';
+import type { SessionFiles } from '../../protocol/agent/tool.ts';
 import { clipEnd, inMegabytes } from '../../lib/text.ts';
 import { withGatewayErrors } from '../api/file-api.ts';
 

@@ -1,10 +1,10 @@
 /** `/new`: a fresh conversation, in its own thread if the chat has threads. */
-import type { EventBus } from '../../contracts/bus.ts';
-import type { Channel } from '../../contracts/channel.ts';
-import type { Command } from '../../contracts/command.ts';
-import { toGatewayError } from '../../contracts/errors.ts';
-import type { Log } from '../../contracts/log.ts';
-import { type Address, addressOf, parseAddress } from '../../contracts/message.ts';
+import type { EventBus } from '../../protocol/bus.ts';
+import type { Channel } from '../../protocol/channel.ts';
+import type { Command } from '../../protocol/command.ts';
+import { toGatewayError } from '../../protocol/errors.ts';
+import type { Log } from '../../protocol/log.ts';
+import { type Address, addressOf, parseAddress } from '../../protocol/message.ts';
 import { tell, type TellDeps } from '../surfaces/tell.ts';
 import { describeStop, type StopDeps, stopSession } from './stop-session.ts';
 

@@ -1,17 +1,10 @@
 /** What may be chosen for a session before its first message creates it, and the check of that choice. */
-import { type Caller, hasScope } from '../../contracts/access.ts';
-import {
-  type ErrorReader,
-  GatewayError,
-  ProviderError,
-  readerOf,
-  wordError,
-} from '../../contracts/errors.ts';
-import { mayUseProfile, planningOf, type Profile } from '../../contracts/agent/profile.ts';
-import type { ConversationApi, SessionChoices } from '../../contracts/sessions/conversation-api.ts';
-import type { SessionChoice } from '../../contracts/sessions/session-choice.ts';
-import type { SessionStart } from '../../contracts/store/records.ts';
-import { inEnglish } from '../../contracts/texts/say.ts';
+import { type Caller, hasScope } from '../../protocol/access.ts';
+import { type ErrorReader, GatewayError, ProviderError, readerOf, wordError } from '../../protocol/errors.ts';
+import { mayUseProfile, planningOf, type Profile } from '../../protocol/agent/profile.ts';
+import type { ConversationApi, SessionChoices } from '../../protocol/sessions/conversation-api.ts';
+import type { SessionChoice, SessionStart } from '../../protocol/store/records.ts';
+import { inEnglish } from '../../protocol/texts/say.ts';
 import { checkChoice, type ChoiceDeps, choosable } from '../choice.ts';
 import { checkedChange, type SessionChangeDeps } from './session-change.ts';
 import type { SessionModelDeps } from './session-model.ts';

@@ -1,8 +1,8 @@
 /** Ownership of sessions: knowing a session's key grants no access to it. */
-import { type Caller, hasScope } from '../../contracts/access.ts';
-import type { SessionKey } from '../../contracts/message.ts';
-import type { SessionStore } from '../../contracts/store/ledger.ts';
-import type { SessionRecord } from '../../contracts/store/records.ts';
+import { type Caller, hasScope } from '../../protocol/access.ts';
+import type { SessionKey } from '../../protocol/message.ts';
+import type { SessionStore } from '../../protocol/store/ledger.ts';
+import type { SessionRecord } from '../../protocol/store/records.ts';
 
 export function isAdmin(caller: Caller): boolean {
   return hasScope(caller, 'admin');

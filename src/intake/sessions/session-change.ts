@@ -1,9 +1,9 @@
 /** A client's changes to a session's settings, checked. */
-import { GatewayError } from '../../contracts/errors.ts';
-import type { GatewayApi } from '../../contracts/gateway-api.ts';
-import { readMode } from '../../contracts/plans/plan.ts';
-import type { Ledger } from '../../contracts/store/ledger.ts';
-import { readTitle } from '../../contracts/store/titles.ts';
+import { GatewayError } from '../../protocol/errors.ts';
+import type { GatewayApi } from '../../protocol/gateway-api.ts';
+import { readMode } from '../../protocol/agent/plan.ts';
+import type { Ledger } from '../../protocol/store/ledger.ts';
+import { readTitle } from '../../protocol/sessions/session-list.ts';
 import { readQueueMode } from '../commands/queue-command.ts';
 
 /** Longest time for the model servers to list their models, in milliseconds. */

@@ -1,8 +1,8 @@
 /** Who answers the next message of a session, and where that model was set. */
-import type { BoundTo } from '../../contracts/command.ts';
-import type { WhoAnswers } from '../../contracts/model/provider.ts';
-import type { SessionModel } from '../../contracts/sessions/conversation-api.ts';
-import type { SessionRecord } from '../../contracts/store/records.ts';
+import type { BoundTo } from '../../protocol/command.ts';
+import type { WhoAnswers } from '../../protocol/agent/provider.ts';
+import type { SessionModel } from '../../protocol/sessions/conversation-api.ts';
+import type { SessionRecord } from '../../protocol/store/records.ts';
 
 export interface SessionModelDeps {
   models: {

@@ -1,8 +1,8 @@
 /** Ends what a session does, and words that for people. */
-import type { MessageBus } from '../../contracts/bus.ts';
-import type { LaneStore, StopResult } from '../../contracts/store/lanes.ts';
-import type { SessionKey } from '../../contracts/message.ts';
-import type { PlainKey, Say } from '../../contracts/texts/say.ts';
+import type { MessageBus } from '../../protocol/bus.ts';
+import type { LaneStore, StopResult } from '../../protocol/store/lanes.ts';
+import type { SessionKey } from '../../protocol/message.ts';
+import type { PlainKey, Say } from '../../protocol/texts/say.ts';
 
 export interface StopDeps {
   lanes: Pick<LaneStore, 'stop'>;

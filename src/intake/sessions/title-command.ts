@@ -1,8 +1,8 @@
 /** `/title`: users see and set the title of their chat in lists. */
-import type { EventBus } from '../../contracts/bus.ts';
-import { changeSession, type Command } from '../../contracts/command.ts';
-import type { SessionStore } from '../../contracts/store/ledger.ts';
-import { readTitle } from '../../contracts/store/titles.ts';
+import type { EventBus } from '../../protocol/bus.ts';
+import { changeSession, type Command } from '../../protocol/command.ts';
+import type { SessionStore } from '../../protocol/store/ledger.ts';
+import { readTitle } from '../../protocol/sessions/session-list.ts';
 
 export interface TitleDeps {
   ledger: Pick<SessionStore, 'session' | 'updateSession'>;

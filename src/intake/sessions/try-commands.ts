@@ -1,7 +1,7 @@
 /** `/retry` and `/undo`: asks the last question again, or removes it from what the model reads. */
-import type { EventBus } from '../../contracts/bus.ts';
-import type { Command } from '../../contracts/command.ts';
-import { type TryStore, WHY_NOT } from '../../contracts/sessions/tries.ts';
+import type { EventBus } from '../../protocol/bus.ts';
+import type { Command } from '../../protocol/command.ts';
+import { type TryStore, WHY_NOT } from '../../protocol/store/records.ts';
 import { clipEnd, oneLine } from '../../lib/text.ts';
 
 /** Longest part of a question that a reply repeats, in UTF-16 units. */

@@ -1,8 +1,8 @@
 /** The work of turns, reconstructed from their journals as the events that showed it live. */
-import { howDecided } from '../../contracts/tools/approvals.ts';
-import type { EventBody } from '../../contracts/event.ts';
-import type { SessionKey } from '../../contracts/message.ts';
-import { withoutMarks } from '../../contracts/sessions/marked-text.ts';
+import { howDecided } from '../../protocol/agent/approvals.ts';
+import type { EventBody } from '../../protocol/event.ts';
+import type { SessionKey } from '../../protocol/message.ts';
+import { withoutMarks } from '../../protocol/sessions/marked-text.ts';
 import {
   type JournalPage,
   MAX_WORK_TEXT,
@@ -11,11 +11,11 @@ import {
   type WorkEvent,
   type WorkFact,
   type WorkStore,
-} from '../../contracts/sessions/turn-work.ts';
-import { agentIdOf, SPAWN_TOOL } from '../../contracts/agent/subagents.ts';
-import type { PlanStep } from '../../contracts/plans/plan.ts';
-import { inEnglish, type Say } from '../../contracts/texts/say.ts';
-import { type ContextEntry, type ContextRecord, STEP_ITERATIONS } from '../../contracts/store/records.ts';
+} from '../../protocol/sessions/turn-work.ts';
+import { agentIdOf, SPAWN_TOOL } from '../../protocol/agent/subagents.ts';
+import type { PlanStep } from '../../protocol/agent/plan.ts';
+import { inEnglish, type Say } from '../../protocol/texts/say.ts';
+import { type ContextEntry, type ContextRecord, STEP_ITERATIONS } from '../../protocol/store/records.ts';
 import { clipMiddle } from '../../lib/text.ts';
 
 /** Separates the texts of two model calls of a turn, as in its stored answer. */

@@ -1,13 +1,13 @@
 /** Shows a question in the other chats of its session: one short line before the answer. */
-import type { LaneRunner } from '../../contracts/bus.ts';
-import type { AskedElsewhere } from '../../contracts/delivery.ts';
-import { addressOf, type InboundMessage, parseAddress } from '../../contracts/message.ts';
-import type { Ledger } from '../../contracts/store/ledger.ts';
+import type { LaneRunner } from '../../protocol/bus.ts';
+import type { AskedElsewhere } from '../../protocol/delivery.ts';
+import { addressOf, type InboundMessage, parseAddress } from '../../protocol/message.ts';
+import type { Ledger } from '../../protocol/store/ledger.ts';
 import { escapeMarkdown } from '../../lib/markdown/escape.ts';
 import { clipEnd, oneLine } from '../../lib/text.ts';
 import { type LabelOf, networkOf, plainName } from './surface-text.ts';
-import type { Languages } from '../../contracts/texts/languages.ts';
-import type { Say } from '../../contracts/texts/say.ts';
+import type { Languages } from '../../protocol/texts/languages.ts';
+import type { Say } from '../../protocol/texts/say.ts';
 
 /** Longest part of a question that is repeated, in UTF-16 units. */
 const MAX_REPEATED = 300;

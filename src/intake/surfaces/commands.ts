@@ -1,9 +1,9 @@
 /**
  * `/link`, `/unlink` and `/surfaces`, and the buttons under the question whether two chats should share a conversation.
  */
-import type { Command, CommandCall } from '../../contracts/command.ts';
-import type { PressHandler } from '../../contracts/receive.ts';
-import type { AgreedLink } from '../../contracts/sessions/surfaces.ts';
+import type { Command, CommandCall } from '../../protocol/command.ts';
+import type { PressHandler } from '../../protocol/receive.ts';
+import type { AgreedLink } from '../../protocol/sessions/surfaces.ts';
 import { listCommands } from './link-commands.ts';
 import {
   agreeToLink,
@@ -16,7 +16,7 @@ import {
   separate,
 } from './links.ts';
 import { describeRefused, listSurfaces, whereOf } from './surface-text.ts';
-import type { PlainKey, Say } from '../../contracts/texts/say.ts';
+import type { PlainKey, Say } from '../../protocol/texts/say.ts';
 
 /** Makes the commands. */
 export function createSurfaceCommands(deps: LinkDeps): Command[] {

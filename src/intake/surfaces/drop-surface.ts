@@ -1,6 +1,6 @@
 /** A chat that the bot can no longer write to leaves the conversation that it shares; the others continue. */
-import type { Log } from '../../contracts/log.ts';
-import type { DropSurface, SurfaceStore } from '../../contracts/sessions/surfaces.ts';
+import type { Log } from '../../protocol/log.ts';
+import type { DropSurface, SurfaceStore } from '../../protocol/sessions/surfaces.ts';
 import { newId } from '../../lib/ids.ts';
 import { sayTo, tell, type TellDeps } from './tell.ts';
 import { type LabelOf, whereOf } from './surface-text.ts';

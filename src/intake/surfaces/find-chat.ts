@@ -2,11 +2,11 @@
  * Where a person wants to be notified: a chat that shares the conversation, or their own private chat on the same
  * network.
  */
-import type { CreatorAccess } from '../../contracts/access.ts';
-import type { FindChat, FoundChat } from '../../contracts/delivery.ts';
-import { type Address, isAddress, parseAddress } from '../../contracts/message.ts';
-import type { Ledger } from '../../contracts/store/ledger.ts';
-import type { SurfaceStore } from '../../contracts/sessions/surfaces.ts';
+import type { CreatorAccess } from '../../protocol/access.ts';
+import type { FindChat, FoundChat } from '../../protocol/delivery.ts';
+import { type Address, isAddress, parseAddress } from '../../protocol/message.ts';
+import type { Ledger } from '../../protocol/store/ledger.ts';
+import type { SurfaceStore } from '../../protocol/sessions/surfaces.ts';
 import { type LabelOf, networkOf } from './surface-text.ts';
 
 export interface FindChatDeps {

@@ -1,6 +1,6 @@
 /** How to enter a code: a command, which each network writes in its own way. Pure. */
-import type { LinkCommand } from '../../contracts/sessions/surfaces.ts';
-import type { WriteCommand } from '../../contracts/isomorphic/fill-text.js';
+import type { LinkCommand } from '../../protocol/sessions/surfaces.ts';
+import type { WriteCommand } from '../../protocol/isomorphic/fill-text.js';
 
 /** A network on which people can enter a code. */
 export interface LinkNetwork {

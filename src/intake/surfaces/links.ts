@@ -1,9 +1,9 @@
 /** Linking chats: a code from one, entered in another, agreed to in both; and how a chat leaves. */
-import type { Channel } from '../../contracts/channel.ts';
-import type { CommandCall } from '../../contracts/command.ts';
-import { ChannelError, GatewayError } from '../../contracts/errors.ts';
-import type { Log } from '../../contracts/log.ts';
-import { type Address, type Button, parseAddress, type SessionKey } from '../../contracts/message.ts';
+import type { Channel } from '../../protocol/channel.ts';
+import type { CommandCall } from '../../protocol/command.ts';
+import { ChannelError, GatewayError } from '../../protocol/errors.ts';
+import type { Log } from '../../protocol/log.ts';
+import { type Address, type Button, parseAddress, type SessionKey } from '../../protocol/message.ts';
 import {
   type AgreedLink,
   type EnteredCode,
@@ -13,13 +13,13 @@ import {
   sidesOf,
   type SurfaceEnd,
   type SurfaceStore,
-} from '../../contracts/sessions/surfaces.ts';
+} from '../../protocol/sessions/surfaces.ts';
 import { newId } from '../../lib/ids.ts';
 import { hashLinkCode, newLinkCode } from './code.ts';
 import { sayTo, tell, type TellDeps } from './tell.ts';
 import { linkCommands, type LinkNetwork } from './link-commands.ts';
 import { explainToGuest, explainToHost, type LabelOf, whereOf } from './surface-text.ts';
-import { type Say, textRef } from '../../contracts/texts/say.ts';
+import { type Say, textRef } from '../../protocol/texts/say.ts';
 
 export interface LinkDeps extends TellDeps {
   surfaces: SurfaceStore;

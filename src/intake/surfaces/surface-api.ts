@@ -1,9 +1,9 @@
 /** Linking over HTTP, behind the same owner check as the sessions. */
-import type { Caller } from '../../contracts/access.ts';
-import { GatewayError } from '../../contracts/errors.ts';
-import { isHttpSessionId, type SessionKey } from '../../contracts/message.ts';
-import type { EnteredCode, OpenLink, SurfaceApi, SurfaceEnd } from '../../contracts/sessions/surfaces.ts';
-import { inEnglish } from '../../contracts/texts/say.ts';
+import type { Caller } from '../../protocol/access.ts';
+import { GatewayError } from '../../protocol/errors.ts';
+import { isHttpSessionId, type SessionKey } from '../../protocol/message.ts';
+import type { EnteredCode, OpenLink, SurfaceApi, SurfaceEnd } from '../../protocol/sessions/surfaces.ts';
+import { inEnglish } from '../../protocol/texts/say.ts';
 import { isAdmin, type OwnedSessions, ownSession } from '../sessions/ownership.ts';
 import { hashLinkCode } from './code.ts';
 import {

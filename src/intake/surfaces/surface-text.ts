@@ -1,14 +1,14 @@
 /** What people read about the chats that share a conversation. */
-import { parseAddress } from '../../contracts/message.ts';
+import { parseAddress } from '../../protocol/message.ts';
 import {
   type EnteredCode,
   type OpenLink,
   sidesOf,
   type Surface,
   type SurfaceEnd,
-} from '../../contracts/sessions/surfaces.ts';
+} from '../../protocol/sessions/surfaces.ts';
 import { clipEnd, oneLine } from '../../lib/text.ts';
-import { type Say, textRef, type TextRef } from '../../contracts/texts/say.ts';
+import { type Say, textRef, type TextRef } from '../../protocol/texts/say.ts';
 
 /** Returns the display name of a channel. */
 export type LabelOf = (channel: string) => string | undefined;

@@ -1,10 +1,10 @@
 /** Messages of the gateway to the chats of a session: each once, through the lane of its chat. */
-import type { EventBus, LaneRunner } from '../../contracts/bus.ts';
-import { type Address, type Button, parseAddress } from '../../contracts/message.ts';
-import type { Ledger } from '../../contracts/store/ledger.ts';
-import type { SurfaceEnd } from '../../contracts/sessions/surfaces.ts';
-import { type PersonLanguages, recipientOf } from '../../contracts/texts/languages.ts';
-import type { Say } from '../../contracts/texts/say.ts';
+import type { EventBus, LaneRunner } from '../../protocol/bus.ts';
+import { type Address, type Button, parseAddress } from '../../protocol/message.ts';
+import type { Ledger } from '../../protocol/store/ledger.ts';
+import type { SurfaceEnd } from '../../protocol/sessions/surfaces.ts';
+import { type PersonLanguages, recipientOf } from '../../protocol/texts/languages.ts';
+import type { Say } from '../../protocol/texts/say.ts';
 
 export interface TellDeps {
   ledger: Pick<Ledger, 'enqueue' | 'sessionOf'>;

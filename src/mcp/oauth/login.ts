@@ -6,8 +6,8 @@ import {
   type OAuthClientProvider,
 } from '@modelcontextprotocol/sdk/client/auth.js';
 import type { OAuthClientInformationMixed, OAuthTokens } from '@modelcontextprotocol/sdk/shared/auth.js';
-import { GatewayError, toGatewayError } from '../../contracts/errors.ts';
-import type { ServiceFetch } from '../../contracts/mcp/service-fetch.ts';
+import { GatewayError, toGatewayError } from '../../protocol/errors.ts';
+import type { ServiceFetch } from '../../protocol/agent/tool.ts';
 import { createServer } from 'node:http';
 import { clipEnd, oneLine } from '../../lib/text.ts';
 import type { Logins } from './logins.ts';

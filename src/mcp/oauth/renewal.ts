@@ -4,9 +4,9 @@
  */
 import type { OAuthClientProvider } from '@modelcontextprotocol/sdk/client/auth.js';
 import type { OAuthClientMetadata } from '@modelcontextprotocol/sdk/shared/auth.js';
-import { GatewayError } from '../../contracts/errors.ts';
+import { GatewayError } from '../../protocol/errors.ts';
 import type { Logins } from './logins.ts';
-import { PARLEY } from '../../contracts/texts/parley.ts';
+import { PARLEY } from '../../protocol/texts/parley.ts';
 
 /** The error for a server that someone must sign in to first. */
 export function loginNeeded(name: string): GatewayError {

@@ -10,7 +10,7 @@ import {
   type ReaderAnswer,
 } from './protocol.ts';
 import { decodeText, withNote } from './plain-text.ts';
-import { inEnglish } from '../../contracts/texts/say.ts';
+import { inEnglish } from '../../protocol/texts/say.ts';
 
 /** Formats that are opened, with the name of their loader. Sharp itself refuses everything else. */
 const LOADERS: Readonly<Record<string, string>> = {

@@ -3,11 +3,11 @@ import { spawn } from 'node:child_process';
 import path from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
-import { GatewayError } from '../../contracts/errors.ts';
+import { GatewayError } from '../../protocol/errors.ts';
 import { createFairQueue } from '../../lib/async/fair-queue.ts';
 import { type DecodedText, decodeText, textType, withNote } from './plain-text.ts';
 import { answerShape, MAX_DOCUMENT_CHARS, type ReaderAnswer } from './protocol.ts';
-import { textRef } from '../../contracts/texts/say.ts';
+import { textRef } from '../../protocol/texts/say.ts';
 
 /** Concurrent reading processes, and files that may wait for one. */
 const MAX_READERS = 2;

@@ -3,22 +3,22 @@
  * The text never waits for it, and it survives a crash: the file has the turn's name, the post its reference.
  */
 import { z } from 'zod';
-import type { EventBus, LaneHandler } from '../../contracts/bus.ts';
-import type { Post, PostRequest } from '../../contracts/delivery.ts';
-import { type Say, textRef } from '../../contracts/texts/say.ts';
-import { GatewayError, StoreError, ToolError } from '../../contracts/errors.ts';
-import { type FileTypeOf, TYPE_HEAD_BYTES } from '../../contracts/file-api.ts';
-import type { Log } from '../../contracts/log.ts';
-import type { Attachment, KeptFiles } from '../../contracts/media.ts';
-import { type Address, addressOf, parseAddress, type SessionKey } from '../../contracts/message.ts';
-import type { LaneHead, LaneStore } from '../../contracts/store/lanes.ts';
-import type { SessionStore } from '../../contracts/store/ledger.ts';
-import type { SessionRecord } from '../../contracts/store/records.ts';
-import type { SessionFiles } from '../../contracts/tools/tool.ts';
+import type { EventBus, LaneHandler } from '../../protocol/bus.ts';
+import type { Post, PostRequest } from '../../protocol/delivery.ts';
+import { type Say, textRef } from '../../protocol/texts/say.ts';
+import { GatewayError, StoreError, ToolError } from '../../protocol/errors.ts';
+import { type FileTypeOf, TYPE_HEAD_BYTES } from '../../protocol/file-api.ts';
+import type { Log } from '../../protocol/log.ts';
+import type { Attachment, KeptFiles } from '../../protocol/media.ts';
+import { type Address, addressOf, parseAddress, type SessionKey } from '../../protocol/message.ts';
+import type { LaneHead, LaneStore } from '../../protocol/store/lanes.ts';
+import type { SessionStore } from '../../protocol/store/ledger.ts';
+import type { SessionRecord } from '../../protocol/store/records.ts';
+import type { SessionFiles } from '../../protocol/agent/tool.ts';
 import type { SpeechSettings } from './settings.ts';
 import type { Synthesize } from './speech-server.ts';
 import { spokenText } from './spoken-text.ts';
-import { type PersonLanguages, recipientOf } from '../../contracts/texts/languages.ts';
+import { type PersonLanguages, recipientOf } from '../../protocol/texts/languages.ts';
 
 /** Largest sound of one answer, in bytes: what Discord accepts. */
 export const MAX_SPEECH_BYTES = 10 * 1024 * 1024;

@@ -1,11 +1,11 @@
 /** Text to speech by a server with OpenAI's API, such as Speaches, Kokoro-FastAPI or vLLM. */
-import { GatewayError, isRetryable } from '../../contracts/errors.ts';
-import type { Log } from '../../contracts/log.ts';
-import type { ServiceFetch } from '../../contracts/mcp/service-fetch.ts';
+import { GatewayError, isRetryable } from '../../protocol/errors.ts';
+import type { Log } from '../../protocol/log.ts';
+import type { ServiceFetch } from '../../protocol/agent/tool.ts';
 import { backoffMs } from '../../lib/async/backoff.ts';
 import { sleep } from '../../lib/async/sleep.ts';
 import { clipEnd, oneLine } from '../../lib/text.ts';
-import { textRef } from '../../contracts/texts/say.ts';
+import { textRef } from '../../protocol/texts/say.ts';
 import { reasonIn } from '../server-reason.ts';
 import type { SpeechSettings } from './settings.ts';
 

@@ -1,13 +1,13 @@
 /** Spoken answers: the lanes, the command, and the server behind them. */
-import type { AudioApi } from '../../contracts/audio-api.ts';
-import { GatewayError } from '../../contracts/errors.ts';
-import { type Say, textRef } from '../../contracts/texts/say.ts';
-import type { LaneHandler } from '../../contracts/bus.ts';
-import { changeSession, type Command, ON_OR_OFF } from '../../contracts/command.ts';
-import type { ServiceFetch } from '../../contracts/mcp/service-fetch.ts';
+import type { AudioApi } from '../../protocol/file-api.ts';
+import { GatewayError } from '../../protocol/errors.ts';
+import { type Say, textRef } from '../../protocol/texts/say.ts';
+import type { LaneHandler } from '../../protocol/bus.ts';
+import { changeSession, type Command, ON_OR_OFF } from '../../protocol/command.ts';
+import type { ServiceFetch } from '../../protocol/agent/tool.ts';
 import { createSpeakAnswers, type SpeakAnswersDeps } from './speak-answers.ts';
 import { createSynthesize } from './speech-server.ts';
-import type { SessionStore } from '../../contracts/store/ledger.ts';
+import type { SessionStore } from '../../protocol/store/ledger.ts';
 
 interface VoiceCommandDeps {
   ledger: Pick<SessionStore, 'session' | 'updateSession'>;

@@ -5,8 +5,8 @@ import { stat } from 'node:fs/promises';
 import { type IncomingMessage, request as httpRequest } from 'node:http';
 import { request as httpsRequest } from 'node:https';
 import { pipeline } from 'node:stream/promises';
-import { GatewayError } from '../../contracts/errors.ts';
-import { textRef } from '../../contracts/texts/say.ts';
+import { GatewayError } from '../../protocol/errors.ts';
+import { textRef } from '../../protocol/texts/say.ts';
 
 /** Largest answer that is read, in bytes. */
 export const MAX_ANSWER_BYTES = 1_000_000;

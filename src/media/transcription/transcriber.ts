@@ -1,15 +1,15 @@
 /** Speech to text by a server with OpenAI's API, such as whisper.cpp, Speaches or vLLM. */
 import { stat } from 'node:fs/promises';
-import { GatewayError, isRetryable } from '../../contracts/errors.ts';
-import type { Log } from '../../contracts/log.ts';
-import type { Recording, Transcriber, Transcript, TranscriptRequest } from '../../contracts/media.ts';
+import { GatewayError, isRetryable } from '../../protocol/errors.ts';
+import type { Log } from '../../protocol/log.ts';
+import type { Recording, Transcriber, Transcript, TranscriptRequest } from '../../protocol/media.ts';
 import { backoffMs } from '../../lib/async/backoff.ts';
 import { sleep } from '../../lib/async/sleep.ts';
 import { clipMiddle, stripEnd } from '../../lib/text.ts';
 import { type FormAnswer, postForm } from './post-form.ts';
 import { z } from 'zod';
 import { reasonIn } from '../server-reason.ts';
-import { textRef } from '../../contracts/texts/say.ts';
+import { textRef } from '../../protocol/texts/say.ts';
 import { parseJson } from '../../lib/json/json.ts';
 import type { TranscriptionSettings } from './settings.ts';
 

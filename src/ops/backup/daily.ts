@@ -1,9 +1,9 @@
 /** The backup that a gateway writes into its home once a day, of which the newest few are kept. */
 import { mkdir, readdir, rm, stat, statfs } from 'node:fs/promises';
 import path from 'node:path';
-import { GatewayError, errorCode, toGatewayError } from '../../contracts/errors.ts';
-import type { Log } from '../../contracts/log.ts';
-import { type BackupRecord, BACKUPS_FOLDER, type BackupState } from '../../contracts/operator/backup.ts';
+import { GatewayError, errorCode, toGatewayError } from '../../protocol/errors.ts';
+import type { Log } from '../../protocol/log.ts';
+import { type BackupRecord, BACKUPS_FOLDER, type BackupState } from '../../protocol/operator/backup.ts';
 import { pauseOn, type Clock } from '../../lib/clock.ts';
 import { writeBackup } from './file.ts';
 

@@ -7,8 +7,8 @@ import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { createGunzip, createGzip, constants } from 'node:zlib';
 import { z } from 'zod';
-import { GatewayError } from '../../contracts/errors.ts';
-import type { BackupRecord } from '../../contracts/operator/backup.ts';
+import { GatewayError } from '../../protocol/errors.ts';
+import type { BackupRecord } from '../../protocol/operator/backup.ts';
 import { keyOf, MIN_PASSPHRASE_CHARS, newSalt, seal, unseal } from './sealed.ts';
 import { parseJson } from '../../lib/json/json.ts';
 

@@ -2,8 +2,8 @@
 import { constants } from 'node:fs';
 import { open, readdir } from 'node:fs/promises';
 import path from 'node:path';
-import { type BackupRecord, BACKUPS_FOLDER } from '../../contracts/operator/backup.ts';
-import { errorCode } from '../../contracts/errors.ts';
+import { type BackupRecord, BACKUPS_FOLDER } from '../../protocol/operator/backup.ts';
+import { errorCode } from '../../protocol/errors.ts';
 
 /** What belongs to this process, this machine or the database, or is regenerated. */
 const LEFT_OUT =

@@ -4,7 +4,7 @@
  * changed, moved, repeated or left out.
  */
 import { createCipheriv, createDecipheriv, randomBytes, scrypt } from 'node:crypto';
-import { GatewayError } from '../../contracts/errors.ts';
+import { GatewayError } from '../../protocol/errors.ts';
 
 /** Bytes of one piece before it is sealed, which are held in memory. */
 const PIECE_BYTES = 64 * 1024;

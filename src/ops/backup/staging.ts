@@ -7,8 +7,8 @@ import { createReadStream } from 'node:fs';
 import { type FileHandle, mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { pipeline } from 'node:stream/promises';
-import { GatewayError, errorCode } from '../../contracts/errors.ts';
-import { SESSIONS_FOLDER } from '../../contracts/operator/backup.ts';
+import { GatewayError, errorCode } from '../../protocol/errors.ts';
+import { SESSIONS_FOLDER } from '../../protocol/operator/backup.ts';
 
 /** Files that are kept if the home already has them: this machine's own addresses and secrets. */
 const KEPT = ['.env'];

@@ -1,7 +1,7 @@
 /** Check of the daily backups: whether there is one, how old it is, and why the last attempt failed. */
-import type { BackupState } from '../../contracts/operator/backup.ts';
-import type { Finding } from '../../contracts/operator/findings.ts';
-import { PARLEY } from '../../contracts/texts/parley.ts';
+import type { BackupState } from '../../protocol/operator/backup.ts';
+import type { Finding } from '../../protocol/channel.ts';
+import { PARLEY } from '../../protocol/texts/parley.ts';
 
 /** A running gateway writes one every day: from this age on, something keeps it from that, in milliseconds. */
 export const OLD_BACKUP_MS = 2 * 24 * 3_600_000;

@@ -1,8 +1,8 @@
 /** Checks of the database, of its clock, and of the gateways that share it. */
-import type { Finding } from '../../contracts/operator/findings.ts';
-import type { DatabaseReport } from '../../contracts/operator/nodes.ts';
+import type { Finding } from '../../protocol/channel.ts';
+import type { DatabaseReport } from '../../protocol/operator/nodes.ts';
 import { inMegabytes } from '../../lib/text.ts';
-import { PARLEY } from '../../contracts/texts/parley.ts';
+import { PARLEY } from '../../protocol/texts/parley.ts';
 
 /** Clock difference between database and machine that is worth reporting, in milliseconds. */
 export const MAX_CLOCK_SKEW_MS = 5_000;

@@ -1,11 +1,11 @@
 /** Checks of the machine: the program itself, the home, the disk, the clock's zone. */
 import { accessSync, constants, existsSync, statfsSync, statSync } from 'node:fs';
 import path from 'node:path';
-import type { Finding } from '../../contracts/operator/findings.ts';
-import { toGatewayError } from '../../contracts/errors.ts';
+import type { Finding } from '../../protocol/channel.ts';
+import { toGatewayError } from '../../protocol/errors.ts';
 import { inMegabytes } from '../../lib/text.ts';
 import { isTimeZone } from '../../lib/time-zone.ts';
-import { PARLEY } from '../../contracts/texts/parley.ts';
+import { PARLEY } from '../../protocol/texts/parley.ts';
 
 /** Free disk space below which the doctor warns, and below which it reports an error, in bytes. */
 export const LOW_DISK_BYTES = 1024 ** 3;

@@ -1,9 +1,13 @@
 /** Checks of the model servers, and of the default model. */
-import { toGatewayError } from '../../contracts/errors.ts';
-import type { Finding } from '../../contracts/operator/findings.ts';
-import { type ModelOmissions, omissionSentence } from '../../contracts/model/omissions.ts';
-import type { ChatProvider } from '../../contracts/model/provider.ts';
-import { LARGER_WINDOW, smallWindowText } from '../../contracts/model/small-window.ts';
+import { toGatewayError } from '../../protocol/errors.ts';
+import type { Finding } from '../../protocol/channel.ts';
+import {
+  LARGER_WINDOW,
+  type ModelOmissions,
+  omissionSentence,
+  smallWindowText,
+} from '../../protocol/agent/omissions.ts';
+import type { ChatProvider } from '../../protocol/agent/provider.ts';
 
 /** What is checked. */
 export interface CheckedModels {

@@ -1,9 +1,9 @@
 /** Checks of other programs: those of MCP servers. */
 import { accessSync, constants } from 'node:fs';
 import path from 'node:path';
-import type { McpServerStatus } from '../../contracts/mcp/servers.ts';
-import type { Finding } from '../../contracts/operator/findings.ts';
-import { PARLEY } from '../../contracts/texts/parley.ts';
+import type { McpServerStatus } from '../../protocol/agent/tool.ts';
+import type { Finding } from '../../protocol/channel.ts';
+import { PARLEY } from '../../protocol/texts/parley.ts';
 
 /** A server of `config.json`; `command` is absent for one with an address. */
 export interface CheckedServer {

@@ -1,8 +1,8 @@
 /** The findings for people and programs, and what `--fix` does about them. */
-import type { Finding } from '../../contracts/operator/findings.ts';
-import { toGatewayError } from '../../contracts/errors.ts';
+import type { Finding } from '../../protocol/channel.ts';
+import { toGatewayError } from '../../protocol/errors.ts';
 import { escapeControls, oneLine } from '../../lib/text.ts';
-import { PARLEY } from '../../contracts/texts/parley.ts';
+import { PARLEY } from '../../protocol/texts/parley.ts';
 
 const LABELS = { ok: 'ok', warning: 'warning', error: 'error' } as const;
 const COLOURS = { ok: '32', warning: '33', error: '31' } as const;

@@ -1,10 +1,10 @@
 /** Histograms and counters of what this gateway does, in a separate registry: several gateways may share a process. */
 import { Counter, Gauge, Histogram, Registry } from 'prom-client';
-import type { LaneHandler } from '../../contracts/bus.ts';
-import type { AnsweredRequest } from '../../contracts/gateway-api.ts';
-import type { TracedSubagent, TracedTurn } from '../../contracts/agent/turn-watch.ts';
-import type { NoteRefusal } from '../../contracts/store/traces.ts';
-import type { ApprovalOutcome } from '../../contracts/tools/approvals.ts';
+import type { LaneHandler } from '../../protocol/bus.ts';
+import type { AnsweredRequest } from '../../protocol/gateway-api.ts';
+import type { TracedSubagent, TracedTurn } from '../../protocol/agent/subagents.ts';
+import type { NoteRefusal } from '../../protocol/store/traces.ts';
+import type { ApprovalOutcome } from '../../protocol/agent/approvals.ts';
 
 /** Most distinct values of one label; any further one is counted as `other`. */
 export const MAX_LABEL_VALUES = 50;

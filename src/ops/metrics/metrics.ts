@@ -1,7 +1,7 @@
 /** The gateway's metrics in Prometheus' text format (version 0.0.4). */
 import { Gauge } from 'prom-client';
-import type { Fanout, MessageBus } from '../../contracts/bus.ts';
-import type { BackupState } from '../../contracts/operator/backup.ts';
+import type { Fanout, MessageBus } from '../../protocol/bus.ts';
+import type { BackupState } from '../../protocol/operator/backup.ts';
 import type { Health } from '../health.ts';
 import type { LoopMonitor } from '../loop-delay.ts';
 import type { Meters } from './meters.ts';

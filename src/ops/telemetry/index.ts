@@ -1,5 +1,5 @@
 /** Traces for OpenTelemetry: the packages are loaded only if an address is set. */
-import type { Log } from '../../contracts/log.ts';
+import type { Log } from '../../protocol/log.ts';
 import type { Telemetry, TelemetryTarget } from './target.ts';
 
 export type { TelemetryTarget } from './target.ts';

@@ -12,9 +12,9 @@ import {
 import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-proto';
 import { resourceFromAttributes } from '@opentelemetry/resources';
 import { BatchSpanProcessor, type SpanExporter, TracerProvider } from '@opentelemetry/sdk-trace';
-import { toGatewayError } from '../../contracts/errors.ts';
-import type { Log } from '../../contracts/log.ts';
-import type { TracedSubagent, TracedTurn } from '../../contracts/agent/turn-watch.ts';
+import { toGatewayError } from '../../protocol/errors.ts';
+import type { Log } from '../../protocol/log.ts';
+import type { TracedSubagent, TracedTurn } from '../../protocol/agent/subagents.ts';
 import { stripEnd } from '../../lib/text.ts';
 import type { Telemetry, TelemetryTarget } from './target.ts';
 import { type CallSource, eventOf, innerSpans, type NewSpan, type SpanIds, spansOf } from './spans.ts';

@@ -1,8 +1,7 @@
 /** The trace of a turn in OpenTelemetry, by its semantic conventions for generative AI. Prompts are in it only if the operator wants them. */
 import { type Attributes, SpanKind } from '@opentelemetry/api';
-import type { PromptMessage } from '../../contracts/store/sent-prompt.ts';
-import type { TracedTurn } from '../../contracts/agent/turn-watch.ts';
-import type { ModelCallSpan, TraceAttempt, TraceSpan } from '../../contracts/store/traces.ts';
+import type { ModelCallSpan, PromptMessage, TraceAttempt, TraceSpan } from '../../protocol/store/traces.ts';
+import type { TracedTurn } from '../../protocol/agent/subagents.ts';
 import type { TelemetryTarget } from './target.ts';
 
 /** What the spans of model calls need besides the trace. */

@@ -1,5 +1,5 @@
 /** Where traces go, and what sends them. */
-import type { TracedSubagent, TracedTurn } from '../../contracts/agent/turn-watch.ts';
+import type { TracedSubagent, TracedTurn } from '../../protocol/agent/subagents.ts';
 
 /** Where the traces go, and what each request contains. */
 export interface TelemetryTarget {

@@ -1,15 +1,14 @@
 /** `parley trace` and `/why`: what happened to a message. */
-import type { Command } from '../../contracts/command.ts';
-import { GatewayError, readerOf } from '../../contracts/errors.ts';
-import { inEnglish, type Say, textRef } from '../../contracts/texts/say.ts';
+import type { Command } from '../../protocol/command.ts';
+import { GatewayError, readerOf } from '../../protocol/errors.ts';
+import { inEnglish, type Say, textRef } from '../../protocol/texts/say.ts';
 import { escapeControls, oneLine } from '../../lib/text.ts';
 import type { RefusalNotes } from './refusal-notes.ts';
-import { costText } from '../../contracts/operator/prices.ts';
-import type { Refusal, TimelineLine, TurnExplanation } from '../../contracts/store/traces.ts';
-import type { SentPrompt } from '../../contracts/store/sent-prompt.ts';
+import { costText } from '../../protocol/agent/usage.ts';
+import type { Refusal, SentPrompt, TimelineLine, TurnExplanation } from '../../protocol/store/traces.ts';
 import type { TraceLook, Traces } from './traces.ts';
 import { duration, isPlainKey, whole } from './format.ts';
-import { PARLEY } from '../../contracts/texts/parley.ts';
+import { PARLEY } from '../../protocol/texts/parley.ts';
 
 /**
  * Runs `parley trace` and returns the text to print. Throws `GatewayError`: `usage`, or `unknown_turn` when nothing is

@@ -1,9 +1,9 @@
 /**
  * Why a message got no answer, or which one it got, in one sentence: pure, from what the store knows about its turn.
  */
-import type { TurnExplanation, TurnFacts } from '../../contracts/store/traces.ts';
+import type { TurnExplanation, TurnFacts } from '../../protocol/store/traces.ts';
 import { stripEnd } from '../../lib/text.ts';
-import { inEnglish, type Say } from '../../contracts/texts/say.ts';
+import { inEnglish, type Say } from '../../protocol/texts/say.ts';
 import { duration, numbered } from './format.ts';
 
 type Why = Pick<TurnExplanation, 'code' | 'why'>;

@@ -1,5 +1,5 @@
 /** Durations, counts and keys of the texts of a trace. */
-import { isTextKey, type PlainKey } from '../../contracts/texts/say.ts';
+import { isTextKey, type PlainKey } from '../../protocol/texts/say.ts';
 
 /** A duration: `80 ms`, `1.2 s`, `3 min 5 s`, `2 h 10 min`. */
 export function duration(ms: number): string {

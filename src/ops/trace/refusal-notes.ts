@@ -6,11 +6,11 @@ import {
   type NoteRefusal,
   type Refusal,
   type TraceStore,
-} from '../../contracts/store/traces.ts';
-import { toGatewayError } from '../../contracts/errors.ts';
+} from '../../protocol/store/traces.ts';
+import { toGatewayError } from '../../protocol/errors.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { clipEnd } from '../../lib/text.ts';
-import type { Log } from '../../contracts/log.ts';
+import type { Log } from '../../protocol/log.ts';
 
 /** Distinct refusals counted between two statements; further ones are only logged. */
 export const MAX_NOTED = 500;

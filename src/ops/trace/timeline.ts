@@ -1,7 +1,7 @@
 /** A turn as lines in chronological order: pure, from what the store knows about it. */
-import { amountOf, type Cost, costOf, costText, type Prices } from '../../contracts/operator/prices.ts';
-import { omissionText } from '../../contracts/model/omissions.ts';
-import type { Usage } from '../../contracts/model/provider.ts';
+import { amountOf, type Cost, costOf, costText, type Prices } from '../../protocol/agent/usage.ts';
+import { omissionText } from '../../protocol/agent/omissions.ts';
+import type { Usage } from '../../protocol/agent/provider.ts';
 import type {
   ModelCallSpan,
   PromptParts,
@@ -9,8 +9,8 @@ import type {
   TraceAttempt,
   TraceSpan,
   TurnFacts,
-} from '../../contracts/store/traces.ts';
-import { inEnglish, isTextKey, type Say } from '../../contracts/texts/say.ts';
+} from '../../protocol/store/traces.ts';
+import { inEnglish, isTextKey, type Say } from '../../protocol/texts/say.ts';
 import { duration, isPlainKey, numbered, whole } from './format.ts';
 
 /** How a turn is described: `detail` adds the text of errors, which may name addresses; without `say` in English. */

@@ -1,8 +1,8 @@
 /** What happened to a message: its turn explained, or why it did not become one. */
-import type { Refusal, TraceStore, TurnExplanation, TurnFacts } from '../../contracts/store/traces.ts';
-import type { TurnWatch } from '../../contracts/agent/turn-watch.ts';
-import type { Prices } from '../../contracts/operator/prices.ts';
-import type { Say } from '../../contracts/texts/say.ts';
+import type { Refusal, TraceStore, TurnExplanation, TurnFacts } from '../../protocol/store/traces.ts';
+import type { TurnWatch } from '../../protocol/agent/subagents.ts';
+import type { Prices } from '../../protocol/agent/usage.ts';
+import type { Say } from '../../protocol/texts/say.ts';
 import { explainTurn } from './explain.ts';
 import { costOfTurn, type Telling, timelineOf } from './timeline.ts';
 

@@ -1,6 +1,6 @@
 /** One answer, read packet by packet until it is complete, ends or fails. */
-import type { ProviderError } from '../../contracts/errors.ts';
-import type { ChatChunk } from '../../contracts/model/provider.ts';
+import type { ProviderError } from '../../protocol/errors.ts';
+import type { ChatChunk } from '../../protocol/agent/provider.ts';
 import type { ModelHabits } from '../learned.ts';
 import type { Answer } from './answer.ts';
 import type { AnswerReader } from './read-answer.ts';

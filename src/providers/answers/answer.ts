@@ -1,7 +1,7 @@
 /** The body of one answer as it arrives: read packet by packet, abandoned at once when its call ends early. */
 import type { Readable } from 'node:stream';
-import { ProviderError } from '../../contracts/errors.ts';
-import { textRef } from '../../contracts/texts/say.ts';
+import { ProviderError } from '../../protocol/errors.ts';
+import { textRef } from '../../protocol/texts/say.ts';
 import type { PacketJoiner } from './packet-joiner.ts';
 
 /** An answer that is being read; only one reader at a time. */

@@ -1,5 +1,5 @@
 /** The words with which servers say why an answer ended. */
-import type { FinishReason } from '../../contracts/model/provider.ts';
+import type { FinishReason } from '../../protocol/agent/provider.ts';
 
 /** What such a word means: how a complete answer ended, that it is not complete (`broken`), or nothing known. */
 export type AnswerEnd = Exclude<FinishReason, 'tool_calls'> | 'broken' | 'unknown';

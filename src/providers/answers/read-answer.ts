@@ -1,7 +1,7 @@
 /** How the texts of an answer become chunks, each parsed once, and answers that are read as a whole. */
-import { ProviderError } from '../../contracts/errors.ts';
-import { textRef } from '../../contracts/texts/say.ts';
-import type { ChatChunk } from '../../contracts/model/provider.ts';
+import { ProviderError } from '../../protocol/errors.ts';
+import { textRef } from '../../protocol/texts/say.ts';
+import type { ChatChunk } from '../../protocol/agent/provider.ts';
 import type { Answer } from './answer.ts';
 import { createDocumentCollector } from './text-splitters.ts';
 import type { MakeToolCall } from './tool-calls.ts';

@@ -1,6 +1,6 @@
 /** How the packets of an answer become texts of bounded length: lines of a stream, or one whole document. */
-import { ProviderError } from '../../contracts/errors.ts';
-import { textRef } from '../../contracts/texts/say.ts';
+import { ProviderError } from '../../protocol/errors.ts';
+import { textRef } from '../../protocol/texts/say.ts';
 
 /** The longest line accepted from a model server, in bytes. */
 export const MAX_LINE_BYTES = 1024 * 1024;

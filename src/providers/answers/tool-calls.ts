@@ -3,7 +3,7 @@
  * guessing.
  */
 import { isDeepStrictEqual } from 'node:util';
-import type { OpaqueFields, ToolCall, ToolSchema } from '../../contracts/model/provider.ts';
+import type { OpaqueFields, ToolCall, ToolSchema } from '../../protocol/agent/provider.ts';
 import { newId } from '../../lib/ids.ts';
 import { isTooDeep } from '../../lib/json/json.ts';
 import { readLooseValues } from '../../lib/json/loose-json.ts';

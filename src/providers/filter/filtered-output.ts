@@ -1,5 +1,5 @@
 /** What a filter has made of an answer so far: chunks to pass on, with equal neighbors joined, and what was among them. */
-import type { ChatChunk } from '../../contracts/model/provider.ts';
+import type { ChatChunk } from '../../protocol/agent/provider.ts';
 import type { MakeToolCall, OfferedTools, TextCall } from '../answers/tool-calls.ts';
 
 import { readMarkedCalls } from './text-calls.ts';

@@ -2,8 +2,8 @@
  * Calls that a vendor's own client makes (list the models, describe one), over our connections instead of the client's
  * own.
  */
-import { ProviderError } from '../../contracts/errors.ts';
-import { textRef } from '../../contracts/texts/say.ts';
+import { ProviderError } from '../../protocol/errors.ts';
+import { textRef } from '../../protocol/texts/say.ts';
 import type { CallRules, Connections } from './connections.ts';
 import { readWhole } from '../answers/read-answer.ts';
 

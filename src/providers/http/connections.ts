@@ -1,6 +1,6 @@
 /** HTTP to one model server: kept connections without undici's limits on silence, closed as soon as a call ends early. */
 import { Agent, buildConnector } from 'undici';
-import type { ProviderError } from '../../contracts/errors.ts';
+import type { ProviderError } from '../../protocol/errors.ts';
 import { type Answer, createAnswer, stoppedCall } from '../answers/answer.ts';
 import { PacketJoiner } from '../answers/packet-joiner.ts';
 import { readRetryAfter, type Refusal } from '../refusals.ts';

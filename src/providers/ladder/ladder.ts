@@ -3,9 +3,9 @@
  * call, until it accepts or nothing is left to try.
  */
 import { isDeepStrictEqual } from 'node:util';
-import { fieldOf, type Omission } from '../../contracts/model/omissions.ts';
+import { fieldOf, type Omission } from '../../protocol/agent/omissions.ts';
 import type { ModelHabits } from '../learned.ts';
-import { ProviderError, messageOf } from '../../contracts/errors.ts';
+import { ProviderError, messageOf } from '../../protocol/errors.ts';
 import type { RefusalError } from '../refusals.ts';
 import { type RefusedCall, rungsFor, saysBlind } from './rungs.ts';
 

@@ -1,13 +1,13 @@
 /** A request without the parts that its server refuses, and how its messages are written for it. */
 import { hash } from 'node:crypto';
-import { type Picture, unreadablePictures, unseenPictures } from '../../contracts/media.ts';
-import { mcpServerOf, type Omission } from '../../contracts/model/omissions.ts';
+import { type Picture, unreadablePictures, unseenPictures } from '../../protocol/media.ts';
+import { mcpServerOf, type Omission } from '../../protocol/agent/omissions.ts';
 import type {
   ChatMessage,
   ChatRequest,
   ModelCapabilities,
   ToolSchema,
-} from '../../contracts/model/provider.ts';
+} from '../../protocol/agent/provider.ts';
 import type { Recent } from '../../lib/recent.ts';
 import type { Shape } from '../shape/shape.ts';
 

@@ -1,6 +1,6 @@
 /** The rungs of the ladder: which parts of a request are left out first when its server refuses it. */
-import type { Omission } from '../../contracts/model/omissions.ts';
-import type { ChatRequest } from '../../contracts/model/provider.ts';
+import type { Omission } from '../../protocol/agent/omissions.ts';
+import type { ChatRequest } from '../../protocol/agent/provider.ts';
 
 /** MCP servers whose tools are left out one at a time; with more of them, only all tools are. */
 const MAX_SERVERS = 3;

@@ -8,9 +8,9 @@ import type {
   ChatRequest,
   ToolCall,
   ToolSchema,
-} from '../../contracts/model/provider.ts';
-import { ProviderError } from '../../contracts/errors.ts';
-import { textRef } from '../../contracts/texts/say.ts';
+} from '../../protocol/agent/provider.ts';
+import { ProviderError } from '../../protocol/errors.ts';
+import { textRef } from '../../protocol/texts/say.ts';
 import { createCallMaker, type MakeToolCall, offeredTools } from '../answers/tool-calls.ts';
 import { isJsonObject } from '../../lib/json/json.ts';
 import { wireSchema } from '../../lib/json/wire-schema.ts';

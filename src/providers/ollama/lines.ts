@@ -1,7 +1,7 @@
 /** Reads Ollama's streams: lines, each a JSON object, the last one `done`. Fields are read leniently, one by one. */
-import { ProviderError } from '../../contracts/errors.ts';
-import { textRef } from '../../contracts/texts/say.ts';
-import type { ChatChunk } from '../../contracts/model/provider.ts';
+import { ProviderError } from '../../protocol/errors.ts';
+import { textRef } from '../../protocol/texts/say.ts';
+import type { ChatChunk } from '../../protocol/agent/provider.ts';
 import { endOf } from '../answers/finish.ts';
 import { type AnswerReader, endedEarly, type ReadingOptions } from '../answers/read-answer.ts';
 import {

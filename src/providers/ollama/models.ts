@@ -1,7 +1,7 @@
 /** What an Ollama server says of its models: their names, and what each can do. */
 import type { Ollama } from 'ollama';
-import { ProviderError } from '../../contracts/errors.ts';
-import type { ModelCapabilities } from '../../contracts/model/provider.ts';
+import { ProviderError } from '../../protocol/errors.ts';
+import type { ModelCapabilities } from '../../protocol/agent/provider.ts';
 import { UNKNOWN_WINDOW } from '../discovery.ts';
 import type { Where } from '../errors.ts';
 import { callClient } from '../http/client-call.ts';

@@ -1,6 +1,6 @@
 /** Ollama as a provider: chats over its HTTP API, one connection per call, closed at once when the call ends; models through its client. */
-import { ConfigError, ProviderError } from '../../contracts/errors.ts';
-import type { LLMProvider } from '../../contracts/model/provider.ts';
+import { ConfigError, ProviderError } from '../../protocol/errors.ts';
+import type { LLMProvider } from '../../protocol/agent/provider.ts';
 import { type ChatServer, createCapabilities, createChat } from '../chat.ts';
 import { createConcurrencyLimit } from '../concurrency-limit.ts';
 import { type CallRules, createConnections } from '../http/connections.ts';
@@ -10,7 +10,7 @@ import { clip, lostConnection, type Where } from '../errors.ts';
 import { DEFAULT_CONCURRENCY, type ServerOptions } from '../kind.ts';
 import { createLearnedModels } from '../learned.ts';
 import { createLineSplitter } from '../answers/text-splitters.ts';
-import { textRef } from '../../contracts/texts/say.ts';
+import { textRef } from '../../protocol/texts/say.ts';
 import { fieldsOf, wordOf } from '../answers/read-fields.ts';
 import { commonRefusal, inWords, midwayRefusal, publicWords, type Refusal, saidIn } from '../refusals.ts';
 import { parseJson } from '../../lib/json/json.ts';

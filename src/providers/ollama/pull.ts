@@ -1,5 +1,5 @@
 /** Pulls a model to an Ollama server and reports progress. */
-import { ProviderError, toGatewayError } from '../../contracts/errors.ts';
+import { ProviderError, toGatewayError } from '../../protocol/errors.ts';
 
 /** Calls `progress` with what is done and, once it is known, the percentage. Throws `ProviderError`. */
 export async function pullModel(

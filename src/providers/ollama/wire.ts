@@ -6,7 +6,7 @@ import type {
   ChatRequest,
   Embeddings,
   ModelCapabilities,
-} from '../../contracts/model/provider.ts';
+} from '../../protocol/agent/provider.ts';
 import { toWireTools, type WireTool } from '../wire-tools.ts';
 import { samplingOf, type WireSampling } from '../sampling.ts';
 

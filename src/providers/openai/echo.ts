@@ -8,13 +8,13 @@
  *   (openrouter.ai/docs/guides/best-practices/reasoning-tokens).
  * - Gemini wants the `extra_content` of calls and messages (ai.google.dev/gemini-api/docs/thought-signatures).
  */
-import { ProviderError } from '../../contracts/errors.ts';
-import type { ChatMessage, Echo, OpaqueFields, ToolCall } from '../../contracts/model/provider.ts';
-import { textRef } from '../../contracts/texts/say.ts';
+import { ProviderError } from '../../protocol/errors.ts';
+import type { ChatMessage, Echo, OpaqueFields, ToolCall } from '../../protocol/agent/provider.ts';
+import { textRef } from '../../protocol/texts/say.ts';
 import { isJsonObject, isTooDeep } from '../../lib/json/json.ts';
 import { type Fields, fieldsOf, listOf, textOf, wordOf } from '../answers/read-fields.ts';
 import type { ModelHabits } from '../learned.ts';
-import type { Omission } from '../../contracts/model/omissions.ts';
+import type { Omission } from '../../protocol/agent/omissions.ts';
 
 /** How many bytes of JSON an answer's opaque fields may have, those of its calls not counted. */
 export const MAX_ECHO_BYTES = 256 * 1024;

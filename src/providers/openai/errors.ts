@@ -1,6 +1,6 @@
 /** What the refusals and errors of an OpenAI-compatible server mean, and which variable to change. */
-import { ProviderError } from '../../contracts/errors.ts';
-import { textRef } from '../../contracts/texts/say.ts';
+import { ProviderError } from '../../protocol/errors.ts';
+import { textRef } from '../../protocol/texts/say.ts';
 import { clip, type Where } from '../errors.ts';
 import { commonRefusal, inWords, midwayRefusal, publicWords, type Refusal, saidIn } from '../refusals.ts';
 

@@ -1,7 +1,7 @@
 /** Reads an OpenAI-compatible stream: server-sent events, one JSON object each, that end with `[DONE]`. */
-import { ProviderError } from '../../contracts/errors.ts';
-import { textRef } from '../../contracts/texts/say.ts';
-import type { ChatChunk } from '../../contracts/model/provider.ts';
+import { ProviderError } from '../../protocol/errors.ts';
+import { textRef } from '../../protocol/texts/say.ts';
+import type { ChatChunk } from '../../protocol/agent/provider.ts';
 import { type AnswerReader, endedEarly, type ReadingOptions } from '../answers/read-answer.ts';
 import { type Fields, fieldsOf, listOf } from '../answers/read-fields.ts';
 import { statusIn } from '../refusals.ts';

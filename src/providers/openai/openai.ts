@@ -1,7 +1,7 @@
 /** Any OpenAI-compatible server as a provider (llama-server, vLLM, LM Studio, …): chats over its HTTP API, models through the `openai` package. */
-import { ConfigError, ProviderError } from '../../contracts/errors.ts';
-import { textRef } from '../../contracts/texts/say.ts';
-import type { LLMProvider, ModelCapabilities } from '../../contracts/model/provider.ts';
+import { ConfigError, ProviderError } from '../../protocol/errors.ts';
+import { textRef } from '../../protocol/texts/say.ts';
+import type { LLMProvider, ModelCapabilities } from '../../protocol/agent/provider.ts';
 import { type ChatServer, createCapabilities, createChat } from '../chat.ts';
 import { createConcurrencyLimit } from '../concurrency-limit.ts';
 import { type CallRules, type Connections, createConnections } from '../http/connections.ts';

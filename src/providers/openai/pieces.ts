@@ -1,7 +1,7 @@
 /** The parts of an OpenAI-compatible answer that come in pieces, read field by field: text, thoughts, tool calls, usage, the end. */
-import { ProviderError } from '../../contracts/errors.ts';
-import { textRef } from '../../contracts/texts/say.ts';
-import type { ChatChunk, FinishReason, OpaqueFields, Usage } from '../../contracts/model/provider.ts';
+import { ProviderError } from '../../protocol/errors.ts';
+import { textRef } from '../../protocol/texts/say.ts';
+import type { ChatChunk, FinishReason, OpaqueFields, Usage } from '../../protocol/agent/provider.ts';
 import { type AnswerEnd, endOf } from '../answers/finish.ts';
 import {
   type Fields,

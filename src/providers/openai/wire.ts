@@ -6,9 +6,9 @@ import type {
   ChatRequest,
   Embeddings,
   ReasoningEffort,
-} from '../../contracts/model/provider.ts';
-import type { Picture } from '../../contracts/media.ts';
-import type { Omission } from '../../contracts/model/omissions.ts';
+} from '../../protocol/agent/provider.ts';
+import type { Picture } from '../../protocol/media.ts';
+import type { Omission } from '../../protocol/agent/omissions.ts';
 import { samplingOf, type WireSampling } from '../sampling.ts';
 import { toWireTools, type WireTool } from '../wire-tools.ts';
 import { createEchoWriter, type EchoTarget, type EchoWriter } from './echo.ts';

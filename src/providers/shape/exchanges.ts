@@ -5,8 +5,8 @@ import {
   NO_INSTRUCTION,
   stableMarkCode,
   titleOf,
-} from '../../contracts/sessions/marked-text.ts';
-import type { ChatMessage, ToolCall } from '../../contracts/model/provider.ts';
+} from '../../protocol/sessions/marked-text.ts';
+import type { ChatMessage, ToolCall } from '../../protocol/agent/provider.ts';
 
 export type AssistantMessage = Extract<ChatMessage, { role: 'assistant' }>;
 export type ToolMessage = Extract<ChatMessage, { role: 'tool' }>;

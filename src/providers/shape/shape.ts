@@ -5,8 +5,8 @@
  * (Mistral, Gemma). Results follow their calls at once, and a user does not follow a result (Mistral 3230: "Unexpected
  * role 'user' after role 'tool'"). Each new message only adds bytes: a model server keeps what it has read.
  */
-import type { Picture } from '../../contracts/media.ts';
-import type { ChatMessage, ChatRequest } from '../../contracts/model/provider.ts';
+import type { Picture } from '../../protocol/media.ts';
+import type { ChatMessage, ChatRequest } from '../../protocol/agent/provider.ts';
 import {
   type AssistantMessage,
   createCallIds,

@@ -1,12 +1,12 @@
 /** The gateway's own voice within a conversation: notes between marks that nobody else can write. */
 import { z } from 'zod';
-import { betweenMarks, newMarkCode } from '../../contracts/sessions/marked-text.ts';
+import { betweenMarks, newMarkCode } from '../../protocol/sessions/marked-text.ts';
 import {
   type ChatMessage,
   type ToolCall,
   toolSchema,
   type ToolSchema,
-} from '../../contracts/model/provider.ts';
+} from '../../protocol/agent/provider.ts';
 
 /** What stands where someone else wrote the code of the marks. */
 const FORGED = '(no mark)';

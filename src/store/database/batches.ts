@@ -1,5 +1,5 @@
 /** Joins calls that arrive while a statement is on its way: one statement, one commit and one answer for all of them. */
-import { StoreError } from '../../contracts/errors.ts';
+import { StoreError } from '../../protocol/errors.ts';
 import type { Database, Sql } from './database.ts';
 
 /** Calls in one statement: more make each of them wait longer than they save. */

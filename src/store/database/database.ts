@@ -2,7 +2,7 @@
  * The connection pool: one driver for Postgres and for the embedded database, with a size limit and built-in retries.
  */
 import postgres from 'postgres';
-import { StoreError } from '../../contracts/errors.ts';
+import { StoreError } from '../../protocol/errors.ts';
 import { drizzle, type Orm } from './drizzle.ts';
 import { isConnectionGone, withRetry } from './retry.ts';
 import { tlsOf } from './tls.ts';

@@ -1,8 +1,8 @@
 /** Migrates the tables to this program's version, one process at a time, and refuses a database with unknown migrations. */
 import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { StoreError } from '../../contracts/errors.ts';
-import type { StartProgress } from '../../contracts/operator/progress.ts';
+import { StoreError } from '../../protocol/errors.ts';
+import type { StartProgress } from '../../protocol/log.ts';
 import { serverOf } from '../../lib/connection-url.ts';
 import { sleep } from '../../lib/async/sleep.ts';
 import { connect, type DatabasePlace, type Sql } from './database.ts';

@@ -1,9 +1,9 @@
 /** Batches of events between nodes over Postgres LISTEN/NOTIFY: lossy, bounded, and never awaited. */
 import { createHash } from 'node:crypto';
 import type postgres from 'postgres';
-import type { Fanout } from '../../contracts/bus.ts';
+import type { Fanout } from '../../protocol/bus.ts';
 import { newId } from '../../lib/ids.ts';
-import type { Log } from '../../contracts/log.ts';
+import type { Log } from '../../protocol/log.ts';
 import { connect, type DatabasePlace } from './database.ts';
 import { withRetry } from './retry.ts';
 

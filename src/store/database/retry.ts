@@ -1,6 +1,6 @@
 /** Which database errors are transient, and how long the store retries them. */
-import { StoreError } from '../../contracts/errors.ts';
-import { PARLEY } from '../../contracts/texts/parley.ts';
+import { StoreError } from '../../protocol/errors.ts';
+import { PARLEY } from '../../protocol/texts/parley.ts';
 import { backoffMs } from '../../lib/async/backoff.ts';
 import { sleep } from '../../lib/async/sleep.ts';
 import { untrusted } from './tls.ts';

@@ -1,9 +1,9 @@
 /** The tables of access and usage: grants, pairings, tokens, and what was used. */
 import { bigint, boolean, index, integer, jsonb, pgTable, primaryKey, text, unique } from './drizzle.ts';
 import { createdAt, moment } from './columns.ts';
-import { GRANT_KINDS } from '../../contracts/access.ts';
-import type { BotTalk } from '../../contracts/store/group-chats.ts';
-import type { ResponseItem } from '../../contracts/store/responses.ts';
+import { GRANT_KINDS } from '../../protocol/access.ts';
+import type { BotTalk } from '../../protocol/store/group-chats.ts';
+import type { ResponseItem } from '../../protocol/store/ledger.ts';
 
 /** Rights of people to write in private (`dm`) and as an `owner`, of groups to be answered, and of guilds and roles. */
 export const grant = pgTable(

@@ -1,8 +1,8 @@
 /** The tables of the agent: plans, notes, memories, schedules, files. */
 import { bigint, boolean, index, integer, jsonb, pgTable, primaryKey, sql, text, unique } from './drizzle.ts';
-import type { Plan } from '../../contracts/plans/plan.ts';
-import type { PlanRequest } from '../../contracts/store/plan-store.ts';
-import type { Source } from '../../contracts/tools/risk.ts';
+import type { Plan } from '../../protocol/agent/plan.ts';
+import type { PlanRequest } from '../../protocol/agent/plan-store.ts';
+import type { Source } from '../../protocol/agent/risk.ts';
 import { bytea, createdAt, moment } from './columns.ts';
 
 /**

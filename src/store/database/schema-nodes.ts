@@ -1,7 +1,7 @@
 /** Small tables of what the nodes of a database share, have chosen, or report about themselves. */
 import { integer, jsonb, pgTable, text } from './drizzle.ts';
-import type { NodeStatus } from '../../contracts/operator/nodes.ts';
-import type { McpServerStatus } from '../../contracts/mcp/servers.ts';
+import type { NodeStatus } from '../../protocol/operator/nodes.ts';
+import type { McpServerStatus } from '../../protocol/agent/tool.ts';
 
 /**
  * One row, created when NATS is first used: the subject and key with which the nodes of this database recognize each

@@ -1,6 +1,6 @@
 /** The tables that explain why a message got no answer. */
 import { index, integer, jsonb, pgTable, primaryKey, text } from './drizzle.ts';
-import type { TraceAttempt } from '../../contracts/store/traces.ts';
+import type { TraceAttempt } from '../../protocol/store/traces.ts';
 import { moment } from './columns.ts';
 
 /** What a turn did and when, one element per attempt. */

@@ -3,10 +3,10 @@
  * deliveries and approvals.
  */
 import { bigint, boolean, index, integer, jsonb, pgTable, primaryKey, sql, text, unique } from './drizzle.ts';
-import type { Attachment } from '../../contracts/media.ts';
-import type { Source } from '../../contracts/tools/risk.ts';
+import type { Attachment } from '../../protocol/media.ts';
+import type { Source } from '../../protocol/agent/risk.ts';
 import { createdAt, moment } from './columns.ts';
-import type { TurnFailure } from '../../contracts/store/records.ts';
+import type { TurnFailure } from '../../protocol/store/records.ts';
 
 export * from './schema-access.ts';
 export * from './schema-agent.ts';

@@ -5,7 +5,7 @@
 import { readFileSync } from 'node:fs';
 import { isIP } from 'node:net';
 import type postgres from 'postgres';
-import { StoreError } from '../../contracts/errors.ts';
+import { StoreError } from '../../protocol/errors.ts';
 import { hostsOf } from '../../lib/connection-url.ts';
 
 /** From no checks to all; like in libpq, `allow`, `prefer` and `require` check no certificate. */

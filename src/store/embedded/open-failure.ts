@@ -1,9 +1,9 @@
 /** Why the embedded database did not open, in a sentence that says what to do. */
 import { readdirSync } from 'node:fs';
 import path from 'node:path';
-import { BACKUPS_FOLDER } from '../../contracts/operator/backup.ts';
-import { StoreError } from '../../contracts/errors.ts';
-import { PARLEY } from '../../contracts/texts/parley.ts';
+import { BACKUPS_FOLDER } from '../../protocol/operator/backup.ts';
+import { StoreError } from '../../protocol/errors.ts';
+import { PARLEY } from '../../protocol/texts/parley.ts';
 import type { Account } from './programs.ts';
 
 /** What Postgres says about files that are not what it wrote. */

@@ -7,7 +7,7 @@ import { mkdir, readFile, readlink, rm, symlink } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import path from 'node:path';
 import { promisify } from 'node:util';
-import { errorCode, StoreError } from '../../contracts/errors.ts';
+import { errorCode, StoreError } from '../../protocol/errors.ts';
 
 /** A user and a group, by number. */
 export interface Account {

@@ -2,7 +2,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
-import type { Log } from '../../contracts/log.ts';
+import type { Log } from '../../protocol/log.ts';
 import type { Cluster } from './data-folder.ts';
 import { openFailure } from './open-failure.ts';
 import { commandFor } from './programs.ts';

@@ -1,7 +1,7 @@
 /** The folder of a home, created if it is missing. */
 import { chmod, mkdir, stat } from 'node:fs/promises';
 import path from 'node:path';
-import { StoreError } from '../../contracts/errors.ts';
+import { StoreError } from '../../protocol/errors.ts';
 
 /** Accessible to its owner only. */
 const PRIVATE = 0o700;

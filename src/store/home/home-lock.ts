@@ -7,7 +7,7 @@
 import { closeSync, existsSync, openSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { errorCode, StoreError } from '../../contracts/errors.ts';
+import { errorCode, StoreError } from '../../protocol/errors.ts';
 import { sleep } from '../../lib/async/sleep.ts';
 import { newId } from '../../lib/ids.ts';
 import { homeUnwritable, makeHome } from './home-folder.ts';

@@ -1,12 +1,11 @@
 /** T1: people's messages become queued turns, in one statement. */
-import type { AcceptRequest, AcceptResult, TurnPayload } from '../../contracts/store/accept.ts';
-import { MAX_PENDING } from '../../contracts/store/ledger.ts';
+import type { AcceptRequest, AcceptResult, TurnPayload } from '../../protocol/store/accept.ts';
+import { MAX_PENDING } from '../../protocol/store/ledger.ts';
 import { newId } from '../../lib/ids.ts';
 import { cleanJson } from '../../lib/json/json.ts';
 import { cleanText } from '../../lib/text.ts';
-import { type Address, memoryOwnerOf, type SentMessage, type SessionKey } from '../../contracts/message.ts';
-import type { SessionChoice } from '../../contracts/sessions/session-choice.ts';
-import type { SessionStart } from '../../contracts/store/records.ts';
+import { type Address, memoryOwnerOf, type SentMessage, type SessionKey } from '../../protocol/message.ts';
+import type { SessionChoice, SessionStart } from '../../protocol/store/records.ts';
 import type { Database, Sql } from '../database/database.ts';
 import { openedAtOnce, openedNow } from './turn/open-turn.ts';
 import { createBatches } from '../database/batches.ts';

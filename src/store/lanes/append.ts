@@ -1,5 +1,5 @@
 /** Appending one message to a lane: a repeated id is stored once and leaves no gap. */
-import type { LaneKey, LaneStep } from '../../contracts/store/lanes.ts';
+import type { LaneKey, LaneStep } from '../../protocol/store/lanes.ts';
 import { newId } from '../../lib/ids.ts';
 import { cleanJson } from '../../lib/json/json.ts';
 import type { Database, Sql } from '../database/database.ts';

@@ -9,13 +9,13 @@ import {
   MAX_APPROVAL_RULES,
   MAX_LISTED_APPROVALS,
   MAX_LISTED_RULES,
-} from '../../contracts/tools/approvals.ts';
-import { FencedError } from '../../contracts/errors.ts';
-import type { Fence, LaneStore } from '../../contracts/store/lanes.ts';
+} from '../../protocol/agent/approvals.ts';
+import { FencedError } from '../../protocol/errors.ts';
+import type { Fence, LaneStore } from '../../protocol/store/lanes.ts';
 import { cleanJson } from '../../lib/json/json.ts';
 import { cleanText } from '../../lib/text.ts';
-import { type Address, addressOf } from '../../contracts/message.ts';
-import type { ApprovalDecision } from '../../contracts/store/records.ts';
+import { type Address, addressOf } from '../../protocol/message.ts';
+import type { ApprovalDecision } from '../../protocol/store/records.ts';
 import type { Database, Sql } from '../database/database.ts';
 import { bumpLane, dueAfter, dueNow, fromNow, holds, liveNode } from './lane-sql.ts';
 import { asSessionKey } from '../tables/session-rows.ts';

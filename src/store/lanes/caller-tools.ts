@@ -1,10 +1,10 @@
 /** Turns that wait for tools that their caller runs: parking one, reading what it waits for, storing the results. */
-import { FencedError } from '../../contracts/errors.ts';
-import type { Fence, LaneStore } from '../../contracts/store/lanes.ts';
-import type { CallerResults, CallerResultsOutcome } from '../../contracts/store/ledger.ts';
-import type { ToolCall, Usage } from '../../contracts/model/provider.ts';
-import type { ContextEntry, JournalRow } from '../../contracts/store/records.ts';
-import type { WaitingCalls } from '../../contracts/store/turn-status.ts';
+import { FencedError } from '../../protocol/errors.ts';
+import type { Fence, LaneStore } from '../../protocol/store/lanes.ts';
+import type { CallerResults, CallerResultsOutcome } from '../../protocol/store/ledger.ts';
+import type { ToolCall, Usage } from '../../protocol/agent/provider.ts';
+import type { ContextEntry, JournalRow } from '../../protocol/store/records.ts';
+import type { WaitingCalls } from '../../protocol/sessions/session-list.ts';
 import { cleanJson } from '../../lib/json/json.ts';
 import { cleanText } from '../../lib/text.ts';
 import type { Sql } from '../database/database.ts';

@@ -5,11 +5,11 @@ import type {
   ContextStore,
   SummaryRange,
   UnsummarizedRow,
-} from '../../contracts/store/contexts.ts';
-import { type ContextRecord, STEP_ITERATIONS } from '../../contracts/store/records.ts';
+} from '../../protocol/store/accept.ts';
+import { type ContextRecord, STEP_ITERATIONS } from '../../protocol/store/records.ts';
 import { cleanJson } from '../../lib/json/json.ts';
 import { cleanText } from '../../lib/text.ts';
-import type { SessionKey } from '../../contracts/message.ts';
+import type { SessionKey } from '../../protocol/message.ts';
 import type { Database, Sql } from '../database/database.ts';
 
 type Fragment = postgres.PendingQuery<postgres.Row[]>;

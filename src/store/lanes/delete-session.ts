@@ -1,5 +1,5 @@
 /** Deletes a session with everything that belongs to it. */
-import type { SessionKey } from '../../contracts/message.ts';
+import type { SessionKey } from '../../protocol/message.ts';
 import { cleanText } from '../../lib/text.ts';
 import type { Database, Sql } from '../database/database.ts';
 import { asSessionKey } from '../tables/session-rows.ts';

@@ -1,9 +1,9 @@
 /** The SQL fragments of all statements on lanes: claiming a lane, ending its head, reading what was claimed. */
 import { createHash } from 'node:crypto';
 import type postgres from 'postgres';
-import { FencedError } from '../../contracts/errors.ts';
+import { FencedError } from '../../protocol/errors.ts';
 import { cleanText } from '../../lib/text.ts';
-import type { Fence, LaneHead } from '../../contracts/store/lanes.ts';
+import type { Fence, LaneHead } from '../../protocol/store/lanes.ts';
 import type { Sql } from '../database/database.ts';
 
 type Fragment = postgres.PendingQuery<postgres.Row[]>;

@@ -1,5 +1,5 @@
 /** The lanes: appending, ending and releasing heads, and dead letters. */
-import { FencedError } from '../../contracts/errors.ts';
+import { FencedError } from '../../protocol/errors.ts';
 import {
   type DeadLetter,
   type Fence,
@@ -7,7 +7,7 @@ import {
   type LaneStep,
   type LaneStore,
   MAX_LETTER_CHARS,
-} from '../../contracts/store/lanes.ts';
+} from '../../protocol/store/lanes.ts';
 import { cleanText } from '../../lib/text.ts';
 import { append } from './append.ts';
 import { parkForCaller } from './caller-tools.ts';

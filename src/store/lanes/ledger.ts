@@ -1,13 +1,13 @@
 /** The ledger over a database: every transaction in a message's life, and the session store. */
-import type { Ledger, SessionStore } from '../../contracts/store/ledger.ts';
+import type { Ledger, SessionStore } from '../../protocol/store/ledger.ts';
 import { cleanText } from '../../lib/text.ts';
-import { SESSION_START, type SessionStart } from '../../contracts/store/records.ts';
+import { SESSION_START, type SessionStart } from '../../protocol/store/records.ts';
 import { createAccept } from './accept.ts';
 import { callerResults, waitingCalls } from './caller-tools.ts';
 import type { Database, Sql } from '../database/database.ts';
 import { createDeliveries } from './deliveries/deliveries.ts';
 import { createJournal, sessionOfLane } from './turn/journal.ts';
-import type { Address } from '../../contracts/message.ts';
+import type { Address } from '../../protocol/message.ts';
 import { createSentParts } from './deliveries/sent-parts.ts';
 import { createPlanSteps } from './turn/plan-steps.ts';
 import { createJoining } from './steering.ts';

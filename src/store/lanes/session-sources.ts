@@ -1,14 +1,14 @@
 /** The sources of what a session has read: merged into its row by the statement that stores the rows, and cleared by an owner. */
 import type postgres from 'postgres';
-import type { SessionKey } from '../../contracts/message.ts';
-import { type JournalRow, sourcesOfEntry } from '../../contracts/store/records.ts';
+import type { SessionKey } from '../../protocol/message.ts';
+import { type JournalRow, sourcesOfEntry } from '../../protocol/store/records.ts';
 import {
   MAX_SOURCE_HOSTS,
   mergeSources,
   OTHER_HOSTS,
   OTHER_SERVERS,
   type Source,
-} from '../../contracts/tools/risk.ts';
+} from '../../protocol/agent/risk.ts';
 import { cleanJson } from '../../lib/json/json.ts';
 import type { Sql } from '../database/database.ts';
 import { lockLane } from './stop.ts';

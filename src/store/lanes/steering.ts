@@ -1,10 +1,10 @@
 /** Messages that wait behind the head of a lane, and how they join the head's turn (queue modes `steer` and `collect`). */
-import { FencedError } from '../../contracts/errors.ts';
-import type { Fence } from '../../contracts/store/lanes.ts';
-import type { JoinedMessage, Ledger, WaitingBehind } from '../../contracts/store/ledger.ts';
-import type { Address } from '../../contracts/message.ts';
+import { FencedError } from '../../protocol/errors.ts';
+import type { Fence } from '../../protocol/store/lanes.ts';
+import type { JoinedMessage, Ledger, WaitingBehind } from '../../protocol/store/ledger.ts';
+import type { Address } from '../../protocol/message.ts';
 import { cleanJson } from '../../lib/json/json.ts';
-import type { JournalRow } from '../../contracts/store/records.ts';
+import type { JournalRow } from '../../protocol/store/records.ts';
 import type { Database, Sql } from '../database/database.ts';
 import { insertRows, sessionOfLane } from './turn/journal.ts';
 import { holds, over } from './lane-sql.ts';

@@ -1,11 +1,11 @@
 /** Stop marks: one transaction marks everything up to the tail. Also the replay of dead letters. */
-import type { LaneKey, StopResult } from '../../contracts/store/lanes.ts';
-import type { DeliveryPayload } from '../../contracts/store/ledger.ts';
-import { cancelReason } from '../../contracts/plans/plan.ts';
-import { textRef } from '../../contracts/texts/say.ts';
+import type { LaneKey, StopResult } from '../../protocol/store/lanes.ts';
+import type { DeliveryPayload } from '../../protocol/store/ledger.ts';
+import { cancelReason } from '../../protocol/agent/plan.ts';
+import { textRef } from '../../protocol/texts/say.ts';
 import { cleanJson } from '../../lib/json/json.ts';
-import { type Address, parseAddress, type SessionKey } from '../../contracts/message.ts';
-import { agentLane, agentPrefix } from '../../contracts/agent/subagents.ts';
+import { type Address, parseAddress, type SessionKey } from '../../protocol/message.ts';
+import { agentLane, agentPrefix } from '../../protocol/agent/subagents.ts';
 import type { Sql } from '../database/database.ts';
 import { markReset } from './contexts.ts';
 import { bumpLane, dueNow, liveNode } from './lane-sql.ts';

@@ -1,6 +1,6 @@
 /** What the gateway has chosen where no one else did: the same for all nodes, and after a restart. */
-import { StoreError } from '../../contracts/errors.ts';
-import type { ChoiceStore } from '../../contracts/store/records.ts';
+import { StoreError } from '../../protocol/errors.ts';
+import type { ChoiceStore } from '../../protocol/store/records.ts';
 import type { Database } from '../database/database.ts';
 import { eq, sql } from '../database/drizzle.ts';
 import { choice } from '../database/schema.ts';

@@ -1,7 +1,7 @@
 /** What the nodes of this database share to find and trust each other on another server. */
 import { randomBytes } from 'node:crypto';
-import { StoreError } from '../../contracts/errors.ts';
-import type { FanoutSecret } from '../../contracts/bus.ts';
+import { StoreError } from '../../protocol/errors.ts';
+import type { FanoutSecret } from '../../protocol/bus.ts';
 import type { Database } from '../database/database.ts';
 import { fanoutSecret } from '../database/schema.ts';
 

@@ -1,5 +1,5 @@
 /** Grants: who may write privately, who is an owner, and which groups get answers. */
-import type { AccessStore, Grant } from '../../contracts/access.ts';
+import type { AccessStore, Grant } from '../../protocol/access.ts';
 import { cleanText } from '../../lib/text.ts';
 import type { Database } from '../database/database.ts';
 import { and, asc, eq } from '../database/drizzle.ts';

@@ -1,5 +1,5 @@
 /** What the nodes of this database report about their MCP servers, for the command line. */
-import type { McpStatusStore } from '../../contracts/mcp/servers.ts';
+import type { McpStatusStore } from '../../protocol/agent/tool.ts';
 import type { Database } from '../database/database.ts';
 import { asc, eq, gte, sql } from '../database/drizzle.ts';
 import { mcpStatus, node } from '../database/schema.ts';

@@ -1,7 +1,7 @@
 /** Schedules: listing, finding the due ones, changing. */
 import { z } from 'zod';
 import { cleanText } from '../../lib/text.ts';
-import { SCHEDULE_LIMITS, type ScheduleRecord, type ScheduleStore } from '../../contracts/schedules.ts';
+import { SCHEDULE_LIMITS, type ScheduleRecord, type ScheduleStore } from '../../protocol/schedules.ts';
 import type { Database } from '../database/database.ts';
 import { and, asc, desc, eq, isNull, type Orm, sql } from '../database/drizzle.ts';
 import { schedule } from '../database/schema.ts';

@@ -1,7 +1,7 @@
 /** Rows of `session` and `message` as the contracts show them. */
-import type { SessionKey } from '../../contracts/message.ts';
-import type { MessageRecord, SessionRecord } from '../../contracts/store/records.ts';
-import type { Source } from '../../contracts/tools/risk.ts';
+import type { SessionKey } from '../../protocol/message.ts';
+import type { MessageRecord, SessionRecord } from '../../protocol/store/records.ts';
+import type { Source } from '../../protocol/agent/risk.ts';
 import type { message } from '../database/schema.ts';
 
 /** A row of `session`, read with drizzle or as the JSON of a statement. */

@@ -1,7 +1,7 @@
 /** Sessions and their messages: lists, pages, changes. */
-import type { SessionStore } from '../../contracts/store/ledger.ts';
+import type { SessionStore } from '../../protocol/store/ledger.ts';
 import { cleanText } from '../../lib/text.ts';
-import type { MessageRecord, SessionStart } from '../../contracts/store/records.ts';
+import type { MessageRecord, SessionStart } from '../../protocol/store/records.ts';
 import type { Database } from '../database/database.ts';
 import { and, desc, eq, isNull, lt, sql } from '../database/drizzle.ts';
 import { address as addresses, message, session, turn } from '../database/schema.ts';

@@ -1,6 +1,6 @@
 /** Rows of `usage`: written at the end of a turn or alone, read as sums. */
 import { cleanText } from '../../lib/text.ts';
-import type { Usage } from '../../contracts/model/provider.ts';
+import type { Usage } from '../../protocol/agent/provider.ts';
 import {
   type ModelUsage,
   OWN_PURPOSES,
@@ -9,7 +9,7 @@ import {
   type UsageNote,
   type UsageQuery,
   type UsageSum,
-} from '../../contracts/model/usage.ts';
+} from '../../protocol/agent/usage.ts';
 import type { Database } from '../database/database.ts';
 import { and, eq, gte, lt, type Orm, sql } from '../database/drizzle.ts';
 import { usage } from '../database/schema.ts';

@@ -2,10 +2,10 @@
  * The tool `exec`: runs a program in the session's workspace, inside a sandbox (B-20). Off unless `tools.exec` is set.
  */
 import { z } from 'zod';
-import { ToolError } from '../../contracts/errors.ts';
-import { defineTool, type Tool } from '../../contracts/tools/tool.ts';
-import type { ToolRisk } from '../../contracts/tools/risk.ts';
-import type { PlainKey, TextRef } from '../../contracts/texts/say.ts';
+import { ToolError } from '../../protocol/errors.ts';
+import { defineTool, type Tool } from '../../protocol/agent/tool.ts';
+import type { ToolRisk } from '../../protocol/agent/risk.ts';
+import type { PlainKey, TextRef } from '../../protocol/texts/say.ts';
 
 import type { Sandbox } from './sandbox.ts';
 

@@ -9,7 +9,7 @@ import { mkdir, readFile, rmdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { sleep } from '../../lib/async/sleep.ts';
 import { MAX_PROCESSES } from './sandbox-command.ts';
-import { errorCode } from '../../contracts/errors.ts';
+import { errorCode } from '../../protocol/errors.ts';
 
 /** Where the kernel exposes its control groups. */
 const HIERARCHY = '/sys/fs/cgroup';

@@ -1,7 +1,7 @@
 /** One run of a program inside bubblewrap, from its start to its end. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { Writable } from 'node:stream';
-import { ToolError } from '../../contracts/errors.ts';
+import { ToolError } from '../../protocol/errors.ts';
 import { limitedCommand, sandboxOptions } from './sandbox-command.ts';
 import { isFiltered, seccompProgram } from './sandbox-filter.ts';
 import { openRunGroup, type RunGroup } from './sandbox-group.ts';

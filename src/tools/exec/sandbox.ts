@@ -5,8 +5,8 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { ToolError, toGatewayError } from '../../contracts/errors.ts';
-import type { SessionKey } from '../../contracts/message.ts';
+import { ToolError, toGatewayError } from '../../protocol/errors.ts';
+import type { SessionKey } from '../../protocol/message.ts';
 import {
   MAX_PROCESSES,
   MAX_SHARED_MEMORY_BYTES,

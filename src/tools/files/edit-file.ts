@@ -1,7 +1,7 @@
 /** The tool `edit_file`: replaces one passage of a text file, which must be unique (B-18). */
 import { z } from 'zod';
-import { ToolError } from '../../contracts/errors.ts';
-import { defineTool } from '../../contracts/tools/tool.ts';
+import { ToolError } from '../../protocol/errors.ts';
+import { defineTool } from '../../protocol/agent/tool.ts';
 import { refuseSkills } from './readable-path.ts';
 import { CHANGES_A_FILE, MAX_FILE_BYTES, saveFile } from './save-file.ts';
 import { openInside } from './workspace.ts';

@@ -2,8 +2,8 @@
 import { lstat, opendir } from 'node:fs/promises';
 import path from 'node:path';
 import { z } from 'zod';
-import { ToolError } from '../../contracts/errors.ts';
-import { defineTool } from '../../contracts/tools/tool.ts';
+import { ToolError } from '../../protocol/errors.ts';
+import { defineTool } from '../../protocol/agent/tool.ts';
 import { isSkill, openReadable } from './readable-path.ts';
 
 /** Entries in one answer; use `offset` to continue. */

@@ -6,8 +6,8 @@ import {
   MAX_SCRIPT_BYTES,
   MAX_SHOWN_FILE,
   type NamedFile,
-} from '../../contracts/tools/approvals.ts';
-import { ToolError } from '../../contracts/errors.ts';
+} from '../../protocol/agent/approvals.ts';
+import { ToolError } from '../../protocol/errors.ts';
 import { openInside, pathParts } from './workspace.ts';
 
 /** Folders named by one call in which its other names are looked up, too. */

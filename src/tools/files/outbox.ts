@@ -6,10 +6,10 @@ import { createHash } from 'node:crypto';
 import { mkdtemp, open, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { ToolError } from '../../contracts/errors.ts';
-import { type FileTypeOf, TYPE_HEAD_BYTES } from '../../contracts/file-api.ts';
-import type { KeptFiles, OutgoingFiles, PrivateCopy } from '../../contracts/media.ts';
-import type { SessionFiles } from '../../contracts/tools/tool.ts';
+import { ToolError } from '../../protocol/errors.ts';
+import { type FileTypeOf, TYPE_HEAD_BYTES } from '../../protocol/file-api.ts';
+import type { KeptFiles, OutgoingFiles, PrivateCopy } from '../../protocol/media.ts';
+import type { SessionFiles } from '../../protocol/agent/tool.ts';
 import { safeFileName } from '../../lib/file-name.ts';
 
 /** Folder of the copies in the session's folder. */

@@ -4,8 +4,8 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { type FileHandle, mkdir, open, readdir, rename, rm, stat, unlink } from 'node:fs/promises';
 import path from 'node:path';
-import { ToolError } from '../../contracts/errors.ts';
-import type { ArrivingFile, OpenedFile, StoredFile } from '../../contracts/tools/tool.ts';
+import { ToolError } from '../../protocol/errors.ts';
+import type { ArrivingFile, OpenedFile, StoredFile } from '../../protocol/agent/tool.ts';
 import { inMegabytes } from '../../lib/text.ts';
 import { checkRoom } from './save-file.ts';
 import { type Opened, openFolder, openInside, pathError, pathParts } from './workspace.ts';

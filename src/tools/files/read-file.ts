@@ -2,9 +2,9 @@
 import { isUtf8 } from 'node:buffer';
 import type { FileHandle } from 'node:fs/promises';
 import { z } from 'zod';
-import { GatewayError, ToolError } from '../../contracts/errors.ts';
-import type { DocumentText } from '../../contracts/media.ts';
-import { defineTool, type Tool, type ToolResult } from '../../contracts/tools/tool.ts';
+import { GatewayError, ToolError } from '../../protocol/errors.ts';
+import type { DocumentText } from '../../protocol/media.ts';
+import { defineTool, type Tool, type ToolResult } from '../../protocol/agent/tool.ts';
 import { isSkill, openReadable } from './readable-path.ts';
 
 /** Bytes of one page: about 4,000 tokens, so that a page fits a small window. */

@@ -1,6 +1,6 @@
 /** Where a read-only path leads: `skills/…` into the gateway's skills, everything else into the session's workspace. */
-import { ToolError } from '../../contracts/errors.ts';
-import type { ToolContext } from '../../contracts/tools/tool.ts';
+import { ToolError } from '../../protocol/errors.ts';
+import type { ToolContext } from '../../protocol/agent/tool.ts';
 import { type Opened, openInside, pathParts } from './workspace.ts';
 
 /** The name under which every session sees the gateway's skills. */

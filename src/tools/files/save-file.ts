@@ -3,8 +3,8 @@ import { randomUUID } from 'node:crypto';
 import { constants } from 'node:fs';
 import { lstat, open, rename, unlink } from 'node:fs/promises';
 import path from 'node:path';
-import { ToolError, errorCode } from '../../contracts/errors.ts';
-import type { Tool } from '../../contracts/tools/tool.ts';
+import { ToolError, errorCode } from '../../protocol/errors.ts';
+import type { Tool } from '../../protocol/agent/tool.ts';
 import { checkKind, namesIn, openFolder, pathError, pathParts } from './workspace.ts';
 import {
   MAX_WORKSPACE_BYTES,

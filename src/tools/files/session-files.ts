@@ -1,14 +1,14 @@
 /** The folders of sessions below one root: created, removed, and searched for the files that a call names. */
 import { lstat, mkdir, open, opendir, rename, rm } from 'node:fs/promises';
 import path from 'node:path';
-import { errorCode, ToolError } from '../../contracts/errors.ts';
-import type { Log } from '../../contracts/log.ts';
+import { errorCode, ToolError } from '../../protocol/errors.ts';
+import type { Log } from '../../protocol/log.ts';
 import {
   type FileStore,
   type FolderFile,
   MAX_LISTED_FILES,
   type SessionFiles,
-} from '../../contracts/tools/tool.ts';
+} from '../../protocol/agent/tool.ts';
 import { constants } from 'node:fs';
 import { pipeline } from 'node:stream/promises';
 import { openFolder, openInside, pathError, pathParts } from './workspace.ts';

@@ -2,13 +2,13 @@
 import { createHash } from 'node:crypto';
 import { opendir, unlink } from 'node:fs/promises';
 import path from 'node:path';
-import { ToolError } from '../../contracts/errors.ts';
+import { ToolError } from '../../protocol/errors.ts';
 import {
   type FileStore,
   MAX_SHARED_BYTES,
   type SessionFiles,
   STATELESS_FOLDER,
-} from '../../contracts/tools/tool.ts';
+} from '../../protocol/agent/tool.ts';
 import { KeyedLock } from '../../lib/async/keyed-lock.ts';
 import { saveFile } from './save-file.ts';
 import { openFolder, openInside, pathParts } from './workspace.ts';

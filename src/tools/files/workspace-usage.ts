@@ -2,7 +2,7 @@
 import { constants, type Dir } from 'node:fs';
 import { chmod, lstat, open, opendir } from 'node:fs/promises';
 import path from 'node:path';
-import { errorCode } from '../../contracts/errors.ts';
+import { errorCode } from '../../protocol/errors.ts';
 
 /** All files of a session's folder together, in bytes. */
 export const MAX_WORKSPACE_BYTES = 256 * 1024 * 1024;

@@ -2,7 +2,7 @@
 import { constants, type Stats } from 'node:fs';
 import { type FileHandle, lstat, mkdir, open } from 'node:fs/promises';
 import path from 'node:path';
-import { ToolError, errorCode } from '../../contracts/errors.ts';
+import { ToolError, errorCode } from '../../protocol/errors.ts';
 
 /** Longest path a tool accepts, in UTF-8 bytes (Linux PATH_MAX). */
 export const MAX_PATH_BYTES = 4_096;

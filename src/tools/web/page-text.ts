@@ -1,6 +1,6 @@
 /** Turns untrusted HTML into readable text in its own worker, which is limited in time and memory. */
 import { Worker } from 'node:worker_threads';
-import { ToolError } from '../../contracts/errors.ts';
+import { ToolError } from '../../protocol/errors.ts';
 import { createFairQueue } from '../../lib/async/fair-queue.ts';
 
 /** Time for one page, in milliseconds, from the moment its worker has loaded: it has one thread, so this bounds its CPU time. */

@@ -1,8 +1,8 @@
 /** The tool `web_fetch`: a public web page, or a document on the web, as readable text (B-22). */
 import { z } from 'zod';
-import { defineTool, type Egress, type EgressResponse, type Tool } from '../../contracts/tools/tool.ts';
-import { GatewayError, ToolError } from '../../contracts/errors.ts';
-import type { DocumentText } from '../../contracts/media.ts';
+import { defineTool, type Egress, type EgressResponse, type Tool } from '../../protocol/agent/tool.ts';
+import { GatewayError, ToolError } from '../../protocol/errors.ts';
+import type { DocumentText } from '../../protocol/media.ts';
 import { pageText } from './page-text.ts';
 import { Recent } from '../../lib/recent.ts';
 

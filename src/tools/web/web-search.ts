@@ -1,7 +1,7 @@
 /** The tool `web_search`: pages that the configured search service finds (B-21). */
 import { z } from 'zod';
-import { ToolError } from '../../contracts/errors.ts';
-import { defineTool, type Tool } from '../../contracts/tools/tool.ts';
+import { ToolError } from '../../protocol/errors.ts';
+import { defineTool, type Tool } from '../../protocol/agent/tool.ts';
 import { ASKED_RESULTS, type SearchResult } from './search/kind.ts';
 import type { Search } from './search/search.ts';
 

@@ -16,8 +16,8 @@ import {
   SUMMARY_SHARE,
 } from '../../../src/agent/compression/choose.ts';
 import { summaryRequest } from '../../../src/agent/compression/compress.ts';
-import type { UnsummarizedRow } from '../../../src/contracts/store/contexts.ts';
-import type { ContextEntry } from '../../../src/contracts/store/records.ts';
+import type { UnsummarizedRow } from '../../../src/protocol/store/accept.ts';
+import type { ContextEntry } from '../../../src/protocol/store/records.ts';
 import { estimateTokens } from '../../../src/lib/tokens.ts';
 import { defaultProfile } from '../../../src/agent/profiles/built-in.ts';
 

@@ -1,8 +1,8 @@
 /** Long conversations: summarized before a turn that is too heavy and after a turn, all or nothing, never in the way. */
 import { expect, it, onTestFinished, vi } from 'vitest';
-import { LaneAbort } from '../../../src/contracts/bus.ts';
-import { ProviderError } from '../../../src/contracts/errors.ts';
-import type { ChatMessage } from '../../../src/contracts/model/provider.ts';
+import { LaneAbort } from '../../../src/protocol/bus.ts';
+import { ProviderError } from '../../../src/protocol/errors.ts';
+import type { ChatMessage } from '../../../src/protocol/agent/provider.ts';
 import { readFile } from '../../fakes/tool-options.ts';
 import { describeStore, type TestDatabases, type TestStore } from '../../database.ts';
 import {

@@ -2,8 +2,8 @@
 import { expect, it, onTestFinished, vi } from 'vitest';
 import { FACTS_REQUEST } from '../../../src/agent/facts/facts-worker.ts';
 import { SUMMARY_INSTRUCTION } from '../../../src/agent/compression/compress.ts';
-import { DEFAULT_TOOLS } from '../../../src/contracts/agent/profile.ts';
-import type { ChatRequest } from '../../../src/contracts/model/provider.ts';
+import { DEFAULT_TOOLS } from '../../../src/protocol/agent/profile.ts';
+import type { ChatRequest } from '../../../src/protocol/agent/provider.ts';
 import { createTools } from '../../../src/tools/index.ts';
 import { describeStore, type TestDatabases } from '../../database.ts';
 import { TalkingProvider } from '../../fakes/agent/talking-provider.ts';

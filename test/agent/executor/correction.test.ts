@@ -7,10 +7,10 @@ import {
   type AvailableExecutors,
   MAX_NEW_STEPS,
 } from '../../../src/agent/executor/correction-reply.ts';
-import { ProviderError } from '../../../src/contracts/errors.ts';
-import { inEnglish, sayFrom } from '../../../src/contracts/texts/say.ts';
-import { GERMAN } from '../../../src/contracts/texts/german.ts';
-import type { ChatMessage } from '../../../src/contracts/model/provider.ts';
+import { ProviderError } from '../../../src/protocol/errors.ts';
+import { inEnglish, sayFrom } from '../../../src/protocol/texts/say.ts';
+import { GERMAN } from '../../../src/protocol/texts/german.ts';
+import type { ChatMessage } from '../../../src/protocol/agent/provider.ts';
 import { testPlan, testStep } from '../../fakes/agent/plans.ts';
 
 const plan = testPlan(3);

@@ -9,8 +9,8 @@ import {
   type ProtoStep,
   replaceStepCommand,
 } from '../../../src/agent/executor/edits.ts';
-import { MAX_ADDED_STEPS, stepsLeft } from '../../../src/contracts/plans/plan-edits.ts';
-import type { Plan } from '../../../src/contracts/plans/plan.ts';
+import { MAX_ADDED_STEPS, stepsLeft } from '../../../src/protocol/agent/plan-edits.ts';
+import type { Plan } from '../../../src/protocol/agent/plan.ts';
 import { classifyByName, deepFreeze, testPlan } from '../../fakes/agent/plans.ts';
 
 const proto = (description: string, tool = 'probe'): ProtoStep =>

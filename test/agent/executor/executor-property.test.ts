@@ -3,9 +3,9 @@ import * as fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { MAX_RETRIES_PER_STEP } from '../../../src/agent/executor/apply-correction.ts';
 import type { AgentCorrection } from '../../../src/agent/executor/correction-reply.ts';
-import { MAX_ADDED_STEPS } from '../../../src/contracts/plans/plan-edits.ts';
-import { advancePlan, type PlanEventView } from '../../../src/contracts/isomorphic/plan-reducer.js';
-import { correctionsLeft, MAX_CORRECTIONS } from '../../../src/contracts/plans/plan.ts';
+import { MAX_ADDED_STEPS } from '../../../src/protocol/agent/plan-edits.ts';
+import { advancePlan, type PlanEventView } from '../../../src/protocol/isomorphic/plan-reducer.js';
+import { correctionsLeft, MAX_CORRECTIONS } from '../../../src/protocol/agent/plan.ts';
 import { PlanScenario, type PlanScenarioOptions, testPlan } from '../../fakes/agent/plans.ts';
 
 const actions = ['retry', 'command', 'modify', 'insert', 'skip', 'instead', 'abort'] as const;

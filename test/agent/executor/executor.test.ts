@@ -1,8 +1,8 @@
 /** The plan executor: the effect of each correction, and the order of the events. */
 import { describe, expect, it } from 'vitest';
-import { LaneAbort } from '../../../src/contracts/bus.ts';
-import { GatewayError, StoreError } from '../../../src/contracts/errors.ts';
-import type { Plan } from '../../../src/contracts/plans/plan.ts';
+import { LaneAbort } from '../../../src/protocol/bus.ts';
+import { GatewayError, StoreError } from '../../../src/protocol/errors.ts';
+import type { Plan } from '../../../src/protocol/agent/plan.ts';
 import { failing, insert, retry, runScenario, skip, TERMINAL_EVENTS } from '../../fakes/agent/corrections.ts';
 import { PlanScenario, testPlan } from '../../fakes/agent/plans.ts';
 

@@ -1,7 +1,7 @@
 /** The plan executor with users: modes without corrections, and requests to skip, pause and stop. */
 import { describe, expect, it } from 'vitest';
-import { LaneAbort } from '../../../src/contracts/bus.ts';
-import type { PlanStep } from '../../../src/contracts/plans/plan.ts';
+import { LaneAbort } from '../../../src/protocol/bus.ts';
+import type { PlanStep } from '../../../src/protocol/agent/plan.ts';
 import { failing, runScenario, TERMINAL_EVENTS } from '../../fakes/agent/corrections.ts';
 import { PlanScenario, testPlan } from '../../fakes/agent/plans.ts';
 

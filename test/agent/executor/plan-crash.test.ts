@@ -1,20 +1,20 @@
 /** A process that dies at each point of a plan's journal: same plan, same answer, no step's work done twice. */
 import { expect, it } from 'vitest';
 import { SUMMARY_PROMPT } from '../../../src/agent/executor/mode-prompts.ts';
-import type { Ledger } from '../../../src/contracts/store/ledger.ts';
-import type { Plan } from '../../../src/contracts/plans/plan.ts';
+import type { Ledger } from '../../../src/protocol/store/ledger.ts';
+import type { Plan } from '../../../src/protocol/agent/plan.ts';
 import type {
   ChatChunk,
   ChatRequest,
   ChatProvider,
   ModelCapabilities,
-} from '../../../src/contracts/model/provider.ts';
+} from '../../../src/protocol/agent/provider.ts';
 import { describeStore, type TestStore } from '../../database.ts';
 import { dyingAt, notOfDeath, TURN_STEPS } from '../../fakes/agent/dying-store.ts';
 import { type EffectsServer, effectTools, startEffects } from '../../fakes/agent/effect-tools.ts';
 import { asks, says, ScriptedProvider, type ScriptStep } from '../../fakes/agent/scripted-provider.ts';
 import { TurnScenario } from '../../fakes/agent/turn-setup.ts';
-import { defineTool, type Tool } from '../../../src/contracts/tools/tool.ts';
+import { defineTool, type Tool } from '../../../src/protocol/agent/tool.ts';
 import { z } from 'zod';
 
 const STEPS = [...TURN_STEPS, 'storePlan', 'planFact'];

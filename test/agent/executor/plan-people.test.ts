@@ -1,13 +1,13 @@
 /** Users and a running plan: Run and Skip, pause and resume, stop, and what needs approval first. */
 import { expect, it, onTestFinished } from 'vitest';
 import { z } from 'zod';
-import type { ApprovalRecord } from '../../../src/contracts/tools/approvals.ts';
-import { ToolError } from '../../../src/contracts/errors.ts';
+import type { ApprovalRecord } from '../../../src/protocol/agent/approvals.ts';
+import { ToolError } from '../../../src/protocol/errors.ts';
 import { createApprovals } from '../../../src/intake/approvals/approvals.ts';
 import { actOnPlan } from '../../../src/intake/plans/plan-control.ts';
-import type { ExecutionMode } from '../../../src/contracts/plans/plan.ts';
-import type { PlanAction, PlanAnswer, PlanRecord } from '../../../src/contracts/store/plan-store.ts';
-import { defineTool, type Tool } from '../../../src/contracts/tools/tool.ts';
+import type { ExecutionMode } from '../../../src/protocol/agent/plan.ts';
+import type { PlanAction, PlanAnswer, PlanRecord } from '../../../src/protocol/agent/plan-store.ts';
+import { defineTool, type Tool } from '../../../src/protocol/agent/tool.ts';
 import { describeStore, silentLog, type TestStore } from '../../database.ts';
 import { asks, says, ScriptedProvider, type ScriptStep } from '../../fakes/agent/scripted-provider.ts';
 import { TurnScenario } from '../../fakes/agent/turn-setup.ts';

@@ -1,7 +1,7 @@
 /** A plan whose profile is reloaded while it waits: what its later steps find then. */
 import { expect, it } from 'vitest';
 import { z } from 'zod';
-import { defineTool, type Tool } from '../../../src/contracts/tools/tool.ts';
+import { defineTool, type Tool } from '../../../src/protocol/agent/tool.ts';
 import { describeStore } from '../../database.ts';
 import { asks, says, ScriptedProvider } from '../../fakes/agent/scripted-provider.ts';
 import { openScenario } from '../../fakes/agent/turn-setup.ts';

@@ -2,10 +2,10 @@
 import { expect, it } from 'vitest';
 import { RUN_PLAN } from '../../../src/agent/executor/run-plan.ts';
 import { CORRECTION_PROMPT } from '../../../src/agent/executor/correction.ts';
-import { ProviderError, ToolError } from '../../../src/contracts/errors.ts';
-import type { ExecutionMode } from '../../../src/contracts/plans/plan.ts';
+import { ProviderError, ToolError } from '../../../src/protocol/errors.ts';
+import type { ExecutionMode } from '../../../src/protocol/agent/plan.ts';
 import { spawnAgent } from '../../../src/tools/spawn-agent.ts';
-import { defineTool, type Tool } from '../../../src/contracts/tools/tool.ts';
+import { defineTool, type Tool } from '../../../src/protocol/agent/tool.ts';
 import { z } from 'zod';
 import { describeStore, type TestDatabases } from '../../database.ts';
 import {

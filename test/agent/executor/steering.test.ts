@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import { MAX_STEERING_CHARS, withUserAdditions } from '../../../src/agent/executor/run-plan.ts';
 import { TurnRows } from '../../../src/agent/state/turn-rows.ts';
 import type { Turn } from '../../../src/agent/state/turn-state.ts';
-import type { QueueMode } from '../../../src/contracts/store/records.ts';
+import type { QueueMode } from '../../../src/protocol/store/records.ts';
 import { describeStore } from '../../database.ts';
 import { dyingAt, notOfDeath } from '../../fakes/agent/dying-store.ts';
 import { moment, nextTurn } from '../../fakes/moments.ts';

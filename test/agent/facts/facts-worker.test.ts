@@ -1,13 +1,13 @@
 /** Facts at a summary: kept for their author, marked where others contributed, kept for no one if the record is mixed. */
 import { expect, it, onTestFinished, vi } from 'vitest';
 import { FACTS_REQUEST } from '../../../src/agent/facts/facts-worker.ts';
-import type { InboundMessage } from '../../../src/contracts/message.ts';
-import type { ChatRequest } from '../../../src/contracts/model/provider.ts';
+import type { InboundMessage } from '../../../src/protocol/message.ts';
+import type { ChatRequest } from '../../../src/protocol/agent/provider.ts';
 import {
   MAX_MEMORIES,
   MAX_UNVERIFIED_PER_TURN,
   type MemoryRecord,
-} from '../../../src/contracts/store/notes.ts';
+} from '../../../src/protocol/store/notes.ts';
 import { readFile } from '../../fakes/tool-options.ts';
 import { describeStore, type TestDatabases } from '../../database.ts';
 import { asks, says, ScriptedProvider, type ScriptStep } from '../../fakes/agent/scripted-provider.ts';

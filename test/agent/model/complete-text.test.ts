@@ -2,9 +2,9 @@
 import { expect, it } from 'vitest';
 import { DEFAULT_LIMITS } from '../../../src/agent/deps.ts';
 import { completeText, type TextCall } from '../../../src/agent/model/complete-text.ts';
-import { ProviderError } from '../../../src/contracts/errors.ts';
-import type { EventBody } from '../../../src/contracts/event.ts';
-import type { Usage } from '../../../src/contracts/model/provider.ts';
+import { ProviderError } from '../../../src/protocol/errors.ts';
+import type { EventBody } from '../../../src/protocol/event.ts';
+import type { Usage } from '../../../src/protocol/agent/provider.ts';
 import {
   fails,
   says,

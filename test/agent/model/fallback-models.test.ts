@@ -1,9 +1,9 @@
 /** A profile's fallback models: they answer in order while its own cannot, and the chat is notified once. */
 import { describe, expect, it } from 'vitest';
 import { type Failing, FallbackModels } from '../../../src/agent/model/fallback-models.ts';
-import { ProviderError, type ProviderErrorCode } from '../../../src/contracts/errors.ts';
-import type { EventBody } from '../../../src/contracts/event.ts';
-import type { SessionKey } from '../../../src/contracts/message.ts';
+import { ProviderError, type ProviderErrorCode } from '../../../src/protocol/errors.ts';
+import type { EventBody } from '../../../src/protocol/event.ts';
+import type { SessionKey } from '../../../src/protocol/message.ts';
 import { describeStore } from '../../database.ts';
 import { fails, says, ScriptedProvider } from '../../fakes/agent/scripted-provider.ts';
 import { openScenario } from '../../fakes/agent/turn-setup.ts';

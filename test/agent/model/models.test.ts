@@ -1,10 +1,10 @@
 /** Which model and profile a request means. */
 import { expect, it } from 'vitest';
 import { createModels, MAX_LOOKED_AT } from '../../../src/agent/model/models.ts';
-import { ProviderError } from '../../../src/contracts/errors.ts';
+import { ProviderError } from '../../../src/protocol/errors.ts';
 import { defaultProfile } from '../../../src/agent/profiles/built-in.ts';
-import type { Profile } from '../../../src/contracts/agent/profile.ts';
-import type { ChoiceStore } from '../../../src/contracts/store/records.ts';
+import type { Profile } from '../../../src/protocol/agent/profile.ts';
+import type { ChoiceStore } from '../../../src/protocol/store/records.ts';
 import { testLog } from '../../fakes/agent/tool-context.ts';
 import { ScriptedProvider } from '../../fakes/agent/scripted-provider.ts';
 

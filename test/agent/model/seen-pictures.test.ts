@@ -1,7 +1,7 @@
 /** Which pictures of a prompt a model gets. */
 import { expect, it } from 'vitest';
 import { MAX_PICTURES, withPictures } from '../../../src/agent/model/seen-pictures.ts';
-import type { ChatMessage, ChatProvider, ChatRequest } from '../../../src/contracts/model/provider.ts';
+import type { ChatMessage, ChatProvider, ChatRequest } from '../../../src/protocol/agent/provider.ts';
 
 const never = new AbortController().signal;
 

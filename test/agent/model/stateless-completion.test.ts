@@ -1,11 +1,11 @@
 /** Completions without a session: the caller's messages are the context, only pure tools run, only usage is kept. */
 import { expect, it } from 'vitest';
-import type { Caller } from '../../../src/contracts/access.ts';
+import type { Caller } from '../../../src/protocol/access.ts';
 import { MAX_CALLS_RUN } from '../../../src/agent/deps.ts';
-import { ProviderError } from '../../../src/contracts/errors.ts';
-import type { StatelessRequest } from '../../../src/contracts/gateway-api.ts';
-import type { Ledger } from '../../../src/contracts/store/ledger.ts';
-import type { ChatChunk } from '../../../src/contracts/model/provider.ts';
+import { ProviderError } from '../../../src/protocol/errors.ts';
+import type { StatelessRequest } from '../../../src/protocol/gateway-api.ts';
+import type { Ledger } from '../../../src/protocol/store/ledger.ts';
+import type { ChatChunk } from '../../../src/protocol/agent/provider.ts';
 import { describeStore } from '../../database.ts';
 import { effectTools, startEffects } from '../../fakes/agent/effect-tools.ts';
 import { riskyTools } from '../../fakes/agent/risky-tools.ts';

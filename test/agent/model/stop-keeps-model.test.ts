@@ -1,7 +1,7 @@
 /** A stopped turn against an Ollama behind a socket: the call is closed, and the model stays loaded for the next turn. */
 import { expect, it, onTestFinished } from 'vitest';
 import { z } from 'zod';
-import { LaneAbort } from '../../../src/contracts/bus.ts';
+import { LaneAbort } from '../../../src/protocol/bus.ts';
 import { createOllama } from '../../../src/providers/ollama/ollama.ts';
 import { describeStore } from '../../database.ts';
 import { startFakeOllama } from '../../fakes/ollama/ollama.ts';

@@ -1,7 +1,7 @@
 /** The watchdog of a model stream: stop, silence, and that the connection is always closed. */
 import { expect, it } from 'vitest';
-import { LaneAbort } from '../../../src/contracts/bus.ts';
-import type { ChatChunk, ChatRequest } from '../../../src/contracts/model/provider.ts';
+import { LaneAbort } from '../../../src/protocol/bus.ts';
+import type { ChatChunk, ChatRequest } from '../../../src/protocol/agent/provider.ts';
 import { StreamWatchdog } from '../../../src/agent/model/stream-watchdog.ts';
 import { fallsSilent, says, ScriptedProvider } from '../../fakes/agent/scripted-provider.ts';
 

@@ -1,6 +1,6 @@
 /** A plan in planner mode: the model checks off its todo list, and the plan follows. */
 import { expect, it } from 'vitest';
-import type { PlanRecord } from '../../../src/contracts/store/plan-store.ts';
+import type { PlanRecord } from '../../../src/protocol/agent/plan-store.ts';
 import { listDir } from '../../../src/tools/files/list-dir.ts';
 import { spawnAgent } from '../../../src/tools/spawn-agent.ts';
 import { createTodoTool } from '../../../src/tools/todo.ts';

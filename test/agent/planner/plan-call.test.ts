@@ -1,6 +1,6 @@
 /** A plan the model asks for with the tool `plan`: no call for a simple question, three phases for a multi-step task. */
 import { expect, it } from 'vitest';
-import { ProviderError } from '../../../src/contracts/errors.ts';
+import { ProviderError } from '../../../src/protocol/errors.ts';
 import { listDir } from '../../../src/tools/files/list-dir.ts';
 import { plan } from '../../../src/tools/plan.ts';
 import { createScratchpadTool } from '../../../src/tools/scratchpad.ts';

@@ -1,7 +1,7 @@
 /** A process that dies while a turn plans, or later: the plan is created once, and the resumed turn follows it. */
 import { expect, it } from 'vitest';
-import { LaneAbort } from '../../../src/contracts/bus.ts';
-import type { EventBody } from '../../../src/contracts/event.ts';
+import { LaneAbort } from '../../../src/protocol/bus.ts';
+import type { EventBody } from '../../../src/protocol/event.ts';
 import { listDir } from '../../../src/tools/files/list-dir.ts';
 import { createTodoTool } from '../../../src/tools/todo.ts';
 import { describeStore, type TestStore } from '../../database.ts';

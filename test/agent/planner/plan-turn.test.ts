@@ -2,8 +2,8 @@
 import { expect, it } from 'vitest';
 import { MAX_PLANNING_CHARS, PLANNING_TEMPERATURE } from '../../../src/agent/planner/planning-call.ts';
 import { modePrompt } from '../../../src/agent/executor/mode-prompts.ts';
-import { LaneAbort } from '../../../src/contracts/bus.ts';
-import { ProviderError } from '../../../src/contracts/errors.ts';
+import { LaneAbort } from '../../../src/protocol/bus.ts';
+import { ProviderError } from '../../../src/protocol/errors.ts';
 import { describeStore } from '../../database.ts';
 import {
   ANALYSIS,

@@ -7,13 +7,13 @@ import { builtInLanguages } from '../../fakes/gateway/languages.ts';
 import { planCard, planForModel, todosOf } from '../../../src/agent/planner/plan-text.ts';
 import { readAnalysis, readReview, reviewText } from '../../../src/agent/planner/read-analysis.ts';
 import { MAX_MILESTONES, readPlan } from '../../../src/agent/planner/read-plan.ts';
-import { MAX_PLAN_STEPS } from '../../../src/contracts/plans/plan.ts';
-import { MAX_TODO_CHARS } from '../../../src/contracts/store/notes.ts';
+import { MAX_PLAN_STEPS } from '../../../src/protocol/agent/plan.ts';
+import { MAX_TODO_CHARS } from '../../../src/protocol/store/notes.ts';
 import { renderTelegram } from '../../../channels/telegram/rendering/render.ts';
 import { parseMarkdown } from '../../../src/lib/markdown/markdown.ts';
 import { readableMath } from '../../../src/lib/markdown/math-text.ts';
 import { riskyTools } from '../../fakes/agent/risky-tools.ts';
-import { inEnglish } from '../../../src/contracts/texts/say.ts';
+import { inEnglish } from '../../../src/protocol/texts/say.ts';
 
 const known = { tools: new Set(['web_search', 'read_file']), profiles: new Set(['research']) };
 const self = { kind: 'self' };

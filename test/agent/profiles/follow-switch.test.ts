@@ -1,11 +1,11 @@
 /** `switch_profile` in the middle of a turn: what the next iteration uses. */
 import { expect, it } from 'vitest';
 import { z } from 'zod';
-import { GatewayError } from '../../../src/contracts/errors.ts';
-import type { Ledger } from '../../../src/contracts/store/ledger.ts';
+import { GatewayError } from '../../../src/protocol/errors.ts';
+import type { Ledger } from '../../../src/protocol/store/ledger.ts';
 import { defaultProfile } from '../../../src/agent/profiles/built-in.ts';
-import type { Profile } from '../../../src/contracts/agent/profile.ts';
-import { defineTool, type Tool } from '../../../src/contracts/tools/tool.ts';
+import type { Profile } from '../../../src/protocol/agent/profile.ts';
+import { defineTool, type Tool } from '../../../src/protocol/agent/tool.ts';
 import { listDir } from '../../../src/tools/files/list-dir.ts';
 import { readFile } from '../../fakes/tool-options.ts';
 import { createSwitchProfile } from '../../../src/tools/switch-profile.ts';

@@ -8,12 +8,8 @@ import { builtInProfiles } from '../../../src/agent/profiles/built-in.ts';
 import { createProfileFiles } from '../../../src/agent/profiles/profile-files.ts';
 import { createProfiles, type Profiles } from '../../../src/agent/profiles/profiles.ts';
 import { MAX_PROFILE_FILE_BYTES, MAX_PROFILES } from '../../../src/agent/profiles/read-profiles.ts';
-import type {
-  ProfileChanged,
-  ProfileFiles,
-  ProfileReport,
-} from '../../../src/contracts/operator/profile-files.ts';
-import { inEnglish } from '../../../src/contracts/texts/say.ts';
+import type { ProfileChanged, ProfileFiles, ProfileReport } from '../../../src/protocol/agent/profile.ts';
+import { inEnglish } from '../../../src/protocol/texts/say.ts';
 import { editedText, readJson, writeWhole } from '../../../src/settings/index.ts';
 import { testLog } from '../../fakes/agent/tool-context.ts';
 

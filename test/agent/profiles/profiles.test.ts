@@ -4,12 +4,12 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { createPreparation } from '../../../src/agent/prompt/prepared-profile.ts';
-import type { Tool } from '../../../src/contracts/tools/tool.ts';
+import type { Tool } from '../../../src/protocol/agent/tool.ts';
 import { createProfiles, type Profiles } from '../../../src/agent/profiles/profiles.ts';
 import { MAX_PROFILE_FILE_BYTES, MAX_PROFILES } from '../../../src/agent/profiles/read-profiles.ts';
 import { builtInProfiles, defaultProfile } from '../../../src/agent/profiles/built-in.ts';
-import { type Profile, profileSchema } from '../../../src/contracts/agent/profile.ts';
-import { inEnglish, textRef } from '../../../src/contracts/texts/say.ts';
+import { type Profile, profileSchema } from '../../../src/protocol/agent/profile.ts';
+import { inEnglish, textRef } from '../../../src/protocol/texts/say.ts';
 import { readJson, watchFolders } from '../../../src/settings/index.ts';
 import { testLog } from '../../fakes/agent/tool-context.ts';
 

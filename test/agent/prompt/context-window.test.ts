@@ -13,8 +13,8 @@ import {
 } from '../../../src/agent/prompt/context-window.ts';
 import { estimateTokens } from '../../../src/lib/tokens.ts';
 import { defaultProfile } from '../../../src/agent/profiles/built-in.ts';
-import type { Profile } from '../../../src/contracts/agent/profile.ts';
-import type { ChatMessage } from '../../../src/contracts/model/provider.ts';
+import type { Profile } from '../../../src/protocol/agent/profile.ts';
+import type { ChatMessage } from '../../../src/protocol/agent/provider.ts';
 
 function profile(over: Partial<Profile> = {}): Profile {
   return { ...defaultProfile(''), systemPrompt: '', ...over };

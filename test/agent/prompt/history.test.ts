@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import { contextRow, type ContextRow, toGroups } from '../../../src/agent/prompt/history.ts';
 import { createPreparation, systemPrompt } from '../../../src/agent/prompt/prepared-profile.ts';
 import { defaultProfile } from '../../../src/agent/profiles/built-in.ts';
-import type { Profile } from '../../../src/contracts/agent/profile.ts';
+import type { Profile } from '../../../src/protocol/agent/profile.ts';
 import { listDir } from '../../../src/tools/files/list-dir.ts';
 import { readFile } from '../../fakes/tool-options.ts';
 

@@ -4,9 +4,9 @@ import { notesFor } from '../../../src/agent/prompt/nudges.ts';
 import { failedIn, idleIterations } from '../../../src/agent/prompt/todo-progress.ts';
 import { TurnRows } from '../../../src/agent/state/turn-rows.ts';
 import { defaultProfile } from '../../../src/agent/profiles/built-in.ts';
-import { type Profile, profileSchema } from '../../../src/contracts/agent/profile.ts';
-import type { ContextRecord } from '../../../src/contracts/store/records.ts';
-import { type Todo, type TodoStatus, writeTodos } from '../../../src/contracts/store/notes.ts';
+import { type Profile, profileSchema } from '../../../src/protocol/agent/profile.ts';
+import type { ContextRecord } from '../../../src/protocol/store/records.ts';
+import { type Todo, type TodoStatus, writeTodos } from '../../../src/protocol/store/notes.ts';
 
 const LIST: Todo[] = ['Knead', 'Bake', 'Eat'].map((text) => ({ text, status: 'pending' }));
 

@@ -1,7 +1,7 @@
 /** What a conversation is notified of when its model's window is small: each thing once, and nothing that is no loss. */
 import { describe, expect, it } from 'vitest';
-import type { EventBody } from '../../../src/contracts/event.ts';
-import { inEnglish } from '../../../src/contracts/texts/say.ts';
+import type { EventBody } from '../../../src/protocol/event.ts';
+import { inEnglish } from '../../../src/protocol/texts/say.ts';
 import type { Group } from '../../../src/agent/prompt/history.ts';
 import { NOTICE_TTL_MS, SmallWindowNotices } from '../../../src/agent/prompt/small-window.ts';
 import { createPreparation } from '../../../src/agent/prompt/prepared-profile.ts';

@@ -9,7 +9,7 @@ import {
   MEMORY_TOKENS,
   memoryPart,
 } from '../../../src/agent/prompt/system-prompt.ts';
-import { StoreError } from '../../../src/contracts/errors.ts';
+import { StoreError } from '../../../src/protocol/errors.ts';
 import { estimateTokens } from '../../../src/lib/tokens.ts';
 import { createMemory } from '../../../src/tools/memory.ts';
 import { readFile } from '../../fakes/tool-options.ts';

@@ -1,8 +1,8 @@
 /** What model calls cost, whether or not the server reports it. */
 import { expect, it } from 'vitest';
-import { LaneAbort } from '../../../src/contracts/bus.ts';
-import { ProviderError } from '../../../src/contracts/errors.ts';
-import type { Usage } from '../../../src/contracts/model/provider.ts';
+import { LaneAbort } from '../../../src/protocol/bus.ts';
+import { ProviderError } from '../../../src/protocol/errors.ts';
+import type { Usage } from '../../../src/protocol/agent/provider.ts';
 import { listDir } from '../../../src/tools/files/list-dir.ts';
 import { spawnAgent } from '../../../src/tools/spawn-agent.ts';
 import { describeStore } from '../../database.ts';

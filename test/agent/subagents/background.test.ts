@@ -1,9 +1,9 @@
 /** Background subagents: the turn continues, the result starts a turn in the right session, a stop ends them. */
 import { expect, it } from 'vitest';
-import { LaneAbort } from '../../../src/contracts/bus.ts';
-import { GatewayError } from '../../../src/contracts/errors.ts';
-import type { LaneHead } from '../../../src/contracts/store/lanes.ts';
-import { MAX_SUBAGENTS_AT_ONCE } from '../../../src/contracts/agent/subagents.ts';
+import { LaneAbort } from '../../../src/protocol/bus.ts';
+import { GatewayError } from '../../../src/protocol/errors.ts';
+import type { LaneHead } from '../../../src/protocol/store/lanes.ts';
+import { MAX_SUBAGENTS_AT_ONCE } from '../../../src/protocol/agent/subagents.ts';
 import { spawnAgent } from '../../../src/tools/spawn-agent.ts';
 import { describeStore } from '../../database.ts';
 import { ReplayProvider } from '../../fakes/agent/replay-provider.ts';

@@ -1,9 +1,9 @@
 /** A process that dies at each point of a subagent's journal: it resumes where it was, and nothing is done twice. */
 import { expect, it } from 'vitest';
-import { LaneAbort } from '../../../src/contracts/bus.ts';
-import type { EventBody } from '../../../src/contracts/event.ts';
-import type { LaneHead } from '../../../src/contracts/store/lanes.ts';
-import { agentIdOf } from '../../../src/contracts/agent/subagents.ts';
+import { LaneAbort } from '../../../src/protocol/bus.ts';
+import type { EventBody } from '../../../src/protocol/event.ts';
+import type { LaneHead } from '../../../src/protocol/store/lanes.ts';
+import { agentIdOf } from '../../../src/protocol/agent/subagents.ts';
 import { spawnAgent } from '../../../src/tools/spawn-agent.ts';
 import { describeStore, type TestStore } from '../../database.ts';
 import { dyingAt, RUN_STEPS, TURN_STEPS } from '../../fakes/agent/dying-store.ts';

@@ -1,13 +1,13 @@
 /** How a subagent that a turn waits for ends: its limits, failures and stops, and how many can exist. */
 import { expect, it, vi } from 'vitest';
-import { LaneAbort } from '../../../src/contracts/bus.ts';
-import { ProviderError } from '../../../src/contracts/errors.ts';
+import { LaneAbort } from '../../../src/protocol/bus.ts';
+import { ProviderError } from '../../../src/protocol/errors.ts';
 import {
   MAX_SUBAGENTS_AT_ONCE,
   MAX_SUBAGENTS_PER_TURN,
   SUBAGENT_TOKENS,
-} from '../../../src/contracts/agent/subagents.ts';
-import { defineTool } from '../../../src/contracts/tools/tool.ts';
+} from '../../../src/protocol/agent/subagents.ts';
+import { defineTool } from '../../../src/protocol/agent/tool.ts';
 import { spawnAgent } from '../../../src/tools/spawn-agent.ts';
 import { describeStore } from '../../database.ts';
 import { ReplayProvider } from '../../fakes/agent/replay-provider.ts';

@@ -1,8 +1,8 @@
 /** What a subagent may do: no more than its turn, with the taint of its turn, and plans only where it should. */
 import { expect, it } from 'vitest';
 import { z } from 'zod';
-import { defineTool, type ToolContext } from '../../../src/contracts/tools/tool.ts';
-import { taints } from '../../../src/contracts/tools/risk.ts';
+import { defineTool, type ToolContext } from '../../../src/protocol/agent/tool.ts';
+import { taints } from '../../../src/protocol/agent/risk.ts';
 import { spawnAgent } from '../../../src/tools/spawn-agent.ts';
 import { describeStore } from '../../database.ts';
 import { ANALYSIS, PLAN } from '../../fakes/gateway/planned-turn.ts';

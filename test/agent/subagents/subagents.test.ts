@@ -1,8 +1,8 @@
 /** Subagents that a turn waits for: what they are given and what they leave behind. */
 import { expect, it } from 'vitest';
 import { defaultProfile } from '../../../src/agent/profiles/built-in.ts';
-import type { Profile } from '../../../src/contracts/agent/profile.ts';
-import { defineTool, type ToolContext } from '../../../src/contracts/tools/tool.ts';
+import type { Profile } from '../../../src/protocol/agent/profile.ts';
+import { defineTool, type ToolContext } from '../../../src/protocol/agent/tool.ts';
 import { readFile } from '../../fakes/tool-options.ts';
 import { spawnAgent } from '../../../src/tools/spawn-agent.ts';
 import { writeFile } from '../../../src/tools/files/write-file.ts';

@@ -1,8 +1,8 @@
 /** Titles as text: what models write around them is stripped, and no title exceeds its limit. */
 import { describe, expect, it } from 'vitest';
 import { firstWords, titleIn } from '../../../src/agent/title/title-worker.ts';
-import { GatewayError } from '../../../src/contracts/errors.ts';
-import { MAX_TITLE_CHARS, readTitle } from '../../../src/contracts/store/titles.ts';
+import { GatewayError } from '../../../src/protocol/errors.ts';
+import { MAX_TITLE_CHARS, readTitle } from '../../../src/protocol/sessions/session-list.ts';
 
 describe('the title in an answer', () => {
   it.each([

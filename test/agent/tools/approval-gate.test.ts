@@ -5,12 +5,12 @@ import {
   MAX_ASKED,
   MAX_ASKED_CHARS,
   shownArgs,
-} from '../../../src/contracts/tools/approvals.ts';
+} from '../../../src/protocol/agent/approvals.ts';
 import { describeStore, type TestStore } from '../../database.ts';
 import { type Ran, riskyTools } from '../../fakes/agent/risky-tools.ts';
 import { asks, says, ScriptedProvider, type ScriptStep } from '../../fakes/agent/scripted-provider.ts';
 import { TurnScenario } from '../../fakes/agent/turn-setup.ts';
-import { inEnglish } from '../../../src/contracts/texts/say.ts';
+import { inEnglish } from '../../../src/protocol/texts/say.ts';
 
 const PARKED = { kind: 'parked' };
 const wipe = (word: string) => ({ name: 'wipe', args: { word } });

@@ -1,6 +1,6 @@
 /** Turns that wait for tools of their caller: a process that dies anywhere, results that never arrive, call options. */
 import { expect, it } from 'vitest';
-import type { CallerOptions } from '../../../src/contracts/model/provider.ts';
+import type { CallerOptions } from '../../../src/protocol/agent/provider.ts';
 import { answerTools } from '../../../src/intake/api/turn-api.ts';
 import { describeStore, type TestStore } from '../../database.ts';
 import { dyingAt, SimulatedCrash } from '../../fakes/agent/dying-store.ts';

@@ -2,7 +2,7 @@
 import { setTimeout } from 'node:timers/promises';
 import { expect, it } from 'vitest';
 import { z } from 'zod';
-import { defineTool } from '../../../src/contracts/tools/tool.ts';
+import { defineTool } from '../../../src/protocol/agent/tool.ts';
 import { spawnAgent } from '../../../src/tools/spawn-agent.ts';
 import { describeStore } from '../../database.ts';
 import { ReplayProvider } from '../../fakes/agent/replay-provider.ts';

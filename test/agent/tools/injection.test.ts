@@ -6,8 +6,8 @@ import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
-import type { LaneHead } from '../../../src/contracts/store/lanes.ts';
-import type { InboundMessage } from '../../../src/contracts/message.ts';
+import type { LaneHead } from '../../../src/protocol/store/lanes.ts';
+import type { InboundMessage } from '../../../src/protocol/message.ts';
 import { runsAll } from '../../campaign.ts';
 import { describeStore, type TestDatabases, type TestStore } from '../../database.ts';
 import {

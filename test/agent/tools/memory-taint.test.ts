@@ -1,7 +1,7 @@
 /** A memory made from untrusted text stays untrusted: while in context, calls that reach beyond the chat need approval. */
 import { expect, it, onTestFinished } from 'vitest';
 import { z } from 'zod';
-import { defineTool } from '../../../src/contracts/tools/tool.ts';
+import { defineTool } from '../../../src/protocol/agent/tool.ts';
 import { describeStore, type TestStore } from '../../database.ts';
 import { asks, says, ScriptedProvider } from '../../fakes/agent/scripted-provider.ts';
 import { TurnScenario } from '../../fakes/agent/turn-setup.ts';

@@ -1,7 +1,7 @@
 /** How dangerous a call is: by its tool, its arguments, and what its turn has read. */
 import { describe, expect, it } from 'vitest';
 import { judgeCall, mustAsk } from '../../../src/agent/tools/risk.ts';
-import type { Source } from '../../../src/contracts/tools/risk.ts';
+import type { Source } from '../../../src/protocol/agent/risk.ts';
 import { createExec } from '../../../src/tools/exec/exec.ts';
 import { writeFile } from '../../../src/tools/files/write-file.ts';
 import { riskyTools } from '../../fakes/agent/risky-tools.ts';

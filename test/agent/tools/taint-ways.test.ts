@@ -1,7 +1,7 @@
 /** Ways in which text of others could once outlive or evade the taint of its session; each must end in a question. */
 import { expect, it } from 'vitest';
-import { LaneAbort } from '../../../src/contracts/bus.ts';
-import type { InboundMessage } from '../../../src/contracts/message.ts';
+import { LaneAbort } from '../../../src/protocol/bus.ts';
+import type { InboundMessage } from '../../../src/protocol/message.ts';
 import { createTodoTool } from '../../../src/tools/todo.ts';
 import { spawnAgent } from '../../../src/tools/spawn-agent.ts';
 import { createWebFetch } from '../../../src/tools/web/web-fetch.ts';

@@ -1,14 +1,19 @@
 /** Whose text a message is, how the model reads it, and the sets of sources kept for it. */
 import { describe, expect, it } from 'vitest';
 import { MAX_OBSERVED_CHARS, observedText, readMessage } from '../../../src/agent/turn/turn-payload.ts';
-import { authorOf, sourcesOfMessage } from '../../../src/contracts/message.ts';
-import { boundQuote, MAX_QUOTED_CHARS, type Quoted } from '../../../src/contracts/quoted.ts';
+import {
+  authorOf,
+  boundQuote,
+  MAX_QUOTED_CHARS,
+  type Quoted,
+  sourcesOfMessage,
+} from '../../../src/protocol/message.ts';
 import {
   describeSources,
   MAX_SOURCE_HOSTS,
   mergeSources,
   pageSource,
-} from '../../../src/contracts/tools/risk.ts';
+} from '../../../src/protocol/agent/risk.ts';
 import { inboundMessage } from '../../fakes/agent/turn-setup.ts';
 
 const ANN = 'telegram:42';

@@ -1,13 +1,13 @@
 /** What a running tool emits is visible immediately; what it emits after its call has ended is not. */
 import { expect, it } from 'vitest';
 import { z } from 'zod';
-import type { EventBody } from '../../../src/contracts/event.ts';
+import type { EventBody } from '../../../src/protocol/event.ts';
 import {
   defineTool,
   type Tool,
   type ToolContext,
   type ToolResult,
-} from '../../../src/contracts/tools/tool.ts';
+} from '../../../src/protocol/agent/tool.ts';
 import { describeStore } from '../../database.ts';
 import { asks, says, ScriptedProvider } from '../../fakes/agent/scripted-provider.ts';
 import { openScenario } from '../../fakes/agent/turn-setup.ts';

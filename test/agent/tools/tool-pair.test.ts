@@ -7,7 +7,7 @@ import {
   MAX_FOUND_TOOLS,
   USE_TOOL,
 } from '../../../src/agent/tools/tool-pair.ts';
-import type { ChatMessage } from '../../../src/contracts/model/provider.ts';
+import type { ChatMessage } from '../../../src/protocol/agent/provider.ts';
 import { describeStore, type TestDatabases } from '../../database.ts';
 import { riskyTools } from '../../fakes/agent/risky-tools.ts';
 import { asks, says, ScriptedProvider, type ScriptStep } from '../../fakes/agent/scripted-provider.ts';

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { MAX_RESULT_CHARS } from '../../../src/agent/deps.ts';
 import { checkCall, executeTool } from '../../../src/agent/tools/tool-run.ts';
-import { ToolError } from '../../../src/contracts/errors.ts';
+import { ToolError } from '../../../src/protocol/errors.ts';
 import { schemaProblem } from '../../../src/lib/json/json-schema.ts';
 import {
   defineTool,
@@ -11,7 +11,7 @@ import {
   type ToolContext,
   type ToolEffect,
   type ToolResult,
-} from '../../../src/contracts/tools/tool.ts';
+} from '../../../src/protocol/agent/tool.ts';
 import { toolContext } from '../../fakes/agent/tool-context.ts';
 
 function probe(

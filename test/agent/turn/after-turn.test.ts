@@ -12,12 +12,12 @@ import { Reply } from '../../../src/agent/state/reply.ts';
 import { TurnRows } from '../../../src/agent/state/turn-rows.ts';
 import { UnjournaledUsage } from '../../../src/agent/state/unjournaled-usage.ts';
 import type { AfterTurnWorker, EndedTurn } from '../../../src/agent/turn/ended-turn.ts';
-import type { AfterTurnName, AfterTurnSettings } from '../../../src/contracts/agent/after-turn.ts';
-import type { EventBody } from '../../../src/contracts/event.ts';
-import type { SessionKey } from '../../../src/contracts/message.ts';
+import type { AfterTurnName, AfterTurnSettings } from '../../../src/protocol/agent/subagents.ts';
+import type { EventBody } from '../../../src/protocol/event.ts';
+import type { SessionKey } from '../../../src/protocol/message.ts';
 import { defaultProfile } from '../../../src/agent/profiles/built-in.ts';
 import { testLog } from '../../fakes/agent/tool-context.ts';
-import { inEnglish } from '../../../src/contracts/texts/say.ts';
+import { inEnglish } from '../../../src/protocol/texts/say.ts';
 
 const notice = (text: string): EventBody => ({ type: 'notice', code: 'worker', text });
 

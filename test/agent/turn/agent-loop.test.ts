@@ -2,8 +2,8 @@
 import path from 'node:path';
 import { expect, it } from 'vitest';
 import { z } from 'zod';
-import { HISTORY_ROWS } from '../../../src/contracts/store/accept.ts';
-import { defineTool } from '../../../src/contracts/tools/tool.ts';
+import { HISTORY_ROWS } from '../../../src/protocol/store/accept.ts';
+import { defineTool } from '../../../src/protocol/agent/tool.ts';
 import { listDir } from '../../../src/tools/files/list-dir.ts';
 import { readFile } from '../../fakes/tool-options.ts';
 import { describeStore } from '../../database.ts';
@@ -11,7 +11,7 @@ import { effectTools, startEffects } from '../../fakes/agent/effect-tools.ts';
 import { replaySteps } from '../../fakes/agent/replay-provider.ts';
 import { asks, says, SCRIPT_USAGE, ScriptedProvider } from '../../fakes/agent/scripted-provider.ts';
 import { openScenario } from '../../fakes/agent/turn-setup.ts';
-import { inEnglish } from '../../../src/contracts/texts/say.ts';
+import { inEnglish } from '../../../src/protocol/texts/say.ts';
 
 const tools = [listDir, readFile];
 

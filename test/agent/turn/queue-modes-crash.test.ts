@@ -2,11 +2,11 @@
 import * as fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { campaignSize } from '../../campaign.ts';
-import { LaneAbort } from '../../../src/contracts/bus.ts';
-import type { LaneHead } from '../../../src/contracts/store/lanes.ts';
-import type { Ledger } from '../../../src/contracts/store/ledger.ts';
-import type { ChatProvider } from '../../../src/contracts/model/provider.ts';
-import type { QueueMode } from '../../../src/contracts/store/records.ts';
+import { LaneAbort } from '../../../src/protocol/bus.ts';
+import type { LaneHead } from '../../../src/protocol/store/lanes.ts';
+import type { Ledger } from '../../../src/protocol/store/ledger.ts';
+import type { ChatProvider } from '../../../src/protocol/agent/provider.ts';
+import type { QueueMode } from '../../../src/protocol/store/records.ts';
 import { describeStore, type TestStore } from '../../database.ts';
 import { moment, nextTurn } from '../../fakes/moments.ts';
 import { TurnScenario } from '../../fakes/agent/turn-setup.ts';

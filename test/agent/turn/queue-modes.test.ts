@@ -1,15 +1,15 @@
 /** Messages that arrive while a turn runs: what happens to them in each queue mode. */
 import { expect, it } from 'vitest';
 import { COLLECT_MOST_MS, COLLECT_QUIET_MS, MAX_JOINED } from '../../../src/agent/turn/queue-modes.ts';
-import { LaneAbort } from '../../../src/contracts/bus.ts';
-import type { Ledger } from '../../../src/contracts/store/ledger.ts';
-import type { ChatMessage } from '../../../src/contracts/model/provider.ts';
-import type { QueueMode } from '../../../src/contracts/store/records.ts';
+import { LaneAbort } from '../../../src/protocol/bus.ts';
+import type { Ledger } from '../../../src/protocol/store/ledger.ts';
+import type { ChatMessage } from '../../../src/protocol/agent/provider.ts';
+import type { QueueMode } from '../../../src/protocol/store/records.ts';
 import { describeStore, type TestStore } from '../../database.ts';
 import { moment, nextTurn } from '../../fakes/moments.ts';
 import { asks, fallsSilent, says, ScriptedProvider } from '../../fakes/agent/scripted-provider.ts';
 import { openScenario } from '../../fakes/agent/turn-setup.ts';
-import { inEnglish } from '../../../src/contracts/texts/say.ts';
+import { inEnglish } from '../../../src/protocol/texts/say.ts';
 
 const SESSION = 'telegram:42' as const;
 

@@ -1,15 +1,15 @@
 /** A process that dies at each point of a turn's journal: nothing is done twice, and the answer is the same. */
 import { expect, it, vi } from 'vitest';
-import { LaneAbort } from '../../../src/contracts/bus.ts';
-import type { EventBody } from '../../../src/contracts/event.ts';
-import { SUSPECT_CRASHES } from '../../../src/contracts/store/lanes.ts';
+import { LaneAbort } from '../../../src/protocol/bus.ts';
+import type { EventBody } from '../../../src/protocol/event.ts';
+import { SUSPECT_CRASHES } from '../../../src/protocol/store/lanes.ts';
 import { describeStore, type TestStore } from '../../database.ts';
 import { dyingAt, notOfDeath, SimulatedCrash, TURN_STEPS } from '../../fakes/agent/dying-store.ts';
 import { type EffectsServer, effectTools, startEffects } from '../../fakes/agent/effect-tools.ts';
 import { type ReplayProvider, replaySteps } from '../../fakes/agent/replay-provider.ts';
 import { asks, fallsSilent, says, ScriptedProvider } from '../../fakes/agent/scripted-provider.ts';
 import { openScenario, TurnScenario } from '../../fakes/agent/turn-setup.ts';
-import { inEnglish } from '../../../src/contracts/texts/say.ts';
+import { inEnglish } from '../../../src/protocol/texts/say.ts';
 
 /** The turn: ten calls of every effect in two answers, and the final text. */
 const model = (): ReplayProvider =>

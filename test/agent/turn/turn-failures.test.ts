@@ -1,8 +1,8 @@
 /** What a turn does when the model, a tool or the user ends it early, on a real store. */
 import { expect, it } from 'vitest';
 import { MAX_CALLS_RUN } from '../../../src/agent/deps.ts';
-import { LaneAbort } from '../../../src/contracts/bus.ts';
-import { GatewayError, ProviderError, ToolError } from '../../../src/contracts/errors.ts';
+import { LaneAbort } from '../../../src/protocol/bus.ts';
+import { GatewayError, ProviderError, ToolError } from '../../../src/protocol/errors.ts';
 import { listDir } from '../../../src/tools/files/list-dir.ts';
 import { readFile } from '../../fakes/tool-options.ts';
 import { describeStore } from '../../database.ts';
@@ -10,7 +10,7 @@ import { effectTools, startEffects } from '../../fakes/agent/effect-tools.ts';
 import { plan } from '../../fakes/gateway/shown-plans.ts';
 import { asks, fails, fallsSilent, says, ScriptedProvider } from '../../fakes/agent/scripted-provider.ts';
 import { openScenario } from '../../fakes/agent/turn-setup.ts';
-import { inEnglish } from '../../../src/contracts/texts/say.ts';
+import { inEnglish } from '../../../src/protocol/texts/say.ts';
 
 const tools = [listDir, readFile];
 

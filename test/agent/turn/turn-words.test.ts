@@ -1,6 +1,6 @@
 /** What users see when a turn ends without a complete answer, and who sees what. */
 import { expect, it } from 'vitest';
-import { ProviderError } from '../../../src/contracts/errors.ts';
+import { ProviderError } from '../../../src/protocol/errors.ts';
 import { describeStore } from '../../database.ts';
 import { fails, says, ScriptedProvider } from '../../fakes/agent/scripted-provider.ts';
 import { openScenario } from '../../fakes/agent/turn-setup.ts';

@@ -1,6 +1,6 @@
 /** Replies to slash commands: by the command's token while it is valid, then as messages of the bot. */
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import type { SentMessage } from '../../../src/contracts/message.ts';
+import type { SentMessage } from '../../../src/protocol/message.ts';
 import { Refusal } from '../../fakes/discord/platform.ts';
 import { openSlashRoom, type SlashRoom, THINKING, WAIT } from '../../fakes/discord/slash-room.ts';
 import { ACCEPTED, failureOf } from '../../fakes/gateway/channel-setup.ts';

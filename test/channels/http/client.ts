@@ -5,7 +5,7 @@ import { manifest } from '../../../channels/http/manifest.ts';
 import type { FakeClock } from '../../fakes/clock.ts';
 import { checkDeclared } from './declared.ts';
 import { chosenLanguages } from '../../fakes/gateway/languages.ts';
-import type { AgentEvent } from '../../../src/contracts/event.ts';
+import type { AgentEvent } from '../../../src/protocol/event.ts';
 import { ADMIN, FakeGateway } from '../../fakes/gateway/gateway-api.ts';
 
 /** A listening channel and its fake gateway. */

@@ -1,7 +1,7 @@
 /** Frames of event streams: what clients parse is the event, and each event is serialized once. */
 import { describe, expect, it } from 'vitest';
 import { EventFrames } from '../../../channels/http/event-frames.ts';
-import type { AgentEvent, EventBody } from '../../../src/contracts/event.ts';
+import type { AgentEvent, EventBody } from '../../../src/protocol/event.ts';
 
 const TURN = { sessionKey: 'http:anna', turnId: 't1', epoch: 2, at: 1_700_000_000_000 } as const;
 const token = (eventSeq: number, delta: string, rest: Partial<AgentEvent> = {}): AgentEvent =>

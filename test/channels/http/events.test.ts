@@ -1,7 +1,7 @@
 /** Sessions over HTTP: posting messages, reading them, and following events across reconnects without loss or repeat. */
 import { connect } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import type { AgentEvent } from '../../../src/contracts/event.ts';
+import type { AgentEvent } from '../../../src/protocol/event.ts';
 import type { FakeTurn } from '../../fakes/gateway/turn.ts';
 import { ADMIN, CHAT, OTHER } from '../../fakes/gateway/gateway-api.ts';
 import { eventsUntil, frames, openApi, type OpenApi } from './client.ts';

@@ -1,6 +1,6 @@
 /** Following a turn from the position that its message's answer names, and what a deleted session's readers see. */
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import type { AgentEvent } from '../../../src/contracts/event.ts';
+import type { AgentEvent } from '../../../src/protocol/event.ts';
 import type { FakeTurn } from '../../fakes/gateway/turn.ts';
 import { OTHER } from '../../fakes/gateway/gateway-api.ts';
 import { allFrames, eventsUntil, openApi, type OpenApi } from './client.ts';

@@ -5,7 +5,7 @@ import pino from 'pino';
 import { afterEach, describe, expect, it } from 'vitest';
 import { chosenLanguages } from '../../fakes/gateway/languages.ts';
 import { create } from '../../../channels/http/index.ts';
-import { ChannelError } from '../../../src/contracts/errors.ts';
+import { ChannelError } from '../../../src/protocol/errors.ts';
 import { channelContract } from '../../contracts/channel.ts';
 import { ADMIN, CHAT, FakeGateway } from '../../fakes/gateway/gateway-api.ts';
 import { eventsUntil, HTTP_CONFIG, openApi, type OpenApi } from './client.ts';

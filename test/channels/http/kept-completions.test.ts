@@ -6,8 +6,8 @@ import {
   MAX_KEPT,
   MAX_KEPT_CHARS,
 } from '../../../channels/http/kept-completions.ts';
-import type { StatelessRequest } from '../../../src/contracts/gateway-api.ts';
-import type { ChatChunk } from '../../../src/contracts/model/provider.ts';
+import type { StatelessRequest } from '../../../src/protocol/gateway-api.ts';
+import type { ChatChunk } from '../../../src/protocol/agent/provider.ts';
 
 const caller = { tokenId: 't', scopes: ['chat' as const] };
 const request: StatelessRequest = { messages: [], model: 'default' };

@@ -1,6 +1,6 @@
 /** Completions without a session, repeated under their Idempotency-Key over a real connection. */
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
-import type { ChatChunk } from '../../../src/contracts/model/provider.ts';
+import type { ChatChunk } from '../../../src/protocol/agent/provider.ts';
 import { openApi, type OpenApi } from './client.ts';
 
 const REPEATS = 50;

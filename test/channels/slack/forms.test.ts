@@ -1,6 +1,6 @@
 /** Forms on Slack: shown as a modal to whoever has pressed, and answered with what they filled in. */
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import type { Form, Receipt } from '../../../src/contracts/receive.ts';
+import type { Form, Receipt } from '../../../src/protocol/receive.ts';
 import { SlackSetup } from '../../fakes/slack/setup.ts';
 import { submits } from '../../fakes/slack/views.ts';
 import type { FakeChat, FakeMessage, FakePerson } from '../../fakes/slack/workspace.ts';

@@ -1,7 +1,7 @@
 /** Messages in groups that one person sees, over the channel: sent, edited again as the same delivery, and deleted. */
 import { expect, it } from 'vitest';
 import { create } from '../../../channels/telegram/index.ts';
-import type { OutboundPart } from '../../../src/contracts/channel.ts';
+import type { OutboundPart } from '../../../src/protocol/channel.ts';
 import { saysHidden } from '../../fakes/telegram/hidden.ts';
 import { telegramConfig, telegramDeps } from './setup.ts';
 import { startFake } from './started.ts';

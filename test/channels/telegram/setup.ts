@@ -1,8 +1,8 @@
 /** Settings and dependencies of the Telegram channel for its tests. */
 import { createLog } from '../../../src/ops/log.ts';
-import type { Log } from '../../../src/contracts/log.ts';
-import type { CommandListing } from '../../../src/contracts/command.ts';
-import type { ChatMigration } from '../../../src/contracts/message.ts';
+import type { Log } from '../../../src/protocol/log.ts';
+import type { CommandListing } from '../../../src/protocol/command.ts';
+import type { ChatMigration } from '../../../src/protocol/message.ts';
 import type { TelegramConfig } from '../../../channels/telegram/config.ts';
 import type { TelegramDeps } from '../../../channels/telegram/index.ts';
 import { manifest } from '../../../channels/telegram/manifest.ts';

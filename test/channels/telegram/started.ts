@@ -2,9 +2,9 @@
 import { onTestFinished } from 'vitest';
 import { create } from '../../../channels/telegram/index.ts';
 import type { PollTiming } from '../../../channels/telegram/receiving/polling.ts';
-import type { Channel } from '../../../src/contracts/channel.ts';
-import type { InboundMessage, ChatMigration } from '../../../src/contracts/message.ts';
-import type { Receipt } from '../../../src/contracts/receive.ts';
+import type { Channel } from '../../../src/protocol/channel.ts';
+import type { InboundMessage, ChatMigration } from '../../../src/protocol/message.ts';
+import type { Receipt } from '../../../src/protocol/receive.ts';
 import { FakeTelegram } from '../../fakes/telegram/telegram.ts';
 import { telegramConfig, telegramDeps } from './setup.ts';
 

@@ -6,9 +6,9 @@ import {
   FEW_CORRECTIONS,
   MAX_CORRECTIONS,
   type PlanEventView,
-} from '../../../src/contracts/isomorphic/plan-reducer.js';
-import * as contract from '../../../src/contracts/plans/plan.ts';
-import type { EventBody } from '../../../src/contracts/event.ts';
+} from '../../../src/protocol/isomorphic/plan-reducer.js';
+import * as contract from '../../../src/protocol/agent/plan.ts';
+import type { EventBody } from '../../../src/protocol/event.ts';
 import { BUDGET_WARNING_SHARE } from '../../../src/agent/executor/apply-correction.ts';
 import { plan, step } from '../../fakes/gateway/shown-plans.ts';
 

@@ -1,5 +1,5 @@
 /** What the provider contract needs from a provider's test: the provider with a fake server, and control of the fake. */
-import type { LLMProvider } from '../../../src/contracts/model/provider.ts';
+import type { LLMProvider } from '../../../src/protocol/agent/provider.ts';
 
 /** What the server does next, independent of any server's format. */
 export interface ContractReply {

@@ -1,9 +1,9 @@
 /** What every model provider must guarantee, whatever its protocol: `providerContract(name, makeHarness)`. */
 import * as fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { ProviderError } from '../../../src/contracts/errors.ts';
+import { ProviderError } from '../../../src/protocol/errors.ts';
 import { collectChat } from '../../fakes/agent/collect-chat.ts';
-import type { ChatChunk, ChatRequest, ToolSchema } from '../../../src/contracts/model/provider.ts';
+import type { ChatChunk, ChatRequest, ToolSchema } from '../../../src/protocol/agent/provider.ts';
 import type { ContractReply, ProviderHarness } from './provider-harness.ts';
 import { DEEPEST, TOO_DEEP } from '../../fakes/model/nested-json.ts';
 import { startRawServer } from '../../fakes/network/raw-server.ts';

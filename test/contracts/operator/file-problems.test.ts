@@ -1,9 +1,9 @@
 /** What is wrong with fields of settings and profiles, in the words of their reader: the limits and choices come from the schema. */
 import { describe, expect, it } from 'vitest';
-import { profileSchema } from '../../../src/contracts/agent/profile.ts';
-import { GERMAN } from '../../../src/contracts/texts/german.ts';
-import { inEnglish, sayFrom } from '../../../src/contracts/texts/say.ts';
-import { problemAt, problemOfField, schemaProblems } from '../../../src/contracts/operator/file-problems.ts';
+import { profileSchema } from '../../../src/protocol/agent/profile.ts';
+import { GERMAN } from '../../../src/protocol/texts/german.ts';
+import { inEnglish, sayFrom } from '../../../src/protocol/texts/say.ts';
+import { problemAt, problemOfField, schemaProblems } from '../../../src/protocol/settings.ts';
 import { z } from 'zod';
 
 const inGerman = sayFrom('de', GERMAN);

@@ -1,10 +1,6 @@
 /** The limits of the rule `proxySignIn`. */
 import { expect, it } from 'vitest';
-import {
-  MAX_PROXY_USER,
-  MAX_PROXY_USERS,
-  proxySignInRule,
-} from '../../../src/contracts/operator/proxy-sign-in.ts';
+import { MAX_PROXY_USER, MAX_PROXY_USERS, proxySignInRule } from '../../../src/protocol/operator/sign-in.ts';
 
 const users = (count: number) =>
   Object.fromEntries(Array.from({ length: count }, (_, n) => [`user-${n}`, 'team']));

@@ -1,7 +1,7 @@
 /** User changes to a plan: whatever they request, the plan stays valid. */
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { MAX_PLAN_STEPS, type Plan, type StepEdit } from '../../../src/contracts/plans/plan.ts';
+import { MAX_PLAN_STEPS, type Plan, type StepEdit } from '../../../src/protocol/agent/plan.ts';
 import {
   editPlan,
   MAX_ADDED_STEPS,
@@ -9,10 +9,10 @@ import {
   newRun,
   versionOf,
   withPendingEdits,
-} from '../../../src/contracts/plans/plan-edits.ts';
-import { MAX_TODO_CHARS } from '../../../src/contracts/store/notes.ts';
+} from '../../../src/protocol/agent/plan-edits.ts';
+import { MAX_TODO_CHARS } from '../../../src/protocol/store/notes.ts';
 import { classifyByName, deepFreeze, testPlan, testStep } from '../../fakes/agent/plans.ts';
-import { inEnglish } from '../../../src/contracts/texts/say.ts';
+import { inEnglish } from '../../../src/protocol/texts/say.ts';
 
 const descriptions = ({ steps }: Plan): string => steps.map(({ description }) => description).join(', ');
 const context = { version: 2, classify: classifyByName };

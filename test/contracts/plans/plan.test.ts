@@ -1,12 +1,12 @@
 /** What a plan reports about itself. */
 import { describe, expect, it } from 'vitest';
-import { MAX_REASON_CHARS } from '../../../src/contracts/isomorphic/plan-reducer.js';
+import { MAX_REASON_CHARS } from '../../../src/protocol/isomorphic/plan-reducer.js';
 import {
   boundReason,
   cancelPlan,
   correctionsLeft,
   MAX_CORRECTIONS,
-} from '../../../src/contracts/plans/plan.ts';
+} from '../../../src/protocol/agent/plan.ts';
 import { plan, step } from '../../fakes/gateway/shown-plans.ts';
 
 describe('a plan', () => {

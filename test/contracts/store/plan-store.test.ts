@@ -8,7 +8,7 @@ import {
   planButtonValue,
   readPlanButton,
   runIdOf,
-} from '../../../src/contracts/store/plan-store.ts';
+} from '../../../src/protocol/agent/plan-store.ts';
 
 describe('the value of a plan button', () => {
   it('is parsed back to its parts, and fits within the platforms’ limit', () => {

@@ -1,9 +1,9 @@
 /** Which of a user's preferred languages is used, and what operators read about a failure in it. */
 import { describe, expect, it } from 'vitest';
-import { GERMAN } from '../../../src/contracts/texts/german.ts';
-import { readStoredText, textRef, sayFrom, storedText } from '../../../src/contracts/texts/say.ts';
-import { ProviderError, wordError } from '../../../src/contracts/errors.ts';
-import { bestLanguage } from '../../../src/contracts/texts/languages.ts';
+import { GERMAN } from '../../../src/protocol/texts/german.ts';
+import { readStoredText, textRef, sayFrom, storedText } from '../../../src/protocol/texts/say.ts';
+import { ProviderError, wordError } from '../../../src/protocol/errors.ts';
+import { bestLanguage } from '../../../src/protocol/texts/languages.ts';
 
 const CODES = ['en', 'de', 'pt-BR', 'fr'];
 

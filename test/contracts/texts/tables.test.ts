@@ -1,10 +1,10 @@
 /** The text tables: complete, with the same values in every language, all of them in use, and no text outside them. */
 import { describe, expect, it } from 'vitest';
-import { ENGLISH } from '../../../src/contracts/texts/english.ts';
-import { GERMAN } from '../../../src/contracts/texts/german.ts';
+import { ENGLISH } from '../../../src/protocol/texts/english.ts';
+import { GERMAN } from '../../../src/protocol/texts/german.ts';
 import { commandNames } from '../../../src/commands/command-list.ts';
-import { GERMAN_SETTINGS } from '../../../src/contracts/texts/german/setting-descriptions.ts';
-import { PLACE, placesOf, type Template } from '../../../src/contracts/texts/template.ts';
+import { GERMAN_SETTINGS } from '../../../src/protocol/texts/german/setting-descriptions.ts';
+import { PLACE, placesOf, type Template } from '../../../src/protocol/texts/template.ts';
 import { readFileSync } from 'node:fs';
 import { readSources, withoutComments } from '../../architecture/imports.ts';
 

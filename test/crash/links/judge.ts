@@ -1,5 +1,5 @@
 /** Judges a run with linked chats by their screens and the tables: on each, nothing is lost, duplicated or reordered. */
-import { surfaceRef } from '../../../src/contracts/sessions/surfaces.ts';
+import { surfaceRef } from '../../../src/protocol/sessions/surfaces.ts';
 import type { ShownMessage, Verdict } from '../judge/checker.ts';
 import { readQuestion, type TextRef, wholeAnswer } from '../script.ts';
 import type { SharedTurn } from './rows.ts';

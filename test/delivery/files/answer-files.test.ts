@@ -1,8 +1,8 @@
 /** The files that an answer shows: which are kept, and what remains of them in the text for chats. */
 import { expect, it } from 'vitest';
-import { StoreError, ToolError } from '../../../src/contracts/errors.ts';
+import { StoreError, ToolError } from '../../../src/protocol/errors.ts';
 import { createAnswerFiles, MAX_ANSWER_FILES } from '../../../src/delivery/files/answer-files.ts';
-import { inEnglish } from '../../../src/contracts/texts/say.ts';
+import { inEnglish } from '../../../src/protocol/texts/say.ts';
 
 /** Keeps everything except what is named here. */
 const answerFiles = (refused: Record<string, Error> = {}) =>

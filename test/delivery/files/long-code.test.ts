@@ -1,7 +1,7 @@
 /** Code of an answer that would fill too many messages: replaced by a file, or text where no file can be sent. */
 import { describe, expect, it } from 'vitest';
 import { MAX_CODE_FILES, MAX_CODE_MESSAGES } from '../../../src/delivery/files/long-code.ts';
-import { ChannelError } from '../../../src/contracts/errors.ts';
+import { ChannelError } from '../../../src/protocol/errors.ts';
 import { buildDelivery } from '../setup.ts';
 
 /** A block of `lines` lines of 20 characters. */

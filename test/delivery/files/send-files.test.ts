@@ -1,7 +1,7 @@
 /** Files of a delivery: each once and in its place, and a sentence if a platform refuses one. */
 import { describe, expect, it } from 'vitest';
-import { ToolError } from '../../../src/contracts/errors.ts';
-import type { SentMedia } from '../../../src/contracts/media.ts';
+import { ToolError } from '../../../src/protocol/errors.ts';
+import type { SentMedia } from '../../../src/protocol/media.ts';
 import { FILE_WAIT_MS } from '../../../src/delivery/files/send-files.ts';
 import { buildDelivery } from '../setup.ts';
 

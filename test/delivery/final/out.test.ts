@@ -1,8 +1,8 @@
 /** The final delivery (T7): every part exactly once and with exactly its text, whatever the platform refuses. */
 import { describe, expect, it } from 'vitest';
-import { LaneAbort } from '../../../src/contracts/bus.ts';
-import { StoreError } from '../../../src/contracts/errors.ts';
-import { SUSPECT_CRASHES, WAIT_NOTED_MS } from '../../../src/contracts/store/lanes.ts';
+import { LaneAbort } from '../../../src/protocol/bus.ts';
+import { StoreError } from '../../../src/protocol/errors.ts';
+import { SUSPECT_CRASHES, WAIT_NOTED_MS } from '../../../src/protocol/store/lanes.ts';
 import { MAX_AMBIGUOUS_SENDS } from '../../../src/delivery/final/giving-up.ts';
 import { nonceOf } from '../../../src/delivery/nonce.ts';
 import { buildDelivery, HEAD } from '../setup.ts';

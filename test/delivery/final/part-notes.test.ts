@@ -1,6 +1,6 @@
 /** The database is unreachable at the moment the platform answers a send: what is on screen is known all the same. */
 import { describe, expect, it } from 'vitest';
-import { StoreError } from '../../../src/contracts/errors.ts';
+import { StoreError } from '../../../src/protocol/errors.ts';
 import { MAX_UNSTORED, NOTE_AGAIN_MS, PartNotes } from '../../../src/delivery/final/part-notes.ts';
 import { createLog } from '../../../src/ops/log.ts';
 import { buildDelivery } from '../setup.ts';

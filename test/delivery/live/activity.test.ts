@@ -6,7 +6,7 @@ import {
   MAX_AGENTS_SHOWN,
   SHOW_AFTER_MS,
 } from '../../../src/delivery/live/activity.ts';
-import type { AgentEvent, EventBody } from '../../../src/contracts/event.ts';
+import type { AgentEvent, EventBody } from '../../../src/protocol/event.ts';
 import { buildDelivery } from '../setup.ts';
 
 const event = (body: EventBody, agentId?: string): AgentEvent => ({

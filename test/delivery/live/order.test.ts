@@ -1,8 +1,8 @@
 /** Which call a bot makes next when it is at its limit, from deliveries of every kind to the platform's calls. */
 import { expect, it } from 'vitest';
-import { approvalRef } from '../../../src/contracts/tools/approvals.ts';
-import type { LaneOutcome } from '../../../src/contracts/bus.ts';
-import { steadyRates } from '../../../src/contracts/delivery.ts';
+import { approvalRef } from '../../../src/protocol/agent/approvals.ts';
+import type { LaneOutcome } from '../../../src/protocol/bus.ts';
+import { steadyRates } from '../../../src/protocol/delivery.ts';
 import { buildDelivery, HEAD, quiet } from '../setup.ts';
 
 /** What must be shown, as its sender queues it: under which reference, and with which buttons. */

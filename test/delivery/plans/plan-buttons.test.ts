@@ -1,7 +1,7 @@
 /** The buttons under a plan's card: only those with an effect, and none once the plan has ended. */
 import { describe, expect, it } from 'vitest';
 import { planButtons } from '../../../src/delivery/plans/plan-buttons.ts';
-import { cancelPlan, type ExecutionMode, type Plan } from '../../../src/contracts/plans/plan.ts';
+import { cancelPlan, type ExecutionMode, type Plan } from '../../../src/protocol/agent/plan.ts';
 import { plan, step, withStatus } from '../../fakes/gateway/shown-plans.ts';
 import { buildDelivery } from '../setup.ts';
 

@@ -1,7 +1,7 @@
 /** A plan's card: one message, edited in place, and correct in the end whatever updates were missed. */
 import { describe, expect, it } from 'vitest';
 import { MAX_CARDS } from '../../../src/delivery/plans/plan-cards.ts';
-import { cancelPlan } from '../../../src/contracts/plans/plan.ts';
+import { cancelPlan } from '../../../src/protocol/agent/plan.ts';
 import { plan, step, withStatus } from '../../fakes/gateway/shown-plans.ts';
 import { buildDelivery } from '../setup.ts';
 

@@ -1,6 +1,6 @@
 /** The rate of a bot, learned in both directions: what raises it, what lowers it, and the bucket of some platforms. */
 import { describe, expect, it } from 'vitest';
-import type { PlaceRate } from '../../../src/contracts/delivery.ts';
+import type { PlaceRate } from '../../../src/protocol/delivery.ts';
 import { BotLimits } from '../../../src/delivery/rate/bot-limits.ts';
 import {
   BotRate,
@@ -9,7 +9,7 @@ import {
   RAISE_SOON_MS,
 } from '../../../src/delivery/rate/bot-rate.ts';
 import { type CallKind, PlaceLimit } from '../../../src/delivery/rate/place-limit.ts';
-import { ChannelError } from '../../../src/contracts/errors.ts';
+import { ChannelError } from '../../../src/protocol/errors.ts';
 
 /** How long a refused rate is remembered, in milliseconds. */
 const CEILING_MS = 3_600_000;

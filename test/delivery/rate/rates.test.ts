@@ -1,7 +1,7 @@
 /** The limits themselves: a place's bucket, window and slowdown; trust in bursts. */
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { PlaceRate } from '../../../src/contracts/delivery.ts';
+import type { PlaceRate } from '../../../src/protocol/delivery.ts';
 import { BurstTrust, REFUSED_PLACES } from '../../../src/delivery/rate/bot-limits.ts';
 import {
   AFTER_BURST_MS,

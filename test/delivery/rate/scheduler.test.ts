@@ -1,7 +1,7 @@
 /** When calls are made: finals, first messages, the oldest screens; never for nothing, never early, never too fast. */
 import { afterEach, describe, expect, it } from 'vitest';
-import { ChannelError, GatewayError } from '../../../src/contracts/errors.ts';
-import { type RateLimits, steadyRates } from '../../../src/contracts/delivery.ts';
+import { ChannelError, GatewayError } from '../../../src/protocol/errors.ts';
+import { type RateLimits, steadyRates } from '../../../src/protocol/delivery.ts';
 import { MAX_FINAL_WAIT_MS, Scheduler } from '../../../src/delivery/rate/scheduler.ts';
 import type { LiveEdit } from '../../../src/delivery/rate/place-queue.ts';
 import { FakeClock } from '../../fakes/clock.ts';

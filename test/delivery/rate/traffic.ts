@@ -1,8 +1,8 @@
 /** A simulator of traffic in virtual time: chats that stream at once through the real delivery, against limits it does not know. */
 import { create } from '../../../channels/telegram/index.ts';
 import { manifest } from '../../../channels/telegram/manifest.ts';
-import type { DraftRules, RateLimits } from '../../../src/contracts/delivery.ts';
-import type { Capabilities } from '../../../src/contracts/channel.ts';
+import type { DraftRules, RateLimits } from '../../../src/protocol/delivery.ts';
+import type { Capabilities } from '../../../src/protocol/channel.ts';
 import { nonceOf } from '../../../src/delivery/nonce.ts';
 import { silentLog } from '../../database.ts';
 import type { FakeChannel } from '../../fakes/gateway/channel.ts';

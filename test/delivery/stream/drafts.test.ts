@@ -1,8 +1,8 @@
 /** Drafts in virtual time: paced, refreshed before they disappear, and ended when no one could read them. */
 import { expect, it } from 'vitest';
-import type { Rendered } from '../../../src/contracts/channel.ts';
-import { ChannelError } from '../../../src/contracts/errors.ts';
-import { steadyRates } from '../../../src/contracts/delivery.ts';
+import type { Rendered } from '../../../src/protocol/channel.ts';
+import { ChannelError } from '../../../src/protocol/errors.ts';
+import { steadyRates } from '../../../src/protocol/delivery.ts';
 import { LiveCalls } from '../../../src/delivery/live/live-calls.ts';
 import { DRAFT_TTL_MS, Drafts } from '../../../src/delivery/stream/drafts.ts';
 import { Scheduler } from '../../../src/delivery/rate/scheduler.ts';

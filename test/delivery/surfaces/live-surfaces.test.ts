@@ -1,8 +1,8 @@
 /** The growing messages of a turn in several chats, while chats join and leave. */
 import { expect, it } from 'vitest';
-import type { LiveTurnStart } from '../../../src/contracts/delivery.ts';
-import type { Address } from '../../../src/contracts/message.ts';
-import type { Surface } from '../../../src/contracts/sessions/surfaces.ts';
+import type { LiveTurnStart } from '../../../src/protocol/delivery.ts';
+import type { Address } from '../../../src/protocol/message.ts';
+import type { Surface } from '../../../src/protocol/sessions/surfaces.ts';
 import { LiveSurfaces, type LiveSurfacesDeps } from '../../../src/delivery/surfaces/live-surfaces.ts';
 import { silentLog } from '../../database.ts';
 

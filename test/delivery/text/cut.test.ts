@@ -4,7 +4,7 @@ import type { Root } from 'mdast';
 import { describe, expect, it } from 'vitest';
 import { chunksOf, MessageChunker } from '../../../src/delivery/text/chunker.ts';
 import { parseMarkdown } from '../../../src/lib/markdown/markdown.ts';
-import type { Rendered } from '../../../src/contracts/channel.ts';
+import type { Rendered } from '../../../src/protocol/channel.ts';
 import { HOSTILE, markdownDocument, scribble } from '../documents.ts';
 import { renderHeavy, renderLight } from '../render.ts';
 

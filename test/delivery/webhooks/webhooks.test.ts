@@ -7,10 +7,10 @@ import {
   MAX_WAITING_NOTES,
   WEBHOOK_TRIED_MS,
   type WebhookStore,
-} from '../../../src/contracts/operator/webhooks.ts';
-import type { EventListener } from '../../../src/contracts/bus.ts';
-import type { AgentEvent } from '../../../src/contracts/event.ts';
-import type { LaneHead } from '../../../src/contracts/store/lanes.ts';
+} from '../../../src/protocol/operator/webhooks.ts';
+import type { EventListener } from '../../../src/protocol/bus.ts';
+import type { AgentEvent } from '../../../src/protocol/event.ts';
+import type { LaneHead } from '../../../src/protocol/store/lanes.ts';
 import { createWebhooks, type Webhook } from '../../../src/delivery/index.ts';
 import { describeStore, type TestStore } from '../../database.ts';
 import { testLog } from '../../fakes/agent/tool-context.ts';

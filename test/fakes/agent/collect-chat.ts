@@ -1,5 +1,5 @@
 /** A model's complete answer, for a caller that does not care how it grows. */
-import type { ChatChunk, Echo, LLMResponse, ToolCall, Usage } from '../../../src/contracts/model/provider.ts';
+import type { ChatChunk, Echo, LLMResponse, ToolCall, Usage } from '../../../src/protocol/agent/provider.ts';
 
 /** Collects a stream into one response. Throws what the stream throws. */
 export async function collectChat(stream: AsyncIterable<ChatChunk>): Promise<LLMResponse> {

@@ -1,9 +1,9 @@
 /** Tools of each effect class whose runs are counted by an outside server: the oracle for "never done twice". */
 import { createServer } from 'node:http';
 import { z } from 'zod';
-import { ToolError } from '../../../src/contracts/errors.ts';
-import { defineTool, type Tool, type ToolEffect, type ToolRisk } from '../../../src/contracts/tools/tool.ts';
-import type { Reach } from '../../../src/contracts/tools/risk.ts';
+import { ToolError } from '../../../src/protocol/errors.ts';
+import { defineTool, type Tool, type ToolEffect, type ToolRisk } from '../../../src/protocol/agent/tool.ts';
+import type { Reach } from '../../../src/protocol/agent/risk.ts';
 
 /** Counts what tools did, by call key. */
 export interface EffectsServer {

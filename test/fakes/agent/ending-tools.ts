@@ -1,6 +1,6 @@
 /** Tools that end the process they run in: what no handler of the gateway can catch. */
 import { z } from 'zod';
-import { defineTool, type Tool } from '../../../src/contracts/tools/tool.ts';
+import { defineTool, type Tool } from '../../../src/protocol/agent/tool.ts';
 
 /** How the process ends, by the tool's name. */
 const ENDS = {

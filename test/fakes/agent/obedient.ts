@@ -4,7 +4,7 @@ import type {
   ChatRequest,
   ChatProvider,
   ModelCapabilities,
-} from '../../../src/contracts/model/provider.ts';
+} from '../../../src/protocol/agent/provider.ts';
 import { MAX_CALLS_RUN } from '../../../src/agent/deps.ts';
 import { asks, says, ScriptedProvider } from './scripted-provider.ts';
 

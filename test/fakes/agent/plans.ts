@@ -1,5 +1,5 @@
 /** Plans for tests, and an executor around scripted steps and corrections that keeps its journal in memory. */
-import type { EventBody } from '../../../src/contracts/event.ts';
+import type { EventBody } from '../../../src/protocol/event.ts';
 import type { AgentCorrection } from '../../../src/agent/executor/correction-reply.ts';
 import type { Failure } from '../../../src/agent/executor/correction.ts';
 import type { Classify } from '../../../src/agent/executor/edits.ts';
@@ -7,7 +7,7 @@ import type { ExecutorDeps, GateVerdict } from '../../../src/agent/executor/exec
 import { executePlan } from '../../../src/agent/executor/executor.ts';
 import { RollingContext } from '../../../src/agent/executor/rolling-context.ts';
 import { foldFacts, type PlanRun } from '../../../src/agent/executor/run-state.ts';
-import type { Plan, PlanFact, PlanStep } from '../../../src/contracts/plans/plan.ts';
+import type { Plan, PlanFact, PlanStep } from '../../../src/protocol/agent/plan.ts';
 
 /** A plan of `length` steps that all call `probe`, deeply frozen. */
 export function testPlan(length: number, over: Partial<Plan> = {}): Plan {

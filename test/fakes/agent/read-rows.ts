@@ -1,7 +1,7 @@
 /** Rows that a turn has read, and a turn that has read them: what the danger of a call is judged by. */
 import { contextRow, type ContextRow } from '../../../src/agent/prompt/history.ts';
 import { Taint } from '../../../src/agent/state/taint.ts';
-import type { Source } from '../../../src/contracts/tools/risk.ts';
+import type { Source } from '../../../src/protocol/agent/risk.ts';
 
 /** The person whose turn it is. */
 export const ANN = 'telegram:42';

@@ -4,7 +4,7 @@ import type {
   ChatRequest,
   ChatProvider,
   ModelCapabilities,
-} from '../../../src/contracts/model/provider.ts';
+} from '../../../src/protocol/agent/provider.ts';
 import { ScriptedProvider, type ScriptStep } from './scripted-provider.ts';
 
 /**

@@ -1,6 +1,6 @@
 /** Tools of every kind that the approval gate distinguishes; each records what it was run with. */
 import { z } from 'zod';
-import { defineTool, type Tool } from '../../../src/contracts/tools/tool.ts';
+import { defineTool, type Tool } from '../../../src/protocol/agent/tool.ts';
 
 /** What ran: the tool's name and its word. */
 export type Ran = string[];

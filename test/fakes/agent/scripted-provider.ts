@@ -1,5 +1,5 @@
 /** A model that says what a test wrote down, and complains about an unexpected call and an unused step. */
-import { ProviderError } from '../../../src/contracts/errors.ts';
+import { ProviderError } from '../../../src/protocol/errors.ts';
 import { sleep } from '../../../src/lib/async/sleep.ts';
 import type {
   ChatChunk,
@@ -9,7 +9,7 @@ import type {
   ModelCapabilities,
   ToolCall,
   Usage,
-} from '../../../src/contracts/model/provider.ts';
+} from '../../../src/protocol/agent/provider.ts';
 
 /** One model call: its chunks, then `done`, unless `ending` specifies another end. */
 export interface ScriptStep {

@@ -1,6 +1,6 @@
 /** Tools as MCP servers bring them: described by others, each with a schema of a usual size. */
 import { z } from 'zod';
-import { defineTool, type Tool } from '../../../src/contracts/tools/tool.ts';
+import { defineTool, type Tool } from '../../../src/protocol/agent/tool.ts';
 
 /** `count` tools of one server, each of about 740 bytes; what runs is noted. */
 export function serverTools(server: string, count: number, ran: string[] = []): Tool[] {

@@ -1,7 +1,7 @@
 /** What tests of subagents need repeatedly: a call that spawns one, a tool that looks, a turn that asks one. */
 import { z } from 'zod';
-import type { EventBody } from '../../../src/contracts/event.ts';
-import { defineTool, type ToolContext } from '../../../src/contracts/tools/tool.ts';
+import type { EventBody } from '../../../src/protocol/event.ts';
+import { defineTool, type ToolContext } from '../../../src/protocol/agent/tool.ts';
 import { asks, says, type ScriptStep } from './scripted-provider.ts';
 
 /** The call that spawns a subagent. */

@@ -1,6 +1,6 @@
 /** `/stop` as it happens to a session whose subagents work in the background. */
-import { LaneAbort } from '../../../src/contracts/bus.ts';
-import type { LaneHead } from '../../../src/contracts/store/lanes.ts';
+import { LaneAbort } from '../../../src/protocol/bus.ts';
+import type { LaneHead } from '../../../src/protocol/store/lanes.ts';
 import type { TestStore } from '../../database.ts';
 import type { TurnScenario } from './turn-setup.ts';
 

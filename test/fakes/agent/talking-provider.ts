@@ -4,7 +4,7 @@ import type {
   ChatProvider,
   ChatRequest,
   ModelCapabilities,
-} from '../../../src/contracts/model/provider.ts';
+} from '../../../src/protocol/agent/provider.ts';
 
 export class TalkingProvider implements ChatProvider {
   readonly name = 'talking';

@@ -1,7 +1,7 @@
 /** A tool's context for tests: by default a silent log and a signal that never ends. */
 import { createLog } from '../../../src/ops/log.ts';
-import type { Log } from '../../../src/contracts/log.ts';
-import type { ToolContext } from '../../../src/contracts/tools/tool.ts';
+import type { Log } from '../../../src/protocol/log.ts';
+import type { ToolContext } from '../../../src/protocol/agent/tool.ts';
 
 /** A log whose lines go to `lines`, or nowhere. */
 export function testLog(lines: string[] = []): Log {

@@ -1,7 +1,7 @@
 /** The gateway's own tools over a network, a sandbox and chats that record whatever reaches them. */
 import { defaultProfile } from '../../../src/agent/profiles/built-in.ts';
-import { isAddress } from '../../../src/contracts/message.ts';
-import type { Tool } from '../../../src/contracts/tools/tool.ts';
+import { isAddress } from '../../../src/protocol/message.ts';
+import type { Tool } from '../../../src/protocol/agent/tool.ts';
 import { takeTools } from '../../../src/mcp/server-tools.ts';
 import type { Store } from '../../../src/store/store.ts';
 import { createTools } from '../../../src/tools/index.ts';

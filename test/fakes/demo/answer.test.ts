@@ -1,6 +1,6 @@
 /** The demo's persona answers the gateway's real prompts, and the gateway's real parsers read the answers. */
 import { describe, expect, it } from 'vitest';
-import { inEnglish } from '../../../src/contracts/texts/say.ts';
+import { inEnglish } from '../../../src/protocol/texts/say.ts';
 import { analyzeFailure } from '../../../src/agent/executor/correction.ts';
 import type { AgentCorrection } from '../../../src/agent/executor/correction-reply.ts';
 import { EXPLAIN_PROMPT, SUMMARY_PROMPT } from '../../../src/agent/executor/mode-prompts.ts';

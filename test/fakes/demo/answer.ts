@@ -1,5 +1,5 @@
 /** The persona of `npm run demo`: it answers without a model and says so, thinks on request, reads files on request, and plans. */
-import { withoutMarks } from '../../../src/contracts/sessions/marked-text.ts';
+import { withoutMarks } from '../../../src/protocol/sessions/marked-text.ts';
 import { plannedTurnReply } from './planned-turn.ts';
 import { planReply } from './plan.ts';
 import { FILE_NAME, paced, SIGNED } from './demo-text.ts';

@@ -2,11 +2,11 @@
 import type { z } from 'zod';
 import { create, type DiscordTiming } from '../../../channels/discord/index.ts';
 import { manifest } from '../../../channels/discord/manifest.ts';
-import type { Channel } from '../../../src/contracts/channel.ts';
-import type { EventListener } from '../../../src/contracts/bus.ts';
-import type { CommandListing } from '../../../src/contracts/command.ts';
-import type { InboundMessage } from '../../../src/contracts/message.ts';
-import type { Receive } from '../../../src/contracts/receive.ts';
+import type { Channel } from '../../../src/protocol/channel.ts';
+import type { EventListener } from '../../../src/protocol/bus.ts';
+import type { CommandListing } from '../../../src/protocol/command.ts';
+import type { InboundMessage } from '../../../src/protocol/message.ts';
+import type { Receive } from '../../../src/protocol/receive.ts';
 import { ChannelSetup } from '../gateway/channel-setup.ts';
 import { FakeDiscord, type FakeDiscordOptions } from './discord.ts';
 

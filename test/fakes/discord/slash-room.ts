@@ -1,6 +1,6 @@
 /** A channel of a Discord server in which Ada writes slash commands. */
 import { expect, vi } from 'vitest';
-import type { SentMessage } from '../../../src/contracts/message.ts';
+import type { SentMessage } from '../../../src/protocol/message.ts';
 import type { FakeChannel, FakePerson } from './platform.ts';
 import { DiscordSetup } from './setup.ts';
 

@@ -1,5 +1,5 @@
 /** The administration of a fake gateway: empty, except for what tests set. */
-import type { Administration } from '../../../src/contracts/operator/administration.ts';
+import type { Administration } from '../../../src/protocol/operator/administration.ts';
 
 const nothing = async (): Promise<boolean> => false;
 

@@ -1,5 +1,5 @@
 /** Speech for callers of the API over servers that a test starts; without them, as a gateway whose settings name none. */
-import type { AudioApi } from '../../../src/contracts/audio-api.ts';
+import type { AudioApi } from '../../../src/protocol/file-api.ts';
 import { createSpeech, createTranscriber, speechRule, transcriptionRule } from '../../../src/media/index.ts';
 import { createTranscribe } from '../../../src/media/recordings.ts';
 import { silentLog } from '../../database.ts';

@@ -1,6 +1,6 @@
 /** The callers that the fake gateway knows, and the commands it lists for them. */
-import { type Caller, hasScope } from '../../../src/contracts/access.ts';
-import type { CommandListing } from '../../../src/contracts/command.ts';
+import { type Caller, hasScope } from '../../../src/protocol/access.ts';
+import type { CommandListing } from '../../../src/protocol/command.ts';
 
 /** `Authorization` values of an owner and of two users who may do everything but `admin`. */
 export const ADMIN = 'Bearer admin-token-of-the-owner';

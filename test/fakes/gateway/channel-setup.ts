@@ -3,11 +3,11 @@
  * common.
  */
 import pino from 'pino';
-import type { Channel, OutboundPart } from '../../../src/contracts/channel.ts';
-import { ChannelError } from '../../../src/contracts/errors.ts';
-import type { InboundMessage, MembershipChange } from '../../../src/contracts/message.ts';
-import type { DeletedMessages } from '../../../src/contracts/platform/deleted-messages.ts';
-import type { Receipt, Receive } from '../../../src/contracts/receive.ts';
+import type { Channel, OutboundPart } from '../../../src/protocol/channel.ts';
+import { ChannelError } from '../../../src/protocol/errors.ts';
+import type { InboundMessage, MembershipChange } from '../../../src/protocol/message.ts';
+import type { DeletedMessages } from '../../../src/protocol/store/group-chats.ts';
+import type { Receipt, Receive } from '../../../src/protocol/receive.ts';
 import { parseMarkdown } from '../../../src/lib/markdown/markdown.ts';
 import { MemoryConnections } from '../stores/connections.ts';
 import { chosenLanguages } from './languages.ts';

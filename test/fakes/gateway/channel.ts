@@ -6,11 +6,11 @@ import type {
   OutboundFile,
   OutboundPart,
   Rendered,
-} from '../../../src/contracts/channel.ts';
-import { ChannelError, type ChannelErrorCode } from '../../../src/contracts/errors.ts';
-import type { ChannelHealth } from '../../../src/contracts/gateway-api.ts';
-import type { Place, SentMessage } from '../../../src/contracts/message.ts';
-import { type DraftRules, type RateLimits, steadyRates } from '../../../src/contracts/delivery.ts';
+} from '../../../src/protocol/channel.ts';
+import { ChannelError, type ChannelErrorCode } from '../../../src/protocol/errors.ts';
+import type { ChannelHealth } from '../../../src/protocol/gateway-api.ts';
+import type { Place, SentMessage } from '../../../src/protocol/message.ts';
+import { type DraftRules, type RateLimits, steadyRates } from '../../../src/protocol/delivery.ts';
 import { nonceOf } from '../../../src/delivery/nonce.ts';
 import { renderHeavy } from '../../delivery/render.ts';
 import type { FakeClock } from '../clock.ts';

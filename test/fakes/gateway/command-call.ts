@@ -1,6 +1,6 @@
 /** Uses of commands, as the intake hands them to a command. */
-import type { CommandCall } from '../../../src/contracts/command.ts';
-import { inEnglish } from '../../../src/contracts/texts/say.ts';
+import type { CommandCall } from '../../../src/protocol/command.ts';
+import { inEnglish } from '../../../src/protocol/texts/say.ts';
 
 /** A person who is no owner gives a command without arguments in their chat with the bot on Telegram. */
 export function commandCall(change: Partial<CommandCall> = {}): CommandCall {

@@ -1,9 +1,9 @@
 /** The fake gateway's default answers: its health, its models, a new session. */
-import { GatewayError } from '../../../src/contracts/errors.ts';
-import type { GatewayApi, HealthReport } from '../../../src/contracts/gateway-api.ts';
-import { readMode } from '../../../src/contracts/plans/plan.ts';
-import type { SessionKey } from '../../../src/contracts/message.ts';
-import type { SessionRecord } from '../../../src/contracts/store/records.ts';
+import { GatewayError } from '../../../src/protocol/errors.ts';
+import type { GatewayApi, HealthReport } from '../../../src/protocol/gateway-api.ts';
+import { readMode } from '../../../src/protocol/agent/plan.ts';
+import type { SessionKey } from '../../../src/protocol/message.ts';
+import type { SessionRecord } from '../../../src/protocol/store/records.ts';
 
 /** Everything is up. */
 export const READY: HealthReport = {

@@ -1,9 +1,9 @@
 /** The event bus of the fake gateway: gapless numbers per session, and every event kept for readers that reconnect. */
-import type { EventListener } from '../../../src/contracts/bus.ts';
-import { type AgentEvent, type EventBody, FIRST_EVENT_ID } from '../../../src/contracts/event.ts';
-import type { TurnWork, WorkEvent } from '../../../src/contracts/sessions/turn-work.ts';
-import type { MessageRecord } from '../../../src/contracts/store/records.ts';
-import type { SessionKey } from '../../../src/contracts/message.ts';
+import type { EventListener } from '../../../src/protocol/bus.ts';
+import { type AgentEvent, type EventBody, FIRST_EVENT_ID } from '../../../src/protocol/event.ts';
+import type { TurnWork, WorkEvent } from '../../../src/protocol/sessions/turn-work.ts';
+import type { MessageRecord } from '../../../src/protocol/store/records.ts';
+import type { SessionKey } from '../../../src/protocol/message.ts';
 
 /** Calls listeners at once, keeps the events of turns, and can lose or repeat some. */
 export class FakeEvents {

@@ -1,9 +1,9 @@
 /** The file API over folders in memory: the real one, without a disk. */
 import { createHash } from 'node:crypto';
-import { ToolError } from '../../../src/contracts/errors.ts';
-import type { FileApi } from '../../../src/contracts/file-api.ts';
-import type { Attachment, Media } from '../../../src/contracts/media.ts';
-import type { SessionFiles } from '../../../src/contracts/tools/tool.ts';
+import { ToolError } from '../../../src/protocol/errors.ts';
+import type { FileApi } from '../../../src/protocol/file-api.ts';
+import type { Attachment, Media } from '../../../src/protocol/media.ts';
+import type { SessionFiles } from '../../../src/protocol/agent/tool.ts';
 import { createFileApi, type FileApiDeps } from '../../../src/intake/api/file-api.ts';
 import { fileTypeOf } from '../../../src/media/index.ts';
 

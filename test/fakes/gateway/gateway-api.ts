@@ -1,15 +1,15 @@
 /** The gateway API for tests of channels: sessions, turns and events in memory, with the checks of the real one. */
 import { fakeAdministration } from './administration.ts';
-import type { ApprovalRecord, Decided } from '../../../src/contracts/tools/approvals.ts';
-import type { Caller } from '../../../src/contracts/access.ts';
-import { StoreError } from '../../../src/contracts/errors.ts';
-import type { GatewayApi, StatelessRequest } from '../../../src/contracts/gateway-api.ts';
-import type { InboundMessage, SessionKey } from '../../../src/contracts/message.ts';
-import type { PlanRecord } from '../../../src/contracts/store/plan-store.ts';
-import type { ChatChunk } from '../../../src/contracts/model/provider.ts';
-import type { Receipt, ReceiveOptions } from '../../../src/contracts/receive.ts';
-import type { MessageRecord, SessionRecord } from '../../../src/contracts/store/records.ts';
-import type { TurnStatus } from '../../../src/contracts/store/turn-status.ts';
+import type { ApprovalRecord, Decided } from '../../../src/protocol/agent/approvals.ts';
+import type { Caller } from '../../../src/protocol/access.ts';
+import { StoreError } from '../../../src/protocol/errors.ts';
+import type { GatewayApi, StatelessRequest } from '../../../src/protocol/gateway-api.ts';
+import type { InboundMessage, SessionKey } from '../../../src/protocol/message.ts';
+import type { PlanRecord } from '../../../src/protocol/agent/plan-store.ts';
+import type { ChatChunk } from '../../../src/protocol/agent/provider.ts';
+import type { Receipt, ReceiveOptions } from '../../../src/protocol/receive.ts';
+import type { MessageRecord, SessionRecord } from '../../../src/protocol/store/records.ts';
+import type { ListedSession, TurnStatus } from '../../../src/protocol/sessions/session-list.ts';
 import { echoCompletion, fakeEmbed } from '../model/echo-completion.ts';
 import {
   EMPTY,
@@ -35,7 +35,6 @@ import {
   refused,
   repeatOf,
 } from './session.ts';
-import type { ListedSession } from '../../../src/contracts/sessions/session-list.ts';
 import { fakeResponses } from '../stores/responses.ts';
 import { fakeScheduleApi } from '../stores/schedules.ts';
 import { FakeTurn } from './turn.ts';

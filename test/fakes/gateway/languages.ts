@@ -1,8 +1,8 @@
 /** The built-in languages, with people who have chosen nothing: for tests of parts that only produce texts. */
-import { ENGLISH } from '../../../src/contracts/texts/english.ts';
-import { GERMAN } from '../../../src/contracts/texts/german.ts';
-import { bestLanguage, type PersonLanguages } from '../../../src/contracts/texts/languages.ts';
-import { sayFrom } from '../../../src/contracts/texts/say.ts';
+import { ENGLISH } from '../../../src/protocol/texts/english.ts';
+import { GERMAN } from '../../../src/protocol/texts/german.ts';
+import { bestLanguage, type PersonLanguages } from '../../../src/protocol/texts/languages.ts';
+import { sayFrom } from '../../../src/protocol/texts/say.ts';
 
 const SAYS = new Map([
   ['en', sayFrom('en', ENGLISH)],

@@ -1,6 +1,6 @@
 /** A pending approval of the fake gateway: a command that a turn wants to run. */
-import type { ApprovalRecord } from '../../../src/contracts/tools/approvals.ts';
-import { addressOf } from '../../../src/contracts/message.ts';
+import type { ApprovalRecord } from '../../../src/protocol/agent/approvals.ts';
+import { addressOf } from '../../../src/protocol/message.ts';
 import type { FakeTurn } from './turn.ts';
 
 /** What waits in the chat of the turn for an hour from now. */

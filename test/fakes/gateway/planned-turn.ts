@@ -1,8 +1,8 @@
 /** Turns that plan: what the model says in each phase, and a scenario whose model says it. */
 import { onTestFinished } from 'vitest';
-import type { EventBody } from '../../../src/contracts/event.ts';
-import type { Profile } from '../../../src/contracts/agent/profile.ts';
-import type { ChatChunk, ChatRequest } from '../../../src/contracts/model/provider.ts';
+import type { EventBody } from '../../../src/protocol/event.ts';
+import type { Profile } from '../../../src/protocol/agent/profile.ts';
+import type { ChatChunk, ChatRequest } from '../../../src/protocol/agent/provider.ts';
 import { listDir } from '../../../src/tools/files/list-dir.ts';
 import { createTodoTool } from '../../../src/tools/todo.ts';
 import type { TestDatabases } from '../../database.ts';

@@ -5,7 +5,7 @@ import {
   type PlanState,
   type PlanStep,
   type StepStatus,
-} from '../../../src/contracts/plans/plan.ts';
+} from '../../../src/protocol/agent/plan.ts';
 
 /** The content of a card. */
 export interface ReadCard {

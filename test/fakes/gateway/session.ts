@@ -1,11 +1,11 @@
 /** A session of the fake gateway. */
-import type { Caller } from '../../../src/contracts/access.ts';
-import { GatewayError } from '../../../src/contracts/errors.ts';
-import type { GatewayApi } from '../../../src/contracts/gateway-api.ts';
-import type { FoundSession, ListedSession } from '../../../src/contracts/sessions/session-list.ts';
-import type { InboundMessage, SessionKey } from '../../../src/contracts/message.ts';
-import type { Receipt } from '../../../src/contracts/receive.ts';
-import type { MessageRecord, SessionRecord } from '../../../src/contracts/store/records.ts';
+import type { Caller } from '../../../src/protocol/access.ts';
+import { GatewayError } from '../../../src/protocol/errors.ts';
+import type { GatewayApi } from '../../../src/protocol/gateway-api.ts';
+import type { FoundSession, ListedSession } from '../../../src/protocol/sessions/session-list.ts';
+import type { InboundMessage, SessionKey } from '../../../src/protocol/message.ts';
+import type { Receipt } from '../../../src/protocol/receive.ts';
+import type { MessageRecord, SessionRecord } from '../../../src/protocol/store/records.ts';
 import type { FakeTurn } from './turn.ts';
 
 export interface FakeSession {

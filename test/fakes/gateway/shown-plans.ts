@@ -1,5 +1,5 @@
 /** Plans for tests of cards and panels. */
-import type { Plan, PlanStep, StepStatus } from '../../../src/contracts/plans/plan.ts';
+import type { Plan, PlanStep, StepStatus } from '../../../src/protocol/agent/plan.ts';
 
 /** A pending step with all fields; `over` replaces some. */
 export function step(index: number, over: Partial<PlanStep> = {}): PlanStep {

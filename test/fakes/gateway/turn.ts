@@ -1,13 +1,13 @@
 /** A turn of the fake gateway, driven by the test. */
-import type { Attachment } from '../../../src/contracts/media.ts';
-import { type EventBody, isFailure, type TurnEndReason } from '../../../src/contracts/event.ts';
-import type { InboundMessage, SessionKey } from '../../../src/contracts/message.ts';
-import type { Plan } from '../../../src/contracts/plans/plan.ts';
-import type { PlanRecord } from '../../../src/contracts/store/plan-store.ts';
-import type { Usage } from '../../../src/contracts/model/provider.ts';
-import type { ReceiveOptions } from '../../../src/contracts/receive.ts';
-import type { MessageRecord, TurnFailure } from '../../../src/contracts/store/records.ts';
-import type { TurnStatus } from '../../../src/contracts/store/turn-status.ts';
+import type { Attachment } from '../../../src/protocol/media.ts';
+import { type EventBody, isFailure, type TurnEndReason } from '../../../src/protocol/event.ts';
+import type { InboundMessage, SessionKey } from '../../../src/protocol/message.ts';
+import type { Plan } from '../../../src/protocol/agent/plan.ts';
+import type { PlanRecord } from '../../../src/protocol/agent/plan-store.ts';
+import type { Usage } from '../../../src/protocol/agent/provider.ts';
+import type { ReceiveOptions } from '../../../src/protocol/receive.ts';
+import type { MessageRecord, TurnFailure } from '../../../src/protocol/store/records.ts';
+import type { TurnStatus } from '../../../src/protocol/sessions/session-list.ts';
 import type { FakeEvents } from './events.ts';
 
 /** What every model call of the fake gateway costs. */

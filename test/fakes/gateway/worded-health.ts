@@ -1,6 +1,6 @@
 /** The health of a channel as people read it in English. */
-import type { Channel } from '../../../src/contracts/channel.ts';
-import { inEnglish } from '../../../src/contracts/texts/say.ts';
+import type { Channel } from '../../../src/protocol/channel.ts';
+import { inEnglish } from '../../../src/protocol/texts/say.ts';
 
 /** Its state, and what is wrong in words. */
 export function wordedHealth(channel: Pick<Channel, 'health'>): { state: string; detail?: string } {

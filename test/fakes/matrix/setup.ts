@@ -1,10 +1,10 @@
 /** The Matrix channel in front of a fake homeserver, and a gateway that only records: shared by the channel's tests. */
 import { create, type MatrixTiming } from '../../../channels/matrix/index.ts';
 import { manifest } from '../../../channels/matrix/manifest.ts';
-import { accessRules, type ChannelAccess } from '../../../src/contracts/access.ts';
-import type { Channel } from '../../../src/contracts/channel.ts';
-import type { CommandListing } from '../../../src/contracts/command.ts';
-import type { ChatMigration } from '../../../src/contracts/message.ts';
+import { accessRules, type ChannelAccess } from '../../../src/protocol/access.ts';
+import type { Channel } from '../../../src/protocol/channel.ts';
+import type { CommandListing } from '../../../src/protocol/command.ts';
+import type { ChatMigration } from '../../../src/protocol/message.ts';
 import { MemoryChatSettings } from '../stores/channel-stores.ts';
 import { ChannelSetup } from '../gateway/channel-setup.ts';
 import { FakeHomeserver, MATRIX_TOKEN } from './homeserver.ts';

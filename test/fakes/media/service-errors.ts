@@ -1,7 +1,7 @@
 /** Errors that people read when a server for speech does not do what it is asked. */
 import { inspect } from 'node:util';
 import { expect } from 'vitest';
-import { GatewayError } from '../../../src/contracts/errors.ts';
+import { GatewayError } from '../../../src/protocol/errors.ts';
 import type { FailingServer } from './failing-server.ts';
 
 /** The error of a request that fails: a sentence that reveals neither the key nor the server's address. */

@@ -5,7 +5,7 @@
  * that.
  */
 import { createHash } from 'node:crypto';
-import type { EmbedRequest, LLMProvider } from '../../../src/contracts/model/provider.ts';
+import type { EmbedRequest, LLMProvider } from '../../../src/protocol/agent/provider.ts';
 
 const FAKE_DIMENSIONS = 256;
 

@@ -1,6 +1,6 @@
 /** A completion without a session that repeats the last message, and vectors of texts. */
-import type { GatewayApi, StatelessRequest } from '../../../src/contracts/gateway-api.ts';
-import type { ChatChunk } from '../../../src/contracts/model/provider.ts';
+import type { GatewayApi, StatelessRequest } from '../../../src/protocol/gateway-api.ts';
+import type { ChatChunk } from '../../../src/protocol/agent/provider.ts';
 import { USAGE } from '../gateway/turn.ts';
 
 /** Some thinking, then the text in two pieces. */

@@ -3,7 +3,7 @@
  * list.
  */
 import { z } from 'zod';
-import { type ChannelManifest, defineChannel } from '../../../src/contracts/channel.ts';
+import { type ChannelManifest, defineChannel } from '../../../src/protocol/channel.ts';
 import { FakeChannel } from '../gateway/channel.ts';
 import { FakeClock } from '../clock.ts';
 

@@ -1,8 +1,8 @@
 /** The Slack channel in front of a fake Slack, and a gateway that only records: shared by the channel's tests. */
 import { create, type SlackTiming } from '../../../channels/slack/index.ts';
 import { manifest } from '../../../channels/slack/manifest.ts';
-import type { Channel } from '../../../src/contracts/channel.ts';
-import type { CommandListing } from '../../../src/contracts/command.ts';
+import type { Channel } from '../../../src/protocol/channel.ts';
+import type { CommandListing } from '../../../src/protocol/command.ts';
 import { ChannelSetup } from '../gateway/channel-setup.ts';
 import { FakeSlack, type FakeSlackOptions, SLACK_APP_TOKEN, SLACK_TOKEN } from './slack.ts';
 

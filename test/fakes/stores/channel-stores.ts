@@ -6,8 +6,8 @@ import {
   type StoredUpdate,
   type UpdateStore,
   type WaitingUpdate,
-} from '../../../src/contracts/store/updates.ts';
-import type { ChatSettingStore } from '../../../src/contracts/store/chat-settings.ts';
+} from '../../../src/protocol/receive.ts';
+import type { ChatSettingStore } from '../../../src/protocol/channel.ts';
 
 class MemoryUpdates implements UpdateStore {
   readonly waiting = new Map<number, unknown>();

@@ -1,5 +1,5 @@
 /** The store's `ConnectionStore` in memory, for a channel's tests: what it keeps outlives the channel. */
-import type { ConnectionRecord, ConnectionStore, HeardChat } from '../../../src/contracts/receive.ts';
+import type { ConnectionRecord, ConnectionStore, HeardChat } from '../../../src/protocol/receive.ts';
 
 export class MemoryConnections implements ConnectionStore {
   readonly records = new Map<string, ConnectionRecord>();

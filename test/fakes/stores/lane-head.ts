@@ -1,5 +1,5 @@
 /** Heads of lanes, as a store hands them to the node that claims them. */
-import type { LaneHead } from '../../../src/contracts/store/lanes.ts';
+import type { LaneHead } from '../../../src/protocol/store/lanes.ts';
 
 /** The first item of a lane, claimed for the first time. */
 export function laneHead(lane: LaneHead['lane'], dedupe: string): LaneHead {

@@ -1,6 +1,6 @@
 /** Stored responses in memory. Nothing is ever too old or too much. */
-import type { GatewayApi } from '../../../src/contracts/gateway-api.ts';
-import type { ResponseItem, StoredResponse } from '../../../src/contracts/store/responses.ts';
+import type { GatewayApi } from '../../../src/protocol/gateway-api.ts';
+import type { ResponseItem, StoredResponse } from '../../../src/protocol/store/ledger.ts';
 
 /** Makes the store. */
 export function fakeResponses(): GatewayApi['responses'] {

@@ -1,6 +1,6 @@
 /** Schedules for channels and tools under test: kept in memory, never run. */
-import { GatewayError } from '../../../src/contracts/errors.ts';
-import type { ScheduleApi, ScheduleRecord, Schedules } from '../../../src/contracts/schedules.ts';
+import { GatewayError } from '../../../src/protocol/errors.ts';
+import type { ScheduleApi, ScheduleRecord, Schedules } from '../../../src/protocol/schedules.ts';
 
 /** Accepts none. */
 export const noSchedules: Schedules = {

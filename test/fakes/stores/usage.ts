@@ -1,6 +1,6 @@
 /** Usage of a gateway whose turns all cost the same. */
-import type { Caller } from '../../../src/contracts/access.ts';
-import type { UsageReport } from '../../../src/contracts/model/usage.ts';
+import type { Caller } from '../../../src/protocol/access.ts';
+import type { UsageReport } from '../../../src/protocol/agent/usage.ts';
 import { USAGE } from '../gateway/turn.ts';
 
 /** An admin sees a chat's, others their own. */

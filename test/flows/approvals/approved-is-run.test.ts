@@ -6,7 +6,7 @@ import { readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { beforeAll, expect, it, vi } from 'vitest';
 import { z } from 'zod';
-import { defineTool } from '../../../src/contracts/tools/tool.ts';
+import { defineTool } from '../../../src/protocol/agent/tool.ts';
 import { fillsIn } from '../../fakes/discord/acts.ts';
 import { describeGateway, FRIENDS, WAIT } from '../setup.ts';
 import { type Pending, pendingNow, pendingSoon } from './pending.ts';

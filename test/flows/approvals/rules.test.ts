@@ -3,7 +3,7 @@
  * call.
  */
 import { beforeAll, expect, it, vi } from 'vitest';
-import { MAX_REASON_CHARS } from '../../../src/contracts/tools/approvals.ts';
+import { MAX_REASON_CHARS } from '../../../src/protocol/agent/approvals.ts';
 import { riskyTools } from '../../fakes/agent/risky-tools.ts';
 import { describeGateway, FRIENDS, OWNER, WAIT } from '../setup.ts';
 

@@ -1,6 +1,6 @@
 /** Readers whose connections break again and again, over event streams and WebSockets: together they read what is stored. */
 import { expect, it } from 'vitest';
-import type { AgentEvent } from '../../../src/contracts/event.ts';
+import type { AgentEvent } from '../../../src/protocol/event.ts';
 import { campaignSize } from '../../campaign.ts';
 import { frames } from '../../channels/http/client.ts';
 import { SocketClient } from '../../channels/http/websocket/client.ts';

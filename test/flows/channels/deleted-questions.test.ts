@@ -1,6 +1,6 @@
 /** Questions that people delete on their platform before or after their turn has begun, also with two nodes. */
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import { type Address, addressOf } from '../../../src/contracts/message.ts';
+import { type Address, addressOf } from '../../../src/protocol/message.ts';
 import { deletes as deletesOnDiscord } from '../../fakes/discord/acts.ts';
 import type { FakeCall } from '../../fakes/ollama/ollama.ts';
 import { FakeHomeserver, MATRIX_TOKEN } from '../../fakes/matrix/homeserver.ts';

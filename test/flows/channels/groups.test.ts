@@ -3,7 +3,7 @@
  * gateway.
  */
 import { expect, it, vi } from 'vitest';
-import { BOT_TURNS, MAX_OBSERVED } from '../../../src/contracts/store/group-chats.ts';
+import { BOT_TURNS, MAX_OBSERVED } from '../../../src/protocol/store/group-chats.ts';
 import type { FakeChannel } from '../../fakes/discord/platform.ts';
 import { lastUserText } from '../../fakes/model/spoken-text.ts';
 import { FAKE_BOT } from '../../fakes/telegram/telegram.ts';

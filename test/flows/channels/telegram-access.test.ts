@@ -2,7 +2,7 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { expect, it, vi } from 'vitest';
-import { MAX_PENDING } from '../../../src/contracts/store/ledger.ts';
+import { MAX_PENDING } from '../../../src/protocol/store/ledger.ts';
 import { FAKE_BOT } from '../../fakes/telegram/telegram.ts';
 import { describeGateway, FRIENDS, WAIT } from '../setup.ts';
 

@@ -1,6 +1,6 @@
 /** Edited questions and reactions on Telegram, through a whole gateway. */
 import { expect, it, vi } from 'vitest';
-import { inEnglish } from '../../../src/contracts/texts/say.ts';
+import { inEnglish } from '../../../src/protocol/texts/say.ts';
 import { FAKE_BOT } from '../../fakes/telegram/telegram.ts';
 import type { FakeMessage } from '../../fakes/telegram/chats.ts';
 import { editsMessage, reacts } from '../../fakes/telegram/people.ts';

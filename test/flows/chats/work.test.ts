@@ -1,6 +1,6 @@
 /** What a turn did (thinking, tool calls, subagents, approvals) is read from its journal, no matter when. */
 import { expect, it, vi } from 'vitest';
-import type { TurnWork, WorkEvent } from '../../../src/contracts/sessions/turn-work.ts';
+import type { TurnWork, WorkEvent } from '../../../src/protocol/sessions/turn-work.ts';
 import { riskyTools } from '../../fakes/agent/risky-tools.ts';
 import { describeGateway, WAIT } from '../setup.ts';
 

@@ -6,7 +6,7 @@ import type { GatewayProcess } from '../../crash/gateways.ts';
 import { pendingCount } from '../../crash/rows.ts';
 import { type Scenario, startScenario } from '../../crash/scenario.ts';
 import { serverUrl } from '../../database.ts';
-import { SUSPECT_CRASHES } from '../../../src/contracts/store/lanes.ts';
+import { SUSPECT_CRASHES } from '../../../src/protocol/store/lanes.ts';
 import { MAX_LONE_CRASHES } from '../../../src/bus/attempt.ts';
 
 const SERVER = serverUrl();

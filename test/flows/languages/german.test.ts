@@ -3,8 +3,8 @@
  * screens as people read them.
  */
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
-import { ENGLISH } from '../../../src/contracts/texts/english.ts';
-import { GERMAN } from '../../../src/contracts/texts/german.ts';
+import { ENGLISH } from '../../../src/protocol/texts/english.ts';
+import { GERMAN } from '../../../src/protocol/texts/german.ts';
 import { riskyTools } from '../../fakes/agent/risky-tools.ts';
 import { FakeSlack, SLACK_APP_TOKEN, SLACK_TOKEN } from '../../fakes/slack/slack.ts';
 import { describeGateway, WAIT } from '../setup.ts';

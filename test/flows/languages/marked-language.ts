@@ -4,8 +4,8 @@
  */
 import { mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { ENGLISH } from '../../../src/contracts/texts/english.ts';
-import { PLACE, type Template } from '../../../src/contracts/texts/template.ts';
+import { ENGLISH } from '../../../src/protocol/texts/english.ts';
+import { PLACE, type Template } from '../../../src/protocol/texts/template.ts';
 
 /** Its code. No app is set to it. */
 export const MARKED = 'qaa';

@@ -1,6 +1,6 @@
 /** What was sent to the model, as the trace of a turn shows it. */
 import { expect, it } from 'vitest';
-import { pricesRule } from '../../../src/contracts/operator/prices.ts';
+import { pricesRule } from '../../../src/protocol/agent/usage.ts';
 import { traceCommand } from '../../../src/ops/trace/commands.ts';
 import { createTraces } from '../../../src/ops/trace/traces.ts';
 import { hashSecret } from '../../../src/security/index.ts';

@@ -2,7 +2,7 @@
 import { expect, it, vi } from 'vitest';
 import { traceCommand } from '../../../src/ops/trace/commands.ts';
 import { createTraces } from '../../../src/ops/trace/traces.ts';
-import { pricesRule } from '../../../src/contracts/operator/prices.ts';
+import { pricesRule } from '../../../src/protocol/agent/usage.ts';
 import { riskyTools } from '../../fakes/agent/risky-tools.ts';
 import { describeGateway, FRIENDS, WAIT } from '../setup.ts';
 

@@ -5,7 +5,7 @@ import { readFileSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { afterAll, expect, it } from 'vitest';
-import { MAX_PROXY_USER } from '../../../src/contracts/operator/proxy-sign-in.ts';
+import { MAX_PROXY_USER } from '../../../src/protocol/operator/sign-in.ts';
 import { describeGateway, WAIT } from '../setup.ts';
 
 /** The proxy's own address on loopback: what it does not send comes from 127.0.0.1. */

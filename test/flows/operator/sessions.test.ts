@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import { scheduleCommand } from '../../../src/commands/schedule.ts';
 import { loadConfig } from '../../../src/config.ts';
 import { MAX_LISTED, sessionsCommand } from '../../../src/ops/sessions-command.ts';
-import { TRANSCRIPT_PAGE } from '../../../src/contracts/sessions/transcript.ts';
+import { TRANSCRIPT_PAGE } from '../../../src/protocol/sessions/session-list.ts';
 import { parley } from '../../child.ts';
 import { describeGateway, FRIENDS, WAIT } from '../setup.ts';
 

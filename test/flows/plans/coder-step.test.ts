@@ -1,6 +1,6 @@
 /** A plan of the default profile hands a step to `coder`: its own tools, what was read before, and who must approve. */
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
-import type { TurnWork } from '../../../src/contracts/sessions/turn-work.ts';
+import type { TurnWork } from '../../../src/protocol/sessions/turn-work.ts';
 import { type FakeWebsite, startFakeWebsite } from '../../fakes/network/web-pages.ts';
 import { describeGateway, WAIT } from '../setup.ts';
 

@@ -3,7 +3,7 @@
  * stored plan.
  */
 import { beforeAll, expect, it } from 'vitest';
-import type { CorrectionAction } from '../../../src/contracts/plans/plan.ts';
+import type { CorrectionAction } from '../../../src/protocol/agent/plan.ts';
 import type { Reply } from '../../fakes/ollama/ollama.ts';
 import type { ReadCard } from '../../fakes/gateway/read-card.ts';
 import { describeGateway, FRIENDS } from '../setup.ts';

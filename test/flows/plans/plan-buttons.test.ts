@@ -1,6 +1,6 @@
 /** The buttons under a plan's card, pressed on both platforms; and changes from elsewhere, seen on its card. */
 import { beforeAll, expect, it } from 'vitest';
-import type { ExecutionMode } from '../../../src/contracts/plans/plan.ts';
+import type { ExecutionMode } from '../../../src/protocol/agent/plan.ts';
 import type { Reply } from '../../fakes/ollama/ollama.ts';
 import { describeGateway, FRIENDS } from '../setup.ts';
 import { openWorkshop, type Participant, PlanChat, Workshop } from './plan-chat.ts';

@@ -1,7 +1,7 @@
 /** `/plan`: the plan first, and its run when a user wants it, on each channel. */
 import { expect, it, vi } from 'vitest';
-import type { Plan } from '../../../src/contracts/plans/plan.ts';
-import type { PlanRecord } from '../../../src/contracts/store/plan-store.ts';
+import type { Plan } from '../../../src/protocol/agent/plan.ts';
+import type { PlanRecord } from '../../../src/protocol/agent/plan-store.ts';
 import { lastUserText } from '../../fakes/model/spoken-text.ts';
 import { describeGateway, FRIENDS, type GatewayFixture, WAIT } from '../setup.ts';
 import { discordParticipant, telegramParticipant } from './plan-participants.ts';

@@ -2,7 +2,7 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { expect, it, vi } from 'vitest';
-import type { AgentEvent } from '../../../src/contracts/event.ts';
+import type { AgentEvent } from '../../../src/protocol/event.ts';
 import { eventsUntil } from '../../channels/http/client.ts';
 import { ANALYSIS, PLAN } from '../../fakes/gateway/planned-turn.ts';
 import { describeGateway, FRIENDS, WAIT } from '../setup.ts';

@@ -2,8 +2,8 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { expect, it, vi } from 'vitest';
-import type { Plan } from '../../../src/contracts/plans/plan.ts';
-import { planButtonValue } from '../../../src/contracts/store/plan-store.ts';
+import type { Plan } from '../../../src/protocol/agent/plan.ts';
+import { planButtonValue } from '../../../src/protocol/agent/plan-store.ts';
 import { hashSecret } from '../../../src/security/index.ts';
 import { describeGateway, FRIENDS, WAIT } from '../setup.ts';
 import { answerOn, telegramParticipant } from './plan-participants.ts';

@@ -4,7 +4,7 @@ import path from 'node:path';
 import { expect, it, vi } from 'vitest';
 import { z } from 'zod';
 import { editableConfig } from '../../../src/live-config.ts';
-import { defineTool } from '../../../src/contracts/tools/tool.ts';
+import { defineTool } from '../../../src/protocol/agent/tool.ts';
 import { configCommand } from '../../../src/settings/index.ts';
 import { describeGateway, FRIENDS, WAIT } from '../setup.ts';
 

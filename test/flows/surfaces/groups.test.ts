@@ -1,7 +1,7 @@
 /** A private chat that shares its conversation with a group: a channel, a thread, a topic or a room. */
 import { PermissionFlagsBits } from 'discord-api-types/v10';
 import { afterAll, expect, it, vi } from 'vitest';
-import { addressOf } from '../../../src/contracts/message.ts';
+import { addressOf } from '../../../src/protocol/message.ts';
 import { FakeHomeserver } from '../../fakes/matrix/homeserver.ts';
 import { variablesOf } from '../../fakes/networks.ts';
 import { FakeSlack, textOf } from '../../fakes/slack/slack.ts';

@@ -1,6 +1,6 @@
 /** A page of the web that tells the model what to do. */
 import { z } from 'zod';
-import { defineTool } from '../../../src/contracts/tools/tool.ts';
+import { defineTool } from '../../../src/protocol/agent/tool.ts';
 
 /** The tool that reads it. */
 export const readPage = defineTool({

@@ -1,6 +1,6 @@
 /** A conversation that a group also reads: what is sent to the group, and who is asked first. */
 import { expect, it, vi } from 'vitest';
-import type { SurfaceEnd } from '../../../src/contracts/sessions/surfaces.ts';
+import type { SurfaceEnd } from '../../../src/protocol/sessions/surfaces.ts';
 import { describeGateway, FRIENDS, WAIT } from '../setup.ts';
 import { readPage } from './hostile-page.ts';
 

@@ -1,6 +1,6 @@
 /** "Tell me on Telegram when…": messages and schedules that name another chat of the same person, and what they cannot name. */
 import { expect, it, vi } from 'vitest';
-import type { SurfaceEnd } from '../../../src/contracts/sessions/surfaces.ts';
+import type { SurfaceEnd } from '../../../src/protocol/sessions/surfaces.ts';
 import type { FakeChannel, FakePerson } from '../../fakes/discord/platform.ts';
 import { describeGateway, FRIENDS, WAIT } from '../setup.ts';
 import { readPage } from './hostile-page.ts';

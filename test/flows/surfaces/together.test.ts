@@ -1,8 +1,8 @@
 /** Chats that share one answer: a late one catches up, a slow one delays no one, and any of them may decide. */
 import { expect, it, vi } from 'vitest';
 import { z } from 'zod';
-import type { SurfaceEnd } from '../../../src/contracts/sessions/surfaces.ts';
-import { defineTool } from '../../../src/contracts/tools/tool.ts';
+import type { SurfaceEnd } from '../../../src/protocol/sessions/surfaces.ts';
+import { defineTool } from '../../../src/protocol/agent/tool.ts';
 import type { FakeChannel, FakePerson } from '../../fakes/discord/platform.ts';
 import { describeGateway, FRIENDS, WAIT } from '../setup.ts';
 

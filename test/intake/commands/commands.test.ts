@@ -2,8 +2,8 @@
 import { describe, expect, it } from 'vitest';
 import { createCommands, listingOf, readCommands } from '../../../src/intake/commands/commands.ts';
 
-import { SESSION_START } from '../../../src/contracts/store/records.ts';
-import { inEnglish } from '../../../src/contracts/texts/say.ts';
+import { SESSION_START } from '../../../src/protocol/store/records.ts';
+import { inEnglish } from '../../../src/protocol/texts/say.ts';
 
 const none = (): never => {
   throw new Error('nothing is run here');

@@ -1,9 +1,9 @@
 /** `/memory` and `/forget`. */
 import { expect, it } from 'vitest';
-import type { CommandCall } from '../../../src/contracts/command.ts';
+import type { CommandCall } from '../../../src/protocol/command.ts';
 import { createMemoryCommands, MAX_LISTED } from '../../../src/intake/commands/memory-commands.ts';
-import type { MemoryRecord } from '../../../src/contracts/store/notes.ts';
-import { inEnglish } from '../../../src/contracts/texts/say.ts';
+import type { MemoryRecord } from '../../../src/protocol/store/notes.ts';
+import { inEnglish } from '../../../src/protocol/texts/say.ts';
 
 const fact = (id: number, text: string, untrusted = false): MemoryRecord => ({
   id,

@@ -1,7 +1,7 @@
 /** Suggestions for arguments of commands. */
 import { expect, it } from 'vitest';
-import { type Command, MAX_SUGGESTIONS } from '../../../src/contracts/command.ts';
-import type { InboundMessage } from '../../../src/contracts/message.ts';
+import { type Command, MAX_SUGGESTIONS } from '../../../src/protocol/command.ts';
+import type { InboundMessage } from '../../../src/protocol/message.ts';
 import { createSuggest } from '../../../src/intake/commands/suggestions.ts';
 import { namesLike } from '../../../src/lib/matching.ts';
 

@@ -1,8 +1,8 @@
 /** `/trust`: what an owner reads, and who may not use it. */
 import { expect, it } from 'vitest';
-import type { Source } from '../../../src/contracts/tools/risk.ts';
+import type { Source } from '../../../src/protocol/agent/risk.ts';
 import { trustCommand } from '../../../src/intake/commands/trust-command.ts';
-import { inEnglish } from '../../../src/contracts/texts/say.ts';
+import { inEnglish } from '../../../src/protocol/texts/say.ts';
 
 const call = (owner: boolean) => ({
   session: 'telegram:1' as const,

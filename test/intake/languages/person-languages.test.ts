@@ -1,6 +1,6 @@
 /** The language of a person: their choice, the setting, what their platform reports, English; and `/language`. */
 import { describe, expect, it } from 'vitest';
-import type { CommandCall } from '../../../src/contracts/command.ts';
+import type { CommandCall } from '../../../src/protocol/command.ts';
 import { languageCommand } from '../../../src/intake/languages/language-command.ts';
 import { createPersonLanguages, KEPT_MS } from '../../../src/intake/languages/person-languages.ts';
 import { describeStore, type TestStore } from '../../database.ts';

@@ -3,7 +3,7 @@ import * as fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { looksLikeEdits, readEdits } from '../../../src/intake/plans/edit-text.ts';
 import { testPlan } from '../../fakes/agent/plans.ts';
-import { inEnglish } from '../../../src/contracts/texts/say.ts';
+import { inEnglish } from '../../../src/protocol/texts/say.ts';
 
 const PLAN = testPlan(3);
 

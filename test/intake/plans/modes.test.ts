@@ -1,10 +1,10 @@
 /** The mode of a session: how it is named, changed and shown, and when it stays. */
 import { expect, it, vi } from 'vitest';
 import { createEventBus } from '../../../src/bus/event-bus.ts';
-import type { CommandCall } from '../../../src/contracts/command.ts';
-import type { AgentEvent } from '../../../src/contracts/event.ts';
+import type { CommandCall } from '../../../src/protocol/command.ts';
+import type { AgentEvent } from '../../../src/protocol/event.ts';
 import { modeCommand, refuseWhilePlanRuns } from '../../../src/intake/plans/modes.ts';
-import { MODES, readMode } from '../../../src/contracts/plans/plan.ts';
+import { MODES, readMode } from '../../../src/protocol/agent/plan.ts';
 import { describeStore, silentLog } from '../../database.ts';
 import { describeGateway, WAIT } from '../../flows/setup.ts';
 import { testPlan } from '../../fakes/agent/plans.ts';

@@ -1,17 +1,17 @@
 /** What users do to a plan, in words and with the buttons of its card: what changes, what they read, who may. */
 import { describe, expect, it } from 'vitest';
-import type { ApprovalRecord, Decided } from '../../../src/contracts/tools/approvals.ts';
-import type { Press } from '../../../src/contracts/receive.ts';
+import type { ApprovalRecord, Decided } from '../../../src/protocol/agent/approvals.ts';
+import type { Press } from '../../../src/protocol/receive.ts';
 import { actOnPlan, createPlanButtons } from '../../../src/intake/plans/plan-control.ts';
-import { cancelPlan, type Plan } from '../../../src/contracts/plans/plan.ts';
+import { cancelPlan, type Plan } from '../../../src/protocol/agent/plan.ts';
 import {
   type PlanAction,
   planButtonValue,
   type PlanRecord,
   type PlanRequest,
-} from '../../../src/contracts/store/plan-store.ts';
+} from '../../../src/protocol/agent/plan-store.ts';
 import { plan, withStatus } from '../../fakes/gateway/shown-plans.ts';
-import { inEnglish } from '../../../src/contracts/texts/say.ts';
+import { inEnglish } from '../../../src/protocol/texts/say.ts';
 
 const SESSION = 'telegram:1';
 const AGENTIC = withStatus(plan(3, { mode: 'agentic' }), 0, 'done');

@@ -1,9 +1,9 @@
 /** The form with a plan's steps: what is submitted becomes the plan, whatever was moved, dropped or added. */
 import { describe, expect, it } from 'vitest';
-import type { Plan, StepEdit } from '../../../src/contracts/plans/plan.ts';
-import { editPlan } from '../../../src/contracts/plans/plan-edits.ts';
+import type { Plan, StepEdit } from '../../../src/protocol/agent/plan.ts';
+import { editPlan } from '../../../src/protocol/agent/plan-edits.ts';
 import { askedInForm, MAX_FORM_CHARS, planForm } from '../../../src/intake/plans/stored-buttons.ts';
-import { inEnglish } from '../../../src/contracts/texts/say.ts';
+import { inEnglish } from '../../../src/protocol/texts/say.ts';
 
 function planOf(...descriptions: string[]): Plan {
   const steps = descriptions.map((description, index) => ({

@@ -1,8 +1,8 @@
 /** The order of a fork: what a crash or a refusal at any point leaves behind. */
 import { expect, it } from 'vitest';
-import { GatewayError } from '../../../src/contracts/errors.ts';
-import type { Fork } from '../../../src/contracts/sessions/fork.ts';
-import type { SessionRecord } from '../../../src/contracts/store/records.ts';
+import { GatewayError } from '../../../src/protocol/errors.ts';
+import type { Fork } from '../../../src/protocol/sessions/conversation-api.ts';
+import type { SessionRecord } from '../../../src/protocol/store/records.ts';
 import { type ForkDeps, forkSession } from '../../../src/intake/sessions/fork-session.ts';
 
 const SOURCE: SessionRecord = {

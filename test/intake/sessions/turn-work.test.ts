@@ -1,9 +1,9 @@
 /** The work of a turn, reconstructed from its journal. */
 import { expect, it } from 'vitest';
 import { workOf } from '../../../src/intake/sessions/turn-work.ts';
-import type { PlanFact } from '../../../src/contracts/plans/plan.ts';
-import type { WorkStore } from '../../../src/contracts/sessions/turn-work.ts';
-import { STEP_ITERATIONS } from '../../../src/contracts/store/records.ts';
+import type { PlanFact } from '../../../src/protocol/agent/plan.ts';
+import type { WorkStore } from '../../../src/protocol/sessions/turn-work.ts';
+import { STEP_ITERATIONS } from '../../../src/protocol/store/records.ts';
 import { plan, step } from '../../fakes/gateway/shown-plans.ts';
 
 const SESSION = 'http:trip';

@@ -1,7 +1,7 @@
 /** Where a person is notified: in their linked chats, their own private chat, and never in a chat of someone else. */
 import { expect, it } from 'vitest';
-import type { FindChat } from '../../../src/contracts/delivery.ts';
-import type { Address } from '../../../src/contracts/message.ts';
+import type { FindChat } from '../../../src/protocol/delivery.ts';
+import type { Address } from '../../../src/protocol/message.ts';
 import { createFindChat } from '../../../src/intake/index.ts';
 import { describeStore, type TestStore } from '../../database.ts';
 import { request } from '../../store/requests.ts';

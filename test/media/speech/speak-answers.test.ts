@@ -3,8 +3,8 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
-import type { Post } from '../../../src/contracts/delivery.ts';
-import { StoreError } from '../../../src/contracts/errors.ts';
+import type { Post } from '../../../src/protocol/delivery.ts';
+import { StoreError } from '../../../src/protocol/errors.ts';
 import { fileTypeOf } from '../../../src/media/index.ts';
 import { speechRule } from '../../../src/media/speech/settings.ts';
 import {

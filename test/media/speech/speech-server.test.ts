@@ -1,6 +1,6 @@
 /** Text to speech over HTTP: what is requested, how each answer is handled, and where it ends. */
 import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
-import type { GatewayError } from '../../../src/contracts/errors.ts';
+import type { GatewayError } from '../../../src/protocol/errors.ts';
 import { configureSpeech, speechRule } from '../../../src/media/speech/settings.ts';
 import { createSynthesize } from '../../../src/media/speech/speech-server.ts';
 import { createServiceFetch } from '../../../src/security/index.ts';

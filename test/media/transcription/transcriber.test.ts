@@ -3,7 +3,7 @@ import { mkdtemp, rm, truncate, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
-import type { GatewayError } from '../../../src/contracts/errors.ts';
+import type { GatewayError } from '../../../src/protocol/errors.ts';
 import { MAX_ANSWER_BYTES } from '../../../src/media/transcription/post-form.ts';
 import { transcriptionRule } from '../../../src/media/transcription/settings.ts';
 import {

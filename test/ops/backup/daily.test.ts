@@ -3,7 +3,7 @@ import { chmod, mkdir, mkdtemp, readdir, rm, stat, symlink, utimes, writeFile } 
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import type { BackupRecord } from '../../../src/contracts/operator/backup.ts';
+import type { BackupRecord } from '../../../src/protocol/operator/backup.ts';
 import { createLog } from '../../../src/ops/log.ts';
 import {
   CHECK_EVERY_MS,

@@ -16,7 +16,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { BackupRecord } from '../../../src/contracts/operator/backup.ts';
+import type { BackupRecord } from '../../../src/protocol/operator/backup.ts';
 import { MAX_LINE_BYTES, readBackup, writeBackup } from '../../../src/ops/backup/file.ts';
 
 const PASSPHRASE = 'twelve chars';

@@ -8,7 +8,7 @@ import { backupFinding, databaseFindings, diskFinding, nodeFinding } from '../..
 import { OLD_BACKUP_MS } from '../../../src/ops/doctor/backups.ts';
 import { MAX_CLOCK_SKEW_MS } from '../../../src/ops/doctor/database.ts';
 import { FULL_DISK_BYTES, LOW_DISK_BYTES } from '../../../src/ops/doctor/machine.ts';
-import type { DatabaseReport } from '../../../src/contracts/operator/nodes.ts';
+import type { DatabaseReport } from '../../../src/protocol/operator/nodes.ts';
 
 const REPORT: DatabaseReport = {
   state: 'open',

@@ -1,6 +1,6 @@
 /** What the meters record for an attempt, and how many time series there can be. */
 import { describe, expect, it } from 'vitest';
-import type { TracedTurn } from '../../../src/contracts/agent/turn-watch.ts';
+import type { TracedTurn } from '../../../src/protocol/agent/subagents.ts';
 import { createMeters, MAX_LABEL_VALUES } from '../../../src/ops/metrics/meters.ts';
 
 const attempt: TracedTurn['attempt'] = {

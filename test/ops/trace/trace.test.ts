@@ -1,22 +1,20 @@
 /** The notes of an attempt, the text of a trace, and how refusals are counted. */
 import { describe, expect, it } from 'vitest';
 import { beginningOf, TraceNotes } from '../../../src/agent/state/trace-notes.ts';
-import { pricesRule } from '../../../src/contracts/operator/prices.ts';
-import type { ChatMessage } from '../../../src/contracts/model/provider.ts';
+import { pricesRule } from '../../../src/protocol/agent/usage.ts';
+import type { ChatMessage } from '../../../src/protocol/agent/provider.ts';
 import {
   MAX_PROMPT_MESSAGE_CHARS,
   MAX_PROMPT_MESSAGES,
   MAX_PROMPT_SYSTEM_CHARS,
   MAX_PROMPT_TOOLS,
-} from '../../../src/contracts/store/sent-prompt.ts';
-import {
   MAX_SPAN_CHARS,
   MAX_SPANS,
   type Refusal,
   type TraceAttempt,
   type TurnFacts,
-} from '../../../src/contracts/store/traces.ts';
-import type { ContextRecord } from '../../../src/contracts/store/records.ts';
+} from '../../../src/protocol/store/traces.ts';
+import type { ContextRecord } from '../../../src/protocol/store/records.ts';
 import { explainTurn } from '../../../src/ops/trace/explain.ts';
 import { createRefusalNotes, FLUSH_MS, MAX_NOTED } from '../../../src/ops/trace/refusal-notes.ts';
 import { whyText } from '../../../src/ops/trace/commands.ts';

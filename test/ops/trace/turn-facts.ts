@@ -1,5 +1,5 @@
 /** What the store knows about one plain turn, for tests of its trace. */
-import type { TraceAttempt, TurnFacts } from '../../../src/contracts/store/traces.ts';
+import type { TraceAttempt, TurnFacts } from '../../../src/protocol/store/traces.ts';
 
 /** How an attempt starts. */
 export const START = { node: 'n1', epoch: 1, attempts: 0, crashes: 0, afterMs: 5 };

@@ -1,8 +1,8 @@
 /** Every way in which model servers have been seen to deviate from their API: how each provider handles it. */
 import { inspect, isDeepStrictEqual } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { ProviderError, wordError } from '../../../src/contracts/errors.ts';
-import type { LLMProvider, LLMResponse } from '../../../src/contracts/model/provider.ts';
+import { ProviderError, wordError } from '../../../src/protocol/errors.ts';
+import type { LLMProvider, LLMResponse } from '../../../src/protocol/agent/provider.ts';
 import { createOllama } from '../../../src/providers/ollama/ollama.ts';
 import { createOpenai } from '../../../src/providers/openai/openai.ts';
 import { collectChat } from '../../fakes/agent/collect-chat.ts';

@@ -1,6 +1,6 @@
 /** The text of a JSON answer without a fence or a byte order mark, however its stream is cut. */
 import { describe, expect, it } from 'vitest';
-import type { ChatChunk } from '../../../src/contracts/model/provider.ts';
+import type { ChatChunk } from '../../../src/protocol/agent/provider.ts';
 import { unwrapJson } from '../../../src/providers/router.ts';
 
 const DONE: ChatChunk = {

@@ -1,5 +1,5 @@
 /** What the filter returns for an answer, in one piece or in many. */
-import type { ChatChunk, FinishReason, ToolSchema } from '../../../src/contracts/model/provider.ts';
+import type { ChatChunk, FinishReason, ToolSchema } from '../../../src/protocol/agent/provider.ts';
 import { createAnswerFilter } from '../../../src/providers/filter/answer-filter.ts';
 import { createCallMaker, offeredTools } from '../../../src/providers/answers/tool-calls.ts';
 

@@ -1,7 +1,7 @@
 /** Requests that a server refuses, and what it is asked instead: one step a call, in bounded calls and time. */
 import { afterEach, describe, expect, it } from 'vitest';
-import type { ChatMessage } from '../../../src/contracts/model/provider.ts';
-import type { Omission } from '../../../src/contracts/model/omissions.ts';
+import type { ChatMessage } from '../../../src/protocol/agent/provider.ts';
+import type { Omission } from '../../../src/protocol/agent/omissions.ts';
 import { LADDER_MS, MAX_LADDER_CALLS } from '../../../src/providers/ladder/ladder.ts';
 import type { UpstreamBody } from '../../fakes/model/scripted-upstream.ts';
 import type { ServerRule } from '../../fakes/model/strict-server.ts';

@@ -4,8 +4,8 @@ import type {
   ChatRequest,
   LLMProvider,
   ToolSchema,
-} from '../../../src/contracts/model/provider.ts';
-import type { Omission } from '../../../src/contracts/model/omissions.ts';
+} from '../../../src/protocol/agent/provider.ts';
+import type { Omission } from '../../../src/protocol/agent/omissions.ts';
 import { createOllama } from '../../../src/providers/ollama/ollama.ts';
 import { createOpenai } from '../../../src/providers/openai/openai.ts';
 import { collectChat } from '../../fakes/agent/collect-chat.ts';

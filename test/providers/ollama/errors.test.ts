@@ -1,6 +1,6 @@
 /** How the Ollama provider reports failures: each named, with what to do about it, and no secret in any message. */
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { ConfigError } from '../../../src/contracts/errors.ts';
+import { ConfigError } from '../../../src/protocol/errors.ts';
 import { collectChat } from '../../fakes/agent/collect-chat.ts';
 import { MAX_LADDER_CALLS } from '../../../src/providers/ladder/ladder.ts';
 import { MAX_LINE_BYTES } from '../../../src/providers/answers/text-splitters.ts';

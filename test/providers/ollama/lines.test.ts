@@ -1,7 +1,7 @@
 /** Ollama's stream is read only as complete JSON objects, whatever bytes arrive in whatever packets. */
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { ProviderError } from '../../../src/contracts/errors.ts';
+import { ProviderError } from '../../../src/protocol/errors.ts';
 import { createAnswerReader } from '../../../src/providers/ollama/lines.ts';
 import { createCallMaker } from '../../../src/providers/answers/tool-calls.ts';
 import {

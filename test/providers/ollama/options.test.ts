@@ -3,7 +3,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { MAX_JSON_DEPTH } from '../../../src/lib/json/json.ts';
 import { collectChat } from '../../fakes/agent/collect-chat.ts';
 import { lastNote } from '../../fakes/model/spoken-text.ts';
-import type { ChatChunk, ChatRequest } from '../../../src/contracts/model/provider.ts';
+import type { ChatChunk, ChatRequest } from '../../../src/protocol/agent/provider.ts';
 import { readCapabilities, toWire } from '../../../src/providers/ollama/wire.ts';
 import { createPairs } from './setup.ts';
 import { never, question } from '../request.ts';

@@ -1,7 +1,7 @@
 /** What the Ollama provider sends: pinned options, only what the model supports, and a conversation the server accepts. */
 import { afterEach, describe, expect, it } from 'vitest';
 import { collectChat } from '../../fakes/agent/collect-chat.ts';
-import type { ChatMessage, ChatRequest, ToolSchema } from '../../../src/contracts/model/provider.ts';
+import type { ChatMessage, ChatRequest, ToolSchema } from '../../../src/protocol/agent/provider.ts';
 import { createPairs } from './setup.ts';
 import { never, question } from '../request.ts';
 

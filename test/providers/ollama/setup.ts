@@ -1,7 +1,7 @@
 /** A fake Ollama and a provider for it, closed together after the test. */
 import type { ServerOptions } from '../../../src/providers/kind.ts';
 import { createOllama } from '../../../src/providers/ollama/ollama.ts';
-import type { LLMProvider } from '../../../src/contracts/model/provider.ts';
+import type { LLMProvider } from '../../../src/protocol/agent/provider.ts';
 import {
   type Failure,
   type FakeOllama,

@@ -1,8 +1,8 @@
 /** What the OpenAI-compatible provider requests and how it handles the pieces it receives. */
 import { afterEach, describe, expect, it } from 'vitest';
 import { collectChat } from '../../fakes/agent/collect-chat.ts';
-import type { ChatMessage, ToolSchema } from '../../../src/contracts/model/provider.ts';
-import { ProviderError } from '../../../src/contracts/errors.ts';
+import type { ChatMessage, ToolSchema } from '../../../src/protocol/agent/provider.ts';
+import { ProviderError } from '../../../src/protocol/errors.ts';
 import { createLearnedModels } from '../../../src/providers/learned.ts';
 import { createEventReader } from '../../../src/providers/openai/events.ts';
 import { createCallMaker } from '../../../src/providers/answers/tool-calls.ts';

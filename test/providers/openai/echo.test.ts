@@ -1,6 +1,6 @@
 /** What an OpenAI-compatible server gets back of its own answers, and other servers do not. */
 import { afterEach, describe, expect, it } from 'vitest';
-import type { ChatMessage, ToolSchema } from '../../../src/contracts/model/provider.ts';
+import type { ChatMessage, ToolSchema } from '../../../src/protocol/agent/provider.ts';
 import { MAX_ECHO_BYTES } from '../../../src/providers/openai/echo.ts';
 import { collectChat } from '../../fakes/agent/collect-chat.ts';
 import { noThoughts, signatures, thoughtsOfAll, thoughtsOfCalls } from '../../fakes/model/echo-rules.ts';

@@ -1,7 +1,7 @@
 /** How the OpenAI-compatible provider reports failures: each names the variable to change and never shows the key. */
 import { inspect } from 'node:util';
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { ConfigError } from '../../../src/contracts/errors.ts';
+import { ConfigError } from '../../../src/protocol/errors.ts';
 import { MAX_LADDER_CALLS } from '../../../src/providers/ladder/ladder.ts';
 import { collectChat } from '../../fakes/agent/collect-chat.ts';
 import { drain } from '../../contracts/model/provider.ts';

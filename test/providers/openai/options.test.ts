@@ -1,7 +1,7 @@
 /** What callers can request of an answer, as sent to an OpenAI-compatible server. */
 import { afterEach, describe, expect, it } from 'vitest';
 import { collectChat } from '../../fakes/agent/collect-chat.ts';
-import type { ChatChunk, ChatRequest } from '../../../src/contracts/model/provider.ts';
+import type { ChatChunk, ChatRequest } from '../../../src/protocol/agent/provider.ts';
 import { createLlamaPairs } from './setup.ts';
 import { never, question } from '../request.ts';
 

@@ -1,6 +1,6 @@
 /** A fake llama-server and a provider for it, closed together after the test. */
 import { createOpenai, type OpenaiOptions } from '../../../src/providers/openai/openai.ts';
-import type { LLMProvider } from '../../../src/contracts/model/provider.ts';
+import type { LLMProvider } from '../../../src/protocol/agent/provider.ts';
 import {
   type FakeLlama,
   type FakeLlamaOptions,

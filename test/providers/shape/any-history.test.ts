@@ -1,7 +1,7 @@
 /** Any history, however broken: it leaves in a legal shape, nothing of it is lost, and the next request begins with the same bytes. */
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { ChatMessage } from '../../../src/contracts/model/provider.ts';
+import type { ChatMessage } from '../../../src/protocol/agent/provider.ts';
 import { type Shape, shapeMessages } from '../../../src/providers/shape/shape.ts';
 import { createVoice } from '../../../src/providers/shape/voice.ts';
 import {

@@ -1,7 +1,7 @@
 /** The one shape of conversations: legal for the strictest template, complete, and stable from call to call. */
 import { describe, expect, it } from 'vitest';
 import { NOTE_OVERHEAD } from '../../../src/agent/prompt/context-window.ts';
-import type { ChatMessage } from '../../../src/contracts/model/provider.ts';
+import type { ChatMessage } from '../../../src/protocol/agent/provider.ts';
 import { estimateTokens } from '../../../src/lib/tokens.ts';
 import { NO_RESULT } from '../../../src/providers/shape/exchanges.ts';
 import { NO_ANSWER, NO_QUESTION, type Shape, shapeMessages } from '../../../src/providers/shape/shape.ts';

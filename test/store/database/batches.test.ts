@@ -1,6 +1,6 @@
 /** Calls that share a statement: who comes along, and what becomes of the others when one of them fails. */
 import { afterAll, describe, expect, it } from 'vitest';
-import { StoreError } from '../../../src/contracts/errors.ts';
+import { StoreError } from '../../../src/protocol/errors.ts';
 import { createBatches, MAX_BATCH } from '../../../src/store/database/batches.ts';
 import { openDatabase } from '../../../src/store/database/database.ts';
 

@@ -1,7 +1,7 @@
 /** The database goes away at the worst moments: each call takes effect once, and reports it. */
 import path from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
-import { StoreError } from '../../../src/contracts/errors.ts';
+import { StoreError } from '../../../src/protocol/errors.ts';
 import { migrateDatabase } from '../../../src/store/database/migrate.ts';
 import { openTcpProxy, type TcpProxy } from '../../fakes/network/tcp-proxy.ts';
 import { describeStore, type TestDatabases, type TestStore } from '../../database.ts';

@@ -1,6 +1,6 @@
 /** Which failures are waited out, for how long, and what the store finally throws. */
 import { describe, expect, it } from 'vitest';
-import { FencedError, StoreError } from '../../../src/contracts/errors.ts';
+import { FencedError, StoreError } from '../../../src/protocol/errors.ts';
 import { createSemaphore } from '../../../src/store/database/database.ts';
 import { isTransient, violatedKey, withRetry } from '../../../src/store/database/retry.ts';
 

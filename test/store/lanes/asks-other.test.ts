@@ -1,6 +1,6 @@
 /** When files of a session must not change: from the approval question for a tool call until the approved call starts. */
 import { expect, it } from 'vitest';
-import type { ApprovalSubject } from '../../../src/contracts/tools/approvals.ts';
+import type { ApprovalSubject } from '../../../src/protocol/agent/approvals.ts';
 import { describeStore } from '../../database.ts';
 import { finished, IN_ROOM, startTurn, subject } from './turns.ts';
 

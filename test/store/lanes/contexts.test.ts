@@ -1,6 +1,6 @@
 /** Summaries over old context rows: what they cover, what they leave, and what happens around them in the meantime. */
 import { expect, it, onTestFinished } from 'vitest';
-import type { ContextRecord } from '../../../src/contracts/store/records.ts';
+import type { ContextRecord } from '../../../src/protocol/store/records.ts';
 import { createContexts } from '../../../src/store/lanes/contexts.ts';
 import { type Database, openDatabase } from '../../../src/store/database/database.ts';
 import { openTurn } from '../../../src/store/lanes/turn/open-turn.ts';

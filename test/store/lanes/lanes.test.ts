@@ -1,7 +1,7 @@
 /** The lanes on both databases: appending, claiming, ending, releasing, dying, stopping. */
 import { expect, it, vi } from 'vitest';
-import { FencedError } from '../../../src/contracts/errors.ts';
-import type { LaneHead } from '../../../src/contracts/store/lanes.ts';
+import { FencedError } from '../../../src/protocol/errors.ts';
+import type { LaneHead } from '../../../src/protocol/store/lanes.ts';
 import { describeStore } from '../../database.ts';
 
 const LEASE_MS = 60_000;

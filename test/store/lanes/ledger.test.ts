@@ -1,7 +1,7 @@
 /** The life of a message on both databases: T1 to T7, each exactly once, whatever is repeated. */
 import { expect, it } from 'vitest';
-import { FencedError } from '../../../src/contracts/errors.ts';
-import { MAX_PENDING } from '../../../src/contracts/store/ledger.ts';
+import { FencedError } from '../../../src/protocol/errors.ts';
+import { MAX_PENDING } from '../../../src/protocol/store/ledger.ts';
 import { describeStore } from '../../database.ts';
 import { request } from '../requests.ts';
 import { accepted, answer, delivery, finished, IN_ROOM, LEASE_MS, only, said, startTurn } from './turns.ts';

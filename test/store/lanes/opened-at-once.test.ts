@@ -2,10 +2,10 @@
 import { readFile, rm } from 'node:fs/promises';
 import path from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { HISTORY_ROWS } from '../../../src/contracts/store/accept.ts';
-import type { OpenedTurn } from '../../../src/contracts/store/records.ts';
-import type { LaneHead } from '../../../src/contracts/store/lanes.ts';
-import type { InboundMessage } from '../../../src/contracts/message.ts';
+import { HISTORY_ROWS } from '../../../src/protocol/store/accept.ts';
+import type { OpenedTurn } from '../../../src/protocol/store/records.ts';
+import type { LaneHead } from '../../../src/protocol/store/lanes.ts';
+import type { InboundMessage } from '../../../src/protocol/message.ts';
 import { openStore } from '../../../src/store/open-store.ts';
 import type { Store } from '../../../src/store/store.ts';
 import { describeStore, makeEmbeddedHome, silentLog, type TestStore } from '../../database.ts';

@@ -1,8 +1,8 @@
 /** The sources of a session: stored by every statement that stores text of others, cleared by `/new` and by an owner. */
 import { expect, it } from 'vitest';
-import { STEP_ITERATIONS } from '../../../src/contracts/store/records.ts';
-import { MAX_SOURCE_HOSTS, OTHER_HOSTS, type Source } from '../../../src/contracts/tools/risk.ts';
-import type { LaneHead } from '../../../src/contracts/store/lanes.ts';
+import { STEP_ITERATIONS } from '../../../src/protocol/store/records.ts';
+import { MAX_SOURCE_HOSTS, OTHER_HOSTS, type Source } from '../../../src/protocol/agent/risk.ts';
+import type { LaneHead } from '../../../src/protocol/store/lanes.ts';
 import { describeStore, type TestStore } from '../../database.ts';
 import { accepted, answer, finished, said, startTurn } from './turns.ts';
 import { request } from '../requests.ts';

@@ -1,7 +1,7 @@
 /** Messages that join the turn before them, and those that end it: what the rows say, and that it happens once. */
 import { expect, it } from 'vitest';
-import { FencedError } from '../../../src/contracts/errors.ts';
-import type { QueueMode } from '../../../src/contracts/store/records.ts';
+import { FencedError } from '../../../src/protocol/errors.ts';
+import type { QueueMode } from '../../../src/protocol/store/records.ts';
 import { describeStore, type TestStore } from '../../database.ts';
 import { request } from '../requests.ts';
 import { accepted, answer, delivery, finished, IN_ROOM, LEASE_MS, only, said, startTurn } from './turns.ts';

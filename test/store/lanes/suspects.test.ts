@@ -1,13 +1,13 @@
 /** Which message killed a node: heads that had started are counted, and suspects run apart until it is known. */
 import { expect, it } from 'vitest';
-import { FencedError } from '../../../src/contracts/errors.ts';
+import { FencedError } from '../../../src/protocol/errors.ts';
 import {
   type LaneHead,
   type LaneKey,
   SUSPECT_ALONE_MAX_MS,
   SUSPECT_ALONE_MS,
   SUSPECT_SHARE,
-} from '../../../src/contracts/store/lanes.ts';
+} from '../../../src/protocol/store/lanes.ts';
 import { describeStore, type TestStore } from '../../database.ts';
 import { request } from '../requests.ts';
 import { accepted, IN_ROOM, LEASE_MS } from './turns.ts';

@@ -1,10 +1,10 @@
 /** Shared building blocks of the store tests: a user message, a claimed head, a finished turn. */
 import { expect } from 'vitest';
-import type { ApprovalSubject } from '../../../src/contracts/tools/approvals.ts';
-import type { LaneHead, LaneStep } from '../../../src/contracts/store/lanes.ts';
-import type { AcceptResult } from '../../../src/contracts/store/accept.ts';
-import type { Address, InboundMessage } from '../../../src/contracts/message.ts';
-import type { TurnFinish } from '../../../src/contracts/store/records.ts';
+import type { ApprovalSubject } from '../../../src/protocol/agent/approvals.ts';
+import type { LaneHead, LaneStep } from '../../../src/protocol/store/lanes.ts';
+import type { AcceptResult } from '../../../src/protocol/store/accept.ts';
+import type { Address, InboundMessage } from '../../../src/protocol/message.ts';
+import type { TurnFinish } from '../../../src/protocol/store/records.ts';
 import type { Store } from '../../../src/store/store.ts';
 import { request } from '../requests.ts';
 

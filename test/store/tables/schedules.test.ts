@@ -6,7 +6,7 @@ import {
   type NewScheduleRun,
   SCHEDULE_LIMITS,
   type ScheduleRecord,
-} from '../../../src/contracts/schedules.ts';
+} from '../../../src/protocol/schedules.ts';
 import { describeStore, type TestStore } from '../../database.ts';
 import { request } from '../requests.ts';
 

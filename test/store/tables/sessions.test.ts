@@ -1,6 +1,6 @@
 /** Sessions and their messages as channels read them: pages, changes, deletion. */
 import { expect, it } from 'vitest';
-import { FencedError } from '../../../src/contracts/errors.ts';
+import { FencedError } from '../../../src/protocol/errors.ts';
 import { describeStore } from '../../database.ts';
 import { request } from '../requests.ts';
 import { accepted, answer, finished, LEASE_MS, only, startTurn } from '../lanes/turns.ts';

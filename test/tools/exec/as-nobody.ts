@@ -6,7 +6,7 @@ import path from 'node:path';
 import { afterAll, beforeAll } from 'vitest';
 import { createExec } from '../../../src/tools/exec/exec.ts';
 import { createSandbox, type Sandbox, type SandboxOptions } from '../../../src/tools/exec/sandbox.ts';
-import type { ToolContext, ToolResult } from '../../../src/contracts/tools/tool.ts';
+import type { ToolContext, ToolResult } from '../../../src/protocol/agent/tool.ts';
 import { toolContext } from '../../fakes/agent/tool-context.ts';
 
 export const CANARY = 'canary-of-the-gateway';

@@ -10,7 +10,7 @@ import { createExec } from '../../../src/tools/exec/exec.ts';
 import { MAX_PROCESSES, MAX_SANDBOX_FILE_BYTES } from '../../../src/tools/exec/sandbox-command.ts';
 import { keepOutput, MAX_KEPT_BYTES, MAX_PRINTED_BYTES } from '../../../src/tools/exec/sandbox-run.ts';
 import { failedProbes, MAX_RUNS, type Sandbox } from '../../../src/tools/exec/sandbox.ts';
-import type { ToolContext, ToolResult } from '../../../src/contracts/tools/tool.ts';
+import type { ToolContext, ToolResult } from '../../../src/protocol/agent/tool.ts';
 import { alive, CANARY, execFixture, runIn, sandboxOf, wasRoot } from './as-nobody.ts';
 import { needs } from '../../runs/needs.ts';
 

@@ -4,7 +4,7 @@ import { mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, truncate, writeFi
 import os from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { SessionFiles } from '../../../src/contracts/tools/tool.ts';
+import type { SessionFiles } from '../../../src/protocol/agent/tool.ts';
 import { createSessionFiles } from '../../../src/tools/files/session-files.ts';
 import { MAX_WORKSPACE_BYTES, MAX_WORKSPACE_ENTRIES } from '../../../src/tools/files/workspace-usage.ts';
 import { testLog } from '../../fakes/agent/tool-context.ts';

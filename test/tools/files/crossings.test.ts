@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import * as fc from 'fast-check';
 import { expect, it } from 'vitest';
-import type { Tool } from '../../../src/contracts/tools/tool.ts';
+import type { Tool } from '../../../src/protocol/agent/tool.ts';
 import { editFile } from '../../../src/tools/files/edit-file.ts';
 import { listDir } from '../../../src/tools/files/list-dir.ts';
 import { createMemory } from '../../../src/tools/memory.ts';

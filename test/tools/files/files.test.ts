@@ -7,7 +7,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { listDir, MAX_ENTRIES, MAX_SCANNED } from '../../../src/tools/files/list-dir.ts';
 import { MAX_PAGE_BYTES } from '../../../src/tools/files/read-file.ts';
 import { readFile } from '../../fakes/tool-options.ts';
-import type { Tool } from '../../../src/contracts/tools/tool.ts';
+import type { Tool } from '../../../src/protocol/agent/tool.ts';
 import { toolContext } from '../../fakes/agent/tool-context.ts';
 
 let workspace = '';

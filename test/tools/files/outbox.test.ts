@@ -4,8 +4,8 @@ import { mkdtemp, readFile, rm, symlink, truncate, writeFile } from 'node:fs/pro
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { ToolError } from '../../../src/contracts/errors.ts';
-import type { KeptFiles } from '../../../src/contracts/media.ts';
+import { ToolError } from '../../../src/protocol/errors.ts';
+import type { KeptFiles } from '../../../src/protocol/media.ts';
 import { fileTypeOf } from '../../../src/media/index.ts';
 import { createOutgoingFiles, MAX_SENT_BYTES } from '../../../src/tools/files/outbox.ts';
 import { createSessionFiles } from '../../../src/tools/files/session-files.ts';

@@ -4,7 +4,7 @@ import { link, mkdir, mkdtemp, readdir, readFile, rm, symlink, utimes, writeFile
 import os from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { ArrivingFile, SessionFiles } from '../../../src/contracts/tools/tool.ts';
+import type { ArrivingFile, SessionFiles } from '../../../src/protocol/agent/tool.ts';
 import { createSessionFiles } from '../../../src/tools/files/session-files.ts';
 import { MAX_WORKSPACE_BYTES } from '../../../src/tools/files/workspace-usage.ts';
 import { testLog } from '../../fakes/agent/tool-context.ts';

@@ -5,8 +5,8 @@ import { mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from 
 import os from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { MAX_NAMED_FILES, MAX_SCRIPT_BYTES, MAX_SHOWN_FILE } from '../../../src/contracts/tools/approvals.ts';
-import { MAX_LISTED_FILES, type SessionFiles } from '../../../src/contracts/tools/tool.ts';
+import { MAX_NAMED_FILES, MAX_SCRIPT_BYTES, MAX_SHOWN_FILE } from '../../../src/protocol/agent/approvals.ts';
+import { MAX_LISTED_FILES, type SessionFiles } from '../../../src/protocol/agent/tool.ts';
 import { MAX_FOLLOWED_PATHS } from '../../../src/tools/files/named-files.ts';
 import { createSessionFiles } from '../../../src/tools/files/session-files.ts';
 import { testLog } from '../../fakes/agent/tool-context.ts';

@@ -3,7 +3,7 @@ import { mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:
 import os from 'node:os';
 import path from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
-import { MAX_SHARED_BYTES, type SessionFiles } from '../../../src/contracts/tools/tool.ts';
+import { MAX_SHARED_BYTES, type SessionFiles } from '../../../src/protocol/agent/tool.ts';
 import { openStoreAt } from '../../../src/store/store.ts';
 import { createSessionFiles } from '../../../src/tools/files/session-files.ts';
 import { describeStore, silentLog, type TestStore } from '../../database.ts';

@@ -5,7 +5,7 @@ import os from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { campaignSize } from '../../campaign.ts';
-import { GatewayError } from '../../../src/contracts/errors.ts';
+import { GatewayError } from '../../../src/protocol/errors.ts';
 import {
   openInside,
   pathParts,

@@ -22,7 +22,7 @@ import { editFile } from '../../../src/tools/files/edit-file.ts';
 import { MAX_FILE_BYTES, saveFile } from '../../../src/tools/files/save-file.ts';
 import { MAX_WORKSPACE_BYTES, MAX_WORKSPACE_ENTRIES } from '../../../src/tools/files/workspace-usage.ts';
 import { writeFile as writeTool } from '../../../src/tools/files/write-file.ts';
-import type { Tool } from '../../../src/contracts/tools/tool.ts';
+import type { Tool } from '../../../src/protocol/agent/tool.ts';
 import { toolContext } from '../../fakes/agent/tool-context.ts';
 
 /** Writes while the folder is swapped. */

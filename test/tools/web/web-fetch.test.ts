@@ -1,7 +1,7 @@
 /** `web_fetch` against real servers: what is readable, what is marked, and what hostile pages cost. */
 import { createServer, type Server } from 'node:http';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { ToolError } from '../../../src/contracts/errors.ts';
+import { ToolError } from '../../../src/protocol/errors.ts';
 import { createEgress } from '../../../src/security/index.ts';
 import { createDocumentText } from '../../../src/media/documents.ts';
 import { createReader } from '../../../src/media/reader/reader.ts';
@@ -12,7 +12,7 @@ import {
   MAX_TEXT_CHARS,
 } from '../../../src/tools/web/web-fetch.ts';
 import { docx, pdf, png } from '../../fakes/files/documents.ts';
-import type { Tool, ToolResult } from '../../../src/contracts/tools/tool.ts';
+import type { Tool, ToolResult } from '../../../src/protocol/agent/tool.ts';
 import { toolContext } from '../../fakes/agent/tool-context.ts';
 
 interface Page {

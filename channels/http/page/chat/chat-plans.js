@@ -1,5 +1,5 @@
 /** The plans of the open chat: what their buttons do, what they wait for, and the newest one as it is stored. */
-import { isOpenPlan } from '../../../../src/contracts/isomorphic/plan-reducer.js';
+import { isOpenPlan } from '../../../../src/protocol/isomorphic/plan-reducer.js';
 
 /** @typedef {import('../api.js').Approval} Approval */
 /** @typedef {import('./turn/turn-view.js').TurnView} TurnView */

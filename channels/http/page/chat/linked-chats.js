@@ -15,7 +15,7 @@ import { attempt } from '../failures/in-place.js';
  * @property {'private' | 'group'} place
  * @property {string | null} name
  */
-/** @typedef {import('../../../../src/contracts/sessions/surfaces.ts').LinkCommand} LinkCommand */
+/** @typedef {import('../../../../src/protocol/sessions/surfaces.ts').LinkCommand} LinkCommand */
 /** @typedef {LinkedChat & { id: string }} AskedChat */
 /** @typedef {{ surfaces: (LinkedChat & { linkedAt: string })[], asks: AskedChat | null }} Linked */
 

@@ -8,7 +8,7 @@ import { say } from '../texts.js';
 /** @typedef {import('../../wire.ts').WireSessionModel} SessionModel */
 /** @typedef {import('../api.js').Beginning} Beginning */
 
-/** The modes in the order of the list, each with its explanation. @type {[import('../../../../src/contracts/plans/plan.ts').ExecutionMode, string][]} */
+/** The modes in the order of the list, each with its explanation. @type {[import('../../../../src/protocol/agent/plan.ts').ExecutionMode, string][]} */
 const MODES = [
   ['planner', say('page.mode.planner')],
   ['teacher', say('page.mode.teacher')],

@@ -13,7 +13,7 @@ import { TurnView } from './turn/turn-view.js';
 import { say } from '../texts.js';
 
 /** @typedef {import('../api.js').Message} Message */
-/** @typedef {import('../../../../src/contracts/event.ts').AgentEvent} AgentEvent */
+/** @typedef {import('../../../../src/protocol/event.ts').AgentEvent} AgentEvent */
 /** @typedef {import('../api.js').Approval} Approval */
 
 const PAGE_SIZE = 50;

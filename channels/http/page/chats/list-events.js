@@ -19,7 +19,7 @@ const SHOWN = new Set([
   'cron_executed',
 ]);
 
-/** @typedef {Pick<import('../../../../src/contracts/event.ts').AgentEvent, 'type' | 'sessionKey'>} ListEvent */
+/** @typedef {Pick<import('../../../../src/protocol/event.ts').AgentEvent, 'type' | 'sessionKey'>} ListEvent */
 
 /**
  * Follows the events of all chats for as long as the page is open. One tab holds the stream and passes the events on.

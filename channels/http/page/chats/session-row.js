@@ -11,7 +11,7 @@ const labels = new Map();
 
 /**
  * Stores the labels of a health report; true when one has changed.
- * @param {import('../../../../src/contracts/gateway-api.ts').HealthReport['channels']} channels
+ * @param {import('../../../../src/protocol/gateway-api.ts').HealthReport['channels']} channels
  */
 export function setChannelLabels(channels) {
   const changed = Object.entries(channels).filter(([name, { label }]) => labels.get(name) !== label);

@@ -3,7 +3,7 @@
  */
 import { language, say } from '../texts.js';
 
-/** @typedef {import('../../../../src/contracts/gateway-api.ts').HealthReport} HealthReport */
+/** @typedef {import('../../../../src/protocol/gateway-api.ts').HealthReport} HealthReport */
 
 /**
  * Undefined while all is well, and for a reader who may not learn what is wrong.

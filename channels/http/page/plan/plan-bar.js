@@ -1,10 +1,10 @@
 /** A running plan in one line, with its buttons: in view while the panel itself has scrolled away. */
 import { h } from '../dom.js';
-import { isOpenPlan, openStep } from '../../../../src/contracts/isomorphic/plan-reducer.js';
+import { isOpenPlan, openStep } from '../../../../src/protocol/isomorphic/plan-reducer.js';
 import { PlanButtons } from './plan-buttons.js';
 import { say } from '../texts.js';
 
-/** @typedef {import('../../../../src/contracts/plans/plan.ts').Plan} Plan */
+/** @typedef {import('../../../../src/protocol/agent/plan.ts').Plan} Plan */
 
 /** The line of one plan; `element` follows its panel and takes up no height. */
 export class PlanBar {

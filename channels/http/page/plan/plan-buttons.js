@@ -1,10 +1,10 @@
 /** The buttons under a plan: the actions that are possible now, and the gateway's reply to a press. */
 import { h } from '../dom.js';
-import { isOpenPlan, openStep } from '../../../../src/contracts/isomorphic/plan-reducer.js';
+import { isOpenPlan, openStep } from '../../../../src/protocol/isomorphic/plan-reducer.js';
 import { say } from '../texts.js';
 import { messageOf } from '../failures/in-place.js';
 
-/** @typedef {import('../../../../src/contracts/plans/plan.ts').Plan} Plan */
+/** @typedef {import('../../../../src/protocol/agent/plan.ts').Plan} Plan */
 /** @typedef {import('../api.js').Approval} Approval */
 /** @typedef {import('../api.js').PlanAction} PlanAction */
 /**
@@ -15,7 +15,7 @@ import { messageOf } from '../failures/in-place.js';
  * @returns {Promise<{ text: string }>}
  */
 
-/** @typedef {import('../../../../src/contracts/plans/plan.ts').ExecutionMode} ExecutionMode */
+/** @typedef {import('../../../../src/protocol/agent/plan.ts').ExecutionMode} ExecutionMode */
 /**
  * @callback Start Starts a run of a plan; throws an error with a message for the user.
  * @param {string} planId

@@ -3,9 +3,9 @@ import { h } from '../dom.js';
 import { say } from '../texts.js';
 import { messageOf } from '../failures/in-place.js';
 
-/** @typedef {import('../../../../src/contracts/plans/plan.ts').Plan} Plan */
-/** @typedef {import('../../../../src/contracts/plans/plan.ts').PlanStep} PlanStep */
-/** @typedef {import('../../../../src/contracts/plans/plan.ts').StepEdit} StepEdit */
+/** @typedef {import('../../../../src/protocol/agent/plan.ts').Plan} Plan */
+/** @typedef {import('../../../../src/protocol/agent/plan.ts').PlanStep} PlanStep */
+/** @typedef {import('../../../../src/protocol/agent/plan.ts').StepEdit} StepEdit */
 /**
  * @callback Change Changes the plan of this version; throws an error with a message for the user.
  * @param {Plan} plan

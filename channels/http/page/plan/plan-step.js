@@ -2,9 +2,9 @@
 import { h, icon } from '../dom.js';
 import { say } from '../texts.js';
 
-/** @typedef {import('../../../../src/contracts/plans/plan.ts').PlanStep} PlanStep */
+/** @typedef {import('../../../../src/protocol/agent/plan.ts').PlanStep} PlanStep */
 
-/** The status for screen readers, and the path of its icon. @type {Record<import('../../../../src/contracts/plans/plan.ts').StepStatus, [string, string]>} */
+/** The status for screen readers, and the path of its icon. @type {Record<import('../../../../src/protocol/agent/plan.ts').StepStatus, [string, string]>} */
 const MARKS = {
   pending: [say('page.step.pending'), ''],
   running: [say('page.step.running'), ''],

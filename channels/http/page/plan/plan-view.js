@@ -11,14 +11,14 @@ import {
   MAX_CORRECTIONS,
   endedEarly,
   openStep,
-} from '../../../../src/contracts/isomorphic/plan-reducer.js';
+} from '../../../../src/protocol/isomorphic/plan-reducer.js';
 import { StepRows } from './plan-step.js';
 import { kept, nearTime, say, sayParts } from '../texts.js';
 import { timeElement } from '../times.js';
 
-/** @typedef {import('../../../../src/contracts/event.ts').AgentEvent} AgentEvent */
-/** @typedef {import('../../../../src/contracts/plans/plan.ts').Plan} Plan */
-/** @typedef {import('../../../../src/contracts/plans/plan.ts').StepEdit} StepEdit */
+/** @typedef {import('../../../../src/protocol/event.ts').AgentEvent} AgentEvent */
+/** @typedef {import('../../../../src/protocol/agent/plan.ts').Plan} Plan */
+/** @typedef {import('../../../../src/protocol/agent/plan.ts').StepEdit} StepEdit */
 /** @typedef {import('../api.js').Approval} Approval */
 /**
  * @typedef {object} PlanHost
@@ -44,7 +44,7 @@ export class PlanView {
   /** @type {PlanBar | undefined} */
   #bar;
   #editor;
-  /** @type {import('../../../../src/contracts/isomorphic/plan-reducer.js').PlanEventView | undefined} */
+  /** @type {import('../../../../src/protocol/isomorphic/plan-reducer.js').PlanEventView | undefined} */
   #view;
   element = h('section', { class: 'plan', 'aria-label': say('page.plan'), tabindex: '-1', hidden: true });
   /** Number of events that have changed it. */
@@ -112,7 +112,7 @@ export class PlanView {
     this.element.hidden = false;
   }
 
-  /** @param {import('../../../../src/contracts/isomorphic/plan-reducer.js').PlanEventView} view */
+  /** @param {import('../../../../src/protocol/isomorphic/plan-reducer.js').PlanEventView} view */
   #show(view) {
     if (this.#view === undefined) this.#build();
     this.#view = view;
@@ -149,7 +149,7 @@ export class PlanView {
     return isNext ? approval : undefined;
   }
 
-  /** @param {import('../../../../src/contracts/isomorphic/plan-reducer.js').PlanEventView} view */
+  /** @param {import('../../../../src/protocol/isomorphic/plan-reducer.js').PlanEventView} view */
   #draw({ plan, note, analysedStepId, recovering }) {
     const approval = this.#approvalOf(plan);
     const isWaiting = approval?.plan?.wait === 'step';

@@ -2,7 +2,7 @@
 import { h } from '../dom.js';
 import { say } from '../texts.js';
 
-/** @typedef {Pick<import('../../../../src/contracts/store/notes.ts').Todo, 'text' | 'status'>} Todo */
+/** @typedef {Pick<import('../../../../src/protocol/store/notes.ts').Todo, 'text' | 'status'>} Todo */
 
 /** @type {Record<Todo['status'], string>} */
 const LABELS = {

@@ -3,7 +3,7 @@ import { row, rows, section } from './parts.js';
 import { modelProblem } from '../failures/model-problem.js';
 import { say } from '../texts.js';
 
-/** @typedef {import('../../../../src/contracts/gateway-api.ts').HealthReport} HealthReport */
+/** @typedef {import('../../../../src/protocol/gateway-api.ts').HealthReport} HealthReport */
 
 const LABELS = {
   off: say('page.set.state_off'),

@@ -7,7 +7,7 @@ import { kept, say } from '../texts.js';
 import { attempt } from '../failures/in-place.js';
 
 /**
- * @typedef {Omit<import('../../../../src/contracts/operator/profile-files.ts').ProfileReport, 'schema' | 'errors'> & { schema: import('./config-descriptions.js').Schema, problems: import('../texts.js').TextRef[] }} Report
+ * @typedef {Omit<import('../../../../src/protocol/agent/profile.ts').ProfileReport, 'schema' | 'errors'> & { schema: import('./config-descriptions.js').Schema, problems: import('../texts.js').TextRef[] }} Report
  * @typedef {{ element: HTMLElement, change: () => Record<string, string | null> }} Prompt
  */
 

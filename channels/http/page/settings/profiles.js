@@ -4,7 +4,7 @@ import { profileForm } from './profile-form.js';
 import { button, form, labelled, row, rows, section } from './parts.js';
 import { kept, say } from '../texts.js';
 
-/** @typedef {import('../../../../src/contracts/agent/profile.ts').Profile} Profile */
+/** @typedef {import('../../../../src/protocol/agent/profile.ts').Profile} Profile */
 
 /** The profile whose form is shown; '' = the list. */
 let edited = '';

@@ -3,7 +3,7 @@ import { h } from '../dom.js';
 import { choice, form, labelled, section, table } from './parts.js';
 import { money, number, say } from '../texts.js';
 
-/** @typedef {import('../../../../src/contracts/model/usage.ts').UsageReport} Report */
+/** @typedef {import('../../../../src/protocol/agent/usage.ts').UsageReport} Report */
 
 const BY = {
   day: say('page.set.by_day'),

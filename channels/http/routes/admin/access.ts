@@ -1,6 +1,6 @@
 /** The routes about who may write: pairing requests, grants and owners. */
 import { z } from 'zod';
-import { GRANT_KINDS } from '../../../../src/contracts/access.ts';
+import { GRANT_KINDS } from '../../../../src/protocol/access.ts';
 import { readJson } from '../../body.ts';
 import { HttpError } from '../../errors.ts';
 import type { HandlerDeps, HttpContext } from '../../route.ts';

@@ -1,6 +1,6 @@
 /** The routes about `config.json`: what it says, and changes that are checked before they are written. */
 import { z } from 'zod';
-import { MAX_CONFIG_CHANGES } from '../../../../src/contracts/operator/administration.ts';
+import { MAX_CONFIG_CHANGES } from '../../../../src/protocol/operator/administration.ts';
 import { readJson } from '../../body.ts';
 import { HttpError } from '../../errors.ts';
 import type { HandlerDeps, HttpContext } from '../../route.ts';

@@ -1,7 +1,7 @@
 /** The routes about what the gateway holds: health, memories, dead letters, the log. */
 import { z } from 'zod';
-import { MAX_ADMIN_ROWS, MAX_LOG_LINES } from '../../../../src/contracts/operator/administration.ts';
-import { LANE_CLASSES, type LaneKey } from '../../../../src/contracts/store/lanes.ts';
+import { MAX_ADMIN_ROWS, MAX_LOG_LINES } from '../../../../src/protocol/operator/administration.ts';
+import { LANE_CLASSES, type LaneKey } from '../../../../src/protocol/store/lanes.ts';
 import { readJson } from '../../body.ts';
 import { HttpError } from '../../errors.ts';
 import type { HandlerDeps, HttpContext } from '../../route.ts';

@@ -1,5 +1,5 @@
 /** What is wrong with files: in English, and as texts that a client can word for another reader. */
-import { inEnglish, type TextRef } from '../../../../src/contracts/texts/say.ts';
+import { inEnglish, type TextRef } from '../../../../src/protocol/texts/say.ts';
 import { HttpError } from '../../errors.ts';
 
 /** The fields of an answer that lists problems. */

@@ -1,7 +1,7 @@
 /** The routes about profiles: what there is, and changes of their files, which are checked before they are written. */
 import { z } from 'zod';
-import { MAX_CONFIG_CHANGES } from '../../../../src/contracts/operator/administration.ts';
-import type { ProfileChanged } from '../../../../src/contracts/operator/profile-files.ts';
+import { MAX_CONFIG_CHANGES } from '../../../../src/protocol/operator/administration.ts';
+import type { ProfileChanged } from '../../../../src/protocol/agent/profile.ts';
 import { readJson } from '../../body.ts';
 import { HttpError } from '../../errors.ts';
 import type { HandlerDeps, HttpContext } from '../../route.ts';

@@ -1,10 +1,10 @@
 /** The routes about tokens: a secret is in one answer only, the one that made it. */
 import { z } from 'zod';
-import { SCOPES, type TokenRecord } from '../../../../src/contracts/access.ts';
+import { SCOPES, type TokenRecord } from '../../../../src/protocol/access.ts';
 import { readJson } from '../../body.ts';
 import { HttpError } from '../../errors.ts';
 import type { HandlerDeps, HttpContext } from '../../route.ts';
-import { PARLEY } from '../../../../src/contracts/texts/parley.ts';
+import { PARLEY } from '../../../../src/protocol/texts/parley.ts';
 
 const DAY_MS = 86_400_000;
 /** Longest life of a token that expires, in days. */

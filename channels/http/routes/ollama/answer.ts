@@ -1,6 +1,6 @@
 /** One answer as Ollama's clients read it: one JSON body, or a line of JSON for each piece (ollama/ollama, `api/types.go`). */
 import type { ServerResponse } from 'node:http';
-import type { TokenLogprob, ToolCall, Usage } from '../../../../src/contracts/model/provider.ts';
+import type { TokenLogprob, ToolCall, Usage } from '../../../../src/protocol/agent/provider.ts';
 import { bodyOf, type HttpError } from '../../errors.ts';
 import type { EventStream } from '../../event-stream.ts';
 import type { CompletionAnswer, FinishReason } from '../openai/completion-answer.ts';

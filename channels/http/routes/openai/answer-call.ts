@@ -1,7 +1,7 @@
 /** Answers a call of the API: in its session, or as a stateless model call. */
 import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response';
-import type { StatelessMessage } from '../../../../src/contracts/gateway-api.ts';
-import type { FinishReason as ModelFinish } from '../../../../src/contracts/model/provider.ts';
+import type { StatelessMessage } from '../../../../src/protocol/gateway-api.ts';
+import type { FinishReason as ModelFinish } from '../../../../src/protocol/agent/provider.ts';
 import { MAX_INLINE_FILES } from '../../config.ts';
 import { callerReader, HttpError, toHttpError } from '../../errors.ts';
 import { idempotencyKey } from '../../inbound.ts';

@@ -1,7 +1,7 @@
 /** One call of a route that answers, such as `/v1/chat/completions`, and what these routes read and refuse alike. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { StatelessMessage } from '../../../../src/contracts/gateway-api.ts';
-import type { CallerOptions } from '../../../../src/contracts/model/provider.ts';
+import type { StatelessMessage } from '../../../../src/protocol/gateway-api.ts';
+import type { CallerOptions } from '../../../../src/protocol/agent/provider.ts';
 import { type FieldNames, HttpError, sendError } from '../../errors.ts';
 import { type HandlerDeps, requestId } from '../../route.ts';
 import type { CompletionAnswer } from './completion-answer.ts';

@@ -1,8 +1,8 @@
 /** `POST /v1/audio/transcriptions` and `POST /v1/audio/speech`, by the speech servers of the settings. */
 import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response';
 import { z } from 'zod';
-import { SOUND_TYPES } from '../../../../src/contracts/audio-api.ts';
-import { GatewayError, wordError } from '../../../../src/contracts/errors.ts';
+import { SOUND_TYPES } from '../../../../src/protocol/file-api.ts';
+import { GatewayError, wordError } from '../../../../src/protocol/errors.ts';
 import { parseShape, readFields, refuseEncodings } from '../../body.ts';
 import { callerReader, HttpError } from '../../errors.ts';
 import type { HandlerDeps, HttpContext } from '../../route.ts';

@@ -1,11 +1,6 @@
 /** One chat completion as OpenAI clients read it: whole, or in chunks from the first token on. */
 import type { ServerResponse } from 'node:http';
-import type {
-  OpaqueFields,
-  TokenLogprob,
-  ToolCall,
-  Usage,
-} from '../../../../src/contracts/model/provider.ts';
+import type { OpaqueFields, TokenLogprob, ToolCall, Usage } from '../../../../src/protocol/agent/provider.ts';
 import { errorBody, type HttpError } from '../../errors.ts';
 import type { EventStream } from '../../event-stream.ts';
 

@@ -1,8 +1,8 @@
 /** The messages of a chat-completions request: as a model's context, or what a session takes from them. */
 import { z } from 'zod';
-import type { InlineFile } from '../../../../src/contracts/media.ts';
-import type { StatelessMessage } from '../../../../src/contracts/gateway-api.ts';
-import type { Echo, ToolCall } from '../../../../src/contracts/model/provider.ts';
+import type { InlineFile } from '../../../../src/protocol/media.ts';
+import type { StatelessMessage } from '../../../../src/protocol/gateway-api.ts';
+import type { Echo, ToolCall } from '../../../../src/protocol/agent/provider.ts';
 import { isTooDeep, MAX_JSON_DEPTH } from '../../../../src/lib/json/json.ts';
 import { cleanText } from '../../../../src/lib/text.ts';
 import { type Content, contentSchema, readContent, readText } from './content-parts.ts';

@@ -4,7 +4,7 @@ import {
   type AnswerFormat,
   type CallerOptions,
   REASONING_EFFORTS,
-} from '../../../../src/contracts/model/provider.ts';
+} from '../../../../src/protocol/agent/provider.ts';
 import { MAX_LOGIT_BIASES, MAX_MESSAGES } from '../../config.ts';
 import { endUserSchema } from '../end-user.ts';
 import { unsupported } from './fields.ts';

@@ -1,6 +1,6 @@
 /** The content of a message in OpenAI's requests: its text, and the files that its parts carry as base64. */
 import { z } from 'zod';
-import type { InlineFile } from '../../../../src/contracts/media.ts';
+import type { InlineFile } from '../../../../src/protocol/media.ts';
 import { cleanText } from '../../../../src/lib/text.ts';
 import { unsupported } from './fields.ts';
 import { clearestIssue } from '../../clearest-issue.ts';

@@ -3,7 +3,7 @@
  * many ways to say whether a model thinks.
  */
 import { z } from 'zod';
-import { type CallerOptions, REASONING_EFFORTS } from '../../../../src/contracts/model/provider.ts';
+import { type CallerOptions, REASONING_EFFORTS } from '../../../../src/protocol/agent/provider.ts';
 import { MAX_STOPS } from '../../config.ts';
 import { checkFields, type FieldTable } from './fields.ts';
 

@@ -1,6 +1,6 @@
 /** One response as OpenAI's clients read it: whole, or as events from the first token on. */
 import type { ServerResponse } from 'node:http';
-import type { Usage } from '../../../../src/contracts/model/provider.ts';
+import type { Usage } from '../../../../src/protocol/agent/provider.ts';
 import type { HttpError } from '../../errors.ts';
 import type { EventStream } from '../../event-stream.ts';
 import type { CompletionAnswer, FinishReason } from './completion-answer.ts';

@@ -1,7 +1,7 @@
 /** The input items of `POST /v1/responses`: as a model's context, or what a session takes from them. */
 import { z } from 'zod';
-import type { InlineFile } from '../../../../src/contracts/media.ts';
-import type { StatelessMessage } from '../../../../src/contracts/gateway-api.ts';
+import type { InlineFile } from '../../../../src/protocol/media.ts';
+import type { StatelessMessage } from '../../../../src/protocol/gateway-api.ts';
 import { cleanText } from '../../../../src/lib/text.ts';
 import { contentSchema, readContent, readText } from './content-parts.ts';
 import { clearestIssue } from '../../clearest-issue.ts';

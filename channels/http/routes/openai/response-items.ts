@@ -1,7 +1,7 @@
 /**
  * The output items of a response while it grows (reasoning, messages, function calls), and the events that report them.
  */
-import type { ToolCall } from '../../../../src/contracts/model/provider.ts';
+import type { ToolCall } from '../../../../src/protocol/agent/provider.ts';
 import { wireToolCall } from './completion-answer.ts';
 import type { FunctionName } from './response-tools.ts';
 

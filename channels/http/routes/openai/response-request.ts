@@ -4,7 +4,7 @@ import {
   type AnswerFormat,
   type CallerOptions,
   REASONING_EFFORTS,
-} from '../../../../src/contracts/model/provider.ts';
+} from '../../../../src/protocol/agent/provider.ts';
 import { endUserSchema } from '../end-user.ts';
 import { checkFields, type FieldTable, unsupported } from './fields.ts';
 import { localFields, localOptions, modelName, tokenLimit, withoutNothing } from './local-fields.ts';

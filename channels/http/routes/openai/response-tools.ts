@@ -4,7 +4,7 @@
  */
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
-import type { ToolSchema } from '../../../../src/contracts/model/provider.ts';
+import type { ToolSchema } from '../../../../src/protocol/agent/provider.ts';
 import { unsupported } from './fields.ts';
 import { type Choice, functionSchema, invalid, nameSchema, toToolSchema } from './tool-fields.ts';
 

@@ -1,6 +1,6 @@
 /** `POST /v1/responses`: the newer of OpenAI's two routes for answers. */
 import { timeOf } from '../../../../src/lib/ids.ts';
-import type { SessionKey } from '../../../../src/contracts/message.ts';
+import type { SessionKey } from '../../../../src/protocol/message.ts';
 import { readFields } from '../../body.ts';
 import type { FieldNames } from '../../errors.ts';
 import { RESPONSE_FIELDS, unsupported } from './fields.ts';

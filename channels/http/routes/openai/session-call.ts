@@ -1,11 +1,11 @@
 /** A call of the API in a session: its message is accepted like that of any channel, and its turn is the answer. */
 import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response';
-import type { TurnEndReason } from '../../../../src/contracts/event.ts';
-import type { InlineFile, Media } from '../../../../src/contracts/media.ts';
-import type { SessionKey } from '../../../../src/contracts/message.ts';
-import { readMode } from '../../../../src/contracts/plans/plan.ts';
-import type { CallerOptions, Usage } from '../../../../src/contracts/model/provider.ts';
-import type { Receipt } from '../../../../src/contracts/receive.ts';
+import type { TurnEndReason } from '../../../../src/protocol/event.ts';
+import type { InlineFile, Media } from '../../../../src/protocol/media.ts';
+import type { SessionKey } from '../../../../src/protocol/message.ts';
+import { readMode } from '../../../../src/protocol/agent/plan.ts';
+import type { CallerOptions, Usage } from '../../../../src/protocol/agent/provider.ts';
+import type { Receipt } from '../../../../src/protocol/receive.ts';
 import { newId } from '../../../../src/lib/ids.ts';
 import { turnOfRetry } from '../../client-retries.ts';
 import { MAX_INSTRUCTIONS, MODELS_TIMEOUT_MS } from '../../config.ts';

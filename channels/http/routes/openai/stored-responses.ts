@@ -1,12 +1,12 @@
 /** Responses that clients refer to by id: the conversation before a request, single items of it, and the routes that read them. */
-import type { Caller } from '../../../../src/contracts/access.ts';
-import { toGatewayError } from '../../../../src/contracts/errors.ts';
+import type { Caller } from '../../../../src/protocol/access.ts';
+import { toGatewayError } from '../../../../src/protocol/errors.ts';
 import {
   type ItemPlace,
   RESPONSE_MS,
   type ResponseItem,
   type StoredResponse,
-} from '../../../../src/contracts/store/responses.ts';
+} from '../../../../src/protocol/store/ledger.ts';
 import { MAX_MESSAGES } from '../../config.ts';
 import { HttpError } from '../../errors.ts';
 import { type HandlerDeps, type HttpContext, requestId } from '../../route.ts';

@@ -2,7 +2,7 @@
 import type { ServerResponse } from 'node:http';
 import { z } from 'zod';
 import { timeOf } from '../../../../src/lib/ids.ts';
-import type { Usage } from '../../../../src/contracts/model/provider.ts';
+import type { Usage } from '../../../../src/protocol/agent/provider.ts';
 import { readFields } from '../../body.ts';
 import { errorBody, type FieldNames, type HttpError } from '../../errors.ts';
 import type { EventStream } from '../../event-stream.ts';

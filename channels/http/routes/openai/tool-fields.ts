@@ -1,6 +1,6 @@
 /** The fields about tools and the form of answers that OpenAI's two routes share, checked and in the gateway's terms. */
 import { z } from 'zod';
-import type { AnswerFormat, CallerOptions, ToolSchema } from '../../../../src/contracts/model/provider.ts';
+import type { AnswerFormat, CallerOptions, ToolSchema } from '../../../../src/protocol/agent/provider.ts';
 import { MAX_TOOLS } from '../../config.ts';
 import { HttpError } from '../../errors.ts';
 import { unsupported } from './fields.ts';

@@ -1,7 +1,7 @@
 /** The catalogue of events, as streams and WebSockets send them (a test compares it with the union of the gateway). */
 import { z } from 'zod';
-import { TURN_END_REASONS } from '../../../../src/contracts/event.ts';
-import { isTextKey, type TextRef } from '../../../../src/contracts/texts/say.ts';
+import { TURN_END_REASONS } from '../../../../src/protocol/event.ts';
+import { isTextKey, type TextRef } from '../../../../src/protocol/texts/say.ts';
 
 const executor = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('tool'), tool: z.string() }),

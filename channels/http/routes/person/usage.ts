@@ -1,5 +1,5 @@
 /** The route about usage: tokens and model time by day, session, user, model or purpose. */
-import { MAX_USAGE_DAYS, USAGE_GROUPS, type UsageGroup } from '../../../../src/contracts/model/usage.ts';
+import { MAX_USAGE_DAYS, USAGE_GROUPS, type UsageGroup } from '../../../../src/protocol/agent/usage.ts';
 import type { HandlerDeps, HttpContext } from '../../route.ts';
 import { HttpError } from '../../errors.ts';
 

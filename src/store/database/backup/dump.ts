@@ -1,5 +1,5 @@
 /** Reads all rows as of one point in time, while others write. */
-import { type BackupRecord, SESSIONS_FOLDER } from '../../../contracts/operator/backup.ts';
+import { type BackupRecord, SESSIONS_FOLDER } from '../../../protocol/operator/backup.ts';
 import { connect, type DatabasePlace, type Sql } from '../database.ts';
 import { quoted, tablesOf } from './tables.ts';
 

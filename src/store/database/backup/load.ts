@@ -1,6 +1,6 @@
 /** Loads the rows of a backup into a database: all of them, or none. */
 import { createHash } from 'node:crypto';
-import { StoreError } from '../../../contracts/errors.ts';
+import { StoreError } from '../../../protocol/errors.ts';
 import { connect, type DatabasePlace, type Sql } from '../database.ts';
 import { type Column, quoted, tablesOf } from './tables.ts';
 

@@ -1,7 +1,7 @@
 /** Deliveries: queueing a message for an address, and T7, which finishes it with the platform ids. */
-import type { Fence, LaneStep } from '../../../contracts/store/lanes.ts';
-import type { Ledger } from '../../../contracts/store/ledger.ts';
-import type { SentMessage } from '../../../contracts/message.ts';
+import type { Fence, LaneStep } from '../../../protocol/store/lanes.ts';
+import type { Ledger } from '../../../protocol/store/ledger.ts';
+import type { SentMessage } from '../../../protocol/message.ts';
 import { append } from '../append.ts';
 import type { Database, Sql } from '../../database/database.ts';
 import { noteParts } from './sent-parts.ts';

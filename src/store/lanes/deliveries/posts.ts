@@ -1,9 +1,9 @@
 /** Messages besides answers: one statement stores what people see and queues its delivery, once for each call. */
 import { cleanJson } from '../../../lib/json/json.ts';
 import { cleanText } from '../../../lib/text.ts';
-import { type DeliveryPayload, parseAddress, type SessionKey } from '../../../contracts/message.ts';
-import type { NoticeRequest, NoticeResult, PostRequest, PostStore } from '../../../contracts/delivery.ts';
-import { SESSION_START, type SessionStart } from '../../../contracts/store/records.ts';
+import { type DeliveryPayload, parseAddress, type SessionKey } from '../../../protocol/message.ts';
+import type { NoticeRequest, NoticeResult, PostRequest, PostStore } from '../../../protocol/delivery.ts';
+import { SESSION_START, type SessionStart } from '../../../protocol/store/records.ts';
 import type { Database, Sql } from '../../database/database.ts';
 import { bumpLane, claimedHeads, type HeadRow, headsOf, liveNode, settleHeads } from '../lane-sql.ts';
 

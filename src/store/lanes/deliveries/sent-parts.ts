@@ -1,7 +1,7 @@
 /** Platform ids of what is on screen: facts that are stored even if the lane of their sender has moved on. */
-import type { Fence } from '../../../contracts/store/lanes.ts';
-import type { Ledger, NotedParts } from '../../../contracts/store/ledger.ts';
-import type { SentMessage } from '../../../contracts/message.ts';
+import type { Fence } from '../../../protocol/store/lanes.ts';
+import type { Ledger, NotedParts } from '../../../protocol/store/ledger.ts';
+import type { SentMessage } from '../../../protocol/message.ts';
 import { cleanJson } from '../../../lib/json/json.ts';
 import type { Database, Sql } from '../../database/database.ts';
 import { heldLane } from '../lane-sql.ts';

@@ -1,5 +1,5 @@
 /** What the gateways on this database report about themselves: what they started with, and their state. */
-import type { NodeReportStore, NodeStatus } from '../../../contracts/operator/nodes.ts';
+import type { NodeReportStore, NodeStatus } from '../../../protocol/operator/nodes.ts';
 import { cleanJson } from '../../../lib/json/json.ts';
 import type { Database } from '../../database/database.ts';
 

@@ -8,7 +8,7 @@ import {
   SUSPECT_ALONE_MS,
   SUSPECT_CRASHES,
   SUSPECT_SHARE,
-} from '../../../contracts/store/lanes.ts';
+} from '../../../protocol/store/lanes.ts';
 import { newId } from '../../../lib/ids.ts';
 import type { Database, Sql } from '../../database/database.ts';
 import { claimedHeads, fromNow, type HeadRow, headsOf, isDue, settleHeads } from '../lane-sql.ts';

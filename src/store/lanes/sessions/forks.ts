@@ -5,7 +5,7 @@ import {
   type ForkRequest,
   type ForkStore,
   MAX_FORKED_TURNS,
-} from '../../../contracts/sessions/fork.ts';
+} from '../../../protocol/sessions/conversation-api.ts';
 import { cleanText } from '../../../lib/text.ts';
 import type { Database, Sql } from '../../database/database.ts';
 import { recap, summariesOf } from '../contexts.ts';

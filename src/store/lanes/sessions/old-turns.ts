@@ -1,5 +1,5 @@
 /** Old data: sessions that are no longer used, and old turns of those that are. */
-import type { RetentionStore } from '../../../contracts/operator/retention.ts';
+import type { RetentionStore } from '../../../protocol/operator/backup.ts';
 import type { Database } from '../../database/database.ts';
 import { deleteIdleSession, unusedFor } from '../delete-session.ts';
 import { asSessionKey } from '../../tables/session-rows.ts';

@@ -1,11 +1,11 @@
 /** Edited questions, and the turns behind messages on screen. */
-import { addressOf, type SessionKey } from '../../../contracts/message.ts';
+import { addressOf, type SessionKey } from '../../../protocol/message.ts';
 import {
   EDITABLE_MESSAGES,
   type EditedQuestion,
   type EditOutcome,
   type QuestionStore,
-} from '../../../contracts/store/questions.ts';
+} from '../../../protocol/store/group-chats.ts';
 import { cleanJson } from '../../../lib/json/json.ts';
 import { cleanText } from '../../../lib/text.ts';
 import type { Database, Sql } from '../../database/database.ts';

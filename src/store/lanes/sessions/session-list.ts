@@ -10,7 +10,7 @@ import {
   type SessionListStore,
   type SessionState,
   SNIPPET_WORDS,
-} from '../../../contracts/sessions/session-list.ts';
+} from '../../../protocol/sessions/session-list.ts';
 import { cleanText } from '../../../lib/text.ts';
 import type { Database, Sql } from '../../database/database.ts';
 import { asSessionKey, type SessionRow, toSession } from '../../tables/session-rows.ts';

@@ -1,8 +1,14 @@
 /** Which turns the model reads: questions asked again, answers chosen and withdrawn. Each in one transaction behind the lane's lock. */
 import type postgres from 'postgres';
-import { MAX_TRIES, type Question, type TryStore, type WhyNot } from '../../../contracts/sessions/tries.ts';
-import type { AcceptRequest, AcceptResult, TurnPayload } from '../../../contracts/store/accept.ts';
-import { type SessionStart, STEP_ITERATIONS } from '../../../contracts/store/records.ts';
+import {
+  MAX_TRIES,
+  type Question,
+  type SessionStart,
+  STEP_ITERATIONS,
+  type TryStore,
+  type WhyNot,
+} from '../../../protocol/store/records.ts';
+import type { AcceptRequest, AcceptResult, TurnPayload } from '../../../protocol/store/accept.ts';
 import { cleanText } from '../../../lib/text.ts';
 import type { Database, Sql } from '../../database/database.ts';
 import { dividedByZero } from '../../database/retry.ts';

@@ -4,8 +4,8 @@ import type {
   WaitingMessage,
   WaitingQueue,
   WaitingStore,
-} from '../../../contracts/sessions/waiting.ts';
-import { SESSION_START } from '../../../contracts/store/records.ts';
+} from '../../../protocol/sessions/conversation-api.ts';
+import { SESSION_START } from '../../../protocol/store/records.ts';
 import { cleanText } from '../../../lib/text.ts';
 import type { Database, Sql } from '../../database/database.ts';
 import { over } from '../lane-sql.ts';

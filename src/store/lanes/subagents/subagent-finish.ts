@@ -1,8 +1,8 @@
 /** The end of a background subagent: its own head and the message with its result for the session, in one transaction. */
-import type { Fence, LaneStep } from '../../../contracts/store/lanes.ts';
+import type { Fence, LaneStep } from '../../../protocol/store/lanes.ts';
 import { cleanJson } from '../../../lib/json/json.ts';
 import { cleanText } from '../../../lib/text.ts';
-import type { SubagentFinish } from '../../../contracts/agent/subagents.ts';
+import type { SubagentFinish } from '../../../protocol/agent/subagents.ts';
 import type { Sql } from '../../database/database.ts';
 import {
   advanceLane,

@@ -1,9 +1,9 @@
 /** Subagents: the journals of those that a turn is waiting for, and the `agent:` lanes of background ones. */
-import { FencedError } from '../../../contracts/errors.ts';
-import type { Fence } from '../../../contracts/store/lanes.ts';
+import { FencedError } from '../../../protocol/errors.ts';
+import type { Fence } from '../../../protocol/store/lanes.ts';
 import { cleanJson } from '../../../lib/json/json.ts';
-import type { SessionKey } from '../../../contracts/message.ts';
-import type { ContextRecord } from '../../../contracts/store/records.ts';
+import type { SessionKey } from '../../../protocol/message.ts';
+import type { ContextRecord } from '../../../protocol/store/records.ts';
 import {
   agentLane,
   agentPrefix,
@@ -12,7 +12,7 @@ import {
   type SubagentPayload,
   type SubagentStart,
   type SubagentStore,
-} from '../../../contracts/agent/subagents.ts';
+} from '../../../protocol/agent/subagents.ts';
 import type { Database, Sql } from '../../database/database.ts';
 import { insertRows, writeRows } from '../turn/journal.ts';
 import {

@@ -1,8 +1,8 @@
 /** The end of turns (T6): what they said and used is stored, and their answers are queued. */
-import type { Fence, LaneStep } from '../../../contracts/store/lanes.ts';
+import type { Fence, LaneStep } from '../../../protocol/store/lanes.ts';
 import { cleanJson } from '../../../lib/json/json.ts';
 import { cleanText } from '../../../lib/text.ts';
-import type { TurnFinish } from '../../../contracts/store/records.ts';
+import type { TurnFinish } from '../../../protocol/store/records.ts';
 import { createBatches } from '../../database/batches.ts';
 import type { Database, Sql } from '../../database/database.ts';
 import { insertEntries, journalRecords, sessionOfLane } from './journal.ts';

@@ -1,9 +1,9 @@
 /** T2-T5: what a turn stores while it runs; each statement locks the lane, each row is written once. */
-import { FencedError } from '../../../contracts/errors.ts';
-import type { Fence } from '../../../contracts/store/lanes.ts';
-import type { Ledger, NotedFiles } from '../../../contracts/store/ledger.ts';
+import { FencedError } from '../../../protocol/errors.ts';
+import type { Fence } from '../../../protocol/store/lanes.ts';
+import type { Ledger, NotedFiles } from '../../../protocol/store/ledger.ts';
 import { cleanJson } from '../../../lib/json/json.ts';
-import type { JournalRow } from '../../../contracts/store/records.ts';
+import type { JournalRow } from '../../../protocol/store/records.ts';
 import type { Database, Sql } from '../../database/database.ts';
 import { heldLane } from '../lane-sql.ts';
 import { taintSession } from '../session-sources.ts';

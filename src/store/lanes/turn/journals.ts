@@ -7,9 +7,9 @@ import {
   type WorkApproval,
   type WorkFact,
   type WorkStore,
-} from '../../../contracts/sessions/turn-work.ts';
-import { MAX_LISTED_APPROVALS } from '../../../contracts/tools/approvals.ts';
-import type { ContextRecord } from '../../../contracts/store/records.ts';
+} from '../../../protocol/sessions/turn-work.ts';
+import { MAX_LISTED_APPROVALS } from '../../../protocol/agent/approvals.ts';
+import type { ContextRecord } from '../../../protocol/store/records.ts';
 import type { Database, Sql } from '../../database/database.ts';
 
 /** The `WorkStore` over a database. */

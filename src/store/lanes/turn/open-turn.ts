@@ -1,18 +1,18 @@
 /** What a turn needs to start: read with its acceptance if it starts at once, and separately if it waited or resumes. */
 import type postgres from 'postgres';
-import { FencedError } from '../../../contracts/errors.ts';
-import type { Fence } from '../../../contracts/store/lanes.ts';
+import { FencedError } from '../../../protocol/errors.ts';
+import type { Fence } from '../../../protocol/store/lanes.ts';
 import { cleanText } from '../../../lib/text.ts';
-import type { Address, SentMessage } from '../../../contracts/message.ts';
-import type { Plan } from '../../../contracts/plans/plan.ts';
-import type { ObservedMessage } from '../../../contracts/store/group-chats.ts';
+import type { Address, SentMessage } from '../../../protocol/message.ts';
+import type { Plan } from '../../../protocol/agent/plan.ts';
+import type { ObservedMessage } from '../../../protocol/store/group-chats.ts';
 import {
   MAX_TURN_APPROVALS,
   type OpenedTurn,
   type OtherSurface,
   STEP_ITERATIONS,
   type TurnApproval,
-} from '../../../contracts/store/records.ts';
+} from '../../../protocol/store/records.ts';
 import { packed, type PackedRecords, recap, unpacked } from '../contexts.ts';
 import type { Sql } from '../../database/database.ts';
 import { sessionOfLane } from './journal.ts';

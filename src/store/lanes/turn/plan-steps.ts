@@ -1,14 +1,14 @@
 /** The plan of a turn: stored with everything that belongs to it in one statement, and updated as the turn runs it. */
-import { FencedError } from '../../../contracts/errors.ts';
-import type { Fence } from '../../../contracts/store/lanes.ts';
-import type { Ledger } from '../../../contracts/store/ledger.ts';
+import { FencedError } from '../../../protocol/errors.ts';
+import type { Fence } from '../../../protocol/store/lanes.ts';
+import type { Ledger } from '../../../protocol/store/ledger.ts';
 import { cleanJson } from '../../../lib/json/json.ts';
 import { cleanText } from '../../../lib/text.ts';
-import type { Plan } from '../../../contracts/plans/plan.ts';
-import { versionOf } from '../../../contracts/plans/plan-edits.ts';
-import type { PlanningRecord } from '../../../contracts/store/plan-store.ts';
-import type { JournalRow } from '../../../contracts/store/records.ts';
-import type { Todo } from '../../../contracts/store/notes.ts';
+import type { Plan } from '../../../protocol/agent/plan.ts';
+import { versionOf } from '../../../protocol/agent/plan-edits.ts';
+import type { PlanningRecord } from '../../../protocol/agent/plan-store.ts';
+import type { JournalRow } from '../../../protocol/store/records.ts';
+import type { Todo } from '../../../protocol/store/notes.ts';
 import type { Database, Sql } from '../../database/database.ts';
 import { putTodos } from '../../tables/statements/notes.ts';
 import { insertRows, sessionOfLane } from './journal.ts';

@@ -4,7 +4,7 @@ import {
   type Refusal,
   type TraceStore,
   type TurnFacts,
-} from '../../../contracts/store/traces.ts';
+} from '../../../protocol/store/traces.ts';
 import { cleanJson } from '../../../lib/json/json.ts';
 import { cleanText } from '../../../lib/text.ts';
 import type { Database, Sql } from '../../database/database.ts';

@@ -1,7 +1,7 @@
 /** The plan of a turn: read for its card, and cancelled when its turn ends without running. */
 import { cleanJson } from '../../../lib/json/json.ts';
-import { cancelPlan, type CancelReason, type Plan } from '../../../contracts/plans/plan.ts';
-import { cardRef } from '../../../contracts/store/plan-store.ts';
+import { cancelPlan, type CancelReason, type Plan } from '../../../protocol/agent/plan.ts';
+import { cardRef } from '../../../protocol/agent/plan-store.ts';
 import type { Sql } from '../../database/database.ts';
 
 /** `Ledger.planOf`, by index. */

@@ -1,5 +1,5 @@
 /** Stores the attempts of turns: with their end, or alone if a turn continues later. */
-import { MAX_TRACE_ATTEMPTS } from '../../../contracts/store/traces.ts';
+import { MAX_TRACE_ATTEMPTS } from '../../../protocol/store/traces.ts';
 import type { Sql } from '../../database/database.ts';
 
 /** The statement that adds attempts to those of their turns: `turns` is a FROM item `t` with `turn_id` and `trace`, which may be null. */

@@ -1,7 +1,7 @@
 /** Rows of `usage` as part of the statement that ends the work they were spent on. */
 import { cleanJson } from '../../../lib/json/json.ts';
 import { cleanText } from '../../../lib/text.ts';
-import type { ModelUsage, UsagePurpose } from '../../../contracts/model/usage.ts';
+import type { ModelUsage, UsagePurpose } from '../../../protocol/agent/usage.ts';
 import type { Sql } from '../../database/database.ts';
 import { usageColumns } from '../../tables/usage.ts';
 

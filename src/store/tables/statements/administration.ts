@@ -1,5 +1,5 @@
 /** Rows that operators view and delete, regardless of who owns them. */
-import type { AdministrationStore, ListedMemory } from '../../../contracts/operator/administration.ts';
+import type { AdministrationStore, ListedMemory } from '../../../protocol/operator/administration.ts';
 import { cleanText } from '../../../lib/text.ts';
 import type { Database } from '../../database/database.ts';
 

@@ -1,6 +1,6 @@
 /** Moves everything that belongs to a chat to its new id, in one transaction. */
 import { cleanText } from '../../../lib/text.ts';
-import { addressOf, type ChatMigration, type ChatMigrationStore } from '../../../contracts/message.ts';
+import { addressOf, type ChatMigration, type ChatMigrationStore } from '../../../protocol/message.ts';
 import type { Database, Sql } from '../../database/database.ts';
 
 /** The `ChatMigrationStore` over a database. */

@@ -6,7 +6,7 @@ import {
   type GroupChatStore,
   judgeBot,
   MAX_OBSERVED,
-} from '../../../contracts/store/group-chats.ts';
+} from '../../../protocol/store/group-chats.ts';
 import { cleanJson } from '../../../lib/json/json.ts';
 import { cleanText } from '../../../lib/text.ts';
 import type { Database, Sql } from '../../database/database.ts';

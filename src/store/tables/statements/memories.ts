@@ -1,5 +1,5 @@
 /** Facts about users: stored, found by full text, deleted; every statement names the user whose rows it may touch. */
-import { StoreError } from '../../../contracts/errors.ts';
+import { StoreError } from '../../../protocol/errors.ts';
 import { cleanText } from '../../../lib/text.ts';
 import {
   MAX_MEMORIES,
@@ -10,7 +10,7 @@ import {
   type MemoryStore,
   type NewMemory,
   type Remembered,
-} from '../../../contracts/store/notes.ts';
+} from '../../../protocol/store/notes.ts';
 import type { Database, Sql } from '../../database/database.ts';
 import { asSessionKey } from '../session-rows.ts';
 

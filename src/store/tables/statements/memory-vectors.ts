@@ -2,7 +2,7 @@
  * Vectors of facts, as plain bytes. A user has at most a few hundred facts, all of which are compared: an index over
  * vectors, and the database extension that it needs, would have nothing to speed up.
  */
-import type { MemoryVectorStore, Vector } from '../../../contracts/store/memory-vectors.ts';
+import type { MemoryVectorStore, Vector } from '../../../protocol/store/notes.ts';
 import { cleanJson } from '../../../lib/json/json.ts';
 import { cleanText } from '../../../lib/text.ts';
 import type { Database } from '../../database/database.ts';

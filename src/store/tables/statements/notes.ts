@@ -7,7 +7,7 @@ import {
   type ScratchpadStore,
   type Todo,
   type TodoStore,
-} from '../../../contracts/store/notes.ts';
+} from '../../../protocol/store/notes.ts';
 import type { Database, Sql } from '../../database/database.ts';
 
 /** The `TodoStore` over a database; each write is one statement, so that two agents of a session do not overwrite each other's changes. */

@@ -1,10 +1,10 @@
 /** Plans in their current state, and what users requested for them. */
 import { cleanJson } from '../../../lib/json/json.ts';
 import { cleanText } from '../../../lib/text.ts';
-import type { Address } from '../../../contracts/message.ts';
-import type { Plan } from '../../../contracts/plans/plan.ts';
-import { versionOf, withPendingEdits } from '../../../contracts/plans/plan-edits.ts';
-import type { PlanRecord, PlanRequest, PlanStore } from '../../../contracts/store/plan-store.ts';
+import type { Address } from '../../../protocol/message.ts';
+import type { Plan } from '../../../protocol/agent/plan.ts';
+import { versionOf, withPendingEdits } from '../../../protocol/agent/plan-edits.ts';
+import type { PlanRecord, PlanRequest, PlanStore } from '../../../protocol/agent/plan-store.ts';
 import type { Database, Sql } from '../../database/database.ts';
 import { asSessionKey } from '../session-rows.ts';
 

@@ -7,7 +7,7 @@ import {
   type ResponseItem,
   type ResponseStore,
   type StoredResponse,
-} from '../../../contracts/store/responses.ts';
+} from '../../../protocol/store/ledger.ts';
 import { cleanJson } from '../../../lib/json/json.ts';
 import { cleanText } from '../../../lib/text.ts';
 import type { Database, Sql } from '../../database/database.ts';

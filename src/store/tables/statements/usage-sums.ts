@@ -9,7 +9,7 @@ import {
   type UsageStore,
   type UsageSum,
   type UsageSums,
-} from '../../../contracts/model/usage.ts';
+} from '../../../protocol/agent/usage.ts';
 import { cleanText } from '../../../lib/text.ts';
 import type { Database, Sql } from '../../database/database.ts';
 import type { UsageRows } from '../usage.ts';

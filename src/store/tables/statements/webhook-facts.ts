@@ -1,5 +1,5 @@
 /** What outbound webhooks read about turns and approvals. */
-import type { ApprovalFacts, WebhookNote, WebhookStore } from '../../../contracts/operator/webhooks.ts';
+import type { ApprovalFacts, WebhookNote, WebhookStore } from '../../../protocol/operator/webhooks.ts';
 import { newId } from '../../../lib/ids.ts';
 import { cleanText } from '../../../lib/text.ts';
 import type { Database, Sql } from '../../database/database.ts';

@@ -2,7 +2,7 @@
  * What a kind of search service provides: how to query it, and what its answers mean. Everything else is the same for
  * all.
  */
-import type { EgressRequest } from '../../../contracts/tools/tool.ts';
+import type { EgressRequest } from '../../../protocol/agent/tool.ts';
 
 /** Results requested from every service, whatever the model wants: the service should learn nothing but the query. */
 export const ASKED_RESULTS = 10;

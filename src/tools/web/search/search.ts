@@ -1,7 +1,7 @@
 /** One search with whatever service is configured: its request, its bounded answer, and its errors by cause. */
 import { z } from 'zod';
-import { GatewayError, ToolError } from '../../../contracts/errors.ts';
-import type { Egress, EgressResponse } from '../../../contracts/tools/tool.ts';
+import { GatewayError, ToolError } from '../../../protocol/errors.ts';
+import type { Egress, EgressResponse } from '../../../protocol/agent/tool.ts';
 import { ASKED_RESULTS, type SearchKind, type SearchResult } from './kind.ts';
 import { searchKinds, type SearchSettings } from './services.ts';
 

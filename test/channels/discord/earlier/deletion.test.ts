@@ -1,6 +1,6 @@
 /** Deleting the deferred reply of a slash command; the channel contract covers ordinary messages. */
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import type { SentMessage } from '../../../../src/contracts/message.ts';
+import type { SentMessage } from '../../../../src/protocol/message.ts';
 import { DiscordSetup } from '../../../fakes/discord/setup.ts';
 import type { FakeChannel } from '../../../fakes/discord/platform.ts';
 

@@ -3,8 +3,8 @@ import pino from 'pino';
 import { describe, expect, it } from 'vitest';
 import { BotRoles, MAX_GUILDS } from '../../../../channels/discord/guilds/bot-roles.ts';
 import { questionReactions } from '../../../../channels/discord/earlier/question-reactions.ts';
-import { MAX_REACTIONS } from '../../../../src/contracts/platform/single-reactions.ts';
-import { ChannelError } from '../../../../src/contracts/errors.ts';
+import { MAX_REACTIONS } from '../../../../src/protocol/channel-parts.ts';
+import { ChannelError } from '../../../../src/protocol/errors.ts';
 
 /** Calls as `put ✅`, in order. */
 function recording(fail?: (line: string) => ChannelError | undefined) {

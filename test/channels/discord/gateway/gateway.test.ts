@@ -1,7 +1,7 @@
 /** Failures of the Discord gateway connection: resume, lost sessions, missing heartbeats, fatal closes, outages. */
 import { wordedHealth } from '../../../fakes/gateway/worded-health.ts';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { StoreError } from '../../../../src/contracts/errors.ts';
+import { StoreError } from '../../../../src/protocol/errors.ts';
 import { DiscordSetup } from '../../../fakes/discord/setup.ts';
 import { ACCEPTED } from '../../../fakes/gateway/channel-setup.ts';
 import type { FakeChannel, FakePerson } from '../../../fakes/discord/platform.ts';

@@ -3,7 +3,7 @@ import { wordedHealth } from '../../../fakes/gateway/worded-health.ts';
 import { setImmediate as immediate } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { catchUp, MAX_CHATS_READ } from '../../../../channels/discord/receiving/catch-up.ts';
-import { StoreError } from '../../../../src/contracts/errors.ts';
+import { StoreError } from '../../../../src/protocol/errors.ts';
 import { silentLog } from '../../../database.ts';
 import { MemoryConnections } from '../../../fakes/stores/connections.ts';
 import { DiscordSetup } from '../../../fakes/discord/setup.ts';

@@ -4,7 +4,7 @@ import { PermissionFlagsBits } from 'discord-api-types/v10';
 import { reacts } from '../../../fakes/discord/acts.ts';
 import { DiscordSetup } from '../../../fakes/discord/setup.ts';
 import { type FakeChannel, type FakePerson, Refusal } from '../../../fakes/discord/platform.ts';
-import type { InboundMessage, Place } from '../../../../src/contracts/message.ts';
+import type { InboundMessage, Place } from '../../../../src/protocol/message.ts';
 
 const WAIT = { timeout: 5_000, interval: 5 };
 

@@ -1,6 +1,6 @@
 /** Slash commands: registered once, committed and deferred in time, answered in their reply. */
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import type { Receipt } from '../../../../src/contracts/receive.ts';
+import type { Receipt } from '../../../../src/protocol/receive.ts';
 import { ACCEPTED } from '../../../fakes/gateway/channel-setup.ts';
 import { Refusal } from '../../../fakes/discord/platform.ts';
 import { openSlashRoom, type SlashRoom, THINKING, WAIT } from '../../../fakes/discord/slash-room.ts';

@@ -7,8 +7,8 @@ import {
   OnMessages,
 } from '../../../../channels/discord/interactions/on-messages.ts';
 import { readForm, readMessageCommand } from '../../../../channels/discord/interactions/read.ts';
-import { ChannelError } from '../../../../src/contracts/errors.ts';
-import { inEnglish } from '../../../../src/contracts/texts/say.ts';
+import { ChannelError } from '../../../../src/protocol/errors.ts';
+import { inEnglish } from '../../../../src/protocol/texts/say.ts';
 
 const user = { id: '5', username: 'ada' };
 const at = { application_id: '9', token: 'a token', channel_id: '11', guild_id: '12', member: { user } };

@@ -1,6 +1,6 @@
 /** Menus under the replies to commands without an argument. */
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { MAX_SUGGESTIONS } from '../../../../src/contracts/command.ts';
+import { MAX_SUGGESTIONS } from '../../../../src/protocol/command.ts';
 import { chooses } from '../../../fakes/discord/acts.ts';
 import { DiscordSetup } from '../../../fakes/discord/setup.ts';
 import type { FakeChannel, FakePerson } from '../../../fakes/discord/platform.ts';

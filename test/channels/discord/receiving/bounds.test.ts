@@ -11,8 +11,8 @@ import {
 } from '../../../../channels/discord/rest/rest.ts';
 import { ChannelKinds, MAX_KINDS, MAX_LOOKUPS } from '../../../../channels/discord/channel-kinds.ts';
 import { MAX_GUEST_CHATS, Sending } from '../../../../channels/discord/sending.ts';
-import { ChannelError } from '../../../../src/contracts/errors.ts';
-import type { InboundMessage } from '../../../../src/contracts/message.ts';
+import { ChannelError } from '../../../../src/protocol/errors.ts';
+import type { InboundMessage } from '../../../../src/protocol/message.ts';
 import { ACCEPTED } from '../../../fakes/gateway/channel-setup.ts';
 
 const id = (n: number): string => String(1_000_000_000_000_000_000n + BigInt(n));

@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { readMessage } from '../../../../channels/discord/receiving/inbound.ts';
 import { readInteraction } from '../../../../channels/discord/interactions/read.ts';
 import { readMessage as readMessageForModel } from '../../../../src/agent/turn/turn-payload.ts';
-import type { InboundMessage } from '../../../../src/contracts/message.ts';
+import type { InboundMessage } from '../../../../src/protocol/message.ts';
 import { DiscordSetup } from '../../../fakes/discord/setup.ts';
 import type { SayOptions } from '../../../fakes/discord/say.ts';
 import { type FakeChannel, type FakePerson, Refusal } from '../../../fakes/discord/platform.ts';

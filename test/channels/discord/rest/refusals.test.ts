@@ -2,7 +2,7 @@
 import { wordedHealth } from '../../../fakes/gateway/worded-health.ts';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { MAX_UNNAMED, REFUSAL_KEPT_MS, UNNAMED_WAIT_MS } from '../../../../channels/discord/rest/rest.ts';
-import { DEAD_AFTER_MS, DEAD_INTERVAL_MS } from '../../../../src/contracts/channel.ts';
+import { DEAD_AFTER_MS, DEAD_INTERVAL_MS } from '../../../../src/protocol/channel.ts';
 import { type FakeChannel, Refusal } from '../../../fakes/discord/platform.ts';
 import { DiscordSetup } from '../../../fakes/discord/setup.ts';
 import { failureOf } from '../../../fakes/gateway/channel-setup.ts';

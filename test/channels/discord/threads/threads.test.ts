@@ -9,7 +9,7 @@ import { INTENT } from '../../../fakes/discord/gateway/gateway-frames.ts';
 import { channelJson, threadOfGuildJson } from '../../../fakes/discord/json.ts';
 import { openThread, posts } from '../../../fakes/discord/threads.ts';
 import type { FakeChannel, FakeMessage, FakePerson } from '../../../fakes/discord/platform.ts';
-import type { InboundMessage } from '../../../../src/contracts/message.ts';
+import type { InboundMessage } from '../../../../src/protocol/message.ts';
 
 const WAIT = { timeout: 5_000, interval: 5 };
 const MENTION = { mention: true };

@@ -6,7 +6,7 @@ import {
   MAX_INLINE_FILES,
   MAX_LARGE_BODIES,
 } from '../../../../channels/http/config.ts';
-import type { StatelessMessage } from '../../../../src/contracts/gateway-api.ts';
+import type { StatelessMessage } from '../../../../src/protocol/gateway-api.ts';
 import { CHAT } from '../../../fakes/gateway/gateway-api.ts';
 import { openApi, type OpenApi } from '../client.ts';
 import { codeOf, PNG } from './file-client.ts';

@@ -84,8 +84,8 @@ it('gives every file the same policy, which lets only files of this server run, 
 
 it('serves no other file of the repository', async () => {
   const others = [
-    '/src/contracts/plans/plan.ts',
-    '/src/contracts/isomorphic/plan-reducer.js',
+    '/src/protocol/agent/plan.ts',
+    '/src/protocol/isomorphic/plan-reducer.js',
     '/page/',
     '/page/main.js',
     '/page/..%2findex.ts',

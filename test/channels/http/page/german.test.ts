@@ -3,8 +3,8 @@
  * losing a draft.
  */
 import { expect, it, vi } from 'vitest';
-import { ENGLISH } from '../../../../src/contracts/texts/english.ts';
-import { GERMAN } from '../../../../src/contracts/texts/german.ts';
+import { ENGLISH } from '../../../../src/protocol/texts/english.ts';
+import { GERMAN } from '../../../../src/protocol/texts/german.ts';
 import { plan } from '../../../fakes/gateway/shown-plans.ts';
 import { objections } from './browser/axe.ts';
 import { WAIT } from './browser/browser.ts';

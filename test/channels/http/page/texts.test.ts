@@ -9,11 +9,11 @@ import {
   sayFrom,
   sayParts,
 } from '../../../../channels/http/page/texts.js';
-import { ENGLISH } from '../../../../src/contracts/texts/english.ts';
-import { GERMAN } from '../../../../src/contracts/texts/german.ts';
-import { PARLEY } from '../../../../src/contracts/texts/parley.ts';
-import { fillFrom } from '../../../../src/contracts/isomorphic/fill-text.js';
-import { inEnglish, sayFrom as sayFromTable } from '../../../../src/contracts/texts/say.ts';
+import { ENGLISH } from '../../../../src/protocol/texts/english.ts';
+import { GERMAN } from '../../../../src/protocol/texts/german.ts';
+import { PARLEY } from '../../../../src/protocol/texts/parley.ts';
+import { fillFrom } from '../../../../src/protocol/isomorphic/fill-text.js';
+import { inEnglish, sayFrom as sayFromTable } from '../../../../src/protocol/texts/say.ts';
 
 /** What the script of a language passes to the page. */
 function givenBy(language: string, table: Parameters<typeof sayFromTable>[1]): GivenTexts {

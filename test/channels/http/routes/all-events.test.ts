@@ -2,9 +2,9 @@
 import { expect, it } from 'vitest';
 import { followAll } from '../../../../channels/http/routes/all-events.ts';
 import { agentEvent } from '../../../../channels/http/routes/openapi/events.ts';
-import type { Caller } from '../../../../src/contracts/access.ts';
-import type { AgentEvent } from '../../../../src/contracts/event.ts';
-import type { GatewayApi } from '../../../../src/contracts/gateway-api.ts';
+import type { Caller } from '../../../../src/protocol/access.ts';
+import type { AgentEvent } from '../../../../src/protocol/event.ts';
+import type { GatewayApi } from '../../../../src/protocol/gateway-api.ts';
 
 const FRIEND: Caller = { tokenId: 'friend', scopes: ['chat'] };
 const OWNER: Caller = { tokenId: 'owner', scopes: ['admin'] };

@@ -1,7 +1,7 @@
 /** A WebSocket client that keeps what it receives, for tests. */
 import { once } from 'node:events';
 import { WebSocket } from 'ws';
-import type { AgentEvent } from '../../../../src/contracts/event.ts';
+import type { AgentEvent } from '../../../../src/protocol/event.ts';
 
 /** A frame of the server; fields by its type. */
 export interface ServerFrame {

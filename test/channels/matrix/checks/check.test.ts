@@ -2,7 +2,7 @@
 import { afterEach, expect, it } from 'vitest';
 import { check } from '../../../../channels/matrix/checks/token.ts';
 import { manifest } from '../../../../channels/matrix/manifest.ts';
-import { isId } from '../../../../src/contracts/access.ts';
+import { isId } from '../../../../src/protocol/access.ts';
 import { FakeHomeserver, MATRIX_TOKEN } from '../../../fakes/matrix/homeserver.ts';
 
 const CONTEXT = { platform: 'linux' } as never;

@@ -2,7 +2,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { MAX_REFUSALS } from '../../../../channels/matrix/receiving/receiving.ts';
 import { MAX_PAGES } from '../../../../channels/matrix/receiving/sync.ts';
-import { StoreError } from '../../../../src/contracts/errors.ts';
+import { StoreError } from '../../../../src/protocol/errors.ts';
 import { MatrixSetup } from '../../../fakes/matrix/setup.ts';
 import { ACCEPTED } from '../../../fakes/gateway/channel-setup.ts';
 

@@ -4,7 +4,7 @@
  */
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { MAX_MOVES } from '../../../../channels/matrix/replacements.ts';
-import { StoreError } from '../../../../src/contracts/errors.ts';
+import { StoreError } from '../../../../src/protocol/errors.ts';
 import type { FakeRoom } from '../../../fakes/matrix/rooms.ts';
 import { MatrixSetup } from '../../../fakes/matrix/setup.ts';
 

@@ -3,8 +3,8 @@
  * user.
  */
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { StoreError } from '../../../../src/contracts/errors.ts';
-import type { Receipt } from '../../../../src/contracts/receive.ts';
+import { StoreError } from '../../../../src/protocol/errors.ts';
+import type { Receipt } from '../../../../src/protocol/receive.ts';
 import { SlackSetup } from '../../../fakes/slack/setup.ts';
 import { ACCEPTED } from '../../../fakes/gateway/channel-setup.ts';
 import type { FakeChat, FakePerson } from '../../../fakes/slack/workspace.ts';

@@ -7,8 +7,8 @@ import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 
 import { manifest } from '../../../../channels/slack/manifest.ts';
 import { MAX_CHATS_READ, MAX_PAGES } from '../../../../channels/slack/receiving/catch-up.ts';
 import { MAX_WAITING } from '../../../../channels/slack/receiving/inbox.ts';
-import { StoreError } from '../../../../src/contracts/errors.ts';
-import type { Receipt } from '../../../../src/contracts/receive.ts';
+import { StoreError } from '../../../../src/protocol/errors.ts';
+import type { Receipt } from '../../../../src/protocol/receive.ts';
 import { SlackSetup } from '../../../fakes/slack/setup.ts';
 import { ACCEPTED } from '../../../fakes/gateway/channel-setup.ts';
 import { SLACK_TOKEN } from '../../../fakes/slack/slack.ts';

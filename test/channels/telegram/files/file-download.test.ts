@@ -2,7 +2,7 @@
 import { inspect } from 'node:util';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { create, type TelegramTiming } from '../../../../channels/telegram/index.ts';
-import { GatewayError } from '../../../../src/contracts/errors.ts';
+import { GatewayError } from '../../../../src/protocol/errors.ts';
 import { FAKE_TOKEN } from '../../../fakes/telegram/telegram.ts';
 import { startRawServer } from '../../../fakes/network/raw-server.ts';
 import { telegramConfig, telegramDeps } from '../setup.ts';

@@ -1,7 +1,7 @@
 /** What the channel makes of what people send besides text: files by their kind, everything else in words. */
 import { describe, expect, it } from 'vitest';
 import { toInbound } from '../../../../channels/telegram/receiving/inbound.ts';
-import type { InboundMessage } from '../../../../src/contracts/message.ts';
+import type { InboundMessage } from '../../../../src/protocol/message.ts';
 
 const BOT = { id: '987654321', name: 'parley_test_bot', commands: new Set(['stop']) };
 

@@ -3,7 +3,7 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { toInbound } from '../../../../channels/telegram/receiving/inbound.ts';
 import { manifest } from '../../../../channels/telegram/manifest.ts';
-import type { InboundMessage } from '../../../../src/contracts/message.ts';
+import type { InboundMessage } from '../../../../src/protocol/message.ts';
 
 const BOT = { id: '987654321', name: 'parley_test_bot', commands: new Set(['stop', 'queue']) };
 const PERSON = { id: 42, is_bot: false, first_name: 'Ada', last_name: 'L' };

@@ -9,7 +9,7 @@ import {
   type Received,
   SplitMessages,
 } from '../../../../channels/telegram/receiving/split-messages.ts';
-import type { InboundMessage } from '../../../../src/contracts/message.ts';
+import type { InboundMessage } from '../../../../src/protocol/message.ts';
 
 describe('the parts of a message', () => {
   const at = (id: number, more: Partial<Received> = {}, message: Partial<InboundMessage> = {}): Received => ({

@@ -3,7 +3,7 @@ import { wordedHealth } from '../../../fakes/gateway/worded-health.ts';
 import { describe, expect, it, vi } from 'vitest';
 import { POLL_TIMING } from '../../../../channels/telegram/receiving/polling.ts';
 import { CHATS_AT_ONCE, PUBLISH_TRIES } from '../../../../channels/telegram/receiving/publishing.ts';
-import { GatewayError, StoreError } from '../../../../src/contracts/errors.ts';
+import { GatewayError, StoreError } from '../../../../src/protocol/errors.ts';
 import { FAKE_TOKEN, FakeTelegram } from '../../../fakes/telegram/telegram.ts';
 import { startChannel, startFake, WAIT } from '../started.ts';
 

@@ -2,8 +2,8 @@
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { CUT_FROM, FULL_TEXT } from '../../../../channels/telegram/receiving/split-messages.ts';
 import { create } from '../../../../channels/telegram/index.ts';
-import type { InboundMessage } from '../../../../src/contracts/message.ts';
-import type { Receipt } from '../../../../src/contracts/receive.ts';
+import type { InboundMessage } from '../../../../src/protocol/message.ts';
+import type { Receipt } from '../../../../src/protocol/receive.ts';
 import type { FakeTelegram } from '../../../fakes/telegram/telegram.ts';
 import { telegramConfig, telegramDeps } from '../setup.ts';
 import { startFake, WAIT } from '../started.ts';

@@ -1,6 +1,6 @@
 /** Matrix, from what a user writes or presses to what their screen shows, through a whole gateway. */
 import { afterAll, expect, it, vi } from 'vitest';
-import { addressOf } from '../../../../src/contracts/message.ts';
+import { addressOf } from '../../../../src/protocol/message.ts';
 import { riskyTools } from '../../../fakes/agent/risky-tools.ts';
 import { FakeHomeserver, MATRIX_TOKEN } from '../../../fakes/matrix/homeserver.ts';
 import type { FakePerson, FakeRoom } from '../../../fakes/matrix/rooms.ts';

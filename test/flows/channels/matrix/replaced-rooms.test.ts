@@ -1,6 +1,6 @@
 /** A Matrix room that is replaced while the bot answers there, through a whole gateway. */
 import { afterAll, expect, it, vi } from 'vitest';
-import { addressOf } from '../../../../src/contracts/message.ts';
+import { addressOf } from '../../../../src/protocol/message.ts';
 import { FakeHomeserver, MATRIX_TOKEN } from '../../../fakes/matrix/homeserver.ts';
 import { describeGateway, WAIT } from '../../setup.ts';
 

@@ -1,6 +1,6 @@
 /** Commands in replies are written in the network's syntax: on Matrix with an exclamation mark, never with a slash. */
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
-import { ENGLISH } from '../../../../src/contracts/texts/english.ts';
+import { ENGLISH } from '../../../../src/protocol/texts/english.ts';
 import { FakeHomeserver, MATRIX_TOKEN } from '../../../fakes/matrix/homeserver.ts';
 import { describeGateway, WAIT } from '../../setup.ts';
 import { COMMANDS } from '../../languages/every-command.ts';

@@ -1,7 +1,7 @@
 /** Session forks in the store: what is copied, what the model reads of it, and that either can be deleted alone. */
 import { expect, it } from 'vitest';
-import { MAX_FORKED_TURNS } from '../../../../src/contracts/sessions/fork.ts';
-import type { SessionKey } from '../../../../src/contracts/message.ts';
+import { MAX_FORKED_TURNS } from '../../../../src/protocol/sessions/conversation-api.ts';
+import type { SessionKey } from '../../../../src/protocol/message.ts';
 import { describeStore, type TestStore } from '../../../database.ts';
 import { request } from '../../requests.ts';
 import { accepted, answer, finished, LEASE_MS, only, said } from '../turns.ts';

@@ -1,7 +1,7 @@
 /** Questions asked again in the store: what starts the new turn, what is left out, and every reason for refusal. */
 import { expect, it } from 'vitest';
-import { MAX_TRIES } from '../../../../src/contracts/sessions/tries.ts';
-import type { AcceptRequest } from '../../../../src/contracts/store/accept.ts';
+import { MAX_TRIES } from '../../../../src/protocol/store/records.ts';
+import type { AcceptRequest } from '../../../../src/protocol/store/accept.ts';
 import { describeStore, type TestStore } from '../../../database.ts';
 import { request } from '../../requests.ts';
 import { accepted, answer, finished, IN_ROOM, LEASE_MS, only, said } from '../turns.ts';

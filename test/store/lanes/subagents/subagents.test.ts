@@ -1,13 +1,13 @@
 /** Subagents in the store: their journals, their lanes, and the effects of a stop, a second call or another node. */
 import { expect, it, onTestFinished, vi } from 'vitest';
-import { FencedError } from '../../../../src/contracts/errors.ts';
-import type { Fence } from '../../../../src/contracts/store/lanes.ts';
+import { FencedError } from '../../../../src/protocol/errors.ts';
+import type { Fence } from '../../../../src/protocol/store/lanes.ts';
 import {
   agentIdOf,
   agentLane,
   type SubagentFinish,
   type SubagentPayload,
-} from '../../../../src/contracts/agent/subagents.ts';
+} from '../../../../src/protocol/agent/subagents.ts';
 import { describeStore, type TestStore } from '../../../database.ts';
 import { request } from '../../requests.ts';
 

@@ -1,6 +1,6 @@
 /** Journals as pages: the newest rows within the limits, for the requested turns. */
 import { expect, it } from 'vitest';
-import { MAX_WORK_ROWS, MAX_WORK_TOKENS } from '../../../../src/contracts/sessions/turn-work.ts';
+import { MAX_WORK_ROWS, MAX_WORK_TOKENS } from '../../../../src/protocol/sessions/turn-work.ts';
 import { describeStore, type TestStore } from '../../../database.ts';
 
 describeStore('journals, read as a page', (databases) => {

@@ -1,6 +1,6 @@
 /** Attempts and refusals in the database: their limits, and what deletes them. */
 import { expect, it } from 'vitest';
-import { MAX_REFUSALS, MAX_TRACE_ATTEMPTS, type Refusal } from '../../../../src/contracts/store/traces.ts';
+import { MAX_REFUSALS, MAX_TRACE_ATTEMPTS, type Refusal } from '../../../../src/protocol/store/traces.ts';
 import { describeStore } from '../../../database.ts';
 import { accepted } from '../turns.ts';
 import { request } from '../../requests.ts';

@@ -1,6 +1,6 @@
 /** Rules that users store with an approval: saved with the decision, one per call, limited per session. */
 import { expect, it } from 'vitest';
-import { MAX_APPROVAL_RULES } from '../../../../src/contracts/tools/approvals.ts';
+import { MAX_APPROVAL_RULES } from '../../../../src/protocol/agent/approvals.ts';
 import { describeStore } from '../../../database.ts';
 import { startTurn, subject } from '../../lanes/turns.ts';
 

@@ -7,7 +7,7 @@ import {
   type BotTalk,
   judgeBot,
   MAX_OBSERVED,
-} from '../../../../src/contracts/store/group-chats.ts';
+} from '../../../../src/protocol/store/group-chats.ts';
 import { describeStore, type TestStore } from '../../../database.ts';
 
 const CHAT = { channel: 'telegram', chatId: '-50' };

@@ -9,7 +9,7 @@ import {
   MAX_UNVERIFIED_PER_TURN,
   type MemoryRecord,
   type MemoryStore,
-} from '../../../../src/contracts/store/notes.ts';
+} from '../../../../src/protocol/store/notes.ts';
 import { describeStore } from '../../../database.ts';
 
 /** For both users together. */

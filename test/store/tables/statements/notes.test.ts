@@ -1,6 +1,6 @@
 /** The todo list and the scratchpad in the store: atomic, per session, limited in size. */
 import { expect, it } from 'vitest';
-import { MAX_NOTES } from '../../../../src/contracts/store/notes.ts';
+import { MAX_NOTES } from '../../../../src/protocol/store/notes.ts';
 import { describeStore } from '../../../database.ts';
 import { startTurn } from '../../lanes/turns.ts';
 

@@ -1,7 +1,7 @@
 /** Plans in the store: one statement creates all of it, and nothing twice. */
 import { expect, it } from 'vitest';
-import type { Plan } from '../../../../src/contracts/plans/plan.ts';
-import type { PlanningRecord } from '../../../../src/contracts/store/plan-store.ts';
+import type { Plan } from '../../../../src/protocol/agent/plan.ts';
+import type { PlanningRecord } from '../../../../src/protocol/agent/plan-store.ts';
 import { describeStore } from '../../../database.ts';
 import { finished, said, startTurn } from '../../lanes/turns.ts';
 

@@ -6,7 +6,7 @@ import {
   MAX_RESPONSES,
   RESPONSE_MS,
   type StoredResponse,
-} from '../../../../src/contracts/store/responses.ts';
+} from '../../../../src/protocol/store/ledger.ts';
 import { describeStore, type TestStore } from '../../../database.ts';
 
 const A = { tokenId: 'a', endUser: undefined };

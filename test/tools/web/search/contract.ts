@@ -1,6 +1,6 @@
 /** What every search service behind `web_search` must guarantee, whatever its protocol: `searchContract(kind, harness)`. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { ToolResult } from '../../../../src/contracts/tools/tool.ts';
+import type { ToolResult } from '../../../../src/protocol/agent/tool.ts';
 import { createEgress } from '../../../../src/security/index.ts';
 import { createSearch } from '../../../../src/tools/web/search/search.ts';
 import { configureSearch, searchRule } from '../../../../src/tools/web/search/services.ts';

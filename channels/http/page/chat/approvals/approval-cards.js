@@ -3,7 +3,7 @@ import { approvalCard } from './approval-card.js';
 import { byId } from '../../dom.js';
 import { NewestAnswer } from '../../newest.js';
 
-/** @typedef {import('../../../../../src/contracts/event.ts').AgentEvent} AgentEvent */
+/** @typedef {import('../../../../../src/protocol/event.ts').AgentEvent} AgentEvent */
 /** @typedef {import('../../api.js').Approval} Approval */
 
 /** The cards, always as the gateway lists them: a reload or another device shows the same. */

@@ -2,7 +2,7 @@
 import { h, icon } from '../../dom.js';
 import { say } from '../../texts.js';
 
-/** @typedef {import('../../../../../src/contracts/event.ts').EventBody} EventBody */
+/** @typedef {import('../../../../../src/protocol/event.ts').EventBody} EventBody */
 
 /**
  * The steps of a subagent: the parts of an answer, as for a turn.

@@ -4,7 +4,7 @@ import { LiveMarkdown } from '../../markdown/view.js';
 import { AgentPart } from './agent-part.js';
 import { note, ThinkingPart, ToolPart } from './turn-parts.js';
 
-/** @typedef {import('../../../../../src/contracts/event.ts').EventBody} EventBody */
+/** @typedef {import('../../../../../src/protocol/event.ts').EventBody} EventBody */
 
 /** Events whose outcome is part of the stored answer. */
 const STORED = /^(stream_|thinking_|tool_|snapshot$)/;

@@ -137,7 +137,7 @@ export class ToolPart {
 
   /**
    * Shows who decided about the call, and when.
-   * @param {Extract<import('../../../../../src/contracts/event.ts').EventBody, { type: 'approval_decided' }>} event
+   * @param {Extract<import('../../../../../src/protocol/event.ts').EventBody, { type: 'approval_decided' }>} event
    */
   setDecision({ decision, how = 'person', by, decidedAt, reason }) {
     this.element.classList.remove('waiting');
@@ -211,7 +211,7 @@ function clip(text) {
     : `${text.slice(0, MAX_SHOWN)}\n${say('page.part.clipped', { count: text.length - MAX_SHOWN })}`;
 }
 
-/** Shown where a turn ended without a text. @type {Partial<Record<import('../../../../../src/contracts/event.ts').TurnEndReason, string>>} */
+/** Shown where a turn ended without a text. @type {Partial<Record<import('../../../../../src/protocol/event.ts').TurnEndReason, string>>} */
 export const ENDINGS = {
   stopped: say('page.part.ended_stopped'),
   interrupted: say('page.part.ended_interrupted'),

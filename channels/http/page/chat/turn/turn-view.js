@@ -12,9 +12,9 @@ import { QuestionPart } from './question-part.js';
 import { TodoView } from '../../plan/todo-view.js';
 import { say } from '../../texts.js';
 
-/** @typedef {import('../../../../../src/contracts/event.ts').AgentEvent} AgentEvent */
+/** @typedef {import('../../../../../src/protocol/event.ts').AgentEvent} AgentEvent */
 /** @typedef {import('../../api.js').Message} Message */
-/** @typedef {import('../../../../../src/contracts/event.ts').TurnEndReason} TurnEndReason */
+/** @typedef {import('../../../../../src/protocol/event.ts').TurnEndReason} TurnEndReason */
 
 /** A message and its answer, shown in `element`. */
 export class TurnView {
@@ -142,7 +142,7 @@ export class TurnView {
 
   /**
    * Shows the stored plan; `isNewest` when events were missed.
-   * @param {import('../../../../../src/contracts/plans/plan.ts').Plan} plan
+   * @param {import('../../../../../src/protocol/agent/plan.ts').Plan} plan
    * @param {boolean} isNewest
    */
   setPlanState(plan, isNewest) {

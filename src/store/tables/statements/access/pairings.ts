@@ -1,5 +1,5 @@
 /** Pairing codes: created within a limit, used once, listed while they are valid. */
-import type { AccessStore, PairingRecord } from '../../../../contracts/access.ts';
+import type { AccessStore, PairingRecord } from '../../../../protocol/access.ts';
 import { cleanText } from '../../../../lib/text.ts';
 import type { Database, Sql } from '../../../database/database.ts';
 

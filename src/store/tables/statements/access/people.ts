@@ -6,8 +6,8 @@ import {
   type PersonRow,
   type PersonStore,
   REMOVED_TEXT,
-} from '../../../../contracts/operator/people.ts';
-import { addressOf, memoryOwnerOf, userIdOf } from '../../../../contracts/message.ts';
+} from '../../../../protocol/operator/people.ts';
+import { addressOf, memoryOwnerOf, userIdOf } from '../../../../protocol/message.ts';
 import { cleanJson } from '../../../../lib/json/json.ts';
 import { cleanText } from '../../../../lib/text.ts';
 import type { Database, Sql } from '../../../database/database.ts';

@@ -7,7 +7,7 @@ import {
   type OnceKind,
   type SignIn,
   type SignInStore,
-} from '../../../../contracts/operator/sign-in.ts';
+} from '../../../../protocol/operator/sign-in.ts';
 import { newId } from '../../../../lib/ids.ts';
 import { cleanText } from '../../../../lib/text.ts';
 import type { Database, Sql } from '../../../database/database.ts';

@@ -1,5 +1,5 @@
 /** HTTP tokens: found by their hash, replaced by origin, revoked permanently. */
-import type { NewToken, TokenRecord, TokenStore } from '../../../../contracts/access.ts';
+import type { NewToken, TokenRecord, TokenStore } from '../../../../protocol/access.ts';
 import { newId } from '../../../../lib/ids.ts';
 import { cleanText } from '../../../../lib/text.ts';
 import type { Database, Sql } from '../../../database/database.ts';

@@ -1,5 +1,5 @@
 /** Settings of individual chats. */
-import type { ChatSettingStore } from '../../../../contracts/store/chat-settings.ts';
+import type { ChatSettingStore } from '../../../../protocol/channel.ts';
 import type { Database } from '../../../database/database.ts';
 
 /** The `ChatSettingStore` over a database. */

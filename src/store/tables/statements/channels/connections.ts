@@ -1,5 +1,5 @@
 /** Connections of channels to their platforms, and the chats that a channel has received messages from. */
-import type { ConnectionRecord, ConnectionStore } from '../../../../contracts/receive.ts';
+import type { ConnectionRecord, ConnectionStore } from '../../../../protocol/receive.ts';
 import { cleanJson } from '../../../../lib/json/json.ts';
 import { type Database, readClock } from '../../../database/database.ts';
 import { asSessionKey } from '../../session-rows.ts';

@@ -1,9 +1,5 @@
 /** Updates that platforms posted to webhooks. */
-import {
-  KEPT_UPDATE_HOURS,
-  MAX_WAITING_UPDATES,
-  type UpdateStore,
-} from '../../../../contracts/store/updates.ts';
+import { KEPT_UPDATE_HOURS, MAX_WAITING_UPDATES, type UpdateStore } from '../../../../protocol/receive.ts';
 import type { Database } from '../../../database/database.ts';
 
 /** The `UpdateStore` over a database. */

@@ -1,5 +1,5 @@
 /** The files that came with messages: how much of a person's is stored here, and which ones are old. */
-import type { KeptFiles } from '../../../../contracts/media.ts';
+import type { KeptFiles } from '../../../../protocol/media.ts';
 import type { Database } from '../../../database/database.ts';
 
 /** The `KeptFiles` over a database. */

@@ -1,5 +1,5 @@
 /** The folders of deleted sessions. */
-import type { RemovedFolders } from '../../../../contracts/store/removed-folders.ts';
+import type { RemovedFolders } from '../../../../protocol/store/ledger.ts';
 import type { Database } from '../../../database/database.ts';
 
 /** The `RemovedFolders` over a database. */

@@ -1,6 +1,6 @@
 /** The files in session folders, which the nodes of a database share this way. */
 import { cleanJson } from '../../../../lib/json/json.ts';
-import type { FileStore } from '../../../../contracts/tools/tool.ts';
+import type { FileStore } from '../../../../protocol/agent/tool.ts';
 import type { Database, Sql } from '../../../database/database.ts';
 
 /** The `FileStore` over a database. */

@@ -5,8 +5,8 @@ import {
   type ScheduleRun,
   type ScheduleStore,
   type ScheduleTurn,
-} from '../../../../contracts/schedules.ts';
-import { readStoredText, storedText } from '../../../../contracts/texts/say.ts';
+} from '../../../../protocol/schedules.ts';
+import { readStoredText, storedText } from '../../../../protocol/texts/say.ts';
 import { cleanJson } from '../../../../lib/json/json.ts';
 import { cleanText } from '../../../../lib/text.ts';
 import type { Database, Sql } from '../../../database/database.ts';

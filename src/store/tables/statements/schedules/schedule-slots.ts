@@ -7,7 +7,7 @@ import {
   SCHEDULE_LIMITS,
   type ScheduleLimits,
   type ScheduleStore,
-} from '../../../../contracts/schedules.ts';
+} from '../../../../protocol/schedules.ts';
 import { type Database, readClock, type Sql } from '../../../database/database.ts';
 import { deleteOldestRuns, insertRuns } from './schedule-runs.ts';
 

@@ -10,7 +10,7 @@ import {
   sidesOf,
   type SurfaceEnd,
   type SurfaceStore,
-} from '../../../../contracts/sessions/surfaces.ts';
+} from '../../../../protocol/sessions/surfaces.ts';
 import { cleanText } from '../../../../lib/text.ts';
 import type { Database, Sql } from '../../../database/database.ts';
 import { asSessionKey } from '../../session-rows.ts';

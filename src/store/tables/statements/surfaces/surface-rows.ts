@@ -1,5 +1,5 @@
 /** Rows of `surface`, and the lock behind which they change. */
-import { MAX_EARLIER_SESSIONS, type Surface } from '../../../../contracts/sessions/surfaces.ts';
+import { MAX_EARLIER_SESSIONS, type Surface } from '../../../../protocol/sessions/surfaces.ts';
 import { cleanJson } from '../../../../lib/json/json.ts';
 import type { Sql } from '../../../database/database.ts';
 import { asSessionKey } from '../../session-rows.ts';

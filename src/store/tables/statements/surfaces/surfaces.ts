@@ -1,6 +1,6 @@
 /** The chats that share a session: their list, and how one of them leaves. */
 import { randomBytes } from 'node:crypto';
-import type { LeftSurface, SurfaceStore } from '../../../../contracts/sessions/surfaces.ts';
+import type { LeftSurface, SurfaceStore } from '../../../../protocol/sessions/surfaces.ts';
 import { cleanText } from '../../../../lib/text.ts';
 import type { Database, Sql } from '../../../database/database.ts';
 import { asSessionKey } from '../../session-rows.ts';

@@ -1,6 +1,6 @@
 /** The other chats of a turn's session, in the statements that open and end the turn. */
 import type postgres from 'postgres';
-import type { TurnFinish } from '../../../../contracts/store/records.ts';
+import type { TurnFinish } from '../../../../protocol/store/records.ts';
 import { cleanJson } from '../../../../lib/json/json.ts';
 import type { Sql } from '../../../database/database.ts';
 

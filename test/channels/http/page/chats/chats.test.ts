@@ -1,7 +1,7 @@
 /** The page over time: many chats, older messages, broken connections, small screens. */
 import { expect, it, vi } from 'vitest';
-import type { EventBody } from '../../../../../src/contracts/event.ts';
-import type { InboundMessage } from '../../../../../src/contracts/message.ts';
+import type { EventBody } from '../../../../../src/protocol/event.ts';
+import type { InboundMessage } from '../../../../../src/protocol/message.ts';
 import { signIn, WAIT, write } from '../browser/browser.ts';
 import { describePageOnFakeGateway, TOKEN } from '../browser/describe-page.ts';
 

@@ -5,7 +5,7 @@ import {
   MAX_CORRECTIONS,
   type Plan,
   type PlanStep,
-} from '../../../../../src/contracts/plans/plan.ts';
+} from '../../../../../src/protocol/agent/plan.ts';
 
 /** One row of a panel. */
 export interface ShownStep {

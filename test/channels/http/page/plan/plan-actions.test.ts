@@ -1,6 +1,6 @@
 /** Corrections of a failed step on the page of the whole gateway: after every event the panel shows the stored plan. */
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import type { Plan } from '../../../../../src/contracts/plans/plan.ts';
+import type { Plan } from '../../../../../src/protocol/agent/plan.ts';
 import type { GatewayFixture } from '../../../../flows/setup.ts';
 import { describePage } from '../browser/describe-page.ts';
 import { openPlanGateway, PlannedTurn } from './plan-setup.ts';

@@ -1,8 +1,8 @@
 /** The plan's panel in a real browser: what it shows of a plan, and its buttons. */
 import { beforeEach, describe, expect, it, vi } from 'vitest';
-import type { ApprovalRecord, PlanWait } from '../../../../../src/contracts/tools/approvals.ts';
-import type { Plan } from '../../../../../src/contracts/plans/plan.ts';
-import type { PlanAction, PlanAnswer } from '../../../../../src/contracts/store/plan-store.ts';
+import type { ApprovalRecord, PlanWait } from '../../../../../src/protocol/agent/approvals.ts';
+import type { Plan } from '../../../../../src/protocol/agent/plan.ts';
+import type { PlanAction, PlanAnswer } from '../../../../../src/protocol/agent/plan-store.ts';
 import { pendingApproval } from '../../../../fakes/gateway/pending-approval.ts';
 import type { FakeTurn } from '../../../../fakes/gateway/turn.ts';
 import { plan, withStatus } from '../../../../fakes/gateway/shown-plans.ts';

@@ -1,6 +1,6 @@
 /** The buttons of a plan's panel on the whole gateway: each press shows on the panel, in the store, and in the next model call. */
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import type { Plan } from '../../../../../src/contracts/plans/plan.ts';
+import type { Plan } from '../../../../../src/protocol/agent/plan.ts';
 import type { GatewayFixture } from '../../../../flows/setup.ts';
 import { describePage } from '../browser/describe-page.ts';
 import { openPlanGateway, PlannedTurn } from './plan-setup.ts';

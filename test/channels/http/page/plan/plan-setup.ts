@@ -5,7 +5,7 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { expect, vi } from 'vitest';
-import type { ExecutionMode, Plan } from '../../../../../src/contracts/plans/plan.ts';
+import type { ExecutionMode, Plan } from '../../../../../src/protocol/agent/plan.ts';
 import type { FakeCall, Reply } from '../../../../fakes/ollama/ollama.ts';
 import { type GatewayFixture, openGatewayFixture, OWNER } from '../../../../flows/setup.ts';
 import { WAIT } from '../browser/browser.ts';

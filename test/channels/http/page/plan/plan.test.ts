@@ -1,7 +1,7 @@
 /** The work of a turn in a real browser: the plan's card, the todo list, subagents. */
 import { beforeEach, expect, it, vi } from 'vitest';
-import type { EventBody } from '../../../../../src/contracts/event.ts';
-import type { Plan, PlanStep } from '../../../../../src/contracts/plans/plan.ts';
+import type { EventBody } from '../../../../../src/protocol/event.ts';
+import type { Plan, PlanStep } from '../../../../../src/protocol/agent/plan.ts';
 import { plan, step, withStatus } from '../../../../fakes/gateway/shown-plans.ts';
 import { WAIT } from '../browser/browser.ts';
 import { describePageOnFakeGateway, PHONE } from '../browser/describe-page.ts';

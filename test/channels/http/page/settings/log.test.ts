@@ -1,6 +1,6 @@
 /** The screen about the log: it follows what is written while it is open, can be paused, and fits a phone. */
 import { expect, it, vi } from 'vitest';
-import type { LogLine } from '../../../../../src/contracts/operator/administration.ts';
+import type { LogLine } from '../../../../../src/protocol/operator/administration.ts';
 import { objections } from '../browser/axe.ts';
 import { WAIT } from '../browser/browser.ts';
 import { describePageOnFakeGateway, PHONE } from '../browser/describe-page.ts';

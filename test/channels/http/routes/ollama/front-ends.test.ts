@@ -1,7 +1,7 @@
 /** The bodies that Home Assistant and Open WebUI send to Ollama. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { StatelessRequest } from '../../../../../src/contracts/gateway-api.ts';
-import type { ChatChunk } from '../../../../../src/contracts/model/provider.ts';
+import type { StatelessRequest } from '../../../../../src/protocol/gateway-api.ts';
+import type { ChatChunk } from '../../../../../src/protocol/agent/provider.ts';
 import { openApi, type OpenApi } from '../../client.ts';
 import { CALL, linesOf, TOOLS, USAGE } from './light.ts';
 

@@ -1,6 +1,6 @@
 /** A model that turns on a light, and the lines of a streamed answer. */
 import { expect } from 'vitest';
-import type { ChatChunk } from '../../../../../src/contracts/model/provider.ts';
+import type { ChatChunk } from '../../../../../src/protocol/agent/provider.ts';
 
 export const USAGE = { promptTokens: 7, completionTokens: 3, modelMs: 12.5 };
 

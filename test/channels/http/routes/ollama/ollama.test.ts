@@ -1,8 +1,8 @@
 /** Ollama's API: its official client, and what the API has of its own. */
 import { Ollama } from 'ollama';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { StatelessRequest } from '../../../../../src/contracts/gateway-api.ts';
-import type { ChatChunk } from '../../../../../src/contracts/model/provider.ts';
+import type { StatelessRequest } from '../../../../../src/protocol/gateway-api.ts';
+import type { ChatChunk } from '../../../../../src/protocol/agent/provider.ts';
 import { ADMIN, CHAT } from '../../../../fakes/gateway/gateway-api.ts';
 import { openApi, type OpenApi } from '../../client.ts';
 import { CALL, linesOf, TOOLS, USAGE } from './light.ts';

@@ -6,7 +6,7 @@ import {
   type FieldTable,
   RESPONSE_FIELDS,
 } from '../../../../../channels/http/routes/openai/fields.ts';
-import type { StatelessRequest } from '../../../../../src/contracts/gateway-api.ts';
+import type { StatelessRequest } from '../../../../../src/protocol/gateway-api.ts';
 import { echoCompletion } from '../../../../fakes/model/echo-completion.ts';
 import { openApi, type OpenApi } from '../../client.ts';
 import { LOCAL, officialFields } from './known-fields.ts';

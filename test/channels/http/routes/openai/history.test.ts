@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { toContext } from '../../../../../channels/http/routes/openai/completion-messages.ts';
 import { inputContext } from '../../../../../channels/http/routes/openai/response-input.ts';
-import type { ChatMessage } from '../../../../../src/contracts/model/provider.ts';
+import type { ChatMessage } from '../../../../../src/protocol/agent/provider.ts';
 import { MAX_JSON_DEPTH } from '../../../../../src/lib/json/json.ts';
 import { nestedJson } from '../../../../fakes/model/nested-json.ts';
 

@@ -1,6 +1,6 @@
 /** What front ends of local models send, and clients that write null, nothing or an object where OpenAI's API has a text. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { StatelessRequest } from '../../../../../src/contracts/gateway-api.ts';
+import type { StatelessRequest } from '../../../../../src/protocol/gateway-api.ts';
 import { echoCompletion } from '../../../../fakes/model/echo-completion.ts';
 import { openApi, type OpenApi } from '../../client.ts';
 

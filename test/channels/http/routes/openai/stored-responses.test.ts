@@ -1,7 +1,7 @@
 /** What clients of `/v1/responses` refer to by id: a response that they continue, items of it, and what is read back. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { StatelessRequest } from '../../../../../src/contracts/gateway-api.ts';
-import { StoreError } from '../../../../../src/contracts/errors.ts';
+import type { StatelessRequest } from '../../../../../src/protocol/gateway-api.ts';
+import { StoreError } from '../../../../../src/protocol/errors.ts';
 import { USAGE } from '../../../../fakes/gateway/turn.ts';
 import { ADMIN, CHAT } from '../../../../fakes/gateway/gateway-api.ts';
 import { allFrames, openApi, type OpenApi } from '../../client.ts';

@@ -1,7 +1,7 @@
 /** The older route for completions, with OpenAI's own client. */
 import OpenAI from 'openai';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import type { StatelessRequest } from '../../../../../src/contracts/gateway-api.ts';
+import type { StatelessRequest } from '../../../../../src/protocol/gateway-api.ts';
 import { CHAT } from '../../../../fakes/gateway/gateway-api.ts';
 import { openApi, type OpenApi } from '../../client.ts';
 

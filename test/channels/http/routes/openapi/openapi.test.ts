@@ -23,7 +23,7 @@ import type {
   WireSchedule,
   WireSession,
 } from '../../../../../channels/http/wire.ts';
-import type { AgentEvent } from '../../../../../src/contracts/event.ts';
+import type { AgentEvent } from '../../../../../src/protocol/event.ts';
 import { openApi, type OpenApi } from '../../client.ts';
 import { checkDeclared } from '../../declared.ts';
 

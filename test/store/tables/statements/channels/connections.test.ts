@@ -1,7 +1,7 @@
 /** What is stored of a channel's connection: sessions that never move back, and a count of new ones. */
 import { expect, it } from 'vitest';
 import { describeStore } from '../../../../database.ts';
-import type { ConnectionRecord } from '../../../../../src/contracts/receive.ts';
+import type { ConnectionRecord } from '../../../../../src/protocol/receive.ts';
 
 const KEY = 'discord:42';
 const NONE: Partial<ConnectionRecord> = { begunOnDay: 0, shortSessions: 0 };

@@ -1,6 +1,6 @@
 /** Posted updates: accepted once, in order, and no more than there is room for. */
 import { expect, it } from 'vitest';
-import { MAX_WAITING_UPDATES } from '../../../../../src/contracts/store/updates.ts';
+import { MAX_WAITING_UPDATES } from '../../../../../src/protocol/receive.ts';
 import { describeStore } from '../../../../database.ts';
 
 const BOT = 'telegram:42';

@@ -6,8 +6,8 @@ import {
   MAX_EARLIER_SESSIONS,
   MAX_SURFACES,
   type SurfaceEnd,
-} from '../../../../../src/contracts/sessions/surfaces.ts';
-import type { AcceptResult } from '../../../../../src/contracts/store/accept.ts';
+} from '../../../../../src/protocol/sessions/surfaces.ts';
+import type { AcceptResult } from '../../../../../src/protocol/store/accept.ts';
 import { describeStore, type TestStore } from '../../../../database.ts';
 import { request } from '../../../requests.ts';
 

@@ -1,8 +1,8 @@
 /** Turns of a session shared by several chats, in the store: whose lanes get the answer, whatever has changed since. */
 import { expect, it } from 'vitest';
-import { type SurfaceEnd, surfaceRef } from '../../../../../src/contracts/sessions/surfaces.ts';
-import type { LaneHead } from '../../../../../src/contracts/store/lanes.ts';
-import type { Address } from '../../../../../src/contracts/message.ts';
+import { type SurfaceEnd, surfaceRef } from '../../../../../src/protocol/sessions/surfaces.ts';
+import type { LaneHead } from '../../../../../src/protocol/store/lanes.ts';
+import type { Address } from '../../../../../src/protocol/message.ts';
 import { describeStore, type TestStore } from '../../../../database.ts';
 import { delivery, finished, startTurn } from '../../../lanes/turns.ts';
 

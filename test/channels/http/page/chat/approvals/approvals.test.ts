@@ -1,7 +1,7 @@
 /** Approvals in a real browser: shown with the call they are about, decided once, removed when decided elsewhere. */
 import { beforeEach, expect, it } from 'vitest';
-import type { ApprovalRecord, DecisionDetail } from '../../../../../../src/contracts/tools/approvals.ts';
-import type { ApprovalDecision } from '../../../../../../src/contracts/store/records.ts';
+import type { ApprovalRecord, DecisionDetail } from '../../../../../../src/protocol/agent/approvals.ts';
+import type { ApprovalDecision } from '../../../../../../src/protocol/store/records.ts';
 import { pendingApproval } from '../../../../../fakes/gateway/pending-approval.ts';
 import type { FakeTurn } from '../../../../../fakes/gateway/turn.ts';
 import { objections } from '../../browser/axe.ts';

@@ -1,6 +1,6 @@
 /** What the user chooses for a chat: its profile, its plan mode and its model, even before it has begun. */
 import { expect, it } from 'vitest';
-import type { Caller } from '../../../../../../src/contracts/access.ts';
+import type { Caller } from '../../../../../../src/protocol/access.ts';
 import { WAIT } from '../../browser/browser.ts';
 import { describePageOnFakeGateway } from '../../browser/describe-page.ts';
 

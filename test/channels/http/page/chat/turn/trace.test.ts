@@ -1,7 +1,7 @@
 /** What happened in a turn, opened from its answer on the page. */
 import type { Locator, Page } from 'playwright-core';
 import { expect, it } from 'vitest';
-import type { TurnExplanation } from '../../../../../../src/contracts/store/traces.ts';
+import type { TurnExplanation } from '../../../../../../src/protocol/store/traces.ts';
 import { objections } from '../../browser/axe.ts';
 import { write } from '../../browser/browser.ts';
 import { describePageOnFakeGateway } from '../../browser/describe-page.ts';

@@ -1,0 +1,344 @@
+/**
+ * The API of the gateway for channels. Session methods take the caller and return undefined for what the caller may not
+ * see.
+ */
+import type { Say, TextRef } from './texts/say.ts';
+import type { HookApi } from './operator/webhooks.ts';
+import type { SignInApi } from './operator/sign-in.ts';
+import type { ModelOmissions } from './agent/omissions.ts';
+import type { Caller } from './access.ts';
+import type { ApprovalRecord, ApprovalRule, Decided, DecisionDetail } from './agent/approvals.ts';
+import type { EventFilter, EventListener, EventReplay } from './bus.ts';
+import type { CommandListing, Suggest } from './command.ts';
+import type { MemoryRecord, Todo } from './store/notes.ts';
+import type { AudioApi, FileApi } from './file-api.ts';
+import type { InlineFile } from './media.ts';
+import type { StopResult } from './store/lanes.ts';
+import type { McpState } from './agent/tool.ts';
+import type { FollowChatMigration, InboundMessage, NoteMembership, SessionKey } from './message.ts';
+import type { Administration } from './operator/administration.ts';
+import type {
+  CallerOptions,
+  ChatChunk,
+  ChatMessage,
+  DescribedModel,
+  Embeddings,
+  EmbedRequest,
+  ReplacedModel,
+  Usage,
+} from './agent/provider.ts';
+import type { NoteDeleted } from './store/group-chats.ts';
+import type { SettingsReport } from './settings.ts';
+import type { NoteRefusal, TurnExplanation } from './store/traces.ts';
+import type { ExecutionMode, Plan, StepEdit } from './agent/plan.ts';
+import type { PlatformInteractions, PlatformWebhook, Receipt, Receive } from './receive.ts';
+import type { NumberedPlan, PlanAction, PlanAnswer, PlanRecord } from './agent/plan-store.ts';
+import type { ResponseStore } from './store/ledger.ts';
+import type { ApprovalDecision, MessageRecord, SessionRecord } from './store/records.ts';
+import type {
+  ListedSession,
+  SessionListQuery,
+  SessionListStore,
+  TurnStatus,
+} from './sessions/session-list.ts';
+import type { ConversationApi } from './sessions/conversation-api.ts';
+import type { SurfaceApi } from './sessions/surfaces.ts';
+import type { MessagesWithWork } from './sessions/turn-work.ts';
+import type { ScheduleApi } from './schedules.ts';
+import type { UsageGroup, UsageQuery, UsageReport } from './agent/usage.ts';
+
+/**
+ * A completion without a session: the given messages are the whole context, only usage is stored. If the caller brings
+ * no tools, the gateway's `pure` ones run; otherwise only those are offered, and their calls end the answer.
+ */
+export interface StatelessRequest {
+  messages: StatelessMessage[];
+  /** `default`, a profile id, or a model name. */
+  model: string;
+  options?: CallerOptions | undefined;
+  /** Report the likelihood of each token, with that many alternatives. */
+  topLogprobs?: number | undefined;
+  /** Nothing is sent before the end: an answer without the requested form may be asked for again. */
+  whole?: boolean | undefined;
+}
+
+/** A message with the files that its user sent; they are not stored. */
+export type StatelessMessage = ChatMessage & { files?: InlineFile[] };
+
+/** Results of the tools that a caller runs, and options for the rest of the answer. */
+export interface ToolAnswers {
+  results: readonly { toolCallId: string; content: string }[];
+  options?: CallerOptions | undefined;
+}
+
+/** The turn that resumes, and what was answered before it stopped. */
+export interface ContinuedTurn {
+  turnId: string;
+  before: { text: string; usage: Usage };
+  /** The number of model answers so far. */
+  part: number;
+  /** The same results had already arrived. */
+  repeated: boolean;
+}
+
+/** Methods throw only `GatewayError`. */
+export interface GatewayApi {
+  /** For admin tokens; the channel has checked that. */
+  administration: Administration;
+  receive: Receive;
+  /** For channels that suggest arguments of commands. */
+  suggest: Suggest;
+  /** Programs that send signed requests. */
+  hooks: HookApi;
+  /** The webhook of a channel's platform; undefined for one that receives in a different way. */
+  webhook(channel: string): PlatformWebhook | undefined;
+  /** Where a channel's platform posts interactions; undefined for one that does not. */
+  interactions(channel: string): PlatformInteractions | undefined;
+  /** Called by a channel when its platform reports a new id of a chat. */
+  chatMoved: FollowChatMigration;
+  /** Called by a channel when the bot joins a chat or can no longer write there. */
+  membershipChanged: NoteMembership;
+  /** Called by a channel when its platform reports that messages were deleted. */
+  messagesDeleted: NoteDeleted;
+  /** Sign-in on the page through a link. */
+  signIns: SignInApi;
+  /** The commands that channels list for users. */
+  commands: readonly CommandListing[];
+  /** The commands that this caller may use, described in English, or worded by `say`. */
+  commandsFor(caller: Caller, say?: Say): readonly CommandListing[];
+  /** Ids of a channel's groups in which the bot answers. */
+  groups(channel: string): Promise<string[]>;
+  /** Whether the sender of a message may write where it was written; without side effects. Throws only `StoreError`. */
+  mayWrite(message: InboundMessage): Promise<boolean>;
+  /** Turns that this gateway runs concurrently. */
+  readonly turnConcurrency: number;
+  /** The caller behind an `Authorization` header's value, or undefined. */
+  authenticate(authorization: string | undefined): Promise<Caller | undefined>;
+  /** The callers behind these values as they are now, bypassing any cache; invalid ones are missing. */
+  recheck(authorizations: readonly string[]): Promise<ReadonlyMap<string, Caller>>;
+  stop(caller: Caller, key: SessionKey): Promise<StopResult | undefined>;
+  /** Newest first, the pinned ones before them on the first page. */
+  sessions(caller: Caller, options: Omit<SessionListQuery, 'ownerTokenId'>): Promise<ListedSession[]>;
+  /** By words of titles and messages, among the sessions that the caller may see. */
+  searchSessions(caller: Caller, text: string, limit: number): ReturnType<SessionListStore['searchSessions']>;
+  session(caller: Caller, key: SessionKey): Promise<SessionRecord | undefined>;
+  /** Sessions the caller's token owns, counted up to `limit`. */
+  sessionCount(caller: Caller, limit: number): Promise<number>;
+  /** Throws `GatewayError('unknown_model' | 'unknown_profile' | 'bad_mode' | 'bad_queue_mode' | 'bad_title' | 'forbidden')`. */
+  updateSession(
+    caller: Caller,
+    key: SessionKey,
+    change: {
+      profileId?: string;
+      model?: string | null;
+      mode?: string;
+      queueMode?: string;
+      pinned?: boolean;
+      archived?: boolean;
+      readSeq?: number;
+      /** null = the next answer generates a new one. */
+      title?: string | null;
+    },
+  ): Promise<SessionRecord | undefined>;
+  /** Stops the session, then deletes it with everything that belongs to it; false when there is none that the caller may see. */
+  deleteSession(caller: Caller, key: SessionKey): Promise<boolean>;
+  messages(
+    caller: Caller,
+    key: SessionKey,
+    options: { limit: number; before?: number | undefined },
+  ): Promise<MessageRecord[] | undefined>;
+  /** As `messages`, with the work of their turns, within the limits of `WorkStore`; titles of steps worded by `say`. */
+  messagesWithWork(
+    caller: Caller,
+    key: SessionKey,
+    options: { limit: number; before?: number | undefined },
+    say?: Say,
+  ): Promise<MessagesWithWork | undefined>;
+  conversations: ConversationApi;
+  files: FileApi;
+  audio: AudioApi;
+  memories: MemoryApi;
+  /** The newest plan of a session, and its todo list. */
+  plan(
+    caller: Caller,
+    key: SessionKey,
+  ): Promise<{ newest: PlanRecord | undefined; todos: Todo[] } | undefined>;
+  plans: PlanApi;
+  surfaces: SurfaceApi;
+  /** Approval requests that the caller may decide, oldest first. */
+  approvals(caller: Caller, options: { limit: number }): Promise<ApprovalRecord[]>;
+  /** Decides an approval request; `forbidden` must look like `unknown` to clients. */
+  decide(
+    caller: Caller,
+    approvalId: string,
+    decision: ApprovalDecision,
+    detail?: DecisionDetail,
+  ): Promise<Decided>;
+  /** Rules of the sessions that the caller may see, newest first. */
+  approvalRules(caller: Caller): Promise<ApprovalRule[]>;
+  /** False when the caller may see no such rule. */
+  removeApprovalRule(caller: Caller, id: string): Promise<boolean>;
+  /**
+   * Acts on a running plan; with `stepId` a skip applies to that step and no later one. Undefined when the caller may
+   * see no such plan. The answer is in English, or worded by `say`.
+   */
+  actOnPlan(
+    caller: Caller,
+    planId: string,
+    action: PlanAction,
+    stepId?: string,
+    say?: Say,
+  ): Promise<PlanAnswer | undefined>;
+  turn(turnId: string): Promise<TurnStatus | undefined>;
+  /** What happened to a turn of a session that the caller may see; the text of errors is for admins. */
+  trace(caller: Caller, turnId: string, say?: Say): Promise<TurnExplanation | undefined>;
+  /** Counts a message that a channel does not pass on. */
+  noteRefusal: NoteRefusal;
+  /**
+   * Continues the turn of the session that waits for its caller's tools; undefined when the caller may see no such session.
+   * Throws `GatewayError('no_tools_pending' | 'bad_tool_results')`.
+   */
+  answerTools(caller: Caller, key: SessionKey, answers: ToolAnswers): Promise<ContinuedTurn | undefined>;
+  /** Throws `FieldError` for an option that the model of the session, or of the choice, cannot honor; also `ProviderError`. */
+  checkOptions(
+    caller: Caller,
+    asked: { key: SessionKey; choice: { profileId?: string; model?: string }; options: CallerOptions },
+    signal: AbortSignal,
+  ): Promise<void>;
+  /** Vectors of texts; the usage is stored. Throws `ProviderError`, `GatewayError('unknown_model')`, `StoreError`. */
+  embed(caller: Caller, request: EmbedRequest, signal: AbortSignal): Promise<Embeddings>;
+  /** The newest message that this caller sent to the session; `sentAt` in epoch milliseconds. */
+  newestOwnMessage(
+    caller: Caller,
+    key: SessionKey,
+  ): Promise<{ turnId: string; seq: number; content: string; sentAt: number } | undefined>;
+  /** Those of these turns that are queued or running. */
+  unfinishedTurns(turnIds: readonly string[]): Promise<ReadonlySet<string>>;
+  schedules: ScheduleApi;
+  /** What clients of `/v1/responses` refer to by id. */
+  responses: Omit<ResponseStore, 'purgeResponses'>;
+  /**
+   * What the caller may name as `model`: `default`, the profiles it may use, then, for admins, the models of the servers,
+   * else the one it would get. Throws `ProviderError` when the model server is unreachable.
+   */
+  models(caller: Caller, signal: AbortSignal): Promise<string[]>;
+  /** Resolves the `model` of a request. Throws `GatewayError('unknown_model')`, or `ProviderError` when the server is unreachable. */
+  resolveModel(model: string, signal: AbortSignal): Promise<{ profileId?: string; model?: string }>;
+  /**
+   * The model that answers to the `model` of a request, and what it can do. Throws
+   * `GatewayError('unknown_model' | 'forbidden')`, `ProviderError`.
+   */
+  describeModel(caller: Caller, model: string, signal: AbortSignal): Promise<DescribedModel>;
+  /** Throws `GatewayError('forbidden')` for a model or a profile that the caller may not choose. */
+  complete(caller: Caller, request: StatelessRequest, signal: AbortSignal): AsyncIterable<ChatChunk>;
+  subscribe(filter: EventFilter, listener: EventListener): () => void;
+  replay(key: SessionKey, lastEventId: string | undefined): EventReplay;
+  /** The place of the newest event of the session: `replay` from it returns all that follow. */
+  lastEventId(key: SessionKey): string;
+  /** Usage of models: an admin sees everything, another token its own. */
+  usage(caller: Caller, span: Pick<UsageQuery, 'from' | 'to'>, by: UsageGroup): Promise<UsageReport>;
+  /** The details of channels are worded by `say`, by default in English. */
+  health(say?: Say): Promise<HealthReport>;
+  /** The settings file, what of it is in effect, and what is not. For admins. */
+  settings(): SettingsReport & { file: string; values: Readonly<Record<string, unknown>> };
+  /** Counts an answered request of a client. Never throws. */
+  noteRequest(answered: AnsweredRequest): void;
+  /** Prometheus text. */
+  metrics(): Promise<string>;
+}
+
+/** A request over HTTP that was answered; `seconds` until the answer started. */
+export interface AnsweredRequest {
+  method: string;
+  /** The path of the route, with the names of its parameters. */
+  route: string;
+  status: number;
+  seconds: number;
+}
+
+/** Health of a channel, for `/readyz` and `parley status`. */
+export interface ChannelHealth {
+  state: 'off' | 'starting' | 'up' | 'degraded' | 'dead';
+  /** What is wrong and how to fix it; absent when `up`. A string for what a platform or a library says, in its words. */
+  detail?: TextRef | string;
+  /** What operators should change on the platform, although the channel is up. Names no chat and no person. */
+  notice?: TextRef;
+  /** Updates that the platform holds back, if it reports them. */
+  waiting?: number;
+}
+
+/** Public, without a token: it contains no secrets and no names of people. */
+export interface HealthReport {
+  ready: boolean;
+  store: 'up' | 'down';
+  /**
+   * `degraded` while a model named in the settings is missing, or another one answers in its place. `name` is the
+   * default model.
+   */
+  model: {
+    state: 'up' | 'degraded' | 'down';
+    name?: string;
+    detail?: string;
+    missing?: readonly string[];
+    replaced?: readonly ReplacedModel[];
+    /** What the servers of models are not sent now because they refuse it. */
+    omissions?: readonly ModelOmissions[];
+  };
+  /** By name; `label` is the network's display name. */
+  channels: Record<
+    string,
+    Omit<ChannelHealth, 'notice' | 'detail'> & { label: string; notice?: string; detail?: string }
+  >;
+  /** MCP servers by name, without their errors, which may name addresses; not part of readiness. */
+  mcp: Record<string, { state: McpState; tools: number }>;
+  /** `degraded` while a file of a profile is invalid and its last valid content stays in use. */
+  profiles: { state: 'up' | 'degraded'; detail?: string };
+  /** `degraded` while `config.json` is invalid and its last valid content stays in use. */
+  settings: SettingsReport & { state: 'up' | 'degraded' };
+  pending: number;
+  running: number;
+  version: string;
+  /** `npm run demo`: answers come from a script, which the page points out. */
+  demo: boolean;
+}
+
+/** Throws only `StoreError`. */
+export interface MemoryApi {
+  /** The facts about the caller, newest first: all of them, because their number is limited. */
+  own(caller: Caller): Promise<MemoryRecord[]>;
+  /** Deletes a fact about the caller; false when there is none. */
+  deleteMemory(caller: Caller, id: number): Promise<boolean>;
+}
+
+/** The plans of sessions that the caller may see; undefined for any other. Methods throw only `GatewayError`. */
+export interface PlanApi {
+  /** The plans of a session that are not runs of others, newest first. */
+  list(caller: Caller, key: SessionKey): Promise<NumberedPlan[] | undefined>;
+  read(caller: Caller, planId: string): Promise<PlanRecord | undefined>;
+  /** Throws `GatewayError`: `plan_changed` if the plan's version differs, `plan_unchanged` for an impossible change. */
+  change(
+    caller: Caller,
+    planId: string,
+    version: number,
+    edits: readonly StepEdit[],
+  ): Promise<Plan | undefined>;
+  /** Drops a plan that is only stored. Throws as `change` does. */
+  cancel(caller: Caller, planId: string): Promise<Plan | undefined>;
+  /**
+   * Starts a run of the plan with a message that has this id. Throws `GatewayError`: `already_running`, `plan_changed`,
+   * `plan_unchanged`, `not_an_http_session`.
+   */
+  run(
+    caller: Caller,
+    planId: string,
+    asked: {
+      messageId: string;
+      mode?: ExecutionMode | undefined;
+      version?: number | undefined;
+      /** Words its message in the language of the person starting it. */
+      say?: Say | undefined;
+      /** The languages that they read, from the header `Accept-Language`. */
+      language?: string | undefined;
+    },
+  ): Promise<{ receipt: Receipt; session: SessionKey } | undefined>;
+}

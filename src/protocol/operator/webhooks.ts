@@ -1,0 +1,105 @@
+/**
+ * Outbound webhooks: what the gateway posts to the operator's programs, and how it is kept until they have accepted it.
+ */
+import { z } from 'zod';
+import type { ApprovalDecision } from '../store/records.ts';
+
+/** What may be posted: facts that are in the tables, so that a crash between a fact and its post loses nothing. */
+export const WEBHOOK_EVENTS = [
+  /** Once, when the webhook is new, so that its receiver can be tested. */
+  'webhook_added',
+  'message_received',
+  'turn_ended',
+  'approval_needed',
+  'approval_decided',
+] as const;
+export type WebhookEvent = (typeof WEBHOOK_EVENTS)[number];
+
+/** Notes of one webhook that may wait for its receiver; beyond that new ones are dropped, which is logged. */
+export const MAX_WAITING_NOTES = 10_000;
+/** A note that fails when older than this becomes a dead letter, in milliseconds. */
+export const WEBHOOK_TRIED_MS = 24 * 60 * 60_000;
+
+/** A fact, as it is queued. It contains no one's text. */
+export const webhookNote = z.object({
+  /** Identifies it at every attempt: `turn_ended:<turn>`. */
+  id: z.string(),
+  type: z.enum(WEBHOOK_EVENTS),
+  /** Epoch milliseconds. */
+  at: z.number(),
+  /** Except for `webhook_added`. */
+  sessionKey: z.string().optional(),
+  turnId: z.string().optional(),
+  reason: z.string().optional(),
+  approvalId: z.string().optional(),
+  tool: z.string().optional(),
+  decision: z.enum(['approved', 'denied']).optional(),
+});
+export type WebhookNote = z.infer<typeof webhookNote>;
+
+/** What the tables contain about one turn. */
+export interface WebhookTurn {
+  id: string;
+  session: string;
+  /** Of its question and its answer; undefined = none. */
+  question: string | undefined;
+  answer: string | undefined;
+}
+
+/** Throws only `StoreError`. */
+export interface WebhookStore {
+  /** Facts of the newest turns, and of their approvals, since a moment (epoch milliseconds); oldest first. */
+  recentFacts(since: number): Promise<WebhookNote[]>;
+  /** The turn that a message started; undefined when there is none. */
+  turnOfMessage(session: string, seq: number): Promise<string | undefined>;
+  /** An approval in its current state; undefined when there is none. */
+  approvalFacts(approvalId: string): Promise<ApprovalFacts | undefined>;
+  turnTexts(turnId: string): Promise<WebhookTurn | undefined>;
+  /** The error of the next note in the lane; undefined without one. */
+  headError(lane: string): Promise<string | undefined>;
+  /**
+   * How many notes wait in the lane, whether it has had none yet, and when its first one was queued, as long as that is
+   * kept (epoch milliseconds).
+   */
+  laneState(lane: string): Promise<{ waiting: number; isNew: boolean; since: number | undefined }>;
+}
+
+/** The state of one webhook, for operators. */
+export interface WebhookState {
+  name: string;
+  /** Waiting notes. */
+  waiting: number;
+  /** Why the first of them was not accepted; undefined while nothing has gone wrong. */
+  error: string | undefined;
+}
+
+export interface ApprovalFacts {
+  turnId: string;
+  tool: string | undefined;
+  decision: ApprovalDecision | undefined;
+}
+
+/** A request as it arrived. */
+export interface HookRequest {
+  /** Names are in lower case. */
+  headers: Readonly<Record<string, string | string[] | undefined>>;
+  /** The bytes that were signed. */
+  body: Uint8Array;
+}
+
+/**
+ * What happens to a request: a turn or a notice, durable; the same one as before; or nothing. `unsigned`: the signature
+ * is missing, wrong or stale, or there is no such webhook; these look the same.
+ */
+export type HookReceipt =
+  | { kind: 'accepted'; turnId: string | null }
+  | { kind: 'duplicate' }
+  | { kind: 'unsigned'; why: 'missing' | 'wrong' | 'stale' }
+  | { kind: 'invalid' }
+  | { kind: 'full' };
+
+/** Receives the requests of webhooks. */
+export interface HookApi {
+  /** Throws only `StoreError`: then nothing was accepted, and the request may be repeated. */
+  accept(name: string, request: HookRequest): Promise<HookReceipt>;
+}

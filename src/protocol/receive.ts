@@ -1,0 +1,307 @@
+/** How channels pass messages to the gateway, and what is stored about their connections so that none is missed. */
+import type { Caller, DenialDetail } from './access.ts';
+import type { CallerOptions } from './agent/provider.ts';
+import type { AcceptResult } from './store/accept.ts';
+
+import type { PlanToRun } from './agent/plan-store.ts';
+import { type Address, type InboundMessage, parseAddress, type SessionKey } from './message.ts';
+import type { ExecutionMode } from './agent/plan.ts';
+import type { Source } from './agent/risk.ts';
+import type { SessionChoice } from './store/records.ts';
+import type { Say } from './texts/say.ts';
+
+/** Result of `receive`. The channel may acknowledge to its platform after any of these. */
+export type Receipt =
+  /**
+   * Committed; `turnId` answers it. `position` messages of the session are ahead of it; `note` is a sentence for the
+   * sender.
+   */
+  | { kind: 'accepted'; turnId: string; seq: number; position: number; note?: string | undefined }
+  /**
+   * Received before; the ids are those of the first time. `differs`: the message accepted under this id before has a
+   * different text.
+   */
+  | { kind: 'duplicate'; turnId: string; seq: number; differs?: true }
+  /**
+   * Handled at once, without the queue (`/stop`, a button); `reply` is the text for the user, if the channel answers in
+   * place (a press, a command with a placeholder); else it was queued as a delivery. `form` is shown in its place.
+   * `personal`: the reply is useful only to the sender.
+   */
+  | { kind: 'handled'; reply?: string; personal?: true | undefined; form?: Form | undefined }
+  /**
+   * Not accepted; `reply` says why and what to do, and is undefined when no reply is appropriate (a stranger in a
+   * group).
+   */
+  | {
+      kind: 'refused';
+      code:
+        | 'denied'
+        | 'forbidden'
+        | 'pairing'
+        | 'rate_limited'
+        | 'queue_full'
+        | 'too_large'
+        | 'empty'
+        | 'tools_pending'
+        | 'planning_off'
+        | 'not_retried';
+      reply?: string;
+      /** What operators may read in addition. */
+      why?: DenialDetail;
+      /** When it may be sent again, in milliseconds. */
+      retryAfterMs?: number | undefined;
+    };
+
+/** Options of a channel for one message; chat channels need none. */
+export interface ReceiveOptions {
+  /** `run` answers without planning (`stream:false`), `plan` only plans; default `runStream`. */
+  entry?: 'runStream' | 'run' | 'plan';
+  /** Model or profile for this turn only. */
+  model?: string | undefined;
+  profileId?: string | undefined;
+  /** Execution mode for this turn instead of that of the session (S-05). */
+  mode?: ExecutionMode | undefined;
+  /** Settings of the session, when this is its first message; a session that has others keeps its own. */
+  begins?: SessionChoice | undefined;
+  /** The stored plan that the turn runs. */
+  plan?: PlanToRun | undefined;
+  /** The question of this turn is asked again; the content is that of the question. */
+  retryOf?: string | undefined;
+  /** What the caller requests for the answer. */
+  options?: CallerOptions | undefined;
+  /** The sender waits for the answer: refused while the session waits for its caller's tools, instead of queued. */
+  awaitsAnswer?: boolean | undefined;
+  /** The authenticated caller over HTTP. */
+  caller?: Caller;
+  /**
+   * Opens a thread for a message that is a separate question, just before it is accepted; returns its id, undefined if
+   * the message stays in its chat. Repeated for the same message, it returns the same thread. Never throws.
+   */
+  openThread?: (() => Promise<string | undefined>) | undefined;
+}
+
+/** What a command or a press becomes when the agent should answer it: a message from its sender. */
+export interface PassedOn {
+  content: string;
+  /** In place of the id of the press: what is passed on under the same id is asked once. */
+  id?: string | undefined;
+  options: Pick<ReceiveOptions, 'entry' | 'mode' | 'plan' | 'retryOf'>;
+  /** The content is the text of this prompt of an MCP server, not the sender's own. */
+  prompt?: InboundMessage['prompt'];
+}
+
+/**
+ * Passes a message to the gateway. When it resolves, the message is committed or permanently refused, and the channel
+ * may acknowledge it. Throws `GatewayError` (retryable) when the store is unreachable: then acknowledge nothing.
+ */
+export type Receive = (message: InboundMessage, options?: ReceiveOptions) => Promise<Receipt>;
+
+/** Accepts the updates that a platform posts. The node that holds the bot's lane receives them, in order. */
+export interface PlatformWebhook {
+  /** True for a request with the secret that only the platform knows; compared in constant time. Reads no body, never throws. */
+  isGenuine(headers: Readonly<Record<string, string | string[] | undefined>>): boolean;
+  /**
+   * Stores the body of a genuine request: durable once it resolves. `invalid` for what is not an update. Throws
+   * `GatewayError`.
+   */
+  takeUpdate(update: unknown): Promise<StoredUpdate | 'invalid'>;
+}
+
+/** Accepts what a platform posts about people's commands and buttons. Works without `start`: any node answers. */
+export interface PlatformInteractions {
+  /**
+   * True for a body that the platform has signed within the last minutes; its content is not read. Throws
+   * `GatewayError`.
+   */
+  isGenuine(headers: Readonly<Record<string, string | string[] | undefined>>, body: Buffer): Promise<boolean>;
+  /**
+   * Acts on a genuine body: `taken` once the platform was informed by another call; an object is the answer itself.
+   * `invalid` for what is not an interaction. Throws `GatewayError`.
+   */
+  answer(body: Buffer): Promise<object | 'taken' | 'invalid'>;
+}
+
+/** A message of the gateway itself to the agent in a session; the answer goes to `address` (B-36). */
+export interface SystemMessage {
+  /** The same for every attempt; a repeated message is accepted once. */
+  id: string;
+  session: SessionKey;
+  address: Address;
+  /** The sender: `agent:<id>`, `schedule:<id>`, `heartbeat`. */
+  senderId: string;
+  /** Name of the sender for users. */
+  senderName?: string | undefined;
+  content: string;
+  /** Where the text comes from: text from a group is not trusted like a user's own. Default `private`. */
+  place?: InboundMessage['place'] | undefined;
+  /** The sources that the text was made from; unset = unknown for a subagent, none for the others. */
+  sources?: readonly Source[] | undefined;
+  /** Epoch milliseconds. */
+  timestamp: number;
+  /** Default `runStream`. */
+  entry?: 'runStream' | 'run' | undefined;
+  /** An answer that is only this token is neither delivered nor shown; the message itself is never shown. */
+  silentToken?: string | undefined;
+}
+
+/** The system message as an inbound message for its session's lane. */
+export function systemInbound(system: SystemMessage): InboundMessage {
+  const { id, session, address, senderId, senderName, content, timestamp, place, sources } = system;
+  const { chatId, threadId } = parseAddress(address);
+  return {
+    channel: 'system',
+    chatId,
+    threadId,
+    id,
+    senderId,
+    senderName,
+    content,
+    timestamp,
+    media: [],
+    place: place ?? 'private',
+    mentioned: true,
+    sessionKey: session,
+    ...(sources !== undefined && { sources }),
+  };
+}
+
+/** Starts a turn with a system message, without access check and rate limit. Throws only `StoreError`. */
+export type SendSystemMessage = (message: SystemMessage) => Promise<AcceptResult>;
+
+export interface Press {
+  /** As it was sent with the button; a forged request can contain any other value. */
+  value: string;
+  /** The chat of the button's message. */
+  address: Address;
+  place: 'private' | 'group';
+  /** From the transport. */
+  userId: string;
+  /** Display only. */
+  senderName?: string | undefined;
+  owner: boolean;
+  /** A form can be shown to them. */
+  forms?: true | undefined;
+  /** What they entered into this button's form. */
+  fields?: Readonly<Record<string, string>> | undefined;
+  /** Words texts in the language of the person who pressed. */
+  say: Say;
+}
+
+/**
+ * Acts on a button of its kind; undefined for any other button. Its effect is committed when it resolves. Throws only
+ * `StoreError`.
+ */
+export type PressHandler = (press: Press) => Promise<PressAnswer | undefined>;
+
+/** The result of a press. */
+export interface PressAnswer {
+  /** For the user who pressed; at most 200 characters. */
+  reply: string;
+  /** Shown instead of the reply: nothing has been done yet. Only for a press with `forms`. */
+  form?: Form | undefined;
+  /** The delivery that shows this button, when the user may decide what it is about. */
+  shownBy?: string | undefined;
+  /** The press is passed on to the agent as this message from the person who pressed. */
+  passedOn?: PassedOn | undefined;
+}
+
+/** A session with the platform that can be continued. */
+export interface PlatformSession {
+  id: string;
+  /** Number of the last event that is stored; the platform repeats everything after it. */
+  sequence: number;
+  /** What else is needed to continue it; only the channel that wrote it reads it, after checking it. */
+  detail: Record<string, unknown>;
+}
+
+/** What is known about a connection. Times are epoch milliseconds of the database's clock, which all nodes share. */
+export interface ConnectionRecord {
+  session?: PlatformSession | undefined;
+  /** Everything that the platform dispatched before this moment is stored; none that lies in the future. */
+  heardAt?: number | undefined;
+  /** Sessions started on `day` (UTC, `2026-01-31`). */
+  day?: string | undefined;
+  begunOnDay: number;
+  /** When the newest session was started. */
+  begunAt?: number | undefined;
+  /** Consecutive sessions that ended soon after they were started. */
+  shortSessions: number;
+}
+
+/** A chat with possibly missed messages. */
+export interface HeardChat {
+  address: Address;
+  /** Epoch milliseconds. */
+  changedAt: number;
+}
+
+/** The rows behind connections. Throws only `StoreError`. `key` names a channel and its bot. */
+export interface ConnectionStore {
+  /** The database's clock, in epoch milliseconds. */
+  epochNow(): Promise<number>;
+  connection(key: string): Promise<ConnectionRecord | undefined>;
+  /** Stores a session and how far its events are stored; neither the sequence of a session nor `heardAt` moves back. */
+  saveSession(key: string, session: PlatformSession, heardAt: number): Promise<void>;
+  /** Counts a session that is about to start; false when another was started since `previous` was read. */
+  countSession(
+    key: string,
+    begin: Required<Pick<ConnectionRecord, 'begunAt' | 'day' | 'shortSessions'>>,
+    previous: number | undefined,
+  ): Promise<boolean>;
+  /** A channel's chats whose session changed since a time, newest first, and how many there are in total. */
+  heardChats(
+    channel: string,
+    range: { since: number; limit: number },
+  ): Promise<{ chats: HeardChat[]; total: number }>;
+}
+
+/** A form for the person who pressed a button; `value` is returned like a button's value, with what was entered. */
+export interface Form {
+  /** At most 45 characters. */
+  title: string;
+  value: string;
+  /** At most five. */
+  fields: FormField[];
+}
+
+interface FormField {
+  name: string;
+  /** At most 45 characters. */
+  label: string;
+  /** At most 100 characters. */
+  description?: string | undefined;
+  /** Prefilled. */
+  value?: string | undefined;
+  /** At most 4,000. */
+  maxLength: number;
+  lines: 'one' | 'many';
+  required: boolean;
+}
+
+/** Updates of one bot that may wait; with more, the platform keeps them and posts them again. */
+export const MAX_WAITING_UPDATES = 10_000;
+
+/**
+ * How long the ids of received updates are kept, so that one that is posted again is recognized. Telegram itself keeps
+ * updates no longer.
+ */
+export const KEPT_UPDATE_HOURS = 24;
+
+/** A waiting update; `id` rises in the order in which the platform created them. */
+export interface WaitingUpdate {
+  id: number;
+  update: unknown;
+}
+
+/** The result of a posted update. */
+export type StoredUpdate = 'stored' | 'repeated' | 'full';
+
+/** The rows behind webhooks; `bot` names a channel and its bot. Throws only `StoreError`. */
+export interface UpdateStore {
+  /** `stored` once it is durable; `repeated` for an id that arrived before, `full` while `MAX_WAITING_UPDATES` wait. */
+  storeUpdate(bot: string, posted: WaitingUpdate): Promise<StoredUpdate>;
+  /** Waiting updates, lowest ids first. */
+  waitingUpdates(bot: string, limit: number): Promise<WaitingUpdate[]>;
+  /** Their effects are committed: they are no longer waiting, and only their ids are kept. */
+  finishUpdates(bot: string, ids: readonly number[]): Promise<void>;
+}

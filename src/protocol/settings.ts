@@ -1,0 +1,157 @@
+/** Settings: files that people write, and their current values, which may change while the gateway runs. */
+import { type TextRef, textRef } from './texts/say.ts';
+import type { z } from 'zod';
+
+/** A field of a file, from the top: `['access', 'telegram', 'allow', 0]`. */
+export type FieldPath = readonly PropertyKey[];
+
+/** A field and its new value; undefined removes it, so that it has its default. */
+export interface ConfigChange {
+  path: readonly (string | number)[];
+  value?: unknown;
+}
+
+/** A JSON file with comments and trailing commas, as far as it could be parsed. */
+export interface JsonText {
+  /** The content; if there are errors, as much as could be parsed. */
+  value: unknown;
+  /** Syntax errors, in the order of the text. */
+  errors: readonly { place: string; what: TextRef }[];
+  /** The position of a field, or of the nearest field around it: `:3:14` for line and column; '' in an empty file. */
+  placeOf: (path: FieldPath) => string;
+}
+
+/** Reads such a file. Never throws. */
+export type ReadJson = (text: string) => JsonText;
+
+/** Watched folders. */
+export interface FolderWatch {
+  /** The folders to watch from now on. Never throws. */
+  folders(paths: readonly string[]): void;
+  close(): void;
+}
+
+/** Calls `changed`, which must not throw, after changes in the folders, and from time to time in any case. */
+export type WatchFolders = (changed: () => void) => FolderWatch;
+
+/** Puts already checked settings into effect. Never throws. */
+export type ApplySettings = () => void;
+
+/** The current settings: one frozen object, which a change replaces as a whole. */
+export interface Settings<Values> {
+  /** A turn reads it once, when it starts, and keeps it. */
+  current(): Values;
+  /**
+   * Takes part in every change. `prepare` examines the next settings, may refuse them with a `ConfigError`, which
+   * leaves everything unchanged, and returns what to do when they take effect: that runs for all participants in the
+   * tick in which `current` changes.
+   */
+  subscribe(prepare: (next: Values) => ApplySettings | Promise<ApplySettings>): void;
+}
+
+/** What people should know about the settings. */
+export interface SettingsReport {
+  /** What is currently wrong with the file, by line and field: its last valid content applies until that is fixed. */
+  errors: readonly string[];
+  /** Changed fields that take effect after a restart. */
+  needsRestart: readonly string[];
+}
+
+/** A part of the settings; for the same object it always returns the same part. */
+export function partOf<Values extends object, Part>(
+  settings: Settings<Values>,
+  select: (values: Values) => Part,
+): Settings<Part> {
+  const known = new WeakMap<Values, { part: Part }>();
+  const read = (values: Values): Part => {
+    const made = known.get(values) ?? { part: select(values) };
+    known.set(values, made);
+    return made.part;
+  };
+  return {
+    current: () => read(settings.current()),
+    subscribe: (prepare) => settings.subscribe((next) => prepare(read(next))),
+  };
+}
+
+type Issue = z.core.$ZodIssue;
+
+/** How zod's own sentences begin; any other is that of a schema, which says more. */
+const GENERAL_SENTENCE = /^(?:Too|Invalid) /;
+
+/** Kinds of values by the names that zod gives them. */
+const KINDS: Readonly<Record<string, TextRef>> = {
+  string: textRef('problem.kind.text'),
+  number: textRef('problem.kind.number'),
+  int: textRef('problem.kind.whole'),
+  boolean: textRef('problem.kind.switch'),
+  array: textRef('problem.kind.list'),
+  object: textRef('problem.kind.object'),
+};
+
+/** A problem and where it is: a file with line and column, then its field. */
+export function problemAt(place: string | TextRef, what: TextRef): TextRef {
+  return textRef('problem.at', { place, what });
+}
+
+/** A problem of a field; without a path, of the file as a whole. */
+export function problemOfField(path: readonly PropertyKey[], what: TextRef): TextRef {
+  return problemAt(path.length === 0 ? textRef('problem.file') : path.map(String).join('.'), what);
+}
+
+/** One entry per error of a schema: where, what; never the value, which may be a secret. */
+export function schemaProblems(error: z.ZodError): { path: FieldPath; what: TextRef }[] {
+  return error.issues.flatMap((issue) => {
+    if (issue.code === 'unrecognized_keys')
+      return issue.keys.map((key) => ({
+        path: [...issue.path, key],
+        what: textRef('problem.unknown_field'),
+      }));
+    const [why = issue] = issue.code === 'invalid_key' ? issue.issues : [];
+    return [{ path: issue.path, what: textOfIssue(why) }];
+  });
+}
+
+/** What an issue of a schema says, with its limits. */
+function textOfIssue(issue: Issue): TextRef {
+  if (!GENERAL_SENTENCE.test(issue.message)) return textRef('problem.said', { detail: issue.message });
+  switch (issue.code) {
+    case 'invalid_type':
+      return textRef('problem.kind', { kind: KINDS[issue.expected] ?? issue.expected });
+    case 'invalid_value':
+      return textRef('problem.choice', { choices: issue.values.map(String).join(', ') });
+    case 'too_small':
+      return tooSmall(issue) ?? asItIs(issue);
+    case 'too_big':
+      return tooBig(issue) ?? asItIs(issue);
+    default:
+      return asItIs(issue);
+  }
+}
+
+function tooSmall({
+  origin,
+  minimum,
+  inclusive,
+}: Extract<Issue, { code: 'too_small' }>): TextRef | undefined {
+  if (inclusive === false) return undefined;
+  const count = Number(minimum);
+  if (origin === 'string') return textRef('problem.shortest', { count });
+  return isNumber(origin) ? textRef('problem.least', { least: count }) : undefined;
+}
+
+function tooBig({ origin, maximum, inclusive }: Extract<Issue, { code: 'too_big' }>): TextRef | undefined {
+  if (inclusive === false) return undefined;
+  const count = Number(maximum);
+  if (origin === 'string') return textRef('problem.longest', { count });
+  if (origin === 'array') return textRef('problem.fullest', { count });
+  return isNumber(origin) ? textRef('problem.most', { most: count }) : undefined;
+}
+
+function isNumber(origin: string): boolean {
+  return origin === 'number' || origin === 'int';
+}
+
+function asItIs({ message }: Issue): TextRef {
+  return textRef('problem.other', { detail: message });
+}

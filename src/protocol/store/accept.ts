@@ -1,0 +1,114 @@
+/** The acceptance of a message into the lane of its session: the request and its result. */
+import type { Address, InboundMessage, SessionKey } from '../message.ts';
+import type { CallerOptions } from '../agent/provider.ts';
+import type { ExecutionMode } from '../agent/plan.ts';
+import type { ContextEntry, ContextRecord, SessionChoice, WhyNot } from './records.ts';
+import type { LaneStep } from './lanes.ts';
+import type { PlanToRun } from '../agent/plan-store.ts';
+
+/** Context rows of earlier turns that a turn reads (B-35). */
+export const HISTORY_ROWS = 50;
+
+export type AcceptResult =
+  | ({
+      kind: 'accepted';
+      session: SessionKey;
+      turnId: string;
+      laneSeq: number;
+      seq: number;
+      position: number;
+      /** The running turn should end for this message: the node that runs it should be notified at once. */
+      interrupts: boolean;
+      /** For a question asked again: the tools that its earlier answers called. */
+      effects?: readonly string[] | undefined;
+    } & LaneStep)
+  | { kind: 'not_retried'; why: WhyNot }
+  /** `differs`: the message stored under this id has a different text. */
+  | { kind: 'duplicate'; session: SessionKey; turnId: string; laneSeq: number; seq: number; differs: boolean }
+  | { kind: 'full'; limit: number }
+  /** The session belongs to another token. */
+  | { kind: 'foreign' }
+  /** The session waits for the results of its caller's tools. */
+  | { kind: 'tools_pending'; toolCallIds: string[] };
+
+/** A message to accept: what its turn will read, and how it is accepted. */
+export interface AcceptRequest extends Omit<TurnPayload, 'turnId' | 'edited'> {
+  /** Settings of the session, when this is its first message. */
+  begins?: SessionChoice | undefined;
+  /** Refuse the message while the session waits for its caller's tools. */
+  unlessToolsPending?: boolean | undefined;
+  /** The token that owns the `http:` session this message creates; a session of another token refuses the message. */
+  ownerTokenId?: string | undefined;
+  /** The token may also write to sessions of other tokens (scope `admin`). */
+  anyOwner?: boolean | undefined;
+  /** Asks the question of this turn again instead: only `id`, sender, address and placeholder of the message count. */
+  retryOf?: string | undefined;
+  /** Claim the lane for this node when it is free; undefined = leave it to the sweep. */
+  node?: string | undefined;
+  /** Also read what the turn needs if that node can start it at once, with at most this many rows of earlier turns. */
+  historyRows?: number | undefined;
+}
+
+/** What an `in:` message contains. */
+export interface TurnPayload {
+  turnId: string;
+  address: Address;
+  message: InboundMessage;
+  /** `run` answers without planning (cron, `stream:false`), `runStream` may plan first, `plan` makes a plan and runs nothing. */
+  entry: 'runStream' | 'run' | 'plan';
+  /** An answer that is only this is neither delivered nor shown. */
+  silentToken?: string | undefined;
+  /** Overrides for this turn only; `usualModel` yields to a model that the session names. */
+  model?: string | undefined;
+  profileId?: string | undefined;
+  usualModel?: string | undefined;
+  mode?: ExecutionMode | undefined;
+  /** The stored plan that the turn runs. */
+  plan?: PlanToRun | undefined;
+  /** What the caller requests for the answer. */
+  options?: CallerOptions | undefined;
+  /** How often its text was changed while it waited. */
+  edited?: number | undefined;
+  /**
+   * The sender was an owner when the message was accepted. For the prompt: permissions are looked up when they are
+   * used.
+   */
+  isOwner?: boolean | undefined;
+}
+
+/** A row of a finished turn without a summary, with its turn's place in the session. */
+export interface UnsummarizedRow extends ContextRecord {
+  laneSeq: number;
+}
+
+/** A summary of the turns `from`…`upTo`, and of all before them; `rows` are the seqs it replaces. */
+export interface SummaryRange {
+  from: number;
+  upTo: number;
+  rows: readonly number[];
+  summary: ContextEntry & { kind: 'summary' };
+  tokens: number;
+}
+
+/** Where `/new` began a new conversation: the model no longer reads what was accepted up to then. */
+export interface ContextReset {
+  /** The number of the last message before it. A turn that it stopped may store its answer later. */
+  after: number;
+  at: Date;
+}
+
+/** Throws only `StoreError`. */
+export interface ContextStore {
+  /** Those behind the messages `from`…`before` - 1 of a session, oldest first; without `before`, to the end. */
+  resets(session: SessionKey, span: { from: number; before?: number | undefined }): Promise<ContextReset[]>;
+  /**
+   * What the next turn of the session would read: the last summary since `/new`, then the newest rows of finished turns
+   * after it, at most `limit`, oldest first. Read by index: the cost does not grow with the session's age.
+   */
+  unsummarized(session: SessionKey, limit: number): Promise<UnsummarizedRow[]>;
+  /**
+   * Stores the summary and marks the rows it replaces, in one statement. False, without a change, when one of the rows is
+   * deleted, already summarized, or of an unfinished turn.
+   */
+  summarize(session: SessionKey, range: SummaryRange): Promise<boolean>;
+}

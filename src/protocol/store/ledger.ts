@@ -1,0 +1,313 @@
+/** Every transaction in the life of a message, one function each (T1-T7 in docs/architecture.md). */
+import type { CallerOptions, Usage } from '../agent/provider.ts';
+import type { Attachment } from '../media.ts';
+import type { Address, DeliveryPayload, SentMessage, SessionKey } from '../message.ts';
+import type { Fence, LaneStep } from './lanes.ts';
+import type { Plan } from '../agent/plan.ts';
+import type { PlanningRecord } from '../agent/plan-store.ts';
+import type {
+  ContextEntry,
+  JournalRow,
+  MessageRecord,
+  OpenedTurn,
+  QueueMode,
+  SessionRecord,
+  SessionStart,
+  TurnFinish,
+} from './records.ts';
+import type { SessionListStore, TurnStatus } from '../sessions/session-list.ts';
+import type { AcceptRequest, AcceptResult } from './accept.ts';
+import type { Todo } from './notes.ts';
+import type { Source } from '../agent/risk.ts';
+import type { UsageNote } from '../agent/usage.ts';
+
+export type { DeliveryPayload } from '../message.ts';
+
+/** Messages that may wait in one session. */
+export const MAX_PENDING = 200;
+
+/** Results of the tools that a turn's caller runs. */
+export interface CallerResults {
+  session: SessionKey;
+  results: readonly { toolCallId: string; content: string; tokens: number }[];
+  /** Replace those of the turn's message. */
+  options?: CallerOptions | undefined;
+}
+
+export type CallerResultsOutcome =
+  /** Stored, and the turn is due; or already stored (`repeated`). */
+  | {
+      kind: 'continued';
+      turnId: string;
+      before: { text: string; usage: Usage };
+      part: number;
+      repeated: boolean;
+    }
+  /** The turn waits for other calls, all of which must be answered. */
+  | { kind: 'mismatch'; toolCallIds: string[] }
+  | { kind: 'not_waiting' };
+
+/** The messages waiting behind a head, as they were accepted. */
+export interface WaitingBehind {
+  mode: QueueMode;
+  /** Milliseconds since the lane's newest message was accepted, and since the head's turn could have started. */
+  quietMs: number;
+  waitedMs: number;
+  messages: { seq: number; payload: unknown }[];
+}
+
+/** A waiting message as it was read; `edited` counts the changes to its text. */
+export interface JoinedMessage {
+  seq: number;
+  turnId: string;
+  edited?: number | undefined;
+}
+
+/** The result of recording platform ids. */
+export interface NotedParts {
+  /** False when another owner now holds the lane: nothing more may be shown for it. */
+  held: boolean;
+  /** Messages on screen that are not part of `ref` after the write, and should be removed. */
+  copies: SentMessage[];
+}
+
+/** The files of one message, kept for the user who sent them. */
+export interface NotedFiles {
+  folder: string;
+  userId: string;
+  attachments: readonly Attachment[];
+}
+
+/**
+ * The transactions of messages and turns. Throws only `StoreError`; lost connections and serialization failures are
+ * retried internally for up to 30 s, and each function is safe to repeat: a commit whose response was lost is
+ * recognized, not repeated. No connection is held while waiting for a model, a tool or a person.
+ */
+export interface Ledger extends SessionStore {
+  /**
+   * T1: stores the message, its user row and its turn; a repeated id returns the ids of the first. With a `silentToken`
+   * there is no user row, `seq` is the session's newest message, and the session does not move up in lists.
+   */
+  accept(request: AcceptRequest): Promise<AcceptResult>;
+  /** Reads what a turn needs and marks it running; `userId` names the user being answered. Fenced. */
+  openTurn(fence: Fence, turnId: string, historyLimit: number, userId?: string): Promise<OpenedTurn>;
+  /**
+   * Stores the files that came with a message with its row, and for whom they are kept in the session's folder. Fenced;
+   * safe to repeat.
+   */
+  noteFiles(fence: Fence, turnId: string, files: NotedFiles): Promise<void>;
+  /** T2: one model answer. Iteration 1 also stores the user's entry (iteration 0). A repeated row is a no-op. */
+  journalAnswer(fence: Fence, turnId: string, rows: JournalRow[]): Promise<void>;
+  /**
+   * Stores a plan with its context entry, its message, the todo list and the usage of the planning calls, once per turn;
+   * without a plan only the usage. Fenced; the same plan again is a no-op.
+   */
+  storePlan(fence: Fence, turnId: string, planning: PlanningRecord): Promise<void>;
+  /** Replaces a plan of this session, and the todo list if `todos` is given. Fenced. */
+  updatePlan(fence: Fence, plan: Plan, todos?: readonly Todo[]): Promise<void>;
+  /**
+   * Stores the `part`-th fact of a running plan with the plan and the todo list after it. Fenced; a repeated part is a
+   * no-op. False, without a change, for the start of a step when people have changed the plan in the meantime.
+   */
+  planFact(
+    fence: Fence,
+    turnId: string,
+    entry: ContextEntry & { kind: 'plan_fact' },
+    plan: Plan,
+    todos: readonly Todo[],
+  ): Promise<boolean>;
+  /** T3: stored before a tool that is not `pure` runs. */
+  toolIntent(
+    fence: Fence,
+    turnId: string,
+    iteration: number,
+    entry: ContextEntry & { kind: 'tool_intent' },
+  ): Promise<void>;
+  /** T4: stored after a tool ran. */
+  toolResult(
+    fence: Fence,
+    turnId: string,
+    iteration: number,
+    entry: ContextEntry & { kind: 'tool_result' },
+    tokens: number,
+  ): Promise<void>;
+  /** Stores the results of a parked turn's calls and makes it due, all in one transaction; safe to repeat. */
+  callerResults(results: CallerResults): Promise<CallerResultsOutcome>;
+  /** The messages behind a running head that may join its turn, oldest first; none unless the queue mode is `steer` or `collect`. */
+  waitingBehind(fence: Fence, limit: number): Promise<WaitingBehind>;
+  /**
+   * Joins messages waiting behind the head to its turn: their context entries are stored, their own turns end
+   * (`joined`). All or nothing, fenced, safe to repeat. False when the turn was stopped before, or one of them was
+   * changed or is no longer waiting there; then nothing changes.
+   */
+  joinTurn(
+    fence: Fence,
+    turnId: string,
+    join: { rows: JournalRow[]; joined: JoinedMessage[] },
+  ): Promise<boolean>;
+  /** T6: ends the head, stores the final rows and the usage, and queues the delivery; claims the session's next message and the delivery. */
+  finishTurn(fence: Fence, finish: TurnFinish): Promise<LaneStep>;
+  /**
+   * T5: stores the platform ids of all parts of `ref` (a turn, a delivery, a plan's card) that are on screen so far.
+   * They are facts about the screen: the owner of the lane replaces what was stored, and an owner that has lost it in
+   * the meantime still stores them if nothing else is stored, so that the next owner can continue in those messages.
+   * Not fenced; safe to repeat.
+   */
+  noteSent(fence: Fence, ref: string, sent: SentMessage[]): Promise<NotedParts>;
+  /** Platform ids known for `ref` (a turn id or a notice's ref). */
+  sentParts(ref: string): Promise<SentMessage[]>;
+  /** Those of these platform ids that were stored for any delivery of the last hour. */
+  sentAmong(ids: readonly string[]): Promise<string[]>;
+  /** The turn of an `in:` head, for a head whose message cannot be read; undefined when there is none. */
+  turnAt(fence: Fence): Promise<{ turnId: string; address: Address } | undefined>;
+  /** The newest plan of a turn in its current state, for the plan card. */
+  planOf(turnId: string): Promise<Plan | undefined>;
+  /**
+   * True while a delivery for the address is queued: a live message that starts in the meantime must not appear above
+   * it.
+   */
+  undelivered(address: Address): Promise<boolean>;
+  /**
+   * T7: ends the `out:` head with the ids of all parts, or keeps the stored ones; its chat has been notified about
+   * earlier dead letters.
+   */
+  finishDelivery(fence: Fence, ref: string, sent: SentMessage[] | undefined): Promise<LaneStep>;
+  /** Queues a message outside any turn (a notice, a command's reply); a repeated `key` (without one, `ref`) is queued once. */
+  enqueue(address: Address, payload: DeliveryPayload, node?: string): Promise<LaneStep>;
+  /** Records the usage of a call that no `finishTurn` accounts for. */
+  noteUsage(note: UsageNote): Promise<void>;
+}
+
+/** Sessions with their messages and turns, as channels, commands and schedules read and change them. Throws only `StoreError`. */
+export interface SessionStore extends SessionListStore {
+  /** Settings of a session that a message or a command creates. */
+  readonly newSessions: SessionStart;
+  /** The session that messages from an address belong to. */
+  sessionOf(address: Address): Promise<SessionKey>;
+  session(key: SessionKey): Promise<SessionRecord | undefined>;
+  /** Changes a session. A missing one is created if `make` is given; otherwise the result is undefined. */
+  updateSession(
+    key: SessionKey,
+    change: {
+      profileId?: string;
+      model?: string | null;
+      mode?: SessionRecord['mode'];
+      queueMode?: SessionRecord['queueMode'];
+      pinned?: boolean;
+      archived?: boolean;
+      readSeq?: number;
+      title?: string | null;
+      voice?: boolean;
+      voiceFailing?: boolean;
+    },
+    make?: { ownerTokenId?: string | undefined },
+  ): Promise<SessionRecord | undefined>;
+  /** Sets this title on a session without one. False, without a change, when it has one or is gone. */
+  titleSession(key: SessionKey, title: string): Promise<boolean>;
+  /**
+   * Forgets the sources of what the session has read and noted so far, and returns them. Undefined, without a change,
+   * while a turn is running or waiting in it: its end would store them again.
+   */
+  trustSession(key: SessionKey): Promise<readonly Source[] | undefined>;
+  /** Deletes a session with its messages, context, turns and queue. False when there is none. */
+  deleteSession(key: SessionKey): Promise<boolean>;
+  /** The newest `limit` messages before `before`, ascending. */
+  messages(
+    key: SessionKey,
+    options: { limit: number; before?: number | undefined },
+  ): Promise<MessageRecord[]>;
+  /** Sessions that a token made, counted up to `limit`. */
+  sessionCount(ownerTokenId: string, limit: number): Promise<number>;
+  /** Those of these turns that are queued or running; one waiting for a person is neither. */
+  unfinishedTurns(turnIds: readonly string[]): Promise<ReadonlySet<string>>;
+  /** The state of a turn, with its final message once it is done. */
+  turn(turnId: string): Promise<(TurnStatus & { session: SessionKey }) | undefined>;
+  /**
+   * The newest message of this sender that the session accepted, whatever happened to it; `sentAt` in epoch
+   * milliseconds.
+   */
+  newestFrom(
+    key: SessionKey,
+    senderId: string,
+  ): Promise<{ turnId: string; seq: number; content: string; sentAt: number } | undefined>;
+  /** Whether a turn of the session is running or parked, and how many messages are waiting behind it. */
+  queue(key: SessionKey): Promise<{ busy: boolean; waiting: number }>;
+  /** Queue depth and counts for status and metrics; `gateways` counts the processes now running on this database. */
+  counts(): Promise<{
+    pending: number;
+    running: number;
+    deadLetters: number;
+    sessions: number;
+    gateways: number;
+  }>;
+}
+
+/** Throws only `StoreError`. */
+export interface RemovedFolders {
+  /**
+   * Those of sessions deleted within the last `withinMs`, by name, starting after the name `after`; at most `limit`.
+   */
+  removedFolders(page: { withinMs: number; after: string; limit: number }): Promise<string[]>;
+}
+
+/** Responses stored for a token; past it, those used longest ago are deleted. */
+export const MAX_RESPONSES = 1_000;
+
+/** Bytes of JSON of a token's responses, and the same again for their inputs; past it, the oldest ones are deleted. */
+export const MAX_RESPONSE_BYTES = 32 * 1024 * 1024;
+
+/** Bytes of JSON of a conversation that is continued by the id of its last response. */
+export const MAX_CHAIN_BYTES = 16 * 1024 * 1024;
+
+/** How long a response is stored after it was last continued. */
+export const RESPONSE_MS = 24 * 3_600_000;
+
+/** An item of an input or an output, as it is on the wire. */
+export type ResponseItem = Record<string, unknown>;
+
+export interface StoredResponse {
+  id: string;
+  /** The response that it continues. */
+  previousId: string | undefined;
+  /** The session that it was made in: what came before is there. */
+  session: SessionKey | undefined;
+  /** The items of its request; undefined for one that was deleted because of its size. */
+  input: readonly ResponseItem[] | undefined;
+  /** As it was sent; `output` lists its items. */
+  body: Record<string, unknown>;
+}
+
+/** The place of an item in a stored response. */
+export interface ItemPlace {
+  responseId: string;
+  part: 'input' | 'output';
+  index: number;
+}
+
+/**
+ * A conversation that is continued by an id. `missing`: a response of it is no longer stored, or its input; `session`: it
+ * is the conversation of that session; `bytes`: it is larger than `MAX_CHAIN_BYTES`.
+ */
+type ResponseChain =
+  | { items: ResponseItem[] }
+  | { missing: string }
+  | { session: SessionKey }
+  | { bytes: number };
+
+/** No method finds what another token stored. Throws only `StoreError`. */
+export interface ResponseStore {
+  /** `endUser`: whom the token's client answered, as its digest. A response of the same id is replaced. */
+  storeResponse(
+    owner: { tokenId: string; endUser: string | undefined },
+    response: StoredResponse,
+  ): Promise<void>;
+  response(tokenId: string, id: string): Promise<StoredResponse | undefined>;
+  /** The items at these places, in their order; undefined for each that is not there. */
+  responseItems(tokenId: string, places: readonly ItemPlace[]): Promise<(ResponseItem | undefined)[]>;
+  /** The items of that response and of those that it continues, the oldest first. */
+  responseChain(tokenId: string, id: string): Promise<ResponseChain>;
+  /** False when there is none. */
+  deleteResponse(tokenId: string, id: string): Promise<boolean>;
+  /** Deletes up to `limit` responses that are older than `RESPONSE_MS`; returns their number. */
+  purgeResponses(limit: number): Promise<number>;
+}

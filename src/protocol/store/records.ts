@@ -1,0 +1,353 @@
+/** Rows of the store as modules see them: messages, context, sessions and turns. */
+import type { TurnEndReason } from '../event.ts';
+import type { Attachment } from '../media.ts';
+import type { Address, OutboundMessage, SentMessage, SessionKey } from '../message.ts';
+import type { ExecutionMode, Plan, PlanFact } from '../agent/plan.ts';
+import type { Echo, ToolCall, Usage } from '../agent/provider.ts';
+import type { Source } from '../agent/risk.ts';
+import { textRef, type TextRef } from '../texts/say.ts';
+import type { ModelUsage } from '../agent/usage.ts';
+import type { ObservedMessage } from './group-chats.ts';
+import type { TraceAttempt } from './traces.ts';
+
+/** A row of `message`: what people see, rewritten only when its sender edits it before its turn. `createdAt` is the database's clock. */
+export interface MessageRecord {
+  seq: number;
+  turnId: string;
+  role: 'user' | 'assistant' | 'system';
+  content: string;
+  senderName?: string | undefined;
+  isPlan: boolean;
+  isError: boolean;
+  /** The files that came with it, once their bytes have been read. */
+  attachments?: readonly Attachment[] | undefined;
+  /** The model does not read it: it was taken back, or another answer was chosen. */
+  leftOut?: true | undefined;
+  /** For an answer: the model that wrote it, if its journal still knows. */
+  model?: string | undefined;
+  /** For an answer to a question that has several. */
+  tries?: TryPlace | undefined;
+  createdAt: Date;
+}
+
+/**
+ * A row's content in `context`: what the model sees, and also the journal of a turn. `iteration` 0 contains the user's
+ * message; iteration n ≥ 1 the n-th model answer (part 0) and its tool calls' intents and results, by call index.
+ */
+export type ContextEntry =
+  /**
+   * `author` is who typed the text (`authorOf`), and `typed` their own part of it if there are others, such as a quote
+   * or files; `laneSeq` is the place in the lane of a message that joined the running turn.
+   */
+  | {
+      kind: 'user';
+      content: string;
+      author?: string | undefined;
+      /** Whose memories it read, if not the author's: those of an end user of a client. */
+      owner?: string | undefined;
+      typed?: string | undefined;
+      /** References of pictures (`Pictures`). */
+      pictures?: readonly string[] | undefined;
+      sources?: readonly Source[] | undefined;
+      laneSeq?: number | undefined;
+    }
+  | {
+      kind: 'assistant';
+      content: string;
+      thinking?: string | undefined;
+      toolCalls: ToolCall[];
+      /** What its server wants back. */
+      echo?: Echo | undefined;
+      msgId: string;
+      /** The model that answered. */
+      model?: string | undefined;
+      usage?: Usage | undefined;
+      spent?: UsageOfOtherCalls | undefined;
+      /** Sources of everything that the model had read. */
+      sources?: readonly Source[] | undefined;
+    }
+  | { kind: 'tool_intent'; toolCallId: string; toolName: string; callIndex: number }
+  | {
+      kind: 'tool_result';
+      toolCallId: string;
+      toolName: string;
+      callIndex: number;
+      content: string;
+      isError: boolean;
+      /** Sources of its text; absent = the gateway's own. Text of others is between markers. */
+      sources?: readonly Source[] | undefined;
+      /** The address or query that the call sent out. */
+      sent?: string | undefined;
+      /** Addresses that it lists, in its order. */
+      addresses?: readonly string[] | undefined;
+      /** References of pictures (`Pictures`). */
+      pictures?: readonly string[] | undefined;
+    }
+  /** `sources` are those of all rows it summarizes. */
+  | { kind: 'summary'; content: string; sources?: readonly Source[] | undefined }
+  /** The end of a subagent's own journal: the result for its turn. */
+  | {
+      kind: 'agent_result';
+      content: string;
+      completedNormally: boolean;
+      sources?: readonly Source[] | undefined;
+    }
+  /** A plan, as the model reads it: an assistant message (N-25). */
+  | { kind: 'plan'; planId: string; content: string; sources?: readonly Source[] | undefined }
+  /** What happened to a running plan; `part` counts from 0. No model reads it. */
+  | {
+      kind: 'plan_fact';
+      planId: string;
+      part: number;
+      fact: PlanFact;
+      spent?: UsageOfOtherCalls | undefined;
+    };
+
+/**
+ * Usage by model of calls without their own row (failed ones, and those outside the conversation) since the last row
+ * that has this field.
+ */
+export type UsageOfOtherCalls = readonly ModelUsage[];
+
+/**
+ * Rows from this iteration on are steps of a plan: the n-th run of a step has the iterations from n times this number. Only
+ * their own turn reads them, and summarizes them for later turns.
+ */
+export const STEP_ITERATIONS = 1_000;
+
+/** The sources of a row's text; empty for one that the person or the gateway wrote. */
+export function sourcesOfEntry(entry: ContextEntry): readonly Source[] {
+  return 'sources' in entry ? (entry.sources ?? []) : [];
+}
+
+/** A row of the journal before it is stored. */
+export interface JournalRow {
+  iteration: number;
+  entry: ContextEntry;
+  tokens: number;
+}
+
+/** One row of `context`. `tokens` is the estimate of its size for the model. */
+export interface ContextRecord {
+  seq: number;
+  turnId: string;
+  iteration: number;
+  entry: ContextEntry;
+  tokens: number;
+}
+
+/**
+ * How to handle a message that arrives while a turn of its session is running: it waits (`queue`), joins the running
+ * turn at its next iteration (`steer`), ends the running turn (`interrupt`), or waits a moment for more, so that a
+ * burst becomes one message (`collect`).
+ */
+export type QueueMode = 'queue' | 'steer' | 'interrupt' | 'collect';
+
+/** A session as lists and channels see it. */
+export interface SessionRecord {
+  key: SessionKey;
+  profileId: string;
+  /** Someone has chosen this profile for the session; otherwise a binding of config.json wins. */
+  profileChosen: boolean;
+  model?: string | undefined;
+  mode: ExecutionMode;
+  /** How to handle messages that arrive while a turn is running. */
+  queueMode: QueueMode;
+  /** What lists show for it: set by a person, or generated after the first answer. */
+  title?: string | undefined;
+  /** The token that created an `http:` session; undefined for sessions of chats. */
+  ownerTokenId?: string | undefined;
+  /** Name of the folder of its files, created with the session and never reused. */
+  folder: string;
+  /** Sources of everything the model has read in it since `/new`, or since an owner's `/trust`. */
+  sources: readonly Source[];
+  /** When the model's memory starts: when the session was created, or at the last `/new`. */
+  freshAt: Date;
+  createdAt: Date;
+  updatedAt: Date;
+  messageCount: number;
+  /** Shown first in lists. */
+  pinned: boolean;
+  /** Left out of lists. */
+  archived: boolean;
+  /** The last message read on the page. */
+  readSeq: number;
+  /** Answers are also spoken. */
+  voice: boolean;
+  /** The last answer could not be spoken, and the chat was notified. */
+  voiceFailing: boolean;
+}
+
+/** Settings of a new session; users can change them (`/mode`, `/queue`). */
+export type SessionStart = Pick<SessionRecord, 'mode' | 'queueMode'>;
+
+/** Defaults when the configuration has none (S-04). */
+export const SESSION_START: SessionStart = { mode: 'planner', queueMode: 'queue' };
+
+/** Everything a turn needs to start or resume, read in one round trip. */
+export interface OpenedTurn {
+  session: SessionRecord;
+  /** Rows this turn has already journaled, oldest first; empty at the first start. */
+  journal: ContextRecord[];
+  /**
+   * The last summary since `/new`, then the rows of earlier turns after it, at most as many as requested, oldest first.
+   */
+  history: ContextRecord[];
+  /** There are memories about the user being answered. */
+  remembers: boolean;
+  /** Messages already on screen for this turn, by part. */
+  placeholders: SentMessage[];
+  address: Address;
+  /** The other chats that share the session. */
+  surfaces: readonly OtherSurface[];
+  /** Milliseconds since its message was accepted. */
+  afterMs: number;
+  /** Approvals the turn has waited for, newest first, at most `MAX_TURN_APPROVALS`; one that is still undecided counts as denied. */
+  approvals: TurnApproval[];
+  /** Planning has ended, with or without a plan, and its usage is stored. */
+  planned: boolean;
+  /** The current plan of the turn. */
+  plan?: Plan | undefined;
+  /** The turn waited for its caller's tools, and their results did not arrive. */
+  unanswered?: boolean | undefined;
+  /** An earlier attempt was about to start and never finished: its process died, stopped, or lost its lease. */
+  interrupted?: boolean | undefined;
+  /** The first turn with the question that it answers again: its journal starts with the question. */
+  askedAgain?: string | undefined;
+  /** What was said in the chat since the previous turn without naming the bot; oldest first, at most `MAX_OBSERVED`. */
+  observed?: readonly ObservedMessage[] | undefined;
+}
+
+/** A chat that shares the session of a turn that was asked elsewhere, with what is on screen there of the turn. */
+export interface OtherSurface {
+  address: Address;
+  place: 'private' | 'group';
+  name?: string | null | undefined;
+  userId: string;
+  placeholders: SentMessage[];
+}
+
+/** Why a turn failed, for clients that have to distinguish causes: the code of its `GatewayError`. */
+export interface TurnFailure {
+  code: string;
+  /** Milliseconds that the model server asked to wait. */
+  retryAfterMs?: number | undefined;
+}
+
+/** How a turn ended, for T6. `entries` are context rows not yet journaled. */
+export interface TurnFinish {
+  turnId: string;
+  reason: TurnEndReason;
+  /** Only with the reason `failed`. */
+  failure?: TurnFailure | undefined;
+  /** The text people see; empty means there is no assistant message. */
+  content: string;
+  /** The files that the text shows. */
+  attachments?: readonly Attachment[] | undefined;
+  isError: boolean;
+  /** User id of the user who was answered. */
+  userId: string;
+  /** Usage of its answers by model; empty when no model was reached. */
+  usage: readonly ModelUsage[];
+  entries: JournalRow[];
+  /** The delivery to queue; undefined for `http`, where the stored message is the delivery. */
+  outbound?: unknown;
+  /**
+   * The delivery for the other chats of the session, without its place: one each, under `surfaceRef`. Those that have
+   * joined get it if they are private or in `groups` (absent = all); of `shownOn`, those that have left get `separated`
+   * instead.
+   */
+  elsewhere?:
+    | {
+        message: Omit<OutboundMessage, 'channel' | 'chatId' | 'threadId'>;
+        groups?: readonly Address[] | undefined;
+        shownOn: readonly { address: Address; separated: string }[];
+      }
+    | undefined;
+  /** Queue the answer to be spoken if the session's answers are. */
+  speak?: boolean | undefined;
+  /** What its last attempt did. */
+  trace?: TraceAttempt | undefined;
+  /** Set when the message failed permanently: the error of the dead letter, which can be replayed. */
+  deadLetter?: string | undefined;
+}
+
+export type ApprovalDecision = 'approved' | 'denied';
+
+/** Approvals of a turn that are read when it resumes; older ones have been acted on. */
+export const MAX_TURN_APPROVALS = 64;
+
+/** A decision by a user id, `expiry` or `stop`, with its `reason` if any: valid only for the call with this key and digest. */
+export interface TurnApproval {
+  id: string;
+  callKey: string;
+  digest: string;
+  decision: ApprovalDecision;
+  decidedBy: string;
+  reason?: string | null | undefined;
+}
+
+/** What the gateway chooses when no one else does, by name. Throws only `StoreError`. */
+export interface ChoiceStore {
+  chosen(name: string): Promise<string | undefined>;
+  /** Stores a first choice, or one that replaces `insteadOf`, and returns the one that counts: another node may have been faster. */
+  choose(name: string, value: string, insteadOf: string | undefined): Promise<string>;
+}
+
+/** Answers to one question, the first one included. */
+export const MAX_TRIES = 10;
+
+/** One of several answers to a question. */
+interface TryPlace {
+  /** The turn of the first one, which contains the question. */
+  of: string;
+  /** From 1. */
+  nth: number;
+  count: number;
+}
+
+/** Why nothing was changed. */
+export type WhyNot =
+  | 'busy'
+  | 'nothing'
+  | 'summarized'
+  | 'foreign'
+  | 'too_old'
+  | 'ran_a_plan'
+  | 'has_client_tools'
+  | 'too_many_tries';
+
+/** Each reason as a sentence for people. */
+export const WHY_NOT: Readonly<Record<WhyNot, TextRef>> = {
+  busy: textRef('try.busy'),
+  nothing: textRef('try.nothing'),
+  summarized: textRef('try.summarized'),
+  foreign: textRef('try.foreign'),
+  too_old: textRef('try.too_old'),
+  ran_a_plan: textRef('try.ran_a_plan'),
+  has_client_tools: textRef('try.has_client_tools'),
+  too_many_tries: textRef('try.too_many_tries', { most: MAX_TRIES }),
+};
+
+/** A question of a session, and the turn whose answer to it counts. */
+export interface Question {
+  turnId: string;
+  content: string;
+}
+
+/**
+ * What the model reads of a session. A turn that is left out keeps its messages and its journal; only later turns do
+ * not read it. Changes lock the lane and happen only while nothing is running or waiting in it. Throws only
+ * `StoreError`.
+ */
+export interface TryStore {
+  /** The newest question of a person since `/new` that the model reads. */
+  lastQuestion(session: SessionKey): Promise<Question | undefined>;
+  /** Leaves out the newest turn since `/new` that people see, with the other answers to its question. */
+  undo(session: SessionKey): Promise<Question | WhyNot>;
+  /** Makes this turn the one that the model reads among all answers to its question; also restores what was undone. */
+  choose(session: SessionKey, turnId: string): Promise<Question | WhyNot>;
+}
+
+/** What was chosen before its first message creates it. */
+export type SessionChoice = Partial<Pick<SessionRecord, 'profileId' | 'model' | 'mode'>>;
