@@ -1,6 +1,6 @@
 /** What counts as proof of a behavior row. */
 import { describe, expect, it } from 'vitest';
-import { proofOf, rowsIn } from './rows.ts';
+import { proofOf, rowsIn, titlesIn } from './rows.ts';
 
 function reportOf(...tests: [title: string, status: string][]) {
   const assertionResults = tests.map(([title, status]) => ({ title, fullName: `story ${title}`, status }));
@@ -16,6 +16,19 @@ describe('the rows of a title', () => {
     ['T1-T7, UN-01x and N-1 are no rows', []],
   ])('are found, case %#', (title, rows) => {
     expect(rowsIn(title)).toEqual(rows);
+  });
+});
+
+describe('the titles of a file', () => {
+  it('are those of every kind of test, whatever makes the suite', () => {
+    const text = `
+      describe('a bus (N-01)', () => {
+        it('streams (N-02)', () => {});
+        it.each([1, 2])('counts %i (N-03)', () => {});
+        it.skipIf(isOld)(\`ends \${name} (N-04)\`, async () => {});
+        item('is none (N-05)', () => {});
+      });`;
+    expect(titlesIn(text)).toEqual(['streams (N-02)', 'counts %i (N-03)', 'ends … (N-04)']);
   });
 });
 

@@ -25,14 +25,14 @@ describe('a growing reply', () => {
   it('begins after the earlier answers, including those still undelivered after a crash', async () => {
     const gateway = buildDelivery();
     gateway.ahead.add('fake:1');
-    const turn = gateway.open('t', '1', [], 'TextRef before the crash. ');
+    const turn = gateway.open('t', '1', [], 'Text before the crash. ');
     gateway.say('t', 'And more.');
     await gateway.clock.advance(5_000);
     expect(gateway.channel.screen('1')).toEqual([]);
     gateway.ahead.clear();
     await gateway.clock.advance(CHECK_EVERY_MS);
     await gateway.clock.advance(10);
-    expect(gateway.channel.screen('1')).toEqual(['TextRef before the crash. And more.']);
+    expect(gateway.channel.screen('1')).toEqual(['Text before the crash. And more.']);
     await turn.settle();
   });
 
