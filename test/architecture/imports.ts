@@ -45,10 +45,7 @@ export function readSources(folders: string[]): SourceFile[] {
     });
 }
 
-function readCode(
-  file: string,
-  text: string,
-): Omit<SourceFile, 'path' | 'text' | 'lines'> {
+function readCode(file: string, text: string): Omit<SourceFile, 'path' | 'text' | 'lines'> {
   const tree = parse(text, {
     sourceType: 'module',
     createImportExpressions: true,
