@@ -138,7 +138,7 @@ describe('the page about architecture', () => {
 
   it('lists every module', () => {
     const modules = readdirSync(path.join(ROOT, 'src'), { withFileTypes: true })
-      .filter((entry) => entry.isDirectory() && !['contracts', 'lib'].includes(entry.name))
+      .filter((entry) => entry.isDirectory() && !['protocol', 'lib'].includes(entry.name))
       .map(({ name }) => name);
     const listed = everyMatch(section('Layers'), /^\| `([a-z]+)`/gm);
     expect(listed.toSorted()).toEqual(modules.toSorted());
