@@ -164,7 +164,7 @@ function openMemory({ settings, log, store }: AgentParts, provider: Provider) {
   const memory = createMemory({
     memories: store.memories,
     vectors: store.memoryVectors,
-    provider,
+    embed: (request, signal) => provider.embed(request, signal),
     model: () => settings.current().memory.embeddingModel,
     log,
     monotonicNow: () => performance.now(),
@@ -195,10 +195,11 @@ function openSpeech({ settings, log, store, transport }: AgentParts) {
 }
 
 /** The parts that the agent runs turns with. */
-interface UsedByAgent extends Pick<
-  Parameters<typeof createAgent>[0],
-  'models' | 'memories' | 'tools' | 'redact'
-> {
+interface UsedByAgent {
+  models: ReturnType<typeof createModels>;
+  memories: ReturnType<typeof openMemory>['memories'];
+  tools: () => readonly Tool[];
+  redact: Redactor;
   media: ReturnType<typeof createMedia>;
   profiles: ReturnType<typeof createProfiles>;
   provider: Provider;
@@ -218,21 +219,25 @@ function openAgent(
     speaks: now.speech !== undefined,
   }));
   return createAgent({
-    subagents,
-    lanes,
-    approvals,
-    plans,
-    memories,
-    contexts,
-    todos,
-    ledger,
+    stores: { ledger, subagents, lanes, approvals, plans, memories, contexts, todos },
+    media: {
+      files,
+      receiveFiles: media.receive,
+      pictures: media.pictures,
+      readInline: media.readInline,
+      answerFiles: createAnswerFiles(outgoing),
+    },
+    chats: {
+      events,
+      live: delivery.live,
+      post: createPost(store.posts, bus, transport.channels),
+      askedElsewhere: createAskedElsewhere({ ...linking, ledger, bus }),
+      languages: linking.languages,
+    },
     background: { claimingNode: () => bus.claimingNode('agent'), run: (step) => bus.runHeads(step) },
     isOwner: (userId) => security.accessPolicy.isOwner(userId),
-    events,
-    languages: linking.languages,
-    live: delivery.live,
     provider,
-    embedder: provider,
+    embed: (request, signal) => provider.embed(request, signal),
     models,
     tools,
     log,
@@ -240,14 +245,7 @@ function openAgent(
     profiles: () => profiles.list(),
     workspaceDir: path.join(settings.current().home, 'workspace'),
     environmentNote: { epochNow: Date.now, channelLabel: linking.labelOf },
-    files,
     settings: () => forTurns.current(),
-    receiveFiles: media.receive,
-    pictures: media.pictures,
-    readInline: media.readInline,
-    answerFiles: createAnswerFiles(outgoing),
-    askedElsewhere: createAskedElsewhere({ ...linking, ledger, bus }),
-    post: createPost(store.posts, bus, transport.channels),
     traces: { ...transport.traces, noteAttempt: (id, attempt) => store.traces.noteAttempt(id, attempt) },
   });
 }

@@ -2,7 +2,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { TITLE_REQUEST } from '../src/agent/title/title-worker.ts';
+import { TITLE_REQUEST } from '../src/agent/after-turn/title-worker.ts';
 import { run } from '../src/main.ts';
 import { newToken } from '../src/security/index.ts';
 import { writeDemoHome } from './fakes/demo/home.ts';

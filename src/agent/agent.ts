@@ -1,33 +1,37 @@
 /** The agent: what the composition root wires and what channels may ask of it. */
 import type { Caller } from '../protocol/access.ts';
-import type { CallerOptions, ChatChunk, DescribedModel } from '../protocol/agent/provider.ts';
+import type { CallerOptions, ChatChunk, DescribedModel, EmbedRequest } from '../protocol/agent/provider.ts';
 import type { LaneHandler } from '../protocol/bus.ts';
 import type { GatewayApi, StatelessRequest } from '../protocol/gateway-api.ts';
 import type { SessionRecord } from '../protocol/store/records.ts';
-import { PLAN_TOOL } from '../protocol/agent/profile.ts';
+import { commonTools, PLAN_TOOL, type Profile } from '../protocol/agent/profile.ts';
 import { KeyedLock } from '../lib/async/keyed-lock.ts';
-import { createSubagentHandler } from './subagents/background.ts';
-import { createCompressor } from './compression/compressor.ts';
-import { createTokenScale } from './prompt/context-window.ts';
-import { type AgentDeps, type AgentShared, DEFAULT_LIMITS } from './deps.ts';
-import { createAfterTurn } from './turn/after-turn.ts';
-import { createFactsWorker } from './facts/facts-worker.ts';
-import { createTitleWorker } from './title/title-worker.ts';
+import { createSubagentHandler } from './background-subagents.ts';
+import { createCompressor } from './after-turn/compressor.ts';
+import { createTokenScale, ModelWindows } from './prompt/context-window.ts';
+import {
+  type AgentDeps,
+  type AgentShared,
+  type CurrentShared,
+  DEFAULT_LIMITS,
+  followSettings,
+} from './deps.ts';
+import { createAfterTurn } from './after-turn/after-turn.ts';
+import { createFactsWorker } from './after-turn/facts-worker.ts';
+import { createTitleWorker } from './after-turn/title-worker.ts';
 import { createTurnHandler } from './turn/turn-handler.ts';
 import { createBootstrapFiles, noBootstrapPrompt } from './prompt/bootstrap-files.ts';
-import { SmallWindowNotices } from './prompt/small-window.ts';
+import { OmissionNotices, SmallWindowNotices } from './model/notices.ts';
 import { createPreparation } from './prompt/prepared-profile.ts';
 import { createEnvironmentNote } from './prompt/environment-note.ts';
 import { refuseUnsupported } from './model/caller-options.ts';
-import { createEmbed } from './model/embed.ts';
-import { OmissionNotices } from './model/omission-notices.ts';
+import { estimateTokens } from '../lib/tokens.ts';
 import { withPictures } from './model/seen-pictures.ts';
-import { ModelWindows } from './model/model-windows.ts';
 import { completeStateless } from './model/stateless-completion.ts';
-import { classifyFor, type StepCommand } from './executor/edits.ts';
+import { classifyFor, type StepCommand } from './plans/edits.ts';
 import type { ToolRisk } from '../protocol/agent/risk.ts';
-import { createSubagentProfiles } from './subagents/subagent-profile.ts';
-import { followSettings } from './turn-settings.ts';
+import { NOT_FOR_SUBAGENTS } from '../protocol/agent/subagents.ts';
+import type { Tool } from '../protocol/agent/tool.ts';
 
 /** Longest wait for a model server to describe a model, in milliseconds. */
 const DESCRIBE_MS = 2_000;
@@ -69,8 +73,8 @@ export interface Agent {
 }
 
 /** Creates the agent. Tool schemas are built here, system prompts at the first use of a profile; neither is built per turn. */
-export function createAgent(given: AgentDeps): Agent {
-  const shared = sharedBy({ ...given, provider: withPictures(given.provider, given.pictures) });
+export function createAgent(deps: AgentDeps): Agent {
+  const shared = sharedBy({ ...deps, provider: withPictures(deps.provider, deps.media.pictures) });
   const compressor = createCompressor(shared);
   const afterTurn = createAfterTurn(
     [
@@ -78,29 +82,28 @@ export function createAgent(given: AgentDeps): Agent {
       createFactsWorker(shared, (session) => compressor.takeCompacted(session)),
       createTitleWorker(shared),
     ],
-    shared.events,
+    (session, event) => shared.chats.events.emit(session, event),
     () => shared.settings().afterTurn,
   );
-  const unplanned = { ...shared, prepare: createPreparation(shared, ({ name }) => name !== PLAN_TOOL) };
-  const pure = followSettings({
-    ...shared,
-    prepare: createPreparation(shared, (tool) => tool.effect === 'pure'),
-  });
-  const now = { planned: followSettings(shared), unplanned: followSettings(unplanned) };
+  const offering = (allow: (tool: Tool) => boolean): CurrentShared =>
+    followSettings({ ...shared, prompts: { ...shared.prompts, prepare: createPreparation(shared, allow) } });
+  const pure = offering(({ effect }) => effect === 'pure');
+  const planned = followSettings(shared);
+  const unplanned = offering(({ name }) => name !== PLAN_TOOL);
   const modelNameOf = async (
     session: SessionRecord | undefined,
     choice: ModelChoice,
     signal: AbortSignal,
   ): Promise<string> => {
     const profile = shared.models.profile(choice.profileId ?? session?.profileId);
-    const named = choice.model ?? session?.model ?? profile.model;
-    return named ?? (await shared.models.fallback(signal));
+    const model = choice.model ?? session?.model ?? profile.model;
+    return model ?? (await shared.models.fallback(signal));
   };
   return {
-    turns: createTurnHandler(now, { compressor, afterTurn }),
-    subagents: createSubagentHandler(now.planned),
+    turns: createTurnHandler({ planned, unplanned }, { compressor, afterTurn }),
+    subagents: createSubagentHandler(planned),
     complete: (caller, request, signal) => completeStateless(pure(), caller, request, signal),
-    embed: createEmbed({ provider: shared.embedder, models: shared.models, ledger: shared.ledger }),
+    embed: createEmbed(shared),
     async checkOptions({ session, choice, options }, signal) {
       const model = await modelNameOf(session, choice, signal);
       refuseUnsupported(model, await shared.provider.capabilities(model, signal), options);
@@ -121,26 +124,84 @@ export function createAgent(given: AgentDeps): Agent {
       }
     },
     classifyStep: (profileId, step) =>
-      classifyFor(shared.prepare(shared.models.profile(profileId)).tools)(step),
+      classifyFor(shared.prompts.prepare(shared.models.profile(profileId)).tools)(step),
     close: () => afterTurn.close(),
   };
 }
 
 /** What all turns of the agent share. */
 function sharedBy(deps: AgentDeps): AgentShared {
+  const { workspaceDir, log } = deps;
+  const { limits, timeZone } = deps.settings();
   return {
     ...deps,
-    limits: { ...DEFAULT_LIMITS, ...deps.settings().limits },
-    scale: createTokenScale(),
-    windows: new ModelWindows(),
-    smallWindow: new SmallWindowNotices(),
-    fallbacks: deps.models.fallbacks,
-    omissionNotices: new OmissionNotices(),
+    limits: { ...DEFAULT_LIMITS, ...limits },
+    modelState: {
+      scale: createTokenScale(),
+      windows: new ModelWindows(),
+      fallbacks: deps.models.fallbacks,
+      smallWindow: new SmallWindowNotices(),
+      omissionNotices: new OmissionNotices(),
+    },
+    prompts: {
+      bootstrapPrompt:
+        workspaceDir === undefined ? noBootstrapPrompt : createBootstrapFiles(workspaceDir, log),
+      environmentNoteOf: createEnvironmentNote(deps.environmentNote, timeZone),
+      prepare: createPreparation(deps),
+      forSubagent: createSubagentProfiles(),
+    },
     fileLock: new KeyedLock(),
-    bootstrapPrompt:
-      deps.workspaceDir === undefined ? noBootstrapPrompt : createBootstrapFiles(deps.workspaceDir, deps.log),
-    environmentNoteOf: createEnvironmentNote({ ...deps.environmentNote, timeZone: deps.settings().timeZone }),
-    prepare: createPreparation(deps),
-    forSubagent: createSubagentProfiles(),
+  };
+}
+
+/** The tools of a subagent: `subagentTools` of the profile, else `enabledTools`, without those that the parent lacks (N-11, B-32). */
+function subagentTools(profile: Profile, parents: ReadonlySet<string>): string[] {
+  const requested = profile.subagentTools.length > 0 ? profile.subagentTools : profile.enabledTools;
+  return commonTools(requested, parents).filter((name) => !NOT_FOR_SUBAGENTS.includes(name));
+}
+
+/**
+ * Makes the function that returns the profile of a subagent. It is the same object each time, so that what is prepared
+ * for it is cached as long as the profile lives.
+ */
+function createSubagentProfiles(): (profile: Profile, parents: ReadonlySet<string>) => Profile {
+  const profiles = new WeakMap<Profile, Map<string, Profile>>();
+  return (profile, parents) => {
+    const enabledTools = subagentTools(profile, parents);
+    const byTools = profiles.get(profile) ?? new Map<string, Profile>();
+    profiles.set(profile, byTools);
+    const key = enabledTools.join();
+    const existing = byTools.get(key);
+    if (existing !== undefined) return existing;
+    const subagentProfile: Profile = {
+      ...profile,
+      enabledTools,
+      systemPrompt: profile.subagentSystemPrompt,
+      maxIterations: profile.subagentMaxIterations,
+      planningEnabled: profile.subagentPlanningEnabled,
+    };
+    byTools.set(key, subagentProfile);
+    return subagentProfile;
+  };
+}
+
+/** Makes the function; where the server reports no usage, it is estimated. */
+function createEmbed({ stores: { ledger }, embed, models }: AgentShared): GatewayApi['embed'] {
+  return async ({ tokenId }: Caller, request: EmbedRequest, signal: AbortSignal) => {
+    const userId = `token:${tokenId}`;
+    const resolved = await models.resolve(request.model, signal, 'vectors');
+    const profile = models.profile(resolved.profileId);
+    const model = resolved.model ?? profile.model ?? (await models.fallback(signal));
+    const startedAt = performance.now();
+    const { vectors, promptTokens: reported } = await embed({ ...request, model, userId }, signal);
+    const promptTokens = reported || estimateTokens(request.input.join(''));
+    const usage = {
+      promptTokens,
+      completionTokens: 0,
+      modelMs: Math.round(performance.now() - startedAt),
+      ...(reported === 0 && { estimated: true as const }),
+    };
+    await ledger.noteUsage({ purpose: 'stateless', tokenId, userId, ...usage, model });
+    return { vectors, promptTokens };
   };
 }

@@ -22,14 +22,13 @@ import type { Profile } from '../protocol/agent/profile.ts';
 import type { ChatProvider, LLMProvider } from '../protocol/agent/provider.ts';
 import type { SessionFiles, Tool } from '../protocol/agent/tool.ts';
 import type { KeyedLock } from '../lib/async/keyed-lock.ts';
-import type { TokenScale } from './prompt/context-window.ts';
+import type { ModelWindows, TokenScale } from './prompt/context-window.ts';
 import type { BootstrapPrompt } from './prompt/bootstrap-files.ts';
-import type { Placed, EnvironmentNoteDeps } from './prompt/environment-note.ts';
+import { createEnvironmentNote, type EnvironmentNoteDeps } from './prompt/environment-note.ts';
+import type { Turn } from './turn/turn-state.ts';
 import type { FallbackModels } from './model/fallback-models.ts';
-import type { ModelWindows } from './model/model-windows.ts';
 import type { Models } from './model/models.ts';
-import type { OmissionNotices } from './model/omission-notices.ts';
-import type { SmallWindowNotices } from './prompt/small-window.ts';
+import type { OmissionNotices, SmallWindowNotices } from './model/notices.ts';
 import type { PreparedProfile } from './prompt/prepared-profile.ts';
 import type { PersonLanguages } from '../protocol/texts/languages.ts';
 
@@ -95,77 +94,130 @@ export interface TurnSettings {
   speaks: boolean;
 }
 
-/** Everything the agent needs from other modules; the composition root supplies it. */
-export interface AgentDeps {
+/** What the agent reads and writes in the database. */
+export interface AgentStores {
   ledger: Ledger;
   subagents: SubagentStore;
-  /** The lanes of subagents in the background, on this node. */
-  background: { claimingNode(): string | undefined; run(step: LaneStep): void };
-  /** Finishes a head whose payload cannot be read, so that it does not block its lane; parks a turn that waits for a human; notes a wait for a model. */
-  lanes: Pick<LaneStore, 'finish' | 'park' | 'parkForCaller' | 'noteWaiting'>;
-  approvals: Pick<ApprovalStore, 'approval' | 'asksOther' | 'useRule'>;
-  /** True for the user id of an owner. Throws only `StoreError`. */
-  isOwner(userId: string): Promise<boolean>;
-  /** Requests of people on a plan while it runs: pause, skip. */
-  plans: Pick<PlanStore, 'plan' | 'planRequests' | 'requestOnPlan'>;
-  events: EventBus;
-  languages: Pick<PersonLanguages, 'say' | 'languageOf'>;
-  live: LiveMessages;
-  provider: ChatProvider;
-  embedder: Pick<LLMProvider, 'embed'>;
-  /** Resolves the names of models and profiles. */
-  models: Models;
-  /** All tools as they are now; the same list until one is added, changed or removed. */
-  tools(): readonly Tool[];
-  /** The profiles as they are now; one is called `default`. A reloaded profile is a new object. */
-  profiles(): readonly Profile[];
-  memories: Pick<MemoryStore, 'recall' | 'remember' | 'memories'>;
+  lanes: LaneStore;
+  approvals: ApprovalStore;
+  plans: PlanStore;
+  memories: MemoryStore;
   contexts: ContextStore;
-  todos: Pick<TodoStore, 'todos'>;
-  /** Folder of the bootstrap files (AGENTS.md and others) and `skills/`; undefined = there is none. */
-  workspaceDir?: string | undefined;
-  /** When and where turns take place. */
-  environmentNote: Omit<EnvironmentNoteDeps, 'timeZone'>;
-  /** The settings as they are now; the same object until they change. */
-  settings(): TurnSettings;
+  todos: TodoStore;
+}
+
+/** Files: those of messages and sessions, and those that models see. */
+export interface AgentMedia {
   /** Fetches and reads the files of messages. */
   receiveFiles: ReceiveFiles;
-  /** Pictures for models that see. */
+  /** Pictures for models that can see. */
   pictures: Pictures;
   /** Reads the files of a completion without a session. */
   readInline: ReadInline;
   /** Keeps the files that an answer shows. */
   answerFiles: AnswerFiles;
-  /** Keeps attempts after which a turn continues later, and follows those that run. */
-  traces: Pick<TraceStore, 'noteAttempt'> & TurnWatch;
-  /** Shows a question in the other chats of its session, once each. Throws only `StoreError`. */
-  askedElsewhere: AskedElsewhere;
+  /** The folders of the sessions' files. */
+  files: SessionFiles;
+}
+
+/** What people see of a turn while it runs, and in which language. */
+export interface AgentChats {
+  events: EventBus;
+  live: LiveMessages;
   /** Sends a message of the gateway in the middle of a turn. */
   post: Post;
-  /** The folders of the sessions' files. */
-  files: Pick<SessionFiles, 'open' | 'share' | 'named'>;
+  /** Shows a question in the other chats of its session, once each. Throws only `StoreError`. */
+  askedElsewhere: AskedElsewhere;
+  languages: PersonLanguages;
+}
+
+/** Follows the turns that run, and keeps attempts after which a turn continues later. */
+export interface TurnTraces extends TurnWatch {
+  noteAttempt: TraceStore['noteAttempt'];
+}
+
+/** Everything the agent needs from other modules; the composition root supplies it. */
+export interface AgentDeps {
+  stores: AgentStores;
+  media: AgentMedia;
+  chats: AgentChats;
+  provider: ChatProvider;
+  embed: LLMProvider['embed'];
+  /** Resolves the names of models and profiles. */
+  models: Models;
+  /** The lanes of background subagents on this node. */
+  background: { claimingNode(): string | undefined; run(step: LaneStep): void };
+  /** True for the user id of an owner. Throws only `StoreError`. */
+  isOwner: (userId: string) => Promise<boolean>;
+  /** All tools as they are now; the same list until one is added, changed or removed. */
+  tools(): readonly Tool[];
+  /** The profiles as they are now; one is called `default`. A reloaded profile is a new object. */
+  profiles(): readonly Profile[];
+  /** Folder of the bootstrap files (AGENTS.md and others) and `skills/`; undefined = there is none. */
+  workspaceDir?: string | undefined;
+  /** The clock, and the networks' names for people. */
+  environmentNote: EnvironmentNoteDeps;
+  /** The settings as they are now; the same object until they change. */
+  settings(): TurnSettings;
+  traces: TurnTraces;
   /** Takes secrets out of a text that is kept for the trace. */
   redact: Redact;
   log: Log;
 }
 
-/** Everything that all turns and completions of an agent share: its dependencies, and what it has made of them. */
-export interface AgentShared extends AgentDeps {
-  limits: AgentLimits;
+/** What is remembered about models and conversations between calls, in bounded memory. */
+export interface ModelState {
   scale: TokenScale;
   /** How large a window each model is asked for. */
   windows: ModelWindows;
-  smallWindow: SmallWindowNotices;
   fallbacks: FallbackModels;
+  smallWindow: SmallWindowNotices;
   omissionNotices: OmissionNotices;
-  /** Calls that may change files run one at a time in each folder. */
-  fileLock: KeyedLock;
+}
+
+/** What prompts are made of. */
+export interface AgentPrompts {
   /** The bootstrap files as they are now. */
   bootstrapPrompt(): Promise<BootstrapPrompt>;
   /** When and where a turn takes place, for the model. */
-  environmentNoteOf(turn: Placed): string;
+  environmentNoteOf(turn: Turn): string;
   /** The prompt and tools of a profile, prepared at its first use. */
   prepare(profile: Profile): PreparedProfile;
   /** The profile of a subagent whose parent has these tools. */
   forSubagent(profile: Profile, tools: ReadonlySet<string>): Profile;
+}
+
+/** What all turns and completions of an agent share: its dependencies, and what it has made of them. */
+export interface AgentShared extends AgentDeps {
+  limits: AgentLimits;
+  modelState: ModelState;
+  prompts: AgentPrompts;
+  /** Calls that may change files run one at a time in each folder. */
+  fileLock: KeyedLock;
+}
+
+/** What turns share, at one moment: settings and profiles stay the same for its holder. */
+export type CurrentShared = () => AgentShared;
+
+/**
+ * Makes the function that returns what turns that begin now share; the same object until the settings or the profiles
+ * change.
+ */
+export function followSettings(shared: AgentShared): CurrentShared {
+  let latest: { settings: unknown; profiles: unknown; current: AgentShared } | undefined;
+  return () => {
+    const settings = shared.settings();
+    const profiles = shared.profiles();
+    if (latest?.settings !== settings || latest.profiles !== profiles) {
+      const environmentNoteOf = createEnvironmentNote(shared.environmentNote, settings.timeZone);
+      const current: AgentShared = {
+        ...shared,
+        profiles: () => profiles,
+        limits: { ...DEFAULT_LIMITS, ...settings.limits },
+        prompts: { ...shared.prompts, environmentNoteOf },
+      };
+      latest = { settings, profiles, current };
+    }
+    return latest.current;
+  };
 }

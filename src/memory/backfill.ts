@@ -5,21 +5,22 @@
 import { ProviderError, toGatewayError } from '../protocol/errors.ts';
 import type { Log } from '../protocol/log.ts';
 import type { LLMProvider } from '../protocol/agent/provider.ts';
-import type { MemoryVectorStore } from '../protocol/store/notes.ts';
+import type { MemoryVectorStore, Vector } from '../protocol/store/notes.ts';
 import { pause } from '../lib/async/sleep.ts';
-import { toVector } from './rank.ts';
 
 /** Facts per call to the model server. */
 export const BACKFILL_BATCH = 32;
 /** Longest wait for its answer, in milliseconds: it may have to load the model. */
 const CALL_MS = 120_000;
+/** Maximum number of dimensions of a vector. */
+const MAX_DIMENSIONS = 8_192;
 /** Pause after a failure, in milliseconds: the first, and the longest; it doubles. */
 const FIRST_PAUSE_MS = 5_000;
 const LONGEST_PAUSE_MS = 5 * 60_000;
 
 export interface BackfillDeps {
-  vectors: Pick<MemoryVectorStore, 'withoutVector' | 'setVectors'>;
-  provider: Pick<LLMProvider, 'embed'>;
+  vectors: MemoryVectorStore;
+  embed: LLMProvider['embed'];
   /** The embedding model; undefined if none is set. */
   model(): string | undefined;
   log: Log;
@@ -39,12 +40,12 @@ export interface Backfill {
 export function createBackfill(deps: BackfillDeps): Backfill {
   const closing = new AbortController();
   let running: Promise<void> | undefined;
-  let wanted = false;
+  let isWanted = false;
   let retryPause = new AbortController();
   const run = async (): Promise<void> => {
     let pauseMs = 0;
-    while (wanted && !closing.signal.aborted) {
-      wanted = false;
+    while (isWanted && !closing.signal.aborted) {
+      isWanted = false;
       try {
         await fill(deps, closing.signal);
         pauseMs = 0;
@@ -53,20 +54,20 @@ export function createBackfill(deps: BackfillDeps): Backfill {
         pauseMs = Math.min(LONGEST_PAUSE_MS, Math.max(FIRST_PAUSE_MS, pauseMs * 2));
         const remedy = `Is the model that memory.embeddingModel in config.json names (${deps.model()}) on its server?`;
         deps.log.warn({ err: toGatewayError(error), pauseMs, remedy }, 'memories_without_vectors');
-        wanted = true;
+        isWanted = true;
         retryPause = new AbortController();
         await pause(pauseMs, AbortSignal.any([closing.signal, retryPause.signal]));
       }
     }
   };
   const wake: Backfill['wake'] = ({ now } = { now: false }) => {
-    wanted = true;
+    isWanted = true;
     if (now) retryPause.abort();
     if (closing.signal.aborted) return;
     running ??= run().finally(() => {
       running = undefined;
       // It was woken while it was ending.
-      if (wanted) wake();
+      if (isWanted) wake();
     });
   };
   return {
@@ -92,13 +93,13 @@ async function fill(deps: BackfillDeps, closing: AbortSignal): Promise<void> {
 }
 
 async function vectorsOf(
-  deps: Pick<BackfillDeps, 'provider' | 'log'>,
+  deps: BackfillDeps,
   model: string,
   facts: readonly { id: number; text: string }[],
   signal: AbortSignal,
 ): Promise<{ id: number; vector: Int8Array }[]> {
   try {
-    const { vectors } = await deps.provider.embed({ model, input: facts.map(({ text }) => text) }, signal);
+    const { vectors } = await deps.embed({ model, input: facts.map(({ text }) => text) }, signal);
     return facts.map(({ id }, index) => ({ id, vector: toVector(vectors[index] ?? []) }));
   } catch (error) {
     if (!(error instanceof ProviderError) || error.code !== 'context_overflow') throw error;
@@ -112,4 +113,16 @@ async function vectorsOf(
     deps.log.info({ model, memory: only.id }, 'memory_too_long_for_its_model');
     return [{ id: only.id, vector: new Int8Array() }];
   }
+}
+
+/** The direction of a model's vector. Throws `ProviderError('bad_response')` for an invalid one. */
+export function toVector(numbers: readonly number[]): Vector {
+  const largest = numbers.reduce((most, one) => Math.max(most, Math.abs(one)), 0);
+  if (numbers.length === 0 || numbers.length > MAX_DIMENSIONS || !Number.isFinite(largest)) {
+    throw new ProviderError(
+      'bad_response',
+      `The embedding model gave a vector of ${numbers.length} dimensions; 1 to ${MAX_DIMENSIONS} finite numbers are read.`,
+    );
+  }
+  return Int8Array.from(numbers, (one) => (largest === 0 ? 0 : Math.round((one / largest) * 127)));
 }

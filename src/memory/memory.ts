@@ -1,15 +1,10 @@
 /** Remembered facts, found by words, and by meaning if an embedding model is set. */
 import { toGatewayError } from '../protocol/errors.ts';
-import type { LLMProvider } from '../protocol/agent/provider.ts';
-import type {
-  MemoryRecord,
-  MemoryStore,
-  MemoryVectorStore,
-  UserId,
-  Vector,
-} from '../protocol/store/notes.ts';
-import { type BackfillDeps, createBackfill } from './backfill.ts';
-import { fuse, similarity, toVector } from './rank.ts';
+import type { MemoryRecord, MemoryStore, UserId, Vector } from '../protocol/store/notes.ts';
+import { type BackfillDeps, createBackfill, toVector } from './backfill.ts';
+
+/** Softens the difference between adjacent ranks in a list, as is usual in reciprocal rank fusion. */
+const RANK_OFFSET = 60;
 
 /** Maximum number of facts that a search finds by meaning alone; every fact is similar to a question to some degree. */
 const NEAREST = 10;
@@ -22,10 +17,8 @@ const MAX_QUESTION_CHARS = 2_000;
 /** Words that a question and a fact share say less than their meaning: most of them are words like "the" and "is". */
 const WEIGHT_OF_MEANING = 3;
 
-export interface MemoryDeps extends Pick<BackfillDeps, 'model' | 'log'> {
+export interface MemoryDeps extends BackfillDeps {
   memories: MemoryStore;
-  vectors: MemoryVectorStore;
-  provider: Pick<LLMProvider, 'embed'>;
   /** A clock in milliseconds. */
   monotonicNow(): number;
 }
@@ -46,9 +39,13 @@ export function createMemory(deps: MemoryDeps): Memory {
   const vectorOf = createQuestions(deps);
 
   /** Best first; undefined if nothing can be found by meaning now. */
-  const nearest = async (user: UserId, said: string, limit: number): Promise<MemoryRecord[] | undefined> => {
+  const nearest = async (
+    user: UserId,
+    message: string,
+    limit: number,
+  ): Promise<MemoryRecord[] | undefined> => {
     const model = deps.model();
-    const question = model === undefined ? undefined : await vectorOf(model, said, user);
+    const question = model === undefined ? undefined : await vectorOf(model, message, user);
     if (model === undefined || question === undefined) return undefined;
     const facts = await vectors.vectorsOf(user, model);
     const same = facts.filter(({ vector }) => vector.length === question.length);
@@ -67,9 +64,9 @@ export function createMemory(deps: MemoryDeps): Memory {
     memories: {
       ...memories,
       async remember(user, fact) {
-        const kept = await memories.remember(user, fact);
-        if (kept.isNew && deps.model() !== undefined) backfill.wake();
-        return kept;
+        const memory = await memories.remember(user, fact);
+        if (memory.isNew && deps.model() !== undefined) backfill.wake();
+        return memory;
       },
       async searchMemory(user, query, limit) {
         const [words, near] = await Promise.all([
@@ -78,18 +75,18 @@ export function createMemory(deps: MemoryDeps): Memory {
         ]);
         return near === undefined ? words : merged(words, near).slice(0, limit);
       },
-      async recall(user, said, limit) {
-        const usual = await memories.recall(user, said, limit);
+      async recall(user, message, limit) {
+        const usual = await memories.recall(user, message, limit);
         // All facts are included: nothing has to be selected, and no turn waits for a model.
         if (usual.length < limit || deps.model() === undefined) return usual;
         const [words, near] = await Promise.all([
-          memories.searchMemory(user, said, limit),
-          nearest(user, said, limit),
+          memories.searchMemory(user, message, limit),
+          nearest(user, message, limit),
         ]);
         if (near === undefined) return usual;
-        const chosen = merged(words, near).slice(0, limit);
-        const known = new Set(chosen.map(({ id }) => id));
-        return [...chosen, ...usual.filter(({ id }) => !known.has(id))].slice(0, limit);
+        const best = merged(words, near).slice(0, limit);
+        const ids = new Set(best.map(({ id }) => id));
+        return [...best, ...usual.filter(({ id }) => !ids.has(id))].slice(0, limit);
       },
     },
     refresh: () => backfill.wake({ now: true }),
@@ -97,24 +94,30 @@ export function createMemory(deps: MemoryDeps): Memory {
   };
 }
 
-/** The facts that words and meaning have found, best first. */
+/** The facts found by words and by meaning, best first, by reciprocal rank fusion. */
 function merged(words: readonly MemoryRecord[], near: readonly MemoryRecord[]): MemoryRecord[] {
-  return fuse([
-    { found: near, weight: WEIGHT_OF_MEANING },
-    { found: words, weight: 1 },
-  ]);
+  const scores = new Map<number, { memory: MemoryRecord; score: number }>();
+  const add = (memories: readonly MemoryRecord[], weight: number): void => {
+    for (const [rank, memory] of memories.entries()) {
+      const score = (scores.get(memory.id)?.score ?? 0) + weight / (RANK_OFFSET + rank);
+      scores.set(memory.id, { memory, score });
+    }
+  };
+  add(near, WEIGHT_OF_MEANING);
+  add(words, 1);
+  return [...scores.values()].toSorted((a, b) => b.score - a.score).map(({ memory }) => memory);
 }
 
 /** Returns the vectors of questions; undefined, for a while, after the model has not answered in time. Never throws. */
 function createQuestions(deps: MemoryDeps) {
-  const { provider, log } = deps;
+  const { embed, log } = deps;
   let restsUntil = -Infinity;
-  return async (model: string, said: string, userId: string): Promise<Vector | undefined> => {
-    const text = said.slice(0, MAX_QUESTION_CHARS).toWellFormed().trim();
+  return async (model: string, question: string, userId: string): Promise<Vector | undefined> => {
+    const text = question.slice(0, MAX_QUESTION_CHARS).toWellFormed().trim();
     if (text === '' || deps.monotonicNow() < restsUntil) return undefined;
     try {
       const signal = AbortSignal.timeout(QUESTION_MS);
-      const { vectors } = await provider.embed({ model, input: [text], userId }, signal);
+      const { vectors } = await embed({ model, input: [text], userId }, signal);
       return toVector(vectors[0] ?? []);
     } catch (error) {
       restsUntil = deps.monotonicNow() + REST_MS;
@@ -123,4 +126,19 @@ function createQuestions(deps: MemoryDeps) {
       return undefined;
     }
   };
+}
+
+/** The cosine of the angle between two vectors of the same length; 0 if one of them has no direction. */
+function similarity(a: Vector, b: Vector): number {
+  let dot = 0;
+  let ofA = 0;
+  let ofB = 0;
+  for (let at = 0; at < a.length; at += 1) {
+    const x = a[at]!;
+    const y = b[at]!;
+    dot += x * y;
+    ofA += x * x;
+    ofB += y * y;
+  }
+  return ofA === 0 || ofB === 0 ? 0 : dot / Math.sqrt(ofA * ofB);
 }

@@ -1,7 +1,7 @@
 /** What the scripted model writes about plans: three steps with effects for a question that requests them, else none. */
-import { CORRECTION_PROMPT } from '../../src/agent/executor/correction.ts';
-import { SUMMARY_PROMPT } from '../../src/agent/executor/mode-prompts.ts';
-import { ANALYSIS, planInstruction } from '../../src/agent/planner/instructions.ts';
+import { CORRECTION_PROMPT } from '../../src/agent/plans/correction.ts';
+import { SUMMARY_PROMPT } from '../../src/agent/plans/step-prompt.ts';
+import { ANALYSIS, planInstruction } from '../../src/agent/plans/draft-plan.ts';
 import type { ChatBody, Reply } from '../fakes/ollama/ollama.ts';
 import { lastNote, lastUserText } from '../fakes/model/spoken-text.ts';
 

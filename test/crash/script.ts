@@ -1,5 +1,5 @@
 /** What users send and what the model answers in a crash run: both derive from the seed, so a run can be reproduced. */
-import { SUMMARY_INSTRUCTION } from '../../src/agent/compression/compress.ts';
+import { SUMMARY_INSTRUCTION } from '../../src/agent/after-turn/compress.ts';
 import type { FakeToolCall, Reply, ChatBody } from '../fakes/ollama/ollama.ts';
 import { PLAN_EFFECTS, PLANNED, plannedReply } from './planned.ts';
 import { lastUserText, messagesWithoutNotes } from '../fakes/model/spoken-text.ts';

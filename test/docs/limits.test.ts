@@ -23,8 +23,8 @@ import {
 import { manifest } from '../../channels/http/manifest.ts';
 import { MAX_END_USER } from '../../channels/http/routes/end-user.ts';
 import { HISTORY_ROWS } from '../../src/protocol/store/accept.ts';
-import { MAX_RETRIES_PER_STEP } from '../../src/agent/executor/apply-correction.ts';
-import { MAX_NEW_STEPS } from '../../src/agent/executor/correction-reply.ts';
+import { MAX_RETRIES_PER_STEP } from '../../src/agent/plans/plan-executor.ts';
+import { MAX_NEW_STEPS } from '../../src/agent/plans/correction.ts';
 import { MAX_ADDED_STEPS } from '../../src/protocol/agent/plan-edits.ts';
 import { MAX_UNASKED_READS } from '../../src/agent/tools/unasked-reads.ts';
 import { MAX_BOOTSTRAP_BYTES, MAX_SKILLS } from '../../src/agent/prompt/bootstrap-files.ts';

@@ -24,7 +24,7 @@ async function open(databases: TestDatabases, model: string | undefined) {
   const memory = createMemory({
     memories: store.memories,
     vectors: store.memoryVectors,
-    provider: fake.provider,
+    embed: (request, signal) => fake.provider.embed(request, signal),
     model: () => named.model,
     log: testLog(lines),
     monotonicNow: () => now.ms,

@@ -21,24 +21,24 @@ import { isJsonObject } from '../../lib/json/json.ts';
  */
 export function callFields(
   profile: Profile,
-  can: Pick<ModelCapabilities, 'thinking'>,
+  can: ModelCapabilities,
   options: CallerOptions = {},
 ): Partial<ChatRequest> {
-  const { instructions: _, tools: _tools, gatewayTools: _gateway, ...asked } = options;
+  const { instructions: _, tools: _tools, gatewayTools: _gateway, ...fields } = options;
   return {
     ...(can.thinking && { think: profile.thinkEnabled }),
     ...(profile.temperature !== undefined && { temperature: profile.temperature }),
     ...(profile.maxTokens !== undefined && { maxTokens: profile.maxTokens }),
-    ...asked,
+    ...fields,
   };
 }
 
 /** Throws `FieldError` for an option that this model, or its server, cannot honour. */
 export function refuseUnsupported(model: string, can: ModelCapabilities, options: CallerOptions = {}): void {
-  const { tools = [], gatewayTools: _, instructions: _instructions, ...asked } = options;
+  const { tools = [], gatewayTools: _, instructions: _instructions, ...fields } = options;
   if (tools.length > 0 && !can.tools) throw new FieldError('tools', `the model ${model} cannot call tools`);
-  if (asked.reasoningEffort === 'none') return;
-  const option = can.unsupported?.find((name) => asked[name] !== undefined);
+  if (fields.reasoningEffort === 'none') return;
+  const option = can.unsupported?.find((name) => fields[name] !== undefined);
   if (option !== undefined) throw new FieldError(option, `the server of the model ${model} does not know it`);
 }
 
@@ -53,28 +53,34 @@ export function withCallerOptions(
   if (options === undefined) return prepared;
   const { instructions, tools, gatewayTools = false } = options;
   const base = { ...prepared, base: prepared };
-  const asked = tools === undefined ? base : withTools(base, tools, gatewayTools);
-  if (instructions === undefined) return asked;
-  const instructed = ({ content: own }: PromptPart): PromptPart => {
-    const content = [own, instructions].filter((part) => part !== '').join('\n\n---\n\n');
+  const result = tools === undefined ? base : withTools(base, tools, gatewayTools);
+  if (instructions === undefined) return result;
+  const instructed = ({ content: prompt }: PromptPart): PromptPart => {
+    const content = [prompt, instructions].filter((part) => part !== '').join('\n\n---\n\n');
     return { content, tokens: estimateTokens(content) };
   };
   return {
-    ...asked,
+    ...result,
     system: instructed(prepared.system),
     withoutTools: instructed(prepared.withoutTools),
   };
 }
 
 /** A caller's tool replaces one of the gateway's that has the same name. */
-function withTools(prepared: PreparedProfile, added: readonly ToolSchema[], own: boolean): PreparedProfile {
-  const taken = new Set(added.map(({ name }) => name));
-  const kept = own ? prepared.schemas.filter(({ name }) => !taken.has(name)) : [];
-  const schemas = [...kept, ...added];
+function withTools(
+  prepared: PreparedProfile,
+  callerTools: readonly ToolSchema[],
+  keepsGateways: boolean,
+): PreparedProfile {
+  const names = new Set(callerTools.map(({ name }) => name));
+  const gatewayTools = keepsGateways ? prepared.schemas.filter(({ name }) => !names.has(name)) : [];
+  const schemas = [...gatewayTools, ...callerTools];
   return {
     ...prepared,
-    sources: own ? prepared.sources : [],
-    tools: new Map(kept.flatMap(({ name }) => [...prepared.tools].filter(([known]) => known === name))),
+    sources: keepsGateways ? prepared.sources : [],
+    tools: new Map(
+      gatewayTools.flatMap(({ name }) => [...prepared.tools].filter(([toolName]) => toolName === name)),
+    ),
     schemas,
     toolTokens: schemaTokens(schemas),
   };
@@ -102,7 +108,7 @@ export function checkCalls(calls: readonly ToolCall[], options: CallerOptions): 
 }
 
 /** Throws `GatewayError('invalid_answer')` for a text that does not have the requested form. */
-export function checkFormat(text: string, { format }: Pick<AnswerOptions, 'format'>): void {
+export function checkFormat(text: string, { format }: AnswerOptions): void {
   const problem = format && formatProblem(text, format);
   if (problem !== undefined) throw wrongForm(problem);
 }
@@ -124,6 +130,6 @@ export function wrongForm(problem: string): GatewayError {
   return invalidAnswer(`it does not have the requested form: ${problem}`);
 }
 
-function invalidAnswer(why: string): GatewayError {
-  return new GatewayError('invalid_answer', `The model's answer cannot be used: ${why}.`);
+function invalidAnswer(reason: string): GatewayError {
+  return new GatewayError('invalid_answer', `The model's answer cannot be used: ${reason}.`);
 }

@@ -3,7 +3,6 @@ import { ProviderError, type ProviderErrorCode } from '../../protocol/errors.ts'
 import type { EventBody } from '../../protocol/event.ts';
 import type { Log } from '../../protocol/log.ts';
 import type { SessionKey } from '../../protocol/message.ts';
-import type { Profile } from '../../protocol/agent/profile.ts';
 import type { ReplacedModel } from '../../protocol/agent/provider.ts';
 import { Recent } from '../../lib/recent.ts';
 import { inEnglish, type PlainKey, type Say } from '../../protocol/texts/say.ts';
@@ -27,7 +26,7 @@ const MAX_FAILED = 1_000;
 /** The parts of a turn that are read and changed. */
 export interface Failing {
   readonly sessionKey: SessionKey;
-  readonly profile: Pick<Profile, 'fallbacks'>;
+  readonly profile: { readonly fallbacks: readonly string[] };
   readonly askedModel?: string | undefined;
   readonly log: Log;
   model?: string | undefined;
@@ -37,7 +36,11 @@ export interface Failing {
 }
 
 /** A model that failed, and why. */
-type Failed = Omit<ReplacedModel, 'reason'> & { why: PlainKey };
+interface Failed {
+  model: string;
+  instead: string;
+  reasonKey: PlainKey;
+}
 
 type Emit = (event: EventBody) => void;
 
@@ -61,17 +64,17 @@ export class FallbackModels {
    */
   change(turn: Failing, { error, begun }: { error: unknown; begun: boolean }, emit: Emit): boolean {
     if (begun || turn.askedModel !== undefined) return false;
-    const why = error instanceof ProviderError ? REASONS[error.code] : undefined;
-    if (why === undefined) return false;
+    const reasonKey = error instanceof ProviderError ? REASONS[error.code] : undefined;
+    if (reasonKey === undefined) return false;
     const from = turn.model ?? '';
     turn.triedModels = [...(turn.triedModels ?? []), from];
     const next = turn.profile.fallbacks.find((model) => turn.triedModels?.includes(model) !== true);
     if (next === undefined) return false;
     turn.model = next;
     turn.log.warn({ err: error, model: from, instead: next }, 'model_changed');
-    const failed = { model: from, instead: next, why };
-    this.#failed.set(from, failed);
-    this.#say(turn, failed, emit);
+    const entry = { model: from, instead: next, reasonKey };
+    this.#failed.set(from, entry);
+    this.#say(turn, entry, emit);
     return true;
   }
 
@@ -94,10 +97,10 @@ export class FallbackModels {
    */
   insteadOf(model: string): Failed | undefined {
     const first = this.#failed.get(model);
-    const passed = new Set([model]);
+    const visited = new Set([model]);
     let last = first;
-    while (last !== undefined && !passed.has(last.instead)) {
-      passed.add(last.instead);
+    while (last !== undefined && !visited.has(last.instead)) {
+      visited.add(last.instead);
       const next = this.#failed.get(last.instead);
       if (next === undefined) break;
       last = next;
@@ -108,19 +111,25 @@ export class FallbackModels {
   /** Every model that another one answers for. */
   replaced(): ReplacedModel[] {
     return this.#failed.values().flatMap(({ model }) => {
-      const found = this.insteadOf(model);
-      return found === undefined ? [] : [{ model, instead: found.instead, reason: inEnglish(found.why) }];
+      const substitute = this.insteadOf(model);
+      return substitute === undefined
+        ? []
+        : [{ model, instead: substitute.instead, reason: inEnglish(substitute.reasonKey) }];
     });
   }
 
-  #say({ sessionKey: session, say = inEnglish }: Failing, { model, instead, why }: Failed, emit: Emit): void {
+  #say(
+    { sessionKey: session, say = inEnglish }: Failing,
+    { model, instead, reasonKey }: Failed,
+    emit: Emit,
+  ): void {
     const notified = this.#notified.get(session) ?? new Map<string, string>();
     if (notified.get(model) === instead) return;
     this.#notified.set(session, notified.set(model, instead));
     const text =
       model === ''
-        ? say('turn.usual_instead', { why: say(why), instead })
-        : say('turn.model_instead', { model, why: say(why), instead });
+        ? say('turn.usual_instead', { why: say(reasonKey), instead })
+        : say('turn.model_instead', { model, why: say(reasonKey), instead });
     emit({ type: 'notice', code: 'model_changed', text });
   }
 }

@@ -1,16 +1,10 @@
 /** The model of a turn and the size of its prompt: every call has the same window, so that the model is never reloaded. */
+import { inputBudget, modelWindow, profileWindow } from '../prompt/context-window.ts';
 import { GatewayError } from '../../protocol/errors.ts';
 import type { Profile } from '../../protocol/agent/profile.ts';
 import type { ModelCapabilities } from '../../protocol/agent/provider.ts';
-import { inputBudget, modelWindow, profileWindow } from '../prompt/context-window.ts';
 import { TOOL_SHARE } from '../prompt/tool-selection.ts';
 import type { AgentShared } from '../deps.ts';
-
-/** What the model of a call, and the room for its prompt, are found with. */
-export type Budgeting = Pick<AgentShared, 'provider' | 'profiles' | 'models' | 'scale' | 'windows'>;
-
-/** What such a call is made with: the same, and its time limits. */
-export type Calling = Budgeting & Pick<AgentShared, 'limits'>;
 
 export interface ModelBudget {
   model: string;
@@ -39,7 +33,7 @@ type BudgetedTurn = { model?: string | undefined; profile: Profile; signal: Abor
  * server has refused it: then it is as large as it gets. Throws `ProviderError`, and what `make` throws.
  */
 export async function makePrompt<T>(
-  shared: Budgeting,
+  shared: AgentShared,
   turn: BudgetedTurn,
   limit: PromptLimit,
   make: (available: ModelBudget) => T,
@@ -51,7 +45,7 @@ export async function makePrompt<T>(
     } catch (error) {
       const mayGrow = isTooSmall(error) && (limit.most ?? Infinity) === Infinity;
       const profile = limit.profile ?? turn.profile;
-      if (!mayGrow || !shared.windows.grow(available.model, available.can, profile)) throw error;
+      if (!mayGrow || !shared.modelState.windows.grow(available.model, available.can, profile)) throw error;
     }
   }
 }
@@ -65,16 +59,16 @@ export function isTooSmall(error: unknown): boolean {
  * Finds the model and its budget. Throws `ProviderError`.
  */
 export async function modelBudget(
-  shared: Budgeting,
+  shared: AgentShared,
   turn: BudgetedTurn,
   { part = 1, profile = turn.profile, most = Infinity }: PromptLimit = {},
 ): Promise<ModelBudget> {
   const model = (turn.model ??= await shared.models.fallback(turn.signal));
   const can = await shared.provider.capabilities(model, turn.signal);
-  const usual = shared.windows.of(model, can);
+  const usual = shared.modelState.windows.of(model, can);
   const contextWindow = modelWindow(model, can, shared.profiles(), usual);
-  const own = profileWindow(contextWindow, profile, usual);
-  const room = Math.floor((inputBudget(own, profile, 0) * part) / shared.scale.of(model));
-  const toolLimit = Math.floor(own * TOOL_SHARE);
+  const window = profileWindow(contextWindow, profile, usual);
+  const room = Math.floor((inputBudget(window, profile, 0) * part) / shared.modelState.scale.of(model));
+  const toolLimit = Math.floor(window * TOOL_SHARE);
   return { model, can, contextWindow, budget: Math.min(room, most), toolLimit };
 }

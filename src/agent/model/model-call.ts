@@ -1,21 +1,38 @@
-/** One streaming call to the model: chunks become events and add up to an answer (B-09, B-10, N-47…N-49). */
+/** A model call outside the conversation: its whole text and usage, and thinking events while it streams. */
 import { cleanText } from '../../lib/text.ts';
 import type {
   ChatChunk,
-  ChatRequest,
   ChatProvider,
+  ChatRequest,
   Echo,
   LLMResponse,
   ToolCall,
   Usage,
 } from '../../protocol/agent/provider.ts';
+import type { LastingNote } from '../../lib/async/lasting-note.ts';
 import { type Emit, MAX_ANSWER_CHARS, MAX_CALLS_KEPT } from '../deps.ts';
-import type { Reply } from '../state/reply.ts';
+import type { Reply } from '../turn/reply.ts';
 import type { Omission } from '../../protocol/agent/omissions.ts';
-import { completeUsage } from './call-usage.ts';
+import { estimateTokens } from '../../lib/tokens.ts';
 import { type StreamLimits, StreamWatchdog } from './stream-watchdog.ts';
 import { inEnglish, type Say } from '../../protocol/texts/say.ts';
-import type { LastingNote } from '../../lib/async/lasting-note.ts';
+
+/** A call as this side saw it. */
+interface ObservedCall {
+  /** The prompt's tokens, as estimated. */
+  promptTokens: number;
+  /** Everything the model generated: thinking, text and tool calls. */
+  output: string;
+  /** Milliseconds from its start to its end. */
+  ms: number;
+}
+
+/** Measures the usage of one call. */
+export interface CallMeter {
+  add(chunk: ChatChunk): void;
+  /** Usage so far of a call that started at `startedAt`, by `performance.now()`; undefined until its first chunk. */
+  usage(startedAt: number): Usage | undefined;
+}
 
 /** One call: what stays the same when it is repeated, and what is known about it so far. */
 export interface ModelCall {
@@ -45,51 +62,6 @@ export interface EstimatedRequest {
   promptTokens: number;
 }
 
-/**
- * Streams one answer: `stream_start`, thinking (started and finished once, before the text), `stream_chunk`s. The reply
- * stays open: the caller closes or discards it. Usage that the server did not report is estimated. Throws
- * `ProviderError`, or the signal's reason.
- */
-export async function streamAnswer(
-  call: ModelCall,
-  { request, promptTokens }: EstimatedRequest,
-  emit: Emit,
-): Promise<LLMResponse> {
-  const { msgId, reply } = call;
-  reply.openCall();
-  emit({ type: 'stream_start', msgId });
-  const answer = new StreamingAnswer(call, emit);
-  const watchdog = new StreamWatchdog(call.signal, call.limits);
-  const measure = (): Usage => (call.usage = answer.usage(promptTokens, watchdog.startedAt));
-  try {
-    const queueable = withQueueNotice(request, { watchdog, waits: call.waits }, emit);
-    const { onOmissions } = call;
-    const sent = onOmissions === undefined ? queueable : { ...queueable, onOmissions };
-    await watchdog.guard(async (signal) => {
-      for await (const chunk of call.provider.streamChat(sent, signal)) {
-        watchdog.onChunk();
-        if (chunk.type !== 'thinking') answer.finishThinking();
-        if (chunk.type === 'text') {
-          const text = cleanText(chunk.delta);
-          if (text !== '') emit({ type: 'stream_chunk', msgId, delta: reply.addText(text) });
-        } else if (chunk.type === 'thinking') answer.addThinking(cleanText(chunk.delta));
-        else if (chunk.type === 'text_was_thinking') answer.moveTextToThinking();
-        else answer.addEnd(chunk);
-        if (answer.chars > MAX_ANSWER_CHARS) break;
-      }
-    });
-  } catch (error) {
-    if (watchdog.begun) measure();
-    throw error;
-  } finally {
-    answer.finishThinking();
-    call.begun = watchdog.begun;
-    call.firstTokenMs = watchdog.firstChunkMs;
-    await call.waits?.end();
-  }
-  return answer.response(measure());
-}
-
 /** What else is known of an answer while it streams: its text grows in the turn's reply. */
 class StreamingAnswer {
   readonly #msgId: string;
@@ -104,7 +76,7 @@ class StreamingAnswer {
   #echo: Echo | undefined;
   #unknownReason: string | undefined;
 
-  constructor({ msgId, reply }: Pick<ModelCall, 'msgId' | 'reply'>, emit: Emit) {
+  constructor({ msgId, reply }: ModelCall, emit: Emit) {
     this.#msgId = msgId;
     this.#reply = reply;
     this.#emit = emit;
@@ -164,12 +136,12 @@ class StreamingAnswer {
   /** What was streamed as text is taken back, and shown as the thinking that it was. */
   moveTextToThinking(): void {
     const msgId = this.#msgId;
-    const thought = this.#reply.callText;
+    const text = this.#reply.callText;
     this.#reply.discardCall();
     this.#reply.openCall();
     this.#emit({ type: 'stream_reset', msgId });
     this.#emit({ type: 'stream_start', msgId });
-    this.addThinking(thought);
+    this.addThinking(text);
     this.finishThinking();
   }
 }
@@ -180,8 +152,118 @@ interface QueueListeners {
   waits?: LastingNote | undefined;
 }
 
+/** A call that is shown, with its text as thinking under a title. */
+export interface ShownCall {
+  /** Names the call in its events. */
+  msgId: string;
+  title: string;
+}
+
+export interface TextCall {
+  request: ChatRequest;
+  signal: AbortSignal;
+  /** As that of a `ModelCall`. */
+  waits?: LastingNote | undefined;
+  /** Longest answer that is read, thinking included, in UTF-16 units; the connection is closed after it. */
+  maxChars: number;
+  /** Undefined = the call is not shown. */
+  display?: ShownCall | undefined;
+  /** Called once with the usage of the call, also when the stream broke; not called when the model had not begun. */
+  onUsage: (usage: Usage) => void | Promise<void>;
+}
+
+/**
+ * Returns the model's text without its thinking. Emits a shown call as thinking, and in any case a notice when the call
+ * waits in a queue. Throws `ProviderError`, the signal's reason, or what `paid` throws.
+ */
+export async function completeText(
+  { provider, limits }: { provider: ChatProvider; limits: StreamLimits },
+  { request, signal, waits, maxChars, display, onUsage }: TextCall,
+  emit: Emit,
+): Promise<string> {
+  const meter = meterCall(request, 0);
+  const watchdog = new StreamWatchdog(signal, limits);
+  let text = '';
+  let chars = 0;
+  if (display !== undefined) emit({ type: 'thinking_started', ...display });
+  try {
+    const queueable = withQueueNotice(request, { watchdog, waits }, emit);
+    await watchdog.guard(async (connection) => {
+      for await (const chunk of provider.streamChat(queueable, connection)) {
+        watchdog.onChunk();
+        meter.add(chunk);
+        if (chunk.type === 'text_was_thinking') text = '';
+        if (chunk.type !== 'text' && chunk.type !== 'thinking') continue;
+        if (chunk.type === 'text') text += chunk.delta;
+        const delta = cleanText(chunk.delta);
+        if (display !== undefined && delta !== '')
+          emit({ type: 'thinking_delta', msgId: display.msgId, delta });
+        chars += delta.length;
+        if (chars > maxChars) break;
+      }
+    });
+  } finally {
+    await waits?.end();
+    const usage = meter.usage(watchdog.startedAt);
+    if (usage !== undefined) await onUsage(usage);
+    if (display !== undefined) {
+      emit({
+        type: 'thinking_finished',
+        msgId: display.msgId,
+        ...(usage && { usage, model: request.model }),
+      });
+    }
+  }
+  return cleanText(text);
+}
+
+/**
+ * Streams one answer: `stream_start`, thinking (started and finished once, before the text), `stream_chunk`s. The reply
+ * stays open: the caller closes or discards it. Usage that the server did not report is estimated. Throws
+ * `ProviderError`, or the signal's reason.
+ */
+export async function streamAnswer(
+  call: ModelCall,
+  { request, promptTokens }: EstimatedRequest,
+  emit: Emit,
+): Promise<LLMResponse> {
+  const { msgId, reply } = call;
+  reply.openCall();
+  emit({ type: 'stream_start', msgId });
+  const answer = new StreamingAnswer(call, emit);
+  const watchdog = new StreamWatchdog(call.signal, call.limits);
+  const measure = (): Usage => (call.usage = answer.usage(promptTokens, watchdog.startedAt));
+  try {
+    const queueable = withQueueNotice(request, { watchdog, waits: call.waits }, emit);
+    const { onOmissions } = call;
+    const watchedRequest = onOmissions === undefined ? queueable : { ...queueable, onOmissions };
+    await watchdog.guard(async (signal) => {
+      for await (const chunk of call.provider.streamChat(watchedRequest, signal)) {
+        watchdog.onChunk();
+        if (chunk.type !== 'thinking') answer.finishThinking();
+        if (chunk.type === 'text') {
+          const text = cleanText(chunk.delta);
+          if (text !== '') emit({ type: 'stream_chunk', msgId, delta: reply.addText(text) });
+        } else if (chunk.type === 'thinking') answer.addThinking(cleanText(chunk.delta));
+        else if (chunk.type === 'text_was_thinking') answer.moveTextToThinking();
+        else answer.addEnd(chunk);
+        if (answer.chars > MAX_ANSWER_CHARS) break;
+      }
+    });
+  } catch (error) {
+    if (watchdog.begun) measure();
+    throw error;
+  } finally {
+    answer.finishThinking();
+    call.begun = watchdog.begun;
+    call.firstTokenMs = watchdog.firstChunkMs;
+    await call.waits?.end();
+  }
+  return answer.response(measure());
+}
+
 /** The request of a call that notifies the user when it has to wait in a queue. */
-export function withQueueNotice(
+function withQueueNotice(
   request: ChatRequest,
   { watchdog, waits }: QueueListeners,
   emit: Emit,
@@ -194,4 +276,37 @@ export function withQueueNotice(
     emit({ type: 'notice', code: 'model_busy', text });
   };
   return { ...request, onQueued, ...(waits && { onPlace: () => waits.end() }) };
+}
+
+/** Fills in what the server did not report; `reported` is undefined for a call that broke before its end. */
+export function completeUsage(reported: Usage | undefined, observed: ObservedCall): Usage {
+  const promptTokens = reported?.promptTokens || Math.round(observed.promptTokens);
+  const completionTokens = reported?.completionTokens || estimateTokens(observed.output);
+  const modelMs = reported?.modelMs || Math.round(observed.ms);
+  const estimated = promptTokens !== reported?.promptTokens || completionTokens !== reported.completionTokens;
+  return { promptTokens, completionTokens, modelMs, ...(estimated && { estimated }) };
+}
+
+/** Makes the meter of a call. `toolTokens` are those of the tool schemas in the request. */
+export function meterCall(request: ChatRequest, toolTokens: number): CallMeter {
+  const output: string[] = [];
+  let reported: Usage | undefined;
+  let hasBegun = false;
+  return {
+    add(chunk) {
+      hasBegun = true;
+      if (chunk.type === 'done') reported = chunk.usage;
+      else if (chunk.type === 'tool_call') output.push(JSON.stringify(chunk.call.args));
+      else if (chunk.type !== 'text_was_thinking') output.push(chunk.delta);
+    },
+    usage(startedAt) {
+      if (!hasBegun) return undefined;
+      const prompt = request.messages.map(({ content }) => content).join('');
+      return completeUsage(reported, {
+        promptTokens: estimateTokens(prompt) + toolTokens,
+        output: output.join(''),
+        ms: performance.now() - startedAt,
+      });
+    },
+  };
 }

@@ -9,11 +9,19 @@ import {
 import type { Log } from '../../protocol/log.ts';
 import type { Profile } from '../../protocol/agent/profile.ts';
 import type { ChatProvider, ModelReport, NamedModel, WhoAnswers } from '../../protocol/agent/provider.ts';
-import { type ModelOmissions, omissionText, SMALL_WINDOW } from '../../protocol/agent/omissions.ts';
+import {
+  LARGER_WINDOW,
+  type ModelOmissions,
+  omissionText,
+  SMALL_WINDOW,
+  smallWindowText,
+} from '../../protocol/agent/omissions.ts';
 import type { ChoiceStore } from '../../protocol/store/records.ts';
 import { inEnglish, type Say, textRef } from '../../protocol/texts/say.ts';
 import { FallbackModels } from './fallback-models.ts';
-import { namedByProfiles, reportModels } from './model-report.ts';
+
+/** Names of models that are looked up for one report. */
+const MAX_NAMED = 50;
 
 /** Name of the choice in the store. */
 const CHOICE = 'model';
@@ -22,7 +30,7 @@ const CHOICE = 'model';
 export const MAX_LOOKED_AT = 20;
 
 interface ChosenModelDeps {
-  provider: Pick<ChatProvider, 'capabilities'>;
+  provider: ChatProvider;
   choices: ChoiceStore;
   /** The models of the default server, from a cache. Throws `ProviderError`. */
   names(signal: AbortSignal): Promise<readonly string[]>;
@@ -107,17 +115,17 @@ function listedName(names: readonly string[], name: string): string | undefined 
 
 /** A list of names that is cached for a while unless it is empty. */
 function cachedList(ask: (signal: AbortSignal) => Promise<readonly string[]>, monotonicNow: () => number) {
-  let known: { names: readonly string[]; at: number } | undefined;
+  let cache: { names: readonly string[]; at: number } | undefined;
   const fresh = async (signal: AbortSignal): Promise<readonly string[]> => {
     const names = await ask(signal);
-    known = { names, at: monotonicNow() };
+    cache = { names, at: monotonicNow() };
     return names;
   };
   return {
     fresh,
     names: async (signal: AbortSignal): Promise<readonly string[]> =>
-      known !== undefined && known.names.length > 0 && monotonicNow() - known.at < LIST_CACHE_MS
-        ? known.names
+      cache !== undefined && cache.names.length > 0 && monotonicNow() - cache.at < LIST_CACHE_MS
+        ? cache.names
         : await fresh(signal),
   };
 }
@@ -129,14 +137,14 @@ export function createModels(deps: ModelsDeps, monotonicNow: () => number = () =
   const all = listOf();
   const defaultServer = usualServer === undefined ? all : listOf(usualServer);
   const fallbacks = new FallbackModels(monotonicNow);
-  const chosen = createChosenModel({ provider, choices, names: defaultServer.names, log });
+  const chosenModel = createChosenModel({ provider, choices, names: defaultServer.names, log });
   /** A name that is not in the cached list is looked up at its server, which may have fetched the model just now. */
   const findModel = async (name: string, signal: AbortSignal): Promise<string | undefined> =>
     listedName(await all.names(signal), name) ?? listedName(await provider.models(signal, name), name);
   const find = (id: string): Profile | undefined => deps.profiles().find((profile) => profile.id === id);
   const profile = (id: string | undefined): Profile =>
     (id === undefined ? undefined : find(id)) ?? find('default') ?? noDefaultProfile();
-  const fallback = async (signal: AbortSignal): Promise<string> => deps.model ?? (await chosen(signal));
+  const fallback = async (signal: AbortSignal): Promise<string> => deps.model ?? (await chosenModel(signal));
   const usual: Models['usual'] = async (profileId) => {
     const { model } = profile(profileId);
     if (model !== undefined) return { model, from: 'profile' };
@@ -203,16 +211,20 @@ async function refuseVectorsOnly(provider: ChatProvider, model: string, signal: 
 
 /** The models that the environment, `config.json` and the profiles name. */
 function namedIn({ model, named, profiles }: ModelsDeps): NamedModel[] {
-  const own = model === undefined ? [] : [{ place: 'MODEL', model }];
-  return [...own, ...(named?.() ?? []), ...namedByProfiles(profiles())];
+  const environment = model === undefined ? [] : [{ place: 'MODEL', model }];
+  return [...environment, ...(named?.() ?? []), ...namedByProfiles(profiles())];
 }
 
 type Instead = ReturnType<FallbackModels['insteadOf']>;
 
 /** `failed` says who answers in place of the model. Never throws. */
-async function whoAnswersFor(provider: ChatProvider, model: string, failed: Instead): Promise<WhoAnswers> {
-  const answering = failed?.instead ?? model;
-  const who = { answering, reason: failed && inEnglish(failed.why) };
+async function whoAnswersFor(
+  provider: ChatProvider,
+  model: string,
+  substitute: Instead,
+): Promise<WhoAnswers> {
+  const answering = substitute?.instead ?? model;
+  const who = { answering, reason: substitute && inEnglish(substitute.reasonKey) };
   try {
     const { tools, omissions = [] } = await provider.capabilities(
       answering,
@@ -236,10 +248,17 @@ async function windowOf(provider: ChatProvider, model: string): Promise<number |
   }
 }
 
-async function aboutModel(provider: ChatProvider, failed: Instead, model: string, say: Say): Promise<string> {
-  const { answering, tools, omissions } = await whoAnswersFor(provider, model, failed);
+async function aboutModel(
+  provider: ChatProvider,
+  substitute: Instead,
+  model: string,
+  say: Say,
+): Promise<string> {
+  const { answering, tools, omissions } = await whoAnswersFor(provider, model, substitute);
   const notes =
-    failed === undefined ? [] : [say('model.answers_instead', { model: answering, why: say(failed.why) })];
+    substitute === undefined
+      ? []
+      : [say('model.answers_instead', { model: answering, why: say(substitute.reasonKey) })];
   const window = await windowOf(provider, answering);
   if (tools === false) notes.push(say('model.only_talks', { model: answering }));
   else if (window !== undefined && window < SMALL_WINDOW)
@@ -284,12 +303,12 @@ function createChosenModel(deps: ChosenModelDeps): (signal: AbortSignal) => Prom
   return async (signal) => {
     const names = await deps.names(signal);
     if (known !== undefined && names.includes(known)) return known;
-    const stored = await deps.choices.chosen(CHOICE);
-    if (stored !== undefined && names.includes(stored)) return (known = stored);
+    const choice = await deps.choices.chosen(CHOICE);
+    if (choice !== undefined && names.includes(choice)) return (known = choice);
     const model = await firstForChats(deps, names, signal);
-    known = await deps.choices.choose(CHOICE, model, stored);
+    known = await deps.choices.choose(CHOICE, model, choice);
     if (!names.includes(known)) known = model;
-    deps.log.info({ model: known, ...(stored !== undefined && { insteadOf: stored }) }, 'model_chosen');
+    deps.log.info({ model: known, ...(choice !== undefined && { insteadOf: choice }) }, 'model_chosen');
     return known;
   };
 }
@@ -313,4 +332,68 @@ async function firstForChats(
     'unknown_model',
     names.length === 0 ? textRef('provider.no_models') : textRef('provider.no_chat_models'),
   );
+}
+
+/** Every model that a profile names, with the field that does. */
+function namedByProfiles(profiles: readonly Profile[]): NamedModel[] {
+  return profiles.flatMap(({ id, model, fallbacks }) => [
+    ...(model === undefined ? [] : [{ place: `profiles/${id}/config.json: model`, model }]),
+    ...fallbacks.map((name, at) => ({ place: `profiles/${id}/config.json: fallbacks.${at}`, model: name })),
+  ]);
+}
+
+/**
+ * The report: `usual` answers if nothing names another, `named` are looked up at their servers, each once. A server
+ * that does not answer is not a problem with the name. Throws only what aborting `signal` throws.
+ */
+async function reportModels(
+  provider: ChatProvider,
+  { usual, named }: { usual: string; named: readonly NamedModel[] },
+  signal: AbortSignal,
+): Promise<ModelReport> {
+  const places = new Map<string, string>();
+  for (const { place, model } of named) if (!places.has(model)) places.set(model, place);
+  const entries = [...places].slice(0, MAX_NAMED);
+  const problems = await Promise.all(
+    entries.map(async ([model, place]) => {
+      const missing = await missingOf(provider, model, signal);
+      return missing === undefined ? [] : [`${place}: ${missing}`];
+    }),
+  );
+  return {
+    model: usual,
+    missing: problems.flat(),
+    smallWindow: await smallWindowOf(provider, usual, signal),
+  };
+}
+
+async function smallWindowOf(
+  provider: ChatProvider,
+  model: string,
+  signal: AbortSignal,
+): Promise<string | undefined> {
+  try {
+    const { contextWindow } = await provider.capabilities(model, signal);
+    const text = smallWindowText(model, contextWindow);
+    return text && `${text} To change that, ${LARGER_WINDOW}.`;
+  } catch (error) {
+    // What is wrong with its server is reported when the server is asked.
+    if (!(error instanceof GatewayError)) throw error;
+    return undefined;
+  }
+}
+
+/** What to do about a model that its server does not have, or that answers no chats; undefined for one that it has, or may have. */
+async function missingOf(
+  provider: ChatProvider,
+  model: string,
+  signal: AbortSignal,
+): Promise<string | undefined> {
+  try {
+    const { chat } = await provider.capabilities(model, signal);
+    return chat === false ? `the model "${model}" cannot chat: name another one.` : undefined;
+  } catch (error) {
+    if (!(error instanceof GatewayError)) throw error;
+    return error.code === 'unknown_model' ? error.message : undefined;
+  }
 }

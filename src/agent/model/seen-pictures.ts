@@ -55,8 +55,8 @@ async function load(messages: readonly ChatMessage[], pictures: Pictures): Promi
     }
     const refs = message.pictures.slice(skip);
     skip = Math.max(0, skip - message.pictures.length);
-    const found = await Promise.all(refs.map(pictures));
-    const images = found.flatMap((picture) => picture ?? []);
+    const pictureData = await Promise.all(refs.map(pictures));
+    const images = pictureData.flatMap((picture) => picture ?? []);
     const { content } = message;
     loaded.push(images.length === 0 ? { role: 'user', content } : { role: 'user', content, images });
   }

@@ -12,7 +12,7 @@ import type {
   Usage,
 } from '../../protocol/agent/provider.ts';
 import { FieldError } from '../../protocol/errors.ts';
-import type { StatelessRequest } from '../../protocol/gateway-api.ts';
+import type { StatelessMessage, StatelessRequest } from '../../protocol/gateway-api.ts';
 import { newId } from '../../lib/ids.ts';
 import { estimateTokens } from '../../lib/tokens.ts';
 import type { Source } from '../../protocol/agent/risk.ts';
@@ -20,11 +20,12 @@ import { contextRow } from '../prompt/history.ts';
 import { inputBudget, modelWindow, profileWindow } from '../prompt/context-window.ts';
 import { NO_TOOLS, selectTools, TOOL_SHARE, type ToolSelection } from '../prompt/tool-selection.ts';
 import { type AgentShared, MAX_ANSWER_CHARS, MAX_CALLS_KEPT, MAX_CALLS_RUN } from '../deps.ts';
-import { showsPictures, withFilesRead } from './stateless-files.ts';
+import type { ReadInline } from '../../protocol/media.ts';
+import { markUntrusted } from '../prompt/marks.ts';
 import { StreamWatchdog } from './stream-watchdog.ts';
-import { Taint } from '../state/taint.ts';
-import { addUsage } from '../state/unjournaled-usage.ts';
-import { type CallMeter, meterCall } from './call-usage.ts';
+import { Taint } from '../turn/turn-rows.ts';
+import { addUsage } from '../turn/turn-state.ts';
+import { type CallMeter, meterCall } from './model-call.ts';
 import {
   callFields,
   callsOf,
@@ -50,7 +51,7 @@ export async function* completeStateless(
 ): AsyncGenerator<ChatChunk, void> {
   const resolved = await shared.models.resolve(request.model, signal);
   const profile = shared.models.profile(resolved.profileId);
-  const prepared = withCallerOptions(shared.prepare(profile), request.options);
+  const prepared = withCallerOptions(shared.prompts.prepare(profile), request.options);
   const isOfOthers = request.messages.some(({ role, files }) => role === 'tool' || files);
   const ofClient: Source[] = isOfOthers ? ['local'] : [];
   const completion: Completion = {
@@ -76,7 +77,7 @@ export async function* completeStateless(
     if (usage !== undefined) {
       const { tokenId } = caller;
       const userId = userOf(caller);
-      await shared.ledger.noteUsage({ purpose: 'stateless', tokenId, userId, ...usage, model });
+      await shared.stores.ledger.noteUsage({ purpose: 'stateless', tokenId, userId, ...usage, model });
     }
   }
 }
@@ -87,7 +88,7 @@ async function* converse(
   request: StatelessRequest,
 ): AsyncGenerator<ChatChunk, void> {
   const { caller, signal } = completion;
-  const messages = await withFilesRead(request.messages, shared.readInline, caller, signal);
+  const messages = await withFilesRead(request.messages, shared.media.readInline, caller, signal);
   // Likelihoods belong to the text of one answer.
   const holds =
     request.whole === true && request.options?.format !== undefined && request.topLogprobs === undefined;
@@ -134,20 +135,23 @@ async function* converse(
 function* endWithCalls(completion: Completion, options: CallerOptions, answer: Answer): Generator<ChatChunk> {
   const calls = callsOf(answer.toolCalls, options);
   // Whether there are calls is said below: some of the model's own may have been left out.
-  const ended = answer.finishReason === 'tool_calls' ? 'stop' : answer.finishReason;
-  if (ended === 'stop') checkCalls(calls, options);
-  if (calls.length === 0) checkEnd({ content: answer.content, finishReason: ended }, options);
+  const reason = answer.finishReason === 'tool_calls' ? 'stop' : answer.finishReason;
+  if (reason === 'stop') checkCalls(calls, options);
+  if (calls.length === 0) checkEnd({ content: answer.content, finishReason: reason }, options);
   for (const call of calls) yield { type: 'tool_call', call };
   const usage = completion.usage ?? NOTHING;
   yield {
     type: 'done',
-    finishReason: calls.length > 0 && ended === 'stop' ? 'tool_calls' : ended,
+    finishReason: calls.length > 0 && reason === 'stop' ? 'tool_calls' : reason,
     usage,
     echo: answer.echo,
   };
 }
 
-type End = Pick<Answer, 'content' | 'finishReason'>;
+interface End {
+  content: string;
+  finishReason: FinishReason;
+}
 
 /** What is wrong with the form of an answer. One that was cut off cannot have it; its finish reason says so. */
 function problemOf({ content, finishReason }: End, options: CallerOptions | undefined): string | undefined {
@@ -175,7 +179,7 @@ interface Passing {
 
 /** One answer: of the completion's model, or of the next one of its profile when that cannot begin to answer. */
 async function* ask(
-  shared: Windowed & Pick<AgentShared, 'limits' | 'fallbacks'>,
+  shared: AgentShared,
   completion: Completion,
   stateless: StatelessRequest,
   messages: readonly ChatMessage[],
@@ -190,19 +194,19 @@ async function* ask(
       const queueable = { ...request, onQueued: () => watchdog.onQueued() };
       for await (const chunk of shared.provider.streamChat(queueable, watchdog.start())) {
         watchdog.onChunk();
-        const passed = answer.addChunk(chunk);
-        if (passed !== undefined) yield passed;
+        const output = answer.addChunk(chunk);
+        if (output !== undefined) yield output;
         if (answer.chars > MAX_ANSWER_CHARS) break;
       }
       watchdog.throwIfEnded();
-      shared.fallbacks.answered(completion, () => undefined);
+      shared.modelState.fallbacks.answered(completion, () => undefined);
       return answer;
     } catch (error) {
       completion.signal.throwIfAborted();
       // There is no conversation that could be notified.
       const failure = watchdog.timeout ?? error;
-      const failed = { error: failure, begun: watchdog.begun };
-      if (!shared.fallbacks.change(completion, failed, () => undefined)) throw failure;
+      const attempt = { error: failure, begun: watchdog.begun };
+      if (!shared.modelState.fallbacks.change(completion, attempt, () => undefined)) throw failure;
     } finally {
       watchdog.close();
       // Also when the client has disconnected: the model has worked.
@@ -243,10 +247,10 @@ class Answer {
         this.#thinking += chunk.delta;
         return chunk;
       case 'text_was_thinking': {
-        const thought = this.content;
-        this.#thinking += thought;
+        const text = this.content;
+        this.#thinking += text;
         this.content = '';
-        return this.#passing.holds ? { type: 'thinking', delta: thought } : chunk;
+        return this.#passing.holds ? { type: 'thinking', delta: text } : chunk;
       }
       case 'tool_call':
         if (this.toolCalls.length < MAX_CALLS_KEPT) this.toolCalls.push(chunk.call);
@@ -282,12 +286,9 @@ class Answer {
   }
 }
 
-/** What the window of a call is found with. */
-type Windowed = Pick<AgentShared, 'provider' | 'profiles' | 'windows'>;
-
 /** The request of a call, and the tokens of its tools. Throws `FieldError` for what the model cannot do, and `ProviderError`. */
 async function requestOf(
-  shared: Windowed,
+  shared: AgentShared,
   completion: Completion,
   { options, topLogprobs }: StatelessRequest,
   messages: readonly ChatMessage[],
@@ -312,18 +313,58 @@ async function requestOf(
 
 /** The window that the caller's messages need, within what the server reports, and the tools that it has room for. */
 function windowOf(
-  shared: Windowed,
+  shared: AgentShared,
   { model, profile, prepared }: Completion,
   can: ModelCapabilities,
   messages: readonly ChatMessage[],
 ): { contextWindow: number; tools: ToolSelection } {
-  const needed = messages.reduce((sum, { content }) => sum + estimateTokens(content), 0);
+  const tokens = messages.reduce((sum, { content }) => sum + estimateTokens(content), 0);
   for (;;) {
-    const usual = shared.windows.of(model, can);
+    const usual = shared.modelState.windows.of(model, can);
     const contextWindow = modelWindow(model, can, shared.profiles(), usual);
-    const own = profileWindow(contextWindow, profile, usual);
-    const tools = can.tools ? selectTools(prepared, Math.floor(own * TOOL_SHARE)) : NO_TOOLS;
-    if (needed <= inputBudget(own, profile, tools.tokens) || !shared.windows.grow(model, can, profile))
+    const window = profileWindow(contextWindow, profile, usual);
+    const tools = can.tools ? selectTools(prepared, Math.floor(window * TOOL_SHARE)) : NO_TOOLS;
+    if (
+      tokens <= inputBudget(window, profile, tools.tokens) ||
+      !shared.modelState.windows.grow(model, can, profile)
+    )
       return { contextWindow, tools };
   }
+}
+
+/**
+ * The messages with their files read; those without any pass as they are. Throws `GatewayError`: `file_too_large`,
+ * `unreadable_file`.
+ */
+async function withFilesRead(
+  messages: readonly StatelessMessage[],
+  readInline: ReadInline,
+  { tokenId }: Caller,
+  signal: AbortSignal,
+): Promise<ChatMessage[]> {
+  const read: ChatMessage[] = [];
+  for (const { files = [], ...message } of messages) {
+    if (message.role !== 'user' || files.length === 0) {
+      read.push(message);
+      continue;
+    }
+    // One after another: each is held in memory while it is read.
+    const texts = [message.content];
+    const images = [];
+    for (const file of files) {
+      const { name, picture, text, spoken } = await readInline(file, `token:${tokenId}`, signal);
+      if (picture !== undefined) images.push(picture);
+      // A part of the message, as the words that are typed next to it.
+      if (spoken !== undefined) texts.push(spoken);
+      if (text !== undefined) texts.push(markUntrusted(`an attached file, ${name}`, text));
+    }
+    const content = texts.filter((text) => text !== '').join('\n\n');
+    read.push({ role: 'user', content, ...(images.length > 0 && { images }) });
+  }
+  return read;
+}
+
+/** True when one of the messages shows pictures. */
+function showsPictures(messages: readonly ChatMessage[]): boolean {
+  return messages.some((message) => message.role === 'user' && message.images !== undefined);
 }

@@ -8,8 +8,8 @@ import { STATELESS_FOLDER } from '../../protocol/agent/tool.ts';
 import { type AgentShared, MAX_CALLS_RUN } from '../deps.ts';
 import { contextRow, type ContextRow } from '../prompt/history.ts';
 import type { PreparedProfile } from '../prompt/prepared-profile.ts';
-import type { Taint } from '../state/taint.ts';
-import { judgeCall, mustAsk } from '../tools/risk.ts';
+import type { Taint } from '../turn/turn-rows.ts';
+import { judgeCall, mustAsk } from '../tools/approval-gate.ts';
 import { checkCall, contentForModel, executeTool, failure, type Outcome } from '../tools/tool-run.ts';
 import { callableTools, directCall } from '../tools/tool-pair.ts';
 import { sentBy } from '../tools/unasked-reads.ts';
@@ -36,7 +36,7 @@ export interface Completion extends Failing {
 
 /** Runs one call; a call that may not be run becomes an answer for the model. Throws the signal's reason. */
 export async function runPure(
-  shared: Pick<AgentShared, 'files' | 'limits' | 'log'>,
+  shared: AgentShared,
   completion: Completion,
   call: ToolCall,
   place: string,
@@ -48,9 +48,10 @@ export async function runPure(
   if ('refusal' in checked) return checked.refusal;
   const { taint, rows, caller } = completion;
   const judgement = judgeCall(checked.tool, checked.args, { taint, rows, author: userOf(caller) });
-  if (mustAsk(completion.profile, judgement)) return failure(`${judgement.warning} ${NEEDS_APPROVAL}`);
+  if (mustAsk(completion.profile.approvals, judgement))
+    return failure(`${judgement.warning} ${NEEDS_APPROVAL}`);
   const sessionKey = sessionOf(completion.caller);
-  const workspace = await shared.files.open(STATELESS_FOLDER).catch(toGatewayError);
+  const workspace = await shared.media.files.open(STATELESS_FOLDER).catch(toGatewayError);
   if (workspace instanceof GatewayError) return failure(workspace.message);
   const ctx = {
     sessionKey,

@@ -24,12 +24,12 @@ const SUGGEST_MS = 2_000;
 const MODELS_SHOWN = 30;
 
 export interface ProfileCommandDeps {
-  profiles: Pick<Profiles, 'list' | 'errors'>;
-  ledger: Pick<SessionStore, 'session' | 'updateSession'>;
+  profiles: Profiles;
+  ledger: SessionStore;
   /** The binding of config.json for the author of a command, if any. */
   boundTo: BoundTo;
-  events: Pick<EventBus, 'emit'>;
-  models: Pick<Models, 'list' | 'describe' | 'about' | 'resolve' | 'checkProfile'>;
+  events: EventBus;
+  models: Models;
 }
 
 /** Creates the two commands. */
@@ -86,12 +86,12 @@ async function showProfiles(deps: ProfileCommandDeps, call: CommandCall): Promis
 /** The profiles that the caller may switch to. */
 async function suggestProfiles(deps: ProfileCommandDeps, call: CommandCall): Promise<string[]> {
   const current = (await usedHere(deps, call)).profileId;
-  const own = deps.profiles
+  const profiles = deps.profiles
     .list()
     .filter((profile) => mayUseProfile(profile, { owner: call.owner, current }));
   return namesLike(
     call.args,
-    own.map(({ id }) => id),
+    profiles.map(({ id }) => id),
   );
 }
 

@@ -28,7 +28,7 @@ const OF_DEFAULT = null;
 export interface ProfileFilesOptions {
   /** `$GATEWAY_HOME/profiles`. */
   folder: string;
-  profiles: Pick<Profiles, 'check' | 'builtIn' | 'reload'>;
+  profiles: Profiles;
   readJson: ReadJson;
   /** The text with a field set or removed; comments stay. Throws `GatewayError('usage')`. */
   edited: (text: string, field: readonly string[], value: unknown) => string;
@@ -42,18 +42,18 @@ export interface ProfileFilesOptions {
 /** Makes them. What is read and what is written are one step of this process, so no edit through it is lost. */
 export function createProfileFiles(options: ProfileFilesOptions): ProfileFiles {
   const { folder, profiles, log } = options;
-  const store = async (id: string, before: ProfileTexts, after: ProfileTexts): Promise<ProfileChanged> => {
-    const problems = [...tooLong(id, after), ...profiles.check(id, after).errors];
+  const store = async (id: string, previous: ProfileTexts, next: ProfileTexts): Promise<ProfileChanged> => {
+    const problems = [...tooLong(id, next), ...profiles.check(id, next).errors];
     if (problems.length > 0) return { kind: 'refused', problems };
     for (const name of PROFILE_FILES) {
-      const [file, text] = [path.join(folder, id, name), after[name]];
-      if (text === before[name]) continue;
+      const [file, text] = [path.join(folder, id, name), next[name]];
+      if (text === previous[name]) continue;
       if (text === undefined) remove(file);
       else options.write(file, text);
     }
     log.info({ profile: id }, 'profile_changed');
     await profiles.reload();
-    return { kind: 'changed', version: versionOf(after) };
+    return { kind: 'changed', version: versionOf(next) };
   };
   const find = (id: string) => findProfile(options, id);
   return {
@@ -66,18 +66,18 @@ export function createProfileFiles(options: ProfileFilesOptions): ProfileFiles {
       return await store(id, {}, { 'config.json': EMPTY });
     },
     async changeProfile(id, version, edit) {
-      const found = find(id);
-      if (found === undefined) return { kind: 'unknown' };
-      const { stored, texts } = found;
+      const match = find(id);
+      if (match === undefined) return { kind: 'unknown' };
+      const { stored, texts } = match;
       if (versionOf(texts) !== version) return { kind: 'stale' };
       const { errors } = options.readJson(texts['config.json'] ?? EMPTY);
       if (errors.length > 0) return refused(...jsonProblems(id, errors));
       return await store(id, stored, editedTexts(texts, edit, options.edited));
     },
     async removeProfile(id, version): Promise<ProfileRemoved> {
-      const found = find(id);
-      if (found === undefined) return { kind: 'unknown' };
-      const { stored, texts, builtIn } = found;
+      const match = find(id);
+      if (match === undefined) return { kind: 'unknown' };
+      const { stored, texts, builtIn } = match;
       if (builtIn !== undefined && isEmpty(stored)) return { kind: 'built_in' };
       if (versionOf(texts) !== version) return { kind: 'stale' };
       for (const name of PROFILE_FILES) remove(path.join(folder, id, name));
@@ -99,13 +99,13 @@ interface Found {
 
 function findProfile({ folder, profiles }: ProfileFilesOptions, id: string): Found | undefined {
   if (!PROFILE_ID.test(id)) return undefined;
-  const stored = Object.fromEntries(
+  const texts = Object.fromEntries(
     PROFILE_FILES.map((name) => [name, textOf(path.join(folder, id, name))]),
   ) as ProfileTexts;
   const { usual, others } = profiles.builtIn();
   const builtIn = [usual, ...others].find((profile) => profile.id === id);
-  if (!isEmpty(stored)) return { stored, texts: stored, builtIn };
-  return builtIn && { stored, texts: textsOf(builtIn, usual), builtIn };
+  if (!isEmpty(texts)) return { stored: texts, texts, builtIn };
+  return builtIn && { stored: texts, texts: textsOf(builtIn, usual), builtIn };
 }
 
 function report(options: ProfileFilesOptions, id: string, table: TextTable): ProfileReport | undefined {
@@ -134,11 +134,11 @@ function textsOf(builtIn: Profile, usual: Profile): ProfileTexts {
   if (builtIn === usual) return {};
   const defaults = new Map<string, unknown>(Object.entries(profileSchema.parse({})));
   const { id: _id, persona: _persona, systemPrompt, subagentSystemPrompt, ...settings } = builtIn;
-  const own = Object.entries(settings).filter(
+  const changes = Object.entries(settings).filter(
     ([name, value]) => name === 'enabledTools' || !isDeepStrictEqual(value, defaults.get(name)),
   );
   return {
-    'config.json': `${JSON.stringify(Object.fromEntries(own), undefined, 2)}\n`,
+    'config.json': `${JSON.stringify(Object.fromEntries(changes), undefined, 2)}\n`,
     'system_prompt.md': `${systemPrompt}\n`,
     ...(subagentSystemPrompt !== usual.subagentSystemPrompt && {
       'subagent_system_prompt.md': `${subagentSystemPrompt}\n`,
@@ -151,8 +151,8 @@ function editedTexts(
   { changes, systemPrompt, subagentSystemPrompt }: ProfileEdit,
   edited: ProfileFilesOptions['edited'],
 ): ProfileTexts {
-  const prompt = (name: keyof ProfileTexts, given: string | null | undefined): string | undefined =>
-    given === undefined ? texts[name] : (given ?? undefined);
+  const prompt = (name: keyof ProfileTexts, value: string | null | undefined): string | undefined =>
+    value === undefined ? texts[name] : (value ?? undefined);
   let config = texts['config.json'];
   for (const { path: field, value } of changes) config = edited(config ?? EMPTY, field.map(String), value);
   return {
@@ -172,8 +172,8 @@ function isEmpty(texts: ProfileTexts): boolean {
   return PROFILE_FILES.every((name) => texts[name] === undefined);
 }
 
-function nameProblem(id: string, what: TextRef): TextRef {
-  return problemAt(textRef('problem.profile_name', { name: id.slice(0, 80) }), what);
+function nameProblem(id: string, problem: TextRef): TextRef {
+  return problemAt(textRef('problem.profile_name', { name: id.slice(0, 80) }), problem);
 }
 
 function refused(...problems: TextRef[]): ProfileChanged {

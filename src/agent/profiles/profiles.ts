@@ -53,22 +53,22 @@ export interface Profiles {
 
 /** Creates the profiles; none is read before `open`. */
 export function createProfiles({ folder, readJson, watch, log }: ProfilesOptions): Profiles {
-  const kept = new Map<string, Profile>();
+  const loaded = new Map<string, Profile>();
   let list: readonly Profile[] = [];
   let current: ProfileRules | undefined;
   let watcher: FolderWatch | undefined;
   let errors: readonly TextRef[] = [];
 
   const apply = ({ reads, folders }: ProfilesRead, { usual, others: builtIn }: BuiltInProfiles): void => {
-    for (const id of keepRead(kept, reads)) log.info({ profile: id }, 'profile_loaded');
-    list = keepUnchanged(list, inOrder(kept, usual, builtIn));
+    for (const id of keepRead(loaded, reads)) log.info({ profile: id }, 'profile_loaded');
+    list = keepUnchanged(list, inOrder(loaded, usual, builtIn));
     setErrors(reads.flatMap((read) => read.errors));
     watcher?.folders([folder, ...folders]);
   };
   const setErrors = (found: readonly TextRef[]): void => {
-    const before = new Set(errors.map((problem) => inEnglish.text(problem)));
-    const added = found.map((problem) => inEnglish.text(problem)).filter((error) => !before.has(error));
-    if (added.length > 0) log.error({ errors: added }, 'profiles_invalid');
+    const texts = new Set(errors.map((problem) => inEnglish.text(problem)));
+    const newTexts = found.map((problem) => inEnglish.text(problem)).filter((error) => !texts.has(error));
+    if (newTexts.length > 0) log.error({ errors: newTexts }, 'profiles_invalid');
     errors = found;
   };
   let last: Promise<void> = Promise.resolve();
@@ -139,12 +139,12 @@ async function openFolder(
  * Brings what is kept up to date; returns the ids that are new or have changed. A file with an error leaves what was
  * kept.
  */
-function keepRead(kept: Map<string, Profile>, reads: ProfilesRead['reads']): string[] {
-  for (const id of kept.keys()) if (!reads.some((read) => read.id === id)) kept.delete(id);
+function keepRead(profiles: Map<string, Profile>, reads: ProfilesRead['reads']): string[] {
+  for (const id of profiles.keys()) if (!reads.some((read) => read.id === id)) profiles.delete(id);
   const loaded: string[] = [];
   for (const { id, profile } of reads) {
-    if (profile === undefined || isDeepStrictEqual(kept.get(id), profile)) continue;
-    kept.set(id, profile);
+    if (profile === undefined || isDeepStrictEqual(profiles.get(id), profile)) continue;
+    profiles.set(id, profile);
     loaded.push(id);
   }
   return loaded;
@@ -165,7 +165,7 @@ function inOrder(
 
 /** The next list with the objects of the last one that did not change; the last list itself if nothing changed at all. */
 function keepUnchanged(last: readonly Profile[], next: readonly Profile[]): readonly Profile[] {
-  const same = next.map((profile) => last.find((known) => isDeepStrictEqual(known, profile)) ?? profile);
+  const same = next.map((profile) => last.find((other) => isDeepStrictEqual(other, profile)) ?? profile);
   return same.length !== last.length || same.some((profile, at) => profile !== last[at]) ? same : last;
 }
 

@@ -106,11 +106,15 @@ export function checkProfile(
   rules: ProfileRules,
   readJson: ReadJson,
 ): ProfileRead {
-  const given = (name: (typeof PROFILE_FILES)[number]): Text => {
+  const textOf = (name: (typeof PROFILE_FILES)[number]): Text => {
     const content = texts[name];
     return content === undefined ? undefined : { content };
   };
-  const all = { [CONFIG]: given(CONFIG), [PROMPT]: given(PROMPT), [SUBAGENT_PROMPT]: given(SUBAGENT_PROMPT) };
+  const all = {
+    [CONFIG]: textOf(CONFIG),
+    [PROMPT]: textOf(PROMPT),
+    [SUBAGENT_PROMPT]: textOf(SUBAGENT_PROMPT),
+  };
   return readProfile(id, all, rules, readJson);
 }
 
@@ -160,17 +164,17 @@ export function jsonProblems(id: string, errors: JsonText['errors']): TextRef[] 
 }
 
 function readSettings(
-  given: unknown,
+  value: unknown,
   id: string,
   { usual, toolNames, mayCome, modelProblem }: ProfileRules,
   report: (path: FieldPath, what: TextRef) => void,
 ): ReturnType<typeof profileSchema.parse> | undefined {
-  const { success, data, error } = profileSchema.safeParse(given);
+  const { success, data, error } = profileSchema.safeParse(value);
   if (!success) {
     for (const { path: at, what } of schemaProblems(error)) report(at, what);
     return undefined;
   }
-  const names = (field: string): boolean => typeof given === 'object' && given !== null && field in given;
+  const names = (field: string): boolean => typeof value === 'object' && value !== null && field in value;
   for (const field of ['enabledTools', 'subagentTools'] as const) {
     if (!names(field)) continue;
     for (const [at, name] of data[field].entries()) {
@@ -197,10 +201,10 @@ function readSettings(
 }
 
 function tooMany(ids: readonly string[]): ProfileRead {
-  const what = textRef('problem.too_many_folders', {
+  const problem = textRef('problem.too_many_folders', {
     most: MAX_PROFILES,
     count: ids.length,
     first: ids[0] ?? '',
   });
-  return { id: '', errors: [problemAt('profiles', what)] };
+  return { id: '', errors: [problemAt('profiles', problem)] };
 }

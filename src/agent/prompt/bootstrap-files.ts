@@ -110,8 +110,8 @@ function bootstrapText({ file, text, size }: FileText, log: Log): string {
   const trimmed = text.trim();
   if (size <= MAX_BOOTSTRAP_BYTES) return trimmed;
   log.warn({ file, size, limit: MAX_BOOTSTRAP_BYTES }, 'prompt_file_truncated');
-  const left = size - MAX_BOOTSTRAP_BYTES;
-  return `${trimmed}\n[… ${left} more bytes of ${path.basename(file)} are left out: at most ${MAX_BOOTSTRAP_BYTES} are read …]`;
+  const rest = size - MAX_BOOTSTRAP_BYTES;
+  return `${trimmed}\n[… ${rest} more bytes of ${path.basename(file)} are left out: at most ${MAX_BOOTSTRAP_BYTES} are read …]`;
 }
 
 /** The section that lists the skills in `folder` by name; empty when there are none. */
@@ -124,19 +124,19 @@ function createSkillList(folder: string, files: FileCache<Skill>, log: Log): () 
     files.keepOnly(new Set(paths));
     const skills = await Promise.all(paths.map((file) => files.read(file)));
     const lines = skills.flatMap((skill, at) => (skill === undefined ? [] : [skillLine(listed[at]!, skill)]));
-    const left = names.length - listed.length;
-    if (left > 0) lines.push(`- [… ${left} more skills are left out: at most ${MAX_SKILLS} are listed …]`);
-    const found = [...refused, ...names.slice(MAX_SKILLS)].join(', ');
-    if (found !== reported && found !== '') log.warn({ skills: found }, 'skills_not_listed');
-    reported = found;
+    const rest = names.length - listed.length;
+    if (rest > 0) lines.push(`- [… ${rest} more skills are left out: at most ${MAX_SKILLS} are listed …]`);
+    const unlisted = [...refused, ...names.slice(MAX_SKILLS)].join(', ');
+    if (unlisted !== reported && unlisted !== '') log.warn({ skills: unlisted }, 'skills_not_listed');
+    reported = unlisted;
     if (lines.length === 0) return '';
     return `## Skills\n\nInstructions for certain tasks. Before you do one of them, read its file with read_file.\n\n${lines.join('\n')}`;
   };
 }
 
 function skillLine(folder: string, { name, description }: Skill): string {
-  const what = description === '' ? '' : `: ${description}`;
-  return `- ${name === '' ? folder : name}${what} (skills/${folder}/SKILL.md)`;
+  const about = description === '' ? '' : `: ${description}`;
+  return `- ${name === '' ? folder : name}${about} (skills/${folder}/SKILL.md)`;
 }
 
 async function skillFolders(folder: string, log: Log): Promise<{ names: string[]; refused: string[] }> {
@@ -191,8 +191,8 @@ export function createFileCache<T>(maxBytes: number, make: (read: FileText) => T
     const stats = await handle.stat();
     if (!stats.isFile()) throw new Error('It is not a plain file.');
     const { mtimeMs, size } = stats;
-    const known = cache.get(file);
-    if (known?.mtimeMs === mtimeMs && known.size === size) return known.value;
+    const entry = cache.get(file);
+    if (entry?.mtimeMs === mtimeMs && entry.size === size) return entry.value;
     const { buffer, bytesRead } = await handle.read(Buffer.alloc(maxBytes), 0, maxBytes, 0);
     // A character that was cut at the end became a replacement character.
     const text = stripEnd(buffer.toString('utf8', 0, bytesRead), '\ufffd');

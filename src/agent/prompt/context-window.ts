@@ -2,7 +2,7 @@
 import { GatewayError } from '../../protocol/errors.ts';
 import { clipMiddle } from '../../lib/text.ts';
 import type { Profile } from '../../protocol/agent/profile.ts';
-import type { ChatMessage, ModelCapabilities } from '../../protocol/agent/provider.ts';
+import type { ChatMessage } from '../../protocol/agent/provider.ts';
 import type { PromptParts } from '../../protocol/store/traces.ts';
 import { textRef } from '../../protocol/texts/say.ts';
 import type { Group } from './history.ts';
@@ -18,20 +18,27 @@ export const NOTE_OVERHEAD = 90;
 /** Shortest piece of a tool result that is still worth reading, in UTF-16 units. */
 const MIN_RESULT_CHARS = 200;
 
+/** What a server says about the window of a model, in tokens. */
+export interface ReportedWindow {
+  contextWindow: number;
+  /** The server does not say: it is the smallest that such models have. */
+  windowGuessed?: boolean | undefined;
+}
+
 /**
  * The window that every call to `model` requests, so that the server never reloads it: the largest `contextWindow` (else
  * `usual`) of the profiles that may use it, at most what the server reports for the model (B-30).
  */
 export function modelWindow(
   model: string,
-  can: Pick<ModelCapabilities, 'contextWindow' | 'windowGuessed'>,
+  can: ReportedWindow,
   profiles: readonly Profile[],
   usual = SAFE_WINDOW,
 ): number {
-  const wanted = profiles
+  const sizes = profiles
     .filter((profile) => profile.model === undefined || untagged(profile.model) === untagged(model))
     .map((profile) => profile.contextWindow ?? usual);
-  const window = Math.max(...wanted, 0) || usual;
+  const window = Math.max(...sizes, 0) || usual;
   return can.windowGuessed === true ? window : Math.min(can.contextWindow, window);
 }
 
@@ -41,20 +48,12 @@ function untagged(model: string): string {
 }
 
 /** The part of a model's window that is this profile's, in tokens. */
-export function profileWindow(
-  window: number,
-  { contextWindow }: Pick<Profile, 'contextWindow'>,
-  usual = SAFE_WINDOW,
-): number {
+export function profileWindow(window: number, { contextWindow }: Profile, usual = SAFE_WINDOW): number {
   return Math.min(window, contextWindow ?? usual);
 }
 
 /** The part of a profile's window that its prompts may fill (B-27), in tokens; negative when there is none. */
-export function inputBudget(
-  window: number,
-  { maxTokens }: Pick<Profile, 'maxTokens'>,
-  toolTokens: number,
-): number {
+export function inputBudget(window: number, { maxTokens }: Profile, toolTokens: number): number {
   const reserve = maxTokens ?? Math.min(ANSWER_RESERVE, Math.floor(window / 4));
   return window - reserve - toolTokens;
 }
@@ -94,17 +93,17 @@ export function fitPrompt(prompt: Prompt, budget: number): FittedPrompt {
   const note = prompt.note === undefined ? 0 : prompt.note.tokens + NOTE_OVERHEAD;
   const fixed = prompt.system.tokens + note;
   if (budget - fixed <= 0) throw windowTooSmall();
-  let left = budget - fixed - prompt.current.tokens;
-  if (left < 0) throw messageTooLarge(prompt.current.tokens, budget - fixed);
+  let room = budget - fixed - prompt.current.tokens;
+  if (room < 0) throw messageTooLarge(prompt.current.tokens, budget - fixed);
 
   const last = prompt.steps.at(-1);
-  const newest = last === undefined ? [] : [fitStep(last, left)];
-  left -= tokensOf(newest);
+  const newest = last === undefined ? [] : [fitStep(last, room)];
+  room -= tokensOf(newest);
   const older = prompt.steps.slice(0, -1);
-  const steps = newestThatFit(older, left);
-  left -= tokensOf(steps);
-  const history = steps.length === older.length ? historyThatFits(prompt.history, left) : [];
-  left -= tokensOf(history);
+  const steps = newestThatFit(older, room);
+  room -= tokensOf(steps);
+  const history = steps.length === older.length ? historyThatFits(prompt.history, room) : [];
+  room -= tokensOf(history);
 
   const groups = [...history, prompt.current, ...steps, ...newest];
   const messages: ChatMessage[] = [];
@@ -118,7 +117,7 @@ export function fitPrompt(prompt: Prompt, budget: number): FittedPrompt {
     steps: tokensOf(steps) + tokensOf(newest),
     note,
   };
-  return { messages, tokens: budget - left, parts };
+  return { messages, tokens: budget - room, parts };
 }
 
 function tokensOf(groups: readonly Group[]): number {
@@ -133,11 +132,11 @@ function historyThatFits(history: readonly Group[], budget: number): Group[] {
 }
 
 function newestThatFit(groups: readonly Group[], budget: number): Group[] {
-  let left = budget;
+  let room = budget;
   let from = groups.length;
-  while (from > 0 && groups[from - 1]!.tokens <= left) {
+  while (from > 0 && groups[from - 1]!.tokens <= room) {
     from -= 1;
-    left -= groups[from]!.tokens;
+    room -= groups[from]!.tokens;
   }
   return groups.slice(from);
 }
@@ -154,11 +153,11 @@ function fitStep(step: Group, budget: number): Group {
     const chars = Math.max(MIN_RESULT_CHARS, Math.floor(message.content.length * keep * 0.9));
     return { ...message, content: clipMiddle(message.content, chars) };
   });
-  const kept = messages.reduce(
+  const bytes = messages.reduce(
     (sum, { role, content }) => sum + (role === 'tool' ? Buffer.byteLength(content) : 0),
     0,
   );
-  const tokens = step.tokens - Math.floor((long - kept) / 3);
+  const tokens = step.tokens - Math.floor((long - bytes) / 3);
   if (tokens > budget) throw windowTooSmall();
   return { messages, tokens };
 }
@@ -194,11 +193,48 @@ export function createTokenScale(): TokenScale {
     of: (model) => scales.get(model) ?? 1,
     learn(model, estimated, reported) {
       if (estimated < SCALE_LEARNS_FROM || reported <= 0) return;
-      const seen = Math.min(SCALE_MAX, Math.max(SCALE_MIN, reported / estimated));
+      const ratio = Math.min(SCALE_MAX, Math.max(SCALE_MIN, reported / estimated));
       const old = scales.get(model) ?? 1;
       scales.delete(model);
-      scales.set(model, seen > old ? seen : old * 0.8 + seen * 0.2);
+      scales.set(model, ratio > old ? ratio : old * 0.8 + ratio * 0.2);
       if (scales.size > SCALE_MODELS) scales.delete(scales.keys().next().value ?? model);
     },
   };
+}
+
+/** Models whose grown window is remembered; one more forgets the one that grew first. */
+export const MAX_GROWN_MODELS = 100;
+
+/** Models that run elsewhere, by the names that Ollama gives them: a large window takes none of this machine's memory. */
+const CLOUD = /[:-]cloud$/;
+
+/**
+ * What every model has of its window when no profile asks for a size: 16,384 tokens, more once a prompt needed more. A
+ * window never shrinks again, so that the server does not load the model to and fro.
+ */
+export class ModelWindows {
+  readonly #grown = new Map<string, number>();
+
+  /** The window of a profile that names none, in tokens. */
+  of(model: string, can: ReportedWindow): number {
+    if (CLOUD.test(model) && can.windowGuessed !== true) return can.contextWindow;
+    return this.#grown.get(model) ?? SAFE_WINDOW;
+  }
+
+  /**
+   * Doubles the window within what the server reports. False when it is as large as it can be, or when the profile names
+   * its own.
+   */
+  grow(
+    model: string,
+    can: ReportedWindow,
+    { contextWindow }: { contextWindow?: number | undefined },
+  ): boolean {
+    const now = this.of(model, can);
+    if (contextWindow !== undefined || can.windowGuessed === true) return false;
+    if (can.contextWindow <= now) return false;
+    this.#grown.set(model, Math.min(now * 2, can.contextWindow));
+    if (this.#grown.size > MAX_GROWN_MODELS) this.#grown.delete(this.#grown.keys().next().value ?? model);
+    return true;
+  }
 }

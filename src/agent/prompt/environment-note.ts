@@ -1,26 +1,19 @@
-/** When and where a turn takes place, for the model: the date, the channel, who writes. */
-import type { TurnIdentity } from '../state/turn-state.ts';
 import { titleOf } from '../../protocol/sessions/marked-text.ts';
+import type { Turn } from '../turn/turn-state.ts';
 
 /** What the gateway knows besides the turn. */
 export interface EnvironmentNoteDeps {
   /** Epoch milliseconds. */
   epochNow: () => number;
-  /** Name of the time zone in which dates are given. */
-  timeZone: string;
   /** The network's name for people; undefined for a channel that has none. */
   channelLabel: (channel: string) => string | undefined;
 }
 
-/** The parts of a turn that the note reads. */
-export type Placed = Pick<
-  TurnIdentity,
-  'address' | 'place' | 'userId' | 'userName' | 'isOwner' | 'parentTurnId' | 'surfaces'
->;
-
 /** Makes the function that returns the note of a turn; what depends on the time zone is prepared once. */
-export function createEnvironmentNote(deps: EnvironmentNoteDeps): (turn: Placed) => string {
-  const { timeZone, epochNow, channelLabel } = deps;
+export function createEnvironmentNote(
+  { epochNow, channelLabel }: EnvironmentNoteDeps,
+  timeZone: string,
+): (turn: Turn) => string {
   const format = new Intl.DateTimeFormat('en-GB', { dateStyle: 'full', timeStyle: 'short', timeZone });
   let [minute, time] = [Number.NaN, ''];
   return (turn) => {
@@ -38,7 +31,7 @@ export function createEnvironmentNote(deps: EnvironmentNoteDeps): (turn: Placed)
 }
 
 /** The other chats that read the answer. */
-function alsoRead({ surfaces, place }: Placed, labelOf: EnvironmentNoteDeps['channelLabel']): string {
+function alsoRead({ surfaces, place }: Turn, labelOf: EnvironmentNoteDeps['channelLabel']): string {
   const where = surfaces.map((surface) => {
     const channel = surface.address.slice(0, surface.address.indexOf(':'));
     return `${labelOf(channel) ?? channel} (${surface.place} chat, address ${surface.address})`;
@@ -48,7 +41,7 @@ function alsoRead({ surfaces, place }: Placed, labelOf: EnvironmentNoteDeps['cha
 }
 
 /** Names are written by strangers: they are in quotes, without anything that could look like more than a name. */
-function withWhom({ userId, userName, isOwner }: Placed): string {
+function withWhom({ userId, userName, isOwner }: Turn): string {
   // A schedule or a report wrote the message.
   if (userId === 'system') return '';
   const role = isOwner === true ? 'an owner of this bot' : 'a user of this bot';

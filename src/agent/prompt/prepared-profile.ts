@@ -63,22 +63,22 @@ export function schemaTokens(schemas: readonly ToolSchema[]): number {
 const schemasMade = new WeakMap<Tool, ToolSchema>();
 
 function schemaOf(tool: Tool): ToolSchema {
-  const made = schemasMade.get(tool) ?? toolSchema(tool);
-  schemasMade.set(tool, made);
-  return made;
+  const schema = schemasMade.get(tool) ?? toolSchema(tool);
+  schemasMade.set(tool, schema);
+  return schema;
 }
 
 function preparationOf(tools: readonly Tool[]): (profile: Profile) => PreparedProfile {
   const offered = new Map(tools.map((tool) => [tool.name, { tool, schema: schemaOf(tool) }]));
   const prepared = new WeakMap<Profile, PreparedProfile>();
   return (profile) => {
-    const known = prepared.get(profile);
-    if (known !== undefined) return known;
+    const existing = prepared.get(profile);
+    if (existing !== undefined) return existing;
     const enabled = namedTools(toolsOf(profile), [...offered.keys()]).flatMap(
       (name) => offered.get(name) ?? [],
     );
     const schemas = enabled.map(({ schema }) => schema);
-    const made: PreparedProfile = {
+    const preparation: PreparedProfile = {
       system: partOf(systemPrompt(profile)),
       withoutTools: partOf(systemPrompt(asTalker(profile))),
       tools: new Map(enabled.map(({ tool }) => [tool.name, tool])),
@@ -86,8 +86,8 @@ function preparationOf(tools: readonly Tool[]): (profile: Profile) => PreparedPr
       toolTokens: schemaTokens(schemas),
       sources: [...new Set(enabled.flatMap(({ tool }) => tool.describedBy ?? []))],
     };
-    prepared.set(profile, made);
-    return made;
+    prepared.set(profile, preparation);
+    return preparation;
   };
 }
 
@@ -96,8 +96,8 @@ function preparationOf(tools: readonly Tool[]): (profile: Profile) => PreparedPr
  * them is empty.
  */
 export function systemPrompt(profile: Profile): string {
-  const own = [profile.systemPrompt, delegates(profile)].filter((part) => part !== '').join('\n\n');
-  return [profile.persona, own].filter((part) => part !== '').join('\n\n---\n\n');
+  const instructions = [profile.systemPrompt, delegates(profile)].filter((part) => part !== '').join('\n\n');
+  return [profile.persona, instructions].filter((part) => part !== '').join('\n\n---\n\n');
 }
 
 /** The profile as seen by a model that cannot call tools: as the built-in profile `chat` is, with the words that people wrote. */

@@ -1,12 +1,8 @@
 /** The system prompt of a call: profile, prompt files, memories, skills; never stored (B-05). */
-import { GatewayError } from '../../protocol/errors.ts';
 import { oneLine } from '../../lib/text.ts';
 import { estimateTokens } from '../../lib/tokens.ts';
-import type { Log } from '../../protocol/log.ts';
-import type { MemoryRecord, MemoryStore } from '../../protocol/store/notes.ts';
 import { type BootstrapPrompt, NO_PART, type PromptPart } from './bootstrap-files.ts';
 import { markUntrustedStably } from './marks.ts';
-import type { ModelCapabilities } from '../../protocol/agent/provider.ts';
 import type { PreparedProfile } from './prepared-profile.ts';
 import { NO_TOOLS, selectTools, type ToolSelection } from './tool-selection.ts';
 
@@ -25,62 +21,22 @@ export interface PromptContext extends BootstrapPrompt {
   untrusted: boolean;
 }
 
-/** Sources of a prompt context. */
-interface Sources {
-  bootstrapPrompt(): Promise<BootstrapPrompt>;
-  memories: Pick<MemoryStore, 'recall'>;
-  log: Log;
-}
-
-/** The user who is answered. */
-export interface Recipient {
-  /** The owner of their memories. */
-  memoryOwner: string;
-  place: 'private' | 'group';
-  /** The text of their message. */
-  message: string;
-  /** True when memories about them are stored. */
-  hasMemories: boolean;
-}
-
-/** Loads the prompt context. Never throws: a turn without memories is better than none. */
-export async function loadPromptContext(sources: Sources, recipient: Recipient): Promise<PromptContext> {
-  const [files, facts] = await Promise.all([sources.bootstrapPrompt(), recall(sources, recipient)]);
-  return { ...files, memory: memoryPart(facts), untrusted: facts.some((fact) => fact.untrusted) };
-}
-
-/** The memories for the prompt; none in a group, where others read the answer. */
-async function recall(
-  { memories, log }: Pick<Sources, 'memories' | 'log'>,
-  recipient: Recipient,
-): Promise<MemoryRecord[]> {
-  const { memoryOwner, place, message, hasMemories } = recipient;
-  if (!hasMemories || place === 'group' || memoryOwner === 'system') return [];
-  try {
-    return await memories.recall(memoryOwner, message, MAX_RECALLED);
-  } catch (error) {
-    if (!(error instanceof GatewayError)) throw error;
-    log.warn({ err: error, memoryOwner }, 'memories_not_read');
-    return [];
-  }
-}
-
 /**
  * The section of the memories, one line each, so that none can start its own section; unverified ones are between marks
  * at its end. Those that do not fit `MEMORY_TOKENS` are left out, with a note.
  */
-export function memoryPart(facts: readonly Pick<MemoryRecord, 'text' | 'untrusted'>[]): PromptPart {
+export function memoryPart(facts: readonly { text: string; untrusted: boolean }[]): PromptPart {
   if (facts.length === 0) return NO_PART;
   const lines: string[] = [];
   const unverified: string[] = [];
-  let left = MEMORY_TOKENS;
+  let room = MEMORY_TOKENS;
   // The author of unverified facts must not be able to push verified ones out.
   const verifiedFirst = facts.toSorted((a, b) => Number(a.untrusted) - Number(b.untrusted));
   for (const { text, untrusted } of verifiedFirst) {
     const line = `- ${untrusted ? '(unverified) ' : ''}${oneLine(text)}`;
     const tokens = estimateTokens(`${line}\n`);
-    if (tokens > left) continue;
-    left -= tokens;
+    if (tokens > room) continue;
+    room -= tokens;
     (untrusted ? unverified : lines).push(line);
   }
   if (lines.length + unverified.length < facts.length || facts.length === MAX_RECALLED) {
@@ -103,7 +59,7 @@ export function memoryPart(facts: readonly Pick<MemoryRecord, 'text' | 'untruste
 export function systemPart(
   prepared: PreparedProfile,
   { bootstrap, memory, skills: listed }: PromptContext,
-  can: Pick<ModelCapabilities, 'tools'>,
+  can: { tools: boolean },
 ): PromptPart {
   // Without this tool a skill cannot be read.
   const skills = can.tools && prepared.tools.has('read_file') ? listed : NO_PART;
@@ -131,7 +87,7 @@ export interface StartOfPrompt {
 /** The start of a prompt whose tools take at most `toolLimit` tokens; 0 offers none. */
 export function promptStart(
   { prepared, promptContext }: StartOfPrompt,
-  can: Pick<ModelCapabilities, 'tools'>,
+  can: { tools: boolean },
   toolLimit: number,
 ): PromptStart {
   const tools = can.tools ? selectTools(prepared, toolLimit) : NO_TOOLS;

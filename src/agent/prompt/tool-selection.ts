@@ -52,35 +52,29 @@ const selections = new WeakMap<readonly ToolSchema[], Map<number, ToolSelection>
  * most important ones and a pair that finds and calls the others; none where not even the pair fits. Tools that a
  * caller of the API brings are its own: they are all offered, unchanged, whatever they take.
  */
-export function selectTools(
-  prepared: Pick<PreparedProfile, 'schemas' | 'tools' | 'toolTokens'>,
-  limit: number,
-): ToolSelection {
+export function selectTools(prepared: PreparedProfile, limit: number): ToolSelection {
   const { schemas, toolTokens } = prepared;
   if (schemas.length === 0) return NO_TOOLS;
   if (toolTokens <= limit) return { schemas, tokens: toolTokens, hidden: [] };
-  const known = selections.get(schemas)?.get(limit);
-  if (known !== undefined) return known;
+  const cached = selections.get(schemas)?.get(limit);
+  if (cached !== undefined) return cached;
   const selected = select(prepared, limit);
   const byLimit = selections.get(schemas) ?? new Map<number, ToolSelection>();
   selections.set(schemas, byLimit.set(limit, selected));
   return selected;
 }
 
-function select(
-  { schemas, tools }: Pick<PreparedProfile, 'schemas' | 'tools'>,
-  limit: number,
-): ToolSelection {
-  const brought = schemas.filter(({ name }) => !tools.has(name));
-  const own = schemas.flatMap((schema) => {
+function select({ schemas, tools }: PreparedProfile, limit: number): ToolSelection {
+  const callerTools = schemas.filter(({ name }) => !tools.has(name));
+  const candidates = schemas.flatMap((schema) => {
     const tool = tools.get(schema.name);
     return tool === undefined ? [] : [candidateOf(tool, schema)];
   });
-  const fits = (list: readonly ToolSchema[]): boolean => schemaTokens([...list, ...brought]) <= limit;
-  const offered = withoutPair(own, fits) ?? withPair(own, fits);
-  const all = [...offered, ...brought];
+  const fits = (list: readonly ToolSchema[]): boolean => schemaTokens([...list, ...callerTools]) <= limit;
+  const offered = withoutPair(candidates, fits) ?? withPair(candidates, fits);
+  const all = [...offered, ...callerTools];
   const names = new Set(offered.map(({ name }) => name));
-  const hidden = own.flatMap(({ tool }) => (names.has(tool.name) ? [] : [tool.name]));
+  const hidden = candidates.flatMap(({ tool }) => (names.has(tool.name) ? [] : [tool.name]));
   return { schemas: all, tokens: schemaTokens(all), hidden };
 }
 
@@ -96,49 +90,56 @@ interface Candidate {
  * next to the pair. Undefined when that does not fit.
  */
 function withoutPair(
-  own: readonly Candidate[],
+  candidates: readonly Candidate[],
   fits: (list: readonly ToolSchema[]) => boolean,
 ): ToolSchema[] | undefined {
-  const mixed = own.map(({ tool, full, short }) => (isMcpTool(tool.name) ? short : full));
+  const mixed = candidates.map(({ tool, full, short }) => (isMcpTool(tool.name) ? short : full));
   if (fits(mixed)) return mixed;
-  const short = own.map((each) => each.short);
-  return !fits(withTaken(own, gatewaysOf(own), true)) && fits(short) ? short : undefined;
+  const short = candidates.map((each) => each.short);
+  return !fits(withTaken(candidates, gatewaysOf(candidates), true)) && fits(short) ? short : undefined;
 }
 
 /** The most important tools and the pair, in the order of the definitions; nothing where not even the pair fits. */
-function withPair(own: readonly Candidate[], fits: (list: readonly ToolSchema[]) => boolean): ToolSchema[] {
-  if (!fits(withTaken(own, [], false))) return [];
-  const inFull = fits(withTaken(own, gatewaysOf(own), true));
-  let taken: Candidate[] = [];
-  for (const unit of unitsOf(own))
-    if (fits(withTaken(own, [...taken, ...unit], inFull))) taken = [...taken, ...unit];
-  return withTaken(own, taken, inFull);
+function withPair(
+  candidates: readonly Candidate[],
+  fits: (list: readonly ToolSchema[]) => boolean,
+): ToolSchema[] {
+  if (!fits(withTaken(candidates, [], false))) return [];
+  const inFull = fits(withTaken(candidates, gatewaysOf(candidates), true));
+  let selection: Candidate[] = [];
+  for (const unit of unitsOf(candidates))
+    if (fits(withTaken(candidates, [...selection, ...unit], inFull))) selection = [...selection, ...unit];
+  return withTaken(candidates, selection, inFull);
 }
 
 /** These tools and the pair for the others; the gateway's own `inFull`. */
-function withTaken(own: readonly Candidate[], taken: readonly Candidate[], inFull: boolean): ToolSchema[] {
-  const chosen = own.filter((each) => taken.includes(each));
-  const left = own.filter((each) => !taken.includes(each));
+function withTaken(
+  candidates: readonly Candidate[],
+  selection: readonly Candidate[],
+  inFull: boolean,
+): ToolSchema[] {
+  const offered = candidates.filter((each) => selection.includes(each));
+  const rest = candidates.filter((each) => !selection.includes(each));
   return [
-    ...chosen.map(({ tool, full, short }) => (inFull && !isMcpTool(tool.name) ? full : short)),
-    ...pairSchemas(othersText(left)),
+    ...offered.map(({ tool, full, short }) => (inFull && !isMcpTool(tool.name) ? full : short)),
+    ...pairSchemas(othersText(rest)),
   ];
 }
 
-function gatewaysOf(own: readonly Candidate[]): Candidate[] {
-  return own.filter(({ tool }) => !isMcpTool(tool.name));
+function gatewaysOf(candidates: readonly Candidate[]): Candidate[] {
+  return candidates.filter(({ tool }) => !isMcpTool(tool.name));
 }
 
 /** What is offered together: each of the gateway's tools alone, the tools of one server only as a whole, small ones first. */
-function unitsOf(own: readonly Candidate[]): Candidate[][] {
-  const gateways = gatewaysOf(own).toSorted((a, b) => rankOf(a.tool.name) - rankOf(b.tool.name));
-  const servers = [...serversOf(own).values()].toSorted((a, b) => a.length - b.length);
+function unitsOf(candidates: readonly Candidate[]): Candidate[][] {
+  const gateways = gatewaysOf(candidates).toSorted((a, b) => rankOf(a.tool.name) - rankOf(b.tool.name));
+  const servers = [...serversOf(candidates).values()].toSorted((a, b) => a.length - b.length);
   return [...gateways.map((each) => [each]), ...servers];
 }
 
 /** The tools of MCP servers by the name of their server, which the operator chose; those for resources come last. */
-function serversOf(own: readonly Candidate[]): Map<string, Candidate[]> {
-  const ofServers = own.filter(({ tool }) => isMcpTool(tool.name));
+function serversOf(candidates: readonly Candidate[]): Map<string, Candidate[]> {
+  const ofServers = candidates.filter(({ tool }) => isMcpTool(tool.name));
   return Map.groupBy(ofServers, ({ tool: { name } }) => {
     const end = name.indexOf('__');
     return end === -1 ? 'resources' : name.slice(0, end);
@@ -177,8 +178,8 @@ function candidateOf(tool: Tool, full: ToolSchema): Candidate {
 /** The first sentence of what a tool does, and the names and types of its parameters; of others' texts only these. */
 function shortForm(tool: Tool, { name, parameters }: ToolSchema): ToolSchema {
   const [sentence = ''] = /^[^]*?[.!?](?=\s|$)/.exec(tool.description) ?? [tool.description];
-  const own = sentence.slice(0, MAX_SHORT_CHARS).toWellFormed();
-  const description = tool.describedBy === undefined ? own : summaryOf(tool);
+  const firstSentence = sentence.slice(0, MAX_SHORT_CHARS).toWellFormed();
+  const description = tool.describedBy === undefined ? firstSentence : summaryOf(tool);
   return { name, description, parameters: bareSchema(parameters) };
 }
 
@@ -206,8 +207,10 @@ const NAME_MAPS: ReadonlySet<string> = new Set(['properties', 'patternProperties
 const MAX_BARE_DEPTH = 12;
 
 function bareSchema(schema: Record<string, unknown>, depth = MAX_BARE_DEPTH): Record<string, unknown> {
-  const kept = Object.entries(schema).filter(([keyword]) => !EXTRA_KEYWORDS.has(keyword));
-  return Object.fromEntries(kept.map(([keyword, value]) => [keyword, bareValue(keyword, value, depth - 1)]));
+  const entries = Object.entries(schema).filter(([keyword]) => !EXTRA_KEYWORDS.has(keyword));
+  return Object.fromEntries(
+    entries.map(([keyword, value]) => [keyword, bareValue(keyword, value, depth - 1)]),
+  );
 }
 
 /** The value of a keyword, with the schemas in it. */
@@ -216,9 +219,9 @@ function bareValue(keyword: string, value: unknown, depth: number): unknown {
   if (Array.isArray(value)) return value.map((each) => (isJsonObject(each) ? bareSchema(each, depth) : each));
   if (!isJsonObject(value)) return value;
   if (!NAME_MAPS.has(keyword)) return bareSchema(value, depth);
-  const named = Object.entries(value).map(([name, each]) => [
+  const schemas = Object.entries(value).map(([name, each]) => [
     name,
     isJsonObject(each) ? bareSchema(each, depth) : each,
   ]);
-  return Object.fromEntries(named);
+  return Object.fromEntries(schemas);
 }

@@ -1,7 +1,6 @@
 /** The approval gate before every tool call: a dangerous call waits until a human approves exactly this call (S-45). */
 import { createHash } from 'node:crypto';
 import {
-  type ApprovalRuleStore,
   type ApprovalSubject,
   MAX_ASKED,
   MAX_ASKED_CHARS,
@@ -10,14 +9,22 @@ import {
   visibleText,
 } from '../../protocol/agent/approvals.ts';
 import { ToolError } from '../../protocol/errors.ts';
-import { taints } from '../../protocol/agent/risk.ts';
+import { describeSources, taints, type ToolRisk } from '../../protocol/agent/risk.ts';
 import type { TurnApproval } from '../../protocol/store/records.ts';
 import { cleanJson, sortKeys } from '../../lib/json/json.ts';
-import type { SessionFiles, Tool } from '../../protocol/agent/tool.ts';
-import { judgeCall, mustAsk } from './risk.ts';
+import type { Tool } from '../../protocol/agent/tool.ts';
+import type { Profile } from '../../protocol/agent/profile.ts';
+import { mayReadUnasked, type Reader } from './unasked-reads.ts';
+import { inEnglish, type Say } from '../../protocol/texts/say.ts';
 import { failure, type Outcome } from './tool-run.ts';
-import type { Reader } from './unasked-reads.ts';
-import type { TurnContext, TurnIdentity, TurnProgress } from '../state/turn-state.ts';
+import type { Turn } from '../turn/turn-state.ts';
+import type { AgentShared } from '../deps.ts';
+
+interface Judgement {
+  risk: ToolRisk;
+  /** Why the call is not safe, as a sentence for users; empty when it is safe. */
+  warning: string;
+}
 
 /** Thrown where a turn must wait for a human: the turn handler then parks the turn. */
 export class ApprovalWait extends Error {
@@ -41,18 +48,6 @@ export interface GatedCall {
   agentId?: string | undefined;
 }
 
-/** The parts of a turn that the gate reads. */
-type Gated = TurnIdentity & Pick<TurnContext, 'profile'> & Pick<TurnProgress, 'approvals'> & ReaderInput;
-
-/** The parts of a turn that its calls are judged by. */
-type ReaderInput = Pick<TurnContext, 'past'> & Pick<TurnProgress, 'rows'> & Pick<TurnIdentity, 'author'>;
-
-/** What the gate asks: the files that a call names, and the rules that people have stored. */
-export interface GateDeps {
-  files: Pick<SessionFiles, 'named'>;
-  approvals: Pick<ApprovalRuleStore, 'useRule'>;
-}
-
 /**
  * Undefined when the call may run; an error result for the model when a human denied it, no one answered in time, or no
  * one can be asked. The approval is bound to the call's key, its exact arguments and the content of the files that they
@@ -60,37 +55,41 @@ export interface GateDeps {
  * Throws `ApprovalWait` when someone must be asked.
  */
 export async function passGate(
-  turn: Gated,
+  turn: Turn,
   call: GatedCall,
-  { files, approvals }: GateDeps,
+  { media: { files }, stores: { approvals } }: AgentShared,
 ): Promise<Outcome | undefined> {
   const { callKey, toolCallId, tool, args, agentId } = call;
-  const asked = turn.approvals.filter((one) => one.callKey === callKey);
-  const [newest] = asked;
+  const requests = turn.approvals.filter((one) => one.callKey === callKey);
+  const [newest] = requests;
   // Checked first: a denial stands even when the reason why the call was dangerous is gone by now.
   if (newest?.decision === 'denied') return failure(refusalText(tool.name, newest));
   const judgement = judgeCall(tool, args, readerOf(turn), turn.say);
-  if (!mustAsk(turn.profile, judgement)) return undefined;
+  if (!mustAsk(turn.profile.approvals, judgement)) return undefined;
   if (turn.mayAsk === false) return failure(cannotAsk(tool.name));
   const { length } = shownArgs(args);
   if (length > MAX_ASKED_CHARS) return failure(tooLongToAsk(tool.name, length));
   const words = tool.files?.(args) ?? [];
-  const named = await files.named(turn.folder, words, tool.filesIn?.bind(tool)).catch(asToolError);
-  if (named instanceof ToolError) return failure(`Not run: ${named.message}`);
-  const digest = digestOf(turn.sessionKey, call, named);
+  const namedFiles = await files.named(turn.folder, words, tool.filesIn?.bind(tool)).catch(asToolError);
+  if (namedFiles instanceof ToolError) return failure(`Not run: ${namedFiles.message}`);
+  const digest = digestOf(turn.sessionKey, call, namedFiles);
   if (newest?.digest === digest) return undefined;
-  const rule = ruleDigest(turn, call, named);
+  const rule = ruleDigest(turn, call, namedFiles);
   const ruleId = rule === undefined ? undefined : await approvals.useRule(turn.sessionKey, rule);
   if (ruleId !== undefined) {
     turn.log.info({ ruleId, tool: tool.name, callKey }, 'approval_rule_used');
     return undefined;
   }
-  if (asked.length >= MAX_ASKED) return failure(keepsChanging(tool.name));
+  if (requests.length >= MAX_ASKED) return failure(keepsChanging(tool.name));
   const { userId, address } = turn;
   const warning =
     newest === undefined ? judgement.warning : `${judgement.warning} ${turn.say('risk.changed_since')}`;
-  const what = { tool: tool.name, args, ...(named.length > 0 && { files: shownFiles(named, length) }) };
-  const subject = { callKey, toolCallId, ...what, digest, rule, warning, userId, address, agentId };
+  const content = {
+    tool: tool.name,
+    args,
+    ...(namedFiles.length > 0 && { files: shownFiles(namedFiles, length) }),
+  };
+  const subject = { callKey, toolCallId, ...content, digest, rule, warning, userId, address, agentId };
   throw new ApprovalWait({ ...subject, language: turn.say.language });
 }
 
@@ -100,9 +99,9 @@ function asToolError(error: unknown): ToolError {
 }
 
 /** The files with their texts as long as these fit next to the arguments; without its text a file shows its digest. */
-function shownFiles(named: readonly NamedFile[], used: number): NamedFile[] {
-  let room = MAX_ASKED_CHARS - used;
-  return named.map((file) => {
+function shownFiles(namedFiles: readonly NamedFile[], chars: number): NamedFile[] {
+  let room = MAX_ASKED_CHARS - chars;
+  return namedFiles.map((file) => {
     if (!('text' in file) || file.text === undefined) return file;
     room -= visibleText(file.text).length;
     if (room >= 0) return file;
@@ -111,7 +110,7 @@ function shownFiles(named: readonly NamedFile[], used: number): NamedFile[] {
   });
 }
 
-function readerOf({ past, rows, author }: ReaderInput): Reader {
+function readerOf({ past, rows, author }: Turn): Reader {
   return { taint: rows.taint, rows: [...past, rows.user, ...rows.steps], author };
 }
 
@@ -119,9 +118,9 @@ function readerOf({ past, rows, author }: ReaderInput): Reader {
 function digestOf(
   sessionKey: string,
   { callKey, tool, args }: GatedCall,
-  named: readonly NamedFile[],
+  namedFiles: readonly NamedFile[],
 ): string {
-  const files = named.map((file) => [file.path, 'sha256' in file ? file.sha256 : file.problem]);
+  const files = namedFiles.map((file) => [file.path, 'sha256' in file ? file.sha256 : file.problem]);
   const whole = cleanJson(sortKeys([sessionKey, callKey, tool.name, args, files]));
   return createHash('sha256').update(whole).digest('hex');
 }
@@ -132,13 +131,13 @@ function digestOf(
  * may run files that no one has seen.
  */
 function ruleDigest(
-  turn: Pick<Gated, 'sessionKey' | 'userId' | 'rows'>,
+  turn: Turn,
   { tool, args }: GatedCall,
-  named: readonly NamedFile[],
+  namedFiles: readonly NamedFile[],
 ): string | undefined {
   if (taints(turn.rows.taint.sources)) return undefined;
-  if (named.some((file) => 'problem' in file || file.mayNameMore === true)) return undefined;
-  const files = named.map((file) => [file.path, 'sha256' in file ? file.sha256 : '']);
+  if (namedFiles.some((file) => 'problem' in file || file.mayNameMore === true)) return undefined;
+  const files = namedFiles.map((file) => [file.path, 'sha256' in file ? file.sha256 : '']);
   const whole = cleanJson(sortKeys(['rule', turn.sessionKey, turn.userId, tool.name, args, files]));
   return createHash('sha256').update(whole).digest('hex');
 }
@@ -161,13 +160,35 @@ function keepsChanging(name: string): string {
   return `Not run: the files that this call of ${name} names changed each time after it was approved, ${MAX_ASKED} times. Tell the user.`;
 }
 
-function refusalText(
-  name: string,
-  { decidedBy, reason }: Pick<TurnApproval, 'decidedBy' | 'reason'>,
-): string {
+function refusalText(name: string, { decidedBy, reason }: TurnApproval): string {
   const instead = 'Do not try to reach the same in another way; say what you wanted to do and why.';
   if (decidedBy === 'expiry') return `Not run: no one allowed ${name} in time. ${instead}`;
-  const said = reason ? ` The person's reason: ${JSON.stringify(reason)}.` : '';
+  const quote = reason ? ` The person's reason: ${JSON.stringify(reason)}.` : '';
   const next = reason ? 'Follow it, and do not try to reach the same in another way.' : instead;
-  return `Not run: a person was asked and did not allow ${name}.${said} ${next}`;
+  return `Not run: a person was asked and did not allow ${name}.${quote} ${next}`;
+}
+
+/** Judges a call with checked arguments; without a `reader` only the call itself counts. Never throws. */
+export function judgeCall(tool: Tool, args: unknown, reader?: Reader, say: Say = inEnglish): Judgement {
+  const risk = tool.risk(args);
+  if (risk === 'dangerous') {
+    return { risk, warning: say('risk.it', { what: tool.warning?.(args) ?? say('risk.cannot_be_undone') }) };
+  }
+  if (reader !== undefined && reachesOutside(tool, args, reader)) {
+    const sources = describeSources(reader.taint.sources, say);
+    const key = tool.effect === 'pure' ? 'risk.sends' : 'risk.reaches';
+    return { risk: 'dangerous', warning: say(key, { sources }) };
+  }
+  return { risk, warning: risk === 'caution' ? say('risk.changes') : '' };
+}
+
+function reachesOutside(tool: Tool, args: unknown, reader: Reader): boolean {
+  if (!taints(reader.taint.sources)) return false;
+  const reach = tool.reach(args);
+  return typeof reach === 'string' ? reach === 'outside' : !mayReadUnasked(reader, reach);
+}
+
+/** True when a call waits for a human under this profile. No profile lets a dangerous one pass (S-45). */
+export function mustAsk(approvals: Profile['approvals'], { risk }: Judgement): boolean {
+  return risk === 'dangerous' || (risk === 'caution' && approvals === 'caution');
 }

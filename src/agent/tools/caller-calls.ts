@@ -3,7 +3,7 @@ import type { CallerOptions, ToolCall } from '../../protocol/agent/provider.ts';
 import { GatewayError } from '../../protocol/errors.ts';
 import { type Emit, MAX_CALLS_RUN } from '../deps.ts';
 import type { Answer } from '../prompt/history.ts';
-import type { TurnContext, TurnProgress } from '../state/turn-state.ts';
+import type { Turn } from '../turn/turn-state.ts';
 
 /** Thrown where a turn must wait for its caller: the turn handler then parks the turn. */
 export class CallerWait extends Error {
@@ -17,7 +17,7 @@ export class CallerWait extends Error {
 }
 
 /** True for a tool that the caller runs. */
-export function isCallersTool({ options }: Pick<TurnContext, 'options'>, name: string): boolean {
+export function isCallersTool({ options }: Turn, name: string): boolean {
   return options?.tools?.some((tool) => tool.name === name) ?? false;
 }
 
@@ -28,11 +28,7 @@ export interface CallerCalls {
 }
 
 /** The caller's calls of the n-th answer. */
-export function callerCalls(
-  turn: Pick<TurnContext, 'options'> & Pick<TurnProgress, 'rows'>,
-  n: number,
-  { toolCalls }: Answer,
-): CallerCalls {
+export function callerCalls(turn: Turn, n: number, { toolCalls }: Answer): CallerCalls {
   const found: CallerCalls = { answered: [], open: [] };
   for (const [callIndex, call] of toolCalls.slice(0, MAX_CALLS_RUN).entries()) {
     if (!isCallersTool(turn, call.name)) continue;
@@ -44,12 +40,7 @@ export function callerCalls(
 }
 
 /** Emits the results that have arrived, once: while no later answer has read them. */
-export function announceResults(
-  turn: Pick<TurnProgress, 'rows'>,
-  { answered }: CallerCalls,
-  n: number,
-  emit: Emit,
-): void {
+export function announceResults(turn: Turn, { answered }: CallerCalls, n: number, emit: Emit): void {
   if (turn.rows.answer(n + 1) !== undefined) return;
   for (const { call, result } of answered) {
     emit({ type: 'tool_result', toolCallId: call.id, name: call.name, result, isError: false });
@@ -60,11 +51,7 @@ export function announceResults(
  * Throws `CallerWait` when calls have no result yet, and `GatewayError('tools_unanswered')` when the turn has already
  * waited for them: then no one is listening anymore.
  */
-export function waitForCaller(
-  turn: Pick<TurnProgress, 'unanswered'>,
-  { open }: CallerCalls,
-  emit: Emit,
-): void {
+export function waitForCaller(turn: Turn, { open }: CallerCalls, emit: Emit): void {
   if (open.length === 0) return;
   if (turn.unanswered === true) {
     const text = 'The results of the tools that the client runs did not come in time.';
@@ -78,12 +65,9 @@ export function waitForCaller(
  * The caller's options for the n-th answer. A tool that must be called is called in the first answer to the request; in
  * later ones it would never end.
  */
-export function optionsOfCall(
-  turn: Pick<TurnContext, 'options'> & Pick<TurnProgress, 'rows'>,
-  n: number,
-): CallerOptions {
+export function optionsOfCall(turn: Turn, n: number): CallerOptions {
   const { toolChoice, ...options } = turn.options ?? {};
-  const before = n === 1 ? undefined : turn.rows.answer(n - 1);
-  const isFirst = before === undefined || before.toolCalls.some(({ name }) => isCallersTool(turn, name));
+  const previous = n === 1 ? undefined : turn.rows.answer(n - 1);
+  const isFirst = previous === undefined || previous.toolCalls.some(({ name }) => isCallersTool(turn, name));
   return toolChoice === undefined || !isFirst ? options : { ...options, toolChoice };
 }

@@ -6,7 +6,7 @@ import { GatewayError, toGatewayError } from '../../protocol/errors.ts';
 import type { ToolCall } from '../../protocol/agent/provider.ts';
 import { MAX_SUBAGENTS_AT_ONCE } from '../../protocol/agent/subagents.ts';
 import type { Tool, ToolContext } from '../../protocol/agent/tool.ts';
-import { passGate } from './approval-gate.ts';
+import { type GatedCall, passGate } from './approval-gate.ts';
 import { announceResults, callerCalls, isCallersTool, waitForCaller } from './caller-calls.ts';
 import { runConcurrently } from '../../lib/async/run-concurrently.ts';
 import type { Answer } from '../prompt/history.ts';
@@ -14,9 +14,8 @@ import type { AgentShared, Emit } from '../deps.ts';
 import { oneLine } from '../../lib/text.ts';
 import { checkCall, contentForModel, executeTool, failure, type Outcome } from './tool-run.ts';
 import { callableTools } from './tool-pair.ts';
-import { roleOf } from './user-role.ts';
 import { sentBy } from './unasked-reads.ts';
-import type { TurnAttempt, TurnContext, TurnIdentity, TurnProgress } from '../state/turn-state.ts';
+import { type Turn, userRoleOf } from '../turn/turn-state.ts';
 
 /** Longest line, in UTF-16 units. */
 export const MAX_PROGRESS_CHARS = 160;
@@ -26,12 +25,6 @@ export const PROGRESS_PAUSE_MS = 500;
 
 /** The pause is at least this part of the time that the call has run: an hour brings about 350 lines. */
 const PAUSE_SHARE = 1 / 60;
-
-/** The parts of a turn, or of the step of a plan, that its tool calls read and change. */
-export type ToolTurn = TurnIdentity &
-  Pick<TurnContext, 'profile' | 'prepared' | 'model' | 'options' | 'past'> &
-  Pick<TurnProgress, 'rows' | 'approvals' | 'unanswered'> &
-  Pick<TurnAttempt, 'signal' | 'toolSignal' | 'agents'>;
 
 /** The n-th answer of a turn. */
 interface AnswerToRun {
@@ -51,7 +44,7 @@ interface AnswerToRun {
  */
 export async function runToolCalls(
   shared: AgentShared,
-  turn: ToolTurn,
+  turn: Turn,
   { n, answer, onResults, onPlan }: AnswerToRun,
   emit: Emit,
 ): Promise<void> {
@@ -59,52 +52,46 @@ export async function runToolCalls(
   for (const batch of batchesOf(answer.toolCalls, turn)) {
     const siblings = new AbortController();
     const signal = AbortSignal.any([turn.signal, siblings.signal]);
-    const calls = batch.map((place) => () => finishCall(shared, turn, { ...place, n, signal, onPlan }, emit));
+    const calls = batch.map(([callIndex, call]) => () => {
+      const callKey = `${turn.turnId}.${n}.${callIndex}`;
+      return finishCall(shared, turn, { n, callIndex, call, callKey, signal, onPlan }, emit);
+    });
     // An error of one call ends the turn: the others stop where they can be continued later.
     await runConcurrently(calls, MAX_SUBAGENTS_AT_ONCE, () => siblings.abort(new LaneAbort('shutdown')));
-    await onResults?.(batch.map(({ call }) => call.name));
+    await onResults?.(batch.map(([, call]) => call.name));
   }
   turn.signal.throwIfAborted();
   announceResults(turn, forCaller, n, emit);
   waitForCaller(turn, forCaller, emit);
 }
 
-/** The parts of a turn that one call reads and changes. */
-type CallTurn = Omit<ToolTurn, 'signal' | 'options' | 'unanswered'>;
-
 /** A call of the n-th answer. `signal` aborts with the turn or before it. */
 interface PendingCall {
   n: number;
   callIndex: number;
   call: ToolCall;
+  /** Unique among all turns, and the same in every attempt. */
+  callKey: string;
   signal: AbortSignal;
   onPlan?: AnswerToRun['onPlan'];
 }
 
 /** The calls in order; consecutive calls of a tool that may run concurrently form one batch. */
-function batchesOf(
-  calls: readonly ToolCall[],
-  turn: Pick<TurnContext, 'prepared' | 'options'>,
-): Pick<PendingCall, 'callIndex' | 'call'>[][] {
-  const batches: Pick<PendingCall, 'callIndex' | 'call'>[][] = [];
+function batchesOf(calls: readonly ToolCall[], turn: Turn): [number, ToolCall][][] {
+  const batches: [number, ToolCall][][] = [];
   let last: string | undefined;
   for (const [callIndex, call] of calls.entries()) {
     if (isCallersTool(turn, call.name)) continue;
     const name = turn.prepared.tools.get(call.name)?.sideBySide === true ? call.name : undefined;
-    if (name !== undefined && name === last) batches.at(-1)?.push({ callIndex, call });
-    else batches.push([{ callIndex, call }]);
+    if (name !== undefined && name === last) batches.at(-1)?.push([callIndex, call]);
+    else batches.push([[callIndex, call]]);
     last = name;
   }
   return batches;
 }
 
 /** Runs one call and journals its result (T4). */
-async function finishCall(
-  shared: AgentShared,
-  turn: CallTurn,
-  pending: PendingCall,
-  emit: Emit,
-): Promise<void> {
+async function finishCall(shared: AgentShared, turn: Turn, pending: PendingCall, emit: Emit): Promise<void> {
   const { n, callIndex, call, signal } = pending;
   if (turn.rows.result(n, callIndex) !== undefined) return;
   signal.throwIfAborted();
@@ -113,23 +100,17 @@ async function finishCall(
   const outcome = await planned(turn, pending, await runCall(shared, turn, pending, emit));
   const { from: _from, ...result } = outcome;
   const content = contentForModel(name, outcome);
-  const entry = {
-    kind: 'tool_result' as const,
-    toolCallId,
-    toolName: name,
-    callIndex,
-    ...result,
-    content,
-  };
+  const names = { toolCallId, toolName: name, callIndex };
+  const entry = { kind: 'tool_result' as const, ...names, ...result, content };
   const row = turn.rows.add(n, entry);
-  await shared.ledger.toolResult(turn.fence, turn.turnId, n, entry, row.tokens);
+  await shared.stores.ledger.toolResult(turn.fence, turn.turnId, n, entry, row.tokens);
   turn.rows.journaled([row]);
   emit({ type: 'tool_result', toolCallId, name, result: outcome.content, isError: outcome.isError });
 }
 
 /** The outcome of a call; that of the tool `plan` is what has become of the plan, in the model's own words. */
 async function planned<Ran extends Outcome>(
-  { rows }: Pick<CallTurn, 'rows'>,
+  { rows }: Turn,
   { call, onPlan }: PendingCall,
   outcome: Ran,
 ): Promise<Ran> {
@@ -144,64 +125,60 @@ async function planned<Ran extends Outcome>(
 /** `sent` is what a read has sent out. */
 async function runCall(
   shared: AgentShared,
-  turn: CallTurn,
-  { n, callIndex, call, signal }: PendingCall,
+  turn: Turn,
+  pending: PendingCall,
   emit: Emit,
 ): Promise<Outcome & { sent?: string }> {
+  const { n, callIndex, call, signal } = pending;
   const checked = checkCall(call, callableTools(turn.prepared, call));
   // A call that was begun before a crash may have taken effect, though a reload or a switched profile has removed the tool.
-  const begun = turn.rows.intended(n, callIndex);
-  if ('refusal' in checked) return begun ? outcomeUnknown(call.name, turn, emit) : checked.refusal;
+  const isRepeat = turn.rows.intended(n, callIndex);
+  if ('refusal' in checked) return isRepeat ? outcomeUnknown(call.name, turn, emit) : checked.refusal;
   const { tool, args } = checked;
-  if (begun && tool.effect === 'unsafe') return outcomeUnknown(tool.name, turn, emit);
-  const ready = { tool, args, begun, callKey: `${turn.turnId}.${n}.${callIndex}` };
-  const run = (): Promise<Outcome & { sent?: string }> =>
-    runReady(shared, turn, { n, callIndex, call, signal }, ready, emit);
+  if (isRepeat && tool.effect === 'unsafe') return outcomeUnknown(tool.name, turn, emit);
+  const run = (): Promise<Outcome & { sent?: string }> => runTool(shared, turn, pending, tool, args, emit);
   // From the check of the files that a call names to its end, no other call changes one.
   return tool.files === undefined ? await run() : await shared.fileLock.run(turn.folder, signal, run);
 }
 
-/** A call whose arguments are valid. */
-interface ReadyCall {
-  tool: Tool;
-  args: unknown;
-  callKey: string;
-  /** It was begun before a crash, so it had passed the gate. */
-  begun: boolean;
-}
-
-async function runReady(
+/** Runs a call whose arguments are valid, once the gate lets it pass; a call that was begun before a crash had passed it. */
+async function runTool(
   shared: AgentShared,
-  turn: CallTurn,
-  { n, callIndex, call, signal }: PendingCall,
-  { tool, args, callKey, begun }: ReadyCall,
+  turn: Turn,
+  { n, callIndex, call, callKey, signal }: PendingCall,
+  tool: Tool,
+  args: unknown,
   emit: Emit,
 ): Promise<Outcome & { sent?: string }> {
-  const { files } = shared;
+  const { files } = shared.media;
   const workspace = await files.open(turn.folder).catch(toGatewayError);
   if (workspace instanceof GatewayError) return failure(workspace.message);
-  const gated = { callKey, toolCallId: call.id, tool, args, agentId: agentIdOf(turn) };
-  const refusal = begun
-    ? undefined
-    : ((await refuseWhileAsking(shared, turn, gated)) ?? (await passGate(turn, gated, shared)));
-  if (refusal !== undefined) return refusal;
-  const userRole = (turn.userRole ??= await roleOf(shared, turn.userId));
-  if (!begun && tool.effect !== 'pure') await journalIntent(shared, turn, n, callIndex, call);
+  const isRepeat = turn.rows.intended(n, callIndex);
+  if (!isRepeat) {
+    const gated = { callKey, toolCallId: call.id, tool, args, agentId: agentIdOf(turn) };
+    const refusal = (await refuseWhileAsking(shared, turn, gated)) ?? (await passGate(turn, gated, shared));
+    if (refusal !== undefined) return refusal;
+  }
+  const userRole = await userRoleOf(turn, shared.isOwner);
+  if (!isRepeat && tool.effect !== 'pure') await journalIntent(shared, turn, n, callIndex, call);
   const subagent = turn.agents?.forCall(turn, callKey, signal);
   let running = true;
   // Events of an abandoned tool are dropped: its call has a result already.
   const emitWhileRunning: Emit = (event) => {
     if (running) emit(event);
   };
-  const ctx = contextOf(
-    shared,
-    turn,
-    { call, callKey, userRole, workspace, spawn: subagent?.spawn },
-    emitWhileRunning,
-  );
+  const ctx: ToolContext = {
+    ...contextOf(shared, turn),
+    callKey,
+    userRole,
+    workspace,
+    spawn: subagent?.spawn,
+    emit: emitWhileRunning,
+    progress: createProgress(emitWhileRunning, call),
+  };
   const reach = tool.reach(args);
-  const sent = typeof reach === 'string' ? undefined : sentBy(reach);
-  if (sent !== undefined) turn.rows.taint.noteSent(sent);
+  const output = typeof reach === 'string' ? undefined : sentBy(reach);
+  if (output !== undefined) turn.rows.taint.noteSent(output);
   const outcome = await executeTool(tool, args, ctx, tool.limitMs ?? shared.limits.toolMs);
   running = false;
   // Before the result is stored, so that whichever node continues finds what it refers to.
@@ -209,25 +186,12 @@ async function runReady(
   await subagent?.settled();
   const result =
     unshared.length === 0 ? outcome : { ...outcome, content: outcome.content + onlyHere(unshared) };
-  return sent === undefined ? result : { ...result, sent };
+  return output === undefined ? result : { ...result, sent: output };
 }
 
-/** What one call adds to what every tool of the turn receives. */
-interface CallContext extends Pick<ToolContext, 'callKey' | 'userRole' | 'workspace' | 'spawn'> {
-  call: PendingCall['call'];
-}
-
-function contextOf(
-  { workspaceDir }: Pick<AgentShared, 'workspaceDir'>,
-  turn: TurnIdentity &
-    Pick<TurnContext, 'profile' | 'model'> &
-    Pick<TurnProgress, 'rows'> &
-    Pick<TurnAttempt, 'toolSignal'>,
-  { call, ...own }: CallContext,
-  emit: Emit,
-): ToolContext {
+/** What every tool of the turn receives. */
+function contextOf({ workspaceDir }: AgentShared, turn: Turn) {
   return {
-    ...own,
     sessionKey: turn.sessionKey,
     address: turn.address,
     userId: turn.userId,
@@ -245,16 +209,11 @@ function contextOf(
     sources: turn.rows.taint.sources,
     signal: turn.toolSignal,
     log: turn.log,
-    emit,
-    progress: createProgress(emit, call),
   };
 }
 
 /** The id of a subagent; undefined for the turn itself. */
-function agentIdOf({
-  parentTurnId,
-  turnId,
-}: Pick<TurnIdentity, 'parentTurnId' | 'turnId'>): string | undefined {
+function agentIdOf({ parentTurnId, turnId }: Turn): string | undefined {
   return parentTurnId === undefined ? undefined : turnId;
 }
 
@@ -272,9 +231,9 @@ function onlyHere(paths: readonly string[]): string {
  * what runs, so it changes no file in the meantime. It does not wait, because the answer may take an hour.
  */
 async function refuseWhileAsking(
-  { approvals }: Pick<AgentShared, 'approvals'>,
-  turn: Pick<TurnIdentity, 'parentTurnId' | 'sessionKey'>,
-  { tool, callKey }: Pick<ReadyCall, 'tool' | 'callKey'>,
+  { stores: { approvals } }: AgentShared,
+  turn: Turn,
+  { tool, callKey }: GatedCall,
 ): Promise<Outcome | undefined> {
   if (tool.files === undefined || turn.parentTurnId === undefined) return undefined;
   if (!(await approvals.asksOther(turn.sessionKey, callKey))) return undefined;
@@ -286,8 +245,8 @@ async function refuseWhileAsking(
 
 /** T3. */
 async function journalIntent(
-  { ledger }: Pick<AgentShared, 'ledger'>,
-  turn: Pick<TurnIdentity, 'fence' | 'turnId'> & Pick<TurnProgress, 'rows'>,
+  { stores: { ledger } }: AgentShared,
+  turn: Turn,
   n: number,
   callIndex: number,
   call: ToolCall,
@@ -297,7 +256,7 @@ async function journalIntent(
   turn.rows.journaled([turn.rows.add(n, intent)]);
 }
 
-function outcomeUnknown(name: string, { say }: Pick<TurnIdentity, 'say'>, emit: Emit): Outcome {
+function outcomeUnknown(name: string, { say }: Turn, emit: Emit): Outcome {
   const text = `${name} was interrupted and is not run again: it may or may not have taken effect.`;
   emit({ type: 'notice', code: 'outcome_unknown', text: say('turn.outcome_unknown', { tool: name }) });
   return failure(`Outcome unknown: ${text} Check before you repeat it.`);
@@ -306,16 +265,16 @@ function outcomeUnknown(name: string, { say }: Pick<TurnIdentity, 'say'>, emit: 
 /** Makes `ToolContext.progress` of a call; `monotonicNow` in milliseconds. Lines that come too soon are dropped. */
 export function createProgress(
   emit: Emit,
-  { id: toolCallId, name }: Pick<ToolCall, 'id' | 'name'>,
+  { id: toolCallId, name }: { id: string; name: string },
   monotonicNow = (): number => performance.now(),
 ): (text: string) => void {
   const since = monotonicNow();
   let last: number | undefined;
-  return (given) => {
+  return (line) => {
     const now = monotonicNow();
     const pause = Math.max(PROGRESS_PAUSE_MS, (now - since) * PAUSE_SHARE);
     if (last !== undefined && now - last < pause) return;
-    const text = oneLine(given.slice(0, 4 * MAX_PROGRESS_CHARS));
+    const text = oneLine(line.slice(0, 4 * MAX_PROGRESS_CHARS));
     if (text === '') return;
     last = now;
     emit({ type: 'tool_progress', toolCallId, name, text: text.slice(0, MAX_PROGRESS_CHARS).toWellFormed() });

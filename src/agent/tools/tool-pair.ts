@@ -52,12 +52,12 @@ const pairs = new WeakMap<ReadonlyMap<string, Tool>, ReadonlyMap<string, Tool>>(
 
 /** The tools that a call may mean: those of the profile; for a call of the pair, the pair. */
 export function callableTools(
-  { tools, schemas }: Pick<PreparedProfile, 'tools' | 'schemas'>,
-  { name }: Pick<ToolCall, 'name'>,
+  { tools, schemas }: PreparedProfile,
+  { name }: ToolCall,
 ): ReadonlyMap<string, Tool> {
   if (tools.has(name) || (name !== FIND_TOOL && name !== USE_TOOL)) return tools;
-  const known = pairs.get(tools);
-  if (known !== undefined) return known;
+  const cached = pairs.get(tools);
+  if (cached !== undefined) return cached;
   const pair = new Map([findTool(tools, schemas), useTool()].map((tool) => [tool.name, tool]));
   pairs.set(tools, pair);
   return pair;
@@ -65,14 +65,14 @@ export function callableTools(
 
 /** The call of a tool that the model made through `use_tool`; any other call is returned unchanged. */
 export function directCall(call: ToolCall, tools: ReadonlyMap<string, Tool>): ToolCall {
-  const { name, arguments: given, ...flat } = call.args;
+  const { name, arguments: argument, ...flat } = call.args;
   const isThrough = call.name === USE_TOOL && !tools.has(USE_TOOL) && call.malformed === undefined;
   if (!isThrough || typeof name !== 'string' || !tools.has(name)) return call;
   const direct = { id: call.id, name, viaUseTool: true as const };
-  const args = typeof given === 'string' ? parseJson(given) : (given ?? flat);
+  const args = typeof argument === 'string' ? parseJson(argument) : (argument ?? flat);
   return isJsonObject(args)
     ? { ...direct, args }
-    : { ...direct, args: {}, malformed: typeof given === 'string' ? given : JSON.stringify(given) };
+    : { ...direct, args: {}, malformed: typeof argument === 'string' ? argument : JSON.stringify(argument) };
 }
 
 /** A call as the model made it, for its history. */
@@ -97,13 +97,13 @@ function findTool(tools: ReadonlyMap<string, Tool>, schemas: readonly ToolSchema
     description: 'Find a tool by what it does.',
     parameters: findArgs,
     execute: async ({ query }) => {
-      const found = search(schemas, query);
-      if (found.length === 0) return { content: namesText(query, [...tools.keys()]) };
-      const sources = found.reduce<readonly Source[]>((all, { name }) => {
+      const matches = search(schemas, query);
+      if (matches.length === 0) return { content: namesText(query, [...tools.keys()]) };
+      const sources = matches.reduce<readonly Source[]>((all, { name }) => {
         const source = tools.get(name)?.describedBy;
         return source === undefined ? all : mergeSources(all, [source]);
       }, []);
-      return { content: definitionsText(found, tools), sources, from: 'the descriptions of tools' };
+      return { content: definitionsText(matches, tools), sources, from: 'the descriptions of tools' };
     },
   });
 }
@@ -149,9 +149,9 @@ function wordsOf(query: string): string[] {
 }
 
 /** The whole result is marked as text of others where it has some: here, descriptions need no marks of their own. */
-function definitionsText(found: readonly ToolSchema[], tools: ReadonlyMap<string, Tool>): string {
+function definitionsText(schemas: readonly ToolSchema[], tools: ReadonlyMap<string, Tool>): string {
   let text = '';
-  for (const { name, description, parameters } of found) {
+  for (const { name, description, parameters } of schemas) {
     const part = `${name}: ${tools.get(name)?.description ?? description}\nParameters: ${JSON.stringify(parameters)}`;
     if (text !== '' && text.length + part.length > MAX_FOUND_CHARS) break;
     text += text === '' ? part : `\n\n${part}`;

@@ -6,7 +6,7 @@ import { describeIssues } from '../../lib/json/schema-issues.ts';
 import { cleanText, clipMiddle } from '../../lib/text.ts';
 import type { ToolCall } from '../../protocol/agent/provider.ts';
 import { pageSource, type ResultSource, type Source, taints } from '../../protocol/agent/risk.ts';
-import type { Tool, ToolContext, ToolResult } from '../../protocol/agent/tool.ts';
+import type { Tool, ToolContext } from '../../protocol/agent/tool.ts';
 import { MAX_RESULT_CHARS } from '../deps.ts';
 import { markUntrusted } from '../prompt/marks.ts';
 
@@ -43,8 +43,8 @@ export function checkCall(call: ToolCall, tools: ReadonlyMap<string, Tool>): Che
     return { refusal: failure(`There is no tool "${call.name}". The tools are: ${names}.`) };
   }
   if (call.malformed !== undefined) {
-    const what = `Malformed arguments for ${tool.name}: not a JSON object, or nested too deep.`;
-    return { refusal: failure(`${what} Call it again with a JSON object. They were: ${call.malformed}`) };
+    const problem = `Malformed arguments for ${tool.name}: not a JSON object, or nested too deep.`;
+    return { refusal: failure(`${problem} Call it again with a JSON object. They were: ${call.malformed}`) };
   }
   try {
     const parsed = tool.parameters.safeParse(call.args);
@@ -74,7 +74,7 @@ export async function executeTool(
   return sources.length === 0 ? rest : { ...rest, sources };
 }
 
-type RawOutcome = Outcome & Pick<ToolResult, 'source'>;
+type RawOutcome = Outcome & { source?: ResultSource | undefined };
 
 function sourcesOf(source: ResultSource, from = ''): readonly Source[] {
   if (source === 'operator') return [];
@@ -89,13 +89,13 @@ async function runWithLimit(
 ): Promise<RawOutcome> {
   const limit = AbortSignal.timeout(limitMs);
   const signal = AbortSignal.any([ctx.signal, limit]);
-  const ended = Promise.withResolvers<never>();
-  const end = (): void => ended.reject(signal.reason);
+  const abort = Promise.withResolvers<never>();
+  const end = (): void => abort.reject(signal.reason);
   signal.addEventListener('abort', end, { once: true });
   try {
     signal.throwIfAborted();
     const run = Promise.resolve(tool.execute(args, { ...ctx, signal }));
-    const { content, isError, ...rest } = await Promise.race([run, ended.promise]);
+    const { content, isError, ...rest } = await Promise.race([run, abort.promise]);
     return { ...rest, content: readable(content), isError: isError ?? false };
   } catch (error) {
     if (limit.aborted) return failure(unfinished(tool, `did not finish within ${limitMs / 1_000} s`));
@@ -112,9 +112,9 @@ export function failure(text: string): Outcome {
   return { content: readable(text), isError: true };
 }
 
-function unfinished(tool: Tool, what: string): string {
+function unfinished(tool: Tool, event: string): string {
   const unknown = tool.effect === 'pure' ? '' : ' Its outcome is unknown: it may have taken effect.';
-  return `${tool.name} ${what}.${unknown}`;
+  return `${tool.name} ${event}.${unknown}`;
 }
 
 function readable(text: string): string {

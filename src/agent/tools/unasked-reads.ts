@@ -7,7 +7,7 @@
 import { isPrivate, type Reach } from '../../protocol/agent/risk.ts';
 import type { ContextRow } from '../prompt/history.ts';
 import { typedText } from '../prompt/marks.ts';
-import type { Taint } from '../state/taint.ts';
+import type { Taint } from '../turn/turn-rows.ts';
 
 /** Reads of one turn, those of its subagents included, after which every further one asks. */
 export const MAX_UNASKED_READS = 5;
@@ -44,8 +44,8 @@ export interface Reader {
 /** True when the read needs no question. Never throws. */
 export function mayReadUnasked(reader: Reader, reach: ReadReach): boolean {
   const { author, taint } = reader;
-  const sent = sentBy(reach);
-  if (author === undefined || taint.sent.size >= MAX_UNASKED_READS || taint.sent.has(sent)) return false;
+  const output = sentBy(reach);
+  if (author === undefined || taint.sent.size >= MAX_UNASKED_READS || taint.sent.has(output)) return false;
   const typed = reader.rows.flatMap(({ entry }) =>
     entry.kind === 'user' && entry.author === author ? [typedText(entry)] : [],
   );
@@ -98,10 +98,10 @@ function quoted(text: string): string[] {
 }
 
 /** True when a word of the person's is this address, with or without its scheme, ignoring punctuation around it. */
-function isAddress(word: string, wanted: string): boolean {
+function isAddress(word: string, address: string): boolean {
   if (word.length > MAX_ADDRESS_CHARS || !word.includes('.')) return false;
   const bare = trimmed(word, OPENING, CLOSING);
-  return [word, bare, `https://${bare}`, `http://${bare}`].some((given) => normal(given) === wanted);
+  return [word, bare, `https://${bare}`, `http://${bare}`].some((candidate) => normal(candidate) === address);
 }
 
 /** Without these characters at both ends; linear, however many there are. */

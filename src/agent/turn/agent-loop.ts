@@ -1,7 +1,7 @@
 /** A turn from its first event to its result: the tool-calling loop, and the end of a turn that cannot continue (N-01, N-02). */
 import { LaneAbort } from '../../protocol/bus.ts';
 import { GatewayError, StoreError } from '../../protocol/errors.ts';
-import { isFailure, type TurnEndReason } from '../../protocol/event.ts';
+import { isFailure } from '../../protocol/event.ts';
 import type { TurnFailure } from '../../protocol/store/records.ts';
 import type { Answer } from '../prompt/history.ts';
 import type { AgentShared, Emit } from '../deps.ts';
@@ -9,32 +9,14 @@ import { checkCalls, checkFormat, withCallerOptions } from '../model/caller-opti
 import { endOfAnswer, failureText, turnReader } from './failure-text.ts';
 import { askModel } from './iteration.ts';
 import { takeSteering } from './queue-modes.ts';
-import { type PlanRunTurn, runPlan } from '../executor/run-plan.ts';
-import { followTodos, settlePlan } from '../planner/follow-plan.ts';
-import { hasPlannedOn, type PlannedTurn, planOnCall, planOnly, planTurn } from '../planner/plan-turn.ts';
+import { runPlan } from '../plans/run-plan.ts';
+import { followTodos, settlePlan } from '../plans/follow-plan.ts';
+import { hasPlannedOn, planOnCall, planOnly, planTurn } from '../plans/plan-turn.ts';
 import { SWITCH_PROFILE } from '../../protocol/agent/profile.ts';
-import {
-  callMsgId,
-  emitReset,
-  type Turn,
-  type TurnContext,
-  type TurnIdentity,
-  type TurnProgress,
-} from '../state/turn-state.ts';
-import { isSilent } from './silent-token.ts';
+import { callMsgId, emitReset, type Turn, type TurnResult } from './turn-state.ts';
+import { isSilent } from './silent-reply.ts';
 import { optionsOfCall } from '../tools/caller-calls.ts';
 import { runToolCalls } from '../tools/tool-calls.ts';
-
-/** The parts of a turn that its tools follow from. */
-type ToolsTurn = Pick<TurnContext, 'profile' | 'prepared' | 'options'> & Pick<TurnProgress, 'rows'>;
-
-/** Result of a turn. `text` is shown to users; the rows to commit with it are still fresh in the turn. */
-export interface TurnResult {
-  reason: TurnEndReason;
-  text: string;
-  isError: boolean;
-  failure?: TurnFailure | undefined;
-}
 
 /** Options of a turn. */
 export interface TurnOptions {
@@ -91,13 +73,10 @@ export async function runTurn(
   return result;
 }
 
-/** The parts of a turn that its loop reads and changes. */
-type LoopTurn = PlannedTurn & PlanRunTurn & EndingTurn;
-
 /** Runs the tool calls of the n-th answer, with the plan or the profile that they ask for; without calls, it is the result. */
 async function actOnAnswer(
   shared: AgentShared,
-  turn: LoopTurn,
+  turn: Turn,
   { n, answer }: { n: number; answer: Answer },
   emit: Emit,
 ): Promise<TurnResult | undefined> {
@@ -111,13 +90,8 @@ async function actOnAnswer(
   return undefined;
 }
 
-/** The parts of a turn that its end reads. */
-type EndingTurn = TurnIdentity &
-  Pick<TurnProgress, 'rows' | 'reply' | 'lastFinish'> &
-  Pick<TurnContext, 'silentToken' | 'options'>;
-
 /** Throws `GatewayError('invalid_answer')` for a text that does not have the requested form. */
-function endWithAnswer(turn: EndingTurn, answer: Answer, emit: Emit): TurnResult {
+function endWithAnswer(turn: Turn, answer: Answer, emit: Emit): TurnResult {
   const { reason, mark, isError } = endOfAnswer(answer.content, turn.lastFinish);
   if (mark !== undefined) return endWith(turn, { reason, text: turn.say(mark), isError }, emit);
   // A refusal is not an answer, so it has no form to keep.
@@ -126,12 +100,7 @@ function endWithAnswer(turn: EndingTurn, answer: Answer, emit: Emit): TurnResult
 }
 
 /** Ends a turn that was stopped or failed; rethrows errors after which another node, a restart or the dead letters take over. */
-async function endEarly(
-  shared: Pick<AgentShared, 'isOwner'>,
-  turn: EndingTurn,
-  error: unknown,
-  emit: Emit,
-): Promise<TurnResult> {
+async function endEarly(shared: AgentShared, turn: Turn, error: unknown, emit: Emit): Promise<TurnResult> {
   if (error instanceof LaneAbort) {
     const { code } = error;
     if (code === 'interrupted') {
@@ -152,7 +121,7 @@ async function endEarly(
  * Ends a turn with a sentence of the gateway, after the text of a call that is still open. When only the beginning of the
  * silent token was written so far, it is dropped, and the sentence is sent only if it needs a user's attention.
  */
-function endWith(turn: EndingTurn, end: TurnResult, emit: Emit): TurnResult {
+function endWith(turn: Turn, end: TurnResult, emit: Emit): TurnResult {
   const { reason, text, isError } = end;
   if (isSilent(turn.silentToken, turn.reply.text)) {
     turn.reply.discardAll();
@@ -176,25 +145,21 @@ function endWith(turn: EndingTurn, end: TurnResult, emit: Emit): TurnResult {
   return { reason, text: turn.reply.text, isError };
 }
 
-function openMsgId(turn: Pick<TurnIdentity, 'turnId'> & Pick<TurnProgress, 'rows'>): string {
+function openMsgId(turn: Turn): string {
   return callMsgId(turn, turn.rows.answers().length + 1);
 }
 
 /** The message id of the gateway's own sentence at the end. */
-function endMsgId(turn: Pick<TurnIdentity, 'turnId'>): string {
+function endMsgId(turn: Turn): string {
   return `${turn.turnId}.end`;
 }
 
 /** The text of a turn that reached its iteration limit: the reason, and the tools it used (N-42, B-08). */
-function limitText(
-  turn: Pick<TurnIdentity, 'say' | 'parentTurnId'> &
-    Pick<TurnContext, 'profile'> &
-    Pick<TurnProgress, 'rows'>,
-): string {
+function limitText(turn: Turn): string {
   const counts = new Map<string, number>();
   for (const { toolName } of turn.rows.results()) counts.set(toolName, (counts.get(toolName) ?? 0) + 1);
-  const done = [...counts].map(([name, count]) => (count === 1 ? name : `${name} ×${count}`)).join(', ');
-  const limit = turn.say('turn.limit', { count: turn.profile.maxIterations, tools: done });
+  const tools = [...counts].map(([name, count]) => (count === 1 ? name : `${name} ×${count}`)).join(', ');
+  const limit = turn.say('turn.limit', { count: turn.profile.maxIterations, tools });
   return turn.parentTurnId === undefined ? `${limit} ${turn.say('turn.go_on')}` : limit;
 }
 
@@ -206,17 +171,13 @@ export function failureOf({ code, retryAfterMs }: GatewayError): TurnFailure {
 /**
  * Applies the session's profile when one of the n-th answer's tool calls switched it, also before a crash. Throws only `StoreError` and `GatewayError('unknown_profile')`.
  */
-async function followSwitch(
-  shared: Pick<AgentShared, 'ledger' | 'models' | 'prepare'>,
-  turn: Pick<TurnIdentity, 'sessionKey'> & ToolsTurn & Pick<TurnContext, 'model' | 'askedModel'>,
-  n: number,
-): Promise<void> {
+async function followSwitch(shared: AgentShared, turn: Turn, n: number): Promise<void> {
   const switched = turn.rows.steps.some(
     ({ iteration, entry }) =>
       iteration === n && entry.kind === 'tool_result' && entry.toolName === SWITCH_PROFILE && !entry.isError,
   );
   if (!switched) return;
-  const session = await shared.ledger.session(turn.sessionKey);
+  const session = await shared.stores.ledger.session(turn.sessionKey);
   if (session === undefined) return;
   turn.profile = shared.models.profile(session.profileId);
   followTools(shared, turn);
@@ -224,8 +185,8 @@ async function followSwitch(
 }
 
 /** Gives the turn the prompt and tools of its profile as they are now; what others wrote about the tools taints it. */
-function followTools(shared: Pick<AgentShared, 'prepare'>, turn: ToolsTurn): void {
-  const prepared = shared.prepare(turn.profile);
+function followTools(shared: AgentShared, turn: Turn): void {
+  const prepared = shared.prompts.prepare(turn.profile);
   turn.rows.taint.add(prepared.sources);
   if (prepared === (turn.prepared.base ?? turn.prepared)) return;
   turn.prepared = withCallerOptions(prepared, turn.options);

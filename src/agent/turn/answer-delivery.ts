@@ -1,10 +1,21 @@
 /** What is delivered when a turn ends: its text, and the files that the text shows. */
+import type { LiveTurn } from '../../protocol/delivery.ts';
+import {
+  type Address,
+  type InboundMessage,
+  type OutboundMessage,
+  parseAddress,
+  type Place,
+} from '../../protocol/message.ts';
+import type { OtherSurface, TurnFinish } from '../../protocol/store/records.ts';
+import { languageMark, recipientOf } from '../../protocol/texts/languages.ts';
+import type { AgentShared } from '../deps.ts';
 import type { AnswerFiles, SentMedia } from '../../protocol/media.ts';
-import { type Address, type OutboundMessage, parseAddress, type Place } from '../../protocol/message.ts';
 import type { DeliveryPayload } from '../../protocol/store/ledger.ts';
 import type { OutputResult } from './silent-reply.ts';
-import { languageMark } from '../../protocol/texts/languages.ts';
-import type { Say } from '../../protocol/texts/say.ts';
+import type { Turn } from './turn-state.ts';
+
+type Elsewhere = NonNullable<TurnFinish['elsewhere']>;
 
 /** An answer with everything that is stored with it. */
 export interface AnswerDelivery {
@@ -17,12 +28,11 @@ export interface AnswerDelivery {
 /** The answer with its files, which are kept as they are now. Throws `StoreError`. */
 export async function deliveryWithFiles(
   answerFiles: AnswerFiles,
-  turn: { turnId: string; folder: string; userId: string; replyTo?: string | undefined; say: Say },
-  address: Address,
-  { silent, isError, text }: Pick<OutputResult, 'silent' | 'isError' | 'text'>,
+  turn: Turn,
+  { silent, isError, text }: OutputResult,
 ): Promise<AnswerDelivery> {
   if (silent) return { attachments: [], outbound: undefined, elsewhere: undefined };
-  const { turnId, folder, replyTo, userId } = turn;
+  const { turnId, folder, replyTo, userId, address } = turn;
   const about = { replyTo, ...(userId !== 'system' && { asked: true }), ...languageMark(turn.say) };
   if (isError) {
     const answer = { content: text, isError };
@@ -39,8 +49,8 @@ export async function deliveryWithFiles(
   };
 }
 
-type Answer = Pick<OutboundMessage, 'content' | 'isError'> &
-  Partial<Pick<OutboundMessage, 'media' | 'folder'>>;
+/** The fields of an answer; none of a message is missing that delivery would need. */
+type Answer = Partial<OutboundMessage> & { content: string };
 
 /** An answer as the chats that did not ask read it: it replies to nothing there, and has no buttons. */
 export function elsewhereOf(answer: Answer): Omit<OutboundMessage, keyof Place> {
@@ -48,12 +58,44 @@ export function elsewhereOf(answer: Answer): Omit<OutboundMessage, keyof Place> 
 }
 
 /** The delivery of an answer; undefined for `http`, where the stored message is the delivery. */
-export function deliveryOf(
-  turnId: string,
-  address: Address,
-  answer: Answer & Partial<Pick<OutboundMessage, 'replyTo' | 'asked' | 'language'>>,
-): DeliveryPayload | undefined {
+export function deliveryOf(turnId: string, address: Address, answer: Answer): DeliveryPayload | undefined {
   const place = parseAddress(address);
   if (place.channel === 'http') return undefined;
   return { ref: turnId, message: { media: [], buttons: [], ...place, ...answer, turnId } };
+}
+
+/** `group` where the answer is read in any group, wherever it was asked: private memories stay out of it. */
+export function strictestPlace(
+  place: OtherSurface['place'],
+  surfaces: readonly OtherSurface[],
+): OtherSurface['place'] {
+  return surfaces.some(({ place }) => place === 'group') ? 'group' : place;
+}
+
+/**
+ * What the other chats get when a turn ends: its answer, but not in groups that joined after its beginning, which do
+ * not read it; and in a chat that has left in the meantime, a text that says so, in the language of the person who
+ * brought it in. Throws only `StoreError`.
+ */
+export async function endElsewhere(
+  { chats: { languages } }: AgentShared,
+  surfaces: readonly OtherSurface[],
+  message: Elsewhere['message'],
+  shownOn: ReturnType<LiveTurn['shownOn']>,
+): Promise<Elsewhere> {
+  const texts = shownOn.map(async ({ address, userId }) => {
+    const say = languages.say(recipientOf(address, await languages.languageOf(userId)));
+    return { address, separated: `*(${say('unlink.in_the_middle')})*` };
+  });
+  const groups = surfaces.filter(({ place }) => place === 'group').map(({ address }) => address);
+  return { message, groups, shownOn: await Promise.all(texts) };
+}
+
+/** The network on which a message was written; undefined in a conversation of one chat, where it goes without saying. */
+export function networkOf(
+  { environmentNote }: AgentShared,
+  { channel }: InboundMessage,
+  surfaces: readonly OtherSurface[],
+): string | undefined {
+  return surfaces.length === 0 ? undefined : (environmentNote.channelLabel(channel) ?? channel);
 }

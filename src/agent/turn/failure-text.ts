@@ -8,12 +8,11 @@ import {
 } from '../../protocol/errors.ts';
 import type { FinishReason } from '../../protocol/agent/provider.ts';
 import type { TurnEndReason } from '../../protocol/event.ts';
-import type { AgentDeps } from '../deps.ts';
-import type { TurnIdentity } from '../state/turn-state.ts';
-import { roleOf } from '../tools/user-role.ts';
 import type { TurnPayload } from '../../protocol/store/accept.ts';
 import type { PlainKey, Say } from '../../protocol/texts/say.ts';
 import { recipientOf } from '../../protocol/texts/languages.ts';
+import { type Turn, userRoleOf } from './turn-state.ts';
+import type { AgentShared } from '../deps.ts';
 
 /** The text of a turn that failed. */
 export function failureText(error: GatewayError, reader: ErrorReader, say: Say): string {
@@ -25,27 +24,24 @@ export function failureText(error: GatewayError, reader: ErrorReader, say: Say):
  * person of the chat. Throws only `StoreError`.
  */
 export async function sayFor(
-  { languages }: Pick<AgentDeps, 'languages'>,
-  { message, address }: Pick<TurnPayload, 'message' | 'address'>,
+  { chats: { languages } }: AgentShared,
+  { message, address }: TurnPayload,
 ): Promise<Say> {
   if (message.channel !== 'system' || message.language !== undefined) return languages.say(message);
   return languages.say(recipientOf(address, await languages.languageOf(address)));
 }
 
 /** Who reads what a turn says: its user, and in a group everyone. Never throws. */
-export async function turnReader(
-  deps: Pick<AgentDeps, 'isOwner'>,
-  turn: Pick<TurnIdentity, 'place' | 'userId' | 'userRole'>,
-): Promise<ErrorReader> {
+export async function turnReader({ isOwner }: AgentShared, turn: Turn): Promise<ErrorReader> {
   if (turn.place === 'group') return 'person';
   try {
-    turn.userRole ??= await roleOf(deps, turn.userId);
+    const owner = (await userRoleOf(turn, isOwner)) === 'owner';
+    return readerOf({ owner, place: turn.place });
   } catch (error) {
     if (!(error instanceof StoreError)) throw error;
     // The database is away: the reader learns no more than anyone.
     return 'person';
   }
-  return readerOf({ owner: turn.userRole === 'owner', place: turn.place });
 }
 
 /** How an answer without tool calls ends its turn: `mark` comes after its text, or replaces it when it has none. */

@@ -4,7 +4,7 @@ import type { ChatRequest, LLMResponse, ModelCapabilities } from '../../protocol
 import type { Omission } from '../../protocol/agent/omissions.ts';
 import type { PromptParts } from '../../protocol/store/traces.ts';
 import { type Answer, type Group, mergeGroups, toGroups } from '../prompt/history.ts';
-import { withModePrompt } from '../executor/mode-prompts.ts';
+import { withModePrompt } from '../plans/step-prompt.ts';
 import { promptStart, type PromptStart } from '../prompt/system-prompt.ts';
 import { fitPrompt, type FittedPrompt } from '../prompt/context-window.ts';
 import { type AgentShared, type Emit, MAX_CALLS_RUN } from '../deps.ts';
@@ -12,45 +12,22 @@ import { notesFor } from '../prompt/nudges.ts';
 import { callFields, callsOf, refuseUnsupported } from '../model/caller-options.ts';
 import { type ModelCall, streamAnswer } from '../model/model-call.ts';
 import { type Attempts, firstAttempt, prepareRepeat, repeatsEmpty } from './repeat-call.ts';
-import {
-  type Budgeting,
-  isTooSmall,
-  makePrompt,
-  modelBudget,
-  type ModelBudget,
-} from '../model/model-budget.ts';
+import { isTooSmall, makePrompt, modelBudget, type ModelBudget } from '../model/model-budget.ts';
 import { optionsOfCall } from '../tools/caller-calls.ts';
 import { directCall } from '../tools/tool-pair.ts';
-import {
-  callMsgId,
-  type TurnAttempt,
-  type TurnContext,
-  type TurnIdentity,
-  type TurnProgress,
-} from '../state/turn-state.ts';
+import { callMsgId, type Turn } from './turn-state.ts';
 
 /** How much of an unknown reason for the end of an answer is logged. */
 const MAX_REASON_CHARS = 100;
 /** A plan up to this share of the budget is never dropped from the prompt. */
 const PLAN_SHARE = 0.25;
 
-/** The parts of a turn, or of the step of a plan, that a model call reads and changes. */
-export type AskingTurn = TurnIdentity &
-  TurnContext &
-  Pick<TurnProgress, 'rows' | 'reply' | 'otherUsage' | 'lastFinish' | 'plan'> &
-  Pick<TurnAttempt, 'signal' | 'waits' | 'trace'>;
-
 /**
  * Requests the turn's n-th answer and stores it: in the journal (T2) when tool calls follow, else among the rows that T6
  * commits with the end of the turn. Throws `ProviderError`, `GatewayError` (window), `StoreError`, or the signal's
  * reason; the reply then still contains the text of the broken call.
  */
-export async function askModel(
-  shared: AgentShared,
-  turn: AskingTurn,
-  n: number,
-  emit: Emit,
-): Promise<Answer> {
+export async function askModel(shared: AgentShared, turn: Turn, n: number, emit: Emit): Promise<Answer> {
   const msgId = callMsgId(turn, n);
   let attempts: Attempts = firstAttempt();
   for (;;) {
@@ -67,31 +44,34 @@ export async function askModel(
     let omissions: readonly Omission[] | undefined;
     call.onOmissions = (parts) => {
       omissions = parts;
-      shared.omissionNotices.tell(turn, { model: turn.model ?? '', omissions: parts }, emit);
+      shared.modelState.omissionNotices.tell(turn, { model: turn.model ?? '', omissions: parts }, emit);
     };
     let response: LLMResponse;
-    let made: MadeRequest | undefined;
+    let prompt: MadeRequest | undefined;
     try {
-      made = await makeRequest(shared, turn, n, attempts.mostTokens, emit);
-      const { request, estimated } = made;
+      prompt = await makeRequest(shared, turn, n, attempts.mostTokens, emit);
+      const { request, estimated } = prompt;
       turn.trace?.calling(n, request);
-      const promptTokens = estimated * shared.scale.of(request.model);
+      const promptTokens = estimated * shared.modelState.scale.of(request.model);
       response = await streamAnswer(call, { request, promptTokens }, emit);
-      noteCall(turn, { n, atMs, call, made, omissions, response });
+      noteCall(turn, { n, atMs, call, made: prompt, omissions, response });
       if (!response.usage.estimated) {
-        shared.scale.learn(request.model, estimated, response.usage.promptTokens);
+        shared.modelState.scale.learn(request.model, estimated, response.usage.promptTokens);
       }
     } catch (error) {
-      noteCall(turn, { n, atMs, call, made, omissions, error });
-      if (!turn.signal.aborted && shared.fallbacks.change(turn, { error, begun: call.begun }, emit)) {
+      noteCall(turn, { n, atMs, call, made: prompt, omissions, error });
+      if (
+        !turn.signal.aborted &&
+        shared.modelState.fallbacks.change(turn, { error, begun: call.begun }, emit)
+      ) {
         attempts = firstAttempt();
         continue;
       }
-      await prepareRepeat(shared, turn, { n, call, attempts, error, estimated: made?.estimated }, emit);
+      await prepareRepeat(shared, turn, { n, call, attempts, error, estimated: prompt?.estimated }, emit);
       continue;
     }
     if (repeatsEmpty(turn, { n, call, attempts, response }, emit)) continue;
-    shared.fallbacks.answered(turn, emit);
+    shared.modelState.fallbacks.answered(turn, emit);
     turn.lastFinish = response.finishReason;
     emit({ type: 'stream_end', msgId, content: turn.reply.closeCall(), usage: response.usage });
     return await storeAnswer(shared, turn, n, response);
@@ -110,7 +90,7 @@ interface NotedCall {
 
 /** Notes a call that has ended for the trace and the log, also one for which no server could be asked for its model. */
 function noteCall(
-  turn: Pick<TurnIdentity, 'log'> & Pick<TurnContext, 'model'> & Pick<TurnAttempt, 'trace'>,
+  turn: Turn,
   { n: iteration, atMs, call, made, omissions, response, error }: NotedCall,
 ): void {
   const model = made?.request.model ?? turn.model ?? '';
@@ -137,10 +117,8 @@ function noteCall(
 }
 
 async function storeAnswer(
-  { ledger }: Pick<AgentShared, 'ledger'>,
-  turn: TurnIdentity &
-    Pick<TurnContext, 'options' | 'model' | 'prepared'> &
-    Pick<TurnProgress, 'rows' | 'otherUsage'>,
+  { stores: { ledger } }: AgentShared,
+  turn: Turn,
   n: number,
   response: LLMResponse,
 ): Promise<Answer> {
@@ -177,16 +155,10 @@ interface MadeRequest {
   parts: PromptParts;
 }
 
-/** The parts of a turn that one prompt is made of. */
-type PromptTurn = TurnIdentity &
-  TurnContext &
-  Pick<TurnProgress, 'rows' | 'plan'> &
-  Pick<TurnAttempt, 'signal'>;
-
 /** Builds the request of one call (N-43, N-44), within the server's window and the profile's limits. */
 async function makeRequest(
-  shared: Prompting,
-  turn: PromptTurn,
+  shared: AgentShared,
+  turn: Turn,
   n: number,
   most: number,
   emit: Emit,
@@ -194,7 +166,7 @@ async function makeRequest(
   const { profile } = turn;
   const { model, can, contextWindow, start, fitted } = await fittedPrompt(shared, turn, n, most);
   refuseUnsupported(model, can, turn.options);
-  shared.smallWindow.note(turn, { model, window: contextWindow, start, fitted }, emit);
+  shared.modelState.smallWindow.note(turn, { model, window: contextWindow, start, fitted }, emit);
   const { messages, tokens, parts } = fitted;
   const { schemas, tokens: toolTokens } = start.tools;
   const request: ChatRequest = {
@@ -208,9 +180,6 @@ async function makeRequest(
   return { request, estimated: tokens + toolTokens, parts: { ...parts, tools: toolTokens } };
 }
 
-/** What prompts are made with. */
-type Prompting = Budgeting & Pick<AgentShared, 'environmentNoteOf' | 'smallWindow'>;
-
 /** A prompt, and the budget that it was made for. */
 type Made = ModelBudget & { start: PromptStart; fitted: FittedPrompt };
 
@@ -218,10 +187,10 @@ type Made = ModelBudget & { start: PromptStart; fitted: FittedPrompt };
  * The prompt of a call. One that does not fit gets a larger window where the server has one, and else no tools. Throws
  * `GatewayError('window_too_small' | 'message_too_large')`, `ProviderError`.
  */
-async function fittedPrompt(shared: Prompting, turn: PromptTurn, n: number, most: number): Promise<Made> {
+async function fittedPrompt(shared: AgentShared, turn: Turn, n: number, most: number): Promise<Made> {
   const make = (available: ModelBudget, toolLimit: number): Made => {
     const start = startOf(turn, available.can, toolLimit);
-    return { ...available, start, fitted: fit(shared, turn, n, available, start) };
+    return { ...available, start, fitted: fit(shared, turn, n, available.budget, start) };
   };
   try {
     return await makePrompt(shared, turn, { most }, (available) => make(available, available.toolLimit));
@@ -233,10 +202,10 @@ async function fittedPrompt(shared: Prompting, turn: PromptTurn, n: number, most
 }
 
 function fit(
-  shared: Prompting,
-  turn: PromptTurn,
+  shared: AgentShared,
+  turn: Turn,
   n: number,
-  { budget }: Pick<ModelBudget, 'budget'>,
+  budget: number,
   { system, tools }: PromptStart,
 ): FittedPrompt {
   return fitPrompt(
@@ -244,28 +213,21 @@ function fit(
       system,
       history: turn.history,
       ...ownGroups(turn, (budget - tools.tokens) * PLAN_SHARE),
-      note: notesFor(turn, n, shared.environmentNoteOf(turn)),
+      note: notesFor(turn, n, shared.prompts.environmentNoteOf(turn)),
     },
     budget - tools.tokens,
   );
 }
 
 /** The start of the prompt; in planner mode, where the model itself follows a plan, with the prompt of that mode (S-44). */
-function startOf(
-  turn: Pick<TurnContext, 'prepared' | 'promptContext'> & Pick<TurnProgress, 'plan'>,
-  can: Pick<ModelCapabilities, 'tools'>,
-  toolLimit: number,
-): PromptStart {
+function startOf(turn: Turn, can: ModelCapabilities, toolLimit: number): PromptStart {
   const start = promptStart(turn, can, toolLimit);
   const { plan } = turn;
   return plan?.mode === 'planner' ? { ...start, system: withModePrompt(start.system, plan.mode) } : start;
 }
 
 /** The turn's own groups. The plan stays with the message it was made for, unless it would leave too little room for the rest. */
-function ownGroups(
-  { rows }: Pick<TurnProgress, 'rows'>,
-  planBudget: number,
-): { current: Group; steps: Group[] } {
+function ownGroups({ rows }: Turn, planBudget: number): { current: Group; steps: Group[] } {
   const steps = toGroups(rows.steps, { thinking: true });
   const [current, ...plan] = toGroups(rows.plan === undefined ? [rows.user] : [rows.user, rows.plan], {
     thinking: false,

@@ -11,9 +11,6 @@ import { markUntrusted } from '../prompt/marks.ts';
 /** Pictures of one message that models see. */
 export const MAX_PICTURES_PER_MESSAGE = 6;
 
-/** What the files of a message are received with, and problems with them are reported to its sender. */
-export type Receiving = Pick<AgentShared, 'receiveFiles' | 'ledger' | 'languages' | 'post'>;
-
 /** A message whose files are wanted. */
 export interface WithFiles {
   payload: TurnPayload;
@@ -28,7 +25,7 @@ export interface WithFiles {
  * repeat stores and sends nothing twice. Throws `StoreError`; after `signal` aborts it ends soon.
  */
 export async function receiveFiles(
-  shared: Receiving,
+  shared: AgentShared,
   fence: Fence,
   { payload, laneSeq, folder }: WithFiles,
   signal: AbortSignal,
@@ -37,10 +34,11 @@ export async function receiveFiles(
   if (message.media.length === 0) return [];
   const { channel, media } = message;
   const userId = userIdOf(message);
-  const files = await shared.receiveFiles({ channel, media, userId, folder, laneSeq }, signal);
+  const files = await shared.media.receiveFiles({ channel, media, userId, folder, laneSeq }, signal);
   if (signal.aborted) return files;
   const attachments = files.flatMap(({ attachment }) => attachment ?? []);
-  if (attachments.length > 0) await shared.ledger.noteFiles(fence, turnId, { folder, userId, attachments });
+  if (attachments.length > 0)
+    await shared.stores.ledger.noteFiles(fence, turnId, { folder, userId, attachments });
   const problems = files.filter(({ problem }) => problem !== undefined);
   if (problems.length > 0) {
     const say = await sayFor(shared, payload);
@@ -49,7 +47,7 @@ export async function receiveFiles(
         say('upload.problem', { name: quoted(name), why: problemText ?? problem }),
       )
       .join('\n');
-    await shared.post({ ref: `${turnId}.files`, turnId, address, content });
+    await shared.chats.post({ ref: `${turnId}.files`, turnId, address, content });
   }
   return files;
 }
@@ -61,10 +59,10 @@ function quoted(name: string): string {
 
 /** What the sender says: the text, then what is said in recordings that they made for this chat. */
 export function ownText({ content }: InboundMessage, files: readonly ReceivedFile[]): string {
-  const spoken = files.flatMap((file) =>
+  const recordings = files.flatMap((file) =>
     file.kind === 'voice' && file.spoken !== undefined ? [`(spoken) ${file.spoken}`] : [],
   );
-  return [content, ...spoken].filter((text) => text !== '').join('\n');
+  return [content, ...recordings].filter((text) => text !== '').join('\n');
 }
 
 /** The other files for the model: what they are, and the beginning of what they say. Their text is between marks. */
@@ -77,9 +75,9 @@ export function filesText(files: readonly ReceivedFile[]): string[] {
 function fileText(file: ReceivedFile): string {
   const { kind, name, attachment, problem, document, spoken } = file;
   const about = attachment === undefined ? name : `${attachment.file} (${sizeOf(file)})`;
-  const said = document?.text ?? spoken;
+  const words = document?.text ?? spoken;
   const lines = [
-    markUntrusted(`an attached file (${kind})`, said === undefined ? about : `${about}\n\n${said}`),
+    markUntrusted(`an attached file (${kind})`, words === undefined ? about : `${about}\n\n${words}`),
   ];
   if (document !== undefined && document.bytes < document.totalBytes)
     lines.push(

@@ -14,25 +14,24 @@ import type { ApprovalWait } from '../tools/approval-gate.ts';
 import type { CallerWait } from '../tools/caller-calls.ts';
 import { decidedFor, questionFor } from './approval-question.ts';
 import type { AgentShared } from '../deps.ts';
-import type { TurnIdentity, TurnProgress } from '../state/turn-state.ts';
 import { recipientOf } from '../../protocol/texts/languages.ts';
-
-/** What a turn is parked with, and for how long at most. */
-type Parking = Pick<AgentShared, 'lanes' | 'limits'>;
+import type { Turn } from './turn-state.ts';
 
 /**
  * Parks the turn until someone decides. Journal, question and release of the head are one commit. The id has 128 random
  * bits, because anyone who knows it can press the button. Throws `StoreError`.
  */
 export async function parkTurn(
-  { lanes, limits }: Parking,
-  turn: TurnIdentity,
+  { stores: { lanes }, limits }: AgentShared,
+  turn: Turn,
   emitter: TurnEmitter,
   { subject }: ApprovalWait,
 ): Promise<LaneOutcome> {
   const id = randomBytes(16).toString('base64url');
   const expiresInMs = limits.approvalMs;
-  const questions = inEachChat(id, subject, turn, (asked) => questionFor(id, asked, expiresInMs, turn.say));
+  const questions = inEachChat(id, subject, turn, (request) =>
+    questionFor(id, request, expiresInMs, turn.say),
+  );
   await lanes.park(turn.fence, { id, turnId: turn.turnId, detail: subject, expiresInMs, questions });
   const { toolCallId, warning, agentId, plan } = subject;
   const call = plan === undefined ? { toolCallId } : {};
@@ -46,8 +45,8 @@ export async function parkTurn(
 
 /** Parks the turn until its caller sends the results of its tools. Throws `StoreError`. */
 export async function parkForCaller(
-  { lanes, limits }: Parking,
-  turn: TurnIdentity,
+  { stores: { lanes }, limits }: AgentShared,
+  turn: Turn,
   emitter: TurnEmitter,
   { calls }: CallerWait,
 ): Promise<LaneOutcome> {
@@ -61,17 +60,13 @@ export async function parkForCaller(
  * Announces the decision that the turn waited for, or its expiry: in the message that asked for it, and as an event.
  * Idempotent, so it may be repeated after a crash. Throws `StoreError`.
  */
-export async function announceDecision(
-  shared: Pick<AgentShared, 'traces' | 'approvals' | 'languages' | 'ledger'>,
-  turn: TurnIdentity & Pick<TurnProgress, 'approvals' | 'rows'>,
-  emitter: TurnEmitter,
-): Promise<void> {
+export async function announceDecision(shared: AgentShared, turn: Turn, emitter: TurnEmitter): Promise<void> {
   const [newest] = turn.approvals;
   if (newest === undefined || isAnswered(turn, newest.callKey)) return;
   const { id, decision, decidedBy } = newest;
   turn.log.info({ approvalId: id, decision, decidedBy }, 'approval_decided');
   shared.traces.decided(approvalOutcome(decision, decidedBy));
-  const record = await shared.approvals.approval(id);
+  const record = await shared.stores.approvals.approval(id);
   emitter.emit(
     {
       type: 'approval_decided',
@@ -83,31 +78,31 @@ export async function announceDecision(
     record?.agentId === undefined ? undefined : { agentId: record.agentId },
   );
   if (record === undefined) return;
-  for (const delivery of inEachChat(id, record, turn, (asked) =>
-    decidedFor(asked, shared.languages.say(recipientOf(asked.address, asked.language))),
+  for (const delivery of inEachChat(id, record, turn, (request) =>
+    decidedFor(request, shared.chats.languages.say(recipientOf(request.address, request.language))),
   ))
-    await shared.ledger.enqueue(addressOf(delivery.message), delivery);
+    await shared.stores.ledger.enqueue(addressOf(delivery.message), delivery);
 }
 
 /** What is shown of a request in the chat that asked and, if it is private, in the other private chats of the session. */
 function inEachChat<Asked extends ApprovalSubject>(
   id: string,
-  asked: Asked,
-  { surfaces, askedIn }: Pick<TurnIdentity, 'surfaces' | 'askedIn'>,
-  shown: (asked: Asked) => DeliveryPayload | undefined,
+  request: Asked,
+  { surfaces, askedIn }: Turn,
+  deliveryFor: (asked: Asked) => DeliveryPayload | undefined,
 ): DeliveryPayload[] {
   const others = surfaces
     .filter(({ place }) => askedIn === 'private' && place === 'private')
     .map(({ address }) => address);
-  const here = shown(asked);
+  const delivery = deliveryFor(request);
   return [
-    ...(here === undefined ? [] : [here]),
+    ...(delivery === undefined ? [] : [delivery]),
     ...others.flatMap((address) => {
-      const there = shown({ ...asked, address });
-      if (there === undefined) return [];
+      const copy = deliveryFor({ ...request, address });
+      if (copy === undefined) return [];
       const ref = approvalRef(id, address);
-      const again = there.key === undefined ? {} : { key: `${ref}:decided` };
-      return [{ ...there, ref, ...again }];
+      const decision = copy.key === undefined ? {} : { key: `${ref}:decided` };
+      return [{ ...copy, ref, ...decision }];
     }),
   ];
 }
@@ -127,10 +122,7 @@ function decidedCall(
 }
 
 /** True when the call has a result: its decision was announced before it ran. */
-function isAnswered(
-  turn: Pick<TurnIdentity, 'turnId'> & Pick<TurnProgress, 'rows'>,
-  callKey: string,
-): boolean {
+function isAnswered(turn: Turn, callKey: string): boolean {
   const [place, iteration, callIndex] = /\.(\d+)\.(\d+)$/.exec(callKey) ?? [];
   // A subagent's call has its result in another journal.
   if (callKey !== `${turn.turnId}${place}`) return false;

@@ -8,9 +8,9 @@ import { mergeSources, type Source } from '../../protocol/agent/risk.ts';
 import { contextRow } from '../prompt/history.ts';
 import { typedText } from '../prompt/marks.ts';
 import type { AgentShared, Emit } from '../deps.ts';
-import { MAX_PICTURES_PER_MESSAGE, receiveFiles, type Receiving } from './message-files.ts';
+import { MAX_PICTURES_PER_MESSAGE, receiveFiles } from './message-files.ts';
 import { readMessage, type ReadMessage, readTurnPayload } from './turn-payload.ts';
-import type { TurnAttempt, TurnIdentity, TurnProgress } from '../state/turn-state.ts';
+import type { Turn, TurnProgress } from './turn-state.ts';
 
 /** A burst ends after this much silence, in milliseconds: clients send the pieces of a long paste faster. */
 export const COLLECT_QUIET_MS = 1_500;
@@ -20,14 +20,6 @@ export const COLLECT_MOST_MS = 6_000;
 export const MAX_JOINED = 50;
 /** Longest text of joined messages, in UTF-16 units: the same as for one message. */
 const MAX_JOINED_CHARS = 100_000;
-
-/** What messages join a turn with. */
-export type Joining = Receiving & Pick<AgentShared, 'log'>;
-
-/** The parts of a turn that messages join. */
-export type SteeredTurn = Pick<TurnIdentity, 'fence' | 'turnId' | 'folder'> &
-  Pick<TurnProgress, 'rows' | 'steering'> &
-  Pick<TurnAttempt, 'signal'>;
 
 /** A message that joins a turn. */
 interface JoiningMessage extends ReadMessage {
@@ -60,7 +52,7 @@ interface Beginning {
  * `steer`. Their texts become one message, journaled in the same commit. Throws `StoreError`.
  */
 export async function collectBurst(
-  shared: Joining,
+  shared: AgentShared,
   fence: Fence,
   { payload, message: own, opened, signal }: Beginning,
 ): Promise<InitialInput | { waitMs: number }> {
@@ -68,18 +60,18 @@ export async function collectBurst(
   const { queueMode } = opened.session;
   if ((queueMode !== 'collect' && queueMode !== 'steer') || opened.journal.length > 0) return none;
   if (!isPlain(payload)) return none;
-  const { ledger } = shared;
-  const waiting = await ledger.waitingBehind(fence, MAX_JOINED);
-  const waitMs = Math.min(COLLECT_QUIET_MS - waiting.quietMs, COLLECT_MOST_MS - waiting.waitedMs);
+  const { ledger } = shared.stores;
+  const queue = await ledger.waitingBehind(fence, MAX_JOINED);
+  const waitMs = Math.min(COLLECT_QUIET_MS - queue.quietMs, COLLECT_MOST_MS - queue.waitedMs);
   if (queueMode === 'collect' && waitMs > 0) return { waitMs };
   const into = { payload, used: own.content.length, folder: opened.session.folder, signal };
-  const joined = await joinable(shared, fence, waiting, into);
-  if (joined.length === 0) return none;
-  const combined = combine([own, ...joined]);
+  const messages = await joinable(shared, fence, queue, into);
+  if (messages.length === 0) return none;
+  const combined = combine([own, ...messages]);
   const rows = [contextRow(0, { kind: 'user', ...combined })];
-  if (!(await ledger.joinTurn(fence, payload.turnId, { rows, joined: joined.map(asRead) }))) return none;
-  noteJoined(shared, fence, payload.turnId, joined);
-  return { combined, joined: joined.map(({ turnId }) => turnId) };
+  if (!(await ledger.joinTurn(fence, payload.turnId, { rows, joined: messages.map(asRead) }))) return none;
+  noteJoined(shared, fence, payload.turnId, messages);
+  return { combined, joined: messages.map(({ turnId }) => turnId) };
 }
 
 /** One message of several: the sources of one of them count for all, and all must have the same author. */
@@ -90,8 +82,8 @@ function combine(messages: readonly ReadMessage[]): ReadMessage {
   const typed = messages.some((one) => one.typed !== undefined)
     ? { typed: messages.map((one) => typedText(one)).join('\n') }
     : {};
-  const seen = messages.flatMap((one) => one.pictures ?? []).slice(-MAX_PICTURES_PER_MESSAGE);
-  const pictures = seen.length === 0 ? {} : { pictures: seen };
+  const lastPictures = messages.flatMap((one) => one.pictures ?? []).slice(-MAX_PICTURES_PER_MESSAGE);
+  const pictures = lastPictures.length === 0 ? {} : { pictures: lastPictures };
   const content = messages.map((one) => one.content).join('\n');
   // With several end users it is no one's.
   const owner = messages.every((one) => one.owner === first?.owner) ? first?.owner : 'several';
@@ -102,51 +94,51 @@ function combine(messages: readonly ReadMessage[]): ReadMessage {
  * In mode `steer`, adds the messages that the user has sent in the meantime, before an iteration, and emits
  * `messages_joined`. Throws `StoreError`.
  */
-export async function takeSteering(shared: Joining, turn: SteeredTurn, n: number, emit: Emit): Promise<void> {
+export async function takeSteering(shared: AgentShared, turn: Turn, n: number, emit: Emit): Promise<void> {
   if (turn.steering === undefined) return;
-  const begun = n > 1 || turn.rows.plan !== undefined;
-  if (begun && turn.rows.answer(n) === undefined) await steer(shared, turn, turn.steering, n);
+  const hasBegun = n > 1 || turn.rows.plan !== undefined;
+  if (hasBegun && turn.rows.answer(n) === undefined) await steer(shared, turn, turn.steering, n);
   const turnIds = turn.steering.unreported.splice(0);
   if (turnIds.length > 0) emit({ type: 'messages_joined', turnIds });
 }
 
 async function steer(
-  shared: Joining,
-  turn: SteeredTurn,
+  shared: AgentShared,
+  turn: Turn,
   { payload, unreported }: NonNullable<TurnProgress['steering']>,
   n: number,
 ): Promise<void> {
-  const { ledger } = shared;
-  const waiting = await ledger.waitingBehind(turn.fence, MAX_JOINED);
-  if (waiting.mode !== 'steer') return;
+  const { ledger } = shared.stores;
+  const queue = await ledger.waitingBehind(turn.fence, MAX_JOINED);
+  if (queue.mode !== 'steer') return;
   const into = { payload, used: 0, folder: turn.folder, signal: turn.signal };
-  const joined = await joinable(shared, turn.fence, waiting, into);
-  if (joined.length === 0) return;
-  const rows = joined.map(({ seq, turnId: _own, edited: _edited, ...message }) =>
+  const messages = await joinable(shared, turn.fence, queue, into);
+  if (messages.length === 0) return;
+  const rows = messages.map(({ seq, turnId: _own, edited: _edited, ...message }) =>
     contextRow(n, { kind: 'user', ...message, laneSeq: seq }),
   );
   const fresh = turn.rows.fresh();
   if (
     !(await ledger.joinTurn(turn.fence, turn.turnId, {
       rows: [...fresh, ...rows],
-      joined: joined.map(asRead),
+      joined: messages.map(asRead),
     }))
   )
     return;
   turn.rows.journaled(fresh);
   turn.rows.joined(rows);
-  noteJoined(shared, turn.fence, turn.turnId, joined);
-  unreported.push(...joined.map(({ turnId }) => turnId));
+  noteJoined(shared, turn.fence, turn.turnId, messages);
+  unreported.push(...messages.map(({ turnId }) => turnId));
 }
 
 /** One line of the log for each message that became part of another's turn. */
 function noteJoined(
-  { log }: Pick<AgentShared, 'log'>,
+  { log }: AgentShared,
   { lane }: Fence,
   into: string,
-  joined: readonly JoiningMessage[],
+  messages: readonly JoiningMessage[],
 ): void {
-  for (const { turnId, seq } of joined) log.info({ lane, laneSeq: seq, turnId, into }, 'message_joined');
+  for (const { turnId, seq } of messages) log.info({ lane, laneSeq: seq, turnId, into }, 'message_joined');
 }
 
 /**
@@ -154,14 +146,14 @@ function noteJoined(
  * up to `MAX_JOINED_CHARS`. A message of another person never acts with this person's rights.
  */
 async function joinable(
-  shared: Receiving,
+  shared: AgentShared,
   fence: Fence,
-  waiting: WaitingBehind,
+  queue: WaitingBehind,
   { payload: head, used, folder, signal }: JoinedTo,
 ): Promise<JoiningMessage[]> {
   const accepted: JoiningMessage[] = [];
   let chars = used;
-  for (const { seq, payload: stored } of waiting.messages) {
+  for (const { seq, payload: stored } of queue.messages) {
     const payload = readTurnPayload(stored);
     if (payload instanceof GatewayError || !isPlain(payload) || !isSameKind(payload, head)) break;
     const files = await receiveFiles(shared, fence, { payload, laneSeq: seq, folder }, signal);

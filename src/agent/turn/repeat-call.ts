@@ -6,13 +6,7 @@ import { type AgentLimits, type AgentShared, type Emit, RETRY_CAP_MS } from '../
 import type { LLMResponse } from '../../protocol/agent/provider.ts';
 import type { ModelCall } from '../model/model-call.ts';
 import { OVERFLOW_SHRINK } from '../prompt/context-window.ts';
-import {
-  emitReset,
-  type TurnAttempt,
-  type TurnContext,
-  type TurnIdentity,
-  type TurnProgress,
-} from '../state/turn-state.ts';
+import { emitReset, type Turn } from './turn-state.ts';
 import { turnReader } from './failure-text.ts';
 
 /** How much longer the pauses are before a server that limits its calls is asked again. */
@@ -48,11 +42,8 @@ interface BrokenCall {
 
 /** Drops the text of a broken call and waits until it may be repeated. Throws its error when it must not be. */
 export async function prepareRepeat(
-  shared: Pick<AgentShared, 'isOwner' | 'limits'>,
-  turn: TurnIdentity &
-    Pick<TurnContext, 'model'> &
-    Pick<TurnProgress, 'reply' | 'otherUsage'> &
-    Pick<TurnAttempt, 'signal' | 'trace'>,
+  shared: AgentShared,
+  turn: Turn,
   { n, call, attempts, error, estimated }: BrokenCall,
   emit: Emit,
 ): Promise<void> {
@@ -63,8 +54,8 @@ export async function prepareRepeat(
   if (waitMs === undefined) throw error;
   discardCall(turn, call, emit);
   if (waitMs > 0 && attempts.waits === 1) {
-    const why = wordError(error, await turnReader(shared, turn), turn.say);
-    const text = turn.say('turn.model_away', { why });
+    const reason = wordError(error, await turnReader(shared, turn), turn.say);
+    const text = turn.say('turn.model_away', { why: reason });
     emit({ type: 'notice', code: 'model_unavailable', text });
   }
   turn.log.warn({ err: error, iteration: n, waitMs }, 'model_call_repeated');
@@ -77,10 +68,7 @@ export async function prepareRepeat(
  * dropped. A turn that may stay silent has said so with an empty answer.
  */
 export function repeatsEmpty(
-  turn: TurnIdentity &
-    Pick<TurnContext, 'model' | 'silentToken'> &
-    Pick<TurnProgress, 'reply' | 'otherUsage'> &
-    Pick<TurnAttempt, 'trace'>,
+  turn: Turn,
   { n, call, attempts, response }: Omit<BrokenCall, 'error' | 'estimated'> & { response: LLMResponse },
   emit: Emit,
 ): boolean {
@@ -96,19 +84,12 @@ export function repeatsEmpty(
 }
 
 /** What a repeated call has used counts with the turn. */
-function countUsage(
-  turn: Pick<TurnContext, 'model'> & Pick<TurnProgress, 'otherUsage'>,
-  { usage }: Pick<ModelCall, 'usage'>,
-): void {
+function countUsage(turn: Turn, { usage }: ModelCall): void {
   if (usage !== undefined) turn.otherUsage.add({ ...usage, model: turn.model ?? '' });
 }
 
 /** The text of a repeated call is taken back. */
-function discardCall(
-  turn: Pick<TurnIdentity, 'parentTurnId'> & Pick<TurnProgress, 'reply'>,
-  { msgId }: Pick<ModelCall, 'msgId'>,
-  emit: Emit,
-): void {
+function discardCall(turn: Turn, { msgId }: ModelCall, emit: Emit): void {
   if (!turn.reply.open) return;
   turn.reply.discardCall();
   emitReset(turn, [msgId], emit);

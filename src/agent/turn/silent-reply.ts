@@ -2,23 +2,19 @@
 import type { EventBody } from '../../protocol/event.ts';
 import type { LiveTurn } from '../../protocol/delivery.ts';
 import type { Emit } from '../deps.ts';
-import { isSilentReply, withoutToken } from './silent-token.ts';
-import type { TurnResult } from './agent-loop.ts';
+
+import type { TurnEmitter } from '../../protocol/bus.ts';
+import type { Turn, TurnResult } from './turn-state.ts';
+
+/** Longest rest of an answer with the token that still counts as "nothing to report", in UTF-16 units. */
+export const MAX_SILENT_REST = 300;
 
 /** Events held back until the end of the turn; beyond them only text is kept. */
 export const MAX_HELD = 200;
 
-export interface LiveOutputStart {
-  /** Undefined = the turn is shown from its start. */
-  silentToken: string | undefined;
-  /** Text of the turn from before a crash. */
-  textSoFar: string;
-  open: () => LiveTurn;
-  emit: Emit;
-}
-
 /** Output of a turn. */
 export interface LiveOutput {
+  /** Notes an event for the trace, and emits it or holds it back. */
   readonly emit: Emit;
   /** The result to commit: without a text when the turn was silent. */
   finish(result: TurnResult): OutputResult;
@@ -35,18 +31,23 @@ export interface OutputResult extends TurnResult {
 }
 
 /**
- * Opens the live message at once. With a silent token nothing is shown before the end: small models write the token after
+ * Opens the live message of `turn` at once. With a silent token nothing is shown before the end: small models write the token after
  * any number of words. Then an answer with little but the token is dropped, and any other is shown without the token.
  * Never throws.
  */
-export function openLiveOutput({ silentToken, textSoFar, open, emit }: LiveOutputStart): LiveOutput {
+export function openLiveOutput(
+  { silentToken, reply, trace }: Turn,
+  open: () => LiveTurn,
+  emitter: TurnEmitter,
+): LiveOutput {
   let live: LiveTurn | undefined;
   if (silentToken === undefined) live = open();
-  const held = new HeldEvents(textSoFar);
+  const events = new HeldEvents(reply.text);
   return {
-    emit: (body) => {
-      if (live !== undefined || AT_ONCE.has(body.type)) emit(body);
-      else held.add(body);
+    emit(event) {
+      trace?.event(event);
+      if (live !== undefined || AT_ONCE.has(event.type)) emitter.emit(event);
+      else events.add(event);
     },
     finish(result) {
       if (live !== undefined || silentToken === undefined) return { ...result, silent: false };
@@ -54,7 +55,7 @@ export function openLiveOutput({ silentToken, textSoFar, open, emit }: LiveOutpu
       if (!result.isError && isSilentReply(result.text, silentToken))
         return { ...result, text: '', silent: true, unsaid: text };
       live = open();
-      held.release(emit, text === result.text ? undefined : text);
+      events.release(emitter, text === result.text ? undefined : text);
       return { ...result, text, silent: false };
     },
     settle: async () => await live?.settle(),
@@ -109,11 +110,60 @@ class HeldEvents {
   }
 
   /** Emits everything; with `wholeText` that text in place of the texts of the calls. */
-  release(emit: Emit, wholeText: string | undefined): void {
+  release(emitter: TurnEmitter, wholeText: string | undefined): void {
     const isShown = ({ type }: EventBody): boolean => wholeText === undefined || !type.startsWith('stream_');
-    const before = wholeText ?? this.#earlierText;
-    if (wholeText === undefined && before !== '') emit({ type: 'snapshot', text: before });
-    for (const body of this.#events.filter(isShown)) emit(body);
-    if (wholeText !== undefined) emit({ type: 'snapshot', text: wholeText });
+    const text = wholeText ?? this.#earlierText;
+    if (wholeText === undefined && text !== '') emitter.emit({ type: 'snapshot', text });
+    for (const body of this.#events.filter(isShown)) emitter.emit(body);
+    if (wholeText !== undefined) emitter.emit({ type: 'snapshot', text: wholeText });
   }
+}
+
+/** True when there is no text, or it has the token and little else. */
+function isSilentReply(text: string, token: string): boolean {
+  if (text === '' || isRepeated(text, token)) return true;
+  const rest = withoutToken(text, token);
+  return rest !== text && rest.length <= MAX_SILENT_REST;
+}
+
+/** The text without the token and the markup at it, trimmed if it had one. */
+function withoutToken(text: string, token: string): string {
+  const escaped = Array.from(token, (character) =>
+    /[\p{L}\p{N}]/u.test(character) ? character : `\\\\?\\u{${character.codePointAt(0)?.toString(16)}}`,
+  );
+  const pattern = new RegExp(
+    `[*_~\`"'“”]{0,8}(?<![\\p{L}\\p{N}])${escaped.join('')}(?![\\p{L}\\p{N}])[*_~\`"'“”]{0,8}`,
+    'giu',
+  );
+  const rest = text.replace(pattern, '');
+  return rest === text ? text : rest.trim();
+}
+
+/**
+ * True for a turn with a silent token whose text so far says nothing: it is the token, its beginning, or the token with
+ * little else.
+ */
+export function isSilent(token: string | undefined, text: string): boolean {
+  return token !== undefined && (isSilentReply(text, token) || isBeginning(text, token));
+}
+
+/** Only letters and digits count: punctuation around the token and its case do not. */
+function letters(text: string): string {
+  return text.toUpperCase().replaceAll(/[^\p{L}\p{N}]/gu, '');
+}
+
+/** The token, once or more often (each model call of a turn may write it). */
+function isRepeated(text: string, token: string): boolean {
+  const content = letters(text);
+  return content !== '' && content.length % letters(token).length === 0 && isBeginning(text, token);
+}
+
+function isBeginning(text: string, token: string): boolean {
+  const one = letters(token);
+  const content = letters(text.slice(0, MAX_SILENT_REST));
+  return (
+    one !== '' &&
+    text.length <= MAX_SILENT_REST &&
+    one.repeat(Math.ceil(content.length / one.length)).startsWith(content)
+  );
 }

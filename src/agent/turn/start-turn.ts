@@ -3,29 +3,31 @@ import { LaneAbort } from '../../protocol/bus.ts';
 import { answeredMessage, memoryOwnerOf, userIdOf } from '../../protocol/message.ts';
 import { readMode } from '../../protocol/agent/plan.ts';
 import { HISTORY_ROWS, type TurnPayload } from '../../protocol/store/accept.ts';
-import type { LaneHead } from '../../protocol/store/lanes.ts';
+import { type LaneHead, waitNotedAfterMs } from '../../protocol/store/lanes.ts';
 import type { OpenedTurn } from '../../protocol/store/records.ts';
 import type { AgentShared } from '../deps.ts';
 import { withCallerOptions } from '../model/caller-options.ts';
-import { notedWaits } from '../model/noted-waits.ts';
+import { GatewayError, toGatewayError } from '../../protocol/errors.ts';
+import { systemClock } from '../../lib/clock.ts';
+import { LastingNote } from '../../lib/async/lasting-note.ts';
 import { toGroups } from '../prompt/history.ts';
-import { loadPromptContext, type PromptContext } from '../prompt/system-prompt.ts';
-import { Taint } from '../state/taint.ts';
-import { attemptStart, TraceNotes } from '../state/trace-notes.ts';
-import { TurnRows } from '../state/turn-rows.ts';
+import { MAX_RECALLED, memoryPart, type PromptContext } from '../prompt/system-prompt.ts';
+import type { MemoryRecord } from '../../protocol/store/notes.ts';
+import { Taint, TurnRows } from './turn-rows.ts';
+import { attemptStart, TraceNotes } from './trace-notes.ts';
 import {
   replySoFar,
   type Turn,
   type TurnContext,
   type TurnIdentity,
   type TurnProgress,
-} from '../state/turn-state.ts';
-import { UnjournaledUsage } from '../state/unjournaled-usage.ts';
+  UnjournaledUsage,
+} from './turn-state.ts';
 import { withoutShutdown } from '../tools/tool-run.ts';
-import type { AfterTurn } from './after-turn.ts';
+import type { AfterTurn } from '../after-turn/after-turn.ts';
 import { sayFor } from './failure-text.ts';
 import { receiveFiles } from './message-files.ts';
-import { networkOf, strictestPlace } from './other-surfaces.ts';
+import { networkOf, strictestPlace } from './answer-delivery.ts';
 import { collectBurst, type InitialInput } from './queue-modes.ts';
 import { readMessage, type ReadMessage } from './turn-payload.ts';
 
@@ -53,13 +55,13 @@ interface Start extends CheckedHead {
  */
 export async function startTurn(
   shared: AgentShared,
-  afterTurn: Pick<AfterTurn, 'turnBegins'>,
+  afterTurn: AfterTurn,
   checked: CheckedHead,
 ): Promise<{ turn: TracedTurn; opened: OpenedTurn } | { waitMs: number }> {
   const { head, payload, signal } = checked;
   const memoryOwner = memoryOwnerOf(payload.message);
   const opened =
-    head.opened ?? (await shared.ledger.openTurn(head, payload.turnId, HISTORY_ROWS, memoryOwner));
+    head.opened ?? (await shared.stores.ledger.openTurn(head, payload.turnId, HISTORY_ROWS, memoryOwner));
   const withFiles = { payload, laneSeq: head.seq, folder: opened.session.folder };
   afterTurn.turnBegins(opened.session.key);
   const files = hasBegun(opened) ? [] : await receiveFiles(shared, head, withFiles, signal);
@@ -74,6 +76,39 @@ export async function startTurn(
   const promptContext = await loadPromptContext(shared, recipient);
   const start = { ...checked, opened, message: burst?.combined ?? message, burst, promptContext };
   return { turn: await turnOf(shared, start), opened };
+}
+
+/** The user who is answered. */
+export interface Recipient {
+  /** The owner of their memories. */
+  memoryOwner: string;
+  place: 'private' | 'group';
+  /** The text of their message. */
+  message: string;
+  /** True when memories about them are stored. */
+  hasMemories: boolean;
+}
+
+/** Loads the prompt context. Never throws: a turn without memories is better than none. */
+export async function loadPromptContext(shared: AgentShared, recipient: Recipient): Promise<PromptContext> {
+  const [files, facts] = await Promise.all([shared.prompts.bootstrapPrompt(), recall(shared, recipient)]);
+  return { ...files, memory: memoryPart(facts), untrusted: facts.some((fact) => fact.untrusted) };
+}
+
+/** The memories for the prompt; none in a group, where others read the answer. */
+async function recall(
+  { stores: { memories }, log }: AgentShared,
+  recipient: Recipient,
+): Promise<MemoryRecord[]> {
+  const { memoryOwner, place, message, hasMemories } = recipient;
+  if (!hasMemories || place === 'group' || memoryOwner === 'system') return [];
+  try {
+    return await memories.recall(memoryOwner, message, MAX_RECALLED);
+  } catch (error) {
+    if (!(error instanceof GatewayError)) throw error;
+    log.warn({ err: error, memoryOwner }, 'memories_not_read');
+    return [];
+  }
 }
 
 /** True when the message is in the journal, with what was read of its files. */
@@ -97,7 +132,7 @@ async function turnOf(shared: AgentShared, start: Start): Promise<TracedTurn> {
 }
 
 async function identityOf(
-  shared: Pick<AgentShared, 'languages' | 'log'>,
+  shared: AgentShared,
   { head, payload, opened, message: { author } }: Start,
 ): Promise<TurnIdentity> {
   const { message, turnId, isOwner } = payload;
@@ -122,15 +157,12 @@ async function identityOf(
   };
 }
 
-function contextOf(
-  shared: Pick<AgentShared, 'models' | 'prepare'>,
-  { payload, opened, promptContext }: Start,
-): TurnContext {
+function contextOf(shared: AgentShared, { payload, opened, promptContext }: Start): TurnContext {
   const { session, history, placeholders } = opened;
   const profile = shared.models.profile(payload.profileId ?? session.profileId);
   return {
     profile,
-    prepared: withCallerOptions(shared.prepare(profile), payload.options),
+    prepared: withCallerOptions(shared.prompts.prepare(profile), payload.options),
     options: payload.options,
     askedModel: payload.model,
     model: payload.model ?? session.model ?? payload.usualModel ?? profile.model,
@@ -161,4 +193,14 @@ function progressOf({ payload, opened, message, burst, promptContext }: Start): 
     approvals: opened.approvals,
     steering: { payload, unreported: burst?.joined ?? [] },
   };
+}
+
+/** Makes the note for the turn, or the background subagent, of this head. */
+export function notedWaits({ stores: { lanes }, log }: AgentShared, head: LaneHead): LastingNote {
+  return new LastingNote({
+    clock: systemClock,
+    afterMs: waitNotedAfterMs(head),
+    write: (isWaiting) => lanes.noteWaiting(head, isWaiting),
+    onFailed: (error) => log.info({ lane: head.lane, err: toGatewayError(error) }, 'waiting_not_noted'),
+  });
 }

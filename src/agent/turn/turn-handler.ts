@@ -3,47 +3,37 @@ import { LaneAbort, type LaneHandler, type LaneOutcome, type TurnEmitter } from 
 import { GatewayError, toGatewayError } from '../../protocol/errors.ts';
 import type { LaneHead, LaneStep } from '../../protocol/store/lanes.ts';
 import type { TurnPayload } from '../../protocol/store/accept.ts';
-import { type Address, askedQuestion } from '../../protocol/message.ts';
+import {
+  type Address,
+  answeredMessage,
+  askedQuestion,
+  type SessionKey,
+  userIdOf,
+} from '../../protocol/message.ts';
 import type { OpenedTurn } from '../../protocol/store/records.ts';
 import type { LiveCounts, TraceAttempt } from '../../protocol/store/traces.ts';
 import { ApprovalWait } from '../tools/approval-gate.ts';
 import { CallerWait } from '../tools/caller-calls.ts';
-import type { AgentShared, Emit } from '../deps.ts';
-import type { Compressor } from '../compression/compressor.ts';
-import { type AfterTurn, endedTurn } from './after-turn.ts';
-import { deliveryWithFiles } from './answer-delivery.ts';
+import type { AgentShared, CurrentShared, Emit } from '../deps.ts';
+import type { LiveTurn, LiveTurnStart } from '../../protocol/delivery.ts';
+import type { Compressor } from '../after-turn/compressor.ts';
+import { type AfterTurn, endedTurn } from '../after-turn/after-turn.ts';
+import { deliveryOf, deliveryWithFiles, elsewhereOf, endElsewhere } from './answer-delivery.ts';
 import { announceDecision, parkForCaller, parkTurn } from './parking.ts';
-import { endDeadLetter } from './dead-turn.ts';
-import { type LiveOutput, openLiveOutput, type OutputResult } from './silent-reply.ts';
-import { isSilent } from './silent-token.ts';
-import type { TurnContext, TurnIdentity, TurnProgress } from '../state/turn-state.ts';
-import { endElsewhere } from './other-surfaces.ts';
+import { cancelPlan, cancelReason, isOpenPlan } from '../../protocol/agent/plan.ts';
+import { textRef } from '../../protocol/texts/say.ts';
+import { failureOf, runTurn, type TurnOptions } from './agent-loop.ts';
+import { failureText, sayFor } from './failure-text.ts';
 import { readTurnPayload } from './turn-payload.ts';
-import { createSubagents } from '../subagents/subagents.ts';
-import type { CurrentShared } from '../turn-settings.ts';
-import { recordUnreported, usageOf } from '../state/turn-usage.ts';
-import { runTurn, type TurnOptions } from './agent-loop.ts';
+import { isSilent, type LiveOutput, openLiveOutput, type OutputResult } from './silent-reply.ts';
+import { createSubagents } from '../subagents.ts';
+import { recordUnreported, type Turn, usageOf } from './turn-state.ts';
 import { startTurn, type TracedTurn } from './start-turn.ts';
-import type { TraceNotes } from '../state/trace-notes.ts';
-
-interface OutputStart {
-  head: LaneHead;
-  turn: TurnIdentity & Pick<TurnContext, 'silentToken'> & Pick<TurnProgress, 'reply'>;
-  payload: TurnPayload;
-  opened: OpenedTurn;
-  emitter: TurnEmitter;
-}
-
-/** The parts of a turn that its trace names. */
-type NotedTurn = Pick<TurnIdentity, 'turnId' | 'sessionKey' | 'log'> & { trace: TraceNotes };
-
-/** Where traces are kept. */
-type Tracing = Pick<AgentShared, 'traces'>;
 
 /** Work before and after each turn of a session. */
 export interface AroundTurn {
-  compressor: Pick<Compressor, 'before'>;
-  afterTurn: Pick<AfterTurn, 'start' | 'turnBegins' | 'running'>;
+  compressor: Compressor;
+  afterTurn: AfterTurn;
 }
 
 /** What turns share: those that may plan, and those of `run()` that never do (N-02, N-03), whose model cannot ask for a plan. */
@@ -62,17 +52,17 @@ export function createTurnHandler(shared: TurnShared, aroundTurn: AroundTurn): L
 
 async function handleTurn(
   { planned, unplanned }: TurnShared,
-  around: AroundTurn,
+  workers: AroundTurn,
   head: LaneHead,
   signal: AbortSignal,
 ): Promise<LaneOutcome> {
   const payload = readTurnPayload(head.payload);
   if (payload instanceof GatewayError) throw payload;
   const shared = payload.entry === 'run' ? unplanned() : planned();
-  const started = await startTurn(shared, around.afterTurn, { head, payload, signal });
-  if ('waitMs' in started) return { kind: 'released', delayMs: started.waitMs };
-  const { turn, opened } = started;
-  const emitter = shared.events.turn({
+  const start = await startTurn(shared, workers.afterTurn, { head, payload, signal });
+  if ('waitMs' in start) return { kind: 'released', delayMs: start.waitMs };
+  const { turn, opened } = start;
+  const emitter = shared.chats.events.turn({
     sessionKey: turn.sessionKey,
     turnId: turn.turnId,
     epoch: head.epoch,
@@ -85,23 +75,25 @@ async function handleTurn(
     await announceDecision(shared, turn, emitter);
     const { surfaces } = opened;
     if (surfaces.length > 0)
-      await shared.askedElsewhere({ turnId: turn.turnId, surfaces, message: payload.message });
-    const output = openOutput(shared, { head, turn, payload, opened, emitter });
-    const emit: Emit = (event) => {
-      turn.trace.event(event);
-      output.emit(event);
-    };
+      await shared.chats.askedElsewhere({ turnId: turn.turnId, surfaces, message: payload.message });
+    const open = liveOpener(shared, turn, head, payload, opened);
+    const output = openLiveOutput(turn, open, emitter);
     let result: OutputResult;
-    let live: LiveCounts | undefined;
+    let counts: LiveCounts | undefined;
     try {
-      result = output.finish(await runTurn(shared, turn, optionsOf(around, turn, payload), emit));
+      const options = optionsOf(workers, turn, payload);
+      result = output.finish(await runTurn(shared, turn, options, output.emit));
       const { unsaid = '' } = result;
       if (unsaid !== '') turn.log.info({ unsaid }, 'silent_answer');
     } finally {
       // After this no call to the platform is in flight for this turn.
-      live = await output.settle();
+      counts = await output.settle();
     }
-    const step = await endTurn(shared, around.afterTurn, { turn, opened, emitter, output, result, live });
+    const trace = turn.trace.end(result.silent ? 'silent' : result.reason, turn.profile.id, counts);
+    const step = await commit(shared, turn, result, trace, output.shownOn());
+    emitter.emit({ type: 'turn_ended', reason: result.reason });
+    endTrace(shared, turn, trace, true);
+    workers.afterTurn.start(endedTurn(turn, { ...result, title: opened.session.title }));
     return { kind: 'finished', step };
   } catch (error) {
     return await leaveTurn(shared, turn, emitter, error);
@@ -126,43 +118,17 @@ function optionsOf(
   return { planning: PLANNING[entry], compress };
 }
 
-interface TurnAtItsEnd {
-  turn: TracedTurn;
-  opened: OpenedTurn;
-  emitter: TurnEmitter;
-  output: LiveOutput;
-  result: OutputResult;
-  live: LiveCounts | undefined;
-}
-
-/** What the end of a turn is committed with. */
-type Committing = Pick<AgentShared, 'ledger' | 'answerFiles' | 'languages' | 'settings'>;
-
-/** Commits the end of the turn, and starts what follows it. Throws `StoreError`. */
-async function endTurn(
-  shared: Committing & Pick<AgentShared, 'traces'>,
-  afterTurn: AroundTurn['afterTurn'],
-  { turn, opened, emitter, output, result, live }: TurnAtItsEnd,
-): Promise<LaneStep> {
-  const trace = turn.trace.end(result.silent ? 'silent' : result.reason, turn.profile.id, live);
-  const step = await commit(shared, turn, opened.address, { result, trace, shownOn: output.shownOn() });
-  emitter.emit({ type: 'turn_ended', reason: result.reason });
-  endTrace(shared, turn, trace, true);
-  afterTurn.start(endedTurn(turn, { ...result, title: opened.session.title }));
-  return step;
-}
-
 /**
  * Leaves a turn that continues later: it waits for a person or for its caller, or this node closes. Throws every other
  * error.
  */
 async function leaveTurn(
-  shared: Pick<AgentShared, 'ledger' | 'lanes' | 'limits' | 'traces'>,
+  shared: AgentShared,
   turn: TracedTurn,
   emitter: TurnEmitter,
   error: unknown,
 ): Promise<LaneOutcome> {
-  const { ledger } = shared;
+  const { ledger } = shared.stores;
   if (error instanceof ApprovalWait || error instanceof CallerWait) {
     await recordUnreported(ledger, turn);
     const parked =
@@ -179,21 +145,21 @@ async function leaveTurn(
   return { kind: 'released' };
 }
 
-/** T6. */
+/** Commits the end of the turn (T6). Throws `StoreError`. */
 async function commit(
-  shared: Committing,
-  turn: TurnIdentity & Pick<TurnContext, 'model'> & Pick<TurnProgress, 'rows' | 'otherUsage'>,
-  address: Address,
-  {
-    result,
-    trace,
-    shownOn,
-  }: { result: OutputResult; trace: TraceAttempt; shownOn: ReturnType<LiveOutput['shownOn']> },
+  shared: AgentShared,
+  turn: Turn,
+  result: OutputResult,
+  trace: TraceAttempt,
+  shownOn: ReturnType<LiveOutput['shownOn']>,
 ): Promise<LaneStep> {
   const fresh = turn.rows.fresh();
-  const answer = await deliveryWithFiles(shared.answerFiles, turn, address, result);
-  const { attachments, outbound, elsewhere } = answer;
-  return await shared.ledger.finishTurn(turn.fence, {
+  const { attachments, outbound, elsewhere } = await deliveryWithFiles(
+    shared.media.answerFiles,
+    turn,
+    result,
+  );
+  return await shared.stores.ledger.finishTurn(turn.fence, {
     turnId: turn.turnId,
     reason: result.reason,
     failure: result.failure,
@@ -212,14 +178,14 @@ async function commit(
 }
 
 /** Passes a stored attempt to those who count and export it, and logs its end. Never throws. */
-function endTrace({ traces }: Tracing, turn: NotedTurn, attempt: TraceAttempt, ended: boolean): void {
+function endTrace({ traces }: AgentShared, turn: TracedTurn, attempt: TraceAttempt, isOver: boolean): void {
   const { turnId, sessionKey } = turn;
   const { outcome, ms, afterMs } = attempt;
   const calls = attempt.spans.filter(({ kind }) => kind === 'model_call').length;
   const fields = { reason: outcome, ms, afterMs, calls };
-  if (ended) turn.log.info(fields, 'turn_ended');
+  if (isOver) turn.log.info(fields, 'turn_ended');
   else turn.log.info(fields, outcome === 'parked' ? 'turn_parked' : 'turn_released');
-  traces.ended({ turnId, sessionKey, attempt, startedAt: turn.trace.startedAt, ended });
+  traces.ended({ turnId, sessionKey, attempt, startedAt: turn.trace.startedAt, ended: isOver });
 }
 
 /**
@@ -227,8 +193,8 @@ function endTrace({ traces }: Tracing, turn: NotedTurn, attempt: TraceAttempt, e
  * without it the turn continues as well, and the journal still has its answers.
  */
 async function leaveTrace(
-  shared: Tracing,
-  turn: NotedTurn & Pick<TurnContext, 'profile'>,
+  shared: AgentShared,
+  turn: TracedTurn,
   outcome: 'parked' | 'released',
 ): Promise<void> {
   const attempt = turn.trace.end(outcome, turn.profile.id);
@@ -238,34 +204,83 @@ async function leaveTrace(
   endTrace(shared, turn, attempt, false);
 }
 
-/** Creates the output of the turn: the live message of its channel, and the event bus. */
-function openOutput(
-  { live, ledger }: Pick<AgentShared, 'live' | 'ledger'>,
-  { head, turn, payload, opened, emitter }: OutputStart,
-): LiveOutput {
-  const { placeholder } = payload.message;
-  const placeholders = opened.placeholders.length === 0 && placeholder ? [placeholder] : opened.placeholders;
-  const textSoFar = turn.reply.text;
-  const open = () =>
-    live.open({
-      turnId: turn.turnId,
-      session: turn.sessionKey,
-      address: opened.address,
-      surfaces: opened.surfaces,
-      replyTo: turn.replyTo,
-      question: askedQuestion(payload.message),
-      placeholders,
-      takenOver: isTakenOver(head, opened),
-      textSoFar,
-      note: (ref, sent) => ledger.noteSent(turn.fence, ref, sent),
-      plan: opened.plan,
-      language: turn.say.language,
-    });
-  const emit: Emit = (event) => emitter.emit(event);
-  return openLiveOutput({ silentToken: turn.silentToken, textSoFar, open, emit });
+/** Makes the function that opens the message of the turn in its channel. */
+function liveOpener(
+  { chats, stores: { ledger } }: AgentShared,
+  turn: Turn,
+  head: LaneHead,
+  { message }: TurnPayload,
+  opened: OpenedTurn,
+): () => LiveTurn {
+  const { placeholder } = message;
+  const start: LiveTurnStart = {
+    turnId: turn.turnId,
+    session: turn.sessionKey,
+    address: turn.address,
+    surfaces: turn.surfaces,
+    replyTo: turn.replyTo,
+    question: askedQuestion(message),
+    placeholders: opened.placeholders.length === 0 && placeholder ? [placeholder] : opened.placeholders,
+    takenOver: isTakenOver(head, opened),
+    textSoFar: turn.reply.text,
+    note: (ref, sent) => ledger.noteSent(turn.fence, ref, sent),
+    plan: opened.plan,
+    language: turn.say.language,
+  };
+  return () => chats.live.open(start);
 }
 
 /** True when an earlier attempt may have shown what is not noted; not every death or lost lease is counted against the turn. */
 function isTakenOver({ crashes }: LaneHead, { interrupted, placeholders }: OpenedTurn): boolean {
   return crashes > 0 || (interrupted === true && placeholders.length > 0);
+}
+
+/** Ends a turn that has become a dead letter and answers with the reason, also one whose message cannot be read. */
+async function endDeadLetter(shared: AgentShared, head: LaneHead, error: GatewayError): Promise<LaneStep> {
+  const {
+    stores: { ledger, lanes },
+    chats: { events, languages },
+    log,
+  } = shared;
+  log.error({ err: error, lane: head.lane, seq: head.seq }, 'turn_dead');
+  const payload = readTurnPayload(head.payload);
+  const turn = payload instanceof GatewayError ? await ledger.turnAt(head) : payload;
+  if (turn === undefined) return await lanes.finish(head, error.message);
+  const { turnId, address } = turn;
+  const replyTo = payload instanceof GatewayError ? undefined : answeredMessage(payload.message);
+  const say = payload instanceof GatewayError ? languages.say({}) : await sayFor(shared, payload);
+  const text = failureText(error, 'person', say);
+  const because = cancelReason(textRef('cancelled.failed'));
+  const plan = await ledger.planOf(turnId);
+  const open = plan !== undefined && isOpenPlan(plan);
+  if (open) await ledger.updatePlan(head, cancelPlan(plan, because.reason, because.why));
+  const step = await ledger.finishTurn(head, {
+    turnId,
+    reason: 'failed',
+    failure: failureOf(error),
+    content: text,
+    isError: true,
+    userId: payload instanceof GatewayError ? '' : userIdOf(payload.message),
+    usage: [],
+    entries: [],
+    outbound: deliveryOf(turnId, address, { content: text, isError: true, replyTo }),
+    elsewhere: { message: elsewhereOf({ content: text, isError: true }), shownOn: [] },
+    deadLetter: error.message,
+  });
+  const emitter = events.turn({
+    sessionKey: sessionOf(head, address),
+    turnId,
+    epoch: head.epoch,
+    textSoFar: text,
+  });
+  if (open) emitter.emit({ type: 'plan_cancelled', ...because });
+  emitter.emit({ type: 'snapshot', text });
+  emitter.emit({ type: 'turn_ended', reason: 'failed' });
+  return step;
+}
+
+/** The session of an `in:` lane. */
+function sessionOf(head: LaneHead, address: Address): SessionKey {
+  const [, channel = '', rest = ''] = /^in:([^:]+):(.+)$/s.exec(head.lane) ?? [];
+  return channel === '' ? address : `${channel}:${rest}`;
 }

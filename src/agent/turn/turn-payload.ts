@@ -19,7 +19,7 @@ import { describeSources, storedSources, taints } from '../../protocol/agent/ris
 import { filesText, ownText, picturesOf } from './message-files.ts';
 import { titleOf } from '../../protocol/sessions/marked-text.ts';
 import { markText, markUntrusted } from '../prompt/marks.ts';
-import type { TextOrigin } from '../state/turn-rows.ts';
+import type { TextOrigin } from './turn-rows.ts';
 
 /** Longest text of what was said in the meantime, in UTF-16 units; the newest messages that fit are kept. */
 export const MAX_OBSERVED_CHARS = 6_000;
@@ -72,8 +72,8 @@ const payload = z.object({
 });
 
 /** The payload, or the error of one that cannot be read, now or later. */
-export function readTurnPayload(stored: unknown): TurnPayload | GatewayError {
-  const read = payload.safeParse(stored);
+export function readTurnPayload(value: unknown): TurnPayload | GatewayError {
+  const read = payload.safeParse(value);
   if (read.success) return read.data;
   return new GatewayError('bad_payload', `A queued message cannot be read: ${describeIssues(read.error)}`);
 }
@@ -94,8 +94,8 @@ export function readMessage(
   where?: string,
 ): ReadMessage {
   const { quoted, media } = message;
-  const own = message.channel === 'system' ? systemText(message) : textOf(message, files, where);
-  const before = [
+  const body = message.channel === 'system' ? systemText(message) : textOf(message, files, where);
+  const context = [
     ...(observed.length === 0 ? [] : [observedText(observed)]),
     ...(quoted === undefined
       ? []
@@ -103,8 +103,8 @@ export function readMessage(
   ];
   const pictures = picturesOf(files);
   return {
-    content: [...before, own].join('\n'),
-    ...((before.length > 0 || media.length > 0) && { typed: ownText(message, files) }),
+    content: [...context, body].join('\n'),
+    ...((context.length > 0 || media.length > 0) && { typed: ownText(message, files) }),
     author: authorOf(message),
     ...(message.endUser !== undefined && { owner: memoryOwnerOf(message) }),
     sources: sourcesOfMessage(message),
@@ -168,11 +168,11 @@ function quotedText({ text, by, author, media }: Quoted, quotedBy: string): stri
 /** What was said in the chat since the last answer without naming the bot: one line for each message. */
 export function observedText(observed: readonly ObservedMessage[]): string {
   const lines: string[] = [];
-  let left = MAX_OBSERVED_CHARS;
+  let room = MAX_OBSERVED_CHARS;
   for (const { senderName, content } of observed.toReversed()) {
     const line = `${titleOf(senderName)}: ${content}`;
-    left -= line.length + 1;
-    if (left < 0) break;
+    room -= line.length + 1;
+    if (room < 0) break;
     lines.unshift(line);
   }
   const missing = observed.length - lines.length;

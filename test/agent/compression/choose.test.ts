@@ -4,18 +4,18 @@ import { describe, expect, it } from 'vitest';
 import {
   byTurn,
   chooseTurns,
-  MAX_UNSUMMARIZED_ROWS,
-  shouldCompressAfterTurn,
   exceedsThreshold,
   KEEP_ROWS,
   KEEP_SHARE,
+  MAX_UNSUMMARIZED_ROWS,
   MIN_COVERED_ROWS,
   MIN_COVERED_SHARE,
   MIN_COVERED_TOKENS,
   MIN_NEW_TURNS,
+  shouldCompressAfterTurn,
   SUMMARY_SHARE,
-} from '../../../src/agent/compression/choose.ts';
-import { summaryRequest } from '../../../src/agent/compression/compress.ts';
+  summaryRequest,
+} from '../../../src/agent/after-turn/compress.ts';
 import type { UnsummarizedRow } from '../../../src/protocol/store/accept.ts';
 import type { ContextEntry } from '../../../src/protocol/store/records.ts';
 import { estimateTokens } from '../../../src/lib/tokens.ts';

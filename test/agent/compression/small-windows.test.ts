@@ -1,7 +1,7 @@
 /** Long conversations on small windows, with the tools of the default profile: few summaries, and nothing forgotten in silence. */
 import { expect, it, onTestFinished, vi } from 'vitest';
-import { FACTS_REQUEST } from '../../../src/agent/facts/facts-worker.ts';
-import { SUMMARY_INSTRUCTION } from '../../../src/agent/compression/compress.ts';
+import { FACTS_REQUEST } from '../../../src/agent/after-turn/facts-worker.ts';
+import { SUMMARY_INSTRUCTION } from '../../../src/agent/after-turn/compress.ts';
 import { DEFAULT_TOOLS } from '../../../src/protocol/agent/profile.ts';
 import type { ChatRequest } from '../../../src/protocol/agent/provider.ts';
 import { createTools } from '../../../src/tools/index.ts';

@@ -1,12 +1,14 @@
 /** The correction call: its own prompt, every answer parsed or turned into `abort`, never an exception. */
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { analyzeFailure, CORRECTION_PROMPT, type Failure } from '../../../src/agent/executor/correction.ts';
 import {
   type AgentCorrection,
+  analyzeFailure,
   type AvailableExecutors,
+  CORRECTION_PROMPT,
+  type Failure,
   MAX_NEW_STEPS,
-} from '../../../src/agent/executor/correction-reply.ts';
+} from '../../../src/agent/plans/correction.ts';
 import { ProviderError } from '../../../src/protocol/errors.ts';
 import { inEnglish, sayFrom } from '../../../src/protocol/texts/say.ts';
 import { GERMAN } from '../../../src/protocol/texts/german.ts';

@@ -8,7 +8,7 @@ import {
   promoteProtoStep,
   type ProtoStep,
   replaceStepCommand,
-} from '../../../src/agent/executor/edits.ts';
+} from '../../../src/agent/plans/edits.ts';
 import { MAX_ADDED_STEPS, stepsLeft } from '../../../src/protocol/agent/plan-edits.ts';
 import type { Plan } from '../../../src/protocol/agent/plan.ts';
 import { classifyByName, deepFreeze, testPlan } from '../../fakes/agent/plans.ts';

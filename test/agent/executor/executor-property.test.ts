@@ -1,8 +1,8 @@
 /** Thousands of plans that fail in every way: the breakers hold, and a crash at any point changes nothing. */
 import * as fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { MAX_RETRIES_PER_STEP } from '../../../src/agent/executor/apply-correction.ts';
-import type { AgentCorrection } from '../../../src/agent/executor/correction-reply.ts';
+import { MAX_RETRIES_PER_STEP } from '../../../src/agent/plans/plan-executor.ts';
+import type { AgentCorrection } from '../../../src/agent/plans/correction.ts';
 import { MAX_ADDED_STEPS } from '../../../src/protocol/agent/plan-edits.ts';
 import { advancePlan, type PlanEventView } from '../../../src/protocol/isomorphic/plan-reducer.js';
 import { correctionsLeft, MAX_CORRECTIONS } from '../../../src/protocol/agent/plan.ts';

@@ -1,6 +1,6 @@
 /** The limits of a plan: corrections per step and per plan, and steps added. */
 import { describe, expect, it } from 'vitest';
-import type { AgentCorrection } from '../../../src/agent/executor/correction-reply.ts';
+import type { AgentCorrection } from '../../../src/agent/plans/correction.ts';
 import { failing, insert, retry, runScenario, skip, TERMINAL_EVENTS } from '../../fakes/agent/corrections.ts';
 import { testPlan } from '../../fakes/agent/plans.ts';
 

@@ -1,6 +1,6 @@
 /** The prompt of each mode, and which model calls include it; `planner` is tested with the planner. */
 import { expect, it, onTestFinished } from 'vitest';
-import { EXPLAIN_PROMPT, modePrompt } from '../../../src/agent/executor/mode-prompts.ts';
+import { EXPLAIN_PROMPT, modePrompt } from '../../../src/agent/plans/step-prompt.ts';
 import { type ExecutionMode, MODES } from '../../../src/protocol/agent/plan.ts';
 import { createApprovals } from '../../../src/intake/approvals/approvals.ts';
 import { actOnPlan } from '../../../src/intake/plans/plan-control.ts';

@@ -1,6 +1,6 @@
 /** A process that dies at each point of a plan's journal: same plan, same answer, no step's work done twice. */
 import { expect, it } from 'vitest';
-import { SUMMARY_PROMPT } from '../../../src/agent/executor/mode-prompts.ts';
+import { SUMMARY_PROMPT } from '../../../src/agent/plans/step-prompt.ts';
 import type { Ledger } from '../../../src/protocol/store/ledger.ts';
 import type { Plan } from '../../../src/protocol/agent/plan.ts';
 import type {

@@ -1,7 +1,7 @@
 /** A turn that executes its plan: steps by tools and by the model, repairs, the final answer, and crashes in between. */
 import { expect, it } from 'vitest';
-import { RUN_PLAN } from '../../../src/agent/executor/run-plan.ts';
-import { CORRECTION_PROMPT } from '../../../src/agent/executor/correction.ts';
+import { RUN_PLAN } from '../../../src/agent/plans/run-plan.ts';
+import { CORRECTION_PROMPT } from '../../../src/agent/plans/correction.ts';
 import { ProviderError, ToolError } from '../../../src/protocol/errors.ts';
 import type { ExecutionMode } from '../../../src/protocol/agent/plan.ts';
 import { spawnAgent } from '../../../src/tools/spawn-agent.ts';

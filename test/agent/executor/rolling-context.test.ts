@@ -7,7 +7,7 @@ import {
   SUMMARIZE_BATCH,
   SUMMARIZE_TRIGGER,
   SUMMARY_LIMIT,
-} from '../../../src/agent/executor/rolling-context.ts';
+} from '../../../src/agent/plans/rolling-context.ts';
 import { testStep } from '../../fakes/agent/plans.ts';
 
 function add(context: RollingContext, index: number, isError = false): void {

@@ -1,8 +1,8 @@
 /** Messages a user sends while a plan runs: in mode `steer` they reach the next step, repair and the final answer. */
 import { expect, it } from 'vitest';
-import { MAX_STEERING_CHARS, withUserAdditions } from '../../../src/agent/executor/run-plan.ts';
-import { TurnRows } from '../../../src/agent/state/turn-rows.ts';
-import type { Turn } from '../../../src/agent/state/turn-state.ts';
+import { MAX_STEERING_CHARS, withUserAdditions } from '../../../src/agent/plans/run-plan.ts';
+import { TurnRows } from '../../../src/agent/turn/turn-rows.ts';
+import { partialTurn } from '../../fakes/agent/turn.ts';
 import type { QueueMode } from '../../../src/protocol/store/records.ts';
 import { describeStore } from '../../database.ts';
 import { dyingAt, notOfDeath } from '../../fakes/agent/dying-store.ts';
@@ -129,7 +129,7 @@ it.each([
     laneSeq: n + 2,
   }));
   rows.joined(entries.map((entry) => ({ iteration: 1, entry, tokens: 1 })));
-  const turn: Pick<Turn, 'rows'> = { rows };
+  const turn = partialTurn({ rows });
   const plan = testPlan(1);
   expect(withUserAdditions(plan, turn).goal).toBe(`${plan.goal}\nThe user has since added: ${shown}`);
 });

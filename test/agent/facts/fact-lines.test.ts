@@ -1,6 +1,6 @@
 /** Facts as a model lists them: bullets are stripped, stories and headings dropped, known facts not duplicated. */
 import { expect, it } from 'vitest';
-import { factsIn, isKnown, MAX_FACTS } from '../../../src/agent/facts/facts-worker.ts';
+import { factsIn, isKnown, MAX_FACTS } from '../../../src/agent/after-turn/facts-worker.ts';
 
 it('reads one fact per line, whatever the model puts before it', () => {
   const answer = [

@@ -1,6 +1,6 @@
 /** Facts at a summary: kept for their author, marked where others contributed, kept for no one if the record is mixed. */
 import { expect, it, onTestFinished, vi } from 'vitest';
-import { FACTS_REQUEST } from '../../../src/agent/facts/facts-worker.ts';
+import { FACTS_REQUEST } from '../../../src/agent/after-turn/facts-worker.ts';
 import type { InboundMessage } from '../../../src/protocol/message.ts';
 import type { ChatRequest } from '../../../src/protocol/agent/provider.ts';
 import {

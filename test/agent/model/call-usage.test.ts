@@ -1,6 +1,6 @@
 /** Usage of one model call: reported by the server, or estimated. */
 import { expect, it } from 'vitest';
-import { completeUsage } from '../../../src/agent/model/call-usage.ts';
+import { completeUsage } from '../../../src/agent/model/model-call.ts';
 import type { Usage } from '../../../src/protocol/agent/provider.ts';
 
 const observed = { promptTokens: 90, output: 'x'.repeat(30), ms: 400 };

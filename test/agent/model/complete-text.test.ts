@@ -1,7 +1,7 @@
 /** A model call that is not an answer to anyone: what it returns, what is shown of it, and what it cost however it ends. */
 import { expect, it } from 'vitest';
 import { DEFAULT_LIMITS } from '../../../src/agent/deps.ts';
-import { completeText, type TextCall } from '../../../src/agent/model/complete-text.ts';
+import { completeText, type TextCall } from '../../../src/agent/model/model-call.ts';
 import { ProviderError } from '../../../src/protocol/errors.ts';
 import type { EventBody } from '../../../src/protocol/event.ts';
 import type { Usage } from '../../../src/protocol/agent/provider.ts';
@@ -40,7 +40,7 @@ it('returns the text without the thinking, and emits nothing for a call that is 
 });
 
 it('emits text and thinking under the title of the call, with their usage', async () => {
-  const { events, usages } = await gather(musing, { shown });
+  const { events, usages } = await gather(musing, { display: shown });
   const { msgId } = shown;
   expect(events).toEqual([
     { type: 'thinking_started', msgId, title: 'A look' },
@@ -58,10 +58,10 @@ it('emits a notice that the call waits in the queue, shown or not', async () => 
 });
 
 it('reports the usage of a call that broke after its first chunk, and none for one that never started', async () => {
-  const late = await gather(fails(broken, 'It'), { shown });
+  const late = await gather(fails(broken, 'It'), { display: shown });
   expect(late).toMatchObject({ text: 'bad_response', usages: [{ estimated: true, completionTokens: 1 }] });
   expect(late.events.at(-1)).toMatchObject({ type: 'thinking_finished', usage: { estimated: true } });
-  const early = await gather(fails(broken), { shown });
+  const early = await gather(fails(broken), { display: shown });
   expect(early).toMatchObject({ text: 'bad_response', usages: [] });
   expect(early.events.at(-1)).toEqual({ type: 'thinking_finished', msgId: shown.msgId });
 });

@@ -2,7 +2,7 @@
 import { expect, it } from 'vitest';
 import { MAX_ANSWER_CHARS, MAX_CALLS_KEPT } from '../../../src/agent/deps.ts';
 import { type EstimatedRequest, type ModelCall, streamAnswer } from '../../../src/agent/model/model-call.ts';
-import { Reply } from '../../../src/agent/state/reply.ts';
+import { Reply } from '../../../src/agent/turn/reply.ts';
 import { ProviderError } from '../../../src/protocol/errors.ts';
 import type { EventBody } from '../../../src/protocol/event.ts';
 import { collectChat } from '../../fakes/agent/collect-chat.ts';

@@ -1,7 +1,6 @@
 /** How large a window a model is asked for: small at first, doubled within what it has, never smaller again. */
 import { describe, expect, it } from 'vitest';
-import { MAX_GROWN_MODELS, ModelWindows } from '../../../src/agent/model/model-windows.ts';
-import { SAFE_WINDOW } from '../../../src/agent/prompt/context-window.ts';
+import { MAX_GROWN_MODELS, ModelWindows, SAFE_WINDOW } from '../../../src/agent/prompt/context-window.ts';
 
 const free = { contextWindow: undefined };
 

@@ -1,7 +1,7 @@
 /** Planning before the loop, on a real store: when it happens, what it costs, what is kept and what users see. */
 import { expect, it } from 'vitest';
-import { MAX_PLANNING_CHARS, PLANNING_TEMPERATURE } from '../../../src/agent/planner/planning-call.ts';
-import { modePrompt } from '../../../src/agent/executor/mode-prompts.ts';
+import { MAX_PLANNING_CHARS, PLANNING_TEMPERATURE } from '../../../src/agent/plans/draft-plan.ts';
+import { modePrompt } from '../../../src/agent/plans/step-prompt.ts';
 import { LaneAbort } from '../../../src/protocol/bus.ts';
 import { ProviderError } from '../../../src/protocol/errors.ts';
 import { describeStore } from '../../database.ts';

@@ -1,12 +1,16 @@
 /** From the model's text to a plan: what models really write, and what none should. */
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { planInstruction } from '../../../src/agent/planner/instructions.ts';
-import { makePlan } from '../../../src/agent/planner/draft-plan.ts';
+import { makePlan, planInstruction } from '../../../src/agent/plans/draft-plan.ts';
 import { builtInLanguages } from '../../fakes/gateway/languages.ts';
-import { planCard, planForModel, todosOf } from '../../../src/agent/planner/plan-text.ts';
-import { readAnalysis, readReview, reviewText } from '../../../src/agent/planner/read-analysis.ts';
-import { MAX_MILESTONES, readPlan } from '../../../src/agent/planner/read-plan.ts';
+import { planCard, planForModel, todosOf } from '../../../src/agent/plans/plan-text.ts';
+import {
+  MAX_MILESTONES,
+  readAnalysis,
+  readPlan,
+  readReview,
+  reviewText,
+} from '../../../src/agent/plans/read-plan.ts';
 import { MAX_PLAN_STEPS } from '../../../src/protocol/agent/plan.ts';
 import { MAX_TODO_CHARS } from '../../../src/protocol/store/notes.ts';
 import { renderTelegram } from '../../../channels/telegram/rendering/render.ts';

@@ -1,11 +1,13 @@
 /** A note after the conversation says when and where the model answers; the prompt before a new message stays the same. */
 import { describe, expect, it } from 'vitest';
-import { createEnvironmentNote, type Placed } from '../../../src/agent/prompt/environment-note.ts';
+import { createEnvironmentNote } from '../../../src/agent/prompt/environment-note.ts';
+import type { Turn } from '../../../src/agent/turn/turn-state.ts';
+import { partialTurn } from '../../fakes/agent/turn.ts';
 import { describeStore } from '../../database.ts';
 import { says, ScriptedProvider } from '../../fakes/agent/scripted-provider.ts';
 import { openScenario } from '../../fakes/agent/turn-setup.ts';
 
-const ANN: Placed = {
+const ANN: Partial<Turn> = {
   address: 'telegram:42',
   place: 'private',
   surfaces: [],
@@ -14,12 +16,14 @@ const ANN: Placed = {
   isOwner: true,
 };
 
-const noteFor = (turn: Placed, timeZone = 'Europe/Berlin') =>
-  createEnvironmentNote({
-    epochNow: () => Date.UTC(2026, 10, 22, 14, 2),
+const noteFor = (turn: Partial<Turn>, timeZone = 'Europe/Berlin') =>
+  createEnvironmentNote(
+    {
+      epochNow: () => Date.UTC(2026, 10, 22, 14, 2),
+      channelLabel: (channel) => (channel === 'telegram' ? 'Telegram' : undefined),
+    },
     timeZone,
-    channelLabel: (channel) => (channel === 'telegram' ? 'Telegram' : undefined),
-  })(turn);
+  )(partialTurn(turn));
 
 describe('the note about when and where', () => {
   it('names the date, the zone, the channel, who writes and their role', () => {

@@ -1,8 +1,9 @@
 /** What the model is told between iterations, derived only from the rows of a turn. */
 import { describe, expect, it } from 'vitest';
-import { notesFor } from '../../../src/agent/prompt/nudges.ts';
-import { failedIn, idleIterations } from '../../../src/agent/prompt/todo-progress.ts';
-import { TurnRows } from '../../../src/agent/state/turn-rows.ts';
+import { failedIn, idleIterations, notesFor } from '../../../src/agent/prompt/nudges.ts';
+import type { PreparedProfile } from '../../../src/agent/prompt/prepared-profile.ts';
+import { partialTurn } from '../../fakes/agent/turn.ts';
+import { TurnRows } from '../../../src/agent/turn/turn-rows.ts';
 import { defaultProfile } from '../../../src/agent/profiles/built-in.ts';
 import { type Profile, profileSchema } from '../../../src/protocol/agent/profile.ts';
 import type { ContextRecord } from '../../../src/protocol/store/records.ts';
@@ -36,11 +37,17 @@ function turnOf(...calls: (string | Partial<Record<number, TodoStatus>>)[]): Tur
   return rows;
 }
 
-const prepared = { tools: new Set(['todo', 'list_dir']) };
+const prepared = preparedWith('todo', 'list_dir');
+
+/** A prepared profile, of which nudges read only the names of its tools. */
+function preparedWith(...names: string[]): PreparedProfile {
+  const tools = new Map(names.map((name) => [name, {}]));
+  return { tools } as unknown as PreparedProfile;
+}
 
 function said(rows: TurnRows, n: number, over: Partial<Profile> = {}): string {
   const profile = { ...defaultProfile('You.'), iterationBudgetEnabled: false, ...over };
-  return notesFor({ profile, rows, prepared }, n, '').content;
+  return notesFor(partialTurn({ profile, rows, prepared }), n, '').content;
 }
 
 const looks = (count: number): string[] => Array.from({ length: count }, () => 'list_dir');
@@ -123,7 +130,7 @@ describe('a stall', () => {
 
   it('does not mention a todo list to a model without the tool', () => {
     const profile = defaultProfile('You.');
-    const bare = { profile, rows: turnOf(...looks(8)), prepared: { tools: new Set<string>() } };
+    const bare = partialTurn({ profile, rows: turnOf(...looks(8)), prepared: preparedWith() });
     expect(notesFor(bare, 9, '').content).toMatch(/8 iterations without progress\. (?!.*todo)/);
   });
 
@@ -190,5 +197,7 @@ it('gives the budget, the goal, the stall and the new plan in this order (N-44, 
 
 it('gives no note when none is needed', () => {
   const profile = { ...defaultProfile('You.'), iterationBudgetEnabled: false };
-  expect(notesFor({ profile, rows: turnOf(), prepared }, 1, 'It is Sunday.').content).toBe('It is Sunday.');
+  expect(notesFor(partialTurn({ profile, rows: turnOf(), prepared }), 1, 'It is Sunday.').content).toBe(
+    'It is Sunday.',
+  );
 });

@@ -3,7 +3,8 @@ import { describe, expect, it } from 'vitest';
 import type { EventBody } from '../../../src/protocol/event.ts';
 import { inEnglish } from '../../../src/protocol/texts/say.ts';
 import type { Group } from '../../../src/agent/prompt/history.ts';
-import { NOTICE_TTL_MS, SmallWindowNotices } from '../../../src/agent/prompt/small-window.ts';
+import { partialTurn } from '../../fakes/agent/turn.ts';
+import { NOTICE_TTL_MS, SmallWindowNotices } from '../../../src/agent/model/notices.ts';
 import { createPreparation } from '../../../src/agent/prompt/prepared-profile.ts';
 import { defaultProfile } from '../../../src/agent/profiles/built-in.ts';
 import { riskyTools } from '../../fakes/agent/risky-tools.ts';
@@ -35,7 +36,11 @@ function notesOf(clock = { now: 0 }) {
     const schemas = offers ? prepared.schemas : [];
     const start = { system: { content: '', tokens: 0 }, tools: { schemas, tokens: 0, hidden } };
     const fitted = { messages: [], tokens: 0, parts: { ...parts, history: 100 - history } };
-    notices.note(turn, { model: 'm', window: 4_096, start, fitted }, (event) => void events.push(event));
+    notices.note(
+      partialTurn(turn),
+      { model: 'm', window: 4_096, start, fitted },
+      (event) => void events.push(event),
+    );
     return events.map((event) => (event.type === 'notice' ? event.text : event.type));
   };
 }

@@ -1,6 +1,6 @@
 /** Titles as text: what models write around them is stripped, and no title exceeds its limit. */
 import { describe, expect, it } from 'vitest';
-import { firstWords, titleIn } from '../../../src/agent/title/title-worker.ts';
+import { firstWords, titleIn } from '../../../src/agent/after-turn/title-worker.ts';
 import { GatewayError } from '../../../src/protocol/errors.ts';
 import { MAX_TITLE_CHARS, readTitle } from '../../../src/protocol/sessions/session-list.ts';
 

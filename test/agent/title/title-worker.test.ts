@@ -1,6 +1,6 @@
 /** The title of a session when its model is slow, busy or down: the end of the turn and the next turn never wait. */
 import { expect, it, onTestFinished, vi } from 'vitest';
-import { TITLE_REQUEST } from '../../../src/agent/title/title-worker.ts';
+import { TITLE_REQUEST } from '../../../src/agent/after-turn/title-worker.ts';
 import { ProviderError } from '../../../src/protocol/errors.ts';
 import type { ChatRequest } from '../../../src/protocol/agent/provider.ts';
 import { describeStore, type TestDatabases } from '../../database.ts';

@@ -1,6 +1,6 @@
 /** How dangerous a call is: by its tool, its arguments, and what its turn has read. */
 import { describe, expect, it } from 'vitest';
-import { judgeCall, mustAsk } from '../../../src/agent/tools/risk.ts';
+import { judgeCall, mustAsk } from '../../../src/agent/tools/approval-gate.ts';
 import type { Source } from '../../../src/protocol/agent/risk.ts';
 import { createExec } from '../../../src/tools/exec/exec.ts';
 import { writeFile } from '../../../src/tools/files/write-file.ts';
@@ -73,10 +73,10 @@ describe('approval', () => {
   it('never lets a dangerous call pass, whatever the profile sets (S-45)', () => {
     const dangerous = { risk: 'dangerous', warning: '' } as const;
     const caution = { risk: 'caution', warning: '' } as const;
-    expect(mustAsk({ approvals: 'dangerous' }, dangerous)).toBe(true);
-    expect(mustAsk({ approvals: 'caution' }, dangerous)).toBe(true);
-    expect(mustAsk({ approvals: 'dangerous' }, caution)).toBe(false);
-    expect(mustAsk({ approvals: 'caution' }, caution)).toBe(true);
-    expect(mustAsk({ approvals: 'caution' }, { risk: 'safe', warning: '' })).toBe(false);
+    expect(mustAsk('dangerous', dangerous)).toBe(true);
+    expect(mustAsk('caution', dangerous)).toBe(true);
+    expect(mustAsk('dangerous', caution)).toBe(false);
+    expect(mustAsk('caution', caution)).toBe(true);
+    expect(mustAsk('caution', { risk: 'safe', warning: '' })).toBe(false);
   });
 });

@@ -1,6 +1,6 @@
 /** The few reads outside a tainted session that need no approval: what the user typed, and the next page of a search. */
 import { describe, expect, it } from 'vitest';
-import { judgeCall } from '../../../src/agent/tools/risk.ts';
+import { judgeCall } from '../../../src/agent/tools/approval-gate.ts';
 import { MAX_UNASKED_READS } from '../../../src/agent/tools/unasked-reads.ts';
 import { createWebFetch } from '../../../src/tools/web/web-fetch.ts';
 import { createWebSearch } from '../../../src/tools/web/web-search.ts';

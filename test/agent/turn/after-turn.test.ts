@@ -1,17 +1,19 @@
 /** The list of workers after a turn: in order, in no one's way, and a failure of one does not affect the others. */
 import { expect, it } from 'vitest';
 import {
+  type AfterTurnWorker,
   createAfterTurn,
   endedTurn as endedTurnOf,
+  type EndedTurn,
   MAX_AFTER_TURNS,
-} from '../../../src/agent/turn/after-turn.ts';
+} from '../../../src/agent/after-turn/after-turn.ts';
+import { partialTurn } from '../../fakes/agent/turn.ts';
 import { NO_PART } from '../../../src/agent/prompt/bootstrap-files.ts';
 import { contextRow } from '../../../src/agent/prompt/history.ts';
 import { createPreparation } from '../../../src/agent/prompt/prepared-profile.ts';
-import { Reply } from '../../../src/agent/state/reply.ts';
-import { TurnRows } from '../../../src/agent/state/turn-rows.ts';
-import { UnjournaledUsage } from '../../../src/agent/state/unjournaled-usage.ts';
-import type { AfterTurnWorker, EndedTurn } from '../../../src/agent/turn/ended-turn.ts';
+import { Reply } from '../../../src/agent/turn/reply.ts';
+import { TurnRows } from '../../../src/agent/turn/turn-rows.ts';
+import { UnjournaledUsage } from '../../../src/agent/turn/turn-state.ts';
 import type { AfterTurnName, AfterTurnSettings } from '../../../src/protocol/agent/subagents.ts';
 import type { EventBody } from '../../../src/protocol/event.ts';
 import type { SessionKey } from '../../../src/protocol/message.ts';
@@ -51,7 +53,11 @@ function endedTurn(sessionKey: SessionKey, lines: string[] = []): EndedTurn {
     surfaces: [],
     say: inEnglish,
   };
-  return endedTurnOf(turn, { reason: 'max_iterations', text: 'Hello yourself.', title: undefined });
+  return endedTurnOf(partialTurn(turn), {
+    reason: 'max_iterations',
+    text: 'Hello yourself.',
+    title: undefined,
+  });
 }
 
 /** A worker of that name. */
@@ -64,7 +70,7 @@ function registry(workers: AfterTurnWorker[], settings = ALL_ON) {
   const seen: string[] = [];
   const emit = (session: SessionKey, event: EventBody): void =>
     void seen.push(`${session} ${event.type === 'notice' ? event.text : event.type}`);
-  return { afterTurn: createAfterTurn(workers, { emit }, () => settings), seen };
+  return { afterTurn: createAfterTurn(workers, emit, () => settings), seen };
 }
 
 /** Runs until its signal aborts; `begun` resolves once it is running. */

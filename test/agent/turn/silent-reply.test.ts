@@ -1,8 +1,9 @@
 /** Turns that may stay silent: the token is neither shown nor kept, and anything else is shown in full. */
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { MAX_HELD, openLiveOutput } from '../../../src/agent/turn/silent-reply.ts';
-import { MAX_SILENT_REST } from '../../../src/agent/turn/silent-token.ts';
+import { MAX_HELD, MAX_SILENT_REST, openLiveOutput } from '../../../src/agent/turn/silent-reply.ts';
+import { Reply } from '../../../src/agent/turn/reply.ts';
+import { partialTurn } from '../../fakes/agent/turn.ts';
 import { LaneAbort } from '../../../src/protocol/bus.ts';
 import { ProviderError } from '../../../src/protocol/errors.ts';
 import type { EventBody } from '../../../src/protocol/event.ts';
@@ -20,16 +21,17 @@ const usage = { promptTokens: 0, completionTokens: 0, modelMs: 0 };
 function screenOf(over: { silentToken?: string | undefined; textSoFar?: string } = {}) {
   const events: EventBody[] = [];
   const seen = { opened: 0, settled: 0, events };
-  const screen = openLiveOutput({
-    silentToken: TOKEN,
-    textSoFar: '',
-    open: () => {
+  const { silentToken, textSoFar = '' } = { silentToken: TOKEN, ...over };
+  const reply = new Reply();
+  reply.addCall(textSoFar);
+  const screen = openLiveOutput(
+    partialTurn({ silentToken, reply }),
+    () => {
       seen.opened += 1;
       return { settle: async () => void (seen.settled += 1), shownOn: () => [] };
     },
-    emit: (body) => void events.push(body),
-    ...over,
-  });
+    { emit: (body) => void events.push(body) },
+  );
   const say = (...deltas: string[]): void => {
     screen.emit({ type: 'stream_start', msgId: 'm1' });
     for (const delta of deltas) screen.emit({ type: 'stream_chunk', msgId: 'm1', delta });

@@ -9,7 +9,7 @@ import {
 } from '../../../src/protocol/isomorphic/plan-reducer.js';
 import * as contract from '../../../src/protocol/agent/plan.ts';
 import type { EventBody } from '../../../src/protocol/event.ts';
-import { BUDGET_WARNING_SHARE } from '../../../src/agent/executor/apply-correction.ts';
+import { BUDGET_WARNING_SHARE } from '../../../src/agent/plans/plan-executor.ts';
 import { plan, step } from '../../fakes/gateway/shown-plans.ts';
 
 const after = (view: PlanEventView | undefined, ...events: EventBody[]): PlanEventView | undefined =>

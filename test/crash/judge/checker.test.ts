@@ -1,6 +1,6 @@
 /** The judge of crash runs detects each failure it is meant to, and nothing in a run without failures. */
 import { describe, expect, it } from 'vitest';
-import { SUMMARY_INSTRUCTION } from '../../../src/agent/compression/compress.ts';
+import { SUMMARY_INSTRUCTION } from '../../../src/agent/after-turn/compress.ts';
 import { type Evidence, judge, type Verdict } from './checker.ts';
 import { messageAt, questionOf, readQuestion, scriptedAnswer, wholeAnswer } from '../script.ts';
 import { classify } from './windows.ts';

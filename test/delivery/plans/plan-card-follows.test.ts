@@ -1,6 +1,6 @@
 /** A plan that is executed and corrected, and its card after every event. */
 import { expect, it } from 'vitest';
-import type { AgentCorrection } from '../../../src/agent/executor/correction-reply.ts';
+import type { AgentCorrection } from '../../../src/agent/plans/correction.ts';
 import type { EventBody } from '../../../src/protocol/event.ts';
 import { PlanScenario, testPlan } from '../../fakes/agent/plans.ts';
 import { cardOf, readCard } from '../../fakes/gateway/read-card.ts';

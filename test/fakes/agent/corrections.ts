@@ -1,5 +1,5 @@
 /** Corrections and step results for tests of the plan executor. */
-import type { AgentCorrection } from '../../../src/agent/executor/correction-reply.ts';
+import type { AgentCorrection } from '../../../src/agent/plans/correction.ts';
 import { PlanScenario, type PlanScenarioOptions, testPlan } from './plans.ts';
 
 /** Makes the steps with these ids fail this many times; after that they succeed. */

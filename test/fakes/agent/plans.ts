@@ -1,12 +1,11 @@
 /** Plans for tests, and an executor around scripted steps and corrections that keeps its journal in memory. */
 import type { EventBody } from '../../../src/protocol/event.ts';
-import type { AgentCorrection } from '../../../src/agent/executor/correction-reply.ts';
-import type { Failure } from '../../../src/agent/executor/correction.ts';
-import type { Classify } from '../../../src/agent/executor/edits.ts';
-import type { ExecutorDeps, GateVerdict } from '../../../src/agent/executor/execution.ts';
-import { executePlan } from '../../../src/agent/executor/executor.ts';
-import { RollingContext } from '../../../src/agent/executor/rolling-context.ts';
-import { foldFacts, type PlanRun } from '../../../src/agent/executor/run-state.ts';
+import type { AgentCorrection, Failure } from '../../../src/agent/plans/correction.ts';
+import type { Classify } from '../../../src/agent/plans/edits.ts';
+import type { GateVerdict } from '../../../src/agent/plans/gate.ts';
+import { PlanExecutor } from '../../../src/agent/plans/plan-executor.ts';
+import { RollingContext } from '../../../src/agent/plans/rolling-context.ts';
+import { foldFacts, type PlanRun, type StepOutcome } from '../../../src/agent/plans/run-state.ts';
 import type { Plan, PlanFact, PlanStep } from '../../../src/protocol/agent/plan.ts';
 
 /** A plan of `length` steps that all call `probe`, deeply frozen. */
@@ -91,7 +90,7 @@ export class PlanScenario {
   async run(): Promise<PlanRun> {
     const start = foldFacts(this.facts);
     if (start === undefined) throw new Error('There is no plan.');
-    const end = await executePlan(this.#deps(start), deepFreeze(start));
+    const end = await this.#executor(deepFreeze(start)).execute();
     await this.#eventsPassedOn;
     return end;
   }
@@ -100,48 +99,50 @@ export class PlanScenario {
     return this.events.map(({ type }) => type);
   }
 
-  #deps(start: PlanRun): ExecutorDeps {
-    const { step = worked, correct = noCorrection, gate = goes, commit, refuse, signal } = this.#options;
+  #executor(start: PlanRun): PlanExecutor {
+    const { step = worked, correct = noCorrection, gate = goes, commit, refuse } = this.#options;
+    const { signal = new AbortController().signal } = this.#options;
     const context = new RollingContext(async () => 'a sentence');
     for (const { step: ran, result } of start.results) context.addStep(ran, result);
-    return {
-      context,
-      classify: classifyByName,
-      signal: signal ?? new AbortController().signal,
-      emit: (event) => {
-        this.events.push(event);
-        const { onEvent } = this;
-        if (onEvent !== undefined) this.#eventsPassedOn = this.#eventsPassedOn.then(() => onEvent(event));
-      },
-      journal: async (n, fact, plan) => {
-        await this.#eventsPassedOn;
+    const emit = (event: EventBody): void => {
+      this.events.push(event);
+      const { onEvent } = this;
+      if (onEvent !== undefined) this.#eventsPassedOn = this.#eventsPassedOn.then(() => onEvent(event));
+    };
+    // oxlint-disable-next-line typescript/no-this-alias -- the executor has its own `this`
+    const scenario = this;
+    class ScriptedExecutor extends PlanExecutor {
+      protected override async journal(n: number, fact: PlanFact, plan: Plan): Promise<boolean> {
+        await scenario.#eventsPassedOn;
         if (refuse?.(fact) === true) return false;
         commit?.(n, fact, false);
-        if (this.facts.length !== n) throw new Error(`Fact ${n} came when there were ${this.facts.length}.`);
-        this.facts.push(deepFreeze(fact));
-        this.stored = deepFreeze(plan);
+        const { facts } = scenario;
+        if (facts.length !== n) throw new Error(`Fact ${n} came when there were ${facts.length}.`);
+        facts.push(deepFreeze(fact));
+        scenario.stored = deepFreeze(plan);
         commit?.(n, fact, true);
         return true;
-      },
-      runStep: async (ran, run) => {
-        await this.#eventsPassedOn;
-        this.runs.push(`${ran.id}#${run}`);
+      }
+      protected override async runStep(ran: PlanStep, run: number): Promise<StepOutcome> {
+        await scenario.#eventsPassedOn;
+        scenario.runs.push(`${ran.id}#${run}`);
         return step(ran, run);
-      },
-      correct: async (failure) => {
-        await this.#eventsPassedOn;
-        this.failures.push(failure);
-        return deepFreeze(correct(failure, this.failures.length));
-      },
-      gate: async (next, run) => {
-        await this.#eventsPassedOn;
+      }
+      protected override async correct(failure: Failure): Promise<AgentCorrection> {
+        await scenario.#eventsPassedOn;
+        scenario.failures.push(failure);
+        return deepFreeze(correct(failure, scenario.failures.length));
+      }
+      protected override async gate(next: PlanStep, run: PlanRun): Promise<GateVerdict> {
+        await scenario.#eventsPassedOn;
         return gate(next, run);
-      },
-      park: async () => {
-        await this.#eventsPassedOn;
-        this.parked += 1;
-      },
-    };
+      }
+      protected override async park(): Promise<void> {
+        await scenario.#eventsPassedOn;
+        scenario.parked += 1;
+      }
+    }
+    return new ScriptedExecutor(start, context, classifyByName, emit, signal);
   }
 }
 

@@ -1,6 +1,6 @@
 /** Rows that a turn has read, and a turn that has read them: what the danger of a call is judged by. */
 import { contextRow, type ContextRow } from '../../../src/agent/prompt/history.ts';
-import { Taint } from '../../../src/agent/state/taint.ts';
+import { Taint } from '../../../src/agent/turn/turn-rows.ts';
 import type { Source } from '../../../src/protocol/agent/risk.ts';
 
 /** The person whose turn it is. */

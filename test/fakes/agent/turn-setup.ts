@@ -46,9 +46,9 @@ export interface TurnScenarioOptions {
   /** User ids of owners; unset = no one is one. */
   owners?: readonly string[];
   /** Replaces the folders of the sessions. */
-  files?: AgentDeps['files'];
-  receiveFiles?: AgentDeps['receiveFiles'];
-  pictures?: AgentDeps['pictures'];
+  files?: Partial<SessionFiles>;
+  receiveFiles?: AgentDeps['media']['receiveFiles'];
+  pictures?: AgentDeps['media']['pictures'];
   /** Where AGENTS.md and similar files are. */
   workspaceDir?: string;
   /** Observes, or breaks, the ledger's calls, and those on subagents. */
@@ -177,24 +177,37 @@ export class TurnScenario {
         return step;
       },
     };
+    const subagents = this.#options.aroundSubagents?.(store.subagents) ?? store.subagents;
     const afterTurn = { compression: true, facts: false, title: false, ...this.#options.afterTurn };
     const settings = { limits, timeZone: 'UTC', afterTurn, speaks: false };
     const profiles = () => [this.profile, ...(this.#options.others ?? [])];
     return {
-      ledger,
-      languages: builtInLanguages,
-      lanes: store.lanes,
-      subagents: this.#options.aroundSubagents?.(store.subagents) ?? store.subagents,
+      stores: { ...store, ledger, subagents },
+      media: {
+        receiveFiles: this.#options.receiveFiles ?? (async () => []),
+        pictures: this.#options.pictures ?? (async () => undefined),
+        readInline: async ({ name }) => ({ name }),
+        answerFiles: async (_folder, content) => ({ media: [], content }),
+        files: this.#folders(),
+      },
+      chats: {
+        events: this.#eventBus(),
+        live: {
+          open: (start) => {
+            this.order.push('open');
+            this.opened.push(start);
+            return { settle: async () => (this.order.push('settle'), undefined), shownOn: () => [] };
+          },
+        },
+        post: async () => ({ kind: 'foreign' }),
+        askedElsewhere: async () => undefined,
+        languages: builtInLanguages,
+      },
       background: { claimingNode: () => this.node, run: ({ heads }) => void this.background.push(...heads) },
       isOwner: async (userId) => this.#options.owners?.includes(userId) ?? false,
-      plans: store.plans,
-      approvals: store.approvals,
-      memories: store.memories,
-      contexts: store.contexts,
-      todos: store.todos,
       ...(this.#options.workspaceDir !== undefined && { workspaceDir: this.#options.workspaceDir }),
       provider,
-      embedder: { embed: () => Promise.reject(new Error('no text is turned into a vector here')) },
+      embed: () => Promise.reject(new Error('no text is turned into a vector here')),
       tools: this.#options.currentTools ?? (() => tools),
       profiles,
       environmentNote: {
@@ -215,29 +228,20 @@ export class TurnScenario {
         subagentEnded: () => undefined,
         decided: () => undefined,
       },
-      events: this.#eventBus(),
-      live: {
-        open: (start) => {
-          this.order.push('open');
-          this.opened.push(start);
-          return { settle: async () => (this.order.push('settle'), undefined), shownOn: () => [] };
-        },
-      },
-      askedElsewhere: async () => undefined,
-      receiveFiles: this.#options.receiveFiles ?? (async () => []),
-      pictures: this.#options.pictures ?? (async () => undefined),
-      readInline: async ({ name }) => ({ name }),
-      answerFiles: async (_folder, content) => ({ media: [], content }),
-      post: async () => ({ kind: 'foreign' }),
-      files: this.#options.files ?? {
-        open: async (folder) => (await this.#sessionFiles()).open(folder),
-        share: async (folder) => (await this.#sessionFiles()).share(folder),
-        named: async (...asked) => (await this.#sessionFiles()).named(...asked),
-      },
       redact: (text) => text,
       log: testLog(this.logLines),
       settings: () => settings,
     };
+  }
+
+  /** The folders of the sessions, as far as turns use them. */
+  #folders(): SessionFiles {
+    const folders: Partial<SessionFiles> = this.#options.files ?? {
+      open: async (folder) => (await this.#sessionFiles()).open(folder),
+      share: async (folder) => (await this.#sessionFiles()).share(folder),
+      named: async (...request) => (await this.#sessionFiles()).named(...request),
+    };
+    return folders as SessionFiles;
   }
 
   /** Below its own folder, created when it is first needed. */

@@ -1,12 +1,10 @@
 /** The demo's persona answers the gateway's real prompts, and the gateway's real parsers read the answers. */
 import { describe, expect, it } from 'vitest';
 import { inEnglish } from '../../../src/protocol/texts/say.ts';
-import { analyzeFailure } from '../../../src/agent/executor/correction.ts';
-import type { AgentCorrection } from '../../../src/agent/executor/correction-reply.ts';
-import { EXPLAIN_PROMPT, SUMMARY_PROMPT } from '../../../src/agent/executor/mode-prompts.ts';
-import { ANALYSIS, planInstruction, reviewInstruction } from '../../../src/agent/planner/instructions.ts';
-import { readAnalysis, readReview } from '../../../src/agent/planner/read-analysis.ts';
-import { readPlan } from '../../../src/agent/planner/read-plan.ts';
+import { type AgentCorrection, analyzeFailure } from '../../../src/agent/plans/correction.ts';
+import { EXPLAIN_PROMPT, SUMMARY_PROMPT } from '../../../src/agent/plans/step-prompt.ts';
+import { ANALYSIS, planInstruction, reviewInstruction } from '../../../src/agent/plans/draft-plan.ts';
+import { readAnalysis, readPlan, readReview } from '../../../src/agent/plans/read-plan.ts';
 import { markUntrusted } from '../../../src/agent/prompt/marks.ts';
 import { gatewayVoice } from '../../../src/providers/shape/voice.ts';
 import { topicOf } from './demo-text.ts';

@@ -2,9 +2,9 @@
  * The demo persona's answers to the gateway's planning prompts: plan, step, correction, explanation, summary. Each
  * depends only on the prompt in the request, never on earlier requests: parallel chats do not mix.
  */
-import { CORRECTION_PROMPT } from '../../../src/agent/executor/correction.ts';
-import { EXPLAIN_PROMPT, SUMMARY_PROMPT } from '../../../src/agent/executor/mode-prompts.ts';
-import { ANALYSIS, planInstruction, reviewInstruction } from '../../../src/agent/planner/instructions.ts';
+import { CORRECTION_PROMPT } from '../../../src/agent/plans/correction.ts';
+import { EXPLAIN_PROMPT, SUMMARY_PROMPT } from '../../../src/agent/plans/step-prompt.ts';
+import { ANALYSIS, planInstruction, reviewInstruction } from '../../../src/agent/plans/draft-plan.ts';
 import { correction, explanation, stepReply, summary } from './step.ts';
 import { paced, topicOf } from './demo-text.ts';
 import { lastUserText } from '../model/spoken-text.ts';

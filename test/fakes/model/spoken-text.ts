@@ -1,5 +1,5 @@
 /** What people and tools say in a request, and the notes of the gateway beside it. */
-import { TITLE_REQUEST } from '../../../src/agent/title/title-worker.ts';
+import { TITLE_REQUEST } from '../../../src/agent/after-turn/title-worker.ts';
 
 /** A note between its marks, with the empty line that separates it from other text. */
 const NOTE = /(?:\n\n)?\[([0-9a-f]{16}): note\]\n([\s\S]*?)\n\[\1: end\](?:\n\n)?/g;

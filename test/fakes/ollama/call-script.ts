@@ -1,6 +1,6 @@
 /** What a test controls of a fake model server: the scripted answers, and the calls that arrived. */
 import type { ServerResponse } from 'node:http';
-import { TITLE_REQUEST } from '../../../src/agent/title/title-worker.ts';
+import { TITLE_REQUEST } from '../../../src/agent/after-turn/title-worker.ts';
 import type { Answer } from './reply.ts';
 import type { ChatBody } from './request.ts';
 

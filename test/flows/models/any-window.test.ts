@@ -2,7 +2,7 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { TOOL_SHARE } from '../../../src/agent/prompt/tool-selection.ts';
 import { USE_TOOL } from '../../../src/agent/tools/tool-pair.ts';
-import { TITLE_REQUEST } from '../../../src/agent/title/title-worker.ts';
+import { TITLE_REQUEST } from '../../../src/agent/after-turn/title-worker.ts';
 import { type FakeLlamaOptions, startFakeLlama } from '../../fakes/llama-server/llama-server.ts';
 import { promptTokens } from '../../fakes/llama-server/request.ts';
 import { scripted } from '../../fakes/mcp/servers.ts';

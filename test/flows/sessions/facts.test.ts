@@ -3,7 +3,7 @@
  * involved, known in a later one.
  */
 import { expect, it, vi } from 'vitest';
-import { FACTS_REQUEST } from '../../../src/agent/facts/facts-worker.ts';
+import { FACTS_REQUEST } from '../../../src/agent/after-turn/facts-worker.ts';
 import { lastUserText } from '../../fakes/model/spoken-text.ts';
 import type { ChatBody } from '../../fakes/ollama/request.ts';
 import { describeGateway, WAIT } from '../setup.ts';

@@ -1,6 +1,6 @@
 /** Titles of chats: generated once after the first answer, set by users, and never in the way of a turn. */
 import { expect, it, vi } from 'vitest';
-import { TITLE_REQUEST } from '../../../src/agent/title/title-worker.ts';
+import { TITLE_REQUEST } from '../../../src/agent/after-turn/title-worker.ts';
 import { describeGateway, FRIENDS, WAIT } from '../setup.ts';
 
 const [ann = ''] = FRIENDS;

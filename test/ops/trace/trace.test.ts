@@ -1,6 +1,6 @@
 /** The notes of an attempt, the text of a trace, and how refusals are counted. */
 import { describe, expect, it } from 'vitest';
-import { beginningOf, TraceNotes } from '../../../src/agent/state/trace-notes.ts';
+import { beginningOf, TraceNotes } from '../../../src/agent/turn/trace-notes.ts';
 import { pricesRule } from '../../../src/protocol/agent/usage.ts';
 import type { ChatMessage } from '../../../src/protocol/agent/provider.ts';
 import {

@@ -1,6 +1,6 @@
 /** A thread for each question on Discord: a separate conversation, with its title as its name. */
 import { expect, it, vi } from 'vitest';
-import { TITLE_REQUEST } from '../../../../src/agent/title/title-worker.ts';
+import { TITLE_REQUEST } from '../../../../src/agent/after-turn/title-worker.ts';
 import type { FakeChannel } from '../../../fakes/discord/platform.ts';
 import { describeGateway, WAIT } from '../../setup.ts';
 
