@@ -1,18 +1,62 @@
 /** Calls of the client-server API: throws every limit and failure at once as `ChannelError`; no call waits or is repeated here. */
-import { textRef } from '../../src/protocol/texts/say.ts';
-import { ChannelError, channelUnavailable } from '../../src/protocol/errors.ts';
-import type { ChannelHealth } from '../../src/protocol/gateway-api.ts';
-import { tokenHealth, tokenRefusals, tokenRefused } from '../../src/protocol/channel-parts.ts';
-import { type Refusals, RetryAfterPauses } from '../../src/lib/async/call-gate.ts';
-import { BAD_TOKEN, isTokenError, LostAnswer, rateLimited, refusalOf } from './errors.ts';
+import { textRef, type TextRef } from '../../src/protocol/texts/say.ts';
 import {
-  Agent as HttpAgent,
-  type ClientRequest,
-  type IncomingMessage,
-  request as httpRequest,
-} from 'node:http';
-import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
+  ChannelError,
+  type ChannelErrorCode,
+  channelUnavailable,
+  errorCode,
+} from '../../src/protocol/errors.ts';
+import type { ChannelHealth } from '../../src/protocol/gateway-api.ts';
+import type { ChannelTiming } from '../../src/protocol/channel-settings.ts';
+import { tokenHealth, tokenRefusals, tokenRefused } from '../../src/protocol/channel-parts.ts';
+import { openResponse } from '../../src/lib/async/http-stream.ts';
+import { type Refusals, RetryAfterPauses } from '../../src/lib/async/call-gate.ts';
+import { z } from 'zod';
+import { Agent as HttpAgent, type IncomingMessage } from 'node:http';
+import { Agent as HttpsAgent } from 'node:https';
 import { parseJson } from '../../src/lib/json/json.ts';
+
+const BAD_TOKEN = textRef('health.login_token', { network: 'Matrix', variable: 'MATRIX_TOKEN' });
+
+/** A refusal in the homeserver's format ("Standard error response"); kept as the cause of the error. */
+class Refusal extends Error {
+  readonly status: number;
+  readonly errcode: string;
+
+  constructor(status: number, errcode: string) {
+    super(`The homeserver answered with status ${status} and ${errcode}.`);
+    this.status = status;
+    this.errcode = errcode;
+  }
+}
+
+/** The connection broke or timed out, so that the homeserver may or may not have carried out the call. */
+class LostAnswer extends Error {}
+
+const Body = z.object({ errcode: z.string(), retry_after_ms: z.number().optional().catch(undefined) });
+
+/** Errors that say that the token is invalid. */
+const TOKEN_ERRORS = new Set(['M_UNKNOWN_TOKEN', 'M_MISSING_TOKEN', 'M_USER_DEACTIVATED', 'M_USER_LOCKED']);
+
+const MEANINGS: Readonly<Record<string, [ChannelErrorCode, string | TextRef]>> = {
+  M_FORBIDDEN: [
+    'blocked',
+    'The bot is not allowed to do this in the Matrix room: it is not in it, or lacks the power.',
+  ],
+  M_GUEST_ACCESS_FORBIDDEN: ['blocked', 'The Matrix room admits no guests: give the bot a full account.'],
+  M_USER_SUSPENDED: ['blocked', "The bot's account on the Matrix homeserver is suspended."],
+  M_CONSENT_NOT_GIVEN: [
+    'blocked',
+    "The bot's account has not agreed to the terms of its Matrix homeserver: log in with it once and agree.",
+  ],
+  M_TOO_LARGE: ['rejected', 'This is too large for the Matrix homeserver.'],
+  M_NOT_FOUND: ['rejected', 'The Matrix homeserver does not have this.'],
+};
+
+/** The wait in milliseconds if the homeserver reports a limit without a time. */
+const LIMIT_MS = 5_000;
+/** Longest wait that is respected, in milliseconds. */
+const MAX_LIMIT_MS = 3_600_000;
 
 interface RawRequest {
   url: URL;
@@ -35,15 +79,10 @@ const MAX_FAILURES = 3;
 /** Maximum number of call kinds whose limits are remembered; there are fewer kinds than that. */
 const MAX_PAUSES = 100;
 
-export interface ClientConfig {
-  /** Address of the homeserver: `https://matrix.example.org`. */
-  url: string;
-  /** Secret. */
-  token: string;
-  /** Epoch milliseconds, for comparison with the homeserver's dates. */
-  epochNow: () => number;
-  /** The clock that measures waits. */
-  monotonicMs: () => number;
+/** The channel's clock and waits, in milliseconds. */
+export interface MatrixTiming extends ChannelTiming {
+  /** How long the homeserver may hold a sync open. */
+  longPollMs: number;
 }
 
 export interface Call {
@@ -75,7 +114,11 @@ export class MatrixClient {
   readonly #refusals: Refusals;
   #failures = 0;
 
-  constructor({ url, token, epochNow, monotonicMs }: ClientConfig) {
+  /**
+   * `url` is the address of the homeserver, `token` is secret; `epochNow` is compared with the homeserver's dates,
+   * `monotonicMs` measures waits.
+   */
+  constructor(url: string, token: string, epochNow: () => number, monotonicMs: () => number) {
     this.#root = url.replace(/\/$/, '');
     this.#headers = { authorization: `Bearer ${token}` };
     this.#epochNow = epochNow;
@@ -86,8 +129,8 @@ export class MatrixClient {
   /** Makes one call; returns the JSON of the answer. Throws `ChannelError`, or the signal's reason. */
   async call(method: 'GET' | 'POST' | 'PUT', path: string, call: Call = {}): Promise<unknown> {
     const { limit = path } = call;
-    const left = this.#pauses.left(limit);
-    if (left > 0) throw rateLimited(left, undefined, true);
+    const pauseMs = this.#pauses.left(limit);
+    if (pauseMs > 0) throw rateLimited(pauseMs, undefined, true);
     if (this.#refusals.leftMs > 0) throw tokenRefused(this.#refusals, BAD_TOKEN);
     try {
       const answer = await this.#ask(method, path, call);
@@ -104,7 +147,7 @@ export class MatrixClient {
   }
 
   /** The answer to a request for bytes, with status 200. Throws `ChannelError`, or the signal's reason. */
-  async open(path: string, { silenceMs = ANSWER_MS, signal }: Pick<Call, 'silenceMs' | 'signal'>) {
+  async open(path: string, silenceMs: number, signal: AbortSignal): Promise<IncomingMessage> {
     const request: RawRequest = {
       url: this.#urlOf(path),
       method: 'GET',
@@ -124,8 +167,8 @@ export class MatrixClient {
 
   /** Health according to the calls so far: undefined while all is well. */
   get health(): ChannelHealth | undefined {
-    const refused = tokenHealth(this.#refusals, BAD_TOKEN);
-    if (refused !== undefined || this.#failures < MAX_FAILURES) return refused;
+    const refusal = tokenHealth(this.#refusals, BAD_TOKEN);
+    if (refusal !== undefined || this.#failures < MAX_FAILURES) return refusal;
     return {
       state: 'degraded',
       detail: textRef('health.server_calls', { network: 'Matrix', variable: 'MATRIX_URL' }),
@@ -169,27 +212,19 @@ export class MatrixClient {
   }
 }
 
-/**
- * Returns the answer, whatever its status. Throws `ChannelError` with `LostAnswer` as its cause, or the signal's
- * reason.
- */
+/** Returns the answer, whatever its status. Throws `ChannelError` with `LostAnswer` as its cause, or the signal's reason. */
 async function openRequest({ url, body, silenceMs, signal, ...more }: RawRequest): Promise<IncomingMessage> {
   signal?.throwIfAborted();
-  const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
-  const isPlain = url.protocol === 'http:';
   const options = {
     ...more,
-    agent: isPlain ? agents.http : agents.https,
+    agent: url.protocol === 'http:' ? agents.http : agents.https,
     headers: { ...more.headers, ...(body !== undefined && { 'content-length': String(body.length) }) },
     timeout: silenceMs,
     ...(signal !== undefined && { signal }),
   };
-  const call: ClientRequest = (isPlain ? httpRequest : httpsRequest)(url, options);
-  call.on('timeout', () => call.destroy(new Error('nothing came')));
-  call.on('response', resolve);
-  call.on('error', (error) => reject(signal?.aborted === true ? signal.reason : lost(error)));
-  call.end(body);
-  return await promise;
+  return await openResponse(url, options, body, (error) =>
+    signal?.aborted === true ? signal.reason : lost(error),
+  );
 }
 
 /** The whole body of an answer as text. Throws like `openRequest`, and `ChannelError` if it exceeds `maxBytes`. */
@@ -210,9 +245,73 @@ async function readBody(response: IncomingMessage, maxBytes: number): Promise<st
   return Buffer.concat(chunks).toString('utf8');
 }
 
-/** Includes only the name of the cause: its request contains the token. */
+/** Includes only the code of the cause: its request contains the token. */
 function lost(error: unknown): Error {
-  const code = error instanceof Error && 'code' in error ? ` (${String(error.code)})` : '';
-  const what = `The Matrix homeserver cannot be reached${code}; the call is tried again.`;
-  return channelUnavailable(what, new LostAnswer(`no answer${code}`));
+  const code = errorCode(error);
+  const suffix = code && ` (${code})`;
+  const text = `The Matrix homeserver cannot be reached${suffix}; the call is tried again.`;
+  return channelUnavailable(text, new LostAnswer(`no answer${suffix}`));
+}
+
+/** The code in the homeserver's refusal; undefined for any other failure. */
+export function errcodeOf(error: unknown): string | undefined {
+  const cause = error instanceof ChannelError ? error.cause : error;
+  return cause instanceof Refusal ? cause.errcode : undefined;
+}
+
+/** True if the token of the call is refused. */
+function isTokenError(error: unknown): boolean {
+  return TOKEN_ERRORS.has(errcodeOf(error) ?? '');
+}
+
+export function isAnswerLost(error: unknown): boolean {
+  return error instanceof ChannelError && error.cause instanceof LostAnswer;
+}
+
+/** The error for an answer that is not a success. */
+export function refusalOf(
+  status: number,
+  body: unknown,
+  retryAfter: string | undefined,
+  now: number,
+): ChannelError {
+  const { data } = Body.safeParse(body);
+  const cause = new Refusal(status, /^[A-Z_]{3,60}$/.exec(data?.errcode ?? '')?.[0] ?? 'no code');
+  const { errcode } = cause;
+  if (status === 429 || errcode === 'M_LIMIT_EXCEEDED')
+    return rateLimited(data?.retry_after_ms ?? waitOf(retryAfter, now), cause);
+  if (data === undefined || status >= 500)
+    return channelUnavailable(
+      textRef('health.answered', { network: 'Matrix', status: String(status) }),
+      cause,
+    );
+  if (TOKEN_ERRORS.has(errcode))
+    return new ChannelError('unauthorized', BAD_TOKEN, { retryable: true, cause });
+  if (errcode === 'M_RESOURCE_LIMIT_EXCEEDED')
+    return channelUnavailable(textRef('health.at_limit', { network: 'Matrix' }), cause);
+  const [code, message] = MEANINGS[errcode] ?? [
+    'rejected',
+    textRef('health.refused', { network: 'Matrix', detail: errcode }),
+  ];
+  return new ChannelError(code, message, { cause });
+}
+
+/** `Retry-After`: seconds, or a date. In milliseconds. */
+function waitOf(header: string | undefined, now: number): number {
+  if (header === undefined) return LIMIT_MS;
+  const ms = /^\d{1,9}$/.test(header) ? Number(header) * 1_000 : Date.parse(header) - now;
+  return Number.isNaN(ms) ? LIMIT_MS : ms;
+}
+
+/** A refusal that names the wait, which applies to the whole account. `local`: no call was made. */
+function rateLimited(ms: number, cause?: unknown, local = false): ChannelError {
+  const retryAfterMs = Math.min(MAX_LIMIT_MS, Math.max(1, Math.ceil(ms)));
+  const message = textRef('health.wait', { network: 'Matrix', ms: retryAfterMs });
+  return new ChannelError('rate_limited', message, {
+    retryable: true,
+    retryAfterMs,
+    local,
+    global: true,
+    cause,
+  });
 }

@@ -1,13 +1,33 @@
 /** The content of messages to send to a room: text, HTML, buttons, and what they relate to. Pure. */
-import type { OutboundPart } from '../../src/protocol/channel.ts';
+import type { Rendered } from '../../src/protocol/channel.ts';
 import { ChannelError } from '../../src/protocol/errors.ts';
-import type { Place } from '../../src/protocol/message.ts';
+import type { Button, Place } from '../../src/protocol/message.ts';
 import { parseMarkdown } from '../../src/lib/markdown/markdown.ts';
-import { cleanText, clipEnd } from '../../src/lib/text.ts';
-import { BUTTONS, keptButtons, shownButtons } from './buttons.ts';
-import { EVENT_ID, ROOM_ID } from './ids.ts';
-import { escapeHtml, joined } from './rendering/html.ts';
-import { render } from './rendering/render.ts';
+import { cleanText, clipEnd, oneLine } from '../../src/lib/text.ts';
+import { z } from 'zod';
+import { escapeHtml, joined, type Piece, render, textPiece, wrapped } from './render.ts';
+import { withoutVariant } from './inbound.ts';
+import { EVENT_ID, ROOM_ID } from './events.ts';
+
+/** The field of an event's content that holds its buttons. */
+const BUTTONS = 'parley.buttons';
+/** Numbers that are available as reactions. */
+const KEYS = ['1⃣', '2⃣', '3⃣', '4⃣', '5⃣', '6⃣', '7⃣', '8⃣', '9⃣', '🔟'];
+
+/**
+ * Maximum number of buttons in one message; a line says that there are more. Those after the tenth are pressed by a
+ * reply.
+ */
+export const MAX_BUTTONS = 25;
+const MAX_LABEL = 80;
+/** Longest value from the gateway, in UTF-16 units. */
+const MAX_VALUE = 200;
+
+const Kept = z.array(
+  z.object({ label: z.string(), value: z.string(), style: z.enum(['normal', 'confirm', 'danger']) }),
+);
+
+export type KeptButton = z.infer<typeof Kept>[number];
 
 /**
  * Longest message, in UTF-16 units or in quarters of the HTML's bytes. An event has at most 65,536 bytes ("Size
@@ -31,38 +51,33 @@ export interface Content {
   [field: string]: unknown;
 }
 
-type Text = Pick<OutboundPart, 'body' | 'plain' | 'buttons'>;
-
 /** The content of a part, without what it relates to. Throws `ChannelError('rejected')` if it is too long. */
-export function contentOf({ body, plain, buttons }: Text): Content {
+export function contentOf(body: Rendered, buttons: readonly Button[], plain = false): Content {
   if (body.length > MAX_LENGTH)
-    throw new ChannelError('rejected', `A message on Matrix has at most ${MAX_LENGTH} characters.`);
-  const kept = keptButtons(buttons);
-  const text = { html: plain === true ? '' : body.text, plain: cleanText(body.plain) };
-  const shown =
-    kept.length === 0
+    throw new ChannelError('rejected', `A message on Matrix may have at most ${MAX_LENGTH} characters.`);
+  const storedButtons = keptButtons(buttons);
+  const text = { html: plain ? '' : body.text, plain: cleanText(body.plain) };
+  const piece =
+    storedButtons.length === 0
       ? text
-      : joined([text, shownButtons(kept, buttons.length)], { html: '', plain: '\n\n' });
+      : joined([text, shownButtons(storedButtons, buttons.length)], { html: '', plain: '\n\n' });
   // Content that is only text needs no HTML version.
-  const isText = plain === true || shown.html === escapeHtml(shown.plain);
+  const isText = plain || piece.html === escapeHtml(piece.plain);
   return {
     msgtype: 'm.text',
-    body: isText ? shown.plain : clipBytes(shown.plain, MAX_PLAIN_BYTES),
-    ...(!isText && { format: 'org.matrix.custom.html', formatted_body: shown.html }),
+    body: isText ? piece.plain : clipBytes(piece.plain, MAX_PLAIN_BYTES),
+    ...(!isText && { format: 'org.matrix.custom.html', formatted_body: piece.html }),
     'm.mentions': {},
-    ...(kept.length > 0 && { [BUTTONS]: kept }),
+    ...(storedButtons.length > 0 && { [BUTTONS]: storedButtons }),
   };
 }
 
 /** A short text of the gateway itself (Markdown), as a part of the conversation at a place; cut to what fits. */
-export function contentOfText(place: Place & { messageId?: string | undefined }, text: string): Content {
+export function contentOfText(place: Place, previous: string | undefined, text: string): Content {
   const body = render(parseMarkdown(clipEnd(text, MAX_LENGTH / 2)));
   const plain = clipEnd(cleanText(text), MAX_LENGTH / 2);
-  const content = contentOf({
-    body: body.length <= MAX_LENGTH ? body : { text: '', plain, length: 0 },
-    buttons: [],
-  });
-  return { ...content, ...relationOf(place, undefined, place.messageId) };
+  const content = contentOf(body.length <= MAX_LENGTH ? body : { text: '', plain, length: 0 }, []);
+  return { ...content, ...relationOf(place, undefined, previous) };
 }
 
 /**
@@ -83,13 +98,13 @@ export function editOf(eventId: string, { 'm.relates_to': _relation, ...content 
 export function relationOf(
   { threadId }: Place,
   replyTo: string | undefined,
-  after: string | undefined,
+  previous: string | undefined,
 ): object {
   const reply = replyTo !== undefined && EVENT_ID.test(replyTo) ? replyTo : undefined;
   if (threadId === undefined)
     return reply === undefined ? {} : { 'm.relates_to': { 'm.in_reply_to': { event_id: reply } } };
-  const shown = reply ?? after ?? threadId;
-  const thread = { rel_type: 'm.thread', event_id: threadId, 'm.in_reply_to': { event_id: shown } };
+  const target = reply ?? previous ?? threadId;
+  const thread = { rel_type: 'm.thread', event_id: threadId, 'm.in_reply_to': { event_id: target } };
   return { 'm.relates_to': { ...thread, is_falling_back: reply === undefined } };
 }
 
@@ -109,8 +124,60 @@ export function checkPlace({ chatId, threadId }: Place): void {
 
 /** The beginning of a text, cut to this many bytes of JSON: clients that show HTML never show it. */
 function clipBytes(text: string, max: number): string {
-  const size = (kept: string): number => Buffer.byteLength(JSON.stringify(kept));
-  let kept = text;
-  while (size(kept) > max) kept = `${kept.slice(0, Math.floor(kept.length * 0.9) - 1).toWellFormed()}…`;
-  return kept;
+  const size = (value: string): number => Buffer.byteLength(JSON.stringify(value));
+  let prefix = text;
+  while (size(prefix) > max)
+    prefix = `${prefix.slice(0, Math.floor(prefix.length * 0.9) - 1).toWellFormed()}…`;
+  return prefix;
+}
+
+/** The buttons as stored in the event; those after `MAX_BUTTONS` are left out. */
+function keptButtons(buttons: readonly Button[]): KeptButton[] {
+  return buttons
+    .filter(({ value }) => value.length <= MAX_VALUE)
+    .slice(0, MAX_BUTTONS)
+    .map(({ label, value, style = 'normal' }) => ({
+      label: clipEnd(oneLine(label), MAX_LABEL),
+      value,
+      style,
+    }));
+}
+
+/** The line that shows them: `1️⃣ Approve  2️⃣ Deny`; `count` is the total number of buttons. */
+function shownButtons(buttons: readonly KeptButton[], count: number): Piece {
+  const labels = buttons.map(({ label }, at) => `${numberOf(at)} ${label}`);
+  const more = count > buttons.length ? [`… (${count - buttons.length} more)`] : [];
+  return wrapped('p', textPiece([...labels, ...more].join('\u2003')));
+}
+
+/** As people see it in their list of reactions; if there is no such reaction, as they write it. */
+function numberOf(at: number): string {
+  return KEYS[at]?.replace('⃣', '\uFE0F⃣') ?? `${at + 1}.`;
+}
+
+/** The buttons in an event of the bot. */
+export function readButtons(content: Readonly<Record<string, unknown>>): KeptButton[] {
+  return Kept.safeParse(content[BUTTONS]).data ?? [];
+}
+
+/** Whether a reaction may be a press: only then is the event looked up. */
+export function mayPress(key: string): boolean {
+  const emoji = withoutVariant(key);
+  return KEYS.includes(emoji) || emoji === '👍' || emoji === '✅' || emoji === '👎' || emoji === '❌';
+}
+
+/** The button that a reaction presses: selected by its number, or by a thumb if it is the only one of its kind. */
+export function pressedBy(key: string, buttons: readonly KeptButton[]): KeptButton | undefined {
+  const emoji = withoutVariant(key);
+  if (KEYS.includes(emoji)) return buttons[KEYS.indexOf(emoji)];
+  const style = emoji === '👍' || emoji === '✅' ? 'confirm' : 'danger';
+  const [only, ...more] = mayPress(key) ? buttons.filter((button) => button.style === style) : [];
+  return more.length > 0 ? undefined : only;
+}
+
+/** The button that a reply names by number or label. */
+export function namedIn(text: string, buttons: readonly KeptButton[]): KeptButton | undefined {
+  const input = text.trim().toLowerCase();
+  const at = /^\d{1,2}$/.test(input) ? Number(input) - 1 : -1;
+  return buttons[at] ?? buttons.find(({ label }) => label.toLowerCase() === input);
 }

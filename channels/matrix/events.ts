@@ -1,7 +1,36 @@
 /** The parts of a homeserver's data that are read here, checked once; anything else is ignored. Pure. */
 import { z } from 'zod';
-import { EVENT_ID, ROOM_ID, USER_ID } from './ids.ts';
-import { POLL_TYPES, readPoll } from './polls.ts';
+
+import { oneLine } from '../../src/lib/text.ts';
+
+/** At most 255 bytes each ("Identifier Grammar"); the server may have a port, or be an address in brackets. */
+export const USER_ID = /^@[^\s:]{1,220}:[A-Za-z0-9.:[\]-]{1,220}$/;
+export const ROOM_ID = /^![^\s:]{1,220}(?::[A-Za-z0-9.:[\]-]{1,220})?$/;
+export const EVENT_ID = /^\$\S{1,254}$/;
+/** A file on a media server: `mxc://server/id`. */
+const CONTENT_URI = /^mxc:\/\/([A-Za-z0-9.:[\]-]{1,220})\/([A-Za-z0-9_-]{1,220})$/;
+/** The types of a poll's start event: the one that clients send so far (MSC3381), and the one in the specification. */
+export const POLL_TYPES = ['org.matrix.msc3381.poll.start', 'm.poll.start'];
+/** Maximum number of options listed; MSC3381 allows no more. */
+const MAX_ANSWERS = 20;
+
+/** A text under its old name, or under the one in the specification (`m.text`: the same text in several formats). */
+const pollText = z
+  .object({
+    'org.matrix.msc1767.text': z.string().optional().catch(undefined),
+    'm.text': z
+      .array(z.object({ body: z.string() }))
+      .optional()
+      .catch(undefined),
+  })
+  .transform((texts) => oneLine(texts['org.matrix.msc1767.text'] ?? texts['m.text']?.[0]?.body ?? ''));
+
+const poll = z.object({ question: pollText, answers: z.array(pollText) });
+
+const pollContent = z.object({
+  'org.matrix.msc3381.poll.start': poll.optional().catch(undefined),
+  'm.poll': poll.optional().catch(undefined),
+});
 
 const eventId = z.string().regex(EVENT_ID);
 const userId = z.string().regex(USER_ID);
@@ -67,7 +96,10 @@ const event = z.object({
 /** An event of a room's timeline or state. */
 export type RawEvent = z.infer<typeof event>;
 
-export interface RawMessage extends Pick<RawEvent, 'event_id' | 'sender' | 'origin_server_ts'> {
+export interface RawMessage {
+  event_id: string;
+  sender: string;
+  origin_server_ts: number;
   content: z.infer<typeof content>;
 }
 
@@ -114,17 +146,17 @@ export function readEvent(value: unknown): RawEvent | undefined {
 
 /** Undefined for an event that is not a message, or that was redacted. */
 export function readMessage(raw: RawEvent): RawMessage | undefined {
-  const given = messageIn(raw);
-  const { data } = content.safeParse(given);
-  return given !== undefined && data !== undefined ? { ...raw, content: data } : undefined;
+  const message = messageIn(raw);
+  const { data } = content.safeParse(message);
+  return message !== undefined && data !== undefined ? { ...raw, content: data } : undefined;
 }
 
 /** Stickers and polls are messages with types of their own. */
-function messageIn({ type, content: given }: RawEvent): object | undefined {
-  if (type === 'm.room.message') return given;
-  if (type === 'm.sticker') return { ...given, msgtype: 'm.sticker' };
-  const poll = POLL_TYPES.includes(type) ? readPoll(given) : undefined;
-  return poll === undefined ? undefined : { ...given, msgtype: 'm.text', body: poll };
+function messageIn({ type, content: raw }: RawEvent): object | undefined {
+  if (type === 'm.room.message') return raw;
+  if (type === 'm.sticker') return { ...raw, msgtype: 'm.sticker' };
+  const poll = POLL_TYPES.includes(type) ? readPoll(raw) : undefined;
+  return poll === undefined ? undefined : { ...raw, msgtype: 'm.text', body: poll };
 }
 
 /** The message that a reaction refers to, and its emoji; undefined for anything else. */
@@ -189,7 +221,26 @@ export function readInvite(
   return undefined;
 }
 
-/** An invalid room address is ignored. */
-export function isRoom(roomId: string): boolean {
-  return ROOM_ID.test(roomId);
+/** The server and the id of a file; undefined for any other address. */
+export function readContentUri(uri: string): { server: string; mediaId: string } | undefined {
+  const [, server, mediaId] = CONTENT_URI.exec(uri) ?? [];
+  return server === undefined || mediaId === undefined ? undefined : { server, mediaId };
+}
+
+/** `example.org` of `@ada:example.org`. */
+export function serverOf(userId: string): string {
+  return userId.slice(userId.indexOf(':') + 1);
+}
+
+/** `ada` of `@ada:example.org`: the name of a person who has no other. */
+export function localpartOf(userId: string): string {
+  return userId.slice(1).split(':', 1)[0] ?? userId;
+}
+
+/** A poll's question with its options; undefined for anything that is not a poll. */
+function readPoll(raw: unknown): string | undefined {
+  const { data } = pollContent.safeParse(raw);
+  const start = data?.['m.poll'] ?? data?.['org.matrix.msc3381.poll.start'];
+  if (start === undefined) return undefined;
+  return `[poll "${start.question}": ${start.answers.slice(0, MAX_ANSWERS).join(' / ')}]`;
 }

@@ -3,8 +3,7 @@ import type { CommandListing } from '../../src/protocol/command.ts';
 import type { Media } from '../../src/protocol/media.ts';
 import { boundQuote, type InboundMessage, type Place, type Quoted } from '../../src/protocol/message.ts';
 import { oneLine } from '../../src/lib/text.ts';
-import type { RawContent, RawEvent, RawMessage } from './events.ts';
-import { readContentUri } from './ids.ts';
+import { type RawContent, type RawMessage, readContentUri } from './events.ts';
 
 /** Who the bot is. */
 export interface Self {
@@ -49,8 +48,8 @@ export function toInbound(message: RawMessage, about: InboundContext): InboundMe
     timestamp,
     media,
     messageId: isEdit ? (relation.event_id ?? id) : id,
-    ...(isEdit && { isEdit: true }),
-    ...(quoted && { quoted }),
+    isEdit: isEdit || undefined,
+    quoted,
     place,
     mentioned: place === 'private' || isMeant(content, self) || repliedTo?.sender === self.userId,
   };
@@ -63,11 +62,9 @@ export function isStop(key: string): boolean {
 
 /** An action of a person other than writing. */
 export function actOf(
-  {
-    event_id: id,
-    sender: senderId,
-    origin_server_ts: timestamp,
-  }: Pick<RawEvent, 'event_id' | 'sender' | 'origin_server_ts'>,
+  id: string,
+  senderId: string,
+  timestamp: number,
   roomId: string,
   place: InboundMessage['place'],
 ): InboundMessage {
@@ -130,10 +127,10 @@ function readContent(content: RawContent, isReply: boolean): { text: string; med
     kind,
     url,
     // Clients choose the names of recordings, not the sender.
-    ...(kind !== 'voice' && name !== '' && { name }),
-    ...(info?.mimetype !== undefined && { mimeType: info.mimetype }),
-    ...(info?.size !== undefined && { bytes: info.size }),
-    ...(info?.duration !== undefined && { seconds: Math.round(info.duration / 1_000) }),
+    name: kind === 'voice' ? undefined : name || undefined,
+    mimeType: info?.mimetype,
+    bytes: info?.size,
+    seconds: info?.duration === undefined ? undefined : Math.round(info.duration / 1_000),
   };
   return { text: isCaptioned ? text : '', media: [file] };
 }
@@ -157,9 +154,9 @@ function withoutFallback(body: string): string {
 /** The text without the bot's name at its start, which clients write when they mention it. */
 function withoutName(text: string, { userId, name }: Self): string {
   const start = text.trimStart();
-  for (const called of [userId, `@${name}`, name]) {
-    if (called === '' || called === '@' || !start.toLowerCase().startsWith(called.toLowerCase())) continue;
-    const rest = start.slice(called.length);
+  for (const alias of [userId, `@${name}`, name]) {
+    if (alias === '' || alias === '@' || !start.toLowerCase().startsWith(alias.toLowerCase())) continue;
+    const rest = start.slice(alias.length);
     if (rest === '' || /^[\s,:]/.test(rest)) return rest.replace(/^[\s,:]{1,20}/, '');
   }
   return text;

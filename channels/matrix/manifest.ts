@@ -2,8 +2,23 @@
 import { z } from 'zod';
 import { defineChannel } from '../../src/protocol/channel.ts';
 import { editInterval, paceSettings, reactionSettings } from '../../src/protocol/channel-settings.ts';
-import { ROOM_ID, USER_ID } from './ids.ts';
-import { german } from './german.ts';
+import { ROOM_ID, USER_ID } from './events.ts';
+
+/** German descriptions of Matrix's settings, by path. */
+const german: Readonly<Record<string, string>> = {
+  editIntervalMs:
+    'Millisekunden, die in einem Raum zwischen zwei Änderungen einer wachsenden Antwort mindestens vergehen',
+  burst: 'Ereignisse, die in einem Raum auf einmal hinausgehen dürfen',
+  accountBurst:
+    'Ereignisse, die in allen Räumen zusammen auf einmal hinausgehen dürfen: `burst_count` in `rc_message` von Synapse',
+  'reactions.private':
+    'zeigt an einer Frage in einem Direktchat, dass sie wartet ⏳, bearbeitet wird 👀, beantwortet ist ✅ oder scheiterte ❌',
+  'reactions.group':
+    'dasselbe in einem Raum mehrerer Leute; jeder Wechsel sind zwei Ereignisse, denen Texte vorgehen',
+  'eventsPerSecond.start': 'Ereignisse des ganzen Kontos in der Sekunde, zu Beginn',
+  'eventsPerSecond.most':
+    'worauf das steigen darf, solange Ereignisse warten und der Homeserver keins ablehnt',
+};
 
 export const manifest = defineChannel({
   name: 'matrix',
@@ -61,9 +76,9 @@ export const manifest = defineChannel({
   secretShapes: [{ pattern: /\b(?:syt|mct|mat)_[A-Za-z0-9_-]{16,}/, replacement: '[matrix-token]' }],
   isOn: ({ MATRIX_TOKEN }) => MATRIX_TOKEN !== undefined,
   secrets: ({ MATRIX_TOKEN }) => [MATRIX_TOKEN],
-  async check({ env }, context) {
-    const { check } = await import('./checks/token.ts');
-    return await check({ url: env.MATRIX_URL, token: env.MATRIX_TOKEN ?? '' }, context);
+  async check({ env }) {
+    const { check } = await import('./check.ts');
+    return await check(env.MATRIX_URL, env.MATRIX_TOKEN ?? '');
   },
   async create({ env, settings }, deps) {
     const { create } = await import('./index.ts');

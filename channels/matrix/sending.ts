@@ -3,40 +3,32 @@ import { createHash, randomUUID } from 'node:crypto';
 import { z } from 'zod';
 import { addressOf, type Place, type SentMessage } from '../../src/protocol/message.ts';
 import { Recent } from '../../src/lib/recent.ts';
-import { CLIENT, type MatrixClient, pathOf } from './client.ts';
+import { CLIENT, errcodeOf, isAnswerLost, type MatrixClient, pathOf } from './client.ts';
 import { checkPlace, checkSize, type Content, editOf } from './content.ts';
-import { errcodeOf, isAnswerLost } from './errors.ts';
 import { ChannelError, channelUnavailable } from '../../src/protocol/errors.ts';
 import { type RawEvent, readEvent } from './events.ts';
-import type { Replacements } from './replacements.ts';
+import type { Replacements } from './rooms.ts';
 
 /** How long an event is remembered by its transaction, in milliseconds, and how many. */
-const KNOWN_MS = 3_600_000;
+const REMEMBERED_MS = 3_600_000;
 export const MAX_KNOWN = 5_000;
 /** Maximum number of redacted events with one nonce before the send is abandoned. */
 const MAX_REDACTED = 5;
-
 /** Every event counts toward the same homeserver limit. */
 const LIMIT = 'send';
 
 const Sent = z.object({ event_id: z.string() });
 
-export interface SendingParts {
-  client: Pick<MatrixClient, 'call'>;
-  replacements: Pick<Replacements, 'check' | 'forgetRoom'>;
-  monotonicMs: () => number;
-}
-
 export class Sending {
-  readonly #client: Pick<MatrixClient, 'call'>;
-  readonly #replacements: SendingParts['replacements'];
+  readonly #client: MatrixClient;
+  readonly #replacements: Replacements;
   /** Event ids by transaction id. */
-  readonly #known: Recent<string>;
+  readonly #sent: Recent<string>;
 
-  constructor({ client, replacements, monotonicMs }: SendingParts) {
+  constructor(client: MatrixClient, replacements: Replacements, monotonicMs: () => number) {
     this.#client = client;
     this.#replacements = replacements;
-    this.#known = new Recent(KNOWN_MS, MAX_KNOWN, monotonicMs);
+    this.#sent = new Recent(REMEMBERED_MS, MAX_KNOWN, monotonicMs);
   }
 
   /**
@@ -49,9 +41,9 @@ export class Sending {
   }
 
   /** Replaces a message ("Event replacements"). Throws like `send`, and `message_gone` if the message was redacted. */
-  async edit(sent: SentMessage, place: Place, content: Content): Promise<void> {
+  async edit(message: SentMessage, place: Place, content: Content): Promise<void> {
     checkPlace(place);
-    await this.#unlessReplaced(place, async () => await this.#replace(sent, place, content));
+    await this.#unlessReplaced(place, async () => await this.#replace(message, place, content));
   }
 
   async #sendNew(place: Place, content: Content, nonce: string): Promise<SentMessage> {
@@ -114,15 +106,16 @@ export class Sending {
 
   /** Undefined if the event of this transaction was redacted. */
   async #sendOnce(place: Place, content: Content, transaction: string): Promise<string | undefined> {
-    const known = this.#known.get(transaction);
-    const id = known ?? (await this.#put(place, 'send', ['m.room.message', transaction], checkSize(content)));
-    this.#known.set(transaction, id);
+    const id =
+      this.#sent.get(transaction) ??
+      (await this.#put(place, 'send', ['m.room.message', transaction], checkSize(content)));
+    this.#sent.set(transaction, id);
     // The homeserver does not say whether it has created the event now, or long ago from another text.
     const event = await this.event(place.chatId, id);
     if (event === undefined) return id;
     if (isRedacted(event)) return undefined;
-    const shown = shownContent(event);
-    if (shown['body'] === content.body && shown['formatted_body'] === content.formatted_body) return id;
+    const current = shownContent(event);
+    if (current['body'] === content.body && current['formatted_body'] === content.formatted_body) return id;
     await this.#replace({ id }, place, content);
     return id;
   }
@@ -163,9 +156,9 @@ export function shownContent({ content, unsigned }: RawEvent): Record<string, un
 
 /** The same for every attempt, in every process. */
 function transactionOf(place: Place, nonce: string, redacted: number): string {
-  const again = redacted === 0 ? '' : `\n${redacted}`;
+  const suffix = redacted === 0 ? '' : `\n${redacted}`;
   return createHash('sha256')
-    .update(`${addressOf(place)}\n${nonce}${again}`)
+    .update(`${addressOf(place)}\n${nonce}${suffix}`)
     .digest('base64url')
     .slice(0, 32);
 }

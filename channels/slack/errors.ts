@@ -14,7 +14,6 @@ import {
 import { textRef, type TextRef } from '../../src/protocol/texts/say.ts';
 
 const APP_PAGE = 'api.slack.com/apps';
-
 export const BAD_TOKEN = textRef('health.app_page_token', {
   network: 'Slack',
   variable: 'SLACK_BOT_TOKEN',
@@ -122,10 +121,10 @@ function fromRefusal(error: WebAPIPlatformError): ChannelError {
 }
 
 function missingScope(error: WebAPIPlatformError): ChannelError {
-  const needed: unknown = 'needed' in error.data ? error.data['needed'] : undefined;
-  const isNamed = typeof needed === 'string' && /^[\w:.,-]{1,100}$/.test(needed);
+  const scope: unknown = 'needed' in error.data ? error.data['needed'] : undefined;
+  const isNamed = typeof scope === 'string' && /^[\w:.,-]{1,100}$/.test(scope);
   const message = isNamed
-    ? textRef('health.scope', { network: 'Slack', scope: needed, page: APP_PAGE })
+    ? textRef('health.scope', { network: 'Slack', scope: scope, page: APP_PAGE })
     : textRef('health.scopes', { network: 'Slack', page: APP_PAGE });
   return new ChannelError('rejected', message, { cause: error });
 }

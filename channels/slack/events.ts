@@ -1,6 +1,11 @@
 /** The parts of Slack's Socket Mode data that are read here, checked once; anything else is ignored. Pure. */
 import { z } from 'zod';
-import { CHAT_ID, TS } from './ids.ts';
+
+/** Slack ids: people `U…` and `W…`, direct messages `D…`, channels `C…`, older private channels and group messages `G…`. */
+export const USER_ID = /^[UW][0-9A-Z]{2,30}$/;
+export const CHAT_ID = /^[CDG][0-9A-Z]{2,30}$/;
+/** The time of a message, which is its id within a chat: `1721609600.123456`. */
+export const TS = /^\d{1,12}\.\d{6}$/;
 
 const ts = z.string().regex(TS);
 const chatId = z.string().regex(CHAT_ID);
@@ -133,45 +138,39 @@ export type RawEvent =
 /** The event in an Events API envelope; undefined for anything that is not read. */
 export function readEvent(payload: unknown): RawEvent | undefined {
   const event = callback.safeParse(payload).data?.event;
-  const deleted = readDeletion(event);
-  if (deleted !== undefined) return { kind: 'deletion', deletion: deleted };
-  const changed = change.safeParse(event).data;
-  if (changed !== undefined) return readChange(changed);
-  const reacted = reaction.safeParse(event).data;
-  if (reacted !== undefined) return { kind: 'reaction', reaction: reacted };
-  const moved = membership.safeParse(event).data;
-  if (moved !== undefined) return { kind: 'membership', membership: moved };
-  const said = readMessage(event);
-  return said && { kind: 'message', message: said };
+  const rawDeletion = readDeletion(event);
+  if (rawDeletion !== undefined) return { kind: 'deletion', deletion: rawDeletion };
+  const rawChange = change.safeParse(event).data;
+  if (rawChange !== undefined) return readChange(rawChange);
+  const rawReaction = reaction.safeParse(event).data;
+  if (rawReaction !== undefined) return { kind: 'reaction', reaction: rawReaction };
+  const rawMembership = membership.safeParse(event).data;
+  if (rawMembership !== undefined) return { kind: 'membership', membership: rawMembership };
+  const rawMessage = readMessage(event);
+  return rawMessage && { kind: 'message', message: rawMessage };
 }
 
 function readDeletion(event: unknown): RawDeletion | undefined {
-  const gone = deletion.safeParse(event).data;
-  if (gone !== undefined) return { channel: gone.channel, ts: gone.deleted_ts };
-  const left = tombstone.safeParse(event).data;
-  return left && { channel: left.channel, ts: left.message.ts };
+  const whole = deletion.safeParse(event).data;
+  if (whole !== undefined) return { channel: whole.channel, ts: whole.deleted_ts };
+  const withReplies = tombstone.safeParse(event).data;
+  return withReplies && { channel: withReplies.channel, ts: withReplies.message.ts };
 }
 
 /** Undefined for anything but a message; `channel` is that of a history, whose messages do not name it. */
 export function readMessage(value: unknown, channel?: string): RawMessage | undefined {
   const raw: Record<string, unknown> = { ...Object(value) };
   // A mention in a channel that the bot does not otherwise read is the same message under another name.
-  const known = raw['type'] === 'app_mention' ? { ...raw, type: 'message' } : raw;
-  const { data } = message.safeParse(known);
-  const where = data?.channel ?? channel;
-  return data === undefined || where === undefined ? undefined : { ...data, channel: where };
+  const { data } = message.safeParse(raw['type'] === 'app_mention' ? { ...raw, type: 'message' } : raw);
+  const chat = data?.channel ?? channel;
+  return data === undefined || chat === undefined ? undefined : { ...data, channel: chat };
 }
 
 /** Slack also reports a change when it shows a link preview: in that case no one has edited the text. */
-function readChange({
-  channel,
-  message: now,
-  previous_message: before,
-}: z.infer<typeof change>): RawEvent | undefined {
-  const edited = readMessage(now, channel);
-  if (edited?.edited === undefined || edited.edited === null || edited.text === before?.text)
-    return undefined;
-  return { kind: 'edit', message: edited };
+function readChange(raw: z.infer<typeof change>): RawEvent | undefined {
+  const edit = readMessage(raw.message, raw.channel);
+  if (edit === undefined || !edit.edited || edit.text === raw.previous_message?.text) return undefined;
+  return { kind: 'edit', message: edit };
 }
 
 export function readCommand(payload: unknown): RawCommand | undefined {
@@ -180,4 +179,14 @@ export function readCommand(payload: unknown): RawCommand | undefined {
 
 export function readPress(payload: unknown): RawPress | undefined {
   return press.safeParse(payload).data;
+}
+
+/** Whether one person or several read a chat with the bot: only direct messages begin with a D. */
+export function privacyOf(chatId: string): 'private' | 'group' {
+  return chatId.startsWith('D') ? 'private' : 'group';
+}
+
+/** When a message was sent, in epoch milliseconds. */
+export function timeOf(ts: string): number {
+  return Math.floor(Number(ts) * 1_000);
 }

@@ -7,10 +7,23 @@ import {
   type Place,
   type Quoted,
 } from '../../src/protocol/message.ts';
-import type { RawCommand, RawMembership, RawMessage, RawPress, RawReaction } from './events.ts';
-import { mediaOf, textOfFiles } from './files/media.ts';
-import { privacyOf, timeOf } from './ids.ts';
+import {
+  privacyOf,
+  type RawCommand,
+  type RawFile,
+  type RawMembership,
+  type RawMessage,
+  type RawPress,
+  type RawReaction,
+  timeOf,
+} from './events.ts';
+import type { Media } from '../../src/protocol/media.ts';
+import { oneLine } from '../../src/lib/text.ts';
 
+/** Kinds of files by media type family. */
+const FAMILIES = ['image', 'audio', 'video'] as const;
+/** Files that are only a line in the message: deleted, too old for the workspace's plan, or stored elsewhere. */
+const WITHOUT_BYTES = new Set(['tombstone', 'hidden_by_limit', 'external']);
 const ENTITY = /<([@#!]?)([^<>|]{1,3000})(?:\|([^<>]{0,3000}))?>/g;
 
 /** Who the bot is. */
@@ -19,6 +32,7 @@ export interface Self {
   userId: string;
   /** The author of its messages if Slack names no user. */
   botId: string;
+  name: string;
 }
 
 /** Known names of people, by id. */
@@ -26,7 +40,6 @@ export type Names = ReadonlyMap<string, string>;
 
 /** Subtypes of messages that people write; all others are notices from Slack ("Message subtypes"). */
 const WRITTEN = new Set([undefined, 'file_share', 'thread_broadcast', 'bot_message', 'me_message']);
-
 /** Reactions with which a person stops an answer. */
 const STOP_REACTIONS = new Set(['octagonal_sign', 'black_square_for_stop', '-1', 'thumbsdown']);
 
@@ -55,7 +68,7 @@ export function toInbound(message: RawMessage, self: Self, names: Names): Inboun
     timestamp: timeOf(ts),
     media: mediaOf(message.files ?? []),
     messageId: ts,
-    ...(quoted && { quoted }),
+    quoted,
     ...(shared.length > 0 && { forwarded: true, forwardedFrom: shared[0]?.author }),
     place,
     mentioned: place === 'private' || isMeant(message, self),
@@ -73,16 +86,21 @@ export function toEdit(message: RawMessage, self: Self, names: Names): InboundMe
 export function toStop({ user, reaction, item, event_ts: at }: RawReaction): InboundMessage | undefined {
   const [name = ''] = reaction.split('::');
   if (!STOP_REACTIONS.has(name)) return undefined;
+  const id = `${item.channel}:${item.ts}:reaction:${at}`;
+  return { ...actOf(id, item.channel, user, timeOf(at)), stops: item.ts };
+}
+
+/** What a person does other than writing: a message without text. `timestamp` is epoch milliseconds. */
+export function actOf(id: string, chatId: string, senderId: string, timestamp: number): InboundMessage {
   return {
-    id: `${item.channel}:${item.ts}:reaction:${at}`,
+    id,
     channel: 'slack',
-    chatId: item.channel,
-    senderId: user,
+    chatId,
+    senderId,
     content: '',
-    timestamp: timeOf(at),
+    timestamp,
     media: [],
-    stops: item.ts,
-    place: privacyOf(item.channel),
+    place: privacyOf(chatId),
     mentioned: true,
   };
 }
@@ -104,58 +122,39 @@ export function fromCommand(
   const takesAll = word.startsWith('/') || word === text || command?.argument !== undefined;
   const question = text === '' ? '/help' : text;
   return {
-    id: `command:${raw.trigger_id}`,
-    channel: 'slack',
-    chatId: raw.channel_id,
-    senderId: raw.user_id,
+    ...actOf(`command:${raw.trigger_id}`, raw.channel_id, raw.user_id, now),
     senderName: raw.user_name,
     content: command !== undefined && takesAll ? `/${name}${text.slice(word.length)}` : question,
-    timestamp: now,
-    media: [],
-    place: privacyOf(raw.channel_id),
-    mentioned: true,
     answeredInPlace: true,
   };
 }
 
 /** A pressed button as a message without text. */
-export function fromPress({
-  user,
-  trigger_id: id,
-  container,
-  actions,
-}: RawPress): InboundMessage | undefined {
-  const [action] = actions;
+export function fromPress(raw: RawPress): InboundMessage | undefined {
+  const { user, trigger_id: id, container } = raw;
+  const [action] = raw.actions;
   if (action?.type !== 'button' || action.value === undefined) return undefined;
   const { channel_id: chatId, message_ts: ts, thread_ts: thread } = container;
   return {
-    id: `press:${id}`,
-    channel: 'slack',
-    chatId,
-    ...(thread !== undefined && thread !== ts && { threadId: thread }),
-    senderId: user.id,
+    ...actOf(`press:${id}`, chatId, user.id, timeOf(action.action_ts)),
+    threadId: thread === ts ? undefined : thread,
     senderName: user.name,
-    content: '',
     button: action.value,
     forms: true,
     buttonUnder: { id: ts },
-    timestamp: timeOf(action.action_ts),
-    media: [],
-    place: privacyOf(chatId),
-    mentioned: true,
   };
 }
 
 /** The bot joined a channel or left it; undefined for everyone else. */
 export function toMembership(raw: RawMembership, self: Self): MembershipChange | undefined {
-  const joined = raw.type === 'member_joined_channel';
-  if (joined && raw.user !== self.userId) return undefined;
+  const hasJoined = raw.type === 'member_joined_channel';
+  if (hasJoined && raw.user !== self.userId) return undefined;
   return {
     id: `${raw.channel}:membership:${raw.event_ts}`,
     channel: 'slack',
     chatId: raw.channel,
     place: privacyOf(raw.channel),
-    change: joined ? 'joined' : 'left',
+    change: hasJoined ? 'joined' : 'left',
     byId: raw.inviter ?? raw.actor_id ?? '',
     readsAll: true,
   };
@@ -177,17 +176,12 @@ function placeOf({ channel, ts, thread_ts: thread }: RawMessage): Place {
   return thread === undefined || thread === ts ? place : { ...place, threadId: thread };
 }
 
-interface Shared {
-  text: string;
-  author: string | undefined;
-}
-
 /** Shared messages of others: next to the sender's own text they are quoted, alone they are forwarded. */
 function sharedIn(
   { attachments, user }: RawMessage,
   nameOf: (id: string) => string | undefined,
-  alone: boolean,
-): { shared: Shared[]; quoted?: Quoted | undefined } {
+  isAlone: boolean,
+): { shared: { text: string; author: string | undefined }[]; quoted?: Quoted | undefined } {
   const all = (attachments ?? [])
     .filter((one) => one.is_share === true || one.is_msg_unfurl === true)
     .map((one) => ({
@@ -197,15 +191,10 @@ function sharedIn(
     }))
     .filter(({ text }) => text !== '');
   const [first] = all;
-  if (alone || first === undefined) return { shared: all };
+  if (isAlone || first === undefined) return { shared: all };
   const by = first.authorId !== undefined && first.authorId === user ? 'sender' : 'other';
-  const quoted = boundQuote({
-    text: first.text,
-    by,
-    media: [],
-    ...(by === 'other' && { author: first.author }),
-  });
-  return { shared: [], quoted };
+  const author = by === 'other' ? first.author : undefined;
+  return { shared: [], quoted: boundQuote({ text: first.text, by, media: [], author }) };
 }
 
 /** Ids of the people whom a text mentions. */
@@ -215,7 +204,7 @@ function mentionedIn(text: string): string[] {
 
 /** The text as people see it; `nameOf` returns the name of a person if it is known. */
 function readText(text: string, nameOf: (id: string) => string | undefined): string {
-  const shown = text.replaceAll(
+  const readable = text.replaceAll(
     ENTITY,
     (whole, marker: string, target: string, label: string | undefined) => {
       switch (marker) {
@@ -230,7 +219,7 @@ function readText(text: string, nameOf: (id: string) => string | undefined): str
       }
     },
   );
-  return shown.replaceAll('&lt;', '<').replaceAll('&gt;', '>').replaceAll('&amp;', '&');
+  return readable.replaceAll('&lt;', '<').replaceAll('&gt;', '>').replaceAll('&amp;', '&');
 }
 
 /** `<!here>`, `<!subteam^S123|@team>`, `<!date^…|fallback>`. */
@@ -250,4 +239,52 @@ function linkOf(url: string, label: string | undefined): string {
 /** The text without the bot's name at its start. */
 function withoutName(text: string, userId: string): string {
   return text.replace(new RegExp(String.raw`^\s*<@${userId}(?:\|[^<>]*)?>[\s,:]*`), '');
+}
+
+/** The files that can be read. */
+function mediaOf(files: readonly RawFile[]): Media[] {
+  return files.filter(hasBytes).map((one) => {
+    const { mimetype: mimeType, name, size, duration_ms: ms } = one;
+    const family = mimeType?.split('/')[0];
+    const kind = one.subtype === 'slack_audio' ? 'voice' : (FAMILIES.find((one) => one === family) ?? 'file');
+    return {
+      kind,
+      url: referenceOf(one),
+      // Slack chooses the names of recordings, not the sender.
+      name: kind === 'voice' ? undefined : (name ?? undefined),
+      mimeType: mimeType ?? undefined,
+      bytes: size,
+      seconds: ms === undefined ? undefined : Math.round(ms / 1_000),
+    };
+  });
+}
+
+/** All others, as text. */
+function textOfFiles(files: readonly RawFile[]): string {
+  return files
+    .filter((one) => !hasBytes(one))
+    .map(({ title, name, external_url: url }) => {
+      const label = oneLine(title ?? name ?? '');
+      return `[${['file', label, url].filter(Boolean).join(' ')}${url === undefined ? ', which Slack no longer shows' : ''}]`;
+    })
+    .join('\n');
+}
+
+/** What `Media.url` contains for a file: its address, which needs the bot's token, and its id. */
+export function readReference(reference: string): { url: URL | undefined; fileId: string } | undefined {
+  const url = URL.parse(reference);
+  if (url === null) return undefined;
+  const fileId = url.hash.slice(1);
+  if (!/^F[0-9A-Z]{2,30}$/.test(fileId)) return undefined;
+  url.hash = '';
+  return { url: url.protocol === 'slack:' ? undefined : url, fileId };
+}
+
+/** For files of other workspaces Slack gives only the id (`file_access: check_file_info`). */
+function referenceOf({ id, url_private_download: download, url_private: url }: RawFile): string {
+  return `${download ?? url ?? 'slack:file'}#${id}`;
+}
+
+function hasBytes({ mode = '' }: RawFile): boolean {
+  return !WITHOUT_BYTES.has(mode);
 }

@@ -2,8 +2,20 @@
 import { z } from 'zod';
 import { defineChannel } from '../../src/protocol/channel.ts';
 import { editInterval, paceSettings, reactionSettings } from '../../src/protocol/channel-settings.ts';
-import { CHAT_ID, privacyOf, USER_ID } from './ids.ts';
-import { german } from './german.ts';
+import { CHAT_ID, privacyOf, USER_ID } from './events.ts';
+
+/** German descriptions of Slack's settings, by path. */
+const german: Readonly<Record<string, string>> = {
+  editIntervalMs:
+    'Millisekunden, die in einem Kanal zwischen zwei Änderungen einer wachsenden Antwort mindestens vergehen',
+  burst:
+    'Nachrichten, die in einem Kanal auf einmal hinausgehen dürfen; Slack erlaubt dort etwa eine in der Sekunde',
+  'reactions.private':
+    'zeigt an einer Frage in einer Direktnachricht, dass sie wartet ⏳, bearbeitet wird 👀, beantwortet ist ✅ oder scheiterte ❌',
+  'reactions.group': 'dasselbe in einem Kanal',
+  'editsPerSecond.start': 'Änderungen im ganzen Workspace in der Sekunde, zu Beginn',
+  'editsPerSecond.most': 'worauf das steigen darf, solange Änderungen warten und Slack keine ablehnt',
+};
 
 export const manifest = defineChannel({
   name: 'slack',
@@ -66,10 +78,10 @@ export const manifest = defineChannel({
   secretShapes: [{ pattern: /\bx(?:ox[a-z]|app)-[A-Za-z0-9-]{8,}/, replacement: '[slack-token]' }],
   isOn: ({ SLACK_BOT_TOKEN }) => SLACK_BOT_TOKEN !== undefined,
   secrets: ({ SLACK_BOT_TOKEN, SLACK_APP_TOKEN }) => [SLACK_BOT_TOKEN, SLACK_APP_TOKEN],
-  async check({ env }, context) {
-    const { check } = await import('./checks/token.ts');
+  async check({ env }) {
+    const { check } = await import('./check.ts');
     const { SLACK_BOT_TOKEN: token = '', SLACK_APP_TOKEN: appToken, SLACK_API_ROOT: apiRoot } = env;
-    return await check({ token, appToken, apiRoot }, context);
+    return await check(token, appToken, apiRoot);
   },
   async create({ env, settings }, deps) {
     const { create } = await import('./index.ts');

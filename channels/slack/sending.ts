@@ -1,13 +1,36 @@
 /** Sends, edits and deletes messages: one message per nonce, even after one of Slack's answers was lost or a process died. */
-import { channelUnavailable } from '../../src/protocol/errors.ts';
+import { ChannelError, channelUnavailable } from '../../src/protocol/errors.ts';
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import type { Log } from '../../src/protocol/log.ts';
-import { addressOf, type Place, type SentMessage } from '../../src/protocol/message.ts';
+import { addressOf, type Button, type Place, type SentMessage } from '../../src/protocol/message.ts';
 import { Recent } from '../../src/lib/recent.ts';
 import { codeOf, isAnswerLost, toChannelError, toEditError } from './errors.ts';
-import { type Fields, targetOf } from './message-fields.ts';
+import type { Rendered } from '../../src/protocol/channel.ts';
+import { parseMarkdown } from '../../src/lib/markdown/markdown.ts';
+import { clipEnd } from '../../src/lib/text.ts';
+import { CHAT_ID, TS } from './events.ts';
+import { type Part, plainParts, render } from './render.ts';
 import type { SlackApi } from './web-api.ts';
+
+/**
+ * Longest message, in UTF-16 units: above that, Slack's documentation promises no good result ("Truncating content").
+ */
+export const MAX_LENGTH = 4_000;
+/** Longest text of a notification; `chat.update` accepts 4,000 bytes, escaped. */
+const MAX_TEXT_BYTES = 3_900;
+/** Slack's limits: buttons in one block, characters of a label and of a value. */
+const MAX_BUTTONS = 25;
+const MAX_LABEL = 75;
+const MAX_VALUE = 2_000;
+
+/** Fields of every message: link previews are disabled. */
+export interface Fields {
+  text: string;
+  blocks: object[];
+  unfurl_links: false;
+  unfurl_media: false;
+}
 
 /** How long a nonce is remembered, in milliseconds, and how many. */
 const NONCE_MS = 3_600_000;
@@ -22,7 +45,6 @@ const MAX_FAMILIAR = 5_000;
 /** The newest messages that are searched for a nonce. */
 const LOOKED_THROUGH = 100;
 const MAX_PAGES = 5;
-
 /** The type of the metadata that a message of an answer carries ("Message metadata"). */
 const EVENT_TYPE = 'parley_part';
 
@@ -40,25 +62,19 @@ const Page = z.object({
   response_metadata: z.object({ next_cursor: z.string().optional() }).optional().catch(undefined),
 });
 
-export interface SendingParts {
-  api: Pick<SlackApi, 'call'>;
-  log: Log;
-  epochNow: () => number;
-}
-
 export class Sending {
-  readonly #api: Pick<SlackApi, 'call'>;
+  readonly #api: SlackApi;
   readonly #log: Log;
   readonly #epochNow: () => number;
   /** Messages by nonce; `lost` if the answer to the send was lost. */
-  readonly #known: Recent<string>;
+  readonly #sent: Recent<string>;
   readonly #familiar: Recent<true>;
 
-  constructor({ api, log, epochNow }: SendingParts) {
+  constructor(api: SlackApi, log: Log, epochNow: () => number) {
     this.#api = api;
     this.#log = log;
     this.#epochNow = epochNow;
-    this.#known = new Recent(NONCE_MS, MAX_NONCES, epochNow);
+    this.#sent = new Recent(NONCE_MS, MAX_NONCES, epochNow);
     this.#familiar = new Recent(FAMILIAR_MS, MAX_FAMILIAR, epochNow);
   }
 
@@ -69,11 +85,11 @@ export class Sending {
   async post(place: Place, fields: Fields, nonce: string): Promise<SentMessage> {
     const target = targetOf(place);
     const key = nonceOf(place, nonce);
-    const earlier = await this.#earlier(place, key);
-    if (earlier !== undefined) {
-      await this.#update(place, earlier, fields);
-      this.#known.set(key, earlier);
-      return { id: earlier };
+    const id = await this.#findSent(place, key);
+    if (id !== undefined) {
+      await this.#update(place, id, fields);
+      this.#sent.set(key, id);
+      return { id };
     }
     const metadata = { event_type: EVENT_TYPE, event_payload: { nonce: key } };
     try {
@@ -81,21 +97,21 @@ export class Sending {
       const answer = await this.#api.call('chat.postMessage', { ...target, ...fields, metadata }, limit);
       const { data } = Posted.safeParse(answer);
       if (data === undefined) throw channelUnavailable('Slack gave an answer that is not a message.');
-      this.#known.set(key, data.ts);
+      this.#sent.set(key, data.ts);
       this.#familiar.set(addressOf(place), true);
       return { id: data.ts };
     } catch (error) {
       if (!isAnswerLost(error)) throw error;
-      this.#known.set(key, LOST);
+      this.#sent.set(key, LOST);
       return await this.#afterLoss(place, key, toChannelError(error));
     }
   }
 
   /** Replaces a message (`chat.update`). Throws `ChannelError('message_gone')` also for one that may not be changed. */
-  async edit(sent: SentMessage, place: Place, fields: Fields): Promise<void> {
+  async edit(message: SentMessage, place: Place, fields: Fields): Promise<void> {
     this.#familiar.set(addressOf(place), true);
     try {
-      await this.#update(place, sent.id, fields);
+      await this.#update(place, message.id, fields);
     } catch (error) {
       throw toEditError(error);
     }
@@ -122,36 +138,36 @@ export class Sending {
   }
 
   /** The message that was posted with this nonce before; undefined if there is none. */
-  async #earlier(place: Place, key: string): Promise<string | undefined> {
-    const known = this.#known.get(key);
-    if (known !== undefined && known !== LOST) return known;
-    if (known === undefined && this.#familiar.get(addressOf(place)) === true) return undefined;
+  async #findSent(place: Place, key: string): Promise<string | undefined> {
+    const id = this.#sent.get(key);
+    if (id !== undefined && id !== LOST) return id;
+    if (id === undefined && this.#familiar.get(addressOf(place)) === true) return undefined;
     try {
-      const found = await this.#find(place, key);
-      if (found === undefined) this.#known.delete(key);
-      return found;
+      const match = await this.#search(place, key);
+      if (match === undefined) this.#sent.delete(key);
+      return match;
     } catch (error) {
       const failure = toChannelError(error);
       // Only after a lost answer is there likely to be one: all other sends need not wait for a Slack limit.
-      if (known === LOST || failure.code === 'unavailable' || failure.code === 'unauthorized') throw failure;
+      if (id === LOST || failure.code === 'unavailable' || failure.code === 'unauthorized') throw failure;
       this.#log.debug({ err: failure, chatId: place.chatId }, 'slack_nonce_not_looked_up');
       return undefined;
     }
   }
 
   async #afterLoss(place: Place, key: string, loss: Error): Promise<SentMessage> {
-    const found = await this.#find(place, key).catch((error: unknown) => {
+    const id = await this.#search(place, key).catch((error: unknown) => {
       this.#log.warn({ err: toChannelError(error), chatId: place.chatId }, 'slack_nonce_not_looked_up');
       return undefined;
     });
     // It may still be in flight: the next attempt looks again before it sends.
-    if (found === undefined) throw loss;
-    this.#known.set(key, found);
-    return { id: found };
+    if (id === undefined) throw loss;
+    this.#sent.set(key, id);
+    return { id };
   }
 
   /** Searches the newest messages of a channel (`conversations.history`) or thread (`conversations.replies`). */
-  async #find(place: Place, key: string): Promise<string | undefined> {
+  async #search(place: Place, key: string): Promise<string | undefined> {
     const { channel, thread_ts: ts } = targetOf(place);
     const oldest = ((this.#epochNow() - NONCE_MS) / 1_000).toFixed(6);
     const range = { channel, oldest, limit: LOOKED_THROUGH, include_all_metadata: true };
@@ -163,8 +179,8 @@ export class Sending {
           ? await this.#api.call('conversations.history', range)
           : await this.#api.call('conversations.replies', { ...range, ts, ...(cursor && { cursor }) });
       const { messages = [], response_metadata: more } = Page.safeParse(answer).data ?? {};
-      const found = messages.find(({ metadata }) => metadata?.event_payload.nonce === key);
-      if (found !== undefined) return found.ts;
+      const match = messages.find(({ metadata }) => metadata?.event_payload.nonce === key);
+      if (match !== undefined) return match.ts;
       cursor = more?.next_cursor;
       if (cursor === undefined || cursor === '') return undefined;
     }
@@ -180,4 +196,86 @@ function nonceOf(place: Place, nonce: string): string {
     .update(`${addressOf(place)}\n${nonce}`)
     .digest('base64url')
     .slice(0, 32);
+}
+
+/** The fields of a part. Throws `ChannelError('rejected')` if it is too long. */
+export function fieldsOf({
+  body,
+  plain,
+  buttons,
+}: {
+  body: Rendered;
+  plain?: boolean;
+  buttons: readonly Button[];
+}): Fields {
+  if (body.length > MAX_LENGTH)
+    throw new ChannelError('rejected', `A message on Slack may have at most ${MAX_LENGTH} characters.`);
+  return {
+    text: notificationOf(body.plain),
+    blocks: [...richText(plain === true ? plainParts(body.plain) : partsOf(body)), ...actionsOf(buttons)],
+    unfurl_links: false,
+    unfurl_media: false,
+  };
+}
+
+/** A short text of the gateway itself (Markdown), cut to what fits. */
+export function fieldsOfText(text: string): Fields {
+  const body = render(parseMarkdown(clipEnd(text, MAX_LENGTH / 2)));
+  const fits = body.length <= MAX_LENGTH;
+  return fieldsOf({ body: fits ? body : plainBody(text.slice(0, MAX_LENGTH / 2)), buttons: [] });
+}
+
+function plainBody(text: string): Rendered {
+  const parts = plainParts(text.toWellFormed());
+  return { text: JSON.stringify(parts), plain: text.toWellFormed(), length: text.length };
+}
+
+/** The rich text of a rendered document: what `render` wrote. */
+export function partsOf(body: Rendered): Part[] {
+  return body.text === '' ? [] : (JSON.parse(body.text) as Part[]);
+}
+
+export function richText(parts: readonly Part[]): object[] {
+  return parts.length === 0 ? [] : [{ type: 'rich_text', elements: parts }];
+}
+
+function actionsOf(buttons: readonly Button[]): object[] {
+  const groups = Array.from({ length: Math.ceil(buttons.length / MAX_BUTTONS) }, (_, group) =>
+    buttons.slice(group * MAX_BUTTONS, (group + 1) * MAX_BUTTONS),
+  );
+  return groups.map((group, row) => ({
+    type: 'actions',
+    elements: group.map((button, index) => buttonOf(button, `button-${row}-${index}`)),
+  }));
+}
+
+function buttonOf({ label, value, style = 'normal' }: Button, actionId: string): object {
+  if (value.length > MAX_VALUE)
+    throw new ChannelError('rejected', 'The value of a button is too long for Slack.');
+  const text = { type: 'plain_text', text: clipEnd(label, MAX_LABEL), emoji: true };
+  const colour = { normal: {}, confirm: { style: 'primary' }, danger: { style: 'danger' } }[style];
+  return { type: 'button', action_id: actionId, text, value, ...colour };
+}
+
+/** The text that notifications and screen readers present: escaped, so that nothing in it pings. */
+function notificationOf(plain: string): string {
+  let text = escapeText(clipEnd(plain, MAX_LENGTH));
+  for (let max = MAX_TEXT_BYTES; Buffer.byteLength(text) > MAX_TEXT_BYTES; max = Math.floor(max * 0.7))
+    text = escapeText(clipEnd(plain, max));
+  return text;
+}
+
+/** Text in the form that `text` requires ("Formatting text for app surfaces", Escaping text). */
+function escapeText(text: string): string {
+  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
+}
+
+/** The destination of a message. Throws `ChannelError('rejected')` for an address that is not a Slack address. */
+export function targetOf({ chatId, threadId }: Place): { channel: string; thread_ts?: string } {
+  if (!CHAT_ID.test(chatId))
+    throw new ChannelError('rejected', `"${chatId.slice(0, 40)}" is not the id of a Slack channel.`);
+  if (threadId === undefined) return { channel: chatId };
+  if (!TS.test(threadId))
+    throw new ChannelError('rejected', `"${threadId.slice(0, 40)}" is not the id of a Slack thread.`);
+  return { channel: chatId, thread_ts: threadId };
 }

@@ -7,38 +7,29 @@ import type { Log } from '../../src/protocol/log.ts';
 import { addressOf, type InboundMessage, type Place } from '../../src/protocol/message.ts';
 import { type ChannelLanguages, sayToPerson } from '../../src/protocol/texts/languages.ts';
 import { Recent } from '../../src/lib/recent.ts';
-import { toChannelError } from './errors.ts';
-import { targetOf } from './message-fields.ts';
+import { codeOf, toChannelError } from './errors.ts';
+import { targetOf } from './sending.ts';
 import type { SlackApi } from './web-api.ts';
+import type { AskedQuestion } from '../../src/protocol/delivery.ts';
+import { SingleReactions, type StateReactions } from '../../src/protocol/channel-parts.ts';
 
 /** How long Slack shows it, in milliseconds; slightly less, so that it is renewed in time. */
 export const STATUS_MS = 110_000;
 /** Maximum number of threads in which it is known to be shown; in a forgotten one Slack clears it itself. */
 export const MAX_SHOWN = 5_000;
-
 /** How long the last author in a thread is remembered, in milliseconds. */
 const WRITER_MS = 3_600_000;
-
 const METHOD = 'assistant.threads.setStatus';
 
-/** A person who wrote in a thread, with the language that Slack reports. */
-type Writer = Pick<InboundMessage, 'senderId' | 'language'>;
-
-export interface StatusParts {
-  api: Pick<SlackApi, 'call'>;
-  log: Log;
-  epochNow: () => number;
-  languages: ChannelLanguages;
-}
-
 export class Status {
-  readonly #api: Pick<SlackApi, 'call'>;
+  readonly #api: SlackApi;
   readonly #log: Log;
   readonly #shown: Recent<true>;
-  readonly #writers: Recent<Writer>;
+  /** The last person who wrote in a thread, with the language that Slack reports. */
+  readonly #writers: Recent<{ senderId: string; language: string | undefined }>;
   readonly #languages: ChannelLanguages;
 
-  constructor({ api, log, epochNow, languages }: StatusParts) {
+  constructor(api: SlackApi, log: Log, epochNow: () => number, languages: ChannelLanguages) {
     this.#languages = languages;
     this.#api = api;
     this.#log = log;
@@ -47,7 +38,7 @@ export class Status {
   }
 
   /** Records that someone has written in a thread. */
-  heard(message: Place & Writer): void {
+  noteWriter(message: InboundMessage): void {
     const { senderId, language } = message;
     if (message.threadId !== undefined) this.#writers.set(addressOf(message), { senderId, language });
   }
@@ -82,4 +73,33 @@ export class Status {
     const { channel, thread_ts } = targetOf(place);
     await this.#api.call(METHOD, { channel_id: channel, thread_ts, status });
   }
+}
+
+/** The reactions that show the state of a question: ⏳, 👀, ✅ and ❌. */
+const REACTIONS: StateReactions = {
+  waiting: 'hourglass_flowing_sand',
+  working: 'eyes',
+  done: 'white_check_mark',
+  failed: 'x',
+};
+
+/** Creates the object that shows them (`reactions.add`, `reactions.remove`); `monotonicNow`: milliseconds of a monotonic clock. */
+export function questionReactions(api: SlackApi, monotonicNow: () => number): SingleReactions {
+  /** `isDone`: the refusal that means that there is nothing left to do. Throws `ChannelError`. */
+  const change = async (method: string, question: AskedQuestion, name: string, isDone: string) => {
+    const { channel } = targetOf(question);
+    try {
+      await api.call(method, { channel, timestamp: question.messageId, name });
+    } catch (error) {
+      const code = codeOf(error);
+      // A question that its author has deleted no longer needs a reaction.
+      if (code !== isDone && code !== 'message_not_found') throw error;
+    }
+  };
+  return new SingleReactions({
+    reactions: REACTIONS,
+    add: (question, name) => change('reactions.add', question, name, 'already_reacted'),
+    takeAway: (question, name) => change('reactions.remove', question, name, 'no_reaction'),
+    monotonicNow,
+  });
 }

@@ -2,6 +2,7 @@
 import { textRef } from '../../src/protocol/texts/say.ts';
 import { type ChannelError, channelUnavailable } from '../../src/protocol/errors.ts';
 import { type Logger, LogLevel, WebClient } from '@slack/web-api';
+import type { ChannelTiming } from '../../src/protocol/channel-settings.ts';
 import type { ChannelHealth } from '../../src/protocol/gateway-api.ts';
 import { tokenHealth, tokenRefusals, tokenRefused } from '../../src/protocol/channel-parts.ts';
 import { type Refusals, RetryAfterPauses } from '../../src/lib/async/call-gate.ts';
@@ -16,13 +17,18 @@ const MAX_FAILURES = 3;
 /** Maximum number of limits remembered; the one reported longest ago is dropped first. */
 const MAX_PAUSES = 1_000;
 
-export interface SlackApiConfig {
-  /** Secret. */
-  token: string;
-  /** Another server that implements Slack's API; Slack's own by default. */
-  apiRoot?: string | undefined;
-  /** The clock that measures waits. */
-  monotonicMs: () => number;
+/** The channel's clock and waits, in milliseconds. */
+export interface SlackTiming extends ChannelTiming {
+  /** Between two writes of how far everything is stored. */
+  saveEveryMs: number;
+  /** Between two calls that read missed messages: `conversations.history` is in Tier 3, 50 calls a minute. */
+  historySpacingMs: number;
+  /** Longest wait for the connection to close during `stop`. */
+  closeMs: number;
+  /**
+   * How long a commit may take before a slash command is acknowledged without waiting for it; Slack waits 3 seconds.
+   */
+  deferAfterMs: number;
 }
 
 export class SlackApi {
@@ -31,7 +37,11 @@ export class SlackApi {
   readonly #refusals: Refusals;
   #failures = 0;
 
-  constructor({ token, apiRoot, monotonicMs }: SlackApiConfig) {
+  /**
+   * `token` is secret; `apiRoot` is another server that implements Slack's API, if any; `monotonicMs` is the clock that
+   * measures waits.
+   */
+  constructor(token: string, apiRoot: string | undefined, monotonicMs: () => number) {
     this.#pauses = new RetryAfterPauses(MAX_PAUSES, monotonicMs);
     this.#refusals = tokenRefusals(monotonicMs);
     this.#client = new WebClient(token, {
@@ -50,8 +60,8 @@ export class SlackApi {
    * `ChannelError`.
    */
   async call(method: string, args: Record<string, unknown>, limit = method): Promise<unknown> {
-    const left = this.#pauses.left(limit);
-    if (left > 0) throw rateLimited(left, undefined, true);
+    const pauseMs = this.#pauses.left(limit);
+    if (pauseMs > 0) throw rateLimited(pauseMs, undefined, true);
     if (this.#refusals.leftMs > 0) throw tokenRefused(this.#refusals, BAD_TOKEN);
     try {
       const answer = await this.#client.apiCall(method, args);
@@ -69,8 +79,8 @@ export class SlackApi {
 
   /** Health according to the calls so far: undefined while all is well. */
   get health(): ChannelHealth | undefined {
-    const refused = tokenHealth(this.#refusals, BAD_TOKEN);
-    if (refused !== undefined || this.#failures < MAX_FAILURES) return refused;
+    const refusal = tokenHealth(this.#refusals, BAD_TOKEN);
+    if (refusal !== undefined || this.#failures < MAX_FAILURES) return refusal;
     return { state: 'degraded', detail: textRef('health.calls', { network: 'Slack', api: 'Web API' }) };
   }
 

@@ -6,26 +6,23 @@ import type { ChatSettingStore, OutboundPart } from '../../src/protocol/channel.
 import { ChannelError, toGatewayError } from '../../src/protocol/errors.ts';
 import type { Log } from '../../src/protocol/log.ts';
 import { addressOf, type Place, type SentMessage } from '../../src/protocol/message.ts';
-import type { BotApi } from './api/bot-api.ts';
-import { formatOf, placeOf, textOf } from './api/call-options.ts';
+import type { BotApi } from './bot-api.ts';
+import { formatOf, placeOf, textOf } from './call-options.ts';
 
 /** How long a group that refused one is not tried again: usually the bot is not an administrator there. */
 const REFUSED_MS = 24 * 3_600_000;
-
 const SETTING = 'hidden_messages';
-
-export interface HiddenMessagesDeps {
-  bot: Pick<BotApi, 'call' | 'reachability'>;
-  chatSettings: ChatSettingStore;
-  log: Log;
-}
 
 /** Sends, edits and deletes such messages; does nothing for all others. Methods throw only `ChannelError`. */
 export class HiddenMessages {
-  readonly #deps: HiddenMessagesDeps;
+  readonly #bot: BotApi;
+  readonly #chatSettings: ChatSettingStore;
+  readonly #log: Log;
 
-  constructor(deps: HiddenMessagesDeps) {
-    this.#deps = deps;
+  constructor(bot: BotApi, chatSettings: ChatSettingStore, log: Log) {
+    this.#bot = bot;
+    this.#chatSettings = chatSettings;
+    this.#log = log;
   }
 
   /** Undefined for a part that everyone sees, also if that is because Telegram refuses to hide it. */
@@ -36,88 +33,77 @@ export class HiddenMessages {
     // Any bot may reply to a hidden message; other hidden messages require an administrator.
     if (part.repliesHidden !== true && (await this.#isRefused(part))) return undefined;
     try {
-      await this.#deps.bot.reachability.ensure();
+      await this.#bot.ensureReachable();
       return await this.#call(part, onlyFor);
     } catch (error) {
       if (!isRefusal(error)) throw error;
-      this.#deps.log.info({ err: error, chatId }, 'telegram_message_not_hidden');
+      this.#log.info({ err: error, chatId }, 'telegram_message_not_hidden');
       if (part.repliesHidden !== true) await this.#noteRefusal(part);
       return undefined;
     }
   }
 
   /** False for a message that everyone sees. */
-  async edit(sent: SentMessage, part: OutboundPart): Promise<boolean> {
-    const hidden = hiddenOf(sent, part);
-    if (hidden === undefined) return false;
+  async edit(message: SentMessage, part: OutboundPart): Promise<boolean> {
+    const target = hiddenTarget(message, part);
+    if (target === undefined) return false;
     const { link_preview_options: _links, ...format } = formatOf(part);
-    await this.#ignoringGone('editEphemeralMessageText', async () => {
-      await this.#deps.bot.call('editEphemeralMessageText', (api, limit) =>
-        api.raw.editEphemeralMessageText({ ...hidden, ...format, text: textOf(part) }, limit),
-      );
-    });
+    await this.#callUnlessGone('editEphemeralMessageText', ({ raw }, limit) =>
+      raw.editEphemeralMessageText({ ...target, ...format, text: textOf(part) }, limit),
+    );
     return true;
   }
 
   /** False for a message that everyone sees. */
-  async delete(sent: SentMessage, place: Place): Promise<boolean> {
-    const hidden = hiddenOf(sent, place);
-    if (hidden === undefined) return false;
-    await this.#ignoringGone('deleteEphemeralMessage', async () => {
-      await this.#deps.bot.call('deleteEphemeralMessage', (api, limit) =>
-        api.raw.deleteEphemeralMessage(hidden, limit),
-      );
-    });
+  async delete(message: SentMessage, place: Place): Promise<boolean> {
+    const target = hiddenTarget(message, place);
+    if (target === undefined) return false;
+    await this.#callUnlessGone('deleteEphemeralMessage', ({ raw }, limit) =>
+      raw.deleteEphemeralMessage(target, limit),
+    );
     return true;
   }
 
   async #call(part: OutboundPart, onlyFor: string): Promise<SentMessage> {
     const { reply_parameters: reply, ...place } = placeOf(part);
-    const answered =
-      part.repliesHidden === true
-        ? { reply_parameters: { ephemeral_message_id: Number(part.replyTo) } }
-        : reply && { reply_parameters: reply };
     const options = {
       ...formatOf(part),
       ...place,
-      ...answered,
+      reply_parameters: part.repliesHidden === true ? { ephemeral_message_id: Number(part.replyTo) } : reply,
       ephemeral_message_parameters: { receiver_user_id: Number(onlyFor) },
     };
-    const sent = await this.#deps.bot.call('sendMessage', (api, limit) =>
+    const message = await this.#bot.call('sendMessage', (api, limit) =>
       api.sendMessage(part.chatId, textOf(part), options, limit),
     );
     // A server that does not know the parameter sends a message that everyone sees.
-    const { ephemeral_message_id: hidden, message_id: id } = sent;
-    return hidden === undefined ? { id: String(id) } : { id: `hidden:${hidden}`, metadata: { onlyFor } };
+    const { ephemeral_message_id: hiddenId, message_id: id } = message;
+    return hiddenId === undefined ? { id: String(id) } : { id: `hidden:${hiddenId}`, metadata: { onlyFor } };
   }
 
   /** These messages disappear after a while, and there is no way to check: one that is gone needs no change. */
-  async #ignoringGone(method: string, call: () => Promise<void>): Promise<void> {
+  async #callUnlessGone(method: string, request: Parameters<BotApi['call']>[1]): Promise<void> {
     try {
-      await call();
+      await this.#bot.call(method, request);
     } catch (error) {
       if (!isRefusal(error)) throw error;
-      this.#deps.log.debug({ err: error, method }, 'telegram_hidden_message_gone');
+      this.#log.debug({ err: error, method }, 'telegram_hidden_message_gone');
     }
   }
 
   async #isRefused({ channel, chatId }: Place): Promise<boolean> {
-    const { chatSettings, log } = this.#deps;
     try {
-      return (await chatSettings.chatSetting(addressOf({ channel, chatId }), SETTING)) !== undefined;
+      return (await this.#chatSettings.chatSetting(addressOf({ channel, chatId }), SETTING)) !== undefined;
     } catch (error) {
-      log.warn({ err: toGatewayError(error) }, 'telegram_hidden_messages_unknown');
+      this.#log.warn({ err: toGatewayError(error) }, 'telegram_hidden_messages_unknown');
       return true;
     }
   }
 
   async #noteRefusal({ channel, chatId }: Place): Promise<void> {
-    const { chatSettings, log } = this.#deps;
-    const chat = addressOf({ channel, chatId });
-    await chatSettings
-      .setChatSetting(chat, SETTING, 'refused', REFUSED_MS)
+    await this.#chatSettings
+      .setChatSetting(addressOf({ channel, chatId }), SETTING, 'refused', REFUSED_MS)
       .catch((error: unknown) =>
-        log.warn({ err: toGatewayError(error) }, 'telegram_hidden_messages_unknown'),
+        this.#log.warn({ err: toGatewayError(error) }, 'telegram_hidden_messages_unknown'),
       );
   }
 }
@@ -134,7 +120,7 @@ function isRefusal(error: unknown): error is ChannelError {
   return error.code === 'unavailable' && error.message.includes('"Forbidden: ');
 }
 
-function hiddenOf(
+function hiddenTarget(
   { id, metadata }: SentMessage,
   { chatId }: Place,
 ): { chat_id: string; receiver_user_id: number; ephemeral_message_id: number } | undefined {

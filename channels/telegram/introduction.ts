@@ -1,38 +1,40 @@
 /** What Telegram shows of the bot before anyone writes to it: its command menus, its menu button, and its descriptions. */
-import type { BotCommandScope, LanguageCode } from 'grammy/types';
+import type { BotCommand, BotCommandScope, LanguageCode } from 'grammy/types';
+import type { ChannelDeps } from '../../src/protocol/channel.ts';
 import type { CommandListing } from '../../src/protocol/command.ts';
 import { toGatewayError } from '../../src/protocol/errors.ts';
-import type { Log } from '../../src/protocol/log.ts';
-import type { ChatSettingStore } from '../../src/protocol/channel.ts';
 import type { Languages } from '../../src/protocol/texts/languages.ts';
-import type { PlainKey } from '../../src/protocol/texts/say.ts';
-import type { BotApi } from './api/bot-api.ts';
-import { type MenuCommand, type MenuLanguage, menuLanguages, toMenu } from './menu.ts';
+import { inEnglish, type PlainKey, type Say } from '../../src/protocol/texts/say.ts';
+import type { BotApi } from './bot-api.ts';
 
+/** Telegram's limits for `setMyCommands`: commands in all, and characters of a description. */
+const MAX_COMMANDS = 100;
+const MAX_MENU_DESCRIPTION = 256;
+const NAME = /^[a-z0-9_]{1,32}$/;
+
+/** A language of the menus: '' for everyone who reads none of the others, else two letters (ISO 639-1). */
+interface MenuLanguage {
+  code: string;
+  say: Say;
+}
+
+/** Maximum number of menu languages: each one costs some calls at startup. */
+export const MAX_LANGUAGES = 10;
 /** Maximum number of owners who get a menu of their own; the commands work for the others, too. */
 export const MAX_OWNER_MENUS = 20;
-
 /** Longest texts that Telegram accepts: in an empty chat, and on the bot's profile. */
 const MAX_DESCRIPTION = 512;
 const MAX_SHORT_DESCRIPTION = 120;
 
-export interface IntroductionDeps {
-  bot: Pick<BotApi, 'call'>;
-  commands: readonly CommandListing[];
-  languages: Languages;
-  /** Current ids of the owners. Throws `GatewayError`. */
-  owners: () => Promise<readonly string[]>;
-  chatSettings: ChatSettingStore;
-  log: Log;
-}
-
 /** Keeps it up to date; does not rewrite what is already right. */
 export class Introduction {
-  readonly #deps: IntroductionDeps;
-  /** The owners at the last update. */
+  readonly #bot: BotApi;
+  readonly #deps: ChannelDeps;
+  /** The owners at the last update, as JSON. */
   #owners: string | undefined;
 
-  constructor(deps: IntroductionDeps) {
+  constructor(bot: BotApi, deps: ChannelDeps) {
+    this.#bot = bot;
     this.#deps = deps;
   }
 
@@ -41,23 +43,22 @@ export class Introduction {
    * throws.
    */
   async update(botId: string): Promise<void> {
-    const { owners: ownersNow, log } = this.#deps;
+    const bot = `telegram:${botId}`;
     try {
-      const owners = (await ownersNow()).slice(0, MAX_OWNER_MENUS);
-      const known = JSON.stringify(owners);
-      if (known === this.#owners) return;
+      const owners = (await this.#deps.owners()).slice(0, MAX_OWNER_MENUS);
+      const json = JSON.stringify(owners);
+      if (json === this.#owners) return;
       const isFirst = this.#owners === undefined;
-      this.#owners = known;
-      if (isFirst) await this.#offerToAll(`telegram:${botId}`);
-      await this.#offerToOwners(`telegram:${botId}`, owners);
+      this.#owners = json;
+      if (isFirst) await this.#offerToAll(bot);
+      await this.#offerToOwners(bot, owners);
     } catch (error) {
-      log.warn({ err: toGatewayError(error) }, 'telegram_introduction_incomplete');
+      this.#deps.log.warn({ err: toGatewayError(error) }, 'telegram_introduction_incomplete');
     }
   }
 
-  async #offerToAll(bot: `telegram:${string}`): Promise<void> {
-    const { commands } = this.#deps;
-    const forAll = commands.filter(({ owners }) => owners !== true);
+  async #offerToAll(bot: string): Promise<void> {
+    const forAll = this.#deps.gateway.commands.filter(({ owners }) => owners !== true);
     await this.#offer({ type: 'default' }, forAll);
     await this.#offer({ type: 'all_private_chats' }, forAll.filter(isPrivate));
     await this.#offer({ type: 'all_group_chats' }, forAll);
@@ -66,90 +67,101 @@ export class Introduction {
   }
 
   /** Commands that only owners can use appear only in the owners' menus. */
-  async #offerToOwners(bot: `telegram:${string}`, owners: readonly string[]): Promise<void> {
-    const { chatSettings, commands, bot: api, log } = this.#deps;
-    const before = (await chatSettings.chatSetting(bot, 'owner_menus'))?.split(' ') ?? [];
-    const given: string[] = [];
+  async #offerToOwners(bot: string, owners: readonly string[]): Promise<void> {
+    const { chatSettings, gateway, log } = this.#deps;
+    const former = (await chatSettings.chatSetting(bot, 'owner_menus'))?.split(' ') ?? [];
+    const withMenu: string[] = [];
     for (const owner of owners) {
       const scope = { type: 'chat', chat_id: Number(owner) } as const;
       // Telegram has no menu for a person who has never written to the bot.
-      const isShown = await this.#offer(scope, commands.filter(isPrivate)).then(
+      const isShown = await this.#offer(scope, gateway.commands.filter(isPrivate)).then(
         () => true,
         (error: unknown) => {
           log.info({ err: toGatewayError(error), owner }, 'telegram_owner_menu_not_shown');
           return false;
         },
       );
-      if (isShown) given.push(owner);
+      if (isShown) withMenu.push(owner);
     }
-    for (const former of before.filter((one) => one !== '' && !owners.includes(one)))
+    for (const formerOwner of former.filter((one) => one !== '' && !owners.includes(one)))
       for (const { code } of this.#languages()) {
-        const scope = { type: 'chat', chat_id: Number(former) } as const;
-        await api.call('deleteMyCommands', (call, limit) =>
-          call.deleteMyCommands({ scope, ...languageOf(code) }, limit),
+        const scope = { type: 'chat', chat_id: Number(formerOwner) } as const;
+        await this.#bot.call('deleteMyCommands', (api, limit) =>
+          api.deleteMyCommands({ scope, ...languageOf(code) }, limit),
         );
       }
-    await chatSettings.setChatSetting(bot, 'owner_menus', given.join(' '));
+    await chatSettings.setChatSetting(bot, 'owner_menus', withMenu.join(' '));
   }
 
   async #offer(scope: BotCommandScope, commands: readonly CommandListing[]): Promise<void> {
-    const { bot } = this.#deps;
     for (const { code, say } of this.#languages()) {
       const menu = toMenu(commands, say, scope.type === 'all_group_chats');
-      const place = { scope, ...languageOf(code) };
-      const shown = await bot.call('getMyCommands', (api, limit) => api.getMyCommands(place, limit));
-      if (JSON.stringify(shown.map(rowOf)) === JSON.stringify(menu.map(rowOf))) continue;
-      await bot.call('setMyCommands', (api, limit) => api.setMyCommands([...menu], place, limit));
+      const options = { scope, ...languageOf(code) };
+      const current = await this.#bot.call('getMyCommands', (api, limit) =>
+        api.getMyCommands(options, limit),
+      );
+      if (JSON.stringify(current.map(rowOf)) === JSON.stringify(menu.map(rowOf))) continue;
+      await this.#bot.call('setMyCommands', (api, limit) => api.setMyCommands(menu, options, limit));
     }
   }
 
   /** The button beside the message field opens the menu; a button that an operator has set stays. */
   async #showMenuButton(): Promise<void> {
-    const { bot } = this.#deps;
-    const now = await bot.call('getChatMenuButton', (api, limit) => api.getChatMenuButton({}, limit));
-    if (now.type !== 'default') return;
-    await bot.call('setChatMenuButton', (api, limit) =>
+    const button = await this.#bot.call('getChatMenuButton', (api, limit) =>
+      api.getChatMenuButton({}, limit),
+    );
+    if (button.type !== 'default') return;
+    await this.#bot.call('setChatMenuButton', (api, limit) =>
       api.setChatMenuButton({ menu_button: { type: 'commands' } }, limit),
     );
   }
 
-  async #describe(bot: `telegram:${string}`): Promise<void> {
-    const { bot: calls } = this.#deps;
-    await this.#say(bot, 'bot.description', MAX_DESCRIPTION, {
-      now: async (language) =>
-        (await calls.call('getMyDescription', (api, limit) => api.getMyDescription(language, limit)))
+  async #describe(bot: string): Promise<void> {
+    await this.#updateText(
+      bot,
+      'bot.description',
+      MAX_DESCRIPTION,
+      async (language) =>
+        (await this.#bot.call('getMyDescription', (api, limit) => api.getMyDescription(language, limit)))
           .description,
-      set: async (text, language) =>
-        void (await calls.call('setMyDescription', (api, limit) =>
-          api.setMyDescription(text, language, limit),
-        )),
-    });
-    await this.#say(bot, 'bot.short_description', MAX_SHORT_DESCRIPTION, {
-      now: async (language) =>
+      (text, language) =>
+        this.#bot.call('setMyDescription', (api, limit) => api.setMyDescription(text, language, limit)),
+    );
+    await this.#updateText(
+      bot,
+      'bot.short_description',
+      MAX_SHORT_DESCRIPTION,
+      async (language) =>
         (
-          await calls.call('getMyShortDescription', (api, limit) =>
+          await this.#bot.call('getMyShortDescription', (api, limit) =>
             api.getMyShortDescription(language, limit),
           )
         ).short_description,
-      set: async (text, language) =>
-        void (await calls.call('setMyShortDescription', (api, limit) =>
+      (text, language) =>
+        this.#bot.call('setMyShortDescription', (api, limit) =>
           api.setMyShortDescription(text, language, limit),
-        )),
-    });
+        ),
+    );
   }
 
   /** A text that an operator has set at @BotFather stays; one of ours is kept up to date. */
-  async #say(bot: `telegram:${string}`, key: PlainKey, most: number, calls: DescriptionCalls): Promise<void> {
+  async #updateText(
+    bot: string,
+    key: PlainKey,
+    maxLength: number,
+    read: (language: LanguageOption) => Promise<string>,
+    write: (text: string, language: LanguageOption) => Promise<unknown>,
+  ): Promise<void> {
     const { chatSettings } = this.#deps;
-    const kept = (code: string) => chatSettings.chatSetting(bot, `${key} ${code}`);
+    const lastText = (code: string) => chatSettings.chatSetting(bot, `${key} ${code}`);
     const [english] = this.#languages();
-    const ours = new Set(['', english.say(key), await kept('')]);
+    const ours = new Set(['', english.say(key), await lastText('')]);
     for (const { code, say } of this.#languages()) {
-      const text = say(key).slice(0, most).toWellFormed();
-      const now = await calls.now(languageOf(code));
+      const text = say(key).slice(0, maxLength).toWellFormed();
+      const current = await read(languageOf(code));
       // Telegram may return the text for all languages if there is none in the requested language.
-      if (now === text || (!ours.has(now) && now !== (await kept(code)))) continue;
-      await calls.set(text, languageOf(code));
+      if (current === text || (!ours.has(current) && current !== (await lastText(code)))) continue;
+      await write(text, languageOf(code));
       await chatSettings.setChatSetting(bot, `${key} ${code}`, text);
     }
   }
@@ -159,22 +171,47 @@ export class Introduction {
   }
 }
 
-interface DescriptionCalls {
-  now: (language: { language_code?: LanguageCode }) => Promise<string>;
-  set: (text: string, language: { language_code?: LanguageCode }) => Promise<void>;
+interface LanguageOption {
+  language_code?: LanguageCode;
 }
 
 function isPrivate({ place }: CommandListing): boolean {
   return place !== 'group';
 }
 
-function rowOf({ command, description, is_ephemeral: hidden = false }: Listed): unknown[] {
-  return [command, description, hidden];
+function rowOf({ command, description, is_ephemeral: isHidden = false }: BotCommand): unknown[] {
+  return [command, description, isHidden];
 }
 
-type Listed = Pick<MenuCommand, 'command' | 'description'> & { is_ephemeral?: boolean };
-
 /** Everyone whose language has no text gets the English one. */
-function languageOf(code: string): { language_code?: LanguageCode } {
+function languageOf(code: string): LanguageOption {
   return code === '' ? {} : { language_code: code as LanguageCode };
+}
+
+/** The languages that Telegram distinguishes; of several variants of a language, the first. */
+export function menuLanguages(languages: Languages): readonly [MenuLanguage, ...MenuLanguage[]] {
+  const menus = new Map<string, MenuLanguage>();
+  for (const code of languages.codes()) {
+    const [language = ''] = code.split('-');
+    if (language === 'en' || language.length !== 2 || menus.has(language)) continue;
+    menus.set(language, { code: language, say: languages.say({ language: code, channel: 'telegram' }) });
+  }
+  return [{ code: '', say: inEnglish }, ...[...menus.values()].slice(0, MAX_LANGUAGES - 1)];
+}
+
+/**
+ * The rows that Telegram accepts, in the order of the list; one refused name would cost the whole menu. `hides` is
+ * for groups.
+ */
+function toMenu(commands: readonly CommandListing[], say: Say, hides: boolean): BotCommand[] {
+  return commands
+    .filter(({ name }) => NAME.test(name))
+    .slice(0, MAX_COMMANDS)
+    .map(({ name, about, description, personal }) => ({
+      command: name,
+      description: (about === undefined ? description : say(about))
+        .slice(0, MAX_MENU_DESCRIPTION)
+        .toWellFormed(),
+      ...(hides && personal && { is_ephemeral: true as const }),
+    }));
 }

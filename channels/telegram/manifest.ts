@@ -4,7 +4,33 @@ import { STREAM_MODES } from '../../src/protocol/delivery.ts';
 import { defineChannel } from '../../src/protocol/channel.ts';
 import { editInterval, reactionSettings } from '../../src/protocol/channel-settings.ts';
 import { withSlash } from '../../src/protocol/isomorphic/fill-text.js';
-import { german } from './german.ts';
+
+/** German descriptions of Telegram's settings, by path. */
+const german: Readonly<Record<string, string>> = {
+  'webhook.url':
+    'öffentliche Adresse des Gateways, an die Telegram dann Neues schickt; ohne sie fragt das Gateway danach',
+  'editIntervalMs.private':
+    'Millisekunden, die in einem privaten Chat zwischen zwei Änderungen einer wachsenden Antwort mindestens vergehen',
+  'editIntervalMs.group': 'dasselbe in einer Gruppe, wo Telegram zwanzig Nachrichten in der Minute annimmt',
+  stream:
+    'wie Antworten erscheinen, während sie geschrieben werden, in Chats, die nicht mit `/stream` gewählt haben: `edit` in einer Nachricht, die wächst, `draft` in einem Entwurf (private Chats; Gruppen wie bei `edit`), `off` erst, wenn sie ganz sind',
+  richMessages:
+    'Antworten mit einer Tabelle, einer Formel, Aufgaben oder Aufklappbarem, und solche von mehr als 4.096 Zeichen, gehen als eine Nachricht mit Formaten hinaus, wo Telegram sie annimmt',
+  draftIntervalMs: 'Millisekunden, die in einem privaten Chat zwischen zwei Entwürfen mindestens vergehen',
+  'burst.private':
+    'erste Nachrichten und fertige Texte, die in einem privaten Chat auf einmal hinausgehen dürfen',
+  'burst.group': 'dasselbe in einer Gruppe',
+  'reservedForFinals.private': 'wie viele davon nur fertige Texte benutzen dürfen',
+  'reservedForFinals.group': 'dasselbe in einer Gruppe, auch von den Aufrufen einer Minute',
+  'reactions.private':
+    'in einem privaten Chat an einer Frage zeigen, dass sie wartet 👀, bearbeitet wird ✍, beantwortet ist 👌 oder fehlgeschlagen ist 😢',
+  'reactions.group': 'dasselbe in einer Gruppe',
+  groupCallsPerMinute: 'höchste Zahl von Nachrichten und Änderungen in einer Gruppe in jeder Minute',
+  'callsPerSecond.start': 'Aufrufe des ganzen Bots in der Sekunde, zu Beginn',
+  'callsPerSecond.usual':
+    'worauf das binnen Sekunden steigt, solange Aufrufe warten und Telegram noch keinen abgelehnt hat',
+  'callsPerSecond.most': 'worauf das steigen darf, solange Aufrufe warten und Telegram keinen ablehnt',
+};
 
 const count = z.int().min(1).max(100);
 const perSecond = z.number().min(1).max(1_000);
@@ -126,15 +152,14 @@ export const manifest = defineChannel({
   isOn: ({ TELEGRAM_BOT_TOKEN }) => TELEGRAM_BOT_TOKEN !== undefined,
   secrets: ({ TELEGRAM_BOT_TOKEN, TELEGRAM_WEBHOOK_SECRET }) => [TELEGRAM_BOT_TOKEN, TELEGRAM_WEBHOOK_SECRET],
   async check({ env, settings, access }, context) {
-    const { check } = await import('./checks/token.ts');
+    const { check } = await import('./check.ts');
     const { TELEGRAM_BOT_TOKEN: token = '', TELEGRAM_API_ROOT: apiRoot } = env;
-    return await check({ token, apiRoot, access, webhookUrl: settings.webhook?.url }, context);
+    return await check(token, apiRoot, access, settings.webhook?.url, context);
   },
   async create({ env, settings }, deps) {
     const { create } = await import('./index.ts');
     const { TELEGRAM_BOT_TOKEN: token = '', TELEGRAM_API_ROOT: apiRoot } = env;
-    const { webhook, ...others } = settings;
-    const posted = webhook && { webhook: { ...webhook, secret: env.TELEGRAM_WEBHOOK_SECRET } };
-    return create({ token, apiRoot, ...others, ...posted }, deps);
+    const webhook = settings.webhook && { ...settings.webhook, secret: env.TELEGRAM_WEBHOOK_SECRET };
+    return create({ token, apiRoot, ...settings, webhook }, deps);
   },
 });

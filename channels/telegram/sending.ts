@@ -1,67 +1,236 @@
 /** Sends, edits and deletes messages, and remembers what Telegram refuses and which sends may have arrived unnoticed. */
-import type { Channel, OutboundPart } from '../../src/protocol/channel.ts';
+import type { LostSends, OutboundFile, OutboundPart, Rendered } from '../../src/protocol/channel.ts';
 import { ChannelError } from '../../src/protocol/errors.ts';
 import type { Place, SentMessage } from '../../src/protocol/message.ts';
-import type { BotApi } from './api/bot-api.ts';
-import type { TelegramLostSends } from './api/lost-sends.ts';
+import type { BotApi } from './bot-api.ts';
+import {
+  draftIdOf,
+  fileOptions,
+  formatOf,
+  keyboardOf,
+  placeOf,
+  richOf,
+  textOf,
+  topicOf,
+  uploadLimitMs,
+  uploadMethods,
+  withInput,
+} from './call-options.ts';
+import { isDeleted, isNotModified } from './errors.ts';
 import { type HiddenMessages, visible } from './hidden-messages.ts';
-import type { RichKind, WholeAnswers } from './rich/whole-answers.ts';
+import type { RichKind, WholeAnswers } from './rich-message.ts';
 
-interface SendingParts {
-  bot: BotApi;
-  hidden: HiddenMessages;
-  whole: WholeAnswers;
-  lostSends: TelegramLostSends;
+/** Maximum number of lost sends remembered; whatever the oldest one left then stays on screen. */
+export const MAX_LOST = 500;
+/** Maximum number of message ids remembered, over all chats. */
+const MAX_SEEN = 5_000;
+/** Ids that one lost send may have: the first unknown ones after it. */
+export const MAX_COPIES = 8;
+
+/** Supergroups and channels number their messages individually; all other chats of a bot share one numbering. */
+const numberingOf = (chatId: string): string => (chatId.startsWith('-100') ? chatId : 'shared');
+
+/**
+ * Sends whose answers were lost: works out which ids their messages may have once a later message of the chat is
+ * known, from what this process has sent and received.
+ */
+export class TelegramLostSends implements LostSends {
+  readonly #newest = new Map<string, number>();
+  readonly #seen = new Set<string>();
+  /** By nonce; `after` is the newest message when it was sent, undefined if none was known. */
+  readonly #lost = new Map<string, { chatId: string; after: number | undefined }>();
+
+  /** Records that a message has this id. */
+  note(chatId: string, messageId: string): void {
+    const id = Number(messageId);
+    if (!Number.isSafeInteger(id)) return;
+    const numbering = numberingOf(chatId);
+    this.#newest.set(numbering, Math.max(id, this.#newest.get(numbering) ?? 0));
+    this.#seen.add(`${numbering} ${id}`);
+    forgetOldest(this.#seen, MAX_SEEN);
+    // There are as many numberings as groups.
+    forgetOldest(this.#newest, MAX_SEEN);
+  }
+
+  /** Anything sent to the chat from now on has a higher id. */
+  newest(chatId: string): number | undefined {
+    return this.#newest.get(numberingOf(chatId));
+  }
+
+  /** The answer to a send was lost; `after` is what `newest` returned before it. Only the first loss of a nonce counts. */
+  add(nonce: string, chatId: string, after: number | undefined): void {
+    if (!this.#lost.has(nonce)) this.#lost.set(nonce, { chatId, after });
+    forgetOldest(this.#lost, MAX_LOST);
+  }
+
+  copiesOf(nonce: string, sent: SentMessage): SentMessage[] {
+    const lost = this.#lost.get(nonce);
+    const end = Number(sent.id);
+    if (lost === undefined || !Number.isSafeInteger(end)) return [];
+    const numbering = numberingOf(lost.chatId);
+    const copies: SentMessage[] = [];
+    const first = Math.max(1, (lost.after ?? end - MAX_COPIES - 1) + 1);
+    for (let id = first; id < end && copies.length < MAX_COPIES; id += 1)
+      if (!this.#seen.has(`${numbering} ${id}`)) copies.push({ id: String(id) });
+    return copies;
+  }
+
+  forgetNonce(nonce: string): void {
+    this.#lost.delete(nonce);
+  }
 }
 
-type Sending = Required<Pick<Channel, 'send' | 'sendFile' | 'edit' | 'delete' | 'draft'>>;
+function forgetOldest(entries: Set<string> | Map<string, unknown>, most: number): void {
+  const oldest = entries.keys().next().value;
+  if (entries.size > most && oldest !== undefined) entries.delete(oldest);
+}
 
-/** Makes the calls that put messages on screen. They throw only `ChannelError`. */
-export function createSending({ bot, hidden, whole, lostSends }: SendingParts): Sending {
+/** Puts messages on screen. Methods throw only `ChannelError`. */
+export class Sending {
+  readonly #bot: BotApi;
+  readonly #hidden: HiddenMessages;
+  readonly #whole: WholeAnswers;
+  readonly #lostSends: TelegramLostSends;
+
+  constructor(
+    bot: BotApi,
+    hiddenMessages: HiddenMessages,
+    whole: WholeAnswers,
+    lostSends: TelegramLostSends,
+  ) {
+    this.#bot = bot;
+    this.#hidden = hiddenMessages;
+    this.#whole = whole;
+    this.#lostSends = lostSends;
+  }
+
+  async send(part: OutboundPart): Promise<SentMessage> {
+    const hiddenMessage = await this.#hidden.send(part);
+    if (hiddenMessage !== undefined) return hiddenMessage;
+    const { chatId, nonce } = part;
+    const newest = this.#lostSends.newest(chatId);
+    try {
+      const message = await sendPart(this.#bot, visible(part));
+      this.#lostSends.note(chatId, message.id);
+      return message;
+    } catch (error) {
+      if (error instanceof ChannelError && error.code === 'outcome_unknown')
+        this.#lostSends.add(nonce, chatId, newest);
+      return await this.#noteRefusal(part, part.body.rich, error);
+    }
+  }
+
+  async sendFile(file: OutboundFile): Promise<SentMessage> {
+    const message = await sendFile(this.#bot, file);
+    this.#lostSends.note(file.chatId, message.id);
+    return message;
+  }
+
+  /** `editMessageText`; "not modified" is success. */
+  async edit(message: SentMessage, part: OutboundPart): Promise<SentMessage> {
+    if (await this.#hidden.edit(message, part)) return message;
+    const target = { chat_id: part.chatId, message_id: Number(message.id) };
+    const call = this.#bot.call('editMessageText', async ({ raw }, limit) => {
+      try {
+        const content =
+          part.body.rich === true
+            ? { rich_message: richOf(part.body), ...keyboardOf(part.buttons) }
+            : { text: textOf(part), ...formatOf(part) };
+        await raw.editMessageText({ ...target, ...content }, limit);
+      } catch (error) {
+        if (!isNotModified(error)) throw error;
+      }
+    });
+    await call.catch((error: unknown) => this.#noteRefusal(part, part.body.rich, error));
+    return message;
+  }
+
+  /** `deleteMessage`; a message that is already gone counts as success. Telegram keeps messages older than 48 hours. */
+  async delete(message: SentMessage, place: Place): Promise<void> {
+    if (await this.#hidden.delete(message, place)) return;
+    await this.#bot.call('deleteMessage', async (api, limit) => {
+      try {
+        await api.deleteMessage(place.chatId, Number(message.id), limit);
+      } catch (error) {
+        if (!isDeleted(error)) throw error;
+      }
+    });
+  }
+
+  /** `sendMessageDraft`: a text in place of the coming message, for 30 s; an empty one shows "Thinking…". Its button stops the turn. */
+  async draft(place: Place, turnId: string, body: Rendered, plain: boolean): Promise<void> {
+    const target = { chat_id: Number(place.chatId), ...topicOf(place.threadId) };
+    const draft = { ...target, draft_id: draftIdOf(turnId), can_stop: true };
+    const text = textOf({ body, plain });
+    const parse_mode = plain || text === '' ? undefined : ('HTML' as const);
+    const call =
+      body.rich === true
+        ? this.#bot.call('sendRichMessageDraft', ({ raw }, limit) =>
+            raw.sendRichMessageDraft({ ...draft, rich_message: richOf(body) }, limit),
+          )
+        : this.#bot.call('sendMessageDraft', ({ raw }, limit) =>
+            raw.sendMessageDraft({ ...draft, text, parse_mode }, limit),
+          );
+    await call.catch((error: unknown) => this.#noteRefusal(place, body.rich, error, 'rich_drafts'));
+  }
+
   /** Remembers where Telegram refuses rich messages, and throws the error again. */
-  async function noteRefusal(
-    part: Place & Pick<OutboundPart, 'body'>,
+  async #noteRefusal(
+    place: Place,
+    isRich: true | undefined,
     error: unknown,
     kind: RichKind = 'rich_messages',
   ): Promise<never> {
     const isRefusal = error instanceof ChannelError && ['rejected', 'bad_markup'].includes(error.code);
-    if (part.body.rich === true && isRefusal) await whole.noteRefusal(part, kind);
+    if (isRich === true && isRefusal) await this.#whole.noteRefusal(place, kind);
     throw error;
   }
+}
 
-  /** Sends to everyone, and remembers which parts may be on screen without a known id. */
-  async function sendNoting(part: OutboundPart): Promise<SentMessage> {
-    const { chatId, nonce } = part;
-    const after = lostSends.newest(chatId);
+/** `sendMessage`. Not tried during an outage, so that it cannot be applied without an answer: `unavailable`. */
+async function sendPart(bot: BotApi, part: OutboundPart): Promise<SentMessage> {
+  await bot.ensureReachable();
+  const target = { chat_id: part.chatId, ...placeOf(part) };
+  const { message_id: id } =
+    part.body.rich === true
+      ? await bot.call('sendRichMessage', ({ raw }, limit) => {
+          const content = { rich_message: richOf(part.body), ...keyboardOf(part.buttons) };
+          return raw.sendRichMessage({ ...target, ...content }, limit);
+        })
+      : await bot.call('sendMessage', ({ raw }, limit) =>
+          raw.sendMessage({ ...target, text: textOf(part), ...formatOf(part) }, limit),
+        );
+  return { id: String(id) };
+}
+
+/**
+ * `sendPhoto`, `sendVoice` and the like, depending on the file's kind. If Telegram refuses that method, sends the file
+ * as a plain document; if it cannot parse the caption, sends the caption without markup. Not tried during an outage,
+ * like `sendPart`.
+ */
+async function sendFile(bot: BotApi, file: OutboundFile): Promise<SentMessage> {
+  await bot.ensureReachable();
+  const limitMs = bot.callTimeoutMs + uploadLimitMs(file.bytes);
+  let [method, ...others] = uploadMethods(file);
+  let plain = false;
+  for (;;) {
     try {
-      const sent = await bot.send(visible(part));
-      lostSends.note(chatId, sent.id);
-      return sent;
+      const options = fileOptions(file, plain);
+      const message = await withInput(file, (input) =>
+        bot.call(
+          method.name,
+          ({ raw }, limit) => method.send(raw, options, input, limit),
+          undefined,
+          limitMs,
+        ),
+      );
+      return { id: String(message.message_id) };
     } catch (error) {
-      if (error instanceof ChannelError && error.code === 'outcome_unknown')
-        lostSends.add(nonce, { chatId, after });
-      return await noteRefusal(part, error);
+      const code = error instanceof ChannelError ? error.code : undefined;
+      const [next, ...rest] = others;
+      if (code === 'bad_markup' && !plain) plain = true;
+      else if (code === 'rejected' && next !== undefined) [method, others] = [next, rest];
+      else throw error;
     }
   }
-
-  return {
-    send: async (part) => (await hidden.send(part)) ?? (await sendNoting(part)),
-    sendFile: async (file) => {
-      const sent = await bot.sendFile(file);
-      lostSends.note(file.chatId, sent.id);
-      return sent;
-    },
-    edit: async (sent, part) => {
-      if (await hidden.edit(sent, part)) return sent;
-      await bot.edit(sent, part).catch((error: unknown) => noteRefusal(part, error));
-      return sent;
-    },
-    delete: async (sent, place) => {
-      if (!(await hidden.delete(sent, place))) await bot.delete(sent, place);
-    },
-    draft: (place, turnId, body, plain) =>
-      bot
-        .draft(place, turnId, { body, plain })
-        .catch((error: unknown) => noteRefusal({ ...place, body }, error, 'rich_drafts')),
-  };
 }

@@ -7,12 +7,12 @@ import {
   editOf,
   MAX_LENGTH as MATRIX_MOST,
 } from '../../channels/matrix/content.ts';
-import { render as renderMatrix } from '../../channels/matrix/rendering/render.ts';
-import { fieldsOf as slackFields, MAX_LENGTH as SLACK_MOST } from '../../channels/slack/message-fields.ts';
-import { render as renderSlack } from '../../channels/slack/rendering/render.ts';
+import { render as renderMatrix } from '../../channels/matrix/render.ts';
+import { fieldsOf as slackFields, MAX_LENGTH as SLACK_MOST } from '../../channels/slack/sending.ts';
+import { render as renderSlack } from '../../channels/slack/render.ts';
 import { parseDocument } from '../../channels/http/page/markdown/document.js';
-import { renderTelegram } from '../../channels/telegram/rendering/render.ts';
-import { toRichMessage } from '../../channels/telegram/rich/rich-message.ts';
+import { renderTelegram } from '../../channels/telegram/render.ts';
+import { toRichMessage } from '../../channels/telegram/rich-message.ts';
 import { chunksOf, documentOf, MessageChunker } from '../../src/delivery/text/chunker.ts';
 import type { RenderTarget } from '../../src/delivery/text/cut.ts';
 import { takeOutFormulas } from '../../src/lib/markdown/math-text.ts';
@@ -71,7 +71,7 @@ function slackText(body: Rendered, plain: boolean): string {
 
 /** What Matrix shows of a message edited to this one: an edit repeats its texts more often than a new message. */
 function matrixText(body: Rendered, plain: boolean): string {
-  const content = matrixContent({ body, plain, buttons: [] });
+  const content = matrixContent(body, [], plain);
   checkEvent(editOf('$event', content));
   return content.formatted_body === undefined ? content.body : readMatrixHtml(content.formatted_body);
 }

@@ -2,7 +2,7 @@
 import { expect, it } from 'vitest';
 import { WebAPIPlatformError } from '@slack/web-api';
 import { toChannelError as fromSlack } from '../../channels/slack/errors.ts';
-import { refusalOf } from '../../channels/matrix/errors.ts';
+import { refusalOf } from '../../channels/matrix/client.ts';
 import type { Channel } from '../../src/protocol/channel.ts';
 import { type GatewayError, messageOf } from '../../src/protocol/errors.ts';
 import type { ChannelHealth } from '../../src/protocol/gateway-api.ts';

@@ -5,7 +5,7 @@
  */
 import { createRequire } from 'node:module';
 import { z } from 'zod';
-import { MAX_ENTITIES, MAX_LENGTH, renderTelegram } from '../../channels/telegram/rendering/render.ts';
+import { MAX_ENTITIES, MAX_LENGTH, renderTelegram } from '../../channels/telegram/render.ts';
 import type { Rendered } from '../../src/protocol/channel.ts';
 import { chunksOf, MessageChunker } from '../../src/delivery/text/chunker.ts';
 import { resolveReferences } from '../../src/lib/markdown/references.ts';

@@ -1,37 +1,36 @@
-/** What a Telegram message contains besides its text: files, and everything else described as text, so that nothing is dropped silently. */
-import type { Media } from '../../../src/protocol/media.ts';
-import { oneLine } from '../../../src/lib/text.ts';
-import type { TelegramMessage } from './update.ts';
-
-type File = NonNullable<TelegramMessage['document']>;
-
 /**
- * The attached files; `url` is Telegram's file id, for `getFile`. Telegram sends an animation as a document as well,
- * and a photo in several sizes, the largest last.
+ * What a Telegram message contains besides its text: files, what it replies to, and everything else described as text,
+ * so that nothing is dropped silently. Pure.
  */
+import { z } from 'zod';
+import type { Media } from '../../../src/protocol/media.ts';
+import { boundQuote, type Quoted } from '../../../src/protocol/message.ts';
+import { oneLine } from '../../../src/lib/text.ts';
+import { forwardOrigin, person, type TelegramMessage, type TelegramPress } from './update.ts';
+
+/** The gateway's kinds of files, by Telegram's fields. Telegram sends an animation as a document as well. */
+const KINDS: readonly [Quoted['media'][number]['kind'], keyof typeof files][] = [
+  ['image', 'photo'],
+  ['video', 'animation'],
+  ['file', 'document'],
+  ['audio', 'audio'],
+  ['voice', 'voice'],
+  ['video', 'video'],
+  ['video', 'video_note'],
+];
+
+/** The attached files; `url` is Telegram's file id, for `getFile`. Of a photo in several sizes, the last is the largest. */
 export function mediaOf(message: TelegramMessage): Media[] {
-  const { photo, animation, document, audio, voice, video, video_note: note } = message;
-  const found: [Media['kind'], File | undefined][] = [
-    ['image', photo?.at(-1)],
-    ['video', animation],
-    ['file', animation ? undefined : document],
-    ['audio', audio],
-    ['voice', voice],
-    ['video', video],
-    ['video', note],
-  ];
-  return found.flatMap(([kind, file]) => (file ? [toMedia(kind, file)] : []));
+  return KINDS.flatMap(([kind, field]): Media[] => {
+    const file = field === 'photo' ? message.photo?.at(-1) : message[field];
+    if (file === undefined || isAnimation(field, message)) return [];
+    const { file_id: url, file_name: name, mime_type: mimeType, file_size: bytes, duration: seconds } = file;
+    return [{ kind, url, name, mimeType, bytes, seconds }];
+  });
 }
 
-function toMedia(kind: Media['kind'], file: File): Media {
-  return {
-    kind,
-    url: file.file_id,
-    ...(file.file_name === undefined ? {} : { name: file.file_name }),
-    ...(file.mime_type === undefined ? {} : { mimeType: file.mime_type }),
-    ...(file.file_size === undefined ? {} : { bytes: file.file_size }),
-    ...(file.duration === undefined ? {} : { seconds: file.duration }),
-  };
+function isAnimation(field: string, { animation }: { animation?: unknown }): boolean {
+  return field === 'document' && animation !== undefined;
 }
 
 /** Content that is neither text nor a file, as text. `by`: the author of this text, if not the sender. */
@@ -42,13 +41,13 @@ export interface Enclosure {
 
 /** Undefined for a message that contains none. */
 export function enclosureOf(message: TelegramMessage): Enclosure | undefined {
-  return shownOf(message) ?? placeOf(message) ?? listOf(message) ?? unreadableOf(message);
+  return stickerOf(message) ?? locationOf(message) ?? listOf(message) ?? unreadableOf(message);
 }
 
 /** Emojis contain no letters; a text in their place would be something a person wrote. */
 const EMOJI = /^[^\p{L}\p{Cc}\s]{1,32}$/u;
 
-function shownOf({ sticker, dice, contact, game }: TelegramMessage): Enclosure | undefined {
+function stickerOf({ sticker, dice, contact, game }: TelegramMessage): Enclosure | undefined {
   const emoji = (text = ''): string => (EMOJI.test(text) ? ` ${text}` : '');
   if (sticker) return { text: `[sticker${emoji(sticker.emoji)}]` };
   if (dice) return { text: `[dice${emoji(dice.emoji)}: ${dice.value}]` };
@@ -58,7 +57,7 @@ function shownOf({ sticker, dice, contact, game }: TelegramMessage): Enclosure |
   return { text: bracketed(`contact ${name}, ${contact.phone_number}`), by: 'a contact card' };
 }
 
-function placeOf({ venue, location }: TelegramMessage): Enclosure | undefined {
+function locationOf({ venue, location }: TelegramMessage): Enclosure | undefined {
   if (venue) {
     const { title, address } = venue;
     const at = coordinates(venue.location);
@@ -82,11 +81,11 @@ function listOf({ poll, checklist }: TelegramMessage): Enclosure | undefined {
     return { text: bracketed(`poll "${poll.question}": ${options.join(' / ')}`) };
   }
   if (checklist === undefined) return undefined;
-  const tasks = checklist.tasks.map(({ text, completion_date: done }) => `${done ? '☑' : '☐'} ${text}`);
+  const tasks = checklist.tasks.map(({ text, completion_date: date }) => `${date ? '☑' : '☐'} ${text}`);
   return { text: bracketed(`checklist "${checklist.title}": ${tasks.join(', ')}`) };
 }
 
-/** Content that bots cannot read or that is not worth reading, by its field. */
+/** Content that bots cannot read, by its field. */
 const UNREADABLE = {
   story: 'story',
   giveaway: 'giveaway',
@@ -102,4 +101,86 @@ function unreadableOf(message: TelegramMessage): Enclosure | undefined {
 
 function bracketed(text: string): string {
   return `[${oneLine(text)}]`;
+}
+
+/* What a message replies to: a part with an unknown form is left out, and never loses the message. */
+
+const text = z.string().optional().catch(undefined);
+
+const file = z.looseObject({ file_name: text }).optional().catch(undefined);
+
+const files = {
+  photo: z.array(z.unknown()).transform(() => ({ file_name: undefined })),
+  animation: file,
+  document: file,
+  audio: file,
+  voice: file,
+  video: file,
+  video_note: file,
+};
+
+const quotable = z.object({
+  from: person.optional().catch(undefined),
+  via_bot: z.unknown().optional(),
+  sender_chat: z.object({ title: text }).optional().catch(undefined),
+  forward_origin: forwardOrigin.optional(),
+  date: z.number().optional().catch(undefined),
+  text,
+  caption: text,
+  sticker: z.object({ emoji: text }).optional().catch(undefined),
+  ...files,
+  photo: files.photo.optional().catch(undefined),
+});
+
+const external = quotable.extend({ origin: forwardOrigin.optional() });
+
+const selectedPart = z.object({ text: z.string() });
+
+/**
+ * The quote in a message that `sender` wrote: of a message of this chat or of another (`externalReply`), or the part
+ * of it that was selected. Undefined if the message replies to nothing that has a text or a file.
+ * Never throws.
+ */
+export function quotedOf(
+  repliedTo: TelegramMessage['reply_to_message'],
+  selection: unknown,
+  externalReply: unknown,
+  botId: string,
+  sender: string,
+): Quoted | undefined {
+  const part = selectedPart.safeParse(selection).data?.text;
+  const foreign = external.safeParse(externalReply).data;
+  // No matter who wrote it, a message of another chat is not part of this conversation.
+  if (foreign !== undefined)
+    return boundQuote({ ...partsOf(foreign, part), by: 'other', author: foreign.origin?.author });
+  const message = quotable.safeParse(repliedTo).data;
+  if (message === undefined) return undefined;
+  const { from, date, forward_origin: origin, sender_chat: chat, via_bot: inlineBot } = message;
+  const parts = partsOf(message, part);
+  if (from?.id === botId)
+    return boundQuote({ ...parts, by: 'bot', sentAt: date === undefined ? undefined : date * 1_000 });
+  // What the sender only forwarded, or sent through an inline bot, is text that others wrote.
+  const isSenders = from?.id === sender && origin === undefined && inlineBot === undefined;
+  if (isSenders && chat === undefined) return boundQuote({ ...parts, by: 'sender' });
+  return boundQuote({
+    ...parts,
+    by: 'other',
+    author: origin?.author ?? chat?.title ?? (from && nameOf(from)),
+  });
+}
+
+/** A person's name as people see it. */
+export function nameOf(someone: TelegramPress['from']): string | undefined {
+  const name = [someone.first_name, someone.last_name].filter(Boolean).join(' ');
+  return name === '' ? undefined : name;
+}
+
+function partsOf(message: z.infer<typeof quotable>, part: string | undefined) {
+  const { sticker } = message;
+  const placeholder = sticker === undefined ? '' : `[sticker ${sticker.emoji ?? ''}]`;
+  const media = KINDS.flatMap(([kind, field]) => {
+    const file = message[field];
+    return file === undefined || isAnimation(field, message) ? [] : [{ kind, name: file.file_name }];
+  });
+  return { text: part ?? message.text ?? message.caption ?? placeholder, media };
 }

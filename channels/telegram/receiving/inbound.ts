@@ -3,64 +3,151 @@
  * Pure.
  */
 import type { ChannelIdentity } from '../../../src/protocol/channel.ts';
-import type { InboundMessage } from '../../../src/protocol/message.ts';
-import { enclosureOf, mediaOf } from './content.ts';
-import { nameOf, quotedOf } from './quoted.ts';
-import { type TelegramEntity, type TelegramMessage, type TelegramPress, updateSchema } from './update.ts';
-import type { Inbound, Reader } from './inbound-kinds.ts';
-import { fromDraftStop, fromMembership, fromReaction, topicOf } from './other-updates.ts';
+import type { InboundMessage, MembershipChange } from '../../../src/protocol/message.ts';
+import { enclosureOf, mediaOf, nameOf, quotedOf } from './content.ts';
+import {
+  type TelegramDraftStop,
+  type TelegramEntity,
+  type TelegramMembership,
+  type TelegramMessage,
+  type TelegramPress,
+  type TelegramReaction,
+  type TelegramUpdate,
+  updateSchema,
+} from './update.ts';
 
 /** Telegram's own account that forwards a linked channel's posts into its group. */
 const LINKED_CHANNEL_ID = '777000';
-
 /** The General topic: its messages name no thread, yet it is a topic. */
 export const GENERAL_TOPIC = '1';
+/** The reaction that stops the answer below which it appears. */
+const STOP_REACTION = '👎';
+
+/** The content of an update: a message, a button press to acknowledge, a moved chat, or nothing, with the reason for the log. */
+export type Inbound =
+  /**
+   * `album` is the same for all parts of an album, and only for those; the rest identifies the parts of a long text.
+   */
+  | { kind: 'message'; message: InboundMessage; album?: string; textLength: number; isCommand: boolean }
+  /**
+   * Without a message if the update does not say which button was pressed or where: the press is then only
+   * acknowledged.
+   */
+  | { kind: 'button'; callbackId: string; message?: InboundMessage }
+  /** The bot was added to a chat, or can no longer write there. */
+  | { kind: 'membership'; change: MembershipChange }
+  /** A group has become a supergroup, which has a different id. */
+  | { kind: 'moved'; from: string; to: string }
+  | { kind: 'topic'; topic: TopicChange }
+  | Ignored;
+
+export interface Ignored {
+  kind: 'ignored';
+  reason: string;
+  /** Set if a person wrote it: that person is waiting for an answer that will not come. */
+  from?: { chatId: string; threadId: string | undefined; senderId: string } | undefined;
+}
+
+/** A topic of a private chat that a person has opened or named. */
+export interface TopicChange {
+  chatId: string;
+  threadId: string;
+  /** The person has chosen its name. */
+  isNamed: boolean;
+}
+
+/**
+ * The bot that reads updates, and the names of its commands; in a group, such a command without a bot's name is meant
+ * for it.
+ */
+export interface Reader extends ChannelIdentity {
+  commands: ReadonlySet<string>;
+}
 
 /** Reads one element of `getUpdates`, which may be any value. Never throws. */
 export function toInbound(update: unknown, bot: Reader): Inbound {
   const parsed = updateSchema.safeParse(update);
   if (!parsed.success) {
     const [issue] = parsed.error.issues;
-    return { kind: 'ignored', why: `malformed at ${issue?.path.join('.') ?? ''}: ${issue?.message ?? ''}` };
+    return ignored(`malformed at ${issue?.path.join('.') ?? ''}: ${issue?.message ?? ''}`);
   }
-  const { update_id: updateId, message, callback_query: press, my_chat_member: membership } = parsed.data;
-  const {
-    edited_message: edited,
-    message_reaction: reaction,
-    stopped_message_generation: stop,
-  } = parsed.data;
-  if (press) return fromPress(`${bot.id}:${updateId}`, press, bot);
-  if (membership) return fromMembership(`${bot.id}:${updateId}`, membership, bot);
-  if (stop) return fromDraftStop(`${bot.id}:${updateId}`, stop);
-  if (reaction) return fromReaction(`${bot.id}:${updateId}`, reaction);
-  if (edited) return fromEdit(`${bot.id}:${updateId}`, edited, bot);
-  if (!message) return { kind: 'ignored', why: 'of a kind that is not answered' };
-  const { chat, migrate_to_chat_id: to, migrate_from_chat_id: from } = message;
-  if (to !== undefined) return { kind: 'moved', from: chat.id, to };
-  if (from !== undefined) return { kind: 'moved', from, to: chat.id };
-  const topic = topicOf(message, bot.id);
-  if (topic !== undefined) return { kind: 'topic', topic };
-  const why = notAnswered(message, bot.id);
-  if (why === undefined) return fromMessage(`${bot.id}:${updateId}`, message, bot);
-  return { kind: 'ignored', why, ...(message.from?.id !== bot.id && writtenBy(message)) };
-}
-
-/**
- * The new text of a message. Edits without text, such as a moving live location, change nothing that was read before.
- */
-function fromEdit(id: string, message: TelegramMessage, bot: Reader): Inbound {
-  const why = notAnswered(message, bot.id);
-  if (why !== undefined) return { kind: 'ignored', why };
-  const inbound = fromMessage(id, message, bot);
-  if (inbound.kind !== 'message') return inbound;
-  if (inbound.isCommand || (message.text ?? message.caption) === undefined)
-    return { kind: 'ignored', why: 'an edit of no question' };
-  return { ...inbound, message: { ...inbound.message, isEdit: true } };
-}
-
-function writtenBy(message: TelegramMessage): Pick<Extract<Inbound, { kind: 'ignored' }>, 'from'> {
+  const { message: newMessage, edited_message: edited, update_id: updateId } = parsed.data;
+  const id = `${bot.id}:${updateId}`;
+  const message = newMessage ?? edited;
+  if (message === undefined) return fromOther(id, parsed.data, bot);
+  const service = edited === undefined ? fromService(message, bot.id) : undefined;
+  if (service !== undefined) return service;
+  const reason = reasonToIgnore(message, bot.id);
   const { chat, from } = message;
-  return { from: { chatId: chat.id, threadId: threadOf(message), senderId: from?.id ?? '' } };
+  const author = from?.id === bot.id || edited ? undefined : message;
+  if (from === undefined || reason !== undefined) return ignored(reason ?? 'without a sender', author);
+  const media = mediaOf(message);
+  const text = message.text ?? message.caption ?? '';
+  const enclosure = enclosureOf(message);
+  if (text === '' && media.length === 0 && !enclosure) return ignored('without text or file', message);
+  const entities = message.entities ?? message.caption_entities ?? [];
+  const place = chat.type === 'private' ? 'private' : 'group';
+  const { content, isCalled } = withoutBotName(text, entities, bot);
+  const [, command] = /^\/([a-z0-9_]+)(?:\s|$)/i.exec(content) ?? [];
+  const isCommand = command !== undefined && bot.commands.has(command.toLowerCase());
+  if (edited && (isCommand || (message.text ?? message.caption) === undefined))
+    return ignored('an edit of no question');
+  const origin = message.forward_origin ?? (enclosure?.by && { author: enclosure.by });
+  const { ephemeral_message_id: hiddenId, media_group_id: album } = message;
+  return {
+    kind: 'message',
+    ...(album !== undefined && { album: `${chat.id} ${from.id} ${album}` }),
+    textLength: text.length,
+    isCommand,
+    message: {
+      id,
+      channel: 'telegram',
+      chatId: chat.id,
+      threadId: threadOf(message),
+      ...writerOf(message, from),
+      content: [content, enclosure?.text ?? ''].filter(Boolean).join('\n'),
+      timestamp: message.date * 1_000,
+      media,
+      replyTo: repliedTo(message)?.message_id,
+      quoted: quotedOf(repliedTo(message), message.quote, message.external_reply, bot.id, from.id),
+      place,
+      ...(origin && { forwarded: true, forwardedFrom: origin.author }),
+      mentioned: place === 'private' || isCalled || isNamed(message, text, entities, bot),
+      ...(hiddenId === undefined ? { messageId: message.message_id } : { hiddenId: String(hiddenId) }),
+      isEdit: edited && true,
+    },
+  };
+}
+
+/** `author`: the message of a person who waits for an answer. */
+function ignored(reason: string, author?: TelegramMessage): Ignored {
+  const from = author && {
+    chatId: author.chat.id,
+    threadId: threadOf(author),
+    senderId: author.from?.id ?? '',
+  };
+  return { kind: 'ignored', reason, from };
+}
+
+/** An update that is not a message. */
+function fromOther(id: string, update: TelegramUpdate, bot: Reader): Inbound {
+  const { callback_query: press, my_chat_member: membership, message_reaction: reaction } = update;
+  if (press) return fromPress(id, press, bot);
+  if (membership) return fromMembership(id, membership, bot);
+  if (update.stopped_message_generation) return fromDraftStop(id, update.stopped_message_generation);
+  return reaction ? fromReaction(id, reaction) : ignored('of a kind that is not answered');
+}
+
+/** A message of Telegram itself: the group has a new id, or a topic was opened or named. Undefined for any other. */
+function fromService(message: TelegramMessage, botId: string): Inbound | undefined {
+  const { chat, from, migrate_to_chat_id: newId, migrate_from_chat_id: oldId } = message;
+  if (newId !== undefined) return { kind: 'moved', from: chat.id, to: newId };
+  if (oldId !== undefined) return { kind: 'moved', from: oldId, to: chat.id };
+  const { message_thread_id: threadId, forum_topic_created: created, forum_topic_edited: edited } = message;
+  if (chat.type !== 'private' || threadId === undefined || from?.id === botId) return undefined;
+  const topic = { chatId: chat.id, threadId };
+  if (created) return { kind: 'topic', topic: { ...topic, isNamed: created.is_name_implicit !== true } };
+  return edited?.name === undefined ? undefined : { kind: 'topic', topic: { ...topic, isNamed: true } };
 }
 
 /** An administrator of the group who writes in its name. Telegram guarantees that only administrators can. */
@@ -73,7 +160,7 @@ function isAnonymousAdmin({ chat, sender_chat: author }: TelegramMessage): boole
  * written as a channel and behind linked channels there is no one to authorize; inline bots send text that others
  * wrote.
  */
-function notAnswered(message: TelegramMessage, botId: string): string | undefined {
+function reasonToIgnore(message: TelegramMessage, botId: string): string | undefined {
   if (!message.from) return 'a channel post or without a sender';
   if (message.sender_chat && !isAnonymousAdmin(message)) return 'written in the name of another chat';
   if (message.from.id === botId) return 'written by this bot';
@@ -84,6 +171,21 @@ function notAnswered(message: TelegramMessage, botId: string): string | undefine
   return undefined;
 }
 
+/** What people do other than writing, as a message without text. Telegram gives no time for it, and nothing uses one. */
+function actIn(chat: TelegramMessage['chat'], id: string, senderId: string): InboundMessage {
+  return {
+    id,
+    channel: 'telegram',
+    chatId: chat.id,
+    senderId,
+    content: '',
+    timestamp: 0,
+    media: [],
+    place: chat.type === 'private' ? 'private' : 'group',
+    mentioned: true,
+  };
+}
+
 /** Converts a button press to a message without text; its chat is that of the message with the button. */
 function fromPress(id: string, press: TelegramPress, bot: Reader): Inbound {
   const { id: callbackId, from, data, message } = press;
@@ -92,67 +194,62 @@ function fromPress(id: string, press: TelegramPress, bot: Reader): Inbound {
     kind: 'button',
     callbackId,
     message: {
-      id,
-      channel: 'telegram',
-      chatId: message.chat.id,
+      ...actIn(message.chat, id, from.id),
       threadId: threadOf(message),
-      senderId: from.id,
       senderName: nameOf(from),
       language: from.language_code,
-      content: '',
       button: data,
       // A forged press could name any message; only the bot's own messages may be changed.
       ...(message.from?.id === bot.id && { buttonUnder: { id: message.message_id } }),
-      // Telegram gives no time for a press, and nothing uses it.
-      timestamp: 0,
-      media: [],
-      place: message.chat.type === 'private' ? 'private' : 'group',
-      mentioned: true,
     },
   };
 }
 
-function fromMessage(id: string, message: TelegramMessage, bot: Reader): Inbound {
-  const { chat, from } = message;
-  const media = mediaOf(message);
-  const text = message.text ?? message.caption ?? '';
-  const enclosure = enclosureOf(message);
-  if (!from || (text === '' && media.length === 0 && !enclosure))
-    return { kind: 'ignored', why: 'without text or file', ...writtenBy(message) };
-  const entities = message.entities ?? message.caption_entities ?? [];
-  const place = chat.type === 'private' ? 'private' : 'group';
-  const { content, called } = withoutBotName(text, entities, bot);
-  const [, command] = /^\/([a-z0-9_]+)(?:\s|$)/i.exec(content) ?? [];
-  const author = message.forward_origin ?? (enclosure?.by && { author: enclosure.by });
-  const { quote: chosen, external_reply: elsewhere } = message;
-  const quoted = quotedOf(
-    { answered: repliedTo(message), chosen, elsewhere },
-    { botId: bot.id, sender: from.id },
-  );
+/** `kicked` also stands for a bot that a person has blocked. */
+function fromMembership(id: string, membership: TelegramMembership, bot: Reader): Inbound {
+  const { chat, from, old_chat_member: former, new_chat_member: current } = membership;
+  if (chat.type === 'channel') return ignored('about a channel');
+  if (isMember(former) === isMember(current)) return ignored('another right of the bot');
   return {
-    kind: 'message',
-    ...(message.media_group_id !== undefined && { album: `${chat.id} ${from.id} ${message.media_group_id}` }),
-    textLength: text.length,
-    isCommand: command !== undefined && bot.commands.has(command.toLowerCase()),
-    message: {
+    kind: 'membership',
+    change: {
       id,
       channel: 'telegram',
       chatId: chat.id,
-      threadId: threadOf(message),
-      ...writerOf(message, from),
-      content: [content, enclosure?.text ?? ''].filter(Boolean).join('\n'),
-      timestamp: message.date * 1_000,
-      media,
-      replyTo: repliedTo(message)?.message_id,
-      ...(quoted && { quoted }),
-      place,
-      ...(author && { forwarded: true, forwardedFrom: author.author }),
-      mentioned: place === 'private' || called || isNamed(message, text, entities, bot),
-      ...(message.ephemeral_message_id === undefined
-        ? { messageId: message.message_id }
-        : { hiddenId: String(message.ephemeral_message_id) }),
+      place: chat.type === 'private' ? 'private' : 'group',
+      change: isMember(current) ? 'joined' : 'left',
+      byId: from.id,
+      language: from.language_code,
+      readsAll: bot.readsAll === true,
     },
   };
+}
+
+function isMember({ status, is_member: stays }: TelegramMembership['old_chat_member']): boolean {
+  return status === 'restricted' ? stays === true : status !== 'left' && status !== 'kicked';
+}
+
+/**
+ * A person reacts to a message; Telegram does not say in which topic. It stops only what is running now. Reactions in
+ * the name of a chat have no person behind them.
+ */
+function fromReaction(id: string, reaction: TelegramReaction): Inbound {
+  const { chat, user, message_id: stops, old_reaction: former, new_reaction: current } = reaction;
+  const isStop = current.some(isStopReaction) && !former.some(isStopReaction);
+  if (!isStop || user === undefined || user.is_bot) return ignored('a reaction that asks nothing');
+  const message = { ...actIn(chat, id, user.id), senderName: nameOf(user), stops };
+  return { kind: 'message', textLength: 0, isCommand: false, message };
+}
+
+function isStopReaction({ emoji }: TelegramReaction['new_reaction'][number]): boolean {
+  return emoji === STOP_REACTION;
+}
+
+/** The button below a draft, only in private chats: treated as if the person had written `/stop`. It stops only what is running now. */
+function fromDraftStop(id: string, { chat, message_thread_id: threadId }: TelegramDraftStop): Inbound {
+  if (chat.type !== 'private') return ignored('a draft outside of a private chat');
+  const message = { ...actIn(chat, id, chat.id), threadId, content: '/stop' };
+  return { kind: 'message', textLength: 0, isCommand: true, message };
 }
 
 /**
@@ -160,24 +257,19 @@ function fromMessage(id: string, message: TelegramMessage, bot: Reader): Inbound
  * identified by the id of their group, which has the group's rights and cannot be a person's, and by their title
  * there or the group's, as Telegram shows them.
  */
-function writerOf(
-  message: TelegramMessage,
-  from: TelegramPress['from'],
-): Pick<InboundMessage, 'senderId' | 'senderName' | 'fromBot' | 'language'> {
+function writerOf(message: TelegramMessage, from: TelegramPress['from']) {
   const { chat, author_signature: title } = message;
   if (isAnonymousAdmin(message)) return { senderId: chat.id, senderName: title ?? chat.title };
   return {
     senderId: from.id,
-    ...(from.is_bot && { fromBot: true }),
+    ...(from.is_bot && { fromBot: true as const }),
     senderName: nameOf(from),
-    ...(from.language_code !== undefined && { language: from.language_code }),
+    language: from.language_code,
   };
 }
 
 /** The id of the topic; in a forum, a message outside every topic is in General. Threads of plain replies are not topics. */
-function threadOf(
-  message: Pick<TelegramMessage, 'is_topic_message' | 'message_thread_id' | 'chat'>,
-): string | undefined {
+function threadOf(message: NonNullable<TelegramPress['message']>): string | undefined {
   if (message.is_topic_message === true) return message.message_thread_id;
   return message.chat.is_forum === true ? GENERAL_TOPIC : undefined;
 }
@@ -187,8 +279,8 @@ function threadOf(
  * count.
  */
 function repliedTo(message: TelegramMessage): TelegramMessage['reply_to_message'] {
-  const { reply_to_message: answered, message_thread_id: thread } = message;
-  return answered?.message_id === thread ? undefined : answered;
+  const { reply_to_message: target, message_thread_id: thread } = message;
+  return target?.message_id === thread ? undefined : target;
 }
 
 /** `/stop@this_bot` becomes `/stop`; a command for another bot keeps its name, so that it does not run here. */
@@ -196,15 +288,14 @@ function withoutBotName(
   text: string,
   entities: TelegramEntity[],
   bot: Reader,
-): { content: string; called: boolean } {
+): { content: string; isCalled: boolean } {
   const command = entities.find((entity) => entity.type === 'bot_command' && entity.offset === 0);
-  if (!command) return { content: text, called: false };
+  if (!command) return { content: text, isCalled: false };
   const [name = '', addressee] = text.slice(0, command.length).split('@');
-  if (addressee === undefined) {
-    return { content: text, called: bot.commands.has(name.slice(1).toLowerCase()) };
-  }
-  if (addressee.toLowerCase() !== bot.name.toLowerCase()) return { content: text, called: false };
-  return { content: name + text.slice(command.length), called: true };
+  if (addressee === undefined)
+    return { content: text, isCalled: bot.commands.has(name.slice(1).toLowerCase()) };
+  if (addressee.toLowerCase() !== bot.name.toLowerCase()) return { content: text, isCalled: false };
+  return { content: name + text.slice(command.length), isCalled: true };
 }
 
 /** Named by `@username` (or a mention of the account), or replied to. */

@@ -1,32 +1,38 @@
-/** Publishes the messages of a poll: in order within a chat, different chats in parallel. */
-import { type GatewayError, toGatewayError } from '../../../src/protocol/errors.ts';
-import type { Log } from '../../../src/protocol/log.ts';
+/** Publishes what a poll has fetched: messages in order within a chat, different chats in parallel. */
+import type { ChannelDeps } from '../../../src/protocol/channel.ts';
+import { type ChannelError, type GatewayError, toGatewayError } from '../../../src/protocol/errors.ts';
+import { addressOf, type InboundMessage, userIdOf } from '../../../src/protocol/message.ts';
 import type { Receipt, Receive } from '../../../src/protocol/receive.ts';
+import { sayToPerson } from '../../../src/protocol/texts/languages.ts';
 import { forEachConcurrently } from '../../../src/lib/async/run-concurrently.ts';
+import type { BotApi } from '../bot-api.ts';
+import type { Topics } from '../topics.ts';
+import type { Ignored, Inbound } from './inbound.ts';
 import { joinParts, type Received } from './split-messages.ts';
-import { type ChannelLanguages, sayToPerson } from '../../../src/protocol/texts/languages.ts';
-import { type InboundMessage, userIdOf } from '../../../src/protocol/message.ts';
 
 /** Chats of one batch that are published in parallel; within a chat messages are published one after another. */
 export const CHATS_AT_ONCE = 16;
-
 /** A message that permanently cannot be published is skipped after this many tries. */
 export const PUBLISH_TRIES = 5;
 
+/** An update that was read, with its id; -1 if it has none. */
+interface ReadUpdate {
+  id: number;
+  inbound: Inbound;
+}
+
 /** A message that is not committed yet; with `callbackId` it is a press that Telegram expects an answer to. */
-export interface PendingMessage extends Received {
+interface PendingMessage extends Received {
   callbackId?: string | undefined;
 }
 
 /** A message with its parts, usually one. */
 type PendingParts = readonly [PendingMessage, ...PendingMessage[]];
 
-export interface PublisherParts {
+export interface PublisherParts extends ChannelDeps {
+  bot: BotApi;
+  topics: Topics;
   receive: Receive;
-  log: Log;
-  languages: ChannelLanguages;
-  /** Shows a text to the person who pressed a button. Never throws. */
-  answerPress: (callbackId: string, text: string) => Promise<void>;
 }
 
 export class Publisher {
@@ -38,7 +44,44 @@ export class Publisher {
     this.#parts = parts;
   }
 
-  /** Throws `GatewayError` if a message could not be committed, and the signal's reason, once nothing is being published any more. */
+  /**
+   * Acts on what is not a message, in the order of the batch, before any of its messages is published. Throws
+   * `GatewayError` while the store is unavailable, to be retried.
+   */
+  async act(batch: readonly ReadUpdate[]): Promise<void> {
+    const { gateway, topics } = this.#parts;
+    for (const [index, { id, inbound }] of batch.entries()) {
+      switch (inbound.kind) {
+        case 'moved': {
+          const move = { channel: 'telegram', from: inbound.from, to: inbound.to };
+          await this.#try('chat_migration_failed', () => gateway.chatMoved(move));
+          break;
+        }
+        case 'membership':
+          if (!isSuperseded(batch.slice(index + 1), inbound.change.chatId))
+            await this.#try('membership_failed', () => gateway.membershipChanged(inbound.change));
+          break;
+        case 'topic':
+          await topics.note(inbound.topic);
+          break;
+        case 'ignored':
+          this.#noteIgnored(id, inbound);
+          break;
+        case 'button':
+          if (inbound.message === undefined) void this.#answerPress(inbound.callbackId, undefined);
+          break;
+        case 'message':
+          break;
+        default:
+          inbound satisfies never;
+      }
+    }
+  }
+
+  /**
+   * Publishes messages. Throws `GatewayError` if one could not be committed, and the signal's reason, once nothing is
+   * being published any more.
+   */
   async publish(messages: readonly PendingParts[], signal: AbortSignal): Promise<void> {
     const chats = Map.groupBy(messages, ([{ message }]) => message.chatId);
     await forEachConcurrently(chats.values(), CHATS_AT_ONCE, async (chat) => {
@@ -49,7 +92,7 @@ export class Publisher {
           const receipt = await this.#parts.receive(joinParts(parts));
           if (isStoredOtherwise(receipt)) await this.#publishLate(parts);
           // The effect is committed: only now answer the press, with the reply.
-          if (callbackId !== undefined) void this.#answer(callbackId, receipt, message);
+          if (callbackId !== undefined) void this.#showReply(callbackId, receipt, message);
         } catch (error) {
           this.#skipOrThrow(id, message.id, toGatewayError(error));
         }
@@ -59,29 +102,36 @@ export class Publisher {
   }
 
   /**
-   * Passes on the parts of a message that was committed with fewer of them, before a crash or a lost confirmation: it
+   * Publishes the parts of a message that was committed with fewer of them, before a crash or a lost confirmation: it
    * stays unchanged, and the parts that came later form a separate message.
    */
   async #publishLate([first, ...rest]: PendingParts): Promise<void> {
     const { receive, log } = this.#parts;
-    for (let left = 1; left <= rest.length; left += 1) {
-      const [late, ...later] = rest.slice(-left);
-      const before = await receive(joinParts([first, ...rest.slice(0, -left)]));
-      if (late === undefined || before.kind !== 'duplicate' || isStoredOtherwise(before)) continue;
-      if (isStoredOtherwise(await receive(joinParts([late, ...later]))))
-        await this.#publishLate([late, ...later]);
+    for (let count = 1; count <= rest.length; count += 1) {
+      const [late, ...more] = rest.slice(-count);
+      const receipt = await receive(joinParts([first, ...rest.slice(0, -count)]));
+      if (late === undefined || receipt.kind !== 'duplicate' || isStoredOtherwise(receipt)) continue;
+      if (isStoredOtherwise(await receive(joinParts([late, ...more]))))
+        await this.#publishLate([late, ...more]);
       return;
     }
     if (rest.length > 0)
       log.warn({ messageId: first.message.id, parts: rest.length + 1 }, 'telegram_parts_differ');
   }
 
-  /** Shows the reply to the person who pressed a button. Never throws. */
-  async #answer(callbackId: string, receipt: Receipt, message: InboundMessage): Promise<void> {
-    const { languages, answerPress } = this.#parts;
+  /** Shows the reply to the person who pressed a button. */
+  async #showReply(callbackId: string, receipt: Receipt, message: InboundMessage): Promise<void> {
     const reply = 'reply' in receipt ? receipt.reply : undefined;
-    const say = await sayToPerson(languages, userIdOf(message), message.language);
-    await answerPress(callbackId, reply ?? say('press.not_answered'));
+    const say = await sayToPerson(this.#parts.languages, userIdOf(message), message.language);
+    await this.#answerPress(callbackId, reply ?? say('press.not_answered'));
+  }
+
+  /** Stops the spinner of a button, and shows a text, if there is one. Never throws. */
+  async #answerPress(callbackId: string, text: string | undefined): Promise<void> {
+    const { bot, log } = this.#parts;
+    await bot
+      .answerPress(callbackId, text)
+      .catch((error: ChannelError) => log.warn({ err: error }, 'telegram_press_unanswered'));
   }
 
   /** A message that can never be committed must not block the bot: after `PUBLISH_TRIES` it is skipped, with an error in the log. */
@@ -92,6 +142,40 @@ export class Publisher {
     if (tries < PUBLISH_TRIES) throw failure;
     this.#parts.log.error({ err: failure, messageId }, 'telegram_message_skipped');
   }
+
+  /** Throws temporary failures, to be retried; any other failure is logged and must not stop receiving. */
+  async #try(event: string, act: () => Promise<void>): Promise<void> {
+    try {
+      await act();
+    } catch (error) {
+      const failure = toGatewayError(error);
+      if (failure.retryable) throw failure;
+      this.#parts.log.error({ err: failure }, event);
+    }
+  }
+
+  #noteIgnored(updateId: number, { reason, from }: Ignored): void {
+    const { log, gateway } = this.#parts;
+    log.debug({ updateId, reason }, 'telegram_update_ignored');
+    if (from === undefined) return;
+    const { senderId, chatId, threadId } = from;
+    const address = addressOf({ channel: 'telegram', chatId, threadId });
+    gateway.noteRefusal({ address, senderId, code: 'ignored', detail: reason });
+  }
+}
+
+/** The messages of a batch, in their order. */
+export function messagesOf(batch: readonly ReadUpdate[]): PendingMessage[] {
+  return batch.flatMap(({ id, inbound }): PendingMessage[] => {
+    if (inbound.kind === 'button' && inbound.message !== undefined)
+      return [{ id, message: inbound.message, callbackId: inbound.callbackId }];
+    return inbound.kind === 'message' ? [{ ...inbound, id }] : [];
+  });
+}
+
+/** A batch may arrive twice: someone may have added the bot again and written since, and that must not be stopped. */
+function isSuperseded(rest: readonly ReadUpdate[], chatId: string): boolean {
+  return rest.some(({ inbound }) => inbound.kind === 'membership' && inbound.change.chatId === chatId);
 }
 
 /** True for a message that is stored with another content. */

@@ -188,16 +188,18 @@ export function joinParts(parts: readonly [Received, ...Received[]]): InboundMes
 /** The text as it was before it was cut; the apps drop the break at which they cut. */
 function joinTexts(parts: readonly Received[]): string {
   return parts.reduce((text, { message }, at) => {
-    const before = parts[at - 1];
-    if (before === undefined) return message.content;
-    return `${text}${before.textLength === FULL_TEXT ? '' : '\n'}${message.content}`;
+    const previous = parts[at - 1];
+    if (previous === undefined) return message.content;
+    return `${text}${previous.textLength === FULL_TEXT ? '' : '\n'}${message.content}`;
   }, '');
 }
 
-function joinContents(messages: readonly InboundMessage[], named: boolean): string {
+function joinContents(messages: readonly InboundMessage[], withAuthors: boolean): string {
   return messages
     .filter(({ content }) => content !== '')
-    .map(({ content, forwardedFrom = 'someone else' }) => (named ? `${forwardedFrom}: ${content}` : content))
+    .map(({ content, forwardedFrom = 'someone else' }) =>
+      withAuthors ? `${forwardedFrom}: ${content}` : content,
+    )
     .join('\n');
 }
 

@@ -45,11 +45,11 @@ const origin = z.object({
 export const forwardOrigin = z.unknown().transform((value): { author: string | undefined } => {
   const {
     sender_user: user,
-    sender_user_name: hidden,
+    sender_user_name: hiddenName,
     sender_chat: group,
     chat: channel,
   } = origin.safeParse(value).data ?? {};
-  const name = [user?.first_name, user?.last_name].filter(Boolean).join(' ') || hidden;
+  const name = [user?.first_name, user?.last_name].filter(Boolean).join(' ') || hiddenName;
   return { author: name ?? group?.title ?? channel?.title };
 });
 

@@ -13,7 +13,7 @@ import {
 } from '../../../src/agent/plans/read-plan.ts';
 import { MAX_PLAN_STEPS } from '../../../src/protocol/agent/plan.ts';
 import { MAX_TODO_CHARS } from '../../../src/protocol/store/notes.ts';
-import { renderTelegram } from '../../../channels/telegram/rendering/render.ts';
+import { renderTelegram } from '../../../channels/telegram/render.ts';
 import { parseMarkdown } from '../../../src/lib/markdown/markdown.ts';
 import { readableMath } from '../../../src/lib/markdown/math-text.ts';
 import { riskyTools } from '../../fakes/agent/risky-tools.ts';

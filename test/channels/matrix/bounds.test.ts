@@ -1,11 +1,11 @@
 /** What grows with use stays within its limits: rooms at once, names, known events, buttons, nesting. */
 import type { BlockContent, Root } from 'mdast';
 import { afterEach, expect, it, vi } from 'vitest';
-import { MAX_BUTTONS } from '../../../channels/matrix/buttons.ts';
-import { MAX_NAMES, MAX_ROOMS, Rooms } from '../../../channels/matrix/receiving/rooms.ts';
-import { ROOMS_AT_ONCE } from '../../../channels/matrix/receiving/receiving.ts';
-import { MAX_DEPTH, render } from '../../../channels/matrix/rendering/render.ts';
-import { Replacements } from '../../../channels/matrix/replacements.ts';
+import type { MatrixClient } from '../../../channels/matrix/client.ts';
+import { MAX_BUTTONS } from '../../../channels/matrix/content.ts';
+import { MAX_NAMES, MAX_ROOMS, Replacements, Rooms } from '../../../channels/matrix/rooms.ts';
+import { ROOMS_AT_ONCE } from '../../../channels/matrix/receiving.ts';
+import { MAX_DEPTH, render } from '../../../channels/matrix/render.ts';
 import { MAX_KNOWN, Sending } from '../../../channels/matrix/sending.ts';
 import { readHtml } from '../../fakes/matrix/html.ts';
 import { MatrixSetup } from '../../fakes/matrix/setup.ts';
@@ -24,13 +24,14 @@ function counting(answer: (path: string) => unknown) {
     calls.push(path);
     return Promise.resolve(answer(path));
   };
-  return { calls, client: { call } };
+  return { calls, client: { call } as unknown as MatrixClient };
 }
 
 it('requests the members and the name again only for those requested longest ago', async () => {
   const { calls, client } = counting(() => ({ joined: { a: {}, b: {} }, displayname: 'Ada' }));
-  const replacements = { predecessorOf: () => Promise.resolve(undefined) };
-  const rooms = new Rooms({ client, replacements, epochNow: () => 0 });
+  const replacements = new Replacements(client, () => 0);
+  vi.spyOn(replacements, 'predecessorOf').mockResolvedValue(undefined);
+  const rooms = new Rooms(client, replacements, () => 0);
   for (let n = 0; n <= MAX_ROOMS; n += 1) await rooms.placeOf(`!${n}`);
   for (let n = 0; n <= MAX_NAMES; n += 1) await rooms.nameOf('!room', `@${n}:fake.test`);
   calls.length = 0;
@@ -44,8 +45,8 @@ it('requests the members and the name again only for those requested longest ago
 
 it('forgets the events it has sent, the oldest first', async () => {
   const { calls, client } = counting((path) => (path.includes('/send/') ? { event_id: '$one' } : {}));
-  const replacements = new Replacements({ client, monotonicMs: () => 0 });
-  const sending = new Sending({ client, replacements, monotonicMs: () => 0 });
+  const replacements = new Replacements(client, () => 0);
+  const sending = new Sending(client, replacements, () => 0);
   const place = { channel: 'matrix', chatId: '!garden' };
   const content = { msgtype: 'm.text', body: 'x', 'm.mentions': {} };
   for (let n = 0; n <= MAX_KNOWN; n += 1) await sending.send(place, content, `nonce ${n}`);

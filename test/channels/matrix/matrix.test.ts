@@ -1,5 +1,5 @@
 /** The Matrix channel under the contract that every channel passes. */
-import { BYTES_PER_CHARACTER } from '../../../channels/matrix/rendering/render.ts';
+import { BYTES_PER_CHARACTER } from '../../../channels/matrix/render.ts';
 import { channelContract } from '../../contracts/channel.ts';
 import { lengthOf, readHtml } from '../../fakes/matrix/html.ts';
 import { MATRIX_TOKEN } from '../../fakes/matrix/homeserver.ts';

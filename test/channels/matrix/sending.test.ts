@@ -2,7 +2,7 @@
 import * as fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { MAX_LENGTH } from '../../../channels/matrix/content.ts';
-import { render } from '../../../channels/matrix/rendering/render.ts';
+import { render } from '../../../channels/matrix/render.ts';
 import { parseMarkdown } from '../../../src/lib/markdown/markdown.ts';
 import { readHtml } from '../../fakes/matrix/html.ts';
 import type { FakeRoom } from '../../fakes/matrix/rooms.ts';

@@ -2,7 +2,7 @@
 import { wordedHealth } from '../../fakes/gateway/worded-health.ts';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { codeOf } from '../../../channels/slack/errors.ts';
-import { render } from '../../../channels/slack/rendering/render.ts';
+import { render } from '../../../channels/slack/render.ts';
 import type { Button } from '../../../src/protocol/message.ts';
 import { parseMarkdown } from '../../../src/lib/markdown/markdown.ts';
 import { buttonsOf } from '../../fakes/slack/blocks.ts';

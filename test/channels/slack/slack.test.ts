@@ -1,5 +1,5 @@
 /** The Slack channel under the contract that every channel passes. */
-import { JSON_PER_CHARACTER } from '../../../channels/slack/rendering/render.ts';
+import { JSON_PER_CHARACTER } from '../../../channels/slack/render.ts';
 import { channelContract } from '../../contracts/channel.ts';
 import { deletes } from '../../fakes/slack/acts.ts';
 import { parts, seen } from '../../fakes/slack/blocks.ts';

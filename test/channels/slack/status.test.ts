@@ -1,10 +1,10 @@
 /** What people see while the app works, group messages, and the limits on stored names, messages and threads. */
 import pino from 'pino';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { MAX_ASKED, MAX_NAMES, People } from '../../../channels/slack/receiving/people.ts';
-import type { Fields } from '../../../channels/slack/message-fields.ts';
-import { MAX_NONCES, Sending } from '../../../channels/slack/sending.ts';
+import { MAX_ASKED, MAX_NAMES, People } from '../../../channels/slack/people.ts';
+import { type Fields, MAX_NONCES, Sending } from '../../../channels/slack/sending.ts';
 import { MAX_SHOWN, Status } from '../../../channels/slack/status.ts';
+import type { SlackApi } from '../../../channels/slack/web-api.ts';
 import { builtInLanguages } from '../../fakes/gateway/languages.ts';
 import { SlackSetup } from '../../fakes/slack/setup.ts';
 
@@ -121,12 +121,12 @@ describe('stored data is bounded', () => {
       calls.push(method);
       return Promise.resolve({ ts: '1721609600.123456', messages: [], user: { name: 'ada' } });
     };
-    return { calls, parts: { api: { call }, log, epochNow: () => 0 } };
+    return { calls, api: { call } as unknown as SlackApi };
   };
 
   it('for names: a maximum in all, and a maximum for one message', async () => {
-    const { calls, parts } = counting();
-    const people = new People(parts);
+    const { calls, api } = counting();
+    const people = new People(api, log, () => 0);
     const ids = Array.from({ length: MAX_NAMES + 1 }, (_, n) => `U${n}00`);
     for (let at = 0; at < ids.length; at += MAX_ASKED) await people.names(ids.slice(at, at + MAX_ASKED));
     calls.length = 0;
@@ -139,8 +139,8 @@ describe('stored data is bounded', () => {
   });
 
   it('for messages by their nonce', async () => {
-    const { calls, parts } = counting();
-    const sending = new Sending(parts);
+    const { calls, api } = counting();
+    const sending = new Sending(api, log, () => 0);
     const place = { channel: 'slack', chatId: 'D0123ABC456' };
     const fields: Fields = { text: 'x', blocks: [], unfurl_links: false, unfurl_media: false };
     for (let n = 0; n <= MAX_NONCES; n += 1) await sending.post(place, fields, `nonce ${n}`);
@@ -154,8 +154,8 @@ describe('stored data is bounded', () => {
   });
 
   it('for threads in which the app is typing', async () => {
-    const { calls, parts } = counting();
-    const status = new Status({ ...parts, languages: builtInLanguages });
+    const { calls, api } = counting();
+    const status = new Status(api, log, () => 0, builtInLanguages);
     const place = (n: number) => ({ channel: 'slack', chatId: 'C0123ABC456', threadId: `${n}.000000` });
     for (let n = 0; n <= MAX_SHOWN; n += 1) await status.show(place(n));
     calls.length = 0;

@@ -1,15 +1,19 @@
 /** The bot's menus and what it says about itself, in every language, written only if they have changed. */
 import { describe, expect, it } from 'vitest';
-import { BotApi, CALL_TIMEOUT_MS } from '../../../channels/telegram/api/bot-api.ts';
-import { Introduction, MAX_OWNER_MENUS } from '../../../channels/telegram/introduction.ts';
-import { MAX_LANGUAGES, menuLanguages } from '../../../channels/telegram/menu.ts';
+import { BotApi, CALL_TIMEOUT_MS } from '../../../channels/telegram/bot-api.ts';
+import {
+  Introduction,
+  MAX_LANGUAGES,
+  MAX_OWNER_MENUS,
+  menuLanguages,
+} from '../../../channels/telegram/introduction.ts';
 import type { CommandListing } from '../../../src/protocol/command.ts';
 import { inEnglish, sayFrom } from '../../../src/protocol/texts/say.ts';
 import { systemClock } from '../../../src/lib/clock.ts';
-import { memoryStores, NOBODY } from '../../fakes/stores/channel-stores.ts';
+import { memoryStores } from '../../fakes/stores/channel-stores.ts';
 import { builtInLanguages } from '../../fakes/gateway/languages.ts';
 import { FAKE_BOT, FAKE_TOKEN, type FakeTelegram } from '../../fakes/telegram/telegram.ts';
-import { silentLog } from '../../database.ts';
+import { telegramDeps } from './setup.ts';
 import { startFake } from './started.ts';
 
 const COMMANDS: readonly CommandListing[] = [
@@ -42,15 +46,14 @@ function introduce(
     callTimeoutMs: CALL_TIMEOUT_MS,
     clock: systemClock,
   });
-  const deps = {
-    ...NOBODY,
-    bot,
-    commands: COMMANDS,
+  const deps = telegramDeps();
+  const gateway = { ...deps.gateway, commands: COMMANDS };
+  const introduction = new Introduction(bot, {
+    ...deps,
+    gateway,
     owners: async () => owners(),
     chatSettings,
-    log: silentLog,
-  };
-  const introduction = new Introduction(deps);
+  });
   return async () => await introduction.update(String(FAKE_BOT.id));
 }
 

@@ -3,8 +3,9 @@ import { createLog } from '../../../src/ops/log.ts';
 import type { Log } from '../../../src/protocol/log.ts';
 import type { CommandListing } from '../../../src/protocol/command.ts';
 import type { ChatMigration } from '../../../src/protocol/message.ts';
-import type { TelegramConfig } from '../../../channels/telegram/config.ts';
-import type { TelegramDeps } from '../../../channels/telegram/index.ts';
+import type { TelegramConfig } from '../../../channels/telegram/capabilities.ts';
+import type { ChannelDeps } from '../../../src/protocol/channel.ts';
+import type { GatewayApi } from '../../../src/protocol/gateway-api.ts';
 import { manifest } from '../../../channels/telegram/manifest.ts';
 import { memoryStores, NOBODY } from '../../fakes/stores/channel-stores.ts';
 import { FAKE_TOKEN } from '../../fakes/telegram/telegram.ts';
@@ -26,7 +27,7 @@ export function telegramConfig(apiRoot: string): TelegramConfig {
 }
 
 /** The channel's dependencies: a log whose lines the test reads, and a gateway with those commands. */
-export function telegramDeps(lines: string[] = [], moves: ChatMigration[] = []): TelegramDeps {
+export function telegramDeps(lines: string[] = [], moves: ChatMigration[] = []): ChannelDeps {
   const chatMoved = async (move: ChatMigration): Promise<void> => void moves.push(move);
   const membershipChanged = async (): Promise<void> => undefined;
   const subscribe = () => () => undefined;
@@ -37,7 +38,7 @@ export function telegramDeps(lines: string[] = [], moves: ChatMigration[] = []):
     noteRefusal: () => undefined,
     subscribe,
   };
-  return { log: quietLog(lines), gateway, ...NOBODY, ...memoryStores() };
+  return { log: quietLog(lines), gateway: gateway as unknown as GatewayApi, ...NOBODY, ...memoryStores() };
 }
 
 /** A log whose lines go nowhere, or into `lines`. */

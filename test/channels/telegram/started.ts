@@ -1,7 +1,7 @@
 /** A fake Telegram and a channel that receives from it, closed together after the test. */
 import { onTestFinished } from 'vitest';
 import { create } from '../../../channels/telegram/index.ts';
-import type { PollTiming } from '../../../channels/telegram/receiving/polling.ts';
+import type { PollTiming } from '../../../channels/telegram/receiving/receiving.ts';
 import type { Channel } from '../../../src/protocol/channel.ts';
 import type { InboundMessage, ChatMigration } from '../../../src/protocol/message.ts';
 import type { Receipt } from '../../../src/protocol/receive.ts';

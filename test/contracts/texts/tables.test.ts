@@ -125,7 +125,7 @@ const MOVED = [
   'channels/http/page/',
   'channels/discord/interactions/',
   'channels/discord/earlier/muted-notice.ts',
-  'channels/slack/receiving/interactions.ts',
+  'channels/slack/interactions.ts',
   'channels/telegram/receiving/publishing.ts',
   'src/intake/',
   'src/delivery/',

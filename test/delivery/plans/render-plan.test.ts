@@ -2,7 +2,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { render as renderDiscord } from '../../../channels/discord/rendering/render.ts';
-import { renderTelegram } from '../../../channels/telegram/rendering/render.ts';
+import { renderTelegram } from '../../../channels/telegram/render.ts';
 import { MAX_ADDED_STEPS } from '../../../src/protocol/agent/plan-edits.ts';
 import { renderPlan, STEP_MARKS } from '../../../src/delivery/plans/render-plan.ts';
 import { cancelPlan, MAX_PLAN_STEPS, type PlanStep } from '../../../src/protocol/agent/plan.ts';

@@ -1,5 +1,5 @@
 /** What the fakes of the networks have received, drawn as their apps show it: nothing is added, and markup is what was sent. */
-import { render as renderHtml } from '../../../channels/matrix/rendering/render.ts';
+import { render as renderHtml } from '../../../channels/matrix/render.ts';
 import { parseMarkdown } from '../../../src/lib/markdown/markdown.ts';
 import type { FakeDiscord } from '../../fakes/discord/discord.ts';
 import type { FakeChannel } from '../../fakes/discord/platform.ts';

@@ -3,8 +3,9 @@
  * common.
  */
 import pino from 'pino';
-import type { Channel, OutboundPart } from '../../../src/protocol/channel.ts';
+import type { Channel, ChannelDeps, OutboundPart } from '../../../src/protocol/channel.ts';
 import { ChannelError } from '../../../src/protocol/errors.ts';
+import type { GatewayApi } from '../../../src/protocol/gateway-api.ts';
 import type { InboundMessage, MembershipChange } from '../../../src/protocol/message.ts';
 import type { DeletedMessages } from '../../../src/protocol/store/group-chats.ts';
 import type { Receipt, Receive } from '../../../src/protocol/receive.ts';
@@ -48,6 +49,11 @@ export abstract class ChannelSetup {
       connections: this.connections,
       languages: this.languages,
     };
+  }
+
+  /** The dependencies of a channel, with more of the gateway; what they lack, the channel does not use. */
+  depsWith(gateway: Partial<GatewayApi>, more: Partial<ChannelDeps> = {}): ChannelDeps {
+    return { ...this.deps, ...more, gateway: { ...this.gateway, ...gateway } } as unknown as ChannelDeps;
   }
 
   /** What every such channel receives from the gateway. */

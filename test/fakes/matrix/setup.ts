@@ -1,5 +1,6 @@
 /** The Matrix channel in front of a fake homeserver, and a gateway that only records: shared by the channel's tests. */
-import { create, type MatrixTiming } from '../../../channels/matrix/index.ts';
+import type { MatrixTiming } from '../../../channels/matrix/client.ts';
+import { create } from '../../../channels/matrix/index.ts';
 import { manifest } from '../../../channels/matrix/manifest.ts';
 import { accessRules, type ChannelAccess } from '../../../src/protocol/access.ts';
 import type { Channel } from '../../../src/protocol/channel.ts';
@@ -55,12 +56,8 @@ export class MatrixSetup extends ChannelSetup {
     const { token = MATRIX_TOKEN, timing } = this.#options;
     return create(
       { url: this.server.root, token, ...manifest.settings.parse({}) },
-      {
-        ...this.deps,
-        chatSettings: this.chatSettings,
-        access: () => this.access,
-        gateway: {
-          ...this.gateway,
+      this.depsWith(
+        {
           mayWrite: ({ senderId }) => Promise.resolve(this.paired.includes(senderId)),
           commands: COMMANDS,
           chatMoved: async (move) => {
@@ -68,7 +65,8 @@ export class MatrixSetup extends ChannelSetup {
             this.moves.push(move);
           },
         },
-      },
+        { chatSettings: this.chatSettings, access: () => this.access },
+      ),
       { longPollMs: 2_000, retryBaseMs: 10, ...timing },
     );
   }

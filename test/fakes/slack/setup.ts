@@ -1,6 +1,7 @@
 /** The Slack channel in front of a fake Slack, and a gateway that only records: shared by the channel's tests. */
-import { create, type SlackTiming } from '../../../channels/slack/index.ts';
+import { create } from '../../../channels/slack/index.ts';
 import { manifest } from '../../../channels/slack/manifest.ts';
+import type { SlackTiming } from '../../../channels/slack/web-api.ts';
 import type { Channel } from '../../../src/protocol/channel.ts';
 import type { CommandListing } from '../../../src/protocol/command.ts';
 import { ChannelSetup } from '../gateway/channel-setup.ts';
@@ -49,10 +50,7 @@ export class SlackSetup extends ChannelSetup {
     const { token = SLACK_TOKEN, appToken = SLACK_APP_TOKEN, timing } = this.#options;
     return create(
       { token, appToken, apiRoot: this.slack.apiRoot, ...manifest.settings.parse({}) },
-      {
-        ...this.deps,
-        gateway: { ...this.gateway, commands: COMMANDS },
-      },
+      this.depsWith({ commands: COMMANDS }),
       { retryBaseMs: 10, saveEveryMs: 5, historySpacingMs: 0, closeMs: 200, deferAfterMs: 200, ...timing },
     );
   }

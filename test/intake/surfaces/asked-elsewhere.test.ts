@@ -1,6 +1,6 @@
 /** A question that is shown in the other chats of its conversation reads there as it was written. */
 import { expect, it } from 'vitest';
-import { renderTelegram } from '../../../channels/telegram/rendering/render.ts';
+import { renderTelegram } from '../../../channels/telegram/render.ts';
 import { createAskedElsewhere } from '../../../src/intake/surfaces/asked-elsewhere.ts';
 import { parseMarkdown } from '../../../src/lib/markdown/markdown.ts';
 import { takeOutFormulas } from '../../../src/lib/markdown/math-text.ts';

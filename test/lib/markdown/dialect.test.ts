@@ -1,6 +1,6 @@
 /** Markdown as models write it: footnotes, tags, callouts, references and names at the edges of what is read as one. */
 import { describe, expect, it } from 'vitest';
-import { renderTelegram } from '../../../channels/telegram/rendering/render.ts';
+import { renderTelegram } from '../../../channels/telegram/render.ts';
 import { escapeMarkdown } from '../../../src/lib/markdown/escape.ts';
 import { parseMarkdown } from '../../../src/lib/markdown/markdown.ts';
 import { readableMath } from '../../../src/lib/markdown/math-text.ts';

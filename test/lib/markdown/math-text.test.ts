@@ -1,7 +1,7 @@
 /** Formulas in Markdown: simple ones become symbols, others code, and everything else stays as it is. */
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { renderTelegram } from '../../../channels/telegram/rendering/render.ts';
+import { renderTelegram } from '../../../channels/telegram/render.ts';
 import { parseMarkdown } from '../../../src/lib/markdown/markdown.ts';
 import { readableMath } from '../../../src/lib/markdown/math-text.ts';
 import { markdownish } from '../../contracts/hostile-texts.ts';

@@ -1,7 +1,7 @@
 /** Receiving under every failure of Telegram and of the gateway: no message is lost, and receiving resumes. */
 import { wordedHealth } from '../../../fakes/gateway/worded-health.ts';
 import { describe, expect, it, vi } from 'vitest';
-import { POLL_TIMING } from '../../../../channels/telegram/receiving/polling.ts';
+import { POLL_TIMING } from '../../../../channels/telegram/receiving/receiving.ts';
 import { CHATS_AT_ONCE, PUBLISH_TRIES } from '../../../../channels/telegram/receiving/publishing.ts';
 import { GatewayError, StoreError } from '../../../../src/protocol/errors.ts';
 import { FAKE_TOKEN, FakeTelegram } from '../../../fakes/telegram/telegram.ts';

@@ -1,0 +1,116 @@
+/** Which rooms the bot enters: it answers invitations, and follows a room that was replaced ("Room upgrades"). */
+import { ChannelError } from '../../src/protocol/errors.ts';
+import { PARLEY } from '../../src/protocol/texts/parley.ts';
+import { CLIENT, type MatrixClient, pathOf } from './client.ts';
+import { readInvite, readPredecessor, serverOf } from './events.ts';
+import { actOf } from './inbound.ts';
+import type { NamedRoom } from './rooms.ts';
+import type { ReceivingParts } from './sync.ts';
+
+/** Longest wait for a room of another homeserver, in milliseconds; after it, the homeserver continues joining. */
+const JOIN_MS = 30_000;
+/** What the inviting person reads. */
+const DECLINE_REASON = `I only join rooms that my owner has allowed, and rooms with people who are allowed to write to me. The owner can allow this one: ${PARLEY} pair group matrix ROOM_ID`;
+
+/**
+ * Follows a room to where it says that it continues; `into`: only to this room. False if the room names no other, or
+ * one that does not confirm it. The same move twice takes effect once. Throws `ChannelError` if it should be retried,
+ * or `StoreError`.
+ */
+export async function followRoom(parts: ReceivingParts, roomId: string, into?: string): Promise<boolean> {
+  const { replacements, gateway, log } = parts;
+  replacements.forgetRoom(roomId);
+  const successor = await replacements.namedBy(roomId);
+  if (successor === undefined || (into !== undefined && into !== successor.roomId)) return false;
+  const move = { channel: 'matrix', from: roomId, to: successor.roomId };
+  if (!(await isConfirmed(parts, roomId, successor))) {
+    log.warn(move, 'matrix_replacement_refused');
+    return false;
+  }
+  await gateway.chatMoved(move);
+  log.info(move, 'matrix_room_replaced');
+  return true;
+}
+
+/** Whether the new room names the old one. Only its members can read that, so the bot joins, and leaves a room that does not. */
+async function isConfirmed(parts: ReceivingParts, oldRoomId: string, { roomId, by }: NamedRoom) {
+  const { client, replacements, log } = parts;
+  const isMembers = await replacements.replaces(roomId, oldRoomId);
+  if (isMembers !== undefined) return isMembers;
+  const via = serverOf(by);
+  try {
+    await client.call('POST', pathOf(CLIENT, 'join', roomId), {
+      // The second name is for older homeservers.
+      query: { via, server_name: via },
+      body: {},
+      silenceMs: JOIN_MS,
+      limit: 'join',
+    });
+  } catch (error) {
+    if (isWorthRetry(error)) throw error;
+    // The bot enters a room that does not admit it, or whose server does not answer, once someone invites it.
+    log.warn({ err: error, chatId: roomId }, 'matrix_replacement_not_joined');
+  }
+  const isPredecessor = await replacements.replaces(roomId, oldRoomId);
+  if (isPredecessor === false) await enterOrLeave(client, roomId, 'leave', {});
+  return isPredecessor === true;
+}
+
+/**
+ * Accepts an invitation or declines it with a reason. `since` is the same for the same invitation, `at` is epoch
+ * milliseconds. Throws `ChannelError` if it should be retried, or `StoreError`.
+ */
+export async function answerInvitation(
+  parts: ReceivingParts,
+  roomId: string,
+  state: readonly unknown[],
+  since: string,
+  at: number,
+): Promise<void> {
+  const { client, gateway, log, self } = parts;
+  const invite = readInvite(state, self);
+  if (invite === undefined) return;
+  const predecessor = readPredecessor(state);
+  if (predecessor !== undefined && (await followRoom(parts, predecessor, roomId))) return;
+  const { by, isDirect } = invite;
+  const id = `${roomId} ${since}`;
+  const isWelcome =
+    (await mayInvite(parts, roomId, isDirect)) ||
+    (await gateway.mayWrite(actOf(id, by, at, roomId, 'private')));
+  log.info({ chatId: roomId, senderId: by, joined: isWelcome }, 'matrix_invited');
+  try {
+    if (isWelcome) await enterOrLeave(client, roomId, 'join', {});
+    else await enterOrLeave(client, roomId, 'leave', { reason: DECLINE_REASON });
+  } catch (error) {
+    if (isWorthRetry(error)) throw error;
+    // The invitation was withdrawn, the room is gone, or its server does not answer: the person can invite again.
+    log.warn({ err: error, chatId: roomId }, 'matrix_invitation_failed');
+    return;
+  }
+  if (!isWelcome) return;
+  await gateway.membershipChanged({
+    id,
+    channel: 'matrix',
+    chatId: roomId,
+    place: isDirect ? 'private' : 'group',
+    change: 'joined',
+    byId: by,
+    readsAll: true,
+  });
+}
+
+async function enterOrLeave(client: MatrixClient, roomId: string, act: 'join' | 'leave', body: object) {
+  await client.call('POST', pathOf(CLIENT, 'rooms', roomId, act), { body, silenceMs: JOIN_MS, limit: act });
+}
+
+/** Whether anyone may invite the bot there. */
+async function mayInvite({ gateway, access }: ReceivingParts, roomId: string, isDirect: boolean) {
+  // Strangers get their code in the room itself.
+  if (isDirect) return access()?.dm === 'pairing';
+  return (await gateway.groups('matrix')).includes(roomId);
+}
+
+/** True for what other rooms suffer from, too. */
+function isWorthRetry(error: unknown): boolean {
+  return !(error instanceof ChannelError) || ['rate_limited', 'unauthorized'].includes(error.code);
+}

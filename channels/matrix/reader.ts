@@ -1,0 +1,90 @@
+/** Reads a room event: as a message, a button press, or a reaction that stops an answer. */
+import { addressOf, type InboundMessage } from '../../src/protocol/message.ts';
+import { sayToPerson } from '../../src/protocol/texts/languages.ts';
+import { contentOfText, type KeptButton, mayPress, namedIn, pressedBy, readButtons } from './content.ts';
+import { type RawEvent, type RawMessage, readMessage, readReaction } from './events.ts';
+import { actOf, isStop, replyOf, toInbound } from './inbound.ts';
+import type { Rooms } from './rooms.ts';
+import { shownContent } from './sending.ts';
+import type { ReceivingParts } from './sync.ts';
+
+/**
+ * The key under which the store records that a room was told about its encryption, and for how long, in milliseconds.
+ */
+const ENCRYPTION_NOTICE = 'matrix_encrypted';
+const ENCRYPTION_NOTICE_MS = 7 * 24 * 3_600_000;
+
+export class Reader {
+  readonly #parts: ReceivingParts;
+  readonly #rooms: Rooms;
+
+  constructor(parts: ReceivingParts, rooms: Rooms) {
+    this.#parts = parts;
+    this.#rooms = rooms;
+  }
+
+  /** Undefined for an event that needs no action. Throws `ChannelError`, `StoreError`. */
+  async read(roomId: string, event: RawEvent): Promise<InboundMessage | undefined> {
+    if (event.sender === this.#parts.self) return undefined;
+    if (event.type === 'm.room.encrypted') return await this.#explainEncryption(roomId, event.sender);
+    const reaction = readReaction(event);
+    if (reaction !== undefined) return await this.#readReaction(roomId, event, reaction);
+    const message = readMessage(event);
+    return message && (await this.#readMessage(roomId, message));
+  }
+
+  async #readMessage(roomId: string, message: RawMessage): Promise<InboundMessage | undefined> {
+    const { sending, self, gateway } = this.#parts;
+    const rooms = this.#rooms;
+    const reply = replyOf(message);
+    const replied = reply === undefined ? undefined : await sending.event(roomId, reply);
+    const repliedTo = replied && readMessage({ ...replied, content: shownContent(replied) });
+    const inbound = toInbound(message, {
+      roomId,
+      place: await rooms.placeOf(roomId),
+      self: { userId: self, name: await rooms.nameOf(roomId, self) },
+      senderName: await rooms.nameOf(roomId, message.sender),
+      commands: gateway.commands,
+      ...(repliedTo && { repliedTo, repliedName: await rooms.nameOf(roomId, repliedTo.sender) }),
+    });
+    const button = replied && namedIn(inbound.content, this.#buttonsOf(replied));
+    return button === undefined ? inbound : pressOf(inbound, button, replied?.event_id ?? '');
+  }
+
+  async #readReaction(
+    roomId: string,
+    event: RawEvent,
+    reaction: { about: string; key: string },
+  ): Promise<InboundMessage | undefined> {
+    const isPress = mayPress(reaction.key);
+    const about = isPress ? await this.#parts.sending.event(roomId, reaction.about) : undefined;
+    const button = about && pressedBy(reaction.key, this.#buttonsOf(about));
+    if (button === undefined && !isStop(reaction.key)) return undefined;
+    const { event_id: id, sender, origin_server_ts: timestamp } = event;
+    const message = actOf(id, sender, timestamp, roomId, await this.#rooms.placeOf(roomId));
+    if (button === undefined) return { ...message, stops: reaction.about };
+    const senderName = await this.#rooms.nameOf(roomId, sender);
+    return pressOf({ ...message, senderName }, button, reaction.about);
+  }
+
+  /** Only what the bot itself has offered counts as a button. */
+  #buttonsOf(event: RawEvent): KeptButton[] {
+    return event.sender === this.#parts.self ? readButtons(shownContent(event)) : [];
+  }
+
+  /** One sentence a week, from any process. */
+  async #explainEncryption(roomId: string, sender: string): Promise<undefined> {
+    const { chatSettings, sending, languages, log } = this.#parts;
+    const place = { channel: 'matrix', chatId: roomId };
+    if ((await chatSettings.chatSetting(addressOf(place), ENCRYPTION_NOTICE)) !== undefined) return;
+    const say = await sayToPerson(languages, `matrix:${sender}`);
+    await sending.send(place, contentOfText(place, undefined, say('room.encrypted')), 'encrypted');
+    await chatSettings.setChatSetting(addressOf(place), ENCRYPTION_NOTICE, 'told', ENCRYPTION_NOTICE_MS);
+    log.info({ chatId: roomId }, 'matrix_room_encrypted');
+  }
+}
+
+function pressOf(message: InboundMessage, { value }: KeptButton, under: string): InboundMessage {
+  const { quoted: _quoted, messageId: _messageId, ...press } = message;
+  return { ...press, content: '', media: [], button: value, buttonUnder: { id: under }, mentioned: true };
+}

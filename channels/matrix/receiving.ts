@@ -1,0 +1,227 @@
+/** Receiving from `start` to `stop`: one sync after another, each finished once everything in it is committed. */
+import { isRetryable, toGatewayError } from '../../src/protocol/errors.ts';
+import type { ChannelHealth } from '../../src/protocol/gateway-api.ts';
+import type { InboundMessage } from '../../src/protocol/message.ts';
+import { textRef } from '../../src/protocol/texts/say.ts';
+import { BackgroundWork } from '../../src/lib/async/background.ts';
+import { backoffMs } from '../../src/lib/async/backoff.ts';
+import { retryWhile } from '../../src/lib/async/retry.ts';
+import { forEachConcurrently } from '../../src/lib/async/run-concurrently.ts';
+import { pause } from '../../src/lib/async/sleep.ts';
+import { errcodeOf } from './client.ts';
+import { contentOfText } from './content.ts';
+import {
+  isTombstone,
+  type RawEvent,
+  type RawTimeline,
+  readEvents,
+  readMember,
+  readRedaction,
+  ROOM_ID,
+  type SyncAnswer,
+} from './events.ts';
+import { answerInvitation, followRoom } from './joining.ts';
+import { Reader } from './reader.ts';
+import { Rooms } from './rooms.ts';
+import { eventsOf, type ReceivingParts, sync } from './sync.ts';
+
+/** Rooms of one sync whose events are committed in parallel; within a room they follow one another. */
+export const ROOMS_AT_ONCE = 16;
+const BACKOFF_CAP_MS = 30_000;
+/** Failed syncs in a row before a refused position is dropped: a single refusal may be the homeserver's mistake. */
+export const MAX_REFUSALS = 5;
+/** How long `stop` waits at most for commits in progress, in milliseconds. */
+const CLOSE_MS = 5_000;
+
+export class Receiving {
+  readonly #parts: ReceivingParts;
+  readonly #key: string;
+  readonly #stop = new AbortController();
+  readonly #rooms: Rooms;
+  readonly #reader: Reader;
+  /** Short replies. Awaited at `stop`. */
+  readonly #background: BackgroundWork;
+  #since: string | undefined;
+  #isUp = false;
+  #failures = 0;
+  #done: Promise<void> = Promise.resolve();
+
+  constructor(parts: ReceivingParts) {
+    this.#parts = parts;
+    this.#key = `matrix:${parts.self}`;
+    this.#rooms = new Rooms(parts.client, parts.replacements, parts.timing.epochNow);
+    this.#reader = new Reader(parts, this.#rooms);
+    this.#background = new BackgroundWork((error, failure) => {
+      if (!this.#stop.signal.aborted) parts.log.warn({ err: error }, failure);
+    });
+  }
+
+  get health(): ChannelHealth {
+    if (this.#isUp) return { state: 'up' };
+    return this.#failures === 0
+      ? { state: 'starting' }
+      : { state: 'degraded', detail: textRef('health.server_sync', { network: 'Matrix' }) };
+  }
+
+  /**
+   * Resolves once the position is known after which everything is new: for an account that has never received, after
+   * the homeserver's first answer or first failure. Throws `StoreError` if it cannot be read.
+   */
+  async start(): Promise<void> {
+    this.#since = (await this.#parts.connections.connection(this.#key))?.session?.id;
+    if (this.#since === undefined) await this.#syncOnce();
+    this.#done = this.#run();
+  }
+
+  /** Never throws. */
+  async stop(): Promise<void> {
+    this.#stop.abort();
+    const limit = new AbortController();
+    const all = Promise.all([this.#done, ...this.#background.running]);
+    await Promise.race([all, pause(CLOSE_MS, limit.signal)]);
+    limit.abort();
+    this.#isUp = false;
+  }
+
+  async #run(): Promise<void> {
+    while (!this.#stop.signal.aborted) await this.#syncOnce();
+  }
+
+  /** Never throws. */
+  async #syncOnce(): Promise<void> {
+    const { signal } = this.#stop;
+    const { client, log, timing } = this.#parts;
+    try {
+      // The first sync, and the first after a failure, is answered at once: health must not wait for a message.
+      const answer = await sync(client, this.#since, this.#isUp ? timing.longPollMs : 0, signal);
+      this.#isUp = true;
+      if (this.#since !== undefined) await this.#takeAnswer(answer, this.#since);
+      else await this.#takeInvites(answer, answer.next_batch);
+      await this.#savePosition(answer.next_batch);
+      this.#failures = 0;
+    } catch (error) {
+      if (signal.aborted) return;
+      const failure = toGatewayError(error);
+      this.#isUp = false;
+      log.warn({ err: failure, failures: this.#failures }, 'matrix_receiving_failed');
+      if (this.#failures + 1 >= MAX_REFUSALS && isPositionRefused(failure)) this.#forgetPosition();
+      const shortMs = backoffMs(this.#failures, timing.retryBaseMs, BACKOFF_CAP_MS);
+      this.#failures += 1;
+      await pause(failure.retryAfterMs ?? shortMs, signal);
+    }
+  }
+
+  /** Only now can nothing of the sync be lost: the next one starts after it. Throws `StoreError`. */
+  async #savePosition(since: string): Promise<void> {
+    if (since === this.#since) return;
+    const { connections, timing } = this.#parts;
+    const session = { id: since, sequence: 0, detail: {} };
+    await connections.saveSession(this.#key, session, timing.epochNow());
+    this.#since = since;
+  }
+
+  /** The homeserver no longer knows the position, for example after it was reinstalled. */
+  #forgetPosition(): void {
+    if (this.#since === undefined) return;
+    this.#parts.log.error({}, 'matrix_position_refused');
+    this.#since = undefined;
+  }
+
+  async #takeAnswer(answer: SyncAnswer, since: string): Promise<void> {
+    await this.#takeInvites(answer, since);
+    const rooms = Object.entries(answer.rooms?.join ?? {}).filter(([roomId]) => ROOM_ID.test(roomId));
+    await forEachConcurrently(
+      rooms,
+      ROOMS_AT_ONCE,
+      async ([roomId, { state, timeline = { events: [] } }]) => {
+        await this.#takeRoom(roomId, readEvents(state?.events), timeline, since);
+      },
+    );
+    await this.#noteDepartures(answer);
+  }
+
+  async #takeInvites({ rooms }: SyncAnswer, since: string): Promise<void> {
+    for (const [roomId, { invite_state: state }] of Object.entries(rooms?.invite ?? {})) {
+      if (!ROOM_ID.test(roomId)) continue;
+      await answerInvitation(this.#parts, roomId, state?.events ?? [], since, this.#parts.timing.epochNow());
+    }
+  }
+
+  /** Rooms that the bot has left; a declined invitation is not one of them. */
+  async #noteDepartures({ rooms }: SyncAnswer): Promise<void> {
+    const { gateway, self } = this.#parts;
+    for (const [chatId, { timeline }] of Object.entries(rooms?.leave ?? {})) {
+      const event = readEvents(timeline?.events).findLast((one) => readMember(one)?.userId === self);
+      if (!ROOM_ID.test(chatId) || event?.unsigned?.prev_content?.membership !== 'join') continue;
+      await gateway.membershipChanged({
+        id: event.event_id,
+        channel: 'matrix',
+        chatId,
+        place: 'group',
+        change: 'left',
+        byId: event.sender,
+        readsAll: true,
+      });
+    }
+  }
+
+  /** `state`: member changes from before the timeline, and the room's end. */
+  async #takeRoom(roomId: string, state: RawEvent[], timeline: RawTimeline, since: string): Promise<void> {
+    const { signal } = this.#stop;
+    const events = await eventsOf(this.#parts, roomId, timeline, since, signal);
+    for (const event of state) this.#noteMember(roomId, event);
+    for (const event of events) {
+      signal.throwIfAborted();
+      this.#noteMember(roomId, event);
+      await this.#noteRedaction(roomId, event);
+      const message = await retryWhile(isRetryable, () => this.#reader.read(roomId, event), signal);
+      if (message !== undefined) await this.#commit(message);
+    }
+    // Messages from before its end are committed first.
+    if ([...state, ...events].some(isTombstone)) await followRoom(this.#parts, roomId);
+  }
+
+  #noteMember(roomId: string, event: RawEvent): void {
+    const member = readMember(event);
+    if (member !== undefined) this.#rooms.changed(roomId, member.userId);
+  }
+
+  /** The homeserver shows redactions only by those who may: the author, and people with the power for it. */
+  async #noteRedaction(chatId: string, event: RawEvent): Promise<void> {
+    const redacted = readRedaction(event);
+    const { gateway, self } = this.#parts;
+    if (redacted === undefined || event.sender === self) return;
+    const deleted = { channel: 'matrix', chatId, messageIds: [redacted] };
+    await retryWhile(isRetryable, () => gateway.messagesDeleted(deleted), this.#stop.signal);
+  }
+
+  /** A message that can never be committed must not stop all others: it is skipped, with an error in the log. */
+  async #commit(message: InboundMessage): Promise<void> {
+    const { receive, reactions, log } = this.#parts;
+    const { chatId, messageId, isEdit } = message;
+    // Before the commit: the reaction of a turn that starts at once must find it.
+    if (messageId !== undefined && isEdit !== true) reactions.arrived({ chatId, messageId });
+    try {
+      const receipt = await retryWhile(isRetryable, () => receive(message), this.#stop.signal);
+      const reply = receipt.kind === 'handled' || receipt.kind === 'refused' ? receipt.reply : undefined;
+      if (reply !== undefined) this.#background.run('matrix_reply_failed', this.#reply(message, reply));
+    } catch (error) {
+      const failure = toGatewayError(error);
+      if (failure.retryable || this.#stop.signal.aborted) throw error;
+      log.error({ err: failure, chatId: message.chatId }, 'matrix_message_dropped');
+    }
+  }
+
+  /** Shows the answer to a press where it happened; other replies are deliveries of the gateway. */
+  async #reply(message: InboundMessage, text: string): Promise<void> {
+    const { sending } = this.#parts;
+    const content = contentOfText(message, message.messageId, text);
+    const send = () => sending.send(message, content, `reply ${message.id}`);
+    await retryWhile(isRetryable, send, this.#stop.signal);
+  }
+}
+
+/** The homeserver refuses the position to continue from, and not the account. */
+function isPositionRefused(error: unknown): boolean {
+  return ['M_INVALID_PARAM', 'M_UNKNOWN_POS', 'M_BAD_PARAM', 'M_UNKNOWN'].includes(errcodeOf(error) ?? '');
+}

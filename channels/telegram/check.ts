@@ -1,0 +1,113 @@
+/**
+ * What `parley doctor` asks Telegram about the bot: its token, a webhook left behind, and privacy mode. Does not
+ * change anything itself.
+ */
+import { Api } from 'grammy/web';
+import type { ChannelAccess } from '../../src/protocol/access.ts';
+import type { CheckContext, Finding } from '../../src/protocol/channel.ts';
+import { PARLEY } from '../../src/protocol/texts/parley.ts';
+import { inEnglish } from '../../src/protocol/texts/say.ts';
+import { agentOf, rootOf } from './bot-api.ts';
+import type { GrammySignal } from './call-options.ts';
+import { toChannelError } from './errors.ts';
+import { createFetch } from './http-call.ts';
+import { webhookAddress, type WebhookInfo, webhookTrouble } from './receiving/update-sources.ts';
+import { groupsThatNeedAll } from './receiving/receiving.ts';
+
+const SUBJECT = 'Telegram';
+
+/** How to let the bot see all messages. */
+const PRIVACY_REMEDY =
+  'turn privacy mode off at @BotFather (/setprivacy), then remove the bot from the group and add it again';
+
+/**
+ * Asks with `getMe` and `getWebhookInfo`; `token` is secret, `webhookUrl` is `channels.telegram.webhook.url`, if any.
+ * Never throws.
+ */
+export async function check(
+  token: string,
+  configuredRoot: string | undefined,
+  access: ChannelAccess | undefined,
+  webhookUrl: string | undefined,
+  { signal }: CheckContext,
+): Promise<Finding[]> {
+  const apiRoot = rootOf(configuredRoot);
+  const agent = new (agentOf(apiRoot))();
+  const api = new Api(token, { apiRoot, fetch: createFetch(agent) });
+  const limit = signal as GrammySignal;
+  let method = 'getMe';
+  try {
+    const me = await api.getMe(limit);
+    method = 'getWebhookInfo';
+    const info = await api.getWebhookInfo(limit);
+    return [
+      ok(`The token belongs to @${me.username}.`),
+      ...receivingFindings(webhookUrl, info, () => api.deleteWebhook({ drop_pending_updates: false }, limit)),
+      privacyFinding(me.can_read_all_group_messages, access),
+    ];
+  } catch (error) {
+    const failure = toChannelError(error, method, token);
+    const remedy =
+      failure.code === 'unauthorized'
+        ? 'set TELEGRAM_BOT_TOKEN to the token that @BotFather shows for the bot (/mybots, API Token)'
+        : 'check whether this machine can reach api.telegram.org, or correct TELEGRAM_API_ROOT';
+    return [{ subject: SUBJECT, level: 'error', text: failure.message, remedy }];
+  } finally {
+    agent.destroy();
+  }
+}
+
+/**
+ * How the bot receives updates; the address of another program's webhook may contain a secret, so it is not reported.
+ */
+function receivingFindings(
+  webhookUrl: string | undefined,
+  info: WebhookInfo,
+  remove: () => Promise<unknown>,
+): Finding[] {
+  if (webhookUrl !== undefined) return [webhookFinding(webhookAddress(webhookUrl), info)];
+  if ((info.url ?? '') === '') return [];
+  return [
+    {
+      subject: SUBJECT,
+      level: 'error',
+      text: 'A webhook is set for this bot, so another program gets its messages, or none does.',
+      remedy: `${PARLEY} doctor --fix removes it; messages that wait at Telegram are kept`,
+      fix: { done: "removed the bot's webhook at Telegram", apply: async () => void (await remove()) },
+    },
+  ];
+}
+
+/** Whether Telegram's posts arrive at the configured webhook. */
+function webhookFinding(address: string, info: WebhookInfo): Finding {
+  const pending = info.pending_update_count ?? 0;
+  if (info.url !== address) {
+    return {
+      subject: SUBJECT,
+      level: 'warning',
+      text: `The webhook is not set yet; ${pending} updates wait at Telegram.`,
+      remedy: 'start the gateway: it sets the webhook of channels.telegram.webhook.url',
+    };
+  }
+  const trouble = webhookTrouble(info, Date.now());
+  if (trouble === undefined) return ok(`The webhook is set; ${pending} updates wait at Telegram.`);
+  const remedy = `see whether ${address} reaches the gateway from the internet, with the Host in channels.http.allowedHosts`;
+  return { subject: SUBJECT, level: 'error', text: inEnglish.text(trouble), remedy };
+}
+
+function privacyFinding(readsAll: boolean | undefined, access: ChannelAccess | undefined): Finding {
+  if (readsAll === true) return ok('Privacy mode is off: the bot sees all messages of its groups.');
+  const groups = groupsThatNeedAll(access);
+  const text = 'Privacy mode is on: in groups the bot sees commands, mentions and replies to it.';
+  if (groups.length === 0) return ok(text);
+  return {
+    subject: SUBJECT,
+    level: 'warning',
+    text: `${text} The settings of ${groups.join(', ')} ask for all messages.`,
+    remedy: PRIVACY_REMEDY,
+  };
+}
+
+function ok(text: string): Finding {
+  return { subject: SUBJECT, level: 'ok', text };
+}
