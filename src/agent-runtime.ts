@@ -13,7 +13,7 @@ import { partOf, type Settings, type WatchFolders } from './protocol/settings.ts
 import type { Tool } from './protocol/agent/tool.ts';
 import { createAnswerFiles, createPost, createWebhooks } from './delivery/index.ts';
 import { createMemory } from './memory/index.ts';
-import { createAskedElsewhere, createHooks, createSendSystemMessage } from './intake/index.ts';
+import { createMirrorQuestion, createHooks, createSendSystemMessage } from './intake/index.ts';
 import { createMedia, createSpeech, createTranscriber, fileTypeOf } from './media/index.ts';
 import { openModelServers } from './providers/index.ts';
 import { createScheduling } from './schedule/index.ts';
@@ -102,7 +102,7 @@ function openMedia({ settings, log, store, transport }: AgentParts) {
 /** What starts turns that no person asked for: schedules and hooks, with the rights of their creators. */
 function openStarters({ settings, log, store, security, transport }: AgentParts) {
   const { ledger, bus, events } = transport;
-  const sendSystemMessage = createSendSystemMessage({ ledger, bus, events });
+  const sendSystemMessage = createSendSystemMessage(ledger, bus, events);
   const creatorAccess = createCreatorAccess({
     access: store.access,
     ledger,
@@ -126,7 +126,7 @@ function openStarters({ settings, log, store, security, transport }: AgentParts)
     log,
     sendSystemMessage,
     creatorAccess,
-    languages: transport.linking.languages,
+    languages: transport.languages,
     settings: partOf(settings, (now) => ({ limits: now.schedules, ...clockOf(now) })),
   });
   return { creatorAccess, hooks, scheduling };
@@ -189,7 +189,7 @@ function openSpeech({ settings, log, store, transport }: AgentParts) {
     // However many messages the turn has sent, its speech is one more.
     post: createPost(store.posts, transport.bus, transport.channels, MAX_POSTS + 1),
     events: transport.events,
-    languages: transport.linking.languages,
+    languages: transport.languages,
     log,
   });
 }
@@ -231,8 +231,11 @@ function openAgent(
       events,
       live: delivery.live,
       post: createPost(store.posts, bus, transport.channels),
-      askedElsewhere: createAskedElsewhere({ ...linking, ledger, bus }),
-      languages: linking.languages,
+      askedElsewhere: createMirrorQuestion(
+        { ledger, bus, events, languages: transport.languages },
+        linking.labelOf,
+      ),
+      languages: transport.languages,
     },
     background: { claimingNode: () => bus.claimingNode('agent'), run: (step) => bus.runHeads(step) },
     isOwner: (userId) => security.accessPolicy.isOwner(userId),

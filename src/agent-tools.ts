@@ -83,7 +83,7 @@ export function openTools(
     },
     schedules,
     post: createPost(store.posts, bus, transport.channels),
-    findChat: createFindChat({ ...transport.linking, ledger, creatorAccess }),
+    findChat: createFindChat(store.surfaces, ledger, creatorAccess, transport.linking.labelOf),
     outgoing: transport.outgoing,
     documentText: media.documentText,
   };

@@ -1,4 +1,5 @@
 /** The third part of the composition root: what comes in, and what channels may ask of the gateway. */
+import type { GatewayApi } from './protocol/gateway-api.ts';
 import packageFile from '../package.json' with { type: 'json' };
 import { createAdministration } from './administration.ts';
 import { createProfileCommands } from './agent/index.ts';
@@ -36,39 +37,31 @@ export interface GatewayParts {
 export function createInbound({ settings, log, store, security, transport, runtime }: GatewayParts) {
   const { bus, ledger, events, channels } = transport;
   const { models, profiles, scheduling, mcp } = runtime;
-  const { lanes, plans, approvals, subagents } = store;
   const boundTo = boundBy(settings);
   const intake = createIntake({
-    settings,
-    settingsReport: () => settings.report(),
-    webhooks: () => runtime.webhooks.waiting(),
-    channelNotices: () => [...channels.values()].flatMap((channel) => channel.health().notice ?? []),
-    usage: store.usage,
-    accessPolicy: security.accessPolicy,
+    store: { ...store, memories: runtime.memory.memories },
+    ledger,
     bus,
     events,
-    ledger,
-    lanes,
-    groupChats: store.groupChats,
-    questions: store.questions,
-    waiting: store.waiting,
-    noteWaiting: (question) => transport.delivery.noteWaiting(question),
-    approvals,
-    plans,
-    memories: runtime.memory.memories,
-    tries: store.tries,
-    ...transport.linking,
-    openThread: transport.openThread,
-    subagents,
-    noteRefusal: transport.refusals.note,
+    log,
+    settings,
+    accessPolicy: security.accessPolicy,
+    languages: transport.languages,
     profiles: () => profiles.list(),
-    defaultModel: (id, reader, say) => models.describe(id, reader, say),
-    aboutModel: (model, say) => models.about(model, say),
-    profileErrors: () => profiles.errors(),
-    mcp: () => mcp.status(),
+    models,
     boundTo,
-    classify: (profileId, step) => runtime.agent.classifyStep(profileId, step),
-    modelOf: (session, choice) => runtime.agent.modelOf(session, choice),
+    agent: runtime.agent,
+    linking: transport.linking,
+    openThread: transport.openThread,
+    status: {
+      profileErrors: () => profiles.errors(),
+      mcp: () => mcp.status(),
+      settings: () => settings.report(),
+      webhooks: () => runtime.webhooks.waiting(),
+      channelNotices: () => [...channels.values()].flatMap((channel) => channel.health().notice ?? []),
+    },
+    noteRefusal: transport.refusals.note,
+    noteWaiting: (question) => transport.delivery.noteWaiting(question),
     commands: [
       ...createProfileCommands({ profiles, ledger, events, models, boundTo }),
       createUsageCommand({ usage: store.usage, prices: transport.prices, epochNow: Date.now }),
@@ -81,8 +74,8 @@ export function createInbound({ settings, log, store, security, transport, runti
       }),
     ],
   });
-  const leader = createLeader({ channels, lanes, bus, receive: intake.receive, log });
-  return { ...intake, leader };
+  const leader = createLeader({ channels, lanes: store.lanes, bus, receive: intake.receive, log });
+  return { intake, leader };
 }
 
 /** The bindings of config.json, as they are now. */
@@ -124,55 +117,31 @@ function openHealth({ settings, log, transport, runtime, inbound, demo, isReady 
 
 /** What channels may ask of the gateway, with its health and metrics. */
 export function createApi(parts: ApiParts) {
-  const { settings, log, store, security, transport, runtime, inbound, backups } = parts;
+  const { settings, log, store, transport, runtime, inbound, backups } = parts;
   const config = settings.current();
-  const { bus, ledger, events, loop, channels, delivery, usageMeter, fanout } = transport;
-  const { agent, models, profiles, scheduling, files } = runtime;
-  const { leader: _leader, ...intake } = inbound;
+  const { bus, loop, channels, delivery, usageMeter, fanout, meters } = transport;
+  const { agent, profiles, scheduling, files } = runtime;
   const health = openHealth(parts);
-  const { meters } = transport;
   const metrics = createMetrics({ health, bus, usageMeter, loop, delivery, fanout, backups, meters });
-  const gateway = createGatewayApi({
-    ...intake,
-    ...transport.linking,
-    ledger,
-    bus,
-    accessPolicy: security.accessPolicy,
-    events,
+  const limits = fileLimitsOf(config.media);
+  const personLimit = personLimitOf(config.media);
+  const gateway: GatewayApi = {
+    ...createGatewayApi(inbound.intake, {
+      agent,
+      storage: { files, keptFiles: store.keptFiles, limits, personLimit, typeOf: fileTypeOf },
+      schedules: scheduling.schedules,
+      prices: transport.prices,
+      explainTurn: (turnId, detail, say) => transport.traces.explain(turnId, detail, say),
+      channels,
+    }),
     turnConcurrency: config.turns.concurrency,
-    lanes: store.lanes,
     signIns: createSignInApi(store.signIns, store.access, () => settings.current().proxySignIn),
     responses: store.responses,
     hooks: runtime.hooks,
-    platform: (channel) => channels.get(channel),
-    subagents: store.subagents,
-    journals: store.journals,
-    contexts: store.contexts,
-    forks: store.forks,
-    tries: store.tries,
-    waiting: store.waiting,
-    plans: store.plans,
-    classify: (profileId, step) => agent.classifyStep(profileId, step),
-    todos: store.todos,
-    memories: runtime.memory.memories,
-    files,
-    fileLimits: fileLimitsOf(config.media),
-    filesPerPerson: personLimitOf(config.media),
-    keptFiles: store.keptFiles,
-    fileTypeOf,
     audio: { transcribe: runtime.media.transcribe, speak: runtime.speech.speak },
     chatMoved: transport.followMigration,
-    agent,
-    explainTurn: (turnId, detail, say) => transport.traces.explain(turnId, detail, say),
-    noteRefusal: transport.refusals.note,
     noteRequest: (answered) => transport.meters.request(answered),
-    models,
-    boundTo: boundBy(settings),
-    schedules: scheduling.schedules,
-    profiles: () => profiles.list(),
     health: (say) => health.report(say),
-    usage: store.usage,
-    prices: transport.prices,
     metrics: sharedMetrics(() => metrics.text()),
     administration: createAdministration({ settings, store, bus, profiles, log }),
     settings: () => ({
@@ -180,6 +149,6 @@ export function createApi(parts: ApiParts) {
       file: config.source.file,
       values: settings.current().source.values,
     }),
-  });
+  };
   return { health, gateway };
 }

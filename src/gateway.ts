@@ -1,7 +1,7 @@
 /** The composition root: creates every module with what it needs and starts them. Read it from top to bottom. */
 import path from 'node:path';
 import { channels as manifests } from '../channels/index.ts';
-import { tellSettings, tellStatus } from './commands/node-reports.ts';
+import { publishSettings, publishStatus } from './commands/status.ts';
 import { openAgentRuntime } from './agent-runtime.ts';
 import { secretsOf } from './config-views.ts';
 import type { Config } from './config.ts';
@@ -112,23 +112,24 @@ async function build(
   bus.register({ class: 'hook', handler: runtime.webhooks.handler, concurrency: HOOK_CONCURRENCY });
   bus.register({ class: 'speech', handler: runtime.speech.handler, concurrency: SPEECH_CONCURRENCY });
   options.progress?.step('Starting the channels…');
-  tellSettings(settings, store, log);
+  publishSettings(settings, store, log);
   const url = (): string => channels.get('http')?.url ?? '';
   const { health } = api;
-  const tell = (signal: AbortSignal) => tellStatus({ store, url: url(), health, backups, log }, signal);
+  const publish = (signal: AbortSignal) => publishStatus(store, url(), health, backups, log, signal);
   const schemas = {
     [path.join(config.home, 'config.schema.json')]: () => fileSchemaFor(manifests),
     [path.join(config.home, 'profile.schema.json')]: () => profileSchema,
   };
   const writeSchemas = (signal: AbortSignal) => writeSchemaFiles(schemas, log, signal);
-  const { receive, leader } = inbound;
+  const { leader } = inbound;
+  const { receive } = inbound.intake;
   await lifecycle.start({
     ...componentsOf(parts),
     backups,
     receive,
     leader,
     health,
-    tell,
+    tell: publish,
     writeSchemas,
   });
   return {

@@ -79,7 +79,7 @@ export async function openSecurity(
   /** What a channel may know of its people: its rules, and who its owners are. */
   const ofChannel = (name: string) => ({
     access: () => channelAccess(name),
-    owners: () => ownersOf({ access, channelAccess }, name),
+    owners: () => ownersOf(access, channelAccess, name),
   });
   return { channelAccess, accessPolicy, ofChannel };
 }
@@ -108,11 +108,11 @@ export async function openTransport(
   const sessions = path.join(config.home, 'workspace', 'sessions');
   const files = createSessionFiles(sessions, log, store.files);
   const outgoing = createOutgoingFiles({ files, fileTypeOf, keptFiles: store.keptFiles });
-  const followMigration = createFollowChatMigration({ store: store.moves, channelAccess, log });
+  const followMigration = createFollowChatMigration(store.moves, channelAccess, log);
   const { labelOf, writeCommand, networks } = namesOf(config);
   const { languages, languageFiles } = await openLanguages(settings, { log, store, ledger, writeCommand });
   const { surfaces, lanes, plans, chatSettings } = store;
-  const dropSurface = createDropSurface({ store: surfaces, ledger, bus, events, labelOf, languages, log });
+  const dropSurface = createDropSurface(surfaces, { ledger, bus, events, languages }, labelOf, log);
   const delivery = createDelivery({
     channels,
     surfaces,
@@ -128,7 +128,6 @@ export async function openTransport(
     followMigration,
     log,
   });
-  const isGroupAdmin = groupAdminIn(channels);
   return {
     channels,
     fanout,
@@ -140,7 +139,7 @@ export async function openTransport(
     files,
     outgoing,
     followMigration,
-    linking: { surfaces, labelOf, networks, languages, dropSurface, isGroupAdmin, log },
+    linking: { labelOf, networks, isGroupAdmin: groupAdminIn(channels), dropSurface },
     openThread: openThreadIn(channels, log),
     languages,
     languageFiles,

@@ -6,7 +6,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import packageFile from '../package.json' with { type: 'json' };
 import { commandNames, helpOf } from '../src/commands/command-list.ts';
 import { openStore } from '../src/store/open-store.ts';
-import { hashSecret, newPairingCode } from '../src/security/secrets.ts';
+import { hashSecret, newPairingCode } from '../src/security/token-lookup.ts';
 import { chat, parley, startGatewayProcess } from './child.ts';
 import { makeEmbeddedHome, silentLog } from './database.ts';
 

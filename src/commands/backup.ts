@@ -116,8 +116,8 @@ export async function restoreCommand(
       await takeIn(counted(readBackup(options.file, passphrase), size), loading, staging);
       if (!replace) await staging.refuseOverwriting();
       await loading.finish();
-      const kept = await staging.settle({ replace });
-      const keptText = kept.length === 0 ? '' : ` Kept as it is: ${kept.join(', ')}.`;
+      const settled = await staging.settle({ replace });
+      const keptText = settled.length === 0 ? '' : ` Kept as it is: ${settled.join(', ')}.`;
       return `Restored: ${size.rows} rows, ${size.files} files.${keptText}`;
     } finally {
       await loading.close();
@@ -162,22 +162,22 @@ interface Sharing {
 const SESSION_FILE = new RegExp(`^${SESSIONS_FOLDER}/([^/]+)/(.+)$`);
 
 function sharing(loading: Loading): Sharing {
-  let found: RegExpExecArray | null = null;
+  let match: RegExpExecArray | null = null;
   let pieces: Buffer[] = [];
   let length = 0;
   return {
     begin(file) {
-      found = SESSION_FILE.exec(file);
+      match = SESSION_FILE.exec(file);
       pieces = [];
       length = 0;
     },
     append(bytes) {
       length += bytes.length;
       // One that is too large to be shared need not be kept whole.
-      if (found !== null && length <= MAX_SHARED_BYTES) pieces.push(bytes);
+      if (match !== null && length <= MAX_SHARED_BYTES) pieces.push(bytes);
     },
     async end() {
-      const [, folder, inside] = found ?? [];
+      const [, folder, inside] = match ?? [];
       if (folder === undefined || inside === undefined || length > MAX_SHARED_BYTES) return;
       await loading.sessionFile(folder, inside, Buffer.concat(pieces));
     },

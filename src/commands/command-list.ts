@@ -3,6 +3,8 @@ import { channels } from '../../channels/index.ts';
 import { GatewayError } from '../protocol/errors.ts';
 import { pairChannels } from '../security/index.ts';
 import { PARLEY } from '../protocol/texts/parley.ts';
+import { editDistance } from '../lib/matching.ts';
+import { oneLine } from '../lib/text.ts';
 
 /** One way to call a command. */
 export interface CommandForm {
@@ -130,10 +132,7 @@ export const COMMAND_FORMS: readonly CommandForm[] = [
   { usage: 'pair revoke CHANNEL ID', does: 'revoke the grant of a person, group, server or role' },
   { usage: 'token', does: 'list HTTP tokens, with their scopes, origin, last use and expiry' },
   { usage: 'token create NAME', does: 'make a token; it is shown once', options: SCOPE_OPTIONS },
-  {
-    usage: 'token rotate [ID]',
-    does: 'give a token (without ID: the generated first one) a new secret',
-  },
+  { usage: 'token rotate [ID]', does: 'give a token (without ID: the generated first one) a new secret' },
   { usage: 'token change ID', does: 'change its scopes or expiry', options: SCOPE_OPTIONS },
   { usage: 'token rename ID NAME', does: 'give a token another name' },
   { usage: 'token revoke ID', does: 'revoke a token permanently' },
@@ -242,4 +241,60 @@ function linesOf({ usage, does, options = [] }: CommandForm): string[] {
   const line = (indent: string, form: string, text: string): string =>
     `${(indent + form).padEnd(WIDTH)}  ${text}`;
   return [line('  ', usage, does), ...options.map(([option, text]) => line('    ', option, text))];
+}
+
+/** Most changes of one letter between what was typed and an option that was meant. */
+const CLOSE = 3;
+
+/** Characters of an option that are repeated. */
+const SHOWN = 40;
+
+/** An option as it is typed, with whether a value follows it. */
+interface KnownOption {
+  names: readonly string[];
+  takesValue: boolean;
+}
+
+/**
+ * Throws `GatewayError('usage')` for the first argument that looks like an option and is not one of the command's: it
+ * names the option, the command and the options that are closest. Chat ids may be negative numbers, which are not
+ * options.
+ */
+export function refuseUnknownOptions(
+  command: string,
+  args: readonly string[],
+  options: readonly KnownOption[] = optionsOf(command),
+): void {
+  const names = [...options.flatMap((option) => option.names), '--help', '-h'];
+  let isValue = false;
+  for (const arg of args) {
+    if (arg === '--') return;
+    const name = arg.split('=', 1)[0] ?? '';
+    if (!isValue && /^--?[a-zA-Z]/.test(name)) {
+      if (!names.includes(name)) throw unknownOption(command, name, names);
+      isValue = !arg.includes('=') && options.some((one) => one.takesValue && one.names.includes(name));
+    } else isValue = false;
+  }
+}
+
+/** The error for an option in the place of a command. */
+export function notACommand(option: string): GatewayError {
+  const clipped = oneLine(option).slice(0, SHOWN);
+  return new GatewayError('usage', `There is no option ${clipped} without a command. See: ${PARLEY} --help`);
+}
+
+function unknownOption(command: string, name: string, names: readonly string[]): GatewayError {
+  const others = names.filter((one) => one !== '-h' && one !== '--help');
+  const close = others.filter((one) => editDistance(name, one) <= CLOSE);
+  const long = others.filter((one) => one.startsWith('--'));
+  const hint =
+    close.length > 0
+      ? ` Did you mean ${close.join(' or ')}?`
+      : long.length > 0
+        ? ` It has ${long.join(', ')}.`
+        : ' It takes no options.';
+  return new GatewayError(
+    'usage',
+    `${PARLEY} ${command} has no option ${oneLine(name).slice(0, SHOWN)}.${hint} See: ${PARLEY} ${command} --help`,
+  );
 }

@@ -25,11 +25,11 @@ export function openDialog(input: Readable | undefined, output: Writable & { isT
     progress: (text) => void (isTerminal && output.write(`\r\u001B[K${text}`)),
     async ask(question, fallback) {
       if (lines === undefined) return fallback;
-      const shown = fallback === '' ? '' : ` [${fallback}]`;
-      output.write(`${question}${shown}: `);
-      const { value, done } = await lines.next();
+      const hint = fallback === '' ? '' : ` [${fallback}]`;
+      output.write(`${question}${hint}: `);
+      const { value, done: isOver } = await lines.next();
       if (!isTerminal) output.write('\n');
-      const answer = done === true ? '' : value.trim();
+      const answer = isOver === true ? '' : value.trim();
       return answer === '' ? fallback : answer;
     },
     close: () => reader?.close(),

@@ -145,9 +145,9 @@ async function examineModel(
     const { provider, model, usual } = await openModelServers(config);
     try {
       const open = report?.state === 'open' ? report : undefined;
-      const named = { model: model ?? open?.model, usual, named: model !== undefined };
+      const choice = { model: model ?? open?.model, usual, named: model !== undefined };
       return [
-        ...(await modelFindings({ provider, ...named }, signal)),
+        ...(await modelFindings({ provider, ...choice }, signal)),
         ...omissionFindings(open?.omissions ?? []),
       ];
     } finally {
@@ -198,15 +198,15 @@ function programsOf({ mcpServers }: Config) {
 }
 
 function permissionFinding({ place, mode, text, isError }: ReturnType<typeof openPlaces>[number]): Finding {
-  const [said = text, remedy] = text.split('; run: ');
-  const done = `changed the mode of ${place} to ${mode.toString(8)}`;
+  const [problem = text, remedy] = text.split('; run: ');
+  const fix = `changed the mode of ${place} to ${mode.toString(8)}`;
   const level = isError ? 'error' : 'warning';
   return {
     subject: 'Permissions',
     level,
-    text: `${said}.`,
+    text: `${problem}.`,
     remedy,
-    fix: { done, apply: () => chmod(place, mode) },
+    fix: { done: fix, apply: () => chmod(place, mode) },
   };
 }
 

@@ -25,8 +25,8 @@ export function homeEnvFile(environment: Environment): string {
  * given twice.
  */
 export function withEnvFiles(environment: Environment, folder = process.cwd()): Record<string, string> {
-  const known = withFile(environment, path.join(folder, '.env'));
-  return withSecretFiles(withFile(known, homeEnvFile(known)));
+  const variables = withFile(environment, path.join(folder, '.env'));
+  return withSecretFiles(withFile(variables, homeEnvFile(variables)));
 }
 
 /** Adds what the files say to the variables of this process, where all commands and the gateway read them. Throws as above. */
@@ -34,15 +34,15 @@ export function addEnvFiles(): void {
   Object.assign(process.env, withEnvFiles(process.env));
 }
 
-function withSecretFiles(known: Record<string, string>): Record<string, string> {
+function withSecretFiles(variables: Record<string, string>): Record<string, string> {
   const secrets: Record<string, string> = {};
-  for (const [variable, file] of Object.entries(known)) {
+  for (const [variable, file] of Object.entries(variables)) {
     const [, name] = SECRET_FILE.exec(variable) ?? [];
     if (name === undefined) continue;
-    if (known[name] !== undefined) throw refused(variable, `${name} is set, too: leave one of them out`);
+    if (variables[name] !== undefined) throw refused(variable, `${name} is set, too: leave one of them out`);
     secrets[name] = secretIn(variable, file);
   }
-  return { ...known, ...secrets };
+  return { ...variables, ...secrets };
 }
 
 function secretIn(variable: string, file: string): string {
@@ -59,14 +59,14 @@ function secretIn(variable: string, file: string): string {
   return secret;
 }
 
-function refused(variable: string, why: string): ConfigError {
-  return new ConfigError('bad_config', `${variable}: ${why}`);
+function refused(variable: string, reason: string): ConfigError {
+  return new ConfigError('bad_config', `${variable}: ${reason}`);
 }
 
 function withFile(environment: Environment, file: string): Record<string, string> {
-  const added: Record<string, string | undefined> = parseEnv(contentOf(file));
+  const fromFile: Record<string, string | undefined> = parseEnv(contentOf(file));
   const set: Record<string, string> = {};
-  for (const [name, value] of Object.entries({ ...added, ...withoutEmpty(environment) }))
+  for (const [name, value] of Object.entries({ ...fromFile, ...withoutEmpty(environment) }))
     if (value !== undefined) set[name] = value;
   return set;
 }

@@ -14,8 +14,8 @@ import { changeWhole, editedText, lineOf, textOfFile, withVariables } from '../s
 import { makeHome } from '../store/home/home-folder.ts';
 import type { Dialog } from './dialog.ts';
 import { firstConfig } from './first-config.ts';
-import { refuseUnknownOptions } from './known-options.ts';
 import { homeEnvFile } from './environment.ts';
+import { refuseUnknownOptions } from './command-list.ts';
 import { PARLEY } from '../protocol/texts/parley.ts';
 
 /** Longest wait for a model server or a platform, in milliseconds. */
@@ -33,14 +33,14 @@ interface Decisions {
 }
 
 /** Channels that need a variable, which `init` asks for. */
-const asked = manifests.filter(({ needs }) => needs !== 'nothing');
+const optional = manifests.filter(({ needs }) => needs !== 'nothing');
 
 /** The flags: each stands for the answer to one question. Throws `GatewayError('usage')`. */
 export function readInitFlags(args: string[]): Record<string, string | boolean | undefined> {
   const names = ['model', 'pull', 'ollama-host', 'openai-base-url', 'time-zone'];
   const flags = [
     ...names,
-    ...asked.flatMap(({ name, needs, alsoNeeds = {} }) => [
+    ...optional.flatMap(({ name, needs, alsoNeeds = {} }) => [
       ...[needs, ...Object.keys(alsoNeeds)].map(flagOf),
       `${name}-owner`,
     ]),
@@ -65,45 +65,45 @@ export async function initCommand(
   dialog: Dialog,
 ): Promise<string> {
   const current = usable(environment);
-  const decided: Decisions = { variables: {}, fields: [] };
-  const asking: Asking = { flags, environment, dialog, decided, current };
+  const decisions: Decisions = { variables: {}, fields: [] };
+  const dialogue: InitDialogue = { flags, environment, dialog, decisions, current };
   dialog.say(`Parley is set up in ${current.home}. An empty answer takes the value in brackets.`);
-  await chooseModel(asking);
-  for (const manifest of asked) await chooseChannel(asking, manifest);
-  await chooseTimeZone(asking);
-  return await write(current.home, environment, decided);
+  await chooseModel(dialogue);
+  for (const manifest of optional) await chooseChannel(dialogue, manifest);
+  await chooseTimeZone(dialogue);
+  return await write(current.home, environment, decisions);
 }
 
-interface Asking {
+interface InitDialogue {
   flags: Record<string, string | boolean | undefined>;
   environment: Environment;
   dialog: Dialog;
-  decided: Decisions;
+  decisions: Decisions;
   current: Config;
 }
 
 /** The answer of a flag, else of the person. */
 async function answer(
-  { flags, dialog }: Asking,
+  { flags, dialog }: InitDialogue,
   flag: string,
   question: string,
   fallback: string,
 ): Promise<string> {
-  const given = flags[flag];
-  return typeof given === 'string' ? given : await dialog.ask(question, fallback);
+  const flagValue = flags[flag];
+  return typeof flagValue === 'string' ? flagValue : await dialog.ask(question, fallback);
 }
 
-async function chooseModel(asking: Asking): Promise<void> {
-  const { flags, environment, dialog, decided } = asking;
+async function chooseModel(dialogue: InitDialogue): Promise<void> {
+  const { flags, environment, dialog, decisions } = dialogue;
   for (const [flag, name] of [
     ['ollama-host', 'OLLAMA_HOST'],
     ['openai-base-url', 'OPENAI_BASE_URL'],
   ] as const) {
-    const given = flags[flag];
-    if (typeof given === 'string') decided.variables[name] = given;
+    const flagValue = flags[flag];
+    if (typeof flagValue === 'string') decisions.variables[name] = flagValue;
   }
-  const found = await findServer({ ...environment, ...decided.variables });
-  if (found === undefined) {
+  const server = await findServer({ ...environment, ...decisions.variables });
+  if (server === undefined) {
     dialog.say(
       'No model server answers here. Install Ollama from https://ollama.com and run "ollama serve", or name a server:',
     );
@@ -111,19 +111,19 @@ async function chooseModel(asking: Asking): Promise<void> {
       'Address of an OpenAI-compatible server, such as http://127.0.0.1:8081/v1',
       '',
     );
-    if (url !== '') decided.variables['OPENAI_BASE_URL'] = url;
-    if (typeof flags['model'] === 'string') decided.variables['MODEL'] = flags['model'];
+    if (url !== '') decisions.variables['OPENAI_BASE_URL'] = url;
+    if (typeof flags['model'] === 'string') decisions.variables['MODEL'] = flags['model'];
     return;
   }
-  Object.assign(decided.variables, found.variables);
-  const { names, address, ollama } = found;
+  Object.assign(decisions.variables, server.variables);
+  const { names, address, ollama } = server;
   dialog.say(`${address} has ${names.length === 0 ? 'no model yet' : `these models: ${names.join(', ')}`}.`);
   const pull = flags['pull'];
-  const before = environment['MODEL'] ?? names[0] ?? FIRST_MODEL;
+  const currentModel = environment['MODEL'] ?? names[0] ?? FIRST_MODEL;
   const model =
     typeof pull === 'string'
       ? pull
-      : await answer(asking, 'model', 'Model (another name is fetched)', before);
+      : await answer(dialogue, 'model', 'Model (another name is fetched)', currentModel);
   if (
     !names.some((name) => [model, `${model}:latest`].includes(name)) &&
     ollama &&
@@ -131,7 +131,7 @@ async function chooseModel(asking: Asking): Promise<void> {
   )
     await pullWithProgress(address, model, dialog);
   if (model !== environment['MODEL'] && (names.length > 0 || model !== ''))
-    decided.variables['MODEL'] = model;
+    decisions.variables['MODEL'] = model;
 }
 
 async function pullWithProgress(baseUrl: string, model: string, dialog: Dialog): Promise<void> {
@@ -171,36 +171,41 @@ async function findServer(environment: Environment): Promise<FoundServer | undef
   return undefined;
 }
 
-async function chooseChannel(asking: Asking, manifest: ChannelManifest): Promise<void> {
+async function chooseChannel(dialogue: InitDialogue, manifest: ChannelManifest): Promise<void> {
   const { name, label, needs, alsoNeeds = {}, ids } = manifest;
-  const { environment, dialog, decided, flags } = asking;
+  const { environment, dialog, decisions, flags } = dialogue;
   const isSet = environment[needs] !== undefined;
   for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
     const question = isSet
       ? `Another token for ${label} (${needs} is set)`
       : `Token of a bot on ${label} (none: off)`;
-    const token = await answer(asking, flagOf(needs), question, '');
+    const token = await answer(dialogue, flagOf(needs), question, '');
     if (token === '') break;
     const variables: Record<string, string> = { [needs]: token };
     for (const [variable, asks] of Object.entries(alsoNeeds)) {
-      const given = await answer(asking, flagOf(variable), asks, environment[variable] ?? '');
-      if (given !== '') variables[variable] = given;
+      const reply = await answer(dialogue, flagOf(variable), asks, environment[variable] ?? '');
+      if (reply !== '') variables[variable] = reply;
     }
-    if (await isTaken({ ...environment, ...decided.variables, ...variables }, name, needs, dialog)) {
-      Object.assign(decided.variables, variables);
+    if (await isTaken({ ...environment, ...decisions.variables, ...variables }, name, needs, dialog)) {
+      Object.assign(decisions.variables, variables);
       break;
     }
     if (typeof flags[flagOf(needs)] === 'string')
       throw new ConfigError('bad_config', `${needs} cannot be used.`);
   }
-  if (ids === undefined || (!isSet && decided.variables[needs] === undefined)) return;
-  const owner = await answer(asking, `${name}-owner`, `Your user id on ${label} (none: pair by a code)`, '');
+  if (ids === undefined || (!isSet && decisions.variables[needs] === undefined)) return;
+  const owner = await answer(
+    dialogue,
+    `${name}-owner`,
+    `Your user id on ${label} (none: pair by a code)`,
+    '',
+  );
   if (owner === '') return;
   if (!isId(owner, ids.userId))
     throw new ConfigError('bad_config', `An owner on ${label} is ${ids.description}.`);
-  const owners = asking.current.channels.find((channel) => channel.name === name)?.access?.owners ?? [];
+  const owners = dialogue.current.channels.find((channel) => channel.name === name)?.access?.owners ?? [];
   if (!owners.includes(owner))
-    decided.fields.push([
+    decisions.fields.push([
       ['access', 'owners', name],
       [...owners, owner],
     ]);
@@ -225,13 +230,13 @@ async function isTaken(
   return findings.every(({ level, fix }) => level !== 'error' || fix !== undefined);
 }
 
-async function chooseTimeZone(asking: Asking): Promise<void> {
-  const { dialog, decided, flags, current } = asking;
-  const before = zoneOf(current);
+async function chooseTimeZone(dialogue: InitDialogue): Promise<void> {
+  const { dialog, decisions, flags, current } = dialogue;
+  const currentZone = zoneOf(current);
   for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
-    const zone = await answer(asking, 'time-zone', 'Time zone', before);
+    const zone = await answer(dialogue, 'time-zone', 'Time zone', currentZone);
     if (isTimeZone(zone)) {
-      if (zone !== current.schedules.timeZone) decided.fields.push([['schedules', 'timeZone'], zone]);
+      if (zone !== current.schedules.timeZone) decisions.fields.push([['schedules', 'timeZone'], zone]);
       return;
     }
     const text = `${zone} is not a time zone; write one such as Europe/Berlin.`;
@@ -247,8 +252,8 @@ async function write(
   { variables, fields }: Decisions,
 ): Promise<string> {
   const [config, env] = [configFile(environment), homeEnvFile(environment)];
-  const textAfter = (before: string | undefined): string => {
-    let text = before ?? firstConfig();
+  const textAfter = (oldText: string | undefined): string => {
+    let text = oldText ?? firstConfig();
     for (const [field, value] of fields) text = editedText(text, field, value);
     const { problems } = checkConfig({ ...environment, ...variables }, { text });
     if (problems.length > 0)
@@ -258,14 +263,14 @@ async function write(
   // Before the home exists, so that a refusal leaves nothing behind.
   textAfter(textOfFile(config));
   await makeHome(home);
-  const written = [
+  const files = [
     changed(config, textAfter),
-    changed(env, (before) =>
-      Object.keys(variables).length === 0 ? before : withVariables(before, variables),
+    changed(env, (oldText) =>
+      Object.keys(variables).length === 0 ? oldText : withVariables(oldText, variables),
     ),
   ].filter((file) => file !== undefined);
-  const what = written.length === 0 ? 'Nothing was changed.' : `Written: ${written.join(', ')}.`;
-  return `${what}\nStart the gateway with "${PARLEY} start"; "${PARLEY} doctor" checks everything.`;
+  const outcome = files.length === 0 ? 'Nothing was changed.' : `Written: ${files.join(', ')}.`;
+  return `${outcome}\nStart the gateway with "${PARLEY} start"; "${PARLEY} doctor" checks everything.`;
 }
 
 /** Changes a file; its name if that changed its content. */
@@ -273,9 +278,9 @@ function changed(
   file: string,
   change: (before: string | undefined) => string | undefined,
 ): string | undefined {
-  return changeWhole(file, (before) => {
-    const after = change(before);
-    return { after, result: after === before ? undefined : file };
+  return changeWhole(file, (oldText) => {
+    const newText = change(oldText);
+    return { after: newText, result: newText === oldText ? undefined : file };
   });
 }
 

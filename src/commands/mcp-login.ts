@@ -13,7 +13,7 @@ import { PARLEY } from '../protocol/texts/parley.ts';
 /** Reads the arguments. Throws `GatewayError('usage')`; the command throws `GatewayError`. */
 export function mcpLoginCommand(
   rest: readonly string[],
-): (store: unknown, config: Pick<Config, 'home' | 'mcpServers'>) => Promise<string> {
+): (store: unknown, config: Config) => Promise<string> {
   const [verb, name, ...more] = rest;
   if (name === undefined || more.length > 0)
     throw new GatewayError(
@@ -49,12 +49,12 @@ export function mcpLoginCommand(
 
 /** Throws `GatewayError` that names the servers at which people sign in. */
 function addressOf(servers: Config['mcpServers'], name: string): string {
-  const all = servers.flatMap(({ name: own, connection }) =>
-    connection.kind === 'http' ? [{ own, url: connection.url }] : [],
+  const all = servers.flatMap(({ name: serverName, connection }) =>
+    connection.kind === 'http' ? [{ own: serverName, url: connection.url }] : [],
   );
-  const found = all.find(({ own }) => own === name);
-  if (found !== undefined) return found.url;
-  const names = all.length === 0 ? 'none' : all.map(({ own }) => own).join(', ');
+  const server = all.find(({ own: serverName }) => serverName === name);
+  if (server !== undefined) return server.url;
+  const names = all.length === 0 ? 'none' : all.map(({ own: serverName }) => serverName).join(', ');
   throw new GatewayError(
     'unknown_server',
     `There is no server "${name.slice(0, 80)}" with a "url" in mcp.servers of config.json; those with one: ${names}.`,

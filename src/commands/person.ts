@@ -60,14 +60,14 @@ async function personOf({ access }: HomeStore, config: Config, name: string): Pr
 }
 
 /** The person of a token, by its id or name. */
-function personOfToken(tokens: readonly TokenRecord[], wanted: string): Person {
-  const found = tokens.filter(({ tokenId, name }) => tokenId === wanted || name === wanted);
-  const [token] = found;
-  if (token !== undefined && found.length === 1) return { channel: 'http', id: `token:${token.tokenId}` };
-  const what = found.length === 0 ? 'There is no token' : `There are ${found.length} tokens`;
+function personOfToken(tokens: readonly TokenRecord[], idOrName: string): Person {
+  const matches = tokens.filter(({ tokenId, name }) => tokenId === idOrName || name === idOrName);
+  const [token] = matches;
+  if (token !== undefined && matches.length === 1) return { channel: 'http', id: `token:${token.tokenId}` };
+  const problem = matches.length === 0 ? 'There is no token' : `There are ${matches.length} tokens`;
   throw new GatewayError(
     'usage',
-    `${what} ${oneLine(wanted).slice(0, 80)}: give the ID of one. See: ${PARLEY} token`,
+    `${problem} ${oneLine(idOrName).slice(0, 80)}: give the ID of one. See: ${PARLEY} token`,
   );
 }
 
@@ -92,11 +92,11 @@ function personOfChannel({ channels }: Config, name: string): Person {
   const [channel, id] = [name.slice(0, Math.max(0, at)), name.slice(at + 1)];
   const ids = channels.find((one) => one.name === channel)?.ids;
   if (ids !== undefined && isId(id, ids.userId)) return { channel, id, privateChat: ids.privateChatOf?.(id) };
-  const known = channels.flatMap((one) => (one.ids === undefined ? [] : [one.name]));
-  const what = oneLine(name).slice(0, 80);
+  const channelNames = channels.flatMap((one) => (one.ids === undefined ? [] : [one.name]));
+  const label = oneLine(name).slice(0, 80);
   throw new GatewayError(
     'usage',
-    `"${what}" is not a person: expected CHANNEL:ID with the channel ${known.join(' or ')} and the id that it gives people, token:ID or token:ID:user:NAME over HTTP, or proxy:USER. See: ${PARLEY} token`,
+    `"${label}" is not a person: expected CHANNEL:ID with the channel ${channelNames.join(' or ')} and the id that it gives people, token:ID or token:ID:user:NAME over HTTP, or proxy:USER. See: ${PARLEY} token`,
   );
 }
 
@@ -137,10 +137,10 @@ async function* rowsOf(
   person: Person,
   kind: PersonRow['kind'],
 ): AsyncGenerator<string> {
-  for (let after = 0; ; after += PAGE) {
-    const rows = await people.personRows(person, kind, { after, limit: PAGE });
+  for (let offset = 0; ; offset += PAGE) {
+    const rows = await people.personRows(person, kind, { after: offset, limit: PAGE });
     for (const [index, { kind: _, ...row }] of rows.entries())
-      yield `${after + index === 0 ? '' : ','}\n    ${JSON.stringify(row)}`;
+      yield `${offset + index === 0 ? '' : ','}\n    ${JSON.stringify(row)}`;
     if (rows.length < PAGE) return;
   }
 }

@@ -5,11 +5,18 @@ import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { channels } from '../../channels/index.ts';
 import packageFile from '../../package.json' with { type: 'json' };
-import { commandNames, helpOf, helpText, unknownCommand, wordsAfter } from './command-list.ts';
+import {
+  commandNames,
+  helpOf,
+  helpText,
+  notACommand,
+  refuseUnknownOptions,
+  unknownCommand,
+  wordsAfter,
+} from './command-list.ts';
 import { GatewayError } from '../protocol/errors.ts';
 import { PARLEY } from '../protocol/texts/parley.ts';
 import { addEnvFiles } from './environment.ts';
-import { notACommand, refuseUnknownOptions } from './known-options.ts';
 import { start } from './start.ts';
 import { createStartNotes, type StartNotes } from '../ops/start-progress.ts';
 import { type Config, configFile, loadConfig } from '../config.ts';
@@ -40,8 +47,8 @@ export async function runCommand([command, ...rest]: readonly string[]): Promise
   if (command !== 'init') refuseUnknownOptions(command, checked);
   if (command === 'start') return await start(rest);
   addEnvFiles();
-  const alone = Object.hasOwn(WITHOUT_STORE, command) ? WITHOUT_STORE[command] : undefined;
-  if (alone !== undefined) return await alone(rest);
+  const runWithoutStore = Object.hasOwn(WITHOUT_STORE, command) ? WITHOUT_STORE[command] : undefined;
+  if (runWithoutStore !== undefined) return await runWithoutStore(rest);
   const read = Object.hasOwn(COMMANDS, command) ? COMMANDS[command] : undefined;
   if (read === undefined) throw unknownCommand(command);
   await withStore(await read(rest));

@@ -66,21 +66,17 @@ function schedulesOf(store: HomeStore, config: Config): Schedules {
     surfaces,
     channelAccess: (channel) => accessOf(config, channel),
   });
-  return createSchedules({
-    store: store.schedules,
-    creatorAccess,
-    settings: { current: () => ({ limits: config.schedules, timeZone: zoneOf(config) }) },
-    // The driver of a running gateway checks every few seconds.
-    soon: () => undefined,
-  });
+  const current = () => ({ limits: config.schedules, timeZone: zoneOf(config) });
+  // The driver of a running gateway checks every few seconds.
+  return createSchedules(store.schedules, creatorAccess, { current }, () => undefined);
 }
 
 function listed(rows: readonly ScheduleRecord[], config: Config, store: HomeStore): string {
   if (rows.length === 0) return 'There are no schedules.';
   const schedules = schedulesOf(store, config);
   const lines = rows.map(({ id, session, creatorId, ...row }) => {
-    const what = schedules.describe({ id, session, creatorId, ...row });
-    return escapeControls(clipEnd(`${id}  ${session}  by ${creatorId}  ${oneLine(what)}`, LINE_CHARS));
+    const description = schedules.describe({ id, session, creatorId, ...row });
+    return escapeControls(clipEnd(`${id}  ${session}  by ${creatorId}  ${oneLine(description)}`, LINE_CHARS));
   });
   return [...lines, `It is ${schedules.moment(new Date())} now.`].join('\n');
 }
@@ -102,7 +98,7 @@ async function add(
   }
   const creatorId = as ?? (await personOf(store, config, session));
   const schedules = schedulesOf(store, config);
-  const made = await schedules.add({
+  const schedule = await schedules.add({
     id: newId(),
     session,
     address: session,
@@ -110,7 +106,7 @@ async function add(
     task,
     when: parseWhen(when),
   });
-  return `Scheduled ${made.id} for ${creatorId}: ${escapeControls(oneLine(schedules.describe(made)))}`;
+  return `Scheduled ${schedule.id} for ${creatorId}: ${escapeControls(oneLine(schedules.describe(schedule)))}`;
 }
 
 /** Whose rights apply: the person of a private chat, the token of an HTTP session. */
@@ -128,36 +124,36 @@ async function personOf(store: HomeStore, config: Config, session: Address): Pro
 
 async function run(store: HomeStore, config: Config, id: string): Promise<string> {
   const schedules = schedulesOf(store, config);
-  const found = await find(schedules, id);
-  await schedules.runNow(found.id);
-  return `${found.id} is due now; a running gateway starts it within seconds.`;
+  const schedule = await find(schedules, id);
+  await schedules.runNow(schedule.id);
+  return `${schedule.id} is due now; a running gateway starts it within seconds.`;
 }
 
 async function history(store: HomeStore, config: Config, id: string): Promise<string> {
   const schedules = schedulesOf(store, config);
-  const found = await find(schedules, id);
-  const runs = (await schedules.runs(found.id)) ?? [];
-  const what = escapeControls(clipEnd(oneLine(schedules.describe(found)), LINE_CHARS));
+  const schedule = await find(schedules, id);
+  const runs = (await schedules.runs(schedule.id)) ?? [];
+  const description = escapeControls(clipEnd(oneLine(schedules.describe(schedule)), LINE_CHARS));
   const lines = runs.map(({ dueAt, at, result, turn, turnId }) => {
-    const ended = turn?.endedAt === undefined ? '' : `, ended ${schedules.moment(turn.endedAt)}`;
+    const end = turn?.endedAt === undefined ? '' : `, ended ${schedules.moment(turn.endedAt)}`;
     const trace = turn === undefined ? '' : `  ${PARLEY} trace ${turnId}`;
-    return `due ${schedules.moment(dueAt)}, at ${schedules.moment(at)}${ended}: ${result}${trace}`;
+    return `due ${schedules.moment(dueAt)}, at ${schedules.moment(at)}${end}: ${result}${trace}`;
   });
-  if (lines.length === 0) return `${what}\nIt has not run yet.`;
+  if (lines.length === 0) return `${description}\nIt has not run yet.`;
   const rest = lines.length === MAX_RUNS_KEPT ? [`Only the newest ${MAX_RUNS_KEPT} are kept.`] : [];
-  return [what, ...lines.map((line) => escapeControls(line)), ...rest].join('\n');
+  return [description, ...lines.map((line) => escapeControls(line)), ...rest].join('\n');
 }
 
 async function remove(store: HomeStore, config: Config, id: string): Promise<string> {
   const schedules = schedulesOf(store, config);
-  const found = await find(schedules, id);
-  await schedules.remove(found.id);
-  return `Removed: ${escapeControls(oneLine(schedules.describe(found)))}`;
+  const schedule = await find(schedules, id);
+  await schedules.remove(schedule.id);
+  return `Removed: ${escapeControls(oneLine(schedules.describe(schedule)))}`;
 }
 
 async function find(schedules: Schedules, id: string): Promise<ScheduleRecord> {
-  const found = await schedules.find(id);
-  if (found !== undefined) return found;
+  const schedule = await schedules.find(id);
+  if (schedule !== undefined) return schedule;
   throw new GatewayError(
     'unknown_schedule',
     `There is no schedule ${oneLine(id).slice(0, 80)}. See: ${PARLEY} schedule`,

@@ -151,22 +151,22 @@ function ofMachine(account: string, environment: Environment, machine: Machine):
 
 /** Writes the file, and builds: the account of the service may not write to the folder of the program. */
 function install({ file, text, begin }: Supervised, machine: Machine, replace: boolean): string {
-  const before = contentOf(file);
-  if (before !== undefined && before !== text && !replace)
+  const oldText = contentOf(file);
+  if (oldText !== undefined && oldText !== text && !replace)
     throw new GatewayError(
       'service_differs',
       `${file} is there and differs from what this version writes: --replace overwrites it, --print shows the new one.`,
     );
-  if (before !== text) write(file, text);
-  const what = before === text ? `${file} is as it should be.` : `Written: ${file}`;
-  return [what, ...buildProblem(machine), 'Next:', ...begin.map((line) => `  ${line}`)].join('\n');
+  if (oldText !== text) write(file, text);
+  const outcome = oldText === text ? `${file} is as it should be.` : `Written: ${file}`;
+  return [outcome, ...buildProblem(machine), 'Next:', ...begin.map((line) => `  ${line}`)].join('\n');
 }
 
 /** A sentence when the build failed. */
 function buildProblem({ folder, node, run }: Machine): string[] {
-  const built = run(node, path.join(folder, 'src/launch/build.js'));
-  if (built?.ok === true) return [];
-  const reason = built?.output ?? `${node} cannot be run`;
+  const build = run(node, path.join(folder, 'src/launch/build.js'));
+  if (build?.ok === true) return [];
+  const reason = build?.output ?? `${node} cannot be run`;
   return [
     `Parley could not be built (${reason}): until "npm ci --include=dev && npm run build" in ${folder}, the service runs from its sources.`,
   ];
@@ -183,19 +183,26 @@ function write(file: string, text: string): void {
 }
 
 /** Stops the service before its file goes: afterwards nothing would know its name. */
-function uninstall({ file, end: [program, ...args], after }: Supervised, { run }: Machine): string {
+function uninstall(
+  { file, end: [program, ...args], after: afterwards }: Supervised,
+  { run }: Machine,
+): string {
   if (!existsSync(file)) return `There is no ${file}.`;
   const command = [program, ...args].join(' ');
-  const ended = run(program, ...args);
-  if (ended === undefined) throw unsupported(`${program} is not there, so the service cannot be stopped.`);
-  const outcome = ended.ok ? `Stopped: ${command}` : `It did not run (${command}: ${ended.output}).`;
+  const stop = run(program, ...args);
+  if (stop === undefined) throw unsupported(`${program} is not there, so the service cannot be stopped.`);
+  const outcome = stop.ok ? `Stopped: ${command}` : `It did not run (${command}: ${stop.output}).`;
   try {
     rmSync(file);
   } catch (error) {
     const { message } = toGatewayError(error);
     throw new GatewayError('unwritable', `${file} cannot be removed: ${message}`, { cause: error });
   }
-  return [outcome, `Removed: ${file}`, ...(after === undefined ? [] : ['Next:', `  ${after}`])].join('\n');
+  return [
+    outcome,
+    `Removed: ${file}`,
+    ...(afterwards === undefined ? [] : ['Next:', `  ${afterwards}`]),
+  ].join('\n');
 }
 
 function status({ file, state: [program, ...args] }: Supervised, { run }: Machine): ServiceAnswer {
@@ -203,8 +210,8 @@ function status({ file, state: [program, ...args] }: Supervised, { run }: Machin
     return { text: `Not installed: there is no ${file}. "${PARLEY} service install" writes it.`, ok: false };
   const answer = run(program, ...args);
   const runs = answer?.ok === true;
-  const why = answer?.output.split('\n')[0] ?? `${program} is not there`;
-  return { text: `Installed: ${file}\n${runs ? 'It runs.' : `It does not run (${why}).`}`, ok: runs };
+  const reason = answer?.output.split('\n')[0] ?? `${program} is not there`;
+  return { text: `Installed: ${file}\n${runs ? 'It runs.' : `It does not run (${reason}).`}`, ok: runs };
 }
 
 /** Throws `GatewayError('unreadable')`. */

@@ -1,9 +1,7 @@
 /** Commits a message for the agent, and starts its lane. */
-import type { Approvals } from '../protocol/agent/approvals.ts';
-import type { EventBus, LaneRunner, MessageBus } from '../protocol/bus.ts';
+import type { IntakeContext } from './context.ts';
+import type { EventBus, MessageBus } from '../protocol/bus.ts';
 import type { Ledger, SessionStore } from '../protocol/store/ledger.ts';
-import type { Log } from '../protocol/log.ts';
-import type { AskedQuestion } from '../protocol/delivery.ts';
 import {
   addressOf,
   answeredMessage,
@@ -12,52 +10,34 @@ import {
   type SessionKey,
   userIdOf,
 } from '../protocol/message.ts';
-import type { Receipt, ReceiveOptions } from '../protocol/receive.ts';
+import {
+  type Receipt,
+  type ReceiveOptions,
+  type SendSystemMessage,
+  systemInbound,
+} from '../protocol/receive.ts';
 import { type AcceptResult, HISTORY_ROWS } from '../protocol/store/accept.ts';
 import { WHY_NOT } from '../protocol/store/records.ts';
-import type { CheckTokenBudget } from './limits/token-budget.ts';
-import { refuseByRule } from './refused.ts';
-import type { Languages } from '../protocol/texts/languages.ts';
+import { deliver, refuseByRule } from './replies.ts';
 import { toGatewayError } from '../protocol/errors.ts';
 import type { Say } from '../protocol/texts/say.ts';
-
-/*** Notice for users who write while a turn waits for an approval. */
-interface WaitingNoticeDeps {
-  approvals: Pick<Approvals, 'pending'>;
-  ledger: Pick<Ledger, 'enqueue'>;
-  bus: LaneRunner;
-  events: Pick<EventBus, 'emit'>;
-  log: Log;
-}
 
 /** Author of an answer of the bot that the conversation has forgotten. */
 const FORGOTTEN = 'you, before this conversation began';
 
-export interface AcceptDeps {
-  approvals: Pick<Approvals, 'pending'>;
-  ledger: Ledger;
-  bus: MessageBus;
-  events: EventBus;
-  languages: Pick<Languages, 'say'>;
-  checkTokenBudget: CheckTokenBudget;
-  /** Marks a question as waiting. Never throws. */
-  noteWaiting: (question: AskedQuestion) => void;
-  log: Log;
-}
-
 /** Commits the message (T1) if its sender has tokens left, then emits its events and runs its lane. */
 export async function accept(
-  deps: AcceptDeps,
-  asked: InboundMessage,
+  context: IntakeContext,
+  inbound: InboundMessage,
   options: ReceiveOptions,
   isOwner: boolean,
 ): Promise<Receipt> {
-  const check = () => deps.checkTokenBudget(userIdOf(asked));
-  const refusal = isOwner ? undefined : await refuseByRule(deps.languages.say(asked), check);
+  const check = () => context.checkTokenBudget(userIdOf(inbound));
+  const refusal = isOwner ? undefined : await refuseByRule(context.languages.say(inbound), check);
   if (refusal !== undefined) return refusal;
-  const message = await inThread(deps, asked, options);
-  const accepted = await deps.ledger.accept({
-    message: await withKnownQuote(deps.ledger, message),
+  const message = await inThread(context, inbound, options);
+  const accepted = await context.ledger.accept({
+    message: await withKnownQuote(context.ledger, message),
     address: addressOf(message),
     entry: options.entry ?? 'runStream',
     model: options.model,
@@ -71,33 +51,34 @@ export async function accept(
     unlessToolsPending: options.awaitsAnswer,
     ownerTokenId: options.caller?.tokenId,
     anyOwner: options.caller?.scopes.includes('admin'),
-    node: deps.bus.claimingNode('in'),
+    node: context.bus.claimingNode('in'),
     historyRows: HISTORY_ROWS,
   });
-  const say = deps.languages.say(message);
+  const say = context.languages.say(message);
   if (accepted.kind !== 'accepted' && accepted.kind !== 'duplicate') return refusalOf(accepted, say);
   const { session, turnId, laneSeq, seq } = accepted;
   const { channel, chatId } = message;
   const fields = { channel, chatId, sessionKey: session, turnId, laneSeq };
   if (accepted.kind === 'duplicate') {
-    deps.log.debug(fields, 'message_duplicate');
+    context.log.debug(fields, 'message_duplicate');
     return { kind: 'duplicate', turnId, seq, ...(accepted.differs && { differs: true }) };
   }
-  deps.log.debug(fields, 'message_accepted');
-  deps.events.emit(
+  context.log.debug(fields, 'message_accepted');
+  context.events.emit(
     session,
     options.retryOf !== undefined
       ? { type: 'context_changed' }
       : { type: 'message_received', content: message.content, seq, senderName: message.senderName },
   );
   if (accepted.position > 0)
-    deps.events.emit(session, { type: 'queue_position', position: accepted.position });
-  deps.bus.runHeads(accepted);
-  if (accepted.interrupts) deps.bus.notifyStop(`in:${session}`);
+    context.events.emit(session, { type: 'queue_position', position: accepted.position });
+  context.bus.runHeads(accepted);
+  if (accepted.interrupts) context.bus.notifyStop(`in:${session}`);
   const question = accepted.position > 0 ? askedQuestion(message) : undefined;
-  if (question !== undefined) deps.noteWaiting(question);
-  if (accepted.position > 0) await sendWaitingNotice(deps, message, session, say);
-  const note = accepted.effects && (await tellEffects(deps, message, { turnId, effects: accepted.effects }));
+  if (question !== undefined) context.noteWaiting(question);
+  if (accepted.position > 0) await sendWaitingNotice(context, message, session, say);
+  const note =
+    accepted.effects && (await tellEffects(context, message, { turnId, effects: accepted.effects }));
   return { kind: 'accepted', turnId, seq, position: accepted.position, ...(note !== undefined && { note }) };
 }
 
@@ -121,7 +102,7 @@ function refusalOf(accepted: NotAccepted, say: Say): Receipt {
  * there.
  */
 async function inThread(
-  { ledger }: Pick<AcceptDeps, 'ledger'>,
+  { ledger }: IntakeContext,
   message: InboundMessage,
   { openThread }: ReceiveOptions,
 ): Promise<InboundMessage> {
@@ -137,10 +118,7 @@ async function inThread(
  * are kept. An answer from before `/new` may repeat text of others that is no longer on record: it is quoted as theirs.
  * Throws only `StoreError`.
  */
-async function withKnownQuote(
-  ledger: Pick<SessionStore, 'session' | 'sessionOf'>,
-  message: InboundMessage,
-): Promise<InboundMessage> {
+async function withKnownQuote(ledger: SessionStore, message: InboundMessage): Promise<InboundMessage> {
   const { quoted } = message;
   if (quoted?.by !== 'bot') return message;
   const record = await ledger.session(message.sessionKey ?? (await ledger.sessionOf(addressOf(message))));
@@ -151,21 +129,16 @@ async function withKnownQuote(
 
 /** Returns the sentence; in a chat it is also queued as a separate message, once per turn. Throws `StoreError`. */
 async function tellEffects(
-  deps: { ledger: Pick<Ledger, 'enqueue'>; bus: LaneRunner; languages: Pick<Languages, 'say'> },
+  context: IntakeContext,
   message: InboundMessage,
   { turnId, effects }: { turnId: string; effects: readonly string[] },
 ): Promise<string> {
-  const say = deps.languages.say(message);
+  const say = context.languages.say(message);
   const text = say('retry.effects', { effects: effects.join(', ') });
   const { channel, chatId, threadId } = message;
   if (channel === 'http') return text;
   const notice = { channel, chatId, threadId, content: text, media: [], buttons: [] };
-  const step = await deps.ledger.enqueue(
-    addressOf(message),
-    { ref: `again:${turnId}`, message: notice },
-    deps.bus.claimingNode('out'),
-  );
-  deps.bus.runHeads(step);
+  await deliver(context, addressOf(message), { ref: `again:${turnId}`, message: notice });
   return text;
 }
 
@@ -174,28 +147,49 @@ async function tellEffects(
  * is only logged. Never throws.
  */
 async function sendWaitingNotice(
-  deps: WaitingNoticeDeps,
+  context: IntakeContext,
   message: InboundMessage,
   session: SessionKey,
   say: Say,
 ): Promise<void> {
   try {
-    const [waiting] = await deps.approvals.pending({ session, limit: 1 });
-    if (waiting === undefined) return;
-    const text = say('waiting.for_approval', { tool: waiting.tool });
-    deps.events.emit(session, { type: 'notice', code: 'waiting_for_approval', text });
+    const [approval] = await context.approvals.pending({ session, limit: 1 });
+    if (approval === undefined) return;
+    const text = say('waiting.for_approval', { tool: approval.tool });
+    context.events.emit(session, { type: 'notice', code: 'waiting_for_approval', text });
     const { channel, chatId, threadId, senderId } = message;
     const replyTo = answeredMessage(message);
     if (channel === 'http') return;
-    const ref = `waiting:${waiting.id}:${senderId}`;
+    const ref = `waiting:${approval.id}:${senderId}`;
     const notice = { channel, chatId, threadId, content: text, replyTo, media: [], buttons: [] };
-    const step = await deps.ledger.enqueue(
-      addressOf(message),
-      { ref, message: notice },
-      deps.bus.claimingNode('out'),
-    );
-    deps.bus.runHeads(step);
+    await deliver(context, addressOf(message), { ref, message: notice });
   } catch (error) {
-    deps.log.warn({ err: toGatewayError(error), sessionKey: session }, 'waiting_notice_failed');
+    context.log.warn({ err: toGatewayError(error), sessionKey: session }, 'waiting_notice_failed');
   }
+}
+
+/** Makes `SendSystemMessage`. It throws only `StoreError`. */
+export function createSendSystemMessage(
+  ledger: Ledger,
+  bus: MessageBus,
+  events: EventBus,
+): SendSystemMessage {
+  return async (system) => {
+    const { session, address, entry, content, senderName, silentToken } = system;
+    const message = systemInbound(system);
+    const accepted = await ledger.accept({
+      message,
+      address,
+      entry: entry ?? 'runStream',
+      silentToken,
+      node: bus.claimingNode('in'),
+    });
+    if (accepted.kind === 'accepted') {
+      if (silentToken === undefined) {
+        events.emit(session, { type: 'message_received', content, seq: accepted.seq, senderName });
+      }
+      bus.runHeads(accepted);
+    }
+    return accepted;
+  };
 }

@@ -35,8 +35,8 @@ export function bindingErrors(
     const at = `bindings.${index}`;
     const { ids } = channels.find((channel) => channel.name === name) ?? {};
     if (ids === undefined) {
-      const known = channels.flatMap((channel) => (channel.ids === undefined ? [] : [channel.name]));
-      return [`${at}.channel: there is no such channel: expected one of ${known.join(', ')}`];
+      const channelNames = channels.flatMap((channel) => (channel.ids === undefined ? [] : [channel.name]));
+      return [`${at}.channel: there is no such channel: expected one of ${channelNames.join(', ')}`];
     }
     const place = JSON.stringify([name, chat, user]);
     const first = places.get(place);
@@ -83,7 +83,7 @@ export function bindingOf(
  * a profile for the session; a chosen model stays. Throws what `accept` throws.
  */
 export function bindTurns(ledger: Ledger, bindings: () => readonly Binding[]): Ledger {
-  const bound = async (request: AcceptRequest): Promise<AcceptRequest> => {
+  const withBinding = async (request: AcceptRequest): Promise<AcceptRequest> => {
     const { address, message, profileId } = request;
     if (profileId !== undefined || bindings().length === 0) return request;
     const binding = bindingOf(bindings(), { address, userId: userIdOf(message) });
@@ -92,5 +92,5 @@ export function bindTurns(ledger: Ledger, bindings: () => readonly Binding[]): L
     if (session?.profileChosen === true) return request;
     return { ...request, profileId: binding.profile, usualModel: binding.model };
   };
-  return { ...ledger, accept: async (request) => await ledger.accept(await bound(request)) };
+  return { ...ledger, accept: async (request) => await ledger.accept(await withBinding(request)) };
 }

@@ -3,7 +3,7 @@
  * is split across several connections, each has its own lane.
  */
 import { textRef } from '../protocol/texts/say.ts';
-import type { LaneRunner, LaneHandler, LaneOutcome } from '../protocol/bus.ts';
+import type { MessageBus, LaneHandler, LaneOutcome } from '../protocol/bus.ts';
 import { z } from 'zod';
 import {
   type Channel,
@@ -40,8 +40,8 @@ export const YIELDS = 4;
 
 export interface LeaderDeps {
   channels: ReadonlyMap<string, Channel>;
-  lanes: Pick<LaneStore, 'append' | 'endDelay' | 'finish'>;
-  bus: LaneRunner;
+  lanes: LaneStore;
+  bus: MessageBus;
   receive: Receive;
   log: Log;
   clock?: Clock;
@@ -59,23 +59,23 @@ export interface Leader {
 
 /** Makes the leader. */
 export function createLeader(deps: LeaderDeps): Leader {
-  const waiting = new Map<string, ChannelHealth>();
-  const held: Held = { connections: new Map(), yields: new Map(), counts: new Map() };
-  const isLed = (name: string): boolean => leadsOf(held, name) > 0;
+  const problems = new Map<string, ChannelHealth>();
+  const leases: Held = { connections: new Map(), yields: new Map(), counts: new Map() };
+  const isLed = (name: string): boolean => leadsOf(leases, name) > 0;
   return {
     handler: {
-      handle: (head, signal) => lead(deps, held, head, signal),
+      handle: (head, signal) => lead(deps, leases, head, signal),
       onDeadLetter: (head, error) => deps.lanes.finish(head, error.message),
     },
-    health: (channel) => (isLed(channel.name) ? undefined : waiting.get(channel.name)) ?? channel.health(),
+    health: (channel) => (isLed(channel.name) ? undefined : problems.get(channel.name)) ?? channel.health(),
     async enter(channel, signal) {
-      const report = (health: ChannelHealth): void => void waiting.set(channel.name, health);
+      const report = (health: ChannelHealth): void => void problems.set(channel.name, health);
       const identity = await identify(channel, signal, report, deps);
       if (identity === undefined) return;
       const { id, shards: count = 1 } = identity;
-      held.counts.set(channel.name, count);
+      leases.counts.set(channel.name, count);
       // A restarted node may have reclaimed connections before it knew how many there are now.
-      for (const one of held.connections.values())
+      for (const one of leases.connections.values())
         if (one.channel === channel.name && one.count !== count) one.end.abort();
       // This is the state until this node is elected; another node may stay elected for as long as it runs.
       report({ state: 'starting', detail: textRef('health.queued') });
@@ -116,7 +116,7 @@ const Connection = z.object({
   shard: z.object({ id: z.int(), count: z.int() }).optional(),
 });
 
-function shardOf({ payload }: Pick<LaneHead, 'payload'>): Shard {
+function shardOf({ payload }: LaneHead): Shard {
   return Connection.safeParse(payload).data?.shard ?? { id: 0, count: 1 };
 }
 
@@ -136,8 +136,8 @@ async function queueForLeadership(
       // A node where the channel is off, or could not start, has left it to later ones with a delay.
       if (appended.duplicate) await deps.lanes.endDelay(lane);
       return;
-    } catch (thrown) {
-      const error = toGatewayError(thrown);
+    } catch (cause) {
+      const error = toGatewayError(cause);
       report({ state: 'degraded', detail: messageOf(error) });
       deps.log.error({ err: error, channel: channel.name }, 'leader_queue_failed');
       await pauseOn(deps.clock ?? systemClock, backoffMs(attempt, 1_000, IDENTIFY_CAP_MS), signal);
@@ -161,15 +161,15 @@ async function identify(
       if (identity !== undefined)
         log.info({ channel: channel.name, bot: identity.name, botId: identity.id }, 'bot_identified');
       return identity;
-    } catch (thrown) {
+    } catch (cause) {
       if (signal.aborted) return undefined;
-      const error = toGatewayError(thrown);
-      const refused = error instanceof ChannelError && error.code === 'unauthorized';
+      const error = toGatewayError(cause);
+      const isRefused = error instanceof ChannelError && error.code === 'unauthorized';
       const now = clock.monotonicMs();
-      if (refused) refusedSince ??= now;
+      if (isRefused) refusedSince ??= now;
       const dead = refusedSince !== undefined && now - refusedSince >= DEAD_AFTER_MS;
       report({ state: dead ? 'dead' : 'degraded', detail: messageOf(error) });
-      log.error({ err: error, channel: channel.name }, refused ? 'channel_refused' : 'channel_unreachable');
+      log.error({ err: error, channel: channel.name }, isRefused ? 'channel_refused' : 'channel_unreachable');
       const soonMs = error.retryAfterMs ?? backoffMs(attempt, 1_000, IDENTIFY_CAP_MS);
       await pauseOn(clock, dead ? DEAD_INTERVAL_MS : soonMs, signal);
     }
@@ -178,48 +178,53 @@ async function identify(
 }
 
 /** Holds the head until the node loses it or the gateway stops; the head itself never ends. */
-async function lead(deps: LeaderDeps, held: Held, head: LaneHead, signal: AbortSignal): Promise<LaneOutcome> {
+async function lead(
+  deps: LeaderDeps,
+  leases: Held,
+  head: LaneHead,
+  signal: AbortSignal,
+): Promise<LaneOutcome> {
   const name = head.lane.split(':')[1] ?? '';
   const channel = deps.channels.get(name);
   // No failure may end the head, which is the bot's only one: a channel that is off here may be on at another node.
-  const later: LaneOutcome = { kind: 'released', delayMs: RESTART_MS };
+  const retry: LaneOutcome = { kind: 'released', delayMs: RESTART_MS };
   if (channel === undefined) {
     deps.log.warn({ channel: name }, 'channel_off_here');
-    return later;
+    return retry;
   }
   const shard = shardOf(head);
-  const isOver = () => (held.counts.get(name) ?? shard.count) !== shard.count;
+  const isOver = () => (leases.counts.get(name) ?? shard.count) !== shard.count;
   if (isOver()) return { kind: 'released', delayMs: OTHER_COUNT_MS };
-  if (leavesToOthers(held, head, name)) return { kind: 'released' };
+  if (leavesToOthers(leases, head, name)) return { kind: 'released' };
   const end = new AbortController();
-  const ended = AbortSignal.any([signal, end.signal]);
+  const endSignal = AbortSignal.any([signal, end.signal]);
   const of = shard.count === 1 ? undefined : shard;
   try {
     const over = new Promise<void>((resolve) => {
-      if (ended.aborted) resolve();
-      else ended.addEventListener('abort', () => resolve(), { once: true });
+      if (endSignal.aborted) resolve();
+      else endSignal.addEventListener('abort', () => resolve(), { once: true });
     });
     const starting = channel.start(deps.receive, of);
-    held.connections.set(head.lane, { channel: name, count: shard.count, end });
+    leases.connections.set(head.lane, { channel: name, count: shard.count, end });
     // A platform may keep a channel waiting for hours before it receives; another node must not wait for that.
     await Promise.race([starting, over]);
     await over;
     return { kind: 'released', ...(isOver() && { delayMs: OTHER_COUNT_MS }) };
-  } catch (thrown) {
-    const error = toGatewayError(thrown);
+  } catch (cause) {
+    const error = toGatewayError(cause);
     deps.log.error({ err: error, channel: name }, 'channel_start_failed');
-    return later;
+    return retry;
   } finally {
-    held.connections.delete(head.lane);
+    leases.connections.delete(head.lane);
     await channel.stop(of);
   }
 }
 
 /** True while a node that receives over one connection of a bot gives other nodes a chance to take this one. */
-function leavesToOthers(held: Held, { lane }: LaneHead, name: string): boolean {
-  const yields = held.yields.get(lane) ?? 0;
-  const leaves = leadsOf(held, name) > 0 && yields < YIELDS;
-  if (leaves) held.yields.set(lane, yields + 1);
-  else held.yields.delete(lane);
+function leavesToOthers(leases: Held, { lane }: LaneHead, name: string): boolean {
+  const yields = leases.yields.get(lane) ?? 0;
+  const leaves = leadsOf(leases, name) > 0 && yields < YIELDS;
+  if (leaves) leases.yields.set(lane, yields + 1);
+  else leases.yields.delete(lane);
   return leaves;
 }

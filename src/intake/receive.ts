@@ -1,10 +1,6 @@
 /** `receive`: refuses what is not allowed in, acts at once on buttons and commands, and commits every other message. */
-import type { AccessPolicy } from '../protocol/access.ts';
-import type { Approvals } from '../protocol/agent/approvals.ts';
-import type { PressHandler, Receipt, Receive, ReceiveOptions } from '../protocol/receive.ts';
 import { type Command, missingScope } from '../protocol/command.ts';
 import { GatewayError, readerOf, StoreError, toGatewayError, wordError } from '../protocol/errors.ts';
-import { cleanText } from '../lib/text.ts';
 import {
   addressOf,
   type InboundMessage,
@@ -13,117 +9,102 @@ import {
   type SessionKey,
   userIdOf,
 } from '../protocol/message.ts';
-import { accept, type AcceptDeps } from './accept.ts';
-import { createApprovalButtons } from './approvals/commands.ts';
-import { checkChoice, type ChoiceDeps } from './choice.ts';
-import type { MessageBus } from '../protocol/bus.ts';
-import type { Ledger } from '../protocol/store/ledger.ts';
-import type { Log } from '../protocol/log.ts';
-import type { PersonLanguages } from '../protocol/texts/languages.ts';
-import { type Refusal, refuseByRule, refuseRate, refuseSender } from './refused.ts';
-import { reply } from './reply.ts';
-import type { CheckPlanning } from './plans/planning-off.ts';
-import { type CommandReader, readCommands } from './commands/commands.ts';
-import { type GroupTalkDeps, observe, refuseBot, withoutText } from './groups/group-talk.ts';
-import { actOnEarlier, type EarlierDeps, isAboutEarlier } from './questions/act-on-earlier.ts';
-import { isAdmin, maySee } from './sessions/ownership.ts';
-import {
-  createRateLimiter,
-  type MessageRate,
-  type RateLimiter,
-  type RateVerdict,
-} from './limits/rate-limiter.ts';
+import type { PressHandler, Receipt, Receive, ReceiveOptions } from '../protocol/receive.ts';
 import type { Say } from '../protocol/texts/say.ts';
-
-/***
- * Duplicates of a message with buttons: a crash between a send and storing its id leaves one behind, which no one
- * edits.
- */
-interface CopiesDeps {
-  ledger: Pick<Ledger, 'sentParts' | 'enqueue'>;
-  bus: Pick<MessageBus, 'claimingNode' | 'runHeads'>;
-  log: Log;
-}
+import { cleanText } from '../lib/text.ts';
+import { accept } from './accept.ts';
+import { createApprovalButtons, denyByReply } from './approval-commands.ts';
+import { type CommandReader, readCommands } from './commands.ts';
+import type { IntakeContext } from './context.ts';
+import {
+  createAnswerButtons,
+  createAskAgain,
+  handleEditOrReaction,
+  isEditOrReaction,
+} from './edits-and-reactions.ts';
+import { observe, refuseBot, withoutText } from './group-talk.ts';
+import { createRateLimiter, type RateLimiter, type RateVerdict } from './limits.ts';
+import { checkPlanning } from './plans/modes.ts';
+import { changePlanByReply } from './plans/plan-command.ts';
+import { createPlanButtons } from './plans/plan-control.ts';
+import { deliver, type Refusal, refuseByRule, refuseRate, refuseSender, reply } from './replies.ts';
+import { checkChoice, isAdmin, maySee } from './sessions.ts';
+import { createLinkButtons } from './surfaces/commands.ts';
 
 /** Longest message that is accepted, in UTF-16 units. */
 export const MAX_MESSAGE_LENGTH = 100_000;
 
-export interface IntakeDeps
-  extends ChoiceDeps, AcceptDeps, GroupTalkDeps, Omit<EarlierDeps, 'ledger' | 'bus'> {
-  /** The complete list. */
-  commands: readonly Command[];
-  approvals: Approvals;
-  /** Handlers of buttons other than those of approval requests: the first that knows the button acts. */
-  buttons?: readonly PressHandler[];
-  accessPolicy: Pick<AccessPolicy, 'authorize'>;
-  languages: Pick<PersonLanguages, 'say' | 'languageOf' | 'notePlatform'>;
-  /** Refuses a request for a plan if none can be made. Throws `GatewayError('planning_off')`. */
-  checkPlanning: CheckPlanning;
-  /** Applies changes to a plan in a reply to its card; undefined for any other message. */
-  changeByReply(message: InboundMessage, session: SessionKey, owner: boolean): Promise<string | undefined>;
-  /** How fast a sender may write; owners may always. */
-  messageRate?: (() => MessageRate) | undefined;
-  /** Monotonic milliseconds. */
-  monotonicNow: () => number;
-}
-
 /** Makes `receive`. It throws only a retryable `StoreError`: then the channel must not acknowledge. */
-export function createReceive(deps: IntakeDeps): Receive {
-  const limit = createRateLimiter(deps.monotonicNow, deps.messageRate);
-  const readCommand = readCommands(deps.commands);
+export function createReceive(context: IntakeContext, commands: readonly Command[]): Receive {
+  const limit = createRateLimiter(
+    () => performance.now(),
+    () => context.settings.current().limits,
+  );
+  const readCommand = readCommands(commands);
+  const buttons = [
+    createApprovalButtons(context.approvals),
+    createAskAgain(context),
+    createAnswerButtons(context),
+    createPlanButtons(context),
+    createLinkButtons(context),
+  ];
   return async function receive(raw, options = {}) {
-    const said = { ...raw, content: cleanText(raw.content) };
+    const cleaned = { ...raw, content: cleanText(raw.content) };
     const [verdict, language] = await Promise.all([
-      deps.accessPolicy.authorize(said, options.caller),
-      deps.languages.languageOf(userIdOf(raw), raw.language),
+      context.accessPolicy.authorize(cleaned, options.caller),
+      context.languages.languageOf(userIdOf(raw), raw.language),
     ]);
-    const message = { ...said, language };
-    if (isAboutEarlier(message)) return await actOnEarlier(deps, message, verdict);
-    if (verdict.kind === 'observe') return await observe(deps, message);
-    const say = deps.languages.say(message);
-    if (verdict.kind !== 'allow') return await reply(deps, message, refuseSender(verdict, say));
-    if (message.fromBot === true) return await receiveBot(deps, message, options);
-    await noteLanguage(deps.languages, raw, language);
+    const message = { ...cleaned, language };
+    if (isEditOrReaction(message)) return await handleEditOrReaction(context, message, verdict);
+    if (verdict.kind === 'observe') return await observe(context, message);
+    const say = context.languages.say(message);
+    if (verdict.kind !== 'allow') return await reply(context, message, refuseSender(verdict, say));
+    if (message.fromBot === true) return await receiveBot(context, message, options);
+    await noteLanguage(context, raw, language);
     if (message.button !== undefined) {
-      return await reply(deps, message, await press(deps, message, message.button, verdict.owner));
+      return await reply(
+        context,
+        message,
+        await press(context, buttons, message, message.button, verdict.owner),
+      );
     }
     // A forwarded message is not an instruction from its sender, and a question asked again is not a command.
     const isText = message.forwarded === true || options.retryOf !== undefined;
     const use = isText ? undefined : readCommand(message.content);
     const isFree = isUnlimited(use);
-    const refused = isFree ? undefined : refuseContent(message, say);
-    if (refused !== undefined) return await reply(deps, message, refused);
+    const refusal = isFree ? undefined : refuseContent(message, say);
+    if (refusal !== undefined) return await reply(context, message, refusal);
     const rate = rateOf(message, verdict.owner || isFree, limit);
-    if (!rate.allowed) return await reply(deps, message, refuseRate(rate, say));
+    if (!rate.allowed) return await reply(context, message, refuseRate(rate, say));
     let receipt: Receipt;
     try {
-      const changed = use === undefined ? await changeByReply(deps, message, verdict.owner) : undefined;
-      if (use !== undefined) receipt = await runCommand(deps, use, message, options, verdict.owner);
-      else if (changed !== undefined) receipt = { kind: 'handled', reply: changed };
+      const planReply = use === undefined ? await changeByReply(context, message, verdict.owner) : undefined;
+      if (use !== undefined) receipt = await runCommand(context, use, message, options, verdict.owner);
+      else if (planReply !== undefined) receipt = { kind: 'handled', reply: planReply };
       else
         receipt =
-          (await refuseChosen(deps, message, options)) ??
-          (await accept(deps, message, options, verdict.owner));
+          (await refuseChosen(context, message, options)) ??
+          (await accept(context, message, options, verdict.owner));
     } catch (error) {
       // The channel retries this message: it must count only once.
       rate.giveBack();
       throw error;
     }
-    return await reply(deps, message, receipt);
+    return await reply(context, message, receipt);
   };
 }
 
 /** A bot's text is not a command, and it gets no text except its answer: another bot would reply to it. */
 async function receiveBot(
-  deps: IntakeDeps,
+  context: IntakeContext,
   message: InboundMessage,
   options: ReceiveOptions,
 ): Promise<Receipt> {
-  const refused = refuseContent(message, deps.languages.say(message));
-  if (refused !== undefined) return await reply(deps, message, withoutText(refused));
-  const quiet = await refuseBot(deps, message);
-  if (quiet !== undefined) return await reply(deps, message, quiet);
-  return await reply(deps, message, withoutText(await accept(deps, message, options, false)));
+  const refusal = refuseContent(message, context.languages.say(message));
+  if (refusal !== undefined) return await reply(context, message, withoutText(refusal));
+  const quiet = await refuseBot(context, message);
+  if (quiet !== undefined) return await reply(context, message, quiet);
+  return await reply(context, message, withoutText(await accept(context, message, options, false)));
 }
 
 /** `/stop` always acts: someone who wrote too much or too fast must be able to stop the result. */
@@ -150,72 +131,74 @@ function rateOf(
   return limit(`${channel}:${senderId}`, timestamp);
 }
 
-async function sessionOf(
-  { ledger }: Pick<IntakeDeps, 'ledger'>,
-  message: InboundMessage,
-): Promise<SessionKey> {
+async function sessionOf({ ledger }: IntakeContext, message: InboundMessage): Promise<SessionKey> {
   return message.sessionKey ?? (await ledger.sessionOf(addressOf(message)));
 }
 
 /** A forwarded text is not its sender's own, so it changes nothing. */
 async function changeByReply(
-  deps: IntakeDeps,
+  context: IntakeContext,
   message: InboundMessage,
   owner: boolean,
 ): Promise<string | undefined> {
   if (message.replyTo === undefined || message.forwarded === true) return undefined;
-  return await deps.changeByReply(message, await sessionOf(deps, message), owner);
+  const session = await sessionOf(context, message);
+  return (
+    (await denyByReply(context, message, session, owner)) ??
+    (await changePlanByReply(context, message, session))
+  );
 }
 
 /** Refuses a profile, a model or a plan that the caller may not ask for. */
 async function refuseChosen(
-  deps: IntakeDeps,
+  context: IntakeContext,
   message: InboundMessage,
   options: ReceiveOptions,
 ): Promise<Refusal | undefined> {
-  return await refuseByRule(deps.languages.say(message), async () => {
-    await checkChosen(deps, message, options);
+  return await refuseByRule(context.languages.say(message), async () => {
+    await checkChosen(context, message, options);
     if (options.entry !== 'plan') return;
-    const session = await sessionOf(deps, message);
+    const session = await sessionOf(context, message);
     const { profileId } = options;
-    const place = { session, address: addressOf(message), userId: userIdOf(message), profileId };
-    await deps.checkPlanning(place);
+    const asker = { session, address: addressOf(message), userId: userIdOf(message), profileId };
+    await checkPlanning(context, asker);
   });
 }
 
 /** Throws `GatewayError('forbidden')` for a profile or model of this message that the caller may not choose. */
 async function checkChosen(
-  deps: IntakeDeps,
+  context: IntakeContext,
   message: InboundMessage,
   { caller, profileId, model }: ReceiveOptions,
 ): Promise<void> {
   if (caller === undefined || isAdmin(caller) || (profileId === undefined && model === undefined)) return;
-  const session = await deps.ledger.session(await sessionOf(deps, message));
+  const session = await context.ledger.session(await sessionOf(context, message));
   // A session of others is refused when the message is accepted; here nothing about it may leak.
-  const own = session !== undefined && maySee(caller, session) ? session : undefined;
-  await checkChoice(deps, caller, own, { profileId, model });
+  const visibleSession = session !== undefined && maySee(caller, session) ? session : undefined;
+  await checkChoice(context, caller, visibleSession, { profileId, model });
 }
 
 /** Acts on a button; its effect is committed, and the reply is for the user who pressed it. */
 async function press(
-  deps: IntakeDeps,
+  context: IntakeContext,
+  handlers: readonly PressHandler[],
   message: InboundMessage,
   value: string,
   owner: boolean,
 ): Promise<Receipt> {
   const { place, senderName, forms, fields } = message;
   const who = { userId: userIdOf(message), senderName, owner };
-  const say = deps.languages.say(message);
+  const say = context.languages.say(message);
   const pressed = { value, address: addressOf(message), place, ...who, forms, fields, say };
-  for (const handler of [createApprovalButtons(deps.approvals), ...(deps.buttons ?? [])]) {
+  for (const handler of handlers) {
     const answer = await handler(pressed);
     if (answer === undefined) continue;
-    if (answer.shownBy !== undefined) await removeCopy(deps, message, answer.shownBy);
+    if (answer.shownBy !== undefined) await removeCopy(context, message, answer.shownBy);
     const { passedOn, form } = answer;
     if (passedOn === undefined) return { kind: 'handled', reply: answer.reply, form };
     const { button: _button, buttonUnder: _under, placeholder: _placeholder, ...rest } = message;
-    const written = { ...rest, content: passedOn.content, id: passedOn.id ?? rest.id };
-    const receipt = await accept(deps, written, passedOn.options, owner);
+    const forwarded = { ...rest, content: passedOn.content, id: passedOn.id ?? rest.id };
+    const receipt = await accept(context, forwarded, passedOn.options, owner);
     // The person who pressed reads why it was refused; a repeated press gets the same answer as the first
     // one.
     return {
@@ -228,18 +211,18 @@ async function press(
 
 /** Runs a command; if it fails, the reply is the reason. */
 async function runCommand(
-  deps: IntakeDeps,
+  context: IntakeContext,
   { command, args }: NonNullable<ReturnType<CommandReader>>,
   message: InboundMessage,
   options: ReceiveOptions,
   owner: boolean,
 ): Promise<Receipt> {
   const address = addressOf(message);
-  const session = await sessionOf(deps, message);
-  const record = options.caller && (await deps.ledger.session(session));
+  const session = await sessionOf(context, message);
+  const record = options.caller && (await context.ledger.session(session));
   if (options.caller && record && !maySee(options.caller, record)) return { kind: 'refused', code: 'denied' };
   const missing = options.caller && missingScope(options.caller, command);
-  const say = deps.languages.say(message);
+  const say = context.languages.say(message);
   if (missing !== undefined) return refuseCommand(command.name, missing, say);
   const { senderId, place } = message;
   const tokenId = options.caller?.tokenId;
@@ -252,10 +235,10 @@ async function runCommand(
     const { personal } = command;
     if (passedOn === undefined)
       return { kind: 'handled', reply: await command.run(call), ...(personal && { personal }) };
-    const asked = { ...options, ...passedOn.options, openThread: undefined };
+    const turnOptions = { ...options, ...passedOn.options, openThread: undefined };
     const { content, prompt } = passedOn;
-    const begun = { ...message, content, ...(prompt && { prompt }) };
-    return await accept(deps, begun, asked, owner);
+    const turnMessage = { ...message, content, ...(prompt && { prompt }) };
+    return await accept(context, turnMessage, turnOptions, owner);
   } catch (error) {
     if (error instanceof StoreError || !(error instanceof GatewayError)) throw error;
     return { kind: 'handled', reply: wordError(error, readerOf({ owner, place }), say) };
@@ -274,7 +257,7 @@ function refuseCommand(name: string, scope: string, say: Say): Refusal {
  * and other agents write, too. Throws only `StoreError`.
  */
 async function noteLanguage(
-  languages: Pick<PersonLanguages, 'notePlatform'>,
+  { languages }: IntakeContext,
   message: InboundMessage,
   language: string,
 ): Promise<void> {
@@ -288,16 +271,15 @@ async function noteLanguage(
  * Has the pressed message removed unless the delivery `ref` has stored it. This goes through the chat's lane: by then a
  * send in progress has its id stored. Never throws: the next press on the copy tries again.
  */
-async function removeCopy(deps: CopiesDeps, pressed: InboundMessage, ref: string): Promise<void> {
+async function removeCopy(context: IntakeContext, pressed: InboundMessage, ref: string): Promise<void> {
   const { channel, chatId, buttonUnder: copy } = pressed;
   if (copy === undefined) return;
   try {
-    const stored = await deps.ledger.sentParts(ref);
-    if (stored.some(({ id }) => id === copy.id)) return;
-    const removal = removalOf(ref, pressed, [copy]);
-    deps.bus.runHeads(await deps.ledger.enqueue(addressOf(pressed), removal, deps.bus.claimingNode('out')));
-    deps.log.info({ channel, chatId, ref, messageId: copy.id }, 'copy_removed');
+    const parts = await context.ledger.sentParts(ref);
+    if (parts.some(({ id }) => id === copy.id)) return;
+    await deliver(context, addressOf(pressed), removalOf(ref, pressed, [copy]));
+    context.log.info({ channel, chatId, ref, messageId: copy.id }, 'copy_removed');
   } catch (error) {
-    deps.log.warn({ err: toGatewayError(error), channel, chatId, ref }, 'copy_not_removed');
+    context.log.warn({ err: toGatewayError(error), channel, chatId, ref }, 'copy_not_removed');
   }
 }

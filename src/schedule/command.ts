@@ -4,7 +4,7 @@ import type { Command, CommandCall } from '../protocol/command.ts';
 import { GatewayError } from '../protocol/errors.ts';
 import { newId } from '../lib/ids.ts';
 import type { Schedules } from '../protocol/schedules.ts';
-import { parseWhen } from './when.ts';
+import { parseWhen } from './timing.ts';
 import { type Say, textRef } from '../protocol/texts/say.ts';
 
 function usage(say: Say): string {
@@ -66,7 +66,7 @@ async function add(schedules: Schedules, call: CommandCall, rest: string): Promi
   const [, when, task = ''] = QUOTED.exec(rest) ?? PLAIN.exec(rest) ?? [];
   if (when === undefined) return usage(call.say);
   const { session, address, place, userId: creatorId } = call;
-  const made = await schedules.add({
+  const schedule = await schedules.add({
     id: newId(),
     session,
     address,
@@ -75,18 +75,18 @@ async function add(schedules: Schedules, call: CommandCall, rest: string): Promi
     task,
     when: parseWhen(when),
   });
-  return call.say('schedule.added', { schedule: schedules.describe(made, call.say) });
+  return call.say('schedule.added', { schedule: schedules.describe(schedule, call.say) });
 }
 
 async function remove(schedules: Schedules, call: CommandCall, which: string): Promise<string> {
   const rows = await schedules.list({ session: call.session });
-  const meant = /^\d{1,4}$/.test(which) ? rows[Number(which) - 1] : rows.find(({ id }) => id === which);
-  if (meant === undefined) {
+  const schedule = /^\d{1,4}$/.test(which) ? rows[Number(which) - 1] : rows.find(({ id }) => id === which);
+  if (schedule === undefined) {
     throw new GatewayError('unknown_schedule', textRef('schedule.unknown'));
   }
-  if (!call.owner && meant.creatorId !== call.userId && meant.place === 'group') throw notYours();
-  await schedules.remove(meant.id);
-  return call.say('schedule.removed', { schedule: schedules.describe(meant, call.say) });
+  if (!call.owner && schedule.creatorId !== call.userId && schedule.place === 'group') throw notYours();
+  await schedules.remove(schedule.id);
+  return call.say('schedule.removed', { schedule: schedules.describe(schedule, call.say) });
 }
 
 function notYours(): GatewayError {

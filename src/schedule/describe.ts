@@ -1,7 +1,8 @@
 /** Formats schedules and times for users and the model. */
 import { isTimeZone } from '../lib/time-zone.ts';
-import type { ScheduleRecord, ScheduleTiming } from '../protocol/schedules.ts';
-import { inEnglish, type Say } from '../protocol/texts/say.ts';
+import type { NewScheduleRun, ScheduleRecord, ScheduleRun, ScheduleTiming } from '../protocol/schedules.ts';
+import { inEnglish, isTextKey, type Say, textRef } from '../protocol/texts/say.ts';
+import { nextSlot } from './timing.ts';
 
 /** Longest part of a task shown in a line, in UTF-16 units. */
 const SHOWN_TASK = 120;
@@ -28,9 +29,9 @@ export function momentIn(at: number, zone: string): string {
 export function describeSchedule(schedule: ScheduleRecord, timeZone: string, say: Say = inEnglish): string {
   const zone = schedule.timing.kind === 'cron' ? schedule.timing.timeZone : timeZone;
   const task = schedule.task.replaceAll(/\s+/g, ' ');
-  const shown = task.length > SHOWN_TASK ? `${task.slice(0, SHOWN_TASK).toWellFormed()}…` : task;
+  const clipped = task.length > SHOWN_TASK ? `${task.slice(0, SHOWN_TASK).toWellFormed()}…` : task;
   const timing = describeTiming(schedule.timing, say);
-  return say('schedule.line', { timing, state: stateOf(schedule, zone, say), task: shown });
+  return say('schedule.line', { timing, state: stateOf(schedule, zone, say), task: clipped });
 }
 
 /** `every 90 minutes`. */
@@ -56,4 +57,44 @@ function stateOf({ nextAt, lastAt, timing }: ScheduleRecord, timeZone: string, s
   return timing.kind === 'at' && lastAt !== undefined
     ? say('schedule.done', { moment: momentIn(lastAt.getTime(), timeZone) })
     : say('schedule.off');
+}
+
+/** Missed slots of a cron line that are counted one by one. */
+export const MAX_COUNTED = 1_000;
+
+/** How a run ended, in a few words, in English or worded by `say`; its own reason if it did not start. */
+export function resultOf({ outcome, why, turn }: ScheduleRun, say: Say = inEnglish): string {
+  const reason = typeof why === 'object' ? say.text(why) : (why ?? outcome);
+  if (outcome === 'skipped') return say('schedule.run_skipped', { why: reason });
+  if (outcome !== 'begun') return reason;
+  if (turn === undefined) return say('schedule.run_deleted');
+  if (turn.state !== 'done') return say(`schedule.run_${turn.state}`);
+  const key = `schedule.run_${turn.reason ?? 'ended'}`;
+  return isTextKey(key) ? say.text({ key }) : (turn.reason ?? '');
+}
+
+/**
+ * The slots after the due one that passed while no gateway was running, as one run; none if none has passed. Throws
+ * `GatewayError('bad_schedule')` for a timing that cannot be read.
+ */
+export function missedRuns(timing: ScheduleTiming, nextAt: Date, now: Date): NewScheduleRun[] {
+  const first = nextSlot(timing, nextAt.getTime());
+  if (first === undefined || first > now.getTime()) return [];
+  const count = countSlots(timing, first, now.getTime());
+  const reason =
+    count > MAX_COUNTED
+      ? textRef('schedule.why_missed_many', { most: MAX_COUNTED })
+      : textRef('schedule.why_missed', { count });
+  return [{ outcome: 'missed', dueAt: new Date(first), why: reason }];
+}
+
+/** Slots from `first` to `now`; one more than `MAX_COUNTED` when a cron line has more. */
+function countSlots(timing: ScheduleRecord['timing'], first: number, now: number): number {
+  if (timing.kind === 'every') return Math.floor((now - first) / timing.everyMs) + 1;
+  let count = 0;
+  for (let at: number | undefined = first; at !== undefined && at <= now; at = nextSlot(timing, at)) {
+    count += 1;
+    if (count > MAX_COUNTED) break;
+  }
+  return count;
 }

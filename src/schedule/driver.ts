@@ -15,13 +15,6 @@ const STOP_MS = 2_000;
 /** Schedules run in one check. */
 const DUE_AT_ONCE = 50;
 
-export interface DriverDeps {
-  store: Pick<ScheduleStore, 'untilNextSlot' | 'dueSchedules' | 'aheadOfClock' | 'advanceSchedule'>;
-  /** Runs one slot and moves the schedule to the next; false when another node did it. Throws only `StoreError`. */
-  run: (due: DueSchedule) => Promise<boolean>;
-  log: Log;
-}
-
 export interface Driver {
   /** Checks at once: there may be an earlier slot than the driver is aware of. Never throws. */
   soon(): void;
@@ -32,32 +25,35 @@ export interface Driver {
   stop(): Promise<void>;
 }
 
+/** Runs one slot and moves the schedule to the next; false when another node did it. Throws only `StoreError`. */
+type RunSlot = (due: DueSchedule) => Promise<boolean>;
+
 /** Starts the driver; the first check runs at once. A check that finds nothing is one index read. */
-export function startDriver(deps: DriverDeps): Driver {
+export function startDriver(store: ScheduleStore, log: Log, run: RunSlot): Driver {
   let timer: NodeJS.Timeout | undefined;
   let looking: Promise<void> | undefined;
-  let asked = false;
-  let stopped = false;
+  let isRequested = false;
+  let isStopped = false;
 
   const round = async (): Promise<void> => {
-    const restMs = await runDue(deps, () => stopped);
+    const restMs = await runDue(store, log, run, () => isStopped);
     looking = undefined;
-    plan(asked ? CHECK_GAP_MS : restMs);
-    asked = false;
+    plan(isRequested ? CHECK_GAP_MS : restMs);
+    isRequested = false;
   };
   const plan = (ms: number): void => {
     clearTimeout(timer);
-    if (!stopped) timer = setTimeout(() => void (looking = round()), ms);
+    if (!isStopped) timer = setTimeout(() => void (looking = round()), ms);
   };
 
   plan(0);
   return {
     soon() {
       if (looking === undefined) plan(CHECK_GAP_MS);
-      else asked = true;
+      else isRequested = true;
     },
     async stop() {
-      stopped = true;
+      isStopped = true;
       clearTimeout(timer);
       const timeUp = new AbortController();
       await Promise.race([looking, pause(STOP_MS, timeUp.signal)]);
@@ -67,26 +63,31 @@ export function startDriver(deps: DriverDeps): Driver {
 }
 
 /** Runs what is due and returns the milliseconds until the next check. Never throws. */
-async function runDue(deps: DriverDeps, isStopped: () => boolean): Promise<number> {
+async function runDue(
+  store: ScheduleStore,
+  log: Log,
+  run: RunSlot,
+  isStopped: () => boolean,
+): Promise<number> {
   try {
-    await followClockBack(deps.store);
-    const untilMs = await deps.store.untilNextSlot();
+    await followClockBack(store);
+    const untilMs = await store.untilNextSlot();
     if (untilMs === undefined) return CHECK_EVERY_MS;
     if (untilMs > 0) return Math.min(CHECK_EVERY_MS, Math.max(CHECK_GAP_MS, untilMs));
-    let left = false;
-    for (const due of await deps.store.dueSchedules(DUE_AT_ONCE)) {
+    let isBehind = false;
+    for (const due of await store.dueSchedules(DUE_AT_ONCE)) {
       if (isStopped()) break;
-      left = !(await ran(deps, due)) || left;
+      isBehind = !(await ran(run, due, log)) || isBehind;
     }
     // A schedule that was not advanced is still due: without a pause it would be retried in a tight loop.
-    return left ? CHECK_EVERY_MS : CHECK_GAP_MS;
+    return isBehind ? CHECK_EVERY_MS : CHECK_GAP_MS;
   } catch (error) {
-    deps.log.warn({ err: toGatewayError(error) }, 'schedule_check_failed');
+    log.warn({ err: toGatewayError(error) }, 'schedule_check_failed');
     return CHECK_EVERY_MS;
   }
 }
 
-async function ran({ run, log }: DriverDeps, due: DueSchedule): Promise<boolean> {
+async function ran(run: RunSlot, due: DueSchedule, log: Log): Promise<boolean> {
   try {
     return await run(due);
   } catch (error) {
@@ -99,9 +100,7 @@ async function ran({ run, log }: DriverDeps, due: DueSchedule): Promise<boolean>
  * Moves the slots of such schedules to the next one from now. A slot that occurs once in that time, such as a daily
  * one, has already run and stays where it is. Throws only `StoreError`.
  */
-async function followClockBack(
-  store: Pick<ScheduleStore, 'aheadOfClock' | 'advanceSchedule'>,
-): Promise<void> {
+async function followClockBack(store: ScheduleStore): Promise<void> {
   for (const schedule of await store.aheadOfClock()) {
     const next = earlierSlot(schedule);
     if (next !== undefined) await store.advanceSchedule(schedule.id, schedule.nextAt, new Date(next));

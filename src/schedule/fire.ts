@@ -1,14 +1,14 @@
 /** Fires one slot of a schedule: the task becomes a system message of its session, then the schedule moves to its next slot. */
+import type { Settings } from '../protocol/settings.ts';
 import type { CreatorAccess } from '../protocol/access.ts';
 import type { EventBus } from '../protocol/bus.ts';
 import { GatewayError } from '../protocol/errors.ts';
 import type { Ledger } from '../protocol/store/ledger.ts';
 import type { Log } from '../protocol/log.ts';
-import { parseAddress } from '../protocol/message.ts';
+import { type Address, parseAddress } from '../protocol/message.ts';
 import type { SendSystemMessage } from '../protocol/receive.ts';
-import type { NewScheduleRun, ScheduleRecord, ScheduleStore } from '../protocol/schedules.ts';
-import { momentIn } from './describe.ts';
-import { missedRuns } from './runs.ts';
+import type { NewScheduleRun, ScheduleLimits, ScheduleRecord, ScheduleStore } from '../protocol/schedules.ts';
+import { missedRuns, momentIn } from './describe.ts';
 import { nextSlot } from './timing.ts';
 import { type PersonLanguages, recipientOf } from '../protocol/texts/languages.ts';
 import { type PlainKey, textRef } from '../protocol/texts/say.ts';
@@ -21,37 +21,47 @@ export const MAX_WAITING = 20;
 const AGAIN_MS = 60_000;
 
 /** Why the chat did not accept a task: for the history, and as worded for the chat. */
-interface NotTaken {
+interface Refusal {
   why: PlainKey;
   notice: PlainKey;
 }
 
-const TOO_MANY: NotTaken = {
-  why: 'schedule.why_full',
-  notice: 'schedule.skipped_full',
-};
-const NOT_TAKEN: Record<string, NotTaken> = {
+const TOO_MANY: Refusal = { why: 'schedule.why_full', notice: 'schedule.skipped_full' };
+const REFUSALS: Record<string, Refusal> = {
   full: TOO_MANY,
-  tools_pending: {
-    why: 'schedule.why_tools',
-    notice: 'schedule.skipped_tools',
-  },
+  tools_pending: { why: 'schedule.why_tools', notice: 'schedule.skipped_tools' },
 };
-const OTHERWISE: NotTaken = { why: 'schedule.why_not_taken', notice: 'schedule.skipped' };
+const OTHERWISE: Refusal = { why: 'schedule.why_not_taken', notice: 'schedule.skipped' };
 
 /** A schedule that is due; `now` is the database's clock. */
 export type DueSchedule = ScheduleRecord & { nextAt: Date; now: Date };
 
-export interface FireDeps {
-  store: Pick<ScheduleStore, 'advanceSchedule' | 'switchOffSchedule'>;
+/** What schedules work with. */
+export interface SchedulingDeps {
+  store: ScheduleStore;
   sendSystemMessage: SendSystemMessage;
-  creatorAccess: Pick<CreatorAccess, 'isStillAllowed'>;
-  ledger: Pick<Ledger, 'queue' | 'enqueue'>;
-  events: Pick<EventBus, 'emit'>;
-  languages: Pick<PersonLanguages, 'say' | 'languageOf'>;
+  creatorAccess: CreatorAccess;
+  ledger: Ledger;
+  events: EventBus;
+  languages: PersonLanguages;
   log: Log;
-  /** IANA name. */
+  settings: Settings<ScheduleSettings>;
+}
+
+/** What the configuration says about schedules. */
+export interface ScheduleSettings {
+  limits: ScheduleLimits;
+  /** IANA name of the zone for times without one. */
   timeZone: string;
+  /** Undefined = none. */
+  heartbeat?: Heartbeat | undefined;
+}
+
+/** A heartbeat: how often it beats, the chat it writes to, and the absolute path of `HEARTBEAT.md`. */
+export interface Heartbeat {
+  everyMs: number;
+  address: Address;
+  file: string;
 }
 
 /**
@@ -61,7 +71,7 @@ export interface FireDeps {
  * owner, a lease and a second commit per run. After a downtime of the gateway the first missed slot runs once, and the
  * next one is in the future. Throws only `StoreError`.
  */
-export async function fire(deps: FireDeps, schedule: DueSchedule): Promise<void> {
+export async function fire(deps: SchedulingDeps, timeZone: string, schedule: DueSchedule): Promise<void> {
   const { id, session, address, creatorId, nextAt: slot, now } = schedule;
   const log = deps.log.child({ scheduleId: id, sessionKey: session });
   if (!(await deps.creatorAccess.isStillAllowed(creatorId, address, schedule.place))) {
@@ -75,24 +85,30 @@ export async function fire(deps: FireDeps, schedule: DueSchedule): Promise<void>
   }
   const next = slotAfter(schedule);
   if (next instanceof GatewayError) {
-    const why = textRef('schedule.unreadable');
+    const reason = textRef('schedule.unreadable');
     await tell(deps, schedule, 'schedule.unreadable');
-    await deps.store.switchOffSchedule(id, { outcome: 'switched_off', dueAt: slot, why });
+    await deps.store.switchOffSchedule(id, { outcome: 'switched_off', dueAt: slot, why: reason });
     log.warn({ err: next }, 'schedule_switched_off_unreadable');
     return;
   }
-  const { run, notice } = await sendTask(deps, schedule);
-  const taken = run.outcome === 'begun';
+  const { run, notice } = await sendTask(deps, timeZone, schedule);
+  const isSent = run.outcome === 'begun';
   if (notice !== undefined) await tell(deps, schedule, notice);
-  const nextAt = next ?? (taken ? undefined : now.getTime() + AGAIN_MS);
+  const nextAt = next ?? (isSent ? undefined : now.getTime() + AGAIN_MS);
   const nextSlotAt = nextAt === undefined ? undefined : new Date(nextAt);
-  if (!(await deps.store.advanceSchedule(id, slot, nextSlotAt, [run, ...missedRuns(schedule)]))) return;
-  if (taken) deps.events.emit(session, { type: 'cron_executed', scheduleId: id });
-  log.info({ slot, nextAt: nextSlotAt, taken }, taken ? 'schedule_fired' : 'schedule_skipped');
+  if (
+    !(await deps.store.advanceSchedule(id, slot, nextSlotAt, [
+      run,
+      ...missedRuns(schedule.timing, slot, now),
+    ]))
+  )
+    return;
+  if (isSent) deps.events.emit(session, { type: 'cron_executed', scheduleId: id });
+  log.info({ slot, nextAt: nextSlotAt, taken: isSent }, isSent ? 'schedule_fired' : 'schedule_skipped');
 }
 
 /** Tells the chat what happened to a schedule, at most once a day, because a schedule may run every minute. */
-async function tell(deps: FireDeps, schedule: DueSchedule, key: PlainKey): Promise<void> {
+async function tell(deps: SchedulingDeps, schedule: DueSchedule, key: PlainKey): Promise<void> {
   const { id, session, address, now, creatorId } = schedule;
   const language = await deps.languages.languageOf(creatorId);
   const text = deps.languages.say(recipientOf(address, language))(key);
@@ -114,12 +130,13 @@ function slotAfter({ timing, now, nextAt }: DueSchedule): number | undefined | G
 
 /** Passes the task to the agent; the run records the outcome. */
 async function sendTask(
-  deps: FireDeps,
+  deps: SchedulingDeps,
+  timeZone: string,
   schedule: DueSchedule,
 ): Promise<{ run: NewScheduleRun; notice?: PlainKey }> {
   const { id, session, address, nextAt: dueAt, lastAt, now } = schedule;
   const { waiting } = await deps.ledger.queue(session);
-  const skipped = ({ why, notice }: NotTaken) => ({
+  const skipped = ({ why, notice }: Refusal) => ({
     run: { outcome: 'skipped' as const, dueAt, why: textRef(why) },
     notice,
   });
@@ -130,14 +147,14 @@ async function sendTask(
     address,
     senderId: `schedule:${id}`,
     senderName: 'Schedule',
-    content: promptOf(schedule, deps.timeZone),
+    content: promptOf(schedule, timeZone),
     place: schedule.place,
     sources: schedule.sources,
     timestamp: now.getTime(),
     entry: 'run',
   });
   if ('turnId' in accepted) return { run: { outcome: 'begun', dueAt, turnId: accepted.turnId } };
-  return skipped(NOT_TAKEN[accepted.kind] ?? OTHERWISE);
+  return skipped(REFUSALS[accepted.kind] ?? OTHERWISE);
 }
 
 /** The task as the agent reads it: who created it, for which time, and whether it is late. */

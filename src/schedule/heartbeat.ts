@@ -1,15 +1,9 @@
 /** The heartbeat: at intervals the agent reads the operator's list and writes only when there is something to say. */
 import { readFile } from 'node:fs/promises';
-import type { CreatorAccess } from '../protocol/access.ts';
-import type { EventBus } from '../protocol/bus.ts';
 import { errorCode, toGatewayError } from '../protocol/errors.ts';
-import type { SessionStore } from '../protocol/store/ledger.ts';
 import { clipMiddle } from '../lib/text.ts';
 import type { Log } from '../protocol/log.ts';
-import type { Address } from '../protocol/message.ts';
-import type { SendSystemMessage } from '../protocol/receive.ts';
-import type { ScheduleStore } from '../protocol/schedules.ts';
-import type { DueSchedule } from './fire.ts';
+import type { DueSchedule, Heartbeat, SchedulingDeps } from './fire.ts';
 import { describeTiming } from './describe.ts';
 import { SYSTEM_USER } from './schedules.ts';
 import { nextSlot } from './timing.ts';
@@ -27,47 +21,32 @@ const HEARTBEAT_SESSION = 'system:heartbeat';
 const FOR_ALL =
   'This counts for all gateways of this database; where there are several, heartbeat.everyMinutes must be the same in each.';
 
-export interface HeartbeatDeps {
-  store: Pick<ScheduleStore, 'advanceSchedule'>;
-  sendSystemMessage: SendSystemMessage;
-  ledger: Pick<SessionStore, 'queue' | 'sessionOf'>;
-  creatorAccess: Pick<CreatorAccess, 'placeOf'>;
-  events: Pick<EventBus, 'emit'>;
-  log: Log;
-  /** Absolute path of `HEARTBEAT.md`. */
-  file: string;
-  /** The chat it writes to. */
-  address: Address;
-  /** The interval in this gateway's configuration. */
-  everyMs: number;
-}
-
-interface SettleDeps extends Pick<HeartbeatDeps, 'creatorAccess' | 'log'> {
-  store: Pick<ScheduleStore, 'schedule' | 'addSchedule' | 'removeSchedule'>;
-}
-
 /**
  * Sets the heartbeat's schedule to the configured interval and the kind of its chat; undefined or 0 = none. All gateways of one database share it: a gateway
  * that finds an interval different from its own logs it, since its own may have changed or another gateway's may
  * differ. `now` is epoch milliseconds. Throws only `StoreError`.
  */
 export async function settleHeartbeat(
-  { store, creatorAccess, log }: SettleDeps,
-  heartbeat: Pick<HeartbeatDeps, 'everyMs' | 'address'> | undefined,
+  { store, creatorAccess, log }: SchedulingDeps,
+  heartbeat: Heartbeat | undefined,
   now: number,
 ): Promise<void> {
-  const there = await store.schedule(HEARTBEAT_ID);
+  const existing = await store.schedule(HEARTBEAT_ID);
   const everyMs = heartbeat?.everyMs ?? 0;
   const place = heartbeat === undefined ? 'private' : await creatorAccess.placeOf(heartbeat.address);
   const timing = { kind: 'every', everyMs } as const;
   const isSame =
-    there?.nextAt !== undefined && there.timing.kind === 'every' && there.timing.everyMs === everyMs;
-  if (isSame && there.place === place) return;
-  if (there !== undefined) await store.removeSchedule(HEARTBEAT_ID);
-  if (there !== undefined && !isSame) {
-    const before = describeTiming(there.timing);
-    if (everyMs === 0) log.warn({ before, detail: FOR_ALL }, 'heartbeat_disabled');
-    else log.warn({ before, now: describeTiming(timing), detail: FOR_ALL }, 'heartbeat_interval_changed');
+    existing?.nextAt !== undefined && existing.timing.kind === 'every' && existing.timing.everyMs === everyMs;
+  if (isSame && existing.place === place) return;
+  if (existing !== undefined) await store.removeSchedule(HEARTBEAT_ID);
+  if (existing !== undefined && !isSame) {
+    const oldTiming = describeTiming(existing.timing);
+    if (everyMs === 0) log.warn({ before: oldTiming, detail: FOR_ALL }, 'heartbeat_disabled');
+    else
+      log.warn(
+        { before: oldTiming, now: describeTiming(timing), detail: FOR_ALL },
+        'heartbeat_interval_changed',
+      );
   }
   if (everyMs === 0) return;
   await store.addSchedule({
@@ -80,7 +59,7 @@ export async function settleHeartbeat(
     task: 'HEARTBEAT.md',
     sources: [],
     // Another chat is no reason to skip a beat.
-    nextAt: isSame ? there.nextAt : new Date(now + everyMs),
+    nextAt: isSame ? existing.nextAt : new Date(now + everyMs),
   });
 }
 
@@ -88,14 +67,21 @@ export async function settleHeartbeat(
  * Fires one heartbeat: passes the agent the list, unless it is empty or the chat is busy, then moves the schedule on.
  * Only the node that moves it emits the tick (B-45). Throws only `StoreError`.
  */
-export async function beat(deps: HeartbeatDeps, { timing, nextAt: slot, now }: DueSchedule): Promise<void> {
-  const { address, log } = deps;
-  if (timing.kind !== 'every' || timing.everyMs !== deps.everyMs) {
-    const here = describeTiming({ kind: 'every', everyMs: deps.everyMs });
-    log.warn({ here, there: describeTiming(timing), detail: FOR_ALL }, 'heartbeat_interval_differs');
+export async function beat(
+  deps: SchedulingDeps,
+  { everyMs, address, file }: Heartbeat,
+  { timing, nextAt: slot, now }: DueSchedule,
+): Promise<void> {
+  const { log } = deps;
+  if (timing.kind !== 'every' || timing.everyMs !== everyMs) {
+    const configured = describeTiming({ kind: 'every', everyMs });
+    log.warn(
+      { here: configured, there: describeTiming(timing), detail: FOR_ALL },
+      'heartbeat_interval_differs',
+    );
   }
   const session = await deps.ledger.sessionOf(address);
-  const instructions = await readInstructions(deps);
+  const instructions = await readInstructions(file, log);
   // A busy chat needs no reminder, and heartbeats must not pile up behind a slow model.
   const { busy, waiting } = await deps.ledger.queue(session);
   if (instructions !== undefined && !busy && waiting === 0) {
@@ -113,12 +99,12 @@ export async function beat(deps: HeartbeatDeps, { timing, nextAt: slot, now }: D
     });
   }
   const next = nextSlot(timing, now.getTime(), slot.getTime());
-  const moved = await deps.store.advanceSchedule(
+  const isMoved = await deps.store.advanceSchedule(
     HEARTBEAT_ID,
     slot,
     next === undefined ? undefined : new Date(next),
   );
-  if (!moved) return;
+  if (!isMoved) return;
   deps.events.emit(session, { type: 'heartbeat_tick' });
   log.debug({ slot, next }, 'heartbeat_sent');
 }
@@ -128,7 +114,7 @@ function promptFor(instructions: string): string {
 }
 
 /** Content of the file; undefined when it is missing or holds only headings and comments. */
-async function readInstructions({ file, log }: HeartbeatDeps): Promise<string | undefined> {
+async function readInstructions(file: string, log: Log): Promise<string | undefined> {
   try {
     const text = await readFile(file, 'utf8');
     return saysSomething(text) ? clipMiddle(text.trim(), MAX_INSTRUCTIONS) : undefined;

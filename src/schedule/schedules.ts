@@ -11,11 +11,8 @@ import {
   type Schedules,
   type ScheduleStore,
 } from '../protocol/schedules.ts';
-import { describeSchedule, momentIn } from './describe.ts';
-import { resultOf } from './runs.ts';
-import { badSchedule } from './errors.ts';
-import { firstSlot } from './timing.ts';
-import { readWhen } from './when.ts';
+import { describeSchedule, momentIn, resultOf } from './describe.ts';
+import { badSchedule, firstSlot, readWhen } from './timing.ts';
 import { textRef } from '../protocol/texts/say.ts';
 
 /** The share of all schedules that is reserved for owners. */
@@ -24,30 +21,25 @@ const OWNERS_SHARE = 1 / 10;
 /** Creator of schedules that were not made by a person. */
 export const SYSTEM_USER = 'system';
 
-export interface SchedulesDeps {
-  store: Pick<
-    ScheduleStore,
-    | 'databaseNow'
-    | 'addSchedule'
-    | 'schedules'
-    | 'schedule'
-    | 'changeSchedule'
-    | 'makeDue'
-    | 'removeSchedule'
-    | 'scheduleRuns'
-  >;
-  creatorAccess: CreatorAccess;
-  /** The current limits, and the IANA name of the zone for times without one. */
-  settings: { current(): { limits: ScheduleLimits; timeZone: string } };
-  /** There may be a slot earlier than the driver knows. */
-  soon: () => void;
+/** The limits, and the IANA name of the zone for times without one. */
+interface CurrentSettings {
+  limits: ScheduleLimits;
+  timeZone: string;
 }
 
-/** Makes `Schedules`. */
-export function createSchedules(deps: SchedulesDeps): Schedules {
-  const { store, settings } = deps;
+/** Makes `Schedules`. `soon` is called when there may be a slot earlier than the driver knows. */
+export function createSchedules(
+  store: ScheduleStore,
+  creatorAccess: CreatorAccess,
+  settings: { current(): CurrentSettings },
+  checkSoon: () => void,
+): Schedules {
   return {
-    add: (request) => add(deps, request),
+    async add(request) {
+      const schedule = await add(store, creatorAccess, settings.current(), request);
+      checkSoon();
+      return schedule;
+    },
     async list({ session, creatorId }) {
       const { limits } = settings.current();
       const limit = session === undefined ? 2 * limits.total : limits.perSession + KEPT_OVER;
@@ -56,20 +48,25 @@ export function createSchedules(deps: SchedulesDeps): Schedules {
       return people.sort((a, b) => a.createdAt.getTime() - b.createdAt.getTime() || (a.id < b.id ? -1 : 1));
     },
     async find(id) {
-      const found = await store.schedule(id);
-      return found?.creatorId === SYSTEM_USER ? undefined : found;
+      const schedule = await store.schedule(id);
+      return schedule?.creatorId === SYSTEM_USER ? undefined : schedule;
     },
-    change: (id, change) => changeOne(deps, id, change),
+    async change(id, change) {
+      const schedule = await changeOne(store, settings.current().timeZone, id, change);
+      checkSoon();
+      return schedule;
+    },
     async runNow(id) {
-      const found = await store.schedule(id);
-      if (found === undefined || found.creatorId === SYSTEM_USER || !(await store.makeDue(id))) return false;
-      deps.soon();
+      const schedule = await store.schedule(id);
+      if (schedule === undefined || schedule.creatorId === SYSTEM_USER || !(await store.makeDue(id)))
+        return false;
+      checkSoon();
       return true;
     },
     remove: (id) => store.removeSchedule(id),
     async runs(id, say) {
-      const found = await store.schedule(id);
-      if (found === undefined || found.creatorId === SYSTEM_USER) return undefined;
+      const schedule = await store.schedule(id);
+      if (schedule === undefined || schedule.creatorId === SYSTEM_USER) return undefined;
       const runs = await store.scheduleRuns(id);
       return runs.map((run) => ({ ...run, result: resultOf(run, say) }));
     },
@@ -78,35 +75,37 @@ export function createSchedules(deps: SchedulesDeps): Schedules {
   };
 }
 
-async function add(deps: SchedulesDeps, request: ScheduleRequest): Promise<ScheduleRecord> {
+async function add(
+  store: ScheduleStore,
+  creatorAccess: CreatorAccess,
+  { limits, timeZone }: CurrentSettings,
+  request: ScheduleRequest,
+): Promise<ScheduleRecord> {
   const { id, session, address, creatorId, sources = [] } = request;
   if (creatorId === SYSTEM_USER) {
     throw new GatewayError('forbidden', textRef('schedule.by_task'));
   }
   const task = checkedTask(request.task);
-  const { limits, timeZone } = deps.settings.current();
-  const known = await deps.store.schedule(id);
-  if (known !== undefined) return known;
-  const now = (await deps.store.databaseNow()).getTime();
+  const earlierRequest = await store.schedule(id);
+  if (earlierRequest !== undefined) return earlierRequest;
+  const now = (await store.databaseNow()).getTime();
   const timing = readWhen(request.when, { now, timeZone });
   const nextAt = new Date(firstSlot(timing, now));
-  const place = request.place === 'group' ? 'group' : await deps.creatorAccess.placeOf(address);
-  if (!(await deps.creatorAccess.isStillAllowed(creatorId, address, place))) {
+  const place = request.place === 'group' ? 'group' : await creatorAccess.placeOf(address);
+  if (!(await creatorAccess.isStillAllowed(creatorId, address, place))) {
     // A schedule that could never run is refused.
     throw new GatewayError(
       'forbidden',
       place === 'group' ? textRef('schedule.in_group') : textRef('schedule.may_not_write', { address }),
     );
   }
-  const total = (await deps.creatorAccess.isOwner(creatorId))
+  const total = (await creatorAccess.isOwner(creatorId))
     ? limits.total
     : Math.max(1, Math.floor(limits.total * (1 - OWNERS_SHARE)));
-  const wanted = { id, session, address, place, creatorId, timing, task, sources, nextAt };
-  const done = await deps.store.addSchedule(wanted, { ...limits, total });
-  if (done !== 'added') throw tooMany(done, { ...limits, total });
-  deps.soon();
-  const added = await deps.store.schedule(id);
-  return added ?? { ...wanted, createdAt: new Date(now) };
+  const schedule = { id, session, address, place, creatorId, timing, task, sources, nextAt };
+  const outcome = await store.addSchedule(schedule, { ...limits, total });
+  if (outcome !== 'added') throw tooMany(outcome, { ...limits, total });
+  return (await store.schedule(id)) ?? { ...schedule, createdAt: new Date(now) };
 }
 
 /** Throws `GatewayError('bad_schedule')`. */
@@ -121,24 +120,23 @@ function checkedTask(text: string): string {
 
 /** A task rewritten by a person is theirs: it no longer has sources. */
 async function changeOne(
-  { store, settings, soon }: SchedulesDeps,
+  store: ScheduleStore,
+  timeZone: string,
   id: string,
   { task, when, paused }: ScheduleChange,
 ): Promise<ScheduleRecord | undefined> {
-  const found = await store.schedule(id);
-  if (found === undefined || found.creatorId === SYSTEM_USER) return undefined;
+  const schedule = await store.schedule(id);
+  if (schedule === undefined || schedule.creatorId === SYSTEM_USER) return undefined;
   const now = (await store.databaseNow()).getTime();
-  const { timeZone } = settings.current();
-  const timing = when === undefined ? found.timing : readWhen(when, { now, timeZone });
-  const isPaused = paused ?? (when === undefined && found.nextAt === undefined);
-  const isOther = when !== undefined || found.nextAt === undefined;
-  const next = isOther ? () => new Date(firstSlot(timing, now)) : () => found.nextAt ?? null;
+  const timing = when === undefined ? schedule.timing : readWhen(when, { now, timeZone });
+  const isPaused = paused ?? (when === undefined && schedule.nextAt === undefined);
+  const isOther = when !== undefined || schedule.nextAt === undefined;
+  const next = isOther ? () => new Date(firstSlot(timing, now)) : () => schedule.nextAt ?? null;
   await store.changeSchedule(id, {
     ...(task !== undefined && { task: checkedTask(task), sources: [] }),
     ...(when !== undefined && { timing }),
     nextAt: isPaused ? null : next(),
   });
-  soon();
   return await store.schedule(id);
 }
 

@@ -1,9 +1,9 @@
 /** When a schedule runs next: pure, with the clock as an argument. */
 import { Cron } from 'croner';
 import { isTimeZone } from '../lib/time-zone.ts';
-import { MIN_EVERY_MS, type ScheduleTiming } from '../protocol/schedules.ts';
-import { badSchedule } from './errors.ts';
-import { textRef } from '../protocol/texts/say.ts';
+import { MIN_EVERY_MS, type ScheduleTiming, type ScheduleWhen } from '../protocol/schedules.ts';
+import { GatewayError } from '../protocol/errors.ts';
+import { type TextRef, textRef } from '../protocol/texts/say.ts';
 
 /** Longest cron line, in UTF-16 units. */
 const MAX_EXPRESSION = 200;
@@ -22,16 +22,16 @@ const CHECKED_SLOTS = 3;
  * occurrence when it occurs twice; a line that repeats within the day keeps its interval. Throws
  * `GatewayError('bad_schedule')` for a line or zone that cannot be parsed. Epoch milliseconds.
  */
-export function nextSlot(timing: ScheduleTiming, after: number, anchor: number = after): number | undefined {
+export function nextSlot(timing: ScheduleTiming, from: number, anchor: number = from): number | undefined {
   switch (timing.kind) {
     case 'at':
-      return timing.at > after ? timing.at : undefined;
+      return timing.at > from ? timing.at : undefined;
     case 'every': {
-      const beats = Math.floor((after - anchor) / timing.everyMs) + 1;
+      const beats = Math.floor((from - anchor) / timing.everyMs) + 1;
       return anchor + Math.max(1, beats) * timing.everyMs;
     }
     case 'cron':
-      return readCron(timing.expression, timing.timeZone).nextRun(new Date(after))?.getTime();
+      return readCron(timing.expression, timing.timeZone).nextRun(new Date(from))?.getTime();
     default:
       return timing satisfies never;
   }
@@ -68,14 +68,95 @@ function readCron(expression: string, timeZone: string): Cron {
   if (!isTimeZone(timeZone)) {
     throw badSchedule(textRef('schedule.no_zone', { zone: timeZone.slice(0, 60) }));
   }
-  const shown = expression.slice(0, 60);
+  const clipped = expression.slice(0, 60);
   // The library accepts a date as a cron line that fires once; `at` is for that.
   if (expression.length > MAX_EXPRESSION || /^\s*\d{4}-/.test(expression)) {
-    throw badSchedule(textRef('schedule.no_cron', { expression: shown }));
+    throw badSchedule(textRef('schedule.no_cron', { expression: clipped }));
   }
   try {
     return new Cron(expression, { timezone: timeZone });
   } catch (error) {
-    throw badSchedule(textRef('schedule.no_cron', { expression: shown }), error);
+    throw badSchedule(textRef('schedule.no_cron', { expression: clipped }), error);
   }
+}
+
+/** The message says what to change. */
+export function badSchedule(message: TextRef, cause?: unknown): GatewayError {
+  return new GatewayError('bad_schedule', message, { cause });
+}
+
+const MINUTE_MS = 60_000;
+
+/** Minutes of each unit. */
+const UNITS: Record<string, number> = { m: 1, h: 60, d: 24 * 60 };
+
+const MOMENT = /^(\d{4}-\d{2}-\d{2})[T ](\d{2}):(\d{2})(?::(\d{2})(?:\.\d{1,9})?)?\s?(Z|[+-]\d{2}:?\d{2})?$/i;
+
+/**
+ * Parses a timing. `now` is epoch milliseconds, `timeZone` applies when the request names none. Throws
+ * `GatewayError('bad_schedule')`.
+ */
+export function readWhen(
+  when: ScheduleWhen,
+  { now, timeZone }: { now: number; timeZone: string },
+): ScheduleTiming {
+  const { cron, everyMinutes, inMinutes, at } = when;
+  const zone = when.timeZone ?? timeZone;
+  if ([cron, everyMinutes, inMinutes, at].filter((field) => field !== undefined).length !== 1) {
+    throw badSchedule(textRef('schedule.one_way'));
+  }
+  if (cron !== undefined) {
+    return { kind: 'cron', expression: cron.trim().replaceAll(/\s+/g, ' '), timeZone: zone };
+  }
+  if (everyMinutes !== undefined) return { kind: 'every', everyMs: Math.round(everyMinutes * MINUTE_MS) };
+  if (inMinutes !== undefined) {
+    const inMs = Math.round(inMinutes * MINUTE_MS);
+    return { kind: 'at', at: now + inMs, inMs };
+  }
+  return { kind: 'at', at: readMoment(at ?? '', zone) };
+}
+
+/** A time with its offset, or local time in `timeZone`; a time skipped by a clock change is moved one hour later. */
+function readMoment(text: string, timeZone: string): number {
+  const [whole, day = '', hour = '', minute = '', second = '00', offset] = MOMENT.exec(text.trim()) ?? [];
+  const real = new Date(`${day}T${hour}:${minute}:${second}Z`);
+  // A day that does not exist in its month would silently become one in the next month.
+  if (whole === undefined || Number.isNaN(real.getTime()) || !real.toISOString().startsWith(day)) {
+    throw badSchedule(textRef('schedule.no_time', { text: text.slice(0, 60) }));
+  }
+  if (offset !== undefined) {
+    const moment = Date.parse(whole.replace(' ', 'T').replace(/\s/, ''));
+    if (!Number.isNaN(moment)) return moment;
+    throw badSchedule(textRef('schedule.bad_offset', { text: text.slice(0, 60) }));
+  }
+  if (!isTimeZone(timeZone)) {
+    throw badSchedule(textRef('schedule.no_zone', { zone: timeZone.slice(0, 60) }));
+  }
+  const local = new Cron(`${day}T${hour}:${minute}:${second}`, { timezone: timeZone });
+  const moment = local.nextRun(new Date(0))?.getTime();
+  if (moment === undefined) throw badSchedule(textRef('schedule.before_1970'));
+  return moment;
+}
+
+/**
+ * Parses the timing of `/schedule add`: `0 9 * * *`, optionally followed by a time zone, `every 30m`, `in 2 hours`, `at
+ * 2026-12-01 09:00`. Never throws: anything else is treated as a cron line.
+ */
+export function parseWhen(text: string): ScheduleWhen {
+  const trimmed = text.trim();
+  const [, beat, count = '1', unit] =
+    /^(every|in)\s+(?:(\d{1,6})\s*)?(m|h|d)(?:in|ins|inutes?|ours?|rs?|ays?)?$/i.exec(trimmed) ?? [];
+  if (beat !== undefined && unit !== undefined) {
+    const minutes = Number(count) * (UNITS[unit.toLowerCase()] ?? 1);
+    return beat.toLowerCase() === 'every' ? { everyMinutes: minutes } : { inMinutes: minutes };
+  }
+  const [, at, zoneOfAt] =
+    /^at\s+(\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}(?::\d{2})?(?:Z|[+-]\d{2}:?\d{2})?)(?:\s+(\S+))?$/i.exec(
+      trimmed,
+    ) ?? [];
+  if (at !== undefined) return { at, ...(zoneOfAt !== undefined && { timeZone: zoneOfAt }) };
+  const [, line, zone] = /^(.*\S)\s+([a-z][\w+-]*(?:\/[\w+-]+)+|UTC)$/is.exec(trimmed) ?? [];
+  return zone !== undefined && line !== undefined && isTimeZone(zone)
+    ? { cron: line, timeZone: zone }
+    : { cron: trimmed };
 }

@@ -11,8 +11,7 @@ import {
 import type { GroupChatStore } from '../protocol/store/group-chats.ts';
 import { Recent } from '../lib/recent.ts';
 import type { InboundMessage, Membership } from '../protocol/message.ts';
-import { hashSecret, newPairingCode } from './secrets.ts';
-import { createTokenLookup } from './token-lookup.ts';
+import { createTokenLookup, hashSecret, newPairingCode } from './token-lookup.ts';
 import { textRef } from '../protocol/texts/say.ts';
 
 /** A pairing code is valid for this long, and a stranger gets at most one within that time. */
@@ -33,7 +32,7 @@ const MAX_CACHED_GRANTS = 10_000;
 
 export interface AccessPolicyDeps {
   access: AccessStore;
-  groupChats: Pick<GroupChatStore, 'observes'>;
+  groupChats: GroupChatStore;
   /** The channel's access rules; undefined for a channel without its own users (`http`). */
   channelAccess: (channel: string) => ChannelAccess | undefined;
   /** The name of the token that a user of an identity proxy has now; absent = no one signs in through one. */
@@ -44,7 +43,7 @@ export interface AccessPolicyDeps {
 
 /** Makes the policy. */
 export function createAccessPolicy(deps: AccessPolicyDeps): AccessPolicy {
-  const granted = createGrantLookup(deps);
+  const granted = createGrantLookup(deps.access, deps.monotonicNow);
   const observes: AccessPolicy['observes'] = async (chat) => {
     const { channel, chatId } = chat;
     const groups = deps.channelAccess(channel)?.groups ?? {};
@@ -68,7 +67,7 @@ export function createAccessPolicy(deps: AccessPolicyDeps): AccessPolicy {
 
   return {
     ...createTokenLookup(deps.access, deps.monotonicNow, deps.proxyTokenOf),
-    isOwner: (userId) => isOwner(deps, userId),
+    isOwner: (userId) => isOwner(deps.access, deps.channelAccess, userId),
     observes,
     async groups(channel) {
       const listed = Object.keys(deps.channelAccess(channel)?.groups ?? {});
@@ -91,17 +90,14 @@ export function createAccessPolicy(deps: AccessPolicyDeps): AccessPolicy {
 /** Whether there is a grant; one that was found is remembered for a while. */
 type Granted = (channel: string, kind: Grant['kind'], id: string) => Promise<boolean>;
 
-function createGrantLookup({
-  access,
-  monotonicNow,
-}: Pick<AccessPolicyDeps, 'access' | 'monotonicNow'>): Granted {
+function createGrantLookup(access: AccessStore, monotonicNow: () => number): Granted {
   const cache = new Recent<true>(GRANT_CACHE_MS, MAX_CACHED_GRANTS, monotonicNow);
   return async (channel, kind, id) => {
     const key = `${channel}:${kind}:${id}`;
     if (cache.get(key) !== undefined) return true;
-    const found = await access.hasGrant(channel, kind, id);
-    if (found) cache.set(key, true);
-    return found;
+    const hasGrant = await access.hasGrant(channel, kind, id);
+    if (hasGrant) cache.set(key, true);
+    return hasGrant;
   };
 }
 
@@ -153,10 +149,8 @@ async function judgePerson(
  * pairing, or a token with the scope `admin`.
  */
 export async function isOwner(
-  {
-    access,
-    channelAccess,
-  }: Pick<AccessPolicyDeps, 'channelAccess'> & { access: Pick<AccessStore, 'token' | 'hasGrant'> },
+  access: AccessStore,
+  channelAccess: (channel: string) => ChannelAccess | undefined,
   userId: string,
 ): Promise<boolean> {
   const [, channel = '', id = ''] = /^([^:]+):(.+)$/s.exec(userId) ?? [];
@@ -174,10 +168,8 @@ export async function isOwner(
  * `StoreError`.
  */
 export async function ownersOf(
-  {
-    access,
-    channelAccess,
-  }: Pick<AccessPolicyDeps, 'channelAccess'> & { access: Pick<AccessStore, 'grants'> },
+  access: AccessStore,
+  channelAccess: (channel: string) => ChannelAccess | undefined,
   channel: string,
 ): Promise<string[]> {
   const grants = await access.grants();
@@ -226,7 +218,7 @@ function membershipRule(
 
 /** What can be allowed for a message: its thread, if that has its own id, and its chat. */
 export function chatsOf(
-  { chatId, threadId }: Pick<InboundMessage, 'chatId' | 'threadId'>,
+  { chatId, threadId }: { chatId: string; threadId?: string | undefined },
   { threadsAreChats }: ChannelAccess,
 ): string[] {
   return threadId === undefined || threadsAreChats !== true ? [chatId] : [threadId, chatId];
@@ -235,7 +227,7 @@ export function chatsOf(
 /** One code per hour for each stranger; no reply in between. */
 async function offerPairing(access: AccessStore, message: InboundMessage): Promise<Verdict> {
   const code = newPairingCode();
-  const stored = await access.openPairing({
+  const isStored = await access.openPairing({
     channel: message.channel,
     senderId: message.senderId,
     senderName: message.senderName,
@@ -244,6 +236,6 @@ async function offerPairing(access: AccessStore, message: InboundMessage): Promi
     maxPending: MAX_PAIRINGS,
     yieldAfterMs: PAIRING_YIELDS_MS,
   });
-  if (!stored) return { kind: 'deny', why: 'codes' };
+  if (!isStored) return { kind: 'deny', why: 'codes' };
   return { kind: 'pairing', reply: textRef('pairing.code', { code }) };
 }

@@ -6,11 +6,11 @@ import { type Address, parseAddress } from '../protocol/message.ts';
 import { chatsOf, isOwner } from './access-policy.ts';
 
 export interface CreatorAccessDeps {
-  access: Pick<AccessStore, 'hasGrant' | 'token'>;
+  access: AccessStore;
   /** The channel's access rules; undefined for a channel without its own users (`http`). */
   channelAccess: (channel: string) => ChannelAccess | undefined;
-  ledger: Pick<SessionStore, 'sessionOf' | 'session'>;
-  surfaces: Pick<SurfaceStore, 'surface' | 'surfaces'>;
+  ledger: SessionStore;
+  surfaces: SurfaceStore;
 }
 
 /** Makes the checks. Nothing is cached: schedules are rare. */
@@ -18,12 +18,12 @@ export function createCreatorAccess(deps: CreatorAccessDeps): CreatorAccess {
   return {
     async placeOf(address) {
       const { channel, chatId } = parseAddress(address);
-      const known = deps.channelAccess(channel)?.privacyOf?.(chatId);
-      if (known !== undefined) return known;
+      const privacy = deps.channelAccess(channel)?.privacyOf?.(chatId);
+      if (privacy !== undefined) return privacy;
       // If the id does not reveal the kind, a group is a chat that was allowed as one.
       return (await isGroupAllowed(deps, address)) ? 'group' : 'private';
     },
-    isOwner: (userId) => isOwner(deps, userId),
+    isOwner: (userId) => isOwner(deps.access, deps.channelAccess, userId),
     async isStillAllowed(userId, address, place) {
       if (await isAllowedThere(deps, userId, address, place)) return true;
       return place === 'private' && (await isAllowedByLink(deps, userId, address));
@@ -42,21 +42,27 @@ async function isAllowedThere(
   const { channel } = parseAddress(address);
   const rules = deps.channelAccess(kind);
   if (rules === undefined || kind !== channel) return false;
-  if (place === 'group') return (await isOwner(deps, userId)) && (await isGroupAllowed(deps, address));
-  if (rules.dm === 'open' || rules.allow.includes(id) || (await isOwner(deps, userId))) return true;
+  if (place === 'group')
+    return (await isOwner(deps.access, deps.channelAccess, userId)) && (await isGroupAllowed(deps, address));
+  if (
+    rules.dm === 'open' ||
+    rules.allow.includes(id) ||
+    (await isOwner(deps.access, deps.channelAccess, userId))
+  )
+    return true;
   return await deps.access.hasGrant(kind, 'dm', id);
 }
 
 /** Linked private chats belong to one person: each side needs the right, so the weakest decides. */
 async function isAllowedByLink(deps: CreatorAccessDeps, userId: string, address: Address): Promise<boolean> {
-  const there = await deps.surfaces.surface(address);
-  if (there === undefined || there.place === 'group') return false;
+  const linked = await deps.surfaces.surface(address);
+  if (linked === undefined || linked.place === 'group') return false;
   const all = await deps.surfaces.surfaces(await deps.ledger.sessionOf(address));
-  const own = all.find((surface) => surface.userId === userId && surface.place === 'private');
+  const ownSurface = all.find((surface) => surface.userId === userId && surface.place === 'private');
   return (
-    own !== undefined &&
-    (await isAllowedThere(deps, userId, own.address, 'private')) &&
-    (await isAllowedThere(deps, there.userId, address, 'private'))
+    ownSurface !== undefined &&
+    (await isAllowedThere(deps, userId, ownSurface.address, 'private')) &&
+    (await isAllowedThere(deps, linked.userId, address, 'private'))
   );
 }
 

@@ -76,10 +76,10 @@ function decoderFor(encoding: string): Transform | undefined {
   return make();
 }
 
-function tooLarge(bytes: number, how: string): GatewayError {
+function tooLarge(bytes: number, stage: string): GatewayError {
   return new GatewayError(
     'too_large',
-    `The answer is larger than the ${bytes} bytes that are read (${how}).`,
+    `The answer is larger than the ${bytes} bytes that are read (${stage}).`,
   );
 }
 

@@ -68,13 +68,13 @@ export interface EgressOptions {
  */
 export function createEgress(options: EgressOptions = {}): Egress {
   const limits = { ...EGRESS_LIMITS, ...options.limits };
-  return async (asked) => {
+  return async (request) => {
     const total = AbortSignal.timeout(limits.totalMs);
-    const signal = AbortSignal.any([asked.signal, total]);
+    const signal = AbortSignal.any([request.signal, total]);
     try {
-      return await follow(asked, signal, options, limits);
+      return await follow(request, signal, options, limits);
     } catch (error) {
-      if (asked.signal.aborted)
+      if (request.signal.aborted)
         throw new GatewayError('aborted', 'The request was stopped.', { cause: error });
       if (total.aborted) throw tooSlow();
       throw converted(error);
@@ -83,16 +83,16 @@ export function createEgress(options: EgressOptions = {}): Egress {
 }
 
 async function follow(
-  asked: EgressRequest,
+  request: EgressRequest,
   signal: AbortSignal,
   options: EgressOptions,
   limits: EgressLimits,
 ): Promise<EgressResponse> {
-  let url = parseUrl(asked.url);
+  let url = parseUrl(request.url);
   const { origin } = url;
   for (let hop = 0; hop <= MAX_REDIRECTS; hop += 1) {
-    const sent = url.origin === origin ? asked : {};
-    const answer = await askOnce(url, sent, signal, options, limits);
+    const payload = url.origin === origin ? request : {};
+    const answer = await askOnce(url, payload, signal, options, limits);
     if (!(answer instanceof URL)) return answer;
     url = answer;
   }
@@ -156,8 +156,8 @@ function headerOf(answer: Dispatcher.ResponseData, name: string): string {
   return Array.isArray(value) ? value.join(', ') : (value ?? '');
 }
 
-function parseUrl(given: string, relativeTo?: URL): URL {
-  const url = given.length > MAX_URL_CHARS ? null : URL.parse(given, relativeTo?.href);
+function parseUrl(text: string, relativeTo?: URL): URL {
+  const url = text.length > MAX_URL_CHARS ? null : URL.parse(text, relativeTo?.href);
   if (url === null)
     throw new GatewayError('bad_url', `That is not a URL of at most ${MAX_URL_CHARS} characters.`);
   if (url.protocol !== 'http:' && url.protocol !== 'https:') {
@@ -177,17 +177,17 @@ async function checkedAddresses(
 ): Promise<ResolvedAddress[]> {
   const host = url.hostname.replace(/^\[|\]$/g, '');
   const port = Number(url.port || (url.protocol === 'https:' ? 443 : 80));
-  const allowed = options.allow?.includes(url.origin) ?? false;
-  if (!allowed && ![80, 443, ...(options.ports?.() ?? [])].includes(port)) {
+  const isAllowed = options.allow?.includes(url.origin) ?? false;
+  if (!isAllowed && ![80, 443, ...(options.ports?.() ?? [])].includes(port)) {
     throw new GatewayError('refused_address', `Port ${port} is not allowed; only 80 and 443 are.`);
   }
   const family = isIP(host);
-  if (family === 0 && !allowed && !isPublicName(host)) throw notPublic(url);
-  const resolve = options.resolve ?? (allowed ? systemResolve : publicResolve);
+  if (family === 0 && !isAllowed && !isPublicName(host)) throw notPublic(url);
+  const resolve = options.resolve ?? (isAllowed ? systemResolve : publicResolve);
   const addresses = family === 0 ? await unlessAborted(resolve(host), signal) : [{ address: host, family }];
   if (addresses.length === 0)
     throw new GatewayError('unreachable', `${url.hostname} has no address.`, { retryable: true });
-  if (!allowed && !addresses.every(({ address }) => isPublicAddress(address))) throw notPublic(url);
+  if (!isAllowed && !addresses.every(({ address }) => isPublicAddress(address))) throw notPublic(url);
   return addresses;
 }
 

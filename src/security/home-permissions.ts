@@ -48,39 +48,39 @@ export function homePermissions(home: string, platform = process.platform): Home
 export function openPlaces(home: string, platform = process.platform): OpenPlace[] {
   const stats = platform === 'win32' ? undefined : statsOf(home);
   if (stats === undefined) return [];
-  const found: OpenPlace[] = [];
+  const places: OpenPlace[] = [];
   if ((stats.mode & WRITABLE_BY_OTHERS) !== 0) {
     const text = `GATEWAY_HOME ${home} can be changed by other users of this machine; run: chmod 700 ${home}`;
-    found.push({ place: home, mode: 0o700, text, isError: true });
+    places.push({ place: home, mode: 0o700, text, isError: true });
   }
   const isOpen = (stats.mode & ENTERED_BY_OTHERS) !== 0;
   for (const place of SECRET_FILES.map((name) => path.join(home, name))) {
     if (((statsOf(place)?.mode ?? 0) & READABLE_BY_OTHERS) === 0) continue;
     const text = `${place} can be read by other users of this machine; run: chmod 600 ${place}`;
-    found.push({ place, mode: 0o600, text, isError: isOpen });
+    places.push({ place, mode: 0o600, text, isError: isOpen });
   }
-  return isOpen ? [...found, ...changeable(home)] : found;
+  return isOpen ? [...places, ...changeable(home)] : places;
 }
 
 function changeable(home: string): OpenPlace[] {
-  const found: OpenPlace[] = [];
+  const places: OpenPlace[] = [];
   const folders = [{ folder: home, depth: 1 }];
-  let left = MAX_ENTRIES;
-  for (let next = folders.pop(); next !== undefined && left > 0; next = folders.pop()) {
-    for (const name of namesIn(next.folder).slice(0, left)) {
-      left -= 1;
+  let budget = MAX_ENTRIES;
+  for (let next = folders.pop(); next !== undefined && budget > 0; next = folders.pop()) {
+    for (const name of namesIn(next.folder).slice(0, budget)) {
+      budget -= 1;
       const place = path.join(next.folder, name);
       const stats = statsOf(place);
       if (stats === undefined || stats.isSocket()) continue;
       if ((stats.mode & WRITABLE_BY_OTHERS) !== 0) {
         const text = `${place} can be changed by other users of this machine; run: chmod go-w ${place}`;
-        found.push({ place, mode: stats.mode & 0o7777 & ~WRITABLE_BY_OTHERS, text, isError: true });
+        places.push({ place, mode: stats.mode & 0o7777 & ~WRITABLE_BY_OTHERS, text, isError: true });
       }
       const isSearched = stats.isDirectory() && !UNSEARCHED.includes(path.relative(home, place));
       if (isSearched && next.depth < MAX_DEPTH) folders.push({ folder: place, depth: next.depth + 1 });
     }
   }
-  return found;
+  return places;
 }
 
 /** What a path leads to; undefined when it is nothing, or nothing this user may access. */

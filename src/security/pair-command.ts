@@ -3,11 +3,11 @@ import { type AccessStore, isId } from '../protocol/access.ts';
 import type { ChannelManifest } from '../protocol/channel.ts';
 import { GatewayError } from '../protocol/errors.ts';
 import { escapeControls } from '../lib/text.ts';
-import { hashSecret } from './secrets.ts';
+import { hashSecret } from './token-lookup.ts';
 import { PARLEY } from '../protocol/texts/parley.ts';
 
 /** The part of a channel that the command reads. */
-type PairChannel = Pick<ChannelManifest, 'name' | 'label' | 'ids'>;
+type PairChannel = ChannelManifest;
 
 /**
  * Runs `pair` with its arguments for the channels that have their own ids; returns the text to print. With `firstOwns`
@@ -29,9 +29,9 @@ export async function pairCommand(
       );
     }
     const { senderName, senderId, channel, isOwner } = paired;
-    const allowed = `${escapeControls(`${senderName ?? senderId} (${channel} ${senderId})`)} may write to the bot now.`;
-    if (!isOwner) return allowed;
-    return `${allowed}\nThere was no owner yet, so this person is one: they decide what dangerous tools may do, and switch profiles and models. To undo it: ${PARLEY} pair revoke ${channel} ${senderId} (and approve with --no-owner).`;
+    const notice = `${escapeControls(`${senderName ?? senderId} (${channel} ${senderId})`)} may write to the bot now.`;
+    if (!isOwner) return notice;
+    return `${notice}\nThere was no owner yet, so this person is one: they decide what dangerous tools may do, and switch profiles and models. To undo it: ${PARLEY} pair revoke ${channel} ${senderId} (and approve with --no-owner).`;
   }
   if (action === 'group' && first !== undefined && second !== undefined) {
     checkId(channels, first, second, ['chatId']);
@@ -49,14 +49,14 @@ export async function pairCommand(
   }
   if (action === 'revoke' && first !== undefined && second !== undefined) {
     checkId(channels, first, second, ['userId', 'chatId']);
-    const removed = [
+    const removals = [
       await access.removeGrant(first, 'owner', second),
       await access.removeGrant(first, 'dm', second),
       await access.removeGrant(first, 'group', second),
       await access.removeGrant(first, 'guild', second),
       await access.removeGrant(first, 'role', second),
     ];
-    if (removed.includes(true)) return `Revoked ${first} ${second}.`;
+    if (removals.includes(true)) return `Revoked ${first} ${second}.`;
     throw new GatewayError('unknown_grant', `There is no grant for ${first} ${second}. See: ${PARLEY} pair`);
   }
   throw new GatewayError(
@@ -79,8 +79,8 @@ function checkId(
   const channel = channels.find((one) => one.name === name);
   const { ids } = channel ?? {};
   if (channel === undefined || ids === undefined) {
-    const expected = pairChannels(channels).join(', ');
-    throw new GatewayError('usage', `There is no channel "${name}" to pair: expected one of ${expected}.`);
+    const choices = pairChannels(channels).join(', ');
+    throw new GatewayError('usage', `There is no channel "${name}" to pair: expected one of ${choices}.`);
   }
   if (kinds.some((kind) => isId(id, ids[kind]))) return;
   throw new GatewayError('usage', `"${id}" is not an id of ${channel.label}: it must be ${ids.description}.`);

@@ -36,19 +36,22 @@ export function createServiceFetch(maxBytes = MAX_SERVICE_BYTES): ServiceFetch {
         body: textOf(init.body),
         signal: init.signal ?? null,
       });
-      const given = new Headers();
+      const answerHeaders = new Headers();
       for (const [name, value] of Object.entries(headers)) {
-        for (const one of [value ?? []].flat()) given.append(name, one);
+        for (const one of [value ?? []].flat()) answerHeaders.append(name, one);
       }
       if (NO_BODY.has(statusCode)) {
         body.on('error', () => undefined).destroy();
-        return new Response(null, { status: statusCode, headers: given });
+        return new Response(null, { status: statusCode, headers: answerHeaders });
       }
-      const isStream = /^text\/event-stream\b/i.test(given.get('content-type') ?? '');
-      const bound = boundTo(maxBytes, isStream);
+      const isStream = /^text\/event-stream\b/i.test(answerHeaders.get('content-type') ?? '');
+      const limiter = boundTo(maxBytes, isStream);
       // If either end closes, so does the other; the reader learns why from its own stream.
-      pipeline(body, bound, () => undefined);
-      return new Response(Readable.toWeb(bound) as ReadableStream, { status: statusCode, headers: given });
+      pipeline(body, limiter, () => undefined);
+      return new Response(Readable.toWeb(limiter) as ReadableStream, {
+        status: statusCode,
+        headers: answerHeaders,
+      });
     },
     close: () => agent.destroy(),
   };
@@ -70,16 +73,16 @@ function boundTo(max: number, byEvent: boolean): Transform {
   let bytes = 0;
   let tail = Buffer.alloc(0);
   return new Transform({
-    transform(chunk: Buffer, _encoding: string, done: TransformCallback) {
+    transform(chunk: Buffer, _encoding: string, callback: TransformCallback) {
       bytes += chunk.length;
       if (byEvent) {
-        const seen = Buffer.concat([tail, chunk]);
-        const end = Math.max(...EVENT_ENDS.map((mark) => seen.lastIndexOf(mark)));
-        if (end !== -1) bytes = seen.length - end;
-        tail = seen.subarray(-MAX_END_BYTES);
+        const window = Buffer.concat([tail, chunk]);
+        const end = Math.max(...EVENT_ENDS.map((mark) => window.lastIndexOf(mark)));
+        if (end !== -1) bytes = window.length - end;
+        tail = window.subarray(-MAX_END_BYTES);
       }
-      if (bytes <= max) done(null, chunk);
-      else done(new GatewayError('too_large', `The service sent more than ${max} bytes at once.`));
+      if (bytes <= max) callback(null, chunk);
+      else callback(new GatewayError('too_large', `The service sent more than ${max} bytes at once.`));
     },
   });
 }

@@ -1,6 +1,6 @@
 /** Single-use secrets: links that sign a browser in, tickets for streams, and `parley open` and `sign-ins`. */
 import { randomBytes } from 'node:crypto';
-import { type Caller, hasScope, type TokenStore } from '../protocol/access.ts';
+import { type Caller, hasScope, type Scope, type TokenStore } from '../protocol/access.ts';
 import { GatewayError } from '../protocol/errors.ts';
 import {
   CODE_MS,
@@ -16,12 +16,15 @@ import {
   TICKET_STREAM_MS,
 } from '../protocol/operator/sign-in.ts';
 import { escapeControls, oneLine } from '../lib/text.ts';
-import { hashSecret, hashSession, SECRET_BYTES } from './secrets.ts';
+import { hashSecret, hashSession, newToken, SECRET_BYTES } from './token-lookup.ts';
 import { PARLEY } from '../protocol/texts/parley.ts';
+import { existsSync } from 'node:fs';
+import { readFile, rm, writeFile } from 'node:fs/promises';
+import path from 'node:path';
 
 interface ProxySignInDeps {
-  store: Pick<SignInStore, 'addProxySession' | 'hasProxySession'>;
-  tokens: Pick<TokenStore, 'tokens'>;
+  store: SignInStore;
+  tokens: TokenStore;
   /** The current rule; undefined = off. */
   rule: () => ProxySignIn | undefined;
 }
@@ -78,8 +81,8 @@ function filterOf(caller: Caller, secret: string | undefined) {
  * such token.
  */
 export async function signInLink(
-  access: Pick<TokenStore, 'tokens'>,
-  signIns: Pick<SignInStore, 'addCode'>,
+  access: TokenStore,
+  signIns: SignInStore,
   { url, tokenId }: { url: string; tokenId?: string | undefined },
 ): Promise<string | undefined> {
   const valid = (await access.tokens()).filter(({ expired }) => !expired);
@@ -95,11 +98,7 @@ export async function signInLink(
 /** What `parley open` prints. Throws `GatewayError('usage' | 'unknown_token')` and `StoreError`. */
 export function openCommand(
   args: readonly string[],
-): (
-  access: Pick<TokenStore, 'tokens'>,
-  signIns: Pick<SignInStore, 'addCode'>,
-  url: string,
-) => Promise<string> {
+): (access: TokenStore, signIns: SignInStore, url: string) => Promise<string> {
   const [tokenId, ...more] = args;
   if (more.length > 0 || tokenId?.startsWith('-') === true) throw new GatewayError('usage', OPEN_USAGE);
   return async (access, signIns, url) => {
@@ -130,8 +129,8 @@ async function listed(store: SignInStore): Promise<string> {
   if (rows.length === 0) return 'No browser is signed in by a link.';
   const lines = rows.map(({ id, tokenId, proxyUser, client, createdAt, expiresAt, lastUsedAt }) => {
     const user = proxyUser === undefined ? '' : `  ${proxyUser} (by the proxy)`;
-    const used = lastUsedAt === undefined ? '' : `, last used ${lastUsedAt.toISOString()}`;
-    const times = `since ${createdAt.toISOString()}, until ${expiresAt.toISOString()}${used}`;
+    const lastUse = lastUsedAt === undefined ? '' : `, last used ${lastUsedAt.toISOString()}`;
+    const times = `since ${createdAt.toISOString()}, until ${expiresAt.toISOString()}${lastUse}`;
     return escapeControls(`${id}  token ${tokenId}${user}  ${times}  ${client}`);
   });
   return lines.join('\n');
@@ -146,11 +145,11 @@ function hashOnce(kind: OnceKind, secret: string): string {
 }
 
 /** Makes this part of the API for channels. */
-function createProxySignIn(deps: ProxySignInDeps): Pick<SignInApi, 'proxyHeader' | 'byProxy'> {
+function createProxySignIn(deps: ProxySignInDeps) {
   return {
     proxyHeader: () => deps.rule()?.userHeader.toLowerCase(),
-    byProxy: (asked) => signInByProxy(deps, asked),
-  };
+    byProxy: (visitor) => signInByProxy(deps, visitor),
+  } satisfies Partial<SignInApi>;
 }
 
 async function signInByProxy(
@@ -162,10 +161,10 @@ async function signInByProxy(
     const text = `You are ${escapeControls(user)} to the proxy, and proxySignIn.users in config.json does not name you.`;
     return { kind: 'refused', code: 'unknown_user', text };
   }
-  const named = (await tokens.tokens()).filter((token) => token.name === name && !token.expired);
-  const [token] = named;
-  if (token === undefined || named.length > 1) {
-    const many = token === undefined ? 'There is no valid token' : `There are ${named.length} valid tokens`;
+  const matches = (await tokens.tokens()).filter((token) => token.name === name && !token.expired);
+  const [token] = matches;
+  if (token === undefined || matches.length > 1) {
+    const many = token === undefined ? 'There is no valid token' : `There are ${matches.length} valid tokens`;
     const text = `${many} with the name that proxySignIn in config.json gives you; it must be one. "${PARLEY} token" lists them.`;
     return { kind: 'refused', code: 'unknown_token', text };
   }
@@ -180,4 +179,68 @@ async function signInByProxy(
     ttlMs: PROXY_SIGN_IN_MS,
   });
   return { kind: 'signed_in', secret };
+}
+
+const EVERYTHING: Scope[] = ['chat', 'approve', 'commands', 'admin'];
+
+/** What a start found, for the log. */
+interface FirstToken {
+  /** The file into which a new token was written. */
+  file?: string;
+  /** `GATEWAY_TOKEN` or that file, when its token was revoked: it stays revoked. */
+  revoked?: string;
+}
+
+/**
+ * Makes sure that an admin token exists: `GATEWAY_TOKEN` when given, else the one in `$GATEWAY_HOME/token`, else a new
+ * one, which `showToken` shows (on a terminal) or which is written to that file, with mode 0600. It is never logged. The
+ * environment has at most one token: another value, or none, revokes the previous one.
+ */
+export async function ensureFirstToken(options: {
+  access: TokenStore;
+  home: string;
+  fromEnvironment: string | undefined;
+  showToken: ((token: string) => void) | undefined;
+}): Promise<FirstToken> {
+  const { access, home, fromEnvironment, showToken } = options;
+  const file = tokenFile(home);
+  let revoked: string | undefined;
+  if (fromEnvironment !== undefined) {
+    const token = { hash: hashSecret(fromEnvironment), name: 'GATEWAY_TOKEN', scopes: EVERYTHING };
+    if ((await access.replaceToken('env', token)) !== undefined) return {};
+    revoked = 'GATEWAY_TOKEN';
+  } else if (existsSync(file)) {
+    const hash = hashSecret((await readFile(file, 'utf8')).trim());
+    // Before the environment's token is revoked: it may be the same one, and keeps what belongs to it.
+    const tokenId = await access.replaceToken('file', { hash, name: 'first', scopes: EVERYTHING });
+    await access.removeTokens('env');
+    if (tokenId !== undefined) return {};
+    revoked = file;
+    await rm(file);
+  } else await access.removeTokens('env');
+  const token = newToken();
+  const origin = showToken === undefined ? 'file' : 'cli';
+  const isFirst = await access.addFirstToken(origin, {
+    hash: hashSecret(token),
+    name: 'first',
+    scopes: EVERYTHING,
+  });
+  const result = revoked === undefined ? {} : { revoked };
+  if (!isFirst) return result;
+  if (showToken !== undefined) {
+    showToken(token);
+    return result;
+  }
+  await writeTokenFile(home, token);
+  return { ...result, file };
+}
+
+/** Where a generated token is kept. */
+export function tokenFile(home: string): string {
+  return path.join(home, 'token');
+}
+
+/** Rewrites the file, readable by its owner only. */
+export async function writeTokenFile(home: string, token: string): Promise<void> {
+  await writeFile(tokenFile(home), `${token}\n`, { mode: 0o600 });
 }

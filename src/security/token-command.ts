@@ -4,8 +4,8 @@ import { parseArgs } from 'node:util';
 import { type Scope, SCOPES, type TokenRecord, type TokenStore } from '../protocol/access.ts';
 import { GatewayError, toGatewayError } from '../protocol/errors.ts';
 import { oneLine } from '../lib/text.ts';
-import { tokenFile, writeTokenFile } from './first-token.ts';
-import { hashSecret, newToken } from './secrets.ts';
+import { tokenFile, writeTokenFile } from './sign-in.ts';
+import { hashSecret, newToken } from './token-lookup.ts';
 import { PARLEY } from '../protocol/texts/parley.ts';
 
 /** Longest life of a token that expires, in days. */
@@ -23,10 +23,7 @@ interface Options {
 }
 
 /** Runs a parsed command and returns the text to print. Throws `GatewayError` for wrong usage, and `StoreError`. */
-export type TokenCommand = (
-  access: Omit<TokenStore, 'tokensByHash' | 'noteTokenUse'>,
-  home: string,
-) => Promise<string>;
+export type TokenCommand = (access: TokenStore, home: string) => Promise<string>;
 
 /** Reads the arguments of `token`, options included. Throws `GatewayError('usage')`. */
 export function tokenCommand(args: readonly string[]): TokenCommand {
@@ -80,8 +77,8 @@ function readScopes(text: string): Scope[] {
   const names = text.split(',').map((name) => name.trim());
   const unknown = names.find((name) => !SCOPES.some((scope) => scope === name));
   if (unknown !== undefined) {
-    const what = `There is no scope "${oneLine(unknown).slice(0, 40)}". Scopes: ${SCOPES.join(', ')} (admin includes the others).`;
-    throw new GatewayError('usage', what);
+    const problem = `There is no scope "${oneLine(unknown).slice(0, 40)}". Scopes: ${SCOPES.join(', ')} (admin includes the others).`;
+    throw new GatewayError('usage', problem);
   }
   return SCOPES.filter((scope) => scope === 'chat' || names.includes(scope));
 }
@@ -102,12 +99,12 @@ function listTokens(rows: readonly TokenRecord[]): string {
   if (rows.length === 0) return 'There are no tokens.';
   return rows
     .map(({ tokenId, name, scopes, origin, createdAt, lastUsedAt, expiresAt, expired }) => {
-      const used = lastUsedAt === undefined ? 'never used' : `used ${stamp(lastUsedAt)}`;
+      const lastUse = lastUsedAt === undefined ? 'never used' : `used ${stamp(lastUsedAt)}`;
       const life =
         expiresAt === undefined
           ? []
           : [expired ? `EXPIRED ${stamp(expiresAt)}` : `expires ${stamp(expiresAt)}`];
-      const about = [`created ${stamp(createdAt)}`, used, ...life].join(', ');
+      const about = [`created ${stamp(createdAt)}`, lastUse, ...life].join(', ');
       return `${tokenId}  ${scopes.join(',')}  ${origin}  ${oneLine(name)}  (${about})`;
     })
     .join('\n');
@@ -118,21 +115,21 @@ function stamp(date: Date): string {
 }
 
 async function create(
-  access: Pick<TokenStore, 'putToken'>,
+  access: TokenStore,
   name: string | undefined,
   { scopes = ['chat'], expiresInMs }: Options,
 ): Promise<string> {
   if (name === undefined || name.length > MAX_NAME) throw new GatewayError('usage', USAGE);
   const secret = newToken();
   const life = expiresInMs === undefined || expiresInMs === null ? {} : { expiresInMs };
-  const made = await access.putToken({ hash: hashSecret(secret), name, scopes, ...life });
-  const until = made.expiresAt === undefined ? '' : `, until ${stamp(made.expiresAt)}`;
+  const token = await access.putToken({ hash: hashSecret(secret), name, scopes, ...life });
+  const until = token.expiresAt === undefined ? '' : `, until ${stamp(token.expiresAt)}`;
   return `Token "${oneLine(name)}" (${scopes.join(', ')}${until}), shown only this once:\n\n  ${secret}\n`;
 }
 
 /** Without an id: the generated first one. Its sessions, schedules and memories stay with it. */
 async function rotate(
-  access: Pick<TokenStore, 'tokens' | 'rotateToken' | 'changeToken'>,
+  access: TokenStore,
   home: string,
   tokenId: string | undefined,
   { scopes, expiresInMs }: Options,
@@ -168,7 +165,7 @@ async function rotate(
 }
 
 async function change(
-  access: Pick<TokenStore, 'changeToken'>,
+  access: TokenStore,
   tokenId: string | undefined,
   { scopes, expiresInMs }: Options,
 ): Promise<string> {
@@ -178,14 +175,14 @@ async function change(
       `Expected: token change ID --scope SCOPES or --expires TIME. See: ${PARLEY} --help`,
     );
   }
-  const changed = await access.changeToken(tokenId, { scopes, expiresInMs });
-  if (changed === undefined) throw unknownToken(tokenId);
-  return `Changed; it counts within a second.\n${listTokens([changed])}`;
+  const token = await access.changeToken(tokenId, { scopes, expiresInMs });
+  if (token === undefined) throw unknownToken(tokenId);
+  return `Changed; it counts within a second.\n${listTokens([token])}`;
 }
 
 /** Its secret, rights, sessions and memories stay; `proxySignIn` names tokens by their name. */
 async function rename(
-  access: Pick<TokenStore, 'changeToken'>,
+  access: TokenStore,
   tokenId: string | undefined,
   name: string | undefined,
 ): Promise<string> {
@@ -201,17 +198,13 @@ async function rename(
 }
 
 /** The file of a revoked token is removed, too; if a gateway has another home, its tombstone locks the token out. */
-async function revoke(
-  access: Pick<TokenStore, 'tokens' | 'revokeToken'>,
-  home: string,
-  tokenId: string | undefined,
-): Promise<string> {
+async function revoke(access: TokenStore, home: string, tokenId: string | undefined): Promise<string> {
   if (tokenId === undefined) throw new GatewayError('usage', USAGE);
   const origin = (await access.tokens()).find((row) => row.tokenId === tokenId)?.origin;
   if (!(await access.revokeToken(tokenId))) throw unknownToken(tokenId);
   if (origin === 'file') await rm(tokenFile(home), { force: true });
-  const again = origin === 'env' ? ' Give GATEWAY_TOKEN another value before the next start.' : '';
-  return `Revoked; it stops working within a second.${again}`;
+  const hint = origin === 'env' ? ' Give GATEWAY_TOKEN another value before the next start.' : '';
+  return `Revoked; it stops working within a second.${hint}`;
 }
 
 function unknownToken(tokenId: string): GatewayError {

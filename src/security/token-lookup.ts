@@ -1,7 +1,8 @@
 /** Finds tokens by their digest: cached briefly, and one query at a time no matter how many are requested. */
 import type { Caller, TokenStore } from '../protocol/access.ts';
 import { Recent } from '../lib/recent.ts';
-import { hashSecret, hashSession } from './secrets.ts';
+import { createHash, randomBytes, randomInt } from 'node:crypto';
+import { z } from 'zod';
 
 /** How long an answer is cached: a revoked token stops working, and a new one starts, within this time. */
 export const TOKEN_CACHE_MS = 400;
@@ -30,24 +31,24 @@ export interface TokenLookup {
  * is found like any other.
  */
 export function createTokenLookup(
-  store: Pick<TokenStore, 'tokensByHash' | 'noteTokenUse'>,
+  store: TokenStore,
   monotonicNow: () => number,
   proxyTokenOf: (user: string) => string | undefined = () => undefined,
 ): TokenLookup {
-  const known = new Recent<Caller | 'unknown'>(TOKEN_CACHE_MS, MAX_CACHED_TOKENS, monotonicNow);
-  const noted = new Recent<true>(USE_NOTED_EVERY_MS, MAX_CACHED_TOKENS, monotonicNow);
+  const cache = new Recent<Caller | 'unknown'>(TOKEN_CACHE_MS, MAX_CACHED_TOKENS, monotonicNow);
+  const recentUses = new Recent<true>(USE_NOTED_EVERY_MS, MAX_CACHED_TOKENS, monotonicNow);
   const find = collected((hashes) => findCallers(store, hashes, proxyTokenOf));
 
   return {
     async authenticate(authorization) {
       const hash = hashOf(authorization);
       if (hash === undefined) return undefined;
-      const before = known.get(hash);
-      if (before !== undefined) return before === 'unknown' ? undefined : before;
+      const cached = cache.get(hash);
+      if (cached !== undefined) return cached === 'unknown' ? undefined : cached;
       const caller = await find(hash);
-      known.set(hash, caller ?? 'unknown');
-      if (caller !== undefined && noted.get(hash) === undefined) {
-        noted.set(hash, true);
+      cache.set(hash, caller ?? 'unknown');
+      if (caller !== undefined && recentUses.get(hash) === undefined) {
+        recentUses.set(hash, true);
         await store.noteTokenUse(caller.tokenId, USE_NOTED_EVERY_MS, hash);
       }
       return caller;
@@ -71,12 +72,12 @@ export function createTokenLookup(
 }
 
 async function findCallers(
-  store: Pick<TokenStore, 'tokensByHash'>,
+  store: TokenStore,
   hashes: readonly string[],
   proxyTokenOf: (user: string) => string | undefined,
 ): Promise<Map<string, Caller>> {
-  const found = await store.tokensByHash(hashes);
-  const rows = found.filter(
+  const candidates = await store.tokensByHash(hashes);
+  const rows = candidates.filter(
     ({ name, proxyUser }) => proxyUser === undefined || proxyTokenOf(proxyUser) === name,
   );
   return new Map(
@@ -92,15 +93,15 @@ function collected(
   query: (hashes: readonly string[]) => Promise<Map<string, Caller>>,
 ): (hash: string) => Promise<Caller | undefined> {
   let running = false;
-  const asked = new Map<string, PromiseWithResolvers<Caller | undefined>>();
+  const requests = new Map<string, PromiseWithResolvers<Caller | undefined>>();
   const next = async (): Promise<void> => {
     running = true;
-    while (asked.size > 0) {
-      const batch = [...asked].slice(0, MAX_LOOKED_UP);
-      for (const [hash] of batch) asked.delete(hash);
+    while (requests.size > 0) {
+      const batch = [...requests].slice(0, MAX_LOOKED_UP);
+      for (const [hash] of batch) requests.delete(hash);
       try {
-        const found = await query(batch.map(([hash]) => hash));
-        for (const [hash, answer] of batch) answer.resolve(found.get(hash));
+        const callers = await query(batch.map(([hash]) => hash));
+        for (const [hash, answer] of batch) answer.resolve(callers.get(hash));
       } catch (error) {
         for (const [, answer] of batch) answer.reject(error);
       }
@@ -108,8 +109,8 @@ function collected(
     running = false;
   };
   return async (hash) => {
-    const answer = asked.get(hash) ?? Promise.withResolvers<Caller | undefined>();
-    asked.set(hash, answer);
+    const answer = requests.get(hash) ?? Promise.withResolvers<Caller | undefined>();
+    requests.set(hash, answer);
     if (!running) void next();
     return await answer.promise;
   };
@@ -122,4 +123,47 @@ function hashOf(authorization: string | undefined): string | undefined {
   const [, scheme = '', secret] = /^(Bearer|Session) ([A-Za-z0-9._~+/=-]+)$/i.exec(authorization) ?? [];
   if (secret === undefined) return undefined;
   return scheme.toLowerCase() === 'session' ? hashSession(secret) : hashSecret(secret);
+}
+
+/** Letters and digits that are not easily confused. */
+const CODE_ALPHABET = 'ABCDEFGHJKMNPQRSTUVWXYZ23456789';
+
+/** Minimum length of a self-chosen token, and how many of its characters must differ: 128 bits if they are random. */
+const MIN_TOKEN_CHARS = 32;
+
+const MIN_TOKEN_VARIETY = 10;
+
+const WEAK_TOKEN = `must be random: at least ${MIN_TOKEN_CHARS} characters, ${MIN_TOKEN_VARIETY} of them different; openssl rand -hex 32 makes one`;
+
+/** A self-chosen token (`GATEWAY_TOKEN`): hard to guess, because wrong tokens lock no one out. */
+export const ownToken = z
+  .string()
+  .max(400)
+  .refine((token) => token.length >= MIN_TOKEN_CHARS && new Set(token).size >= MIN_TOKEN_VARIETY, WEAK_TOKEN)
+  .regex(/^[A-Za-z0-9._~+/=-]+$/, 'may hold only letters, digits and . _ ~ + / = -');
+
+/** Random bytes of a stored secret: of a cookie, a ticket or a stream. */
+export const SECRET_BYTES = 32;
+
+/** A pairing code of 8 characters, about 39 bits, from the system's random source. */
+export function newPairingCode(): string {
+  return Array.from({ length: 8 }, () => CODE_ALPHABET[randomInt(CODE_ALPHABET.length)]).join('');
+}
+
+/** A bearer token of 256 random bits, marked so that people and scanners recognize it. */
+export function newToken(): string {
+  return `parley_${randomBytes(32).toString('base64url')}`;
+}
+
+/**
+ * SHA-256 in hex: high-entropy secrets need no slow hash at rest. Looking one up by its digest leaks nothing by timing:
+ * an attacker cannot steer the digest of a guess toward the digest of a real one.
+ */
+export function hashSecret(secret: string): string {
+  return createHash('sha256').update(secret, 'utf8').digest('hex');
+}
+
+/** The digest of a session's secret. The prefix distinguishes it from tokens: no token may contain a colon. */
+export function hashSession(secret: string): string {
+  return hashSecret(`session:${secret}`);
 }

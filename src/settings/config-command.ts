@@ -5,9 +5,8 @@ import { ConfigError, GatewayError, toGatewayError } from '../protocol/errors.ts
 import type { FieldPath } from '../protocol/settings.ts';
 import { type ConfigProblem, lineOf, syntaxProblems } from './config-problems.ts';
 import { withItems } from '../lib/text.ts';
-import { configText, EMPTY_CONFIG } from './config-text.ts';
+import { changeWhole, configText, EMPTY_CONFIG } from './write-file.ts';
 import { readJson } from './read-json.ts';
-import { changeWhole } from './write-file.ts';
 import { PARLEY } from '../protocol/texts/parley.ts';
 
 const USAGE = `Expected: config validate | get [FIELD] | set FIELD VALUE | unset FIELD, with fields such as limits.messagesPerMinute. See: ${PARLEY} --help`;
@@ -63,32 +62,32 @@ function get({ file, check }: ConfigFile, field: string | undefined): string {
 /** Writes the first of the values that the check accepts. Errors that were there before do not count. */
 function set({ file, check, needsRestart }: ConfigFile, field: string, values: readonly unknown[]): string {
   return changeWhole(file, (content) => {
-    const before = content ?? EMPTY_CONFIG;
-    const { errors } = readJson(before);
+    const oldText = content ?? EMPTY_CONFIG;
+    const { errors } = readJson(oldText);
     if (errors.length > 0) {
       const broken = syntaxProblems(file, errors);
       throw refusal('Nothing was changed; correct the file first:', broken);
     }
-    const known = new Set(check(before).problems.map(({ text }) => text));
-    let refused: FileCheck['problems'] = [];
+    const oldProblems = new Set(check(oldText).problems.map(({ text }) => text));
+    let newProblems: FileCheck['problems'] = [];
     for (const value of values) {
-      const after = editedText(before, pathOf(field), value);
-      const added = check(after).problems.filter(({ text }) => !known.has(text));
-      if (added.length === 0) {
-        if (after === before) return { after: undefined, result: `${field} stays as it was.` };
-        return { after, result: changeText(field, value, needsRestart(before, after)) };
+      const newText = editedText(oldText, pathOf(field), value);
+      const problems = check(newText).problems.filter(({ text }) => !oldProblems.has(text));
+      if (problems.length === 0) {
+        if (newText === oldText) return { after: undefined, result: `${field} stays as it was.` };
+        return { after: newText, result: changeText(field, value, needsRestart(oldText, newText)) };
       }
-      if (refused.length === 0) refused = added;
+      if (newProblems.length === 0) newProblems = problems;
     }
-    throw refusal('Nothing was changed:', refused);
+    throw refusal('Nothing was changed:', newProblems);
   });
 }
 
 function changeText(field: string, value: unknown, restart: readonly string[]): string {
-  const what = value === undefined ? `${field} has its default again.` : `${field} is set.`;
+  const outcome = value === undefined ? `${field} has its default again.` : `${field} is set.`;
   return restart.length === 0
-    ? `${what} A running gateway applies it automatically.`
-    : `${what} It needs a restart of the gateway.`;
+    ? `${outcome} A running gateway applies it automatically.`
+    : `${outcome} It needs a restart of the gateway.`;
 }
 
 /** What a word on the command line may mean: JSON if it is valid, else the text itself. */
@@ -112,8 +111,8 @@ export function editedText(text: string, field: readonly string[], value: unknow
   try {
     const eol = text.includes('\r\n') ? '\r\n' : '\n';
     const formattingOptions = { insertSpaces: true, tabSize: 2, eol };
-    const after = applyEdits(text, modify(text, path, value, { formattingOptions }));
-    return after.endsWith('\n') ? after : after + eol;
+    const edited = applyEdits(text, modify(text, path, value, { formattingOptions }));
+    return edited.endsWith('\n') ? edited : edited + eol;
   } catch (error) {
     throw new GatewayError('usage', `${field.join('.')} cannot be changed: ${toGatewayError(error).message}`);
   }

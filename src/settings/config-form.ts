@@ -4,10 +4,10 @@ import { type ConfigChanged, type ConfigReport, SET_SECRET } from '../protocol/o
 import type { ConfigChange } from '../protocol/settings.ts';
 import { type ConfigFile, editedText } from './config-command.ts';
 import { type ConfigProblem, MAX_PROBLEMS, syntaxProblems } from './config-problems.ts';
-import { configText, EMPTY_CONFIG } from './config-text.ts';
-import { differences } from './differences.ts';
+import { changeWhole, configText, EMPTY_CONFIG } from './write-file.ts';
+import { isDeepStrictEqual } from 'node:util';
+import { isJsonObject } from '../lib/json/json.ts';
 import { readJson } from './read-json.ts';
-import { changeWhole } from './write-file.ts';
 
 /** What the form shows from the file. Throws `ConfigError` when it cannot be read. */
 export function readConfigForm({
@@ -36,23 +36,23 @@ export function changeConfigFile(
   changes: readonly ConfigChange[],
 ): ConfigChanged {
   return changeWhole<ConfigChanged>(file, (content) => {
-    const before = content ?? EMPTY_CONFIG;
+    const oldText = content ?? EMPTY_CONFIG;
     const unchanged = (result: ConfigChanged) => ({ after: undefined, result });
-    if (versionOf(before) !== version) return unchanged({ kind: 'stale' });
-    const { errors } = readJson(before);
+    if (versionOf(oldText) !== version) return unchanged({ kind: 'stale' });
+    const { errors } = readJson(oldText);
     if (errors.length > 0) return unchanged(refusedFor(syntaxProblems(file, errors)));
-    let after = before;
-    for (const { path, value } of changes) after = editedText(after, path.map(String), value);
-    const known = new Set(check(before).problems.map(({ text }) => text));
-    const added = check(after).problems.filter(({ text }) => !known.has(text));
-    if (added.length > 0) return unchanged(refusedFor(added));
-    const changed = differences(check(before).values ?? {}, check(after).values ?? {});
-    const later = needsRestart(before, after);
-    const atOnce = changed.filter((field) => !later.includes(field));
-    const written = after === before ? undefined : after;
+    let newText = oldText;
+    for (const { path, value } of changes) newText = editedText(newText, path.map(String), value);
+    const oldProblems = new Set(check(oldText).problems.map(({ text }) => text));
+    const newProblems = check(newText).problems.filter(({ text }) => !oldProblems.has(text));
+    if (newProblems.length > 0) return unchanged(refusedFor(newProblems));
+    const fields = differences(check(oldText).values ?? {}, check(newText).values ?? {});
+    const restartFields = needsRestart(oldText, newText);
+    const atOnce = fields.filter((field) => !restartFields.includes(field));
+    const output = newText === oldText ? undefined : newText;
     return {
-      after: written,
-      result: { kind: 'changed', version: versionOf(after), atOnce, needsRestart: later },
+      after: output,
+      result: { kind: 'changed', version: versionOf(newText), atOnce, needsRestart: restartFields },
     };
   });
 }
@@ -74,8 +74,8 @@ const PASSWORD = /:\/\/[^/\s@:]*:[^/\s@]+@/;
 /** The value with `SET_SECRET` in place of texts that may be secrets. */
 function withoutSecrets(value: unknown, isSecret = false): unknown {
   if (typeof value === 'string') {
-    const hidden = PASSWORD.test(value) || (isSecret && !REFERENCE.test(value));
-    return hidden ? SET_SECRET : value;
+    const isHidden = PASSWORD.test(value) || (isSecret && !REFERENCE.test(value));
+    return isHidden ? SET_SECRET : value;
   }
   if (Array.isArray(value)) return value.map((one: unknown) => withoutSecrets(one, isSecret));
   if (typeof value !== 'object' || value === null) return value;
@@ -84,4 +84,18 @@ function withoutSecrets(value: unknown, isSecret = false): unknown {
     withoutSecrets(inner, isSecret || SECRET_FIELDS.has(name)),
   ]);
   return Object.fromEntries(entries);
+}
+
+type Fields = Readonly<Record<string, unknown>>;
+
+/** The fields in which two objects differ, by dotted name; a list counts as one field. */
+export function differences(oldFields: Fields, newFields: Fields): string[] {
+  const names = new Set([...Object.keys(oldFields), ...Object.keys(newFields)]);
+  return [...names].flatMap((name) => {
+    const [was, is] = [oldFields[name], newFields[name]];
+    if (isDeepStrictEqual(was, is)) return [];
+    return isJsonObject(was) && isJsonObject(is)
+      ? differences(was, is).map((inner) => `${name}.${inner}`)
+      : [name];
+  });
 }

@@ -21,8 +21,12 @@ export interface ConfigProblem {
 }
 
 /** An error at a place of the file, or without one. */
-export function problemOf(place: string, what: TextRef): ConfigProblem {
-  return { place, text: inEnglish.text(what), textRef: place === '' ? what : problemAt(place, what) };
+export function problemOf(place: string, problem: TextRef): ConfigProblem {
+  return {
+    place,
+    text: inEnglish.text(problem),
+    textRef: place === '' ? problem : problemAt(place, problem),
+  };
 }
 
 /** Errors in the syntax of the file. */

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { ENGLISH } from '../protocol/texts/english.ts';
 import { inEnglish, type SettingKey, type TextTable } from '../protocol/texts/say.ts';
 import { placesOf, type Template } from '../protocol/texts/template.ts';
-import { keysOf } from './descriptions.ts';
+import { keysOf } from './schema-file.ts';
 import { readJson } from './read-json.ts';
 
 /** Longest text, in UTF-16 units. */
@@ -27,18 +27,18 @@ const forms = z.strictObject({
 const KEYS = new Map(Object.entries(ENGLISH).map(([key, template]) => [key, template]));
 
 /** Reads a file; `shown` is its name in errors, `settings` are the paths of the settings that it may describe. Never throws. */
-export function readTable(content: string, shown: string, settings: readonly string[]): ReadTable {
+export function readTable(content: string, label: string, settings: readonly string[]): ReadTable {
   const keys = new Set<string>(settings.flatMap(keysOf));
   const isOfSetting = (key: string): key is SettingKey => keys.has(key);
   const { value, errors: form, placeOf } = readJson(content);
-  const errors = form.map(({ place, what }) => `${shown}${place}: ${inEnglish.text(what)}`);
+  const errors = form.map(({ place, what }) => `${label}${place}: ${inEnglish.text(what)}`);
   const entries = z.record(z.string(), z.unknown()).safeParse(value);
-  if (!entries.success) return { errors: [...errors, `${shown}: does not hold an object of texts`] };
+  if (!entries.success) return { errors: [...errors, `${label}: does not hold an object of texts`] };
   const texts: Record<string, Template> = {};
   const descriptions: Record<SettingKey, string> = {};
   for (const [key, given] of Object.entries(entries.data)) {
     const refuse = (problem: string): void =>
-      void errors.push(`${shown}${placeOf([key])}: ${key.slice(0, 80)}: ${problem}`);
+      void errors.push(`${label}${placeOf([key])}: ${key.slice(0, 80)}: ${problem}`);
     if (isOfSetting(key)) {
       const { data } = text.safeParse(given);
       if (data === undefined) refuse(NO_TEXT);
@@ -49,7 +49,7 @@ export function readTable(content: string, shown: string, settings: readonly str
       else texts[key] = read.template;
     }
   }
-  if (errors.length > MAX_REPORTED) errors.splice(MAX_REPORTED, errors.length, `${shown}: and more errors`);
+  if (errors.length > MAX_REPORTED) errors.splice(MAX_REPORTED, errors.length, `${label}: and more errors`);
   if (errors.length > 0) return { errors };
   const missing = [...KEYS.keys()].filter((key) => !Object.hasOwn(texts, key));
   const undescribed = settings.filter(
@@ -63,26 +63,26 @@ export function readTable(content: string, shown: string, settings: readonly str
 
 const NO_TEXT = `must be a text of at most ${MAX_TEXT_CHARS} characters`;
 
-function readText(key: string, given: unknown): { template: Template } | { problem: string } {
+function readText(key: string, value: unknown): { template: Template } | { problem: string } {
   const english = KEYS.get(key);
   if (english === undefined) return { problem: 'there is no such text' };
   const plural = typeof english !== 'string';
-  const parsed = plural ? z.union([text, forms]).safeParse(given) : text.safeParse(given);
+  const parsed = plural ? z.union([text, forms]).safeParse(value) : text.safeParse(value);
   if (!parsed.success)
     return {
       problem: plural
         ? 'must be a text, or an object with "other" and the other forms of plurals of the language'
         : NO_TEXT,
     };
-  const known = placesOf(english);
-  const unknown = placesOf(parsed.data).filter((name) => !known.includes(name) && name !== 'count');
+  const places = placesOf(english);
+  const unknown = placesOf(parsed.data).filter((name) => !places.includes(name) && name !== 'count');
   if (unknown.length > 0)
     return {
-      problem: `there is no value {${unknown[0]}}; its values are ${known.map((name) => `{${name}}`).join(', ')}`,
+      problem: `there is no value {${unknown[0]}}; its values are ${places.map((name) => `{${name}}`).join(', ')}`,
     };
   // A command written without braces is shown verbatim, and so is the name of the command line.
   const isValue = (name: string): boolean => !/^(count|parley|\/.*)$/.test(name);
-  const lost = known.filter((name) => isValue(name) && !placesOf(parsed.data).includes(name));
-  if (lost.length > 0) return { problem: `lacks the value {${lost[0]}}` };
+  const missing = places.filter((name) => isValue(name) && !placesOf(parsed.data).includes(name));
+  if (missing.length > 0) return { problem: `lacks the value {${missing[0]}}` };
   return { template: parsed.data };
 }

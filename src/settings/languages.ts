@@ -59,8 +59,8 @@ export function createLanguages({
   settings,
   log,
 }: LanguageFilesOptions): LanguageFiles {
-  const kept = new Map<string, Extract<ReadTable, { table: TextTable }>>();
-  let says = saysOf(kept, german);
+  const tables = new Map<string, Extract<ReadTable, { table: TextTable }>>();
+  let says = saysOf(tables, german);
   let errors: readonly string[] = [];
   /** What has been logged about missing texts. */
   const logged = new Map<string, string>();
@@ -70,19 +70,19 @@ export function createLanguages({
     try {
       watcher?.folders([folder]);
       const files = await readFolder(folder, settings);
-      for (const code of kept.keys()) if (!files.some((file) => file.code === code)) kept.delete(code);
-      for (const { code, read } of files) if ('table' in read) kept.set(code, read);
-      says = saysOf(kept, german);
-      tellMissing(kept, logged, log);
+      for (const code of tables.keys()) if (!files.some((file) => file.code === code)) tables.delete(code);
+      for (const { code, read } of files) if ('table' in read) tables.set(code, read);
+      says = saysOf(tables, german);
+      tellMissing(tables, logged, log);
       setErrors(files.flatMap(({ read }) => ('errors' in read ? read.errors : [])));
     } catch (error) {
       setErrors([`languages: cannot be read: ${toGatewayError(error).message}`]);
     }
   };
-  const setErrors = (found: readonly string[]): void => {
-    const added = found.filter((error) => !errors.includes(error));
-    if (added.length > 0) log.error({ errors: added }, 'languages_invalid');
-    errors = found;
+  const setErrors = (latest: readonly string[]): void => {
+    const additions = latest.filter((error) => !errors.includes(error));
+    if (additions.length > 0) log.error({ errors: additions }, 'languages_invalid');
+    errors = latest;
   };
   let last = Promise.resolve();
   const lookSoon = (): Promise<void> => (last = last.then(look));
@@ -121,11 +121,11 @@ function saysOf(
 
 /** Logs once for each state of a file how many texts it lacks, which are then in English. */
 function tellMissing(
-  kept: ReadonlyMap<string, { missing: readonly string[] }>,
+  tables: ReadonlyMap<string, { missing: readonly string[] }>,
   logged: Map<string, string>,
   log: Log,
 ): void {
-  for (const [language, { missing }] of kept) {
+  for (const [language, { missing }] of tables) {
     const first = missing[0];
     const state = `${missing.length} ${first}`;
     if (BUILT_IN.has(language) || logged.get(language) === state) continue;
@@ -141,7 +141,7 @@ async function readFolder(
   settings: () => readonly string[],
 ): Promise<{ code: string; read: ReadTable }[]> {
   const names = (await readdir(folder)).filter((name) => /^[^.].*\.json$/.test(name)).toSorted();
-  const found = await Promise.all(
+  const entries = await Promise.all(
     names.slice(0, MAX_LANGUAGE_FILES).map(async (name) => {
       const code = name.slice(0, -'.json'.length);
       return {
@@ -151,9 +151,9 @@ async function readFolder(
     }),
   );
   const [more] = names.slice(MAX_LANGUAGE_FILES);
-  if (more === undefined) return found;
+  if (more === undefined) return entries;
   const error = `languages: there may be ${MAX_LANGUAGE_FILES} files; "${more}" and those after it are not read`;
-  return [...found, { code: '', read: { errors: [error] } }];
+  return [...entries, { code: '', read: { errors: [error] } }];
 }
 
 interface LanguageFile {
@@ -164,15 +164,15 @@ interface LanguageFile {
   settings: () => readonly string[];
 }
 
-async function readOne({ file, shown, code, settings }: LanguageFile): Promise<ReadTable> {
+async function readOne({ file, shown: label, code, settings }: LanguageFile): Promise<ReadTable> {
   if (!LANGUAGE_CODE.test(code))
-    return { errors: [`${shown}: a file is named by its language, such as fr.json or pt-BR.json`] };
+    return { errors: [`${label}: a file is named by its language, such as fr.json or pt-BR.json`] };
   try {
     const { size } = await stat(file);
     if (size > MAX_LANGUAGE_BYTES)
-      return { errors: [`${shown}: is too long: ${size} bytes, and ${MAX_LANGUAGE_BYTES} are allowed`] };
-    return readTable(await readFile(file, 'utf8'), shown, settings());
+      return { errors: [`${label}: is too long: ${size} bytes, and ${MAX_LANGUAGE_BYTES} are allowed`] };
+    return readTable(await readFile(file, 'utf8'), label, settings());
   } catch (error) {
-    return { errors: [`${shown}: cannot be read: ${toGatewayError(error).message}`] };
+    return { errors: [`${label}: cannot be read: ${toGatewayError(error).message}`] };
   }
 }

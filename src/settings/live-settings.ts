@@ -1,5 +1,5 @@
 /** Settings that are reloaded when their file changes: a change takes effect all at once or not at all. */
-import { readFileSync } from 'node:fs';
+import { type FSWatcher, readFileSync, watch } from 'node:fs';
 import path from 'node:path';
 import { ConfigError, errorCode, toGatewayError } from '../protocol/errors.ts';
 import type { Log } from '../protocol/log.ts';
@@ -112,22 +112,22 @@ class SettingsState<Values> {
 
   /** All participants prepare before the first applies. Throws what they throw; nothing has changed then. */
   async change(next: Values): Promise<void> {
-    const { file, changed, waiting, join } = this.#source;
-    const fields = changed(this.#written, next);
+    const { file, changed: changedFields, waiting: waitingFields, join } = this.#source;
+    const fields = changedFields(this.#written, next);
     if (fields.length === 0) {
       if (this.report.errors.length > 0) this.#log.info({ file }, 'settings_valid_again');
       this.report = { ...this.report, errors: [] };
       return;
     }
-    const joined = join(this.current, next);
+    const joinedValues = join(this.current, next);
     const applies: ApplySettings[] = [];
-    for (const prepare of this.participants) applies.push(await prepare(joined));
-    this.current = joined;
+    for (const prepare of this.participants) applies.push(await prepare(joinedValues));
+    this.current = joinedValues;
     this.#written = next;
     for (const apply of applies) apply();
-    this.report = { errors: [], needsRestart: waiting(changed(this.#first, next)) };
+    this.report = { errors: [], needsRestart: waitingFields(changedFields(this.#first, next)) };
     this.#log.info({ fields }, 'settings_changed');
-    if (waiting(fields).length > 0 && this.report.needsRestart.length > 0)
+    if (waitingFields(fields).length > 0 && this.report.needsRestart.length > 0)
       this.#log.warn({ fields: this.report.needsRestart }, 'settings_need_restart');
   }
 }
@@ -140,4 +140,62 @@ function contentOf(file: string): string | null {
     if (errorCode(error) === 'ENOENT') return null;
     throw error;
   }
+}
+
+/** An editor writes a file in several steps: one read for all of them, after this many milliseconds. */
+const DEBOUNCE_MS = 150;
+
+/** Poll interval in milliseconds: network disks and full watch tables send no notification. */
+const POLL_MS = 5_000;
+
+/** Calls `changed` after changes and every `pollMs`. `changed` must not throw. */
+export function watchFolders(onChange: () => void, log: Log, pollMs = POLL_MS): FolderWatch {
+  const watchers = new Map<string, FSWatcher>();
+  let timer: NodeJS.Timeout | undefined;
+  let isClosed = false;
+  const poll = setInterval(onChange, pollMs);
+  poll.unref();
+
+  const notify = (): void => {
+    timer ??= setTimeout(() => {
+      timer = undefined;
+      onChange();
+    }, DEBOUNCE_MS);
+  };
+  const unwatch = (folder: string): void => {
+    watchers.get(folder)?.close();
+    watchers.delete(folder);
+  };
+  const watchFolder = (folder: string): void => {
+    try {
+      const watcher = watch(folder, { persistent: false }, (kind) => {
+        // A replaced folder is a different one under the same name, so every folder is watched again.
+        if (kind === 'rename') for (const known of watchers.keys()) unwatch(known);
+        notify();
+      });
+      watcher.on('error', (error) => {
+        log.debug({ err: error, folder }, 'folder_watch_lost');
+        unwatch(folder);
+      });
+      watchers.set(folder, watcher);
+    } catch (error) {
+      log.debug({ err: toGatewayError(error), folder }, 'folder_watch_unavailable');
+    }
+  };
+  return {
+    folders(paths) {
+      if (isClosed) return;
+      for (const folder of watchers.keys()) if (!paths.includes(folder)) unwatch(folder);
+      const fresh = paths.filter((folder) => !watchers.has(folder));
+      for (const folder of fresh) watchFolder(folder);
+      // A write after the folder was read and before it was watched caused no notification.
+      if (fresh.length > 0) notify();
+    },
+    close() {
+      isClosed = true;
+      clearInterval(poll);
+      clearTimeout(timer);
+      for (const folder of watchers.keys()) unwatch(folder);
+    },
+  };
 }

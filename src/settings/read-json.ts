@@ -29,20 +29,20 @@ const MEANING: Readonly<Record<string, TextRef>> = {
 };
 
 /** Parses as much of a text as possible. Never throws. */
-export function readJson(given: string): JsonText {
+export function readJson(input: string): JsonText {
   // Some editors start a file with a byte order mark.
-  const text = given.replace(/^\uFEFF/, ' ');
-  const refuse = (what: TextRef): JsonText => ({
+  const text = input.replace(/^\uFEFF/, ' ');
+  const refuse = (problem: TextRef): JsonText => ({
     value: {},
-    errors: [{ place: '', what }],
+    errors: [{ place: '', what: problem }],
     placeOf: () => '',
   });
   if (text.trim() === '') return refuse(textRef('json.empty', { braces: '{}' }));
   if (text.length > MAX_FILE_CHARS) return refuse(textRef('json.too_long', { most: MAX_FILE_CHARS }));
   if (depthOf(text) > MAX_DEPTH) return refuse(textRef('json.too_deep', { most: MAX_DEPTH }));
-  const found: ParseError[] = [];
-  const root = parseTree(text, found, { allowTrailingComma: true });
-  const errors = found.map(({ error, offset }) => {
+  const parseErrors: ParseError[] = [];
+  const root = parseTree(text, parseErrors, { allowTrailingComma: true });
+  const errors = parseErrors.map(({ error, offset }) => {
     const name = printParseErrorCode(error);
     return { offset, what: MEANING[name] ?? textRef('problem.other', { detail: name }) };
   });
@@ -95,15 +95,15 @@ function fieldsOf(node: Node): Field[] {
 /** Finds fields that are written twice: no one should have to know which of them counts. */
 function repeatedFields(node: Node | undefined): { offset: number; what: TextRef }[] {
   if (node === undefined) return [];
-  const seen = new Set<string>();
-  const own = (node.type === 'object' ? fieldsOf(node) : []).flatMap(({ name, property }) => {
-    const isNew = !seen.has(name);
-    seen.add(name);
+  const names = new Set<string>();
+  const problems = (node.type === 'object' ? fieldsOf(node) : []).flatMap(({ name, property }) => {
+    const isNew = !names.has(name);
+    names.add(name);
     return isNew
       ? []
       : [{ offset: property.offset, what: textRef('json.twice', { name: name.slice(0, 80) }) }];
   });
-  return [...own, ...(node.children ?? []).flatMap(repeatedFields)];
+  return [...problems, ...(node.children ?? []).flatMap(repeatedFields)];
 }
 
 /** The node of a field, or of the nearest one around it. */

@@ -4,6 +4,7 @@ import {
   fsyncSync,
   mkdirSync,
   openSync,
+  readFileSync,
   realpathSync,
   renameSync,
   rmSync,
@@ -11,8 +12,7 @@ import {
 } from 'node:fs';
 import path from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { errorCode, GatewayError, toGatewayError } from '../protocol/errors.ts';
-import { textOfFile } from './config-text.ts';
+import { ConfigError, errorCode, GatewayError, toGatewayError } from '../protocol/errors.ts';
 
 /** Only its owner may read it. */
 const PRIVATE = 0o600;
@@ -36,11 +36,11 @@ export function changeWhole<Result>(
   const unlock = lockFile(file, waitMs);
   try {
     for (let attempt = 1; ; attempt += 1) {
-      const before = textOfFile(file);
-      const { after, result } = change(before);
-      if (after === undefined || after === before) return result;
-      if (textOfFile(file) === before || attempt === CHANGE_ATTEMPTS) {
-        writeWhole(file, after);
+      const oldText = textOfFile(file);
+      const { after: newText, result } = change(oldText);
+      if (newText === undefined || newText === oldText) return result;
+      if (textOfFile(file) === oldText || attempt === CHANGE_ATTEMPTS) {
+        writeWhole(file, newText);
         return result;
       }
     }
@@ -81,19 +81,19 @@ function lockFile(file: string, waitMs: number): () => void {
  */
 export function writeWhole(file: string, text: string): void {
   const target = linkedFile(file);
-  const beside = `${target}.${process.pid}.new`;
+  const newFile = `${target}.${process.pid}.new`;
   try {
     mkdirSync(path.dirname(target), { recursive: true, mode: 0o700 });
-    const handle = openSync(beside, 'w', PRIVATE);
+    const handle = openSync(newFile, 'w', PRIVATE);
     try {
       writeSync(handle, text);
       fsyncSync(handle);
     } finally {
       closeSync(handle);
     }
-    renameSync(beside, target);
+    renameSync(newFile, target);
   } catch (error) {
-    rmSync(beside, { force: true });
+    rmSync(newFile, { force: true });
     const { message } = toGatewayError(error);
     throw new GatewayError('unwritable', `${file} cannot be written: ${message}`, { cause: error });
   }
@@ -107,4 +107,56 @@ function linkedFile(file: string): string {
     // The file does not exist yet.
     return file;
   }
+}
+
+/** What `config.json` says if there is none. */
+export const EMPTY_CONFIG = '{}\n';
+
+/** The content of the file, or of an empty one if there is none. Throws `ConfigError` when it cannot be read. */
+export function configText(file: string): string {
+  return textOfFile(file) ?? EMPTY_CONFIG;
+}
+
+/** The content of the file; undefined if there is none. Throws `ConfigError` when it cannot be read. */
+export function textOfFile(file: string): string | undefined {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch (error) {
+    if (errorCode(error) === 'ENOENT') return undefined;
+    const { message } = toGatewayError(error);
+    throw new ConfigError('bad_config', `${file} cannot be read: ${message}`, { cause: error });
+  }
+}
+
+const HEAD = `# Variables of Parley, read at the start and by every command of parley. What the environment itself sets comes first.
+# Keep this file secret: it holds tokens. docs/configuration.md lists all variables.
+`;
+
+/**
+ * The text with these variables set, undefined ones removed; other lines stay unchanged. Throws `GatewayError` for a
+ * value that no line can hold.
+ */
+export function withVariables(
+  text: string | undefined,
+  values: Readonly<Record<string, string | undefined>>,
+): string {
+  let result = text ?? HEAD;
+  for (const [name, value] of Object.entries(values)) {
+    const line = new RegExp(`^[ \\t]*(?:export[ \\t]+)?${name}[ \\t]*=.*(?:\\r?\\n|$)`, 'm');
+    if (value === undefined) result = result.replace(line, '');
+    else if (line.test(result)) result = result.replace(line, () => lineOf(name, value));
+    else result = `${result}${result === '' || result.endsWith('\n') ? '' : '\n'}${lineOf(name, value)}`;
+  }
+  return result;
+}
+
+function lineOf(name: string, value: string): string {
+  if (/^[\w.:/@%+,=~-]+$/.test(value)) return `${name}=${value}\n`;
+  const quote = ["'", '"', '`'].find((mark) => !value.includes(mark));
+  if (quote === undefined || /[\r\n]/.test(value))
+    throw new GatewayError(
+      'usage',
+      `The value of ${name} cannot be in a file .env: set it in the environment.`,
+    );
+  return `${name}=${quote}${value}${quote}\n`;
 }

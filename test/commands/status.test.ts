@@ -1,8 +1,7 @@
 /** `parley status`: what it shows for several gateways, and for none. */
 import { expect, it } from 'vitest';
 import packageFile from '../../package.json' with { type: 'json' };
-import { tellStatus } from '../../src/commands/node-reports.ts';
-import { statusCommand } from '../../src/commands/status.ts';
+import { publishStatus, statusCommand } from '../../src/commands/status.ts';
 import { PARLEY } from '../../src/protocol/texts/parley.ts';
 import type { HealthReport } from '../../src/protocol/gateway-api.ts';
 import { describeStore, silentLog, type TestStore } from '../database.ts';
@@ -89,20 +88,15 @@ describeStore('parley status', (databases) => {
     const asked = Promise.withResolvers<{ model: HealthReport['model'] }>();
     const health = { report: () => asked.promise, channels: () => channels('away') };
     const ending = new AbortController();
-    const parts = {
-      store: { nodes, instance: 'desk' },
-      url: 'http://x',
-      health,
-      backups: { state: () => undefined },
-      log: silentLog,
-    };
-    const telling = tellStatus(parts, ending.signal);
+    const node = { nodes, instance: 'desk' };
+    const backups = { state: () => undefined };
+    const publishing = publishStatus(node, 'http://x', health, backups, silentLog, ending.signal);
     const told = async () => (await nodes.liveNodes())[0]?.status;
     await expect.poll(told).toEqual({ url: 'http://x', channels: channels('away') });
     asked.resolve({ model: { state: 'up', name: 'qwen3:4b' } });
     await expect.poll(told, { timeout: 20_000 }).toMatchObject({ model: { name: 'qwen3:4b' } });
     ending.abort();
-    await telling;
+    await publishing;
   });
 
   it('refuses other arguments', () => {

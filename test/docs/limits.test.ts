@@ -76,7 +76,7 @@ import {
 import { MAX_SHARED_BYTES } from '../../src/protocol/agent/tool.ts';
 import { FIRST_AFTER_MS, RESERVE_BYTES } from '../../src/ops/backup/daily.ts';
 import { MAX_MESSAGE_LENGTH } from '../../src/intake/receive.ts';
-import { MESSAGE_RATE } from '../../src/intake/limits/rate-limiter.ts';
+import { MESSAGE_RATE } from '../../src/intake/limits.ts';
 import {
   MAX_PROCESSES,
   MAX_SANDBOX_FILE_BYTES,

@@ -4,7 +4,7 @@ import { MAX_PLAN_STEPS, type StepEdit } from '../../src/protocol/agent/plan.ts'
 import { editPlan, MAX_STEP_EDITS } from '../../src/protocol/agent/plan-edits.ts';
 import { MAX_TODO_CHARS } from '../../src/protocol/store/notes.ts';
 import { MAX_PENDING_EDITS, MAX_PLAN_RUNS } from '../../src/protocol/agent/plan-store.ts';
-import { readEdits } from '../../src/intake/plans/edit-text.ts';
+import { readEdits } from '../../src/intake/plans/plan-text.ts';
 import { classifyByName, testPlan } from '../fakes/agent/plans.ts';
 import { codeBlocks, proseOf, tableRows } from './pages.ts';
 import { inEnglish } from '../../src/protocol/texts/say.ts';

@@ -1,4 +1,6 @@
 /** Which node receives for a bot, and what its health reports before, during and after that. */
+import { quietBus } from '../fakes/gateway/quiet-bus.ts';
+import { partial } from '../fakes/partial.ts';
 import { expect, it } from 'vitest';
 import { LaneAbort } from '../../src/protocol/bus.ts';
 import { type Channel, DEAD_AFTER_MS, DEAD_INTERVAL_MS } from '../../src/protocol/channel.ts';
@@ -33,12 +35,12 @@ function buildLeader(
   } as unknown as Channel;
   const leader = createLeader({
     channels: new Map([['telegram', channel]]),
-    lanes: {
+    lanes: partial({
       append,
       finish: () => Promise.resolve({ heads: [] }),
       endDelay: async (lane) => void dueAtOnce.push(lane),
-    },
-    bus: { claimingNode: () => undefined, runHeads: () => undefined },
+    }),
+    bus: quietBus(),
     receive: () => Promise.reject(new Error('nobody writes here')),
     log: createLog({ level: 'silent', redact: (text) => text }),
     clock,

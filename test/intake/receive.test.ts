@@ -1,123 +1,37 @@
 /** The gateway as its channels see it, on a real store: what happens to a message, and who may touch which session. */
-import { profileSchema } from '../../src/protocol/agent/profile.ts';
 import { expect, it } from 'vitest';
 import type { Caller, Verdict } from '../../src/protocol/access.ts';
-import { createEventBus } from '../../src/bus/event-bus.ts';
-import type { GatewayApi } from '../../src/protocol/gateway-api.ts';
-import { fakeAdministration } from '../fakes/gateway/administration.ts';
-import { createApprovals } from '../../src/intake/approvals/approvals.ts';
-import { createCommands } from '../../src/intake/commands/commands.ts';
-import { createGatewayApi } from '../../src/intake/index.ts';
-import { MESSAGE_RATE, REFUSALS_REPORTED } from '../../src/intake/limits/rate-limiter.ts';
-import { createReceive, MAX_MESSAGE_LENGTH } from '../../src/intake/receive.ts';
-import { MAX_PENDING } from '../../src/protocol/store/ledger.ts';
 import type { InboundMessage, SessionKey } from '../../src/protocol/message.ts';
 import type { Receipt } from '../../src/protocol/receive.ts';
-import { describeStore, silentLog, type TestStore } from '../database.ts';
-import { createSignInApi } from '../../src/security/index.ts';
-import { inbound } from '../store/requests.ts';
+import { MAX_PENDING } from '../../src/protocol/store/ledger.ts';
 import { textRef } from '../../src/protocol/texts/say.ts';
-import { builtInLanguages } from '../fakes/gateway/languages.ts';
+import type { SessionFiles } from '../../src/protocol/agent/tool.ts';
+import type { FileStorage } from '../../src/intake/api/file-api.ts';
+import { createGatewayApi, createIntake } from '../../src/intake/index.ts';
+import { MESSAGE_RATE, REFUSALS_REPORTED } from '../../src/intake/limits.ts';
+import { MAX_MESSAGE_LENGTH } from '../../src/intake/receive.ts';
+import { describeStore, type TestStore } from '../database.ts';
+import { intakeOptions } from '../fakes/gateway/intake.ts';
+import { quietBus } from '../fakes/gateway/quiet-bus.ts';
+import { partial } from '../fakes/partial.ts';
+import { inbound } from '../store/requests.ts';
+
 const OWNER: Caller = { tokenId: 'owner', scopes: ['chat', 'admin'] };
 const MAKER: Caller = { tokenId: 'maker', scopes: ['chat', 'commands'] };
 const OTHER: Caller = { tokenId: 'other', scopes: ['chat', 'commands'] };
 
 /** The intake over a store whose lanes no one runs. */
 function intakeOf(store: TestStore, verdict: Verdict = { kind: 'allow', owner: false }) {
-  const clock = { ms: 0 };
   const hints: string[] = [];
-  const accessPolicy = {
-    authorize: () => Promise.resolve(verdict),
-    authenticate: () => Promise.resolve(undefined),
-    mayWrite: () => Promise.resolve(undefined),
-    recheck: () => Promise.resolve(new Map()),
-    groups: () => Promise.resolve([]),
-  };
-  const bus = {
-    start: () => Promise.resolve(),
-    stop: () => Promise.resolve(),
-    runHeads: () => undefined,
-    claimingNode: () => undefined,
-    register: () => undefined,
-    notifyStop: (lane: string) => void hints.push(lane),
-    sweepSoon: () => undefined,
-    lease: () => 'node1',
-    running: () => ({ in: 0, out: 0, agent: 0, poll: 0, speech: 0, hook: 0 }),
-  };
-  const { lanes, ledger, subagents, plans, journals, groupChats } = store;
-  const rows = { lanes, ledger, subagents, plans, journals, groupChats };
-  const deps = {
-    ...rows,
-    bus,
-    accessPolicy,
-    events: createEventBus({ nodeId: 'n1', log: silentLog }),
-    log: silentLog,
-    monotonicNow: () => clock.ms,
-    epochNow: () => Date.now(),
-    checkTokenBudget: async () => undefined,
-    noteRefusal: () => undefined,
-    noteRequest: () => undefined,
-    explainTurn: async () => undefined,
-    languages: builtInLanguages,
-    checkPlanning: async () => undefined,
-    changeByReply: async () => undefined,
-    classify: () => 'safe' as const,
-    questions: store.questions,
-    noteWaiting: () => undefined,
-    profiles: () => [{ ...profileSchema.parse({}), id: 'default' }],
-    defaultModel: () => Promise.resolve('fake'),
-    aboutModel: () => Promise.resolve(''),
-  };
-  const approvals = createApprovals({ ...deps, store: store.approvals });
-  const commands = createCommands({
-    ...deps,
-    profileErrors: () => [],
-    openThread: async () => undefined,
-    mcp: () => [],
-    boundTo: () => undefined,
-    settingsReport: () => ({ errors: [], needsRestart: [] }),
-    webhooks: async () => [],
-    channelNotices: () => [],
-  });
-  const receive = createReceive({ ...deps, commands, approvals });
-  const no = (): never => expect.fail('the session routes ask no model');
-  const unused = { chatMoved: no, membershipChanged: no, labelOf: no, networks: [], isGroupAdmin: no };
-  const never = { messagesDeleted: no, fileTypeOf: no, prices: no, metrics: no, settings: no };
-  const changes = { add: no, change: no, runNow: no, remove: no };
-  const api = createGatewayApi({
-    ...store,
-    ...unused,
-    ...never,
-    signIns: createSignInApi(store.signIns, store.access, () => undefined),
-    hooks: { accept: no },
-    platform: () => undefined,
-    ...deps,
-    commands,
-    receive,
-    suggest: no,
-    approvals,
-    files: { remove: async () => true, put: no, read: no, list: no, discard: no, copy: no },
-    fileLimits: { maxFileBytes: 1, maxFilesPerMessage: 1 },
-    filesPerPerson: { maxBytes: 1, days: 1 },
-    keptFiles: store.keptFiles,
-    schedules: { ...changes, list: no, find: no, runs: no, describe: no, moment: no },
-    turnConcurrency: 8,
-    agent: { complete: no, embed: no, checkOptions: no, describeModel: no },
-    audio: { transcribe: no, speak: no },
-    models: {
-      list: no,
-      resolve: no,
-      checkProfile: no,
-      describe: deps.defaultModel,
-      usual: no,
-      whoAnswers: no,
-    },
-    boundTo: () => undefined,
-    health: no,
-    usage: { sum: no, groups: no, models: no },
-    administration: fakeAdministration(),
-  });
-  return { receive, api, hints, clock };
+  const intake = createIntake(
+    intakeOptions(store, {
+      bus: quietBus({ notifyStop: (lane) => void hints.push(lane) }),
+      accessPolicy: partial({ authorize: async () => verdict }),
+    }),
+  );
+  const files = partial<SessionFiles>({ remove: async () => true });
+  const api = createGatewayApi(intake, partial({ storage: partial<FileStorage>({ files }) }));
+  return { receive: intake.receive, api, hints };
 }
 
 const NOTHING = /^$/;
@@ -252,7 +166,11 @@ describeStore('a message at the api', (databases) => {
 describeStore('a session behind the api', (databases) => {
   const KEY: SessionKey = 'http:mine';
   const page = { limit: 10 };
-  const methods: [string, (api: GatewayApi, caller: Caller) => Promise<unknown>, unknown][] = [
+  const methods: [
+    string,
+    (api: ReturnType<typeof createGatewayApi>, caller: Caller) => Promise<unknown>,
+    unknown,
+  ][] = [
     ['session', (api, caller) => api.session(caller, KEY), undefined],
     ['messages', (api, caller) => api.messages(caller, KEY, page), undefined],
     ['plan', (api, caller) => api.plan(caller, KEY), undefined],

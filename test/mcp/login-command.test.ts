@@ -1,4 +1,6 @@
 /** `parley mcp login` and `logout`: what they require, and what they refuse. */
+import type { Config } from '../../src/config.ts';
+import { partial } from '../fakes/partial.ts';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -16,7 +18,8 @@ async function openHome() {
   onTestFinished(() => rm(home, { recursive: true }));
   const rule = mcpRule.parse({ servers: { notes: { url }, files: { command: 'files' } } });
   const logins = createLogins({ folder: loginsFolder(home), write: writeWhole });
-  return { config: { home, mcpServers: configureMcpServers(rule, {}).servers }, logins };
+  const config = partial<Config>({ home, mcpServers: configureMcpServers(rule, {}).servers });
+  return { config, logins };
 }
 
 it.each([[['login']], [['logout']], [['login', 'notes', 'now']]])('refuses %j', (rest) => {

@@ -1,4 +1,5 @@
 /** The heartbeat: one tick per interval across the gateway, and the list shown only when there is something on it. */
+import { partial } from '../fakes/partial.ts';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
@@ -48,9 +49,9 @@ describeStore('the heartbeat', (databases) => {
     store.sql`update schedule set next_at = date_trunc('milliseconds', now()) - interval '1 second' where id = ${HEARTBEAT_ID}`;
   /** It existed before and is due: a node that starts now checks immediately. */
   const isDue = async (store: TestStore) => {
-    const every = { everyMs: 30 * MINUTE_MS, address: 'telegram:42' } as const;
+    const every = { everyMs: 30 * MINUTE_MS, address: 'telegram:42', file: 'HEARTBEAT.md' } as const;
     await settleHeartbeat(
-      { store: store.schedules, creatorAccess: anybody, log: silentLog },
+      partial({ store: store.schedules, creatorAccess: anybody, log: silentLog }),
       every,
       Date.now(),
     );

@@ -1,4 +1,7 @@
 /** A node with schedules in a separate process, for a test that kills it: it gets no further than a slot's message. */
+import type { EventBus } from '../../src/protocol/bus.ts';
+import { quietBus } from '../fakes/gateway/quiet-bus.ts';
+import { partial } from '../fakes/partial.ts';
 import { createSendSystemMessage } from '../../src/intake/index.ts';
 import { SCHEDULE_LIMITS } from '../../src/protocol/schedules.ts';
 import { createScheduling } from '../../src/schedule/index.ts';
@@ -12,8 +15,8 @@ const [given = '{}'] = process.argv.slice(2);
 const place: DatabasePlace = JSON.parse(given);
 const log = testLog();
 const { ledger, schedules } = await openStoreAt(place, { log, migrate: false });
-const events = { emit: () => undefined };
-const bus = { claimingNode: () => undefined, runHeads: () => undefined };
+const events = partial<EventBus>({ emit: () => undefined });
+const bus = quietBus();
 const scheduling = createScheduling({
   store: {
     ...schedules,
@@ -25,7 +28,7 @@ const scheduling = createScheduling({
   ledger,
   events,
   languages: builtInLanguages,
-  sendSystemMessage: createSendSystemMessage({ ledger, bus, events }),
+  sendSystemMessage: createSendSystemMessage(ledger, bus, events),
   creatorAccess: {
     placeOf: async () => 'private',
     isOwner: async () => true,

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import type { ScheduleRun, ScheduleTiming } from '../../src/protocol/schedules.ts';
 import { inEnglish, textRef } from '../../src/protocol/texts/say.ts';
 import { builtInLanguages } from '../fakes/gateway/languages.ts';
-import { MAX_COUNTED, missedRuns, resultOf } from '../../src/schedule/runs.ts';
+import { MAX_COUNTED, missedRuns, resultOf } from '../../src/schedule/describe.ts';
 
 const MINUTE_MS = 60_000;
 const NOON = Date.UTC(2026, 5, 1, 12);
@@ -20,7 +20,7 @@ const whyOf = ({ why = '' }: Pick<ScheduleRun, 'why'> = {}): string =>
 
 describe('the slots that were missed', () => {
   const missed = (timing: ScheduleTiming, minutesLate: number) =>
-    missedRuns({ timing, nextAt: new Date(NOON), now: new Date(NOON + minutesLate * MINUTE_MS) });
+    missedRuns(timing, new Date(NOON), new Date(NOON + minutesLate * MINUTE_MS));
 
   it.each([
     ['an interval', { kind: 'every', everyMs: 10 * MINUTE_MS }],

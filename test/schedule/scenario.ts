@@ -1,4 +1,7 @@
 /** Nodes that run schedules over a real store: announcements are in its lanes, emitted events are recorded. */
+import type { EventBus } from '../../src/protocol/bus.ts';
+import { quietBus } from '../fakes/gateway/quiet-bus.ts';
+import { partial } from '../fakes/partial.ts';
 import { onTestFinished } from 'vitest';
 import type { CreatorAccess } from '../../src/protocol/access.ts';
 import type { EventBody } from '../../src/protocol/event.ts';
@@ -41,17 +44,18 @@ export function nodeOf(
   const events: string[] = [];
   const bodies: EventBody[] = [];
   const log: string[] = [];
-  const emit = (session: string, body: EventBody): void => {
-    events.push(`${session} ${body.type}`);
-    bodies.push(body);
-  };
-  const bus = { claimingNode: () => undefined, runHeads: () => undefined };
+  const eventBus = partial<EventBus>({
+    emit: (session, body) => {
+      events.push(`${session} ${body.type}`);
+      bodies.push(body);
+    },
+  });
   const settings = new FakeSettings<ScheduleSettings>({ limits, timeZone, heartbeat });
   const scheduling = createScheduling({
     store: around(store.schedules),
     ledger: store.ledger,
-    sendSystemMessage: createSendSystemMessage({ ledger: store.ledger, bus, events: { emit } }),
-    events: { emit },
+    sendSystemMessage: createSendSystemMessage(store.ledger, quietBus(), eventBus),
+    events: eventBus,
     creatorAccess: anybody,
     languages: builtInLanguages,
     settings,

@@ -3,7 +3,7 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { GatewayError } from '../../src/protocol/errors.ts';
 import { momentIn } from '../../src/schedule/describe.ts';
-import { parseWhen, readWhen } from '../../src/schedule/when.ts';
+import { parseWhen, readWhen } from '../../src/schedule/timing.ts';
 
 const NOW = Date.parse('2026-06-01T00:00:00Z');
 const gateway = { now: NOW, timeZone: 'Europe/Berlin' };

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { ensureFirstToken } from '../../src/security/index.ts';
-import { hashSecret } from '../../src/security/secrets.ts';
+import { hashSecret } from '../../src/security/token-lookup.ts';
 import { describeStore } from '../database.ts';
 
 let home = '';

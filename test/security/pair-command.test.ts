@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { channels } from '../../channels/index.ts';
 import { pairChannels, pairCommand } from '../../src/security/pair-command.ts';
-import { hashSecret, newPairingCode } from '../../src/security/secrets.ts';
+import { hashSecret, newPairingCode } from '../../src/security/token-lookup.ts';
 import { describeStore } from '../database.ts';
 import { office } from '../fakes/office/manifest.ts';
 

@@ -1,9 +1,10 @@
 /** HTTP tokens: what counts as one, how soon a revoked one dies, and what a flood of wrong ones costs. */
+import { partial } from '../fakes/partial.ts';
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { TokenRecord } from '../../src/protocol/access.ts';
-import { hashSecret } from '../../src/security/secrets.ts';
 import {
   createTokenLookup,
+  hashSecret,
   MAX_LOOKED_UP,
   TOKEN_CACHE_MS,
   USE_NOTED_EVERY_MS,
@@ -25,14 +26,14 @@ describe('a token in a header', () => {
   const clock = { ms: 0 };
   let known = true;
   const { authenticate, recheck } = createTokenLookup(
-    {
+    partial({
       async tokensByHash(hashes) {
         queries.push([...hashes]);
         await new Promise((resolve) => setImmediate(resolve));
         return known && hashes.includes(hashSecret(SECRET)) ? [{ ...record, hash: hashSecret(SECRET) }] : [];
       },
       noteTokenUse: async (tokenId) => void noted.push(tokenId),
-    },
+    }),
     () => clock.ms,
   );
   beforeEach(() => {
@@ -111,10 +112,10 @@ describe('a lookup that fails', () => {
   it('fails for its callers, and the next one queries again', async () => {
     let broken = true;
     const { authenticate } = createTokenLookup(
-      {
+      partial({
         tokensByHash: () => (broken ? Promise.reject(new Error('down')) : Promise.resolve([])),
         noteTokenUse: async () => undefined,
-      },
+      }),
       () => 0,
     );
     await expect(authenticate('Bearer a')).rejects.toThrow('down');

@@ -2,7 +2,7 @@
 import { expect, it } from 'vitest';
 import { channels } from '../../channels/index.ts';
 import { fileSchemaFor, germanSettingsFor } from '../../src/config-schema.ts';
-import { keysOf } from '../../src/settings/descriptions.ts';
+import { keysOf } from '../../src/settings/schema-file.ts';
 import { PROFILE_SETTINGS, profileSchema } from '../../src/protocol/agent/profile.ts';
 import { describedIn, descriptionsOf, jsonSchema } from '../../src/settings/index.ts';
 import { settingsOf } from '../docs/settings.ts';

@@ -12,7 +12,7 @@ import type { KeptFiles } from '../../protocol/media.ts';
 import type { SessionFiles } from '../../protocol/agent/tool.ts';
 import { safeFileName } from '../../lib/file-name.ts';
 import { inMegabytes } from '../../lib/text.ts';
-import { type OwnedSessions, ownSession } from '../sessions/ownership.ts';
+import { type OwnedSessions, ownSession } from '../sessions.ts';
 
 /** Where the files of messages are in a session's folder. */
 const INBOX = 'inbox';
@@ -21,29 +21,31 @@ const DIGEST_CHARS = 12;
 /** The path of an uploaded file: its digest and its name. */
 const UPLOADED = new RegExp(`^${INBOX}/([0-9a-f]+)-([^/]+)$`, 'u');
 
-export interface FileApiDeps extends OwnedSessions {
-  files: Pick<SessionFiles, 'put' | 'read' | 'list' | 'discard'>;
+/** The files of sessions, how large they may be, and for whom they are kept. */
+export interface FileStorage {
+  files: SessionFiles;
+  keptFiles: KeptFiles;
   limits: FileLimits;
   personLimit: PersonLimit;
-  kept: Pick<KeptFiles, 'keptBytes' | 'keep' | 'drop'>;
   typeOf: FileTypeOf;
 }
 
 type FolderFiles = Awaited<ReturnType<SessionFiles['list']>>['files'];
 
 /** Makes the `FileApi`. */
-export function createFileApi(deps: FileApiDeps): FileApi {
-  const { files, limits, visible } = deps;
+export function createFileApi(sessions: OwnedSessions, storage: FileStorage): FileApi {
+  const { files, keptFiles, limits, personLimit } = storage;
+  const { visible } = sessions;
   return {
     limits,
-    async upload(caller, key, { name: given, chunks }) {
-      const session = await ownSession(deps, caller, key);
+    async upload(caller, key, { name: typed, chunks }) {
+      const session = await ownSession(sessions, caller, key);
       if (session === undefined) return undefined;
-      const name = safeFileName(given);
+      const name = safeFileName(typed);
       const userId = `token:${caller.tokenId}`;
-      const room = await roomOf(deps, userId);
+      const room = await roomOf(storage, userId);
       const fits = limits.maxFileBytes <= room;
-      const stored = await withGatewayErrors(() =>
+      const upload = await withGatewayErrors(() =>
         files.put(session.folder, {
           chunks,
           maxBytes: fits ? limits.maxFileBytes : room,
@@ -51,11 +53,11 @@ export function createFileApi(deps: FileApiDeps): FileApi {
         }),
       ).catch((error: unknown) => {
         const isRoom = !fits && error instanceof GatewayError && error.code === 'file_too_large';
-        throw isRoom ? noRoom(deps.personLimit, room) : error;
+        throw isRoom ? noRoom(personLimit, room) : error;
       });
-      const { path, bytes, sha256 } = stored;
-      await deps.kept.keep({ folder: session.folder, path, userId, bytes });
-      await using file = await openFile(deps, session.folder, path);
+      const { path, bytes, sha256 } = upload;
+      await keptFiles.keep({ folder: session.folder, path, userId, bytes });
+      await using file = await openFile(storage, session.folder, path);
       const { kind, mimeType } = file;
       return { kind, name, mimeType, bytes, sha256, file: path };
     },
@@ -65,7 +67,7 @@ export function createFileApi(deps: FileApiDeps): FileApi {
       return await Promise.all(
         paths.map(async (path) => {
           uploadedName(path);
-          await using file = await openFile(deps, session.folder, path);
+          await using file = await openFile(storage, session.folder, path);
           const { kind, name, mimeType, bytes } = file;
           return { kind, name, mimeType, bytes, url: `session:${path}` };
         }),
@@ -74,27 +76,27 @@ export function createFileApi(deps: FileApiDeps): FileApi {
     async list(caller, key) {
       const session = await visible(caller, key);
       if (session === undefined) return undefined;
-      const { files: found, more } = await withGatewayErrors(() => files.list(session.folder));
-      return { files: newestFirst(found), more };
+      const { files: listed, more } = await withGatewayErrors(() => files.list(session.folder));
+      return { files: newestFirst(listed), more };
     },
     async open(caller, key, path) {
       const session = await visible(caller, key);
-      return session && (await openFile(deps, session.folder, path));
+      return session && (await openFile(storage, session.folder, path));
     },
     async remove(caller, key, path) {
       const session = await visible(caller, key);
       if (session === undefined) return undefined;
       uploadedName(path);
       if (!(await withGatewayErrors(() => files.discard(session.folder, path)))) throw notFound(path);
-      await deps.kept.drop(session.folder, path);
+      await keptFiles.drop(session.folder, path);
       return true;
     },
   };
 }
 
 /** The files of a folder as callers see them. */
-function newestFirst(found: FolderFiles) {
-  const listed = found.map(({ path, bytes, changedAt }) => {
+function newestFirst(files: FolderFiles) {
+  const listed = files.map(({ path, bytes, changedAt }) => {
     const name = safeFileName(UPLOADED.exec(path)?.[2] ?? path);
     return { file: path, name, bytes, changedAt };
   });
@@ -102,9 +104,9 @@ function newestFirst(found: FolderFiles) {
 }
 
 /** Bytes that the user's files may still take up. Throws `GatewayError('storage_full')` when there are none. */
-async function roomOf({ kept, personLimit }: FileApiDeps, userId: string): Promise<number> {
+async function roomOf({ keptFiles, personLimit }: FileStorage, userId: string): Promise<number> {
   const { maxBytes, days } = personLimit;
-  const room = maxBytes - (await kept.keptBytes(userId, days));
+  const room = maxBytes - (await keptFiles.keptBytes(userId, days));
   if (room > 0) return room;
   throw noRoom(personLimit, 0);
 }
@@ -120,11 +122,11 @@ function noRoom({ maxBytes, days }: PersonLimit, room: number): GatewayError {
   return new GatewayError('storage_full', text);
 }
 
-async function openFile({ files, typeOf }: FileApiDeps, folder: string, path: string): Promise<ReadableFile> {
-  const opened = await withGatewayErrors(() => files.read(folder, path));
+async function openFile({ files, typeOf }: FileStorage, folder: string, path: string): Promise<ReadableFile> {
+  const content = await withGatewayErrors(() => files.read(folder, path));
   const name = safeFileName(UPLOADED.exec(path)?.[2] ?? path);
-  const type = await typeOf(await opened.head(TYPE_HEAD_BYTES), name);
-  return { ...opened, ...type, name };
+  const type = await typeOf(await content.head(TYPE_HEAD_BYTES), name);
+  return { ...content, ...type, name };
 }
 
 /** The name of an uploaded file. Throws `GatewayError('file_not_found')` for any other path. */

@@ -1,34 +1,32 @@
 /** Changes that people make to a plan, including dropping it; each shows the updated card. */
-import type { Approvals } from '../../protocol/agent/approvals.ts';
-import type { EventBus, MessageBus } from '../../protocol/bus.ts';
+import type { IntakeContext } from '../context.ts';
+import { deliver } from '../replies.ts';
 import { GatewayError } from '../../protocol/errors.ts';
-import { cancelPlan, cancelReason, isOpenPlan, type Plan, type StepEdit } from '../../protocol/agent/plan.ts';
+import {
+  cancelPlan,
+  cancelReason,
+  type ExecutionMode,
+  isOpenPlan,
+  type Plan,
+  type StepEdit,
+} from '../../protocol/agent/plan.ts';
 import { type ClassifyStep, editPlan, versionOf } from '../../protocol/agent/plan-edits.ts';
-import { parseAddress } from '../../protocol/message.ts';
-import type { Ledger } from '../../protocol/store/ledger.ts';
+import { parseAddress, type SessionKey } from '../../protocol/message.ts';
 import {
   cardDelivery,
   MAX_PENDING_EDITS,
+  MAX_PLAN_RUNS,
   type PlanRecord,
   type PlanStore,
 } from '../../protocol/agent/plan-store.ts';
-import { textRef, type TextRef } from '../../protocol/texts/say.ts';
-
-export interface ChangePlanDeps {
-  plans: PlanStore;
-  approvals: Pick<Approvals, 'pending'>;
-  ledger: Pick<Ledger, 'turn' | 'session' | 'enqueue'>;
-  bus: Pick<MessageBus, 'claimingNode' | 'runHeads'>;
-  events: Pick<EventBus, 'emit'>;
-  /** The risk of a step under a profile (S-17). */
-  classify: (profileId: string | undefined, step: Parameters<ClassifyStep>[0]) => ReturnType<ClassifyStep>;
-}
+import { inEnglish, type PlainKey, type Say, textRef, type TextRef } from '../../protocol/texts/say.ts';
+import type { PassedOn } from '../../protocol/receive.ts';
 
 /** The changes of a request: computed from the current steps if they cannot be known earlier. */
 export type AskedEdits = (plan: Plan) => readonly StepEdit[];
 
 /** Attempts while the row of a running plan changes concurrently. */
-const MAX_TRIES = 5;
+const MAX_ATTEMPTS = 5;
 /** How many pending approvals of one session are searched for the plan's. */
 const MAX_APPROVALS = 20;
 
@@ -38,20 +36,20 @@ const MAX_APPROVALS = 20;
  * `GatewayError('plan_unchanged')` with the reason why a change is impossible, and `StoreError`.
  */
 export async function changeSteps(
-  deps: ChangePlanDeps,
+  context: IntakeContext,
   planId: string,
-  asked: AskedEdits,
-  expected?: number,
+  editsFor: AskedEdits,
+  expectedVersion?: number,
 ): Promise<Plan> {
-  return await changed(deps, planId, expected, async (record) => {
+  return await changed(context, planId, expectedVersion, async (record) => {
     const { plan, session } = record;
-    await refuseIfFixed(deps, record);
-    const { profileId } = (await deps.ledger.session(session)) ?? {};
-    const waiting = await deps.approvals.pending({ session, limit: MAX_APPROVALS });
-    const question = waiting.find((one) => one.plan?.id === plan.id && one.plan.wait === 'step');
+    await refuseIfFixed(context, record);
+    const { profileId } = (await context.ledger.session(session)) ?? {};
+    const requests = await context.approvals.pending({ session, limit: MAX_APPROVALS });
+    const question = requests.find((one) => one.plan?.id === plan.id && one.plan.wait === 'step');
     const version = versionOf(plan) + 1;
-    const classify: ClassifyStep = (step) => deps.classify(profileId, step);
-    const edits = asked(plan);
+    const classify: ClassifyStep = (step) => context.agent.classifyStep(profileId, step);
+    const edits = editsFor(plan);
     const edited = editPlan(plan, edits, { version, asked: question?.plan?.stepId, classify });
     if ('problem' in edited) throw unchanged(textRef('plan.unchanged', { problem: edited.problem }));
     const change = plan.state === 'stored' ? { plan: edited.plan } : { edit: { version, edits } };
@@ -60,8 +58,12 @@ export async function changeSteps(
 }
 
 /** Drops a stored plan permanently. Throws as `changeSteps` does. */
-export async function cancelStored(deps: ChangePlanDeps, planId: string, expected?: number): Promise<Plan> {
-  return await changed(deps, planId, expected, (record) => {
+export async function cancelStored(
+  context: IntakeContext,
+  planId: string,
+  expectedVersion?: number,
+): Promise<Plan> {
+  return await changed(context, planId, expectedVersion, (record) => {
     if (record.plan.state !== 'stored') throw unchanged(whyOver(record.plan));
     const because = cancelReason(
       textRef(record.plan.runs === undefined ? 'cancelled.before_run' : 'cancelled.again'),
@@ -75,12 +77,9 @@ export async function cancelStored(deps: ChangePlanDeps, planId: string, expecte
 }
 
 /** Shows the current card of a plan, in the chat it was made in. Throws `StoreError`. */
-export async function showCard(
-  { ledger, bus }: Pick<ChangePlanDeps, 'ledger' | 'bus'>,
-  { plan, address }: Pick<PlanRecord, 'plan' | 'address'>,
-): Promise<void> {
+export async function showCard(context: IntakeContext, { plan, address }: PlanRecord): Promise<void> {
   if (address === undefined || parseAddress(address).channel === 'http') return;
-  bus.runHeads(await ledger.enqueue(address, cardDelivery(plan, address), bus.claimingNode('out')));
+  await deliver(context, address, cardDelivery(plan, address));
 }
 
 /** The refusal of a press or request for a different version of the plan. */
@@ -91,21 +90,22 @@ export function otherVersion(plan: Plan): GatewayError {
 type Change = Parameters<PlanStore['changePlan']>[1];
 
 async function changed(
-  deps: ChangePlanDeps,
+  context: IntakeContext,
   planId: string,
-  expected: number | undefined,
+  expectedVersion: number | undefined,
   decide: (record: PlanRecord) => Promise<{ plan: Plan; change: Change }>,
 ): Promise<Plan> {
-  for (let tries = 1; tries <= MAX_TRIES; tries += 1) {
-    const record = await deps.plans.plan(planId);
+  for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt += 1) {
+    const record = await context.store.plans.plan(planId);
     if (record === undefined) throw unchanged(textRef('plan.gone'));
-    if (expected !== undefined && expected !== versionOf(record.plan)) throw otherVersion(record.plan);
+    if (expectedVersion !== undefined && expectedVersion !== versionOf(record.plan))
+      throw otherVersion(record.plan);
     const { plan, change } = await decide(record);
-    if (!(await deps.plans.changePlan(record, change))) continue;
-    deps.events.emit(record.session, { type: 'plan_edited', plan });
+    if (!(await context.store.plans.changePlan(record, change))) continue;
+    context.events.emit(record.session, { type: 'plan_edited', plan });
     // A running turn shows the card on its own, and again at its end.
-    const turn = await deps.ledger.turn(record.turnId);
-    if (turn?.state !== 'running') await showCard(deps, { ...record, plan });
+    const turn = await context.ledger.turn(record.turnId);
+    if (turn?.state !== 'running') await showCard(context, { ...record, plan });
     return plan;
   }
   throw new GatewayError('plan_busy', textRef('plan.busy'), { retryable: true });
@@ -113,7 +113,7 @@ async function changed(
 
 /** Throws for a plan whose steps people cannot change now. */
 async function refuseIfFixed(
-  { ledger }: ChangePlanDeps,
+  { ledger }: IntakeContext,
   { plan, turnId, pendingEdits }: PlanRecord,
 ): Promise<void> {
   if (plan.state === 'stored') return;
@@ -129,4 +129,63 @@ function whyOver(plan: Plan): TextRef {
 
 function unchanged(text: TextRef): GatewayError {
   return new GatewayError('plan_unchanged', text);
+}
+
+interface AskedRun {
+  /** Undefined = the session's mode when the plan was made (S-05). */
+  mode?: ExecutionMode | undefined;
+  /** The version and run number that the person starting it saw. */
+  version?: number | undefined;
+  run?: number | undefined;
+  /** Words the message in the language of the person starting it; default: English. */
+  say?: Say | undefined;
+}
+
+/** What the message of a run says; the plan itself follows it in the context. */
+const MESSAGES: Readonly<Record<ExecutionMode, PlainKey>> = {
+  planner: 'plan.say_planner',
+  agentic: 'plan.say_agentic',
+  teacher: 'plan.say_teacher',
+};
+
+/**
+ * A run of the plan, or of the one that the given plan is a run of. Throws `GatewayError`: `already_running` while a
+ * plan of the session runs, `plan_changed`, `plan_started` for a run that has started, `plan_unchanged` for a plan that
+ * cannot be run.
+ */
+export async function startPlan(
+  context: IntakeContext,
+  planRecord: PlanRecord,
+  request: AskedRun,
+): Promise<PassedOn> {
+  const record = await rootOf(context, planRecord);
+  const { plan, session } = record;
+  if (await isPlanRunning(context, session))
+    throw new GatewayError('already_running', textRef('plan.already_running'));
+  const run = (plan.runs ?? 0) + 1;
+  if (request.run !== undefined && request.run < run)
+    throw new GatewayError('plan_started', textRef('plan.started_already'));
+  if (request.version !== undefined && request.version !== versionOf(plan)) throw otherVersion(plan);
+  if (run > MAX_PLAN_RUNS)
+    throw new GatewayError('plan_unchanged', textRef('plan.too_many_runs', { most: MAX_PLAN_RUNS }));
+  if (plan.steps.length === 0) throw new GatewayError('plan_unchanged', textRef('plan.no_steps'));
+  const mode = request.mode ?? plan.mode;
+  const { say = inEnglish } = request;
+  return {
+    content: say(MESSAGES[mode]),
+    options: { mode, plan: { id: plan.id, version: versionOf(plan), run } },
+  };
+}
+
+/** True while a plan of the session runs or waits for people. Throws `StoreError`. */
+export async function isPlanRunning({ store, ledger }: IntakeContext, session: SessionKey): Promise<boolean> {
+  const latest = await store.plans.latestPlan(session);
+  return (
+    latest !== undefined && isOpenPlan(latest.plan) && (await ledger.turn(latest.turnId))?.state !== 'done'
+  );
+}
+
+async function rootOf({ store }: IntakeContext, record: PlanRecord): Promise<PlanRecord> {
+  const { origin } = record.plan;
+  return (origin && (await store.plans.plan(origin.planId))) ?? record;
 }

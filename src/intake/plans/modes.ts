@@ -1,30 +1,19 @@
 /** Execution mode of a session: shown and changed by `/mode`, between two plans, never during one (S-40). */
-import type { EventBus } from '../../protocol/bus.ts';
+import type { IntakeContext } from '../context.ts';
+import { isPlanRunning } from './change-plan.ts';
 import { changeSession, type Command } from '../../protocol/command.ts';
 import { GatewayError } from '../../protocol/errors.ts';
-import type { SessionStore } from '../../protocol/store/ledger.ts';
-import type { SessionKey } from '../../protocol/message.ts';
-import { type ExecutionMode, isOpenPlan, MODES, readMode } from '../../protocol/agent/plan.ts';
+import type { Address, SessionKey } from '../../protocol/message.ts';
+import { type ExecutionMode, MODES, readMode } from '../../protocol/agent/plan.ts';
 import { planningOf, toolsOf } from '../../protocol/agent/profile.ts';
-import type { PlanStore } from '../../protocol/agent/plan-store.ts';
-import type { SessionRecord } from '../../protocol/store/records.ts';
-import { answeringHere, type PlanningDeps, planningOff, type PlanningPlace } from './planning-off.ts';
-import { type PlainKey, type Say, textRef } from '../../protocol/texts/say.ts';
+import { type PlainKey, type Say, textRef, type TextRef } from '../../protocol/texts/say.ts';
 
-export interface ModeDeps {
-  ledger: Pick<SessionStore, 'session' | 'updateSession' | 'turn' | 'newSessions'>;
-  plans: Pick<PlanStore, 'latestPlan'>;
-  events: Pick<EventBus, 'emit'>;
-  profiles: PlanningDeps['profiles'];
-  boundTo: PlanningDeps['boundTo'];
-  /**
-   * The model of the choice, else of the session, and whether it can call tools; undefined while that is unknown. Never
-   * throws.
-   */
-  modelOf(
-    session: SessionRecord | undefined,
-    choice: { profileId?: string; model?: string },
-  ): Promise<{ model: string; tools: boolean } | undefined>;
+/** Where someone writes, and the profile that the message itself names. */
+interface Asker {
+  session: SessionKey;
+  address: Address;
+  userId: string;
+  profileId?: string | undefined;
 }
 
 /** Each mode as worded for users. */
@@ -35,18 +24,13 @@ const ABOUT: Readonly<Record<ExecutionMode, PlainKey>> = {
 };
 
 /** Throws `GatewayError('plan_running')` while a plan of the session runs. */
-export async function refuseWhilePlanRuns(
-  { plans, ledger }: Pick<ModeDeps, 'plans' | 'ledger'>,
-  session: SessionKey,
-): Promise<void> {
-  const latest = await plans.latestPlan(session);
-  if (latest === undefined || !isOpenPlan(latest.plan)) return;
-  if ((await ledger.turn(latest.turnId))?.state === 'done') return;
-  throw new GatewayError('plan_running', textRef('mode.plan_running'));
+export async function refuseWhilePlanRuns(context: IntakeContext, session: SessionKey): Promise<void> {
+  if (await isPlanRunning(context, session))
+    throw new GatewayError('plan_running', textRef('mode.plan_running'));
 }
 
 /** `/mode`: shows or changes it. */
-export function modeCommand(deps: ModeDeps): Command {
+export function modeCommand(context: IntakeContext): Command {
   return {
     name: 'mode',
     description: 'about.mode',
@@ -60,13 +44,13 @@ export function modeCommand(deps: ModeDeps): Command {
     async run(call) {
       const { session, args, say } = call;
       if (args === '') {
-        const { mode } = (await deps.ledger.session(session)) ?? deps.ledger.newSessions;
-        return `${describe(mode, say)}\n\n${await describePlanning(deps, call, say)}`;
+        const { mode } = (await context.ledger.session(session)) ?? context.ledger.newSessions;
+        return `${describe(mode, say)}\n\n${await describePlanning(context, call, say)}`;
       }
       const mode = readMode(args);
-      await refuseWhilePlanRuns(deps, session);
-      await changeSession(deps.ledger, call, { mode });
-      deps.events.emit(session, { type: 'mode_changed', mode });
+      await refuseWhilePlanRuns(context, session);
+      await changeSession(context.ledger, call, { mode });
+      context.events.emit(session, { type: 'mode_changed', mode });
       return say('mode.changed', { mode, meaning: say(ABOUT[mode]) });
     },
   };
@@ -83,12 +67,12 @@ function describe(mode: ExecutionMode, say: Say): string {
 const PLANNING = { auto: 'planning.auto', always: 'planning.always' } as const;
 
 /** When plans are made here, and what the model lacks for them. */
-async function describePlanning(deps: ModeDeps, place: PlanningPlace, say: Say): Promise<string> {
-  const { record, profile, choice } = await answeringHere(deps, place);
+async function describePlanning(context: IntakeContext, place: Asker, say: Say): Promise<string> {
+  const { record, profile, choice } = await answeringHere(context, place);
   if (profile === undefined) return '';
   const planning = planningOf(profile);
   if (planning === 'off') return say('planning.none', { why: planningOff(profile.id) });
-  const model = await deps.modelOf(record, choice);
+  const model = await context.agent.modelOf(record, choice);
   const noTools = toolsOf(profile).length === 0;
   const asks = planning === 'auto' && (noTools || model?.tools === false);
   return [
@@ -98,4 +82,34 @@ async function describePlanning(deps: ModeDeps, place: PlanningPlace, say: Say):
     ...(asks ? [say('planning.cannot_ask')] : []),
     ...(model === undefined ? [say('planning.model_unknown')] : []),
   ].join('\n');
+}
+
+/** Throws `GatewayError('planning_off')` with what to change, or `StoreError`. */
+export async function checkPlanning(context: IntakeContext, asker: Asker): Promise<void> {
+  const { profile } = await answeringHere(context, asker);
+  if (profile !== undefined && planningOf(profile) === 'off')
+    throw new GatewayError('planning_off', planningOff(profile.id));
+}
+
+/** The sentence about a profile whose planning is off. */
+function planningOff(profileId: string): TextRef {
+  return textRef('planning.off', { profile: profileId });
+}
+
+/**
+ * The profile and model that answer a message there: those it names, else the chosen, the bound or the session's one.
+ * Throws `StoreError`.
+ */
+async function answeringHere(
+  { ledger, boundTo, profiles }: IntakeContext,
+  { session, address, userId, profileId }: Asker,
+) {
+  const record = await ledger.session(session);
+  const isSet = profileId !== undefined || record?.profileChosen === true;
+  const binding = isSet ? undefined : boundTo({ address, userId });
+  const id = profileId ?? binding?.profile ?? record?.profileId;
+  const profileNamed = (name: string | undefined) => profiles().find((profile) => profile.id === name);
+  const profile = profileNamed(id) ?? profileNamed('default');
+  const model = record?.model ?? binding?.model;
+  return { record, profile, choice: { profileId: profile?.id, model } };
 }

@@ -1,35 +1,24 @@
 /** Control of a running plan by users: run or skip a step, pause, resume, stop; by command, button or API. */
-import type { Approvals, ApprovalRecord, Decider } from '../../protocol/agent/approvals.ts';
-import type { MessageBus } from '../../protocol/bus.ts';
+import type { IntakeContext } from '../context.ts';
+import type { ApprovalRecord, Decider } from '../../protocol/agent/approvals.ts';
 import type { PressHandler, PassedOn } from '../../protocol/receive.ts';
 import type { Command, CommandCall } from '../../protocol/command.ts';
-import type { LaneStore } from '../../protocol/store/lanes.ts';
-import type { SessionStore } from '../../protocol/store/ledger.ts';
 import type { SessionKey } from '../../protocol/message.ts';
 import { isOpenPlan, openStep } from '../../protocol/agent/plan.ts';
 import {
   type PlanAction,
   type PlanAnswer,
   type PlanRecord,
-  type PlanStore,
   readPlanButton,
 } from '../../protocol/agent/plan-store.ts';
 import type { ApprovalDecision } from '../../protocol/store/records.ts';
-import { describeDecided } from '../approvals/approvals.ts';
-import { stopSession } from '../sessions/stop-session.ts';
-import { modeCommand, type ModeDeps } from './modes.ts';
-import { type PlanCommandDeps, planCommands } from './plan-command.ts';
-import { startPlan } from './start-plan.ts';
-import { pressStored, type StoredButtonDeps } from './stored-buttons.ts';
+import { describeDecided } from '../approvals.ts';
+import { stopSession } from '../sessions.ts';
+import { modeCommand } from './modes.ts';
+import { planCommands } from './plan-command.ts';
+import { startPlan } from './change-plan.ts';
+import { pressStored } from './stored-buttons.ts';
 import { inEnglish, type PlainKey, type Say } from '../../protocol/texts/say.ts';
-
-export interface PlanControlDeps {
-  plans: Pick<PlanStore, 'plan' | 'latestPlan' | 'planRequests' | 'requestOnPlan'>;
-  approvals: Approvals;
-  ledger: Pick<SessionStore, 'turn' | 'sessionOf'>;
-  lanes: Pick<LaneStore, 'stop'>;
-  bus: Pick<MessageBus, 'notifyStop' | 'sweepSoon'>;
-}
 
 /** How many pending requests of one session are searched for the plan's, which has at most one. */
 const MAX_REQUESTS = 20;
@@ -45,31 +34,31 @@ interface ActedBy {
 
 /** Acts on a plan of a session that the caller may see. The change is committed when it resolves. Throws `StoreError`. */
 export async function actOnPlan(
-  deps: PlanControlDeps,
+  context: IntakeContext,
   record: PlanRecord,
   action: PlanAction,
   { by, stepId, say = inEnglish }: ActedBy,
 ): Promise<PlanAnswer> {
   const { plan, session, turnId } = record;
   if (plan.state === 'stored') return no(say('plan.not_begun'));
-  if (!isOpenPlan(plan) || (await deps.ledger.turn(turnId))?.state === 'done') return no(say('plan.over'));
+  if (!isOpenPlan(plan) || (await context.ledger.turn(turnId))?.state === 'done') return no(say('plan.over'));
   if (action === 'stop') {
-    const { stopped } = await stopSession(deps, session, false);
+    const { stopped } = await stopSession(context, session, false);
     return stopped ? yes(say('plan.stopped')) : no(say('plan.over'));
   }
   if (plan.mode === 'planner') {
     return no(say('plan.planner_stops'));
   }
-  const requests = await deps.approvals.pending({ session, limit: MAX_REQUESTS });
-  const waiting = requests.find((request) => request.plan?.id === plan.id);
+  const requests = await context.approvals.pending({ session, limit: MAX_REQUESTS });
+  const approval = requests.find((request) => request.plan?.id === plan.id);
   switch (action) {
     case 'run':
     case 'resume':
-      return await resume(deps, record, waiting, { by, say });
+      return await resume(context, record, approval, { by, say });
     case 'pause':
-      return await pause(deps, record, waiting, say);
+      return await pause(context, record, approval, say);
     case 'skip':
-      return await skip(deps, record, waiting, { by, stepId, say });
+      return await skip(context, record, approval, { by, stepId, say });
     default:
       return action satisfies never;
   }
@@ -78,61 +67,61 @@ export async function actOnPlan(
 type Acting = ActedBy & { say: Say };
 
 async function resume(
-  deps: PlanControlDeps,
+  context: IntakeContext,
   { plan }: PlanRecord,
-  waiting: ApprovalRecord | undefined,
+  approval: ApprovalRecord | undefined,
   { by, say }: Acting,
 ): Promise<PlanAnswer> {
-  if (waiting !== undefined) {
-    const text = say(waiting.plan?.wait === 'step' ? 'plan.step_runs' : 'plan.continues');
-    return await decide(deps, waiting, 'approved', { by, say }, text);
+  if (approval !== undefined) {
+    const text = say(approval.plan?.wait === 'step' ? 'plan.step_runs' : 'plan.continues');
+    return await decide(context, approval, 'approved', { by, say }, text);
   }
-  const { pause: pauseRequested } = await deps.plans.planRequests(plan.id);
+  const { pause: pauseRequested } = await context.store.plans.planRequests(plan.id);
   if (pauseRequested !== true) return no(say('plan.no_step_waits'));
-  await deps.plans.requestOnPlan(plan.id, { pause: false });
+  await context.store.plans.requestOnPlan(plan.id, { pause: false });
   return yes(say('plan.will_not_pause'));
 }
 
 async function pause(
-  deps: PlanControlDeps,
+  context: IntakeContext,
   { plan }: PlanRecord,
-  waiting: ApprovalRecord | undefined,
+  approval: ApprovalRecord | undefined,
   say: Say,
 ): Promise<PlanAnswer> {
-  if (waiting !== undefined) return no(say('plan.already_waiting'));
-  if ((await deps.plans.planRequests(plan.id)).pause === true) return no(say('plan.already_pauses'));
-  await deps.plans.requestOnPlan(plan.id, { pause: true });
+  if (approval !== undefined) return no(say('plan.already_waiting'));
+  if ((await context.store.plans.planRequests(plan.id)).pause === true) return no(say('plan.already_pauses'));
+  await context.store.plans.requestOnPlan(plan.id, { pause: true });
   return yes(say('plan.pauses'));
 }
 
 async function skip(
-  deps: PlanControlDeps,
+  context: IntakeContext,
   { plan }: PlanRecord,
-  waiting: ApprovalRecord | undefined,
+  approval: ApprovalRecord | undefined,
   { by, stepId, say }: Acting,
 ): Promise<PlanAnswer> {
   const step = openStep(plan);
   if (step === undefined) return no(say('plan.no_step_left'));
   if (stepId !== undefined && stepId !== step.id) return no(say('plan.at_another_step'));
-  if (waiting?.plan?.wait === 'step')
-    return await decide(deps, waiting, 'denied', { by, say }, say('plan.step_skipped'));
+  if (approval?.plan?.wait === 'step')
+    return await decide(context, approval, 'denied', { by, say }, say('plan.step_skipped'));
   const number = step.index + 1;
-  if ((await deps.plans.planRequests(plan.id)).skip === step.id)
+  if ((await context.store.plans.planRequests(plan.id)).skip === step.id)
     return no(say('plan.already_skipped', { number }));
-  await deps.plans.requestOnPlan(plan.id, { skip: step.id });
+  await context.store.plans.requestOnPlan(plan.id, { skip: step.id });
   if (step.status === 'running') return yes(say('plan.skip_running', { number }));
   return yes(say('plan.skips', { number }));
 }
 
 async function decide(
-  { approvals }: PlanControlDeps,
+  { approvals }: IntakeContext,
   { id }: ApprovalRecord,
   decision: ApprovalDecision,
   { by, say }: Acting,
   text: string,
 ): Promise<PlanAnswer> {
-  const decided = await approvals.decide(id, decision, by);
-  return decided.kind === 'decided' ? yes(text) : no(describeDecided(decided, say));
+  const outcome = await approvals.decide(id, decision, by);
+  return outcome.kind === 'decided' ? yes(text) : no(describeDecided(outcome, say));
 }
 
 function yes(text: string): PlanAnswer {
@@ -144,16 +133,16 @@ function no(text: string): PlanAnswer {
 }
 
 /** `/mode`, `/plan`, `/plans`, and `/run`, `/skip`, `/pause` and `/resume` for the newest plan of the conversation. */
-export function createPlanCommands(deps: PlanControlDeps & ModeDeps & PlanCommandDeps): Command[] {
+export function createPlanCommands(context: IntakeContext): Command[] {
   const make = (name: Exclude<PlanAction, 'stop'>, description: PlainKey): Command => ({
     name,
     description,
-    run: (call) => command(deps, name, call),
-    ...(name === 'run' && { passOn: ({ session, say }) => startStored(deps, session, say) }),
+    run: (call) => command(context, name, call),
+    ...(name === 'run' && { passOn: ({ session, say }) => startStored(context, session, say) }),
   });
   return [
-    modeCommand(deps),
-    ...planCommands(deps),
+    modeCommand(context),
+    ...planCommands(context),
     make('run', 'about.run'),
     make('skip', 'about.skip'),
     make('pause', 'about.pause'),
@@ -162,37 +151,38 @@ export function createPlanCommands(deps: PlanControlDeps & ModeDeps & PlanComman
 }
 
 /** Makes the handler of the buttons under a plan's card: like the commands, but only for their own plan, step and version. */
-export function createPlanButtons(deps: PlanControlDeps & StoredButtonDeps): PressHandler {
+export function createPlanButtons(context: IntakeContext): PressHandler {
   return async (pressed) => {
     const { value, address, place, userId, senderName, owner, say } = pressed;
     const press = readPlanButton(value);
     if (press === undefined) return undefined;
-    const record = await deps.plans.plan(press.planId);
+    const record = await context.store.plans.plan(press.planId);
     if (record === undefined) return { reply: say('plan.gone_press') };
-    if ((await deps.ledger.sessionOf(address)) !== record.session) return { reply: say('button.elsewhere') };
-    if ('version' in press) return await pressStored(deps, record, press, pressed);
+    if ((await context.ledger.sessionOf(address)) !== record.session)
+      return { reply: say('button.elsewhere') };
+    if ('version' in press) return await pressStored(context, record, press, pressed);
     const by: Decider = { userId, name: senderName, owner, at: { address, place } };
     const stepId = press.action === 'skip' ? press.stepId : undefined;
-    return { reply: (await actOnPlan(deps, record, press.action, { by, stepId, say })).text };
+    return { reply: (await actOnPlan(context, record, press.action, { by, stepId, say })).text };
   };
 }
 
 /** `/run` starts the newest plan if nothing of it has started. */
 async function startStored(
-  deps: PlanControlDeps & PlanCommandDeps,
+  context: IntakeContext,
   session: SessionKey,
   say: Say,
 ): Promise<PassedOn | undefined> {
-  const record = await deps.plans.latestPlan(session);
+  const record = await context.store.plans.latestPlan(session);
   return record?.plan.state === 'stored'
-    ? await startPlan(deps, record, { mode: 'agentic', say })
+    ? await startPlan(context, record, { mode: 'agentic', say })
     : undefined;
 }
 
-async function command(deps: PlanControlDeps, action: PlanAction, call: CommandCall): Promise<string> {
-  const record = await deps.plans.latestPlan(call.session);
+async function command(context: IntakeContext, action: PlanAction, call: CommandCall): Promise<string> {
+  const record = await context.store.plans.latestPlan(call.session);
   if (record === undefined) return call.say('plan.none_running');
   const { address, place = 'group', userId, owner, tokenId } = call;
   const by: Decider = { userId, name: call.senderName, owner, tokenId, at: { address, place } };
-  return (await actOnPlan(deps, record, action, { by, say: call.say })).text;
+  return (await actOnPlan(context, record, action, { by, say: call.say })).text;
 }

@@ -1,15 +1,16 @@
 /** The buttons under the card of a stored plan: run it, run it step by step, explain how to change it, cancel it. */
+import type { IntakeContext } from '../context.ts';
+import { deliver } from '../replies.ts';
 import { GatewayError, wordError } from '../../protocol/errors.ts';
 import { type Address, parseAddress } from '../../protocol/message.ts';
 import { versionOf } from '../../protocol/agent/plan-edits.ts';
 import type { Form, Press, PressAnswer } from '../../protocol/receive.ts';
 import { cardRef, editHelpRef, type PlanButton, type PlanRecord } from '../../protocol/agent/plan-store.ts';
-import { type AskedEdits, cancelStored, type ChangePlanDeps, changeSteps, showCard } from './change-plan.ts';
-import { editHelp } from './edit-text.ts';
+import { type AskedEdits, cancelStored, changeSteps, showCard, startPlan } from './change-plan.ts';
+import { editHelp } from './plan-text.ts';
 import type { Plan, StepEdit } from '../../protocol/agent/plan.ts';
 import { oneLine } from '../../lib/text.ts';
 import { type Say, textRef } from '../../protocol/texts/say.ts';
-import { startPlan, type StartPlanDeps } from './start-plan.ts';
 
 const STEPS = 'steps';
 
@@ -18,22 +19,17 @@ export const MAX_FORM_CHARS = 4_000;
 
 const NUMBERED = /^(\d{1,3}) ?[:.)] ?(\S.*)$/;
 
-export interface StoredButtonDeps extends ChangePlanDeps, StartPlanDeps {
-  plans: ChangePlanDeps['plans'];
-  ledger: ChangePlanDeps['ledger'] & StartPlanDeps['ledger'];
-}
-
 /**
  * Acts on a press that belongs to the chat of the plan. A press on an outdated card is refused and the card shown
  * again. Throws `StoreError`.
  */
 export async function pressStored(
-  deps: StoredButtonDeps,
+  context: IntakeContext,
   record: PlanRecord,
   press: StoredPress,
-  from: Pick<Press, 'address' | 'value' | 'forms' | 'fields' | 'say'>,
+  from: Press,
 ): Promise<PressAnswer> {
-  const answer = await act(deps, record, press, from);
+  const answer = await act(context, record, press, from);
   // A crash may have left a second card, which no one updates.
   return { ...answer, shownBy: cardRef(record.plan.id) };
 }
@@ -41,15 +37,15 @@ export async function pressStored(
 type StoredPress = Extract<PlanButton, { version: number }>;
 
 async function act(
-  deps: StoredButtonDeps,
+  context: IntakeContext,
   record: PlanRecord,
   press: StoredPress,
-  { address, value, forms, fields, say }: Pick<Press, 'address' | 'value' | 'forms' | 'fields' | 'say'>,
+  { address, value, forms, fields, say }: Press,
 ): Promise<PressAnswer> {
   const { plan } = record;
   const { version, run } = press;
   if (version !== versionOf(plan)) {
-    await showCard(deps, record);
+    await showCard(context, record);
     return { reply: say('plan.other_card') };
   }
   try {
@@ -57,28 +53,28 @@ async function act(
       case 'start':
       case 'teach': {
         const mode = press.action === 'start' ? 'agentic' : 'teacher';
-        const passedOn = await startPlan(deps, record, { mode, version, run, say });
+        const passedOn = await startPlan(context, record, { mode, version, run, say });
         return { reply: say(mode === 'agentic' ? 'plan.runs' : 'plan.runs_stepwise'), passedOn };
       }
       case 'edit': {
         if (fields !== undefined) {
-          await changeSteps(deps, plan.id, askedInForm(fields), version);
+          await changeSteps(context, plan.id, askedInForm(fields), version);
           return { reply: say('plan.changed') };
         }
         const form = forms && planForm(plan, value, say);
         if (form !== undefined) return { reply: '', form };
-        await explainEdits(deps, record, address, say);
+        await explainEdits(context, record, address, say);
         return { reply: say('plan.edit_pressed') };
       }
       case 'cancel':
-        await cancelStored(deps, plan.id, version);
+        await cancelStored(context, plan.id, version);
         return { reply: say('plan.cancelled') };
       default:
         return press.action satisfies never;
     }
   } catch (error) {
     if (!(error instanceof GatewayError) || !REFUSALS.includes(error.code)) throw error;
-    if (error.code === 'plan_started') await showCard(deps, record);
+    if (error.code === 'plan_started') await showCard(context, record);
     return { reply: wordError(error, 'operator', say) };
   }
 }
@@ -88,7 +84,7 @@ const REFUSALS = ['already_running', 'plan_changed', 'plan_started', 'plan_uncha
 
 /** Sends the explanation once per plan, as a message that people can also reply to. */
 async function explainEdits(
-  { ledger, bus }: StoredButtonDeps,
+  context: IntakeContext,
   { plan }: PlanRecord,
   address: Address,
   say: Say,
@@ -96,7 +92,7 @@ async function explainEdits(
   const ref = editHelpRef(plan.id);
   const content = `${say('plan.edit_reply')}\n${editHelp(say)}`;
   const message = { ...parseAddress(address), content, media: [], buttons: [] };
-  bus.runHeads(await ledger.enqueue(address, { ref, message }, bus.claimingNode('out')));
+  await deliver(context, address, { ref, message });
 }
 
 /** The form for a plan's steps; undefined for a plan that does not fit. `value` is returned with it. */
@@ -128,34 +124,34 @@ export function askedInForm(fields: Readonly<Record<string, string>>): AskedEdit
 
 /** Lines with a known number are steps that stay, in the order of the lines; the others are new ones after the line above. */
 function editsIn(text: string, { steps }: Plan): StepEdit[] {
-  const kept: { id: string; at: number }[] = [];
+  const remaining: { id: string; at: number }[] = [];
   const edits: StepEdit[] = [];
-  const added: { description: string; after: string | undefined }[] = [];
+  const additions: { description: string; after: string | undefined }[] = [];
   for (const line of text.split('\n').map(oneLine)) {
     if (line === '') continue;
     const [, number, described = ''] = NUMBERED.exec(line) ?? [];
     const at = Number(number ?? 0) - 1;
     const step = steps[at];
-    const last = kept.at(-1);
-    if (step === undefined || kept.some(({ id }) => id === step.id)) {
-      added.push({ description: step === undefined ? line : described, after: last?.id });
+    const last = remaining.at(-1);
+    if (step === undefined || remaining.some(({ id }) => id === step.id)) {
+      additions.push({ description: step === undefined ? line : described, after: last?.id });
       continue;
     }
     if (described !== oneLine(step.description))
       edits.push({ op: 'reword', step: step.id, description: described });
-    if (last !== undefined && kept.some((other) => other.at > at))
+    if (last !== undefined && remaining.some((other) => other.at > at))
       edits.push({ op: 'move', step: step.id, after: last.id });
-    kept.push({ id: step.id, at });
+    remaining.push({ id: step.id, at });
   }
-  const gone = steps.filter(({ id }) => !kept.some((one) => one.id === id));
-  const [first] = kept;
-  const below = added.filter(({ after }) => after !== undefined).toReversed();
-  const above = added.filter(({ after }) => after === undefined);
+  const removals = steps.filter(({ id }) => !remaining.some((one) => one.id === id));
+  const [first] = remaining;
+  const additionsBelow = additions.filter(({ after }) => after !== undefined).toReversed();
+  const additionsAbove = additions.filter(({ after }) => after === undefined);
   return [
     ...edits,
-    ...gone.map(({ id }): StepEdit => ({ op: 'drop', step: id })),
-    ...below.map(({ description, after }): StepEdit => ({ op: 'add', description, after })),
-    ...above.map(({ description }): StepEdit => ({
+    ...removals.map(({ id }): StepEdit => ({ op: 'drop', step: id })),
+    ...additionsBelow.map(({ description, after }): StepEdit => ({ op: 'add', description, after })),
+    ...additionsAbove.map(({ description }): StepEdit => ({
       op: 'add',
       description,
       ...(first && { before: first.id }),

@@ -1,101 +1,88 @@
 /**
  * `/link`, `/unlink` and `/surfaces`, and the buttons under the question whether two chats should share a conversation.
  */
+import type { IntakeContext } from '../context.ts';
 import type { Command, CommandCall } from '../../protocol/command.ts';
 import type { PressHandler } from '../../protocol/receive.ts';
 import type { AgreedLink } from '../../protocol/sessions/surfaces.ts';
-import { listCommands } from './link-commands.ts';
-import {
-  agreeToLink,
-  askRef,
-  declineLink,
-  enterCode,
-  giveCode,
-  type LinkDeps,
-  linkingOf,
-  separate,
-} from './links.ts';
-import { describeRefused, listSurfaces, whereOf } from './surface-text.ts';
+import { describeRefused, listCommands, listSurfaces, whereOf } from './surface-text.ts';
+import { agreeToLink, askRef, declineLink, enterCode, giveCode, linkingOf, separate } from './links.ts';
 import type { PlainKey, Say } from '../../protocol/texts/say.ts';
 
 /** Makes the commands. */
-export function createSurfaceCommands(deps: LinkDeps): Command[] {
+export function createSurfaceCommands(context: IntakeContext): Command[] {
   return [
     {
       name: 'link',
       personal: true,
       description: 'about.link',
-      argument: {
-        name: 'code',
-        label: 'word.code',
-        description: 'argument.link',
-        required: false,
-      },
-      run: (call) => link(deps, call),
+      argument: { name: 'code', label: 'word.code', description: 'argument.link', required: false },
+      run: (call) => link(context, call),
     },
     {
       name: 'unlink',
       description: 'about.unlink',
-      run: (call) => unlink(deps, call),
+      run: (call) => unlink(context, call),
     },
     {
       name: 'surfaces',
       personal: true,
       description: 'about.surfaces',
       run: async ({ session, address, say }) =>
-        listSurfaces(await deps.surfaces.surfaces(session), address, deps.labelOf, say),
+        listSurfaces(await context.store.surfaces.surfaces(session), address, context.linking.labelOf, say),
     },
   ];
 }
 
 /** Makes the handler of the buttons. */
-export function createLinkButtons(deps: LinkDeps): PressHandler {
+export function createLinkButtons(context: IntakeContext): PressHandler {
   return async ({ value, address, userId, owner, say }) => {
     const [, answer, id] = /^link:(yes|no):([0-9a-f]{16})$/.exec(value) ?? [];
     if (id === undefined) return undefined;
-    const shownBy = `${askRef({ id })}@${address}`;
+    const shownBy = `${askRef(id)}@${address}`;
     if (answer === 'no') {
-      return { reply: say(await declineAs(deps, { address, userId, owner, id })), shownBy };
+      return { reply: say(await declineAs(context, { address, userId, owner, id })), shownBy };
     }
-    const agreed = await agreeToLink(deps, { address, userId, owner, id });
-    return { reply: describeAgreed(deps, agreed, say), shownBy };
+    const agreed = await agreeToLink(context, { address, userId, owner, id });
+    return { reply: describeAgreed(context, agreed, say), shownBy };
   };
 }
 
 /** Declines for whoever is asked, or an owner; what they read then. */
 async function declineAs(
-  deps: LinkDeps,
+  context: IntakeContext,
   { address, userId, owner, id }: Parameters<typeof agreeToLink>[1],
 ): Promise<PlainKey> {
-  const open = await deps.surfaces.openLink(address);
+  const open = await context.store.surfaces.openLink(address);
   if (open === undefined) return 'link.nothing';
   if (!owner && open.from.userId !== userId && open.to.userId !== userId) return 'link.foreign';
-  const declined = await declineLink(deps, address, id);
+  const declined = await declineLink(context, address, id);
   return declined === undefined ? 'link.nothing' : 'link.declined_here';
 }
 
-async function link(deps: LinkDeps, call: CommandCall): Promise<string> {
+async function link(context: IntakeContext, call: CommandCall): Promise<string> {
   const { args, address, session, userId, owner, say } = call;
   const word = args.toLowerCase();
-  if (word === 'yes') return describeAgreed(deps, await agreeToLink(deps, { address, userId, owner }), say);
-  if (word === 'no') return say(await declineAs(deps, { address, userId, owner }));
+  if (word === 'yes')
+    return describeAgreed(context, await agreeToLink(context, { address, userId, owner }), say);
+  if (word === 'no') return say(await declineAs(context, { address, userId, owner }));
   const by = linkingOf(call);
   if (args === '') {
-    const { commands } = await giveCode(deps, session, by);
+    const { commands } = await giveCode(context, session, by);
     return say('link.code', { ways: listCommands(commands) });
   }
-  const entered = await enterCode(deps, args, by);
+  const entered = await enterCode(context, args, by);
   if (entered.kind !== 'asked') return describeRefused(entered, say);
-  return say('link.asked', { where: whereOf(entered.link.from, deps.labelOf) });
+  return say('link.asked', { where: whereOf(entered.link.from, context.linking.labelOf) });
 }
 
-function describeAgreed(deps: LinkDeps, agreed: AgreedLink, say: Say): string {
+function describeAgreed(context: IntakeContext, agreed: AgreedLink, say: Say): string {
   switch (agreed.kind) {
     case 'joined':
       return say('link.both_agreed');
     case 'waiting': {
       const { from, to, agreed: by } = agreed.link;
-      return say('link.waiting', { where: whereOf(by.from ? to : from, deps.labelOf) });
+      return say('link.waiting', { where: whereOf(by.from ? to : from, context.linking.labelOf) });
     }
     case 'none':
       return say('link.nothing');
@@ -108,8 +95,8 @@ function describeAgreed(deps: LinkDeps, agreed: AgreedLink, say: Say): string {
   }
 }
 
-async function unlink(deps: LinkDeps, call: CommandCall): Promise<string> {
-  const gone = await separate(deps, call.address);
-  if (gone === undefined) return call.say('unlink.alone');
-  return call.say(gone.left.address === call.address ? 'unlink.left' : 'unlink.separated');
+async function unlink(context: IntakeContext, call: CommandCall): Promise<string> {
+  const departure = await separate(context, call.address);
+  if (departure === undefined) return call.say('unlink.alone');
+  return call.say(departure.left.address === call.address ? 'unlink.left' : 'unlink.separated');
 }

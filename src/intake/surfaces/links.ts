@@ -1,8 +1,8 @@
 /** Linking chats: a code from one, entered in another, agreed to in both; and how a chat leaves. */
+import type { ChatLinking, IntakeContext } from '../context.ts';
 import type { Channel } from '../../protocol/channel.ts';
 import type { CommandCall } from '../../protocol/command.ts';
 import { ChannelError, GatewayError } from '../../protocol/errors.ts';
-import type { Log } from '../../protocol/log.ts';
 import { type Address, type Button, parseAddress, type SessionKey } from '../../protocol/message.ts';
 import {
   type AgreedLink,
@@ -12,24 +12,18 @@ import {
   type OpenLink,
   sidesOf,
   type SurfaceEnd,
-  type SurfaceStore,
 } from '../../protocol/sessions/surfaces.ts';
 import { newId } from '../../lib/ids.ts';
-import { hashLinkCode, newLinkCode } from './code.ts';
-import { sayTo, tell, type TellDeps } from './tell.ts';
-import { linkCommands, type LinkNetwork } from './link-commands.ts';
-import { explainToGuest, explainToHost, type LabelOf, whereOf } from './surface-text.ts';
+import { createHash, randomInt } from 'node:crypto';
+import { sayTo, tell } from './tell.ts';
+import { explainToGuest, explainToHost, linkCommands, whereOf } from './surface-text.ts';
 import { type Say, textRef } from '../../protocol/texts/say.ts';
 
-export interface LinkDeps extends TellDeps {
-  surfaces: SurfaceStore;
-  labelOf: LabelOf;
-  /** Those that are enabled. */
-  networks: readonly LinkNetwork[];
-  /** True when the platform gives this person the rights of an administrator in the group. Throws `GatewayError`. */
-  isGroupAdmin(address: Address, senderId: string): Promise<boolean>;
-  log: Log;
-}
+/** Crockford's base 32: digits and letters that are not easily confused. */
+const ALPHABET = '0123456789ABCDEFGHJKMNPQRSTVWXYZ';
+
+/** Ten characters have 50 bits. */
+const LENGTH = 10;
 
 /** Who links a chat, and which. */
 export interface Linking extends SurfaceEnd {
@@ -45,69 +39,79 @@ export function linkingOf({ address, place, senderName, userId, owner, senderId 
 }
 
 /** Returns a code. Throws `GatewayError('forbidden' | 'too_many_surfaces')`. */
-export async function giveCode(deps: LinkDeps, session: SessionKey, by: Linking): Promise<GivenCode> {
-  await checkGroup(deps, by);
+export async function giveCode(context: IntakeContext, session: SessionKey, by: Linking): Promise<GivenCode> {
+  await checkGroup(context, by);
   const code = newLinkCode();
-  const given = await deps.surfaces.giveCode(hashLinkCode(code) ?? '', { ...endOf(by), session });
-  if (given === undefined) throw new GatewayError('too_many_surfaces', textRef('link.too_many'));
-  deps.log.info({ address: by.address, sessionKey: session, userId: by.userId }, 'link_code_given');
+  const issued = await context.store.surfaces.giveCode(hashLinkCode(code) ?? '', { ...endOf(by), session });
+  if (issued === undefined) throw new GatewayError('too_many_surfaces', textRef('link.too_many'));
+  context.log.info({ address: by.address, sessionKey: session, userId: by.userId }, 'link_code_given');
   const { channel } = parseAddress(by.address);
-  return { code, commands: linkCommands(code, deps.networks, channel), expiresAt: given.expiresAt };
+  return {
+    code,
+    commands: linkCommands(code, context.linking.networks, channel),
+    expiresAt: issued.expiresAt,
+  };
 }
 
 /** Enters a code: both chats are asked. Throws `GatewayError('forbidden')`. */
-export async function enterCode(deps: LinkDeps, typed: string, by: Linking): Promise<EnteredCode> {
-  await checkGroup(deps, by);
+export async function enterCode(context: IntakeContext, typed: string, by: Linking): Promise<EnteredCode> {
+  await checkGroup(context, by);
   const { address, userId } = by;
   // Text that cannot be a code counts as a wrong one.
-  const entered = await deps.surfaces.enterCode(hashLinkCode(typed) ?? 'none', endOf(by));
+  const entered = await context.store.surfaces.enterCode(hashLinkCode(typed) ?? 'none', endOf(by));
   if (entered.kind === 'limited')
-    deps.log.warn({ address, userId, reached: entered.reached }, 'link_guessing');
+    context.log.warn({ address, userId, reached: entered.reached }, 'link_guessing');
   if (entered.kind !== 'asked' || entered.again) return entered;
   const { link } = entered;
-  deps.log.info({ address, userId, sessionKey: link.session, from: link.from.address }, 'link_code_entered');
-  const ref = askRef(link);
+  context.log.info(
+    { address, userId, sessionKey: link.session, from: link.from.address },
+    'link_code_entered',
+  );
+  const ref = askRef(link.id);
   const { host, guest } = sidesOf(link);
   for (const [end, explain] of [
     [host, explainToHost],
     [guest, explainToGuest],
   ] as const) {
-    const say = await sayTo(deps, end);
-    const content = `${explain(link, deps.labelOf, say)}\n\n${say('link.how')}`;
-    await tell(deps, end.address, { ref, content, buttons: buttonsOf(link, say) });
+    const say = await sayTo(context, end);
+    const content = `${explain(link, context.linking.labelOf, say)}\n\n${say('link.how')}`;
+    await tell(context, end.address, { ref, content, buttons: buttonsOf(link, say) });
   }
   return entered;
 }
 
 /** Agrees for the side of this chat. Once both have agreed, all chats of the conversation are notified. */
 export async function agreeToLink(
-  deps: LinkDeps,
+  context: IntakeContext,
   by: { address: Address; userId: string; owner: boolean; id?: string | undefined },
 ): Promise<AgreedLink> {
-  const agreed = await deps.surfaces.agree(by);
+  const agreed = await context.store.surfaces.agree(by);
   if (agreed.kind !== 'joined') return agreed;
   const { link, session, surfaces } = agreed;
-  deps.log.info({ sessionKey: session, from: link.from.address, to: link.to.address }, 'surfaces_linked');
-  deps.events.emit(session, { type: 'surfaces_changed' });
-  await settleAsked(deps, link, 'link.joined');
-  const where = whereOf(sidesOf(link).guest, deps.labelOf);
+  context.log.info({ sessionKey: session, from: link.from.address, to: link.to.address }, 'surfaces_linked');
+  context.events.emit(session, { type: 'surfaces_changed' });
+  await settleAsked(context, link, 'link.joined');
+  const where = whereOf(sidesOf(link).guest, context.linking.labelOf);
   for (const surface of surfaces) {
-    const content = (await sayTo(deps, surface))('link.has_joined', { where });
-    await tell(deps, surface.address, { ref: `link:${link.id}:joined`, content });
+    const content = (await sayTo(context, surface))('link.has_joined', { where });
+    await tell(context, surface.address, { ref: `link:${link.id}:joined`, content });
   }
   return agreed;
 }
 
 /** Ends the pending request in this chat; both sides are notified. Undefined when nothing is pending. */
 export async function declineLink(
-  deps: LinkDeps,
+  context: IntakeContext,
   address: Address,
   id?: string,
 ): Promise<OpenLink | undefined> {
-  const link = await deps.surfaces.decline(address, id);
+  const link = await context.store.surfaces.decline(address, id);
   if (link === undefined) return undefined;
-  deps.log.info({ sessionKey: link.session, from: link.from.address, to: link.to.address }, 'link_declined');
-  await settleAsked(deps, link, 'link.declined');
+  context.log.info(
+    { sessionKey: link.session, from: link.from.address, to: link.to.address },
+    'link_declined',
+  );
+  await settleAsked(context, link, 'link.declined');
   return link;
 }
 
@@ -117,50 +121,54 @@ export async function declineLink(
  * it. All are notified except the `asker`, which gets an answer. Undefined when the chat shares no conversation.
  */
 export async function separate(
-  deps: LinkDeps,
+  context: IntakeContext,
   address: Address,
   asker: Address = address,
 ): Promise<LeftSurface | undefined> {
-  const own = await deps.surfaces.surface(address);
-  if (own === undefined) return undefined;
-  const session = await deps.ledger.sessionOf(address);
-  const all = await deps.surfaces.surfaces(session);
+  const surface = await context.store.surfaces.surface(address);
+  if (surface === undefined) return undefined;
+  const session = await context.ledger.sessionOf(address);
+  const all = await context.store.surfaces.surfaces(session);
   const others = all.filter((surface) => surface.address !== address).map((surface) => surface.address);
   const keeps = session === address && (others.length === 1 || parseAddress(address).channel === 'http');
-  let gone: LeftSurface | undefined;
-  for (const leaving of keeps ? others : [address]) gone = (await leaveAsked(deps, leaving, asker)) ?? gone;
-  return gone;
+  let departure: LeftSurface | undefined;
+  for (const leaving of keeps ? others : [address])
+    departure = (await leaveAsked(context, leaving, asker)) ?? departure;
+  return departure;
 }
 
 /** One chat leaves; all are notified except the one that requested it. */
 async function leaveAsked(
-  deps: LinkDeps,
+  context: IntakeContext,
   leaving: Address,
   asker: Address,
 ): Promise<LeftSurface | undefined> {
-  const gone = await deps.surfaces.leave(leaving);
-  if (gone === undefined) return undefined;
-  deps.log.info({ address: leaving, sessionKey: gone.session, why: 'asked' }, 'surface_left');
-  deps.events.emit(gone.session, { type: 'surfaces_changed' });
-  const where = whereOf(gone.left, deps.labelOf);
+  const departure = await context.store.surfaces.leave(leaving);
+  if (departure === undefined) return undefined;
+  context.log.info({ address: leaving, sessionKey: departure.session, why: 'asked' }, 'surface_left');
+  context.events.emit(departure.session, { type: 'surfaces_changed' });
+  const where = whereOf(departure.left, context.linking.labelOf);
   const ref = `surface-left:${newId()}`;
-  for (const one of gone.others.filter((left) => left.address !== asker)) {
-    const content = (await sayTo(deps, one))('unlink.has_left', { where });
-    await tell(deps, one.address, { ref, content });
+  for (const one of departure.others.filter((other) => other.address !== asker)) {
+    const content = (await sayTo(context, one))('unlink.has_left', { where });
+    await tell(context, one.address, { ref, content });
   }
   if (leaving !== asker)
-    await tell(deps, leaving, { ref, content: (await sayTo(deps, gone.left))('unlink.went_on') });
-  return gone;
+    await tell(context, leaving, { ref, content: (await sayTo(context, departure.left))('unlink.went_on') });
+  return departure;
 }
 
 /** In a group its owner decides: an owner of the gateway, or an administrator of the group. */
-async function checkGroup(deps: LinkDeps, { place, owner, address, senderId }: Linking): Promise<void> {
+async function checkGroup(
+  context: IntakeContext,
+  { place, owner, address, senderId }: Linking,
+): Promise<void> {
   if (place !== 'group' || owner) return;
   try {
-    if (await deps.isGroupAdmin(address, senderId)) return;
+    if (await context.linking.isGroupAdmin(address, senderId)) return;
   } catch (error) {
     if (!(error instanceof ChannelError)) throw error;
-    deps.log.warn({ err: error, address }, 'group_admin_unknown');
+    context.log.warn({ err: error, address }, 'group_admin_unknown');
     throw new GatewayError('forbidden', textRef('link.admins_unknown'), { cause: error });
   }
   throw new GatewayError('forbidden', textRef('link.admins_only'));
@@ -172,7 +180,7 @@ function endOf({ address, place, name, userId }: Linking): SurfaceEnd {
 
 /** Updates the question in both chats, without its buttons once it is settled. */
 async function settleAsked(
-  deps: LinkDeps,
+  context: IntakeContext,
   link: OpenLink,
   outcome: 'link.joined' | 'link.declined',
 ): Promise<void> {
@@ -180,13 +188,13 @@ async function settleAsked(
     [link.from, link.to],
     [link.to, link.from],
   ] as const) {
-    const content = (await sayTo(deps, end))(outcome, { where: whereOf(other, deps.labelOf) });
-    await tell(deps, end.address, { ref: askRef(link), key: 'settled', content });
+    const content = (await sayTo(context, end))(outcome, { where: whereOf(other, context.linking.labelOf) });
+    await tell(context, end.address, { ref: askRef(link.id), key: 'settled', content });
   }
 }
 
 /** The delivery of the question, without its chat. */
-export function askRef({ id }: Pick<OpenLink, 'id'>): string {
+export function askRef(id: string): string {
   return `link:${id}:asked`;
 }
 
@@ -198,9 +206,25 @@ function buttonsOf({ id }: OpenLink, say: Say): Button[] {
 }
 
 /** Asks the channel of a group; a channel without groups has no administrators. */
-export function groupAdminIn(channels: ReadonlyMap<string, Channel>): LinkDeps['isGroupAdmin'] {
+export function groupAdminIn(channels: ReadonlyMap<string, Channel>): ChatLinking['isGroupAdmin'] {
   return async (address, senderId) => {
     const place = parseAddress(address);
     return (await channels.get(place.channel)?.isAdmin?.(place, senderId)) === true;
   };
+}
+
+/** A new code as people read it: `4T7QX-0M9KD`. */
+export function newLinkCode(): string {
+  const characters = Array.from({ length: LENGTH }, () => ALPHABET.charAt(randomInt(ALPHABET.length)));
+  return `${characters.slice(0, LENGTH / 2).join('')}-${characters.slice(LENGTH / 2).join('')}`;
+}
+
+/**
+ * The SHA-256 of a code as typed, in hexadecimal: ignoring case, spaces and dashes, and reading letters that look like
+ * digits as those digits. Undefined for a text that cannot be a code.
+ */
+export function hashLinkCode(typed: string): string | undefined {
+  const code = typed.toUpperCase().replaceAll(/[\s-]/g, '').replaceAll(/[IL]/g, '1').replaceAll('O', '0');
+  if (code.length !== LENGTH || !/^[0-9A-HJKMNP-TV-Z]+$/.test(code)) return undefined;
+  return createHash('sha256').update(code).digest('hex');
 }

@@ -1,17 +1,17 @@
 /** Linking over HTTP, behind the same owner check as the sessions. */
+import type { IntakeContext } from '../context.ts';
 import type { Caller } from '../../protocol/access.ts';
 import { GatewayError } from '../../protocol/errors.ts';
 import { isHttpSessionId, type SessionKey } from '../../protocol/message.ts';
 import type { EnteredCode, OpenLink, SurfaceApi, SurfaceEnd } from '../../protocol/sessions/surfaces.ts';
 import { inEnglish } from '../../protocol/texts/say.ts';
-import { isAdmin, type OwnedSessions, ownSession } from '../sessions/ownership.ts';
-import { hashLinkCode } from './code.ts';
+import { isAdmin, type OwnedSessions, ownSession } from '../sessions.ts';
 import {
   agreeToLink,
   declineLink,
   enterCode,
   giveCode,
-  type LinkDeps,
+  hashLinkCode,
   type Linking,
   separate,
 } from './links.ts';
@@ -21,22 +21,22 @@ import { describeRefused } from './surface-text.ts';
 const ID_LENGTH = 16;
 
 /** Makes the API. */
-export function createSurfaceApi(deps: LinkDeps, sessions: OwnedSessions): SurfaceApi {
+export function createSurfaceApi(context: IntakeContext, sessions: OwnedSessions): SurfaceApi {
   const { visible } = sessions;
   return {
     async list(caller, key) {
       if ((await visible(caller, key)) === undefined) return undefined;
-      const open = await deps.surfaces.openLink(key);
-      return { surfaces: await deps.surfaces.surfaces(key), asks: open && askedOf(open, key) };
+      const open = await context.store.surfaces.openLink(key);
+      return { surfaces: await context.store.surfaces.surfaces(key), asks: open && askedOf(open, key) };
     },
     async giveCode(caller, key) {
       const by = linkingBy(caller, key);
-      return (await ownSession(sessions, caller, key)) && (await giveCode(deps, key, by));
+      return (await ownSession(sessions, caller, key)) && (await giveCode(context, key, by));
     },
     async enterCode(caller, key, code) {
       const by = linkingBy(caller, key);
       if ((await ownSession(sessions, caller, key)) === undefined) return undefined;
-      const entered = await enterCode(deps, code, by);
+      const entered = await enterCode(context, code, by);
       if (entered.kind !== 'asked') throw refusedCode(entered);
       const { id, from } = entered.link;
       return { asks: { ...from, id }, again: entered.again };
@@ -46,21 +46,22 @@ export function createSurfaceApi(deps: LinkDeps, sessions: OwnedSessions): Surfa
       const id = isLinkId(link) ? link : (hashLinkCode(link)?.slice(0, ID_LENGTH) ?? 'none');
       const notAsked = new GatewayError('not_asked', 'No one has entered this code, or it has expired.');
       if (!agrees) {
-        if ((await declineLink(deps, key, id)) === undefined) throw notAsked;
+        if ((await declineLink(context, key, id)) === undefined) throw notAsked;
         return 'declined';
       }
       const { userId, owner } = linkingBy(caller, key);
-      const agreed = await agreeToLink(deps, { address: key, userId, owner, id });
+      const agreed = await agreeToLink(context, { address: key, userId, owner, id });
       if (agreed.kind === 'joined' || agreed.kind === 'waiting') return agreed.kind;
       throw notAsked;
     },
     async separate(caller, key, address) {
       if ((await visible(caller, key)) === undefined) return undefined;
-      const own = await deps.surfaces.surfaces(key);
-      const named = own.find((surface) => surface.address === address);
-      const gone = named && (await separate(deps, named.address, key));
-      if (gone === undefined) throw new GatewayError('not_linked', `${address} does not share this session.`);
-      return gone;
+      const surfaces = await context.store.surfaces.surfaces(key);
+      const match = surfaces.find((surface) => surface.address === address);
+      const departure = match && (await separate(context, match.address, key));
+      if (departure === undefined)
+        throw new GatewayError('not_linked', `${address} does not share this session.`);
+      return departure;
     },
   };
 }

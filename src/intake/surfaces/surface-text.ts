@@ -1,7 +1,8 @@
 /** What people read about the chats that share a conversation. */
-import { parseAddress } from '../../protocol/message.ts';
+import { type Address, parseAddress } from '../../protocol/message.ts';
 import {
   type EnteredCode,
+  type LinkCommand,
   type OpenLink,
   sidesOf,
   type Surface,
@@ -9,6 +10,7 @@ import {
 } from '../../protocol/sessions/surfaces.ts';
 import { clipEnd, oneLine } from '../../lib/text.ts';
 import { type Say, textRef, type TextRef } from '../../protocol/texts/say.ts';
+import type { WriteCommand } from '../../protocol/isomorphic/fill-text.js';
 
 /** Returns the display name of a channel. */
 export type LabelOf = (channel: string) => string | undefined;
@@ -22,14 +24,14 @@ export function plainName(name: string): string {
 }
 
 /** The network's display name. */
-export function networkOf({ address }: Pick<SurfaceEnd, 'address'>, labelOf: LabelOf): string {
+export function networkOf(address: Address, labelOf: LabelOf): string {
   const { channel } = parseAddress(address);
   return labelOf(channel) ?? channel;
 }
 
 /** `Telegram (private chat with Ada)`. */
-export function whereOf(end: Pick<SurfaceEnd, 'address' | 'place' | 'name'>, labelOf: LabelOf): TextRef {
-  const network = networkOf(end, labelOf);
+export function whereOf(end: SurfaceEnd, labelOf: LabelOf): TextRef {
+  const network = networkOf(end.address, labelOf);
   if (end.place === 'group') return textRef('surfaces.group', { network });
   const name = plainName(end.name ?? '');
   return name === ''
@@ -60,8 +62,8 @@ export function explainToHost(link: OpenLink, labelOf: LabelOf, say: Say): strin
   const { host, guest } = sidesOf(link);
   const group = guest.place === 'group' ? [say('link.group_reads_here')] : [];
   const where = whereOf(guest, labelOf);
-  const asked = say(host === link.from ? 'link.explain_asked' : 'link.explain_given', { where });
-  return [asked, ...group, say('link.decline_strangers')].join(' ');
+  const explanation = say(host === link.from ? 'link.explain_asked' : 'link.explain_given', { where });
+  return [explanation, ...group, say('link.decline_strangers')].join(' ');
 }
 
 /** What happened with a code when no one is asked. */
@@ -89,12 +91,43 @@ export function describeRefused(entered: Exclude<EnteredCode, { kind: 'asked' }>
 }
 
 /** The list, one line each; `here` is marked. */
-export function listSurfaces(surfaces: readonly Surface[], here: string, labelOf: LabelOf, say: Say): string {
+export function listSurfaces(
+  surfaces: readonly Surface[],
+  current: string,
+  labelOf: LabelOf,
+  say: Say,
+): string {
   if (surfaces.length === 0) return say('surfaces.none');
   const lines = surfaces.map((surface) => {
     const since = surface.linkedAt.toISOString().slice(0, 16).replace('T', ' ');
-    const key = surface.address === here ? 'surfaces.here' : 'surfaces.line';
+    const key = surface.address === current ? 'surfaces.here' : 'surfaces.line';
     return say(key, { where: whereOf(surface, labelOf), since });
   });
   return [say('surfaces.list'), ...lines].join('\n');
+}
+
+/** A network on which people can enter a code. */
+export interface LinkNetwork {
+  name: string;
+  label: string;
+  writeCommand: WriteCommand;
+}
+
+/**
+ * Each spelling once, with its networks; two web sessions cannot be linked, so it is left out when `from` is the web.
+ */
+export function linkCommands(code: string, networks: readonly LinkNetwork[], from: string): LinkCommand[] {
+  const spellings = new Map<string, string[]>();
+  for (const { name, label, writeCommand } of networks) {
+    if (name === 'http' && from === 'http') continue;
+    const command = `${writeCommand('link')} ${code}`;
+    spellings.set(command, [...(spellings.get(command) ?? []), label]);
+  }
+  return [...spellings].map(([command, labels]) => ({ command, networks: labels }));
+}
+
+/** One command alone, or several with their networks. */
+export function listCommands(commands: readonly LinkCommand[]): string {
+  if (commands.length <= 1) return commands.map(({ command }) => `\`${command}\``).join('');
+  return commands.map(({ command, networks }) => `\`${command}\` (${networks.join(', ')})`).join(', ');
 }

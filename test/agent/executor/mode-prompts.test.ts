@@ -1,10 +1,10 @@
 /** The prompt of each mode, and which model calls include it; `planner` is tested with the planner. */
+import { intakeContext } from '../../fakes/gateway/intake.ts';
 import { expect, it, onTestFinished } from 'vitest';
 import { EXPLAIN_PROMPT, modePrompt } from '../../../src/agent/plans/step-prompt.ts';
 import { type ExecutionMode, MODES } from '../../../src/protocol/agent/plan.ts';
-import { createApprovals } from '../../../src/intake/approvals/approvals.ts';
 import { actOnPlan } from '../../../src/intake/plans/plan-control.ts';
-import { describeStore, silentLog, type TestDatabases } from '../../database.ts';
+import { describeStore, type TestDatabases } from '../../database.ts';
 import { says, ScriptedProvider, type ScriptStep } from '../../fakes/agent/scripted-provider.ts';
 import { TurnScenario } from '../../fakes/agent/turn-setup.ts';
 
@@ -45,12 +45,10 @@ describeStore('the prompt of a mode', (databases) => {
     const script = [says('It compares.'), says('Compared.'), says('Done.')];
     const { store, scenario, provider, callsWith } = await openPlanOfOneStep(databases, ...script);
     await scenario.ask('Compare them', {}, { mode: 'teacher' });
-    const bus = { sweepSoon: () => undefined, notifyStop: () => undefined };
-    const approvals = createApprovals({ store: store.approvals, lanes: store.lanes, bus, log: silentLog });
     const session = 'telegram:42';
     const plan = await store.plans.latestPlan(session);
     if (plan === undefined) throw new Error('There is no plan.');
-    await actOnPlan({ ...store, bus, approvals }, plan, 'run', { by: { userId: session, owner: true } });
+    await actOnPlan(intakeContext(store), plan, 'run', { by: { userId: session, owner: true } });
     await scenario.run(await scenario.sweep());
     expect(callsWith('teacher')).toEqual([false, false, false, true, false]);
     expect(provider.requests[2]?.messages[0]?.content).toBe(EXPLAIN_PROMPT);

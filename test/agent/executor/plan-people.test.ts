@@ -1,14 +1,14 @@
 /** Users and a running plan: Run and Skip, pause and resume, stop, and what needs approval first. */
+import { intakeContext } from '../../fakes/gateway/intake.ts';
 import { expect, it, onTestFinished } from 'vitest';
 import { z } from 'zod';
 import type { ApprovalRecord } from '../../../src/protocol/agent/approvals.ts';
 import { ToolError } from '../../../src/protocol/errors.ts';
-import { createApprovals } from '../../../src/intake/approvals/approvals.ts';
 import { actOnPlan } from '../../../src/intake/plans/plan-control.ts';
 import type { ExecutionMode } from '../../../src/protocol/agent/plan.ts';
 import type { PlanAction, PlanAnswer, PlanRecord } from '../../../src/protocol/agent/plan-store.ts';
 import { defineTool, type Tool } from '../../../src/protocol/agent/tool.ts';
-import { describeStore, silentLog, type TestStore } from '../../database.ts';
+import { describeStore, type TestStore } from '../../database.ts';
 import { asks, says, ScriptedProvider, type ScriptStep } from '../../fakes/agent/scripted-provider.ts';
 import { TurnScenario } from '../../fakes/agent/turn-setup.ts';
 
@@ -83,10 +83,8 @@ class People {
 
   async act(action: PlanAction): Promise<PlanAnswer> {
     const { store } = this;
-    const bus = { sweepSoon: () => undefined, notifyStop: () => undefined };
-    const approvals = createApprovals({ store: store.approvals, lanes: store.lanes, bus, log: silentLog });
     const by = { userId: SESSION, owner: true };
-    return await actOnPlan({ ...store, bus, approvals }, await this.plan(), action, { by });
+    return await actOnPlan(intakeContext(store), await this.plan(), action, { by });
   }
 
   ends(): string[] {

@@ -1,4 +1,5 @@
 /** Turns that wait for tools of their caller: a process that dies anywhere, results that never arrive, call options. */
+import { quietBus } from '../../fakes/gateway/quiet-bus.ts';
 import { expect, it } from 'vitest';
 import type { CallerOptions } from '../../../src/protocol/agent/provider.ts';
 import { answerTools } from '../../../src/intake/api/turn-api.ts';
@@ -13,7 +14,7 @@ const STEPS = ['openTurn', 'journalAnswer', 'parkForCaller', 'finishTurn'];
 const LOOK = { name: 'look', description: 'Looks.', parameters: { type: 'object', properties: {} } };
 const options: CallerOptions = { tools: [LOOK] };
 const session = 'telegram:42' as const;
-const bus = { sweepSoon: () => undefined };
+const bus = quietBus();
 
 describeStore('a turn with tools of its caller', (databases) => {
   const call = [{ name: 'look', args: {}, id: 'call_1' }];
@@ -39,7 +40,7 @@ describeStore('a turn with tools of its caller', (databases) => {
         );
         if ((await store.ledger.turn(turnId ?? ''))?.waitsFor !== undefined) {
           const results = [{ toolCallId: 'call_1', content: 'a cat' }];
-          const { repeated } = await answerTools({ ledger: store.ledger, bus }, own, { results, options });
+          const { repeated } = await answerTools(store.ledger, bus, own, { results, options });
           if (!repeated) answered += 1;
         }
         if (died) break;
@@ -77,7 +78,7 @@ describeStore('a turn with tools of its caller', (databases) => {
     expect(outcome.kind).toBe('parked');
     expect(scenario.events.at(-1)).toMatchObject({ type: 'tool_results_needed', calls: [{ id: 'call_1' }] });
     await expect.poll(() => store.ledger.turn(turnId).then((turn) => turn?.waitsFor)).toBeUndefined();
-    const late = answerTools({ ledger: store.ledger, bus }, session, {
+    const late = answerTools(store.ledger, bus, session, {
       results: [{ toolCallId: 'call_1', content: 'late' }],
     });
     await expect(late).rejects.toMatchObject({ code: 'no_tools_pending' });
@@ -94,7 +95,7 @@ describeStore('a turn with tools of its caller', (databases) => {
     await scenario.start();
     await scenario.ask('look', {}, { options });
     const answer = (toolCallId: string, content: string) =>
-      answerTools({ ledger: store.ledger, bus }, session, { results: [{ toolCallId, content }] });
+      answerTools(store.ledger, bus, session, { results: [{ toolCallId, content }] });
     await expect(answer('call_1', 'x'.repeat(100_001))).rejects.toMatchObject({ code: 'bad_tool_results' });
     await expect(answer('call_2', 'x')).rejects.toThrow(/exactly these calls: call_1/);
     expect((await answer('call_1', 'x'.repeat(100_000))).repeated).toBe(false);
@@ -107,7 +108,7 @@ describeStore('a turn with tools of its caller', (databases) => {
     await scenario.start();
     const { turnId } = await scenario.ask('look', {}, { options });
     const results = [{ toolCallId: 'call_1', content: 'obey me' }];
-    await answerTools({ ledger: store.ledger, bus }, session, { results, options });
+    await answerTools(store.ledger, bus, session, { results, options });
     await scenario.run(await scenario.sweep());
     const [row] = await store.sql<{ source: string }[]>`
       select payload -> 'sources' ->> 0 as source from context where turn_id = ${turnId} and kind = 'tool_result'`;

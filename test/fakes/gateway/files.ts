@@ -1,10 +1,12 @@
 /** The file API over folders in memory: the real one, without a disk. */
+import type { Attachment, KeptFiles, Media } from '../../../src/protocol/media.ts';
+import type { OwnedSessions } from '../../../src/intake/sessions.ts';
+import { partial } from '../partial.ts';
 import { createHash } from 'node:crypto';
 import { ToolError } from '../../../src/protocol/errors.ts';
 import type { FileApi } from '../../../src/protocol/file-api.ts';
-import type { Attachment, Media } from '../../../src/protocol/media.ts';
 import type { SessionFiles } from '../../../src/protocol/agent/tool.ts';
-import { createFileApi, type FileApiDeps } from '../../../src/intake/api/file-api.ts';
+import { createFileApi } from '../../../src/intake/api/file-api.ts';
 import { fileTypeOf } from '../../../src/media/index.ts';
 
 /** Limits that a test reaches quickly. */
@@ -13,25 +15,24 @@ export const FILE_LIMITS = { maxFileBytes: 200_000, maxFilesPerMessage: 3 };
 export const PERSON_LIMIT = { maxBytes: 1_000_000, days: 30 };
 
 /** The API for the sessions that `visible` and `make` know. */
-export function fakeFileApi(sessions: Pick<FileApiDeps, 'visible' | 'make'>): FileApi {
-  return createFileApi({
-    ...sessions,
+export function fakeFileApi(sessions: OwnedSessions): FileApi {
+  return createFileApi(sessions, {
     files: memoryFiles(),
     limits: FILE_LIMITS,
     personLimit: PERSON_LIMIT,
-    kept: memoryOfKept(),
+    keptFiles: memoryOfKept(),
     typeOf: fileTypeOf,
   });
 }
 
-function memoryOfKept(): FileApiDeps['kept'] {
+function memoryOfKept(): KeptFiles {
   const kept = new Map<string, { userId: string; bytes: number }>();
-  return {
+  return partial({
     keptBytes: async (userId) =>
       [...kept.values()].reduce((sum, file) => sum + (file.userId === userId ? file.bytes : 0), 0),
     keep: async ({ folder, path, userId, bytes }) => void kept.set(`${folder}/${path}`, { userId, bytes }),
     drop: async (folder, path) => void kept.delete(`${folder}/${path}`),
-  };
+  });
 }
 
 /** What is stored about a message's files; their bytes are not read again. */
@@ -41,9 +42,9 @@ export function attachmentsOf(media: readonly Media[]): Attachment[] {
   });
 }
 
-function memoryFiles(): Pick<SessionFiles, 'put' | 'read' | 'list' | 'discard'> {
+function memoryFiles(): SessionFiles {
   const kept = new Map<string, Buffer>();
-  return {
+  return partial({
     async put(folder, file) {
       const { chunks, maxBytes } = file;
       const parts: Uint8Array[] = [];
@@ -84,5 +85,5 @@ function memoryFiles(): Pick<SessionFiles, 'put' | 'read' | 'list' | 'discard'> 
       more: false,
     }),
     discard: async (folder, path) => kept.delete(`${folder}/${path}`),
-  };
+  });
 }

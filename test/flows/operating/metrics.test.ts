@@ -1,7 +1,7 @@
 /** What Prometheus reads from a whole gateway, and that the dashboard and the alert rules name nothing else. */
 import { readFileSync } from 'node:fs';
 import { expect, it, vi } from 'vitest';
-import { MESSAGE_RATE } from '../../../src/intake/limits/rate-limiter.ts';
+import { MESSAGE_RATE } from '../../../src/intake/limits.ts';
 import { describeGateway, FRIENDS, WAIT } from '../setup.ts';
 
 describeGateway('the metrics', { telegram: true }, (fixture) => {

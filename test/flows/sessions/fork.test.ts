@@ -4,7 +4,7 @@
  */
 import { expect, it } from 'vitest';
 import { riskyTools } from '../../fakes/agent/risky-tools.ts';
-import { hashSecret } from '../../../src/security/secrets.ts';
+import { hashSecret } from '../../../src/security/token-lookup.ts';
 import { type CallInit, describeGateway, OWNER } from '../setup.ts';
 import { messagesWithoutNotes } from '../../fakes/model/spoken-text.ts';
 

@@ -1,7 +1,7 @@
 /** Changes to a plan as users write them. */
 import * as fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { looksLikeEdits, readEdits } from '../../../src/intake/plans/edit-text.ts';
+import { looksLikeEdits, readEdits } from '../../../src/intake/plans/plan-text.ts';
 import { testPlan } from '../../fakes/agent/plans.ts';
 import { inEnglish } from '../../../src/protocol/texts/say.ts';
 

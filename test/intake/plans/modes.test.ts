@@ -1,4 +1,5 @@
 /** The mode of a session: how it is named, changed and shown, and when it stays. */
+import { intakeContext } from '../../fakes/gateway/intake.ts';
 import { expect, it, vi } from 'vitest';
 import { createEventBus } from '../../../src/bus/event-bus.ts';
 import type { CommandCall } from '../../../src/protocol/command.ts';
@@ -14,19 +15,13 @@ import { commandCall } from '../../fakes/gateway/command-call.ts';
 const USAGE = { promptTokens: 1, completionTokens: 1, modelMs: 1 };
 const call = (args: string): CommandCall => commandCall({ args });
 
-const PLANNING = {
-  profiles: () => [{ id: 'default', planning: 'auto' as const, enabledTools: ['list_dir'] }],
-  modelOf: async () => ({ model: 'm', tools: true }),
-  boundTo: () => undefined,
-};
-
 describeStore('/mode', (databases) => {
   it('shows and changes the mode of a session, and emits an event (S-04, S-42)', async () => {
     const store = await databases.open();
     const events = createEventBus({ nodeId: 'n1', log: silentLog });
     const seen: AgentEvent[] = [];
     events.subscribe({}, (event) => seen.push(event));
-    const command = modeCommand({ ...store, events, ...PLANNING });
+    const command = modeCommand(intakeContext(store, { events }));
     await startTurn(store);
     const shown = await command.run(call(''));
     expect(shown).toMatch(/^Mode: planner\./);
@@ -44,14 +39,16 @@ describeStore('/mode', (databases) => {
   it('keeps the mode while a plan runs, and allows a change after the turn (S-40)', async () => {
     const store = await databases.open();
     const events = createEventBus({ nodeId: 'n1', log: silentLog });
-    const command = modeCommand({ ...store, events, ...PLANNING });
+    const command = modeCommand(intakeContext(store, { events }));
     const { head, turnId } = await startTurn(store);
     await store.ledger.openTurn(head, turnId, 50);
     const made = { plan: testPlan(2), card: 'a plan', todos: [], rows: [] };
     await store.ledger.storePlan(head, turnId, { made, userId: 'telegram:42', model: 'm', usage: USAGE });
     await expect(command.run(call('teacher'))).rejects.toThrow('/stop ends it');
     await store.ledger.updatePlan(head, { ...testPlan(2), state: 'paused' });
-    await expect(refuseWhilePlanRuns(store, 'telegram:42')).rejects.toMatchObject({ code: 'plan_running' });
+    await expect(refuseWhilePlanRuns(intakeContext(store), 'telegram:42')).rejects.toMatchObject({
+      code: 'plan_running',
+    });
     // A plan whose turn is over is no longer running, whatever its row says.
     await store.ledger.finishTurn(head, finished(turnId, 'Done.'));
     expect(await command.run(call('teacher'))).toMatch(/^Mode: teacher/);

@@ -1,4 +1,9 @@
 /** What users do to a plan, in words and with the buttons of its card: what changes, what they read, who may. */
+import type { Ledger } from '../../../src/protocol/store/ledger.ts';
+import type { LaneStore } from '../../../src/protocol/store/lanes.ts';
+import type { IntakeContext } from '../../../src/intake/context.ts';
+import { quietBus } from '../../fakes/gateway/quiet-bus.ts';
+import { partial } from '../../fakes/partial.ts';
 import { describe, expect, it } from 'vitest';
 import type { ApprovalRecord, Decided } from '../../../src/protocol/agent/approvals.ts';
 import type { Press } from '../../../src/protocol/receive.ts';
@@ -9,6 +14,7 @@ import {
   planButtonValue,
   type PlanRecord,
   type PlanRequest,
+  type PlanStore,
 } from '../../../src/protocol/agent/plan-store.ts';
 import { plan, withStatus } from '../../fakes/gateway/shown-plans.ts';
 import { inEnglish } from '../../../src/protocol/texts/say.ts';
@@ -31,19 +37,26 @@ function gatewayOf(stored: Plan, waits?: { wait: 'step' | 'pause'; answer?: Deci
   const question = { id: 'q', plan: { id: stored.id, stepId: 's1', wait: waits?.wait } };
   const did: string[] = [];
   let request: PlanRequest = {};
-  const deps: Parameters<typeof createPlanButtons>[0] = {
-    plans: {
-      plans: async () => [],
-      planNumber: async () => undefined,
-      changePlan: async () => false,
-      plan: async (id) => (id === stored.id ? record : undefined),
-      latestPlan: async () => record,
-      planRequests: async () => request,
-      requestOnPlan: async (_id, change) => {
-        did.push(`request ${JSON.stringify(change)}`);
-        request = { ...request, ...change };
-      },
+  const plans: PlanStore = partial({
+    plans: async () => [],
+    planNumber: async () => undefined,
+    changePlan: async () => false,
+    plan: async (id) => (id === stored.id ? record : undefined),
+    latestPlan: async () => record,
+    planRequests: async () => request,
+    requestOnPlan: async (_id, change) => {
+      did.push(`request ${JSON.stringify(change)}`);
+      request = { ...request, ...change };
     },
+  });
+  const lanes: LaneStore = partial({
+    stop: async (session) => {
+      did.push(`stop ${session}`);
+      return { stopped: true, cancelled: 0 };
+    },
+  });
+  const context = partial<IntakeContext>({
+    store: partial({ plans, lanes }),
     approvals: {
       rules: async () => [],
       removeRule: async () => false,
@@ -56,29 +69,17 @@ function gatewayOf(stored: Plan, waits?: { wait: 'step' | 'pause'; answer?: Deci
         return answer;
       },
     },
-    ledger: {
+    ledger: partial<Ledger>({
       turn: async () => ({ session: SESSION, state: 'running' }),
       session: async () => undefined,
       enqueue: async () => ({ heads: [] }),
       sessionOf: async (address) => address,
-    },
-    lanes: {
-      stop: async (session) => {
-        did.push(`stop ${session}`);
-        return { stopped: true, cancelled: 0 };
-      },
-    },
-    bus: {
-      notifyStop: () => undefined,
-      sweepSoon: () => undefined,
-      claimingNode: () => undefined,
-      runHeads: () => undefined,
-    },
-    events: { emit: () => undefined },
-    classify: () => 'safe',
-  };
+    }),
+    bus: quietBus(),
+    events: partial({ emit: () => undefined }),
+  });
   const press = async (value: string, over: Partial<Press> = {}): Promise<string | undefined> => {
-    const answer = await createPlanButtons(deps)({
+    const answer = await createPlanButtons(context)({
       value,
       address: SESSION,
       place: 'private',
@@ -89,7 +90,7 @@ function gatewayOf(stored: Plan, waits?: { wait: 'step' | 'pause'; answer?: Deci
     });
     return answer?.reply;
   };
-  const act = (action: PlanAction) => actOnPlan(deps, record, action, { by });
+  const act = (action: PlanAction) => actOnPlan(context, record, action, { by });
   return { did, press, act };
 }
 

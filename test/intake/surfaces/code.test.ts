@@ -1,7 +1,7 @@
 /** Codes that link chats: long enough, readable, and the same however they are typed. */
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { hashLinkCode, newLinkCode } from '../../../src/intake/surfaces/code.ts';
+import { hashLinkCode, newLinkCode } from '../../../src/intake/surfaces/links.ts';
 
 describe('the codes', () => {
   it('have 50 bits, are never repeated, and use every character in every position', () => {

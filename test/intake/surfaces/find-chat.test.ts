@@ -1,4 +1,5 @@
 /** Where a person is notified: in their linked chats, their own private chat, and never in a chat of someone else. */
+import { partial } from '../../fakes/partial.ts';
 import { expect, it } from 'vitest';
 import type { FindChat } from '../../../src/protocol/delivery.ts';
 import type { Address } from '../../../src/protocol/message.ts';
@@ -22,15 +23,15 @@ describeStore('the chat that a model names', (databases) => {
     }
   };
   const finder = (store: TestStore, allowed = true): FindChat =>
-    createFindChat({
-      surfaces: store.surfaces,
-      ledger: store.ledger,
-      creatorAccess: {
+    createFindChat(
+      store.surfaces,
+      store.ledger,
+      partial({
         placeOf: async (address) => (address.includes(':-') ? 'group' : 'private'),
         isStillAllowed: async () => allowed,
-      },
-      labelOf: (channel) => LABELS[channel],
-    });
+      }),
+      (channel) => LABELS[channel],
+    );
   const on = (address: Address, userId: string = `of ${address}`) => ({ session: address, address, userId });
 
   it('is a linked one, by its network in any spelling or by its address', async () => {

@@ -1,7 +1,7 @@
 /** How a code for another chat is shown: in each network's command syntax. */
 import { expect, it } from 'vitest';
 import { channels } from '../../../channels/index.ts';
-import { listCommands, linkCommands } from '../../../src/intake/surfaces/link-commands.ts';
+import { listCommands, linkCommands } from '../../../src/intake/surfaces/surface-text.ts';
 
 const networks = channels.map(({ name, label, writeCommand }) => ({
   name,

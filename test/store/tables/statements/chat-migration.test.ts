@@ -1,6 +1,6 @@
 /** What a chat keeps when its platform changes its id. */
 import { expect, it } from 'vitest';
-import { createFollowChatMigration } from '../../../../src/intake/chat-migration.ts';
+import { createFollowChatMigration } from '../../../../src/intake/membership.ts';
 import { describeStore, type TestStore } from '../../../database.ts';
 import { testLog } from '../../../fakes/agent/tool-context.ts';
 import { keepDue } from '../../../schedule/scenario.ts';
@@ -48,11 +48,7 @@ describeStore('a chat that moves', (databases) => {
     const store = await databases.open();
     const lines: string[] = [];
     const rules = { dm: 'pairing' as const, allow: [], owners: [], groups: { '-50': { mention: false } } };
-    const follow = createFollowChatMigration({
-      store: store.moves,
-      channelAccess: () => rules,
-      log: testLog(lines),
-    });
+    const follow = createFollowChatMigration(store.moves, () => rules, testLog(lines));
     await follow(MOVE);
     await follow(MOVE);
     expect(await store.access.hasGrant('telegram', 'group', '-1005000')).toBe(true);

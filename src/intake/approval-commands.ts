@@ -1,0 +1,189 @@
+/** Decisions on approval requests in chats: by a button, by `/approve` and `/deny`, or by a reply to the question. */
+import type { IntakeContext } from './context.ts';
+import {
+  type ApprovalRule,
+  type Approvals,
+  type Decided,
+  type Decider,
+  MAX_REASON_CHARS,
+  readButtonValue,
+} from '../protocol/agent/approvals.ts';
+import { addressOf, type InboundMessage, type SessionKey, userIdOf } from '../protocol/message.ts';
+import type { Form, PressHandler } from '../protocol/receive.ts';
+import type { Command, CommandCall } from '../protocol/command.ts';
+import { describeDecided } from './approvals.ts';
+import { type Say, textRef } from '../protocol/texts/say.ts';
+import { GatewayError } from '../protocol/errors.ts';
+import { oneLine } from '../lib/text.ts';
+
+const REASON = 'reason';
+
+/** Asks for the reason of a denial, which is optional. */
+function reasonForm(value: string, say: Say): Form {
+  const field = { name: REASON, label: say('approval.reason'), description: say('approval.reason_help') };
+  const bounds = { maxLength: MAX_REASON_CHARS, lines: 'many', required: false } as const;
+  return { title: say('approval.deny'), value, fields: [{ ...field, ...bounds }] };
+}
+
+/** Makes the handler of the buttons under a request. If a form can be shown, a denial asks for its reason first. */
+export function createApprovalButtons(approvals: Approvals): PressHandler {
+  return async ({ value, address, place, userId, senderName, owner, forms, fields, say }) => {
+    const pressed = readButtonValue(value);
+    if (pressed === undefined) return undefined;
+    const { id, decision, always: isAlways } = pressed;
+    const by: Decider = { userId, name: senderName, owner, at: { address, place }, pressed: true };
+    const mayExplain = decision === 'denied' && forms === true && fields === undefined;
+    const request = mayExplain ? await approvals.decidable(id, by) : undefined;
+    // A plan's pending step is skipped or stopped, which needs no reason.
+    if (request !== undefined && request.plan === undefined)
+      return { reply: '', form: reasonForm(value, say) };
+    const reason = (fields?.[REASON] ?? '').trim().slice(0, MAX_REASON_CHARS).toWellFormed();
+    const detail = decision === 'denied' && reason !== '' ? { reason } : { always: isAlways };
+    const outcome = await approvals.decide(id, decision, by, detail);
+    const entitled = outcome.kind === 'decided' || outcome.kind === 'settled' || outcome.kind === 'expired';
+    return {
+      reply: describeDecided(outcome, say),
+      ...(entitled && { shownBy: await approvals.shownIn(id, address) }),
+    };
+  };
+}
+
+/** Makes `/approve` and `/deny`: without an id they decide the request that this chat waits for. */
+export function createApprovalCommands(approvals: Approvals): Command[] {
+  return [
+    {
+      name: 'approve',
+      description: 'about.approve',
+      scope: 'approve',
+      argument: { name: 'id', label: 'word.id', description: 'argument.approve', required: false },
+      run: (call) => approve(approvals, call),
+    },
+    {
+      name: 'deny',
+      description: 'about.deny',
+      scope: 'approve',
+      argument: { name: 'reason', label: 'word.reason', description: 'argument.deny', required: false },
+      run: (call) => deny(approvals, call),
+    },
+  ];
+}
+
+/** The format of a request id; any other first word of `/deny` starts the reason. */
+const GIVEN_ID = /^([\w-]{22})(?:\s+|$)/;
+
+async function approve(approvals: Approvals, call: CommandCall): Promise<string> {
+  const id = call.args === '' ? await waitingId(approvals, call.session) : call.args;
+  if (id === undefined) return call.say('decided.nothing');
+  return describeDecided(await approvals.decide(id, 'approved', deciderOf(call)), call.say);
+}
+
+async function deny(approvals: Approvals, call: CommandCall): Promise<string> {
+  const match = GIVEN_ID.exec(call.args);
+  const id = match?.[1] ?? (await waitingId(approvals, call.session));
+  if (id === undefined) return call.say('decided.nothing');
+  const text = call.args.slice(match?.[0].length ?? 0);
+  return await denyFor(approvals, id, deciderOf(call), text, call.say);
+}
+
+async function waitingId(approvals: Approvals, session: SessionKey): Promise<string | undefined> {
+  const [request] = await approvals.pending({ session, limit: 1 });
+  return request?.id;
+}
+
+function deciderOf({ userId, senderName, owner, tokenId, address, place = 'group' }: CommandCall): Decider {
+  return { userId, name: senderName, owner, tokenId, approves: true, at: { address, place } };
+}
+
+/** Denies with as much of the reason as fits; the answer says if it was cut. */
+async function denyFor(
+  approvals: Approvals,
+  id: string,
+  by: Decider,
+  text: string,
+  say: Say,
+): Promise<string> {
+  const whole = text.trim();
+  const reason = whole.slice(0, MAX_REASON_CHARS).toWellFormed();
+  const decided: Decided = await approvals.decide(id, 'denied', by, reason === '' ? {} : { reason });
+  const isCut = decided.kind === 'decided' && reason.length < whole.length;
+  const outcome = describeDecided(decided, say);
+  return isCut ? `${outcome} ${say('decided.reason_cut', { most: MAX_REASON_CHARS })}` : outcome;
+}
+
+/** The newest requests of a conversation that a reply is matched against. */
+const REQUESTS_SEARCHED = 5;
+
+/**
+ * Denies the request that a message replies to, for the reason it gives; undefined for a reply to another message, and
+ * for one from someone who may not decide. Throws only `StoreError`.
+ */
+export async function denyByReply(
+  { approvals, ledger, languages }: IntakeContext,
+  message: InboundMessage,
+  session: SessionKey,
+  owner: boolean,
+): Promise<string | undefined> {
+  const { replyTo, senderName, place, content } = message;
+  if (replyTo === undefined) return undefined;
+  const requests = await approvals.pending({ session, limit: REQUESTS_SEARCHED });
+  const address = addressOf(message);
+  for (const { id } of requests.filter(({ plan }) => plan === undefined)) {
+    const parts = await ledger.sentParts(await approvals.shownIn(id, address));
+    if (!parts.some((part) => part.id === replyTo)) continue;
+    const userId = userIdOf(message);
+    const at = { address, place };
+    const by: Decider = { userId, name: senderName, owner, at };
+    const mine = await approvals.decidable(id, by);
+    return mine === undefined ? undefined : await denyFor(approvals, id, by, content, languages.say(message));
+  }
+  return undefined;
+}
+
+/** Characters of a call in the list. */
+const MAX_CALL_CHARS = 200;
+
+/** Makes the command. In a group, only owners may use it: others could read there what was allowed. */
+export function rulesCommand(approvals: Approvals): Command {
+  return {
+    name: 'rules',
+    description: 'about.rules',
+    scope: 'approve',
+    argument: { name: 'remove', label: 'word.remove', description: 'argument.rules', required: false },
+    async run({ session, args, owner, place = 'group', tokenId, say }) {
+      if (!owner && place === 'group' && tokenId === undefined) {
+        throw new GatewayError('forbidden', textRef('rules.owners_only'));
+      }
+      const rules = await approvals.rules({ session });
+      if (args === '') return listed(rules, say);
+      const which = /^remove\s+(?:all|#?(\d{1,4}))$/i.exec(args);
+      if (which === null) return say('rules.usage');
+      const removals = which[1] === undefined ? rules : rules.slice(Number(which[1]) - 1, Number(which[1]));
+      for (const { id } of removals) await approvals.removeRule(id, { session });
+      if (removals.length === 0) return say('rules.unknown');
+      return say('rules.removed', { count: removals.length });
+    },
+  };
+}
+
+function listed(rules: readonly ApprovalRule[], say: Say): string {
+  if (rules.length === 0) return say('rules.none');
+  const lines = rules.map(({ tool, args, createdName, createdBy, createdAt, uses }, index) => {
+    const call = oneLine(JSON.stringify(args) ?? '')
+      .slice(0, MAX_CALL_CHARS)
+      .toWellFormed();
+    const who = oneLine(createdName ?? createdBy);
+    return say('rules.line', {
+      number: index + 1,
+      call: quoted(`${tool} ${call}`),
+      since: createdAt.toISOString().slice(0, 10),
+      who: quoted(who),
+      count: uses,
+    });
+  });
+  return `${say('rules.list')}\n\n${lines.join('\n')}`;
+}
+
+/** In backticks, so that nothing in it is markup. */
+function quoted(text: string): string {
+  return `\`${text.replaceAll('`', "'")}\``;
+}

@@ -1,0 +1,144 @@
+/** Approvals: checks who may decide a request, and commits the decision, no matter which channel it comes from. */
+import {
+  type ApprovalRecord,
+  approvalRef,
+  type Approvals,
+  type ApprovalStore,
+  type Decided,
+  type Decider,
+  isApprovalId,
+  MAX_APPROVAL_RULES,
+} from '../protocol/agent/approvals.ts';
+import type { Address } from '../protocol/message.ts';
+import type { MessageBus } from '../protocol/bus.ts';
+import type { LaneStore } from '../protocol/store/lanes.ts';
+import type { Log } from '../protocol/log.ts';
+import type { Say } from '../protocol/texts/say.ts';
+
+/** Makes `Approvals`. */
+export function createApprovals(
+  store: ApprovalStore,
+  lanes: LaneStore,
+  bus: MessageBus,
+  log: Log,
+): Approvals {
+  return {
+    pending: (filter) => store.pendingApprovals(filter),
+    rules: (filter) => store.rules(filter),
+    removeRule: (id, filter) => store.removeRule(id, filter),
+    async shownIn(id, address) {
+      const record = await store.approval(id);
+      return approvalRef(id, record === undefined || record.address === address ? undefined : address);
+    },
+    async decidable(id, by) {
+      const record = isApprovalId(id) ? await store.approval(id) : undefined;
+      return record !== undefined && refused(record, by) === undefined ? record : undefined;
+    },
+    async decide(id, decision, by, { reason, always: isAlways } = {}) {
+      if (!isApprovalId(id)) return { kind: 'unknown' };
+      const record = await store.approval(id);
+      const refusal = record === undefined ? ({ kind: 'unknown' } as const) : refused(record, by);
+      if (refusal !== undefined) {
+        log.info({ approvalId: id, userId: by.userId, why: refusal.kind }, 'approval_decision_refused');
+        return refusal;
+      }
+      if (await lanes.decide(id, decision, by.userId, { name: by.name, reason, always: isAlways })) {
+        bus.sweepSoon();
+        const rule = isAlways === true && record ? await ruleOf(store, record) : undefined;
+        return { kind: 'decided', decision, rule };
+      }
+      // Someone else decided first, or it expired.
+      const current = await store.approval(id);
+      if (current === undefined) return { kind: 'unknown' };
+      return outcomeOf(current) ?? { kind: 'expired' };
+    },
+  };
+}
+
+/** What happened to the rule that was requested with an approval. */
+async function ruleOf(
+  store: ApprovalStore,
+  { session, rule }: ApprovalRecord,
+): Promise<'stored' | 'full' | 'not_offered'> {
+  if (rule === undefined) return 'not_offered';
+  return (await store.hasRule(session, rule)) ? 'stored' : 'full';
+}
+
+/** Reason why this decision changes nothing; undefined when it may change something. */
+function refused(record: ApprovalRecord, by: Decider): Decided | undefined {
+  if (by.pressed === true && !isAskedIn(record, by.at?.address)) return { kind: 'elsewhere' };
+  if (!isEntitled(record, by)) return { kind: 'forbidden' };
+  return outcomeOf(record);
+}
+
+/** Outcome of a request that is no longer pending; undefined while it is. */
+function outcomeOf(record: ApprovalRecord): Decided | undefined {
+  if (record.expired) return { kind: 'expired' };
+  return record.state === 'pending' ? undefined : { kind: 'settled', record };
+}
+
+function isAskedIn({ address, surfaces }: ApprovalRecord, at: Address | undefined): boolean {
+  return at === address || (at !== undefined && surfaces.includes(at));
+}
+
+/**
+ * Owners may decide every request, and nobody else one that was raised in a group. Others may decide a request in the private
+ * chats it was sent to, where no one else can press or write, or in a session that their own token created, if it has the scope `approve`.
+ */
+function isEntitled(record: ApprovalRecord, { owner, tokenId, approves, userId, at }: Decider): boolean {
+  if (owner) return true;
+  if (tokenId !== undefined) {
+    return record.ownerTokenId === tokenId && (approves === true || record.plan !== undefined);
+  }
+  if (at?.place !== 'private' || !isAskedIn(record, at.address)) return false;
+  // A person who agreed to share a conversation in private decides for those who share it.
+  return record.userId === userId || record.userId === 'system' || at.address !== record.address;
+}
+
+/** Describes the outcome of a decision for users, in at most 200 characters. */
+export function describeDecided(outcome: Decided, say: Say): string {
+  switch (outcome.kind) {
+    case 'decided':
+      return outcome.decision === 'denied' ? say('decided.denied') : describeApproved(outcome.rule, say);
+    case 'settled':
+      return describeSettled(outcome.record, say);
+    case 'expired':
+      return say('decided.expired');
+    case 'unknown':
+      return say('decided.unknown');
+    case 'elsewhere':
+      return say('button.elsewhere');
+    case 'forbidden':
+      return say('decided.owners_only');
+    default:
+      return outcome satisfies never;
+  }
+}
+
+function describeApproved(rule: Extract<Decided, { kind: 'decided' }>['rule'], say: Say): string {
+  switch (rule) {
+    case undefined:
+      return say('decided.approved');
+    case 'stored':
+      return say('decided.rule_stored');
+    case 'full':
+      return say('decided.rule_full', { most: MAX_APPROVAL_RULES });
+    case 'not_offered':
+      return say('decided.rule_not_offered');
+    default:
+      return rule satisfies never;
+  }
+}
+
+/** Longest name shown of the user who decided. */
+const MAX_NAME = 60;
+
+function describeSettled({ state, decidedBy, decidedName }: ApprovalRecord, say: Say): string {
+  if (decidedBy === 'stop') return say('decided.stopped');
+  const name = decidedName ?? decidedBy ?? say('decided.someone');
+  const who = name
+    .replaceAll(/[\p{C}`]/gu, '')
+    .slice(0, MAX_NAME)
+    .toWellFormed();
+  return say(state === 'denied' ? 'decided.already_denied' : 'decided.already_approved', { who });
+}

@@ -1,0 +1,148 @@
+/** Rate limit per sender: a token bucket for each, in limited memory. */
+import { z } from 'zod';
+import { Recent } from '../lib/recent.ts';
+import { GatewayError } from '../protocol/errors.ts';
+import type { UsageStore } from '../protocol/agent/usage.ts';
+import { textRef } from '../protocol/texts/say.ts';
+
+/** `limits` of config.json: model tokens of one user and UTC day, and how fast one person may write. */
+export const limitsRule = z.strictObject({
+  tokensPerDay: z
+    .int()
+    .min(1)
+    .max(1_000_000_000)
+    .optional()
+    .describe(
+      'model tokens that one person, or one HTTP token, may use in a day (UTC); owners have no such limit; unset = no limit',
+    ),
+  messagesPerMinute: z
+    .int()
+    .min(1)
+    .max(6_000)
+    .default(10)
+    .describe(
+      'messages that one person may write in a minute; owners, and callers over HTTP, have no such limit',
+    ),
+  messagesAtOnce: z.int().min(1).max(1_000).default(5).describe('of these, how many at once'),
+});
+
+export type IntakeLimits = z.infer<typeof limitsRule>;
+
+/** Default when config.json sets nothing else. */
+export const MESSAGE_RATE: IntakeLimits = limitsRule.parse({});
+/**
+ * Consecutive refusals that a sender is notified about, each with a sentence; the last one says that it is the last.
+ */
+export const REFUSALS_REPORTED = 20;
+/** Most senders remembered; a forgotten one starts with a full bucket. */
+const MAX_SENDERS = 50_000;
+
+/**
+ * The decision; `giveBack` is for a message that could not be stored after all and will be tried again; `refusals`
+ * counts those since the last allowed message, including this one.
+ */
+export type RateVerdict =
+  | { allowed: true; giveBack: () => void }
+  | { allowed: false; retryAfterMs: number; refusals: number };
+
+/** Counts a message of a sender; `sentAt` is the platform's time in epoch milliseconds. */
+export type RateLimiter = (sender: string, sentAt: number) => RateVerdict;
+
+/**
+ * Makes the limiter. It counts by the time a message was sent (epoch milliseconds of the platform), so that messages
+ * that piled up while the gateway was down do not count as a flood; `monotonicNow` is the clock for forgetting senders.
+ * When `rateNow` returns a different rate, everyone starts over.
+ */
+export function createRateLimiter(
+  monotonicNow: () => number,
+  rateNow: () => IntakeLimits = () => MESSAGE_RATE,
+): RateLimiter {
+  let rate = rateNow();
+  let limit = limiterOf(rate, monotonicNow);
+  return (sender, sentAt) => {
+    const now = rateNow();
+    if (now.messagesPerMinute !== rate.messagesPerMinute || now.messagesAtOnce !== rate.messagesAtOnce) {
+      rate = now;
+      limit = limiterOf(rate, monotonicNow);
+    }
+    return limit(sender, sentAt);
+  };
+}
+
+/** The limiter of one rate. */
+function limiterOf(
+  { messagesPerMinute, messagesAtOnce: capacity }: IntakeLimits,
+  monotonicNow: () => number,
+): RateLimiter {
+  const perMs = messagesPerMinute / 60_000;
+  // A bucket is full again after this time, so it may be forgotten.
+  const fullAfterMs = capacity / perMs;
+  const buckets = new Recent<{ tokens: number; at: number; refusals: number }>(
+    fullAfterMs,
+    MAX_SENDERS,
+    monotonicNow,
+  );
+  const giveBack = (sender: string): void => {
+    const bucket = buckets.get(sender);
+    if (bucket !== undefined)
+      buckets.set(sender, { ...bucket, tokens: Math.min(capacity, bucket.tokens + 1) });
+  };
+  return (sender, sentAt) => {
+    const bucket = buckets.get(sender) ?? { tokens: capacity, at: sentAt, refusals: 0 };
+    const at = Math.max(sentAt, bucket.at);
+    const tokens = Math.min(capacity, bucket.tokens + (at - bucket.at) * perMs);
+    if (tokens >= 1) {
+      buckets.set(sender, { tokens: tokens - 1, at, refusals: 0 });
+      return { allowed: true, giveBack: () => giveBack(sender) };
+    }
+    const refusals = bucket.refusals + 1;
+    buckets.set(sender, { tokens, at, refusals });
+    return { allowed: false, retryAfterMs: Math.ceil((1 - tokens) / perMs), refusals };
+  };
+}
+
+const DAY_MS = 86_400_000;
+
+/** How long a user's sum is cached: an answer that ended in the meantime counts after that. */
+const SUM_KEPT_MS = 10_000;
+
+const MAX_USERS = 10_000;
+
+/** Throws `GatewayError('rate_limited')` with the time of the reset when this user id has used up its day, or `StoreError`. */
+export type CheckTokenBudget = (userId: string) => Promise<void>;
+
+/** Makes the check. It happens before an answer, which may then exceed the budget: the next one is refused. */
+export function createTokenBudget(
+  limitNow: () => number | undefined,
+  usage: UsageStore,
+  epochNow: () => number,
+): CheckTokenBudget {
+  const sums = new Recent<number>(SUM_KEPT_MS, MAX_USERS, epochNow);
+  return async (userId) => {
+    const tokensPerDay = limitNow();
+    if (tokensPerDay === undefined) return;
+    const now = epochNow();
+    const today = now - (now % DAY_MS);
+    const key = `${today} ${userId}`;
+    let tokens = sums.get(key);
+    if (tokens === undefined) {
+      const { promptTokens, completionTokens } = await usage.sum({
+        from: new Date(today),
+        to: new Date(today + DAY_MS),
+        userId,
+      });
+      tokens = promptTokens + completionTokens;
+      sums.set(key, tokens);
+    }
+    if (tokens < tokensPerDay) return;
+    const reset = new Date(today + DAY_MS);
+    throw new GatewayError(
+      'rate_limited',
+      textRef('refused.tokens', {
+        tokens: tokensPerDay,
+        reset: reset.toISOString().slice(0, 16).replace('T', ' '),
+      }),
+      { retryable: true, retryAfterMs: reset.getTime() - now },
+    );
+  };
+}

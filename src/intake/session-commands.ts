@@ -1,0 +1,169 @@
+/** `/new`, `/queue`, `/title`, `/trust`, `/retry` and `/undo`: what people set and undo in their conversation. */
+import type { IntakeContext, OpenThread } from './context.ts';
+import { changeSession, type Command } from '../protocol/command.ts';
+import { GatewayError, toGatewayError } from '../protocol/errors.ts';
+import type { Ledger } from '../protocol/store/ledger.ts';
+import { type QueueMode, type TryStore, WHY_NOT } from '../protocol/store/records.ts';
+import { type PlainKey, textRef } from '../protocol/texts/say.ts';
+import { describeSources, taints } from '../protocol/agent/risk.ts';
+import type { EventBus } from '../protocol/bus.ts';
+import { readTitle } from '../protocol/sessions/session-list.ts';
+import { clipEnd, oneLine } from '../lib/text.ts';
+import type { Channel } from '../protocol/channel.ts';
+import type { Log } from '../protocol/log.ts';
+import { addressOf, parseAddress } from '../protocol/message.ts';
+import { tell } from './surfaces/tell.ts';
+import { describeStop, stopSession } from './sessions.ts';
+
+/** Every mode as worded for users. */
+const QUEUE_MODES: Readonly<Record<QueueMode, PlainKey>> = {
+  queue: 'queue.queue',
+  steer: 'queue.steer',
+  interrupt: 'queue.interrupt',
+  collect: 'queue.collect',
+};
+
+/** Reads a mode. Throws `GatewayError('bad_queue_mode')` that names them all. */
+export function readQueueMode(text: string): QueueMode {
+  const mode = modes().find((name) => name === text.trim().toLowerCase());
+  if (mode !== undefined) return mode;
+  throw new GatewayError(
+    'bad_queue_mode',
+    textRef('queue.unknown', { name: text.slice(0, 80), modes: modes().join(', ') }),
+  );
+}
+
+function modes(): QueueMode[] {
+  return ['queue', 'steer', 'interrupt', 'collect'] satisfies QueueMode[];
+}
+
+/** Makes the command. It throws `GatewayError` for an unknown mode. */
+export function queueCommand(ledger: Ledger): Command {
+  return {
+    name: 'queue',
+    description: 'about.queue',
+    argument: {
+      name: 'mode',
+      label: 'word.mode',
+      description: 'argument.queue',
+      required: false,
+      choices: modes(),
+    },
+    async run(call) {
+      const { session, args, say } = call;
+      if (args === '') {
+        const { queueMode: current } = (await ledger.session(session)) ?? ledger.newSessions;
+        const lines = modes().map(
+          (mode) => `${mode === current ? '▶' : '·'} ${mode} - ${say(QUEUE_MODES[mode])}`,
+        );
+        return [say('queue.now', { mode: current }), ...lines].join('\n');
+      }
+      const mode = readQueueMode(args);
+      await changeSession(ledger, call, { queueMode: mode });
+      return say('queue.changed', { meaning: say(QUEUE_MODES[mode]), mode });
+    },
+  };
+}
+
+/** Makes the command. */
+export function trustCommand(ledger: Ledger): Command {
+  return {
+    name: 'trust',
+    owners: true,
+    description: 'about.trust',
+    async run({ session, owner, say }) {
+      if (!owner) {
+        throw new GatewayError('forbidden', textRef('trust.owners_only'));
+      }
+      const sources = await ledger.trustSession(session);
+      if (sources === undefined) {
+        throw new GatewayError('busy', textRef('trust.busy'));
+      }
+      if (!taints(sources)) return say('trust.nothing');
+      return say('trust.done', { sources: describeSources(sources, say) });
+    },
+  };
+}
+
+/** Makes the command. It throws `GatewayError` for a title that is too long. */
+export function titleCommand(ledger: Ledger, events: EventBus): Command {
+  return {
+    name: 'title',
+    description: 'about.title',
+    argument: { name: 'text', label: 'word.text', description: 'argument.title', required: false },
+    async run(call) {
+      const { session, args, say } = call;
+      if (args === '') {
+        const title = (await ledger.session(session))?.title;
+        return title === undefined ? say('title.none') : say('title.is', { title });
+      }
+      const title = readTitle(args);
+      await changeSession(ledger, call, { title });
+      events.emit(session, { type: 'session_titled', title });
+      return say('title.changed', { title });
+    },
+  };
+}
+
+/** Longest part of a question that a reply repeats, in UTF-16 units. */
+const MAX_REPEATED = 80;
+
+/** Makes the commands. They throw `StoreError`. */
+export function createTryCommands(tries: TryStore, events: EventBus): Command[] {
+  return [
+    {
+      name: 'retry',
+      description: 'about.retry',
+      run: ({ say }) => Promise.resolve(say.text(WHY_NOT.nothing)),
+      async passOn({ session }) {
+        const last = await tries.lastQuestion(session);
+        return last && { content: last.content, options: { retryOf: last.turnId } };
+      },
+    },
+    {
+      name: 'undo',
+      description: 'about.undo',
+      async run({ session, say }) {
+        const undone = await tries.undo(session);
+        if (typeof undone === 'string') return say.text(WHY_NOT[undone]);
+        events.emit(session, { type: 'context_changed' });
+        const question = clipEnd(oneLine(undone.content), MAX_REPEATED);
+        return say('undo.done', { question });
+      },
+    },
+  ];
+}
+
+/** Asks the channel of the chat. If that refuses, the conversation starts where it was requested. */
+export function openThreadIn(channels: ReadonlyMap<string, Channel>, log: Log): OpenThread {
+  return async (chat, name) => {
+    const place = parseAddress(chat);
+    try {
+      const thread = await channels.get(place.channel)?.openThread?.(place, name);
+      return thread === undefined || thread === 'no_right' ? thread : addressOf(thread);
+    } catch (error) {
+      log.warn({ err: toGatewayError(error), chat }, 'thread_not_opened');
+      return undefined;
+    }
+  };
+}
+
+/** Makes the command. A thread leaves what is running and what was said in the chat untouched. */
+export function newCommand(context: IntakeContext): Command {
+  return {
+    name: 'new',
+    description: 'about.new',
+    async run({ session, address, say }) {
+      const name = say('new.untitled');
+      const thread = await context.openThread(address, name);
+      if (thread === undefined || thread === 'no_right') {
+        const stopped = describeStop(await stopSession(context, session, true), say);
+        context.events.emit(session, { type: 'context_changed' });
+        const note = thread === undefined ? '' : say('new.no_right');
+        return [stopped, say('new.begun'), note].filter((part) => part !== '').join(' ');
+      }
+      await tell(context, thread, { ref: 'new', content: say('new.in_thread') });
+      return say('new.thread_opened', { name });
+    },
+  };
+}
