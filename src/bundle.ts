@@ -17,7 +17,7 @@ import {
 } from 'node:fs';
 import path from 'node:path';
 import type { PluginBuild } from 'esbuild';
-import { buildPage } from '../channels/http/page-files/build.ts';
+import { buildPage } from '../channels/http/page-build.ts';
 import { STAMP, stampOf } from './launch/build.js';
 
 /** Packages of many small ES modules that every start loads, with all that they import. All others stay where they are. */

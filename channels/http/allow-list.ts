@@ -14,11 +14,11 @@ export interface AllowList {
 export function allowList(config: HttpConfig, port: number): AllowList {
   const bracketed = config.host.includes(':') ? `[${config.host}]` : config.host;
   const names = new Set(['127.0.0.1', 'localhost', '[::1]', bracketed.toLowerCase()]);
-  const own = [...names].flatMap((name) => (port === 80 ? [name, `${name}:80`] : [`${name}:${port}`]));
+  const ownHosts = [...names].flatMap((name) => (port === 80 ? [name, `${name}:80`] : [`${name}:${port}`]));
   return {
-    hosts: new Set([...own, ...config.allowedHosts.map((host) => host.toLowerCase())]),
+    hosts: new Set([...ownHosts, ...config.allowedHosts.map((host) => host.toLowerCase())]),
     origins: new Set([
-      ...own.map((host) => `http://${host}`),
+      ...ownHosts.map((host) => `http://${host}`),
       ...config.allowedOrigins.map((origin) => origin.toLowerCase().replace(/\/$/, '')),
     ]),
   };
@@ -36,31 +36,25 @@ const SENT_ONCE = new Set([
 ]);
 
 /** Throws `HttpError` 421 for another host, 403 for another origin, 400 for a repeated header. */
-export function checkHeaders(incoming: IncomingMessage, allowed: AllowList): void {
-  const seen = new Set<string>();
+export function checkHeaders(incoming: IncomingMessage, list: AllowList): void {
+  const names = new Set<string>();
   for (let i = 0; i < incoming.rawHeaders.length; i += 2) {
     const name = incoming.rawHeaders[i]!.toLowerCase();
     if (!SENT_ONCE.has(name)) continue;
-    if (seen.has(name))
+    if (names.has(name))
       throw new HttpError(400, 'repeated_header', `The header ${name} was sent twice.`, { param: name });
-    seen.add(name);
+    names.add(name);
   }
   const { host, origin } = incoming.headers;
-  if (!allowed.hosts.has((host ?? '').toLowerCase())) {
-    throw new HttpError(
-      421,
-      'host_not_allowed',
-      'This gateway does not answer to that Host. Add it to channels.http.allowedHosts in config.json, exactly as it is sent.',
-      { param: 'host' },
-    );
+  if (!list.hosts.has((host ?? '').toLowerCase())) {
+    const message =
+      'This gateway does not answer to that Host. Add it to channels.http.allowedHosts in config.json, exactly as it is sent.';
+    throw new HttpError(421, 'host_not_allowed', message, { param: 'host' });
   }
-  if (origin !== undefined && !allowed.origins.has(origin.toLowerCase())) {
-    throw new HttpError(
-      403,
-      'origin_not_allowed',
-      'Pages of that origin are not allowed to call this gateway. Add it to channels.http.allowedOrigins in config.json.',
-      { param: 'origin' },
-    );
+  if (origin !== undefined && !list.origins.has(origin.toLowerCase())) {
+    const text =
+      'Pages of that origin are not allowed to call this gateway. Add it to channels.http.allowedOrigins in config.json.';
+    throw new HttpError(403, 'origin_not_allowed', text, { param: 'origin' });
   }
 }
 
@@ -93,7 +87,10 @@ export function allowCrossOrigin(c: HttpContext): Response | undefined {
  * The headers that a preflight asks for: the origin is allowed, so its pages may send what they like, such as the
  * `x-stainless-*` headers of OpenAI's client. Without a list, or with a malformed one, the headers the API reads.
  */
-function askedHeaders(asked: string | undefined): string {
-  const isList = asked !== undefined && asked.length <= MAX_ASKED_HEADERS && HEADER_NAMES.test(asked);
-  return isList ? asked : READ_HEADERS;
+function askedHeaders(requestedHeaders: string | undefined): string {
+  const isList =
+    requestedHeaders !== undefined &&
+    requestedHeaders.length <= MAX_ASKED_HEADERS &&
+    HEADER_NAMES.test(requestedHeaders);
+  return isList ? requestedHeaders : READ_HEADERS;
 }

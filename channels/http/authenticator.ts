@@ -1,63 +1,110 @@
 /** Identifies the caller of a request by its token; wrong tokens are counted per address. */
 import type { IncomingMessage } from 'node:http';
 import { type Caller, hasScope, type Scope } from '../../src/protocol/access.ts';
-import { HttpError } from './errors.ts';
-import type { WrongTokens } from './limits/wrong-tokens.ts';
+import type { GatewayApi } from '../../src/protocol/gateway-api.ts';
 import { PARLEY } from '../../src/protocol/texts/parley.ts';
-
-/** Identifies callers by their token and checks its scopes. */
-export interface RequestAuthenticator {
-  /** The caller behind the request, or behind another `Authorization` value that came with it. Throws `HttpError` 401, 403 or 429. */
-  authorize(incoming: IncomingMessage, scope: Scope, authorization?: string): Promise<Caller>;
-}
-
-export interface AuthenticatorDeps {
-  /** The caller behind an `Authorization` header's value. */
-  authenticate: (authorization: string | undefined) => Promise<Caller | undefined>;
-  wrongTokens: WrongTokens;
-  /** The client's address, as limits count it. */
-  addressOf: (incoming: IncomingMessage) => string;
-}
+import { MAX_LIMITED_ADDRESSES, WRONG_TOKENS_PER_MINUTE } from './config.ts';
+import { HttpError } from './errors.ts';
 
 /**
- * Makes the authenticator; it reads only the `Authorization` header. Every token is looked up before anything is
- * counted: the right token gets in, whatever others send from the same address.
+ * Identifies callers by their token, and checks its scopes. It reads only the `Authorization` header. Every token is looked
+ * up before anything is counted: the right token gets in, whatever others send from the same address.
  */
-export function createAuthenticator({
-  authenticate,
-  wrongTokens,
-  addressOf,
-}: AuthenticatorDeps): RequestAuthenticator {
-  return {
-    async authorize(incoming, scope, authorization = incoming.headers.authorization) {
-      if (authorization === undefined)
-        throw unauthorized('Send your token in the header "Authorization: Bearer …".');
-      const caller = await authenticate(authorization);
-      if (caller === undefined) {
-        const waitMs = wrongTokens.count(addressOf(incoming));
-        throw waitMs === undefined
-          ? unauthorized(`That token is not valid. "${PARLEY} token create NAME" creates a new one.`)
-          : new HttpError(
-              429,
-              'too_many_attempts',
-              'Too many wrong tokens from this address; try again later.',
-              {
-                retryAfterMs: waitMs,
-              },
-            );
-      }
-      if (!hasScope(caller, scope)) {
-        throw new HttpError(
-          403,
-          'forbidden',
-          `This token lacks the scope "${scope}"; "${PARLEY} token change ID --scope SCOPES" grants it.`,
-        );
-      }
-      return caller;
-    },
-  };
+export class Authenticator {
+  readonly #gateway: GatewayApi;
+  readonly #wrongTokens: WrongTokens;
+  readonly #addressOf: (incoming: IncomingMessage) => string;
+
+  constructor(
+    gateway: GatewayApi,
+    wrongTokens: WrongTokens,
+    addressOf: (incoming: IncomingMessage) => string,
+  ) {
+    this.#gateway = gateway;
+    this.#wrongTokens = wrongTokens;
+    this.#addressOf = addressOf;
+  }
+
+  /** The caller behind the request, or behind another `Authorization` value that came with it. Throws `HttpError` 401, 403 or 429. */
+  async authorize(
+    incoming: IncomingMessage,
+    scope: Scope,
+    authorization = incoming.headers.authorization,
+  ): Promise<Caller> {
+    if (authorization === undefined)
+      throw unauthorized('Send your token in the header "Authorization: Bearer …".');
+    const caller = await this.#gateway.authenticate(authorization);
+    if (caller === undefined) {
+      const text = `That token is not valid. "${PARLEY} token create NAME" creates a new one.`;
+      throw this.#wrongTokens.refusal(this.#addressOf(incoming), 'tokens', unauthorized(text));
+    }
+    requireScope(caller, scope);
+    return caller;
+  }
+}
+
+/** Throws `HttpError` 403 for a caller without the scope. */
+export function requireScope(caller: Caller, scope: Scope): void {
+  if (hasScope(caller, scope)) return;
+  const text = `This token lacks the scope "${scope}"; "${PARLEY} token change ID --scope SCOPES" grants it.`;
+  throw new HttpError(403, 'forbidden', text);
 }
 
 function unauthorized(message: string): HttpError {
   return new HttpError(401, 'invalid_api_key', message, { param: 'authorization' });
+}
+
+const MINUTE_MS = 60_000;
+
+interface Bucket {
+  left: number;
+  at: number;
+}
+
+/** A token bucket per address. */
+export class WrongTokens {
+  readonly #buckets = new Map<string, Bucket>();
+  readonly #monotonicMs: () => number;
+
+  constructor(monotonicMs: () => number = () => performance.now()) {
+    this.#monotonicMs = monotonicMs;
+  }
+
+  /** Counts one; returns undefined while the address is within its limit, else the milliseconds until it is again. */
+  count(address: string): number | undefined {
+    const bucket = this.#refilled(address);
+    if (bucket.left < 1) return Math.ceil(((1 - bucket.left) * MINUTE_MS) / WRONG_TOKENS_PER_MINUTE);
+    bucket.left -= 1;
+    return undefined;
+  }
+
+  /** The error for a wrong `what` from this address: `error`, or 429 while there are too many of them. Counts it. */
+  refusal(address: string, noun: string, error: HttpError): HttpError {
+    const retryAfterMs = this.count(address);
+    if (retryAfterMs === undefined) return error;
+    const text = `Too many wrong ${noun} from this address; try again later.`;
+    return new HttpError(429, 'too_many_attempts', text, { retryAfterMs });
+  }
+
+  /** Number of addresses remembered. */
+  get size(): number {
+    return this.#buckets.size;
+  }
+
+  #refilled(address: string): Bucket {
+    const now = this.#monotonicMs();
+    const previous = this.#buckets.get(address) ?? { left: WRONG_TOKENS_PER_MINUTE, at: now };
+    const gained = ((now - previous.at) * WRONG_TOKENS_PER_MINUTE) / MINUTE_MS;
+    const bucket = { left: Math.min(WRONG_TOKENS_PER_MINUTE, previous.left + gained), at: now };
+    // A map keeps insertion order, so the first key is the least recently used.
+    this.#buckets.delete(address);
+    this.#buckets.set(address, bucket);
+    if (this.#buckets.size > MAX_LIMITED_ADDRESSES) {
+      for (const oldest of this.#buckets.keys()) {
+        this.#buckets.delete(oldest);
+        break;
+      }
+    }
+    return bucket;
+  }
 }

@@ -10,45 +10,39 @@ import {
   REQUEST_TIMEOUT_MS,
   UPLOAD_STALL_MS,
 } from './config.ts';
-import { clearestIssue } from './clearest-issue.ts';
 import { HttpError } from './errors.ts';
-import type { LargeBodies } from './limits/large-bodies.ts';
-import { checkFields, type FieldTable } from './routes/openai/fields.ts';
+import type { LargeBodies } from './limits/bodies.ts';
+import { checkFields } from './model-apis/fields.ts';
+import type { ServedRoute } from './route.ts';
 
 /**
- * The body, parsed by the schema: other fields, `__proto__` among them, are dropped.
- * Throws `HttpError` 415, 413 or 400, naming the field.
+ * The body of a request, as its route reads it: fields that its schema does not know, `__proto__` among them, are dropped.
+ * Throws `HttpError` 415, 413, 408 or 400, naming the field.
  */
-export async function readJson<Shape>(
+export async function readBody<Body>(
   incoming: IncomingMessage,
   outgoing: ServerResponse,
-  schema: z.ZodType<Shape>,
-): Promise<Shape> {
-  return parseShape(await readBody(incoming, outgoing), schema);
-}
-
-/**
- * As `readJson`, for a route whose fields are in a table: unknown and refused fields throw `HttpError` 400, too. With
- * `largeBodies`, the body may carry files.
- */
-export async function readFields<Shape>(
-  incoming: IncomingMessage,
-  outgoing: ServerResponse,
-  { table, schema, largeBodies }: { table: FieldTable; schema: z.ZodType<Shape>; largeBodies?: LargeBodies },
-): Promise<Shape> {
-  const body = await readBody(incoming, outgoing, largeBodies);
-  if (typeof body === 'object' && body !== null && !Array.isArray(body)) checkFields({ ...body }, table);
-  return parseShape(body, schema);
-}
-
-/** As `readJson`, whatever type the body claims to have: clients of Ollama send none, or that of a form. */
-export async function readAnyJson<Shape>(
-  { incoming, outgoing }: { incoming: IncomingMessage; outgoing: ServerResponse },
-  schema: z.ZodType<Shape>,
-  largeBodies?: LargeBodies,
-): Promise<Shape> {
+  { method, path, body: schema, bodyOptional, anyType, carriesFiles, fields }: ServedRoute<Body>,
+  largeBodies: LargeBodies,
+): Promise<Body> {
+  if (schema === undefined) throw new TypeError(`${method} ${path} has no schema of a body`);
+  const { headers } = incoming;
+  const isEmpty = Number(headers['content-length'] ?? 0) === 0 && headers['transfer-encoding'] === undefined;
+  if (bodyOptional === true && isEmpty) return parseShape({}, schema);
+  if (
+    anyType !== true &&
+    headers['content-type']?.split(';', 1)[0]?.trim().toLowerCase() !== 'application/json'
+  ) {
+    const text = 'Send the body with "Content-Type: application/json".';
+    throw new HttpError(415, 'unsupported_media_type', text, { param: 'content-type' });
+  }
   refuseEncodings(incoming);
-  return parseText(await readText(incoming, outgoing, largeBodies), schema);
+  const value = parseJson(
+    await readText(incoming, outgoing, carriesFiles === true ? largeBodies : undefined),
+  );
+  if (fields !== undefined && typeof value === 'object' && value !== null && !Array.isArray(value))
+    checkFields({ ...value }, fields);
+  return parseShape(value, schema);
 }
 
 /** The bytes of a body that was signed, which must be UTF-8. Throws `HttpError` 400, 408, 413 or 415. */
@@ -57,37 +51,17 @@ export async function readSigned(incoming: IncomingMessage, outgoing: ServerResp
   return Buffer.from(await readText(incoming, outgoing, undefined), 'utf8');
 }
 
-async function readBody(
-  incoming: IncomingMessage,
-  outgoing: ServerResponse,
-  largeBodies?: LargeBodies,
-): Promise<unknown> {
-  const type = incoming.headers['content-type']?.split(';', 1)[0]?.trim().toLowerCase();
-  if (type !== 'application/json') {
-    throw new HttpError(
-      415,
-      'unsupported_media_type',
-      'Send the body with "Content-Type: application/json".',
-      {
-        param: 'content-type',
-      },
-    );
-  }
-  refuseEncodings(incoming);
-  return parseJson(await readText(incoming, outgoing, largeBodies));
-}
-
 /** A text as JSON of this shape. Throws `HttpError` 400 or 413. */
 export function parseText<Shape>(text: string, schema: z.ZodType<Shape>): Shape {
   return parseShape(parseJson(text), schema);
 }
 
-/** A value of this shape. Throws `HttpError` 400. */
-export function parseShape<Shape>(value: unknown, schema: z.ZodType<Shape>): Shape {
+/** A value of this shape; `at` is its place in the body. Throws `HttpError` 400. */
+export function parseShape<Shape>(value: unknown, schema: z.ZodType<Shape>, at?: string): Shape {
   const parsed = schema.safeParse(value);
   if (parsed.success) return parsed.data;
-  const { path, message } = clearestIssue(parsed.error);
-  const param = path.join('.');
+  const { path, message } = clearestIssue(parsed.error.issues);
+  const param = [...(at === undefined ? [] : [at]), ...path].join('.');
   const where = param === '' ? 'The body' : `"${param}"`;
   throw new HttpError(400, 'invalid_body', `${where}: ${message}.`, param === '' ? {} : { param });
 }
@@ -119,17 +93,17 @@ function readText(
     const chunks: Buffer[] = [];
     let size = 0;
     const late = setTimeout(() => settle(() => reject(tooSlow())), REQUEST_TIMEOUT_MS);
-    const settle = (done: () => void): void => {
+    const settle = (report: () => void): void => {
       clearTimeout(late);
       incoming.off('data', onData).off('end', onEnd).off('close', onClose).off('error', onClose);
-      done();
+      report();
     };
     const onData = (chunk: Buffer): void => {
-      const before = size;
+      const previousSize = size;
       size += chunk.length;
       chunks.push(chunk);
       if (size > maxBytes) return settle(() => reject(tooLarge()));
-      if (before > MAX_BODY_BYTES || size <= MAX_BODY_BYTES) return undefined;
+      if (previousSize > MAX_BODY_BYTES || size <= MAX_BODY_BYTES) return undefined;
       try {
         return largeBodies?.hold(outgoing);
       } catch (error) {
@@ -222,4 +196,18 @@ function endOfString(text: string, start: number): number {
     if (escapes % 2 === 0) return end;
   }
   return text.length;
+}
+
+/** Zod's own message for a union. */
+const UNWORDED = 'Invalid input';
+
+/** The first issue; in a union without words of its own, the one that lies deepest. Never throws. */
+function clearestIssue([issue]: readonly z.core.$ZodIssue[]): { path: PropertyKey[]; message: string } {
+  if (issue === undefined) return { path: [], message: 'invalid' };
+  const { path, message } = issue;
+  if (issue.code !== 'invalid_union' || message !== UNWORDED) return { path, message };
+  const inner = issue.errors
+    .map((issues) => clearestIssue(issues))
+    .toSorted((a, b) => b.path.length - a.path.length)[0];
+  return inner === undefined ? { path, message } : { path: [...path, ...inner.path], message: inner.message };
 }

@@ -1,5 +1,6 @@
 /** Errors in OpenAI's shape, with their HTTP status. */
 import type { ServerResponse } from 'node:http';
+import type { Caller } from '../../src/protocol/access.ts';
 import {
   type ErrorReader,
   FieldError,
@@ -7,9 +8,9 @@ import {
   readerOf,
   wordError,
 } from '../../src/protocol/errors.ts';
-import type { Caller } from '../../src/protocol/access.ts';
-import type { TextRef } from '../../src/protocol/texts/say.ts';
+import type { TurnEndReason } from '../../src/protocol/event.ts';
 import type { TurnFailure } from '../../src/protocol/store/records.ts';
+import type { TextRef } from '../../src/protocol/texts/say.ts';
 
 /** The body of every error answer, and of an error frame in a stream. */
 export interface ErrorBody {
@@ -37,8 +38,8 @@ export class HttpError extends GatewayError {
     code: string,
     message: string,
     details: {
-      param?: string;
-      retryAfterMs?: number;
+      param?: string | undefined;
+      retryAfterMs?: number | undefined;
       mayRepeat?: false;
       problems?: readonly TextRef[];
       cause?: unknown;
@@ -54,103 +55,93 @@ export class HttpError extends GatewayError {
 
 /** The error for a session that does not exist or is not the caller's: the two look the same. */
 export function noSession(key: string): HttpError {
-  return new HttpError(
-    404,
-    'session_not_found',
-    `There is no session "${key.slice(0, 80)}" that this token may see.`,
-  );
+  const text = `There is no session "${key.slice(0, 80)}" that this token may see.`;
+  return new HttpError(404, 'session_not_found', text);
 }
 
-/** HTTP statuses of gateway error codes; any other code is an internal error, 500. */
-const STATUS: Record<string, number> = {
-  bad_address: 400,
-  bad_code: 400,
-  bad_config: 400,
-  bad_grant: 400,
-  bad_path: 400,
-  empty_file: 400,
-  file_not_found: 404,
-  file_too_large: 413,
-  storage_full: 507,
-  unreadable_file: 400,
-  bad_mode: 400,
-  bad_queue_mode: 400,
-  bad_title: 400,
-  bad_token: 409,
-  message_not_found: 404,
-  not_changed: 409,
-  not_waiting: 409,
-  not_asked: 409,
-  not_linked: 404,
-  not_linkable: 409,
-  unknown_code: 404,
-  code_expired: 410,
-  code_used: 409,
-  too_many_surfaces: 409,
-  not_editable: 403,
-  empty_message: 400,
-  bad_request: 400,
-  bad_schedule: 400,
-  too_many_schedules: 409,
-  context_overflow: 400,
-  message_too_large: 400,
-  window_too_small: 400,
-  unknown_profile: 400,
-  forbidden: 403,
-  unknown_model: 404,
-  plan_running: 409,
-  already_running: 409,
-  plan_changed: 409,
-  plan_unchanged: 409,
-  plan_started: 409,
-  plan_busy: 409,
-  planning_off: 409,
-  not_an_http_session: 400,
-  rate_limited: 429,
-  quota_exceeded: 429,
-  queue_full: 429,
-  bad_tool_results: 400,
-  no_tools_pending: 409,
+/** The error for an `Idempotency-Key` that came with another request before. */
+export function otherRequest(): HttpError {
+  const text = 'This Idempotency-Key was used with another request. Send a new key with a new request.';
+  return new HttpError(422, 'idempotency_key_reused', text, { param: 'idempotency-key' });
+}
+
+/** The error for a request that comes before the gateway has started. */
+export function notReady(): HttpError {
+  return new HttpError(503, 'not_ready', 'The gateway is still starting; see /readyz.');
+}
+
+/** The error for a parameter of the query that must be something else. */
+export function badQuery(param: string, requirement: string): HttpError {
+  return new HttpError(400, 'invalid_query', `"${param}" must be ${requirement}.`, { param });
+}
+
+/**
+ * Of gateway error codes: the HTTP status, the invalid field, and OpenAI's name for the code, which its clients check. Any
+ * other code is an internal error, 500.
+ */
+const CODES: Readonly<Record<string, [status: number, param?: string, openAi?: string]>> = {
+  bad_address: [400],
+  bad_code: [400],
+  bad_config: [400],
+  bad_grant: [400],
+  bad_path: [400],
+  empty_file: [400],
+  file_not_found: [404],
+  file_too_large: [413],
+  storage_full: [507],
+  unreadable_file: [400, 'messages'],
+  bad_mode: [400, 'mode'],
+  bad_queue_mode: [400, 'queueMode'],
+  bad_title: [400, 'title'],
+  bad_token: [409],
+  message_not_found: [404, 'seq'],
+  not_changed: [409],
+  not_waiting: [409],
+  not_asked: [409],
+  not_linked: [404],
+  not_linkable: [409],
+  unknown_code: [404],
+  code_expired: [410],
+  code_used: [409],
+  too_many_surfaces: [409],
+  not_editable: [403],
+  empty_message: [400, 'content'],
+  bad_request: [400],
+  bad_schedule: [400],
+  too_many_schedules: [409],
+  context_overflow: [400, 'messages', 'context_length_exceeded'],
+  message_too_large: [400, 'messages', 'context_length_exceeded'],
+  window_too_small: [400, 'messages', 'context_length_exceeded'],
+  unknown_profile: [400, 'profileId'],
+  forbidden: [403],
+  unknown_model: [404, 'model', 'model_not_found'],
+  plan_running: [409, 'mode'],
+  already_running: [409],
+  plan_changed: [409],
+  plan_unchanged: [409],
+  plan_started: [409],
+  plan_busy: [409],
+  planning_off: [409],
+  not_an_http_session: [400],
+  rate_limited: [429, undefined, 'rate_limit_exceeded'],
+  quota_exceeded: [429, undefined, 'insufficient_quota'],
+  queue_full: [429],
+  bad_tool_results: [400],
+  no_tools_pending: [409],
   // The model server refused the gateway's own key: nothing the caller sent is wrong.
-  unauthorized: 502,
-  bad_response: 502,
-  invalid_answer: 502,
-  unavailable: 503,
-  out_of_memory: 503,
-  timeout_first_chunk: 504,
-  timeout_chunk: 504,
+  unauthorized: [502, undefined, 'model_server_unauthorized'],
+  bad_response: [502],
+  invalid_answer: [502],
+  unavailable: [503],
+  out_of_memory: [503],
+  timeout_first_chunk: [504],
+  timeout_chunk: [504],
 };
 
 /**
  * The model server refuses the gateway, which only its operator can change: a repeated request would fail the same way.
  */
 const REFUSES_GATEWAY = new Set(['quota_exceeded', 'unauthorized']);
-
-/** OpenAI's names for some codes, which its clients check. */
-const OPENAI_CODES: Record<string, string> = {
-  unknown_model: 'model_not_found',
-  context_overflow: 'context_length_exceeded',
-  message_too_large: 'context_length_exceeded',
-  window_too_small: 'context_length_exceeded',
-  rate_limited: 'rate_limit_exceeded',
-  quota_exceeded: 'insufficient_quota',
-  unauthorized: 'model_server_unauthorized',
-};
-
-const PARAMS: Record<string, string> = {
-  unknown_model: 'model',
-  unknown_profile: 'profileId',
-  bad_mode: 'mode',
-  bad_queue_mode: 'queueMode',
-  bad_title: 'title',
-  message_not_found: 'seq',
-  empty_message: 'content',
-  plan_running: 'mode',
-  context_overflow: 'messages',
-  message_too_large: 'messages',
-  window_too_small: 'messages',
-  unreadable_file: 'messages',
-};
 
 /** The names that fields of the contracts have in the body of a route. */
 export type FieldNames = Readonly<Record<string, string>>;
@@ -170,14 +161,13 @@ export function toHttpError(
     const text = `"${param}" is not supported here: ${error.message}.`;
     return new HttpError(400, error.code, text, { param, cause: error });
   }
-  const status = STATUS[error.code] ?? (error.retryable ? 503 : undefined);
+  const [status = error.retryable ? 503 : undefined, param, openAi = error.code] = CODES[error.code] ?? [];
   if (status === undefined) return internalError(error);
-  const param = PARAMS[error.code];
-  return new HttpError(status, OPENAI_CODES[error.code] ?? error.code, wordError(error, reader), {
+  return new HttpError(status, openAi, wordError(error, reader), {
     cause: error,
     ...(REFUSES_GATEWAY.has(error.code) && { mayRepeat: false }),
-    ...(param === undefined ? {} : { param }),
-    ...(error.retryAfterMs === undefined ? {} : { retryAfterMs: error.retryAfterMs }),
+    param,
+    retryAfterMs: error.retryAfterMs,
   });
 }
 
@@ -185,23 +175,18 @@ export function toHttpError(
  * The error for a turn that failed or was interrupted, with a status that depends on the cause. A repeated request
  * would add a message.
  */
-export function endedTurn(end: {
-  reason: string;
-  why: string;
-  failure?: TurnFailure | undefined;
-}): HttpError {
-  const message = end.why || 'The turn ended without an answer; its session has the details.';
-  const { code, retryAfterMs } = end.failure ?? {};
-  const status = STATUS[code ?? ''];
-  if (code === undefined || status === undefined) {
-    return new HttpError(502, `turn_${end.reason}`, message, { mayRepeat: false });
+export function endedTurn(
+  reason: TurnEndReason,
+  explanation: string,
+  failure: TurnFailure | undefined,
+): HttpError {
+  const message = explanation || 'The turn ended without an answer; its session has the details.';
+  const { code = '', retryAfterMs } = failure ?? {};
+  const [status, param, openAi = code] = CODES[code] ?? [];
+  if (status === undefined) {
+    return new HttpError(502, `turn_${reason}`, message, { mayRepeat: false });
   }
-  const param = PARAMS[code];
-  return new HttpError(status, OPENAI_CODES[code] ?? code, message, {
-    mayRepeat: false,
-    ...(param !== undefined && { param }),
-    ...(retryAfterMs !== undefined && { retryAfterMs }),
-  });
+  return new HttpError(status, openAi, message, { mayRepeat: false, param, retryAfterMs });
 }
 
 /** How an error is worded for a caller; undefined for one who is not identified yet. */
@@ -210,9 +195,7 @@ export function callerReader(caller: Caller | undefined): ErrorReader {
 }
 
 function internalError(cause: unknown): HttpError {
-  return new HttpError(500, 'internal', 'Internal error; see the log of the gateway.', {
-    cause,
-  });
+  return new HttpError(500, 'internal', 'Internal error; see the log of the gateway.', { cause });
 }
 
 /** The body of an error answer on this path, in the shape of OpenAI, or of Ollama below `/api/`. */

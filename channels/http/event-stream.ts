@@ -1,6 +1,7 @@
 /** One event stream: its first frames at once, then one write per turn of the event loop; a slow reader is disconnected. */
 import type { ServerResponse } from 'node:http';
 import type { Caller } from '../../src/protocol/access.ts';
+import { type AgentEvent, sseId } from '../../src/protocol/event.ts';
 import { MAX_STREAM_BACKLOG_BYTES, MAX_STREAM_LAG_MS, PING_MS } from './config.ts';
 
 /** The caller of a stream; its token is checked again while the stream is open. */
@@ -89,14 +90,27 @@ export class EventStream {
     if (!this.#headersWritten) this.flush();
   }
 
-  /** Writes the frames added since the last write. */
+  /**
+   * Writes the frames added since the last write. An idle socket is written to directly, bypassing the response's queue:
+   * measured with 64 readers, that costs 0.8 µs instead of 2.5 µs per token and reader.
+   */
   flush(): void {
     const frames = this.#pending;
     if (frames === '' || !this.open) return;
     this.#pending = '';
     this.#writtenAt = performance.now();
-    if (!this.#put(this.#chunked ? encode(frames) : Buffer.from(frames)))
-      this.#blockedSince ??= this.#writtenAt;
+    const bytes = this.#chunked ? encode(frames) : Buffer.from(frames);
+    const { socket } = this.#outgoing;
+    const isIdle = socket !== null && this.#headersWritten && socket.writableLength === 0;
+    let keepsUp: boolean;
+    if (isIdle && bytes.length < socket.writableHighWaterMark) keepsUp = socket.write(bytes);
+    else {
+      this.#headersWritten = true;
+      keepsUp = this.#outgoing.write(bytes);
+      // Node delays a response's first write until all ready promises have run.
+      socket?.uncork();
+    }
+    if (!keepsUp) this.#blockedSince ??= this.#writtenAt;
   }
 
   /** Writes what is left and ends the response. */
@@ -123,21 +137,6 @@ export class EventStream {
     this.#chunked = this.#outgoing.chunkedEncoding;
     this.#outgoing.chunkedEncoding = false;
   }
-
-  /**
-   * False when the reader does not keep up. An idle socket is written to directly, bypassing the response's queue:
-   * measured with 64 readers, that costs 0.8 µs instead of 2.5 µs per token and reader.
-   */
-  #put(bytes: Buffer): boolean {
-    const { socket } = this.#outgoing;
-    const isIdle = socket !== null && this.#headersWritten && socket.writableLength === 0;
-    if (isIdle && bytes.length < socket.writableHighWaterMark) return socket.write(bytes);
-    this.#headersWritten = true;
-    const keepsUp = this.#outgoing.write(bytes);
-    // Node delays a response's first write until all ready promises have run.
-    socket?.uncork();
-    return keepsUp;
-  }
 }
 
 let encodedText = '';
@@ -149,4 +148,84 @@ function encode(frames: string): Buffer {
   encodedText = frames;
   encoded = Buffer.from(`${Buffer.byteLength(frames).toString(16)}\r\n${frames}\r\n`);
   return encoded;
+}
+
+type DeltaEvent = Extract<AgentEvent, { type: 'stream_chunk' | 'thinking_delta' }>;
+
+/** The event serialised last: the bus calls the readers of an event one after the other. */
+let lastEvent: AgentEvent | undefined;
+
+let lastJson = '';
+
+let lastFrame: string | undefined;
+
+/** Makes the frames of one stream. What all tokens of a model call have in common is serialised once per call. */
+export class EventFrames {
+  /** A token of the call that `#head` was made for. */
+  #call: DeltaEvent | undefined;
+  #head = '';
+
+  /** The frame of an event stream, with the event's id for `Last-Event-ID` if it has one. */
+  frameOf(event: AgentEvent): string {
+    const json = this.jsonOf(event);
+    if (lastFrame !== undefined) return lastFrame;
+    const id = sseId(event);
+    lastFrame = `${id === undefined ? '' : `id: ${id}\n`}data: ${json}\n\n`;
+    return lastFrame;
+  }
+
+  /** The event alone, as JSON. */
+  jsonOf(event: AgentEvent): string {
+    if (event === lastEvent) return lastJson;
+    lastJson = sseId(event) !== undefined && isDelta(event) ? this.#deltaJson(event) : JSON.stringify(event);
+    lastFrame = undefined;
+    lastEvent = event;
+    return lastJson;
+  }
+
+  /** The same as `JSON.stringify`, in another order of fields and, measured, in a third of the time. */
+  #deltaJson(event: DeltaEvent): string {
+    if (this.#call === undefined || !isSameCall(this.#call, event)) {
+      const { delta: _, eventSeq: _seq, at: _at, ...common } = event;
+      this.#call = event;
+      this.#head = JSON.stringify(common).slice(0, -1);
+    }
+    return `${this.#head},"eventSeq":${event.eventSeq},"at":${event.at},"delta":${JSON.stringify(event.delta)}}`;
+  }
+}
+
+function isDelta(event: AgentEvent): event is DeltaEvent {
+  return event.type === 'stream_chunk' || event.type === 'thinking_delta';
+}
+
+/** True when two events differ in nothing but their text, number and time. */
+function isSameCall(one: DeltaEvent, other: DeltaEvent): boolean {
+  return (
+    one.msgId === other.msgId &&
+    one.type === other.type &&
+    one.turnId === other.turnId &&
+    one.epoch === other.epoch &&
+    one.agentId === other.agentId &&
+    one.isSubagent === other.isSubagent &&
+    one.sessionKey === other.sessionKey
+  );
+}
+
+/**
+ * Passes each event on once: a batch from another node may repeat events of the replay. A snapshot has the number of
+ * the last event it covers, which may have been passed on already.
+ */
+export function eachOnce(next: (event: AgentEvent) => void): (event: AgentEvent) => void {
+  let lastEpoch = 0;
+  let lastSeq = 0;
+  return (event) => {
+    const { epoch, eventSeq } = event;
+    if (epoch !== undefined && eventSeq !== undefined) {
+      if (epoch < lastEpoch || (epoch === lastEpoch && eventSeq < lastSeq)) return;
+      if (epoch === lastEpoch && eventSeq === lastSeq && event.type !== 'snapshot') return;
+      lastEpoch = epoch;
+      lastSeq = eventSeq;
+    }
+    next(event);
+  };
 }

@@ -1,17 +1,21 @@
 /** Turns requests into inbound messages, and refusals into errors. */
+import { createHash } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
+import { z } from 'zod';
 import type { Caller } from '../../src/protocol/access.ts';
-import { newId } from '../../src/lib/ids.ts';
+import type { Media } from '../../src/protocol/media.ts';
 import {
   type InboundMessage,
   isHttpSessionId,
   parseAddress,
   type SessionKey,
 } from '../../src/protocol/message.ts';
-import type { Media } from '../../src/protocol/media.ts';
-import type { Receipt } from '../../src/protocol/receive.ts';
+import type { Receipt, ReceiveOptions } from '../../src/protocol/receive.ts';
+import { newId } from '../../src/lib/ids.ts';
 import { MAX_IDEMPOTENCY_KEY } from './config.ts';
-import { HttpError, noSession } from './errors.ts';
+import { HttpError, noSession, otherRequest } from './errors.ts';
+import type { HandlerDeps, HttpContext } from './route.ts';
+import { acceptedAt, type WireReceipt } from './wire.ts';
 
 /** The inbound message. `key`, the `Idempotency-Key`, is its id, so that a repeat gets the same answer. */
 export function toInbound(
@@ -57,12 +61,8 @@ export function idempotencyKey(incoming: IncomingMessage): string | undefined {
   const key = incoming.headers['idempotency-key'];
   if (key === undefined) return undefined;
   if (typeof key === 'string' && IDEMPOTENCY_KEY.test(key)) return key;
-  throw new HttpError(
-    400,
-    'bad_idempotency_key',
-    `Idempotency-Key must be 1 to ${MAX_IDEMPOTENCY_KEY} visible ASCII characters.`,
-    { param: 'idempotency-key' },
-  );
+  const text = `Idempotency-Key must be 1 to ${MAX_IDEMPOTENCY_KEY} visible ASCII characters.`;
+  throw new HttpError(400, 'bad_idempotency_key', text, { param: 'idempotency-key' });
 }
 
 /** The session that `X-Session-Id` names; undefined = stateless. No field of a body names one. Throws `HttpError` 400. */
@@ -76,14 +76,8 @@ export function sessionIdOf(incoming: IncomingMessage): string | undefined {
 /** The id after `http:` in a route's key. Throws `HttpError` 400 for a session that accepts no messages over HTTP. */
 export function postableId(key: string): string {
   if (!key.startsWith('http:')) {
-    throw new HttpError(
-      400,
-      'not_an_http_session',
-      'Only sessions named http:<id> accept messages over HTTP.',
-      {
-        param: 'key',
-      },
-    );
+    const text = 'Only sessions named http:<id> accept messages over HTTP.';
+    throw new HttpError(400, 'not_an_http_session', text, { param: 'key' });
   }
   const id = key.slice('http:'.length);
   if (isHttpSessionId(id)) return id;
@@ -103,15 +97,14 @@ export function readableKey(key: string): SessionKey {
   return address;
 }
 
+/** The session that the address of a request names. Throws `HttpError` 404. */
+export function keyOf(c: HttpContext): SessionKey {
+  return readableKey(c.req.param('key') ?? '');
+}
+
 function badSessionId(param: string): HttpError {
-  return new HttpError(
-    400,
-    'bad_session_id',
-    'A session id is 1 to 64 characters of A-Z, a-z, 0-9, "_" and "-".',
-    {
-      param,
-    },
-  );
+  const text = 'A session id is 1 to 64 characters of A-Z, a-z, 0-9, "_" and "-".';
+  return new HttpError(400, 'bad_session_id', text, { param });
 }
 
 /** Throws `HttpError` 422 when the `Idempotency-Key` of a repeated message came with another body before. */
@@ -119,14 +112,19 @@ export function checkRepeat(receipt: Receipt): void {
   if (receipt.kind === 'duplicate' && receipt.differs === true) throw otherRequest();
 }
 
-/** The error for an `Idempotency-Key` that came with another request before. */
-export function otherRequest(): HttpError {
-  return new HttpError(
-    422,
-    'idempotency_key_reused',
-    'This Idempotency-Key was used with another request. Send a new key with a new request.',
-    { param: 'idempotency-key' },
-  );
+/** Passes a message on; what the answer says is committed. Throws `HttpError` and other `GatewayError`s. */
+export async function accept(
+  { gateway, receive }: HandlerDeps,
+  message: InboundMessage,
+  options: ReceiveOptions,
+): Promise<WireReceipt> {
+  const key: SessionKey = `http:${message.chatId}`;
+  // Read before the message is accepted: a fast turn may have ended when this answer is made.
+  const lastEventId = gateway.lastEventId(key);
+  const receipt = await receive(message, options);
+  if (receipt.kind === 'refused') throw refusal(receipt, key);
+  checkRepeat(receipt);
+  return acceptedAt(receipt, lastEventId);
 }
 
 const REFUSED = {
@@ -147,4 +145,29 @@ export function refusal(receipt: Extract<Receipt, { kind: 'refused' }>, key: Ses
   if (receipt.code === 'denied') return noSession(key);
   const { code, reply = 'The message was not accepted.', retryAfterMs } = receipt;
   return new HttpError(REFUSED[code], code, reply, retryAfterMs === undefined ? {} : { retryAfterMs });
+}
+
+/** Longest name of an end user, in UTF-16 units. */
+export const MAX_END_USER = 512;
+
+const name = z.string().min(1).max(MAX_END_USER);
+
+/**
+ * The field as a digest, undefined without one: any characters, e-mail addresses too, and nothing of them is stored. An
+ * object, as some clients send it, counts by its `id`.
+ */
+export const endUserSchema = z
+  .union([name, z.looseObject({ id: name })], {
+    error: `must be the name of an end user, 1 to ${MAX_END_USER} characters, or an object with such an "id"`,
+  })
+  .nullish()
+  .transform((user) => {
+    if (user === undefined || user === null) return undefined;
+    const id = typeof user === 'string' ? user : user.id;
+    return endUserKey(id);
+  });
+
+/** What stands for an end user in messages and memories: names can be anything, and some are addresses of people. */
+export function endUserKey(name: string): string {
+  return createHash('sha256').update(name).digest('base64url');
 }

@@ -1,31 +1,29 @@
 /** The HTTP channel: the page, an OpenAI-compatible API and the sessions, on one port. */
-import { type TextRef, textRef } from '../../src/protocol/texts/say.ts';
-import type { IncomingMessage, Server } from 'node:http';
+import type { Nodes, Root } from 'mdast';
+import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import type { Channel, ChannelDeps } from '../../src/protocol/channel.ts';
+import type { Channel, Rendered } from '../../src/protocol/channel.ts';
+import { steadyRates } from '../../src/protocol/delivery.ts';
 import { ChannelError, messageOf } from '../../src/protocol/errors.ts';
 import type { ChannelHealth } from '../../src/protocol/gateway-api.ts';
 import { usualCapabilities } from '../../src/protocol/channel-settings.ts';
-import { steadyRates } from '../../src/protocol/delivery.ts';
-import { type Clock, systemClock } from '../../src/lib/clock.ts';
 import type { Receive } from '../../src/protocol/receive.ts';
-import { createApp } from './app.ts';
-import { WrongTokens } from './limits/wrong-tokens.ts';
-import { AnsweredTurns } from './client-retries.ts';
-import { clientAddresses } from './limits/client-address.ts';
-import { createAuthenticator } from './authenticator.ts';
+import { type TextRef, textRef } from '../../src/protocol/texts/say.ts';
+import { type Clock, systemClock } from '../../src/lib/clock.ts';
 import { allowList } from './allow-list.ts';
+import { createApp } from './app.ts';
+import { Authenticator, WrongTokens } from './authenticator.ts';
 import type { HttpConfig } from './config.ts';
-import { KeptCompletions } from './kept-completions.ts';
-import { readPageFiles } from './page-files/files.ts';
-import { renderPlain } from './render.ts';
-import { LargeBodies } from './limits/large-bodies.ts';
+import { LargeBodies, limitUnreadBody } from './limits/bodies.ts';
+import { type ClientAddresses, clientAddresses } from './limits/client-address.ts';
 import { OpenSockets } from './limits/open-sockets.ts';
+import { TokenLimits } from './limits/token-limits.ts';
 import { OpenStreams } from './open-streams.ts';
+import { readPageFiles } from './page-files.ts';
+import { AnsweredTurns, KeptCompletions } from './repeats.ts';
+import type { HandlerDeps, HttpDeps } from './route.ts';
 import { makeServer } from './server.ts';
 import { serveWebSockets } from './websocket/upgrade.ts';
-import { TokenLimits } from './limits/token-limits.ts';
-import { limitUnreadBody } from './limits/unread-body.ts';
 
 export type { HttpConfig } from './config.ts';
 
@@ -38,11 +36,7 @@ export interface HttpChannel extends Channel {
 const CLOSE_GRACE_MS = 250;
 
 /** Makes the channel. `start` opens the port and throws `ChannelError` when that fails. */
-export function create(
-  config: HttpConfig,
-  deps: HttpDeps,
-  clock: Pick<Clock, 'after'> = systemClock,
-): HttpChannel {
+export function create(config: HttpConfig, deps: HttpDeps, clock: Clock = systemClock): HttpChannel {
   const makeRunning = prepare(config, deps, clock);
   let running: Running | undefined;
   let health: ChannelHealth = { state: 'off' };
@@ -92,8 +86,6 @@ export function create(
   };
 }
 
-type HttpDeps = Pick<ChannelDeps, 'log' | 'gateway' | 'languages'>;
-
 /** A listening server, and what belongs to it. */
 interface Running {
   server: Server;
@@ -116,38 +108,30 @@ const CAPABILITIES = usualCapabilities({
 /**
  * Returns the function that starts a server: limits of tokens and addresses outlive it. It throws what `listen` throws.
  */
-function prepare(
-  config: HttpConfig,
-  { log, gateway, languages }: HttpDeps,
-  clock: Pick<Clock, 'after'>,
-): (receive: Receive) => Promise<Running> {
+function prepare(config: HttpConfig, deps: HttpDeps, clock: Clock): (receive: Receive) => Promise<Running> {
+  const { gateway } = deps;
   const addresses = clientAddresses(config.trustedProxies);
   const wrongTokens = new WrongTokens();
-  const addressOf = (incoming: IncomingMessage): string => addresses.of(incoming);
-  const authenticator = createAuthenticator({
-    authenticate: (authorization) => gateway.authenticate(authorization),
-    wrongTokens,
-    addressOf,
-  });
-  const limits = new TokenLimits({ limits: config.limits, gateway, monotonicNow: () => performance.now() });
+  const limits = new TokenLimits(config.limits, gateway, () => performance.now());
   return async (receive) => {
-    const streams = new OpenStreams((authorizations) => gateway.recheck(authorizations), config.limits);
-    const deps = {
-      log,
-      gateway,
-      languages,
+    const streams = new OpenStreams(
+      (authorizations) => gateway.recheck(authorizations),
+      config.limits.streamsPerToken,
+    );
+    const handlerDeps: HandlerDeps = {
+      ...deps,
       receive: limits.limited(receive),
       streams,
       limits,
-      completions: new KeptCompletions(gateway),
+      completions: new KeptCompletions((...call) => gateway.complete(...call)),
       answered: new AnsweredTurns(),
       largeBodies: new LargeBodies(),
       wrongTokens,
-      addressOf,
-      isFromProxy: ({ socket }: IncomingMessage) => addresses.ofSocket(socket) === undefined,
+      addressOf: (incoming) => addresses.of(incoming),
+      isFromProxy: ({ socket }) => addresses.ofSocket(socket) === undefined,
     };
     try {
-      return { streams, ...(await serve(config, { deps, authenticator, addresses, clock })) };
+      return await serve(config, handlerDeps, addresses, clock);
     } catch (error) {
       streams.close();
       throw error;
@@ -155,36 +139,29 @@ function prepare(
   };
 }
 
-interface Serving extends Pick<Parameters<typeof createApp>[0], 'deps' | 'authenticator'> {
-  addresses: ReturnType<typeof clientAddresses>;
-  clock: Pick<Clock, 'after'>;
-}
-
 /** Listens, and answers from then on. */
 async function serve(
   config: HttpConfig,
-  { deps, authenticator, addresses, clock }: Serving,
-): Promise<Omit<Running, 'streams'>> {
+  deps: HandlerDeps,
+  addresses: ClientAddresses,
+  clock: Clock,
+): Promise<Running> {
+  const authenticator = new Authenticator(deps.gateway, deps.wrongTokens, deps.addressOf);
   const sockets = new OpenSockets(config.limits);
-  let allowed = allowList(config, config.port);
-  const app = createApp({ deps, authenticator, sockets, allowed: () => allowed });
+  let allowedValues = allowList(config, config.port);
+  const parts = { deps, authenticator, sockets, allowed: () => allowedValues };
+  const app = createApp(parts);
   const server = makeServer((request, env) => app.fetch(request, env));
-  const closeUnknown = serveWebSockets(server, {
-    deps,
-    authenticator,
-    sockets,
-    clock,
-    allowed: () => allowed,
-  });
+  const closeUnknown = serveWebSockets(server, parts, clock);
   server.on('connection', (socket) => sockets.add(socket, addresses.ofSocket(socket)));
   server.prependListener('request', (incoming, outgoing) => {
     sockets.serve(incoming, outgoing);
     limitUnreadBody(incoming, outgoing);
   });
   const { port } = await listen(server, config);
-  allowed = allowList(config, port);
+  allowedValues = allowList(config, port);
   const host = config.host.includes(':') ? `[${config.host}]` : config.host;
-  return { server, closeUnknown, url: `http://${host}:${port}` };
+  return { server, streams: deps.streams, closeUnknown, url: `http://${host}:${port}` };
 }
 
 function listen(server: Server, config: HttpConfig): Promise<AddressInfo> {
@@ -208,7 +185,23 @@ function listenError(error: unknown, { host, port }: HttpConfig): ChannelError {
     EADDRNOTAVAIL: textRef('health.http.not_here', { host }),
     ENOTFOUND: textRef('health.http.unknown_host', { host }),
   };
-  const otherwise = textRef('health.http.cannot_listen', { host, port: String(port), code: String(code) });
-  const message = advice[String(code)] ?? otherwise;
+  const fallback = textRef('health.http.cannot_listen', { host, port: String(port), code: String(code) });
+  const message = advice[String(code)] ?? fallback;
   return new ChannelError(code === 'EADDRINUSE' ? 'conflict' : 'rejected', message, { cause: error });
+}
+
+const BLOCKS = new Set(['root', 'blockquote', 'list', 'listItem', 'table', 'tableRow', 'footnoteDefinition']);
+
+/** The document's text, one block per line; `length` counts UTF-16 units. */
+function renderPlain(doc: Root): Rendered {
+  const text = textOf(doc);
+  return { text, plain: text, length: text.length };
+}
+
+function textOf(node: Nodes): string {
+  if (node.type === 'image' || node.type === 'imageReference') return node.alt ?? '';
+  if (node.type === 'break') return '\n';
+  if ('value' in node) return node.value;
+  if (!('children' in node)) return '';
+  return node.children.map(textOf).join(BLOCKS.has(node.type) ? '\n' : '');
 }

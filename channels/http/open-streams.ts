@@ -2,7 +2,7 @@
 import type { EventEmitter } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import { type Caller, hasScope } from '../../src/protocol/access.ts';
-import { type HttpLimits, MAX_STREAMS, RECHECK_MS, RESERVED_STREAMS } from './config.ts';
+import { MAX_STREAMS, RECHECK_MS, RESERVED_STREAMS } from './config.ts';
 import { HttpError } from './errors.ts';
 import { EventStream, type StreamFormat, type StreamOwner } from './event-stream.ts';
 
@@ -35,7 +35,7 @@ export class OpenStreams {
   /** Streams with frames to write at the end of this turn of the event loop. */
   #unflushed: KeptStream[] = [];
 
-  constructor(recheck: Recheck, { streamsPerToken }: Pick<HttpLimits, 'streamsPerToken'>) {
+  constructor(recheck: Recheck, streamsPerToken: number) {
     this.#recheck = recheck;
     this.#perToken = streamsPerToken;
     this.#timers = [
@@ -61,22 +61,22 @@ export class OpenStreams {
     make: (flushSoon: (stream: KeptStream) => void) => Stream,
   ): Stream {
     const { tokenId } = caller;
-    const own = this.#counts.get(tokenId) ?? 0;
+    const openCount = this.#counts.get(tokenId) ?? 0;
     const isAdmin = hasScope(caller, 'admin');
-    if (!isAdmin && own >= this.#perToken) {
+    if (!isAdmin && openCount >= this.#perToken) {
       throw tooMany(`This token has ${this.#perToken} open streams, the maximum; close one.`);
     }
     if (this.#streams.size >= MAX_STREAMS - (isAdmin ? 0 : RESERVED_STREAMS)) {
       throw tooMany(`${this.#streams.size} streams are already open; try again later.`);
     }
-    this.#counts.set(tokenId, own + 1);
+    this.#counts.set(tokenId, openCount + 1);
     const stream = make((ready) => this.#flushSoon(ready));
     this.#streams.add(stream);
     closing.once('close', () => {
       this.#streams.delete(stream);
-      const left = (this.#counts.get(tokenId) ?? 1) - 1;
-      if (left === 0) this.#counts.delete(tokenId);
-      else this.#counts.set(tokenId, left);
+      const remaining = (this.#counts.get(tokenId) ?? 1) - 1;
+      if (remaining === 0) this.#counts.delete(tokenId);
+      else this.#counts.set(tokenId, remaining);
     });
     return stream;
   }
@@ -126,8 +126,8 @@ export class OpenStreams {
   }
 }
 
-function isSame(before: Caller, now: Caller | undefined): boolean {
-  return now?.tokenId === before.tokenId && String(now.scopes) === String(before.scopes);
+function isSame(previous: Caller, now: Caller | undefined): boolean {
+  return now?.tokenId === previous.tokenId && String(now.scopes) === String(previous.scopes);
 }
 
 function tooMany(message: string): HttpError {

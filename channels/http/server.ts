@@ -10,8 +10,8 @@ import {
   MAX_HEADER_BYTES,
   UPLOAD_TIMEOUT_MS,
 } from './config.ts';
-import { ClosingResponse } from './limits/unread-body.ts';
 import { answerError, errorBody, HttpError, sendError } from './errors.ts';
+import { ClosingResponse } from './limits/bodies.ts';
 
 /** Interval of Node's check for slow requests. */
 const TIMEOUT_CHECK_MS = 1_000;
@@ -69,8 +69,8 @@ function isWebSocketRequest({ headers, url = '' }: IncomingMessage): boolean {
 
 /** The id under which a request is logged: its caller's own, or a new one. */
 function requestIdOf(request: IncomingMessage): string {
-  const given = request.headers['x-request-id'];
-  return typeof given === 'string' && REQUEST_ID.test(given) ? given : newId();
+  const header = request.headers['x-request-id'];
+  return typeof header === 'string' && REQUEST_ID.test(header) ? header : newId();
 }
 
 /** What is wrong with the request line or the one header that HTTP requires. */

@@ -1,13 +1,21 @@
 /** Follows one turn to its end over an event bus that may lose events; the text it passes on is the stored one. */
-import { type AgentEvent, isFailure, type TurnEndReason } from '../../src/protocol/event.ts';
+import {
+  type AgentEvent,
+  isFailure,
+  TURN_END_REASONS,
+  type TurnEndReason,
+} from '../../src/protocol/event.ts';
 import type { GatewayApi } from '../../src/protocol/gateway-api.ts';
 import type { SessionKey } from '../../src/protocol/message.ts';
 import type { Usage } from '../../src/protocol/agent/provider.ts';
 import type { TurnFailure } from '../../src/protocol/store/records.ts';
 import type { TurnStatus } from '../../src/protocol/sessions/session-list.ts';
 import { TURN_POLL_MS } from './config.ts';
-import { HttpError, toHttpError } from './errors.ts';
-import { addUsage, NOTHING_YET, readReason, type TurnReader, type TurnSoFar } from './routes/turn-reader.ts';
+import { endedTurn, HttpError, toHttpError } from './errors.ts';
+import type { AnswerWriter, FinishReason } from './model-apis/answer.ts';
+
+/** Usage of nothing. */
+export const NO_USAGE: Usage = { promptTokens: 0, completionTokens: 0, modelMs: 0 };
 
 const RESTARTED = new HttpError(
   500,
@@ -25,6 +33,13 @@ const MAX_EARLY_EVENTS = 4_096;
 /** Checks in a row without an event before the store is read. */
 const MAX_SILENT_CHECKS = 3;
 
+/** OpenAI's reasons for the ends of turns that have an answer; any other is `stop`. */
+const FINISH_REASONS: Partial<Record<TurnEndReason, FinishReason>> = {
+  cut_off: 'length',
+  max_iterations: 'length',
+  filtered: 'content_filter',
+};
+
 /**
  * Subscribes to a session before the message is posted, so that no event is missed. Once `follow` names the turn, the
  * reader gets its events, each once: those the event bus still has, those that came early, then live ones. When events
@@ -37,7 +52,7 @@ export class TurnFeed {
   #closed = false;
   #early: AgentEvent[] = [];
   #turnId: string | undefined;
-  #reader: TurnReader | undefined;
+  #reader: AnswerWriter | undefined;
   #poll: NodeJS.Timeout | undefined;
   #silentChecks = 0;
   #readingStore = false;
@@ -59,7 +74,7 @@ export class TurnFeed {
   /** Text the reader already has; it cannot be taken back. */
   #sent = '';
   /** Usage of the answer's own calls. */
-  #usage: Usage = NOTHING_YET.usage;
+  #usage: Usage = NO_USAGE;
   /** The part of a continued turn that its reader received in an earlier answer. */
   #before = NOTHING_YET;
 
@@ -75,7 +90,7 @@ export class TurnFeed {
    */
   follow(
     turnId: string,
-    reader: TurnReader,
+    reader: AnswerWriter,
     { replay, before = NOTHING_YET }: { replay: boolean; before?: TurnSoFar },
   ): void {
     // The client left while the message was being accepted.
@@ -113,7 +128,7 @@ export class TurnFeed {
       this.#early.push(event);
       return;
     }
-    if (event.type === 'session_deleted') this.#finish((reader) => reader.failed(DELETED));
+    if (event.type === 'session_deleted') this.#finish((reader) => reader.fail(DELETED));
     if (event.type === 'messages_joined' && event.turnIds.includes(this.#turnId)) this.#readStoredTurn();
     if (event.turnId !== this.#turnId || this.#reader === undefined || !this.#advance(event)) return;
     this.#silentChecks = 0;
@@ -143,7 +158,7 @@ export class TurnFeed {
     return true;
   }
 
-  #apply(event: AgentEvent, reader: TurnReader): void {
+  #apply(event: AgentEvent, reader: AnswerWriter): void {
     switch (event.type) {
       case 'stream_start':
         if (this.#held) this.#catchUp(this.#text, reader);
@@ -183,12 +198,11 @@ export class TurnFeed {
         if (event.plan.mode !== 'planner') this.#hasSideCalls = true;
         break;
       case 'queue_position':
-        reader.waiting(event.position);
+        reader.waiting();
         break;
       case 'tool_results_needed':
         if (!this.#complete || this.#hasSideCalls) this.#readStoredTurn();
-        else
-          this.#endWithCalls({ calls: event.calls, text: this.#text, usage: this.#usage }, NOTHING_YET.usage);
+        else this.#endWithCalls({ calls: event.calls, text: this.#text, usage: this.#usage }, NO_USAGE);
         break;
       case 'turn_ended':
         if (!this.#complete || this.#hasSideCalls || isFailure(event.reason)) {
@@ -199,14 +213,14 @@ export class TurnFeed {
     }
   }
 
-  #sendText(delta: string, reader: TurnReader): void {
-    if (reader.whole === true) return;
+  #sendText(delta: string, reader: AnswerWriter): void {
+    if (reader.whole) return;
     this.#sent += delta;
     reader.text(delta);
   }
 
   /** Sends the part of `text` that was not sent yet; false when `text` does not start with what was sent. */
-  #catchUp(text: string, reader: TurnReader): boolean {
+  #catchUp(text: string, reader: AnswerWriter): boolean {
     this.#held = false;
     if (!text.startsWith(this.#sent)) return false;
     if (text.length > this.#sent.length) this.#sendText(text.slice(this.#sent.length), reader);
@@ -228,56 +242,81 @@ export class TurnFeed {
       (turn) => {
         this.#readingStore = false;
         // It was deleted with its session, and that event was lost.
-        if (turn === undefined) this.#finish((reader) => reader.failed(DELETED));
+        if (turn === undefined) this.#finish((reader) => reader.fail(DELETED));
         if (turn?.waitsFor !== undefined) this.#endWithCalls(turn.waitsFor, this.#before.usage);
         if (turn?.state !== 'done') {
           if (this.#held && this.#reader !== undefined) this.#catchUp(this.#text, this.#reader);
           return;
         }
-        const joined = turn.reason === 'joined';
-        const text = joined ? JOINED : (turn.final?.content ?? '');
-        const spent = turn.usage && addUsage(turn.usage, this.#before.usage, -1);
-        const reason = joined ? 'completed' : readReason(turn.reason);
-        this.#end(reason, text, spent ?? this.#usage, turn.failure);
+        const isJoined = turn.reason === 'joined';
+        const text = isJoined ? JOINED : (turn.final?.content ?? '');
+        const answerUsage = turn.usage && addUsage(turn.usage, this.#before.usage, -1);
+        const reason = isJoined ? 'completed' : readReason(turn.reason);
+        this.#end(reason, text, answerUsage ?? this.#usage, turn.failure);
       },
       (error: unknown) => {
         this.#readingStore = false;
         const httpError = toHttpError(error);
         // When the store cannot be reached, the next check reads it again.
-        if (httpError.status !== 503) this.#finish((reader) => reader.failed(httpError));
+        if (httpError.status !== 503) this.#finish((reader) => reader.fail(httpError));
       },
     );
   }
 
   /** The turn waits for its caller's tools. `spent` is the part of the usage that does not belong to this answer. */
-  #endWithCalls({ calls, text, usage }: NonNullable<TurnStatus['waitsFor']>, spent: Usage): void {
+  #endWithCalls({ calls, text, usage }: NonNullable<TurnStatus['waitsFor']>, otherUsage: Usage): void {
     if (calls.some(({ id }) => this.#before.answered.has(id))) return;
     this.#finish((reader) => {
-      if (reader.whole === true) reader.text(text.slice(this.#before.text.length));
-      if (reader.whole === true || this.#catchUp(text, reader)) {
-        reader.toolCalls(calls, addUsage(usage, spent, -1));
-      } else reader.failed(RESTARTED);
+      if (reader.whole) reader.text(text.slice(this.#before.text.length));
+      if (reader.whole || this.#catchUp(text, reader)) {
+        for (const call of calls) reader.toolCall(call);
+        reader.finish('tool_calls', addUsage(usage, otherUsage, -1));
+      } else reader.fail(RESTARTED);
     });
   }
 
   #end(reason: TurnEndReason, text: string, usage: Usage, failure?: TurnFailure): void {
     this.#finish((reader) => {
-      if (reader.whole === true) reader.text(text.slice(this.#before.text.length));
-      if (isFailure(reason) || reader.whole === true || this.#catchUp(text, reader))
-        reader.ended({ reason, text, why: this.#reasonIn(text), usage, failure });
-      else reader.failed(RESTARTED);
+      if (reader.whole) reader.text(text.slice(this.#before.text.length));
+      if (isFailure(reason)) reader.fail(endedTurn(reason, this.#reasonIn(text), failure));
+      else if (reader.whole || this.#catchUp(text, reader))
+        reader.finish(FINISH_REASONS[reason] ?? 'stop', usage);
+      else reader.fail(RESTARTED);
     });
   }
 
   /** The part of a failed turn's text that is its reason: the gateway's own call, else what follows the text sent so far. */
   #reasonIn(text: string): string {
-    const known = text === this.#text ? this.#failureCall?.start : undefined;
-    return text.slice(known ?? (text.startsWith(this.#sent) ? this.#sent.length : 0)).trim();
+    const failureStart = text === this.#text ? this.#failureCall?.start : undefined;
+    return text.slice(failureStart ?? (text.startsWith(this.#sent) ? this.#sent.length : 0)).trim();
   }
 
-  #finish(report: (reader: TurnReader) => void): void {
+  #finish(report: (reader: AnswerWriter) => void): void {
     const reader = this.#reader;
     this.close();
     if (reader !== undefined) report(reader);
   }
+}
+
+/** What the reader of a continued turn received before: the beginning of its text, its usage, the calls it answered. */
+interface TurnSoFar {
+  text: string;
+  usage: Usage;
+  answered: ReadonlySet<string>;
+}
+
+const NOTHING_YET: TurnSoFar = { text: '', usage: NO_USAGE, answered: new Set() };
+
+/** The sum of two usages; with `sign` -1 the difference, never below zero. */
+function addUsage(a: Usage, b: Usage, sign: 1 | -1 = 1): Usage {
+  return {
+    promptTokens: Math.max(0, a.promptTokens + sign * b.promptTokens),
+    completionTokens: Math.max(0, a.completionTokens + sign * b.completionTokens),
+    modelMs: Math.max(0, a.modelMs + sign * b.modelMs),
+  };
+}
+
+/** The reason for which a stored turn ended; an unknown one counts as an interruption. */
+function readReason(reason: string | undefined): TurnEndReason {
+  return TURN_END_REASONS.find((one) => one === reason) ?? 'interrupted';
 }

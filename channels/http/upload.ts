@@ -44,13 +44,13 @@ export function isForm(type: string | undefined): type is string {
  */
 async function readForm(incoming: IncomingMessage, type: string): Promise<FormUpload> {
   const parser = openParser(type);
-  const found = Promise.withResolvers<FormUpload>();
+  const upload = Promise.withResolvers<FormUpload>();
   const fields = new Map<string, string>();
   const read = pipeline(bodyChunks(incoming), parser).then(
-    () => found.reject(badForm('it has no file')),
+    () => upload.reject(badForm('it has no file')),
     (error: unknown) => {
       const failure = error instanceof HttpError ? error : badForm('it is not complete', error);
-      found.reject(failure);
+      upload.reject(failure);
       throw failure;
     },
   );
@@ -72,9 +72,9 @@ async function readForm(incoming: IncomingMessage, type: string): Promise<FormUp
       if (isSecond) throw badForm('it has more than one file');
       if (isCut) throw badForm(`a field has more than ${MAX_FIELD_CHARS} characters`);
     };
-    found.resolve({ name: filename ?? '', chunks: chunks(), fields });
+    upload.resolve({ name: filename ?? '', chunks: chunks(), fields });
   });
-  return await found.promise;
+  return await upload.promise;
 }
 
 function openParser(type: string): BusboyInstance {
@@ -95,6 +95,6 @@ function openParser(type: string): BusboyInstance {
   }
 }
 
-function badForm(why: string, cause?: unknown): HttpError {
-  return new HttpError(400, 'invalid_form', `The form is not one that carries a file: ${why}.`, { cause });
+function badForm(reason: string, cause?: unknown): HttpError {
+  return new HttpError(400, 'invalid_form', `The form is not one that carries a file: ${reason}.`, { cause });
 }

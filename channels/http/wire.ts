@@ -1,14 +1,14 @@
-/** Records as the HTTP API answers with them; missing values are null. The page takes its types from here. */
+/**
+ * Records as the HTTP API answers with them: the schemas that describe them, and the functions that write them; missing
+ * values are null. The page takes its types from here.
+ */
+import { z } from 'zod';
 import type { Caller } from '../../src/protocol/access.ts';
-import type { ApprovalRecord, ApprovalRule } from '../../src/protocol/agent/approvals.ts';
-import type { Attachment } from '../../src/protocol/media.ts';
-import type { Todo } from '../../src/protocol/store/notes.ts';
-import type { TurnExplanation } from '../../src/protocol/store/traces.ts';
-import type { PlanRecord } from '../../src/protocol/agent/plan-store.ts';
 import { FIRST_EVENT_ID } from '../../src/protocol/event.ts';
+import type { Attachment } from '../../src/protocol/media.ts';
 import { versionOf } from '../../src/protocol/agent/plan-edits.ts';
 import type { Receipt } from '../../src/protocol/receive.ts';
-import type { MessageRecord, SessionRecord } from '../../src/protocol/store/records.ts';
+import type { ReportedScheduleRun, ScheduleRecord } from '../../src/protocol/schedules.ts';
 import type {
   Fork,
   SessionChoices,
@@ -16,7 +16,139 @@ import type {
   WaitingQueue,
 } from '../../src/protocol/sessions/conversation-api.ts';
 import type { FoundSession, ListedSession } from '../../src/protocol/sessions/session-list.ts';
-import type { ScheduleRecord, ReportedScheduleRun } from '../../src/protocol/schedules.ts';
+import type { Todo } from '../../src/protocol/store/notes.ts';
+import type { PlanRecord } from '../../src/protocol/agent/plan-store.ts';
+import { type MessageRecord, sessionMarks, type SessionRecord } from '../../src/protocol/store/records.ts';
+import type { TurnExplanation } from '../../src/protocol/store/traces.ts';
+import type { ApprovalRecord, ApprovalRule } from '../../src/protocol/agent/approvals.ts';
+
+const sessionKey = z.templateLiteral([z.string(), ':', z.string()]);
+const moment = z.string().describe('ISO 8601');
+
+const sessionFields = {
+  key: sessionKey,
+  profileId: z.string(),
+  model: z.string().nullable(),
+  mode: z.string(),
+  queueMode: z.string(),
+  title: z.string().nullable(),
+  createdAt: moment,
+  updatedAt: moment,
+  messageCount: z.int(),
+  ...sessionMarks,
+  readSeq: z.int(),
+};
+
+/** A session. */
+export const sessionJson = z.looseObject(sessionFields).meta({ id: 'Session' });
+
+/** A session of a list. */
+export const listedSessionJson = z
+  .looseObject({
+    ...sessionFields,
+    preview: z.string(),
+    state: z.enum(['idle', 'running', 'waiting']),
+    queued: z.int(),
+    unread: z.int(),
+    ownerName: z.string().nullable(),
+    own: z.boolean(),
+  })
+  .meta({ id: 'ListedSession' });
+
+/** A stored message. */
+export const messageJson = z
+  .looseObject({
+    seq: z.int(),
+    role: z.enum(['user', 'assistant', 'system']),
+    content: z.string(),
+    turnId: z.string(),
+    createdAt: moment,
+    senderName: z.string().nullable(),
+    isPlan: z.boolean(),
+    isError: z.boolean(),
+    leftOut: z.boolean(),
+    model: z.string().nullable(),
+  })
+  .meta({ id: 'Message' });
+
+/** Where `/new` began a new conversation. */
+export const resetJson = z
+  .object({
+    after: z.int().describe('the number of the last message that the model no longer reads'),
+    at: moment,
+  })
+  .meta({ id: 'ContextReset' });
+
+/** What waits in a session. */
+export const queueJson = z
+  .looseObject({
+    mode: z.string(),
+    busy: z.boolean(),
+    messages: z.array(
+      z.looseObject({
+        turnId: z.string(),
+        seq: z.int().nullable(),
+        content: z.string(),
+        isEditable: z.boolean(),
+        createdAt: moment,
+      }),
+    ),
+  })
+  .meta({ id: 'Queue' });
+
+/** An accepted message. */
+export const receiptJson = z
+  .looseObject({ turnId: z.string(), seq: z.int(), lastEventId: z.string() })
+  .meta({ id: 'Receipt' });
+
+/** A command, which was run at once. */
+export const handledJson = z
+  .looseObject({ handled: z.literal(true), reply: z.string().nullable() })
+  .meta({ id: 'Handled' });
+
+/** A call that waits for a decision. */
+export const approvalJson = z
+  .looseObject({
+    id: z.string(),
+    session: sessionKey,
+    turnId: z.string(),
+    tool: z.string(),
+    warning: z.string().nullish(),
+    createdAt: moment,
+    expiresAt: moment,
+  })
+  .meta({ id: 'Approval' });
+
+/** A schedule. */
+export const scheduleJson = z
+  .looseObject({
+    id: z.string(),
+    session: sessionKey,
+    task: z.string(),
+    nextAt: moment.nullable(),
+    lastAt: moment.nullable(),
+    createdAt: moment,
+  })
+  .meta({ id: 'Schedule' });
+
+/** Every error. */
+export const errorJson = z
+  .object({
+    error: z.object({
+      message: z.string(),
+      type: z.string(),
+      code: z.string(),
+      param: z.string().nullable(),
+      problems: z
+        .array(z.object({ key: z.string(), values: z.record(z.string(), z.unknown()).optional() }))
+        .optional()
+        .describe('what the message says of single fields, as texts for a reader of another language'),
+    }),
+  })
+  .meta({ id: 'Error' });
+
+/** Every error below `/api/`. */
+export const ollamaErrorJson = z.object({ error: z.string() }).meta({ id: 'OllamaError' });
 
 /** A value after JSON: dates are ISO strings. */
 type Json<Value> = Value extends Date
@@ -27,40 +159,23 @@ type Json<Value> = Value extends Date
       ? { [Field in keyof Value]: Json<Value[Field]> }
       : Value;
 
-/** A session as clients read it. */
+// The records as clients read them.
 export type WireSession = Json<ReturnType<typeof wireSession>>;
-/** A session as lists show it to clients. */
 export type WireListed = Json<ReturnType<typeof wireListed>>;
-/** What waits, as clients read it. */
 export type WireQueue = Json<ReturnType<typeof wireQueue>>;
-/** A fork as clients read it. */
 export type WireFork = Json<ReturnType<typeof wireFork>>;
-/** A session that was found, as clients read it. */
 export type WireFound = Json<ReturnType<typeof wireFound>>;
-/** What may be chosen for a session, as clients read it. */
 export type WireChoices = Json<ReturnType<typeof wireChoices>>;
-/** Who answers in a session, as clients read it. */
 export type WireSessionModel = Json<ReturnType<typeof wireSessionModel>>;
-/** A stored message as clients read it. */
 export type WireMessage = Json<ReturnType<typeof wireMessage>>;
-/** Where `/new` began a new conversation, as clients read it: behind the message with the number `after`. */
-export interface WireReset {
-  after: number;
-  at: string;
-}
-/** A pending approval as clients read it. */
+export type WireReset = z.output<typeof resetJson>;
 export type WireApproval = Json<ReturnType<typeof wireApproval>>;
-/** A run of a schedule as clients read it. */
 export type WireRun = Json<ReturnType<typeof wireRun>>;
-/** A schedule as clients read it. */
 export type WireSchedule = Json<ReturnType<typeof wireSchedule>>;
-/** The newest plan of a session and its todo list, as clients read them. */
 export type WireWork = Json<ReturnType<typeof wireWork>>;
 
-/** What became of a turn, as clients read it. */
 export type WireTrace = Json<ReturnType<typeof wireTrace>>;
 
-/** A stored file as clients read it. */
 export type WireFile = Json<ReturnType<typeof wireFile>>;
 
 /**
@@ -73,24 +188,33 @@ export function wireFile({ file, kind, name, mimeType, bytes, sha256, inText }: 
 
 /** The session without the token that made it and the folder of its files. */
 export function wireSession(session: SessionRecord) {
-  const { ownerTokenId: _owner, folder: _folder, model, title, ...seen } = session;
-  return { ...seen, model: model ?? null, title: title ?? null };
+  const { ownerTokenId: _owner, folder: _folder, model, title, ...fields } = session;
+  return { ...fields, model: model ?? null, title: title ?? null };
 }
 
 /** The session as lists show it; `own` says whether the caller's token made it. */
 export function wireListed(session: ListedSession, { tokenId }: Caller) {
   const { ownerName, preview, state, queued, unread } = session;
-  const own = session.ownerTokenId === tokenId;
-  return { ...wireSession(session), preview, state, queued, unread, ownerName: ownerName ?? null, own };
+  const owner = { ownerName: ownerName ?? null, own: session.ownerTokenId === tokenId };
+  return { ...wireSession(session), preview, state, queued, unread, ...owner };
 }
 
 /** What waits in a session; `isEditable` for the caller's own. */
 export function wireQueue({ mode, busy, messages }: WaitingQueue, { tokenId }: Caller) {
-  const waiting = messages.map(({ turnId, seq, content, senderName, senderId, isEditable, createdAt }) => {
-    const own = isEditable && senderId === `token:${tokenId}`;
-    return { turnId, seq: seq ?? null, content, senderName: senderName ?? null, isEditable: own, createdAt };
-  });
-  return { mode, busy, messages: waiting };
+  const waitingMessages = messages.map(
+    ({ turnId, seq, content, senderName, senderId, isEditable, createdAt }) => {
+      const isOwn = isEditable && senderId === `token:${tokenId}`;
+      return {
+        turnId,
+        seq: seq ?? null,
+        content,
+        senderName: senderName ?? null,
+        isEditable: isOwn,
+        createdAt,
+      };
+    },
+  );
+  return { mode, busy, messages: waitingMessages };
 }
 
 /** The session that a fork made, and how much of its source it has. */
@@ -108,20 +232,8 @@ export function wireMessage(message: MessageRecord) {
   const { seq, role, content, turnId, createdAt, senderName, isPlan, isError, leftOut, tries, model } =
     message;
   const attachments = (message.attachments ?? []).map(wireFile);
-  return {
-    seq,
-    role,
-    content,
-    turnId,
-    createdAt,
-    senderName: senderName ?? null,
-    isPlan,
-    isError,
-    leftOut: leftOut ?? false,
-    tries: tries ?? null,
-    model: model ?? null,
-    attachments,
-  };
+  const text = { seq, role, content, turnId, createdAt, senderName: senderName ?? null, isPlan, isError };
+  return { ...text, leftOut: leftOut ?? false, tries: tries ?? null, model: model ?? null, attachments };
 }
 
 /** What may be chosen for a session. */
@@ -132,8 +244,8 @@ export function wireChoices({ profiles, models, mode, model, problem }: SessionC
 }
 
 /** Who answers in a session. */
-export function wireSessionModel({ reason, tools, ...named }: SessionModel) {
-  return { ...named, reason: reason ?? null, tools: tools ?? null };
+export function wireSessionModel({ reason, tools, ...fields }: SessionModel) {
+  return { ...fields, reason: reason ?? null, tools: tools ?? null };
 }
 
 /** The approval with the tool call it is about, or with the plan that waits for it. */
@@ -141,17 +253,8 @@ export function wireApproval(record: ApprovalRecord) {
   const { id, session, turnId, toolCallId, tool, args, warning, userId, createdAt, expiresAt } = record;
   const { files = [], agentId = null } = record;
   const call = { toolCallId, tool, args, files, warning, agentId };
-  return {
-    id,
-    session,
-    turnId,
-    ...call,
-    plan: record.plan ?? null,
-    mayAlways: record.rule !== undefined,
-    userId,
-    createdAt,
-    expiresAt,
-  };
+  const mayAlways = record.rule !== undefined;
+  return { id, session, turnId, ...call, plan: record.plan ?? null, mayAlways, userId, createdAt, expiresAt };
 }
 
 /** The rule, without the digest it is found by. */
@@ -187,27 +290,26 @@ export function wirePlan({ plan, session, turnId, createdAt, updatedAt }: PlanRe
 }
 
 /** What became of a turn; the prompt of its newest model call only if it is requested. */
-export function wireTrace({ prompt, reason, cost, ...shown }: TurnExplanation, withPrompt: boolean) {
+export function wireTrace({ prompt, reason, cost, ...fields }: TurnExplanation, withPrompt: boolean) {
   return {
-    ...shown,
+    ...fields,
     reason: reason ?? null,
     cost: cost ?? null,
     ...(withPrompt && { prompt: prompt ?? null }),
   };
 }
 
-/** As `wireReceipt`, with `before` = the place of the newest event before the message was accepted. */
-export function acceptedAt(receipt: Exclude<Receipt, { kind: 'refused' }>, before: string) {
-  // The turn of a repeated message may be before the newest event.
-  return wireReceipt(receipt, receipt.kind === 'duplicate' ? FIRST_EVENT_ID : before);
-}
+/** The answer to a message. */
+export type WireReceipt = Json<ReturnType<typeof acceptedAt>>;
 
 /**
  * The ids of the accepted message and the place from which its events can be followed, or the reply of a command, which
- * runs at once.
+ * runs at once. `before` is the place of the newest event before the message was accepted.
  */
-function wireReceipt(receipt: Exclude<Receipt, { kind: 'refused' }>, lastEventId: string) {
+export function acceptedAt(receipt: Exclude<Receipt, { kind: 'refused' }>, before: string) {
   if (receipt.kind === 'handled') return { handled: true as const, reply: receipt.reply ?? null };
-  const note = 'note' in receipt && receipt.note !== undefined ? { note: receipt.note } : {};
-  return { turnId: receipt.turnId, seq: receipt.seq, lastEventId, ...note };
+  // The turn of a repeated message may be before the newest event.
+  const lastEventId = receipt.kind === 'duplicate' ? FIRST_EVENT_ID : before;
+  const { turnId, seq } = receipt;
+  return { turnId, seq, lastEventId, note: 'note' in receipt ? receipt.note : undefined };
 }

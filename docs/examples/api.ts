@@ -808,6 +808,34 @@ export interface Api {
       [k: string]: unknown;
     };
   };
+  'GET /v1/models': {
+    answer: {
+      [k: string]: unknown;
+    };
+  };
+  'GET /v1/models/{path}': {
+    path: {
+      path: string;
+    };
+    answer: {
+      [k: string]: unknown;
+    };
+  };
+  'GET /v1/commands': {
+    answer: {
+      [k: string]: unknown;
+    };
+  };
+  'GET /v1/settings': {
+    answer: {
+      [k: string]: unknown;
+    };
+  };
+  'GET /v1/openapi.json': {
+    answer: {
+      [k: string]: unknown;
+    };
+  };
   'POST /v1/chat/completions': {
     body: {
       top_k?: number | null;
@@ -2178,24 +2206,6 @@ export interface Api {
       [k: string]: unknown;
     };
   };
-  'GET /v1/models': {
-    answer: {
-      [k: string]: unknown;
-    };
-  };
-  'GET /v1/models/{path}': {
-    path: {
-      path: string;
-    };
-    answer: {
-      [k: string]: unknown;
-    };
-  };
-  'GET /v1/openapi.json': {
-    answer: {
-      [k: string]: unknown;
-    };
-  };
   'POST /v1/hooks/{name}': {
     path: {
       name: string;
@@ -2219,19 +2229,6 @@ export interface Api {
       channel: string;
     };
     body: unknown;
-    answer: {
-      [k: string]: unknown;
-    };
-  };
-  'GET /v1/choices': {
-    query?: {
-      profile?: string;
-    };
-    answer: {
-      [k: string]: unknown;
-    };
-  };
-  'GET /v1/commands': {
     answer: {
       [k: string]: unknown;
     };
@@ -2262,11 +2259,6 @@ export interface Api {
     path: {
       id: string;
     };
-    answer: {
-      [k: string]: unknown;
-    };
-  };
-  'GET /v1/settings': {
     answer: {
       [k: string]: unknown;
     };
@@ -2311,14 +2303,6 @@ export interface Api {
     answer: {
       [k: string]: unknown;
     };
-  };
-  'POST /v1/stream-tickets': {
-    answer: {
-      [k: string]: unknown;
-    };
-  };
-  'GET /v1/events': {
-    answer: string;
   };
   'GET /v1/sessions/{key}': {
     path: {
@@ -2395,6 +2379,22 @@ export interface Api {
     };
     answer: Handled | Receipt;
   };
+  'GET /v1/sessions/{key}/plan': {
+    path: {
+      key: string;
+    };
+    answer: {
+      [k: string]: unknown;
+    };
+  };
+  'POST /v1/sessions/{key}/stop': {
+    path: {
+      key: string;
+    };
+    answer: {
+      [k: string]: unknown;
+    };
+  };
   'GET /v1/sessions/{key}/export': {
     path: {
       key: string;
@@ -2408,6 +2408,15 @@ export interface Api {
       }[];
       [k: string]: unknown;
     };
+  };
+  'GET /v1/events': {
+    answer: string;
+  };
+  'GET /v1/sessions/{key}/events': {
+    path: {
+      key: string;
+    };
+    answer: Event;
   };
   'GET /v1/sessions/{key}/files': {
     path: {
@@ -2451,15 +2460,9 @@ export interface Api {
       [k: string]: unknown;
     };
   };
-  'GET /v1/sessions/{key}/events': {
-    path: {
-      key: string;
-    };
-    answer: Event;
-  };
-  'GET /v1/sessions/{key}/plan': {
-    path: {
-      key: string;
+  'GET /v1/choices': {
+    query?: {
+      profile?: string;
     };
     answer: {
       [k: string]: unknown;
@@ -2505,6 +2508,51 @@ export interface Api {
       turn: string;
     };
     answer: Queue;
+  };
+  'GET /v1/sessions/{key}/model': {
+    path: {
+      key: string;
+    };
+    answer: {
+      [k: string]: unknown;
+    };
+  };
+  'POST /v1/sessions/{key}/retry': {
+    path: {
+      key: string;
+    };
+    body: {
+      model?: string;
+    };
+    answer: Receipt;
+  };
+  'POST /v1/sessions/{key}/undo': {
+    path: {
+      key: string;
+    };
+    answer: {
+      [k: string]: unknown;
+    };
+  };
+  'POST /v1/sessions/{key}/turns/{turn}/choose': {
+    path: {
+      key: string;
+      turn: string;
+    };
+    answer: {
+      [k: string]: unknown;
+    };
+  };
+  'GET /v1/turns/{id}/trace': {
+    path: {
+      id: string;
+    };
+    query?: {
+      include?: string;
+    };
+    answer: {
+      [k: string]: unknown;
+    };
   };
   'POST /v1/sessions/{key}/links': {
     path: {
@@ -2573,48 +2621,6 @@ export interface Api {
     };
     answer: {
       left: string;
-    };
-  };
-  'GET /v1/sessions/{key}/model': {
-    path: {
-      key: string;
-    };
-    answer: {
-      [k: string]: unknown;
-    };
-  };
-  'POST /v1/sessions/{key}/retry': {
-    path: {
-      key: string;
-    };
-    body: {
-      model?: string;
-    };
-    answer: Receipt;
-  };
-  'POST /v1/sessions/{key}/undo': {
-    path: {
-      key: string;
-    };
-    answer: {
-      [k: string]: unknown;
-    };
-  };
-  'POST /v1/sessions/{key}/turns/{turn}/choose': {
-    path: {
-      key: string;
-      turn: string;
-    };
-    answer: {
-      [k: string]: unknown;
-    };
-  };
-  'POST /v1/sessions/{key}/stop': {
-    path: {
-      key: string;
-    };
-    answer: {
-      [k: string]: unknown;
     };
   };
   'POST /v1/sessions/{key}/plans': {
@@ -2746,17 +2752,6 @@ export interface Api {
       [k: string]: unknown;
     };
   };
-  'GET /v1/turns/{id}/trace': {
-    path: {
-      id: string;
-    };
-    query?: {
-      include?: string;
-    };
-    answer: {
-      [k: string]: unknown;
-    };
-  };
   'GET /v1/approvals': {
     answer: {
       approvals: Approval[];
@@ -2785,6 +2780,11 @@ export interface Api {
     path: {
       id: string;
     };
+    answer: {
+      [k: string]: unknown;
+    };
+  };
+  'POST /v1/stream-tickets': {
     answer: {
       [k: string]: unknown;
     };
@@ -2883,11 +2883,6 @@ export interface Api {
     path: {
       id: string;
     };
-    answer: {
-      [k: string]: unknown;
-    };
-  };
-  'GET /v1/health': {
     answer: {
       [k: string]: unknown;
     };
@@ -3096,47 +3091,6 @@ export interface Api {
       [k: string]: unknown;
     };
   };
-  'GET /v1/memories': {
-    answer: {
-      [k: string]: unknown;
-    };
-  };
-  'DELETE /v1/memories/{id}': {
-    path: {
-      id: string;
-    };
-    answer: {
-      [k: string]: unknown;
-    };
-  };
-  'GET /v1/dead-letters': {
-    answer: {
-      [k: string]: unknown;
-    };
-  };
-  'POST /v1/dead-letters/retry': {
-    body: {
-      lane: string;
-      seq: number;
-    };
-    answer: {
-      [k: string]: unknown;
-    };
-  };
-  'POST /v1/dead-letters/drop': {
-    body: {
-      lane: string;
-      seq: number;
-    };
-    answer: {
-      [k: string]: unknown;
-    };
-  };
-  'GET /v1/log': {
-    answer: {
-      [k: string]: unknown;
-    };
-  };
   'GET /v1/config': {
     answer: {
       [k: string]: unknown;
@@ -3278,6 +3232,52 @@ export interface Api {
         }[]
       ];
     };
+    answer: {
+      [k: string]: unknown;
+    };
+  };
+  'GET /v1/health': {
+    answer: {
+      [k: string]: unknown;
+    };
+  };
+  'GET /v1/memories': {
+    answer: {
+      [k: string]: unknown;
+    };
+  };
+  'DELETE /v1/memories/{id}': {
+    path: {
+      id: string;
+    };
+    answer: {
+      [k: string]: unknown;
+    };
+  };
+  'GET /v1/dead-letters': {
+    answer: {
+      [k: string]: unknown;
+    };
+  };
+  'POST /v1/dead-letters/retry': {
+    body: {
+      lane: string;
+      seq: number;
+    };
+    answer: {
+      [k: string]: unknown;
+    };
+  };
+  'POST /v1/dead-letters/drop': {
+    body: {
+      lane: string;
+      seq: number;
+    };
+    answer: {
+      [k: string]: unknown;
+    };
+  };
+  'GET /v1/log': {
     answer: {
       [k: string]: unknown;
     };

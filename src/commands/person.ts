@@ -1,7 +1,7 @@
 /** `parley person`: everything of one person, exported or deleted. */
 import { parseArgs } from 'node:util';
 import type { Config } from '../config.ts';
-import { endUserKey } from '../../channels/http/routes/end-user.ts';
+import { endUserKey } from '../../channels/http/inbound.ts';
 import { isId, type TokenRecord } from '../protocol/access.ts';
 import { GatewayError } from '../protocol/errors.ts';
 import type { Person, PersonData, PersonRow } from '../protocol/operator/people.ts';

@@ -37,6 +37,7 @@ import type { ResponseStore } from './store/ledger.ts';
 import type { ApprovalDecision, MessageRecord, SessionRecord } from './store/records.ts';
 import type {
   ListedSession,
+  SessionChange,
   SessionListQuery,
   SessionListStore,
   TurnStatus,
@@ -117,7 +118,7 @@ export interface GatewayApi {
   /** The callers behind these values as they are now, bypassing any cache; invalid ones are missing. */
   recheck(authorizations: readonly string[]): Promise<ReadonlyMap<string, Caller>>;
   stop(caller: Caller, key: SessionKey): Promise<StopResult | undefined>;
-  /** Newest first, the pinned ones before them on the first page. */
+  /** As lists show them: marked ones first, then the newest. */
   sessions(caller: Caller, options: Omit<SessionListQuery, 'ownerTokenId'>): Promise<ListedSession[]>;
   /** By words of titles and messages, among the sessions that the caller may see. */
   searchSessions(caller: Caller, text: string, limit: number): ReturnType<SessionListStore['searchSessions']>;
@@ -125,21 +126,7 @@ export interface GatewayApi {
   /** Sessions the caller's token owns, counted up to `limit`. */
   sessionCount(caller: Caller, limit: number): Promise<number>;
   /** Throws `GatewayError('unknown_model' | 'unknown_profile' | 'bad_mode' | 'bad_queue_mode' | 'bad_title' | 'forbidden')`. */
-  updateSession(
-    caller: Caller,
-    key: SessionKey,
-    change: {
-      profileId?: string;
-      model?: string | null;
-      mode?: string;
-      queueMode?: string;
-      pinned?: boolean;
-      archived?: boolean;
-      readSeq?: number;
-      /** null = the next answer generates a new one. */
-      title?: string | null;
-    },
-  ): Promise<SessionRecord | undefined>;
+  updateSession(caller: Caller, key: SessionKey, change: SessionChange): Promise<SessionRecord | undefined>;
   /** Stops the session, then deletes it with everything that belongs to it; false when there is none that the caller may see. */
   deleteSession(caller: Caller, key: SessionKey): Promise<boolean>;
   messages(

@@ -33,7 +33,7 @@ const VENDORS: [RegExp, string[]][] = [
   [/^(hono|@hono\/.*)$/, ['channels/http/']],
   [/^@highlightjs\/.*$/, ['channels/http/']],
   // Of the build only: neither the image nor the package has it.
-  [/^esbuild$/, ['channels/http/page-files/build.ts', 'src/bundle.ts']],
+  [/^esbuild$/, ['channels/http/page-build.ts', 'src/bundle.ts']],
   [/^ws$/, ['channels/http/', 'channels/slack/']],
   [/^(mdast-util-.*|micromark.*)$/, ['src/lib/']],
   [/^(drizzle-orm|postgres)$/, ['src/store/']],

@@ -1,7 +1,7 @@
 /** `docs/examples/api.ts`: the types of the API's operations, from the API's own description. */
 import { compile, type JSONSchema } from 'json-schema-to-typescript';
 import { API } from '../../channels/http/app.ts';
-import { makeDocument } from '../../channels/http/routes/openapi/document.ts';
+import { makeDocument } from '../../channels/http/openapi.ts';
 
 export const TYPES_FILE = 'docs/examples/api.ts';
 const BANNER =

@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { expect, it } from 'vitest';
-import { agentEvent } from '../../channels/http/routes/openapi/events.ts';
+import { agentEvent } from '../../channels/http/openapi.ts';
 import { Client } from '../../docs/examples/client.ts';
 import { describeGateway, OWNER } from '../flows/setup.ts';
 import { clientTypes, TYPES_FILE } from './client-types.ts';

@@ -10,7 +10,7 @@ import {
   COMPLETION_FIELDS,
   type FieldTable,
   RESPONSE_FIELDS,
-} from '../../channels/http/routes/openai/fields.ts';
+} from '../../channels/http/model-apis/fields.ts';
 import { channels } from '../../channels/index.ts';
 import { ENV_NODE, launchAgent, STATE_HOME, systemUnit } from '../../src/commands/service-files.ts';
 import { environmentSchemaFor } from '../../src/config-environment.ts';

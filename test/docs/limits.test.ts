@@ -21,7 +21,7 @@ import {
   WRONG_TOKENS_PER_MINUTE,
 } from '../../channels/http/config.ts';
 import { manifest } from '../../channels/http/manifest.ts';
-import { MAX_END_USER } from '../../channels/http/routes/end-user.ts';
+import { MAX_END_USER } from '../../channels/http/inbound.ts';
 import { HISTORY_ROWS } from '../../src/protocol/store/accept.ts';
 import { MAX_RETRIES_PER_STEP } from '../../src/agent/plans/plan-executor.ts';
 import { MAX_NEW_STEPS } from '../../src/agent/plans/correction.ts';

@@ -255,7 +255,7 @@ describe('an installed package', () => {
 
 describe('the page', () => {
   it('says which command builds it, as long as it is not built', async () => {
-    const files = pathToFileURL(path.join(root, 'channels/http/page-files/files.ts')).href;
+    const files = pathToFileURL(path.join(root, 'channels/http/page-files.ts')).href;
     const ask = `import('${files}').then((m) => m.readPageFiles()).then(() => console.log('read'), (e) => console.log(e.status, e.message))`;
     expect(await run(['-e', ask])).toContain(
       '503 The chat page is not built here: run "npm ci --include=dev && npm run build"',

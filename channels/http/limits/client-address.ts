@@ -38,14 +38,14 @@ export function clientAddresses(trustedProxies: readonly string[]): ClientAddres
   return {
     of({ socket, headers }) {
       let address = plain(socket.remoteAddress ?? '');
-      const named = headers['x-forwarded-for'];
-      if (typeof named !== 'string' || !isTrusted(address)) return counted(address);
+      const forwardedFor = headers['x-forwarded-for'];
+      if (typeof forwardedFor !== 'string' || !isTrusted(address)) return counted(address);
       // Each proxy appends the address that called it: from the end, the first that is not our proxy is the
       // client.
-      for (const hop of named.slice(-2_048).split(',').slice(-MAX_HOPS).toReversed()) {
-        const before = plain(hop.trim());
-        if (isIP(before) === 0) break;
-        address = before;
+      for (const hop of forwardedFor.slice(-2_048).split(',').slice(-MAX_HOPS).toReversed()) {
+        const caller = plain(hop.trim());
+        if (isIP(caller) === 0) break;
+        address = caller;
         if (!isTrusted(address)) break;
       }
       return counted(address);
@@ -70,10 +70,10 @@ function counted(address: string): string {
 /** The first 64 bits of an IPv6 address. */
 function networkOf(address: string): string {
   const [head = '', tail] = address.toLowerCase().split('::');
-  const before = head === '' ? [] : head.split(':');
-  const after = tail === undefined || tail === '' ? [] : tail.split(':');
-  const zeros = tail === undefined ? 0 : Math.max(0, 8 - before.length - after.length);
-  const groups = [...before, ...Array.from({ length: zeros }, () => '0'), ...after];
+  const leading = head === '' ? [] : head.split(':');
+  const trailing = tail === undefined || tail === '' ? [] : tail.split(':');
+  const zeros = tail === undefined ? 0 : Math.max(0, 8 - leading.length - trailing.length);
+  const groups = [...leading, ...Array.from({ length: zeros }, () => '0'), ...trailing];
   return `${groups
     .slice(0, 4)
     .map((group) => group.replace(/^0+(?=.)/, ''))

@@ -1,7 +1,7 @@
 /** The open connections: how many an address without a valid token may hold, and how many one token. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import { MAX_CONNECTIONS, MIN_IDLE_MS, RESERVED_CONNECTIONS } from '../config.ts';
+import { type HttpLimits, MAX_CONNECTIONS, MIN_IDLE_MS, RESERVED_CONNECTIONS } from '../config.ts';
 
 /** Who holds a connection; `undefined` counts only toward the total. */
 type Holder = { kind: 'address' | 'token'; id: string } | undefined;
@@ -15,12 +15,6 @@ interface Entry {
   openedAt: number;
 }
 
-/** Most connections of each. */
-export interface SocketLimits {
-  socketsPerAddress: number;
-  socketsPerToken: number;
-}
-
 /**
  * All connections of the channel. Past a limit the oldest idle connection of the same holder closes, never one of
  * another: a client that keeps opening connections hurts only itself. Enforcing the limits never waits.
@@ -31,9 +25,9 @@ export class OpenSockets {
   readonly #held = new Map<string, Set<Entry>>();
   /** Connections without a valid token so far, oldest first. */
   readonly #unknown = new Set<Entry>();
-  readonly #limits: SocketLimits;
+  readonly #limits: HttpLimits;
 
-  constructor(limits: SocketLimits) {
+  constructor(limits: HttpLimits) {
     this.#limits = limits;
   }
 
@@ -72,20 +66,20 @@ export class OpenSockets {
   }
 
   #give(entry: Entry, holder: Holder): void {
-    const before = entry.holder && `${entry.holder.kind} ${entry.holder.id}`;
-    const left = before === undefined ? undefined : this.#held.get(before);
-    left?.delete(entry);
-    if (before !== undefined && left?.size === 0) this.#held.delete(before);
+    const previousKey = entry.holder && `${entry.holder.kind} ${entry.holder.id}`;
+    const previousEntries = previousKey === undefined ? undefined : this.#held.get(previousKey);
+    previousEntries?.delete(entry);
+    if (previousKey !== undefined && previousEntries?.size === 0) this.#held.delete(previousKey);
     this.#unknown.delete(entry);
     entry.holder = holder;
     if (holder === undefined) return;
     const key = `${holder.kind} ${holder.id}`;
-    const held = this.#held.get(key) ?? new Set();
-    this.#held.set(key, held.add(entry));
+    const entries = this.#held.get(key) ?? new Set();
+    this.#held.set(key, entries.add(entry));
     if (holder.kind === 'address') this.#unknown.add(entry);
     const { socketsPerAddress, socketsPerToken } = this.#limits;
     const most = holder.kind === 'address' ? socketsPerAddress : socketsPerToken;
-    if (held.size > most) closeIdle(held, held.size - most);
+    if (entries.size > most) closeIdle(entries, entries.size - most);
   }
 
   /** Past the total limit, those without a valid token go first. */
@@ -101,12 +95,12 @@ export class OpenSockets {
  */
 function closeIdle(entries: Iterable<Entry>, count: number): void {
   const settled = performance.now() - MIN_IDLE_MS;
-  let left = count;
+  let remaining = count;
   for (const entry of entries) {
-    if (left === 0 || entry.openedAt > settled) return;
+    if (remaining === 0 || entry.openedAt > settled) return;
     if (entry.busy > 0 || entry.socket.destroyed) continue;
     entry.socket.destroy();
-    left -= 1;
+    remaining -= 1;
   }
 }
 

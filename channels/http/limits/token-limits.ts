@@ -16,17 +16,10 @@ const MAX_REMEMBERED = 10_000;
 /** How long a session is known to exist without asking the store. */
 const KNOWN_MS = 10 * MINUTE_MS;
 
-export interface TokenLimitsDeps {
-  limits: HttpLimits;
-  gateway: Pick<GatewayApi, 'session' | 'sessionCount' | 'unfinishedTurns' | 'turnConcurrency'>;
-  /** Milliseconds of a steady clock. */
-  monotonicNow: () => number;
-}
-
 /** Stands for the turn of a message that is being accepted. */
 const NO_TURN_YET = '';
 
-interface Taken {
+interface TokenUse {
   /** Messages left of the minute, as of `at`. */
   messages: number;
   at: number;
@@ -44,9 +37,9 @@ interface Taken {
  */
 export class TokenLimits {
   readonly #limits: HttpLimits;
-  readonly #gateway: TokenLimitsDeps['gateway'];
+  readonly #gateway: GatewayApi;
   readonly #monotonicNow: () => number;
-  readonly #tokens = new Map<string, Taken>();
+  readonly #tokens = new Map<string, TokenUse>();
   readonly #known: Recent<true>;
   /** Files that arrive now, by token. */
   readonly #uploads = new Map<string, number>();
@@ -54,7 +47,8 @@ export class TokenLimits {
   #asked: Promise<void> = Promise.resolve();
   #waiting: Promise<void> | undefined;
 
-  constructor({ limits, gateway, monotonicNow }: TokenLimitsDeps) {
+  /** `monotonicNow` gives the milliseconds of a steady clock. */
+  constructor(limits: HttpLimits, gateway: GatewayApi, monotonicNow: () => number) {
     this.#limits = limits;
     this.#gateway = gateway;
     this.#monotonicNow = monotonicNow;
@@ -73,20 +67,20 @@ export class TokenLimits {
         return await receive(message, options);
       }
       const key: SessionKey = `${message.channel}:${message.chatId}`;
-      const taken = this.#taken(caller);
-      this.#takeMessage(taken);
-      await this.#takeTurn(taken, key);
+      const usage = this.#useOf(caller);
+      this.#countMessage(usage);
+      await this.#reserveTurn(usage, key);
       try {
-        await this.#checkSessions(caller, taken, key);
+        await this.#checkSessions(caller, usage, key);
         const receipt = await receive(message, options);
         if (receipt.kind === 'accepted') {
-          taken.turns.set(key, receipt.turnId);
+          usage.turns.set(key, receipt.turnId);
           this.#known.set(knownKey(caller, key), true);
         }
         return receipt;
       } finally {
-        taken.making.delete(key);
-        if (taken.turns.get(key) === NO_TURN_YET) taken.turns.delete(key);
+        usage.making.delete(key);
+        if (usage.turns.get(key) === NO_TURN_YET) usage.turns.delete(key);
       }
     };
   }
@@ -94,13 +88,13 @@ export class TokenLimits {
   /** Counts a completion without a session; returns the function that ends it. Throws `HttpError` 429. */
   async beginCall(caller: Caller): Promise<() => void> {
     if (hasScope(caller, 'admin')) return () => undefined;
-    const taken = this.#taken(caller);
-    this.#takeMessage(taken);
-    await this.#takeTurn(taken, undefined);
-    let ended = false;
+    const usage = this.#useOf(caller);
+    this.#countMessage(usage);
+    await this.#reserveTurn(usage, undefined);
+    let isEnded = false;
     return () => {
-      if (!ended) taken.calls -= 1;
-      ended = true;
+      if (!isEnded) usage.calls -= 1;
+      isEnded = true;
     };
   }
 
@@ -110,27 +104,27 @@ export class TokenLimits {
    */
   async beginUpload(caller: Caller, key: SessionKey): Promise<() => void> {
     const { tokenId } = caller;
-    const own = this.#uploads.get(tokenId) ?? 0;
+    const tokenUploads = this.#uploads.get(tokenId) ?? 0;
     const all = [...this.#uploads.values()].reduce((sum, count) => sum + count, 0);
-    if (own >= MAX_UPLOADS_PER_TOKEN || all >= MAX_UPLOADS) {
+    if (tokenUploads >= MAX_UPLOADS_PER_TOKEN || all >= MAX_UPLOADS) {
       const text =
-        own >= MAX_UPLOADS_PER_TOKEN
-          ? `This token sends ${own} files now, the maximum at a time; try again when one has arrived.`
+        tokenUploads >= MAX_UPLOADS_PER_TOKEN
+          ? `This token sends ${tokenUploads} files now, the maximum at a time; try again when one has arrived.`
           : 'Too many files are arriving; try again when one has arrived.';
       throw new HttpError(429, 'too_many_uploads', text, { retryAfterMs: 1_000 });
     }
-    this.#uploads.set(tokenId, own + 1);
-    const taken = this.#taken(caller);
+    this.#uploads.set(tokenId, tokenUploads + 1);
+    const usage = this.#useOf(caller);
     const end = (): void => {
-      taken.making.delete(key);
-      const left = (this.#uploads.get(tokenId) ?? 1) - 1;
-      if (left === 0) this.#uploads.delete(tokenId);
-      else this.#uploads.set(tokenId, left);
+      usage.making.delete(key);
+      const remaining = (this.#uploads.get(tokenId) ?? 1) - 1;
+      if (remaining === 0) this.#uploads.delete(tokenId);
+      else this.#uploads.set(tokenId, remaining);
     };
     try {
       if (!hasScope(caller, 'admin')) {
-        this.#takeMessage(taken);
-        await this.#checkSessions(caller, taken, key);
+        this.#countMessage(usage);
+        await this.#checkSessions(caller, usage, key);
       }
       return end;
     } catch (error) {
@@ -145,75 +139,75 @@ export class TokenLimits {
    */
   async beginSession(caller: Caller, key: SessionKey): Promise<() => void> {
     if (hasScope(caller, 'admin')) return () => undefined;
-    const taken = this.#taken(caller);
-    this.#takeMessage(taken);
+    const usage = this.#useOf(caller);
+    this.#countMessage(usage);
     try {
-      await this.#checkSessions(caller, taken, key);
+      await this.#checkSessions(caller, usage, key);
     } catch (error) {
-      taken.making.delete(key);
+      usage.making.delete(key);
       throw error;
     }
-    return () => void taken.making.delete(key);
+    return () => void usage.making.delete(key);
   }
 
-  #taken({ tokenId }: Caller): Taken {
+  #useOf({ tokenId }: Caller): TokenUse {
     const { messagesPerMinute } = this.#limits;
-    const known = this.#tokens.get(tokenId);
-    if (known !== undefined) return known;
-    const made: Taken = {
+    const existing = this.#tokens.get(tokenId);
+    if (existing !== undefined) return existing;
+    const usage: TokenUse = {
       messages: messagesPerMinute,
       at: this.#monotonicNow(),
       turns: new Map(),
       calls: 0,
       making: new Set(),
     };
-    this.#tokens.set(tokenId, made);
+    this.#tokens.set(tokenId, usage);
     if (this.#tokens.size > MAX_REMEMBERED) {
       const idle = [...this.#tokens].find(
         ([id, { calls, turns }]) => id !== tokenId && calls + turns.size === 0,
       );
       if (idle !== undefined) this.#tokens.delete(idle[0]);
     }
-    return made;
+    return usage;
   }
 
-  #takeMessage(taken: Taken): void {
+  #countMessage(usage: TokenUse): void {
     const { messagesPerMinute } = this.#limits;
     const now = this.#monotonicNow();
-    const gained = ((now - taken.at) * messagesPerMinute) / MINUTE_MS;
-    taken.messages = Math.min(messagesPerMinute, taken.messages + gained);
-    taken.at = now;
-    if (taken.messages < 1) {
-      const retryAfterMs = Math.ceil(((1 - taken.messages) * MINUTE_MS) / messagesPerMinute);
+    const gained = ((now - usage.at) * messagesPerMinute) / MINUTE_MS;
+    usage.messages = Math.min(messagesPerMinute, usage.messages + gained);
+    usage.at = now;
+    if (usage.messages < 1) {
+      const retryAfterMs = Math.ceil(((1 - usage.messages) * MINUTE_MS) / messagesPerMinute);
       const text = `This token may send ${messagesPerMinute} messages a minute, and has sent them; try again later.`;
       throw new HttpError(429, 'rate_limited', text, { retryAfterMs });
     }
-    taken.messages -= 1;
+    usage.messages -= 1;
   }
 
   /**
    * Reserves a place for a turn in a session, or for a completion without one. A session with a running turn may take
    * further messages: they wait behind it.
    */
-  async #takeTurn(taken: Taken, key: SessionKey | undefined): Promise<void> {
+  async #reserveTurn(usage: TokenUse, key: SessionKey | undefined): Promise<void> {
     const { turnsPerToken } = this.#limits;
     const all = Math.max(1, Math.floor(this.#gateway.turnConcurrency * (1 - RESERVED_TURNS)));
-    if (key !== undefined && taken.turns.has(key)) return;
-    const isFull = (): boolean => running(taken) >= turnsPerToken || this.#running() >= all;
+    if (key !== undefined && usage.turns.has(key)) return;
+    const isFull = (): boolean => running(usage) >= turnsPerToken || this.#running() >= all;
     if (isFull()) await this.#forgetEnded();
     if (isFull()) {
       const text =
-        running(taken) >= turnsPerToken
-          ? `This token has ${running(taken)} turns running, the maximum at a time; try again when one has ended.`
+        running(usage) >= turnsPerToken
+          ? `This token has ${running(usage)} turns running, the maximum at a time; try again when one has ended.`
           : 'All turns that tokens without admin may take are running; try again when one has ended.';
       throw new HttpError(429, 'too_many_turns', text, { retryAfterMs: 1_000 });
     }
-    if (key === undefined) taken.calls += 1;
-    else taken.turns.set(key, NO_TURN_YET);
+    if (key === undefined) usage.calls += 1;
+    else usage.turns.set(key, NO_TURN_YET);
   }
 
   #running(): number {
-    return [...this.#tokens.values()].reduce((sum, taken) => sum + running(taken), 0);
+    return [...this.#tokens.values()].reduce((sum, usage) => sum + running(usage), 0);
   }
 
   /** Asks the store which turns still run: one query at a time, shared by everyone who waits for it. */
@@ -227,33 +221,33 @@ export class TokenLimits {
 
   async #ask(): Promise<void> {
     const tokens = [...this.#tokens.values()];
-    const asked = tokens.flatMap((taken) =>
-      [...taken.turns].map(([key, turnId]) => ({ taken, key, turnId })),
+    const turns = tokens.flatMap((usage) =>
+      [...usage.turns].map(([key, turnId]) => ({ taken: usage, key, turnId })),
     );
-    const known = asked.filter(({ turnId }) => turnId !== NO_TURN_YET);
-    const unfinished = await this.#gateway.unfinishedTurns(known.map(({ turnId }) => turnId));
-    for (const { taken, key, turnId } of known) {
-      if (!unfinished.has(turnId) && taken.turns.get(key) === turnId) taken.turns.delete(key);
+    const startedTurns = turns.filter(({ turnId }) => turnId !== NO_TURN_YET);
+    const unfinished = await this.#gateway.unfinishedTurns(startedTurns.map(({ turnId }) => turnId));
+    for (const { taken: usage, key, turnId } of startedTurns) {
+      if (!unfinished.has(turnId) && usage.turns.get(key) === turnId) usage.turns.delete(key);
     }
   }
 
   /** Checks the number of sessions if the message would create one. */
-  async #checkSessions(caller: Caller, taken: Taken, key: SessionKey): Promise<void> {
+  async #checkSessions(caller: Caller, usage: TokenUse, key: SessionKey): Promise<void> {
     const { sessionsPerToken } = this.#limits;
-    if (this.#known.get(knownKey(caller, key)) !== undefined || taken.making.has(key)) return;
+    if (this.#known.get(knownKey(caller, key)) !== undefined || usage.making.has(key)) return;
     if ((await this.#gateway.session(caller, key)) !== undefined) {
       this.#known.set(knownKey(caller, key), true);
       return;
     }
-    taken.making.add(key);
+    usage.making.add(key);
     const others = await this.#gateway.sessionCount(caller, sessionsPerToken);
-    if (others + taken.making.size <= sessionsPerToken) return;
+    if (others + usage.making.size <= sessionsPerToken) return;
     const text = `This token owns ${sessionsPerToken} sessions, the maximum; delete one first.`;
     throw new HttpError(429, 'too_many_sessions', text, { retryAfterMs: MINUTE_MS });
   }
 }
 
-function running({ turns, calls }: Taken): number {
+function running({ turns, calls }: TokenUse): number {
   return turns.size + calls;
 }
 

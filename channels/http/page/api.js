@@ -7,14 +7,14 @@ export { ApiError };
 /** @typedef {import('../wire.ts').WireListed} Session */
 /** @typedef {import('../wire.ts').WireSession} SessionSettings */
 /** @typedef {import('../wire.ts').WireFound} FoundSession */
-/** @typedef {{ title?: string | null, mode?: string, queueMode?: string, model?: string | null, profileId?: string, pinned?: boolean, archived?: boolean, readSeq?: number }} SessionChange */
+/** @typedef {import('../../../src/protocol/sessions/session-list.ts').SessionChange} SessionChange */
 /** @typedef {{ profileId?: string, model?: string, mode?: string }} Beginning What a new chat begins with. */
 /** @typedef {import('../wire.ts').WireMessage} Message */
 /** @typedef {import('../wire.ts').WireReset} Reset */
 /** @typedef {import('../wire.ts').WireApproval} Approval */
 /** @typedef {import('../wire.ts').WireSchedule} Schedule */
 /** @typedef {import('../wire.ts').WireWork} Work */
-/** @typedef {import('../routes/posted-message.ts').PostedAnswer} Receipt */
+/** @typedef {import('../routes/messages.ts').PostedAnswer} Receipt */
 /** @typedef {import('../wire.ts').WireFile} StoredFile */
 /** @typedef {import('../../../src/protocol/sessions/turn-work.ts').TurnWork} TurnWork */
 /** @typedef {import('../../../src/protocol/command.ts').CommandListing} CommandListing */

@@ -6,20 +6,9 @@ import {
   MAX_LISTED_APPROVALS,
   MAX_REASON_CHARS,
 } from '../../../src/protocol/agent/approvals.ts';
-import { readJson } from '../body.ts';
-import type { HandlerDeps, HttpContext } from '../route.ts';
 import { HttpError } from '../errors.ts';
-import { wireApproval, wireRule } from '../wire.ts';
-
-/**
- * The pending approvals, oldest first: of every session for `admin`, else of the token's own sessions. `mayDecide` is false
- * for a token without the scope `approve`.
- */
-export async function listApprovals(c: HttpContext, deps: HandlerDeps): Promise<Response> {
-  const caller = c.get('caller');
-  const waiting = await deps.gateway.approvals(caller, { limit: MAX_LISTED_APPROVALS });
-  return c.json({ approvals: waiting.map(wireApproval), mayDecide: hasScope(caller, 'approve') });
-}
+import { type Route, routeOf } from '../route.ts';
+import { approvalJson, wireApproval, wireRule } from '../wire.ts';
 
 /** The fields of a decision. */
 export const decisionFields = {
@@ -31,6 +20,53 @@ export const decisionFields = {
 };
 
 type Decision = z.output<z.ZodObject<typeof decisionFields>>;
+
+const route = routeOf('approvals');
+
+export const approvalRoutes: readonly Route[] = [
+  route('GET', '/v1/approvals', 'chat', {
+    summary: 'Calls that wait for a decision',
+    description:
+      'With their arguments, the files that these name, and the reason; `mayDecide` says whether this token may answer.',
+    answer: z.object({ approvals: z.array(approvalJson), mayDecide: z.boolean() }),
+    async handle(c, deps) {
+      const caller = c.get('caller');
+      const approvals = await deps.gateway.approvals(caller, { limit: MAX_LISTED_APPROVALS });
+      return c.json({ approvals: approvals.map(wireApproval), mayDecide: hasScope(caller, 'approve') });
+    },
+  }),
+  route('POST', '/v1/approvals/:id', 'approve', {
+    summary: 'Decide one; the first decision counts',
+    description:
+      'The first answer counts, any further one is 409. `always` makes a rule of it; the model reads the `reason` of a denial.',
+    body: consistent(z.strictObject(decisionFields)),
+    async handle(c, deps, read) {
+      const id = c.req.param('id') ?? '';
+      const { decision, ...detail } = await read();
+      const result = await deps.gateway.decide(c.get('caller'), id, decision, detail);
+      if (result.kind !== 'decided') throw undecided(result);
+      return c.json({ id, decision: result.decision, ...(result.rule && { rule: result.rule }) });
+    },
+  }),
+  route('GET', '/v1/approval-rules', 'chat', {
+    summary: 'Calls that run without asking',
+    description: 'Those of the sessions that the token may see, newest first.',
+    async handle(c, { gateway }) {
+      const rules = await gateway.approvalRules(c.get('caller'));
+      return c.json({ rules: rules.map(wireRule) });
+    },
+  }),
+  route('DELETE', '/v1/approval-rules/:id', 'approve', {
+    summary: 'End a rule',
+    description: 'Such calls wait for a person again.',
+    async handle(c, { gateway }) {
+      const id = c.req.param('id') ?? '';
+      if (!(await gateway.removeApprovalRule(c.get('caller'), id)))
+        throw new HttpError(404, 'rule_not_found', 'This token has no such rule.');
+      return c.json({ id, deleted: true });
+    },
+  }),
+];
 
 /** A schema with `decisionFields` that also checks that they belong together. */
 export function consistent<Shape extends Decision>(schema: z.ZodType<Shape>): z.ZodType<Shape> {
@@ -45,41 +81,13 @@ export function consistent<Shape extends Decision>(schema: z.ZodType<Shape>): z.
     });
 }
 
-/** The body. */
-export const answerSchema = consistent(z.strictObject(decisionFields));
-
-/** Decides an approval; a second decision is 409. */
-export async function answerApproval(c: HttpContext, deps: HandlerDeps): Promise<Response> {
-  const id = c.req.param('id') ?? '';
-  const { decision, ...detail } = await readJson(c.env.incoming, c.env.outgoing, answerSchema);
-  const decided = await deps.gateway.decide(c.get('caller'), id, decision, detail);
-  if (decided.kind !== 'decided') throw undecided(decided);
-  return c.json({ id, decision: decided.decision, ...(decided.rule && { rule: decided.rule }) });
-}
-
-/** The calls that run without a question in the sessions that the caller may see, newest first. */
-export async function listRules(c: HttpContext, { gateway }: HandlerDeps): Promise<Response> {
-  const rules = await gateway.approvalRules(c.get('caller'));
-  return c.json({ rules: rules.map(wireRule) });
-}
-
-/** Ends a rule: the call is asked about again. */
-export async function removeRule(c: HttpContext, { gateway }: HandlerDeps): Promise<Response> {
-  const id = c.req.param('id') ?? '';
-  if (!(await gateway.removeApprovalRule(c.get('caller'), id)))
-    throw new HttpError(404, 'rule_not_found', 'This token has no such rule.');
-  return c.json({ id, deleted: true });
-}
-
 /** The error for a decision that was not made. An approval of others looks as if it did not exist. */
-export function undecided(decided: Exclude<Decided, { kind: 'decided' }>): HttpError {
-  switch (decided.kind) {
-    case 'settled':
-      return new HttpError(
-        409,
-        'already_decided',
-        `This was ${decided.record.state} before; nothing changed.`,
-      );
+export function undecided(result: Exclude<Decided, { kind: 'decided' }>): HttpError {
+  switch (result.kind) {
+    case 'settled': {
+      const text = `This was ${result.record.state} before; nothing changed.`;
+      return new HttpError(409, 'already_decided', text);
+    }
     case 'expired':
       return new HttpError(409, 'expired', 'This request expired; nothing was run, and nothing changed.');
     case 'unknown':
@@ -87,6 +95,6 @@ export function undecided(decided: Exclude<Decided, { kind: 'decided' }>): HttpE
     case 'forbidden':
       return new HttpError(404, 'approval_not_found', 'This token has no such approval.');
     default:
-      return decided satisfies never;
+      return result satisfies never;
   }
 }

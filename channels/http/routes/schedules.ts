@@ -2,96 +2,114 @@
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import { newId } from '../../../src/lib/ids.ts';
-import { sayToCaller } from './language.ts';
-import { readJson } from '../body.ts';
-import type { HandlerDeps, HttpContext } from '../route.ts';
 import { HttpError, noSession } from '../errors.ts';
 import { idempotencyKey, readableKey } from '../inbound.ts';
-import { wireRun, wireSchedule } from '../wire.ts';
-
-/** The caller's schedules, oldest first; `session` limits to one. */
-export async function listSchedules(c: HttpContext, deps: HandlerDeps): Promise<Response> {
-  const session = c.req.query('session');
-  const key = session === undefined ? undefined : readableKey(session);
-  const schedules = await deps.gateway.schedules.list(c.get('caller'), key);
-  return c.json({ schedules: schedules.map(wireSchedule) });
-}
+import { type Route, routeOf } from '../route.ts';
+import { scheduleJson, wireRun, wireSchedule } from '../wire.ts';
+import { sayToCaller } from './person.ts';
 
 const minutes = z.number().min(1).max(527_040);
 
-/** The body. */
-export const scheduleSchema = z.strictObject({
-  session: z.string().min(1),
-  task: z.string().min(1),
-  cron: z.string().min(1).optional(),
-  everyMinutes: minutes.optional(),
-  inMinutes: minutes.optional(),
-  at: z.string().min(1).optional(),
-  timeZone: z.string().min(1).optional(),
-});
+const route = routeOf('schedules');
 
-/** Creates a schedule, 201; a repeated `Idempotency-Key` gets the same one. */
-export async function createSchedule(c: HttpContext, deps: HandlerDeps): Promise<Response> {
-  const { incoming, outgoing } = c.env;
-  const caller = c.get('caller');
-  const { session, task, ...when } = await readJson(incoming, outgoing, scheduleSchema);
-  const key = readableKey(session);
-  const named = idempotencyKey(incoming);
-  // Hashed with the token's id, so that no caller can address another's schedule.
-  const id =
-    named === undefined
-      ? newId()
-      : createHash('sha256').update(`${caller.tokenId} ${named}`).digest('hex').slice(0, 32);
-  const made = await deps.gateway.schedules.add(caller, { id, session: key, task, when });
-  if (made === undefined) throw noSession(key);
-  return c.json(wireSchedule(made), 201);
-}
-
-/** The body. */
-export const changeSchema = z.strictObject({
-  task: z.string().min(1).optional(),
-  cron: z.string().min(1).optional(),
-  everyMinutes: minutes.optional(),
-  inMinutes: minutes.optional(),
-  at: z.string().min(1).optional(),
-  timeZone: z.string().min(1).optional(),
-  paused: z.boolean().optional(),
-});
-
-/** Changes the task or the timing, pauses or resumes it. */
-export async function changeSchedule(c: HttpContext, deps: HandlerDeps): Promise<Response> {
-  const id = c.req.param('id') ?? '';
-  const { task, paused, ...when } = await readJson(c.env.incoming, c.env.outgoing, changeSchema);
-  const isTimed = Object.keys(when).length > 0;
-  const change = { task, paused, ...(isTimed && { when }) };
-  const changed = await deps.gateway.schedules.change(c.get('caller'), id, change);
-  if (changed === undefined) throw noSchedule(id);
-  return c.json(wireSchedule(changed));
-}
-
-/** Runs one schedule now. */
-export async function runSchedule(c: HttpContext, deps: HandlerDeps): Promise<Response> {
-  const id = c.req.param('id') ?? '';
-  if (!(await deps.gateway.schedules.runNow(c.get('caller'), id))) throw noSchedule(id);
-  return c.json({ id, runs: true }, 202);
-}
-
-/** The newest runs of one schedule: when it was due, when it began, how it ended. */
-export async function listRuns(c: HttpContext, deps: HandlerDeps): Promise<Response> {
-  const id = c.req.param('id') ?? '';
-  const runs = await deps.gateway.schedules.runs(c.get('caller'), id, await sayToCaller(c, deps));
-  if (runs === undefined) throw noSchedule(id);
-  return c.json({ runs: runs.map(wireRun) });
-}
-
-/** Removes one schedule. */
-export async function removeSchedule(c: HttpContext, deps: HandlerDeps): Promise<Response> {
-  const id = c.req.param('id') ?? '';
-  if (!(await deps.gateway.schedules.remove(c.get('caller'), id))) {
-    throw noSchedule(id);
-  }
-  return c.json({ id, deleted: true });
-}
+export const scheduleRoutes: readonly Route[] = [
+  route('GET', '/v1/schedules', 'chat', {
+    summary: 'The schedules of the token, oldest first',
+    description: 'Those of the sessions that the token may see.',
+    query: { session: 'only those of this session' },
+    answer: z.object({ schedules: z.array(scheduleJson) }),
+    async handle(c, deps) {
+      const session = c.req.query('session');
+      const key = session === undefined ? undefined : readableKey(session);
+      const schedules = await deps.gateway.schedules.list(c.get('caller'), key);
+      return c.json({ schedules: schedules.map(wireSchedule) });
+    },
+  }),
+  route('POST', '/v1/schedules', 'chat', {
+    summary: 'Add a schedule, with one of `cron`, `everyMinutes`, `inMinutes` and `at`',
+    description:
+      'A repeated Idempotency-Key gets the same schedule. Times are read in `timeZone`, by default that of the gateway.',
+    body: z.strictObject({
+      session: z.string().min(1),
+      task: z.string().min(1),
+      cron: z.string().min(1).optional(),
+      everyMinutes: minutes.optional(),
+      inMinutes: minutes.optional(),
+      at: z.string().min(1).optional(),
+      timeZone: z.string().min(1).optional(),
+    }),
+    status: 201,
+    answer: scheduleJson,
+    async handle(c, deps, read) {
+      const { incoming } = c.env;
+      const caller = c.get('caller');
+      const { session, task, ...when } = await read();
+      const key = readableKey(session);
+      const idempotent = idempotencyKey(incoming);
+      // Hashed with the token's id, so that no caller can address another's schedule.
+      const id =
+        idempotent === undefined
+          ? newId()
+          : createHash('sha256').update(`${caller.tokenId} ${idempotent}`).digest('hex').slice(0, 32);
+      const schedule = await deps.gateway.schedules.add(caller, { id, session: key, task, when });
+      if (schedule === undefined) throw noSession(key);
+      return c.json(wireSchedule(schedule), 201);
+    },
+  }),
+  route('PATCH', '/v1/schedules/:id', 'chat', {
+    summary: 'Change its task or timing, or pause it',
+    description: 'What is left out stays; `paused` keeps its timing.',
+    body: z.strictObject({
+      task: z.string().min(1).optional(),
+      cron: z.string().min(1).optional(),
+      everyMinutes: minutes.optional(),
+      inMinutes: minutes.optional(),
+      at: z.string().min(1).optional(),
+      timeZone: z.string().min(1).optional(),
+      paused: z.boolean().optional(),
+    }),
+    async handle(c, deps, read) {
+      const id = c.req.param('id') ?? '';
+      const { task, paused, ...when } = await read();
+      const isTimed = Object.keys(when).length > 0;
+      const change = { task, paused, ...(isTimed && { when }) };
+      const schedule = await deps.gateway.schedules.change(c.get('caller'), id, change);
+      if (schedule === undefined) throw noSchedule(id);
+      return c.json(wireSchedule(schedule));
+    },
+  }),
+  route('GET', '/v1/schedules/:id/runs', 'chat', {
+    summary: 'Its newest runs, and what became of each',
+    description: 'At most 50: when each was due, when it began, how it ended or why it did not start.',
+    async handle(c, deps) {
+      const id = c.req.param('id') ?? '';
+      const runs = await deps.gateway.schedules.runs(c.get('caller'), id, await sayToCaller(c, deps));
+      if (runs === undefined) throw noSchedule(id);
+      return c.json({ runs: runs.map(wireRun) });
+    },
+  }),
+  route('POST', '/v1/schedules/:id/run', 'chat', {
+    summary: 'Run it now',
+    description: 'Its timing stays, except for the slot that this run replaces.',
+    status: 202,
+    async handle(c, deps) {
+      const id = c.req.param('id') ?? '';
+      if (!(await deps.gateway.schedules.runNow(c.get('caller'), id))) throw noSchedule(id);
+      return c.json({ id, runs: true }, 202);
+    },
+  }),
+  route('DELETE', '/v1/schedules/:id', 'chat', {
+    summary: 'Remove a schedule',
+    description: 'A run that has begun ends as it would have.',
+    async handle(c, deps) {
+      const id = c.req.param('id') ?? '';
+      if (!(await deps.gateway.schedules.remove(c.get('caller'), id))) {
+        throw noSchedule(id);
+      }
+      return c.json({ id, deleted: true });
+    },
+  }),
+];
 
 function noSchedule(id: string): HttpError {
   const message = `There is no schedule "${id.slice(0, 80)}" that this token may see.`;

@@ -1,79 +1,105 @@
 /** The routes of the chats that share a session. A session the caller may not see looks as if it did not exist. */
 import { z } from 'zod';
 import type { SurfaceEnd } from '../../../src/protocol/sessions/surfaces.ts';
-import { readJson } from '../body.ts';
 import { noSession } from '../errors.ts';
-import { readableKey } from '../inbound.ts';
-import type { HandlerDeps, HttpContext } from '../route.ts';
+import { keyOf, readableKey } from '../inbound.ts';
+import { type Route, routeOf } from '../route.ts';
 
-/** The chats that share the session, and the one that asks to join. */
-export async function listSurfaces(c: HttpContext, { gateway }: HandlerDeps): Promise<Response> {
-  const key = keyOf(c);
-  const found = await gateway.surfaces.list(c.get('caller'), key);
-  if (found === undefined) throw noSession(key);
-  const { surfaces, asks } = found;
-  return c.json({
-    surfaces: surfaces.map(({ address, place, name, linkedAt }) => ({
-      address,
-      place,
-      name: name ?? null,
-      linkedAt: linkedAt.toISOString(),
-    })),
-    asks: asks === undefined ? null : wireAsked(asks),
-  });
-}
-
-/** A code to enter in another chat: 201. */
-export async function giveLinkCode(c: HttpContext, { gateway }: HandlerDeps): Promise<Response> {
-  const key = keyOf(c);
-  const given = await gateway.surfaces.giveCode(c.get('caller'), key);
-  if (given === undefined) throw noSession(key);
-  return c.json({ ...given, expiresAt: given.expiresAt.toISOString() }, 201);
-}
-
-/** The body. */
-export const enterCodeSchema = z.strictObject({
-  /** As the other chat shows it; case, blanks and dashes do not matter. */
-  code: z.string().min(1).max(100),
+const surfaceJson = z.object({
+  address: z.string(),
+  place: z.enum(['private', 'group']),
+  name: z.string().nullable(),
+  linkedAt: z.string(),
 });
 
-/** Enters the code of another chat: 202, both sides are asked. */
-export async function enterLinkCode(c: HttpContext, { gateway }: HandlerDeps): Promise<Response> {
-  const key = keyOf(c);
-  const { code } = await readJson(c.env.incoming, c.env.outgoing, enterCodeSchema);
-  const entered = await gateway.surfaces.enterCode(c.get('caller'), key, code);
-  if (entered === undefined) throw noSession(key);
-  return c.json({ asks: wireAsked(entered.asks) }, 202);
-}
+const linkRequestJson = surfaceJson.omit({ linkedAt: true }).extend({ id: z.string() });
 
-/** The body. */
-export const answerLinkSchema = z.strictObject({
-  /** The session that gave the code, or entered it. */
-  session: z.string().min(1),
-  agree: z.boolean(),
-});
+const route = routeOf('sessions');
 
-/** Agrees to, or declines, what a code was entered for; the code itself, or the `id` of the request, names it. */
-export async function answerLink(c: HttpContext, { gateway }: HandlerDeps): Promise<Response> {
-  const { session, agree } = await readJson(c.env.incoming, c.env.outgoing, answerLinkSchema);
-  const key = readableKey(session);
-  const state = await gateway.surfaces.answer(c.get('caller'), key, c.req.param('code') ?? '', agree);
-  if (state === undefined) throw noSession(key);
-  return c.json({ state });
-}
-
-/** Separates one of the chats. */
-export async function separateSurface(c: HttpContext, { gateway }: HandlerDeps): Promise<Response> {
-  const key = keyOf(c);
-  const gone = await gateway.surfaces.separate(c.get('caller'), key, c.req.param('address') ?? '');
-  if (gone === undefined) throw noSession(key);
-  return c.json({ left: gone.left.address });
-}
+export const surfaceRoutes: readonly Route[] = [
+  route('POST', '/v1/sessions/:key/links', 'commands', {
+    summary: 'A code by which another chat can ask to share the session: once, ten minutes',
+    description: '`commands` are what to write in the other chat.',
+    status: 201,
+    answer: z.object({
+      code: z.string(),
+      commands: z.array(z.object({ command: z.string(), networks: z.array(z.string()) })),
+      expiresAt: z.string(),
+    }),
+    async handle(c, { gateway }) {
+      const key = keyOf(c);
+      const code = await gateway.surfaces.giveCode(c.get('caller'), key);
+      if (code === undefined) throw noSession(key);
+      return c.json({ ...code, expiresAt: code.expiresAt.toISOString() }, 201);
+    },
+  }),
+  route('POST', '/v1/sessions/:key/link', 'commands', {
+    summary: 'Enter the code of another chat: both sides are asked then',
+    description: '404 for an unknown code, 410 for one that is too old, 409 for one that was used.',
+    body: z.strictObject({
+      /** As the other chat shows it; case, blanks and dashes do not matter. */
+      code: z.string().min(1).max(100),
+    }),
+    status: 202,
+    answer: z.object({ asks: linkRequestJson }),
+    async handle(c, { gateway }, read) {
+      const key = keyOf(c);
+      const { code } = await read();
+      const entered = await gateway.surfaces.enterCode(c.get('caller'), key, code);
+      if (entered === undefined) throw noSession(key);
+      return c.json({ asks: wireAsked(entered.asks) }, 202);
+    },
+  }),
+  route('POST', '/v1/links/:code', 'commands', {
+    summary: 'Agree to, or decline, what a code was entered for: by the code, or by the id of what is asked',
+    description: 'Both sides must agree; until then the state is `waiting`.',
+    body: z.strictObject({
+      /** The session that gave the code, or entered it. */
+      session: z.string().min(1),
+      agree: z.boolean(),
+    }),
+    answer: z.object({ state: z.enum(['joined', 'waiting', 'declined']) }),
+    async handle(c, { gateway }, read) {
+      const { session, agree } = await read();
+      const key = readableKey(session);
+      const state = await gateway.surfaces.answer(c.get('caller'), key, c.req.param('code') ?? '', agree);
+      if (state === undefined) throw noSession(key);
+      return c.json({ state });
+    },
+  }),
+  route('GET', '/v1/sessions/:key/surfaces', 'chat', {
+    summary: 'The chats that share the session, and the one that waits for an agreement',
+    description: 'Each with its network, its kind of place, and since when it has been one of them.',
+    answer: z.object({ surfaces: z.array(surfaceJson), asks: linkRequestJson.nullable() }),
+    async handle(c, { gateway }) {
+      const key = keyOf(c);
+      const list = await gateway.surfaces.list(c.get('caller'), key);
+      if (list === undefined) throw noSession(key);
+      const { surfaces, asks } = list;
+      return c.json({
+        surfaces: surfaces.map(({ address, place, name, linkedAt }) => ({
+          address,
+          place,
+          name: name ?? null,
+          linkedAt: linkedAt.toISOString(),
+        })),
+        asks: asks === undefined ? null : wireAsked(asks),
+      });
+    },
+  }),
+  route('DELETE', '/v1/sessions/:key/surfaces/:address', 'commands', {
+    summary: 'Separate one of the chats that share the session',
+    description: "The session's own address separates all of them.",
+    answer: z.object({ left: z.string() }),
+    async handle(c, { gateway }) {
+      const key = keyOf(c);
+      const separated = await gateway.surfaces.separate(c.get('caller'), key, c.req.param('address') ?? '');
+      if (separated === undefined) throw noSession(key);
+      return c.json({ left: separated.left.address });
+    },
+  }),
+];
 
 function wireAsked({ id, address, place, name }: SurfaceEnd & { id: string }) {
   return { id, address, place, name: name ?? null };
-}
-
-function keyOf(c: HttpContext): ReturnType<typeof readableKey> {
-  return readableKey(c.req.param('key') ?? '');
 }

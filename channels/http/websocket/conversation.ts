@@ -1,18 +1,17 @@
 /** One WebSocket after its token is known: frames in, one after the other; answers and events out. */
-import { hasScope } from '../../../src/protocol/access.ts';
 import { sseId } from '../../../src/protocol/event.ts';
 import type { SessionKey } from '../../../src/protocol/message.ts';
+import { requireScope } from '../authenticator.ts';
 import { MAX_SUBSCRIPTIONS } from '../config.ts';
 import { callerReader, errorBody, HttpError, noSession, toHttpError } from '../errors.ts';
-import { eachOnce, EventFrames } from '../event-frames.ts';
+import { eachOnce, EventFrames } from '../event-stream.ts';
 import { postableId, readableKey } from '../inbound.ts';
 import type { HandlerDeps } from '../route.ts';
-import { followAll } from '../routes/all-events.ts';
 import { undecided } from '../routes/approvals.ts';
-import { acceptPosted } from '../routes/posted-message.ts';
+import { followAll } from '../routes/events.ts';
+import { acceptPosted } from '../routes/messages.ts';
 import { type ClientFrame, type Inbox, readFrame, refOf } from './frames.ts';
 import type { SocketStream } from './socket-stream.ts';
-import { PARLEY } from '../../../src/protocol/texts/parley.ts';
 
 /**
  * Serves the socket until it closes; `language` is the `Accept-Language` of its request. Every frame gets an answer: `ok` or
@@ -89,20 +88,15 @@ async function act(
       return ok({ stopped: result.stopped, cancelled: result.cancelled, agents: result.agents });
     }
     case 'approve': {
-      if (!hasScope(caller, 'approve')) throw noScope('approve');
+      requireScope(caller, 'approve');
       const { id, decision, reason, always } = frame;
-      const decided = await deps.gateway.decide(caller, id, decision, { reason, always });
-      if (decided.kind !== 'decided') throw undecided(decided);
-      return ok({ id, decision: decided.decision, ...(decided.rule && { rule: decided.rule }) });
+      const result = await deps.gateway.decide(caller, id, decision, { reason, always });
+      if (result.kind !== 'decided') throw undecided(result);
+      return ok({ id, decision: result.decision, ...(result.rule && { rule: result.rule }) });
     }
     default:
       return frame satisfies never;
   }
-}
-
-function noScope(scope: string): HttpError {
-  const text = `This token lacks the scope "${scope}"; "${PARLEY} token change ID --scope SCOPES" grants it.`;
-  return new HttpError(403, 'forbidden', text);
 }
 
 /** What one socket follows. */
@@ -130,15 +124,15 @@ class Subscriptions {
     this.remove(key);
     const write = eachOnce((event) => {
       const id = sseId(event);
-      const named = id === undefined ? '' : `"id":"${id}",`;
-      this.#stream.writeEvent(key, id, `{"type":"event",${named}"event":${this.#frames.jsonOf(event)}}`);
+      const idField = id === undefined ? '' : `"id":"${id}",`;
+      this.#stream.writeEvent(key, id, `{"type":"event",${idField}"event":${this.#frames.jsonOf(event)}}`);
       if (event.type === 'session_deleted') this.remove(key);
     });
     // Synchronous, so that no event is emitted between the replay and the subscription.
-    const missed = gateway.replay(key, lastEventId).events;
+    const missedEvents = gateway.replay(key, lastEventId).events;
     this.#ends.set(key, gateway.subscribe({ sessionKey: key }, write));
     ok({ session: key });
-    for (const event of missed) write(event);
+    for (const event of missedEvents) write(event);
   }
 
   remove(key: SessionKey): void {

@@ -1,13 +1,13 @@
 /** What a client may say over a WebSocket. */
 import type { RawData, WebSocket } from 'ws';
 import { z } from 'zod';
+import type { Clock } from '../../../src/lib/clock.ts';
 import { parseText } from '../body.ts';
 import { MAX_WAITING_FRAMES, WEBSOCKET_AUTH_MS } from '../config.ts';
-import type { Clock } from '../../../src/lib/clock.ts';
 import { HttpError } from '../errors.ts';
 import { IDEMPOTENCY_KEY } from '../inbound.ts';
 import { consistent, decisionFields } from '../routes/approvals.ts';
-import { messageSchema } from '../routes/posted-message.ts';
+import { messageSchema } from '../routes/messages.ts';
 
 /** Close codes: of RFC 6455, 7.4.1, and of this API (4000-4999). */
 export const CLOSE = { unsupported: 1003, policy: 1008, tryAgain: 1013, unauthorized: 4401, tooMany: 4429 };
@@ -66,17 +66,15 @@ export function refOf(text: string): string | number | undefined {
 }
 
 /** The token of the frame `auth`, which must come first and within `WEBSOCKET_AUTH_MS`. Throws `HttpError` 401. */
-export async function readToken(inbox: Inbox, clock: Pick<Clock, 'after'>): Promise<string> {
+export async function readToken(inbox: Inbox, clock: Clock): Promise<string> {
   const late = Promise.withResolvers<'late'>();
   const cancel = clock.after(WEBSOCKET_AUTH_MS, () => late.resolve('late'));
   const text = await Promise.race([inbox.next(), late.promise]);
   cancel();
-  if (text === 'late')
-    throw new HttpError(
-      401,
-      'auth_timeout',
-      `No token came within ${WEBSOCKET_AUTH_MS / 1_000} seconds. ${ASK}`,
-    );
+  if (text === 'late') {
+    const message = `No token came within ${WEBSOCKET_AUTH_MS / 1_000} seconds. ${ASK}`;
+    throw new HttpError(401, 'auth_timeout', message);
+  }
   try {
     return parseText(text ?? '', authSchema).token;
   } catch (cause) {

@@ -34,10 +34,10 @@ export class SocketStream implements KeptStream {
     this.#socket = socket;
     this.#flushSoon = flushSoon;
     socket.on('drain', () => (this.#blockedSince = undefined));
-    const heard = (): void => {
+    const noteSign = (): void => {
       this.#heardAt = performance.now();
     };
-    webSocket.on('pong', heard).on('ping', heard).on('message', heard);
+    webSocket.on('pong', noteSign).on('ping', noteSign).on('message', noteSign);
   }
 
   get open(): boolean {

@@ -1,5 +1,6 @@
-/** Sessions as people choose among them: listed with what distinguishes them, searched, pinned, archived. */
-import type { MessageRecord, SessionRecord, TurnFailure } from '../store/records.ts';
+/** Sessions as people choose among them: listed with what distinguishes them, searched, marked. */
+import { z } from 'zod';
+import { type MessageRecord, sessionMarks, type SessionRecord, type TurnFailure } from '../store/records.ts';
 import type { SessionKey } from '../message.ts';
 import { oneLine } from '../../lib/text.ts';
 import { GatewayError } from '../errors.ts';
@@ -36,7 +37,23 @@ export interface ListedSession extends SessionRecord {
   ownerName?: string | undefined;
 }
 
-/** Which sessions; pinned ones come first on the first page. */
+/** What a client may change of a session; a field that is left out stays. */
+export const sessionChange = z.strictObject({
+  profileId: z.string().min(1).optional(),
+  /** null = the profile's model. */
+  model: z.string().min(1).nullable().optional(),
+  mode: z.string().optional(),
+  /** How messages that arrive during a turn are handled. */
+  queueMode: z.string().optional(),
+  ...z.object(sessionMarks).partial().shape,
+  /** The last message that was read. */
+  readSeq: z.int().min(0).max(2_147_483_647).optional(),
+  /** null = none; the next answer generates a new one. */
+  title: z.string().nullable().optional(),
+});
+export type SessionChange = z.output<typeof sessionChange>;
+
+/** Which sessions; the first page begins with those that are marked for it. */
 export interface SessionListQuery {
   limit: number;
   ownerTokenId?: string | undefined;

@@ -15,7 +15,7 @@ import type {
   SessionStart,
   TurnFinish,
 } from './records.ts';
-import type { SessionListStore, TurnStatus } from '../sessions/session-list.ts';
+import type { SessionChange, SessionListStore, TurnStatus } from '../sessions/session-list.ts';
 import type { AcceptRequest, AcceptResult } from './accept.ts';
 import type { Todo } from './notes.ts';
 import type { Source } from '../agent/risk.ts';
@@ -188,15 +188,9 @@ export interface SessionStore extends SessionListStore {
   /** Changes a session. A missing one is created if `make` is given; otherwise the result is undefined. */
   updateSession(
     key: SessionKey,
-    change: {
-      profileId?: string;
-      model?: string | null;
+    change: SessionChange & {
       mode?: SessionRecord['mode'];
       queueMode?: SessionRecord['queueMode'];
-      pinned?: boolean;
-      archived?: boolean;
-      readSeq?: number;
-      title?: string | null;
       voice?: boolean;
       voiceFailing?: boolean;
     },

@@ -1,4 +1,5 @@
 /** Rows of the store as modules see them: messages, context, sessions and turns. */
+import { z } from 'zod';
 import type { TurnEndReason } from '../event.ts';
 import type { Attachment } from '../media.ts';
 import type { Address, OutboundMessage, SentMessage, SessionKey } from '../message.ts';
@@ -143,8 +144,11 @@ export interface ContextRecord {
  */
 export type QueueMode = 'queue' | 'steer' | 'interrupt' | 'collect';
 
+/** What people mark sessions with: some come first in lists, some are left out of them. */
+export const sessionMarks = { pinned: z.boolean(), archived: z.boolean() };
+
 /** A session as lists and channels see it. */
-export interface SessionRecord {
+export interface SessionRecord extends z.output<z.ZodObject<typeof sessionMarks>> {
   key: SessionKey;
   profileId: string;
   /** Someone has chosen this profile for the session; otherwise a binding of config.json wins. */
@@ -166,10 +170,6 @@ export interface SessionRecord {
   createdAt: Date;
   updatedAt: Date;
   messageCount: number;
-  /** Shown first in lists. */
-  pinned: boolean;
-  /** Left out of lists. */
-  archived: boolean;
   /** The last message read on the page. */
   readSeq: number;
   /** Answers are also spoken. */

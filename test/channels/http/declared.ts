@@ -1,7 +1,7 @@
 /** Compares what routes answer with what the API's description declares: status, content type, and each JSON body. */
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import { API } from '../../../channels/http/app.ts';
-import { makeDocument } from '../../../channels/http/routes/openapi/document.ts';
+import { makeDocument } from '../../../channels/http/openapi.ts';
 
 interface Declared {
   content?: Record<string, { schema: object }>;

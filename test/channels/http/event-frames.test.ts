@@ -1,6 +1,6 @@
 /** Frames of event streams: what clients parse is the event, and each event is serialized once. */
 import { describe, expect, it } from 'vitest';
-import { EventFrames } from '../../../channels/http/event-frames.ts';
+import { EventFrames } from '../../../channels/http/event-stream.ts';
 import type { AgentEvent, EventBody } from '../../../src/protocol/event.ts';
 
 const TURN = { sessionKey: 'http:anna', turnId: 't1', epoch: 2, at: 1_700_000_000_000 } as const;

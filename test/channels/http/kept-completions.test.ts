@@ -1,11 +1,6 @@
 /** Completions kept under their Idempotency-Key: the limits, and what ends them. */
 import { expect, it } from 'vitest';
-import {
-  KEPT_MS,
-  KeptCompletions,
-  MAX_KEPT,
-  MAX_KEPT_CHARS,
-} from '../../../channels/http/kept-completions.ts';
+import { KEPT_MS, KeptCompletions, MAX_KEPT, MAX_KEPT_CHARS } from '../../../channels/http/repeats.ts';
 import type { StatelessRequest } from '../../../src/protocol/gateway-api.ts';
 import type { ChatChunk } from '../../../src/protocol/agent/provider.ts';
 
@@ -20,10 +15,10 @@ function keep(chunks: (signal: AbortSignal) => AsyncIterable<ChatChunk>) {
     calls += 1;
     return chunks(signal);
   };
-  const kept = new KeptCompletions({ complete }, () => clock.ms);
+  const kept = new KeptCompletions(complete, () => clock.ms);
   const read = async (key: string | undefined, signal = never): Promise<string> => {
     let text = '';
-    for await (const chunk of kept.complete({ caller, key, request }, signal).chunks) {
+    for await (const chunk of kept.complete(caller, key, request, signal).chunks) {
       if (chunk.type === 'text') text += chunk.delta;
     }
     return text;

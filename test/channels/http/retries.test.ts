@@ -1,9 +1,10 @@
 /** Failed answers and repeated requests, as OpenAI's own client reads and makes them: nothing is stored or answered twice. */
+import type { GatewayApi } from '../../../src/protocol/gateway-api.ts';
 import { IncomingMessage } from 'node:http';
 import { Socket } from 'node:net';
 import OpenAI, { APIError } from 'openai';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { AnsweredTurns, MAX_RETRY_AGE_MS, turnOfRetry } from '../../../channels/http/client-retries.ts';
+import { AnsweredTurns, MAX_RETRY_AGE_MS, turnOfRetry } from '../../../channels/http/repeats.ts';
 import { inbound } from '../../store/requests.ts';
 import type { FakeTurn } from '../../fakes/gateway/turn.ts';
 import { CHAT } from '../../fakes/gateway/gateway-api.ts';
@@ -142,13 +143,14 @@ it('joins only a message of the last quarter of an hour', async () => {
   });
   const sentAt = 1_000_000;
   const newestOwnMessage = () => Promise.resolve({ turnId: 't', seq: 1, content: 'x', sentAt });
-  const deps = { gateway: { newestOwnMessage }, answered: new AnsweredTurns() };
+  const gateway = { newestOwnMessage } as unknown as GatewayApi;
   const joined = (ageMs: number) =>
     turnOfRetry(
       incoming,
       { tokenId: 'a', scopes: ['chat'] },
       inbound('m', { content: 'x', timestamp: sentAt + ageMs }),
-      deps,
+      gateway,
+      new AnsweredTurns(),
     );
   expect(await joined(MAX_RETRY_AGE_MS)).toEqual({ kind: 'duplicate', turnId: 't', seq: 1 });
   expect(await joined(MAX_RETRY_AGE_MS + 1)).toBeUndefined();

@@ -1,6 +1,6 @@
 /** Requests of strangers, other sites and broken clients: each is refused with a clear error and without effect. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { WrongTokens } from '../../../channels/http/limits/wrong-tokens.ts';
+import { WrongTokens } from '../../../channels/http/authenticator.ts';
 import { MAX_LIMITED_ADDRESSES, WRONG_TOKENS_PER_MINUTE } from '../../../channels/http/config.ts';
 import { ADMIN, CHAT } from '../../fakes/gateway/gateway-api.ts';
 import { openApi, type OpenApi } from './client.ts';

@@ -110,7 +110,7 @@ describe('an event stream', () => {
 describe('open streams', () => {
   const response = (): ServerResponse => new ServerResponse(new IncomingMessage(new Socket()));
   const openStreams = (streamsPerToken: number): OpenStreams => {
-    const streams = new OpenStreams(() => Promise.resolve(new Map()), { streamsPerToken });
+    const streams = new OpenStreams(() => Promise.resolve(new Map()), streamsPerToken);
     closers.push(() => streams.close());
     return streams;
   };

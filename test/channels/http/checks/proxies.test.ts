@@ -1,6 +1,6 @@
 /** What the doctor reports about trusted proxies. */
 import { expect, it } from 'vitest';
-import { proxyFindings } from '../../../../channels/http/checks/proxies.ts';
+import { proxyFindings } from '../../../../channels/http/checks.ts';
 
 it.each(['0.0.0.0/0', '::/0', '173.245.48.0/20', '10.0.0.0/7', '2400:cb00::/32', '172.16.0.0/11'])(
   'warns of %s, from which strangers may connect',

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { bundleScript } from '../../../../channels/http/page-files/build.ts';
+import { bundleScript } from '../../../../channels/http/page-build.ts';
 
 let folder: string;
 beforeAll(async () => {

@@ -1,6 +1,6 @@
 /** What the page says, without a browser: texts of one language, English for those that it lacks, numbers and elements in them. */
 import { describe, expect, it } from 'vitest';
-import { fillTemplate, textsScript } from '../../../../channels/http/page-files/files.ts';
+import { fillTemplate, textsScript } from '../../../../channels/http/page-files.ts';
 import { modelProblem } from '../../../../channels/http/page/failures/model-problem.js';
 import {
   type GivenTexts,

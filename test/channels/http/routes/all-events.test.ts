@@ -1,9 +1,8 @@
 /** The stream for lists of sessions: what a token may see is asked once, and the order of events stays. */
 import { expect, it } from 'vitest';
-import { followAll } from '../../../../channels/http/routes/all-events.ts';
-import { agentEvent } from '../../../../channels/http/routes/openapi/events.ts';
+import { followAll } from '../../../../channels/http/routes/events.ts';
 import type { Caller } from '../../../../src/protocol/access.ts';
-import type { AgentEvent } from '../../../../src/protocol/event.ts';
+import { type AgentEvent, EVENTS } from '../../../../src/protocol/event.ts';
 import type { GatewayApi } from '../../../../src/protocol/gateway-api.ts';
 
 const FRIEND: Caller = { tokenId: 'friend', scopes: ['chat'] };
@@ -84,7 +83,7 @@ it('tells a reader that has left nothing more', async () => {
 
 it('passes on every kind of event of the catalogue', () => {
   const { received, happens } = openStream(OWNER);
-  const types = agentEvent.options.map(({ shape }) => shape.type.value);
+  const types = EVENTS.map(({ shape }) => shape.type.value);
   happens(...types);
   expect(received).toEqual(types);
 });

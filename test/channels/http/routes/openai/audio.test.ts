@@ -1,7 +1,7 @@
 /** Speech over the API: by the servers of the settings, with OpenAI's own client. */
 import OpenAI, { toFile } from 'openai';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { MAX_SPOKEN_TEXT } from '../../../../../channels/http/routes/openai/audio.ts';
+import { MAX_SPOKEN_TEXT } from '../../../../../channels/http/model-apis/audio.ts';
 import { speechBy } from '../../../../fakes/gateway/audio.ts';
 import { FILE_LIMITS } from '../../../../fakes/gateway/files.ts';
 import { ADMIN, CHAT } from '../../../../fakes/gateway/gateway-api.ts';

@@ -1,7 +1,7 @@
 /** Chat completions read by OpenAI's own client: with and without a session, streamed and whole. */
 import OpenAI from 'openai';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { MAX_END_USER } from '../../../../../channels/http/routes/end-user.ts';
+import { MAX_END_USER } from '../../../../../channels/http/inbound.ts';
 import type { FakeTurn } from '../../../../fakes/gateway/turn.ts';
 import { allFrames, type Frame, frames, openApi, type OpenApi, textOf } from '../../client.ts';
 

@@ -5,7 +5,7 @@ import {
   EMBEDDING_FIELDS,
   type FieldTable,
   RESPONSE_FIELDS,
-} from '../../../../../channels/http/routes/openai/fields.ts';
+} from '../../../../../channels/http/model-apis/fields.ts';
 import type { StatelessRequest } from '../../../../../src/protocol/gateway-api.ts';
 import { echoCompletion } from '../../../../fakes/model/echo-completion.ts';
 import { openApi, type OpenApi } from '../../client.ts';

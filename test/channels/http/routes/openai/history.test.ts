@@ -1,7 +1,7 @@
 /** Earlier tool calls, in the form of OpenAI's two routes: what happens to unreadable arguments. */
 import { describe, expect, it } from 'vitest';
-import { toContext } from '../../../../../channels/http/routes/openai/completion-messages.ts';
-import { inputContext } from '../../../../../channels/http/routes/openai/response-input.ts';
+import { toContext } from '../../../../../channels/http/model-apis/completion-messages.ts';
+import { inputContext } from '../../../../../channels/http/model-apis/response-input.ts';
 import type { ChatMessage } from '../../../../../src/protocol/agent/provider.ts';
 import { MAX_JSON_DEPTH } from '../../../../../src/lib/json/json.ts';
 import { nestedJson } from '../../../../fakes/model/nested-json.ts';

@@ -1,0 +1,118 @@
+/** What `parley doctor` reports: whether the port is free, and whether strangers could pass for a trusted proxy. */
+import { once } from 'node:events';
+import { get, type IncomingMessage } from 'node:http';
+import { BlockList, createServer, isIP } from 'node:net';
+import { text } from 'node:stream/consumers';
+import type { CheckContext, Finding } from '../../src/protocol/channel.ts';
+
+const SUBJECT = 'Port';
+/** Addresses that mean all interfaces; this machine reaches itself by loopback. */
+const ANY = new Set(['0.0.0.0', '::']);
+
+/** Opens the port briefly unless a gateway holds it. Never throws. */
+export async function portFindings(
+  { host, port }: { host: string; port: number },
+  { signal, running }: CheckContext,
+): Promise<Finding[]> {
+  const place = `${host}:${port}`;
+  if (port === 0)
+    return [{ subject: SUBJECT, level: 'ok', text: 'PORT=0: the gateway takes any free port.' }];
+  const code = await refusalOf(host, port);
+  if (code === undefined) {
+    const text = running
+      ? `${place} is free, though a gateway runs: it listens elsewhere.`
+      : `${place} is free.`;
+    return [{ subject: SUBJECT, level: running ? 'warning' : 'ok', text }];
+  }
+  if (code === 'EADDRINUSE' && (await isParley(ANY.has(host) ? '127.0.0.1' : host, port, signal))) {
+    if (running) return [{ subject: SUBJECT, level: 'ok', text: `A gateway answers at ${place}.` }];
+    const text = `A gateway with another GATEWAY_HOME holds ${place}.`;
+    return [{ subject: SUBJECT, level: 'error', text, remedy: 'set PORT to another port, such as 8081' }];
+  }
+  const reasons: Record<string, string> = {
+    EADDRINUSE: 'is in use by another program',
+    EACCES: 'is not for this user: ports below 1024 belong to root',
+    EADDRNOTAVAIL: 'is not an address of this machine',
+  };
+  const remedy = code === 'EADDRNOTAVAIL' ? 'correct HOST' : 'set PORT to another port, such as 8081';
+  return [
+    {
+      subject: SUBJECT,
+      level: 'error',
+      text: `${place} ${reasons[code] ?? `cannot be opened (${code})`}.`,
+      remedy,
+    },
+  ];
+}
+
+/** Why the port cannot be opened; undefined when it can. */
+async function refusalOf(host: string, port: number): Promise<string | undefined> {
+  const server = createServer();
+  try {
+    server.listen(port, host);
+    await once(server, 'listening');
+    return undefined;
+  } catch (error) {
+    return error instanceof Error && 'code' in error ? String(error.code) : 'unknown';
+  } finally {
+    server.close();
+  }
+}
+
+/** True when what listens there answers as this program does. */
+async function isParley(host: string, port: number, signal: AbortSignal): Promise<boolean> {
+  try {
+    const request = get({ host, port, path: '/readyz', signal });
+    const [response]: IncomingMessage[] = await once(request, 'response', { signal });
+    if (response === undefined) return false;
+    const answer: unknown = JSON.parse(await text(response));
+    return typeof answer === 'object' && answer !== null && 'ready' in answer && 'channels' in answer;
+  } catch {
+    // It does not speak HTTP, or not this API.
+    return false;
+  }
+}
+
+/**
+ * Networks that cannot be reached from the Internet (RFC 6890, with loopback and the shared space that Tailscale uses).
+ */
+const PRIVATE: [address: string, prefix: number, family: 'ipv4' | 'ipv6'][] = [
+  ['10.0.0.0', 8, 'ipv4'],
+  ['100.64.0.0', 10, 'ipv4'],
+  ['127.0.0.0', 8, 'ipv4'],
+  ['169.254.0.0', 16, 'ipv4'],
+  ['172.16.0.0', 12, 'ipv4'],
+  ['192.168.0.0', 16, 'ipv4'],
+  ['::1', 128, 'ipv6'],
+  ['fc00::', 7, 'ipv6'],
+  ['fe80::', 10, 'ipv6'],
+];
+
+/**
+ * A warning for each network that includes machines other than the operator's; none for single addresses. Never throws.
+ */
+export function proxyFindings(trustedProxies: readonly string[]): Finding[] {
+  return trustedProxies.flatMap((network): Finding[] => {
+    const [address = '', prefixText] = network.split('/');
+    const family = isIP(address) === 6 ? 'ipv6' : 'ipv4';
+    const prefix = Number(prefixText ?? (family === 'ipv6' ? 128 : 32));
+    const isOne = prefix === (family === 'ipv6' ? 128 : 32);
+    // A network that begins inside a private one and is at least as narrow is inside it.
+    const isPrivate = PRIVATE.some(([privateAddress, width, kind]) => {
+      const one = new BlockList();
+      if (kind === family) one.addSubnet(privateAddress, width, kind);
+      return prefix >= width && one.check(address, family);
+    });
+    if (isOne || isPrivate) return [];
+    const who = prefix === 0 ? 'everyone' : 'machines on the Internet';
+    return [
+      {
+        subject: 'Proxies',
+        level: 'warning',
+        text: `channels.http.trustedProxies has ${network}: ${who} may name any client address, and where proxySignIn is set sign in as anybody.`,
+        remedy:
+          'list the addresses of your proxies alone, such as 127.0.0.1, and make sure that no one else can reach the port',
+      },
+    ];
+  });
+}

@@ -1,0 +1,180 @@
+/** The routes about `config.json`: what it says, and changes that are checked before they are written. */
+import { z } from 'zod';
+import { MAX_CONFIG_CHANGES } from '../../../src/protocol/operator/administration.ts';
+import type { ProfileChanged } from '../../../src/protocol/agent/profile.ts';
+import { inEnglish, type TextRef } from '../../../src/protocol/texts/say.ts';
+import { HttpError } from '../errors.ts';
+import { type HttpContext, type Route, routeOf } from '../route.ts';
+import { sayToCaller } from './person.ts';
+
+/** What an edit is based on. */
+export const versionSchema = z.string().min(1).max(100);
+
+/** A field of a file, and its new value. */
+export const changeSchema = z.strictObject({
+  path: z
+    .array(z.union([z.string().min(1).max(200), z.int().min(0).max(10_000)]))
+    .min(1)
+    .max(10),
+  /** Left out: the field is reset to its default. */
+  value: z.unknown().optional(),
+});
+
+/** Longest prompt that is read, in UTF-16 units; the gateway counts bytes. */
+const MAX_PROMPT = 64 * 1024;
+
+const prompt = z.string().max(MAX_PROMPT).nullable().optional();
+
+const route = routeOf('administration');
+
+export const configFileRoutes: readonly Route[] = [
+  route('GET', '/v1/profiles', 'admin', {
+    summary: 'The profiles',
+    description: 'Built-in ones, and those with files of their own.',
+    handle(c, { gateway }) {
+      const { profiles, errors } = gateway.administration.profiles();
+      return c.json({ profiles, ...wireProblems(errors) });
+    },
+  }),
+  route('POST', '/v1/profiles', 'admin', {
+    summary: 'Make a profile',
+    description: 'Checked before it is written; in use from the next turn.',
+    body: z.strictObject({ id: z.string().max(200) }),
+    status: 201,
+    async handle(c, { gateway }, read) {
+      const { id } = await read();
+      return c.json(answerOf(id, await gateway.administration.createProfile(id)), 201);
+    },
+  }),
+  route('GET', '/v1/profiles/:id', 'admin', {
+    summary: 'One profile: what its files say, and their schema',
+    description: 'With the version that a change must name.',
+    async handle(c, deps) {
+      const { table } = await sayToCaller(c, deps);
+      const id = idOf(c);
+      const profile = deps.gateway.administration.profile(id, table);
+      if (profile === undefined) throw noProfile(id);
+      return c.json({ ...profile, ...wireProblems(profile.errors) });
+    },
+  }),
+  route('PATCH', '/v1/profiles/:id', 'admin', {
+    summary: 'Change the files of a profile, as they were read with `version`',
+    description: 'Checked before they are written; 409 when the files have another version by then.',
+    body: z.strictObject({
+      version: versionSchema,
+      changes: z.array(changeSchema).max(MAX_CONFIG_CHANGES).default([]),
+      systemPrompt: prompt,
+      subagentSystemPrompt: prompt,
+    }),
+    /** Makes all changes or none: 400 names every error by its field, 409 says that the files were edited in between. */
+    async handle(c, { gateway }, read) {
+      const { version, ...edit } = await read();
+      const id = idOf(c);
+      return c.json(answerOf(id, await gateway.administration.changeProfile(id, version, edit)));
+    },
+  }),
+  route('DELETE', '/v1/profiles/:id', 'admin', {
+    summary: 'Delete the files of a profile; a built-in one is as without them then',
+    description: '409 when the files have another version by then, or a built-in profile has none.',
+    query: { version: 'that of the profile as it was read' },
+    async handle(c, { gateway }) {
+      const id = idOf(c);
+      const version = c.req.query('version') ?? '';
+      if (version === '')
+        throw new HttpError(400, 'invalid_query', '"version" must be that of the profile as it was read.', {
+          param: 'version',
+        });
+      const result = await gateway.administration.removeProfile(id, version);
+      switch (result.kind) {
+        case 'removed':
+          return c.json({ id, deleted: true, isBuiltIn: result.isBuiltIn });
+        case 'unknown':
+          throw noProfile(id);
+        case 'stale':
+          throw changedMeanwhile(id);
+        case 'built_in': {
+          const text = `"${id}" is a built-in profile without files: it stays.`;
+          throw new HttpError(409, 'profile_built_in', text);
+        }
+        default:
+          return result satisfies never;
+      }
+    },
+  }),
+  route('GET', '/v1/config', 'admin', {
+    summary: 'The configuration with its schema, without secrets',
+    description: 'With the version that a change must name.',
+    async handle(c, deps) {
+      const { table } = await sayToCaller(c, deps);
+      const report = deps.gateway.administration.config(table);
+      return c.json({ ...report, ...wireProblems(report.problems) });
+    },
+  }),
+  route('PATCH', '/v1/config', 'admin', {
+    summary: 'Change the configuration',
+    description: 'Every error is reported by its field, then nothing is written; most changes count at once.',
+    body: z.strictObject({
+      version: versionSchema,
+      changes: z.array(changeSchema).min(1).max(MAX_CONFIG_CHANGES),
+    }),
+    async handle(c, { gateway }, read) {
+      const { version, changes } = await read();
+      const result = gateway.administration.changeConfig(version, changes);
+      switch (result.kind) {
+        case 'changed':
+          return c.json(result);
+        case 'stale': {
+          const message =
+            'config.json was edited since this version was read: read it again. Nothing was changed.';
+          throw new HttpError(409, 'config_changed', message);
+        }
+        case 'refused':
+          throw refusedChange('bad_config', result.problems);
+        default:
+          return result satisfies never;
+      }
+    },
+  }),
+];
+
+/** The fields of an answer that lists problems. */
+export function wireProblems(problems: readonly TextRef[]): {
+  errors: string[];
+  problems: readonly TextRef[];
+} {
+  return { errors: problems.map((problem) => inEnglish.text(problem)), problems };
+}
+
+/** 400 for changes that were not made, with every problem. */
+export function refusedChange(code: string, problems: readonly TextRef[]): HttpError {
+  const lines = [inEnglish('problem.nothing_changed'), ...wireProblems(problems).errors];
+  return new HttpError(400, code, lines.join('\n'), { problems });
+}
+
+function answerOf(id: string, result: ProfileChanged): { id: string; version: string } {
+  switch (result.kind) {
+    case 'changed':
+      return { id, version: result.version };
+    case 'unknown':
+      throw noProfile(id);
+    case 'stale':
+      throw changedMeanwhile(id);
+    case 'refused':
+      throw refusedChange('bad_profile', result.problems);
+    default:
+      return result satisfies never;
+  }
+}
+
+function idOf(c: HttpContext): string {
+  return c.req.param('id') ?? '';
+}
+
+function noProfile(id: string): HttpError {
+  return new HttpError(404, 'profile_not_found', `There is no profile "${id.slice(0, 80)}".`);
+}
+
+function changedMeanwhile(id: string): HttpError {
+  const message = `The files of "${id}" were edited since this version was read: read it again. Nothing was changed.`;
+  return new HttpError(409, 'profile_changed', message);
+}

@@ -1,0 +1,107 @@
+/** The route of webhooks: programs call it with a signature instead of a token. */
+import { z } from 'zod';
+import { readSigned } from '../body.ts';
+import { HttpError } from '../errors.ts';
+import { type Route, routeOf } from '../route.ts';
+
+/** How long a sender waits when there was no room for its message. */
+const AGAIN_MS = 30_000;
+
+const MESSAGES = {
+  missing: 'There is no such webhook, or the header with its signature is missing.',
+  wrong: 'The signature is not that of this body and the secret of the webhook.',
+  stale: 'The signature is older than five minutes, or comes from a clock that is wrong.',
+};
+
+const route = routeOf('gateway');
+
+export const webhookRoutes: readonly Route[] = [
+  route('POST', '/v1/hooks/:name', 'none', {
+    summary: 'Call a webhook of config.json with a signed body',
+    description:
+      'The signature of the body stands for a token. The message is durable once this answers 202; a repeated delivery is accepted once.',
+    body: z.unknown(),
+    status: 202,
+    // An unsigned request gets 401, whether or not the webhook exists, and counts like a wrong token.
+    async handle(c, deps) {
+      const { incoming, outgoing } = c.env;
+      const body = await readSigned(incoming, outgoing);
+      const receipt = await deps.gateway.hooks.accept(c.req.param('name') ?? '', {
+        headers: incoming.headers,
+        body,
+      });
+      switch (receipt.kind) {
+        case 'accepted':
+          return c.json({ accepted: true, turnId: receipt.turnId }, 202);
+        case 'duplicate':
+          return c.json({ accepted: true, turnId: null, repeated: true }, 202);
+        case 'full': {
+          const text = 'Too many messages are waiting there; send it again later.';
+          throw new HttpError(429, 'queue_full', text, { retryAfterMs: AGAIN_MS });
+        }
+        case 'invalid':
+          throw new HttpError(400, 'invalid_json', 'The body is not JSON in UTF-8.');
+        case 'unsigned':
+          throw deps.wrongTokens.refusal(
+            deps.addressOf(incoming),
+            'signatures',
+            new HttpError(401, 'invalid_signature', MESSAGES[receipt.why]),
+          );
+        default:
+          return receipt satisfies never;
+      }
+    },
+  }),
+  route('POST', '/v1/updates/:channel', 'none', {
+    summary: 'An update of a bot, posted by its platform with the secret of the webhook',
+    description: 'For the platform alone, in webhook mode; what does not carry its secret is refused.',
+    body: z.unknown(),
+    answer: z.object({ ok: z.literal(true) }),
+    // The secret is checked before the body is read: without it the answer is 401, whether or not the webhook exists.
+    async handle(c, deps, read) {
+      const { incoming } = c.env;
+      const webhook = deps.gateway.webhook(c.req.param('channel') ?? '');
+      if (webhook?.isGenuine(incoming.headers) !== true)
+        throw deps.wrongTokens.refusal(deps.addressOf(incoming), 'secrets', noWebhook());
+      const outcome = await webhook.takeUpdate(await read());
+      switch (outcome) {
+        case 'stored':
+        case 'repeated':
+          return c.json({ ok: true });
+        case 'full': {
+          const text = 'Too many updates wait; they are to be posted again later.';
+          throw new HttpError(503, 'queue_full', text, { retryAfterMs: AGAIN_MS });
+        }
+        case 'invalid':
+          throw new HttpError(400, 'invalid_update', 'The body is not an update: it has no update_id.');
+        default:
+          return outcome satisfies never;
+      }
+    },
+  }),
+  route('POST', '/v1/interactions/:channel', 'none', {
+    summary: 'What someone does with a command or a button of a bot, posted and signed by its platform',
+    description: 'For the platform alone; what it has not signed is refused.',
+    body: z.unknown(),
+    status: 202,
+    // Platforms send unsigned requests on purpose, to see that they are refused: these count against no one.
+    async handle(c, deps) {
+      const { incoming, outgoing } = c.env;
+      const interactions = deps.gateway.interactions(c.req.param('channel') ?? '');
+      const body = await readSigned(incoming, outgoing);
+      if (interactions === undefined || !(await interactions.isGenuine(incoming.headers, body))) {
+        const text = 'No platform posts here, or the signature is missing, wrong or too old.';
+        throw new HttpError(401, 'invalid_signature', text);
+      }
+      const answer = await interactions.answer(body);
+      if (answer === 'invalid')
+        throw new HttpError(400, 'invalid_interaction', 'The body is not an interaction.');
+      return answer === 'taken' ? c.body(null, 202) : c.json(answer);
+    },
+  }),
+];
+
+function noWebhook(): HttpError {
+  const text = 'There is no such webhook, or its secret is missing or wrong.';
+  return new HttpError(401, 'invalid_secret', text);
+}
