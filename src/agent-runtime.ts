@@ -225,7 +225,7 @@ function openAgent(
       receiveFiles: media.receive,
       pictures: media.pictures,
       readInline: media.readInline,
-      answerFiles: createAnswerFiles(outgoing),
+      answerFiles: createAnswerFiles((folder, file) => outgoing.keep(folder, file)),
     },
     chats: {
       events,

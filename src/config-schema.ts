@@ -16,7 +16,7 @@ import { webhooksRule } from './delivery/index.ts';
 import { bindingsRule, hooksRule, limitsRule } from './intake/index.ts';
 import { mcpRule } from './mcp/settings.ts';
 import { mediaRule, speechRule, transcriptionRule } from './media/index.ts';
-import { isTimeZone } from './lib/time-zone.ts';
+import { isTimeZone } from './lib/clock.ts';
 import { providerKinds } from './providers/index.ts';
 import { providersSchemaFor } from './providers/servers.ts';
 import { searchRule } from './tools/web/search/services.ts';

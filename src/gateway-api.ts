@@ -67,7 +67,7 @@ export function createInbound({ settings, log, store, security, transport, runti
       createUsageCommand({ usage: store.usage, prices: transport.prices, epochNow: Date.now }),
       createWhyCommand(transport),
       runtime.speech.command,
-      createStreamCommand({ channels, chatSettings: store.chatSettings }),
+      createStreamCommand(channels, store.chatSettings),
       ...scheduling.commands,
       ...mcp.commands({
         profileOf: async (session) => models.profile((await ledger.session(session))?.profileId),

@@ -124,7 +124,7 @@ export async function openTransport(
     bus,
     say: (to) => languages.say(to),
     files: outgoing,
-    streamModes: createStreamModes({ channels, chatSettings, log }),
+    streamModes: createStreamModes(channels, chatSettings, log),
     followMigration,
     log,
   });

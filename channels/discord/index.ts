@@ -10,7 +10,7 @@ import type {
 } from '../../src/protocol/channel.ts';
 import { ChannelError, channelUnavailable } from '../../src/protocol/errors.ts';
 import type { ChannelHealth } from '../../src/protocol/gateway-api.ts';
-import { SharedClock } from '../../src/lib/shared-clock.ts';
+import { SharedClock } from '../../src/lib/clock.ts';
 import { CHANNEL_TIMING, type ChannelTiming } from '../../src/protocol/channel-settings.ts';
 import type { Place, SentMessage } from '../../src/protocol/message.ts';
 import type { Receive } from '../../src/protocol/receive.ts';

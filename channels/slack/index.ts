@@ -10,7 +10,7 @@ import {
   usualCapabilities,
 } from '../../src/protocol/channel-settings.ts';
 import { textRef } from '../../src/protocol/texts/say.ts';
-import { SharedClock } from '../../src/lib/shared-clock.ts';
+import { SharedClock } from '../../src/lib/clock.ts';
 import { Files, MAX_UPLOAD_BYTES } from './files.ts';
 import type { Self } from './inbound.ts';
 import { isAdministrator, People } from './people.ts';

@@ -13,7 +13,7 @@ import { textRef } from '../../src/protocol/texts/say.ts';
 import { BackgroundWork } from '../../src/lib/async/background.ts';
 import { retryWhile } from '../../src/lib/async/retry.ts';
 import { pause } from '../../src/lib/async/sleep.ts';
-import type { SharedClock } from '../../src/lib/shared-clock.ts';
+import type { SharedClock } from '../../src/lib/clock.ts';
 import { Gaps } from './catch-up.ts';
 import { type RawEvent, type RawMessage, readEvent } from './events.ts';
 import { peopleIn, type Self, toEdit, toInbound, toMembership, toStop } from './inbound.ts';

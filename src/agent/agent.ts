@@ -25,7 +25,7 @@ import { OmissionNotices, SmallWindowNotices } from './model/notices.ts';
 import { createPreparation } from './prompt/prepared-profile.ts';
 import { createEnvironmentNote } from './prompt/environment-note.ts';
 import { refuseUnsupported } from './model/caller-options.ts';
-import { estimateTokens } from '../lib/tokens.ts';
+import { estimateTokens } from '../lib/text.ts';
 import { withPictures } from './model/seen-pictures.ts';
 import { completeStateless } from './model/stateless-completion.ts';
 import { classifyFor, type StepCommand } from './plans/edits.ts';

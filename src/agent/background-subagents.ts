@@ -1,6 +1,6 @@
 /** Subagents in the background: heads of `agent:` lanes that run without their turn and report to their session (B-31, B-34). */
 import { z } from 'zod';
-import { describeIssues } from '../lib/json/schema-issues.ts';
+import { describeIssues } from './tools/conform.ts';
 import { LaneAbort, type LaneHandler, type LaneOutcome } from '../protocol/bus.ts';
 import { GatewayError, toGatewayError, wordError } from '../protocol/errors.ts';
 import type { EventBody } from '../protocol/event.ts';

@@ -3,8 +3,7 @@ import { channels } from '../../channels/index.ts';
 import { GatewayError } from '../protocol/errors.ts';
 import { pairChannels } from '../security/index.ts';
 import { PARLEY } from '../protocol/texts/parley.ts';
-import { editDistance } from '../lib/matching.ts';
-import { oneLine } from '../lib/text.ts';
+import { editDistance, oneLine } from '../lib/text.ts';
 
 /** One way to call a command. */
 export interface CommandForm {

@@ -6,7 +6,7 @@ import { zoneOf } from '../config-views.ts';
 import { isId } from '../protocol/access.ts';
 import type { ChannelManifest } from '../protocol/channel.ts';
 import { ConfigError, GatewayError } from '../protocol/errors.ts';
-import { isTimeZone } from '../lib/time-zone.ts';
+import { isTimeZone } from '../lib/clock.ts';
 import { findingLines } from '../ops/doctor/index.ts';
 import { openModelServers } from '../providers/index.ts';
 import { pullModel } from '../providers/ollama/pull.ts';

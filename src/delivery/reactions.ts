@@ -18,40 +18,44 @@ export const REFUSED_MS = 3_600_000;
 
 interface Reaction {
   question: AskedQuestion;
-  wanted: QuestionState;
-  shown?: QuestionState;
+  state: QuestionState;
+  shownState?: QuestionState;
   tries: number;
   busy: boolean;
   cancel?: () => void;
 }
 
-export interface ReactionsDeps {
-  channels: ReadonlyMap<string, Channel>;
-  schedulerOf(channel: Channel): Scheduler;
-  clock: Clock;
-  log: Log;
-}
-
 export class Reactions {
-  readonly #deps: ReactionsDeps;
+  readonly #channels: ReadonlyMap<string, Channel>;
+  readonly #schedulerOf: (channel: Channel) => Scheduler;
+  readonly #clock: Clock;
+  readonly #log: Log;
   readonly #pending = new Map<string, Reaction>();
-  readonly #refused: Recent<true>;
+  readonly #refusals: Recent<true>;
 
-  constructor(deps: ReactionsDeps) {
-    this.#deps = deps;
-    this.#refused = new Recent<true>(REFUSED_MS, MAX_PENDING, () => deps.clock.monotonicMs());
+  constructor(
+    channels: ReadonlyMap<string, Channel>,
+    schedulerOf: (channel: Channel) => Scheduler,
+    clock: Clock,
+    log: Log,
+  ) {
+    this.#channels = channels;
+    this.#schedulerOf = schedulerOf;
+    this.#clock = clock;
+    this.#log = log;
+    this.#refusals = new Recent<true>(REFUSED_MS, MAX_PENDING, () => clock.monotonicMs());
   }
 
   /** Shows a state, in place of the previous one, if the channel supports it. Never throws. */
-  show(question: AskedQuestion, wanted: QuestionState): void {
-    const channel = this.#deps.channels.get(question.channel);
+  show(question: AskedQuestion, state: QuestionState): void {
+    const channel = this.#channels.get(question.channel);
     if (channel?.react === undefined || !channel.capabilities.reactions.includes(question.place)) return;
     const chat = `${question.channel}:${question.chatId}`;
     const key = `${chat}:${question.messageId}`;
-    if (this.#refused.get(chat) !== undefined) return;
-    const reaction = this.#pending.get(key) ?? { question, wanted, tries: 0, busy: false };
+    if (this.#refusals.get(chat) !== undefined) return;
+    const reaction = this.#pending.get(key) ?? { question, state, tries: 0, busy: false };
     if (!this.#pending.has(key) && this.#pending.size >= MAX_PENDING) return;
-    Object.assign(reaction, { wanted, tries: 0 });
+    Object.assign(reaction, { state, tries: 0 });
     this.#pending.set(key, reaction);
     void this.#try(key, channel, reaction);
   }
@@ -71,13 +75,13 @@ export class Reactions {
     if (reaction.busy) return;
     reaction.busy = true;
     reaction.cancel?.();
-    const { question, wanted } = reaction;
+    const { question, state } = reaction;
     reaction.tries += 1;
     let isShown = false;
     const target = { place: question, isReaction: true } as const;
-    const goesOn = await this.#deps.schedulerOf(channel).tryOptional(target, async () => {
+    const goesOn = await this.#schedulerOf(channel).tryOptional(target, async () => {
       try {
-        await channel.react?.(question, wanted);
+        await channel.react?.(question, state);
         isShown = true;
       } catch (error) {
         this.#note(question, error);
@@ -85,18 +89,18 @@ export class Reactions {
       }
     });
     reaction.busy = false;
-    if (isShown) reaction.shown = wanted;
+    if (isShown) reaction.shownState = state;
     if (!this.#pending.has(key)) return;
-    if (!goesOn || reaction.shown === reaction.wanted || reaction.tries >= MAX_TRIES)
+    if (!goesOn || reaction.shownState === reaction.state || reaction.tries >= MAX_TRIES)
       this.#pending.delete(key);
-    else reaction.cancel = this.#deps.clock.after(RETRY_MS, () => void this.#try(key, channel, reaction));
+    else reaction.cancel = this.#clock.after(RETRY_MS, () => void this.#try(key, channel, reaction));
   }
 
-  #note({ channel, chatId }: AskedQuestion, thrown: unknown): void {
-    const error = toGatewayError(thrown);
+  #note({ channel, chatId }: AskedQuestion, failure: unknown): void {
+    const error = toGatewayError(failure);
     if (error instanceof ChannelError && error.code === 'rejected')
-      this.#refused.set(`${channel}:${chatId}`, true);
-    this.#deps.log.debug({ err: error, channel, chatId }, 'reaction_not_shown');
+      this.#refusals.set(`${channel}:${chatId}`, true);
+    this.#log.debug({ err: error, channel, chatId }, 'reaction_not_shown');
   }
 }
 

@@ -15,7 +15,7 @@ import { Recent } from '../lib/recent.ts';
 import type { Command } from '../protocol/command.ts';
 import { GatewayError } from '../protocol/errors.ts';
 import { type Say, textRef } from '../protocol/texts/say.ts';
-import { namesLike } from '../lib/matching.ts';
+import { namesLike } from '../lib/text.ts';
 
 /** How long a person's stored language is cached: after that, a choice made on another node takes effect. */
 export const KEPT_MS = 30_000;

@@ -16,8 +16,8 @@ export interface Clock {
 export const systemClock: Clock = {
   epochMs: () => Date.now(),
   monotonicMs: () => performance.now(),
-  after(ms, then) {
-    const timer = setTimeout(then, ms);
+  after(ms, act) {
+    const timer = setTimeout(act, ms);
     return () => clearTimeout(timer);
   },
 };
@@ -32,4 +32,42 @@ export async function pauseOn(clock: Clock, ms: number, signal: AbortSignal): Pr
   await promise;
   cancel();
   signal.removeEventListener('abort', stop);
+}
+
+/** True for a name that this Node knows: `Europe/Berlin`, `UTC`. */
+export function isTimeZone(name: string): boolean {
+  try {
+    return new Intl.DateTimeFormat('en', { timeZone: name }).resolvedOptions().timeZone !== '';
+  } catch {
+    return false;
+  }
+}
+
+/** The clocks of this machine, in milliseconds. */
+interface OwnClocks {
+  /** Epoch milliseconds; may be wrong, and may jump. */
+  epochNow: () => number;
+  monotonicMs: () => number;
+}
+
+/** Its time is good enough for positions and look-backs of minutes: it lags by the way of an answer, and drifts with this machine. */
+export class SharedClock {
+  readonly #own: OwnClocks;
+  /** What to add to the monotonic clock; undefined until the shared time was read. */
+  #offset: number | undefined;
+
+  constructor(clocks: OwnClocks) {
+    this.#own = clocks;
+  }
+
+  /** Epoch milliseconds of the shared clock; of this machine's until the shared time was read. Never jumps in between. */
+  readonly epochNow = (): number =>
+    this.#offset === undefined ? this.#own.epochNow() : this.#offset + this.#own.monotonicMs();
+
+  /** Reads the shared time. Throws what `read` throws. */
+  async set(read: () => Promise<number>): Promise<void> {
+    const now = await read();
+    // Behind by the way of the answer: a time before which something happened is never too late.
+    this.#offset = now - this.#own.monotonicMs();
+  }
 }

@@ -10,8 +10,8 @@ const MAX_ENDING = 12;
  * The last part of a path as a name that means nothing to a file system or a screen: without control characters and
  * marks of writing direction, without dots at its beginning. If nothing of the name is left, it is `fallback`.
  */
-export function safeFileName(given: string, fallback = 'file'): string {
-  const last = given.slice(Math.max(given.lastIndexOf('/'), given.lastIndexOf('\\')) + 1);
+export function safeFileName(path: string, fallback = 'file'): string {
+  const last = path.slice(Math.max(path.lastIndexOf('/'), path.lastIndexOf('\\')) + 1);
   const plain = last
     .toWellFormed()
     .replaceAll(/[\p{Zl}\p{Zp}\s]/gu, ' ')
@@ -28,10 +28,10 @@ function shorten(name: string): string {
   if (Buffer.byteLength(name) <= MAX_FILE_NAME_BYTES) return name;
   const dot = name.lastIndexOf('.');
   const ending = dot > 0 && name.length - dot <= MAX_ENDING ? name.slice(dot) : '';
-  let kept = '';
+  let stem = '';
   for (const character of name) {
-    if (Buffer.byteLength(kept + character + ending) > MAX_FILE_NAME_BYTES) break;
-    kept += character;
+    if (Buffer.byteLength(stem + character + ending) > MAX_FILE_NAME_BYTES) break;
+    stem += character;
   }
-  return stripEnd(kept, '. ') + ending;
+  return stripEnd(stem, '. ') + ending;
 }

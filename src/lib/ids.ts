@@ -9,7 +9,7 @@ export function newId(now: number = Date.now()): string {
 }
 
 /** Epoch milliseconds at which an id, or one with a suffix, was made; `otherwise` for any other text. Never throws. */
-export function timeOf(id: string, otherwise: number = Date.now()): number {
+export function timeOf(id: string, fallback: number = Date.now()): number {
   const time = /^([0-9a-f]{8})-([0-9a-f]{4})-7[0-9a-f]{3}-/.exec(id);
-  return time === null ? otherwise : Number.parseInt(`${time[1]}${time[2]}`, 16);
+  return time === null ? fallback : Number.parseInt(`${time[1]}${time[2]}`, 16);
 }

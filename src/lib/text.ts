@@ -15,8 +15,8 @@ export function clipMiddle(text: string, max: number): string {
   if (text.length <= max) return text;
   const head = Math.ceil(max * 0.7);
   const tail = max - head;
-  const cut = text.length - max;
-  return `${text.slice(0, head)}\n[… ${cut} characters left out …]\n${text.slice(text.length - tail)}`.toWellFormed();
+  const missing = text.length - max;
+  return `${text.slice(0, head)}\n[… ${missing} characters left out …]\n${text.slice(text.length - tail)}`.toWellFormed();
 }
 
 /** The beginning of a text longer than `max` UTF-16 units, with an ellipsis for the rest. */
@@ -59,4 +59,41 @@ export function inMegabytes(bytes: number): string {
   if (bytes < 100_000) return `${bytes} bytes`;
   const megabytes = bytes / 1_000_000;
   return megabytes < 10 ? `${megabytes.toFixed(1)} MB` : `${Math.round(megabytes)} MB`;
+}
+
+/** Those that begin with what was typed, then those that contain it; case does not matter. */
+export function namesLike(typed: string, names: readonly string[]): string[] {
+  const prefix = typed.trim().toLowerCase();
+  const places = names.map((name) => name.toLowerCase().indexOf(prefix));
+  return [
+    ...names.filter((_, index) => places[index] === 0),
+    ...names.filter((_, index) => (places[index] ?? -1) > 0),
+  ];
+}
+
+/** How many letters must be added, removed or replaced to turn one word into the other. */
+export function editDistance(one: string, other: string): number {
+  let row = Array.from({ length: other.length + 1 }, (_, column) => column);
+  for (let line = 0; line < one.length; line += 1) {
+    const next = [line + 1];
+    for (let column = 0; column < other.length; column += 1) {
+      const replaced = (row[column] ?? 0) + (one[line] === other[column] ? 0 : 1);
+      next.push(Math.min(replaced, (row[column + 1] ?? 0) + 1, (next[column] ?? 0) + 1));
+    }
+    row = next;
+  }
+  return row.at(-1) ?? 0;
+}
+
+let segmenter: Intl.Segmenter | undefined;
+
+/** The characters of a text. The rules are loaded at the first call: that takes 30 ms, which no start has to wait for. */
+export function graphemesOf(text: string): Intl.Segments {
+  segmenter ??= new Intl.Segmenter(undefined, { granularity: 'grapheme' });
+  return segmenter.segment(text);
+}
+
+/** UTF-8 bytes / 3, rounded up: conservative for English, about 1 per CJK character and 0.67 per Cyrillic letter. */
+export function estimateTokens(text: string): number {
+  return Math.ceil(Buffer.byteLength(text, 'utf8') / 3);
 }

@@ -2,12 +2,15 @@
 import { createHash } from 'node:crypto';
 import { buffer } from 'node:stream/consumers';
 import type { Channel } from '../protocol/channel.ts';
-import { GatewayError, ToolError } from '../protocol/errors.ts';
-import type { FilesOfMessage, Media } from '../protocol/media.ts';
+import { GatewayError, toGatewayError, ToolError } from '../protocol/errors.ts';
+import type { FilesOfMessage, KeptFiles, Media, Pictures, Transcriber } from '../protocol/media.ts';
 import { backoffMs } from '../lib/async/backoff.ts';
 import { sleep } from '../lib/async/sleep.ts';
 import type { SessionFiles } from '../protocol/agent/tool.ts';
+import type { Reader } from './reader/reader.ts';
+import type { MediaSettings } from './settings.ts';
 import { textRef } from '../protocol/texts/say.ts';
+import type { Log } from '../protocol/log.ts';
 
 /** Longest time to fetch a file, in milliseconds. */
 const FETCH_MS = 120_000;
@@ -17,16 +20,16 @@ const RETRY_BASE_MS = 500;
 /** Prefix of a file that is already in the session's folder. */
 export const HERE = 'session:';
 
-interface FetchDeps {
-  channels: ReadonlyMap<string, Pick<Channel, 'download'>>;
-  files: Pick<SessionFiles, 'put' | 'read'>;
-}
-
-interface Wanted {
-  media: Media;
-  /** Where it belongs in the folder. */
-  file: string;
-  maxBytes: number;
+/** What the parts of the module work with. */
+export interface MediaContext {
+  channels: ReadonlyMap<string, Channel>;
+  files: SessionFiles;
+  keptFiles: KeptFiles;
+  settings: MediaSettings;
+  reader: Reader;
+  /** Undefined: no server is set, and recordings are not transcribed. */
+  transcriber?: Transcriber | undefined;
+  log: Log;
 }
 
 /** A file in the session's folder. */
@@ -38,29 +41,31 @@ export interface FetchedFile {
 }
 
 /**
- * The file with its bytes. If it exists under its name, it was fetched before: by an attempt that ended in a crash, or
+ * The file with its bytes, which belongs at `path` in the folder. If it exists under its name, it was fetched before: by an attempt that ended in a crash, or
  * by the channel that received it. Throws `GatewayError`, or the signal's reason.
  */
 export async function fetchFile(
-  deps: FetchDeps,
+  { channels, files }: MediaContext,
   { channel, folder }: FilesOfMessage,
-  { media, file, maxBytes }: Wanted,
+  media: Media,
+  path: string,
+  maxBytes: number,
   signal: AbortSignal,
 ): Promise<FetchedFile> {
   signal.throwIfAborted();
-  const here = media.url.startsWith(HERE);
-  const place = here ? media.url.slice(HERE.length) : file;
-  if (here && !place.startsWith('inbox/')) throw new GatewayError('gone', textRef('upload.foreign'));
-  const known = await load(deps.files, folder, place, maxBytes);
-  if (known !== undefined) return known;
-  if (here) throw new GatewayError('gone', textRef('upload.gone'));
-  const download = deps.channels.get(channel)?.download;
-  if (download === undefined) throw new GatewayError('no_download', textRef('upload.no_download'));
+  const isStored = media.url.startsWith(HERE);
+  const file = isStored ? media.url.slice(HERE.length) : path;
+  if (isStored && !file.startsWith('inbox/')) throw new GatewayError('gone', textRef('upload.foreign'));
+  const existing = await load(files, folder, file, maxBytes);
+  if (existing !== undefined) return existing;
+  if (isStored) throw new GatewayError('gone', textRef('upload.gone'));
+  const source = channels.get(channel);
+  if (source?.download === undefined) throw new GatewayError('no_download', textRef('upload.no_download'));
   const limit = AbortSignal.any([signal, AbortSignal.timeout(FETCH_MS)]);
   for (let tries = 0; ; tries += 1) {
     try {
-      const chunks = await download(media, limit);
-      await deps.files.put(folder, { chunks, maxBytes, pathOf: () => place });
+      const chunks = await source.download(media, limit);
+      await files.put(folder, { chunks, maxBytes, pathOf: () => file });
       break;
     } catch (error) {
       signal.throwIfAborted();
@@ -71,7 +76,7 @@ export async function fetchFile(
       await sleep(pauseMs, limit);
     }
   }
-  const fetched = await load(deps.files, folder, place, maxBytes);
+  const fetched = await load(files, folder, file, maxBytes);
   if (fetched === undefined) throw new GatewayError('gone', textRef('upload.gone'));
   return fetched;
 }
@@ -83,7 +88,7 @@ function pauseAfter(error: unknown, tries: number): number | undefined {
 }
 
 async function load(
-  files: FetchDeps['files'],
+  files: SessionFiles,
   folder: string,
   file: string,
   maxBytes: number,
@@ -94,17 +99,34 @@ async function load(
 
 /** The content of a file; undefined when there is none. Throws `ToolError`. */
 export async function readWhole(
-  files: Pick<SessionFiles, 'read'>,
+  files: SessionFiles,
   folder: string,
   file: string,
   maxBytes: number,
 ): Promise<Buffer | undefined> {
   try {
-    await using opened = await files.read(folder, file);
-    if (opened.bytes > maxBytes) throw new ToolError('too_large', `It has more than ${maxBytes} bytes.`);
-    return await buffer(opened.chunks());
+    await using content = await files.read(folder, file);
+    if (content.bytes > maxBytes) throw new ToolError('too_large', `It has more than ${maxBytes} bytes.`);
+    return await buffer(content.chunks());
   } catch (error) {
     if (error instanceof ToolError && error.code === 'not_found') return undefined;
     throw error;
   }
+}
+
+/** Resized pictures stay below this even at the maximum side length. */
+const MAX_PICTURE_BYTES = 4_000_000;
+
+/** Makes `Pictures`. */
+export function createPictures({ files, log }: MediaContext): Pictures {
+  return async (ref) => {
+    const slash = ref.indexOf('/');
+    try {
+      const bytes = await readWhole(files, ref.slice(0, slash), ref.slice(slash + 1), MAX_PICTURE_BYTES);
+      return bytes && { mimeType: 'image/jpeg', base64: bytes.toString('base64') };
+    } catch (error) {
+      log.warn({ err: toGatewayError(error) }, 'picture_not_read');
+      return undefined;
+    }
+  };
 }

@@ -1,81 +1,57 @@
 /** Fetches the files of messages into the sessions' folders and reads them. */
 import path from 'node:path';
-import type { Channel } from '../protocol/channel.ts';
 import { ChannelError, GatewayError, StoreError, ToolError, toGatewayError } from '../protocol/errors.ts';
-import type { Log } from '../protocol/log.ts';
 import type {
   Attachment,
   DocumentStart,
   FilesOfMessage,
-  KeptFiles,
   Media,
   ReceivedFile,
   ReceiveFiles,
-  Transcriber,
 } from '../protocol/media.ts';
-import type { SessionFiles } from '../protocol/agent/tool.ts';
 import { safeFileName } from '../lib/file-name.ts';
-import { inboxPath, picturePath } from './places.ts';
-import type { ReadFile, Reader } from './reader/reader.ts';
-import { type MediaSettings, MEGABYTE } from './settings.ts';
-import { isSpeech, listen, problemOf } from './speech-of.ts';
-import { type FetchedFile, fetchFile, HERE } from './fetch-file.ts';
+import { inboxPath, keepPicture } from './kept-files.ts';
+import type { ReadFile } from './reader/reader.ts';
+import { MEGABYTE } from './settings.ts';
+import { isSpeech, listen, problemOf } from './recordings.ts';
+import { type FetchedFile, fetchFile, HERE, type MediaContext } from './fetch-file.ts';
 import { inEnglish, textRef, type TextRef } from '../protocol/texts/say.ts';
 
 /** Bytes of a document that are sent with the message: about 2,000 tokens, so that several fit a small window. */
 const START_BYTES = 6_000;
 
-export interface InboxDeps {
-  channels: ReadonlyMap<string, Pick<Channel, 'download'>>;
-  files: Pick<SessionFiles, 'open' | 'put' | 'read'>;
-  keptFiles: Pick<KeptFiles, 'keptBytes'>;
-  settings: MediaSettings;
-  reader: Reader;
-  /** Undefined: recordings are not transcribed. */
-  transcriber?: Pick<Transcriber, 'transcribe'> | undefined;
-  log: Log;
-}
-
 /** Makes `ReceiveFiles`. */
-export function createInbox(deps: InboxDeps): ReceiveFiles {
+export function createInbox(context: MediaContext): ReceiveFiles {
   return async (message, signal) => {
-    if (message.media.length === 0) return [];
-    const received: ReceivedFile[] = [];
-    for (const [index, media] of message.media.entries()) {
-      received.push(await receiveOne(deps, message, { media, index, received }, signal));
-    }
-    return received;
+    const files: ReceivedFile[] = [];
+    for (const [index, media] of message.media.entries())
+      files.push(await receiveOne(context, message, media, index, files, signal));
+    return files;
   };
 }
 
-interface OneFile {
-  media: Media;
-  index: number;
-  /** The files of the message before it. */
-  received: readonly ReceivedFile[];
-}
-
-/** Throws only `StoreError`. */
+/** `previous`: the files of the message before it. Throws only `StoreError`. */
 async function receiveOne(
-  deps: InboxDeps,
+  context: MediaContext,
   message: FilesOfMessage,
-  one: OneFile,
+  media: Media,
+  index: number,
+  previous: readonly ReceivedFile[],
   signal: AbortSignal,
 ): Promise<ReceivedFile> {
-  const { media, index } = one;
-  const { kind, seconds } = media;
+  const { kind } = media;
   // A recording is named by the app that made it, so the name means nothing.
   const name = safeFileName((kind === 'voice' ? undefined : media.name) ?? kind, kind);
   let limit: Limit | undefined;
   try {
-    limit = await limitFor(deps, message, one);
-    const file = inboxPath(message.laneSeq, index, name);
-    const found = await fetchFile(deps, message, { media, file, maxBytes: limit.maxBytes }, signal);
-    return await readOne(deps, message, { kind, name, seconds, ...found }, signal);
+    limit = await limitFor(context, message.userId, media, index, previous);
+    const target = inboxPath(message.laneSeq, index, name);
+    const file = await fetchFile(context, message, media, target, limit.maxBytes, signal);
+    return await readOne(context, message, media, name, file, signal);
   } catch (error) {
     if (error instanceof StoreError) throw error;
     if (!signal.aborted)
-      deps.log.warn({ err: toGatewayError(error), channel: message.channel }, 'file_refused');
+      context.log.warn({ err: toGatewayError(error), channel: message.channel }, 'file_refused');
     const problemText = signal.aborted ? textRef('upload.stopped') : wordRefusal(error, limit);
     return { kind, name, ...problemOf(problemText) };
   }
@@ -89,9 +65,11 @@ interface Limit {
 
 /** Throws `GatewayError` when there is no room for any. */
 async function limitFor(
-  { settings, keptFiles }: InboxDeps,
-  { userId }: FilesOfMessage,
-  { media, index, received }: OneFile,
+  { settings, keptFiles }: MediaContext,
+  userId: string,
+  media: Media,
+  index: number,
+  previous: readonly ReceivedFile[],
 ): Promise<Limit> {
   const { maxFileMb, maxFilesPerMessage, maxMbPerPerson, keepDays } = settings;
   if (index >= maxFilesPerMessage)
@@ -104,63 +82,52 @@ async function limitFor(
   if (bytes > ofOne.maxBytes) throw new GatewayError('too_large', ofOne.refusal);
   // One that is already in the folder was counted when it arrived.
   if (media.url.startsWith(HERE)) return ofOne;
-  const ofMessage = received.reduce((sum, { attachment }) => sum + (attachment?.bytes ?? 0), 0);
+  const ofMessage = previous.reduce((sum, { attachment }) => sum + (attachment?.bytes ?? 0), 0);
   const room = maxMbPerPerson * MEGABYTE - ofMessage - (await keptFiles.keptBytes(userId, keepDays));
   const refusal = textRef('upload.person_full', { most: maxMbPerPerson, days: keepDays });
   if (room <= 0 || bytes > room) throw new GatewayError('person_full', refusal);
   return room < ofOne.maxBytes ? { maxBytes: room, refusal } : ofOne;
 }
 
-interface FoundFile extends FetchedFile {
-  kind: Media['kind'];
-  name: string;
-  seconds: number | undefined;
-}
-
 async function readOne(
-  deps: InboxDeps,
+  { reader, files, transcriber }: MediaContext,
   { folder, userId }: FilesOfMessage,
-  found: FoundFile,
+  { kind, seconds }: Media,
+  name: string,
+  { file, bytes, sha256 }: FetchedFile,
   signal: AbortSignal,
 ): Promise<ReceivedFile> {
-  const { kind, name, file, bytes, sha256, seconds } = found;
-  const read: ReadFile & { problemText?: TextRef } = await deps
-    .reader(bytes, userId, signal)
-    .catch((error: unknown): ReadFile & { problemText?: TextRef } => {
+  const content: ReadFile & { problemText?: TextRef | undefined } = await reader(bytes, userId, signal).catch(
+    (error: unknown) => {
       signal.throwIfAborted();
-      const { message, textRef: wording } = toGatewayError(error);
-      return {
-        mimeType: 'application/octet-stream',
-        problem: message,
-        ...(wording && { problemText: wording }),
-      };
-    });
-  const { mimeType, reason } = read;
-  const problemText = read.problemText ?? unreadText(name, mimeType, reason);
-  const problem = read.problem ?? (problemText && inEnglish.text(problemText));
-  const timed = seconds === undefined ? {} : { seconds };
-  const attachment: Attachment = { kind, name, mimeType, bytes: bytes.length, sha256, file, ...timed };
+      const { message: problem, textRef: problemText } = toGatewayError(error);
+      return { mimeType: 'application/octet-stream', problem, problemText };
+    },
+  );
+  const { mimeType, reason, image, picture, text } = content;
+  const problemText = content.problemText ?? unreadText(name, mimeType, reason);
+  const problem = content.problem ?? (problemText && inEnglish.text(problemText));
+  const duration = seconds === undefined ? {} : { seconds };
+  const attachment: Attachment = { kind, name, mimeType, bytes: bytes.length, sha256, file, ...duration };
   const received: ReceivedFile = {
     kind,
     name,
     attachment,
     ...(problem !== undefined && { problem, problemText }),
   };
-  if (read.image !== undefined && read.picture !== undefined) {
-    const ref = picturePath(file);
-    const { image } = read;
-    await deps.files.put(folder, { chunks: pieces(image), maxBytes: image.length, pathOf: () => ref });
-    return { ...received, picture: { ref: `${folder}/${ref}`, ...read.picture } };
+  if (image !== undefined && picture !== undefined) {
+    const ref = await keepPicture(files, folder, file, image);
+    return { ...received, picture: { ref, ...picture } };
   }
-  if (read.text !== undefined) return { ...received, document: startOf(read.text) };
+  if (text !== undefined) return { ...received, document: startOf(text) };
   if (!isSpeech(kind, mimeType)) return received;
   const recording = async () => ({
-    path: path.join(await deps.files.open(folder), file),
+    path: path.join(await files.open(folder), file),
     name,
     mimeType,
     seconds,
   });
-  return { ...received, ...(await listen(deps.transcriber, recording, signal)) };
+  return { ...received, ...(await listen(transcriber, recording, signal)) };
 }
 
 /** Endings of names that promise a text. */
@@ -171,10 +138,6 @@ function unreadText(name: string, mimeType: string, reason: string | undefined):
   if (reason !== undefined) return textRef('upload.unreadable', { why: reason });
   const isUnreadText = mimeType === 'application/octet-stream' && TEXT_NAME.test(name);
   return isUnreadText ? textRef('upload.no_text') : undefined;
-}
-
-async function* pieces(bytes: Buffer): AsyncGenerator<Uint8Array> {
-  yield bytes;
 }
 
 /** What the person reads about a refused file. */

@@ -9,29 +9,39 @@ import type {
   Transcriber,
 } from '../protocol/media.ts';
 import type { AudioApi } from '../protocol/file-api.ts';
-import { createDocumentText } from './documents.ts';
-import { createInbox, type InboxDeps } from './inbox.ts';
-import { createTranscribe } from './recordings.ts';
-import { createReadInline } from './inline.ts';
-import { startSweep, type SweepDeps } from './kept-files.ts';
-import { createPictures } from './pictures.ts';
-import { createReader } from './reader/reader.ts';
-import { fileLimitsOf } from './settings.ts';
+import type { Channel } from '../protocol/channel.ts';
+import type { Log } from '../protocol/log.ts';
+import type { SessionFiles } from '../protocol/agent/tool.ts';
+import { createDocumentText, createReader } from './reader/reader.ts';
+import { createInbox } from './inbox.ts';
+import { createReadInline, createTranscribe } from './recordings.ts';
+import { startSweep } from './kept-files.ts';
+import { createPictures, type MediaContext } from './fetch-file.ts';
+import { fileLimitsOf, type MediaSettings } from './settings.ts';
 import { createKeepToolFile } from './tool-files.ts';
 
-export { configureSpeech, speechRule } from './speech/settings.ts';
-export type { SpeechSettings } from './speech/settings.ts';
-export { createSpeech } from './speech/speech.ts';
-export { transcriptionRule } from './transcription/settings.ts';
-export { createTranscriber } from './transcription/transcriber.ts';
-export { fileTypeOf } from './file-type.ts';
-export { fileLimitsOf, mediaRule, personLimitOf } from './settings.ts';
+export { createSpeech } from './speech.ts';
+export { createTranscriber } from './transcriber.ts';
+export { fileTypeOf } from './reader/file-type.ts';
+export {
+  configureSpeech,
+  fileLimitsOf,
+  mediaRule,
+  personLimitOf,
+  speechRule,
+  transcriptionRule,
+  type SpeechSettings,
+} from './settings.ts';
 
-export interface MediaDeps extends Omit<InboxDeps, 'reader' | 'files' | 'keptFiles' | 'transcriber'> {
+export interface MediaDeps {
+  channels: ReadonlyMap<string, Channel>;
+  files: SessionFiles;
+  keptFiles: KeptFiles;
+  settings: MediaSettings;
   /** Undefined: no server is set. */
   transcriber: Transcriber | undefined;
-  files: InboxDeps['files'] & SweepDeps['files'];
-  keptFiles: KeptFiles;
+  log: Log;
+  /** Monotonic milliseconds. */
   monotonicNow: () => number;
 }
 
@@ -48,23 +58,15 @@ export interface MediaModule {
 }
 
 /** Makes the module. */
-export function createMedia(deps: MediaDeps): MediaModule {
-  const { files, log, settings, keptFiles, monotonicNow } = deps;
-  const reader = createReader();
+export function createMedia({ monotonicNow, ...parts }: MediaDeps): MediaModule {
+  const context: MediaContext = { ...parts, reader: createReader() };
   return {
-    receive: createInbox({ ...deps, reader }),
-    pictures: createPictures(files, log),
-    documentText: createDocumentText(reader, monotonicNow),
-    readInline: createReadInline({
-      reader,
-      maxFileBytes: fileLimitsOf(settings).maxFileBytes,
-      transcriber: deps.transcriber,
-    }),
-    keepToolFile: createKeepToolFile({ files, keptFiles, settings, reader }),
-    transcribe: createTranscribe({
-      transcriber: deps.transcriber,
-      maxFileBytes: fileLimitsOf(settings).maxFileBytes,
-    }),
-    startSweep: (signal) => startSweep({ keptFiles, files, keepDays: settings.keepDays, log }, signal),
+    receive: createInbox(context),
+    pictures: createPictures(context),
+    documentText: createDocumentText(context.reader, monotonicNow),
+    readInline: createReadInline(context),
+    keepToolFile: createKeepToolFile(context),
+    transcribe: createTranscribe(context.transcriber, fileLimitsOf(context.settings).maxFileBytes),
+    startSweep: (signal) => startSweep(context, signal),
   };
 }

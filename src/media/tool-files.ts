@@ -1,24 +1,18 @@
 /** Files from tool calls: kept in the session's folder like those of messages, under the same limits. */
 import { GatewayError, toGatewayError } from '../protocol/errors.ts';
-import type { Attachment, KeepToolFile, KeptFiles } from '../protocol/media.ts';
-import { type SessionFiles, STATELESS_FOLDER } from '../protocol/agent/tool.ts';
+import type { Attachment, KeepToolFile } from '../protocol/media.ts';
+import { STATELESS_FOLDER } from '../protocol/agent/tool.ts';
 import { safeFileName } from '../lib/file-name.ts';
-import { picturePath } from './places.ts';
-import type { ReadFile, Reader } from './reader/reader.ts';
-import { type MediaSettings, MEGABYTE } from './settings.ts';
+import type { MediaContext } from './fetch-file.ts';
+import { keepPicture, piecesOf } from './kept-files.ts';
+import type { ReadFile } from './reader/reader.ts';
+import { MEGABYTE } from './settings.ts';
 
 /** Digits of the digest that the name of a file begins with: the same content is kept once. */
 const DIGEST_CHARS = 16;
 
-export interface ToolFilesDeps {
-  files: Pick<SessionFiles, 'put'>;
-  keptFiles: Pick<KeptFiles, 'keptBytes' | 'keep'>;
-  settings: MediaSettings;
-  reader: Reader;
-}
-
 /** Makes `KeepToolFile`. */
-export function createKeepToolFile({ files, keptFiles, settings, reader }: ToolFilesDeps): KeepToolFile {
+export function createKeepToolFile({ files, keptFiles, settings, reader }: MediaContext): KeepToolFile {
   return async ({ kind, base64 }, { folder, userId }, signal) => {
     if (folder === STATELESS_FOLDER)
       throw new GatewayError('no_session', 'a completion without a session keeps no files');
@@ -38,19 +32,16 @@ export function createKeepToolFile({ files, keptFiles, settings, reader }: ToolF
     });
     const { mimeType, problem } = read;
     const name = safeFileName(`${kind}.${endingOf(mimeType)}`);
-    const stored = await files.put(folder, {
-      chunks: pieces(bytes),
+    const storedFile = await files.put(folder, {
+      chunks: piecesOf(bytes),
       maxBytes: bytes.length,
       pathOf: ({ sha256 }) => `inbox/tools/${sha256.slice(0, DIGEST_CHARS)}-${name}`,
     });
-    await keptFiles.keep({ folder, path: stored.path, userId, bytes: stored.bytes });
-    const { path: file, ...content } = stored;
+    await keptFiles.keep({ folder, path: storedFile.path, userId, bytes: storedFile.bytes });
+    const { path: file, ...content } = storedFile;
     const attachment: Attachment = { kind, name, mimeType, ...content, file };
     if (read.image === undefined) return { attachment, ...(problem !== undefined && { problem }) };
-    const { image } = read;
-    const ref = picturePath(file);
-    await files.put(folder, { chunks: pieces(image), maxBytes: image.length, pathOf: () => ref });
-    return { attachment, picture: `${folder}/${ref}` };
+    return { attachment, picture: await keepPicture(files, folder, file, read.image) };
   };
 }
 
@@ -71,8 +62,4 @@ function endingOf(mimeType: string): string {
       .replaceAll(/[^a-z0-9]/g, '')
       .slice(0, 10)
   );
-}
-
-async function* pieces(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
-  yield bytes;
 }

@@ -1,5 +1,5 @@
 /** The errors that may leave a module; other errors are converted where they occur. */
-import { hideAddresses } from '../lib/hidden-addresses.ts';
+import { hideAddresses } from '../lib/connection-url.ts';
 import { inEnglish, type PlainKey, type Say, textRef, type TextRef, type Value } from './texts/say.ts';
 
 /** What an error contains besides its message. */

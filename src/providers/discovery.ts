@@ -3,7 +3,7 @@ import { ProviderError } from '../protocol/errors.ts';
 import { textRef } from '../protocol/texts/say.ts';
 import type { ChatRequest, ModelCapabilities } from '../protocol/agent/provider.ts';
 import { Recent } from '../lib/recent.ts';
-import { estimateTokens } from '../lib/tokens.ts';
+import { estimateTokens } from '../lib/text.ts';
 import { MAX_LEARNED_MODELS } from './learned.ts';
 
 /** How long a window counts that a refusal has shown, in milliseconds: a server may restart with other settings. */

@@ -3,7 +3,7 @@ import { ProviderError, type ProviderErrorCode, timeText } from '../protocol/err
 import { textRef, type TextRef } from '../protocol/texts/say.ts';
 import { clip, type Where } from './errors.ts';
 import { fieldsOf, listOf, textOf, wordOf } from './answers/read-fields.ts';
-import { hideAddresses } from '../lib/hidden-addresses.ts';
+import { hideAddresses } from '../lib/connection-url.ts';
 import { parseJson } from '../lib/json/json.ts';
 
 /**

@@ -1,5 +1,5 @@
 /** The command `/schedule`: lists, adds and removes the schedules of a chat. */
-import { namesLike } from '../lib/matching.ts';
+import { namesLike } from '../lib/text.ts';
 import type { Command, CommandCall } from '../protocol/command.ts';
 import { GatewayError } from '../protocol/errors.ts';
 import { newId } from '../lib/ids.ts';

@@ -1,5 +1,5 @@
 /** Formats schedules and times for users and the model. */
-import { isTimeZone } from '../lib/time-zone.ts';
+import { isTimeZone } from '../lib/clock.ts';
 import type { NewScheduleRun, ScheduleRecord, ScheduleRun, ScheduleTiming } from '../protocol/schedules.ts';
 import { inEnglish, isTextKey, type Say, textRef } from '../protocol/texts/say.ts';
 import { nextSlot } from './timing.ts';

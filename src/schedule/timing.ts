@@ -1,6 +1,6 @@
 /** When a schedule runs next: pure, with the clock as an argument. */
 import { Cron } from 'croner';
-import { isTimeZone } from '../lib/time-zone.ts';
+import { isTimeZone } from '../lib/clock.ts';
 import { MIN_EVERY_MS, type ScheduleTiming, type ScheduleWhen } from '../protocol/schedules.ts';
 import { GatewayError } from '../protocol/errors.ts';
 import { type TextRef, textRef } from '../protocol/texts/say.ts';

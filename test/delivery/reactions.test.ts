@@ -33,7 +33,7 @@ function build(act: (state: QuestionState) => Promise<void> = async () => undefi
   const rates = steadyRates({ callsPerSecond: 25, editIntervalMs: 1_000 });
   const scheduler = new Scheduler(clock, rates, () => true);
   const channels = new Map([[channel.name, channel]]);
-  const reactions = new Reactions({ channels, schedulerOf: () => scheduler, clock, log: silentLog });
+  const reactions = new Reactions(channels, () => scheduler, clock, silentLog);
   opened.push(reactions);
   const question = (messageId: string, place: 'private' | 'group' = 'group') => ({
     channel: channel.name,

@@ -1,16 +1,20 @@
 /** Delivery in front of a fake channel, with an event bus, a ledger in memory and a fake clock. */
 import { createDelivery } from '../../src/delivery/index.ts';
-import type { EventListener, LaneOutcome } from '../../src/protocol/bus.ts';
+import type { EventBus, EventListener, LaneOutcome, MessageBus } from '../../src/protocol/bus.ts';
 import type { Channel, OutboundPart } from '../../src/protocol/channel.ts';
 import { FencedError, type StoreError, toGatewayError, ToolError } from '../../src/protocol/errors.ts';
 import type { AgentEvent, EventBody } from '../../src/protocol/event.ts';
-import type { NotedParts, SessionStore } from '../../src/protocol/store/ledger.ts';
-import type { LaneHead } from '../../src/protocol/store/lanes.ts';
+import type { Ledger, NotedParts, SessionStore } from '../../src/protocol/store/ledger.ts';
+import type { LaneHead, LaneStore } from '../../src/protocol/store/lanes.ts';
 import { parseMarkdown } from '../../src/lib/markdown/markdown.ts';
 import { createLog } from '../../src/ops/log.ts';
+import type { OutgoingFiles } from '../../src/protocol/media.ts';
+import type { SurfaceStore } from '../../src/protocol/sessions/surfaces.ts';
+import type { PlanStore } from '../../src/protocol/agent/plan-store.ts';
 import type { Plan } from '../../src/protocol/agent/plan.ts';
 import type { DeliveryPayload, OutboundMessage, SentMessage } from '../../src/protocol/message.ts';
 import { FakeChannel, type FakeChannelOptions } from '../fakes/gateway/channel.ts';
+import { partial } from '../fakes/partial.ts';
 import { FakeClock } from '../fakes/clock.ts';
 import { builtInLanguages } from '../fakes/gateway/languages.ts';
 import { laneHead } from '../fakes/stores/lane-head.ts';
@@ -67,17 +71,17 @@ export function buildDelivery(options: Partial<FakeChannelOptions> = {}) {
     }),
     channels,
     clock,
-    plans: { plan: async () => undefined },
-    surfaces: { surfaces: async () => [], surface: async () => undefined },
+    plans: partial<PlanStore>({ plan: async () => undefined }),
+    surfaces: partial<SurfaceStore>({ surfaces: async () => [], surface: async () => undefined }),
     dropSurface: async () => false,
     random: () => 0,
-    bus: {
+    bus: partial<MessageBus>({
       lease: () => lease,
       notifyStop: (lane) => void stopped.push(lane),
       claimingNode: () => undefined,
       runHeads: () => undefined,
-    },
-    files: {
+    }),
+    files: partial<OutgoingFiles>({
       async copy(_folder, { file }) {
         const found = copies.get(file);
         if (found === undefined) throw new ToolError('not_found', `There is no "${file}".`);
@@ -85,10 +89,10 @@ export function buildDelivery(options: Partial<FakeChannelOptions> = {}) {
         return { path: found, async [Symbol.asyncDispose]() {} };
       },
       write: async () => ({ path: '/nowhere', async [Symbol.asyncDispose]() {} }),
-    },
+    }),
     log: createLog({ level: 'silent', redact: (text) => text }),
     followMigration: async ({ channel, from, to }) => void moved.push(`${channel}: ${from} -> ${to}`),
-    events: {
+    events: partial<EventBus>({
       emit(sessionKey, body) {
         notices.push({ sessionKey, at: 0, ...body });
       },
@@ -100,8 +104,8 @@ export function buildDelivery(options: Partial<FakeChannelOptions> = {}) {
         listeners.add(entry);
         return () => listeners.delete(entry);
       },
-    },
-    ledger: {
+    }),
+    ledger: partial<Ledger>({
       undelivered: async (address) => ahead.has(address),
       sentParts: async (ref) => parts.get(ref) ?? [],
       sentAmong: async (ids) =>
@@ -120,8 +124,8 @@ export function buildDelivery(options: Partial<FakeChannelOptions> = {}) {
       sessionOf: async (address) => address,
       turn: async (turnId) => turns.get(turnId),
       planOf: async (turnId) => plans.get(turnId),
-    },
-    lanes: {
+    }),
+    lanes: partial<LaneStore>({
       async finish(fence, error, unreported) {
         dead.push({ lane: fence.lane, error, unreported });
         return { heads: [] };
@@ -134,7 +138,7 @@ export function buildDelivery(options: Partial<FakeChannelOptions> = {}) {
         stopped.push(session);
         return { stopped: true, cancelled: 0 };
       },
-    },
+    }),
   });
 
   return {

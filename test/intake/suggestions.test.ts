@@ -4,7 +4,7 @@ import { expect, it } from 'vitest';
 import { type Command, MAX_SUGGESTIONS } from '../../src/protocol/command.ts';
 import type { InboundMessage } from '../../src/protocol/message.ts';
 import { createSuggest } from '../../src/intake/commands.ts';
-import { namesLike } from '../../src/lib/matching.ts';
+import { namesLike } from '../../src/lib/text.ts';
 
 const message = (content: string): InboundMessage => ({
   id: '1',

@@ -1,6 +1,6 @@
 /** Addresses of inner networks are taken out of texts that anyone may read. */
 import { describe, expect, it } from 'vitest';
-import { hideAddresses } from '../../src/lib/hidden-addresses.ts';
+import { hideAddresses } from '../../src/lib/connection-url.ts';
 
 describe('a text for anyone', () => {
   it.each([

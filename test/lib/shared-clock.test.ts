@@ -1,6 +1,6 @@
 /** A clock that several machines share, whatever their own clocks say. */
 import { expect, it } from 'vitest';
-import { SharedClock } from '../../src/lib/shared-clock.ts';
+import { SharedClock } from '../../src/lib/clock.ts';
 
 function openClock() {
   const own = { wall: 50_000, monotonic: 7 };

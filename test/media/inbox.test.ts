@@ -5,10 +5,13 @@ import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { textRef } from '../../src/protocol/texts/say.ts';
 import { ChannelError } from '../../src/protocol/errors.ts';
-import type { FilesOfMessage, Media } from '../../src/protocol/media.ts';
-import { createInbox, type InboxDeps } from '../../src/media/inbox.ts';
+import type { FilesOfMessage, KeptFiles, Media, Transcriber } from '../../src/protocol/media.ts';
+import type { Channel } from '../../src/protocol/channel.ts';
+import type { MediaContext } from '../../src/media/fetch-file.ts';
+import { createInbox } from '../../src/media/inbox.ts';
 import { createReader } from '../../src/media/reader/reader.ts';
 import { createSessionFiles } from '../../src/tools/index.ts';
+import { partial } from '../fakes/partial.ts';
 import { silentLog } from '../database.ts';
 import { dyingAt, notOfDeath } from '../fakes/agent/dying-store.ts';
 
@@ -21,8 +24,10 @@ beforeEach(async () => {
 });
 afterEach(() => rm(root, { recursive: true }));
 
+const keptBytes = (bytes: number) => partial<KeptFiles>({ keptBytes: async () => bytes });
+
 /** A channel that serves these bytes by reference, or throws. */
-function inbox(served: Record<string, Uint8Array | Error>, over: Partial<InboxDeps> = {}) {
+function inbox(served: Record<string, Uint8Array | Error>, over: Partial<MediaContext> = {}) {
   const fetched: string[] = [];
   const download = async ({ url }: Media) => {
     fetched.push(url);
@@ -33,9 +38,9 @@ function inbox(served: Record<string, Uint8Array | Error>, over: Partial<InboxDe
     })();
   };
   const receive = createInbox({
-    channels: new Map([['telegram', { download }]]),
+    channels: new Map([['telegram', partial<Channel>({ download })]]),
     files: createSessionFiles(root, silentLog),
-    keptFiles: { keptBytes: async () => 0 },
+    keptFiles: keptBytes(0),
     settings,
     reader: createReader(),
     log: silentLog,
@@ -111,11 +116,11 @@ describe('the files of a message', () => {
     expect(await problems(text('gone'))).toEqual([
       'it could not be fetched: Telegram no longer has this file.',
     ]);
-    const full = inbox({ a: Buffer.from('x') }, { keptFiles: { keptBytes: async () => 3_000_000 } });
+    const full = inbox({ a: Buffer.from('x') }, { keptFiles: keptBytes(3_000_000) });
     expect((await full.receive(text('a')))[0]?.problem).toMatch(
       /reached 3 MB together; they are removed after 30 days/,
     );
-    const nearlyFull = { keptFiles: { keptBytes: async () => 2_999_999 } };
+    const nearlyFull = { keptFiles: keptBytes(2_999_999) };
     const last = inbox({ small: Buffer.from('x'), unannounced: Buffer.from('xx') }, nearlyFull);
     expect((await last.receive(text('small')))[0]?.problem).toBeUndefined();
     expect((await last.receive(text('unannounced')))[0]?.problem).toMatch(/reached 3 MB together/);
@@ -130,7 +135,7 @@ describe('the files of a message', () => {
         yield Buffer.from('here');
       })();
     };
-    const { receive } = inbox({}, { channels: new Map([['telegram', { download }]]) });
+    const { receive } = inbox({}, { channels: new Map([['telegram', partial<Channel>({ download })]]) });
     expect((await receive(text('a')))[0]?.document?.text).toBe('here');
   });
 
@@ -158,7 +163,9 @@ describe('the files of a message', () => {
   it('are transcribed when they are recordings; a server error becomes a sentence', async () => {
     const voice: Media = { kind: 'voice', url: 'v', name: 'ignored.ogg', seconds: 3 };
     const served = { v: Buffer.from('OggS\0\x02\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\x01\x13OpusHead') };
-    const heard = inbox(served, { transcriber: { transcribe: async ({ name }) => ` said in ${name} ` } });
+    const heard = inbox(served, {
+      transcriber: partial<Transcriber>({ transcribe: async ({ name }) => ` said in ${name} ` }),
+    });
     expect((await heard.receive(voice))[0]).toMatchObject({
       spoken: 'said in voice',
       attachment: { seconds: 3 },
@@ -166,7 +173,7 @@ describe('the files of a message', () => {
     const away = async () => {
       throw new ChannelError('unavailable', 'The speech server is away.');
     };
-    const failed = inbox(served, { transcriber: { transcribe: away } });
+    const failed = inbox(served, { transcriber: partial<Transcriber>({ transcribe: away }) });
     expect((await failed.receive(voice))[0]?.problem).toBe(
       'it could not be listened to: The speech server is away.',
     );

@@ -1,6 +1,10 @@
 /** Files of messages in the database: what a user keeps, and what is removed when it expires. */
 import { expect, it } from 'vitest';
 import type { Attachment } from '../../src/protocol/media.ts';
+import type { SessionFiles } from '../../src/protocol/agent/tool.ts';
+import type { MediaContext } from '../../src/media/fetch-file.ts';
+import { mediaRule } from '../../src/media/settings.ts';
+import { partial } from '../fakes/partial.ts';
 import { sweepKeptFiles } from '../../src/media/kept-files.ts';
 import { describeStore, silentLog } from '../database.ts';
 import { inboundMessage } from '../fakes/agent/turn-setup.ts';
@@ -45,15 +49,15 @@ describeStore('files that are kept', (databases) => {
     const gone: string[] = [];
     const sweep = (keepDays: number) =>
       sweepKeptFiles(
-        {
+        partial<MediaContext>({
           keptFiles: store.keptFiles,
-          files: {
+          files: partial<SessionFiles>({
             discard: async (folder, at) => gone.push(`${folder}/${at}`) > 0,
             share: async () => [],
-          },
-          keepDays,
+          }),
+          settings: { ...mediaRule.parse({}), keepDays },
           log: silentLog,
-        },
+        }),
         never,
       );
     expect(await sweep(1)).toBe(0);

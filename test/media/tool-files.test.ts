@@ -3,6 +3,9 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
+import type { KeptFiles } from '../../src/protocol/media.ts';
+import type { MediaContext } from '../../src/media/fetch-file.ts';
+import { partial } from '../fakes/partial.ts';
 import { STATELESS_FOLDER } from '../../src/protocol/agent/tool.ts';
 import { createReader } from '../../src/media/reader/reader.ts';
 import { createKeepToolFile } from '../../src/media/tool-files.ts';
@@ -21,15 +24,17 @@ afterEach(() => rm(root, { recursive: true }));
 
 function openKept(keptBytes = 0) {
   const noted: string[] = [];
-  const keep = createKeepToolFile({
-    files: createSessionFiles(root, silentLog),
-    keptFiles: {
-      keptBytes: async () => keptBytes,
-      keep: async ({ path: file, userId, bytes }) => void noted.push(`${file} ${userId} ${bytes}`),
-    },
-    settings,
-    reader: createReader(),
-  });
+  const keep = createKeepToolFile(
+    partial<MediaContext>({
+      files: createSessionFiles(root, silentLog),
+      keptFiles: partial<KeptFiles>({
+        keptBytes: async () => keptBytes,
+        keep: async ({ path: file, userId, bytes }) => void noted.push(`${file} ${userId} ${bytes}`),
+      }),
+      settings,
+      reader: createReader(),
+    }),
+  );
   const of = { folder: 'folder', userId: 'telegram:42' };
   return {
     noted,

@@ -5,7 +5,7 @@
 import { z } from 'zod';
 import type { ConnectionStore, PlatformSession } from '../../../src/protocol/receive.ts';
 import type { Log } from '../../../src/protocol/log.ts';
-import type { SharedClock } from '../../../src/lib/shared-clock.ts';
+import type { SharedClock } from '../../../src/lib/clock.ts';
 
 import type { ResumableSession } from './socket.ts';
 

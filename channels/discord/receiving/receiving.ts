@@ -6,7 +6,7 @@ import type { AgentEvent } from '../../../src/protocol/event.ts';
 import type { InboundMessage } from '../../../src/protocol/message.ts';
 import type { Receipt, Receive, ReceiveOptions } from '../../../src/protocol/receive.ts';
 import { backoffMs } from '../../../src/lib/async/backoff.ts';
-import type { SharedClock } from '../../../src/lib/shared-clock.ts';
+import type { SharedClock } from '../../../src/lib/clock.ts';
 import { BackgroundWork } from '../../../src/lib/async/background.ts';
 import { pause } from '../../../src/lib/async/sleep.ts';
 import type { BotRoles } from '../guilds/bot-roles.ts';

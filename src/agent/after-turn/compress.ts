@@ -14,8 +14,7 @@ import { modelBudget, type ModelBudget } from '../model/model-budget.ts';
 import { promptStart, type PromptStart, type StartOfPrompt } from '../prompt/system-prompt.ts';
 import type { ContextSize } from '../prompt/context-window.ts';
 import { randomBytes } from 'node:crypto';
-import { clipMiddle } from '../../lib/text.ts';
-import { estimateTokens } from '../../lib/tokens.ts';
+import { clipMiddle, estimateTokens } from '../../lib/text.ts';
 
 /** Rows from which on the oldest are summarized, before they drop out of the history. */
 export const MAX_UNSUMMARIZED_ROWS = HISTORY_ROWS - 2;

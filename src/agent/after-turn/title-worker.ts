@@ -7,8 +7,7 @@ import type { AgentShared } from '../deps.ts';
 import { modelBudget } from '../model/model-budget.ts';
 import { fitPrompt } from '../prompt/context-window.ts';
 import { promptStart } from '../prompt/system-prompt.ts';
-import { estimateTokens } from '../../lib/tokens.ts';
-import { oneLine, stripEnd } from '../../lib/text.ts';
+import { estimateTokens, oneLine, stripEnd } from '../../lib/text.ts';
 
 /** Longest title that the gateway itself makes; people may write longer ones (`MAX_TITLE_CHARS`). */
 const MADE_CHARS = 60;

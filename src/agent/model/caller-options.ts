@@ -10,7 +10,7 @@ import type {
 } from '../../protocol/agent/provider.ts';
 import { FieldError, GatewayError } from '../../protocol/errors.ts';
 import { schemaProblem } from '../../lib/json/json-schema.ts';
-import { estimateTokens } from '../../lib/tokens.ts';
+import { estimateTokens } from '../../lib/text.ts';
 import type { Profile } from '../../protocol/agent/profile.ts';
 import type { PromptPart } from '../prompt/bootstrap-files.ts';
 import { type PreparedProfile, schemaTokens } from '../prompt/prepared-profile.ts';

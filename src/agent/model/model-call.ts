@@ -1,5 +1,5 @@
 /** A model call outside the conversation: its whole text and usage, and thinking events while it streams. */
-import { cleanText } from '../../lib/text.ts';
+import { cleanText, estimateTokens } from '../../lib/text.ts';
 import type {
   ChatChunk,
   ChatProvider,
@@ -13,7 +13,6 @@ import type { LastingNote } from '../../lib/async/lasting-note.ts';
 import { type Emit, MAX_ANSWER_CHARS, MAX_CALLS_KEPT } from '../deps.ts';
 import type { Reply } from '../turn/reply.ts';
 import type { Omission } from '../../protocol/agent/omissions.ts';
-import { estimateTokens } from '../../lib/tokens.ts';
 import { type StreamLimits, StreamWatchdog } from './stream-watchdog.ts';
 import { inEnglish, type Say } from '../../protocol/texts/say.ts';
 

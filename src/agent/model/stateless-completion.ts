@@ -14,7 +14,7 @@ import type {
 import { FieldError } from '../../protocol/errors.ts';
 import type { StatelessMessage, StatelessRequest } from '../../protocol/gateway-api.ts';
 import { newId } from '../../lib/ids.ts';
-import { estimateTokens } from '../../lib/tokens.ts';
+import { estimateTokens } from '../../lib/text.ts';
 import type { Source } from '../../protocol/agent/risk.ts';
 import { contextRow } from '../prompt/history.ts';
 import { inputBudget, modelWindow, profileWindow } from '../prompt/context-window.ts';

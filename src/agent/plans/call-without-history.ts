@@ -1,6 +1,5 @@
 /** A model call outside the conversation: its own system prompt, no persona, no history, no tools (S-14). */
-import { clipMiddle } from '../../lib/text.ts';
-import { estimateTokens } from '../../lib/tokens.ts';
+import { clipMiddle, estimateTokens } from '../../lib/text.ts';
 import type { ChatMessage, ChatRequest, Usage } from '../../protocol/agent/provider.ts';
 import type { AgentShared, Emit } from '../deps.ts';
 import { completeText, type ShownCall } from '../model/model-call.ts';

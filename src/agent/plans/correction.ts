@@ -14,7 +14,7 @@ import { markUntrusted } from '../prompt/marks.ts';
 import { stepsLeft } from '../../protocol/agent/plan-edits.ts';
 import { describeCommand, type ProtoStep, type StepCommand } from './edits.ts';
 import { z } from 'zod';
-import { describeIssues } from '../../lib/json/schema-issues.ts';
+import { describeIssues } from '../tools/conform.ts';
 
 /** New steps of one correction that are kept (S-13). */
 export const MAX_NEW_STEPS = 3;

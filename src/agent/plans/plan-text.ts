@@ -3,7 +3,7 @@ import type { Plan, PlanStep } from '../../protocol/agent/plan.ts';
 import { type Todo, todoText } from '../../protocol/store/notes.ts';
 import type { NoPlan } from './draft-plan.ts';
 import type { Say } from '../../protocol/texts/say.ts';
-import { escapeMarkdown } from '../../lib/markdown/escape.ts';
+import { escapeMarkdown } from '../../lib/markdown/references.ts';
 
 /** The plan in the model's context, an assistant message (N-25). */
 export function planForModel(plan: Plan): string {

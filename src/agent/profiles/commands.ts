@@ -10,7 +10,7 @@ import {
 } from '../../protocol/errors.ts';
 import type { SessionStore } from '../../protocol/store/ledger.ts';
 import { mayUseProfile, type Profile } from '../../protocol/agent/profile.ts';
-import { namesLike } from '../../lib/matching.ts';
+import { namesLike } from '../../lib/text.ts';
 import type { Models } from '../model/models.ts';
 import { describeProfile } from './built-in.ts';
 import type { Profiles } from './profiles.ts';

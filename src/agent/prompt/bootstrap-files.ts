@@ -1,11 +1,10 @@
 /** The operator's files for every prompt: AGENTS.md, SOUL.md, USER.md, TOOLS.md, and the list of the skills (B-05). */
 import { type FileHandle, open, readdir } from 'node:fs/promises';
 import path from 'node:path';
-import { estimateTokens } from '../../lib/tokens.ts';
+import { estimateTokens, oneLine, stripEnd } from '../../lib/text.ts';
 import type { Log } from '../../protocol/log.ts';
 import { constants } from 'node:fs';
 import { errorCode, toGatewayError } from '../../protocol/errors.ts';
-import { oneLine, stripEnd } from '../../lib/text.ts';
 
 /** The beginning of a file. */
 interface FileText {

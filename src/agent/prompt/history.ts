@@ -1,5 +1,5 @@
 /** Turns context rows into messages for the model, in groups that belong together; every tool call gets a result. */
-import { estimateTokens } from '../../lib/tokens.ts';
+import { estimateTokens } from '../../lib/text.ts';
 import type { ChatMessage } from '../../protocol/agent/provider.ts';
 import type { ContextEntry } from '../../protocol/store/records.ts';
 import { callAsMade } from '../tools/tool-pair.ts';

@@ -1,5 +1,5 @@
 /** Nudges: notes in the gateway's own voice for one model call, never stored (N-44 to N-46). */
-import { estimateTokens } from '../../lib/tokens.ts';
+import { estimateTokens } from '../../lib/text.ts';
 import { readTodos, type Todo, todoText } from '../../protocol/store/notes.ts';
 import { typedText } from './marks.ts';
 import { PLAN_TOOL } from '../../protocol/agent/profile.ts';

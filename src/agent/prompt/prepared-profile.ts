@@ -1,6 +1,6 @@
 /** The parts that all calls of a profile share, prepared once: its system prompt and the schemas of its tools (N-68, N-72). */
 import { z } from 'zod';
-import { estimateTokens } from '../../lib/tokens.ts';
+import { estimateTokens } from '../../lib/text.ts';
 import { namedTools, type Profile, toolsOf } from '../../protocol/agent/profile.ts';
 import { SPAWN_TOOL } from '../../protocol/agent/subagents.ts';
 import type { ToolSchema } from '../../protocol/agent/provider.ts';

@@ -1,6 +1,5 @@
 /** The system prompt of a call: profile, prompt files, memories, skills; never stored (B-05). */
-import { oneLine } from '../../lib/text.ts';
-import { estimateTokens } from '../../lib/tokens.ts';
+import { estimateTokens, oneLine } from '../../lib/text.ts';
 import { type BootstrapPrompt, NO_PART, type PromptPart } from './bootstrap-files.ts';
 import { markUntrustedStably } from './marks.ts';
 import type { PreparedProfile } from './prepared-profile.ts';

@@ -1,8 +1,7 @@
 /** Runs one tool call and turns every failure into a result for the model (B-48). */
 import { LaneAbort } from '../../protocol/bus.ts';
 import { z } from 'zod';
-import { conform } from '../../lib/json/conform.ts';
-import { describeIssues } from '../../lib/json/schema-issues.ts';
+import { conform, describeIssues } from './conform.ts';
 import { cleanText, clipMiddle } from '../../lib/text.ts';
 import type { ToolCall } from '../../protocol/agent/provider.ts';
 import { pageSource, type ResultSource, type Source, taints } from '../../protocol/agent/risk.ts';

@@ -1,6 +1,6 @@
 /** The payload of an `in:` head, validated here once, and its message as the model reads it. */
 import { z } from 'zod';
-import { describeIssues } from '../../lib/json/schema-issues.ts';
+import { describeIssues } from '../tools/conform.ts';
 import { callerOptions } from '../../protocol/agent/provider.ts';
 import { GatewayError } from '../../protocol/errors.ts';
 import { mediaShape, type ReceivedFile } from '../../protocol/media.ts';

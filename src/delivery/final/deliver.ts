@@ -5,74 +5,47 @@
 import type { Channel, Rendered } from '../../protocol/channel.ts';
 import { regenerateButton } from '../../protocol/delivery.ts';
 import { type ChannelError, GatewayError } from '../../protocol/errors.ts';
-import type { Log } from '../../protocol/log.ts';
-import type { OutgoingFiles } from '../../protocol/media.ts';
-import type { ChatMigration, SentMessage } from '../../protocol/message.ts';
-import type { LaneHead, LaneStep, LaneStore } from '../../protocol/store/lanes.ts';
-import type { DeliveryPayload, Ledger } from '../../protocol/store/ledger.ts';
-import type { Say, SayIn } from '../../protocol/texts/say.ts';
-import type { Clock } from '../../lib/clock.ts';
+import type { OutboundMessage, SentMessage } from '../../protocol/message.ts';
+import type { LaneHead, LaneStep } from '../../protocol/store/lanes.ts';
+import type { Say } from '../../protocol/texts/say.ts';
 import { parseMarkdown } from '../../lib/markdown/markdown.ts';
 import { resolveReferences } from '../../lib/markdown/references.ts';
-import { takeOutLongCode } from '../files/long-code.ts';
-import { type FileParts, filesRef, sendFiles } from '../files/send-files.ts';
-import type { OldButtons } from '../old-buttons.ts';
-import { lastCard, type LastCardDeps, type PartsOf } from '../plans/plan-cards.ts';
-import type { Scheduler } from '../rate/scheduler.ts';
+import type { DeliveryContext } from '../context.ts';
+import type { ShownTexts } from '../live/reply.ts';
+import type { OpenSurfaces } from '../live/surfaces.ts';
+import { lastCard, type PlanCards } from '../plan-card.ts';
 import { chunksOf, documentOf } from '../text/chunker.ts';
-import { finalCalls } from './final-calls.ts';
-import { ApologyShown, apologyFor, isRefusal, missedText } from './giving-up.ts';
-import { PartDelivery } from './part-delivery.ts';
-import type { PartNotes } from './part-notes.ts';
+import { targetOf } from '../text/cut.ts';
+import { type CodeFile, takeOutLongCode } from './long-code.ts';
+import type { OldButtons } from './old-buttons.ts';
+import { type Delivering, finalCalls, isRefusal, PartDelivery, type Parts } from './part-delivery.ts';
 import { logFields, readPayload } from './payload.ts';
+import { filesRef, sendFiles } from './send-files.ts';
 
 /** Text of a message that is no longer needed and cannot be deleted. */
 const SURPLUS_TEXT = '…';
 
-export interface DeliverDeps {
-  channels: ReadonlyMap<string, Channel>;
-  schedulerOf(channel: Channel): Scheduler;
-  ledger: Pick<Ledger, 'sentParts' | 'sentAmong' | 'noteSent' | 'finishDelivery'>;
-  notes: PartNotes;
-  lanes: Pick<LaneStore, 'noteWaiting'>;
-  clock: Clock;
-  /** The files to send. */
-  files: Pick<OutgoingFiles, 'copy' | 'write'>;
-  /** Resolves when no call of the growing message for `ref` is in flight. Never rejects. */
-  settled: (ref: string) => Promise<void>;
-  /** Removes and returns the texts that a turn's messages are certain to show. */
-  removeShown: (ref: string) => readonly (string | undefined)[];
-  /** Updates the card of a turn's plan. */
-  card: LastCardDeps;
+/** What the live replies hand over to the final deliveries. */
+export interface LiveLeftovers {
+  surfaces: OpenSurfaces;
+  shownTexts: ShownTexts;
+  cards: PlanCards;
   /** The button below answers moves along with the newest one. */
-  oldButtons: Pick<OldButtons, 'moved'>;
-  log: Log;
-  /** Lets other work run while a long text is cut. */
-  yieldToEventLoop: () => Promise<void>;
-  /** Called for a chat that has a new id. */
-  onChatMoved: (move: ChatMigration) => void;
-  say: SayIn;
+  oldButtons: OldButtons;
 }
 
-/** The data that the steps of one delivery share. */
-interface Delivering {
-  deps: DeliverDeps;
-  head: LaneHead;
-  payload: DeliveryPayload;
-  channel: Channel;
-  say: Say;
-  partsOf: PartsOf;
-  /** Cuts a Markdown text into messages. */
-  cut: (text: string) => Promise<Rendered[]>;
-  /** Replaces the text of a message that is no longer needed and cannot be deleted. */
-  instead: Rendered;
+/** The answer was abandoned, and its chat was told. */
+export class ApologyShown extends GatewayError {
+  constructor(refusal: ChannelError) {
+    super(refusal.code, refusal.message, { cause: refusal });
+  }
 }
 
 /** An answer as it is put on screen. */
 interface Answer {
   /** Its text without the code that is sent as files. */
   content: string;
-  code: FileParts['code'];
+  code: readonly CodeFile[];
   /** As a single rich message, if the chat accepts one. */
   whole: Rendered | undefined;
 }
@@ -81,88 +54,76 @@ interface Answer {
  * Delivers the head. Throws `GatewayError` and `StoreError` if it should be retried, `ApologyShown` if an apology
  * replaces a part that the platform refused.
  */
-export async function deliver(deps: DeliverDeps, head: LaneHead, signal: AbortSignal): Promise<LaneStep> {
-  const delivering = openDelivery(deps, head, signal);
-  const { payload, channel, partsOf, instead } = delivering;
+export async function deliver(
+  context: DeliveryContext,
+  leftovers: LiveLeftovers,
+  head: LaneHead,
+  signal: AbortSignal,
+): Promise<LaneStep> {
+  const { ledger, log } = context;
+  const delivering = openDelivery(context, head, signal);
+  const { payload, partsOf, blank } = delivering;
   const { ref, message, copies, planId } = payload;
-  await deps.settled(ref);
-  const known = await knownParts(deps, ref);
+  await leftovers.surfaces.settled(ref);
+  const messages = await context.sentParts(ref);
   const answer = await readAnswer(delivering);
   if (head.unreported > 0) await reportMissed(delivering);
   if (copies !== undefined) {
-    const unknown = copies.filter((copy) => known.every(({ id }) => id !== copy.id));
-    await partsOf(ref, unknown).takeAway(0, instead);
+    const surplus = copies.filter((copy) => messages.every(({ id }) => id !== copy.id));
+    await partsOf({ ref, messages: surplus, message }).takeAway(0, blank);
     // The turn may have recorded the messages that show `ref` in the meantime.
-    return await deps.ledger.finishDelivery(head, ref, undefined);
+    return await ledger.finishDelivery(head, ref, undefined);
   }
-  const card = await lastCard(deps.card, { message, planId }, channel, partsOf);
+  const card = await lastCard(delivering, leftovers.cards);
   if (planId !== undefined) {
     await card?.deliver();
-    return await deps.ledger.finishDelivery(head, ref, undefined);
+    return await ledger.finishDelivery(head, ref, undefined);
   }
   if (card?.first === true) await card.deliver();
-  const parts = await putAnswer(delivering, answer, known);
-  await putFiles(delivering, answer.code, parts.sent.at(-1));
+  const parts = await putAnswer(delivering, leftovers, answer, messages);
+  await putFiles(delivering, answer.code, parts.messages.at(-1));
   // The answer first: the card can wait.
   if (card?.first === false) await card.deliver();
-  const step = await deps.ledger.finishDelivery(head, ref, parts.sent);
-  deps.log.debug({ ...logFields(head), parts: parts.sent.length }, 'delivery_sent');
+  const step = await ledger.finishDelivery(head, ref, parts.messages);
+  log.debug({ ...logFields(head), parts: parts.messages.length }, 'delivery_sent');
   return step;
 }
 
 /** Throws `GatewayError('channel_off')`. */
-function openDelivery(deps: DeliverDeps, head: LaneHead, signal: AbortSignal): Delivering {
+function openDelivery(context: DeliveryContext, head: LaneHead, signal: AbortSignal): Delivering {
   const payload = readPayload(head);
   const { message } = payload;
-  const channel = deps.channels.get(message.channel);
+  const channel = context.channels.get(message.channel);
   if (channel === undefined) {
     const text = `The channel ${message.channel} is switched off; its answers wait until it is on again.`;
     throw new GatewayError('channel_off', text, { retryable: true });
   }
-  const target = { render: channel.render.bind(channel), maxLength: channel.capabilities.maxLength };
-  const partsOf: PartsOf = (of, known, { shown = [], about = message, after } = {}) =>
-    new PartDelivery({
-      channel,
-      final: finalCalls(deps.schedulerOf(channel), { head, signal }, deps),
-      message: about,
-      ref: of,
-      known,
-      shown,
-      after,
-      log: deps.log,
-      sentAmong: (ids) => deps.ledger.sentAmong(ids),
-      noteSent: (sent: SentMessage[]) =>
-        deps.notes.save(message, of, sent, (ref, parts) => deps.ledger.noteSent(head, ref, parts)),
-      onChatMoved: deps.onChatMoved,
-    });
+  const final = finalCalls(context, context.schedulerOf(channel), head, signal);
   return {
-    deps,
+    context,
     head,
     payload,
     channel,
-    partsOf,
-    say: deps.say(message),
-    cut: (text) => chunksOf(text, target, deps.yieldToEventLoop),
-    instead: channel.render(parseMarkdown(SURPLUS_TEXT)),
+    say: context.say(message),
+    partsOf: (parts: Parts) => new PartDelivery(context, head, channel, final, parts),
+    split: (markdown) => chunksOf(markdown, targetOf(channel)),
+    blank: channel.render(parseMarkdown(SURPLUS_TEXT)),
   };
 }
 
-/** The messages known to show `ref`. Throws `StoreError`. */
-async function knownParts({ notes, ledger }: DeliverDeps, ref: string): Promise<SentMessage[]> {
-  return notes.known(ref, await ledger.sentParts(ref));
-}
-
 /** Reads what the answer consists of on this channel. */
-async function readAnswer({ deps, payload, channel, say, cut }: Delivering): Promise<Answer> {
+async function readAnswer({ payload, channel, say, split }: Delivering): Promise<Answer> {
   const { message, says } = payload;
   const { maxLength, maxFileBytes } = channel.capabilities;
   // People must read what they decide about above its buttons: a file would appear below them.
   const decides = message.buttons.length > 0;
-  const limits = { maxLength: decides ? Infinity : maxLength, maxFileBytes, cut, say };
+  const limits = { maxLength: decides ? Infinity : maxLength, maxFileBytes };
   const text = says === undefined ? message.content : say(says);
-  const { content, files: code } = await takeOutLongCode(resolveReferences(text), limits);
-  const document = (text: string) => documentOf(text, deps.yieldToEventLoop);
-  const whole = await channel.renderWhole?.(message, { markdown: content, documentOf: document });
+  const { content, files: code } = await takeOutLongCode(resolveReferences(text), limits, split, say);
+  const whole = await channel.renderWhole?.(message, {
+    markdown: content,
+    documentOf: (markdown) => documentOf(markdown),
+  });
   return { content, code, whole };
 }
 
@@ -170,72 +131,73 @@ async function readAnswer({ deps, payload, channel, say, cut }: Delivering): Pro
  * Reports answers that the chat has missed. If the platform refuses the sentence, the answer after it is still
  * delivered.
  */
-async function reportMissed({ deps, head, payload, partsOf, cut, say }: Delivering): Promise<void> {
+async function reportMissed({ context, head, payload, partsOf, split, say }: Delivering): Promise<void> {
   const ref = `${payload.ref}:missed`;
-  const about = { ...payload.message, turnId: undefined, replyTo: undefined };
-  const shown = await deps.ledger.sentParts(ref);
-  const [sentence] = shown.length > 0 ? [] : await cut(missedText(head.unreported, say));
+  const message = { ...payload.message, turnId: undefined, replyTo: undefined };
+  const messages = await context.ledger.sentParts(ref);
+  if (messages.length > 0) return;
+  const [sentence] = await split(say('missed.answers', { count: head.unreported }));
   if (sentence === undefined) return;
-  await partsOf(ref, shown, { about })
+  await partsOf({ ref, messages, message })
     .put(0, sentence, false)
     .catch((error: unknown) => {
       if (!isRefusal(error)) throw error;
-      deps.log.warn({ ...logFields(head), err: error }, 'missed_answers_not_reported');
+      context.log.warn({ ...logFields(head), err: error }, 'missed_answers_not_reported');
     });
 }
 
 /** Puts the text of the answer on screen, and removes surplus messages; returns its messages. */
 async function putAnswer(
-  { deps, head, payload, channel, partsOf, cut, say, instead }: Delivering,
+  { head, payload, channel, partsOf, split, say, blank }: Delivering,
+  { shownTexts, oldButtons }: LiveLeftovers,
   { content, whole }: Answer,
-  known: SentMessage[],
+  messages: SentMessage[],
 ): Promise<PartDelivery> {
-  const { ref, message } = payload;
-  const about = withAnswerButtons(message, ref, channel, say);
-  const parts = partsOf(ref, known, { shown: deps.removeShown(ref), about });
+  const { ref } = payload;
+  const message = withAnswerButtons(payload.message, ref, channel, say);
+  const parts = partsOf({ ref, messages, message, shownTexts: shownTexts.remove(ref) });
   const isWhole = whole !== undefined && (await putWhole(parts, whole));
-  const chunks = isWhole ? [] : await cut(content);
+  const chunks = isWhole ? [] : await split(content);
   for (const [index, chunk] of chunks.entries()) {
-    const last = index === chunks.length - 1;
-    await parts.put(index, chunk, last).catch(async (error: unknown) => {
+    const isLast = index === chunks.length - 1;
+    await parts.put(index, chunk, isLast).catch(async (error: unknown) => {
       if (!isRefusal(error)) throw error;
-      await apologise(parts, index, await cut(apologyFor(message.turnId ?? ref, say)), error);
+      const [apology] = await split(say('missed.refused', { turn: message.turnId ?? ref }));
+      await apologise(parts, index, apology, error);
     });
   }
-  await parts.takeAway(isWhole ? 1 : chunks.length, instead);
-  await parts.takeCopies(instead);
-  if (about !== message) await deps.oldButtons.moved(channel, head, message, parts.sent.at(-1));
+  await parts.takeAway(isWhole ? 1 : chunks.length, blank);
+  await parts.takeCopies(blank);
+  if (message !== payload.message) await oldButtons.moved(channel, head, message, parts.messages.at(-1));
   return parts;
 }
 
-/** Puts the answer's files below `after`, its last message. */
+/** Puts the answer's files below its last message. */
 async function putFiles(
-  { deps, head, payload, channel, partsOf, cut, say }: Delivering,
-  code: FileParts['code'],
-  after: SentMessage | undefined,
+  delivering: Delivering,
+  code: readonly CodeFile[],
+  lastMessage: SentMessage | undefined,
 ): Promise<void> {
-  const { message } = payload;
-  if (message.media.length === 0 && code.length === 0) return;
-  const { files, log } = deps;
+  const { context, payload, partsOf } = delivering;
+  if (payload.message.media.length === 0 && code.length === 0) return;
   const ref = filesRef(payload.ref);
-  const about = after === undefined ? message : { ...message, replyTo: undefined };
-  const parts = partsOf(ref, await knownParts(deps, ref), { after, about });
-  const codeParts = async (index: number) => {
-    const text = `${ref}:text${index}`;
-    return partsOf(text, await knownParts(deps, text), { about });
-  };
-  await sendFiles({ parts, codeParts, channel, head, message, code, cut, files, say, log });
+  const message = lastMessage === undefined ? payload.message : { ...payload.message, replyTo: undefined };
+  const parts = partsOf({ ref, messages: await context.sentParts(ref), message, after: lastMessage });
+  await sendFiles(delivering, parts, code, async (index) => {
+    const textRef = `${ref}:text${index}`;
+    return partsOf({ ref: textRef, messages: await context.sentParts(textRef), message });
+  });
 }
 
 /** An answer with the button that asks its question again, if the channel supports it. */
 function withAnswerButtons(
-  message: DeliveryPayload['message'],
+  message: OutboundMessage,
   ref: string,
   { capabilities }: Channel,
   say: Say,
-): DeliveryPayload['message'] {
-  const { turnId, asked, buttons } = message;
-  const offers = capabilities.answerButtons === true && asked === true && turnId === ref;
+): OutboundMessage {
+  const { turnId, asked: isAnswer, buttons } = message;
+  const offers = capabilities.answerButtons === true && isAnswer === true && turnId === ref;
   return offers && buttons.length === 0 ? { ...message, buttons: [regenerateButton(ref, say)] } : message;
 }
 
@@ -254,11 +216,11 @@ async function putWhole(parts: PartDelivery, whole: Rendered): Promise<boolean> 
 async function apologise(
   parts: PartDelivery,
   index: number,
-  [sentence]: Rendered[],
+  apology: Rendered | undefined,
   refusal: ChannelError,
 ): Promise<void> {
-  if (sentence === undefined) throw refusal;
-  await parts.put(index, sentence, false).catch((error: unknown) => {
+  if (apology === undefined) throw refusal;
+  await parts.put(index, apology, false).catch((error: unknown) => {
     throw isRefusal(error) ? refusal : error;
   });
   throw new ApologyShown(refusal);

@@ -1,89 +1,117 @@
-/** The `out:` lanes: deliveries are made (T7), retried, or abandoned. */
-import { LaneAbort, type LaneHandler, type LaneOutcome } from '../../protocol/bus.ts';
-import { ChannelError, FencedError, type GatewayError, toGatewayError } from '../../protocol/errors.ts';
-import { addressOf } from '../../protocol/message.ts';
-import type { LaneHead, LaneStore } from '../../protocol/store/lanes.ts';
-import type { DeliveryPayload, Ledger } from '../../protocol/store/ledger.ts';
-import { deliver, type DeliverDeps } from './deliver.ts';
-import {
-  ambiguousPauseMs,
-  ApologyShown,
-  MAX_AMBIGUOUS_SENDS,
-  pauseMs,
-  waitFor,
-  wakeUpAfter,
-} from './giving-up.ts';
+/** The `out:` lanes: deliveries are made (T7), retried, or abandoned; and the messages of a turn before its answer. */
+import { LaneAbort, type LaneHandler, type LaneOutcome, type LaneRunner } from '../../protocol/bus.ts';
+import type { Channel } from '../../protocol/channel.ts';
+import { MAX_POSTS, type Post, type PostResult, type PostStore } from '../../protocol/delivery.ts';
+import { ChannelError, FencedError, GatewayError, toGatewayError } from '../../protocol/errors.ts';
+import type { Attachment } from '../../protocol/media.ts';
+import { addressOf, parseAddress } from '../../protocol/message.ts';
+import type { LaneHead } from '../../protocol/store/lanes.ts';
+import type { DeliveryPayload } from '../../protocol/store/ledger.ts';
+import { backoffMs } from '../../lib/async/backoff.ts';
+import type { DeliveryContext } from '../context.ts';
+import { ApologyShown, deliver, type LiveLeftovers } from './deliver.ts';
 import { logFields, payloadShape, readPayload } from './payload.ts';
 
-export interface OutDeps extends DeliverDeps {
-  ledger: DeliverDeps['ledger'] & Pick<Ledger, 'enqueue'>;
-  lanes: DeliverDeps['lanes'] & Pick<LaneStore, 'finish'>;
-  /** In [0, 1). */
-  random: () => number;
-  onAmbiguousSend: () => void;
-  /** Called for a delivery that was abandoned. */
-  onDead(payload: DeliveryPayload, error: GatewayError): Promise<void>;
-}
+/**
+ * First and longest pause while a platform is unavailable, in milliseconds; in between it grows with the time already
+ * waited.
+ */
+export const RETRY_BASE_MS = 2_000;
+export const RETRY_CAP_MS = 60_000;
+
+/** A delivery is kept for an unavailable platform until its pauses add up to this, in milliseconds: a day. */
+export const KEPT_MS = 86_400_000;
+
+/**
+ * For a chat where the bot lacks a permission that people can grant, a delivery is kept until its pauses add up to
+ * this: an hour.
+ */
+export const KEPT_BLOCKED_MS = 3_600_000;
+
+/** Maximum number of sends of one delivery whose answers were lost: each of them may be visible. */
+export const MAX_AMBIGUOUS_SENDS = 5;
+
+/**
+ * First and longest pause after such a send, in milliseconds. Each is eight times as long as the one before: one lost answer
+ * delays little, and five sends span more than ten minutes.
+ */
+const AMBIGUOUS_BASE_MS = 2_500;
+const AMBIGUOUS_CAP_MS = 1_200_000;
+const AMBIGUOUS_DOUBLINGS = 3;
 
 /** Creates the handler of `out:` lanes. */
-export function createOut(deps: OutDeps): LaneHandler {
+export function createOut(context: DeliveryContext, leftovers: LiveLeftovers): LaneHandler {
+  const { lanes, log } = context;
   return {
     maxAttempts: MAX_AMBIGUOUS_SENDS,
     async handle(head, signal) {
       try {
-        return { kind: 'finished', step: await deliver(deps, head, signal) };
-      } catch (thrown) {
-        const error = toGatewayError(thrown);
-        const outcome = outcomeOf(deps, head, error);
+        return { kind: 'finished', step: await deliver(context, leftovers, head, signal) };
+      } catch (failure) {
+        const error = toGatewayError(failure);
+        const outcome = outcomeOf(context, head, error);
         if ('delayMs' in outcome) {
           const { attempts } = head;
           const { delayMs } = outcome;
-          deps.log.info({ ...logFields(head), attempts, delayMs, err: error }, 'delivery_retried');
+          log.info({ ...logFields(head), attempts, delayMs, err: error }, 'delivery_retried');
         }
         return outcome;
       }
     },
     async onDeadLetter(head, error) {
-      const unreported = !(error instanceof ApologyShown) && !isWakeUp(head);
-      const step = await deps.lanes.finish(head, error.message, unreported);
-      await reportDead(deps, head, error);
+      const isMissed = !(error instanceof ApologyShown) && !isWakeUp(head);
+      const step = await lanes.finish(head, error.message, isMissed);
+      await reportDead(context, head, error);
       // A person who blocked the bot reads about it with the next answer; a wake-up would be refused, too.
-      if (unreported && error.code !== 'blocked') await wakeUp(deps, head);
+      if (isMissed && error.code !== 'blocked') await wakeUp(context, head);
       return step;
     },
   };
 }
 
 /** Outcome of a head that could not be delivered now. Throws the error that turns it into a dead letter. */
-function outcomeOf(deps: OutDeps, head: LaneHead, error: GatewayError): LaneOutcome {
+function outcomeOf({ counts, random }: DeliveryContext, head: LaneHead, error: GatewayError): LaneOutcome {
   // Another node owns the head, or this one is closing: nothing is half done, and nothing more may be
   // written.
   if (error instanceof FencedError || error instanceof LaneAbort || error.code === 'closing')
     return { kind: 'released' };
+  const { attempts, waitedMs } = head;
+  const pauseMs = backoffMs(0, Math.max(RETRY_BASE_MS, waitedMs), RETRY_CAP_MS, random);
   switch (error instanceof ChannelError ? error.code : undefined) {
     case 'rate_limited':
-      return { kind: 'released', delayMs: error.retryAfterMs ?? pauseMs(head, deps.random) };
-    case 'outcome_unknown':
-      deps.onAmbiguousSend();
-      return { kind: 'retry', error, delayMs: ambiguousPauseMs(head, deps.random) };
+      return { kind: 'released', delayMs: error.retryAfterMs ?? pauseMs };
+    case 'outcome_unknown': {
+      counts.ambiguousSends += 1;
+      const doublings = AMBIGUOUS_DOUBLINGS * attempts;
+      const delayMs = backoffMs(doublings, AMBIGUOUS_BASE_MS, AMBIGUOUS_CAP_MS, random);
+      return { kind: 'retry', error, delayMs };
+    }
     case 'unavailable':
     case 'conflict':
     // A refused token may be accepted again: the channel keeps asking, and so does this delivery.
     case 'unauthorized':
-      return waitFor(head, error, deps.random);
+      break;
     default:
-      if (error.retryable) return waitFor(head, error, deps.random);
-      throw error;
+      if (!error.retryable) throw error;
   }
+  const leftMs = (error.code === 'blocked' ? KEPT_BLOCKED_MS : KEPT_MS) - waitedMs;
+  if (leftMs <= 0) throw new GatewayError(error.code, error.message, { cause: error });
+  // Does not count as an attempt.
+  return { kind: 'waiting', error, delayMs: Math.min(leftMs, pauseMs) };
 }
 
-/** Queues a delivery that tells the chat about the dead letter; without it the chat is told with its next answer. */
-async function wakeUp(deps: OutDeps, head: LaneHead): Promise<void> {
+/**
+ * Queues a delivery without a text of its own, which tells the chat about the dead letter as soon as it can be reached;
+ * without it the chat is told with its next answer.
+ */
+async function wakeUp({ ledger, log }: DeliveryContext, head: LaneHead): Promise<void> {
   try {
-    const payload = wakeUpAfter(head);
-    await deps.ledger.enqueue(addressOf(payload.message), payload);
-  } catch (thrown) {
-    deps.log.warn({ ...logFields(head), err: toGatewayError(thrown) }, 'dead_letter_wake_up_failed');
+    const { lane, seq } = head;
+    const place = parseAddress(lane.slice('out:'.length));
+    const message = { ...place, content: '', media: [], buttons: [] };
+    await ledger.enqueue(addressOf(place), { ref: `${lane}#${seq}:missed`, message });
+  } catch (error) {
+    log.warn({ ...logFields(head), err: toGatewayError(error) }, 'dead_letter_wake_up_failed');
   }
 }
 
@@ -94,11 +122,56 @@ function isWakeUp({ payload }: LaneHead): boolean {
 }
 
 /** Reports an abandoned delivery to its session; a failure to do so must not block the lane. */
-async function reportDead(deps: OutDeps, head: LaneHead, error: GatewayError): Promise<void> {
-  deps.log.error({ ...logFields(head), err: error }, 'delivery_dead');
+async function reportDead(context: DeliveryContext, head: LaneHead, error: GatewayError): Promise<void> {
+  const { counts, log } = context;
+  log.error({ ...logFields(head), err: error }, 'delivery_dead');
   try {
-    await deps.onDead(readPayload(head), error);
-  } catch (thrown) {
-    deps.log.warn({ ...logFields(head), err: toGatewayError(thrown) }, 'dead_delivery_notice_failed');
+    const { message } = readPayload(head);
+    counts.dead += 1;
+    await notifySession(context, message, error);
+  } catch (failure) {
+    log.warn({ ...logFields(head), err: toGatewayError(failure) }, 'dead_delivery_notice_failed');
   }
+}
+
+async function notifySession(
+  { dropSurface, ledger, events, say }: DeliveryContext,
+  message: DeliveryPayload['message'],
+  error: GatewayError,
+): Promise<void> {
+  const address = addressOf(message);
+  if (error.code === 'blocked') await dropSurface(address);
+  const session = await ledger.sessionOf(address);
+  const text = say(message)('missed.notice', { why: error.message });
+  events.emit(session, { type: 'notice', code: 'dead_letter', text });
+}
+
+/** Why a chat does not accept a file; undefined if it does. A channel that is off accepts it once it is on again. */
+function fileRefusal({ bytes }: Attachment, channel: Channel | undefined): PostResult | undefined {
+  if (channel === undefined) return undefined;
+  const { media, maxFileBytes } = channel.capabilities;
+  if (!media) return { kind: 'no_files' };
+  return bytes > maxFileBytes ? { kind: 'too_large', limit: maxFileBytes } : undefined;
+}
+
+/**
+ * Creates `Post`: a message of a turn is committed when it resolves, then delivered like any answer; a turn has at
+ * most `limit`.
+ */
+export function createPost(
+  posts: PostStore,
+  bus: LaneRunner,
+  channels: ReadonlyMap<string, Channel>,
+  limit = MAX_POSTS,
+): Post {
+  return async (request) => {
+    const { channel } = parseAddress(request.address);
+    // Over HTTP the stored message is the delivery, and accepts any file that a session can hold.
+    const refusal =
+      request.file && channel !== 'http' ? fileRefusal(request.file, channels.get(channel)) : undefined;
+    if (refusal !== undefined) return refusal;
+    const { heads, ...result } = await posts.post(request, limit, bus.claimingNode('out'));
+    bus.runHeads({ heads });
+    return result;
+  };
 }

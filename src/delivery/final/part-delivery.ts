@@ -1,32 +1,52 @@
 /** Sends or edits the parts of one final answer, each exactly once, and works around refusals of the platform. */
 import type { Channel, OutboundFile, OutboundPart, Rendered } from '../../protocol/channel.ts';
-import { ChannelError } from '../../protocol/errors.ts';
-import type { Log } from '../../protocol/log.ts';
-import type { Button, OutboundMessage, Place, SentMessage, ChatMigration } from '../../protocol/message.ts';
-import { nonceOf } from '../nonce.ts';
-import type { FinalCall } from './final-calls.ts';
-import type { CallTarget } from '../rate/scheduler.ts';
+import { ChannelError, toGatewayError } from '../../protocol/errors.ts';
+import type { Button, OutboundMessage, Place, SentMessage } from '../../protocol/message.ts';
+import { type LaneHead, waitNotedAfterMs } from '../../protocol/store/lanes.ts';
+import type { DeliveryPayload } from '../../protocol/store/ledger.ts';
+import type { Say } from '../../protocol/texts/say.ts';
+import { LastingNote } from '../../lib/async/lasting-note.ts';
+import type { DeliveryContext } from '../context.ts';
+import type { CallTarget, Scheduler } from '../rate/scheduler.ts';
+import { nonceOf } from './part-notes.ts';
 
-export interface PartDeliveryOptions {
+/** What the steps of one delivery share. */
+export interface Delivering {
+  context: DeliveryContext;
+  head: LaneHead;
+  payload: DeliveryPayload;
   channel: Channel;
-  final: FinalCall;
-  message: OutboundMessage;
+  say: Say;
+  /** Opens the delivery of some parts. */
+  partsOf: (parts: Parts) => PartDelivery;
+  /** Splits a Markdown text into messages. */
+  split: (markdown: string) => Promise<Rendered[]>;
+  /** The text of a message that is no longer needed and cannot be deleted. */
+  blank: Rendered;
+}
+
+/** The messages that show `ref`. */
+export interface Parts {
   ref: string;
-  /** Parts that are already on screen. */
-  known: SentMessage[];
+  /** Those that are already on screen. */
+  messages: SentMessage[];
+  /** The place, the buttons and the message that is replied to. */
+  message: OutboundMessage;
+  /** Texts that `messages` are certain to show; undefined where unknown. */
+  shownTexts?: readonly (string | undefined)[];
   /** The message on screen before the first part. */
   after?: SentMessage | undefined;
-  /** Texts that they are certain to show; undefined where unknown. */
-  shown: readonly (string | undefined)[];
-  log: Log;
-  noteSent: (sent: SentMessage[]) => Promise<void>;
-  /** Returns those of these ids under which any delivery is known. */
-  sentAmong: (ids: readonly string[]) => Promise<string[]>;
-  onChatMoved: (move: ChatMigration) => void;
+}
+
+/** What a part shows. */
+interface Look {
+  body: Rendered;
+  plain: boolean;
+  buttons: Button[];
 }
 
 /** Where a part is sent, and what identifies it as the same part at each attempt. */
-type PartPlace = Place & Pick<OutboundPart, 'replyTo' | 'after' | 'nonce' | 'onlyFor' | 'repliesHidden'>;
+type PartPlace = Omit<OutboundPart, keyof Look>;
 
 /** Recoveries that are tried once per delivery. */
 interface Recovered {
@@ -36,29 +56,37 @@ interface Recovered {
 }
 
 /** A file to show: the fields that do not depend on the place. */
-export type FilePart = Pick<OutboundFile, 'kind' | 'name' | 'mimeType' | 'bytes' | 'path' | 'caption'>;
+export type FilePart = Omit<OutboundFile, keyof PartPlace>;
 
 export class PartDelivery {
-  readonly #options: PartDeliveryOptions;
+  readonly #context: DeliveryContext;
+  readonly #head: LaneHead;
+  readonly #channel: Channel;
+  readonly #final: FinalCall;
+  readonly #parts: Parts;
   readonly #recovered: Recovered = { moved: false, place: false, gone: false };
   #place: Place;
   #replyTo: string | undefined;
-  #sent: SentMessage[];
+  #messages: SentMessage[];
   /** Messages that accepted no edit, and show a part of the answer in addition to the new one. */
   #abandoned: SentMessage[] = [];
 
-  constructor(options: PartDeliveryOptions) {
-    const { channel, chatId, threadId, replyTo } = options.message;
-    this.#options = options;
-    this.#place = { channel, chatId, threadId };
+  constructor(context: DeliveryContext, head: LaneHead, channel: Channel, final: FinalCall, parts: Parts) {
+    const { channel: name, chatId, threadId, replyTo } = parts.message;
+    this.#context = context;
+    this.#head = head;
+    this.#channel = channel;
+    this.#final = final;
+    this.#parts = parts;
+    this.#place = { channel: name, chatId, threadId };
     this.#replyTo = replyTo;
     // What they showed while growing no longer matters.
-    this.#sent = options.known.map(({ shows: _shows, ...sent }) => sent);
+    this.#messages = parts.messages.map(({ shows: _shows, ...message }) => message);
   }
 
-  /** The ids of all parts on screen. */
-  get sent(): SentMessage[] {
-    return [...this.#sent];
+  /** All parts on screen. */
+  get messages(): SentMessage[] {
+    return [...this.#messages];
   }
 
   /** Shows one part: edits the existing message, otherwise sends it and stores its id. Throws `ChannelError`, `StoreError`. */
@@ -79,14 +107,14 @@ export class PartDelivery {
 
   /** True for a part that is on screen. */
   has(index: number): boolean {
-    return this.#sent[index] !== undefined;
+    return this.#messages[index] !== undefined;
   }
 
   /** Sends a file as the part after those on screen, and stores its id. Throws `ChannelError`, `StoreError`. */
   async putFile(index: number, file: FilePart): Promise<void> {
     for (;;) {
       try {
-        return await this.#send(index, (place) => this.#options.channel.sendFile?.({ ...place, ...file }));
+        return await this.#send(index, (place) => this.#channel.sendFile?.({ ...place, ...file }));
       } catch (error) {
         const isPlace =
           error instanceof ChannelError && (error.code === 'place_gone' || error.code === 'chat_moved');
@@ -100,10 +128,10 @@ export class PartDelivery {
    * `ChannelError`.
    */
   async replace(index: number, body: Rendered): Promise<void> {
-    const known = this.#sent[index];
-    if (known === undefined) return;
+    const message = this.#messages[index];
+    if (message === undefined) return;
     try {
-      await this.#edit(index, known, this.#part(index, { body, plain: false, buttons: [] }));
+      await this.#edit(index, message, this.#part(index, { body, plain: false, buttons: [] }));
     } catch (error) {
       if (!(error instanceof ChannelError) || error.code !== 'message_gone') throw error;
     }
@@ -111,45 +139,51 @@ export class PartDelivery {
 
   /**
    * Deletes the messages from `index` on, the last one first, and those that accepted no edit; messages that the
-   * platform keeps show `instead`. A permanent refusal is only logged: the answer is on screen. Throws
+   * platform keeps show `blank`. A permanent refusal is only logged: the answer is on screen. Throws
    * `ChannelError`, `StoreError` if it should be retried.
    */
-  async takeAway(index: number, instead: Rendered): Promise<void> {
-    for (const surplus of [...this.#sent.slice(index).toReversed(), ...this.#abandoned.splice(0)]) {
+  async takeAway(index: number, blank: Rendered): Promise<void> {
+    for (const surplus of [...this.#messages.slice(index).toReversed(), ...this.#abandoned.splice(0)]) {
       try {
-        if (await this.#delete(surplus)) this.#sent = this.#sent.filter((sent) => sent !== surplus);
-        else await this.replace(this.#sent.indexOf(surplus), instead);
+        if (await this.#delete(surplus))
+          this.#messages = this.#messages.filter((message) => message !== surplus);
+        else await this.replace(this.#messages.indexOf(surplus), blank);
       } catch (error) {
         if (!(error instanceof ChannelError) || error.retryable) throw error;
         const { channel, chatId } = this.#place;
-        const { ref, log } = this.#options;
-        log.warn({ err: error, channel, chatId, ref, messageId: surplus.id }, 'surplus_message_not_deleted');
+        this.#context.log.warn(
+          { err: error, channel, chatId, ref: this.#parts.ref, messageId: surplus.id },
+          'surplus_message_not_deleted',
+        );
       }
     }
   }
 
   /**
-   * Deletes messages left by lost sends of these parts. A possible copy is first edited to show `instead`: that
+   * Deletes messages left by lost sends of these parts. A possible copy is first edited to show `blank`: that
    * succeeds only for one of the bot's own messages. Throws `ChannelError`, `StoreError` if it should be retried.
    */
-  async takeCopies(instead: Rendered): Promise<void> {
-    const { channel, ref, sentAmong } = this.#options;
-    for (const [index, sent] of this.#sent.entries()) {
-      const nonce = nonceOf(ref, index);
-      const copies = channel.lostSends?.copiesOf(nonce, sent) ?? [];
-      const known = copies.length === 0 ? [] : await sentAmong(copies.map(({ id }) => id));
-      for (const copy of copies) if (!known.includes(copy.id)) await this.#takeCopy(index, copy, instead);
-      channel.lostSends?.forgetNonce(nonce);
+  async takeCopies(blank: Rendered): Promise<void> {
+    const { lostSends } = this.#channel;
+    if (lostSends === undefined) return;
+    for (const [index, message] of this.#messages.entries()) {
+      const nonce = nonceOf(this.#parts.ref, index);
+      const copies = lostSends.copiesOf(nonce, message);
+      const ids = copies.map(({ id }) => id);
+      const deliveredIds = copies.length === 0 ? [] : await this.#context.ledger.sentAmong(ids);
+      for (const copy of copies)
+        if (!deliveredIds.includes(copy.id)) await this.#takeCopy(index, copy, blank);
+      lostSends.forgetNonce(nonce);
     }
   }
 
-  async #takeCopy(index: number, copy: SentMessage, instead: Rendered): Promise<void> {
-    const { channel, final, ref, log } = this.#options;
-    const part = this.#part(index, { body: instead, plain: false, buttons: [] });
+  async #takeCopy(index: number, copy: SentMessage, blank: Rendered): Promise<void> {
+    const part = this.#part(index, { body: blank, plain: false, buttons: [] });
     try {
-      await final(this.#target, async () => channel.edit?.(copy, part));
+      await this.#final(this.#target, async () => this.#channel.edit?.(copy, part));
       await this.#delete(copy);
-      log.info({ channel: channel.name, chatId: part.chatId, ref, messageId: copy.id }, 'copy_removed');
+      const { channel, chatId } = part;
+      this.#context.log.info({ channel, chatId, ref: this.#parts.ref, messageId: copy.id }, 'copy_removed');
     } catch (error) {
       // Usually it belongs to someone else, or to another chat: there was nothing to delete.
       if (!(error instanceof ChannelError) || error.retryable) throw error;
@@ -158,11 +192,10 @@ export class PartDelivery {
 
   /** False for a message that cannot be deleted: the channel cannot, or the platform keeps this one. */
   async #delete(surplus: SentMessage): Promise<boolean> {
-    const { channel, final } = this.#options;
-    if (channel.delete === undefined) return false;
+    if (this.#channel.delete === undefined) return false;
     try {
       const place = this.#place;
-      await final(this.#target, async () => channel.delete?.(surplus, place));
+      await this.#final(this.#target, async () => this.#channel.delete?.(surplus, place));
       return true;
     } catch (error) {
       if (error instanceof ChannelError && error.code === 'rejected') return false;
@@ -170,59 +203,64 @@ export class PartDelivery {
     }
   }
 
-  async #show(index: number, look: Pick<OutboundPart, 'body' | 'plain' | 'buttons'>): Promise<void> {
-    const known = this.#sent[index];
-    if (known === undefined)
-      return await this.#send(index, (place) => this.#options.channel.send({ ...place, ...look }));
-    const part = this.#part(index, look);
-    const isRight = this.#options.shown[index] === part.body.text && part.buttons.length === 0;
-    if (!isRight) await this.#edit(index, known, part);
+  async #show(index: number, look: Look): Promise<void> {
+    const message = this.#messages[index];
+    if (message === undefined)
+      return await this.#send(index, (place) => this.#channel.send({ ...place, ...look }));
+    const isRight = this.#parts.shownTexts?.[index] === look.body.text && look.buttons.length === 0;
+    if (!isRight) await this.#edit(index, message, this.#part(index, look));
   }
 
   async #send(index: number, send: (place: PartPlace) => Promise<SentMessage> | undefined): Promise<void> {
-    const { final, noteSent } = this.#options;
     const place = this.#partPlace(index);
-    const sent = await final(this.#target, async () => send(place));
-    if (sent === undefined) return;
-    this.#sent.push(sent);
-    await noteSent(this.sent);
+    const message = await this.#final(this.#target, async () => send(place));
+    if (message === undefined) return;
+    this.#messages.push(message);
+    await this.#note();
   }
 
   /** A channel that cannot edit shows its parts as they were sent. */
-  async #edit(index: number, known: SentMessage, part: OutboundPart): Promise<void> {
-    const { channel, final } = this.#options;
-    if (channel.edit === undefined) return;
-    const sent = await final(this.#target, async () => channel.edit?.(known, part));
-    if (sent === undefined || sent === known) return;
-    this.#sent[index] = sent;
-    await this.#options.noteSent(this.sent);
+  async #edit(index: number, message: SentMessage, part: OutboundPart): Promise<void> {
+    if (this.#channel.edit === undefined) return;
+    const updated = await this.#final(this.#target, async () => this.#channel.edit?.(message, part));
+    if (updated === undefined || updated === message) return;
+    this.#messages[index] = updated;
+    await this.#note();
+  }
+
+  async #note(): Promise<void> {
+    const { notes, ledger } = this.#context;
+    const { message, ref } = this.#parts;
+    await notes.save(message, ref, this.messages, (of, messages) =>
+      ledger.noteSent(this.#head, of, messages),
+    );
   }
 
   /** Copy buttons are left out if the channel does not support them. */
   get #buttons(): Button[] {
-    const { channel, message } = this.#options;
-    return channel.capabilities.copyButtons === true
-      ? message.buttons
-      : message.buttons.filter(({ copy }) => copy === undefined);
+    const { buttons } = this.#parts.message;
+    return this.#channel.capabilities.copyButtons === true
+      ? buttons
+      : buttons.filter(({ copy }) => copy === undefined);
   }
 
   get #target(): CallTarget {
-    return { place: this.#place, first: this.#sent[0] };
+    return { place: this.#place, first: this.#messages[0] };
   }
 
-  #part(index: number, look: Pick<OutboundPart, 'body' | 'plain' | 'buttons'>): OutboundPart {
+  #part(index: number, look: Look): OutboundPart {
     return { ...this.#partPlace(index), ...look };
   }
 
   #partPlace(index: number): PartPlace {
-    const ref = this.#recovered.gone ? `${this.#options.ref}:again:` : this.#options.ref;
+    const { ref, message, after: previous } = this.#parts;
     return {
       ...this.#place,
       replyTo: index === 0 ? this.#replyTo : undefined,
-      onlyFor: this.#options.message.onlyFor,
-      repliesHidden: this.#options.message.repliesHidden,
-      after: this.#sent[index - 1] ?? this.#options.after,
-      nonce: nonceOf(ref, index),
+      onlyFor: message.onlyFor,
+      repliesHidden: message.repliesHidden,
+      after: this.#messages[index - 1] ?? previous,
+      nonce: nonceOf(this.#recovered.gone ? `${ref}:again:` : ref, index),
     };
   }
 
@@ -258,7 +296,7 @@ export class PartDelivery {
   #startAnew(index: number): boolean {
     const first = !this.#recovered.gone;
     this.#recovered.gone = true;
-    if (first) this.#abandoned = this.#sent.splice(index);
+    if (first) this.#abandoned = this.#messages.splice(index);
     return first;
   }
 
@@ -266,15 +304,63 @@ export class PartDelivery {
   #move(to: string | undefined, index: number): boolean {
     if (to === undefined || this.#recovered.moved) return false;
     this.#recovered.moved = true;
-    this.#options.onChatMoved({ channel: this.#place.channel, from: this.#place.chatId, to });
+    const move = { channel: this.#place.channel, from: this.#place.chatId, to };
+    this.#context.followMigration(move).catch((error: unknown) => {
+      this.#context.log.warn({ err: toGatewayError(error), ...move }, 'chat_migration_failed');
+    });
     this.#place = { channel: this.#place.channel, chatId: to };
     this.#replyTo = undefined;
-    this.#sent.splice(index);
+    this.#messages.splice(index);
     return true;
   }
+}
+
+/** True if the platform refuses this text but might accept another. */
+export function isRefusal(error: unknown): error is ChannelError {
+  const codes = ['rejected', 'bad_markup', 'message_gone', 'place_gone'];
+  return error instanceof ChannelError && codes.includes(error.code);
 }
 
 /** True for a refusal of the text, not of its place. */
 function isRefusedAsIs(error: unknown): boolean {
   return error instanceof ChannelError && (error.code === 'bad_markup' || error.code === 'rejected');
+}
+
+/** Makes a call that must happen, like `Scheduler.final`. Throws the errors of that, `FencedError`, `StoreError`. */
+type FinalCall = <T>(target: CallTarget, call: () => Promise<T>) => Promise<T>;
+
+/**
+ * The calls of the delivery `head`. A crash while it waits for limits has other causes, and during the wait other
+ * suspects can be tried: both are recorded in its lane. A short wait of a delivery that is not a suspect is not
+ * recorded.
+ */
+export function finalCalls(
+  { lanes, clock, log }: DeliveryContext,
+  scheduler: Scheduler,
+  head: LaneHead,
+  signal: AbortSignal,
+): FinalCall {
+  const waits = new LastingNote({
+    clock,
+    afterMs: waitNotedAfterMs(head),
+    write: (isWaiting) => lanes.noteWaiting(head, isWaiting),
+    onFailed: (error) => log.info({ lane: head.lane, err: toGatewayError(error) }, 'waiting_not_noted'),
+  });
+  return async (target, call) => {
+    const working = async () => {
+      await waits.end();
+      try {
+        return await call();
+      } catch (error) {
+        if (error instanceof ChannelError && error.code === 'rate_limited') waits.begin();
+        throw error;
+      }
+    };
+    waits.begin();
+    try {
+      return await scheduler.final(target, working, signal);
+    } finally {
+      await waits.end();
+    }
+  };
 }

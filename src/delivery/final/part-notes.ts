@@ -5,6 +5,7 @@ import type { Ledger, NotedParts } from '../../protocol/store/ledger.ts';
 import type { Log } from '../../protocol/log.ts';
 import { addressOf, type Place, removalOf, type SentMessage } from '../../protocol/message.ts';
 import type { Clock } from '../../lib/clock.ts';
+import { createHash } from 'node:crypto';
 
 /**
  * Maximum number of deliveries whose notes are remembered; the oldest is forgotten, and its messages may then be sent
@@ -15,120 +16,103 @@ export const MAX_UNSTORED = 500;
 /** Pause before a note that the database did not take is tried again, in milliseconds. */
 export const NOTE_AGAIN_MS = 5_000;
 
+/** Records all messages that show `ref`. Throws `StoreError`; `FencedError` if nothing more may be shown. */
+export type NoteParts = (ref: string, messages: SentMessage[]) => Promise<void>;
+
 /** Stores ids of a delivery. Throws only `StoreError`. */
-type Store = (ref: string, sent: SentMessage[]) => Promise<NotedParts>;
-
-export interface PartNotesDeps {
-  ledger: Pick<Ledger, 'enqueue'>;
-  bus: Pick<MessageBus, 'claimingNode' | 'runHeads'>;
-  clock: Pick<Clock, 'after'>;
-  log: Log;
-}
-
-/** What is on screen, and how it is stored. */
-interface Note {
-  place: Place;
-  ref: string;
-  sent: SentMessage[];
-  store: Store;
-}
+type Store = (ref: string, messages: SentMessage[]) => Promise<NotedParts>;
 
 /**
  * While the database is unavailable, the lane of a turn may be lost and claimed again by this process: the messages
- * that the turn has already sent are known here, and its next attempt continues in them. A note that could not be stored
- * is tried again until it is: by then another node may show the turn, and no one else would remove the messages.
+ * that the turn has already sent are remembered here, and its next attempt continues in them. A note that could not be
+ * stored is tried again until it is: by then another node may show the turn, and no one else would remove the messages.
  */
 export class PartNotes {
-  readonly #deps: PartNotesDeps;
+  readonly #ledger: Ledger;
+  readonly #bus: MessageBus;
+  readonly #clock: Clock;
+  readonly #log: Log;
   readonly #unstored = new Map<string, SentMessage[]>();
   /** Cancels the next try, for each delivery that has one. */
   readonly #tries = new Map<string, () => void>();
   /** Tries in progress: a later note of the same delivery follows them, and is not overwritten by an earlier one. */
   readonly #running = new Map<string, Promise<void>>();
-  #closed = false;
+  #isClosed = false;
 
-  constructor(deps: PartNotesDeps) {
-    this.#deps = deps;
+  constructor(ledger: Ledger, bus: MessageBus, clock: Clock, log: Log) {
+    this.#ledger = ledger;
+    this.#bus = bus;
+    this.#clock = clock;
+    this.#log = log;
   }
 
-  /** The messages that show `ref`: those that are `stored`, or what this process has sent beyond them. */
-  known(ref: string, stored: SentMessage[]): SentMessage[] {
-    const sent = this.#unstored.get(ref);
-    const continues = sent !== undefined && stored.every(({ id }, index) => sent[index]?.id === id);
-    return continues ? [...sent] : stored;
+  /** The messages that show `ref`: the stored ones, or what this process has sent beyond them. */
+  latest(ref: string, storedMessages: SentMessage[]): SentMessage[] {
+    const messages = this.#unstored.get(ref);
+    const continues =
+      messages !== undefined && storedMessages.every(({ id }, index) => messages[index]?.id === id);
+    return continues ? [...messages] : storedMessages;
   }
 
   /**
    * Records all messages that show `ref`. Messages that are not part of it, because another owner of the lane shows
    * it by now or has begun to, are deleted. Throws `StoreError`; `FencedError` if nothing more may be shown.
    */
-  async save(place: Place, ref: string, sent: SentMessage[], store: Store): Promise<void> {
+  async save(place: Place, ref: string, messages: SentMessage[], store: Store): Promise<void> {
     this.#unstored.delete(ref);
-    this.#unstored.set(ref, sent);
+    this.#unstored.set(ref, messages);
     const oldest = this.#unstored.keys().next().value;
     if (this.#unstored.size > MAX_UNSTORED && oldest !== undefined) this.#unstored.delete(oldest);
-    const running = this.#running.get(ref);
-    if (running !== undefined) await running;
-    await this.#settle({ place, ref, sent, store });
+    await this.#running.get(ref);
+    await this.#settle(place, ref, messages, store);
   }
 
   /** Ends the waits for further tries. */
   close(): void {
-    this.#closed = true;
+    this.#isClosed = true;
     for (const cancel of this.#tries.values()) cancel();
     this.#tries.clear();
   }
 
-  async #settle(note: Note): Promise<void> {
-    const { place, ref, sent, store } = note;
+  async #settle(place: Place, ref: string, messages: SentMessage[], store: Store): Promise<void> {
     try {
-      const { held, copies } = await store(ref, sent);
+      const { held: isOwner, copies } = await store(ref, messages);
       if (copies.length > 0) await this.#remove(place, ref, copies);
-      if (this.#unstored.get(ref) === sent) this.#unstored.delete(ref);
-      if (!held) throw new FencedError(ref);
+      if (this.#unstored.get(ref) === messages) this.#unstored.delete(ref);
+      if (!isOwner) throw new FencedError(ref);
     } catch (error) {
-      if (isRetryable(error)) this.#tryLater(note);
+      // A later note of the same delivery includes this one, which is then not tried again.
+      if (isRetryable(error)) this.#tryLater(ref, messages, () => this.#settle(place, ref, messages, store));
       throw error;
     }
   }
 
-  /** A later note of the same delivery includes this one, which is then not tried again. */
-  #tryLater(note: Note): void {
-    const { ref, sent } = note;
-    const { clock, log } = this.#deps;
-    if (this.#closed) return;
+  #tryLater(ref: string, messages: SentMessage[], settle: () => Promise<void>): void {
+    if (this.#isClosed) return;
     this.#tries.get(ref)?.();
-    const again = (): void => {
+    const retry = (): void => {
       this.#tries.delete(ref);
-      if (this.#unstored.get(ref) !== sent) return;
-      const running = this.#settle(note)
+      if (this.#unstored.get(ref) !== messages) return;
+      const running = settle()
         .catch((error: unknown) => {
           if (!(error instanceof FencedError))
-            log.warn({ err: toGatewayError(error), ref }, 'note_not_stored');
+            this.#log.warn({ err: toGatewayError(error), ref }, 'note_not_stored');
         })
         .finally(() => this.#running.delete(ref));
       this.#running.set(ref, running);
     };
-    this.#tries.set(ref, clock.after(NOTE_AGAIN_MS, again));
+    this.#tries.set(ref, this.#clock.after(NOTE_AGAIN_MS, retry));
   }
 
   async #remove(place: Place, ref: string, copies: SentMessage[]): Promise<void> {
-    const { ledger, bus, log } = this.#deps;
     const { channel, chatId } = place;
     const removal = removalOf(ref, place, copies);
-    bus.runHeads(await ledger.enqueue(addressOf(place), removal, bus.claimingNode('out')));
-    log.info({ channel, chatId, ref, messageIds: copies.map(({ id }) => id) }, 'copies_removed');
+    this.#bus.runHeads(await this.#ledger.enqueue(addressOf(place), removal, this.#bus.claimingNode('out')));
+    this.#log.info({ channel, chatId, ref, messageIds: copies.map(({ id }) => id) }, 'copies_removed');
   }
 }
 
-/** Stores what only this process knew; if that fails, the next note includes it, too. Never throws. */
-export async function storeLate(
-  note: (ref: string, sent: SentMessage[]) => Promise<void>,
-  turnId: string,
-  sent: SentMessage[],
-  log: Log,
-): Promise<void> {
-  await note(turnId, sent).catch((error: unknown) => {
-    log.warn({ err: toGatewayError(error), turnId }, 'late_note_failed');
-  });
+/** 24 characters for part `index` of the delivery `ref`: the same for every attempt (Discord allows 25). */
+export function nonceOf(ref: string, index: number): string {
+  return createHash('sha256').update(`${ref}${index}`).digest('base64url').slice(0, 24);
 }

@@ -52,7 +52,7 @@ export class Activity {
     switch (event.type) {
       case 'tool_call':
         // A later call makes the result of an earlier one irrelevant.
-        this.removeFinished();
+        this.#removeFinished();
         this.#tools.set(event.toolCallId, { name: event.name, since: now });
         return true;
       case 'tool_progress': {
@@ -66,9 +66,10 @@ export class Activity {
         this.#tools.set(event.toolCallId, { name: event.name, since, isError: event.isError });
         return true;
       }
+      case 'stream_chunk':
       case 'stream_reset':
       case 'snapshot':
-        return this.removeFinished();
+        return this.#removeFinished();
       default:
         return false;
     }
@@ -81,9 +82,9 @@ export class Activity {
       ({ name, since }) => isOld(since, now) && !(name === SPAWN_TOOL && this.#agents.size > 0),
     );
     const running = tools.filter(({ isError }) => isError === undefined);
-    const shown = running.length > 0 ? running : tools.slice(-1);
+    const visible = running.length > 0 ? running : tools.slice(-1);
     const agents = [...this.#agents.values()].filter(({ since }) => isOld(since, now));
-    const all = [...shown.map(toolLine), ...agents.map(agentLine)];
+    const all = [...visible.map(toolLine), ...agents.map(agentLine)];
     if (all.length === 0) return undefined;
     const more = all.length - MAX_ACTIVITY_LINES;
     const lines =
@@ -122,11 +123,11 @@ export class Activity {
   }
 
   /** Removes tools that have ended, because text follows them; true if there were any. */
-  removeFinished(): boolean {
-    const before = this.#tools.size;
-    if (before === 0) return false;
+  #removeFinished(): boolean {
+    const count = this.#tools.size;
+    if (count === 0) return false;
     for (const [id, { isError }] of this.#tools) if (isError !== undefined) this.#tools.delete(id);
-    return this.#tools.size < before;
+    return this.#tools.size < count;
   }
 }
 
@@ -135,8 +136,8 @@ function isOld(since: number, now: number): boolean {
 }
 
 function toolLine({ name, isError, progress }: Tool): string {
-  const far = progress === undefined || isError !== undefined ? '' : `: ${clip(progress)}`;
-  return `⚙ ${clip(name)}${far} ${isError === undefined ? '…' : isError ? '✗' : '✓'}`;
+  const status = progress === undefined || isError !== undefined ? '' : `: ${clip(progress)}`;
+  return `⚙ ${clip(name)}${status} ${isError === undefined ? '…' : isError ? '✗' : '✓'}`;
 }
 
 function agentLine({ name, task, tools }: Agent): string {

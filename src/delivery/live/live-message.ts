@@ -1,22 +1,20 @@
 /** A reply that grows in place: shows one turn's events in one chat. */
 import type { Channel, OutboundPart } from '../../protocol/channel.ts';
-import { ChannelError, isClosedChat, toGatewayError } from '../../protocol/errors.ts';
 import { type DraftRules, type LiveTurnStart, stopButton } from '../../protocol/delivery.ts';
-import { turnOfRef } from '../../protocol/sessions/surfaces.ts';
+import { ChannelError, isClosedChat, toGatewayError } from '../../protocol/errors.ts';
 import type { AgentEvent } from '../../protocol/event.ts';
-import type { Log } from '../../protocol/log.ts';
-import { LiveCalls } from './live-calls.ts';
 import { parseAddress, type Place, type SentMessage } from '../../protocol/message.ts';
+import { turnOfRef } from '../../protocol/sessions/surfaces.ts';
+import type { Say } from '../../protocol/texts/say.ts';
 import type { Clock } from '../../lib/clock.ts';
-import { draftLook } from '../stream/draft-look.ts';
-import { Drafts } from '../stream/drafts.ts';
-import type { EndedCall } from './late-calls.ts';
-import { LiveText, type OutdatedChunk } from './live-text.ts';
-import { nonceOf } from '../nonce.ts';
-import type { LiveEdit } from '../rate/place-queue.ts';
-import type { Scheduler } from '../rate/scheduler.ts';
-import { Typing } from './typing.ts';
-import type { Recipient, SayIn } from '../../protocol/texts/say.ts';
+import type { DeliveryContext } from '../context.ts';
+import { nonceOf, type NoteParts } from '../final/part-notes.ts';
+import type { LiveEdit, Scheduler } from '../rate/scheduler.ts';
+import { yieldToEventLoop } from '../text/chunker.ts';
+import { targetOf } from '../text/cut.ts';
+import { type CallListeners, LiveCalls } from './calls.ts';
+import { draftLook, Drafts } from './drafts.ts';
+import { LiveText } from './live-text.ts';
 
 /** How long `settle` waits at most for a call in flight, in milliseconds. */
 export const SETTLE_MS = 10_000;
@@ -29,44 +27,28 @@ export const MAX_LIVE_FAILURES = 3;
  * length needs no new note, and a process that continues in the message after a crash waits until its own text is
  * longer than what may be on screen.
  */
-export function notedLength(shown: number): number {
-  return Math.ceil(shown * 1.25) + 20;
-}
-
-export interface LiveMessageDeps {
-  say: SayIn;
-  channel: Channel;
-  scheduler: Scheduler;
-  clock: Clock;
-  log: Log;
-  /** Lets other work run while a long text is cut. */
-  yieldToEventLoop: () => Promise<void>;
-  /** T5. Throws `StoreError`; `FencedError` if nothing more may be shown. */
-  note: (ref: string, sent: SentMessage[]) => Promise<void>;
-  /** Called for a send that may or may not be on screen. */
-  onAmbiguousSend: () => void;
-  /** This node's lease. */
-  lease: () => string | undefined;
-  /** Called when a call has ended: a late one may have arrived after another node's final text. */
-  onCallEnded: (call: EndedCall) => void;
-  /** Called, possibly more than once, when no one can read the reply. */
-  onBlocked: () => void;
+export function notedLength(length: number): number {
+  return Math.ceil(length * 1.25) + 20;
 }
 
 export class LiveMessage implements LiveEdit {
-  readonly #deps: LiveMessageDeps;
+  readonly #context: DeliveryContext;
   readonly #start: LiveTurnStart;
+  readonly #channel: Channel;
+  readonly #scheduler: Scheduler;
+  readonly #storeParts: NoteParts;
+  readonly #listeners: CallListeners;
   readonly #place: Place;
-  readonly #reader: Recipient;
+  readonly #say: Say;
   readonly #text: LiveText;
   readonly #typing: Typing;
-  readonly #sent: SentMessage[];
+  readonly #messages: SentMessage[];
   /** Text that each message shows, as far as this process knows. */
-  readonly #shown: (string | undefined)[] = [];
+  readonly #texts: (string | undefined)[] = [];
   /** Messages that may have the button Stop. */
   readonly #stoppable = new Set<number>();
   /** Longest text that the previous process may have shown in each message; readers must not see it shrink. */
-  readonly #before: number[];
+  readonly #previousLengths: number[];
   /** Monotonic time of the last change on screen by this process. */
   #shownAt: number | undefined;
   #plain = false;
@@ -88,20 +70,30 @@ export class LiveMessage implements LiveEdit {
   /** Ends the wait for enough text for a first message. */
   #cancelFirst: (() => void) | undefined;
 
-  constructor(start: LiveTurnStart, deps: LiveMessageDeps) {
-    const { channel } = deps;
-    this.#deps = deps;
+  /** `storeParts` stores the ids of its messages (T5). Throws `StoreError`; `FencedError` if nothing more may be shown. */
+  constructor(
+    context: DeliveryContext,
+    start: LiveTurnStart,
+    channel: Channel,
+    storeParts: NoteParts,
+    listeners: CallListeners,
+  ) {
+    const { clock } = context;
+    this.#context = context;
     this.#start = start;
+    this.#channel = channel;
+    this.#scheduler = context.schedulerOf(channel);
+    this.#storeParts = storeParts;
+    this.#listeners = listeners;
     this.#place = parseAddress(start.address);
-    this.calls = new LiveCalls(() => deps.clock.epochMs());
-    this.#reader = { ...this.#place, language: start.language };
-    this.#sent = [...start.placeholders];
-    this.#before = start.placeholders.map(({ shows = 0 }) => (start.takenOver === true ? shows : 0));
+    this.calls = new LiveCalls(() => clock.epochMs());
+    this.#say = context.say({ ...this.#place, language: start.language });
+    this.#messages = [...start.placeholders];
+    this.#previousLengths = start.placeholders.map(({ shows = 0 }) => (start.takenOver === true ? shows : 0));
     this.#begun = start.placeholders.length > 0;
     this.#frozen = channel.edit === undefined;
-    const target = { render: channel.render.bind(channel), maxLength: channel.capabilities.maxLength };
-    this.#text = new LiveText(target, start.textSoFar, deps.say(this.#reader));
-    this.#typing = new Typing(channel, this.#place, deps.clock, deps.scheduler, deps.onBlocked);
+    this.#text = new LiveText(targetOf(channel), start.textSoFar, this.#say);
+    this.#typing = new Typing(channel, this.#place, clock, this.#scheduler, listeners.onBlocked);
   }
 
   /**
@@ -111,17 +103,15 @@ export class LiveMessage implements LiveEdit {
    */
   apply(event?: AgentEvent): void {
     if (this.#frozen) return;
-    const nowMs = this.#deps.clock.monotonicMs();
+    const nowMs = this.#context.clock.monotonicMs();
     if (event?.type === 'message_sent') this.#drafts?.replaced();
-    const isToken = event?.type === 'stream_chunk' && event.isSubagent !== true;
-    if (isToken && !this.#text.append(event.msgId, event.delta)) return;
-    if (event !== undefined && !isToken && !this.#text.apply(event, nowMs)) return;
+    if (event !== undefined && !this.#text.apply(event, nowMs)) return;
     this.#wakeForChange(nowMs);
     if (this.#editRequested) return;
     this.#drafts?.request();
     if (!this.#begun || (this.#shownAt === undefined && this.#waitsForText(nowMs))) return;
     this.#editRequested = true;
-    this.#deps.scheduler.requestEdit({ place: this.#place, first: this.#sent[0] }, this);
+    this.#scheduler.requestEdit({ place: this.#place, first: this.#messages[0] }, this);
   }
 
   get shownAt(): number | undefined {
@@ -142,74 +132,97 @@ export class LiveMessage implements LiveEdit {
   /** Shows the text as drafts instead, which leave nothing behind; if the platform accepts none, in a growing message after all. */
   beginDrafts(rules: DraftRules, noteRefused: () => void): void {
     if (this.#frozen) return;
-    const look = draftLook(this.#text, { ...this.#deps, place: this.#place });
-    const about = { turnId: this.#start.turnId, place: this.#place, calls: this.calls, look, rules };
-    const onRefused = (): void => {
-      noteRefused();
-      this.#drafts = undefined;
-      this.begin();
-    };
-    this.#drafts = new Drafts({ ...this.#deps, ...about, onRefused });
+    const { clock, log } = this.#context;
+    this.#drafts = new Drafts({
+      channel: this.#channel,
+      rules,
+      scheduler: this.#scheduler,
+      clock,
+      log,
+      turnId: this.#start.turnId,
+      place: this.#place,
+      look: draftLook(this.#text, this.#channel, this.#place, clock),
+      calls: this.calls,
+      onBlocked: this.#listeners.onBlocked,
+      onRefused: () => {
+        noteRefused();
+        this.#drafts = undefined;
+        this.begin();
+      },
+    });
     void this.#typing.end();
   }
 
   /** Updates the first outdated message. */
   async show(): ReturnType<LiveEdit['show']> {
-    const { channel, clock, yieldToEventLoop } = this.#deps;
-    const lease = this.#deps.lease();
+    const { clock, bus } = this.#context;
+    const { turnId, replyTo } = this.#start;
+    const lease = bus.lease();
     this.#editRequested = false;
-    const over = Promise.withResolvers<void>();
-    this.#inFlight = over.promise;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#inFlight = promise;
     try {
       if (this.#frozen) return 'nothing';
       // Text that arrives together is shown together: a short answer is then a single call.
       if (this.#shownAt === undefined) await yieldToEventLoop();
-      const screen = { shown: this.#shown, count: this.#sent.length };
-      const next = await this.#text.nextOutdated(screen, clock.monotonicMs(), yieldToEventLoop);
+      const next = await this.#text.nextOutdated(this.#texts, this.#messages.length, clock.monotonicMs());
       if (next === undefined || this.#frozen) return 'nothing';
-      const { index, chunk } = next;
-      const known = this.#sent[index];
-      if (!next.more && chunk.text.length < (this.#before[index] ?? 0)) return 'nothing';
+      const { index, chunk, more } = next;
+      const message = this.#messages[index];
+      if (!more && chunk.text.length < (this.#previousLengths[index] ?? 0)) return 'nothing';
+      // An earlier message loses its button with its last text.
+      const hasStop = this.#channel.capabilities.answerButtons === true && !more;
+      if (hasStop) this.#stoppable.add(index);
+      else this.#stoppable.delete(index);
+      const part: OutboundPart = {
+        ...this.#place,
+        body: chunk,
+        plain: this.#plain,
+        replyTo: index === 0 ? replyTo : undefined,
+        after: this.#messages[index - 1],
+        buttons: hasStop ? [stopButton(turnOfRef(turnId), this.#say)] : [],
+        nonce: nonceOf(turnId, index),
+      };
       const startedMs = clock.monotonicMs();
       try {
-        const part = this.#partOf(next);
-        if (known !== undefined && chunk.text.length > (known.shows ?? 0))
-          await this.#note(index, known, chunk.text);
-        const sent = known === undefined ? await channel.send(part) : await channel.edit?.(known, part);
-        this.calls.shown(known === undefined ? 'sent' : 'edited');
-        this.#shown[index] = chunk.text;
-        this.#before[index] = 0;
+        if (message !== undefined && chunk.text.length > (message.shows ?? 0))
+          await this.#note(index, message, chunk.text);
+        const updated =
+          message === undefined ? await this.#channel.send(part) : await this.#channel.edit?.(message, part);
+        this.calls.shown(message === undefined ? 'sent' : 'edited');
+        this.#texts[index] = chunk.text;
+        this.#previousLengths[index] = 0;
         this.#shownAt = clock.monotonicMs();
         // The id is stored before any edit builds on it: after a crash the reply continues in this message.
-        if (sent !== undefined && sent !== known) await this.#note(index, sent, chunk.text);
+        if (updated !== undefined && updated !== message) await this.#note(index, updated, chunk.text);
         this.#failures = 0;
         this.#typing.noteShown();
-        return next.more && !this.#frozen ? 'more' : 'shown';
+        return more && !this.#frozen ? 'more' : 'shown';
       } catch (error) {
-        this.#handleFailure(error, next);
+        this.#handleFailure(error, index);
         return this.#frozen ? 'shown' : 'more';
       } finally {
-        this.#deps.onCallEnded({ tookMs: clock.monotonicMs() - startedMs, lease });
+        this.#listeners.onCallEnded({ tookMs: clock.monotonicMs() - startedMs, lease });
       }
     } finally {
-      over.resolve();
+      resolve();
     }
   }
 
-  /** T5, with the longest text that may be on screen before the next note. */
-  async #note(index: number, sent: SentMessage, text: string): Promise<void> {
-    this.#sent[index] = { ...sent, shows: notedLength(text.length) };
-    await this.#deps.note(this.#start.turnId, [...this.#sent]);
+  /** Stores the longest text that the message may show before the next note (T5). */
+  async #note(index: number, message: SentMessage, text: string): Promise<void> {
+    this.#messages[index] = { ...message, shows: notedLength(text.length) };
+    await this.#storeParts(this.#start.turnId, [...this.#messages]);
   }
 
   /** Ends it: no more text is shown. Never throws; waits at most `SETTLE_MS` for the call in flight. */
   async settle(): Promise<void> {
     this.#frozen = true;
-    this.#deps.scheduler.cancelEdit(this);
+    this.#scheduler.cancelEdit(this);
     this.#cancelWake?.();
     this.#cancelFirst?.();
     const { promise: late, resolve } = Promise.withResolvers<void>();
-    const cancel = this.#deps.clock.after(SETTLE_MS, resolve);
+    const cancel = this.#context.clock.after(SETTLE_MS, resolve);
     const over = Promise.all([this.#inFlight, this.#drafts?.end(), this.#typing.end()]).then(
       () => (this.#certain = true),
     );
@@ -222,8 +235,8 @@ export class LiveMessage implements LiveEdit {
    * what is already right.
    */
   get shown(): readonly (string | undefined)[] {
-    const isKnown = this.#certain && this.#start.takenOver !== true;
-    return isKnown ? this.#shown.map((text, index) => (this.#stoppable.has(index) ? undefined : text)) : [];
+    const isCertain = this.#certain && this.#start.takenOver !== true;
+    return isCertain ? this.#texts.map((text, index) => (this.#stoppable.has(index) ? undefined : text)) : [];
   }
 
   /** True while the text is not worth a notification; looks again when it will be. */
@@ -231,7 +244,7 @@ export class LiveMessage implements LiveEdit {
     const at = this.#text.firstMessageAt(nowMs);
     if (at === undefined) return true;
     if (at <= nowMs) return false;
-    this.#cancelFirst ??= this.#deps.clock.after(at - nowMs, () => {
+    this.#cancelFirst ??= this.#context.clock.after(at - nowMs, () => {
       this.#cancelFirst = undefined;
       this.apply();
     });
@@ -240,7 +253,7 @@ export class LiveMessage implements LiveEdit {
 
   /** Requests an edit for the time at which the text looks different although there will be no event then. */
   #wakeForChange(nowMs: number): void {
-    const { clock } = this.#deps;
+    const { clock } = this.#context;
     const at = this.#cancelWake === undefined ? this.#text.changesAt(nowMs) : undefined;
     if (at === undefined) return;
     this.#cancelWake = clock.after(at - nowMs, () => {
@@ -249,27 +262,10 @@ export class LiveMessage implements LiveEdit {
     });
   }
 
-  #partOf({ index, chunk, more }: OutdatedChunk): OutboundPart {
-    const { capabilities } = this.#deps.channel;
-    // An earlier message loses its button with its last text.
-    const stops = capabilities.answerButtons === true && !more;
-    if (stops) this.#stoppable.add(index);
-    else this.#stoppable.delete(index);
-    return {
-      ...this.#place,
-      body: chunk,
-      plain: this.#plain,
-      replyTo: index === 0 ? this.#start.replyTo : undefined,
-      after: this.#sent[index - 1],
-      buttons: stops ? [stopButton(turnOfRef(this.#start.turnId), this.#deps.say(this.#reader))] : [],
-      nonce: nonceOf(this.#start.turnId, index),
-    };
-  }
-
   /** Decides whether the reply continues to grow. Only "too fast" is left to the scheduler. */
-  #handleFailure(thrown: unknown, { index }: OutdatedChunk): void {
-    const error = toGatewayError(thrown);
-    this.#shown[index] = undefined;
+  #handleFailure(failure: unknown, index: number): void {
+    const error = toGatewayError(failure);
+    this.#texts[index] = undefined;
     const code = error instanceof ChannelError ? error.code : undefined;
     this.calls.failed(error);
     if (code === 'rate_limited') throw error;
@@ -277,12 +273,77 @@ export class LiveMessage implements LiveEdit {
       this.#plain = true;
       return;
     }
-    if (code === 'outcome_unknown' && index >= this.#sent.length) this.#deps.onAmbiguousSend();
-    if (isClosedChat(error)) this.#deps.onBlocked();
+    if (code === 'outcome_unknown' && index >= this.#messages.length)
+      this.#context.counts.ambiguousSends += 1;
+    if (isClosedChat(error)) this.#listeners.onBlocked();
     this.#failures++;
     this.#frozen = code !== 'unavailable' || this.#failures >= MAX_LIVE_FAILURES;
     const { channel, chatId } = this.#place;
     const { turnId } = this.#start;
-    this.#deps.log.warn({ err: error, channel, chatId, turnId, frozen: this.#frozen }, 'live_edit_failed');
+    this.#context.log.warn({ err: error, channel, chatId, turnId, frozen: this.#frozen }, 'live_edit_failed');
+  }
+}
+
+/** How long one turn may show typing, in milliseconds. */
+export const TYPING_TTL_MS = 600_000;
+
+/** Typing is renewed after this fraction of the time that one call lasts. */
+const REFRESH = 0.8;
+
+class Typing {
+  readonly #channel: Channel;
+  readonly #place: Place;
+  readonly #clock: Clock;
+  readonly #scheduler: Scheduler;
+  readonly #onBlocked: () => void;
+  readonly #until: number;
+  #cancel: (() => void) | undefined;
+  #ended = false;
+  #inFlight: Promise<void> = Promise.resolve();
+  /** Monotonic time at which the screen last changed: a growing text needs no "typing…". */
+  #shownAt = Number.NEGATIVE_INFINITY;
+
+  /** `onBlocked` is called when no one can read the reply. */
+  constructor(channel: Channel, place: Place, clock: Clock, scheduler: Scheduler, onBlocked: () => void) {
+    this.#onBlocked = onBlocked;
+    this.#channel = channel;
+    this.#place = place;
+    this.#clock = clock;
+    this.#scheduler = scheduler;
+    this.#until = clock.monotonicMs() + TYPING_TTL_MS;
+    this.#tick();
+  }
+
+  /** Records that the reply has just grown on screen. */
+  noteShown(): void {
+    this.#shownAt = this.#clock.monotonicMs();
+  }
+
+  /** Makes no further call; resolves when the one in flight is over. Never throws. */
+  async end(): Promise<void> {
+    this.#ended = true;
+    this.#cancel?.();
+    await this.#inFlight;
+  }
+
+  #tick(): void {
+    const { capabilities } = this.#channel;
+    const now = this.#clock.monotonicMs();
+    if (this.#ended || !capabilities.typing || capabilities.typingMs <= 0 || now >= this.#until) return;
+    const everyMs = capabilities.typingMs * REFRESH;
+    if (now - this.#shownAt >= everyMs) this.#inFlight = this.#call();
+    this.#cancel = this.#clock.after(everyMs, () => this.#tick());
+  }
+
+  async #call(): Promise<void> {
+    const works = await this.#scheduler.tryOptional({ place: this.#place }, async () => {
+      try {
+        await this.#channel.typing?.(this.#place);
+      } catch (error) {
+        if (isClosedChat(error)) this.#onBlocked();
+        throw error;
+      }
+    });
+    if (!works) this.#ended = true;
   }
 }

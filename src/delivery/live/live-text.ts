@@ -2,8 +2,8 @@
 import type { Rendered } from '../../protocol/channel.ts';
 import type { AgentEvent } from '../../protocol/event.ts';
 import { Activity } from './activity.ts';
-import { SLICE_CHARS, MessageChunker } from '../text/chunker.ts';
-import { closeOpenMarkup } from '../text/close-markup.ts';
+import { MessageChunker, SLICE_CHARS, yieldToEventLoop } from '../text/chunker.ts';
+import { closeOpenMarkup } from '../text/open-end.ts';
 import type { RenderTarget } from '../text/cut.ts';
 import { inEnglish, type Say } from '../../protocol/texts/say.ts';
 
@@ -36,13 +36,6 @@ export interface OutdatedChunk {
   more: boolean;
 }
 
-/** A text that is being written. */
-export interface SoFar {
-  markdown: string;
-  /** A notice, and the current activity. */
-  below: string | undefined;
-}
-
 /** Collects deltas without parsing them; parses only when asked which message is outdated. */
 export class LiveText {
   readonly #target: RenderTarget;
@@ -63,7 +56,7 @@ export class LiveText {
   /** There may be a text that is held back. */
   #holds: boolean;
   /** Length of the text when it was last seen to have grown, and when that was. */
-  #grown = { length: 0, atMs: 0 };
+  #growth = { length: 0, atMs: 0 };
 
   constructor(target: RenderTarget, textSoFar: string, say: Say = inEnglish) {
     this.#activity = new Activity(say);
@@ -75,11 +68,23 @@ export class LiveText {
     this.#holds = textSoFar.includes('|');
   }
 
-  /** Applies one event of the turn, except a delta; true if the messages may look different now, or later. `nowMs` is monotonic. */
+  /** Applies one event of the turn; true if the messages may look different now, or later. `nowMs` is monotonic. */
   apply(event: AgentEvent, nowMs: number): boolean {
-    const changed = this.#activity.apply(event, nowMs);
-    if (event.isSubagent === true) return changed;
+    const hasNewLines = this.#activity.apply(event, nowMs);
+    if (event.isSubagent === true) return hasNewLines;
     switch (event.type) {
+      case 'stream_chunk':
+        // Beyond that length the reply stops growing.
+        if (this.#length + event.delta.length > MAX_LIVE_TEXT) return hasNewLines;
+        if (this.#calls.at(-1)?.msgId !== event.msgId) {
+          this.#joinDeltas();
+          this.#calls.push({ msgId: event.msgId, text: '' });
+        }
+        this.#deltas.push(event.delta);
+        this.#length += event.delta.length;
+        this.#holds ||= event.delta.includes('|');
+        this.#notice = undefined;
+        return true;
       case 'stream_reset':
         this.#joinDeltas();
         return this.#restart(this.#calls.filter((call) => call.msgId !== event.msgId));
@@ -87,8 +92,8 @@ export class LiveText {
         return this.#restart([{ msgId: '', text: event.text }]);
       case 'stream_end':
         // What was held back is shown now.
-        this.#grown = { length: this.#length, atMs: Number.NEGATIVE_INFINITY };
-        return changed || this.#holds;
+        this.#growth = { length: this.#length, atMs: Number.NEGATIVE_INFINITY };
+        return hasNewLines || this.#holds;
       case 'notice':
         this.#notice = `ℹ ${event.text}`.slice(0, MAX_NOTICE).toWellFormed();
         return true;
@@ -96,23 +101,8 @@ export class LiveText {
         this.#notice = undefined;
         return true;
       default:
-        return changed;
+        return hasNewLines;
     }
-  }
-
-  /** Appends a delta of the turn's own text; false if the reply is too long to grow. */
-  append(msgId: string, delta: string): boolean {
-    const removed = this.#activity.removeFinished();
-    if (this.#length + delta.length > MAX_LIVE_TEXT) return removed;
-    if (this.#calls.at(-1)?.msgId !== msgId) {
-      this.#joinDeltas();
-      this.#calls.push({ msgId, text: '' });
-    }
-    this.#deltas.push(delta);
-    this.#length += delta.length;
-    this.#holds ||= delta.includes('|');
-    this.#notice = undefined;
-    return true;
   }
 
   /** Monotonic time from which there is enough for a first message; undefined while there is nothing to show. */
@@ -139,62 +129,59 @@ export class LiveText {
    * Earlier messages get their last text before later ones appear. `nowMs` is monotonic.
    */
   async nextOutdated(
-    screen: { shown: readonly (string | undefined)[]; count: number },
+    shownTexts: readonly (string | undefined)[],
+    messageCount: number,
     nowMs: number,
-    yieldToEventLoop: () => Promise<void>,
   ): Promise<OutdatedChunk | undefined> {
-    await this.#read(nowMs, yieldToEventLoop);
+    await this.#read(nowMs);
     const { settled } = this.#chunker;
-    const open = this.#chunker.open(this.#below(nowMs));
+    const open = this.#chunker.open(this.#footer(nowMs));
     for (let index = this.#firstOpen; ; index++) {
       const chunk = this.#chunker.at(index) ?? open[index - settled];
       if (chunk === undefined) return undefined;
-      if (index >= screen.count || screen.shown[index] !== chunk.text)
+      if (index >= messageCount || shownTexts[index] !== chunk.text)
         return { index, chunk, more: index + 1 < settled + open.length };
       if (index < settled) this.#firstOpen = index + 1;
     }
   }
 
   /** The newest message of the text; undefined while there is nothing to show. `nowMs` is monotonic. */
-  async latest(nowMs: number, yieldToEventLoop: () => Promise<void>): Promise<Rendered | undefined> {
-    await this.#read(nowMs, yieldToEventLoop);
-    const below = this.#below(nowMs);
-    return this.#chunker.open(below).at(-1) ?? this.#chunker.at(this.#chunker.settled - 1);
+  async latest(nowMs: number): Promise<Rendered | undefined> {
+    await this.#read(nowMs);
+    const footer = this.#footer(nowMs);
+    return this.#chunker.open(footer).at(-1) ?? this.#chunker.at(this.#chunker.settled - 1);
   }
 
   /** All of the text so far, with open markup closed, and what appears below it. `nowMs` is monotonic. */
-  async whole(nowMs: number, yieldToEventLoop: () => Promise<void>): Promise<SoFar> {
-    await this.#read(nowMs, yieldToEventLoop);
+  async whole(nowMs: number): Promise<{ markdown: string; footer: string | undefined }> {
+    await this.#read(nowMs);
     const all = this.#calls.map((call) => call.text).join('');
     const text = all.slice(0, all.length - this.#chunker.held);
-    return { markdown: this.#chunker.inCode ? text : closeOpenMarkup(text), below: this.#below(nowMs) };
+    return { markdown: this.#chunker.inCode ? text : closeOpenMarkup(text), footer: this.#footer(nowMs) };
   }
 
   /** What appears below the text: a notice, and the current activity. */
-  #below(nowMs: number): string | undefined {
-    const below = [this.#notice, this.#activity.lines(nowMs)].filter((line) => line !== undefined);
-    return below.length === 0 ? undefined : below.join('\n');
+  #footer(nowMs: number): string | undefined {
+    const lines = [this.#notice, this.#activity.lines(nowMs)].filter((line) => line !== undefined);
+    return lines.length === 0 ? undefined : lines.join('\n');
   }
 
-  /** Passes on the text that has arrived, and notes whether its end is held back: not for long while it does not grow. */
-  async #read(nowMs: number, yieldToEventLoop: () => Promise<void>): Promise<void> {
-    await this.#parse(yieldToEventLoop);
-    if (this.#length !== this.#grown.length) this.#grown = { length: this.#length, atMs: nowMs };
-    else if (nowMs - this.#grown.atMs >= HOLD_MS) this.#chunker.release();
-    this.#holds = this.#chunker.held > 0;
-  }
-
-  /** Passes all text that has arrived to the chunker, in slices. */
-  async #parse(yieldToEventLoop: () => Promise<void>): Promise<void> {
+  /**
+   * Passes all text that has arrived to the chunker, in slices, and notes whether its end is held back: not for long
+   * while it does not grow.
+   */
+  async #read(nowMs: number): Promise<void> {
     this.#joinDeltas();
     while (this.#unread !== '') {
-      const slice = this.#unread.slice(0, SLICE_CHARS);
+      this.#chunker.push(this.#unread.slice(0, SLICE_CHARS));
       this.#unread = this.#unread.slice(SLICE_CHARS);
-      this.#chunker.push(slice);
       if (this.#unread === '') break;
       await yieldToEventLoop();
       this.#joinDeltas();
     }
+    if (this.#length !== this.#growth.length) this.#growth = { length: this.#length, atMs: nowMs };
+    else if (nowMs - this.#growth.atMs >= HOLD_MS) this.#chunker.release();
+    this.#holds = this.#chunker.held > 0;
   }
 
   #joinDeltas(): void {

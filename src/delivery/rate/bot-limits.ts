@@ -19,7 +19,7 @@ interface Kind {
   /** Early calls in flight. */
   inFlight: number;
   /** The last places refused, with the time; at most `REFUSED_PLACES`. */
-  refused: Map<string, number>;
+  refusals: Map<string, number>;
 }
 
 /** There are few kinds of places: a channel has one for each bucket that it declares. */
@@ -28,8 +28,8 @@ export class BurstTrust {
 
   /** True while places of this kind may be called early. */
   allowed(kind: string, now: number): boolean {
-    const { proven, inFlight, refused } = this.#kind(kind);
-    const recent = [...refused.values()].filter((at) => now - at < AFTER_BURST_MS);
+    const { proven, inFlight, refusals } = this.#kind(kind);
+    const recent = [...refusals.values()].filter((at) => now - at < AFTER_BURST_MS);
     return recent.length < REFUSED_PLACES && (proven || inFlight === 0);
   }
 
@@ -38,30 +38,28 @@ export class BurstTrust {
     this.#kind(kind).inFlight++;
   }
 
-  /** Records that an early call is over; `taken`: the platform did not refuse it. */
-  end(kind: string, taken: boolean): void {
-    const known = this.#kind(kind);
-    known.inFlight--;
-    known.proven ||= taken;
+  /** Records that an early call is over, and whether the platform accepted it. */
+  end(kind: string, isAccepted: boolean): void {
+    const state = this.#kind(kind);
+    state.inFlight--;
+    state.proven ||= isAccepted;
   }
 
   /** Records that an early call was refused. */
   refuse(kind: string, key: string, now: number): void {
-    const known = this.#kind(kind);
-    known.inFlight--;
-    known.proven = false;
-    known.refused.delete(key);
-    known.refused.set(key, now);
-    const [oldest] = known.refused.keys();
-    if (known.refused.size > REFUSED_PLACES && oldest !== undefined) known.refused.delete(oldest);
+    const state = this.#kind(kind);
+    state.inFlight--;
+    state.proven = false;
+    state.refusals.delete(key);
+    state.refusals.set(key, now);
+    const [oldest] = state.refusals.keys();
+    if (state.refusals.size > REFUSED_PLACES && oldest !== undefined) state.refusals.delete(oldest);
   }
 
   #kind(name: string): Kind {
-    const known = this.#kinds.get(name);
-    if (known !== undefined) return known;
-    const made = { proven: false, inFlight: 0, refused: new Map<string, number>() };
-    this.#kinds.set(name, made);
-    return made;
+    const kind = this.#kinds.get(name) ?? { proven: false, inFlight: 0, refusals: new Map<string, number>() };
+    this.#kinds.set(name, kind);
+    return kind;
   }
 }
 
@@ -90,7 +88,7 @@ export class BotLimits {
   /** Monotonic time until which the edits have used their share; for edits made while a final was waiting. */
   #editsDue = 0;
 
-  constructor({ callsPerSecond, bucket }: Pick<RateLimits, 'callsPerSecond' | 'bucket'>) {
+  constructor(callsPerSecond: RateLimits['callsPerSecond'], bucket?: number) {
     this.#bot = new BotRate(callsPerSecond, bucket);
   }
 
@@ -111,8 +109,8 @@ export class BotLimits {
   }
 
   /** Records whether calls are waiting for the bot's rate: only then is the rate learned upwards. */
-  noteWaiting(now: number, waiting: boolean): void {
-    this.#bot.noteWaiting(now, waiting);
+  noteWaiting(now: number, isWaiting: boolean): void {
+    this.#bot.noteWaiting(now, isWaiting);
   }
 
   /** Counts a call that starts now; `finalSoon`: a final is waiting. */

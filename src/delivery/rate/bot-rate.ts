@@ -96,8 +96,8 @@ export class BotRate {
 
   /** Monotonic time at which the next call may start. */
   readyAt(now: number, kind: CallKind = 'final'): number {
-    const kept = this.#bucket !== undefined && kind === 'edit' ? KEPT_FROM_EDITS : 0;
-    const early = Math.max(0, (this.#bucket ?? BURST) - 1 - kept);
+    const reserve = this.#bucket !== undefined && kind === 'edit' ? KEPT_FROM_EDITS : 0;
+    const early = Math.max(0, (this.#bucket ?? BURST) - 1 - reserve);
     return Math.max(this.#stoppedUntil, this.#due - (early * SECOND_MS) / this.perSecond(now));
   }
 
@@ -123,8 +123,8 @@ export class BotRate {
    * Records whether calls are waiting for this rate; while they are, it rises, soon to the usual rate, then slowly,
    * and stays below what was refused.
    */
-  noteWaiting(now: number, waiting: boolean): void {
-    if (!waiting) {
+  noteWaiting(now: number, isWaiting: boolean): void {
+    if (!isWaiting) {
       this.#busySince = undefined;
       return;
     }
@@ -153,13 +153,13 @@ export class BotRate {
 
   /** Applies a refusal of the bot's rate, for a call that started at `startedAt`: slower, but the bot continues. */
   slowDown(now: number, startedAt: number, pauseMs: number): void {
-    const cut = this.#cut;
+    const lastCut = this.#cut;
     // Calls that were in flight together are refused for one reason.
-    if (cut !== undefined && startedAt <= cut.at) return;
-    const until = Math.max(now + pauseMs, cut?.until ?? 0);
+    if (lastCut !== undefined && startedAt <= lastCut.at) return;
+    const until = Math.max(now + pauseMs, lastCut?.until ?? 0);
     const perSecond = Math.max(this.#least, this.perSecond(now) * DURING_PAUSE);
     // A refusal within the pause says nothing new about the rate before it.
-    const inPause = cut !== undefined && now < cut.until ? cut : undefined;
+    const inPause = lastCut !== undefined && now < lastCut.until ? lastCut : undefined;
     if (inPause === undefined) {
       const tooFast = this.#refusedRate(pauseMs);
       this.#ceiling = { perSecond: tooFast, until: now + CEILING_MS };
@@ -173,10 +173,10 @@ export class BotRate {
       this.#bucket === undefined
         ? Math.max(this.#due, Math.min(now + (BURST * SECOND_MS) / perSecond, afterPause))
         : afterPause;
-    const refused = inPause === undefined ? 0 : inPause.refused + 1;
-    const passed = inPause?.passed === true;
-    if (refused >= REFUSED_IN_PAUSE && !passed) this.stop(now, until - now);
-    this.#cut = { at: now, until, perSecond, refused, passed };
+    const refusals = inPause === undefined ? 0 : inPause.refused + 1;
+    const hasPassed = inPause?.passed === true;
+    if (refusals >= REFUSED_IN_PAUSE && !hasPassed) this.stop(now, until - now);
+    this.#cut = { at: now, until, perSecond, refused: refusals, passed: hasPassed };
   }
 
   /**

@@ -67,8 +67,8 @@ export class PlaceLimit {
 
   /** Monotonic time at which a call of this kind may start; `bursts`: whether the platform accepts early calls. */
   readyAt(kind: CallKind, now: number, bursts: boolean): number {
-    const { burst, reserved, window } = this.#rate;
-    const share = kind === 'final' ? burst : kind === 'first' ? burst - reserved : 1;
+    const { burst: burstSize, reserved, window } = this.#rate;
+    const share = kind === 'final' ? burstSize : kind === 'first' ? burstSize - reserved : 1;
     const early = bursts && now >= this.#noBurstUntil ? Math.max(0, share - 1) : 0;
     const windowAt = window === undefined ? 0 : this.#windowAt(window, kind === 'final' ? 0 : reserved);
     return Math.max(this.#pausedUntil, this.#due - early * this.intervalMs, windowAt);
@@ -123,14 +123,14 @@ export class PlaceLimit {
 
   /** True if the limit has no state to keep: a new one would behave the same. */
   isFresh(now: number): boolean {
-    const forgotten = this.#slowdown === 1 || now - this.#changedAt > RECOVER_MS * 10;
+    const hasRecovered = this.#slowdown === 1 || now - this.#changedAt > RECOVER_MS * 10;
     const windowEnd = (this.#calls.at(-1) ?? Number.NEGATIVE_INFINITY) + (this.#rate.window?.ms ?? 0);
-    return forgotten && now >= Math.max(this.#noBurstUntil, this.#pausedUntil, this.#due, windowEnd);
+    return hasRecovered && now >= Math.max(this.#noBurstUntil, this.#pausedUntil, this.#due, windowEnd);
   }
 
   /** When the window has room for a call and `kept` more. */
-  #windowAt(window: { calls: number; ms: number }, kept: number): number {
-    const at = this.#calls.at(-Math.max(1, window.calls - kept));
+  #windowAt(window: { calls: number; ms: number }, reserve: number): number {
+    const at = this.#calls.at(-Math.max(1, window.calls - reserve));
     return at === undefined ? 0 : at + window.ms;
   }
 }

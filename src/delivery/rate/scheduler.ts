@@ -8,8 +8,7 @@ import type { RateLimits } from '../../protocol/delivery.ts';
 import type { Channel } from '../../protocol/channel.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { BotLimits, type CountedCall, DEFAULT_PAUSE_MS } from './bot-limits.ts';
-import { PlaceLimit } from './place-limit.ts';
-import { type Final, isBefore, type LiveEdit, type Offer, PlaceQueue } from './place-queue.ts';
+import { type CallKind, PlaceLimit } from './place-limit.ts';
 
 /** A final waits in its place for pauses up to this long in total; a longer one is left to its lane. */
 export const MAX_FINAL_WAIT_MS = 60_000;
@@ -44,7 +43,7 @@ export class Scheduler {
     this.#clock = clock;
     this.#rates = rates;
     this.#isLeased = isLeased;
-    this.#limits = new BotLimits(rates);
+    this.#limits = new BotLimits(rates.callsPerSecond, rates.bucket);
   }
 
   /** All calls, and those answered "too fast": for the metrics. */
@@ -100,14 +99,14 @@ export class Scheduler {
   /** Makes an optional call (typing) if the limits allow it now; true unless it failed permanently. Never throws. */
   async tryOptional(target: CallTarget, call: () => Promise<void>): Promise<boolean> {
     const now = this.#clock.monotonicMs();
-    const counted = this.#isLeased() ? this.#limits.countOptional(this.#queue(target).limit, now) : undefined;
-    if (counted === undefined) return true;
+    const record = this.#isLeased() ? this.#limits.countOptional(this.#queue(target).limit, now) : undefined;
+    if (record === undefined) return true;
     try {
       await call();
       return true;
     } catch (error) {
       if (!isRefusal(error)) return false;
-      this.#limits.refuse(counted, error, this.#clock.monotonicMs());
+      this.#limits.refuse(record, error, this.#clock.monotonicMs());
       return true;
     }
   }
@@ -156,95 +155,77 @@ export class Scheduler {
         return;
       }
       const { queue, kind, final, edit } = offer;
-      const counted = this.#limits.count(queue.limit, kind, now, finalSoon);
+      const record = this.#limits.count(queue.limit, kind, now, finalSoon);
       queue.busy = true;
-      if (edit === undefined) {
-        queue.finals.shift();
-        final.call().then(
-          () => this.#passed(queue, counted),
-          (error: unknown) => this.#finalFailed(queue, counted, final, error),
-        );
-      } else {
-        this.cancelEdit(edit);
-        edit.show().then(
-          (shown) => this.#editEnded(queue, counted, edit, shown),
-          (error: unknown) => this.#editFailed(queue, counted, edit, error),
-        );
-      }
+      const call =
+        edit === undefined ? this.#callFinal(queue, final, record) : this.#showEdit(queue, edit, record);
+      void call.finally(() => {
+        queue.busy = false;
+        this.#startCalls();
+      });
     }
   }
 
-  /** The most urgent call whose time has come; otherwise when to look again. */
+  /** The most urgent call whose time has come; otherwise when to look again. Forgets places with nothing to remember. */
   #choose(now: number): { offer: Offer | undefined; nextAt: number | undefined; finalSoon: boolean } {
-    const offers = this.#offers(now);
-    const finalSoon = offers.some(
-      ({ offer, readyAt }) => offer.kind === 'final' && readyAt <= now + FINAL_SOON_MS,
-    );
-    let chosen: Offer | undefined;
-    let nextAt: number | undefined;
-    let waiting = false;
-    for (const { offer, readyAt: placeReadyAt } of offers) {
-      const botReadyAt = this.#limits.botReadyAt(offer.queue.limit, offer.kind, now, finalSoon);
-      const readyAt = Math.max(placeReadyAt, botReadyAt);
-      waiting ||= placeReadyAt <= now && botReadyAt > now;
-      if (readyAt > now) nextAt = Math.min(nextAt ?? readyAt, readyAt);
-      else if (chosen === undefined || isBefore(offer, chosen)) chosen = offer;
-    }
-    if (waiting || chosen === undefined) this.#limits.noteWaiting(now, waiting);
-    return { offer: chosen, nextAt, finalSoon };
-  }
-
-  /** The next call of every place, and when the place accepts it. Forgets places with nothing to remember. */
-  #offers(now: number): { offer: Offer; readyAt: number }[] {
-    const offers: { offer: Offer; readyAt: number }[] = [];
+    const offers: { offer: Offer; placeReadyAt: number }[] = [];
     for (const queue of this.#queues.values()) {
       const { limit, offer } = queue;
       if (offer !== undefined)
-        offers.push({ offer, readyAt: this.#limits.placeReadyAt(limit, offer.kind, now) });
+        offers.push({ offer, placeReadyAt: this.#limits.placeReadyAt(limit, offer.kind, now) });
       else if (!queue.busy && limit.isFresh(now)) this.#queues.delete(limit.key);
     }
-    return offers;
+    const finalSoon = offers.some(
+      ({ offer, placeReadyAt }) => offer.kind === 'final' && placeReadyAt <= now + FINAL_SOON_MS,
+    );
+    let next: Offer | undefined;
+    let nextAt: number | undefined;
+    let waitsForBot = false;
+    for (const { offer, placeReadyAt } of offers) {
+      const botReadyAt = this.#limits.botReadyAt(offer.queue.limit, offer.kind, now, finalSoon);
+      const readyAt = Math.max(placeReadyAt, botReadyAt);
+      waitsForBot ||= placeReadyAt <= now && botReadyAt > now;
+      if (readyAt > now) nextAt = Math.min(nextAt ?? readyAt, readyAt);
+      else if (next === undefined || isBefore(offer, next)) next = offer;
+    }
+    if (waitsForBot || next === undefined) this.#limits.noteWaiting(now, waitsForBot);
+    return { offer: next, nextAt, finalSoon };
   }
 
-  #passed(queue: PlaceQueue, counted: CountedCall): void {
-    this.#limits.pass(counted);
-    this.#ended(queue);
-  }
-
-  #editEnded(
-    queue: PlaceQueue,
-    counted: CountedCall,
-    edit: LiveEdit,
-    shown: Awaited<ReturnType<LiveEdit['show']>>,
-  ): void {
-    if (shown === 'nothing') this.#limits.giveBack(counted, this.#clock.monotonicMs());
-    else this.#limits.pass(counted);
-    if (shown === 'more') this.#enqueue(queue, edit);
-    this.#ended(queue);
-  }
-
-  #editFailed(queue: PlaceQueue, counted: CountedCall, edit: LiveEdit, error: unknown): void {
-    if (isRefusal(error)) {
-      this.#limits.refuse(counted, error, this.#clock.monotonicMs());
+  async #showEdit(queue: PlaceQueue, edit: LiveEdit, record: CountedCall): Promise<void> {
+    this.cancelEdit(edit);
+    try {
+      const outcome = await edit.show();
+      if (outcome === 'nothing') this.#limits.giveBack(record, this.#clock.monotonicMs());
+      else this.#limits.pass(record);
+      if (outcome === 'more') this.#enqueue(queue, edit);
+    } catch (error) {
+      if (!this.#refuse(record, error)) return;
       this.#enqueue(queue, edit);
-    } else this.#limits.pass(counted);
-    this.#ended(queue);
+    }
   }
 
-  #ended(queue: PlaceQueue): void {
-    queue.busy = false;
-    this.#startCalls();
+  async #callFinal(queue: PlaceQueue, final: Final, record: CountedCall): Promise<void> {
+    queue.finals.shift();
+    try {
+      await final.call();
+      this.#limits.pass(record);
+    } catch (error) {
+      const isRefused = this.#refuse(record, error);
+      const failure = toGatewayError(error);
+      final.waitedMs += failure.retryAfterMs ?? DEFAULT_PAUSE_MS;
+      if (final.signal.aborted) final.fail(toGatewayError(final.signal.reason));
+      else if (isRefused && final.waitedMs <= MAX_FINAL_WAIT_MS) queue.finals.unshift(final);
+      else final.fail(failure);
+    }
   }
 
-  #finalFailed(queue: PlaceQueue, counted: CountedCall, final: Final, error: unknown): void {
-    const refusal = isRefusal(error) ? error : undefined;
-    if (refusal === undefined) this.#limits.pass(counted);
-    else this.#limits.refuse(counted, refusal, this.#clock.monotonicMs());
-    final.waitedMs += refusal?.retryAfterMs ?? DEFAULT_PAUSE_MS;
-    if (final.signal.aborted) final.fail(toGatewayError(final.signal.reason));
-    else if (refusal !== undefined && final.waitedMs <= MAX_FINAL_WAIT_MS) queue.finals.unshift(final);
-    else final.fail(refusal ?? toGatewayError(error));
-    this.#ended(queue);
+  /** Records the failure of a call; true if it was too fast. */
+  #refuse(record: CountedCall, error: unknown): boolean {
+    const isRefused = isRefusal(error);
+    if (isRefused) this.#limits.refuse(record, error, this.#clock.monotonicMs());
+    else this.#limits.pass(record);
+    return isRefused;
   }
 
   #wakeAt(at: number): void {
@@ -264,7 +245,7 @@ function isRefusal(error: unknown): error is ChannelError {
 
 /** The schedulers of all bots, one for each channel, created when the channel is first used. */
 export class Schedulers {
-  readonly #known = new Map<string, Scheduler>();
+  readonly #byChannel = new Map<string, Scheduler>();
   readonly #clock: Clock;
   readonly #isLeased: () => boolean;
 
@@ -274,21 +255,88 @@ export class Schedulers {
   }
 
   /** The scheduler of a channel's bot. */
-  of({ name, capabilities }: Pick<Channel, 'name' | 'capabilities'>): Scheduler {
-    const known = this.#known.get(name);
-    if (known !== undefined) return known;
-    const made = new Scheduler(this.#clock, capabilities.rates, this.#isLeased);
-    this.#known.set(name, made);
-    return made;
+  of({ name, capabilities }: Channel): Scheduler {
+    let scheduler = this.#byChannel.get(name);
+    if (scheduler === undefined) {
+      scheduler = new Scheduler(this.#clock, capabilities.rates, this.#isLeased);
+      this.#byChannel.set(name, scheduler);
+    }
+    return scheduler;
   }
 
   /** Calls of each channel's bot, and those answered "too fast". */
   counts(): ReadonlyMap<string, Scheduler['counts']> {
-    return new Map([...this.#known].map(([name, { counts }]) => [name, counts]));
+    return new Map([...this.#byChannel].map(([name, { counts }]) => [name, counts]));
   }
 
   /** Ends all waits; may be called twice. Never throws. */
   close(): void {
-    for (const one of this.#known.values()) one.close();
+    for (const scheduler of this.#byChannel.values()) scheduler.close();
   }
+}
+
+/** Something on screen that can update itself. */
+export interface LiveEdit {
+  /** Monotonic time at which it last changed on screen; undefined while none of it is on screen. */
+  readonly shownAt: number | undefined;
+  /**
+   * Makes at most one call that shows the newest state: `nothing` if none was needed, `more` if there is more to
+   * show. Throws only `ChannelError('rate_limited')`: it is called again after the pause.
+   */
+  show(): Promise<'nothing' | 'shown' | 'more'>;
+}
+
+/** A call that must happen. */
+interface Final {
+  order: number;
+  waitedMs: number;
+  signal: AbortSignal;
+  call(): Promise<void>;
+  fail(error: GatewayError): void;
+}
+
+/** The next call of a place; of two of the same kind the one with the lower `rank` goes first. */
+type Offer = { queue: PlaceQueue; kind: CallKind; rank: number } & (
+  | { final: Final; edit: undefined }
+  | { final: undefined; edit: LiveEdit }
+);
+
+const URGENCY: Record<CallKind, number> = { final: 0, first: 1, edit: 2 };
+
+class PlaceQueue {
+  readonly limit: PlaceLimit;
+  /** A call is in flight: a place has one at a time. */
+  busy = false;
+  finals: Final[] = [];
+  /** Requested edits, with the order of the requests. */
+  readonly edits = new Map<LiveEdit, number>();
+
+  constructor(limit: PlaceLimit) {
+    this.limit = limit;
+  }
+
+  get isEmpty(): boolean {
+    return this.finals.length === 0 && this.edits.size === 0;
+  }
+
+  /** The next call here; undefined if nothing is waiting, or while a call is in flight. */
+  get offer(): Offer | undefined {
+    if (this.busy) return undefined;
+    const [final] = this.finals;
+    if (final !== undefined) return { queue: this, kind: 'final', rank: final.order, final, edit: undefined };
+    let next: Offer | undefined;
+    for (const [edit, order] of this.edits) {
+      const kind = edit.shownAt === undefined ? 'first' : 'edit';
+      // The oldest screen first; first messages in the order of their requests.
+      const rank = edit.shownAt ?? order;
+      const offer: Offer = { queue: this, kind, rank, final: undefined, edit };
+      if (next === undefined || isBefore(offer, next)) next = offer;
+    }
+    return next;
+  }
+}
+
+/** True if `a` goes before `b`. */
+function isBefore(a: Offer, b: Offer): boolean {
+  return a.kind === b.kind ? a.rank < b.rank : URGENCY[a.kind] < URGENCY[b.kind];
 }

@@ -1,12 +1,12 @@
 /** A growing Markdown text as the messages that show it: full ones are settled, only the open end is parsed again. */
+import { setImmediate } from 'node:timers/promises';
 import type { Nodes, Paragraph, PhrasingContent, Root, RootContent } from 'mdast';
 import type { Rendered } from '../../protocol/channel.ts';
 import { readableMath } from '../../lib/markdown/math-text.ts';
 import { parseMarkdown } from '../../lib/markdown/markdown.ts';
 import { type Segment, Segments } from './segments.ts';
 import { cutChunk, type RenderTarget, rootOf } from './cut.ts';
-import { closeOpenMarkup } from './close-markup.ts';
-import { tableStart } from './table-start.ts';
+import { closeOpenMarkup, tableStart } from './open-end.ts';
 
 /**
  * Placed before a text that continues in the middle of a line while it is parsed: what follows is not at the start of
@@ -62,8 +62,8 @@ export class MessageChunker {
   get held(): number {
     const { text, head, inCode } = this.#segments.open();
     if (inCode || head !== '') return 0;
-    const held = text.length - tableStart(text);
-    return this.#length - held < this.#released ? 0 : held;
+    const tail = text.length - tableStart(text);
+    return this.#length - tail < this.#released ? 0 : tail;
   }
 
   /** Shows all of the text so far, and from then on what continues it, because no more of it is expected soon. */
@@ -77,12 +77,12 @@ export class MessageChunker {
    */
   open(footer?: string): Rendered[] {
     const { inCode, ...segment } = this.#segments.open();
-    const shown = segment.text.slice(0, segment.text.length - this.held);
-    const text = inCode ? shown : closeOpenMarkup(shown);
+    const visible = segment.text.slice(0, segment.text.length - this.held);
+    const text = inCode ? visible : closeOpenMarkup(visible);
     const { full, rest } = this.#fill(appendBlocks(this.#blocks, { ...segment, text }));
     if (footer === undefined) return [...full, ...this.#lastChunk(rest)];
-    const below = this.#target.render(withFooter(rootOf(rest), footer));
-    return [...full, ...(below.length <= this.#target.maxLength ? [below] : this.#lastChunk(rest))];
+    const withLines = this.#target.render(withFooter(rootOf(rest), footer));
+    return [...full, ...(withLines.length <= this.#target.maxLength ? [withLines] : this.#lastChunk(rest))];
   }
 
   /** Every message of the text, once it is complete. */
@@ -113,9 +113,9 @@ export class MessageChunker {
     const full: Rendered[] = [];
     let rest = blocks;
     while (rest.length > 0 && this.#target.render(rootOf(rest)).length > this.#target.maxLength) {
-      const cut = cutChunk(rest, this.#target);
-      if (cut.chunk.plain.trim() !== '') full.push(cut.chunk);
-      rest = cut.rest;
+      const piece = cutChunk(rest, this.#target);
+      if (piece.chunk.plain.trim() !== '') full.push(piece.chunk);
+      rest = piece.rest;
     }
     return { full, rest };
   }
@@ -127,28 +127,31 @@ export class MessageChunker {
   }
 }
 
-/** A complete text as messages. Yields in between, so that a long answer does not delay anything else. */
+/** Lets other work run while a long text is processed. */
+export const yieldToEventLoop = (): Promise<void> => setImmediate();
+
+/** A complete text as messages. Calls `pause` in between, so that a long answer does not delay anything else. */
 export async function chunksOf(
   text: string,
   target: RenderTarget,
-  yieldToEventLoop: () => Promise<void>,
+  pause = yieldToEventLoop,
 ): Promise<Rendered[]> {
   const chunker = new MessageChunker(target);
   for (let start = 0; start < text.length; start += SLICE_CHARS) {
-    if (start > 0) await yieldToEventLoop();
+    if (start > 0) await pause();
     chunker.push(text.slice(start, start + SLICE_CHARS));
   }
   return chunker.finish();
 }
 
 /** A complete text as one document, parsed in slices. */
-export async function documentOf(text: string, yieldToEventLoop: () => Promise<void>): Promise<Root> {
+export async function documentOf(text: string, pause = yieldToEventLoop): Promise<Root> {
   let whole: Root = rootOf([]);
   const render = (doc: Root): Rendered => {
     whole = doc;
     return { text: 'whole', plain: 'whole', length: 0 };
   };
-  await chunksOf(text, { render, maxLength: Infinity }, yieldToEventLoop);
+  await chunksOf(text, { render, maxLength: Infinity }, pause);
   return whole;
 }
 
@@ -157,27 +160,30 @@ export function withFooter(doc: Root, footer: string): Root {
   const lines = footer.split('\n').map((value): PhrasingContent => {
     return { type: 'emphasis', children: [{ type: 'text', value }] };
   });
-  const below: Paragraph = {
+  const paragraph: Paragraph = {
     type: 'paragraph',
     children: lines.flatMap((line, n) => (n === 0 ? [line] : [{ type: 'break' }, line])),
   };
-  return rootOf([...doc.children, below]);
+  return rootOf([...doc.children, paragraph]);
 }
 
 /** Adds a segment's blocks to the previous ones; neither list is changed. */
 function appendBlocks(blocks: RootContent[], segment: Segment): RootContent[] {
-  const added = parseSegment(segment);
+  const newBlocks = parseSegment(segment);
   const last = blocks.at(-1);
-  const first = added[0];
-  if (segment.joins === undefined || last === undefined || first === undefined) return [...blocks, ...added];
-  const joined = join(last, first, segment);
-  return joined === undefined ? [...blocks, ...added] : [...blocks.slice(0, -1), joined, ...added.slice(1)];
+  const first = newBlocks[0];
+  if (segment.joins === undefined || last === undefined || first === undefined)
+    return [...blocks, ...newBlocks];
+  const merged = join(last, first, segment);
+  return merged === undefined
+    ? [...blocks, ...newBlocks]
+    : [...blocks.slice(0, -1), merged, ...newBlocks.slice(1)];
 }
 
 function parseSegment(segment: Segment): RootContent[] {
   const { text, head, joins } = segment;
-  const known = newest?.segment;
-  if (newest !== undefined && known?.text === text && known.head === head && known.joins === joins)
+  const cached = newest?.segment;
+  if (newest !== undefined && cached?.text === text && cached.head === head && cached.joins === joins)
     return newest.blocks;
   newest = { segment: { text, head, joins }, blocks: parsed(segment) };
   return newest.blocks;

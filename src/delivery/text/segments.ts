@@ -50,16 +50,16 @@ export class Segments {
   /** Appends text; returns the segments that no later text can change. */
   push(text: string): Segment[] {
     this.#open += text;
-    const closed: Segment[] = [];
+    const segments: Segment[] = [];
     for (;;) {
       const newline = this.#open.indexOf('\n', this.#read);
       const end = newline < 0 ? this.#open.length : newline + 1;
       if (end > HARD_SEGMENT) {
-        closed.push(this.#breakOff());
+        segments.push(this.#breakOff());
         continue;
       }
-      if (newline < 0) return closed;
-      this.#line(this.#open.slice(this.#read, newline), end, closed);
+      if (newline < 0) return segments;
+      this.#line(this.#open.slice(this.#read, newline), end, segments);
     }
   }
 
@@ -68,14 +68,14 @@ export class Segments {
     return { text: this.#open, head: this.#head, joins: this.#joins, inCode: this.#fence !== undefined };
   }
 
-  #line(line: string, end: number, closed: Segment[]): void {
+  #line(line: string, end: number, segments: Segment[]): void {
     if (this.#fence !== undefined) {
       this.#read = end;
       if (closesFence(line, this.#fence)) {
         this.#fence = undefined;
-        closed.push(this.#close(end, '', undefined));
+        segments.push(this.#close(end, '', undefined));
       } else if (end > SOFT_SEGMENT) {
-        closed.push(this.#close(end, this.#opening(), '\n'));
+        segments.push(this.#close(end, this.#opening(), '\n'));
       }
       return;
     }
@@ -84,13 +84,13 @@ export class Segments {
       return;
     }
     const fence = openedFence(line, this.#kind);
-    const before = this.#boundary(line, fence !== undefined);
-    const isShort = before?.joins === undefined && fence === undefined && this.#read < LEAST_SEGMENT;
-    if (before === undefined || isShort) {
-      if (before !== undefined) this.#beginBlock(this.#read);
+    const boundary = this.#boundary(line, fence !== undefined);
+    const isShort = boundary?.joins === undefined && fence === undefined && this.#read < LEAST_SEGMENT;
+    if (boundary === undefined || isShort) {
+      if (boundary !== undefined) this.#beginBlock(this.#read);
       this.#read = end;
     } else {
-      closed.push(this.#close(this.#read, before.head, before.joins));
+      segments.push(this.#close(this.#read, boundary.head, boundary.joins));
       this.#read = line.length + 1;
     }
     this.#enter(line, fence);

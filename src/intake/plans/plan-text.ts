@@ -4,7 +4,7 @@ import { MAX_STEP_EDITS } from '../../protocol/agent/plan-edits.ts';
 import { type PlainKey, type Say, textRef, type TextRef } from '../../protocol/texts/say.ts';
 import type { SessionKey } from '../../protocol/message.ts';
 import type { PlanStore } from '../../protocol/agent/plan-store.ts';
-import { escapeMarkdown } from '../../lib/markdown/escape.ts';
+import { escapeMarkdown } from '../../lib/markdown/references.ts';
 import { clipEnd, oneLine } from '../../lib/text.ts';
 
 /** How to write changes, for people. */

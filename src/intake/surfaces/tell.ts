@@ -13,7 +13,7 @@ import type { DropSurface, SurfaceEnd, SurfaceStore } from '../../protocol/sessi
 import { type PersonLanguages, recipientOf } from '../../protocol/texts/languages.ts';
 import type { Say } from '../../protocol/texts/say.ts';
 import type { AskedElsewhere } from '../../protocol/delivery.ts';
-import { escapeMarkdown } from '../../lib/markdown/escape.ts';
+import { escapeMarkdown } from '../../lib/markdown/references.ts';
 import { clipEnd, oneLine } from '../../lib/text.ts';
 import { type LabelOf, networkOf, plainName, whereOf } from './surface-text.ts';
 import type { Log } from '../../protocol/log.ts';

@@ -6,8 +6,8 @@ export class BackgroundWork {
   readonly #failed: (error: unknown, name: string) => void;
 
   /** `failed` is called with each error and the name of its work. */
-  constructor(failed: (error: unknown, name: string) => void) {
-    this.#failed = failed;
+  constructor(onFailure: (error: unknown, name: string) => void) {
+    this.#failed = onFailure;
   }
 
   /** Lets work run on its own. Never throws. */

@@ -60,12 +60,12 @@ export class Refusals {
   }
 
   /** A call was refused again. `answered` false: the server said nothing, so it is asked again soon. */
-  note(answered = true): void {
+  note(hasAnswered = true): void {
     const now = this.#monotonicMs();
     this.#since ??= now;
     const { firstMs, capMs, lastingMs } = this.#waits;
     const soonMs = Math.min(capMs, firstMs * 2 ** this.#count);
-    this.#nextAt = now + (answered && this.state === 'lasting' ? lastingMs : soonMs);
+    this.#nextAt = now + (hasAnswered && this.state === 'lasting' ? lastingMs : soonMs);
     this.#count += 1;
   }
 

@@ -23,10 +23,10 @@ export function createFairQueue(limit: number, maxWaiting: number): FairQueue {
   let running = 0;
   const occupy = (): (() => void) => {
     running += 1;
-    let left = false;
+    let hasLeft = false;
     return () => {
-      if (left) return;
-      left = true;
+      if (hasLeft) return;
+      hasLeft = true;
       running -= 1;
       waiters.callNext();
     };

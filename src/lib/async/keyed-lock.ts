@@ -5,16 +5,16 @@ export class KeyedLock {
 
   /** Runs `task` when its turn comes. Throws the signal's reason when it aborts before, else what `task` throws. */
   async run<T>(key: string, signal: AbortSignal, task: () => Promise<T>): Promise<T> {
-    const before = this.#ends.get(key);
-    const own = Promise.withResolvers<void>();
+    const previous = this.#ends.get(key);
+    const turn = Promise.withResolvers<void>();
     // A task that gives up while waiting must not let the next one overtake those before it.
-    const end = before === undefined ? own.promise : before.then(() => own.promise);
+    const end = previous === undefined ? turn.promise : previous.then(() => turn.promise);
     this.#ends.set(key, end);
     try {
-      if (before !== undefined) await untilAborted(before, signal);
+      if (previous !== undefined) await untilAborted(previous, signal);
       return await task();
     } finally {
-      own.resolve();
+      turn.resolve();
       if (this.#ends.get(key) === end) this.#ends.delete(key);
     }
   }
@@ -26,13 +26,13 @@ export class KeyedLock {
 }
 
 /** Waits for `done`. Throws the signal's reason when it aborts first. */
-async function untilAborted(done: Promise<void>, signal: AbortSignal): Promise<void> {
+async function untilAborted(promise: Promise<void>, signal: AbortSignal): Promise<void> {
   signal.throwIfAborted();
   const aborted = Promise.withResolvers<never>();
   const abort = (): void => aborted.reject(signal.reason);
   signal.addEventListener('abort', abort, { once: true });
   try {
-    await Promise.race([done, aborted.promise]);
+    await Promise.race([promise, aborted.promise]);
   } finally {
     signal.removeEventListener('abort', abort);
   }

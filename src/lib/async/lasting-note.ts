@@ -2,7 +2,7 @@
 import type { Clock } from '../clock.ts';
 
 export interface LastingNoteOptions {
-  clock: Pick<Clock, 'after'>;
+  clock: Clock;
   /** How long the state must last before it is written, in milliseconds; 0 = it is written at once. */
   afterMs: number;
   /** Writes whether the state holds. */
@@ -36,9 +36,9 @@ export class LastingNote {
   async end(): Promise<void> {
     this.#cancel?.();
     this.#cancel = undefined;
-    const written = this.#written;
-    if (written === undefined) return;
-    await written;
+    const start = this.#written;
+    if (start === undefined) return;
+    await start;
     this.#written = undefined;
     await this.#options.write(false);
   }

@@ -9,11 +9,11 @@ export async function forEachConcurrently<T>(
   width: number,
   act: (item: T) => Promise<void>,
 ): Promise<void> {
-  const waiting = items[Symbol.iterator]();
+  const iterator = items[Symbol.iterator]();
   const failures: unknown[] = [];
   const work = async (): Promise<void> => {
     try {
-      for (let next = waiting.next(); next.done !== true; next = waiting.next()) await act(next.value);
+      for (let next = iterator.next(); next.done !== true; next = iterator.next()) await act(next.value);
     } catch (error) {
       failures.push(error);
     }

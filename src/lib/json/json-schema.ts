@@ -58,13 +58,13 @@ function problemAt(check: Check, schema: unknown, spot: Spot): string | undefine
     const problem = problemAt(check, resolve(check.root, reference), { value, at, depth: depth + 1 });
     if (problem !== undefined) return problem;
   }
-  const { type, const: constant, enum: allowed } = schema;
+  const { type, const: constant, enum: choices } = schema;
   if (type !== undefined && !list(type).some((name) => isOfType(value, name))) {
     return wrong(at, `must be of type ${list(type).join(' or ')}`);
   }
   if ('const' in schema && !isSame(value, constant)) return wrong(at, `must be ${show(constant)}`);
-  if (Array.isArray(allowed) && !allowed.some((one) => isSame(value, one))) {
-    return wrong(at, `must be one of ${show(allowed)}`);
+  if (Array.isArray(choices) && !choices.some((one) => isSame(value, one))) {
+    return wrong(at, `must be one of ${show(choices)}`);
   }
   return (
     numberProblem(schema, value, at) ??
@@ -112,8 +112,8 @@ function itemsProblem(check: Check, schema: Schema, { value, at, depth }: Spot):
   if (!Array.isArray(value)) return undefined;
   const first: unknown[] = Array.isArray(schema['prefixItems']) ? schema['prefixItems'] : [];
   for (const [index, item] of value.entries()) {
-    const own = index < first.length ? first[index] : schema['items'];
-    const problem = problemAt(check, own, { value: item, at: `${at}/${index}`, depth: depth + 1 });
+    const itemSchema = index < first.length ? first[index] : schema['items'];
+    const problem = problemAt(check, itemSchema, { value: item, at: `${at}/${index}`, depth: depth + 1 });
     if (problem !== undefined) return problem;
   }
   return undefined;
@@ -127,11 +127,11 @@ function propertiesProblem(check: Check, schema: Schema, { value, at, depth }: S
   }
   const properties = isJsonObject(schema['properties']) ? schema['properties'] : {};
   for (const [name, field] of Object.entries(value)) {
-    const known = Object.hasOwn(properties, name);
+    const isDeclared = Object.hasOwn(properties, name);
     // Which names a pattern matches is unknown here: with patterns, no name counts as extra.
-    if (!known && schema['patternProperties'] !== undefined) continue;
-    const own = known ? properties[name] : schema['additionalProperties'];
-    const problem = problemAt(check, own, { value: field, at: `${at}/${name}`, depth: depth + 1 });
+    if (!isDeclared && schema['patternProperties'] !== undefined) continue;
+    const valueSchema = isDeclared ? properties[name] : schema['additionalProperties'];
+    const problem = problemAt(check, valueSchema, { value: field, at: `${at}/${name}`, depth: depth + 1 });
     if (problem !== undefined) return problem;
   }
   return undefined;
@@ -169,22 +169,22 @@ export function referenced(root: Schema, reference: string): unknown {
 
 function resolve(root: Schema, reference: string): unknown {
   if (!reference.startsWith('#')) throw new Unfollowable(`$ref ${show(reference)} leads outside`);
-  const found = referredTo(root, reference);
-  if (found === undefined) throw new Unfollowable(`$ref ${show(reference)} leads nowhere`);
-  return found;
+  const target = referredTo(root, reference);
+  if (target === undefined) throw new Unfollowable(`$ref ${show(reference)} leads nowhere`);
+  return target;
 }
 
 /** What a reference within a schema leads to; undefined if it leads nowhere, or outside. Never throws. */
 export function referredTo(root: Schema, reference: string): unknown {
   if (!reference.startsWith('#')) return undefined;
-  let found: unknown = root;
+  let target: unknown = root;
   for (const part of reference.slice(1).split('/').slice(1)) {
     const name = decodePointer(part);
-    const holder: unknown = found;
-    if (Array.isArray(holder)) found = holder[Number(name)];
-    else found = isJsonObject(holder) && Object.hasOwn(holder, name) ? holder[name] : undefined;
+    const holder: unknown = target;
+    if (Array.isArray(holder)) target = holder[Number(name)];
+    else target = isJsonObject(holder) && Object.hasOwn(holder, name) ? holder[name] : undefined;
   }
-  return found;
+  return target;
 }
 
 function decodePointer(part: string): string {
@@ -237,6 +237,6 @@ function show(value: unknown): string {
   return text.length <= MAX_SHOWN ? text : `${text.slice(0, MAX_SHOWN).toWellFormed()}…`;
 }
 
-function wrong(at: string, what: string): string {
-  return `${at === '' ? 'it' : at.slice(0, MAX_SHOWN).toWellFormed()} ${what}`;
+function wrong(at: string, problem: string): string {
+  return `${at === '' ? 'it' : at.slice(0, MAX_SHOWN).toWellFormed()} ${problem}`;
 }

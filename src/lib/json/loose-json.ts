@@ -47,10 +47,10 @@ export function readLoose(text: string, from = 0): LooseValue | undefined {
 export function readLooseValues(text: string, most = Infinity): unknown[] | undefined {
   const values: unknown[] = [];
   for (let at = skipBlanks(text, 0); at < text.length;) {
-    const found = values.length < most ? readLoose(text, at) : undefined;
-    if (found === undefined) return undefined;
-    values.push(found.value);
-    at = skipBlanks(text, found.end);
+    const match = values.length < most ? readLoose(text, at) : undefined;
+    if (match === undefined) return undefined;
+    values.push(match.value);
+    at = skipBlanks(text, match.end);
   }
   return values;
 }
@@ -86,10 +86,10 @@ function objectAt(text: string, start: number, depth: number): LooseValue | unde
     if (key === undefined) return undefined;
     const colon = skipBlanks(text, key.end);
     if (text[colon] !== ':') return undefined;
-    const found = valueAt(text, skipBlanks(text, colon + 1), depth - 1);
-    if (found === undefined) return undefined;
-    entries.push([key.name, found.value]);
-    const next = afterItem(text, found.end, '}');
+    const match = valueAt(text, skipBlanks(text, colon + 1), depth - 1);
+    if (match === undefined) return undefined;
+    entries.push([key.name, match.value]);
+    const next = afterItem(text, match.end, '}');
     if (next === undefined) return undefined;
     at = next;
   }
@@ -108,10 +108,10 @@ function listAt(text: string, start: number, depth: number): LooseValue | undefi
   const items: unknown[] = [];
   let at = skipBlanks(text, start + 1);
   while (text[at] !== close) {
-    const found = valueAt(text, at, depth - 1);
-    if (found === undefined) return undefined;
-    items.push(found.value);
-    const next = afterItem(text, found.end, close);
+    const match = valueAt(text, at, depth - 1);
+    if (match === undefined) return undefined;
+    items.push(match.value);
+    const next = afterItem(text, match.end, close);
     if (next === undefined) return undefined;
     at = next;
   }

@@ -10,16 +10,20 @@
 import { isJsonObject } from './json.ts';
 import { referredTo } from './json-schema.ts';
 import {
+  ANY,
   branchesOf,
   choicesOf,
   type Flat,
   flattened,
+  isAny,
   itemsOf,
   listOf,
   type Schema,
   typesOf,
+  union,
+  unionOfObjects,
+  withNull,
 } from './flat-schema.ts';
-import { ANY, isAny, union, unionOfObjects, withNull } from './schema-union.ts';
 
 /** Largest result, in bytes of JSON: inlined references can multiply a schema. */
 export const MAX_WIRE_BYTES = 32 * 1024;
@@ -104,8 +108,8 @@ class Build {
     return objects.length === 0 ? emptyObject() : this.#oneOfObjects(objects.map((one) => this.#object(one)));
   }
 
-  #flatten(given: unknown, place: Place): Flat {
-    const flat = flattened(given, place, (reference) => referredTo(this.#original, reference));
+  #flatten(schema: unknown, place: Place): Flat {
+    const flat = flattened(schema, place, (reference) => referredTo(this.#original, reference));
     if (flat.isCut) this.losses.add('recursive or unknown references');
     for (const keyword of Object.keys(flat.raw)) if (!QUIET.has(keyword)) this.losses.add(`"${keyword}"`);
     return flat;
@@ -134,8 +138,8 @@ class Build {
   }
 
   /** Any value. A schema with nothing in it is an object for llama.cpp, one with a description is any value. */
-  #any(given: unknown): Schema {
-    const own = isJsonObject(given) ? given['description'] : undefined;
+  #any(schema: unknown): Schema {
+    const own = isJsonObject(schema) ? schema['description'] : undefined;
     const description = typeof own === 'string' && own !== '' ? own : ANY.description;
     return this.#reduced ? { type: 'string', description } : { description };
   }
@@ -172,10 +176,10 @@ class Build {
       ...new Set(values.map((value) => (Array.isArray(value) ? 'array' : typeof value))),
     ];
     const one = others.length === 0 && type !== 'object' && type !== 'array' ? type : undefined;
-    const named = one === 'number' && types.includes('integer') ? 'integer' : one;
+    const typeName = one === 'number' && types.includes('integer') ? 'integer' : one;
     if (this.#reduced && one !== 'string')
-      return { schema: named === undefined ? ANY : { type: named }, nullable };
-    return { schema: { ...(named !== undefined && { type: named }), enum: values }, nullable };
+      return { schema: typeName === undefined ? ANY : { type: typeName }, nullable };
+    return { schema: { ...(typeName !== undefined && { type: typeName }), enum: values }, nullable };
   }
 
   #union(members: readonly Converted[], mayBeNull: boolean): Converted {
@@ -221,9 +225,9 @@ class Build {
   /** The limits that are numbers a grammar can count. */
   #limits({ raw }: Flat, names: readonly string[], fits: (limit: number) => boolean): Schema {
     if (this.#reduced) return {};
-    const kept = names.filter((name) => typeof raw[name] === 'number' && fits(raw[name]));
-    if (names.some((name) => raw[name] !== undefined && !kept.includes(name))) this.losses.add('limits');
-    return Object.fromEntries(kept.map((name) => [name, raw[name]]));
+    const limits = names.filter((name) => typeof raw[name] === 'number' && fits(raw[name]));
+    if (names.some((name) => raw[name] !== undefined && !limits.includes(name))) this.losses.add('limits');
+    return Object.fromEntries(limits.map((name) => [name, raw[name]]));
   }
 
   #object(flat: Flat): Schema {
@@ -280,16 +284,16 @@ class Build {
   }
 
   #branchesOf({ raw }: Flat): Schema[] | undefined {
-    const found = branchesOf(raw);
-    if (found !== 'conditions') return found;
-    this.losses.add(found);
+    const branches = branchesOf(raw);
+    if (branches !== 'conditions') return branches;
+    this.losses.add(branches);
     return undefined;
   }
 
   #oneOfObjects(objects: readonly Schema[]): Schema {
     return unionOfObjects(objects, (schemas, isFree) => {
-      const joined = this.#reduced ? this.#common(schemas) : union(schemas);
-      return isFree && !this.#reduced ? this.#any(schemas[0]) : this.#anyNamed(joined);
+      const merged = this.#reduced ? this.#common(schemas) : union(schemas);
+      return isFree && !this.#reduced ? this.#any(schemas[0]) : this.#anyNamed(merged);
     });
   }
 }

@@ -32,15 +32,15 @@ export function foldDetails(nodes: readonly RootContent[]): (RootContent | Detai
   for (let at = 0; at < nodes.length; at += 1) {
     const node = nodes[at];
     if (node === undefined) break;
-    const opened = openedBy(node);
-    if (opened === undefined) {
+    const opening = openedBy(node);
+    if (opening === undefined) {
       folded.push(node);
       continue;
     }
-    const { inside, taken } = insideOf([...opened.rest, ...nodes.slice(at + 1)]);
+    const { inside, taken: count } = insideOf([...opening.rest, ...nodes.slice(at + 1)]);
     const children = withoutDeepTags(inside);
-    folded.push({ type: 'details', summary: opened.summary, isOpen: opened.isOpen, children });
-    at += taken - opened.rest.length;
+    folded.push({ type: 'details', summary: opening.summary, isOpen: opening.isOpen, children });
+    at += count - opening.rest.length;
   }
   return folded;
 }
@@ -52,8 +52,8 @@ export function foldDetails(nodes: readonly RootContent[]): (RootContent | Detai
 export function openingsLeft(nodes: readonly RootContent[], most: number): Paragraph[] {
   const open: Paragraph[] = [];
   for (const node of nodes) {
-    const opened = openedBy(node);
-    if (opened !== undefined) open.push(openingOf(opened, most));
+    const opening = openedBy(node);
+    if (opening !== undefined) open.push(openingOf(opening, most));
     if (withoutEnd(node) !== undefined) open.pop();
   }
   return open;
@@ -72,14 +72,14 @@ export function withoutEmpty(
   openings: readonly Paragraph[],
   nodes: readonly RootContent[],
 ): { openings: Paragraph[]; nodes: RootContent[] } {
-  const left = [...openings];
+  const unclosed = [...openings];
   let at = 0;
-  for (; left.length > 0; at += 1) {
+  for (; unclosed.length > 0; at += 1) {
     const node = nodes[at];
     if (node === undefined || withoutEnd(node)?.length !== 0) break;
-    left.pop();
+    unclosed.pop();
   }
-  return { openings: left, nodes: nodes.slice(at) };
+  return { openings: unclosed, nodes: nodes.slice(at) };
 }
 
 /** The summary and the rest of the paragraph that opens details; undefined for every other block. */
@@ -90,11 +90,11 @@ function openedBy(
   if (first?.type !== 'text') return undefined;
   const opening = OPENING.exec(first.value);
   if (opening === null) return undefined;
-  const after = first.value.slice(opening[0].length);
+  const text = first.value.slice(opening[0].length);
   const isOpen = opening[1] !== undefined;
-  const title = SUMMARY.exec(after);
-  if (title === null) return { summary: [], rest: paragraphOf([textOf(after), ...others]), isOpen };
-  const phrases = [textOf(after.slice(title[0].length)), ...others];
+  const title = SUMMARY.exec(text);
+  if (title === null) return { summary: [], rest: paragraphOf([textOf(text), ...others]), isOpen };
+  const phrases = [textOf(text.slice(title[0].length)), ...others];
   const [summary, rest] = splitAt(phrases, SUMMARY_END) ?? [phrases, []];
   return { summary: summary.filter(isShown), rest: paragraphOf(rest), isOpen };
 }
@@ -105,10 +105,10 @@ function insideOf(nodes: readonly RootContent[]): { inside: RootContent[]; taken
   let depth = 1;
   for (const [index, node] of nodes.entries()) {
     if (openedBy(node) !== undefined) depth += 1;
-    const before = withoutEnd(node);
-    if (before !== undefined) depth -= 1;
+    const head = withoutEnd(node);
+    if (head !== undefined) depth -= 1;
     if (depth === 0) {
-      if (before !== undefined) inside.push(...before);
+      if (head !== undefined) inside.push(...head);
       return { inside, taken: index + 1 };
     }
     inside.push(node);
@@ -120,15 +120,15 @@ function insideOf(nodes: readonly RootContent[]): { inside: RootContent[]; taken
 function withoutDeepTags(nodes: readonly RootContent[]): RootContent[] {
   let depth = 1;
   return nodes.flatMap((node) => {
-    const opened = openedBy(node);
-    if (opened !== undefined) depth += 1;
+    const opening = openedBy(node);
+    if (opening !== undefined) depth += 1;
     const isDeep = depth > MAX_DETAILS_DEPTH;
-    const before = withoutEnd(node);
-    if (before !== undefined) depth -= 1;
+    const head = withoutEnd(node);
+    if (head !== undefined) depth -= 1;
     if (!isDeep) return [node];
-    if (opened === undefined) return before ?? [node];
-    const inside = [...paragraphOf(opened.summary), ...opened.rest];
-    return before === undefined ? inside : inside.flatMap((one) => withoutEnd(one) ?? [one]);
+    if (opening === undefined) return head ?? [node];
+    const inside = [...paragraphOf(opening.summary), ...opening.rest];
+    return head === undefined ? inside : inside.flatMap((one) => withoutEnd(one) ?? [one]);
   });
 }
 
@@ -147,11 +147,11 @@ function withoutEnd(node: RootContent): RootContent[] | undefined {
     // Right below a list, the end belongs to the paragraph of its last item.
     const item = node.children.at(-1);
     const last = item?.children.at(-1);
-    const before = last && withoutEnd(last);
-    if (item === undefined || before === undefined) return undefined;
+    const head = last && withoutEnd(last);
+    if (item === undefined || head === undefined) return undefined;
     const children = item.children
       .slice(0, -1)
-      .concat(before.filter((one) => one.type === 'paragraph' || one.type === 'list'));
+      .concat(head.filter((one) => one.type === 'paragraph' || one.type === 'list'));
     return [{ ...node, children: [...node.children.slice(0, -1), { ...item, children }] }];
   }
   if (node.type === 'table') {
@@ -174,13 +174,13 @@ function splitAt(
   for (const [index, phrase] of phrases.entries()) {
     const match = phrase.type === 'text' ? pattern.exec(phrase.value) : null;
     if (match === null || phrase.type !== 'text') continue;
-    const [before, after] = [
+    const [head, tail] = [
       phrase.value.slice(0, match.index).trimEnd(),
       phrase.value.slice(match.index + match[0].length).trimStart(),
     ];
     return [
-      [...phrases.slice(0, index), textOf(before)],
-      [textOf(after), ...phrases.slice(index + 1)],
+      [...phrases.slice(0, index), textOf(head)],
+      [textOf(tail), ...phrases.slice(index + 1)],
     ];
   }
   return undefined;

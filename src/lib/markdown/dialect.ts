@@ -37,14 +37,14 @@ function runOf(source: string): Construct {
     ...marks,
     tokenize(effects, ok, nok) {
       const start = this.now().offset;
-      const done = (code: Code): State | undefined => {
+      const finish = (code: Code): State | undefined => {
         const token = this.events.at(-1)?.[1];
         const kind = runKind(source, start, this.now().offset);
         if (token !== undefined && kind === 'text') Object.assign(token, { _open: false, _close: false });
         if (token !== undefined && kind === 'closes') Object.assign(token, { _close: true });
         return ok(code);
       };
-      return marks.tokenize.call(this, effects, done, nok);
+      return marks.tokenize.call(this, effects, finish, nok);
     },
   };
 }
@@ -80,17 +80,17 @@ function noteOf(source: string): Construct {
   return {
     name: 'chatNote',
     tokenize(effects, ok, nok) {
-      let left = noteAt(source, this.now().offset)?.length ?? 0;
+      let remaining = noteAt(source, this.now().offset)?.length ?? 0;
       const inside: State = (code) => {
         effects.consume(code);
-        left -= 1;
-        if (left > 0) return inside;
+        remaining -= 1;
+        if (remaining > 0) return inside;
         effects.exit('htmlTextData');
         effects.exit('htmlText');
         return ok;
       };
       return (code) => {
-        if (left === 0) return nok(code);
+        if (remaining === 0) return nok(code);
         effects.enter('htmlText');
         effects.enter('htmlTextData');
         return inside(code);

@@ -12,17 +12,19 @@ const NAME = /[a-z]/;
 
 /** The run of marks from `start` to `end`, whose characters are all the same. */
 export function runKind(text: string, start: number, end: number): RunKind {
-  const [before, after, next] = [text.charAt(start - 1), text.charAt(end), text.charAt(end + 1)];
+  const [previous, following, next] = [text.charAt(start - 1), text.charAt(end), text.charAt(end + 1)];
   if (text.charAt(start) === '_') return end - start === 2 && isInName(text, start, end) ? 'text' : 'usual';
-  if (isProduct(before, after) && end - start === 1) return 'text';
-  if (before === '/' && (after === '/' || (after === '.' && /[A-Za-z0-9]/.test(next)))) return 'text';
-  return end - start > 1 && ENDING.test(before) ? 'closes' : 'usual';
+  if (isProduct(previous, following) && end - start === 1) return 'text';
+  if (previous === '/' && (following === '/' || (following === '.' && /[A-Za-z0-9]/.test(next))))
+    return 'text';
+  return end - start > 1 && ENDING.test(previous) ? 'closes' : 'usual';
 }
 
 /** `2*3`, `2*x`, `x*2`. */
-function isProduct(before: string, after: string): boolean {
+function isProduct(previous: string, following: string): boolean {
   return (
-    (/[0-9]/.test(before) && /[A-Za-z0-9]/.test(after)) || (/[A-Za-z]/.test(before) && /[0-9]/.test(after))
+    (/[0-9]/.test(previous) && /[A-Za-z0-9]/.test(following)) ||
+    (/[A-Za-z]/.test(previous) && /[0-9]/.test(following))
   );
 }
 

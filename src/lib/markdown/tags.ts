@@ -90,10 +90,10 @@ export function noteAt(text: string, at: number): { number: string; length: numb
   NOTE.lastIndex = at;
   const [whole, number, colon = ''] = NOTE.exec(text) ?? [];
   if (whole === undefined || number === undefined) return undefined;
-  const before = text.slice(Math.max(0, at - MARGIN), at);
-  if (LINE_START.test(before)) return colon === '' ? undefined : { number, length: whole.length };
+  const preceding = text.slice(Math.max(0, at - MARGIN), at);
+  if (LINE_START.test(preceding)) return colon === '' ? undefined : { number, length: whole.length };
   const length = whole.length - colon.length;
-  return CALLER.test(before) && !AFTER_SET.test(text.slice(at + length, at + length + 2))
+  return CALLER.test(preceding) && !AFTER_SET.test(text.slice(at + length, at + length + 2))
     ? { number, length }
     : undefined;
 }
@@ -107,4 +107,45 @@ export function calloutOf(text: string): { heading: string; length: number } | u
   const [whole, word] = CALLOUT.exec(text) ?? [];
   if (whole === undefined || word === undefined) return undefined;
   return { heading: word.charAt(0).toUpperCase() + word.slice(1).toLowerCase(), length: whole.length };
+}
+
+const RAISED = characterMap(
+  '0123456789+-=()abcdefghijklmnoprstuvwxyz',
+  '⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁼⁽⁾ᵃᵇᶜᵈᵉᶠᵍʰⁱʲᵏˡᵐⁿᵒᵖʳˢᵗᵘᵛʷˣʸᶻ',
+);
+
+const LOWERED = characterMap('0123456789+-=()aeoxhklmnpstijruv', '₀₁₂₃₄₅₆₇₈₉₊₋₌₍₎ₐₑₒₓₕₖₗₘₙₚₛₜᵢⱼᵣᵤᵥ');
+
+function characterMap(from: string, to: string): ReadonlyMap<string, string> {
+  const targets = Array.from(to);
+  return new Map(Array.from(from, (char, at) => [char, targets[at] ?? char]));
+}
+
+/** The text as raised characters; undefined if Unicode lacks one of them. */
+export function raised(text: string): string | undefined {
+  return mapped(text, RAISED);
+}
+
+/** The text as lowered characters; undefined if Unicode lacks one of them. */
+export function lowered(text: string): string | undefined {
+  return mapped(text, LOWERED);
+}
+
+/** `²`, `^Q`, `^(TM)`: a raised text, as characters or with a sign before it. */
+export function raisedOrMarked(text: string): string {
+  return raised(text) ?? `^${grouped(text)}`;
+}
+
+/** `₂`, `_Q`, `_(eff)`: a lowered text, as characters or with a sign before it. */
+export function loweredOrMarked(text: string): string {
+  return lowered(text) ?? `_${grouped(text)}`;
+}
+
+function mapped(text: string, characters: ReadonlyMap<string, string>): string | undefined {
+  const small = Array.from(text.replace(/\s/g, ''), (char) => characters.get(char));
+  return small.length === 0 || small.includes(undefined) ? undefined : small.join('');
+}
+
+function grouped(text: string): string {
+  return Array.from(text).length === 1 ? text : `(${text})`;
 }

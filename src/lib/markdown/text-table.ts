@@ -1,6 +1,6 @@
 /** A table drawn with characters, for a monospaced font. */
 import type { AlignType } from 'mdast';
-import { graphemesOf } from '../graphemes.ts';
+import { graphemesOf } from '../text.ts';
 
 /** Characters that take one column each: no need to look for clusters. */
 const NARROW = /^[ -\u02FF]*$/;
@@ -47,8 +47,8 @@ export function columnsOf(text: string): number {
 
 function pad({ text, width }: Cell, columns: number, align: AlignType | undefined): string {
   const missing = columns - width;
-  const left = align === 'right' ? missing : align === 'center' ? Math.floor(missing / 2) : 0;
-  return ' '.repeat(left) + text + ' '.repeat(missing - left);
+  const leftPadding = align === 'right' ? missing : align === 'center' ? Math.floor(missing / 2) : 0;
+  return ' '.repeat(leftPadding) + text + ' '.repeat(missing - leftPadding);
 }
 
 /** CJK and emoji take two columns, joiners and marks none. */

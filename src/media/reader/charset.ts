@@ -67,9 +67,9 @@ export function guessCharset(bytes: Uint8Array): string | undefined {
 }
 
 /** The bytes in that set; undefined if they have no meaning in it, or contain control characters. Never throws. */
-export function decodeIn(charset: string, bytes: Uint8Array, cut: boolean): string | undefined {
+export function decodeIn(charset: string, bytes: Uint8Array, isCut: boolean): string | undefined {
   try {
-    const text = new TextDecoder(charset, { fatal: true }).decode(bytes, { stream: cut });
+    const text = new TextDecoder(charset, { fatal: true }).decode(bytes, { stream: isCut });
     return hasControls(text) ? undefined : text;
   } catch {
     return undefined;

@@ -1,5 +1,5 @@
 /** What a file is, by its bytes, and what is in it. Runs in the process that reads files. */
-import { mimeTypeOf } from '../file-type.ts';
+import { decodeText, mimeTypeOf, withNote } from './file-type.ts';
 import { unzipSync, zipSync } from 'fflate';
 import {
   MAX_DOCUMENT_CHARS,
@@ -9,7 +9,6 @@ import {
   MAX_UNPACKED_BYTES,
   type ReaderAnswer,
 } from './protocol.ts';
-import { decodeText, withNote } from './plain-text.ts';
 import { inEnglish } from '../../protocol/texts/say.ts';
 
 /** Formats that are opened, with the name of their loader. Sharp itself refuses everything else. */

@@ -5,9 +5,12 @@ import { buffer } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { GatewayError } from '../../protocol/errors.ts';
 import { createFairQueue } from '../../lib/async/fair-queue.ts';
-import { type DecodedText, decodeText, textType, withNote } from './plain-text.ts';
+import { type DecodedText, decodeText, textType, withNote } from './file-type.ts';
 import { answerShape, MAX_DOCUMENT_CHARS, type ReaderAnswer } from './protocol.ts';
 import { textRef } from '../../protocol/texts/say.ts';
+import { createHash } from 'node:crypto';
+import type { DocumentText } from '../../protocol/media.ts';
+import { Recent } from '../../lib/recent.ts';
 
 /** Concurrent reading processes, and files that may wait for one. */
 const MAX_READERS = 2;
@@ -56,9 +59,9 @@ function isPlain(bytes: Uint8Array): boolean {
 
 function readPlain(decoded: DecodedText): ReadFile {
   const text = withNote(decoded);
-  const cut = text.length > MAX_DOCUMENT_CHARS;
-  const read = cut ? text.slice(0, MAX_DOCUMENT_CHARS).toWellFormed() : text;
-  return { mimeType: textType(decoded.text), text: read, ...(cut && { cut }) };
+  const isCut = text.length > MAX_DOCUMENT_CHARS;
+  const read = isCut ? text.slice(0, MAX_DOCUMENT_CHARS).toWellFormed() : text;
+  return { mimeType: textType(decoded.text), text: read, ...(isCut && { cut: isCut }) };
 }
 
 const PROGRAM = fileURLToPath(new URL('child.ts', import.meta.url));
@@ -80,13 +83,13 @@ async function readApart(
   program: string,
   bytes: Uint8Array,
   until: AbortSignal,
-  asked: AbortSignal,
+  signal: AbortSignal,
 ): Promise<ReadFile> {
   const child = spawn(process.execPath, [...ARGUMENTS, program], {
     env: {},
     stdio: ['pipe', 'pipe', 'ignore'],
   });
-  const ended = new Promise<number | null>((resolve, reject) => {
+  const exit = new Promise<number | null>((resolve, reject) => {
     child.once('error', reject);
     child.once('close', resolve);
   });
@@ -96,8 +99,8 @@ async function readApart(
   child.stdin.on('error', () => undefined);
   child.stdin.end(bytes);
   try {
-    const [output, code] = await Promise.all([buffer(child.stdout), ended]);
-    asked.throwIfAborted();
+    const [output, code] = await Promise.all([buffer(child.stdout), exit]);
+    signal.throwIfAborted();
     if (until.aborted) throw new GatewayError('too_slow', textRef('upload.read_slowly'));
     if (code !== 0) throw new GatewayError('unreadable', textRef('upload.damaged'));
     return parse(output);
@@ -111,4 +114,24 @@ function parse(output: Buffer): ReadFile {
   const end = output.indexOf('\n');
   const answer = answerShape.parse(JSON.parse(output.subarray(0, end).toString('utf8')));
   return { ...answer, ...(answer.picture !== undefined && { image: output.subarray(end + 1) }) };
+}
+
+/** Texts that are remembered, and for how long, in milliseconds. */
+const MAX_REMEMBERED = 8;
+
+const REMEMBERED_MS = 10 * 60_000;
+
+/** Makes `DocumentText`. `monotonicNow` is a clock in milliseconds. */
+export function createDocumentText(reader: Reader, monotonicNow: () => number): DocumentText {
+  const remembered = new Recent<string>(REMEMBERED_MS, MAX_REMEMBERED, monotonicNow);
+  return async (bytes, signal) => {
+    const key = createHash('sha256').update(bytes).digest('hex');
+    const cached = remembered.get(key);
+    if (cached !== undefined) return cached;
+    const { text, problem, mimeType } = await reader(bytes, 'read_file', signal);
+    if (problem !== undefined) throw new GatewayError('unreadable', problem);
+    if (text === undefined) throw new GatewayError('no_text', `it is ${mimeType}, which holds no text`);
+    remembered.set(key, text);
+    return text;
+  };
 }

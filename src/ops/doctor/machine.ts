@@ -4,7 +4,7 @@ import path from 'node:path';
 import type { Finding } from '../../protocol/channel.ts';
 import { toGatewayError } from '../../protocol/errors.ts';
 import { inMegabytes } from '../../lib/text.ts';
-import { isTimeZone } from '../../lib/time-zone.ts';
+import { isTimeZone } from '../../lib/clock.ts';
 import { PARLEY } from '../../protocol/texts/parley.ts';
 
 /** Free disk space below which the doctor warns, and below which it reports an error, in bytes. */

@@ -3,8 +3,7 @@ import type { SessionKey } from '../message.ts';
 import type { Cost } from '../agent/usage.ts';
 import type { Omission } from '../agent/omissions.ts';
 import type { ChatMessage, ChatRequest, Usage } from '../agent/provider.ts';
-import { clipMiddle } from '../../lib/text.ts';
-import { estimateTokens } from '../../lib/tokens.ts';
+import { clipMiddle, estimateTokens } from '../../lib/text.ts';
 
 /** Spans kept per attempt; further ones are only counted. */
 export const MAX_SPANS = 200;

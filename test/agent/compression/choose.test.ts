@@ -18,7 +18,7 @@ import {
 } from '../../../src/agent/after-turn/compress.ts';
 import type { UnsummarizedRow } from '../../../src/protocol/store/accept.ts';
 import type { ContextEntry } from '../../../src/protocol/store/records.ts';
-import { estimateTokens } from '../../../src/lib/tokens.ts';
+import { estimateTokens } from '../../../src/lib/text.ts';
 import { defaultProfile } from '../../../src/agent/profiles/built-in.ts';
 
 let seq = 0;

@@ -11,7 +11,7 @@ import {
   SAFE_WINDOW,
   SCALE_MODELS,
 } from '../../../src/agent/prompt/context-window.ts';
-import { estimateTokens } from '../../../src/lib/tokens.ts';
+import { estimateTokens } from '../../../src/lib/text.ts';
 import { defaultProfile } from '../../../src/agent/profiles/built-in.ts';
 import type { Profile } from '../../../src/protocol/agent/profile.ts';
 import type { ChatMessage } from '../../../src/protocol/agent/provider.ts';

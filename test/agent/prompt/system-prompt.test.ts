@@ -10,7 +10,7 @@ import {
   memoryPart,
 } from '../../../src/agent/prompt/system-prompt.ts';
 import { StoreError } from '../../../src/protocol/errors.ts';
-import { estimateTokens } from '../../../src/lib/tokens.ts';
+import { estimateTokens } from '../../../src/lib/text.ts';
 import { createMemory } from '../../../src/tools/memory.ts';
 import { readFile } from '../../fakes/tool-options.ts';
 import { describeStore, type TestStore } from '../../database.ts';

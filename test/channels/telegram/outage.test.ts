@@ -2,7 +2,7 @@
 import { setImmediate as immediate } from 'node:timers/promises';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { create } from '../../../channels/telegram/index.ts';
-import { RETRY_CAP_MS } from '../../../src/delivery/final/giving-up.ts';
+import { RETRY_CAP_MS } from '../../../src/delivery/final/out.ts';
 import { campaignSize } from '../../campaign.ts';
 import { buildDelivery, HEAD, quiet } from '../../delivery/setup.ts';
 import { FakeTelegram } from '../../fakes/telegram/telegram.ts';

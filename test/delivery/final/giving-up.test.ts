@@ -6,7 +6,7 @@ import {
   MAX_AMBIGUOUS_SENDS,
   RETRY_BASE_MS,
   RETRY_CAP_MS,
-} from '../../../src/delivery/final/giving-up.ts';
+} from '../../../src/delivery/final/out.ts';
 import { buildDelivery } from '../setup.ts';
 
 type Gateway = ReturnType<typeof buildDelivery>;

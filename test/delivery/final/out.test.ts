@@ -3,8 +3,8 @@ import { describe, expect, it } from 'vitest';
 import { LaneAbort } from '../../../src/protocol/bus.ts';
 import { StoreError } from '../../../src/protocol/errors.ts';
 import { SUSPECT_CRASHES, WAIT_NOTED_MS } from '../../../src/protocol/store/lanes.ts';
-import { MAX_AMBIGUOUS_SENDS } from '../../../src/delivery/final/giving-up.ts';
-import { nonceOf } from '../../../src/delivery/nonce.ts';
+import { MAX_AMBIGUOUS_SENDS } from '../../../src/delivery/final/out.ts';
+import { nonceOf } from '../../../src/delivery/final/part-notes.ts';
 import { buildDelivery, HEAD } from '../setup.ts';
 
 const LONG = Array.from({ length: 40 }, (_, i) => `Paragraph ${i} of a long answer.`).join('\n\n');

@@ -1,11 +1,24 @@
 /** The database is unreachable at the moment the platform answers a send: what is on screen is known all the same. */
 import { describe, expect, it } from 'vitest';
+import type { MessageBus } from '../../../src/protocol/bus.ts';
+import type { Ledger } from '../../../src/protocol/store/ledger.ts';
+import type { Clock } from '../../../src/lib/clock.ts';
+import { partial } from '../../fakes/partial.ts';
 import { StoreError } from '../../../src/protocol/errors.ts';
 import { MAX_UNSTORED, NOTE_AGAIN_MS, PartNotes } from '../../../src/delivery/final/part-notes.ts';
 import { createLog } from '../../../src/ops/log.ts';
 import { buildDelivery } from '../setup.ts';
 
 const AWAY = new StoreError('unavailable', 'The database cannot be reached.', { retryable: true });
+
+function buildNotes(after: Clock['after']): PartNotes {
+  return new PartNotes(
+    partial<Ledger>({ enqueue: () => Promise.reject(AWAY) }),
+    partial<MessageBus>({ claimingNode: () => undefined, runHeads: () => undefined }),
+    partial<Clock>({ after }),
+    createLog({ level: 'silent', redact: (text) => text }),
+  );
+}
 
 /** A chat whose first message was sent while the database was unreachable; the lease of the turn's lane is lost. */
 async function sentWithoutDatabase() {
@@ -111,28 +124,18 @@ describe('a turn that another node has opened in the meantime', () => {
 });
 
 it(`remembers the messages of ${MAX_UNSTORED} deliveries whose notes wait`, async () => {
-  const notes = new PartNotes({
-    ledger: { enqueue: () => Promise.reject(AWAY) },
-    bus: { claimingNode: () => undefined, runHeads: () => undefined },
-    clock: { after: () => () => undefined },
-    log: createLog({ level: 'silent', redact: (text) => text }),
-  });
+  const notes = buildNotes(() => () => undefined);
   const place = { channel: 'fake', chatId: '1' };
   for (let nth = 0; nth <= MAX_UNSTORED; nth += 1)
     await expect(notes.save(place, `t${nth}`, [{ id: `m${nth}` }], () => Promise.reject(AWAY))).rejects.toBe(
       AWAY,
     );
-  expect([notes.known('t0', []), notes.known('t1', [])]).toEqual([[], [{ id: 'm1' }]]);
+  expect([notes.latest('t0', []), notes.latest('t1', [])]).toEqual([[], [{ id: 'm1' }]]);
 });
 
 it('stores a later note after a further try of an earlier one, which would overwrite it', async () => {
   let tryAgain = (): void => undefined;
-  const notes = new PartNotes({
-    ledger: { enqueue: () => Promise.reject(AWAY) },
-    bus: { claimingNode: () => undefined, runHeads: () => undefined },
-    clock: { after: (_ms, then) => ((tryAgain = then), () => undefined) },
-    log: createLog({ level: 'silent', redact: (text) => text }),
-  });
+  const notes = buildNotes((_ms, act) => ((tryAgain = act), () => undefined));
   const place = { channel: 'fake', chatId: '1' };
   const late = Promise.withResolvers<void>();
   const stored: string[] = [];

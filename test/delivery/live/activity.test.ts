@@ -40,7 +40,7 @@ describe('the lines about tools and subagents', () => {
     expect(activity.lines(SHOW_AFTER_MS)).toBe('⚙ exec …');
     activity.apply(event(result('exec', true)), 2_000);
     expect(activity.lines(2_000)).toBe('⚙ exec ✗');
-    expect(activity.removeFinished()).toBe(true);
+    expect(activity.apply(event({ type: 'stream_chunk', msgId: 'm', delta: 'Then' }), 2_000)).toBe(true);
     expect(activity.lines(9_000)).toBeUndefined();
     expect(activity.nextLineAt(2_100)).toBeUndefined();
   });

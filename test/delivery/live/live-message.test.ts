@@ -1,9 +1,8 @@
 /** A reply that grows on screen: by edits, in order, and without affecting its turn. */
 import { describe, expect, it } from 'vitest';
-import { TYPING_TTL_MS } from '../../../src/delivery/live/typing.ts';
+import { MAX_LIVE_FAILURES, SETTLE_MS, TYPING_TTL_MS } from '../../../src/delivery/live/live-message.ts';
 import { FIRST_AFTER_MS, MAX_LIVE_TEXT } from '../../../src/delivery/live/live-text.ts';
-import { MAX_LIVE_FAILURES, SETTLE_MS } from '../../../src/delivery/live/live-message.ts';
-import { CHECK_EVERY_MS } from '../../../src/delivery/live/grow.ts';
+import { CHECK_EVERY_MS } from '../../../src/delivery/live/reply.ts';
 import { buildDelivery } from '../setup.ts';
 
 describe('a growing reply', () => {

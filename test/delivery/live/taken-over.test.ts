@@ -1,6 +1,6 @@
 /** A turn that another process held before: what it left on screen, and a last call of it that arrives late. */
 import { describe, expect, it } from 'vitest';
-import { LATE_CALL_MS } from '../../../src/delivery/live/late-calls.ts';
+import { LATE_CALL_MS } from '../../../src/delivery/live/calls.ts';
 import type { Channel } from '../../../src/protocol/channel.ts';
 import { notedLength } from '../../../src/delivery/live/live-message.ts';
 import { plan, withStatus } from '../../fakes/gateway/shown-plans.ts';

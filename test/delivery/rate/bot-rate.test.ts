@@ -103,7 +103,7 @@ describe("a bot's rate", () => {
 
   it('is changed only by the refusal of a quiet place, while the bot is busy', () => {
     const refusal = new ChannelError('rate_limited', 'slow down', { retryAfterMs: 1_000 });
-    const limits = new BotLimits({ callsPerSecond: { start: 28, most: 28 } });
+    const limits = new BotLimits({ start: 28, most: 28 });
     const place = (key: string) => new PlaceLimit({ ...PRIVATE, key });
     const alone = limits.count(place('alone'), 'first', 0);
     limits.refuse(alone, refusal, 80);

@@ -2,8 +2,7 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { ChannelError, GatewayError } from '../../../src/protocol/errors.ts';
 import { type RateLimits, steadyRates } from '../../../src/protocol/delivery.ts';
-import { MAX_FINAL_WAIT_MS, Scheduler } from '../../../src/delivery/rate/scheduler.ts';
-import type { LiveEdit } from '../../../src/delivery/rate/place-queue.ts';
+import { type LiveEdit, MAX_FINAL_WAIT_MS, Scheduler } from '../../../src/delivery/rate/scheduler.ts';
 import { FakeClock } from '../../fakes/clock.ts';
 import { quiet } from '../setup.ts';
 

@@ -3,7 +3,7 @@ import { create } from '../../../channels/telegram/index.ts';
 import { manifest } from '../../../channels/telegram/manifest.ts';
 import type { DraftRules, RateLimits } from '../../../src/protocol/delivery.ts';
 import type { Capabilities } from '../../../src/protocol/channel.ts';
-import { nonceOf } from '../../../src/delivery/nonce.ts';
+import { nonceOf } from '../../../src/delivery/final/part-notes.ts';
 import { silentLog } from '../../database.ts';
 import type { FakeChannel } from '../../fakes/gateway/channel.ts';
 import type { HiddenLimits } from '../../fakes/gateway/hidden-limits.ts';

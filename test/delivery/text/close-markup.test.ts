@@ -1,6 +1,6 @@
 /** The unfinished end of a growing text, made readable. */
 import { describe, expect, it } from 'vitest';
-import { closeOpenMarkup } from '../../../src/delivery/text/close-markup.ts';
+import { closeOpenMarkup } from '../../../src/delivery/text/open-end.ts';
 import { MessageChunker } from '../../../src/delivery/text/chunker.ts';
 import { renderHeavy } from '../render.ts';
 

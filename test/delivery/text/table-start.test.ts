@@ -4,7 +4,7 @@ import type { Nodes, Root } from 'mdast';
 import { describe, expect, it } from 'vitest';
 import { MessageChunker } from '../../../src/delivery/text/chunker.ts';
 import type { RenderTarget } from '../../../src/delivery/text/cut.ts';
-import { tableStart } from '../../../src/delivery/text/table-start.ts';
+import { tableStart } from '../../../src/delivery/text/open-end.ts';
 import { NETWORKS } from '../../corpora/networks.ts';
 import { renderLight } from '../render.ts';
 

@@ -1,8 +1,15 @@
 /** Speech for callers of the API over servers that a test starts; without them, as a gateway whose settings name none. */
 import type { AudioApi } from '../../../src/protocol/file-api.ts';
+import type { EventBus } from '../../../src/protocol/bus.ts';
+import type { KeptFiles } from '../../../src/protocol/media.ts';
+import type { LaneStore } from '../../../src/protocol/store/lanes.ts';
+import type { SessionStore } from '../../../src/protocol/store/ledger.ts';
+import type { PersonLanguages } from '../../../src/protocol/texts/languages.ts';
+import type { SessionFiles } from '../../../src/protocol/agent/tool.ts';
 import { createSpeech, createTranscriber, speechRule, transcriptionRule } from '../../../src/media/index.ts';
 import { createTranscribe } from '../../../src/media/recordings.ts';
 import { silentLog } from '../../database.ts';
+import { partial } from '../partial.ts';
 import { FILE_LIMITS } from './files.ts';
 
 const { maxFileBytes } = FILE_LIMITS;
@@ -19,17 +26,17 @@ export function speechBy(urls: { transcription?: string; speech?: string }): Aud
     settings: () => speaks || undefined,
     service: { request: fetch, close: () => Promise.resolve() },
     log: silentLog,
-    ledger: { session: unused, turn: unused, updateSession: unused },
-    lanes: { finish: unused },
-    files: { put: unused, read: unused },
+    ledger: partial<SessionStore>({ session: unused, turn: unused, updateSession: unused }),
+    lanes: partial<LaneStore>({ finish: unused }),
+    files: partial<SessionFiles>({ put: unused, read: unused }),
     fileTypeOf: unused,
-    keptFiles: { keep: unused },
+    keptFiles: partial<KeptFiles>({ keep: unused }),
     post: unused,
-    events: { emit: unused },
-    languages: { say: unused, languageOf: unused },
+    events: partial<EventBus>({ emit: unused }),
+    languages: partial<PersonLanguages>({ say: unused, languageOf: unused }),
   });
   const transcriber = hears
     ? createTranscriber({ settings: hears, apiKey: undefined, log: silentLog })
     : undefined;
-  return { transcribe: createTranscribe({ transcriber, maxFileBytes }), speak };
+  return { transcribe: createTranscribe(transcriber, maxFileBytes), speak };
 }

@@ -11,7 +11,7 @@ import { ChannelError, type ChannelErrorCode } from '../../../src/protocol/error
 import type { ChannelHealth } from '../../../src/protocol/gateway-api.ts';
 import type { Place, SentMessage } from '../../../src/protocol/message.ts';
 import { type DraftRules, type RateLimits, steadyRates } from '../../../src/protocol/delivery.ts';
-import { nonceOf } from '../../../src/delivery/nonce.ts';
+import { nonceOf } from '../../../src/delivery/final/part-notes.ts';
 import { renderHeavy } from '../../delivery/render.ts';
 import type { FakeClock } from '../clock.ts';
 import { type HiddenLimits, PlatformLimits } from './hidden-limits.ts';

@@ -7,7 +7,7 @@ import { type FakeLlamaOptions, startFakeLlama } from '../../fakes/llama-server/
 import { promptTokens } from '../../fakes/llama-server/request.ts';
 import { scripted } from '../../fakes/mcp/servers.ts';
 import type { FakeModel } from '../../fakes/ollama/ollama.ts';
-import { estimateTokens } from '../../../src/lib/tokens.ts';
+import { estimateTokens } from '../../../src/lib/text.ts';
 import { pendingSoon } from '../approvals/pending.ts';
 import { type FixtureOptions, type GatewayFixture, openGatewayFixture, WAIT } from '../setup.ts';
 

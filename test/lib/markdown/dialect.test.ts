@@ -1,10 +1,9 @@
 /** Markdown as models write it: footnotes, tags, callouts, references and names at the edges of what is read as one. */
 import { describe, expect, it } from 'vitest';
 import { renderTelegram } from '../../../channels/telegram/render.ts';
-import { escapeMarkdown } from '../../../src/lib/markdown/escape.ts';
+import { escapeMarkdown, resolveReferences } from '../../../src/lib/markdown/references.ts';
 import { parseMarkdown } from '../../../src/lib/markdown/markdown.ts';
 import { readableMath } from '../../../src/lib/markdown/math-text.ts';
-import { resolveReferences } from '../../../src/lib/markdown/references.ts';
 import * as fc from 'fast-check';
 import { parseDocument } from '../../../channels/http/page/markdown/document.js';
 import { pageTree } from '../../channels/http/page/markdown/trees.ts';

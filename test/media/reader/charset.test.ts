@@ -1,6 +1,6 @@
 /** Texts in other character sets than UTF-8: as people's older programs write them, and what a model reads of them. */
 import { describe, expect, it } from 'vitest';
-import { decodeText } from '../../../src/media/reader/plain-text.ts';
+import { decodeText } from '../../../src/media/reader/file-type.ts';
 import { createReader } from '../../../src/media/reader/reader.ts';
 
 /** Short texts, because these are the hard ones: a line of a table, a heading, one sentence. */

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { ChannelError } from '../../../src/protocol/errors.ts';
 import { MAX_PRICED_MODELS, pricesRule } from '../../../src/protocol/agent/usage.ts';
 import { MAX_LIVE_EDITS, MAX_LIVE_POINTS } from '../../../src/protocol/store/traces.ts';
-import { LiveCalls } from '../../../src/delivery/live/live-calls.ts';
+import { LiveCalls } from '../../../src/delivery/live/calls.ts';
 import { costOfTurn, timelineOf } from '../../../src/ops/trace/timeline.ts';
 import { attempt, FACTS } from './turn-facts.ts';
 

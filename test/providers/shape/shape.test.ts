@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { NOTE_OVERHEAD } from '../../../src/agent/prompt/context-window.ts';
 import type { ChatMessage } from '../../../src/protocol/agent/provider.ts';
-import { estimateTokens } from '../../../src/lib/tokens.ts';
+import { estimateTokens } from '../../../src/lib/text.ts';
 import { NO_RESULT } from '../../../src/providers/shape/exchanges.ts';
 import { NO_ANSWER, NO_QUESTION, type Shape, shapeMessages } from '../../../src/providers/shape/shape.ts';
 import { createVoice } from '../../../src/providers/shape/voice.ts';

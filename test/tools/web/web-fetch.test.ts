@@ -3,8 +3,7 @@ import { createServer, type Server } from 'node:http';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { ToolError } from '../../../src/protocol/errors.ts';
 import { createEgress } from '../../../src/security/index.ts';
-import { createDocumentText } from '../../../src/media/documents.ts';
-import { createReader } from '../../../src/media/reader/reader.ts';
+import { createDocumentText, createReader } from '../../../src/media/reader/reader.ts';
 import {
   createWebFetch,
   MAX_HELD_PAGES,

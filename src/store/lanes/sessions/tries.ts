@@ -9,14 +9,13 @@ import {
   type WhyNot,
 } from '../../../protocol/store/records.ts';
 import type { AcceptRequest, AcceptResult, TurnPayload } from '../../../protocol/store/accept.ts';
-import { cleanText } from '../../../lib/text.ts';
+import { cleanText, estimateTokens } from '../../../lib/text.ts';
 import type { Database, Sql } from '../../database/database.ts';
 import { dividedByZero } from '../../database/retry.ts';
 import { acceptCall, type AcceptCall, acceptedBefore, insertTurns } from '../accept.ts';
 import { summariesOf } from '../contexts.ts';
 import { settleHeads } from '../lane-sql.ts';
 import { lockLane } from '../stop.ts';
-import { estimateTokens } from '../../../lib/tokens.ts';
 
 /** Maximum number of tools that are named; further ones are counted. */
 const MAX_NAMED_EFFECTS = 20;

@@ -3,7 +3,7 @@
  * it is.
  */
 import { describe, expect, it } from 'vitest';
-import type { Inline } from '../../../../../channels/http/page/markdown/nodes.js';
+import type { Inline } from '../../../../../channels/http/page/markdown/nodes.d.ts';
 import { GrowingDocument, parseDocument } from '../../../../../channels/http/page/markdown/document.js';
 import { parseInline } from '../../../../../channels/http/page/markdown/inline.js';
 import { inlineText } from '../../../../../channels/http/page/markdown/plain-text.js';

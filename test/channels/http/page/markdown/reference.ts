@@ -8,7 +8,7 @@ import { gfmFromMarkdown } from 'mdast-util-gfm';
 import { toString } from 'mdast-util-to-string';
 import { safeHref } from '../../../../../channels/http/page/markdown/links.js';
 import { dialectOf } from '../../../../../src/lib/markdown/dialect.ts';
-import { readTags } from '../../../../../src/lib/markdown/read-tags.ts';
+import { readTags } from '../../../../../src/lib/markdown/markdown.ts';
 
 /** What the page does not support: code by indentation, underlined headings, and addresses without a scheme. */
 const DISABLED = ['codeIndented', 'setextUnderline', 'wwwAutolink', 'emailAutolink'];

@@ -1,7 +1,7 @@
 /** The trees of the two Markdown parsers in one normal form. */
 import type { Nodes, RootContent } from 'mdast';
 import { parseBlocks } from '../../../../../channels/http/page/markdown/blocks.js';
-import type { BlockBody, Inline } from '../../../../../channels/http/page/markdown/nodes.js';
+import type { BlockBody, Inline } from '../../../../../channels/http/page/markdown/nodes.d.ts';
 import { parseInline } from '../../../../../channels/http/page/markdown/inline.js';
 import { readPath, safeHref } from '../../../../../channels/http/page/markdown/links.js';
 import { parseMarkdown } from '../../../../../src/lib/markdown/markdown.ts';

@@ -1,0 +1,90 @@
+/** Removes the button that asks again from an answer once a newer one in its chat has it. */
+import type { Channel } from '../../protocol/channel.ts';
+import { toGatewayError } from '../../protocol/errors.ts';
+import type { Log } from '../../protocol/log.ts';
+import { addressOf, type Place, type SentMessage } from '../../protocol/message.ts';
+import type { LaneHead } from '../../protocol/store/lanes.ts';
+import type { Ledger } from '../../protocol/store/ledger.ts';
+import type { Clock } from '../../lib/clock.ts';
+import type { Scheduler } from '../rate/scheduler.ts';
+
+/**
+ * Maximum number of answers whose button waits to be removed; those beyond keep it: a press there says that there is
+ * a newer answer.
+ */
+export const MAX_OLD_BUTTONS = 1_000;
+/** Attempts, and the pause between two in milliseconds: answers have priority. */
+export const BUTTON_TRIES = 5;
+const RETRY_MS = 2_000;
+
+interface OldButton {
+  channel: Channel;
+  place: Place;
+  message: SentMessage;
+  tries: number;
+}
+
+export class OldButtons {
+  readonly #schedulerOf: (channel: Channel) => Scheduler;
+  readonly #ledger: Ledger;
+  readonly #clock: Clock;
+  readonly #log: Log;
+  readonly #waits = new Set<() => void>();
+
+  constructor(schedulerOf: (channel: Channel) => Scheduler, ledger: Ledger, clock: Clock, log: Log) {
+    this.#schedulerOf = schedulerOf;
+    this.#ledger = ledger;
+    this.#clock = clock;
+    this.#log = log;
+  }
+
+  /**
+   * Records the message that has the button now in the store, so that a restarted process and other nodes know it;
+   * the previous one loses it soon. Throws only `StoreError`.
+   */
+  async moved(
+    channel: Channel,
+    head: LaneHead,
+    place: Place,
+    message: SentMessage | undefined,
+  ): Promise<void> {
+    if (channel.removeButtons === undefined || message === undefined) return;
+    const ref = `buttons:${addressOf(place)}`;
+    const [previous] = await this.#ledger.sentParts(ref);
+    if (previous !== undefined && isSame(previous, message)) return;
+    await this.#ledger.noteSent(head, ref, [message]);
+    if (previous !== undefined) void this.#remove({ channel, place, message: previous, tries: 0 });
+  }
+
+  /** Ends all waits. */
+  close(): void {
+    for (const cancel of this.#waits) cancel();
+    this.#waits.clear();
+  }
+
+  async #remove(old: OldButton): Promise<void> {
+    const { channel, place, message } = old;
+    old.tries += 1;
+    let isDone = false;
+    const goesOn = await this.#schedulerOf(channel).tryOptional({ place, first: message }, async () => {
+      try {
+        await channel.removeButtons?.(message, place);
+        isDone = true;
+      } catch (error) {
+        this.#log.debug({ err: toGatewayError(error), channel: channel.name }, 'old_button_kept');
+        throw error;
+      }
+    });
+    if (isDone || !goesOn || old.tries >= BUTTON_TRIES || this.#waits.size >= MAX_OLD_BUTTONS) return;
+    const cancel = this.#clock.after(RETRY_MS, () => {
+      this.#waits.delete(cancel);
+      void this.#remove(old);
+    });
+    this.#waits.add(cancel);
+  }
+}
+
+/** The id of a command reply is unique only together with its token. */
+function isSame(one: SentMessage, other: SentMessage): boolean {
+  return one.id === other.id && JSON.stringify(one.metadata) === JSON.stringify(other.metadata);
+}

@@ -1,0 +1,122 @@
+/**
+ * How the answers in a chat are streamed: the stored choice of `/stream`, or what comes nearest if the channel does
+ * not support it.
+ */
+import type { Channel, ChatSettingStore } from '../../protocol/channel.ts';
+import type { Command } from '../../protocol/command.ts';
+import {
+  type DraftRules,
+  STREAM_MODES,
+  STREAM_SETTING,
+  type StreamMode,
+  type StreamModes,
+} from '../../protocol/delivery.ts';
+import { GatewayError, toGatewayError } from '../../protocol/errors.ts';
+import type { Log } from '../../protocol/log.ts';
+import { type Address, addressOf, parseAddress } from '../../protocol/message.ts';
+import { type PlainKey, textRef } from '../../protocol/texts/say.ts';
+
+type Channels = ReadonlyMap<string, Channel>;
+
+/** A chat whose drafts were refused is tried again after this long. */
+const REFUSED_MS = 24 * 3_600_000;
+
+/** The key under which a refusal of drafts is stored. */
+const REFUSED = 'drafts';
+
+/** Reads what chats have chosen and what platforms have refused there. */
+export function createStreamModes(channels: Channels, chatSettings: ChatSettingStore, log: Log): StreamModes {
+  return {
+    async modeOf(address) {
+      try {
+        const mode = await modeOf(channels, chatSettings, address);
+        if (mode !== 'draft') return mode;
+        return (await chatSettings.chatSetting(chatOf(address), REFUSED)) === undefined ? mode : 'edit';
+      } catch (error) {
+        log.warn({ err: toGatewayError(error), address }, 'stream_mode_unknown');
+        return 'edit';
+      }
+    },
+    async noteDraftRefused(address) {
+      try {
+        await chatSettings.setChatSetting(chatOf(address), REFUSED, 'refused', REFUSED_MS);
+      } catch (error) {
+        log.warn({ err: toGatewayError(error), address }, 'draft_refusal_not_noted');
+      }
+    },
+  };
+}
+
+/** Shows a reply in the mode that its chat has chosen; a growing message if the choice is unknown. Never rejects. */
+export async function streamReply(
+  modes: StreamModes | undefined,
+  address: Address,
+  { capabilities: { draft } }: Channel,
+  reply: { begin(): void; beginDrafts(rules: DraftRules, noteRefused: () => void): void },
+): Promise<void> {
+  if (modes === undefined) {
+    reply.begin();
+    return;
+  }
+  const mode = await modes.modeOf(address);
+  if (mode === 'draft' && draft !== undefined)
+    reply.beginDrafts(draft, () => void modes.noteDraftRefused(address));
+  else if (mode !== 'off') reply.begin();
+}
+
+/** The modes in which answers can appear in a chat. */
+function modesOf(channels: Channels, address: Address): StreamMode[] {
+  const { channel: name, chatId } = parseAddress(address);
+  const capabilities = channels.get(name)?.capabilities;
+  return STREAM_MODES.filter((mode) => {
+    if (mode === 'draft') return capabilities?.draft?.shownIn(chatId) === true;
+    return mode === 'off' || capabilities?.edit === true;
+  });
+}
+
+async function modeOf(
+  channels: Channels,
+  chatSettings: ChatSettingStore,
+  address: Address,
+): Promise<StreamMode> {
+  const setting = await chatSettings.chatSetting(chatOf(address), STREAM_SETTING);
+  const choice = setting ?? channels.get(parseAddress(address).channel)?.capabilities.stream;
+  const modes = modesOf(channels, address);
+  return modes.find((mode) => mode === choice) ?? (modes.includes('edit') ? 'edit' : 'off');
+}
+
+/** The address without a topic, shared by all its topics. */
+function chatOf(address: Address): Address {
+  const { channel, chatId } = parseAddress(address);
+  return addressOf({ channel, chatId });
+}
+
+const MEANING: Record<StreamMode, PlainKey> = {
+  draft: 'stream.draft',
+  edit: 'stream.edit',
+  off: 'stream.off',
+};
+
+/** Creates the command `/stream`. */
+export function createStreamCommand(channels: Channels, chatSettings: ChatSettingStore): Command {
+  return {
+    name: 'stream',
+    description: 'about.stream',
+    argument: { name: 'mode', label: 'word.mode', description: 'argument.stream', required: false },
+    async run({ address, args, say }) {
+      const modes = modesOf(channels, address);
+      if (parseAddress(address).channel === 'http' || modes.length < 2)
+        throw new GatewayError('bad_stream_mode', textRef('stream.own'));
+      if (args === '') {
+        const mode = await modeOf(channels, chatSettings, address);
+        const choices = modes.map((one) => `${say.command('stream')} ${one}`).join(', ');
+        return say('stream.now', { how: say(MEANING[mode]), mode, choices });
+      }
+      const mode = modes.find((one) => one === args.toLowerCase());
+      if (mode === undefined)
+        throw new GatewayError('bad_stream_mode', textRef('stream.unknown', { modes: modes.join(', ') }));
+      await chatSettings.setChatSetting(chatOf(address), STREAM_SETTING, mode);
+      return say('stream.changed', { how: say(MEANING[mode]) });
+    },
+  };
+}

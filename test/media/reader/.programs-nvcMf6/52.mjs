@@ -1,0 +1,2 @@
+setInterval(() => {}, 1000);
+process.stdin.resume();
