@@ -58,12 +58,9 @@ export async function openAgentRuntime(
   const tools = openTools(parts, reached, { added, reachable });
   const mcp = openMcp(parts, media.keepToolFile, { watch, learnSecrets: redact.learn });
   await openProfiles(settings, profiles, { tools, added, modelProblem });
-  const allTools = withChangingTools(tools, {
-    more: mcp.tools,
-    setUp: () => {
-      const { tools: rules, search } = settings.current();
-      return { exec: rules.exec, searches: search !== undefined };
-    },
+  const allTools = withChangingTools(tools, mcp.tools, () => {
+    const { tools: rules, search } = settings.current();
+    return { exec: rules.exec, searches: search !== undefined };
   });
   const agent = openAgent(parts, { media, profiles, provider, models, memories, tools: allTools, redact });
   const webhooks = openWebhooks(parts);

@@ -5,6 +5,7 @@ import { builtInProfiles, type createModels, type createProfiles } from './agent
 import type { Config } from './config.ts';
 import { ConfigError } from './protocol/errors.ts';
 import type { Log } from './protocol/log.ts';
+import type { SessionKey } from './protocol/message.ts';
 import type { Schedules } from './protocol/schedules.ts';
 import { partOf, type Settings, type WatchFolders } from './protocol/settings.ts';
 import type { Tool } from './protocol/agent/tool.ts';
@@ -79,12 +80,12 @@ export function openTools(
       profiles: () => profiles.list(),
       isOwner: (userId: string) => security.accessPolicy.isOwner(userId),
       check: (id: string, signal: AbortSignal) => models.checkProfile(id, signal),
-      ledger,
+      setProfile: (session: SessionKey, profileId: string) => ledger.updateSession(session, { profileId }),
     },
     schedules,
     post: createPost(store.posts, bus, transport.channels),
     findChat: createFindChat(store.surfaces, ledger, creatorAccess, transport.linking.labelOf),
-    outgoing: transport.outgoing,
+    keepFile: (folder: string, file: string) => transport.outgoing.keep(folder, file),
     documentText: media.documentText,
   };
   return createTools(builtIn, added);
@@ -106,7 +107,7 @@ export function openMcp(
     environment,
     folder: path.join(home, 'mcp'),
     service: createServiceFetch(),
-    logins: createLogins({ folder: loginsFolder(home), write: writeWhole, learnSecrets }),
+    logins: createLogins(loginsFolder(home), writeWhole, learnSecrets),
     watch,
     keepFile,
     save: (status) => store.mcp.saveMcpStatus(store.instance, status),

@@ -69,9 +69,7 @@ export function createInbound({ settings, log, store, security, transport, runti
       runtime.speech.command,
       createStreamCommand(channels, store.chatSettings),
       ...scheduling.commands,
-      ...mcp.commands({
-        profileOf: async (session) => models.profile((await ledger.session(session))?.profileId),
-      }),
+      ...mcp.commands(async (session) => models.profile((await ledger.session(session))?.profileId)),
     ],
   });
   const leader = createLeader({ channels, lanes: store.lanes, bus, receive: intake.receive, log });

@@ -107,7 +107,7 @@ export async function openTransport(
   const ledger = bindTurns(usageMeter.ledger, () => settings.current().bindings);
   const sessions = path.join(config.home, 'workspace', 'sessions');
   const files = createSessionFiles(sessions, log, store.files);
-  const outgoing = createOutgoingFiles({ files, fileTypeOf, keptFiles: store.keptFiles });
+  const outgoing = createOutgoingFiles(files, fileTypeOf, (file) => store.keptFiles.keep(file));
   const followMigration = createFollowChatMigration(store.moves, channelAccess, log);
   const { labelOf, writeCommand, networks } = namesOf(config);
   const { languages, languageFiles } = await openLanguages(settings, { log, store, ledger, writeCommand });

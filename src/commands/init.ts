@@ -9,7 +9,7 @@ import { ConfigError, GatewayError } from '../protocol/errors.ts';
 import { isTimeZone } from '../lib/clock.ts';
 import { findingLines } from '../ops/doctor/index.ts';
 import { openModelServers } from '../providers/index.ts';
-import { pullModel } from '../providers/ollama/pull.ts';
+import { pullModel } from '../providers/ollama/models.ts';
 import { changeWhole, editedText, lineOf, textOfFile, withVariables } from '../settings/index.ts';
 import { makeHome } from '../store/home/home-folder.ts';
 import type { Dialog } from './dialog.ts';
@@ -136,7 +136,7 @@ async function chooseModel(dialogue: InitDialogue): Promise<void> {
 
 async function pullWithProgress(baseUrl: string, model: string, dialog: Dialog): Promise<void> {
   dialog.say(`Fetching ${model}…`);
-  await pullModel({ baseUrl, model }, (status, percent) =>
+  await pullModel(baseUrl, model, (status, percent) =>
     dialog.progress(percent === undefined ? status : `${status} ${percent} %`),
   );
   dialog.say(`${model} is there.`);

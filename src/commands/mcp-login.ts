@@ -21,7 +21,7 @@ export function mcpLoginCommand(
       `Write "${PARLEY} mcp ${verb} NAME" with the name of a server of config.json.`,
     );
   return async (_store, { home, mcpServers }) => {
-    const logins = createLogins({ folder: loginsFolder(home), write: writeWhole });
+    const logins = createLogins(loginsFolder(home), writeWhole);
     if (verb === 'logout')
       return logins.remove(name)
         ? `The sign-in at ${name} is forgotten.`

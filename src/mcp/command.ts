@@ -9,7 +9,7 @@ const TOOLS_SHOWN = 20;
 
 /** Lists the servers, their tools and last errors. Throws `GatewayError('usage')` for arguments, and `StoreError`. */
 export async function mcpCommand(
-  store: Pick<McpStatusStore, 'mcpStatus'>,
+  store: McpStatusStore,
   configured: readonly string[],
   rest: readonly string[],
 ): Promise<string> {
@@ -29,11 +29,11 @@ export async function mcpCommand(
 }
 
 function serverLines({ name, state, trusted, tools, prompts, error, notices }: McpServerStatus): string[] {
-  const shown = tools.slice(0, TOOLS_SHOWN).join(', ');
+  const names = tools.slice(0, TOOLS_SHOWN).join(', ');
   const more = tools.length > TOOLS_SHOWN ? ` and ${tools.length - TOOLS_SHOWN} more` : '';
   return [
     `${name}: ${state}${trusted ? ', trusted' : ''}, ${tools.length} tools`,
-    ...(tools.length === 0 ? [] : [`  tools: ${shown}${more}`]),
+    ...(tools.length === 0 ? [] : [`  tools: ${names}${more}`]),
     ...(prompts.length === 0 ? [] : [`  prompts: ${prompts.join(', ')}`]),
     ...(error === undefined ? [] : [`  last error: ${error}`]),
     ...notices.map((notice) => `  ${notice}`),

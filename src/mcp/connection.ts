@@ -5,7 +5,7 @@ import {
   StreamableHTTPClientTransport,
   StreamableHTTPError,
 } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
-import type { FetchLike, Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
+import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
 import {
   McpError,
   ErrorCode,
@@ -18,32 +18,11 @@ import type { Log } from '../protocol/log.ts';
 import type { ServiceFetch } from '../protocol/agent/tool.ts';
 import type { Logins } from './oauth/logins.ts';
 import { BROKEN_ANSWER, repairResults } from './broken-answer.ts';
-import { loginNeeded, renewal } from './oauth/renewal.ts';
+import { loginNeeded, refreshOnce, renewal } from './oauth/renewal.ts';
 import type { McpServerSettings } from './settings.ts';
-import { oneLine } from '../lib/text.ts';
 import { StdioTransport } from './stdio-transport.ts';
 import { PARLEY } from '../protocol/texts/parley.ts';
-
-/** Longest line, in UTF-16 units. */
-export const MAX_LINE_CHARS = 500;
-
-/** Maximum number of lines logged per time span; the others are only counted. */
-export const MAX_LINES = 50;
-
-export const SPAN_MS = 60_000;
-
-/** Collects lines from pieces of text. */
-interface StderrLog {
-  write(text: string): void;
-  /** The last line that was not empty; '' before the first one. */
-  last(): string;
-}
-
-interface Answer {
-  status: number;
-  headers: [string, string][];
-  text: string;
-}
+import { type Clock, pauseOn } from '../lib/clock.ts';
 
 /** Longest wait for a server to introduce itself, in milliseconds; npx may have to download it first. */
 const INTRODUCTION_MS = 120_000;
@@ -73,10 +52,14 @@ export interface ConnectionDeps {
   service: ServiceFetch;
   logins: Logins;
   log: Log;
-  /** The server reports that its tools or prompts have changed. */
-  onChanged(): void;
-  /** The server has asked people a question, which was declined. */
-  onQuestion(question: string): void;
+}
+
+/** What a server does on its own. */
+interface ServerEvents {
+  /** Its tools or prompts have changed. */
+  onListChanged: () => void;
+  /** It has asked people a question, which was declined. */
+  onQuestion: (question: string) => void;
 }
 
 /** An open connection. */
@@ -91,69 +74,60 @@ export interface Connection {
 }
 
 /** Connects, over the older HTTP transport if the server does not know the current one. Throws `GatewayError('unavailable')`. */
-export async function connect(deps: ConnectionDeps, signal: AbortSignal): Promise<Connection> {
-  const { connection } = deps.settings;
-  if (connection.kind === 'stdio') return await overStdio(deps, connection, signal);
+export async function connect(
+  deps: ConnectionDeps,
+  events: ServerEvents,
+  signal: AbortSignal,
+): Promise<Connection> {
+  const { connection, name } = deps.settings;
+  if (connection.kind === 'stdio') {
+    const transport = new StdioTransport(connection, deps.environment, deps.folder, deps.log);
+    try {
+      const { lost, ...others } = await open(deps, events, transport, signal);
+      return { ...others, lost: lost.then((reason) => transport.ending ?? reason) };
+    } catch (error) {
+      if (transport.ending === undefined) throw unavailable(error);
+      throw new GatewayError('unavailable', transport.ending, { cause: error, retryable: true });
+    }
+  }
   const url = new URL(connection.url);
-  const authProvider = renewal(deps.logins, deps.settings.name, connection.url);
+  const authProvider = renewal(deps.logins, name, connection.url);
   const options = {
     fetch: repairResults(refreshOnce(deps.service.request)),
     requestInit: { headers: { ...connection.headers } },
-    ...(authProvider && { authProvider }),
+    authProvider,
   };
   try {
-    return await open(deps, new StreamableHTTPClientTransport(url, options), signal);
+    return await open(deps, events, new StreamableHTTPClientTransport(url, options), signal);
   } catch (error) {
     if (
       error instanceof StreamableHTTPError &&
       error.code === 401 &&
       Object.keys(connection.headers).length === 0
     )
-      throw loginNeeded(deps.settings.name);
+      throw loginNeeded(name);
     if (!(error instanceof StreamableHTTPError) || !NO_STREAMABLE_HTTP.includes(error.code ?? 0))
       throw unavailable(error);
     deps.log.debug({ err: error }, 'mcp_tries_sse');
   }
   try {
-    return await open(deps, new SSEClientTransport(url, options), signal);
+    return await open(deps, events, new SSEClientTransport(url, options), signal);
   } catch (error) {
     throw unavailable(error);
   }
 }
 
-async function overStdio(
-  deps: ConnectionDeps,
-  server: ConstructorParameters<typeof StdioTransport>[0]['server'],
+/** Introduces the gateway to the server. Throws the client's errors. */
+async function open(
+  { log, version }: ConnectionDeps,
+  { onListChanged, onQuestion }: ServerEvents,
+  transport: Transport,
   signal: AbortSignal,
 ): Promise<Connection> {
-  const stderr = createStderrLog(deps.log);
-  const { environment, folder } = deps;
-  const transport = new StdioTransport({
-    server,
-    environment,
-    folder,
-    onStderr: (text) => stderr.write(text),
-  });
-  const ending = (): string => {
-    const last = stderr.last();
-    return `The program ended (${transport.ending})${last === '' ? '' : `; its last line: ${last}`}.`;
-  };
-  try {
-    const opened = await open(deps, transport, signal);
-    return { ...opened, lost: opened.lost.then((why) => (transport.ending === undefined ? why : ending())) };
-  } catch (error) {
-    if (transport.ending === undefined) throw unavailable(error);
-    throw new GatewayError('unavailable', ending(), { cause: error, retryable: true });
-  }
-}
-
-/** Introduces the gateway to the server. Throws the client's errors. */
-async function open(deps: ConnectionDeps, transport: Transport, signal: AbortSignal): Promise<Connection> {
-  const { log, version } = deps;
   const client = new Client({ name: 'parley', version }, { capabilities: {} });
-  client.fallbackRequestHandler = async ({ method, params }) => decline(method, params, deps);
-  client.setNotificationHandler(ToolListChangedNotificationSchema, () => deps.onChanged());
-  client.setNotificationHandler(PromptListChangedNotificationSchema, () => deps.onChanged());
+  client.fallbackRequestHandler = async ({ method, params }) => decline(method, params, log, onQuestion);
+  client.setNotificationHandler(ToolListChangedNotificationSchema, onListChanged);
+  client.setNotificationHandler(PromptListChangedNotificationSchema, onListChanged);
   const { promise: lost, resolve: lose } = Promise.withResolvers<string>();
   Object.assign(client, {
     onclose: () => lose('The server closed the connection.'),
@@ -200,7 +174,8 @@ async function open(deps: ConnectionDeps, transport: Transport, signal: AbortSig
 function decline(
   method: string,
   params: unknown,
-  { log, onQuestion }: Pick<ConnectionDeps, 'log' | 'onQuestion'>,
+  log: Log,
+  onQuestion: (question: string) => void,
 ): { action: 'decline' } {
   log.info({ method }, 'mcp_request_declined');
   if (method === 'elicitation/create') {
@@ -237,70 +212,80 @@ export function messageOf(error: unknown): string {
   if (error instanceof z.core.$ZodError || (error instanceof McpError && error.code === BROKEN_ANSWER))
     return 'The server sent an answer that does not follow the protocol.';
   if (error instanceof GatewayError) return error.message;
-  if (error instanceof McpError && error.code === CONNECTION_CLOSED) {
+  if (error instanceof McpError && error.code === CONNECTION_CLOSED)
     return 'The connection ended before the answer came.';
-  }
   const code =
     error instanceof Error && 'code' in error && typeof error.code === 'string' ? ` (${error.code})` : '';
   return `${toGatewayError(error).message}${code}`;
 }
 
-/**
- * The same `fetch`, but requests to renew with a refresh token that is in use, or was used last, get the answer of
- * the first request: servers that rotate these tokens treat a second use as theft, and end the sign-in. Later
- * requests do not share a refusal.
- */
-export function refreshOnce(request: FetchLike): FetchLike {
-  let last: { token: string; answer: Promise<Answer> } | undefined;
-  return async (url, init) => {
-    const token = refreshTokenOf(init?.body);
-    if (token === undefined) return await request(url, init);
-    if (last?.token !== token) {
-      const begun = { token, answer: readAnswer(request, url, init) };
-      last = begun;
-      const forget = (): void => {
-        if (last === begun) last = undefined;
-      };
-      begun.answer.then(({ status }) => (status < 400 ? undefined : forget()), forget);
+/** Periodically checks whether a server is alive. */
+/** How often the server is pinged, and the longest wait for its answer. In milliseconds. */
+const PING_EVERY_MS = 60_000;
+const PING_MS = 15_000;
+
+/** Resolves with the reason if the server does not answer, or with '' after `signal` aborts. Never rejects. */
+export async function pingUntilLost(
+  connection: Connection,
+  clock: Clock,
+  log: Log,
+  signal: AbortSignal,
+): Promise<string> {
+  for (;;) {
+    await pauseOn(clock, PING_EVERY_MS, signal);
+    if (signal.aborted) return '';
+    const late = new AbortController();
+    const cancel = clock.after(PING_MS, () => late.abort());
+    try {
+      await connection.request({ method: 'ping' }, z.looseObject({}), {
+        signal: AbortSignal.any([signal, late.signal]),
+      });
+    } catch (error) {
+      if (late.signal.aborted) return `The server did not answer for ${PING_MS / 1_000} s.`;
+      // Any other answer, even a refusal, shows that it is alive; a lost connection is reported separately.
+      log.debug({ err: error }, 'mcp_ping_refused');
+    } finally {
+      cancel();
     }
-    const { status, headers, text } = await last.answer;
-    return new Response(text, { status, headers });
-  };
+  }
 }
 
-async function readAnswer(request: FetchLike, ...asked: Parameters<FetchLike>): Promise<Answer> {
-  const response = await request(...asked);
-  return { status: response.status, headers: [...response.headers], text: await response.text() };
-}
+/** Reads complete lists from a server, page by page, within limits. */
+/** Maximum number of entries in one list, and of its pages, that are read. */
+const MAX_LISTED = 1_000;
+const MAX_PAGES = 50;
+/** Longest wait for one page, in milliseconds. */
+const PAGE_MS = 30_000;
 
-function refreshTokenOf(body: RequestInit['body']): string | undefined {
-  if (!(body instanceof URLSearchParams) || body.get('grant_type') !== 'refresh_token') return undefined;
-  return body.get('refresh_token') ?? undefined;
-}
+/** The lists that servers have, by the method that requests them. */
+const LISTS = {
+  'tools/list': 'tools',
+  'prompts/list': 'prompts',
+  'resources/list': 'resources',
+  'resources/templates/list': 'resourceTemplates',
+} as const;
 
-/** Creates one for a process; `monotonicNow` is a clock in milliseconds. */
-export function createStderrLog(log: Log, monotonicNow = (): number => performance.now()): StderrLog {
-  let open = '';
-  let last = '';
-  let spanStart = monotonicNow();
-  let lines = 0;
-  const say = (line: string): void => {
-    if (line === '') return;
-    last = line;
-    if (monotonicNow() - spanStart >= SPAN_MS) {
-      if (lines > MAX_LINES) log.info({ lines: lines - MAX_LINES }, 'mcp_stderr_left_out');
-      spanStart = monotonicNow();
-      lines = 0;
-    }
-    lines += 1;
-    if (lines <= MAX_LINES) log.info({ line }, 'mcp_stderr');
-  };
-  return {
-    write(text) {
-      const pieces = (open + text).split('\n');
-      open = (pieces.pop() ?? '').slice(0, MAX_LINE_CHARS);
-      for (const piece of pieces) say(oneLine(piece.slice(0, MAX_LINE_CHARS)).trim());
-    },
-    last: () => oneLine(open).trim() || last,
-  };
+/** Every entry as the server sent it, at most `MAX_LISTED`. Throws the errors of the request. */
+export async function listAll(
+  connection: Connection,
+  method: keyof typeof LISTS,
+  signal: AbortSignal,
+): Promise<unknown[]> {
+  const field = LISTS[method];
+  const page = z.looseObject({
+    [field]: z.array(z.unknown()).default([]),
+    nextCursor: z.string().optional(),
+  });
+  const items: unknown[] = [];
+  let cursor: string | undefined;
+  for (let n = 0; n < MAX_PAGES && items.length < MAX_LISTED; n += 1) {
+    const params = cursor === undefined ? {} : { cursor };
+    const answer = await connection.request({ method, params }, page, { signal, timeout: PAGE_MS });
+    const entries = answer[field];
+    items.push(...(Array.isArray(entries) ? entries : []));
+    const next = answer['nextCursor'];
+    if (typeof next !== 'string' || next === cursor) break;
+    cursor = next;
+  }
+  return items.slice(0, MAX_LISTED);
 }

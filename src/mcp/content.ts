@@ -5,6 +5,9 @@
 import { z } from 'zod';
 import { isTooDeep, parseJson, sortKeys } from '../lib/json/json.ts';
 import { oneLine } from '../lib/text.ts';
+import { StoreError, toGatewayError } from '../protocol/errors.ts';
+import type { KeepToolFile } from '../protocol/media.ts';
+import type { ToolContext, ToolResult } from '../protocol/agent/tool.ts';
 
 /** Maximum number of parts of one result that are read. */
 export const MAX_PARTS = 200;
@@ -41,23 +44,7 @@ export const callResult = z.looseObject({
   isError: z.boolean().default(false),
 });
 
-export type CallResult = z.infer<typeof callResult>;
-
-/** A picture or sound in a result. */
-export interface ResultFile {
-  /** Its index among the parts. */
-  part: number;
-  kind: 'image' | 'audio';
-  base64: string;
-}
-
-/** The pictures and sounds in a result. Never throws. */
-export function filesOfResult({ content }: Pick<CallResult, 'content'>): ResultFile[] {
-  return content.slice(0, MAX_PARTS).flatMap((given, at) => {
-    const { success, data } = media.safeParse(given);
-    return success ? [{ part: at, kind: data.type, base64: data.data }] : [];
-  });
-}
+type CallResult = z.infer<typeof callResult>;
 
 /**
  * The text of a result, with its structured content unless a part repeats it, as the specification asks servers to.
@@ -65,46 +52,44 @@ export function filesOfResult({ content }: Pick<CallResult, 'content'>): ResultF
  */
 export function textOfResult(
   { content, structuredContent }: CallResult,
-  kept: ReadonlyMap<number, string> = new Map(),
+  fileTexts: ReadonlyMap<number, string> = new Map(),
 ): string {
-  const parts = joinParts(content, kept);
-  const structured = content.some((given) => repeats(given, structuredContent))
-    ? undefined
-    : structuredContent;
+  const parts = joinParts(content, fileTexts);
+  const structured = content.some((item) => repeats(item, structuredContent)) ? undefined : structuredContent;
   const texts = [parts, structured === undefined || structured === null ? '' : JSON.stringify(structured)];
   const whole = texts.filter((one) => one !== '').join('\n');
   return whole === '' ? '(no content)' : bounded(whole);
 }
 
 /** True for a text that is the same JSON, in whatever order and layout. */
-function repeats(given: unknown, structured: unknown): boolean {
-  const { data } = text.safeParse(given);
+function repeats(item: unknown, structured: unknown): boolean {
+  const { data } = text.safeParse(item);
   if (data === undefined || structured === undefined || isTooDeep(structured)) return false;
-  const said = parseJson(data.text);
+  const json = parseJson(data.text);
   return (
-    said !== undefined &&
-    !isTooDeep(said) &&
-    JSON.stringify(sortKeys(said)) === JSON.stringify(sortKeys(structured))
+    json !== undefined &&
+    !isTooDeep(json) &&
+    JSON.stringify(sortKeys(json)) === JSON.stringify(sortKeys(structured))
   );
 }
 
 /** The text of parts, in their order. Never throws. */
 export function textOfParts(
   parts: readonly unknown[],
-  kept: ReadonlyMap<number, string> = new Map(),
+  fileTexts: ReadonlyMap<number, string> = new Map(),
 ): string {
-  return bounded(joinParts(parts, kept));
+  return bounded(joinParts(parts, fileTexts));
 }
 
-function joinParts(parts: readonly unknown[], kept: ReadonlyMap<number, string>): string {
-  const lines = parts.slice(0, MAX_PARTS).map((part, at) => textOfPart(part, kept.get(at)));
+function joinParts(parts: readonly unknown[], fileTexts: ReadonlyMap<number, string>): string {
+  const lines = parts.slice(0, MAX_PARTS).map((part, at) => textOfPart(part, fileTexts.get(at)));
   if (parts.length > MAX_PARTS) lines.push(`(and ${parts.length - MAX_PARTS} more parts: not shown)`);
   return lines.join('\n');
 }
 
 /** The text of one content of a resource. Never throws. */
-export function textOfContents(given: unknown): string {
-  const { success, data } = contents.safeParse(given);
+export function textOfContents(item: unknown): string {
+  const { success, data } = contents.safeParse(item);
   if (!success) return '(a part that cannot be read)';
   const { uri, mimeType = 'of no known type', text, blob } = data;
   if (text !== undefined) return bounded(text);
@@ -113,15 +98,15 @@ export function textOfContents(given: unknown): string {
     : `(${quote(uri)}: ${sizeOf(mimeType, blob)}, not shown)`;
 }
 
-function textOfPart(given: unknown, kept = 'not shown'): string {
-  const { success, data } = part.safeParse(given);
+function textOfPart(item: unknown, fileText = 'not shown'): string {
+  const { success, data } = part.safeParse(item);
   if (!success) return '(a part of a kind that this gateway does not know)';
   switch (data.type) {
     case 'text':
       return data.text;
     case 'image':
     case 'audio':
-      return `(${data.type === 'image' ? 'an image' : 'a sound'}, ${sizeOf(data.mimeType, data.data)}: ${kept})`;
+      return `(${data.type === 'image' ? 'an image' : 'a sound'}, ${sizeOf(data.mimeType, data.data)}: ${fileText})`;
     case 'resource':
       return `(the resource ${quote(data.resource.uri)})\n${textOfContents(data.resource)}`;
     case 'resource_link': {
@@ -147,4 +132,74 @@ function quote(name: string): string {
 function bounded(whole: string): string {
   if (whole.length <= MAX_CONTENT_CHARS) return whole;
   return `${whole.slice(0, MAX_CONTENT_CHARS).toWellFormed()}\n(${whole.length - MAX_CONTENT_CHARS} more characters)`;
+}
+
+/** The result of a tool call as the model reads it: its text, and its pictures and sounds as files of the session. */
+/** Maximum number of files kept per result. */
+export const MAX_RESULT_FILES = 6;
+/** Longest quoted question from a server, in UTF-16 units. */
+const MAX_QUESTION_CHARS = 200;
+
+/** Reads a result and stores its files. Throws only `StoreError` and the signal's reason. */
+export async function readResult(
+  result: CallResult,
+  keep: KeepToolFile,
+  ctx: ToolContext,
+): Promise<ToolResult> {
+  const texts = new Map<number, string>();
+  const pictures: string[] = [];
+  for (const [part, item] of result.content.slice(0, MAX_PARTS).entries()) {
+    const { success, data } = media.safeParse(item);
+    if (!success) continue;
+    const outcome =
+      texts.size < MAX_RESULT_FILES
+        ? await keepOne(data.type, data.data, keep, ctx)
+        : { text: `not kept: only ${MAX_RESULT_FILES} files of a result are` };
+    texts.set(part, outcome.text);
+    if (outcome.picture !== undefined) pictures.push(outcome.picture);
+  }
+  const content = textOfResult(result, texts);
+  return { content, isError: result.isError, pictures: pictures.length > 0 ? pictures : undefined };
+}
+
+/** Where the file is, or why it was not stored. */
+async function keepOne(
+  kind: 'image' | 'audio',
+  base64: string,
+  keep: KeepToolFile,
+  { folder, userId, signal }: ToolContext,
+): Promise<{ text: string; picture?: string | undefined }> {
+  try {
+    const { attachment, picture, problem } = await keep({ kind, base64 }, { folder, userId }, signal);
+    const unread = problem === undefined ? '' : `, which cannot be read: ${problem}`;
+    return { text: `the file ${attachment.file}${unread}`, picture };
+  } catch (error) {
+    signal.throwIfAborted();
+    if (error instanceof StoreError) throw error;
+    return { text: `not kept: ${toGatewayError(error).message}` };
+  }
+}
+
+/** The progress of a call, in one line. */
+export function progressText({ progress, total, message }: Progress): string {
+  const far = total === undefined ? numberText(progress) : `${numberText(progress)} of ${numberText(total)}`;
+  return message === undefined || message === '' ? far : `${far} ${message}`;
+}
+
+interface Progress {
+  progress: number;
+  total?: number | undefined;
+  message?: string | undefined;
+}
+
+function numberText(value: number): string {
+  return Number.isInteger(value) ? String(value) : value.toFixed(1);
+}
+
+/** What the model reads about a question that the server wanted to ask people during a call. */
+export function declinedText(question: string): string {
+  const quoted = oneLine(question.slice(0, 4 * MAX_QUESTION_CHARS))
+    .slice(0, MAX_QUESTION_CHARS)
+    .toWellFormed();
+  return `(During this call the server wanted to ask the user: "${quoted}". This gateway passes no questions of servers on, so it was declined; the user may tell you the answer, which you can give in the arguments of another call.)`;
 }

@@ -8,10 +8,80 @@ import type { Command } from '../protocol/command.ts';
 import type { FolderWatch, Settings, WatchFolders } from '../protocol/settings.ts';
 import { type Clock, systemClock } from '../lib/clock.ts';
 import type { Logins } from './oauth/logins.ts';
-import { createPromptCommand, type PromptCommandDeps } from './prompt-command.ts';
+import { createPromptCommand, type ProfileOf } from './prompt-command.ts';
 import { createResourceTools } from './resource-tools.ts';
-import { ServerSet } from './server-set.ts';
+import { isDeepStrictEqual } from 'node:util';
+import type { McpServer } from './server.ts';
 import type { McpServerSettings } from './settings.ts';
+
+/** Servers in the order of the settings. Never throws. */
+class ServerSet {
+  readonly #create: (settings: McpServerSettings) => McpServer;
+  readonly #log: Log;
+  #servers: readonly McpServer[] = [];
+  /**
+   * Servers that are closing, by name; the next server of that name starts afterwards, because both may need the same
+   * files.
+   */
+  readonly #ending = new Map<string, Promise<void>>();
+  #retired: readonly McpServer[] = [];
+  #closed = false;
+
+  /** `create` makes a server without starting it. */
+  constructor(create: (settings: McpServerSettings) => McpServer, log: Log) {
+    this.#create = create;
+    this.#log = log;
+  }
+
+  get servers(): readonly McpServer[] {
+    return this.#servers;
+  }
+
+  /** Makes these the servers from now on. A server with unchanged settings stays connected. */
+  follow(settings: readonly McpServerSettings[]): void {
+    if (this.#closed) return;
+    const unchanged = this.#servers.filter((server) =>
+      settings.some((next) => isDeepStrictEqual(next, server.settings)),
+    );
+    for (const server of this.#servers) {
+      if (unchanged.includes(server)) continue;
+      const isConfigured = settings.some(({ name }) => name === server.name);
+      this.#retire(server, isConfigured ? 'changed' : 'removed');
+    }
+    this.#servers = settings.map((next) => {
+      const current = unchanged.find(({ name }) => name === next.name);
+      if (current !== undefined) return current;
+      const server = this.#create(next);
+      const ending = this.#ending.get(next.name);
+      if (ending === undefined) server.start();
+      else void ending.then(() => server.start());
+      return server;
+    });
+  }
+
+  /** Closes all of them, including those that are still waiting for their calls. */
+  async close(): Promise<void> {
+    this.#closed = true;
+    const all = [...this.#servers, ...this.#retired];
+    await Promise.all(all.map((server) => server.close()));
+    await Promise.all(this.#ending.values());
+  }
+
+  #retire(server: McpServer, change: 'removed' | 'changed'): void {
+    const { name } = server;
+    const reason =
+      change === 'removed'
+        ? `The MCP server "${name}" was removed from config.json.`
+        : `The settings of the MCP server "${name}" were changed, and it is reconnecting: try again in a moment.`;
+    this.#log.info({ mcp: name, how: change }, 'mcp_server_retired');
+    this.#retired = [...this.#retired, server];
+    const ending = Promise.all([this.#ending.get(name), server.retire(reason)]).then(() => {
+      this.#retired = this.#retired.filter((other) => other !== server);
+      if (this.#ending.get(name) === ending) this.#ending.delete(name);
+    });
+    this.#ending.set(name, ending);
+  }
+}
 
 export { createLogins } from './oauth/logins.ts';
 
@@ -48,7 +118,7 @@ export interface Mcp {
   tools: () => readonly Tool[];
   status: () => readonly McpServerStatus[];
   /** `/prompt`, which is listed while there are servers. */
-  commands(deps: Omit<PromptCommandDeps, 'servers' | 'isOffered'>): readonly Command[];
+  commands(profileOf: ProfileOf): readonly Command[];
   /** Starts connecting to every server; returns at once. Never throws. */
   start(): void;
   /** Ends all connections. Never throws. */
@@ -74,8 +144,8 @@ export function createMcp(options: McpOptions): Mcp {
     if (resourceTools.length === 0 && servers().some(({ hasResources }) => hasResources)) {
       resourceTools = createResourceTools(servers());
     }
-    const taken = [...all.slice(0, MAX_MCP_TOOLS), ...resourceTools];
-    if (taken.length !== tools.length || taken.some((tool, at) => tool !== tools[at])) tools = taken;
+    const current = [...all.slice(0, MAX_MCP_TOOLS), ...resourceTools];
+    if (current.length !== tools.length || current.some((tool, at) => tool !== tools[at])) tools = current;
     report();
   };
   const logins = followLogins(options, servers);
@@ -97,7 +167,7 @@ export function createMcp(options: McpOptions): Mcp {
   return {
     tools: () => tools,
     status,
-    commands: (deps) => [createPromptCommand({ ...deps, servers, isOffered })],
+    commands: (profileOf) => [createPromptCommand(servers, isOffered, profileOf)],
     start() {
       // Even if there are none: the previous report is no longer true.
       report();
@@ -141,16 +211,13 @@ async function openSet(
   onChanged: () => void,
 ): Promise<ServerSet> {
   const { McpServer } = await import('./server.ts');
-  return new ServerSet({
-    log,
-    create(one) {
-      const own = path.join(folder, one.name);
-      if (one.connection.kind === 'stdio') mkdirSync(own, { recursive: true, mode: 0o700 });
-      const offered = { service, logins, keepFile, clock, onChanged };
-      const deps = { settings: one, version, environment, folder: own, ...offered };
-      return new McpServer({ ...deps, log: log.child({ mcp: one.name }) });
-    },
-  });
+  const shared = { version, environment, service, logins, keepFile, clock, onChanged };
+  return new ServerSet((settings) => {
+    const { name, connection } = settings;
+    const serverFolder = path.join(folder, name);
+    if (connection.kind === 'stdio') mkdirSync(serverFolder, { recursive: true, mode: 0o700 });
+    return new McpServer({ ...shared, settings, folder: serverFolder, log: log.child({ mcp: name }) });
+  }, log);
 }
 
 /**
@@ -158,16 +225,16 @@ async function openSet(
  * never throws.
  */
 function createReporter(save: () => Promise<void>, log: Log): () => void {
-  let changed = false;
+  let isUnsaved = false;
   let saving = false;
   const saveAll = async (): Promise<void> => {
-    while (changed) {
-      changed = false;
+    while (isUnsaved) {
+      isUnsaved = false;
       await save();
     }
   };
   return () => {
-    changed = true;
+    isUnsaved = true;
     if (saving) return;
     saving = true;
     saveAll()
@@ -180,13 +247,13 @@ function createReporter(save: () => Promise<void>, log: Log): () => void {
 
 /** The limit for all servers together removes tools from the last ones. */
 function withLeftOut(all: readonly McpServerStatus[], leftOut: number): readonly McpServerStatus[] {
-  let left = leftOut;
+  let excess = leftOut;
   return all
     .toReversed()
     .map((status) => {
-      const missing = Math.min(left, status.tools.length);
+      const missing = Math.min(excess, status.tools.length);
       if (missing === 0) return status;
-      left -= missing;
+      excess -= missing;
       const notice = `${missing} tools are left out: all servers together may have ${MAX_MCP_TOOLS}; "tools" can choose which.`;
       const tools = status.tools.slice(0, status.tools.length - missing);
       return { ...status, tools, notices: [...status.notices, notice] };

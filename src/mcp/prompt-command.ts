@@ -15,46 +15,43 @@ export const MAX_PROMPT_CHARS = 50_000;
 /** Longest wait for a server to return its prompt, in milliseconds. */
 const PROMPT_MS = 30_000;
 
-export interface PromptCommandDeps {
-  servers(): readonly McpServer[];
-  /** Some are configured now; if there are none, the command is not listed. */
-  isOffered(): boolean;
-  /** The profile that answers in this session. Throws `StoreError`. */
-  profileOf(session: SessionKey): Promise<Profile>;
-}
+/** The profile that answers in this session. Throws `StoreError`. */
+export type ProfileOf = (session: SessionKey) => Promise<Profile>;
 
-const given = z.looseObject({
+const promptAnswer = z.looseObject({
   messages: z.array(z.looseObject({ role: z.enum(['user', 'assistant']), content: z.unknown() })).max(100),
 });
 
-/** Creates the command. Only prompts of servers whose tools the session's profile has can be chosen. */
-export function createPromptCommand(deps: PromptCommandDeps): Command {
+/**
+ * Creates the command, which is listed while it `isOffered`. Only prompts of servers whose tools the session's profile has can
+ * be chosen.
+ */
+export function createPromptCommand(
+  servers: () => readonly McpServer[],
+  isOffered: () => boolean,
+  profileOf: ProfileOf,
+): Command {
+  const serversFor = async (session: SessionKey): Promise<McpServer[]> => {
+    const names = toolsOf(await profileOf(session));
+    return servers().filter(({ name }) =>
+      names.some((tool) => tool === ALL_MCP_TOOLS || tool.startsWith(`${name}__`)),
+    );
+  };
   return {
     name: 'prompt',
     get unlisted() {
-      return !deps.isOffered();
+      return !isOffered();
     },
     description: 'about.prompt',
     argument: { name: 'prompt', label: 'word.prompt', description: 'argument.prompt', required: false },
-    run: async (call) => {
-      const servers = await usable(deps, call.session);
-      return listed(
-        servers.flatMap((server) => server.prompts),
-        call.say,
-      );
-    },
-    passOn: async (call) => (call.args === '' ? undefined : await begin(deps, call)),
+    run: async ({ session, say }) => promptList(await serversFor(session), say),
+    passOn: async (call) =>
+      call.args === '' ? undefined : await begin(await serversFor(call.session), call),
   };
 }
 
-async function usable(deps: PromptCommandDeps, session: SessionKey): Promise<McpServer[]> {
-  const names = toolsOf(await deps.profileOf(session));
-  const has = ({ name }: McpServer): boolean =>
-    names.some((tool) => tool === ALL_MCP_TOOLS || tool.startsWith(`${name}__`));
-  return deps.servers().filter(has);
-}
-
-function listed(prompts: readonly McpPrompt[], say: Say): string {
+function promptList(servers: readonly McpServer[], say: Say): string {
+  const prompts = servers.flatMap((server) => server.prompts);
   if (prompts.length === 0) return say('prompt.none');
   return prompts
     .map((prompt) => `- ${usageOf(prompt, say)}: ${prompt.description || say('prompt.undescribed')}`)
@@ -62,32 +59,30 @@ function listed(prompts: readonly McpPrompt[], say: Say): string {
 }
 
 /** `/prompt notes summary about=… [style=…]`. */
-function usageOf({ server, name, arguments: known }: McpPrompt, say: Say): string {
-  const words = known.map(({ name: argument, required }) => (required ? `${argument}=…` : `[${argument}=…]`));
+function usageOf({ server, name, arguments: parameters }: McpPrompt, say: Say): string {
+  const words = parameters.map(({ name: argument, required }) =>
+    required ? `${argument}=…` : `[${argument}=…]`,
+  );
   return `\`${[say.command('prompt'), server, name, ...words].join(' ')}\``;
 }
 
 /** Throws `GatewayError`: `unknown_prompt`, `missing_argument`, or the server's. */
-async function begin(deps: PromptCommandDeps, { session, args, say }: CommandCall): Promise<PassedOn> {
+async function begin(servers: readonly McpServer[], { args, say }: CommandCall): Promise<PassedOn> {
   const [serverName = '', promptName = '', ...words] = args.split(/\s+/);
-  const servers = await usable(deps, session);
   const server = servers.find(({ name }) => name === serverName);
   const prompt = server?.prompts.find(({ name }) => name === promptName);
   if (server === undefined || prompt === undefined) {
-    const prompts = servers.flatMap((one) => one.prompts);
-    throw new GatewayError('unknown_prompt', `${say('prompt.unknown')}\n${listed(prompts, say)}`);
+    throw new GatewayError('unknown_prompt', `${say('prompt.unknown')}\n${promptList(servers, say)}`);
   }
   const values = argumentsIn(words, prompt);
   const missing = prompt.arguments.filter(({ name, required }) => required && values[name] === undefined);
   if (missing.length > 0) {
     const names = missing.map(({ name }) => name).join(', ');
-    throw new GatewayError(
-      'missing_argument',
-      textRef('prompt.missing', { names, usage: usageOf(prompt, say) }),
-    );
+    const text = textRef('prompt.missing', { names, usage: usageOf(prompt, say) });
+    throw new GatewayError('missing_argument', text);
   }
   const params = { name: prompt.name, arguments: values };
-  const { messages } = await server.ask('prompts/get', params, given, AbortSignal.timeout(PROMPT_MS));
+  const { messages } = await server.ask('prompts/get', params, promptAnswer, AbortSignal.timeout(PROMPT_MS));
   const texts = messages.map(({ role, content }) => {
     const text = textOfParts([content]);
     return role === 'user' ? text : `(an answer as an example:)\n${text}`;
@@ -98,17 +93,17 @@ async function begin(deps: PromptCommandDeps, { session, args, say }: CommandCal
 }
 
 /** `name=` starts a value, which ends before the next one; without any name, all words are the only or first argument. */
-function argumentsIn(words: readonly string[], { arguments: known }: McpPrompt): Record<string, string> {
+function argumentsIn(words: readonly string[], { arguments: parameters }: McpPrompt): Record<string, string> {
   const values: Record<string, string> = {};
-  let current = known[0]?.name;
+  let current = parameters[0]?.name;
   for (const word of words) {
     const at = word.indexOf('=');
-    const named = known.find(({ name }) => at > 0 && name === word.slice(0, at))?.name;
-    const text = named === undefined ? word : word.slice(at + 1);
-    current = named ?? current;
+    const argument = parameters.find(({ name }) => at > 0 && name === word.slice(0, at))?.name;
+    const text = argument === undefined ? word : word.slice(at + 1);
+    current = argument ?? current;
     if (current === undefined) continue;
     values[current] =
-      named === undefined && values[current] !== undefined ? `${values[current]} ${text}` : text;
+      argument === undefined && values[current] !== undefined ? `${values[current]} ${text}` : text;
   }
   return values;
 }

@@ -33,8 +33,8 @@ const answer = z.looseObject({ contents: z.array(z.unknown()).default([]) });
 export function createResourceTools(servers: readonly McpServer[]): readonly Tool[] {
   const names = servers.map(({ name }) => name).join(', ');
   const find = (name: string): McpServer => {
-    const found = servers.find((server) => server.name === name);
-    if (found !== undefined) return found;
+    const match = servers.find((server) => server.name === name);
+    if (match !== undefined) return match;
     throw new ToolError(
       'unknown_server',
       `There is no server "${name.slice(0, 80)}". The servers are: ${names}.`,
@@ -56,8 +56,9 @@ export function createResourceTools(servers: readonly McpServer[]): readonly Too
         const { resources, templates } = await find(server).listResources(ctx.signal);
         const lines = [...resources, ...templates].flatMap(lineOf);
         const more = lines.length - MAX_RESOURCES_SHOWN;
-        const shown = more > 0 ? [...lines.slice(0, MAX_RESOURCES_SHOWN), `(and ${more} more)`] : lines;
-        return fromServer(server, shown.length === 0 ? '(no resources)' : shown.join('\n'));
+        const visibleLines =
+          more > 0 ? [...lines.slice(0, MAX_RESOURCES_SHOWN), `(and ${more} more)`] : lines;
+        return fromServer(server, visibleLines.length === 0 ? '(no resources)' : visibleLines.join('\n'));
       },
     }),
     defineTool({
@@ -82,8 +83,8 @@ function fromServer(server: string, content: string): ToolResult {
   return { content, sources: [`mcp:${server}`], from: `the MCP server ${server}` };
 }
 
-function lineOf(given: unknown): string[] {
-  const { success, data } = resource.safeParse(given);
+function lineOf(item: unknown): string[] {
+  const { success, data } = resource.safeParse(item);
   const address = data?.uri ?? data?.uriTemplate;
   if (!success || address === undefined) return [];
   const about = [data.name, data.description].filter((part) => part !== '').join(': ');

@@ -41,11 +41,7 @@ const listedTool = z.looseObject({
 type ListedTool = z.infer<typeof listedTool>;
 
 /** Calls a tool of the server under its original name. */
-export type CallTool = (
-  tool: string,
-  args: Record<string, unknown>,
-  ctx: ToolContext,
-) => Promise<Omit<ToolResult, 'sources' | 'source' | 'from'>>;
+type CallTool = (tool: string, args: Record<string, unknown>, ctx: ToolContext) => Promise<ToolResult>;
 
 /** The result of reading a server's list. */
 export interface TakenTools {
@@ -56,25 +52,25 @@ export interface TakenTools {
 
 /** Accepts the tools in a list that the server sent; leaves out unusable ones with a notice. Never throws. */
 export function takeTools(
-  settings: Pick<McpServerSettings, 'name' | 'trusted' | 'tools' | 'timeoutMs'>,
+  settings: McpServerSettings,
   listed: readonly unknown[],
   call: CallTool,
 ): TakenTools {
   const notices: string[] = [];
-  const wanted = readTools(settings, listed, notices);
-  if (wanted.length > MAX_SERVER_TOOLS) {
-    const left = wanted.length - MAX_SERVER_TOOLS;
+  const usable = readTools(settings, listed, notices);
+  if (usable.length > MAX_SERVER_TOOLS) {
+    const excess = usable.length - MAX_SERVER_TOOLS;
     notices.push(
-      `${left} tools are left out: a server may have ${MAX_SERVER_TOOLS}; "tools" can choose which.`,
+      `${excess} tools are left out: a server may have ${MAX_SERVER_TOOLS}; "tools" can choose which.`,
     );
   }
-  const taken = wanted.slice(0, MAX_SERVER_TOOLS);
-  notices.push(...simplified(taken));
+  const accepted = usable.slice(0, MAX_SERVER_TOOLS);
+  notices.push(...simplified(accepted));
   const names = toolNames(
     settings.name,
-    taken.map(({ name }) => name),
+    accepted.map(({ name }) => name),
   );
-  const tools = taken.map((tool, index) => toTool(settings, tool, names[index] ?? tool.name, call));
+  const tools = accepted.map((tool, index) => toTool(settings, tool, names[index] ?? tool.name, call));
   const more = notices.length - MAX_NOTICES;
   return {
     tools,
@@ -83,62 +79,63 @@ export function takeTools(
 }
 
 function readTools(
-  { tools: allowed }: Pick<McpServerSettings, 'tools'>,
+  { tools: allowlist }: McpServerSettings,
   listed: readonly unknown[],
   notices: string[],
 ): ListedTool[] {
-  const found: ListedTool[] = [];
-  for (const given of listed) {
-    const { success, data } = listedTool.safeParse(given);
+  const tools: ListedTool[] = [];
+  for (const item of listed) {
+    const { success, data } = listedTool.safeParse(item);
     if (!success) {
       notices.push(
-        `${toolOf(given)} is left out: it has no ${nameOf(given) === undefined ? 'name' : 'schema of an object'}.`,
+        `${toolOf(item)} is left out: it has no ${nameOf(item) === undefined ? 'name' : 'schema of an object'}.`,
       );
       continue;
     }
-    if (allowed !== undefined && !allowed.includes(data.name)) continue;
-    const problem = problemOf(data, found);
-    if (problem === undefined) found.push(data);
+    if (allowlist !== undefined && !allowlist.includes(data.name)) continue;
+    const problem = problemOf(data, tools);
+    if (problem === undefined) tools.push(data);
     else notices.push(`The tool ${shown(data.name)} is left out: ${problem}.`);
   }
-  for (const name of allowed ?? []) {
-    if (!found.some((tool) => tool.name === name) && !notices.some((text) => text.includes(shown(name)))) {
+  for (const name of allowlist ?? []) {
+    if (!tools.some((tool) => tool.name === name) && !notices.some((text) => text.includes(shown(name)))) {
       notices.push(`The server has no tool ${shown(name)}, which "tools" names.`);
     }
   }
-  return found;
+  return tools;
 }
 
-function nameOf(given: unknown): string | undefined {
-  return isJsonObject(given) && typeof given['name'] === 'string' && given['name'] !== ''
-    ? given['name']
+function nameOf(item: unknown): string | undefined {
+  return isJsonObject(item) && typeof item['name'] === 'string' && item['name'] !== ''
+    ? item['name']
     : undefined;
 }
 
-function toolOf(given: unknown): string {
-  const name = nameOf(given);
+function toolOf(item: unknown): string {
+  const name = nameOf(item);
   return name === undefined ? 'A tool' : `The tool ${shown(name)}`;
 }
 
 /** Names the tools whose schemas model servers get in a simpler form, and what these lack. */
 function simplified(tools: readonly ListedTool[]): string[] {
-  const changed = tools.flatMap(({ name, inputSchema }) => {
+  const simplifications = tools.flatMap(({ name, inputSchema }) => {
     const { losses } = wireSchema(inputSchema);
     return losses.length === 0 ? [] : [`${shown(name)} (${losses.slice(0, MAX_LOSSES_SHOWN).join(', ')})`];
   });
-  if (changed.length === 0) return [];
-  const more = changed.length - MAX_SIMPLIFIED_SHOWN;
-  const list = [...changed.slice(0, MAX_SIMPLIFIED_SHOWN), ...(more > 0 ? [`and ${more} more`] : [])].join(
-    ', ',
-  );
+  if (simplifications.length === 0) return [];
+  const more = simplifications.length - MAX_SIMPLIFIED_SHOWN;
+  const list = [
+    ...simplifications.slice(0, MAX_SIMPLIFIED_SHOWN),
+    ...(more > 0 ? [`and ${more} more`] : []),
+  ].join(', ');
   return [`Model servers get a simpler schema of ${list}; arguments are checked against the original.`];
 }
 
 function problemOf(
   { name, inputSchema, execution }: ListedTool,
-  before: readonly ListedTool[],
+  previous: readonly ListedTool[],
 ): string | undefined {
-  if (before.some((tool) => tool.name === name)) return 'the server lists two with this name';
+  if (previous.some((tool) => tool.name === name)) return 'the server lists two with this name';
   if (isTooDeep(inputSchema)) return 'its schema is nested too deep';
   const bytes = Buffer.byteLength(JSON.stringify(inputSchema));
   if (bytes > MAX_SCHEMA_BYTES) {
@@ -154,7 +151,7 @@ function shown(name: string): string {
 }
 
 function toTool(
-  { name: server, trusted, timeoutMs }: Pick<McpServerSettings, 'name' | 'trusted' | 'timeoutMs'>,
+  { name: server, trusted, timeoutMs }: McpServerSettings,
   listed: ListedTool,
   name: string,
   call: CallTool,
@@ -207,13 +204,13 @@ function argumentsOf(schema: Record<string, unknown>): z.ZodType<Record<string, 
  * server offers. Never throws.
  */
 export function toolNames(server: string, tools: readonly string[]): string[] {
-  const used = new Set<string>();
+  const names = new Set<string>();
   return tools.map((tool) => {
     const clean = `${server}__${tool.replaceAll(/[^A-Za-z0-9_-]/g, '_')}`;
-    const fits = clean.length <= MAX_TOOL_NAME_CHARS && !used.has(clean);
+    const fits = clean.length <= MAX_TOOL_NAME_CHARS && !names.has(clean);
     let name = fits ? clean : withDigest(clean, tool);
-    for (let n = 2; used.has(name); n += 1) name = withDigest(clean, `${tool} ${n}`);
-    used.add(name);
+    for (let n = 2; names.has(name); n += 1) name = withDigest(clean, `${tool} ${n}`);
+    names.add(name);
     return name;
   });
 }

@@ -7,13 +7,18 @@ import type { McpPrompt, McpServerStatus, McpState, Tool, ToolContext } from '..
 import { backoffMs } from '../lib/async/backoff.ts';
 import { type Clock, pauseOn } from '../lib/clock.ts';
 import { oneLine } from '../lib/text.ts';
-import { connect, type Connection, type ConnectionDeps, lossOf, messageOf } from './connection.ts';
-import { callResult } from './content.ts';
-import { listAll } from './lists.ts';
-import { pingUntilLost } from './ping.ts';
+import {
+  connect,
+  type Connection,
+  type ConnectionDeps,
+  listAll,
+  lossOf,
+  messageOf,
+  pingUntilLost,
+} from './connection.ts';
+import { callResult, declinedText, progressText, readResult } from './content.ts';
 import type { McpServerSettings } from './settings.ts';
 import { type TakenTools, takeTools } from './server-tools.ts';
-import { declinedText, progressText, readResult } from './tool-result.ts';
 
 /** Maximum number of prompts kept per server, and of arguments per prompt. */
 const MAX_PROMPTS = 50;
@@ -48,7 +53,7 @@ export const RETIRE_MS = 30_000;
 /** Longest error that is kept, in UTF-16 units. */
 const MAX_ERROR_CHARS = 500;
 
-export interface McpServerDeps extends Omit<ConnectionDeps, 'onChanged' | 'onQuestion'> {
+interface McpServerDeps extends ConnectionDeps {
   clock: Clock;
   /** Stores the pictures and sounds in results. */
   keepFile: KeepToolFile;
@@ -113,7 +118,7 @@ export class McpServer {
       tools: this.#taken.tools.map(({ name }) => name),
       prompts: this.#prompts.map(({ name }) => name),
       notices: this.#taken.notices,
-      ...(this.#error !== undefined && { error: this.#error }),
+      error: this.#error,
     };
   }
 
@@ -126,12 +131,12 @@ export class McpServer {
 
   /**
    * Accepts no more calls, and closes once the running ones have ended, or after `RETIRE_MS`: in that case their
-   * callers get `why`, like all later ones. Never throws.
+   * callers get `reason`, like all later ones. Never throws.
    */
-  async retire(why: string): Promise<void> {
-    this.#retired = why;
-    const ended = AbortSignal.any([this.#closing.signal, this.#idle.signal]);
-    if (this.#calls > 0) await pauseOn(this.#deps.clock, RETIRE_MS, ended);
+  async retire(reason: string): Promise<void> {
+    this.#retired = reason;
+    const end = AbortSignal.any([this.#closing.signal, this.#idle.signal]);
+    if (this.#calls > 0) await pauseOn(this.#deps.clock, RETIRE_MS, end);
     await this.close();
   }
 
@@ -156,16 +161,13 @@ export class McpServer {
     const connection = this.#connected();
     this.#calls += 1;
     try {
-      return await connection.request({ method, params }, schema, {
-        signal,
-        ...(onprogress && { onprogress }),
-      });
+      return await connection.request({ method, params }, schema, { signal, onprogress });
     } catch (error) {
       signal.throwIfAborted();
       const isLost = lossOf(error) !== undefined;
-      const unknown = isLost ? ' Whether it took effect is unknown.' : '';
-      const why = (isLost ? this.#retired : undefined) ?? this.#clean(messageOf(error));
-      throw new ToolError('failed', why + unknown, { cause: error });
+      const reason = (isLost ? this.#retired : undefined) ?? this.#clean(messageOf(error));
+      const text = isLost ? `${reason} Whether it took effect is unknown.` : reason;
+      throw new ToolError('failed', text, { cause: error });
     } finally {
       this.#calls -= 1;
       if (this.#calls === 0 && this.#retired !== undefined) this.#idle.abort();
@@ -193,8 +195,8 @@ export class McpServer {
     if (this.#retired !== undefined) throw new ToolError('unavailable', this.#retired);
     if (this.#connection !== undefined) return this.#connection;
     this.#wake.abort();
-    const why = this.#error === undefined ? '' : `: ${this.#error}`;
-    const text = `The MCP server "${this.name}" is not connected${why}`;
+    const reason = this.#error === undefined ? '' : `: ${this.#error}`;
+    const text = `The MCP server "${this.name}" is not connected${reason}`;
     throw new ToolError('unavailable', text, { retryable: true });
   }
 
@@ -203,9 +205,9 @@ export class McpServer {
     const { signal } = this.#closing;
     for (let failures = 0; !signal.aborted; failures += 1) {
       const since = clock.monotonicMs();
-      const why = await this.#connectOnce(signal);
+      const reason = await this.#connectOnce(signal);
       if (signal.aborted) return;
-      this.#error = this.#clean(why);
+      this.#error = this.#clean(reason);
       this.#change('down');
       if (clock.monotonicMs() - since >= GOOD_MS) failures = 0;
       const waitMs = backoffMs(failures, FIRST_PAUSE_MS, LONGEST_PAUSE_MS);
@@ -223,7 +225,7 @@ export class McpServer {
       const onQuestion = (last: string): void => {
         this.#questions = { count: this.#questions.count + 1, last };
       };
-      connection = await connect({ ...this.#deps, onChanged: () => this.#relist(), onQuestion }, signal);
+      connection = await connect(this.#deps, { onListChanged: () => this.#relist(), onQuestion }, signal);
       await this.#list(connection, signal);
       this.#connection = connection;
       this.#error = undefined;
@@ -241,12 +243,12 @@ export class McpServer {
 
   /** Periodically checks whether the server is alive, until it is not, or the gateway stops. */
   async #untilLost(connection: Connection, signal: AbortSignal): Promise<string> {
-    const ended = new AbortController();
+    const pinging = new AbortController();
     const { clock, log } = this.#deps;
-    const pinging = pingUntilLost(connection, { clock, log }, AbortSignal.any([signal, ended.signal]));
-    const why = await Promise.race([connection.lost, pinging]);
-    ended.abort();
-    return why;
+    const silence = pingUntilLost(connection, clock, log, AbortSignal.any([signal, pinging.signal]));
+    const reason = await Promise.race([connection.lost, silence]);
+    pinging.abort();
+    return reason;
   }
 
   /** Reads the lists again, once for any number of notifications in the meantime. Never throws. */
@@ -288,12 +290,12 @@ export class McpServer {
 
   async #call(tool: string, args: Record<string, unknown>, ctx: ToolContext) {
     const params = { name: tool, arguments: args };
-    const asked = this.#questions.count;
+    const questions = this.#questions.count;
     const result = await this.ask('tools/call', params, callResult, ctx.signal, (progress) =>
       ctx.progress(progressText(progress)),
     );
     const read = await readResult(result, this.#deps.keepFile, ctx);
-    if (this.#questions.count === asked) return read;
+    if (this.#questions.count === questions) return read;
     return { ...read, content: `${read.content}\n${declinedText(this.#questions.last)}` };
   }
 
@@ -314,12 +316,12 @@ export class McpServer {
 
 /** The prompts in a list that the server sent; those whose name cannot be typed are left out. Never throws. */
 function readPrompts(server: string, listed: readonly unknown[]): McpPrompt[] {
-  const found = listed.flatMap((given) => {
-    const { success, data } = listedPrompt.safeParse(given);
+  const prompts = listed.flatMap((item) => {
+    const { success, data } = listedPrompt.safeParse(item);
     if (!success) return [];
     const description = oneLine(data.description).slice(0, MAX_DESCRIPTION_CHARS).toWellFormed();
-    const known = data.arguments.map(({ name: argument, required }) => ({ name: argument, required }));
-    return [{ server, name: data.name, description, arguments: known }];
+    const parameters = data.arguments.map(({ name: argument, required }) => ({ name: argument, required }));
+    return [{ server, name: data.name, description, arguments: parameters }];
   });
-  return found.slice(0, MAX_PROMPTS);
+  return prompts.slice(0, MAX_PROMPTS);
 }

@@ -69,22 +69,22 @@ const server = z
       .default(DEFAULT_TIMEOUT_MS)
       .describe('longest run of one call, in milliseconds'),
   })
-  .superRefine((given, issues) => {
+  .superRefine((entry, issues) => {
     const refuse = (message: string, path: string[] = []): void =>
       issues.addIssue({ code: 'custom', message, path });
-    if ((given.command === undefined) === (given.url === undefined)) {
+    if ((entry.command === undefined) === (entry.url === undefined)) {
       refuse('needs either "command" (a program of this machine) or "url"');
       return;
     }
-    const foreign = given.url === undefined ? (['headers'] as const) : (['args', 'env', 'cwd'] as const);
+    const foreign = entry.url === undefined ? (['headers'] as const) : (['args', 'env', 'cwd'] as const);
     for (const field of foreign) {
-      if (given[field] === undefined) continue;
+      if (entry[field] === undefined) continue;
       refuse(
-        given.url === undefined ? 'belongs to a server with "url"' : 'belongs to a server with "command"',
+        entry.url === undefined ? 'belongs to a server with "url"' : 'belongs to a server with "command"',
         [field],
       );
     }
-    const url = given.url === undefined ? null : URL.parse(given.url);
+    const url = entry.url === undefined ? null : URL.parse(entry.url);
     if (url !== null && (url.username !== '' || url.password !== '')) {
       refuse('may hold no user name or password: put them into "headers"', ['url']);
     }
@@ -142,29 +142,29 @@ export function configureMcpServers(
   environment: Readonly<Record<string, string | undefined>>,
 ): { servers: McpServerSettings[]; errors: string[] } {
   const errors: string[] = [];
-  const configured = Object.entries(servers).map(([name, given]): McpServerSettings => {
+  const configured = Object.entries(servers).map(([name, entry]): McpServerSettings => {
     const secrets = new Set<string>();
     const fill = (text: string, field: string): string =>
       text.replaceAll(REFERENCE, (_whole, variable: string) => {
-        const found = environment[variable];
-        if (found === undefined || found === '') {
+        const content = environment[variable];
+        if (content === undefined || content === '') {
           errors.push(`mcp.servers.${name}.${field}: the environment variable ${variable} is not set`);
           return '';
         }
-        secrets.add(found);
-        return found;
+        secrets.add(content);
+        return content;
       });
     const fillAll = (record: Readonly<Record<string, string>> | undefined, field: string) =>
       Object.fromEntries(
         Object.entries(record ?? {}).map(([key, text]) => [key, fill(text, `${field}.${key}`)]),
       );
-    const { trusted, tools, timeoutMs, url, command = '', args = [], cwd } = given;
+    const { trusted, tools, timeoutMs, url, command = '', args = [], cwd } = entry;
     let connection: McpConnection;
     if (url === undefined) {
       const filled = args.map((text, index) => fill(text, `args.${index}`));
-      connection = { kind: 'stdio', command, args: filled, env: fillAll(given.env, 'env'), cwd };
+      connection = { kind: 'stdio', command, args: filled, env: fillAll(entry.env, 'env'), cwd };
     } else {
-      const headers = fillAll(given.headers, 'headers');
+      const headers = fillAll(entry.headers, 'headers');
       for (const text of Object.values(headers)) secrets.add(text);
       connection = { kind: 'http', url, headers };
     }

@@ -4,6 +4,8 @@ import { deserializeMessage, serializeMessage } from '@modelcontextprotocol/sdk/
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
 import type { JSONRPCMessage } from '@modelcontextprotocol/sdk/types.js';
 import { GatewayError } from '../protocol/errors.ts';
+import type { Log } from '../protocol/log.ts';
+import { oneLine } from '../lib/text.ts';
 import { errorOfBroken } from './broken-answer.ts';
 import type { McpConnection } from './settings.ts';
 
@@ -12,7 +14,7 @@ import type { McpConnection } from './settings.ts';
  * caches (npx needs both), the language and time zone determine what they print, and Windows starts no program
  * without the rest.
  */
-const PASSED_ON = [
+const INHERITED_VARIABLES = [
   ...'PATH HOME TMPDIR LANG LC_ALL TZ'.split(' '),
   ...'SYSTEMROOT SYSTEMDRIVE APPDATA LOCALAPPDATA USERPROFILE TEMP PATHEXT COMSPEC'.split(' '),
 ];
@@ -31,14 +33,19 @@ process.once('exit', () => {
   for (const pid of running) signalGroup(pid, 'SIGKILL');
 });
 
-export interface StdioTransportOptions {
-  server: Extract<McpConnection, { kind: 'stdio' }>;
-  /** The gateway's own variables. */
-  environment: Readonly<Record<string, string | undefined>>;
-  /** Where it runs unless it has a `cwd`. */
-  folder: string;
-  /** What the server writes to its standard error, as it arrives. */
-  onStderr(text: string): void;
+type StdioServer = Extract<McpConnection, { kind: 'stdio' }>;
+
+/** Longest line of standard error that is logged, in UTF-16 units. */
+export const MAX_LINE_CHARS = 500;
+/** Maximum number of lines logged per time span; the others are only counted. */
+export const MAX_LINES = 50;
+export const SPAN_MS = 60_000;
+
+/** Collects lines from pieces of text. */
+interface StderrLog {
+  write(text: string): void;
+  /** The last line that was not empty; '' before the first one. */
+  last(): string;
 }
 
 /** One process of a server. The owner sets the three handlers before `start`. */
@@ -46,27 +53,43 @@ export class StdioTransport implements Transport {
   onclose?: () => void;
   onerror?: (error: Error) => void;
   onmessage?: (message: JSONRPCMessage) => void;
-  /** How the process ended; undefined while it runs. */
-  ending: string | undefined;
-  readonly #options: StdioTransportOptions;
+  readonly #server: StdioServer;
+  readonly #environment: Readonly<Record<string, string | undefined>>;
+  readonly #folder: string;
+  readonly #stderr: StderrLog;
+  #endedBy: string | undefined;
   #open: Buffer[] = [];
   #openBytes = 0;
   #process: ChildProcess | undefined;
 
-  constructor(options: StdioTransportOptions) {
-    this.#options = options;
+  /** `environment` is the gateway's own; the program runs in `folder` unless it has a `cwd`. */
+  constructor(
+    server: StdioServer,
+    environment: Readonly<Record<string, string | undefined>>,
+    folder: string,
+    log: Log,
+  ) {
+    this.#server = server;
+    this.#environment = environment;
+    this.#folder = folder;
+    this.#stderr = createStderrLog(log);
+  }
+
+  /** How the program ended, as a sentence; undefined while it runs. */
+  get ending(): string | undefined {
+    if (this.#endedBy === undefined) return undefined;
+    const line = this.#stderr.last();
+    return `The program ended (${this.#endedBy})${line === '' ? '' : `; its last line: ${line}`}.`;
   }
 
   /** Throws `GatewayError('unavailable')` if the program cannot be started. */
   async start(): Promise<void> {
-    const { server, environment, folder } = this.#options;
-    const passed = PASSED_ON.flatMap((name) => {
-      const text = environment[name];
-      return text === undefined ? [] : [[name, text] as const];
-    });
+    const server = this.#server;
+    const inherited = INHERITED_VARIABLES.map((name) => [name, this.#environment[name]] as const);
     const child = spawn(server.command, [...server.args], {
-      cwd: server.cwd ?? folder,
-      env: { ...Object.fromEntries(passed), ...server.env },
+      cwd: server.cwd ?? this.#folder,
+      // Node leaves out undefined variables.
+      env: { ...Object.fromEntries(inherited), ...server.env },
       stdio: ['pipe', 'pipe', 'pipe'],
       detached: process.platform !== 'win32',
       windowsHide: true,
@@ -75,10 +98,10 @@ export class StdioTransport implements Transport {
     child.stdin.on('error', (error) => this.onerror?.(error));
     child.stdout.on('error', (error) => this.onerror?.(error));
     child.stdout.on('data', (chunk: Buffer) => this.#read(chunk));
-    child.stderr.setEncoding('utf8').on('data', (text: string) => this.#options.onStderr(text));
+    child.stderr.setEncoding('utf8').on('data', (text: string) => this.#stderr.write(text));
     child.once('close', (code, signal) => {
       // Without a pid it never ran, which the error below reports.
-      if (child.pid !== undefined) this.#ended(signal ?? `code ${code}`);
+      if (child.pid !== undefined) this.#markEnded(signal ?? `code ${code}`);
     });
     await new Promise<void>((resolve, reject) => {
       child.once('spawn', resolve);
@@ -92,7 +115,7 @@ export class StdioTransport implements Transport {
 
   async send(message: JSONRPCMessage): Promise<void> {
     const stdin = this.#process?.stdin;
-    if (stdin === undefined || stdin === null || this.ending !== undefined) {
+    if (stdin === undefined || stdin === null || this.#endedBy !== undefined) {
       throw new GatewayError('unavailable', 'The program has ended.');
     }
     if (stdin.write(serializeMessage(message))) return;
@@ -110,18 +133,18 @@ export class StdioTransport implements Transport {
    */
   async close(): Promise<void> {
     const child = this.#process;
-    if (child?.pid === undefined || this.ending !== undefined) return;
-    const closed = new Promise<void>((resolve) => child.once('close', () => resolve()));
+    if (child?.pid === undefined || this.#endedBy !== undefined) return;
+    const exit = new Promise<void>((resolve) => child.once('close', () => resolve()));
     child.stdin?.end();
     for (const signal of ['SIGTERM', 'SIGKILL'] as const) {
-      if (await endsWithin(closed, END_MS)) return;
+      if (await endsWithin(exit, END_MS)) return;
       signalGroup(child.pid, signal);
     }
     // A process outside the group may keep the streams open.
-    if (await endsWithin(closed, END_MS)) return;
+    if (await endsWithin(exit, END_MS)) return;
     child.stdout?.destroy();
     child.stderr?.destroy();
-    this.#ended('SIGKILL');
+    this.#markEnded('SIGKILL');
   }
 
   /** Splits the received data into lines, each a message; the parts of an open line are joined once, at its end. */
@@ -155,9 +178,9 @@ export class StdioTransport implements Transport {
     }
   }
 
-  #ended(how: string): void {
-    if (this.ending !== undefined) return;
-    this.ending = how;
+  #markEnded(by: string): void {
+    if (this.#endedBy !== undefined) return;
+    this.#endedBy = by;
     this.#open = [];
     const pid = this.#process?.pid;
     if (pid !== undefined) running.delete(pid);
@@ -178,14 +201,41 @@ function signalGroup(pid: number | undefined, signal: NodeJS.Signals): void {
   }
 }
 
-async function endsWithin(closed: Promise<void>, ms: number): Promise<boolean> {
+async function endsWithin(exit: Promise<void>, ms: number): Promise<boolean> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<boolean>((resolve) => {
     timer = setTimeout(resolve, ms, false);
   });
   try {
-    return await Promise.race([closed.then(() => true), late]);
+    return await Promise.race([exit.then(() => true), late]);
   } finally {
     clearTimeout(timer);
   }
+}
+
+/** Creates one for a process; `monotonicNow` is a clock in milliseconds. */
+export function createStderrLog(log: Log, monotonicNow = (): number => performance.now()): StderrLog {
+  let open = '';
+  let last = '';
+  let spanStart = monotonicNow();
+  let lines = 0;
+  const say = (line: string): void => {
+    if (line === '') return;
+    last = line;
+    if (monotonicNow() - spanStart >= SPAN_MS) {
+      if (lines > MAX_LINES) log.info({ lines: lines - MAX_LINES }, 'mcp_stderr_left_out');
+      spanStart = monotonicNow();
+      lines = 0;
+    }
+    lines += 1;
+    if (lines <= MAX_LINES) log.info({ line }, 'mcp_stderr');
+  };
+  return {
+    write(text) {
+      const pieces = (open + text).split('\n');
+      open = (pieces.pop() ?? '').slice(0, MAX_LINE_CHARS);
+      for (const piece of pieces) say(oneLine(piece.slice(0, MAX_LINE_CHARS)).trim());
+    },
+    last: () => oneLine(open).trim() || last,
+  };
 }

@@ -12,25 +12,22 @@ import { pause } from '../lib/async/sleep.ts';
 import type { Answer } from './answers/answer.ts';
 import { AnswerReading, type Packet } from './answers/answer-reading.ts';
 import { z } from 'zod';
-import type { AnswerFilter, AnswerReader, ReadingOptions } from './answers/read-answer.ts';
-import type { TextSplitter } from './answers/text-splitters.ts';
-import { createCallMaker, offeredTools } from './answers/tool-calls.ts';
-import type { AcquireSlot } from './concurrency-limit.ts';
-import type { Discovery } from './discovery.ts';
+import type { AnswerFilter, AnswerReader, OnRecord, TextSplitter } from './answers/read-answer.ts';
+import { createCallMaker, type MakeToolCall, offeredTools } from './answers/tool-calls.ts';
+import type { AcquireSlot } from './server-calls.ts';
+import type { Discovery, LearnedModels, ModelHabits } from './discovery.ts';
 import { toProviderError, type Where } from './errors.ts';
 import { createAnswerFilter } from './filter/answer-filter.ts';
-import { Ladder, withoutFields } from './ladder/ladder.ts';
+import { Ladder, type RefusedCall, withoutFields } from './ladder.ts';
 import {
   noteUnreadable,
   reduceRequest,
   shapeFor,
   withoutPictures,
   withoutUnreadable,
-} from './ladder/reduce-request.ts';
-import type { RefusedCall } from './ladder/rungs.ts';
-import type { LearnedModels, ModelHabits } from './learned.ts';
+} from './reduce-request.ts';
 import { RefusalError } from './refusals.ts';
-import { shapeRequest } from './shape/shape.ts';
+import { shapeRequest } from './shape.ts';
 
 const token = z.object({
   token: z.string(),
@@ -47,39 +44,28 @@ const ofOpenai = z.looseObject({
   choices: z.array(z.looseObject({ logprobs: z.object({ content: tokens }) })).min(1),
 });
 
-/** Adds likelihoods to the texts of one answer. */
-interface Logprobs {
-  /** Called by the answer's reader with each record that it has parsed. */
-  onRecord: (record: object) => void;
-  /** The reader, whose text chunks have the likelihoods if the server sends them. */
-  attachTo(reader: AnswerReader): AnswerReader;
-}
-
 /** What a kind of server provides for its chats. */
 export interface ChatServer {
   at: Where;
   acquire: AcquireSlot;
-  known: Discovery;
+  discovery: Discovery;
   learned: LearnedModels;
   /** Fields of a body that the gateway adds on its own: no answer depends on them. */
   extras: readonly string[];
   /** Fields that change the answer, and are left out only when the server names them. */
   options: readonly string[];
-  /** The body for a request. */
-  body(call: SentCall): object;
+  /** The body for a request, which is already without the parts that are omitted. */
+  body(request: ChatRequest, can: ModelCapabilities, omitted: ReadonlySet<Omission>): object;
   /** Sends a body. Throws `ProviderError`. */
   send(body: object, request: ChatRequest, signal: AbortSignal): Promise<Answer>;
   /** How long a complete answer is waited for that has not ended yet, in milliseconds. */
   usageWaitMs?: number | undefined;
   /** Makes the reader of one answer. */
-  read(model: string, options: ReadingOptions): { reader: AnswerReader; splitter: TextSplitter };
-}
-
-/** A request as it is to be sent, without the parts that are omitted. */
-export interface SentCall {
-  request: ChatRequest;
-  can: ModelCapabilities;
-  omitted: ReadonlySet<Omission>;
+  read(
+    model: string,
+    makeCall: MakeToolCall,
+    onRecord: OnRecord | undefined,
+  ): { reader: AnswerReader; splitter: TextSplitter };
 }
 
 /** How an answer ends when its model continued past the end of its turn. */
@@ -93,11 +79,11 @@ const OVER: ChatChunk = {
 export function createChat(server: ChatServer): LLMProvider['streamChat'] {
   return async function* chat(request, signal) {
     const release = await server.acquire(request, signal);
-    let opened: OpenedAnswer | undefined;
+    let answer: OpenAnswer | undefined;
     try {
-      opened = await openAnswer(server, request, signal);
-      const { reading, filter } = opened;
-      for (let packet = opened.first; ; packet = await reading.next()) {
+      answer = await openAnswer(server, request, signal);
+      const { reading, filter } = answer;
+      for (let packet = answer.first; ; packet = await reading.next()) {
         for (const chunk of packet.chunks) {
           if (chunk.type === 'text' && filter.passes(chunk.delta)) yield chunk;
           else yield* filter.filterChunk(chunk);
@@ -107,19 +93,19 @@ export function createChat(server: ChatServer): LLMProvider['streamChat'] {
         if (packet.failure !== undefined) throw packet.failure;
         if (packet.isLast) break;
       }
-      const ends = filter.over && !reading.isComplete ? [OVER] : reading.end();
-      for (const chunk of ends) yield* filter.filterChunk(chunk);
+      const lastChunks = filter.over && !reading.isComplete ? [OVER] : reading.end();
+      for (const chunk of lastChunks) yield* filter.filterChunk(chunk);
     } catch (error) {
       throw failureOf(server, request, error);
     } finally {
-      opened?.reading.close();
+      answer?.reading.close();
       release();
     }
   };
 }
 
 /** An answer that the server has begun. */
-interface OpenedAnswer {
+interface OpenAnswer {
   reading: AnswerReading;
   filter: AnswerFilter;
   /** What it began with. */
@@ -134,50 +120,47 @@ async function openAnswer(
   server: ChatServer,
   request: ChatRequest,
   signal: AbortSignal,
-): Promise<OpenedAnswer> {
-  const { known, learned } = server;
+): Promise<OpenAnswer> {
+  const { discovery, learned } = server;
   const habits = learned.of(request.model);
-  const can = await known.capabilities(request.model, signal);
+  const can = await discovery.capabilities(request.model, signal);
   const readable = withoutUnreadable(can.vision ? request : withoutPictures(request), learned.unreadable);
   const callFor = (omitted: ReadonlySet<Omission>): RefusedCall => {
-    const reduced = shapeRequest(reduceRequest(readable, omitted), shapeFor(omitted, can));
-    const body = withoutFields(server.body({ request: reduced, can, omitted }), omitted);
-    return { request: reduced, body: { ...body }, extras: server.extras, options: server.options };
+    const reduced = shapeRequest(reduceRequest(readable, omitted), shapeFor(omitted, can.tools));
+    const body = withoutFields(server.body(reduced, can, omitted), omitted);
+    return { request: reduced, body, extras: server.extras, options: server.options };
   };
-  const ladder = new Ladder({ habits, callFor, monotonicNow: learned.monotonicNow });
+  const ladder = new Ladder(habits.omissions, callFor, learned.monotonicNow);
   for (;;) {
     try {
       const { body } = callFor(ladder.omitted);
-      const opened = await beginAnswer(server, { request, body, habits }, signal);
-      settle(ladder, { request: readable, habits, learned });
-      return opened;
+      const answer = await beginAnswer(server, request, body, habits, signal);
+      settle(ladder, readable, habits, learned);
+      return answer;
     } catch (error) {
       if (!(error instanceof RefusalError)) throw error;
-      const { waitMs } = ladder.next(error);
+      const waitMs = ladder.next(error);
       if (waitMs > 0) await pause(waitMs, signal);
     }
   }
 }
 
-interface BegunCall {
-  request: ChatRequest;
-  body: object;
-  habits: ModelHabits;
-}
-
 /** Sends a body, and reads until the answer has said something. Throws `ProviderError`. */
 async function beginAnswer(
   server: ChatServer,
-  { request, body, habits }: BegunCall,
+  request: ChatRequest,
+  body: object,
+  habits: ModelHabits,
   signal: AbortSignal,
-): Promise<OpenedAnswer> {
-  const { reader, splitter, filter } = readersOf(server, request, habits);
+): Promise<OpenAnswer> {
+  const offered = offeredTools(request.tools);
+  const makeCall = createCallMaker(offered);
+  const logprobs = request.topLogprobs === undefined ? undefined : new Logprobs();
+  const { reader, splitter } = server.read(request.model, makeCall, logprobs?.onRecord);
+  const filter = createAnswerFilter(offered, makeCall, habits);
   const answer = await server.send(body, request, signal);
-  const { usageWaitMs } = server;
-  // What a failure teaches about the window is noted once, where the call ends.
-  const failed = (error: unknown): ProviderError =>
-    toProviderError({ ...server.at, model: request.model }, error);
-  const reading = new AnswerReading({ answer, reader, splitter, habits, usageWaitMs, failed });
+  const usedReader = logprobs?.attachTo(reader) ?? reader;
+  const reading = new AnswerReading(answer, usedReader, splitter, habits, server.usageWaitMs);
   try {
     let first = await reading.next();
     while (first.chunks.length === 0 && !first.isLast && first.failure === undefined)
@@ -193,38 +176,21 @@ async function beginAnswer(
   }
 }
 
-interface Settlement {
-  request: ChatRequest;
-  habits: ModelHabits;
-  learned: LearnedModels;
-}
-
 /** Remembers what the server accepts only without, and tells the caller what was left out. */
-function settle(ladder: Ladder, { request, habits, learned }: Settlement): void {
-  const { added, omitted, blind } = ladder;
+function settle(ladder: Ladder, request: ChatRequest, habits: ModelHabits, learned: LearnedModels): void {
+  const { added: newParts, omitted, blind } = ladder;
   if (omitted.size === 0) return;
-  const pictures = added.filter((part) => part === 'pictures' || part === 'newest_pictures');
-  if (pictures.length > 0 && !blind) noteUnreadable(request, omitted, learned.unreadable);
   // Pictures that cannot be read say nothing about others.
-  const lasting = added.filter((part) => blind || !(part === 'pictures' || part === 'newest_pictures'));
+  const lasting = newParts.filter((part) => blind || !(part === 'pictures' || part === 'newest_pictures'));
+  if (lasting.length < newParts.length) noteUnreadable(request.messages, omitted, learned.unreadable);
   if (lasting.length > 0) habits.omissions.note(lasting);
   request.onOmissions?.([...omitted]);
 }
 
-/** What the answer to a request is read with. */
-function readersOf(server: ChatServer, request: ChatRequest, habits: ModelHabits) {
-  const offered = offeredTools(request.tools);
-  const makeCall = createCallMaker(offered);
-  const logprobs = logprobsFor(request);
-  const { reader, splitter } = server.read(request.model, { makeCall, onRecord: logprobs?.onRecord });
-  const filter: AnswerFilter = createAnswerFilter({ offered, makeCall, habits });
-  return { reader: logprobs?.attachTo(reader) ?? reader, splitter, filter };
-}
-
 /** The error that the caller gets for whatever was thrown once the call had its slot. */
-function failureOf({ at, known }: ChatServer, request: ChatRequest, error: unknown): ProviderError {
+function failureOf({ at, discovery }: ChatServer, request: ChatRequest, error: unknown): ProviderError {
   const failure = toProviderError({ ...at, model: request.model }, error);
-  if (failure.code === 'context_overflow') known.overflowed(request, failure.window);
+  if (failure.code === 'context_overflow') discovery.overflowed(request, failure.window);
   return failure;
 }
 
@@ -232,12 +198,12 @@ function failureOf({ at, known }: ChatServer, request: ChatRequest, error: unkno
 const THINKING_FIELDS: readonly Omission[] = ['field:think', 'field:chat_template_kwargs'];
 
 /** What a model can do, without what its server refuses now. */
-export function createCapabilities({
-  known,
-  learned,
-}: Pick<ChatServer, 'known' | 'learned'>): LLMProvider['capabilities'] {
+export function createCapabilities(
+  discovery: Discovery,
+  learned: LearnedModels,
+): LLMProvider['capabilities'] {
   return async (model, signal) => {
-    const can = await known.capabilities(model, signal);
+    const can = await discovery.capabilities(model, signal);
     const omitted = learned.of(model).omissions.current;
     if (omitted.size === 0) return can;
     return {
@@ -250,30 +216,34 @@ export function createCapabilities({
   };
 }
 
-/** Makes them for a call that asks for likelihoods; undefined for any other. */
-function logprobsFor({ topLogprobs }: ChatRequest): Logprobs | undefined {
-  if (topLogprobs === undefined) return undefined;
-  let pending: TokenLogprob[] = [];
-  const attach = (chunks: readonly ChatChunk[]): ChatChunk[] =>
-    chunks.map((chunk) => {
-      if (chunk.type !== 'text' || pending.length === 0) return chunk;
-      const logprobs = pending;
-      pending = [];
-      return { ...chunk, logprobs };
-    });
-  return {
-    onRecord: (record) => void pending.push(...logprobsIn(record)),
-    attachTo: (reader) => ({
+/** Adds the likelihoods of tokens to the texts of one answer. */
+class Logprobs {
+  #pending: TokenLogprob[] = [];
+
+  readonly onRecord = (record: object): void => void this.#pending.push(...logprobsIn(record));
+
+  /** The reader, whose text chunks have the likelihoods if the server sends them. */
+  attachTo(reader: AnswerReader): AnswerReader {
+    return {
       get complete() {
         return reader.complete;
       },
       get finished() {
         return reader.finished;
       },
-      read: (text) => attach(reader.read(text)),
-      end: (isDelimited) => attach(reader.end(isDelimited)),
-    }),
-  };
+      read: (text) => this.#attach(reader.read(text)),
+      end: (isDelimited) => this.#attach(reader.end(isDelimited)),
+    };
+  }
+
+  #attach(chunks: readonly ChatChunk[]): ChatChunk[] {
+    return chunks.map((chunk) => {
+      if (chunk.type !== 'text' || this.#pending.length === 0) return chunk;
+      const logprobs = this.#pending;
+      this.#pending = [];
+      return { ...chunk, logprobs };
+    });
+  }
 }
 
 /** Those of one line or event; none for anything else. */
@@ -284,11 +254,11 @@ function logprobsIn(record: object): TokenLogprob[] {
   return openai.success ? openai.data.choices.flatMap((one) => one.logprobs.content.map(toTokenLogprob)) : [];
 }
 
-function toTokenLogprob({ top_logprobs: top, ...own }: z.infer<typeof tokens>[number]): TokenLogprob {
-  const plain = ({ token: text, logprob, bytes }: z.infer<typeof token>) => ({
+function toTokenLogprob({ top_logprobs: top, ...rest }: z.infer<typeof tokens>[number]): TokenLogprob {
+  const plain = ({ token: text, logprob, bytes = null }: z.infer<typeof token>) => ({
     token: text,
     logprob,
-    bytes: bytes ?? null,
+    bytes,
   });
-  return { ...plain(own), top: (top ?? []).map(plain) };
+  return { ...plain(rest), top: (top ?? []).map(plain) };
 }

@@ -10,6 +10,8 @@ export interface Where {
   host: string;
   /** Names the setting that holds the address. */
   setting: string;
+  /** Names the setting that holds the key. */
+  keySetting: string;
   /** How to start such a server, as a name or a text, too. */
   start: string | TextRef;
   /** The model, if one was asked. */
@@ -20,13 +22,13 @@ export interface Where {
 const MAX_QUOTED = 300;
 
 /** The error for a connection that failed; `answered` tells whether the head of an answer had arrived. */
-export function lostConnection(where: Where, error: unknown, answered: boolean): ProviderError {
+export function lostConnection(where: Where, error: unknown, hasHead: boolean): ProviderError {
   if (error instanceof ProviderError) return error;
   const { server, host, setting, start } = where;
   if (codeOf(error) === 'UND_ERR_DESTROYED') {
     return new ProviderError('aborted', textRef('provider.closed', { server }), { cause: error });
   }
-  if (answered) {
+  if (hasHead) {
     return new ProviderError('bad_response', textRef('provider.broke_midway', { server }), {
       retryable: true,
       cause: error,

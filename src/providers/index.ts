@@ -3,23 +3,28 @@ import { ConfigError } from '../protocol/errors.ts';
 import { inEnglish, type TextRef } from '../protocol/texts/say.ts';
 import type { LLMProvider } from '../protocol/agent/provider.ts';
 import type { ProviderKind } from './kind.ts';
-import { BARE_PROVIDER, createModelNames, defaultServer, type ModelNames } from './model-names.ts';
+import {
+  BARE_PROVIDER,
+  createModelNames,
+  defaultServer,
+  type ModelNames,
+  type ModelServer,
+} from './servers.ts';
 import { ollamaKind } from './ollama/kind.ts';
 import { openaiKind } from './openai/kind.ts';
 import { createRouter } from './router.ts';
-import type { ModelServer } from './servers.ts';
 
 /** The kinds that `providers.<name>.kind` in `config.json` may name. A kind is its folder and one line here. */
 export const providerKinds: readonly ProviderKind[] = [ollamaKind, openaiKind];
 
 /** What the configuration says about model servers. */
-export interface ModelSettings {
+interface ModelSettings {
   modelServers: readonly ModelServer[];
   env: { MODEL?: string | undefined };
 }
 
 /** The model servers, and the default when nothing names a model. */
-export interface ModelServers {
+interface ModelServers {
   provider: LLMProvider;
   /** `MODEL`, with the name of its provider if it needs one. */
   model: string | undefined;
@@ -36,8 +41,8 @@ export function serverLookup(
 ): (model: string) => { provider: string; url: string } | undefined {
   const names = createModelNames(servers, kinds);
   return (model) => {
-    const found = names.find(model);
-    const server = 'problem' in found ? undefined : servers.find(({ name }) => name === found.provider);
+    const match = names.find(model);
+    const server = 'problem' in match ? undefined : servers.find(({ name }) => name === match.provider);
     return server && { provider: server.name, url: server.baseUrl };
   };
 }
@@ -65,23 +70,23 @@ export async function openModelServers(
     const options = loopDelayMs === undefined ? server : { ...server, loopDelayMs };
     providers.set(server.name, await createProvider(options, kinds));
   }
-  const beside = servers.find(({ name, namedBy }) => namedBy === 'environment' && name !== BARE_PROVIDER);
+  const preferred = servers.find(({ name, namedBy }) => namedBy === 'environment' && name !== BARE_PROVIDER);
   return {
     provider: createRouter(providers, names),
     model,
-    usual: prefixOf(beside?.name ?? usual),
+    usual: prefixOf(preferred?.name ?? usual),
     modelProblem(name) {
-      const found = names.find(name);
-      return 'problem' in found ? found.problem : undefined;
+      const match = names.find(name);
+      return 'problem' in match ? match.problem : undefined;
     },
   };
 }
 
 /** `MODEL` is a model of the default server unless it names another. */
 function defaultModel(model: string, names: ModelNames, usual: string): string {
-  const found = names.find(model);
-  if ('problem' in found) throw new ConfigError('bad_config', `MODEL: ${inEnglish.text(found.problem)}`);
-  return found.model === model ? prefixOf(usual) + model : model;
+  const match = names.find(model);
+  if ('problem' in match) throw new ConfigError('bad_config', `MODEL: ${inEnglish.text(match.problem)}`);
+  return match.model === model ? prefixOf(usual) + model : model;
 }
 
 function prefixOf(provider: string): string {
@@ -89,7 +94,7 @@ function prefixOf(provider: string): string {
 }
 
 async function createProvider(server: ModelServer, kinds: readonly ProviderKind[]): Promise<LLMProvider> {
-  const kind = kinds.find((known) => known.kind === server.kind);
+  const kind = kinds.find((candidate) => candidate.kind === server.kind);
   if (kind !== undefined) return await kind.create(server, server.settings);
   throw new ConfigError('bad_config', `providers.${server.name}.kind: there is no kind "${server.kind}".`);
 }

@@ -6,11 +6,7 @@ import type { PlainKey } from '../protocol/texts/say.ts';
 /** Concurrent calls to one server when nothing else is set. */
 export const DEFAULT_CONCURRENCY = 32;
 
-/** What every provider is made from, regardless of its kind. */
-export interface ServerOptions {
-  /** Name of the provider: its models are called `<name>/<model>`. */
-  name: string;
-  /** Address of the server. */
+interface ServerAddress {
   baseUrl: string;
   /** Sent as a bearer token; undefined sends none. */
   apiKey?: string | undefined;
@@ -18,6 +14,12 @@ export interface ServerOptions {
   addressSetting: string;
   /** Names the setting that holds the key, for error messages. */
   keySetting: string;
+}
+
+/** What every provider is made from, regardless of its kind. */
+export interface ServerOptions extends ServerAddress {
+  /** Name of the provider: its models are called `<name>/<model>`. */
+  name: string;
   /** Calls that may run at once; further ones wait, fairly across sessions. */
   concurrency?: number;
   /** Monotonic milliseconds, for the age of what was discovered. */
@@ -31,19 +33,16 @@ export interface ServerOptions {
 }
 
 /** A server as the environment names it. */
-export type EnvironmentServer = Pick<
-  ServerOptions,
-  'baseUrl' | 'apiKey' | 'addressSetting' | 'keySetting'
-> & {
+export interface EnvironmentServer extends ServerAddress {
   /** False: no variable names the server, the address is only assumed. */
   named: boolean;
-};
+}
 
 /** The environment, without variables that are empty. */
 export type Environment = Readonly<Record<string, string | undefined>>;
 
 /** How the environment names one server of a kind: the provider that has the kind's own name. */
-export interface EnvironmentRule {
+interface EnvironmentRule {
   /** Completes "set …" for a user who asks for such a model while no server is configured. */
   needs: PlainKey;
   /** The server that the environment names; undefined when it names none. */
@@ -95,17 +94,11 @@ function withoutCredentials(url: string): boolean {
 }
 
 /** Makes a kind whose settings keep their types on the way to `create`. */
-export function defineKind<Settings extends z.ZodObject>(given: {
+export function defineKind<Settings extends z.ZodObject>(kind: {
   kind: string;
   settings: Settings;
   environment?: EnvironmentRule;
   create: (server: ServerOptions, settings: z.output<Settings>) => Promise<LLMProvider>;
 }): ProviderKind {
-  const { kind, settings, environment } = given;
-  return {
-    kind,
-    settings,
-    ...(environment && { environment }),
-    create: (server, own) => given.create(server, settings.parse(own)),
-  };
+  return { ...kind, create: (server, values) => kind.create(server, kind.settings.parse(values)) };
 }

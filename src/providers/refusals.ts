@@ -70,7 +70,8 @@ export class RefusalError extends ProviderError {
   constructor(
     code: 'bad_request' | 'unavailable' | 'bad_response',
     message: TextRef,
-    { reason, isFailure = false }: { reason: string; isFailure?: boolean },
+    reason: string,
+    isFailure = false,
   ) {
     super(code, message, { retryable: isFailure });
     // Callers know one kind of error.
@@ -124,11 +125,11 @@ export function commonRefusal(
   if (status >= 500 && status !== 501) {
     const isSilent = serverText === undefined || retryAfterMs !== undefined || NO_WORDS.test(serverText);
     if (isSilent) return failed(where, 'unavailable', refusal, reason);
-    return new RefusalError('unavailable', answered(where, refusal, reason), { reason, isFailure: true });
+    return new RefusalError('unavailable', answered(where, refusal, reason), reason, true);
   }
   if (!isRefusal(status, serverText, text)) return undefined;
-  const refused = textRef('provider.refused', { host: where.host, status, reason: clip(reason) });
-  return new RefusalError('bad_request', refused, { reason });
+  const message = textRef('provider.refused', { host: where.host, status, reason: clip(reason) });
+  return new RefusalError('bad_request', message, reason);
 }
 
 /** Whether the server understood the request and refuses it; else it may be no model server at all. */
@@ -151,8 +152,8 @@ function failed(where: Where, code: ProviderErrorCode, refusal: Refusal, reason:
   const retryable = code !== 'quota_exceeded';
   return new ProviderError(code, answered(where, refusal, reason), {
     retryable,
-    ...(retryable && retryAfterMs !== undefined && { retryAfterMs }),
-    ...(code === 'quota_exceeded' && { forPeople: inWords(textRef('failure.quota_exceeded'), reason) }),
+    retryAfterMs: retryable ? retryAfterMs : undefined,
+    forPeople: retryable ? undefined : inWords(textRef('failure.quota_exceeded'), reason),
   });
 }
 
@@ -163,9 +164,9 @@ function answered({ host, setting }: Where, { status, retryAfterMs }: Refusal, r
 }
 
 /** A sentence for anyone with the server's own words after it, if they say anything. */
-export function inWords(what: TextRef, reason: string): TextRef {
+export function inWords(sentence: TextRef, reason: string): TextRef {
   const words = publicWords(reason);
-  return words === undefined ? what : textRef('failure.in_words', { what, words });
+  return words === undefined ? sentence : textRef('failure.in_words', { what: sentence, words });
 }
 
 /**
@@ -192,20 +193,18 @@ const BROKE_OFF = new Set([500]);
 export function midwayRefusal(
   where: Where,
   data: string,
-  {
-    refusedBy,
-    broken,
-  }: { refusedBy: (refusal: Refusal) => ProviderError; broken: (reason: string) => TextRef },
+  refusedBy: (where: Where, refusal: Refusal) => ProviderError,
+  broken: (reason: string) => TextRef,
 ): ProviderError {
   const reason = saidIn(data) ?? data;
   const status = statusIn(data);
-  if (status !== undefined && !BROKE_OFF.has(status)) return refusedBy({ status, text: data });
-  const known = overflowIn(where, reason, data) ?? outOfMemoryIn(where, reason);
-  if (known !== undefined) return known;
+  if (status !== undefined && !BROKE_OFF.has(status)) return refusedBy(where, { status, text: data });
+  const specific = overflowIn(where, reason, data) ?? outOfMemoryIn(where, reason);
+  if (specific !== undefined) return specific;
   if (QUOTA.test(reason)) return failed(where, 'quota_exceeded', { status: 200, text: data }, reason);
   if (NO_WORDS.test(reason))
     return new ProviderError('bad_response', broken(clip(reason)), { retryable: true });
-  return new RefusalError('bad_response', broken(clip(reason)), { reason, isFailure: true });
+  return new RefusalError('bad_response', broken(clip(reason)), reason, true);
 }
 
 /**
@@ -277,11 +276,11 @@ export function readRetryAfter(
 ): number | undefined {
   const ms = Number.parseFloat(String(headers['retry-after-ms'] ?? ''));
   if (Number.isFinite(ms) && ms >= 0) return ms;
-  const given = String(headers['retry-after'] ?? '').trim();
-  if (given === '') return undefined;
-  const seconds = Number(given);
+  const header = String(headers['retry-after'] ?? '').trim();
+  if (header === '') return undefined;
+  const seconds = Number(header);
   if (Number.isFinite(seconds)) return Math.max(0, seconds * 1_000);
-  const at = Date.parse(given);
+  const at = Date.parse(header);
   return Number.isNaN(at) ? undefined : Math.max(0, at - epochNow);
 }
 
@@ -293,7 +292,7 @@ export function overflowIn({ model }: Where, reason: string, body = reason): Pro
   if (!isTooLargeAtOnce(reason) && !OVERFLOWS.some((overflow) => overflow.test(reason))) return undefined;
   const message = textRef('provider.prompt_too_long', { model: `${model}`, reason: clip(reason) });
   const window = windowIn(reason) ?? windowIn(body);
-  return new ProviderError('context_overflow', message, { ...(window !== undefined && { window }) });
+  return new ProviderError('context_overflow', message, { window });
 }
 
 /** True for a refusal that reads like a pause but is about the size of this one request. */

@@ -3,7 +3,7 @@ import { ProviderError } from '../protocol/errors.ts';
 import { textRef } from '../protocol/texts/say.ts';
 import type { ModelOmissions } from '../protocol/agent/omissions.ts';
 import type { ChatChunk, LLMProvider } from '../protocol/agent/provider.ts';
-import { BARE_PROVIDER, type ModelNames } from './model-names.ts';
+import { BARE_PROVIDER, type ModelNames } from './servers.ts';
 
 /** The beginning of a fence: its language, and a line break or the JSON itself. */
 const OPENING = /^```[A-Za-z0-9_-]{0,20}[ \t]{0,20}(?:\r?\n|(?=[{[]))/;
@@ -24,15 +24,15 @@ class Wrapping {
     const text = this.#held + delta;
     if (this.#place === 'fenced') return this.#holdTail(text);
     // `trimStart` also removes a byte order mark.
-    const begun = text.trimStart();
-    if (begun === '' || MAY_OPEN.test(begun)) {
+    const start = text.trimStart();
+    if (start === '' || MAY_OPEN.test(start)) {
       this.#held = text;
       return '';
     }
     this.#held = '';
-    const [opening] = OPENING.exec(begun) ?? [];
+    const [opening] = OPENING.exec(start) ?? [];
     this.#place = opening === undefined ? 'bare' : 'fenced';
-    return opening === undefined ? begun : this.#holdTail(begun.slice(opening.length));
+    return opening === undefined ? start : this.#holdTail(start.slice(opening.length));
   }
 
   /** The rest: a fence that was never closed has no end to remove. */
@@ -61,17 +61,15 @@ export function createRouter(
   names: ModelNames,
   listWithinMs = LIST_WITHIN_MS,
 ): LLMProvider {
-  const find = (named: string): { provider: LLMProvider; model: string } => {
-    const found = names.find(named);
-    if ('problem' in found) throw new ProviderError('unknown_model', found.problem);
-    const provider = providers.get(found.provider);
-    if (provider !== undefined) return { provider, model: found.model };
-    throw new ProviderError('unknown_model', textRef('provider.unconfigured', { provider: found.provider }));
+  const find = (name: string): { provider: LLMProvider; model: string } => {
+    const match = names.find(name);
+    if ('problem' in match) throw new ProviderError('unknown_model', match.problem);
+    const provider = providers.get(match.provider);
+    if (provider !== undefined) return { provider, model: match.model };
+    throw new ProviderError('unknown_model', textRef('provider.unconfigured', { provider: match.provider }));
   };
-  const modelsOf = async (provider: LLMProvider, signal: AbortSignal): Promise<string[]> => {
-    const models = await provider.models(signal);
-    return models.map((model) => names.nameOf({ provider: provider.name, model }));
-  };
+  const modelsOf = async (provider: LLMProvider, signal: AbortSignal): Promise<string[]> =>
+    (await provider.models(signal)).map((model) => names.nameOf({ provider: provider.name, model }));
   /**
    * The list uses the spelling of the name: with Ollama's prefix, even though it is optional, or without the prefix of
    * another server.
@@ -90,14 +88,16 @@ export function createRouter(
       const [only, ...others] = providers.values();
       if (only === undefined) return [];
       if (others.length === 0) return await modelsOf(only, signal);
-      const soon = AbortSignal.any([signal, AbortSignal.timeout(listWithinMs)]);
-      const settled = await Promise.allSettled([only, ...others].map((provider) => modelsOf(provider, soon)));
+      const limited = AbortSignal.any([signal, AbortSignal.timeout(listWithinMs)]);
+      const settled = await Promise.allSettled(
+        [only, ...others].map((provider) => modelsOf(provider, limited)),
+      );
       const lists = settled.flatMap((result) => (result.status === 'fulfilled' ? [result.value] : []));
       // An unreachable server must not hide the others; when none answers, the first one's error says why.
       return lists.length === 0 ? await modelsOf(only, signal) : lists.flat();
     },
-    capabilities: async (named, signal) => {
-      const { provider, model } = find(named);
+    capabilities: async (name, signal) => {
+      const { provider, model } = find(name);
       return await provider.capabilities(model, signal);
     },
     /** The server's own stream: nothing is done per chunk, unless the answer has to be JSON. */
@@ -119,8 +119,8 @@ export function createRouter(
 
 /** What a server refuses, by the public names of its models. */
 function omissionsOf(provider: LLMProvider, names: ModelNames): ModelOmissions[] {
-  const own = provider.omissions?.() ?? [];
-  return own.map(({ model, omissions }) => ({
+  const omissions = provider.omissions?.() ?? [];
+  return omissions.map(({ model, omissions }) => ({
     model: names.nameOf({ provider: provider.name, model }),
     omissions,
   }));

@@ -2,6 +2,7 @@
 import { z } from 'zod';
 import type { Environment, EnvironmentServer, ProviderKind, ServerOptions } from './kind.ts';
 import { isJsonObject } from '../lib/json/json.ts';
+import { textRef, type TextRef } from '../protocol/texts/say.ts';
 
 /** A configured server; `settings` are the fields of its kind. */
 export interface ModelServer extends ServerOptions {
@@ -30,8 +31,8 @@ const MOVED_FIELDS: Readonly<Record<string, string>> = {
 export function providersSchemaFor(kinds: readonly ProviderKind[]) {
   const [first, ...others] = kinds.map(({ settings }) => settings);
   if (first === undefined) throw new Error('the list of provider kinds is empty');
-  const known = kinds.map(({ kind }) => JSON.stringify(kind)).join(' or ');
-  const entry = z.discriminatedUnion('kind', [first, ...others], { error: `must be ${known}` });
+  const kindNames = kinds.map(({ kind }) => JSON.stringify(kind)).join(' or ');
+  const entry = z.discriminatedUnion('kind', [first, ...others], { error: `must be ${kindNames}` });
   const name = z
     .string()
     .regex(PROVIDER_NAME, 'a name has 1 to 32 of the characters a-z, 0-9, "-" and "_", a letter first');
@@ -48,20 +49,20 @@ export function providersSchemaFor(kinds: readonly ProviderKind[]) {
  * have since been renamed; each of those is an error, a sentence that begins with the field.
  */
 export function presentProviders(
-  given: unknown,
+  value: unknown,
   kinds: readonly ProviderKind[],
 ): { providers: unknown; errors: string[] } {
-  if (!isJsonObject(given)) return { providers: given, errors: [] };
+  if (!isJsonObject(value)) return { providers: value, errors: [] };
   const errors: string[] = [];
   const present = ([name, entry]: [string, unknown]): [string, unknown] => {
     if (!isJsonObject(entry)) return [name, entry];
-    const moved = Object.keys(entry).filter((field) => Object.hasOwn(MOVED_FIELDS, field));
-    errors.push(...moved.map((field) => `providers.${name}.${field}: ${MOVED_FIELDS[field]}`));
-    const kept = Object.entries(entry).filter(([field]) => !moved.includes(field));
+    const renamedFields = Object.keys(entry).filter((field) => Object.hasOwn(MOVED_FIELDS, field));
+    errors.push(...renamedFields.map((field) => `providers.${name}.${field}: ${MOVED_FIELDS[field]}`));
+    const otherFields = Object.entries(entry).filter(([field]) => !renamedFields.includes(field));
     const implied = kinds.some(({ kind }) => kind === name) ? { kind: name } : {};
-    return [name, { ...implied, ...Object.fromEntries(kept) }];
+    return [name, { ...implied, ...Object.fromEntries(otherFields) }];
   };
-  return { providers: Object.fromEntries(Object.entries(given).map(present)), errors };
+  return { providers: Object.fromEntries(Object.entries(value).map(present)), errors };
 }
 
 /** An entry of the file, as the schema of its kind returns it. */
@@ -88,8 +89,7 @@ export function configureServers(
   }
   for (const name of new Set([...fromEnvironment.keys(), ...Object.keys(file)])) {
     if (isOnlyAssumed(name, fromEnvironment, file)) continue;
-    const named = { name, server: fromEnvironment.get(name), entry: file[name], env };
-    const { server, error } = joinServer(kinds, named);
+    const { server, error } = joinServer(kinds, name, fromEnvironment.get(name), file[name], env);
     if (server !== undefined) servers.push(server);
     if (error !== undefined) errors.push(error);
   }
@@ -105,27 +105,24 @@ function isOnlyAssumed(
   fromEnvironment: ReadonlyMap<string, EnvironmentServer>,
   file: Readonly<Record<string, unknown>>,
 ): boolean {
-  const own = fromEnvironment.get(name);
-  if (own === undefined || own.named || own.apiKey !== undefined || Object.hasOwn(file, name)) return false;
-  const named = [...fromEnvironment].some(([other, server]) => other !== name && server.named);
-  return named || Object.values(file).some((entry) => entryOf.parse(entry).baseUrl !== undefined);
+  const server = fromEnvironment.get(name);
+  if (server === undefined || server.named || server.apiKey !== undefined || Object.hasOwn(file, name))
+    return false;
+  const hasOther = [...fromEnvironment].some(([other, server]) => other !== name && server.named);
+  return hasOther || Object.values(file).some((entry) => entryOf.parse(entry).baseUrl !== undefined);
 }
 
-/** One provider: what the environment says about it, and its entry in the file. */
-interface NamedServer {
-  name: string;
-  server: EnvironmentServer | undefined;
-  entry: unknown;
-  env: Environment;
-}
-
+/** One provider, from what the environment says about it and its entry in the file. */
 function joinServer(
   kinds: readonly ProviderKind[],
-  { name, server, entry, env }: NamedServer,
+  name: string,
+  server: EnvironmentServer | undefined,
+  entry: unknown,
+  env: Environment,
 ): { server?: ModelServer; error?: string } {
   const field = (last: string): string => `providers.${name}.${last}`;
   const { kind, baseUrl, apiKeyEnv, ...settings } = entryOf.parse(entry ?? { kind: name });
-  const ownKind = kinds.find((known) => known.kind === name);
+  const ownKind = kinds.find((candidate) => candidate.kind === name);
   if (ownKind !== undefined && kind !== name) {
     return { error: `${field('kind')}: a server of this name is of kind "${name}": choose another name` };
   }
@@ -158,4 +155,75 @@ function joinServer(
     namedBy: inFile ? 'file' : server?.named === true ? 'environment' : 'nobody',
   };
   return { server: full };
+}
+
+/** Which server a model's name means: `<provider>/<model>`, or a bare name for a model of Ollama or of the only server. */
+/** The provider whose models are named without its name, if it is configured. */
+export const BARE_PROVIDER = 'ollama';
+
+/** The provider of a model, and the model's name there. */
+interface ModelPlace {
+  provider: string;
+  model: string;
+}
+
+export interface ModelNames {
+  /** The model that a name means, or why it means none. */
+  find(name: string): ModelPlace | { problem: TextRef };
+  /** The public name of a provider's model. */
+  nameOf(place: ModelPlace): string;
+}
+
+/** The default server: Ollama if something names it or nothing names another, else the first one named. */
+export function defaultServer(servers: readonly ModelServer[]): string {
+  const configured = servers.filter(({ namedBy }) => namedBy !== 'nobody');
+  return configured.some(({ name }) => name === BARE_PROVIDER)
+    ? BARE_PROVIDER
+    : (configured[0]?.name ?? BARE_PROVIDER);
+}
+
+/** What a provider's name looks like; beyond that, Ollama's own ids contain slashes (`hf.co/user/model:tag`). */
+const PREFIX = /^([a-z][a-z0-9_-]*)\/(.*)$/s;
+
+/** Names longer than this are cut in messages. */
+const MAX_NAME_SHOWN = 100;
+
+/**
+ * Only the name of a configured provider counts as a prefix. A name without one is a model of Ollama, or of the default
+ * server if there is no Ollama. Once `config.json` names its own servers next to another, an unknown prefix before a
+ * name without a tag is a mistake and not part of the model's name.
+ */
+export function createModelNames(
+  servers: readonly ModelServer[],
+  kinds: readonly ProviderKind[],
+): ModelNames {
+  const names = new Set(servers.map(({ name }) => name));
+  const ownNames = names.size > 1 && [...names].some((name) => kinds.every(({ kind }) => kind !== name));
+  const bareProvider = names.has(BARE_PROVIDER) ? BARE_PROVIDER : defaultServer(servers);
+
+  const problemOf = (name: string, prefix: string, model: string): TextRef | undefined => {
+    const about = { name: name.slice(0, MAX_NAME_SHOWN), provider: prefix };
+    const environment = kinds.find(({ kind }) => kind === prefix)?.environment;
+    if (environment !== undefined) {
+      return textRef('provider.needs_setting', { ...about, needs: textRef(environment.needs) });
+    }
+    if (!ownNames || model.includes(':')) return undefined;
+    const providers = [...names].join(', ');
+    return textRef('provider.not_configured', { ...about, known: providers, usual: bareProvider });
+  };
+
+  return {
+    find(name) {
+      const [, prefix, model] = PREFIX.exec(name) ?? [];
+      if (prefix === undefined || model === undefined) return { provider: bareProvider, model: name };
+      if (names.has(prefix)) return { provider: prefix, model };
+      const problem = problemOf(name, prefix, model);
+      return problem === undefined ? { provider: bareProvider, model: name } : { problem };
+    },
+    nameOf({ provider, model }) {
+      const [, prefix] = PREFIX.exec(model) ?? [];
+      const isBare = provider === BARE_PROVIDER && (prefix === undefined || !names.has(prefix));
+      return isBare ? model : `${provider}/${model}`;
+    },
+  };
 }

@@ -6,33 +6,21 @@ import { mergeSources, type Source, UNKNOWN_SOURCES } from '../protocol/agent/ri
 import type { FindChat } from '../protocol/delivery.ts';
 import { defineTool, type Tool, type ToolContext, type ToolResult } from '../protocol/agent/tool.ts';
 import { withSlash } from '../protocol/isomorphic/fill-text.js';
-import { chatOf, elsewhere, whyNoChat } from './message.ts';
+import { chatOf, otherChat, whyNoChat } from './message.ts';
 
 /** Longest interval and longest delay, in minutes. */
 const MAX_MINUTES = 366 * 24 * 60;
 
+const text = (most: number, about: string) => z.string().min(1).max(most).optional().describe(about);
+
 const parameters = z.strictObject({
   action: z.enum(['add', 'list', 'remove']),
-  task: z
-    .string()
-    .min(1)
-    .max(MAX_TASK_LENGTH)
-    .optional()
-    .describe(
-      'For add: what you should do then, with everything you need to know, because no one will be there to ask.',
-    ),
-  cron: z
-    .string()
-    .min(1)
-    .max(200)
-    .optional()
-    .describe('For add: a cron line, such as "0 9 * * 1-5" for nine o\'clock on weekdays.'),
-  time_zone: z
-    .string()
-    .min(1)
-    .max(60)
-    .optional()
-    .describe('The time zone of cron or at, such as Europe/Berlin.'),
+  task: text(
+    MAX_TASK_LENGTH,
+    'For add: what you should do then, with everything you need to know, because no one will be there to ask.',
+  ),
+  cron: text(200, 'For add: a cron line, such as "0 9 * * 1-5" for nine o\'clock on weekdays.'),
+  time_zone: text(60, 'The time zone of cron or at, such as Europe/Berlin.'),
   every_minutes: z.number().min(1).max(MAX_MINUTES).optional().describe('For add, instead of cron.'),
   in_minutes: z
     .number()
@@ -40,18 +28,14 @@ const parameters = z.strictObject({
     .max(MAX_MINUTES)
     .optional()
     .describe('For add: once, this many minutes from now.'),
-  at: z
-    .string()
-    .min(1)
-    .max(60)
-    .optional()
-    .describe(
-      'For add: once, at a time such as 2026-12-01 09:00, or with an offset 2026-12-01T09:00:00+01:00.',
-    ),
-  to: elsewhere.describe(
+  at: text(
+    60,
+    'For add: once, at a time such as 2026-12-01 09:00, or with an offset 2026-12-01T09:00:00+01:00.',
+  ),
+  to: otherChat.describe(
     'For add, where the answer goes: another chat of the same person, by the name of its network, or by an address of this conversation. Usually left out.',
   ),
-  id: z.string().min(1).max(200).optional().describe('For remove: the id that list shows.'),
+  id: text(200, 'For remove: the id that list shows.'),
 });
 
 type Args = z.infer<typeof parameters>;
@@ -90,17 +74,15 @@ async function add(
   ctx: ToolContext,
 ): Promise<ToolResult> {
   if (ctx.agentId !== undefined) {
-    throw new ToolError(
-      'forbidden',
-      'A subagent makes no schedules; say in your result what should be scheduled.',
-    );
+    const message = 'A subagent cannot make schedules; say in your result what should be scheduled.';
+    throw new ToolError('forbidden', message);
   }
   const { cron, every_minutes: everyMinutes, in_minutes: inMinutes, at, time_zone: timeZone } = args;
   const chat = await chatOf(findChat, args.to, ctx);
   if (chat.kind !== 'found')
     return { content: `Not scheduled: ${whyNoChat(chat, args.to ?? '', ctx)}`, isError: true };
   const { session, address } = chat;
-  const made = await schedules.add({
+  const schedule = await schedules.add({
     id: ctx.callKey,
     session,
     address,
@@ -112,12 +94,12 @@ async function add(
     when: { cron, everyMinutes, inMinutes, at, timeZone },
   });
   const where = args.to === undefined ? '' : ` It answers in ${address}.`;
-  const apart =
+  const otherSession =
     session === ctx.sessionKey
       ? ''
       : ' It belongs to the conversation there: the list of schedules in that chat has it.';
   return {
-    content: `Scheduled with id ${made.id}: ${schedules.describe(made)}${where}${apart}\n${nowLine(schedules)}`,
+    content: `Scheduled with id ${schedule.id}: ${schedules.describe(schedule)}${where}${otherSession}\n${nowLine(schedules)}`,
   };
 }
 
@@ -125,27 +107,25 @@ async function list(schedules: Schedules, ctx: ToolContext): Promise<ToolResult>
   const rows = await schedules.list({ session: ctx.sessionKey });
   const lines = rows.map((row) => `${row.id}: ${schedules.describe(row)}`);
   const all = [...(lines.length === 0 ? ['Nothing is scheduled in this chat.'] : lines), nowLine(schedules)];
-  const sources = rows.reduce<readonly Source[]>((found, row) => mergeSources(found, row.sources), []);
+  const sources = rows.reduce<readonly Source[]>((merged, row) => mergeSources(merged, row.sources), []);
   return { content: all.join('\n'), sources, from: 'the schedules of this chat' };
 }
 
 /** In a group, people remove only what they created themselves; owners have the command for the rest. */
 async function remove(schedules: Schedules, { id }: Args, ctx: ToolContext): Promise<string> {
-  const found = (await schedules.list({ session: ctx.sessionKey })).find((row) => row.id === id);
-  if (found === undefined) {
-    throw new ToolError(
-      'unknown_schedule',
-      'There is no schedule with that id in this chat; list shows them.',
-    );
+  const schedule = (await schedules.list({ session: ctx.sessionKey })).find((row) => row.id === id);
+  if (schedule === undefined) {
+    const message = 'There is no schedule with that id in this chat; list shows them.';
+    throw new ToolError('unknown_schedule', message);
   }
-  if (found.place === 'group' && found.creatorId !== ctx.userId) {
+  if (schedule.place === 'group' && schedule.creatorId !== ctx.userId) {
     throw new ToolError(
       'forbidden',
       `Another person made that; they can remove it, or an owner with ${(ctx.command ?? withSlash)('schedule')} remove.`,
     );
   }
-  await schedules.remove(found.id);
-  return `Removed: ${schedules.describe(found)}`;
+  await schedules.remove(schedule.id);
+  return `Removed: ${schedules.describe(schedule)}`;
 }
 
 function nowLine(schedules: Schedules): string {

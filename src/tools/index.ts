@@ -21,14 +21,14 @@ import { createSendFile } from './send-file.ts';
 import { spawnAgent } from './spawn-agent.ts';
 import { createSwitchProfile, type ProfileSwitching } from './switch-profile.ts';
 import { createTodoTool } from './todo.ts';
-import { createWebFetch } from './web/web-fetch.ts';
+import { createWebFetch } from './web-fetch.ts';
 import type { Search } from './web/search/search.ts';
-import { createWebSearch, WEB_SEARCH } from './web/web-search.ts';
+import { createWebSearch, WEB_SEARCH } from './web-search.ts';
 
 export { createSandbox, sandboxProblem } from './exec/sandbox.ts';
-export { createOutgoingFiles } from './files/outbox.ts';
+export { createOutgoingFiles } from './files/put-file.ts';
 export { createSessionFiles } from './files/session-files.ts';
-export { MAX_FETCHED_BYTES } from './web/web-fetch.ts';
+export { MAX_FETCHED_BYTES } from './web-fetch.ts';
 export { createSearch } from './web/search/search.ts';
 
 /** Everything the tools use apart from the workspace. */
@@ -46,66 +46,63 @@ export interface ToolsOptions {
   schedules: Schedules;
   post: Post;
   findChat: FindChat;
-  outgoing: Pick<OutgoingFiles, 'keep'>;
+  /** Keeps a copy of a file that is sent. */
+  keepFile: OutgoingFiles['keep'];
   documentText: DocumentText;
 }
 
 /** Makes all tools; `added` ones follow the built-in ones. Throws `ConfigError` when two have the same name. */
-export function createTools(options: ToolsOptions, added: readonly Tool[] = []): readonly Tool[] {
-  const { egress, search, sandbox, post, outgoing, memories, todos, scratchpad, profiles, schedules } =
-    options;
+export function createTools(options: ToolsOptions, others: readonly Tool[] = []): readonly Tool[] {
+  const { egress, post, findChat, documentText } = options;
   const tools = [
     listDir,
-    createReadFile(options.documentText),
+    createReadFile(documentText),
     writeFile,
     editFile,
-    createExec(sandbox),
+    createExec(options.sandbox),
     plan,
     spawnAgent,
-    createMessage(post, options.findChat),
-    createSendFile(post, options.findChat, outgoing),
-    createWebFetch(egress, options.documentText),
-    createWebSearch(search),
-    createMemory(memories),
-    createTodoTool(todos),
-    createScratchpadTool(scratchpad),
-    createSwitchProfile(profiles),
-    createCron(schedules, options.findChat),
-    ...added,
+    createMessage(post, findChat),
+    createSendFile(post, findChat, options.keepFile),
+    createWebFetch(egress, documentText),
+    createWebSearch(options.search),
+    createMemory(options.memories),
+    createTodoTool(options.todos),
+    createScratchpadTool(options.scratchpad),
+    createSwitchProfile(options.profiles),
+    createCron(options.schedules, findChat),
+    ...others,
   ];
   refuseSameNames(tools);
   return tools;
 }
 
-/** What changes in the list of tools while the gateway runs. */
-export interface ChangingTools {
-  /** Tools that come and go and yield to any other of the same name; the same list until one of them changes. */
-  more: () => readonly Tool[];
-  /** What the tools need is set up, or no longer. */
-  setUp: () => SetUp;
-}
-
-/** The tools that can be offered now: no one is asked to approve a call that cannot run. The same list as before until something in it changes. */
+/**
+ * The tools that can be offered now: no one is asked to approve a call that cannot run. `more` returns tools that come and go
+ * and yield to any other of the same name, `setUp` what the tools need. The same list until something in it changes.
+ */
 export function withChangingTools(
   tools: readonly Tool[],
-  { more, setUp }: ChangingTools,
+  more: () => readonly Tool[],
+  setUp: () => SetUp,
 ): () => readonly Tool[] {
   const names = new Set(tools.map(({ name }) => name));
-  let seen: (SetUp & { current: readonly Tool[] }) | undefined;
+  let last: (SetUp & { others: readonly Tool[] }) | undefined;
   let all = tools;
   return () => {
-    const now = { ...setUp(), current: more() };
-    if (now.current !== seen?.current || now.searches !== seen.searches || now.exec !== seen.exec) {
-      seen = now;
-      const own = tools.filter(({ name }) => canWork(tools, name, now));
-      all = [...own, ...now.current.filter(({ name }) => !names.has(name))];
+    const current = { ...setUp(), others: more() };
+    const { exec, searches, others } = current;
+    if (others !== last?.others || searches !== last.searches || exec !== last.exec) {
+      last = current;
+      const builtIn = tools.filter(({ name }) => canWork(tools, name, current));
+      all = [...builtIn, ...others.filter(({ name }) => !names.has(name))];
     }
     return all;
   };
 }
 
 /** What the default profile is made of. */
-export interface EnabledTools {
+interface EnabledTools {
   /** `tools.enabled` of config.json. */
   named: readonly string[] | undefined;
   tools: readonly Tool[];
@@ -149,7 +146,7 @@ export function mayBeMcpTool(name: string, servers: readonly string[]): boolean 
  * What the current configuration has for tools that need something: whether programs may run, whether a search service
  * is named.
  */
-export interface SetUp {
+interface SetUp {
   exec: boolean;
   searches: boolean;
 }
@@ -162,16 +159,13 @@ export function canWork(tools: readonly Tool[], name: string, { exec, searches }
 
 /** Two tools with the same name would shadow each other; the error lists their descriptions. */
 function refuseSameNames(tools: readonly Tool[]): void {
-  const known = new Map<string, Tool>();
-  for (const tool of tools) {
-    const earlier = known.get(tool.name);
-    if (earlier !== undefined) {
-      throw new ConfigError(
-        'duplicate_tool',
-        `Two tools are called "${tool.name}": "${opening(earlier)}" and "${opening(tool)}". Rename one of them.`,
-      );
-    }
-    known.set(tool.name, tool);
+  for (const [index, tool] of tools.entries()) {
+    const first = tools.find(({ name }) => name === tool.name) ?? tool;
+    if (tools.indexOf(first) === index) continue;
+    throw new ConfigError(
+      'duplicate_tool',
+      `Two tools are called "${tool.name}": "${opening(first)}" and "${opening(tool)}". Rename one of them.`,
+    );
   }
 }
 

@@ -78,15 +78,15 @@ async function save(memories: MemoryStore, args: Args, ctx: ToolContext): Promis
   });
   if (!isNew) return { content: `That is already known, as number ${memory.id}.` };
   const mark = untrusted ? ' It is marked as unverified, because text from others was read before.' : '';
-  const kept = untrusted ? `${MAX_UNVERIFIED_MEMORIES} unverified facts` : MAX_MEMORIES;
-  const full = dropped > 0 ? ` The oldest of them had to go: at most ${kept} are kept.` : '';
+  const limit = untrusted ? `${MAX_UNVERIFIED_MEMORIES} unverified facts` : MAX_MEMORIES;
+  const full = dropped > 0 ? ` The oldest of them had to go: at most ${limit} are kept.` : '';
   return { content: `Saved as number ${memory.id}.${mark}${full}` };
 }
 
 async function forget(memories: MemoryStore, { number }: Args, ctx: ToolContext): Promise<ToolResult> {
   if (number === undefined) throw new ToolError('bad_arguments', 'forget needs "number", as list shows it.');
-  const gone = await memories.deleteMemories(ctx.memoryOwner, number);
-  return { content: gone === 0 ? `There is no fact with number ${number}.` : `Forgot number ${number}.` };
+  const count = await memories.deleteMemories(ctx.memoryOwner, number);
+  return { content: count === 0 ? `There is no fact with number ${number}.` : `Forgot number ${number}.` };
 }
 
 function textOf({ action, text = '' }: Args): string {
@@ -95,12 +95,12 @@ function textOf({ action, text = '' }: Args): string {
   return line;
 }
 
-function shown(found: readonly MemoryRecord[], nothing: string): ToolResult {
-  if (found.length === 0) return { content: nothing };
-  const lines = found.map(
+function shown(records: readonly MemoryRecord[], nothing: string): ToolResult {
+  if (records.length === 0) return { content: nothing };
+  const lines = records.map(
     ({ id, text, untrusted }) => `${id}${untrusted ? ' (unverified)' : ''}: ${oneLine(text)}`,
   );
-  if (found.length === MAX_SHOWN) lines.push(`(at most ${MAX_SHOWN} are shown; search for more)`);
-  const source = found.some(({ untrusted }) => untrusted) ? 'local' : 'verified';
+  if (records.length === MAX_SHOWN) lines.push(`(at most ${MAX_SHOWN} are shown; search for more)`);
+  const source = records.some(({ untrusted }) => untrusted) ? 'local' : 'verified';
   return { content: lines.join('\n'), source, from: 'the memory' };
 }

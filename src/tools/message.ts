@@ -15,7 +15,7 @@ import { defineTool, type Tool, type ToolContext } from '../protocol/agent/tool.
 import { inMegabytes } from '../lib/text.ts';
 
 /** Where a message or file of a turn goes, when not to the chat of the turn. */
-export const elsewhere = z
+export const otherChat = z
   .string()
   .trim()
   .min(1)
@@ -27,7 +27,7 @@ export const elsewhere = z
 
 const parameters = z.strictObject({
   text: z.string().trim().min(1).max(MAX_POST_CHARS).describe('Markdown.'),
-  to: elsewhere,
+  to: otherChat,
 });
 
 export function createMessage(post: Post, findChat: FindChat): Tool {
@@ -46,7 +46,7 @@ export function createMessage(post: Post, findChat: FindChat): Tool {
       if (ctx.agentId !== undefined) {
         throw new ToolError(
           'unavailable',
-          'A subagent cannot write to people: give the text as your result.',
+          'A subagent cannot write to people: return the text as your result.',
         );
       }
       const { callKey: ref, turnId, sessionKey } = ctx;
@@ -79,7 +79,7 @@ export async function chatOf(
 export function whyNoChat(
   chat: Exclude<FoundChat, { kind: 'found' }>,
   to: string,
-  { command = withSlash }: Pick<ToolContext, 'command'>,
+  { command = withSlash }: ToolContext,
 ): string {
   switch (chat.kind) {
     case 'none':
@@ -115,6 +115,6 @@ export function notSent(
 }
 
 /** Nothing was sent, and why. */
-export function refusal(why: string): { content: string; isError: true } {
-  return { content: `Not sent: ${why}`, isError: true };
+export function refusal(reason: string): { content: string; isError: true } {
+  return { content: `Not sent: ${reason}`, isError: true };
 }

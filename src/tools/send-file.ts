@@ -5,7 +5,7 @@ import { type FindChat, MAX_POST_CHARS, MAX_POSTS, type Post, SEND_FILE_TOOL } f
 import type { Attachment, OutgoingFiles } from '../protocol/media.ts';
 import { defineTool, type Tool } from '../protocol/agent/tool.ts';
 import { inMegabytes } from '../lib/text.ts';
-import { chatOf, elsewhere, notSent, refusal, whyNoChat } from './message.ts';
+import { chatOf, otherChat, notSent, refusal, whyNoChat } from './message.ts';
 
 const parameters = z.strictObject({
   path: z.string().min(1).describe('File relative to the workspace.'),
@@ -16,12 +16,12 @@ const parameters = z.strictObject({
     .describe(
       'How it is shown; usually left out: a picture is shown as a photo, any other file as a document.',
     ),
-  to: elsewhere,
+  to: otherChat,
 });
 
 type Args = z.infer<typeof parameters>;
 
-export function createSendFile(post: Post, findChat: FindChat, outgoing: Pick<OutgoingFiles, 'keep'>): Tool {
+export function createSendFile(post: Post, findChat: FindChat, keepFile: OutgoingFiles['keep']): Tool {
   return defineTool({
     name: SEND_FILE_TOOL,
     description:
@@ -45,7 +45,7 @@ export function createSendFile(post: Post, findChat: FindChat, outgoing: Pick<Ou
           `${chat.address} has its own conversation, and files stay with theirs. Send text there.`,
         );
       const { address } = chat;
-      const file = shownAs(await outgoing.keep(ctx.folder, path), as);
+      const file = shownAs(await keepFile(ctx.folder, path), as);
       const { callKey: ref, turnId, folder } = ctx;
       const result = await post({ ref, turnId, address, content: caption, file, folder });
       if (result.kind !== 'posted' && result.kind !== 'known') return notSent(result, address);

@@ -1,6 +1,6 @@
 /** The tool `switch_profile`: other tools, another prompt, another model from the next iteration of the turn on (N-55). */
 import { z } from 'zod';
-import type { SessionStore } from '../protocol/store/ledger.ts';
+import type { SessionKey } from '../protocol/message.ts';
 import { mayUseProfile, type Profile, SWITCH_PROFILE } from '../protocol/agent/profile.ts';
 import { defineTool, type Tool } from '../protocol/agent/tool.ts';
 
@@ -10,14 +10,14 @@ export interface ProfileSwitching {
   isOwner: (userId: string) => Promise<boolean>;
   /** Throws `GatewayError` when no model would answer under that profile and waiting does not help. */
   check: (id: string, signal: AbortSignal) => Promise<void>;
-  ledger: Pick<SessionStore, 'updateSession'>;
+  setProfile: (session: SessionKey, id: string) => Promise<unknown>;
 }
 
 const parameters = z.strictObject({
   profile: z.string().max(100).optional().describe('Id of the profile; left out, the profiles are listed.'),
 });
 
-export function createSwitchProfile({ profiles, isOwner, check, ledger }: ProfileSwitching): Tool {
+export function createSwitchProfile({ profiles, isOwner, check, setProfile }: ProfileSwitching): Tool {
   return defineTool({
     name: SWITCH_PROFILE,
     description:
@@ -32,25 +32,23 @@ export function createSwitchProfile({ profiles, isOwner, check, ledger }: Profil
     async execute({ profile: id }: z.infer<typeof parameters>, ctx) {
       const list = profiles().map(describe).join('\n');
       if (id === undefined) return { content: `The profiles (now: ${ctx.profileId}):\n${list}` };
-      const found = profiles().find((profile) => profile.id === id);
-      if (found === undefined) {
+      const profile = profiles().find((each) => each.id === id);
+      if (profile === undefined) {
         return { content: `There is no profile "${id}". The profiles:\n${list}`, isError: true };
       }
       if (ctx.agentId !== undefined) {
-        return {
-          content: 'A subagent keeps its profile: give the result to the agent that asked for it.',
-          isError: true,
-        };
+        const content = 'A subagent keeps its profile: give the result to the agent that asked for it.';
+        return { content, isError: true };
       }
-      if (!mayUseProfile(found, { owner: await isOwner(ctx.userId), current: ctx.profileId })) {
+      if (!mayUseProfile(profile, { owner: await isOwner(ctx.userId), current: ctx.profileId })) {
         const content = 'Only an owner may change to this profile. Tell the user.';
         return { content, isError: true };
       }
       await check(id, ctx.signal);
-      await ledger.updateSession(ctx.sessionKey, { profileId: id });
+      await setProfile(ctx.sessionKey, id);
       ctx.emit({ type: 'profile_switched', profileId: id });
       return {
-        content: `This conversation has the profile "${id}" now: your instructions and tools change.`,
+        content: `This conversation now has the profile "${id}": your instructions and tools change.`,
       };
     },
   });

@@ -82,14 +82,14 @@ async function update(todos: TodoStore, args: Args, ctx: ToolContext): Promise<T
 /** An item that was validated once and is still in the list needs no second validation. */
 async function replace(todos: TodoStore, args: Args, ctx: ToolContext): Promise<Todo[]> {
   if (args.items === undefined) throw new ToolError('missing_argument', '"replace" needs "items".');
-  const before = new Map((await todos.todos(ctx.sessionKey)).map((item) => [item.text, item]));
+  const oldItems = await todos.todos(ctx.sessionKey);
   const items = args.items.map((item, at): Todo => {
     const text = todoText(item.text);
     if (text === '') throw new ToolError('empty_item', `Item ${at + 1} has no text.`);
-    const known = before.get(text);
-    const given = item.validation ?? (known?.status === 'done' ? known.validation : undefined);
-    const checked = validationOf(item.status, given, ctx, `item ${at + 1}`);
-    const sources = mergeSources(known?.sources ?? [], ctx.sources ?? UNKNOWN_SOURCES);
+    const old = oldItems.findLast((each) => each.text === text);
+    const validation = item.validation ?? (old?.status === 'done' ? old.validation : undefined);
+    const checked = validationOf(item.status, validation, ctx, `item ${at + 1}`);
+    const sources = mergeSources(old?.sources ?? [], ctx.sources ?? UNKNOWN_SOURCES);
     return { text, status: item.status, ...checked, ...(sources.length > 0 && { sources }) };
   });
   await todos.setTodos(ctx.sessionKey, items);
@@ -98,13 +98,13 @@ async function replace(todos: TodoStore, args: Args, ctx: ToolContext): Promise<
 
 /** Throws when the profile requires saying how it was checked and no one does (N-38): then nothing is changed. */
 function validationOf(
-  done: Todo['status'],
-  given: string | undefined,
+  status: Todo['status'],
+  validation: string | undefined,
   ctx: ToolContext,
   item: string,
-): Pick<Todo, 'validation'> {
-  const text = todoText(given ?? '');
-  if (done === 'done' && text === '' && ctx.stepValidation === true) {
+): { validation?: string } {
+  const text = todoText(validation ?? '');
+  if (status === 'done' && text === '' && ctx.stepValidation === true) {
     throw new ToolError(
       'validation_missing',
       `Nothing was changed: ${item} can only be done with a "validation" that says how you checked it.`,

@@ -42,8 +42,7 @@ import {
   MAX_SERVER_TOOLS,
   MAX_TOOL_NAME_CHARS,
 } from '../../src/mcp/server-tools.ts';
-import { MAX_LINES } from '../../src/mcp/connection.ts';
-import { MAX_MESSAGE_BYTES } from '../../src/mcp/stdio-transport.ts';
+import { MAX_LINES, MAX_MESSAGE_BYTES } from '../../src/mcp/stdio-transport.ts';
 import { MAX_SERVICE_BYTES } from '../../src/security/service-fetch.ts';
 import { MAX_ASKED_CHARS, MAX_NAMED_FILES, MAX_SHOWN_FILE } from '../../src/protocol/agent/approvals.ts';
 import { RING_BYTES, RING_EVENTS } from '../../src/protocol/bus.ts';
@@ -77,14 +76,14 @@ import { MAX_SHARED_BYTES } from '../../src/protocol/agent/tool.ts';
 import { FIRST_AFTER_MS, RESERVE_BYTES } from '../../src/ops/backup/daily.ts';
 import { MAX_MESSAGE_LENGTH } from '../../src/intake/receive.ts';
 import { MESSAGE_RATE } from '../../src/intake/limits.ts';
-import {
-  MAX_PROCESSES,
-  MAX_SANDBOX_FILE_BYTES,
-  MAX_SHARED_MEMORY_BYTES,
-} from '../../src/tools/exec/sandbox-command.ts';
+import { MAX_SANDBOX_FILE_BYTES, MAX_SHARED_MEMORY_BYTES } from '../../src/tools/exec/sandbox-run.ts';
+import { MAX_PROCESSES } from '../../src/tools/exec/sandbox-group.ts';
 import { RUN_LIMITS } from '../../src/tools/exec/sandbox-watch.ts';
-import { MAX_FILE_BYTES } from '../../src/tools/files/save-file.ts';
-import { MAX_WORKSPACE_BYTES, MAX_WORKSPACE_ENTRIES } from '../../src/tools/files/workspace-usage.ts';
+import {
+  MAX_FILE_BYTES,
+  MAX_WORKSPACE_BYTES,
+  MAX_WORKSPACE_ENTRIES,
+} from '../../src/tools/files/save-file.ts';
 import { readText } from './pages.ts';
 
 const n = (value: number): string => value.toLocaleString('en');

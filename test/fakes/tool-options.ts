@@ -31,7 +31,7 @@ const profiles = {
   profiles: () => [defaultProfile()],
   isOwner: async () => true,
   check: async () => undefined,
-  ledger: { updateSession: async () => undefined },
+  setProfile: async () => undefined,
 };
 /** For tests in which no file is a document. */
 export const noDocuments: DocumentText = async () => {
@@ -46,10 +46,8 @@ export const toolOptions: ToolsOptions = {
   scratchpad: memoryScratchpad(),
   profiles,
   schedules: noSchedules,
-  outgoing: {
-    keep: async () => {
-      throw new ToolError('not_found', 'There are no files here.');
-    },
+  keepFile: async () => {
+    throw new ToolError('not_found', 'There are no files here.');
   },
   post: async () => ({ kind: 'foreign' as const }),
   findChat: noOtherChats,

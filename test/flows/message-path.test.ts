@@ -3,7 +3,7 @@ import { expect, it, vi } from 'vitest';
 import { z } from 'zod';
 import { defineTool, type ToolContext } from '../../src/protocol/agent/tool.ts';
 import { describeGateway, FRIENDS, WAIT } from './setup.ts';
-import { NO_QUESTION } from '../../src/providers/shape/shape.ts';
+import { NO_QUESTION } from '../../src/providers/shape.ts';
 import { lastNote, messagesWithoutNotes } from '../fakes/model/spoken-text.ts';
 
 const [chat = ''] = FRIENDS;

@@ -1,11 +1,26 @@
 /** The limits of what servers can send, at their edges. */
 import { expect, it } from 'vitest';
-import { MAX_CONTENT_CHARS, MAX_PARTS, textOfResult } from '../../src/mcp/content.ts';
+import {
+  MAX_CONTENT_CHARS,
+  MAX_PARTS,
+  MAX_RESULT_FILES,
+  readResult,
+  textOfResult,
+} from '../../src/mcp/content.ts';
 import { MAX_SCHEMA_BYTES, MAX_TOOL_NAME_CHARS, takeTools, toolNames } from '../../src/mcp/server-tools.ts';
-import { MAX_RESULT_FILES, readResult } from '../../src/mcp/tool-result.ts';
-import { createStderrLog, MAX_LINE_CHARS, MAX_LINES, SPAN_MS } from '../../src/mcp/connection.ts';
+import type { McpServerSettings } from '../../src/mcp/settings.ts';
+import { createStderrLog, MAX_LINE_CHARS, MAX_LINES, SPAN_MS } from '../../src/mcp/stdio-transport.ts';
 import { testLog, toolContext } from '../fakes/agent/tool-context.ts';
 
+/** Of a server that is never connected. */
+const settings: McpServerSettings = {
+  name: 'notes',
+  connection: { kind: 'http', url: 'http://notes.example', headers: {} },
+  trusted: false,
+  tools: undefined,
+  timeoutMs: 1_000,
+  secrets: [],
+};
 const part = (text: string) => ({ type: 'text', text });
 const textOf = (content: unknown[]) => textOfResult({ content, isError: false });
 
@@ -20,7 +35,6 @@ it(`reads ${MAX_PARTS} parts and ${MAX_CONTENT_CHARS} characters of a result`, (
 });
 
 it(`accepts a schema of ${MAX_SCHEMA_BYTES} bytes, and none that is longer or endlessly nested`, () => {
-  const settings = { name: 'notes', trusted: false, tools: undefined, timeoutMs: 1_000 };
   const take = (inputSchema: unknown) =>
     takeTools(settings, [{ name: 'a', inputSchema }], () => Promise.reject(new Error('not called')));
   const padded = (bytes: number) => {
@@ -36,7 +50,6 @@ it(`accepts a schema of ${MAX_SCHEMA_BYTES} bytes, and none that is longer or en
 });
 
 it('passes on arguments when the schema cannot be followed, because the server checks them', () => {
-  const settings = { name: 'notes', trusted: false, tools: undefined, timeoutMs: 1_000 };
   const inputSchema = { type: 'object', properties: { a: { $ref: 'https://elsewhere.example/a' } } };
   const { tools } = takeTools(settings, [{ name: 'a', inputSchema }], () =>
     Promise.reject(new Error('not called')),

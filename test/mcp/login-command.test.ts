@@ -17,7 +17,7 @@ async function openHome() {
   const home = await mkdtemp(path.join(tmpdir(), 'parley-login-'));
   onTestFinished(() => rm(home, { recursive: true }));
   const rule = mcpRule.parse({ servers: { notes: { url }, files: { command: 'files' } } });
-  const logins = createLogins({ folder: loginsFolder(home), write: writeWhole });
+  const logins = createLogins(loginsFolder(home), writeWhole);
   const config = partial<Config>({ home, mcpServers: configureMcpServers(rule, {}).servers });
   return { config, logins };
 }

@@ -4,7 +4,7 @@ import type { Tool } from '../../src/protocol/agent/tool.ts';
 import { executeTool, checkCall } from '../../src/agent/tools/tool-run.ts';
 import { MAX_MCP_TOOLS } from '../../src/mcp/index.ts';
 import { MAX_DESCRIPTION_CHARS, MAX_SERVER_TOOLS } from '../../src/mcp/server-tools.ts';
-import { MAX_LINES } from '../../src/mcp/connection.ts';
+import { MAX_LINES } from '../../src/mcp/stdio-transport.ts';
 import { toolContext } from '../fakes/agent/tool-context.ts';
 import { allUp, openMcp, type OpenMcp, scripted, seenBy, startMcp, WAIT } from '../fakes/mcp/servers.ts';
 

@@ -1,7 +1,6 @@
 /** Real chat templates render every request of a day: the judges of what leaves for a model server. */
 import { beforeAll, describe, expect, it } from 'vitest';
-import { type Shape, shapeMessages, USUAL_SHAPE } from '../../src/providers/shape/shape.ts';
-import { createVoice } from '../../src/providers/shape/voice.ts';
+import { createVoice, type Shape, shapeMessages, USUAL_SHAPE } from '../../src/providers/shape.ts';
 import { textOf } from '../fakes/model/spoken-text.ts';
 import {
   type ChatTemplate,

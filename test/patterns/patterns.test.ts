@@ -18,7 +18,7 @@ const COPIES = [
   'src/ops/log.ts',
   'src/providers/filter/answer-filter.ts',
   'src/providers/filter/answer-filter.ts',
-  'src/providers/shape/voice.ts',
+  'src/providers/shape.ts',
 ];
 const SHOWN = 5;
 

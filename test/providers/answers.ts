@@ -1,8 +1,7 @@
 /** Answers as packets, without a server: how a reader interprets them. */
-import type { AnswerReader } from '../../src/providers/answers/read-answer.ts';
-import { createLineSplitter } from '../../src/providers/answers/text-splitters.ts';
+import { type AnswerReader, createLineSplitter } from '../../src/providers/answers/read-answer.ts';
 import { createChat } from '../../src/providers/chat.ts';
-import { createLearnedModels } from '../../src/providers/learned.ts';
+import { createLearnedModels } from '../../src/providers/discovery.ts';
 import { drain } from '../contracts/model/provider.ts';
 
 /** Streams packets through a reader; returns the chunks, the error that ended them, and whether the call completed. */
@@ -10,9 +9,15 @@ export async function readPackets(packets: readonly Uint8Array[], reader: Answer
   const left = packets.map((packet) => Buffer.from(packet));
   const ends: boolean[] = [];
   const streamChat = createChat({
-    at: { server: 'packets', host: 'http://127.0.0.1', setting: 'none', start: 'nothing' },
+    at: {
+      server: 'packets',
+      host: 'http://127.0.0.1',
+      setting: 'none',
+      keySetting: 'none',
+      start: 'nothing',
+    },
     acquire: () => Promise.resolve(() => undefined),
-    known: {
+    discovery: {
       capabilities: () =>
         Promise.resolve({ contextWindow: 4_096, tools: false, thinking: false, vision: false }),
       overflowed: () => undefined,

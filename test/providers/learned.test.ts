@@ -9,7 +9,7 @@ import {
   MAX_UNREADABLE,
   RECALLED_MS,
   UNREADABLE_MS,
-} from '../../src/providers/learned.ts';
+} from '../../src/providers/discovery.ts';
 
 function setup() {
   const clock = { now: 0 };

@@ -7,7 +7,7 @@ import type { LLMProvider } from '../../src/protocol/agent/provider.ts';
 import type { ServerOptions } from '../../src/providers/kind.ts';
 import { createOllama } from '../../src/providers/ollama/ollama.ts';
 import { createOpenai } from '../../src/providers/openai/openai.ts';
-import { MAX_DOCUMENT_BYTES } from '../../src/providers/answers/text-splitters.ts';
+import { MAX_DOCUMENT_BYTES } from '../../src/providers/answers/read-answer.ts';
 import { never } from './request.ts';
 import { OLLAMA_SERVER, OPENAI_SERVER } from './servers.ts';
 

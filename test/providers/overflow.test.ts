@@ -2,7 +2,14 @@
 import { describe, expect, it } from 'vitest';
 import { MIN_NAMED_WINDOW, overflowIn } from '../../src/providers/refusals.ts';
 
-const where = { server: 'any', host: 'http://127.0.0.1', setting: 'none', start: 'nothing', model: 'm' };
+const where = {
+  server: 'any',
+  host: 'http://127.0.0.1',
+  setting: 'none',
+  keySetting: 'KEY',
+  start: 'nothing',
+  model: 'm',
+};
 
 /** Where the words were published; the words; the window that they name. */
 const WORDS: readonly (readonly [string, string, number | undefined])[] = [

@@ -4,8 +4,7 @@ import { setImmediate as immediate } from 'node:timers/promises';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { ProviderError } from '../../src/protocol/errors.ts';
-import { createAnswer } from '../../src/providers/answers/answer.ts';
-import { LOAD_DELAY_MS, MAX_JOIN_MS, PacketJoiner } from '../../src/providers/answers/packet-joiner.ts';
+import { BodyAnswer, LOAD_DELAY_MS, MAX_JOIN_MS, PacketJoiner } from '../../src/providers/answers/answer.ts';
 import { FakeClock } from '../fakes/clock.ts';
 
 /** Answers of a server under a load that the test sets, and all that their reader has read. */
@@ -16,8 +15,8 @@ function loadedServer(delayMs: number) {
   const open = () => {
     const body = new PassThrough();
     const { signal } = new AbortController();
-    const lost = () => new ProviderError('unavailable', 'The connection was lost.');
-    const answer = createAnswer(body, { signal, lost, isDelimited: true, joiner }, () => undefined);
+    const lossError = () => new ProviderError('unavailable', 'The connection was lost.');
+    const answer = new BodyAnswer(body, { signal, lossError, isDelimited: true, joiner }, () => undefined);
     const packets: string[] = [];
     const finished = (async () => {
       for (let next = await answer.read(); next !== undefined; next = await answer.read())

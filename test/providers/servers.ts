@@ -2,9 +2,8 @@
 import type { LLMProvider } from '../../src/protocol/agent/provider.ts';
 import { openModelServers, providerKinds } from '../../src/providers/index.ts';
 import type { Environment, ServerOptions } from '../../src/providers/kind.ts';
-import { createModelNames } from '../../src/providers/model-names.ts';
+import { configureServers, createModelNames } from '../../src/providers/servers.ts';
 import { createRouter } from '../../src/providers/router.ts';
-import { configureServers } from '../../src/providers/servers.ts';
 
 /** What error messages call the server that OLLAMA_HOST names. */
 export const OLLAMA_SERVER = {

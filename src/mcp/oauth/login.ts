@@ -16,22 +16,10 @@ import { clientMetadata } from './renewal.ts';
 /** Longest reason from an authorization server that is repeated, in UTF-16 units. */
 const MAX_REASON_CHARS = 200;
 
-/** Waits for the browser. */
-interface Callback extends AsyncDisposable {
-  /** The address to which the browser is sent. */
-  readonly url: string;
-  /** The code of the sign-in. Throws `GatewayError('login_refused')`. */
-  readonly code: Promise<string>;
-  /**
-   * Accepts the address at which a browser has arrived on another machine. False for one that belongs to no sign-in.
-   */
-  acceptAddress(address: string): boolean;
-}
-
 /** How long a person may take, in milliseconds. */
 export const LOGIN_MS = 10 * 60_000;
 
-export interface LoginDeps {
+interface LoginDeps {
   logins: Logins;
   request: ServiceFetch['request'];
   /** Shows a line to the person. */
@@ -59,16 +47,16 @@ export async function login(
     clientInformation: () => client,
     saveClientInformation: (information) => void (client = information),
     tokens: () => undefined,
-    saveTokens: (given) => void (tokens = given),
-    saveCodeVerifier: (given) => void (verifier = given),
+    saveTokens: (newTokens) => void (tokens = newTokens),
+    saveCodeVerifier: (newVerifier) => void (verifier = newVerifier),
     codeVerifier: () => verifier,
     redirectToAuthorization: (address) =>
       say(`Open this address in a browser and sign in:\n\n${address.href}\n`),
   };
   const fetchFn = (address: string | URL, init: RequestInit = {}) => request(address, { ...init, signal });
-  const wanted = await wantedBy(fetchFn, url);
+  const authorization = await wantedBy(fetchFn, url);
   const step = (more: { authorizationCode?: string }): Promise<unknown> =>
-    auth(provider, { serverUrl: url, fetchFn, ...wanted, ...more }).catch((error: unknown) => {
+    auth(provider, { serverUrl: url, fetchFn, ...authorization, ...more }).catch((error: unknown) => {
       signal.throwIfAborted();
       throw failed(error);
     });
@@ -83,27 +71,31 @@ export async function login(
 async function wantedBy(
   request: (address: string, init: RequestInit) => Promise<Response>,
   url: string,
-): Promise<{ resourceMetadataUrl?: URL; scope?: string }> {
+): Promise<{ resourceMetadataUrl?: URL | undefined; scope?: string | undefined }> {
   const answer = await request(url, { headers: { accept: 'text/event-stream' } }).catch((error: unknown) => {
     throw failed(error);
   });
   await answer.body?.cancel();
   const { resourceMetadataUrl, scope } = extractWWWAuthenticateParams(answer);
-  return { ...(resourceMetadataUrl && { resourceMetadataUrl }), ...(scope !== undefined && { scope }) };
+  return { resourceMetadataUrl, scope };
 }
 
 /** The code from the browser on this machine, or from the address that the person copies from another one. */
-async function answerOf(callback: Callback, ask: LoginDeps['ask'], signal: AbortSignal): Promise<string> {
-  const ended = new Promise<never>((_resolve, reject) => {
+async function answerOf(
+  callback: Awaited<ReturnType<typeof openCallback>>,
+  ask: LoginDeps['ask'],
+  signal: AbortSignal,
+): Promise<string> {
+  const abort = new Promise<never>((_resolve, reject) => {
     signal.addEventListener('abort', () => reject(signal.reason), { once: true });
   });
   const question = 'If the browser is on another machine, paste the address at which it ends';
   const pasted = ask?.(question).then((address) => {
-    if (callback.acceptAddress(address)) return callback.code;
-    // Nothing was pasted, or something else: the browser may still arrive.
+    callback.acceptAddress(address);
+    // If nothing was pasted, or something else, the browser may still arrive.
     return callback.code;
   });
-  return await Promise.race([callback.code, ended, ...(pasted === undefined ? [] : [pasted])]);
+  return await Promise.race([callback.code, abort, ...(pasted === undefined ? [] : [pasted])]);
 }
 
 function failed(error: unknown): GatewayError {
@@ -113,15 +105,16 @@ function failed(error: unknown): GatewayError {
 }
 
 /** Listens on loopback; only an answer with this `state` counts. */
-async function openCallback(state: string): Promise<Callback> {
+async function openCallback(state: string) {
   const { promise: code, resolve, reject } = Promise.withResolvers<string>();
   // No one may be waiting yet when the browser arrives.
   code.catch(() => undefined);
+  /** Accepts the address at which a browser has arrived, on another machine maybe. False for one that belongs to no sign-in. */
   const acceptAddress = (address: string): boolean => {
     const answer = URL.parse(address, 'http://127.0.0.1')?.searchParams;
     if (answer?.get('state') !== state) return false;
-    const given = answer.get('code');
-    if (given !== null) resolve(given);
+    const callbackCode = answer.get('code');
+    if (callbackCode !== null) resolve(callbackCode);
     else reject(refusal(answer.get('error_description') ?? answer.get('error') ?? 'no reason was given'));
     return true;
   };
@@ -132,24 +125,26 @@ async function openCallback(state: string): Promise<Callback> {
       isAnswer ? 'You can close this window: Parley has the answer.' : 'This is not an answer to a sign-in.',
     );
   });
-  await new Promise<void>((listening, failed) => {
-    server.once('error', failed);
+  await new Promise<void>((listening, onError) => {
+    server.once('error', onError);
     server.listen(0, '127.0.0.1', listening);
   });
-  const bound = server.address();
-  const port = typeof bound === 'object' && bound !== null ? bound.port : 0;
+  const address = server.address();
+  const port = typeof address === 'object' && address !== null ? address.port : 0;
   return {
+    /** The address to which the browser is sent. */
     url: `http://127.0.0.1:${port}/callback`,
+    /** The code of the sign-in. Throws `GatewayError('login_refused')`. */
     code,
     acceptAddress,
     async [Symbol.asyncDispose]() {
       server.closeAllConnections();
-      await new Promise((closed) => void server.close(closed));
+      await new Promise((onClose) => void server.close(onClose));
     },
   };
 }
 
 function refusal(reason: string): GatewayError {
-  const said = clipEnd(oneLine(reason), MAX_REASON_CHARS);
-  return new GatewayError('login_refused', `The server refused the sign-in: ${said}`);
+  const text = clipEnd(oneLine(reason), MAX_REASON_CHARS);
+  return new GatewayError('login_refused', `The server refused the sign-in: ${text}`);
 }

@@ -32,15 +32,6 @@ const shape = z.object({
   }),
 });
 
-export interface LoginsDeps {
-  /** Contains the files. */
-  folder: string;
-  /** Replaces a whole file, readable by its owner only. Throws `GatewayError`. */
-  write: (file: string, text: string) => void;
-  /** Receives every token, so that the log omits them. */
-  learnSecrets?: ((secrets: readonly string[]) => void) | undefined;
-}
-
 /** The sign-ins of one home. Server names are safe as file names. */
 export interface Logins {
   readonly folder: string;
@@ -56,14 +47,21 @@ export interface Logins {
   secrets(): readonly string[];
 }
 
-/** Creates the store of sign-ins. */
-export function createLogins({ folder, write, learnSecrets }: LoginsDeps): Logins {
+/**
+ * Creates the store of sign-ins in `folder`. `write` replaces a whole file, readable by its owner only, and throws
+ * `GatewayError`; `learnSecrets` receives every token, so that the log omits them.
+ */
+export function createLogins(
+  folder: string,
+  write: (file: string, text: string) => void,
+  learnSecrets?: (secrets: readonly string[]) => void,
+): Logins {
   const fileOf = (name: string): string => path.join(folder, `${name}.json`);
-  const known = new Set<string>();
+  const secrets = new Set<string>();
   const learn = ({ client, tokens }: Login): void => {
-    const own = [tokens.access_token, tokens.refresh_token, tokens.id_token, client.client_secret];
-    const fresh = own.flatMap((secret) => (secret === undefined || known.has(secret) ? [] : [secret]));
-    for (const secret of fresh) known.add(secret);
+    const all = [tokens.access_token, tokens.refresh_token, tokens.id_token, client.client_secret];
+    const fresh = all.flatMap((secret) => (secret === undefined || secrets.has(secret) ? [] : [secret]));
+    for (const secret of fresh) secrets.add(secret);
     if (fresh.length > 0) learnSecrets?.(fresh);
   };
   return {
@@ -88,7 +86,7 @@ export function createLogins({ folder, write, learnSecrets }: LoginsDeps): Login
       const stats = statSync(fileOf(name), { throwIfNoEntry: false });
       return stats === undefined ? '' : `${stats.mtimeMs} ${stats.ino}`;
     },
-    secrets: () => [...known],
+    secrets: () => [...secrets],
   };
 }
 

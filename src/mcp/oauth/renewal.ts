@@ -4,19 +4,15 @@
  */
 import type { OAuthClientProvider } from '@modelcontextprotocol/sdk/client/auth.js';
 import type { OAuthClientMetadata } from '@modelcontextprotocol/sdk/shared/auth.js';
+import type { FetchLike } from '@modelcontextprotocol/sdk/shared/transport.js';
 import { GatewayError } from '../../protocol/errors.ts';
 import type { Logins } from './logins.ts';
 import { PARLEY } from '../../protocol/texts/parley.ts';
 
 /** The error for a server that someone must sign in to first. */
 export function loginNeeded(name: string): GatewayError {
-  return new GatewayError(
-    'login_needed',
-    `The server requires a sign-in: run "${PARLEY} mcp login ${name}".`,
-    {
-      retryable: true,
-    },
-  );
+  const text = `The server requires a sign-in: run "${PARLEY} mcp login ${name}".`;
+  return new GatewayError('login_needed', text, { retryable: true });
 }
 
 /** What the gateway tells authorization servers about itself. */
@@ -41,9 +37,9 @@ export function renewal(logins: Logins, name: string, url: string): OAuthClientP
   let stamp = logins.stamp(name);
   /** Another connection or worker may have renewed it: continue with what the file contains now. */
   const readAgain = (): void => {
-    const now = logins.stamp(name);
-    if (now === stamp) return;
-    stamp = now;
+    const newStamp = logins.stamp(name);
+    if (newStamp === stamp) return;
+    stamp = newStamp;
     login = logins.read(name, url) ?? login;
   };
   return {
@@ -61,9 +57,9 @@ export function renewal(logins: Logins, name: string, url: string): OAuthClientP
     },
     invalidateCredentials(scope) {
       if (scope === 'verifier' || scope === 'discovery') return;
-      const refused = login?.tokens.refresh_token;
+      const refusedToken = login?.tokens.refresh_token;
       readAgain();
-      if (scope === 'tokens' && login?.tokens.refresh_token !== refused) return;
+      if (scope === 'tokens' && login?.tokens.refresh_token !== refusedToken) return;
       logins.remove(name);
       throw loginNeeded(name);
     },
@@ -75,4 +71,43 @@ export function renewal(logins: Logins, name: string, url: string): OAuthClientP
       throw loginNeeded(name);
     },
   };
+}
+
+interface Answer {
+  status: number;
+  headers: [string, string][];
+  text: string;
+}
+
+/**
+ * The same `fetch`, but requests to renew with a refresh token that is in use, or was used last, get the answer of
+ * the first request: servers that rotate these tokens treat a second use as theft, and end the sign-in. Later
+ * requests do not share a refusal.
+ */
+export function refreshOnce(request: FetchLike): FetchLike {
+  let last: { token: string; answer: Promise<Answer> } | undefined;
+  return async (url, init) => {
+    const token = refreshTokenOf(init?.body);
+    if (token === undefined) return await request(url, init);
+    if (last?.token !== token) {
+      const renewed = { token, answer: readAnswer(request, url, init) };
+      last = renewed;
+      const forget = (): void => {
+        if (last === renewed) last = undefined;
+      };
+      renewed.answer.then(({ status }) => (status < 400 ? undefined : forget()), forget);
+    }
+    const { status, headers, text } = await last.answer;
+    return new Response(text, { status, headers });
+  };
+}
+
+async function readAnswer(request: FetchLike, ...call: Parameters<FetchLike>): Promise<Answer> {
+  const response = await request(...call);
+  return { status: response.status, headers: [...response.headers], text: await response.text() };
+}
+
+function refreshTokenOf(body: RequestInit['body']): string | undefined {
+  if (!(body instanceof URLSearchParams) || body.get('grant_type') !== 'refresh_token') return undefined;
+  return body.get('refresh_token') ?? undefined;
 }

@@ -1,10 +1,8 @@
 /** One answer, read packet by packet until it is complete, ends or fails. */
-import type { ProviderError } from '../../protocol/errors.ts';
 import type { ChatChunk } from '../../protocol/agent/provider.ts';
-import type { ModelHabits } from '../learned.ts';
+import type { ModelHabits } from '../discovery.ts';
 import type { Answer } from './answer.ts';
-import type { AnswerReader } from './read-answer.ts';
-import type { TextSplitter } from './text-splitters.ts';
+import type { AnswerReader, TextSplitter } from './read-answer.ts';
 
 /** Text of an answer: what is read, or what is thought. */
 type TextChunk = Extract<ChatChunk, { delta: string }>;
@@ -23,69 +21,74 @@ export interface Packet {
   /** Nothing follows. */
   isLast: boolean;
   /** What ended the answer behind these chunks. */
-  failure?: ProviderError | undefined;
-}
-
-interface ReadingParts {
-  answer: Answer;
-  reader: AnswerReader;
-  splitter: TextSplitter;
-  habits: Pick<ModelHabits, 'marksEnds' | 'unknownReasons'>;
-  usageWaitMs: number | undefined;
-  /** The error that the caller gets for whatever was thrown. */
-  failed: (error: unknown) => ProviderError;
+  failure?: Error | undefined;
 }
 
 /** The state of an answer while it is read. */
 export class AnswerReading {
-  readonly #parts: ReadingParts;
+  readonly #answer: Answer;
+  readonly #reader: AnswerReader;
+  readonly #splitter: TextSplitter;
+  readonly #habits: ModelHabits;
+  readonly #usageWaitMs: number;
   readonly #join = createCharacterJoiner();
-  #ends: readonly ChatChunk[] | undefined;
+  #lastChunks: readonly ChatChunk[] | undefined;
   /** When to stop waiting for the usage, once the answer is complete. */
   #until: number | undefined;
 
-  constructor(parts: ReadingParts) {
-    this.#parts = parts;
+  /** `usageWaitMs` is how long a complete answer is waited for that has not ended yet, in milliseconds. */
+  constructor(
+    answer: Answer,
+    reader: AnswerReader,
+    splitter: TextSplitter,
+    habits: ModelHabits,
+    usageWaitMs = USAGE_WAIT_MS,
+  ) {
+    this.#answer = answer;
+    this.#reader = reader;
+    this.#splitter = splitter;
+    this.#habits = habits;
+    this.#usageWaitMs = usageWaitMs;
   }
 
   /** True once the server's closing record was read. */
   get isComplete(): boolean {
-    return this.#parts.reader.complete;
+    return this.#reader.complete;
   }
 
   /** Reads on. Throws `ProviderError` or the signal's reason only when nothing came before the failure. */
   async next(): Promise<Packet> {
-    const { answer, reader, splitter, failed, usageWaitMs = USAGE_WAIT_MS } = this.#parts;
+    const reader = this.#reader;
     if (reader.complete) return { chunks: [], isLast: true };
-    if (reader.finished) this.#until ??= performance.now() + usageWaitMs;
-    const left = this.#until === undefined ? undefined : Math.max(0, this.#until - performance.now());
-    const packet = await answer.read(left);
+    if (reader.finished) this.#until ??= performance.now() + this.#usageWaitMs;
+    const leftMs = this.#until === undefined ? undefined : Math.max(0, this.#until - performance.now());
+    const packet = await this.#answer.read(leftMs);
     const chunks: ChatChunk[] = [];
     try {
-      for (const text of packet === undefined ? splitter.end() : splitter.push(packet)) {
+      for (const text of packet === undefined ? this.#splitter.end() : this.#splitter.push(packet)) {
         for (const chunk of this.#join(reader.read(text))) addChunk(chunks, chunk);
         if (reader.complete) break;
       }
     } catch (error) {
-      return { chunks, isLast: true, failure: failed(error) };
+      return { chunks, isLast: true, failure: error instanceof Error ? error : new Error(String(error)) };
     }
     // People wait for the beginning; what follows may come in larger pieces.
-    if (chunks.length > 0) answer.joinPackets();
+    if (chunks.length > 0) this.#answer.joinPackets();
     return { chunks, isLast: packet === undefined || reader.complete };
   }
 
   /** The chunks that are known only at the end, `done` last. Throws `ProviderError` for an answer that was cut. */
   end(): readonly ChatChunk[] {
-    const { answer, reader, habits } = this.#parts;
-    if (this.#ends !== undefined) return this.#ends;
+    if (this.#lastChunks !== undefined) return this.#lastChunks;
+    const [reader, habits] = [this.#reader, this.#habits];
     habits.marksEnds ||= reader.complete || reader.finished;
-    const ends = this.#join(reader.end(answer.isDelimited && !habits.marksEnds));
-    return (this.#ends = ends.map((chunk) => withNewReason(chunk, habits)));
+    const chunks = this.#join(reader.end(this.#answer.isDelimited && !habits.marksEnds));
+    return (this.#lastChunks = chunks.map((chunk) => withNewReason(chunk, habits.unknownReasons)));
   }
 
   /** Frees the connection, or closes it when more would follow. */
   close(): void {
-    this.#parts.answer.end(this.#parts.reader.complete);
+    this.#answer.end(this.#reader.complete);
   }
 }
 
@@ -103,7 +106,7 @@ function isBare(chunk: ChatChunk): chunk is Extract<ChatChunk, { delta: string }
 }
 
 /** The closing chunk names an unknown reason only the first time that a model's server gives it. */
-function withNewReason(chunk: ChatChunk, { unknownReasons }: Pick<ModelHabits, 'unknownReasons'>): ChatChunk {
+function withNewReason(chunk: ChatChunk, unknownReasons: Set<string>): ChatChunk {
   if (chunk.type !== 'done' || chunk.unknownReason === undefined) return chunk;
   const { unknownReason, ...rest } = chunk;
   if (unknownReasons.has(unknownReason) || unknownReasons.size >= MAX_UNKNOWN_REASONS) return rest;
@@ -122,11 +125,11 @@ export function createCharacterJoiner(): (chunks: readonly ChatChunk[]) => reado
   const join = (chunk: ChatChunk): ChatChunk[] => {
     const isSame = isText(chunk) && chunk.type === kind;
     const lone: ChatChunk[] = half === '' || isSame ? [] : [{ type: kind, delta: REPLACEMENT }];
-    const before = isSame ? half : '';
+    const firstHalf = isSame ? half : '';
     half = '';
     if (!isText(chunk)) return [...lone, chunk];
     kind = chunk.type;
-    const text = before + chunk.delta;
+    const text = firstHalf + chunk.delta;
     half = endsInHalf(text) ? text.slice(-1) : '';
     const delta = (half === '' ? text : text.slice(0, -1)).toWellFormed();
     return delta === '' ? lone : [...lone, { ...chunk, delta }];

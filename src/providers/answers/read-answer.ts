@@ -1,10 +1,51 @@
 /** How the texts of an answer become chunks, each parsed once, and answers that are read as a whole. */
+import type { ChatChunk, FinishReason } from '../../protocol/agent/provider.ts';
 import { ProviderError } from '../../protocol/errors.ts';
 import { textRef } from '../../protocol/texts/say.ts';
-import type { ChatChunk } from '../../protocol/agent/provider.ts';
 import type { Answer } from './answer.ts';
-import { createDocumentCollector } from './text-splitters.ts';
-import type { MakeToolCall } from './tool-calls.ts';
+
+/** What such a word means: how a complete answer ended, that it is not complete (`broken`), or nothing known. */
+export type AnswerEnd = Exclude<FinishReason, 'tool_calls'> | 'broken' | 'unknown';
+
+/**
+ * Each matched at the beginning of the word: some servers add details (`content_filter: SAFETY`). `broken` is what vLLM
+ * and SGLang say of an answer that they aborted, Gemini of a call it could not read, DeepSeek when it is overloaded, Zhipu
+ * of its own network, Cohere of any failure, and Ollama when the model was unloaded, or only loaded.
+ */
+const MEANINGS: readonly (readonly [AnswerEnd, RegExp])[] = [
+  [
+    'stop',
+    /^(|stop(_sequence|_str|ped)?|eos(_token)?|end(_turn|_of_turn)?|complete[d]?|done|finish(ed)?|tool_(calls?|use)|function_calls?|null)$/,
+  ],
+  ['length', /^(length|max_(output_|new_)?tokens|model_length|model_context_window|context_(length|window))/],
+  [
+    'content_filter',
+    /^(content_(filter|policy)|safety|image_safety|recitation|blocklist|prohibited_content|spii|sensitive|guardrail)/,
+  ],
+  ['refusal', /^refus/],
+  [
+    'broken',
+    /^(error|fail|abort|cancel|user_cancel|interrupt|time_?out|server_error|internal_error|network_error|engine_error|insufficient_system_resource|malformed_|function_call_filter|unexpected_tool_call|too_many_tool_calls|(un)?load$)/,
+  ],
+];
+
+/** The longest line accepted from a model server, in bytes. */
+export const MAX_LINE_BYTES = 1024 * 1024;
+
+/** The longest answer that is not a stream (a list of models, say), in bytes. */
+export const MAX_DOCUMENT_BYTES = 16 * 1024 * 1024;
+
+/**
+ * Turns packets into texts, wherever the packets are cut. Both methods throw `ProviderError('bad_response')` when a
+ * text is too long.
+ */
+export interface TextSplitter {
+  push(packet: Buffer): string[];
+  /** What was still held back when the packets ended. */
+  end(): string[];
+}
+
+const NEWLINE = 10;
 
 /** Reads the texts of one answer. Both methods throw `ProviderError`, which ends the answer. */
 export interface AnswerReader {
@@ -21,13 +62,8 @@ export interface AnswerReader {
   end(isDelimited: boolean): readonly ChatChunk[];
 }
 
-/** What every reader of an answer is given. */
-export interface ReadingOptions {
-  /** How tool calls are made. */
-  makeCall: MakeToolCall;
-  /** Called with each record that was parsed, before its chunks are returned. */
-  onRecord?: ((record: object) => void) | undefined;
-}
+/** Called with each record that a reader has parsed, before its chunks are returned. */
+export type OnRecord = (record: object) => void;
 
 /** Takes the markup out of an answer: thinking and tool calls that arrived as text. Never throws. */
 export interface AnswerFilter {
@@ -61,4 +97,59 @@ export function endedEarly(): ProviderError {
   return new ProviderError('bad_response', textRef('provider.ended_early'), {
     retryable: true,
   });
+}
+
+/** Lines without their newline. A character is never cut: a newline's byte occurs in no other character. */
+export function createLineSplitter(): TextSplitter {
+  let packets: Buffer[] = [];
+  let heldBytes = 0;
+  return {
+    push(packet) {
+      const end = packet.lastIndexOf(NEWLINE) + 1;
+      if (end === 0) {
+        packets.push(packet);
+        heldBytes += packet.length;
+        if (heldBytes > MAX_LINE_BYTES) throw tooLong('provider.long_line', MAX_LINE_BYTES);
+        return [];
+      }
+      // Without the newline, which would start an empty last line.
+      const whole = packet.subarray(0, end - 1);
+      const text = (packets.length === 0 ? whole : Buffer.concat([...packets, whole])).toString('utf8');
+      heldBytes = packet.length - end;
+      packets = heldBytes === 0 ? [] : [packet.subarray(end)];
+      return text.split('\n');
+    },
+    end: () => (heldBytes === 0 ? [] : [Buffer.concat(packets).toString('utf8')]),
+  };
+}
+
+/** Throws `ProviderError` for a line over the limit. A UTF-16 unit is at most three bytes: short lines need no count. */
+export function checkLineLength(line: string): void {
+  if (line.length * 3 > MAX_LINE_BYTES && Buffer.byteLength(line) > MAX_LINE_BYTES)
+    throw tooLong('provider.long_line', MAX_LINE_BYTES);
+}
+
+/** All packets as one text, at the end. */
+export function createDocumentCollector(): TextSplitter {
+  const packets: Buffer[] = [];
+  let bytes = 0;
+  return {
+    push(packet) {
+      bytes += packet.length;
+      if (bytes > MAX_DOCUMENT_BYTES) throw tooLong('provider.too_much', MAX_DOCUMENT_BYTES);
+      packets.push(packet);
+      return [];
+    },
+    end: () => [Buffer.concat(packets).toString('utf8')],
+  };
+}
+
+function tooLong(key: 'provider.long_line' | 'provider.too_much', bytes: number): ProviderError {
+  return new ProviderError('bad_response', textRef(key, { bytes }));
+}
+
+/** What the word means, whatever its case. Never throws. */
+export function endOf(word: string): AnswerEnd {
+  const plain = word.trim().toLowerCase();
+  return MEANINGS.find(([, pattern]) => pattern.test(plain))?.[0] ?? 'unknown';
 }

@@ -30,7 +30,7 @@ export interface TextCall {
 }
 
 /** A call as it came. */
-export interface GivenCall extends TextCall {
+interface GivenCall extends TextCall {
   id?: string;
   /** The rest of a name that may have arrived in pieces. */
   moreName?: string;
@@ -45,15 +45,15 @@ export function offeredTools(tools: readonly ToolSchema[] | undefined): OfferedT
 
 /** Duplicate and missing ids are replaced. `args` may be an object or text with JSON in it. */
 export function createCallMaker(offered: OfferedTools): MakeToolCall {
-  const taken = new Set<string>();
+  const usedIds = new Set<string>();
   return ({ id = '', name, moreName = '', args, extra }) => {
-    const own = id !== '' && !taken.has(id) ? id : `call_${newId()}`;
-    taken.add(own);
+    const uniqueId = id !== '' && !usedIds.has(id) ? id : `call_${newId()}`;
+    usedIds.add(uniqueId);
     const first = readName(name, offered);
-    const joined = readName(name + moreName, offered);
-    const called = offered.has(first) ? first : joined;
-    const call = { id: own, name: called, ...(extra !== undefined && { extra }) };
-    const read = readArguments(args, offered.get(called));
+    const wholeName = readName(name + moreName, offered);
+    const toolName = offered.has(first) ? first : wholeName;
+    const call = { id: uniqueId, name: toolName, extra };
+    const read = readArguments(args, offered.get(toolName));
     return 'malformed' in read
       ? { ...call, args: {}, malformed: read.malformed }
       : { ...call, args: read.args };
@@ -65,8 +65,8 @@ export function createCallMaker(offered: OfferedTools): MakeToolCall {
  * (`functions.list_dir:0`) are left out. Any other name is kept, in the characters that every server accepts in a
  * history.
  */
-export function readName(given: string, offered: OfferedTools): string {
-  const name = given.trim();
+export function readName(writtenName: string, offered: OfferedTools): string {
+  const name = writtenName.trim();
   if (offered.has(name)) return name;
   const bare = name.slice(0, indexOrEnd(name, '<')).trim();
   const local = bare.slice(Math.max(bare.lastIndexOf('.'), bare.lastIndexOf('/')) + 1);
@@ -85,10 +85,10 @@ function indexOrEnd(text: string, part: string): number {
  * Arguments as an object; no arguments become an empty one. `malformed` is what arrived instead, as text. Never throws.
  */
 function readArguments(
-  given: unknown,
+  input: unknown,
   tool: ToolSchema | undefined,
 ): { args: Record<string, unknown> } | { malformed: string } {
-  let value = given;
+  let value = input;
   for (let encoding = 0; encoding < MAX_ENCODINGS && typeof value === 'string'; encoding += 1) {
     if (value.trim() === '') return { args: {} };
     value = parseText(value);
@@ -99,8 +99,8 @@ function readArguments(
     const inner = wrappedArguments(fields, tool);
     return inner === undefined ? { args: { ...fields } } : readArguments(inner, undefined);
   }
-  if (typeof given === 'string') return { malformed: given };
-  return { malformed: jsonText(given) };
+  if (typeof input === 'string') return { malformed: input };
+  return { malformed: jsonText(input) };
 }
 
 /** Fields around the arguments of a call, with which some models begin its arguments. */
@@ -112,12 +112,14 @@ const BESIDE_ARGUMENTS = new Set(['name', 'type', 'function', 'id']);
  * arguments, which use the fields that the tool has.
  */
 function wrappedArguments(fields: Fields, tool: ToolSchema | undefined): unknown {
-  const own = fieldsOf(tool?.parameters['properties']) ?? {};
-  const field = WRAPPING_FIELDS.find((each) => fields[each] !== undefined && !Object.hasOwn(own, each));
-  if (field === undefined || Object.keys(own).length === 0) return undefined;
-  const beside = Object.keys(fields).filter((each) => each !== field);
-  const isCall = beside.every(
-    (each) => BESIDE_ARGUMENTS.has(each) && (!Object.hasOwn(own, each) || fields[each] === tool?.name),
+  const properties = fieldsOf(tool?.parameters['properties']) ?? {};
+  const field = WRAPPING_FIELDS.find(
+    (each) => fields[each] !== undefined && !Object.hasOwn(properties, each),
+  );
+  if (field === undefined || Object.keys(properties).length === 0) return undefined;
+  const otherFields = Object.keys(fields).filter((each) => each !== field);
+  const isCall = otherFields.every(
+    (each) => BESIDE_ARGUMENTS.has(each) && (!Object.hasOwn(properties, each) || fields[each] === tool?.name),
   );
   return isCall ? fields[field] : undefined;
 }
@@ -160,7 +162,8 @@ function parseLoose(text: string): unknown {
   const filled = values.findLast((value) => value !== undefined && Object.keys(value).length > 0) ?? last;
   const isAll = values.every(
     (value) =>
-      value !== undefined && Object.entries(value).every(([key, own]) => isDeepStrictEqual(own, filled[key])),
+      value !== undefined &&
+      Object.entries(value).every(([key, field]) => isDeepStrictEqual(field, filled[key])),
   );
   return isAll ? filled : UNREADABLE;
 }
@@ -185,34 +188,29 @@ function parseJson(text: string): unknown {
 export function firstJson(text: string, from: number): { start: number; end: number } | undefined {
   const start = text.slice(from).search(/[{[]/);
   if (start === -1) return undefined;
-  const scan = createJsonScan();
+  const closes = createBracketScan();
   for (let at = from + start; at < text.length; at += 1) {
-    if (scan(text.charCodeAt(at))) return { start: from + start, end: at + 1 };
+    if (closes(text[at] ?? ' ')) return { start: from + start, end: at + 1 };
   }
   return undefined;
 }
 
-const QUOTE = 34;
-const BACKSLASH = 92;
-
 /**
- * Counts brackets: takes one character code after another and returns true for the one that closes the first bracket.
+ * Counts brackets outside quoted texts: takes one character after another and returns true for the one that closes the first
+ * bracket. By default those of JSON.
  */
-export function createJsonScan(): (code: number) => boolean {
+export function createBracketScan(quotes = '"', open = '{[', close = '}]'): (character: string) => boolean {
   let depth = 0;
-  let inText = false;
-  let escaped = false;
-  return (code) => {
-    if (inText) {
-      if (escaped) escaped = false;
-      else if (code === BACKSLASH) escaped = true;
-      else if (code === QUOTE) inText = false;
-      return false;
-    }
-    if (code === QUOTE) inText = true;
-    // 123 and 91 open an object and an array, 125 and 93 close them.
-    else if (code === 123 || code === 91) depth += 1;
-    else if (code === 125 || code === 93) {
+  let quote = '';
+  let isEscaped = false;
+  return (character) => {
+    if (quote !== '') {
+      if (isEscaped) isEscaped = false;
+      else if (character === '\\') isEscaped = true;
+      else if (character === quote) quote = '';
+    } else if (quotes.includes(character)) quote = character;
+    else if (open.includes(character)) depth += 1;
+    else if (close.includes(character)) {
       depth -= 1;
       return depth === 0;
     }

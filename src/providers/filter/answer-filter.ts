@@ -5,37 +5,31 @@
  * A thought counts where the answer begins, or if the model is known to begin in one. A tool call counts when it names
  * an offered tool. Nothing counts in code, and no call after a quotation mark: there an answer talks about markup.
  */
-import type { ModelHabits } from '../learned.ts';
 import type { AnswerFilter } from '../answers/read-answer.ts';
 import type { MakeToolCall, OfferedTools, TextCall } from '../answers/tool-calls.ts';
-import { FilterState } from './filter-state.ts';
-import { FilteredOutput } from './filtered-output.ts';
+import { FilteredOutput, FilterState } from './filter-state.ts';
 import { openCode, takePlain } from './plain-characters.ts';
 import { AT_LINE, AT_START, CALLS, IN_TEXT, type Mark } from './marks.ts';
 import { beginsBareCall } from './candidates.ts';
-import { marksIn, START, TEXT } from './places.ts';
+import { MarkScanner, marksIn, START, TEXT } from './places.ts';
 import { takeEnd, takeMark } from './read-marks.ts';
-import { MarkScanner } from './scanner.ts';
-
-/** What the filter knows about the request and the model. */
-export interface FilterOptions {
-  offered: OfferedTools;
-  makeCall: MakeToolCall;
-  habits: Pick<ModelHabits, 'startsInThought'>;
-}
 
 /** What may start something in the text of an answer, and at its beginning. */
 const MAY_BEGIN = beginnings(IN_TEXT, AT_LINE);
 const MAY_BEGIN_ANSWER = beginnings(AT_START, AT_LINE);
 const BLANK_OR_BRACKET = /^[\s{]/;
 
-/** Makes the filter of one answer. */
-export function createAnswerFilter({ offered, makeCall, habits }: FilterOptions): AnswerFilter {
+/** Makes the filter of one answer to a request that offered these tools. */
+export function createAnswerFilter(
+  offered: OfferedTools,
+  makeCall: MakeToolCall,
+  habits: FilterState['habits'],
+): AnswerFilter {
   const out = new FilteredOutput(offered, makeCall);
   const reader = new TextReader(new FilterState(out, habits));
   const { state } = reader;
   /** The text that passed last: it ends with the last character. */
-  let passed = '';
+  let lastText = '';
 
   const passes = (text: string): boolean => {
     if (reader.isHolding || text === '') return false;
@@ -46,7 +40,7 @@ export function createAnswerFilter({ offered, makeCall, habits }: FilterOptions)
       state.place = TEXT;
       out.hasText = true;
     } else if (state.place !== TEXT || state.ticks > 0 || MAY_BEGIN.test(text)) return false;
-    passed = text;
+    lastText = text;
     out.hasWords ||= /\S/.test(text);
     return true;
   };
@@ -54,15 +48,15 @@ export function createAnswerFilter({ offered, makeCall, habits }: FilterOptions)
     passes,
     filterChunk(chunk) {
       if (chunk.type === 'text') {
-        state.previous = passed.at(-1) ?? state.previous;
-        passed = '';
+        state.previous = lastText.at(-1) ?? state.previous;
+        lastText = '';
         reader.feed(chunk.delta);
       } else if (chunk.type === 'done') {
         reader.end(chunk.finishReason === 'length');
         if (!out.hasWords && !out.hasCalls && chunk.finishReason === 'stop')
           out.calls(callsInThought(out.tail.text, offered));
-        const called = out.hasCalls && chunk.finishReason === 'stop';
-        out.push(called ? { ...chunk, finishReason: 'tool_calls' } : chunk);
+        const hasCalls = out.hasCalls && chunk.finishReason === 'stop';
+        out.push(hasCalls ? { ...chunk, finishReason: 'tool_calls' } : chunk);
       } else {
         // A server that separates thoughts leaves no partial one in the text.
         if (chunk.type === 'thinking') {
@@ -171,9 +165,9 @@ const MAX_CALLS_IN_THOUGHT = 8;
  * The calls with which a thought ends: nothing may follow them. They count in an answer that has neither text nor calls,
  * because the model has forgotten to end its thought, or its server has taken the calls for a part of it.
  */
-function callsInThought(thought: string, offered: OfferedTools): TextCall[] {
+function callsInThought(thinking: string, offered: OfferedTools): TextCall[] {
   if (offered.size === 0) return [];
-  const starts = [...thought.matchAll(CALL_MARKS)].map(({ index }) => index).slice(-MAX_CALLS_IN_THOUGHT);
+  const starts = [...thinking.matchAll(CALL_MARKS)].map(({ index }) => index).slice(-MAX_CALLS_IN_THOUGHT);
   for (const start of starts) {
     const calls: TextCall[] = [];
     const out = new FilteredOutput(offered, (call) => {
@@ -181,7 +175,7 @@ function callsInThought(thought: string, offered: OfferedTools): TextCall[] {
       return { id: '', name: call.name, args: {} };
     });
     const reader = new TextReader(new FilterState(out, { startsInThought: false }));
-    reader.feed(thought.slice(start));
+    reader.feed(thinking.slice(start));
     reader.end(false);
     if (calls.length > 0 && !out.hasWords) return calls;
   }

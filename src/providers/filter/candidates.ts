@@ -2,9 +2,8 @@
  * Calls without marks at the beginning of an answer, and fences: each may be a tool call, which the first characters
  * usually rule out.
  */
-import { createJsonScan, type OfferedTools, type TextCall } from '../answers/tool-calls.ts';
-import { beginsCode, readCodeCalls } from './code-calls.ts';
-import { beginsCall, readBareCalls, readNamedCall } from './text-calls.ts';
+import { createBracketScan, type OfferedTools, type TextCall } from '../answers/tool-calls.ts';
+import { beginsCall, beginsCode, readBareCalls, readCodeCalls, readNamedCall } from './text-calls.ts';
 
 /** A text that may be calls. */
 export interface Candidate {
@@ -31,8 +30,8 @@ export function beginsBareCall(character: string, offered: OfferedTools): boolea
 /** A bare call in the answer: JSON (Llama 3.1), code (Llama 3.2), a name and JSON (GLM-4). */
 export function bareCandidate(offered: OfferedTools): Candidate {
   const pieces: string[] = [];
-  const closesJson = createJsonScan();
-  const closesCode = createCodeScan();
+  const closesJson = createBracketScan();
+  const closesCode = createBracketScan(`"'`, '([{', ')]}');
   let kind: 'json' | 'code' | 'named' | 'open' = 'open';
   const begin = (text: string): typeof kind | 'no' => {
     const asJson = beginsCall(text);
@@ -47,11 +46,11 @@ export function bareCandidate(offered: OfferedTools): Candidate {
     },
     addCharacter(character) {
       pieces.push(character);
-      const [endsJson, endsCode] = [closesJson(character.charCodeAt(0)), closesCode(character)];
+      const [endsJson, endsCode] = [closesJson(character), closesCode(character)];
       if (kind === 'open') {
-        const begun = begin(pieces.join(''));
-        if (begun === 'no' || endsJson) return 'text';
-        kind = begun;
+        const verdict = begin(pieces.join(''));
+        if (verdict === 'no' || endsJson) return 'text';
+        kind = verdict;
       }
       return (kind === 'code' ? endsCode : endsJson) ? 'closed' : 'open';
     },
@@ -66,28 +65,6 @@ const READERS = {
   named: readNamedCall,
   open: (): undefined => undefined,
 };
-
-/** Counts brackets of any kind, outside texts in either quotes; true for the one that closes the first. */
-function createCodeScan(): (character: string) => boolean {
-  let depth = 0;
-  let quote = '';
-  let escaped = false;
-  return (character) => {
-    if (quote !== '') {
-      if (escaped) escaped = false;
-      else if (character === '\\') escaped = true;
-      else if (character === quote) quote = '';
-      return false;
-    }
-    if (character === '"' || character === "'") quote = character;
-    else if ('([{'.includes(character)) depth += 1;
-    else if (')]}'.includes(character)) {
-      depth -= 1;
-      return depth === 0;
-    }
-    return false;
-  };
-}
 
 const LANGUAGES = new Set(['', 'json', 'tool_call', 'tool_code', 'tool', 'function_call']);
 /** Where code is a call, as Gemma 3 writes them. */

@@ -11,7 +11,64 @@ import {
 } from './marks.ts';
 import type { Candidate } from './candidates.ts';
 import type { TextCall } from '../answers/tool-calls.ts';
-import { markSet, type MarkSet } from './scanner.ts';
+
+/** The marks of one place in an answer, as a tree of their characters. No mark begins with another one. */
+interface MarkSet {
+  mark: Mark | undefined;
+  readonly next: ReadonlyMap<string, MarkSet>;
+}
+
+/** What a character leads to: a mark, the possible beginning of one (nothing), or a plain character and the `rest` to take again. */
+interface Scanned {
+  mark?: Mark | undefined;
+  plain: string;
+  rest: string;
+}
+
+const NOTHING: Scanned = { plain: '', rest: '' };
+
+interface GrowingSet {
+  mark: Mark | undefined;
+  next: Map<string, GrowingSet>;
+}
+
+/** Takes one character after another. */
+export class MarkScanner {
+  #held = '';
+  #node: MarkSet | undefined;
+
+  /** What may be the beginning of a mark. */
+  get held(): string {
+    return this.#held;
+  }
+
+  /** True for a character that no mark of the set contains at this point. */
+  isPlain(set: MarkSet, character: string): boolean {
+    return this.#held === '' && !set.next.has(character);
+  }
+
+  scanCharacter(set: MarkSet, character: string): Scanned {
+    const node = (this.#node ?? set).next.get(character);
+    const text = this.#held + character;
+    if (node !== undefined && node.mark === undefined) {
+      this.#held = text;
+      this.#node = node;
+      return NOTHING;
+    }
+    this.release();
+    return node?.mark === undefined
+      ? { plain: text[0] ?? '', rest: text.slice(1) }
+      : { mark: node.mark, plain: '', rest: '' };
+  }
+
+  /** Releases what is held. */
+  release(): string {
+    const text = this.#held;
+    this.#held = '';
+    this.#node = undefined;
+    return text;
+  }
+}
 
 /** Where in the answer the filter is. */
 export type Place =
@@ -40,8 +97,8 @@ export interface CallsPlace {
   begin: string;
   /** Their first characters, until these show that they may be calls. */
   head?: string | undefined;
-  /** Takes the code of each character; true where they end. */
-  closes?: ((code: number) => boolean) | undefined;
+  /** Takes each character; true where they end. */
+  closes?: ((character: string) => boolean) | undefined;
   /** The recipient of a harmony message. */
   name?: string;
 }
@@ -70,12 +127,12 @@ const endSets = new Map<string, MarkSet>();
 
 /** The marks that end what `mark` starts. */
 export function endsOf(mark: Mark & { until: readonly string[] }): MarkSet {
-  const known = endSets.get(mark.literal);
-  if (known !== undefined) return known;
+  const cached = endSets.get(mark.literal);
+  if (cached !== undefined) return cached;
   const kind = mark.kind === 'thought' ? 'end_of_thought' : 'end_of_calls';
-  const made = markSet(mark.until.map((literal) => ({ kind, literal })));
-  endSets.set(mark.literal, made);
-  return made;
+  const set = markSet(mark.until.map((literal) => ({ kind, literal })));
+  endSets.set(mark.literal, set);
+  return set;
 }
 
 /** The marks that count in a place; `previous` is the last character before. */
@@ -96,4 +153,19 @@ export function marksIn(place: Place, previous: string): MarkSet {
     default:
       return NO_MARKS;
   }
+}
+
+/** Of two marks with the same text, the first counts. */
+function markSet(marks: readonly Mark[]): MarkSet {
+  const root: GrowingSet = { mark: undefined, next: new Map() };
+  for (const mark of marks) {
+    let node = root;
+    for (const character of mark.literal.split('')) {
+      const next = node.next.get(character) ?? { mark: undefined, next: new Map() };
+      node.next.set(character, next);
+      node = next;
+    }
+    node.mark ??= mark;
+  }
+  return root;
 }

@@ -3,9 +3,8 @@ import { bareCandidate, beginsBareCall, type Candidate, fenceCandidate } from '.
 import { type FilterState, MAX_HELD_CALL, MAX_HELD_MARKS } from './filter-state.ts';
 import { type CallsPlace, START, TEMPLATE_SET, TEXT } from './places.ts';
 import { endCalls, endTemplateThought } from './read-marks.ts';
-import { beginsCode } from './code-calls.ts';
-import { FOR_ALL, FUNCTIONARY } from './syntaxes.ts';
-import { mayBeCalls } from './text-calls.ts';
+import { beginsCode, mayBeCalls } from './text-calls.ts';
+import { FOR_ALL, FUNCTIONARY } from './marks.ts';
 
 const BLANK = /\s/;
 /** Backticks that make a fence. */
@@ -95,7 +94,7 @@ function takeInCalls(state: FilterState, place: CallsPlace, character: string): 
     }
     if (verdict !== 'open') place.head = undefined;
   }
-  if (place.closes?.(character.charCodeAt(0)) === true) endCalls(state, '');
+  if (place.closes?.(character) === true) endCalls(state, '');
 }
 
 function countTick(state: FilterState): void {

@@ -1,5 +1,5 @@
 /** What a mark means, by its place in the answer; and what the end of the answer means. */
-import { createJsonScan, readName } from '../answers/tool-calls.ts';
+import { createBracketScan, readName } from '../answers/tool-calls.ts';
 import { type FilterState, MAX_HELD_CALL, MAX_HELD_MARKS } from './filter-state.ts';
 import type { Mark } from './marks.ts';
 import { type CallsPlace, endsOf, MESSAGE_SET, START, TEXT } from './places.ts';
@@ -76,8 +76,8 @@ function beginCalls(state: FilterState, mark: Mark & { kind: 'calls' }): void {
 
 /** The place after a mark that begins calls. */
 function callsPlace({ literal, until, ...mark }: Mark & { kind: 'calls' }, blanks: string): CallsPlace {
-  const closes = until.length === 0 ? createJsonScan() : undefined;
-  for (const character of literal.split('')) closes?.(character.charCodeAt(0));
+  const closes = until.length === 0 ? createBracketScan() : undefined;
+  for (const character of literal.split('')) closes?.(character);
   return { at: 'calls', set: endsOf({ ...mark, literal, until }), begin: blanks + literal, head: '', closes };
 }
 

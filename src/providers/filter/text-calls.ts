@@ -2,8 +2,7 @@
 import { type Fields, fieldsOf, listOf, wordOf } from '../answers/read-fields.ts';
 import { firstJson, type OfferedTools, readName, type TextCall } from '../answers/tool-calls.ts';
 import { parseJson } from '../../lib/json/json.ts';
-import { readLoose } from '../../lib/json/loose-json.ts';
-import { readCodeCalls } from './code-calls.ts';
+import { nameAt, readLoose, skipBlanks } from '../../lib/json/loose-json.ts';
 import {
   ATTRIBUTED,
   attributedCalls,
@@ -14,6 +13,13 @@ import {
   TAG_FORMS,
   taggedCalls,
 } from './tag-calls.ts';
+
+const PRINT = 'print(';
+
+/** Llama 3.1 writes `list_dir.call(path=".")`. */
+const CALL_SUFFIX = /\.call$/;
+
+const CONTENT = '<|content|>';
 
 /** Fields that hold the arguments of a call, by model. */
 const ARGUMENT_FIELDS = ['arguments', 'parameters', 'args', 'input', 'tool_input', 'kwargs'] as const;
@@ -84,8 +90,8 @@ export function mayBeCalls(head: string, offered: OfferedTools): 'yes' | 'no' | 
   const [name = ''] = /^[\w.:/-]{0,80}/.exec(text) ?? [];
   if (name === '') return 'no';
   if (name.length === text.length) return text.length > MAX_HEAD_CHARS ? 'no' : 'open';
-  const called = name.replace(/^call:/, '').replace(/\.call$/, '');
-  return HEAD_WORDS.has(called) || offered.has(readName(called, offered)) ? 'yes' : 'no';
+  const toolName = name.replace(/^call:/, '').replace(/\.call$/, '');
+  return HEAD_WORDS.has(toolName) || offered.has(readName(toolName, offered)) ? 'yes' : 'no';
 }
 
 const MAX_HEAD_CHARS = 80;
@@ -141,12 +147,14 @@ function jsonCalls(text: string, offered: OfferedTools): TextCall[] | undefined 
   let from = 0;
   for (let json = firstJson(text, 0); json !== undefined; json = firstJson(text, from)) {
     const value = jsonIn(text.slice(json.start, json.end));
-    const named = callsIn(value, offered);
-    const before = nameIn(text.slice(from, json.start), offered);
-    const isCall = named.some(({ name, args }) => args !== undefined && offered.has(readName(name, offered)));
-    if (isCall || (named.length > 0 && before === undefined)) calls.push(...named);
-    else if (before !== undefined)
-      calls.push({ name: before, args: value ?? text.slice(json.start, json.end) });
+    const calledTools = callsIn(value, offered);
+    const nameBefore = nameIn(text.slice(from, json.start), offered);
+    const isCall = calledTools.some(
+      ({ name, args }) => args !== undefined && offered.has(readName(name, offered)),
+    );
+    if (isCall || (calledTools.length > 0 && nameBefore === undefined)) calls.push(...calledTools);
+    else if (nameBefore !== undefined)
+      calls.push({ name: nameBefore, args: value ?? text.slice(json.start, json.end) });
     from = json.end;
   }
   if (calls.length > 0) return calls;
@@ -173,4 +181,95 @@ function callsIn(value: unknown, offered: OfferedTools): TextCall[] {
 function argumentsIn(fields: Fields): unknown {
   const field = ARGUMENT_FIELDS.find((each) => fields[each] !== undefined);
   return field === undefined ? undefined : fields[field];
+}
+
+/**
+ * The calls that a text consists of; undefined for any other text, and for a function that is not an offered tool. A call
+ * whose arguments are broken has their text instead. Never throws.
+ */
+export function readCodeCalls(text: string, offered: OfferedTools): TextCall[] | undefined {
+  const calls: TextCall[] = [];
+  const start = skipBlanks(text, 0);
+  const isList = text[start] === '[';
+  let at = skipBetween(text, isList ? start + 1 : start);
+  const end = isList ? ']' : undefined;
+  while (at < text.length && text[at] !== end) {
+    const isPrinted = text.startsWith(PRINT, at);
+    const nameStart = isPrinted ? at + PRINT.length : at;
+    const word = nameAt(text, nameStart);
+    const open = nameStart + word.length;
+    const name = word.replace(CALL_SUFFIX, '');
+    if (text[open] !== '(' || !offered.has(readName(name, offered))) return undefined;
+    const match = argumentsAt(text, open + 1, propertiesOf(name, offered));
+    if (match === undefined) return [...calls, { name, args: text.slice(open) }];
+    calls.push({ name, args: match.args });
+    at = skipBetween(text, isPrinted && text[match.end] === ')' ? match.end + 1 : match.end);
+  }
+  const rest = isList ? at + 1 : at;
+  return calls.length > 0 && skipBlanks(text, rest) >= text.length ? calls : undefined;
+}
+
+/**
+ * Whether a text that begins like this may be code that calls an offered tool, or the name of one on a line of its own
+ * before its arguments (GLM-4, Functionary): `open` while that is undecided.
+ */
+export function beginsCode(text: string, offered: OfferedTools): 'code' | 'named' | 'no' | 'open' {
+  const [, list = '', printed = '', name = '', rest = ''] =
+    /^(\[?\s{0,8})(print\()?([\w.-]{0,80})([^]{0,32})$/.exec(text) ?? [];
+  if (list + printed + name + rest !== text) return 'no';
+  const isBare = list === '' && printed === '';
+  if (rest === '') return name === '' || isBeginOfName(name, offered) || isBeginOfPrint(name) ? 'open' : 'no';
+  if (!offered.has(readName(name.replace(CALL_SUFFIX, ''), offered))) return 'no';
+  if (rest.startsWith('(')) return 'code';
+  if (!isBare || !/^[ \t]*\n/.test(rest)) return /^[ \t]{1,8}$/.test(rest) && isBare ? 'open' : 'no';
+  const remainder = rest.trimStart();
+  if (remainder.startsWith('{')) return 'named';
+  // Functionary 2 has a mark between them.
+  if (remainder.startsWith(CONTENT))
+    return remainder.slice(CONTENT.length).trimStart().startsWith('{') ? 'named' : 'open';
+  return CONTENT.startsWith(remainder) ? 'open' : 'no';
+}
+
+function isBeginOfName(part: string, offered: OfferedTools): boolean {
+  const name = part.replace(/\.(c(al?|all)?)?$/, '');
+  for (const each of offered.keys()) if (each.startsWith(name)) return true;
+  return offered.has(readName(name, offered)) || 'functions.'.startsWith(part);
+}
+
+function isBeginOfPrint(part: string): boolean {
+  return 'print'.startsWith(part);
+}
+
+/** Between two calls. */
+function skipBetween(text: string, from: number): number {
+  let at = skipBlanks(text, from);
+  while (text[at] === ',' || text[at] === ';') at = skipBlanks(text, at + 1);
+  return at;
+}
+
+function propertiesOf(name: string, offered: OfferedTools): string[] {
+  return Object.keys(fieldsOf(offered.get(readName(name, offered))?.parameters['properties']) ?? {});
+}
+
+/** Arguments up to their closing bracket; those without a name have the names of the tool, in its order. */
+function argumentsAt(
+  text: string,
+  from: number,
+  names: readonly string[],
+): { args: Record<string, unknown>; end: number } | undefined {
+  const args: [string, unknown][] = [];
+  let at = skipBlanks(text, from);
+  while (text[at] !== ')') {
+    const word = nameAt(text, at);
+    const equals = skipBlanks(text, at + word.length);
+    const isNamed = word !== '' && text[equals] === '=';
+    const key = isNamed ? word : names[args.length];
+    const match = readLoose(text, isNamed ? equals + 1 : at);
+    if (match === undefined || key === undefined) return undefined;
+    args.push([key, match.value]);
+    at = skipBlanks(text, match.end);
+    if (text[at] === ',') at = skipBlanks(text, at + 1);
+    else if (text[at] !== ')') return undefined;
+  }
+  return { args: Object.fromEntries(args), end: at + 1 };
 }

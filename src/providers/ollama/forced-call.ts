@@ -16,7 +16,7 @@ import { isJsonObject } from '../../lib/json/json.ts';
 import { wireSchema } from '../../lib/json/wire-schema.ts';
 
 /** The request to send instead, and the reader that turns its answer into the call. */
-export interface ForcedCall {
+interface ForcedCall {
   request: ChatRequest;
   read(answer: AsyncIterable<ChatChunk>): AsyncGenerator<ChatChunk>;
 }
@@ -25,17 +25,18 @@ export interface ForcedCall {
 export function forceToolCall(request: ChatRequest): ForcedCall | undefined {
   const { toolChoice, tools = [], ...rest } = request;
   if (toolChoice === undefined) return undefined;
-  const wanted = toolChoice === 'required' ? tools : tools.filter(({ name }) => name === toolChoice.name);
-  const [first, ...others] = wanted;
+  const allowedTools =
+    toolChoice === 'required' ? tools : tools.filter(({ name }) => name === toolChoice.name);
+  const [first, ...others] = allowedTools;
   if (first === undefined) {
     throw new ProviderError('bad_request', 'A tool call is required, and no tool of that name is offered.');
   }
   const only = others.length === 0 ? first : undefined;
-  const format = only === undefined ? anyCall(wanted) : argumentsOf(only);
-  const note = only === undefined ? describeAll(wanted) : describeOne(only);
+  const format = only === undefined ? anyCall(allowedTools) : argumentsOf(only);
+  const note = only === undefined ? describeAll(allowedTools) : describeOne(only);
   return {
     request: { ...rest, format, messages: [...request.messages, { role: 'system', content: note }] },
-    read: (answer) => readCall(answer, only?.name, createCallMaker(offeredTools(wanted))),
+    read: (answer) => readCall(answer, only?.name, createCallMaker(offeredTools(allowedTools))),
   };
 }
 

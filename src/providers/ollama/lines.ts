@@ -2,8 +2,13 @@
 import { ProviderError } from '../../protocol/errors.ts';
 import { textRef } from '../../protocol/texts/say.ts';
 import type { ChatChunk } from '../../protocol/agent/provider.ts';
-import { endOf } from '../answers/finish.ts';
-import { type AnswerReader, endedEarly, type ReadingOptions } from '../answers/read-answer.ts';
+import {
+  type AnswerReader,
+  checkLineLength,
+  endedEarly,
+  endOf,
+  type OnRecord,
+} from '../answers/read-answer.ts';
 import {
   type Fields,
   fieldsOf,
@@ -13,23 +18,22 @@ import {
   thoughtsAmong,
   wordOf,
 } from '../answers/read-fields.ts';
-import { checkLineLength } from '../answers/text-splitters.ts';
+import type { MakeToolCall } from '../answers/tool-calls.ts';
 
 const NOTHING: readonly ChatChunk[] = [];
 const BYTE_ORDER_MARK = '\uFEFF';
-
-/** What a reader is given: also what an `error` line means. */
-export interface ReaderOptions extends ReadingOptions {
-  failed: (error: string) => ProviderError;
-}
 
 /**
  * Makes the reader of one answer. Garbage lines end it as `bad_response`, an `error` line as what `failed` makes of it.
  * Nearly all lines contain only text: they are read first.
  */
-export function createAnswerReader({ failed, makeCall, onRecord }: ReaderOptions): AnswerReader {
-  let called = false;
-  let done: Fields | undefined;
+export function createAnswerReader(
+  makeCall: MakeToolCall,
+  toError: (error: string) => ProviderError,
+  onRecord?: OnRecord,
+): AnswerReader {
+  let hasCalls = false;
+  let lastLine: Fields | undefined;
 
   const readAny = (line: Fields): readonly ChatChunk[] => {
     const message = fieldsOf(line['message']) ?? {};
@@ -41,40 +45,38 @@ export function createAnswerReader({ failed, makeCall, onRecord }: ReaderOptions
     if (text !== '') chunks.push({ type: 'text', delta: text });
     for (const item of listOf(message['tool_calls'])) {
       const call = fieldsOf(item) ?? {};
-      const asked = fieldsOf(call['function']) ?? call;
-      called = true;
-      const given = {
-        id: wordOf(call['id']),
-        name: wordOf(asked['name']),
-        args: asked['arguments'] ?? asked['parameters'],
-      };
-      chunks.push({ type: 'tool_call', call: makeCall(given) });
+      const body = fieldsOf(call['function']) ?? call;
+      hasCalls = true;
+      const args = body['arguments'] ?? body['parameters'];
+      const toolCall = makeCall({ id: wordOf(call['id']), name: wordOf(body['name']), args });
+      chunks.push({ type: 'tool_call', call: toolCall });
     }
-    if (line['done'] === true || line['done'] === 'true') done = line;
+    if (line['done'] === true || line['done'] === 'true') lastLine = line;
     return chunks;
   };
 
   return {
     get complete() {
-      return done !== undefined;
+      return lastLine !== undefined;
     },
     get finished() {
-      return done !== undefined;
+      return lastLine !== undefined;
     },
     read(text) {
       checkLineLength(text);
       const line = text.startsWith(BYTE_ORDER_MARK) ? text.slice(1) : text;
       if (line.trim() === '') return NOTHING;
       const value = parseObject(line);
-      if ('error' in value && Boolean(value['error'])) throw failed(errorText(value['error']));
+      if ('error' in value && Boolean(value['error']))
+        throw toError(typeof value['error'] === 'string' ? value['error'] : JSON.stringify(value['error']));
       onRecord?.(value);
       const delta = plainText(value);
       if (delta === undefined) return readAny(value);
       return delta === '' ? NOTHING : [{ type: 'text', delta }];
     },
     end() {
-      if (done === undefined) throw endedEarly();
-      return [toDone(done, called)];
+      if (lastLine === undefined) throw endedEarly();
+      return [toDone(lastLine, hasCalls)];
     },
   };
 }
@@ -101,30 +103,23 @@ function parseObject(line: string): Fields {
 }
 
 function garbage(line: string, cause?: unknown): ProviderError {
-  const shown = JSON.stringify(line.slice(0, 80));
-  const message = textRef('provider.bad_line', { line: shown });
+  const message = textRef('provider.bad_line', { line: JSON.stringify(line.slice(0, 80)) });
   return new ProviderError('bad_response', message, { cause });
 }
 
-function errorText(error: unknown): string {
-  return typeof error === 'string' ? error : JSON.stringify(error);
-}
-
 /** Ollama ends an answer that calls tools with `stop`; durations are in nanoseconds, zero values are omitted. */
-function toDone(line: Fields, called: boolean): ChatChunk {
+function toDone(line: Fields, hasCalls: boolean): ChatChunk {
   const reason = wordOf(line['done_reason']);
   const end = endOf(reason);
   if (end === 'broken') {
-    const message = textRef('provider.ollama_failed', {
-      reason: `done_reason "${reason}"`,
-    });
+    const message = textRef('provider.ollama_failed', { reason: `done_reason "${reason}"` });
     throw new ProviderError('bad_response', message, { retryable: true });
   }
   const nanos = (numberOf(line['prompt_eval_duration']) ?? 0) + (numberOf(line['eval_duration']) ?? 0);
   return {
     type: 'done',
-    finishReason: end === 'stop' || end === 'unknown' ? (called ? 'tool_calls' : 'stop') : end,
-    ...(end === 'unknown' && { unknownReason: reason }),
+    finishReason: end === 'stop' || end === 'unknown' ? (hasCalls ? 'tool_calls' : 'stop') : end,
+    unknownReason: end === 'unknown' ? reason : undefined,
     usage: {
       promptTokens: numberOf(line['prompt_eval_count']) ?? 0,
       completionTokens: numberOf(line['eval_count']) ?? 0,

@@ -1,43 +1,18 @@
-/** What an Ollama server says of its models: their names, and what each can do. */
-import type { Ollama } from 'ollama';
-import { ProviderError } from '../../protocol/errors.ts';
+/** What an Ollama server says of its models: their names, and what each can do; and how it gets another one. */
+import { ProviderError, toGatewayError } from '../../protocol/errors.ts';
 import type { ModelCapabilities } from '../../protocol/agent/provider.ts';
 import { UNKNOWN_WINDOW } from '../discovery.ts';
-import type { Where } from '../errors.ts';
-import { callClient } from '../http/client-call.ts';
-import type { CallRules, Connections } from '../http/connections.ts';
-import { requestWithin } from '../http/request.ts';
+import type { ServerCalls } from '../server-calls.ts';
 import { readCapabilities, readModels } from './wire.ts';
 
-export interface ModelServer {
-  url: string;
-  at: Where;
-  connections: Connections;
-  rules: (where: Where, signal: AbortSignal) => CallRules;
-  /** Time limit of a question, in milliseconds. */
-  answerWithinMs: number;
-}
-
-/** Makes requests other than chats. The client is loaded with the first call, outside its time limit. */
-async function ask<T>(
-  { url, at, connections, rules, answerWithinMs }: ModelServer,
-  question: (client: Ollama) => Promise<T>,
-  { signal, model }: { signal?: AbortSignal | undefined; model?: string } = {},
-): Promise<T> {
-  const where = { ...at, model };
-  const { Ollama: Client } = await import('ollama');
-  return await requestWithin(where, answerWithinMs, signal, (until) =>
-    callClient(connections, rules(where, until), (clientFetch) =>
-      question(new Client({ host: url, fetch: clientFetch })),
-    ),
-  );
+/** Its models, each with the window it is loaded with, if the list has it. Throws `ProviderError`. */
+async function listAt(calls: ServerCalls, path: '/api/tags' | '/api/ps', signal?: AbortSignal) {
+  return await calls.ask({ method: 'GET', path }, readModels, { signal });
 }
 
 /** The names of its models. Throws `ProviderError`. */
-export async function modelNames(server: ModelServer, signal: AbortSignal): Promise<string[]> {
-  return await ask(server, async (client) => readModels(await client.list()).map(({ name }) => name), {
-    signal,
-  });
+export async function modelNames(calls: ServerCalls, signal: AbortSignal): Promise<string[]> {
+  return (await listAt(calls, '/api/tags', signal)).map(({ name }) => name);
 }
 
 /**
@@ -45,40 +20,41 @@ export async function modelNames(server: ModelServer, signal: AbortSignal): Prom
  * loaded window counts: the machine's memory holds no more. Throws `ProviderError`.
  */
 export async function discover(
-  server: ModelServer,
+  calls: ServerCalls,
   model: string,
-  askedWindow: number | undefined,
+  requestedWindow: number | undefined,
 ): Promise<ModelCapabilities> {
-  const shown = await describe(server, model);
-  const own = shown.contextWindow;
-  const capabilities = {
-    ...shown,
-    contextWindow: own ?? UNKNOWN_WINDOW,
-    ...(own === undefined && { windowGuessed: true }),
-  };
-  if (askedWindow === undefined) return capabilities;
-  const running = await ask(server, async (client) => readModels(await client.ps()));
-  const loaded = running.find(({ name }) => isNamed(name, model))?.window ?? askedWindow;
-  return loaded < askedWindow ? { ...shown, contextWindow: Math.min(own ?? loaded, loaded) } : capabilities;
+  const capabilities = await describe(calls, model);
+  if (requestedWindow === undefined) return capabilities;
+  const running = await listAt(calls, '/api/ps');
+  const loaded = running.find(({ name }) => isNamed(name, model))?.window ?? requestedWindow;
+  if (loaded >= requestedWindow) return capabilities;
+  const { windowGuessed: isGuess, ...others } = capabilities;
+  return { ...others, contextWindow: isGuess === true ? loaded : Math.min(others.contextWindow, loaded) };
 }
 
 /**
  * What the server says about a model. A server that cannot describe models (imitations of Ollama only chat) is
  * trusted, unless it lists its models and this is not one of them.
  */
-async function describe(server: ModelServer, model: string): Promise<ReturnType<typeof readCapabilities>> {
+async function describe(calls: ServerCalls, model: string): Promise<ModelCapabilities> {
   try {
-    return await ask(server, async (client) => readCapabilities(await client.show({ model })), { model });
+    const request = { method: 'POST', path: '/api/show', body: { model } } as const;
+    return await calls.ask(request, readCapabilities, { model });
   } catch (error) {
     if (!isMissing(error)) throw error;
-    const listed = await ask(server, async (client) => readModels(await client.list())).catch(
-      (unlisted: unknown) => {
-        if (isMissing(unlisted)) return undefined;
-        throw unlisted;
-      },
-    );
-    if (listed !== undefined && !listed.some(({ name }) => isNamed(name, model))) throw error;
-    return { contextWindow: undefined, tools: true, thinking: false, vision: false };
+    const models = await listAt(calls, '/api/tags').catch((listError: unknown) => {
+      if (isMissing(listError)) return undefined;
+      throw listError;
+    });
+    if (models !== undefined && !models.some(({ name }) => isNamed(name, model))) throw error;
+    return {
+      contextWindow: UNKNOWN_WINDOW,
+      windowGuessed: true,
+      tools: true,
+      thinking: false,
+      vision: false,
+    };
   }
 }
 
@@ -90,4 +66,29 @@ function isMissing(error: unknown): boolean {
 /** People may omit the tag `latest`. */
 function isNamed(listed: string, model: string): boolean {
   return listed === model || listed === `${model}:latest`;
+}
+
+/**
+ * Pulls a model to the server at `baseUrl`. Calls `progress` with what is done and, once it is known, the percentage. Throws
+ * `ProviderError`.
+ */
+export async function pullModel(
+  baseUrl: string,
+  model: string,
+  progress: (status: string, percent: number | undefined) => void,
+): Promise<void> {
+  const client = await clientOf(baseUrl);
+  try {
+    for await (const { status, completed, total } of await client.pull({ model, stream: true }))
+      progress(status, total ? Math.floor(((completed ?? 0) / total) * 100) : undefined);
+  } catch (error) {
+    const { message } = toGatewayError(error);
+    throw new ProviderError('unavailable', `Ollama could not fetch ${model}: ${message}`, { cause: error });
+  }
+}
+
+/** Ollama's own client, which is loaded with its first use. */
+async function clientOf(host: string) {
+  const { Ollama } = await import('ollama');
+  return new Ollama({ host });
 }

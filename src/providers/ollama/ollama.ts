@@ -1,21 +1,18 @@
-/** Ollama as a provider: chats over its HTTP API, one connection per call, closed at once when the call ends; models through its client. */
+/** Ollama as a provider: chats, models and vectors over its HTTP API. A call's connection is closed as soon as the call ends. */
 import { ConfigError, ProviderError } from '../../protocol/errors.ts';
 import type { LLMProvider } from '../../protocol/agent/provider.ts';
-import { type ChatServer, createCapabilities, createChat } from '../chat.ts';
-import { createConcurrencyLimit } from '../concurrency-limit.ts';
-import { type CallRules, createConnections } from '../http/connections.ts';
-import { createDiscovery, DISCOVERY_TIMEOUT_MS } from '../discovery.ts';
-import { createEmbed } from '../embed.ts';
-import { clip, lostConnection, type Where } from '../errors.ts';
-import { DEFAULT_CONCURRENCY, type ServerOptions } from '../kind.ts';
-import { createLearnedModels } from '../learned.ts';
-import { createLineSplitter } from '../answers/text-splitters.ts';
 import { textRef } from '../../protocol/texts/say.ts';
-import { fieldsOf, wordOf } from '../answers/read-fields.ts';
-import { commonRefusal, inWords, midwayRefusal, publicWords, type Refusal, saidIn } from '../refusals.ts';
 import { parseJson } from '../../lib/json/json.ts';
-import { createAnswerReader } from './lines.ts';
+import { createLineSplitter } from '../answers/read-answer.ts';
+import { fieldsOf, wordOf } from '../answers/read-fields.ts';
+import { type ChatServer, createCapabilities, createChat } from '../chat.ts';
+import { createDiscovery, createLearnedModels } from '../discovery.ts';
+import { clip, type Where } from '../errors.ts';
+import type { ServerOptions } from '../kind.ts';
+import { commonRefusal, inWords, midwayRefusal, publicWords, type Refusal, saidIn } from '../refusals.ts';
+import { createEmbed, openServerCalls } from '../server-calls.ts';
 import { forceToolCall } from './forced-call.ts';
+import { createAnswerReader } from './lines.ts';
 import { discover, modelNames } from './models.ts';
 import { OPTION_FIELDS, readEmbeddings, toWire } from './wire.ts';
 
@@ -24,80 +21,48 @@ import { OPTION_FIELDS, readEmbeddings, toWire } from './wire.ts';
  * password in it become basic authorization. Throws `ConfigError` when it is not an address.
  */
 export function createOllama(options: ServerOptions): LLMProvider {
-  const { url, at, connections, rules, acquire, hide } = connect(options);
+  const { url, headers, secrets } = readHost(options);
+  const { addressSetting: setting, keySetting } = options;
+  const start = textRef('provider.start_ollama');
+  const at: Where = { server: 'Ollama', host: url, setting, keySetting, start };
+  const calls = openServerCalls(at, options, headers, secrets, refusedBy);
   /** The window that was last requested for each model, in tokens. */
-  const askedWindow = new Map<string, number>();
-
-  const answerWithinMs = options.answerWithinMs ?? DISCOVERY_TIMEOUT_MS;
-  const models = { url, at, connections, rules, answerWithinMs };
-  const known = createDiscovery(
-    (model) => discover(models, model, askedWindow.get(model)),
+  const requestedWindow = new Map<string, number>();
+  const discovery = createDiscovery(
+    (model) => discover(calls, model, requestedWindow.get(model)),
     options.monotonicNow,
   );
-
   const learned = createLearnedModels(options.monotonicNow);
   const server: ChatServer = {
     at,
-    acquire,
-    known,
+    acquire: calls.acquire,
+    discovery,
     learned,
     extras: [],
     options: OPTION_FIELDS,
-    body: ({ request, can }) => toWire(request, can),
+    body: toWire,
     async send(body, { model, contextWindow }, signal) {
-      const sent = connections.send(
-        { method: 'POST', path: '/api/chat', body },
-        rules({ ...at, model }, signal),
-      );
-      askedWindow.set(model, contextWindow);
-      return await sent;
+      const answer = calls.send({ method: 'POST', path: '/api/chat', body }, signal, model);
+      requestedWindow.set(model, contextWindow);
+      return await answer;
     },
-    read: (model, reading) => ({
-      reader: createAnswerReader({
-        ...reading,
-        failed: (error) => failedMidway({ ...at, model }, hide(error)),
-      }),
+    read: (model, makeCall, onRecord) => ({
+      reader: createAnswerReader(
+        makeCall,
+        (error) => failedMidway({ ...at, model }, calls.hide(error)),
+        onRecord,
+      ),
       splitter: createLineSplitter(),
     }),
   };
-
   return {
     name: options.name,
-    models: (signal) => modelNames(models, signal),
-    capabilities: createCapabilities(server),
+    models: (signal) => modelNames(calls, signal),
+    capabilities: createCapabilities(discovery, learned),
     omissions: () => learned.omissions(),
     streamChat: withForcedCalls(createChat(server)),
-    embed: createEmbed({
-      at,
-      acquire,
-      connections,
-      rules,
-      path: '/api/embed',
-      body: { truncate: false },
-      read: readEmbeddings,
-    }),
-    close: () => connections.close(),
-  };
-}
-
-/** The connections to the server, how their failures read, and the limit of its calls. */
-function connect(options: ServerOptions) {
-  const { url, headers, hide } = readHost(options);
-  return {
-    url,
-    hide,
-    at: ollamaAt(url, options.addressSetting),
-    connections: createConnections(url, headers, options.loopDelayMs),
-    rules: (where: Where, signal: AbortSignal): CallRules => ({
-      signal,
-      refused: (refusal) => refusedBy(where, { ...refusal, text: hide(refusal.text) }),
-      lost: (error, answered) => lostConnection(where, error, answered),
-    }),
-    acquire: createConcurrencyLimit(
-      options.concurrency ?? DEFAULT_CONCURRENCY,
-      'Ollama',
-      `providers.${options.name}.concurrency`,
-    ),
+    embed: createEmbed(calls, '/api/embed', { truncate: false }, readEmbeddings),
+    close: () => calls.close(),
   };
 }
 
@@ -117,15 +82,15 @@ const API_PATH = /\/?(?:(?:v1|api)\/?)?$/;
 function readHost({ baseUrl, apiKey, addressSetting }: ServerOptions): {
   url: string;
   headers: Record<string, string>;
-  /** Takes the key or the password out of what the server says. */
-  hide: (text: string) => string;
+  /** The key and the password, which the server may repeat. */
+  secrets: string[];
 } {
-  const given = baseUrl.trim();
-  const spelled = given.startsWith(':') ? `127.0.0.1${given}` : given || '127.0.0.1';
-  const explicit = spelled.includes('://');
+  const host = baseUrl.trim();
+  const address = host.startsWith(':') ? `127.0.0.1${host}` : host || '127.0.0.1';
+  const explicit = address.includes('://');
   let parsed: URL;
   try {
-    parsed = new URL(explicit ? spelled : `http://${spelled}`);
+    parsed = new URL(explicit ? address : `http://${address}`);
   } catch {
     throw new ConfigError(
       'bad_ollama_host',
@@ -135,22 +100,14 @@ function readHost({ baseUrl, apiKey, addressSetting }: ServerOptions): {
   if (parsed.port === '' && !explicit) parsed.port = DEFAULT_PORT;
   // 0.0.0.0 is an address to listen on; clients cannot reach it on every system.
   if (parsed.hostname === '0.0.0.0') parsed.hostname = '127.0.0.1';
-  const secret = `${decodeURIComponent(parsed.username)}:${decodeURIComponent(parsed.password)}`;
-  const basic = parsed.username === '' ? undefined : `Basic ${Buffer.from(secret).toString('base64')}`;
+  const [user, password] = [decodeURIComponent(parsed.username), decodeURIComponent(parsed.password)];
+  const basic = user === '' ? undefined : `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}`;
   const authorization = apiKey === undefined ? basic : `Bearer ${apiKey}`;
-  const headers: Record<string, string> = authorization === undefined ? {} : { authorization };
-  const password = decodeURIComponent(parsed.password);
-  const secrets = [apiKey ?? '', password].filter((each) => each !== '');
   return {
     url: `${parsed.protocol}//${parsed.host}${parsed.pathname.replace(API_PATH, '')}`,
-    headers,
-    hide: (text) => secrets.reduce((hidden, each) => hidden.replaceAll(each, '…'), text),
+    headers: authorization === undefined ? {} : { authorization },
+    secrets: [apiKey ?? '', password],
   };
-}
-
-/** An Ollama as error messages name it; `host` is without credentials, `setting` holds its address. */
-function ollamaAt(host: string, setting: string): Where {
-  return { server: 'Ollama', host, setting, start: textRef('provider.start_ollama') };
 }
 
 /** The error for an answer that is not 200. */
@@ -158,7 +115,11 @@ function refusedBy(where: Where, refusal: Refusal): ProviderError {
   const { status, text } = refusal;
   const { host, setting } = where;
   const serverText = saidIn(text);
-  if (status === 404 && where.model !== undefined && serverText !== undefined) return unknownModel(where);
+  if (status === 404 && where.model !== undefined && serverText !== undefined)
+    return new ProviderError(
+      'unknown_model',
+      textRef('provider.ollama_no_model', { host, model: where.model }),
+    );
   if (status === 401 || status === 403) return accessRefused(where, refusal, serverText ?? '');
   return (
     commonRefusal(where, refusal, serverText) ??
@@ -191,13 +152,5 @@ function accessRefused(
 
 /** The error for an `{"error": …}` line after status 200. */
 function failedMidway(where: Where, error: string): ProviderError {
-  return midwayRefusal(where, error, {
-    refusedBy: (refusal) => refusedBy(where, refusal),
-    broken: (reason) => textRef('provider.ollama_broke_off', { reason }),
-  });
-}
-
-/** The error for a model that the server does not list. */
-function unknownModel({ host, model }: Where): ProviderError {
-  return new ProviderError('unknown_model', textRef('provider.ollama_no_model', { host, model: `${model}` }));
+  return midwayRefusal(where, error, refusedBy, (reason) => textRef('provider.ollama_broke_off', { reason }));
 }

@@ -1,43 +1,21 @@
 /** Ollama's shapes: a request as POST /api/chat wants it, and what the server says about its models. */
 import { z } from 'zod';
 import type {
-  AnswerFormat,
   ChatMessage,
   ChatRequest,
   Embeddings,
   ModelCapabilities,
 } from '../../protocol/agent/provider.ts';
-import { toWireTools, type WireTool } from '../wire-tools.ts';
-import { samplingOf, type WireSampling } from '../sampling.ts';
-
-/** The body of POST /api/chat. */
-export interface WireRequest {
-  model: string;
-  messages: WireMessage[];
-  tools?: WireTool[];
-  think?: boolean | 'low' | 'medium' | 'high';
-  format?: 'json' | Record<string, unknown>;
-  logprobs?: true;
-  top_logprobs?: number;
-  stream: true;
-  truncate: false;
-  shift: false;
-  options: WireOptions;
-}
-
-/** Of these, only a different `num_ctx` makes the server reload the model. */
-interface WireOptions extends WireSampling {
-  num_ctx: number;
-  num_predict?: number;
-}
+import { UNKNOWN_WINDOW } from '../discovery.ts';
+import { samplingOf, toWireTools } from '../wire-fields.ts';
 
 interface WireMessage {
   role: ChatMessage['role'];
   content: string;
   /** Base64. */
   images?: string[];
-  thinking?: string;
-  tool_calls?: { id: string; function: { name: string; arguments: Record<string, unknown> } }[];
+  thinking?: string | undefined;
+  tool_calls?: { id: string; function: { name: string; arguments: Record<string, unknown> } }[] | undefined;
   tool_name?: string;
   tool_call_id?: string;
 }
@@ -46,41 +24,29 @@ interface WireMessage {
 export const OPTION_FIELDS = ['think', 'logprobs', 'top_logprobs'] as const;
 
 /**
- * One pinned option set per model: a changed `num_ctx` or `shift` reloads it. `truncate:false` and `shift:false` make
+ * The body of POST /api/chat. One pinned option set per model: a changed `num_ctx` or `shift` reloads it. `truncate:false` and `shift:false` make
  * an over-long prompt an error (B-11), where the server would silently drop the oldest messages. `keep_alive` is left
  * to the server: ending a call never unloads the model (N-64). What the model cannot do is not requested.
  */
-export function toWire(request: ChatRequest, can: ModelCapabilities): WireRequest {
-  const tools = can.tools ? toWireTools(request, { knowsStrict: false }) : undefined;
+export function toWire(request: ChatRequest, can: ModelCapabilities) {
   return {
     model: request.model,
     messages: request.messages.map((message) => toWireMessage(message, request.echo ?? true)),
     stream: true,
     truncate: false,
     shift: false,
-    ...(tools !== undefined && { tools }),
+    tools: can.tools ? toWireTools(request, false) : undefined,
     // If omitted, a model that can think would: the flag is always sent where it is known.
-    ...(can.thinking && { think: thinkOf(request, can) }),
-    ...(request.format !== undefined && { format: formatOf(request.format) }),
-    ...(request.topLogprobs !== undefined && { logprobs: true, top_logprobs: request.topLogprobs }),
-    options: toWireOptions(request),
-  };
-}
-
-function toWireOptions(request: ChatRequest): WireOptions {
-  const { contextWindow, maxTokens } = request;
-  return {
-    num_ctx: contextWindow,
-    ...(maxTokens !== undefined && { num_predict: maxTokens }),
-    ...samplingOf(request),
+    think: can.thinking ? thinkOf(request, can) : undefined,
+    format: request.format?.type === 'json_schema' ? request.format.schema : request.format && 'json',
+    logprobs: request.topLogprobs === undefined ? undefined : true,
+    top_logprobs: request.topLogprobs,
+    options: { num_ctx: request.contextWindow, num_predict: request.maxTokens, ...samplingOf(request) },
   };
 }
 
 /** The server refuses a level for models that only support yes and no. */
-function thinkOf(
-  { think, reasoningEffort: effort }: ChatRequest,
-  can: ModelCapabilities,
-): WireRequest['think'] {
+function thinkOf({ think, reasoningEffort: effort }: ChatRequest, can: ModelCapabilities) {
   if (effort === undefined) return think ?? false;
   if (effort === 'none') return false;
   if (can.thinkingLevels !== true) return effort !== 'minimal';
@@ -88,14 +54,10 @@ function thinkOf(
   return effort === 'low' || effort === 'medium' ? effort : 'high';
 }
 
-function formatOf(format: AnswerFormat): WireRequest['format'] {
-  return format.type === 'json_object' ? 'json' : format.schema;
-}
-
 function toWireMessage(message: ChatMessage, echo: boolean): WireMessage {
   if (message.role === 'tool') {
-    const named = { tool_name: message.toolName, tool_call_id: message.toolCallId };
-    return { role: 'tool', content: message.content, ...named };
+    const { content, toolName, toolCallId } = message;
+    return { role: 'tool', content, tool_name: toolName, tool_call_id: toolCallId };
   }
   if (message.role === 'user' && message.images !== undefined) {
     const parts = [message.content, ...message.images, ...(message.more ?? [])];
@@ -110,10 +72,11 @@ function toWireMessage(message: ChatMessage, echo: boolean): WireMessage {
   return {
     role: 'assistant',
     content: message.content,
-    ...(thinking !== undefined && thinking !== '' && { thinking }),
-    ...(calls.length > 0 && {
-      tool_calls: calls.map((call) => ({ id: call.id, function: { name: call.name, arguments: call.args } })),
-    }),
+    thinking: thinking || undefined,
+    tool_calls:
+      calls.length === 0
+        ? undefined
+        : calls.map(({ id, name, args }) => ({ id, function: { name, arguments: args } })),
   };
 }
 
@@ -125,21 +88,21 @@ const shownModel = z.object({
   capabilities: z.array(z.string()).nullish(),
 });
 
-/** What POST /api/show says about a model; `contextWindow` is undefined when it does not say. */
-export function readCapabilities(shown: unknown): Omit<ModelCapabilities, 'contextWindow'> & {
-  contextWindow: number | undefined;
-} {
-  const { model_info: info, capabilities } = shownModel.parse(shown);
+/** What POST /api/show says about a model. Throws a `ZodError` for an answer of another shape. */
+export function readCapabilities(answer: unknown): ModelCapabilities {
+  const { model_info: info, capabilities } = shownModel.parse(answer);
   const architecture = String(info?.['general.architecture']);
   const length = info?.[`${architecture}.context_length`];
-  const can = (what: string): boolean => capabilities?.includes(what) ?? false;
+  const can = (ability: string): boolean => capabilities?.includes(ability) ?? false;
   return {
-    contextWindow: typeof length === 'number' && length > 0 ? length : undefined,
+    ...(typeof length === 'number' && length > 0
+      ? { contextWindow: length }
+      : { contextWindow: UNKNOWN_WINDOW, windowGuessed: true }),
     tools: can('tools'),
     thinking: can('thinking'),
     thinkingLevels: LEVELS_OF_THINKING.has(architecture),
     vision: can('vision'),
-    ...(capabilities != null && { chat: can('completion') }),
+    chat: capabilities ? can('completion') : undefined,
     unsupported: can('thinking') ? ['logitBias'] : ['logitBias', 'reasoningEffort'],
   };
 }

@@ -9,11 +9,18 @@
  * - Gemini wants the `extra_content` of calls and messages (ai.google.dev/gemini-api/docs/thought-signatures).
  */
 import { ProviderError } from '../../protocol/errors.ts';
-import type { ChatMessage, Echo, OpaqueFields, ToolCall } from '../../protocol/agent/provider.ts';
+import type {
+  ChatMessage,
+  ChatRequest,
+  Echo,
+  OpaqueFields,
+  ToolCall,
+} from '../../protocol/agent/provider.ts';
 import { textRef } from '../../protocol/texts/say.ts';
 import { isJsonObject, isTooDeep } from '../../lib/json/json.ts';
 import { type Fields, fieldsOf, listOf, textOf, wordOf } from '../answers/read-fields.ts';
-import type { ModelHabits } from '../learned.ts';
+import type { AssistantMessage } from '../exchanges.ts';
+import type { ModelHabits } from '../discovery.ts';
 import type { Omission } from '../../protocol/agent/omissions.ts';
 
 /** How many bytes of JSON an answer's opaque fields may have, those of its calls not counted. */
@@ -33,33 +40,27 @@ export interface EchoTarget {
   habits: ModelHabits;
 }
 
-/** What has been received of one answer so far. */
-export interface EchoPieces {
-  /** Throws `ProviderError` when the fields grow too long. */
-  add(delta: Fields): void;
-  /** Undefined if nothing has to go back. `hasExtra`: a call has fields of its own. */
-  end(hasExtra: boolean): Echo | undefined;
-}
-
 /** Gathers the fields of one answer. */
-export function createEchoPieces({ from, habits }: EchoTarget): EchoPieces {
+export function createEchoPieces({ from, habits }: EchoTarget) {
   const details: Fields[] = [];
   let extra: OpaqueFields | undefined;
   let thoughtField: string | undefined;
   let bytes = 0;
   return {
-    add(delta) {
+    /** Throws `ProviderError` when the fields grow too long. */
+    add(delta: Fields): void {
       thoughtField ??= THOUGHT_FIELDS.find((field) => textOf(delta[field], 'thinking') !== '');
       const more = delta[DETAILS];
-      const own = extraOf(delta);
-      if (own === undefined && (more === undefined || more === null)) return;
-      bytes += Buffer.byteLength(JSON.stringify([own, more]));
+      const extraFields = extraOf(delta);
+      if (extraFields === undefined && (more === undefined || more === null)) return;
+      bytes += Buffer.byteLength(JSON.stringify([extraFields, more]));
       if (bytes > MAX_ECHO_BYTES)
         throw new ProviderError('bad_response', textRef('provider.echo_too_long', { most: MAX_ECHO_BYTES }));
       for (const item of listOf(more)) addDetail(details, item);
-      extra = own === undefined ? extra : { ...extra, ...own };
+      if (extraFields !== undefined) extra = { ...extra, ...extraFields };
     },
-    end(hasExtra) {
+    /** Undefined if nothing has to go back. `hasExtra`: a call has fields of its own. */
+    end(hasExtra: boolean): Echo | undefined {
       if (thoughtField !== undefined) habits.thoughtField = thoughtField;
       const fields = {
         ...(details.length > 0 && { [DETAILS]: details }),
@@ -69,8 +70,8 @@ export function createEchoPieces({ from, habits }: EchoTarget): EchoPieces {
       if (!hasFields && !hasExtra && thoughtField === undefined) return undefined;
       return {
         from,
-        ...(thoughtField !== undefined && !habits.dropsThoughts && { thoughtField }),
-        ...(hasFields && { fields }),
+        thoughtField: habits.dropsThoughts ? undefined : thoughtField,
+        fields: hasFields ? fields : undefined,
       };
     },
   };
@@ -110,17 +111,17 @@ function continues(last: Fields, piece: Fields): boolean {
 }
 
 /** The opaque fields of a call or a message, as far as they can be stored. */
-export function extraOf(given: Fields): OpaqueFields | undefined {
-  const extra = given[EXTRA];
+export function extraOf(fields: Fields): OpaqueFields | undefined {
+  const extra = fields[EXTRA];
   return isJsonObject(extra) && Object.keys(extra).length > 0 && !isTooDeep(extra) ? extra : undefined;
 }
 
 /** What the messages of one request take along. */
 export interface EchoWriter {
   /** Fields of an assistant's message. */
-  ofMessage(message: ChatMessage & { role: 'assistant' }): OpaqueFields;
+  ofMessage(message: AssistantMessage): OpaqueFields;
   /** Fields of one of its calls. */
-  ofCall(message: ChatMessage & { role: 'assistant' }, call: ToolCall): OpaqueFields;
+  ofCall(message: AssistantMessage, call: ToolCall): OpaqueFields;
 }
 
 /** Nothing of earlier answers goes back. */
@@ -131,18 +132,20 @@ const SILENT: EchoWriter = { ofMessage: () => ({}), ofCall: () => ({}) };
  * an empty thought or a signature that is not checked stands in for what other models, or the gateway, never had.
  */
 export function createEchoWriter(
-  messages: readonly ChatMessage[],
+  { messages, echo: sendsEchoes = true }: ChatRequest,
   { from, habits }: EchoTarget,
-  { echo = true, omitted }: { echo?: boolean | undefined; omitted: ReadonlySet<Omission> },
+  omitted: ReadonlySet<Omission>,
 ): EchoWriter {
-  if (!echo) return SILENT;
-  const isOwn = ({ echo: own }: ChatMessage & { role: 'assistant' }): boolean =>
-    own !== undefined && (own.from === undefined || own.from === from);
+  if (!sendsEchoes) return SILENT;
+  const isOwn = ({ echo }: AssistantMessage): boolean =>
+    echo !== undefined && (echo.from === undefined || echo.from === from);
   const wantsSignatures =
     omitted.has('missing_signatures') ||
     messages.some(
-      (one) =>
-        one.role === 'assistant' && isOwn(one) && (one.toolCalls ?? []).some(({ extra }) => isSigned(extra)),
+      (message) =>
+        message.role === 'assistant' &&
+        isOwn(message) &&
+        message.toolCalls?.some(({ extra }) => isSigned(extra)),
     );
   const wantsAll =
     omitted.has('missing_thoughts') ||
@@ -150,8 +153,8 @@ export function createEchoWriter(
       (habits.thoughtField === REASONING_CONTENT || messages.some((one) => insists(one, from))));
   return {
     ofMessage(message) {
-      const { echo: own, thinking = '', toolCalls = [] } = message;
-      const fields = isOwn(message) ? own?.fields : undefined;
+      const { echo, thinking = '', toolCalls = [] } = message;
+      const fields = isOwn(message) ? echo?.fields : undefined;
       const thoughtField = thoughtFieldOf(message, isOwn(message), habits);
       const sendsThought = thinking !== '' && toolCalls.length > 0 && thoughtField !== undefined;
       return {
@@ -184,11 +187,7 @@ function insists(message: ChatMessage, from: string): boolean {
 }
 
 /** Under which field the thought of a message goes back; undefined if it does not. */
-function thoughtFieldOf(
-  { echo }: ChatMessage & { role: 'assistant' },
-  isOwn: boolean,
-  habits: ModelHabits,
-): string | undefined {
+function thoughtFieldOf({ echo }: AssistantMessage, isOwn: boolean, habits: ModelHabits): string | undefined {
   const usual = habits.thoughtField ?? REASONING_CONTENT;
   // A caller reads thoughts as `reasoning_content`, whatever the server calls them.
   if (echo !== undefined && echo.from === undefined) return usual;

@@ -2,46 +2,51 @@
 import { ProviderError } from '../../protocol/errors.ts';
 import { textRef } from '../../protocol/texts/say.ts';
 import type { ChatChunk } from '../../protocol/agent/provider.ts';
-import { type AnswerReader, endedEarly, type ReadingOptions } from '../answers/read-answer.ts';
+import {
+  type AnswerReader,
+  checkLineLength,
+  endedEarly,
+  MAX_DOCUMENT_BYTES,
+  type OnRecord,
+} from '../answers/read-answer.ts';
 import { type Fields, fieldsOf, listOf } from '../answers/read-fields.ts';
 import { statusIn } from '../refusals.ts';
-import { checkLineLength, MAX_DOCUMENT_BYTES } from '../answers/text-splitters.ts';
+import type { MakeToolCall } from '../answers/tool-calls.ts';
 import type { EchoTarget } from './echo.ts';
 import { type AnswerPieces, createPieces } from './pieces.ts';
 
 const NOTHING: readonly ChatChunk[] = [];
 const BYTE_ORDER_MARK = '\uFEFF';
 
-/** What a reader is given: also what an error reported mid-stream means, and whose answer it is. */
-export interface ReaderOptions extends ReadingOptions {
-  target: EchoTarget;
-  failed: (said: string) => ProviderError;
-}
+/** Makes the error for one that the server reported in its answer. */
+type FailedAnswer = (words: string) => ProviderError;
 
 /**
  * Makes the reader of a stream. Lines that are not events end it as `bad_response`, an error reported mid-stream as
- * what `failed` makes of it. An answer that arrives whole although a stream was requested is read as such.
+ * what `toError` makes of it. An answer that arrives whole although a stream was requested is read as such.
  */
-export function createEventReader(options: ReaderOptions): AnswerReader {
-  const { failed } = options;
-  const pieces = createPieces(options.makeCall, options.target);
+export function createEventReader(
+  makeCall: MakeToolCall,
+  toError: FailedAnswer,
+  target: EchoTarget,
+  onRecord?: OnRecord,
+): AnswerReader {
+  const pieces = createPieces(makeCall, target);
   const whole: string[] = [];
   let wholeChars = 0;
-  let [complete, begun] = [false, false];
-  /** The name of an event before its data; data without an end, to which the next line belongs. */
-  let isError = false;
+  let [complete, isStream, isError] = [false, false, false];
+  /** Data without an end, to which the next line belongs. */
   let unfinished = '';
 
-  const readData = (given: string): readonly ChatChunk[] => {
-    const data = unfinished === '' ? given : `${unfinished}\n${given}`;
+  const readData = (line: string): readonly ChatChunk[] => {
+    const data = unfinished === '' ? line : `${unfinished}\n${line}`;
     complete ||= data === '[DONE]';
     if (data === '[DONE]') return NOTHING;
-    if (isError) throw failed(data);
+    if (isError) throw toError(data);
     const event = parseObject(data);
     unfinished = event === undefined ? data : '';
     checkLineLength(unfinished);
-    if (event === undefined) return NOTHING;
-    return readEvent(event, data, pieces, options);
+    return event === undefined ? NOTHING : readEvent(event, data, pieces, toError, onRecord);
   };
 
   return {
@@ -54,25 +59,25 @@ export function createEventReader(options: ReaderOptions): AnswerReader {
     read(text) {
       checkLineLength(text);
       if (text.startsWith('data:')) {
-        begun = true;
+        isStream = true;
         return readData(text.slice('data:'.length).trim());
       }
-      const line = (begun ? text : text.replace(BYTE_ORDER_MARK, '')).trimEnd();
-      if (whole.length > 0 || (!begun && line.startsWith('{'))) {
+      const line = (isStream ? text : text.replace(BYTE_ORDER_MARK, '')).trimEnd();
+      if (whole.length > 0 || (!isStream && line.startsWith('{'))) {
         wholeChars += line.length;
         if (wholeChars > MAX_DOCUMENT_BYTES) throw tooLong();
         whole.push(line);
         return NOTHING;
       }
-      if (!begun && line.startsWith('data:')) return this.read(line);
-      begun ||= line !== '';
+      if (!isStream && line.startsWith('data:')) return this.read(line);
+      isStream ||= line !== '';
       if (line === '' && unfinished !== '') throw notJson();
       if (/^event:\s{0,8}error/.test(line)) isError = true;
-      if (!isIgnored(line)) throw notAnEvent(line, failed);
+      if (!isIgnored(line)) throw notAnEvent(line, toError);
       return NOTHING;
     },
     end(isDelimited) {
-      if (whole.length > 0) return readWhole(whole.join('\n'), pieces, options);
+      if (whole.length > 0) return readWhole(whole.join('\n'), pieces, toError, onRecord);
       if (unfinished !== '' && !pieces.isFinished) throw notJson();
       const isEnough = complete ? pieces.hasContent : isDelimited && pieces.isReadable;
       if (!pieces.isFinished && !isEnough) throw endedEarly();
@@ -86,11 +91,12 @@ function readEvent(
   event: Fields,
   data: string,
   pieces: AnswerPieces,
-  { failed, onRecord }: Pick<ReaderOptions, 'failed' | 'onRecord'>,
+  toError: FailedAnswer,
+  onRecord: OnRecord | undefined,
 ): readonly ChatChunk[] {
   const delta = plainText(event);
   const error = delta === undefined ? errorIn(event, data) : undefined;
-  if (error !== undefined) throw failed(error);
+  if (error !== undefined) throw toError(error);
   onRecord?.(event);
   if (delta === undefined) return pieces.add(event);
   pieces.noteText();
@@ -103,14 +109,19 @@ function isIgnored(line: string): boolean {
 }
 
 /** The error for a line that is no part of an event: older llama-servers report an error in a separate field. */
-function notAnEvent(line: string, failed: ReaderOptions['failed']): ProviderError {
-  if (line.startsWith('error:')) return failed(line.slice('error:'.length).trim());
+function notAnEvent(line: string, toError: FailedAnswer): ProviderError {
+  if (line.startsWith('error:')) return toError(line.slice('error:'.length).trim());
   return new ProviderError('bad_response', textRef('provider.no_event'));
 }
 
 /** Makes the reader of an answer that arrives whole, in one document. */
-export function createWholeReader(options: ReaderOptions): AnswerReader {
-  const pieces = createPieces(options.makeCall, options.target);
+export function createWholeReader(
+  makeCall: MakeToolCall,
+  toError: FailedAnswer,
+  target: EchoTarget,
+  onRecord?: OnRecord,
+): AnswerReader {
+  const pieces = createPieces(makeCall, target);
   let chunks: readonly ChatChunk[] = NOTHING;
   let complete = false;
   return {
@@ -121,7 +132,7 @@ export function createWholeReader(options: ReaderOptions): AnswerReader {
       return complete;
     },
     read(text) {
-      chunks = readWhole(text.replace(BYTE_ORDER_MARK, ''), pieces, options);
+      chunks = readWhole(text.replace(BYTE_ORDER_MARK, ''), pieces, toError, onRecord);
       complete = true;
       return NOTHING;
     },
@@ -136,25 +147,23 @@ export function createWholeReader(options: ReaderOptions): AnswerReader {
 function readWhole(
   text: string,
   pieces: AnswerPieces,
-  { failed, onRecord }: Pick<ReaderOptions, 'failed' | 'onRecord'>,
+  toError: FailedAnswer,
+  onRecord: OnRecord | undefined,
 ): ChatChunk[] {
   const answer = parseObject(text);
   if (answer === undefined) throw notJson();
   const error = errorIn(answer, text);
-  if (error !== undefined) throw failed(error);
+  if (error !== undefined) throw toError(error);
   onRecord?.(answer);
   const chunks = pieces.add(answer);
-  if (!pieces.isFinished && !pieces.hasContent) throw notAnAnswer();
+  if (!pieces.isFinished && !pieces.hasContent)
+    throw new ProviderError('bad_response', textRef('provider.not_an_answer'));
   return [...chunks, ...pieces.end()];
 }
 
 /** Neither the text nor its parser's error is repeated: some servers repeat part of the key. */
 function notJson(): ProviderError {
   return new ProviderError('bad_response', textRef('provider.data_not_json'));
-}
-
-function notAnAnswer(): ProviderError {
-  return new ProviderError('bad_response', textRef('provider.not_an_answer'));
 }
 
 function tooLong(): ProviderError {
@@ -189,61 +198,32 @@ function errorIn(event: Fields, data: string): string | undefined {
   return ofChoice ? JSON.stringify({ error: ofChoice }) : undefined;
 }
 
-/** The fields of an event that are examined, whatever they hold. */
-interface UncheckedEvent {
-  error?: unknown;
-  choices?: unknown;
-  usage?: unknown;
-  timings?: unknown;
-}
-interface UncheckedChoice {
-  index?: unknown;
-  error?: unknown;
-  delta?: unknown;
-  finish_reason?: unknown;
-}
-interface UncheckedDelta {
-  content?: unknown;
-  reasoning_content?: unknown;
-  reasoning?: unknown;
-  reasoning_details?: unknown;
-  tool_calls?: unknown;
-  function_call?: unknown;
-  refusal?: unknown;
-  extra_content?: unknown;
-}
-
 /** The text of an event that holds nothing else; undefined for any other event. Nearly all events are like this. */
-function plainText({ error, choices, usage, timings }: UncheckedEvent): string | undefined {
-  if (
-    !isAbsent(error) ||
-    !isAbsent(usage) ||
-    !isAbsent(timings) ||
-    !Array.isArray(choices) ||
-    choices.length !== 1
-  )
-    return undefined;
+function plainText(event: Fields): string | undefined {
+  const choices = event['choices'];
+  if (!Array.isArray(choices) || choices.length !== 1) return undefined;
+  if (!isAbsent(event['error']) || !isAbsent(event['usage']) || !isAbsent(event['timings'])) return undefined;
   const choice: unknown = choices[0];
-  if (!isObject(choice)) return undefined;
-  const { index = 0, delta, finish_reason: finish, error: ofChoice }: UncheckedChoice = choice;
-  if (index !== 0 || !isAbsent(finish) || !isAbsent(ofChoice) || !isObject(delta)) return undefined;
-  const { content, reasoning_content: thinking, reasoning, tool_calls: calls }: UncheckedDelta = delta;
-  if (typeof content !== 'string' || !isAbsent(thinking) || !isAbsent(reasoning) || !isAbsent(calls))
-    return undefined;
-  const {
-    reasoning_details: details,
-    function_call: call,
-    refusal,
-    extra_content: extra,
-  }: UncheckedDelta = delta;
-  const hasOnlyText = isAbsent(details) && isAbsent(call) && isAbsent(refusal) && isAbsent(extra);
-  return hasOnlyText && content !== '' ? content : undefined;
+  if (!isObject(choice) || (choice['index'] ?? 0) !== 0) return undefined;
+  const delta = choice['delta'];
+  if (!isAbsent(choice['finish_reason']) || !isAbsent(choice['error']) || !isObject(delta)) return undefined;
+  const content = delta['content'];
+  const hasOnlyText =
+    isAbsent(delta['reasoning_content']) &&
+    isAbsent(delta['reasoning']) &&
+    isAbsent(delta['tool_calls']) &&
+    isAbsent(delta['reasoning_details']) &&
+    isAbsent(delta['function_call']) &&
+    isAbsent(delta['refusal']) &&
+    isAbsent(delta['extra_content']);
+  return hasOnlyText && typeof content === 'string' && content !== '' ? content : undefined;
 }
 
 function isAbsent(value: unknown): boolean {
   return value === undefined || value === null;
 }
 
-function isObject(value: unknown): value is object {
+/** Cheaper than `fieldsOf`: this runs for every event. */
+function isObject(value: unknown): value is Fields {
   return typeof value === 'object' && value !== null;
 }

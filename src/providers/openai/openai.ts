@@ -1,80 +1,18 @@
-/** Any OpenAI-compatible server as a provider (llama-server, vLLM, LM Studio, …): chats over its HTTP API, models through the `openai` package. */
+/** Any OpenAI-compatible server as a provider (llama-server, vLLM, LM Studio, …): chats, models and vectors over its HTTP API. */
 import { ConfigError, ProviderError } from '../../protocol/errors.ts';
+import type { LLMProvider } from '../../protocol/agent/provider.ts';
 import { textRef } from '../../protocol/texts/say.ts';
-import type { LLMProvider, ModelCapabilities } from '../../protocol/agent/provider.ts';
+import { createDocumentCollector, createLineSplitter } from '../answers/read-answer.ts';
 import { type ChatServer, createCapabilities, createChat } from '../chat.ts';
-import { createConcurrencyLimit } from '../concurrency-limit.ts';
-import { type CallRules, type Connections, createConnections } from '../http/connections.ts';
-import { createDiscovery, DISCOVERY_TIMEOUT_MS, UNKNOWN_WINDOW } from '../discovery.ts';
-import { createEmbed } from '../embed.ts';
-import { lostConnection } from '../errors.ts';
-import { DEFAULT_CONCURRENCY, type ServerOptions } from '../kind.ts';
-import { createLearnedModels } from '../learned.ts';
-import { createDocumentCollector, createLineSplitter } from '../answers/text-splitters.ts';
+import { createDiscovery, createLearnedModels } from '../discovery.ts';
+import type { Where } from '../errors.ts';
+import type { ServerOptions } from '../kind.ts';
+import { commonRefusal, inWords, midwayRefusal, publicWords, type Refusal, saidIn } from '../refusals.ts';
+import { createEmbed, openServerCalls } from '../server-calls.ts';
 import type { EchoTarget } from './echo.ts';
-import { failedMidway, openaiAt, type OpenaiPlace, refusedBy, unknownModel } from './errors.ts';
-import { createEventReader, createWholeReader, type ReaderOptions } from './events.ts';
-import { parseJson } from '../../lib/json/json.ts';
-import { readWhole } from '../answers/read-answer.ts';
-import { notJson } from '../http/client-call.ts';
-import { requestWithin } from '../http/request.ts';
-import { z } from 'zod';
-import {
-  EXTRA_FIELDS,
-  findModel,
-  type ListedModel,
-  OPTION_FIELDS,
-  readEmbeddings,
-  readModels,
-  toWire,
-} from './wire.ts';
-
-/** How long each question may take, in milliseconds: the window is worth little delay, and refusals tell it, too. */
-const NATIVE_WITHIN_MS = 2_000;
-
-/** Where these questions go: beside the API, not below it. */
-interface NativeServer {
-  at: OpenaiPlace;
-  /** Connections to the address without its `/v1`. */
-  root: Connections;
-  rules: (where: OpenaiPlace, signal: AbortSignal) => CallRules;
-}
-
-/** A window in tokens; `guessed` = the model is not loaded, and may be loaded with a smaller one. */
-interface NativeWindow {
-  window: number;
-  guessed: boolean;
-}
-
-const tokens = z.int().positive();
-
-const nativeList = z.object({
-  data: z.array(
-    z.object({
-      id: z.string(),
-      loaded_context_length: tokens.optional().catch(undefined),
-      max_context_length: tokens.optional().catch(undefined),
-    }),
-  ),
-});
-
-const serverProps = z.object({ default_generation_settings: z.object({ n_ctx: tokens }) });
-
-interface ModelServer {
-  /** By which people choose its models: `<name>/<model>`. */
-  name: string;
-  at: OpenaiPlace;
-  connections: Connections;
-  /** Connections to the address without its `/v1`. */
-  root: Connections;
-  rules: (where: OpenaiPlace, signal: AbortSignal) => CallRules;
-  /** Time limit of the list, in milliseconds. */
-  answerWithinMs: number;
-  /** Whether its models are sent pictures. */
-  vision: boolean;
-}
-
-const CHAT_PATH = '/chat/completions';
+import { createEventReader, createWholeReader } from './events.ts';
+import { discover, listModels, NATIVE_WITHIN_MS, unknownModel } from './models.ts';
+import { EXTRA_FIELDS, OPTION_FIELDS, readEmbeddings, toWire } from './wire.ts';
 
 /** `baseUrl` is where the API begins, usually ending in `/v1`. */
 export interface OpenaiOptions extends ServerOptions {
@@ -91,95 +29,56 @@ export interface OpenaiOptions extends ServerOptions {
  * address.
  */
 export function createOpenai(options: OpenaiOptions): LLMProvider {
-  const { at, connections, root, rules, acquire, hide } = connect(options);
-  const streams = options.stream ?? true;
-  const models = {
-    name: options.name,
-    at,
-    connections,
-    root,
-    rules,
-    answerWithinMs: options.answerWithinMs ?? DISCOVERY_TIMEOUT_MS,
-    vision: options.vision ?? true,
-  };
-  const known = createDiscovery((model) => discover(models, model), options.monotonicNow);
+  const { name, apiKey, addressSetting: setting, keySetting, stream = true, vision = true } = options;
+  const server = textRef('provider.some_server');
+  const host = readBaseUrl(options);
+  const at: Where = { server, host, setting, keySetting, start: textRef('provider.start_server') };
+  const headers: Record<string, string> = apiKey === undefined ? {} : { authorization: `Bearer ${apiKey}` };
+  const calls = openServerCalls(at, options, headers, [apiKey ?? ''], refusedBy);
+  const rootAt = { ...at, host: host.replace(/\/v1$/, '') };
+  const rootOptions = { ...options, answerWithinMs: NATIVE_WITHIN_MS };
+  const root = openServerCalls(rootAt, rootOptions, headers, [apiKey ?? ''], refusedBy);
+  const discovery = createDiscovery(
+    (model) => discover(name, calls, root, model, vision),
+    options.monotonicNow,
+  );
   const learned = createLearnedModels(options.monotonicNow);
-  const targetOf = (model: string): EchoTarget => {
-    return { from: `${options.name}/${model}`, habits: learned.of(model) };
-  };
+  const targetOf = (model: string): EchoTarget => ({ from: `${name}/${model}`, habits: learned.of(model) });
 
-  const server: ChatServer = {
+  const chat: ChatServer = {
     at,
-    acquire,
-    known,
+    acquire: calls.acquire,
+    discovery,
     learned,
     usageWaitMs: options.usageWaitMs,
     extras: EXTRA_FIELDS,
     options: OPTION_FIELDS,
-    body({ request, can, omitted }) {
+    body(request, can, omitted) {
       const target = targetOf(request.model);
       target.habits.dropsThoughts ||= can.thinking;
-      return toWire(request, can, { stream: streams, omitted, target });
+      return toWire(request, can.thinking, stream, omitted, target);
     },
     send: (body, { model }, signal) =>
-      connections.send({ method: 'POST', path: CHAT_PATH, body }, rules({ ...at, model }, signal)),
-    read: (model, reading) =>
-      readersOf(streams, {
-        ...reading,
-        failed: (text) => failedMidway({ ...at, model }, hide(text)),
-        target: targetOf(model),
-      }),
+      calls.send({ method: 'POST', path: '/chat/completions', body }, signal, model),
+    read(model, makeCall, onRecord) {
+      const toError = (text: string): ProviderError => failedMidway({ ...at, model }, calls.hide(text));
+      const target = targetOf(model);
+      return stream
+        ? { reader: createEventReader(makeCall, toError, target, onRecord), splitter: createLineSplitter() }
+        : {
+            reader: createWholeReader(makeCall, toError, target, onRecord),
+            splitter: createDocumentCollector(),
+          };
+    },
   };
-
   return {
-    name: options.name,
-    models: async (signal) => (await listModels(models, signal)).map(({ id }) => id),
-    capabilities: createCapabilities(server),
+    name,
+    models: async (signal) => (await listModels(calls, { signal })).map(({ id }) => id),
+    capabilities: createCapabilities(discovery, learned),
     omissions: () => learned.omissions(),
-    streamChat: createChat(server),
-    embed: createEmbed({
-      at,
-      acquire,
-      connections,
-      rules,
-      path: '/embeddings',
-      body: { encoding_format: 'float' },
-      read: readEmbeddings,
-    }),
-    close: async () => void (await Promise.all([connections.close(), root.close()])),
-  };
-}
-
-/** What reads an answer that comes event by event, or whole. */
-function readersOf(streams: boolean, options: ReaderOptions): ReturnType<ChatServer['read']> {
-  return streams
-    ? { reader: createEventReader(options), splitter: createLineSplitter() }
-    : { reader: createWholeReader(options), splitter: createDocumentCollector() };
-}
-
-/** The connections to the server, how their failures read, and the limit of its calls. */
-function connect(options: OpenaiOptions) {
-  const { apiKey } = options;
-  const url = readBaseUrl(options);
-  const headers: Record<string, string> = apiKey === undefined ? {} : { authorization: `Bearer ${apiKey}` };
-  /** What a server says may contain the key it was sent. */
-  const hide = (said: string): string => (apiKey === undefined ? said : said.replaceAll(apiKey, '…'));
-  return {
-    url,
-    hide,
-    at: openaiAt(url, options),
-    connections: createConnections(url, headers, options.loopDelayMs),
-    root: createConnections(url.replace(/\/v1$/, ''), headers),
-    rules: (where: OpenaiPlace, signal: AbortSignal): CallRules => ({
-      signal,
-      refused: (refusal) => refusedBy(where, { ...refusal, text: hide(refusal.text) }),
-      lost: (error, answered) => lostConnection(where, error, answered),
-    }),
-    acquire: createConcurrencyLimit(
-      options.concurrency ?? DEFAULT_CONCURRENCY,
-      textRef('provider.the_server'),
-      `providers.${options.name}.concurrency`,
-    ),
+    streamChat: createChat(chat),
+    embed: createEmbed(calls, '/embeddings', { encoding_format: 'float' }, readEmbeddings),
+    close: async () => void (await Promise.all([calls.close(), root.close()])),
   };
 }
 
@@ -200,77 +99,32 @@ function readBaseUrl({ baseUrl, addressSetting, keySetting }: ServerOptions): st
   return `${parsed.protocol}//${parsed.host}${parsed.pathname.replace(/\/$/, '')}`;
 }
 
-/** Lists its models (`GET /models`). Throws `ProviderError`. */
-async function listModels(
-  { at, connections, rules, answerWithinMs }: ModelServer,
-  signal: AbortSignal | undefined,
-  model?: string,
-): Promise<ListedModel[]> {
-  const where = { ...at, model };
-  return await requestWithin(where, answerWithinMs, signal, async (until) => {
-    const answer = await connections.send({ method: 'GET', path: '/models' }, rules(where, until));
-    const list = parseJson(await readWhole(answer));
-    if (list === undefined) throw notJson();
-    return readModels(list);
-  });
-}
-
-/**
- * What a model can do. Servers of one model serve it under any name, so the name is checked here; a server that lists nothing
- * is asked anyway. Throws `ProviderError`.
- */
-async function discover(server: ModelServer, model: string): Promise<ModelCapabilities> {
-  const models = await listModels(server, undefined, model);
-  const found = findModel(models, model);
-  if (found === undefined && models.length > 0) {
-    const ids = models.map(({ id }) => `${server.name}/${id}`);
-    throw unknownModel({ ...server.at, model }, ids);
+/** The error for an answer that is not 200. */
+function refusedBy(where: Where, refusal: Refusal): ProviderError {
+  const { status, text } = refusal;
+  const { host, model, setting, keySetting } = where;
+  const serverText = saidIn(text);
+  if (status === 401 || status === 403) {
+    const reason = publicWords(serverText ?? '') ?? `${status}`;
+    return new ProviderError(
+      'unauthorized',
+      textRef('provider.key_refused', { host, status, setting: keySetting, reason }),
+      { forPeople: inWords(textRef('failure.unauthorized'), serverText ?? '') },
+    );
   }
-  const listed = found?.window;
-  const native = listed === undefined ? await nativeWindow(server, found?.id ?? model) : undefined;
-  return {
-    contextWindow: listed ?? native?.window ?? UNKNOWN_WINDOW,
-    ...(listed === undefined && native?.guessed !== false && { windowGuessed: true }),
-    tools: true,
-    thinking: found?.thinking ?? false,
-    vision: server.vision,
-  };
-}
-
-/**
- * Asks as LM Studio (`/api/v0/models`) and llama-server (`/props`) answer; undefined when the server does neither, or
- * not in time. Never throws.
- */
-async function nativeWindow(server: NativeServer, model: string): Promise<NativeWindow | undefined> {
-  const [listed, props] = await Promise.all([ask(server, '/api/v0/models'), ask(server, '/props')]);
-  return listedWindow(listed, model) ?? propsWindow(props);
-}
-
-async function ask({ at, root, rules }: NativeServer, path: string): Promise<unknown> {
-  try {
-    return await requestWithin(at, NATIVE_WITHIN_MS, undefined, async (until) => {
-      const answer = await root.send({ method: 'GET', path }, rules(at, until));
-      return parseJson(await readWhole(answer));
-    });
-  } catch (error) {
-    // Most servers do not know these paths: then the window stays unknown, as before.
-    if (error instanceof ProviderError) return undefined;
-    throw error;
+  if (status === 404 && model !== undefined && serverText !== undefined && /model/i.test(serverText)) {
+    return unknownModel(where, []);
   }
+  return (
+    commonRefusal(where, refusal, serverText) ??
+    new ProviderError('bad_response', textRef('provider.not_openai', { host, status, setting }))
+  );
 }
 
-/** LM Studio's REST API v0 (lmstudio-ai/docs, 1_developer/2_rest/endpoints.mdx). */
-function listedWindow(listed: unknown, model: string): NativeWindow | undefined {
-  const read = nativeList.safeParse(listed);
-  const entry = read.success ? read.data.data.find(({ id }) => id === model) : undefined;
-  if (entry?.loaded_context_length !== undefined)
-    return { window: entry.loaded_context_length, guessed: false };
-  if (entry?.max_context_length === undefined) return undefined;
-  return { window: Math.min(entry.max_context_length, UNKNOWN_WINDOW), guessed: true };
-}
-
-/** The window of one slot of llama-server (ggml-org/llama.cpp, tools/server/README.md, GET /props). */
-function propsWindow(props: unknown): NativeWindow | undefined {
-  const read = serverProps.safeParse(props);
-  return read.success ? { window: read.data.default_generation_settings.n_ctx, guessed: false } : undefined;
+/** The error that an event reports after status 200. */
+function failedMidway(where: Where, data: string): ProviderError {
+  const { host } = where;
+  return midwayRefusal(where, data, refusedBy, (reason) =>
+    textRef('provider.openai_broke_off', { host, reason }),
+  );
 }

@@ -2,7 +2,7 @@
 import { ProviderError } from '../../protocol/errors.ts';
 import { textRef } from '../../protocol/texts/say.ts';
 import type { ChatChunk, FinishReason, OpaqueFields, Usage } from '../../protocol/agent/provider.ts';
-import { type AnswerEnd, endOf } from '../answers/finish.ts';
+import { type AnswerEnd, endOf } from '../answers/read-answer.ts';
 import {
   type Fields,
   fieldsOf,
@@ -19,20 +19,7 @@ import { createEchoPieces, type EchoTarget, extraOf } from './echo.ts';
 export const MAX_CALL_CHARS = 1024 * 1024;
 
 /** What has been received of one answer so far. */
-export interface AnswerPieces {
-  /** Takes an event of any shape and returns the chunks in it. */
-  add(event: Fields): ChatChunk[];
-  /** True once the server said why the answer ended. */
-  readonly isFinished: boolean;
-  /** True once there was any text, thought or tool call. */
-  readonly hasContent: boolean;
-  /** True once there was text or a tool call, unless the arguments of a call are cut. */
-  readonly isReadable: boolean;
-  /** Text was found in an event that was not added. */
-  noteText(): void;
-  /** The tool calls and the closing chunk, once all events were added. */
-  end(): ChatChunk[];
-}
+export type AnswerPieces = ReturnType<typeof createPieces>;
 
 /** A growing tool call. */
 interface GrowingCall {
@@ -45,39 +32,44 @@ interface GrowingCall {
 }
 
 /** Puts an answer together from its events. `add` and `end` throw `ProviderError('bad_response')`. */
-export function createPieces(makeCall: MakeToolCall, target: EchoTarget): AnswerPieces {
+export function createPieces(makeCall: MakeToolCall, target: EchoTarget) {
   const calls = createCallGatherer();
-  const back = createEchoPieces(target);
+  const echoPieces = createEchoPieces(target);
   let finish = '';
-  let refused = false;
+  let isRefusal = false;
   let [hasText, hasThought] = [false, false];
   let usage: Usage = { promptTokens: 0, completionTokens: 0, modelMs: 0 };
 
   return {
+    /** True once the server said why the answer ended. */
     get isFinished() {
       return finish !== '';
     },
+    /** True once there was any text, thought or tool call. */
     get hasContent() {
       return hasText || hasThought || calls.count > 0;
     },
+    /** True once there was text or a tool call, unless the arguments of a call are cut. */
     get isReadable() {
       return (hasText || calls.count > 0) && calls.areWhole;
     },
+    /** Text was found in an event that was not added. */
     noteText() {
       hasText = true;
     },
-    add(event) {
+    /** Takes an event of any shape and returns the chunks in it. */
+    add(event: Fields): ChatChunk[] {
       usage = readUsage(event, usage);
       const choice = ownChoice(event['choices']);
       finish = wordOf(choice['finish_reason']) || finish;
       // A message where a delta should be; the text of the older completions.
       const delta = fieldsOf(choice['delta']) ?? fieldsOf(choice['message']) ?? {};
-      back.add(delta);
+      echoPieces.add(delta);
       for (const fragment of listOf(delta['tool_calls'])) calls.add(fragment);
       if (delta['function_call'] !== undefined && delta['function_call'] !== null)
         calls.add({ index: 'legacy', function: delta['function_call'] });
       const refusal = textOf(delta['refusal']);
-      refused ||= refusal !== '';
+      isRefusal ||= refusal !== '';
       const thinking = thinkingIn(delta);
       const text = textOf(delta['content'] ?? choice['text']) + refusal;
       hasText ||= text !== '';
@@ -87,20 +79,14 @@ export function createPieces(makeCall: MakeToolCall, target: EchoTarget): Answer
       if (text !== '') chunks.push({ type: 'text', delta: text });
       return chunks;
     },
-    end() {
+    /** The tool calls and the closing chunk, once all events were added. */
+    end(): ChatChunk[] {
       const end = completeEnd(finish);
-      const called = calls.all().map((call) => ({ type: 'tool_call' as const, call: makeCall(call) }));
-      const echo = back.end(called.some(({ call }) => call.extra !== undefined));
-      return [
-        ...called,
-        {
-          type: 'done',
-          finishReason: reasonOf(end, refused, called.length > 0),
-          usage,
-          ...(echo && { echo }),
-          ...(end === 'unknown' && { unknownReason: finish }),
-        },
-      ];
+      const callChunks = calls.all().map((call) => ({ type: 'tool_call' as const, call: makeCall(call) }));
+      const echo = echoPieces.end(callChunks.some(({ call }) => call.extra !== undefined));
+      const finishReason = reasonOf(end, isRefusal, callChunks.length > 0);
+      const unknownReason = end === 'unknown' ? finish : undefined;
+      return [...callChunks, { type: 'done', finishReason, usage, echo, unknownReason }];
     },
   };
 }
@@ -114,10 +100,10 @@ function completeEnd(finish: string): Exclude<AnswerEnd, 'broken'> {
 }
 
 /** An answer that ended with an unknown word ended on its own. */
-function reasonOf(end: Exclude<AnswerEnd, 'broken'>, refused: boolean, called: boolean): FinishReason {
+function reasonOf(end: Exclude<AnswerEnd, 'broken'>, isRefusal: boolean, hasCalls: boolean): FinishReason {
   if (end === 'length' || end === 'content_filter') return end;
-  if (refused || end === 'refusal') return 'refusal';
-  return called ? 'tool_calls' : 'stop';
+  if (isRefusal || end === 'refusal') return 'refusal';
+  return hasCalls ? 'tool_calls' : 'stop';
 }
 
 /** The choice of an event that belongs to the answer: some servers send further ones, though one was requested. */
@@ -134,20 +120,20 @@ function thinkingIn(delta: Fields): string {
     delta['thinking'],
     delta['reasoning_details'],
   ];
-  const found = fields.map((field) => textOf(field, 'thinking')).find((text) => text !== '');
-  return found ?? thoughtsAmong(delta['content']);
+  const thinking = fields.map((field) => textOf(field, 'thinking')).find((text) => text !== '');
+  return thinking ?? thoughtsAmong(delta['content']);
 }
 
-function readUsage(event: Fields, before: Usage): Usage {
-  const counted = fieldsOf(event['usage']);
+function readUsage(event: Fields, previous: Usage): Usage {
+  const counts = fieldsOf(event['usage']);
   const timings = fieldsOf(event['timings']);
-  if (counted === undefined && timings === undefined) return before;
+  if (counts === undefined && timings === undefined) return previous;
   return {
-    promptTokens: numberOf(counted?.['prompt_tokens']) ?? before.promptTokens,
-    completionTokens: numberOf(counted?.['completion_tokens']) ?? before.completionTokens,
+    promptTokens: numberOf(counts?.['prompt_tokens']) ?? previous.promptTokens,
+    completionTokens: numberOf(counts?.['completion_tokens']) ?? previous.completionTokens,
     modelMs:
       timings === undefined
-        ? before.modelMs
+        ? previous.modelMs
         : Math.round((numberOf(timings['prompt_ms']) ?? 0) + (numberOf(timings['predicted_ms']) ?? 0)),
   };
 }
@@ -227,7 +213,7 @@ function isJson(text: string): boolean {
   }
 }
 
-function argumentText(given: unknown): string {
-  if (typeof given === 'string') return given;
-  return given === undefined || given === null ? '' : jsonText(given);
+function argumentText(value: unknown): string {
+  if (typeof value === 'string') return value;
+  return value === undefined || value === null ? '' : jsonText(value);
 }

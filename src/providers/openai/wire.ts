@@ -1,39 +1,10 @@
 /** The shapes of an OpenAI-compatible API: a request for POST /chat/completions, and its list of models. */
 import { z } from 'zod';
-import type {
-  AnswerFormat,
-  ChatMessage,
-  ChatRequest,
-  Embeddings,
-  ReasoningEffort,
-} from '../../protocol/agent/provider.ts';
+import type { AnswerFormat, ChatMessage, ChatRequest, Embeddings } from '../../protocol/agent/provider.ts';
 import type { Picture } from '../../protocol/media.ts';
 import type { Omission } from '../../protocol/agent/omissions.ts';
-import { samplingOf, type WireSampling } from '../sampling.ts';
-import { toWireTools, type WireTool } from '../wire-tools.ts';
+import { samplingOf, toWireTools } from '../wire-fields.ts';
 import { createEchoWriter, type EchoTarget, type EchoWriter } from './echo.ts';
-
-/** The body of POST /chat/completions; `chat_template_kwargs` is llama-server's and vLLM's. */
-export interface WireRequest extends WireSampling {
-  model: string;
-  messages: WireMessage[];
-  tools?: WireTool[];
-  stream: boolean;
-  stream_options: { include_usage: true } | null;
-  max_tokens?: number;
-  /** What newer OpenAI models accept instead of `max_tokens`. */
-  max_completion_tokens?: number;
-  logit_bias?: Record<string, number>;
-  /** vLLM's and OpenRouter's name of `repeat_penalty`. */
-  repetition_penalty?: number;
-  reasoning_effort?: ReasoningEffort;
-  response_format?: object;
-  tool_choice?: 'required' | { type: 'function'; function: { name: string } };
-  parallel_tool_calls?: boolean;
-  logprobs?: true;
-  top_logprobs?: number;
-  chat_template_kwargs?: { enable_thinking: boolean };
-}
 
 interface WireMessage {
   role: ChatMessage['role'];
@@ -45,24 +16,40 @@ interface WireMessage {
 type WirePart = { type: 'text'; text: string } | { type: 'image_url'; image_url: { url: string } };
 
 /**
+ * The body of POST /chat/completions; `chat_template_kwargs` is llama-server's and vLLM's, `repetition_penalty` vLLM's and
+ * OpenRouter's name of `repeat_penalty`.
+ *
  * The window is the server's to set, so `contextWindow` is not sent. A server that accepts `chat_template_kwargs` is
  * always told whether to think; others refuse unknown fields and get a plain request.
  */
 export function toWire(
   request: ChatRequest,
-  can: { thinking: boolean },
-  { stream, omitted, target }: { stream: boolean; omitted: ReadonlySet<Omission>; target: EchoTarget },
-): WireRequest {
-  const tools = toWireTools(request, { knowsStrict: true });
-  const back = createEchoWriter(request.messages, target, { echo: request.echo, omitted });
+  knowsThinking: boolean,
+  stream: boolean,
+  omitted: ReadonlySet<Omission>,
+  target: EchoTarget,
+) {
+  const { think = false, reasoningEffort, maxTokens, toolChoice } = request;
+  const enableThinking = reasoningEffort === undefined ? think : reasoningEffort !== 'none';
+  const echo = createEchoWriter(request, target, omitted);
   return {
     model: request.model,
-    messages: request.messages.map((message) => toWireMessage(message, back)),
+    messages: request.messages.map((message) => toWireMessage(message, echo)),
     stream,
     stream_options: stream ? { include_usage: true } : null,
-    ...(tools !== undefined && { tools }),
-    ...(can.thinking && { chat_template_kwargs: { enable_thinking: thinks(request) } }),
-    ...toWireOptions(request, omitted),
+    tools: toWireTools(request, true),
+    chat_template_kwargs: knowsThinking ? { enable_thinking: enableThinking } : undefined,
+    // A model that refuses the older name takes the newer one.
+    [omitted.has('field:max_tokens') ? 'max_completion_tokens' : 'max_tokens']: maxTokens,
+    ...samplingOf(request),
+    repetition_penalty: request.repeatPenalty,
+    logit_bias: request.logitBias,
+    reasoning_effort: reasoningEffort,
+    response_format: request.format && toWireFormat(request.format),
+    tool_choice: typeof toolChoice === 'object' ? { type: 'function', function: toolChoice } : toolChoice,
+    parallel_tool_calls: request.parallelToolCalls,
+    logprobs: request.topLogprobs === undefined ? undefined : true,
+    top_logprobs: request.topLogprobs,
   };
 }
 
@@ -79,38 +66,13 @@ export const OPTION_FIELDS = [
   'reasoning_effort',
 ] as const;
 
-function thinks({ think, reasoningEffort }: ChatRequest): boolean {
-  return reasoningEffort === undefined ? (think ?? false) : reasoningEffort !== 'none';
-}
-
-function toWireOptions(request: ChatRequest, omitted: ReadonlySet<Omission>): Partial<WireRequest> {
-  const { maxTokens, logitBias, repeatPenalty, reasoningEffort, format, toolChoice } = request;
-  const { parallelToolCalls, topLogprobs } = request;
-  return {
-    // A model that refuses the older name takes the newer one.
-    ...(maxTokens !== undefined && {
-      [omitted.has('field:max_tokens') ? 'max_completion_tokens' : 'max_tokens']: maxTokens,
-    }),
-    ...samplingOf(request),
-    ...(repeatPenalty !== undefined && { repetition_penalty: repeatPenalty }),
-    ...(logitBias !== undefined && { logit_bias: logitBias }),
-    ...(reasoningEffort !== undefined && { reasoning_effort: reasoningEffort }),
-    ...(format !== undefined && { response_format: toWireFormat(format) }),
-    ...(toolChoice !== undefined && {
-      tool_choice: toolChoice === 'required' ? toolChoice : { type: 'function', function: toolChoice },
-    }),
-    ...(parallelToolCalls !== undefined && { parallel_tool_calls: parallelToolCalls }),
-    ...(topLogprobs !== undefined && { logprobs: true, top_logprobs: topLogprobs }),
-  };
-}
-
 function toWireFormat(format: AnswerFormat): object {
   if (format.type === 'json_object') return format;
   const { type, ...schema } = format;
   return { type, json_schema: schema };
 }
 
-function toWireMessage(message: ChatMessage, back: EchoWriter): WireMessage {
+function toWireMessage(message: ChatMessage, echo: EchoWriter): WireMessage {
   if (message.role === 'tool') {
     return { role: 'tool', content: message.content, tool_call_id: message.toolCallId };
   }
@@ -120,16 +82,16 @@ function toWireMessage(message: ChatMessage, back: EchoWriter): WireMessage {
   }
   if (message.role !== 'assistant') return { role: message.role, content: message.content };
   const calls = message.toolCalls ?? [];
-  if (calls.length === 0) return { role: 'assistant', content: message.content, ...back.ofMessage(message) };
+  if (calls.length === 0) return { role: 'assistant', content: message.content, ...echo.ofMessage(message) };
   return {
     role: 'assistant',
     content: message.content === '' ? null : message.content,
-    ...back.ofMessage(message),
+    ...echo.ofMessage(message),
     tool_calls: calls.map((call) => ({
       id: call.id,
       type: 'function',
       function: { name: call.name, arguments: JSON.stringify(call.args) },
-      ...back.ofCall(message, call),
+      ...echo.ofCall(message, call),
     })),
   };
 }

@@ -28,8 +28,8 @@ const PLAIN_LINE = /^[A-Za-z0-9_.,:@%+/-]+( +[A-Za-z0-9_.,:@%+/-]+)*$/;
 /** How much of a command is searched for a warning, in UTF-16 units. */
 const MAX_READ_CHARS = 4_000;
 
-/** What people should notice in a command before they allow it; the first match is reported. `then` must follow it. */
-const NOTABLE: readonly [pattern: RegExp, why: PlainKey, then?: RegExp][] = [
+/** What people should notice in a command before they allow it; the first match is reported. `follower` must follow it. */
+const NOTABLE: readonly [pattern: RegExp, warning: PlainKey, follower?: RegExp][] = [
   [/\b(curl|wget|nc|ncat|ssh|scp|rsync|ftp)\b/, 'risk.network_script', /\|\s*(ba|z|da)?sh\b/],
   [/\b(rm|rmdir|unlink|shred|truncate)\b|\bgit\s+clean\b/, 'risk.deletes'],
   [/\bfind\b/, 'risk.deletes', /-delete\b/],
@@ -66,7 +66,7 @@ const text = z
   .string()
   .min(1)
   .max(MAX_COMMAND_CHARS)
-  .refine((given) => !given.includes('\0'), 'holds no NUL character');
+  .refine((line) => !line.includes('\0'), 'must not contain NUL characters');
 
 const parameters = z
   .strictObject({
@@ -84,7 +84,7 @@ const parameters = z
     'give either "command" or "argv"',
   );
 
-const SWITCHED_OFF = 'exec is switched off: "tools": {"exec": true} in config.json switches it on.';
+const SWITCHED_OFF = 'exec is off: "tools": {"exec": true} in config.json turns it on.';
 
 /** `sandboxNow` returns undefined while it is off: then the tool only says how to switch it on. */
 export function createExec(sandboxNow: () => Sandbox | undefined): Tool {
@@ -102,9 +102,7 @@ export function createExec(sandboxNow: () => Sandbox | undefined): Tool {
     filesIn: wordsOfScript,
     async execute(args: z.infer<typeof parameters>, ctx) {
       const sandbox = sandboxNow();
-      if (sandbox === undefined) {
-        throw new ToolError('unavailable', SWITCHED_OFF);
-      }
+      if (sandbox === undefined) throw new ToolError('unavailable', SWITCHED_OFF);
       const { output, ending, ok } = await sandbox.run({
         session: ctx.sessionKey,
         workspace: ctx.workspace,
@@ -146,9 +144,9 @@ function riskOfRun(run: Run): ToolRisk {
 /** What makes a run worth a second look, as the end of "it …". */
 function warningOfRun({ command, argv }: Run): TextRef {
   const line = (command ?? argv?.join(' ') ?? '').slice(0, MAX_READ_CHARS);
-  const found = NOTABLE.find(([pattern, , then]) => {
+  const match = NOTABLE.find(([pattern, , follower]) => {
     const at = line.search(pattern);
-    return at >= 0 && (then === undefined || then.test(line.slice(at)));
+    return at >= 0 && (follower === undefined || follower.test(line.slice(at)));
   });
-  return { key: found?.[1] ?? 'risk.program' };
+  return { key: match?.[1] ?? 'risk.program' };
 }

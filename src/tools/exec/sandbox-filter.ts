@@ -4,7 +4,45 @@
  * them unreachable.
  */
 import { endianness } from 'node:os';
-import { ENOSYS, EPERM, type FilteredArch, refusedCalls } from './sandbox-calls.ts';
+
+/** A processor the filter is written for, under Node's name (`process.arch`). */
+export type FilteredArch = 'x64' | 'arm64';
+
+const EPERM = 1;
+
+/** Makes libraries fall back to an older way: `clone` for `clone3`, a file in /tmp for `memfd_create`. */
+const ENOSYS = 38;
+
+/** Calls that fail with EPERM: `name number-on-x64 number-on-arm64`; `-` if the CPU has no such call. */
+const REFUSED = [
+  // Other processes' memory and files.
+  'ptrace 101 117, process_vm_readv 310 270, process_vm_writev 311 271, process_madvise 440 440',
+  'kcmp 312 272, pidfd_getfd 438 438',
+  // Mounts and namespaces; for `clone`, its arguments decide.
+  'mount 165 40, umount2 166 39, pivot_root 155 41, chroot 161 51, open_tree 428 428',
+  'move_mount 429 429, fsopen 430 430, fsconfig 431 431, fsmount 432 432, fspick 433 433',
+  'mount_setattr 442 442, unshare 272 97, setns 308 268, name_to_handle_at 303 264',
+  'open_by_handle_at 304 265, fanotify_init 300 262',
+  // Large and often broken parts of the kernel.
+  'bpf 321 280, perf_event_open 298 241, userfaultfd 323 282, io_uring_setup 425 425',
+  'io_uring_enter 426 426, io_uring_register 427 427, add_key 248 217, request_key 249 218',
+  'keyctl 250 219, vmsplice 278 75, move_pages 279 239, migrate_pages 256 238, modify_ldt 154 -',
+  'lookup_dcookie 212 18, quotactl 179 60, quotactl_fd 443 443, uselib 134 -, ustat 136 -',
+  'sysfs 139 -, nfsservctl 180 42',
+  // The machine itself.
+  'kexec_load 246 104, kexec_file_load 320 294, reboot 169 142, init_module 175 105',
+  'finit_module 313 273, delete_module 176 106, swapon 167 224, swapoff 168 225, acct 163 89',
+  'syslog 103 116, settimeofday 164 170, clock_settime 227 112, clock_adjtime 305 266',
+  'sethostname 170 161, setdomainname 171 162, iopl 172 -, ioperm 173 -, vhangup 153 58',
+];
+
+/**
+ * Calls that fail with ENOSYS: memory that neither a process limit nor a tmpfs counts, and flags no filter can read.
+ */
+const MISSING = [
+  'clone3 435 435, memfd_create 319 279, memfd_secret 447 447, shmget 29 194, msgget 68 186',
+  'semget 64 190',
+];
 
 /** True if a filter can be built; elsewhere no program runs. */
 export function isFiltered(arch: string): arch is FilteredArch {
@@ -82,4 +120,17 @@ export function seccompProgram(arch: FilteredArch): Buffer {
     bytes.writeUInt32LE(k, at * 8 + 4);
   }
   return bytes;
+}
+
+/** The calls that always fail on a processor, by their number there, and what they fail with. */
+export function refusedCalls(arch: FilteredArch): { name: string; number: number; errno: number }[] {
+  const failing = (lines: readonly string[], errno: number) =>
+    lines.flatMap((line) =>
+      line.split(', ').flatMap((call) => {
+        const [name = '', x64 = '-', arm64 = '-'] = call.split(' ');
+        const number = arch === 'x64' ? x64 : arm64;
+        return number === '-' ? [] : [{ name, number: Number(number), errno }];
+      }),
+    );
+  return [...failing(REFUSED, EPERM), ...failing(MISSING, ENOSYS)];
 }

@@ -8,9 +8,10 @@ import { readFileSync } from 'node:fs';
 import { mkdir, readFile, rmdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { sleep } from '../../lib/async/sleep.ts';
-import { MAX_PROCESSES } from './sandbox-command.ts';
 import { errorCode } from '../../protocol/errors.ts';
 
+/** Processes and threads of one run. */
+export const MAX_PROCESSES = 64;
 /** Where the kernel exposes its control groups. */
 const HIERARCHY = '/sys/fs/cgroup';
 /** bwrap's own processes, outside and inside of the sandbox. */
@@ -37,14 +38,14 @@ export interface RunGroup {
 
 /**
  * The folder in which groups of runs may be created: next to that of this process, because a group with processes has
- * no groups below it. Undefined without cgroup v2. `own` is what /proc/self/cgroup says.
+ * no groups below it. Undefined without cgroup v2. `groupLines` is what /proc/self/cgroup says.
  */
-export function groupsFolder(own = ownGroups(), hierarchy = HIERARCHY): string | undefined {
-  const [, group] = /^0::(\/.+)$/m.exec(own) ?? [];
+export function groupsFolder(groupLines = groupsOfProcess(), hierarchy = HIERARCHY): string | undefined {
+  const [, group] = /^0::(\/.+)$/m.exec(groupLines) ?? [];
   return group === undefined ? undefined : path.join(hierarchy, path.dirname(group));
 }
 
-function ownGroups(): string {
+function groupsOfProcess(): string {
   try {
     return readFileSync('/proc/self/cgroup', 'utf8');
   } catch {
@@ -94,7 +95,7 @@ export async function openRunGroup(
 }
 
 async function removeGroup(place: string): Promise<boolean> {
-  for (let tried = 0; tried < REMOVE_TRIES; tried += 1) {
+  for (let attempt = 0; attempt < REMOVE_TRIES; attempt += 1) {
     try {
       await rmdir(place);
       return true;

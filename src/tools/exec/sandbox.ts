@@ -8,14 +8,15 @@ import { fileURLToPath } from 'node:url';
 import { ToolError, toGatewayError } from '../../protocol/errors.ts';
 import type { SessionKey } from '../../protocol/message.ts';
 import {
-  MAX_PROCESSES,
   MAX_SHARED_MEMORY_BYTES,
   readableFolderOf,
   readableFolders,
-} from './sandbox-command.ts';
+  runShutIn,
+  type SandboxRun,
+  type ShutInRequest,
+} from './sandbox-run.ts';
+import { groupsFolder, MAX_PROCESSES } from './sandbox-group.ts';
 import { isFiltered } from './sandbox-filter.ts';
-import { groupsFolder } from './sandbox-group.ts';
-import { runShutIn, type SandboxRun, type Shell, type ShutInRequest } from './sandbox-run.ts';
 import { RUN_LIMITS, type RunLimits } from './sandbox-watch.ts';
 
 /**
@@ -67,13 +68,9 @@ const PROGRAM_DIR = path.resolve(fileURLToPath(new URL('../../..', import.meta.u
 /** How long the self-test may take, in milliseconds. */
 const SELF_TEST_MS = 15_000;
 
-export interface SandboxRequest extends ShutInRequest {
-  session: SessionKey;
-}
-
 export interface Sandbox {
   /** Throws `ToolError`: `unavailable` (it says what to install or to move), `busy`. */
-  run(request: SandboxRequest): Promise<SandboxRun>;
+  run(request: ShutInRequest & { session: SessionKey }): Promise<SandboxRun>;
 }
 
 export interface SandboxOptions {
@@ -95,14 +92,14 @@ export function createSandbox(options: SandboxOptions): Sandbox {
   let tested: Promise<void> | undefined;
   return {
     async run(request) {
-      await (tested ??= selfTest({ ...options, bwrap, groups }, limits));
+      await (tested ??= selfTest(options, bwrap, groups, limits));
       if (running.has(request.session))
         throw new ToolError('busy', 'Another program of this session is still running.');
       if (running.size >= MAX_RUNS)
         throw new ToolError('busy', `${MAX_RUNS} programs are already running: try again later.`);
       running.add(request.session);
       try {
-        return await runShutIn({ bwrap, groups }, request, limits);
+        return await runShutIn(bwrap, groups, request, limits);
       } finally {
         running.delete(request.session);
       }
@@ -114,7 +111,7 @@ export function createSandbox(options: SandboxOptions): Sandbox {
 export async function sandboxProblem(options: SandboxOptions): Promise<string | undefined> {
   const { bwrap = findBubblewrap(), limits = RUN_LIMITS, groups = groupsFolder() } = options;
   try {
-    await selfTest({ ...options, bwrap, groups }, limits);
+    await selfTest(options, bwrap, groups, limits);
     return undefined;
   } catch (error) {
     return toGatewayError(error).message;
@@ -132,35 +129,31 @@ function findBubblewrap(): string {
 
 /** Fails closed: what cannot be proven to hold counts as broken. */
 async function selfTest(
-  { home, hidden, ...shell }: SandboxOptions & Shell,
+  { home, hidden }: SandboxOptions,
+  bwrap: string,
+  groups: string | undefined,
   limits: RunLimits,
 ): Promise<void> {
   const places = [home, PROGRAM_DIR, ...hidden];
   // Before the program is looked for: installing it would not help a home in the wrong place.
-  refusePlaces(places);
-  refuseMachine(shell.bwrap);
+  refuseReadable(places);
+  refuseMachine(bwrap);
   const workspace = await mkdtemp(path.join(os.tmpdir(), 'parley-sandbox-'));
   const canary = `.canary-${randomUUID()}`;
   try {
     await writeFile(path.join(home, canary), '', { mode: 0o600 });
-    const { output, ok, ending } = await runShutIn(
-      shell,
-      {
-        workspace,
-        argv: probeCommand(canary, places),
-        timeoutMs: SELF_TEST_MS,
-        signal: AbortSignal.timeout(SELF_TEST_MS),
-      },
-      // A disk that is full now may have space again later, while a failed self-test stays failed.
-      { ...limits, freeDiskBytes: 0 },
-    );
+    const signal = AbortSignal.timeout(SELF_TEST_MS);
+    const request = { workspace, argv: probeCommand(canary, places), timeoutMs: SELF_TEST_MS, signal };
+    // A disk that is full now may have space again later, while a failed self-test stays failed.
+    const testLimits = { ...limits, freeDiskBytes: 0 };
+    const { output, ok, ending } = await runShutIn(bwrap, groups, request, testLimits);
     if (!ok)
       throw unavailable(
         `bubblewrap 0.8 or newer, prlimit and choom must work here; the self-test says: ${ending} ${output.slice(0, 300)}`,
       );
-    const failed = failedProbes(output);
-    if (failed.length > 0)
-      throw unavailable(`the sandbox does not hold on this machine (${failed.join(', ')})`);
+    const probes = failedProbes(output);
+    if (probes.length > 0)
+      throw unavailable(`the sandbox does not hold on this machine (${probes.join(', ')})`);
   } catch (error) {
     if (error instanceof ToolError) throw error;
     throw unavailable('its self-test cannot write to GATEWAY_HOME and the temporary folder', error);
@@ -171,8 +164,8 @@ async function selfTest(
 }
 
 function refuseMachine(bwrap: string): void {
-  if (process.platform !== 'linux') throw unavailable('it needs Linux');
-  if (!isFiltered(process.arch)) throw unavailable('it needs an x64 or arm64 processor');
+  if (process.platform !== 'linux') throw unavailable('this needs Linux');
+  if (!isFiltered(process.arch)) throw unavailable('this needs an x64 or arm64 CPU');
   if (process.getuid?.() === 0) {
     throw unavailable(
       'the gateway runs as root, to whom process limits do not apply: run it as another user',
@@ -184,7 +177,7 @@ function refuseMachine(bwrap: string): void {
   }
 }
 
-function refusePlaces(places: readonly string[]): void {
+function refuseReadable(places: readonly string[]): void {
   for (const place of places) {
     const folder = readableFolderOf(place);
     if (folder === undefined) continue;
@@ -195,26 +188,26 @@ function refusePlaces(places: readonly string[]): void {
   }
 }
 
-function unavailable(why: string, cause?: unknown): ToolError {
-  return new ToolError('unavailable', `Running programs is unavailable: ${why}.`, { cause });
+function unavailable(reason: string, cause?: unknown): ToolError {
+  return new ToolError('unavailable', `Running programs is unavailable: ${reason}.`, { cause });
 }
 
 /** The command of the self-test: `canary` is the name of a file in the first of the `hidden` folders. */
-function probeCommand(canary: string, hidden: readonly string[]): string[] {
-  const known = ` ${[...KNOWN_MOUNTS, ...readableFolders()].join(' ')} `;
-  return ['/bin/sh', '-c', PROBE, 'probe', canary, known, ...hidden];
+function probeCommand(canary: string, folders: readonly string[]): string[] {
+  const mounts = ` ${[...KNOWN_MOUNTS, ...readableFolders()].join(' ')} `;
+  return ['/bin/sh', '-c', PROBE, 'probe', canary, mounts, ...folders];
 }
 
 /** The names of the probes that failed in what the self-test printed; none = the sandbox holds. */
 export function failedProbes(printed: string): string[] {
-  const seen = new Map(
+  const values = new Map(
     printed.split('\n').map((line) => {
       const at = line.indexOf('=');
       return [line.slice(0, at), line.slice(at + 1)] as const;
     }),
   );
-  return Object.entries(EXPECTED).flatMap(([name, expected]) => {
-    const value = seen.get(name);
-    return value !== undefined && expected.test(value) ? [] : [name];
+  return Object.entries(EXPECTED).flatMap(([name, pattern]) => {
+    const value = values.get(name);
+    return value !== undefined && pattern.test(value) ? [] : [name];
   });
 }

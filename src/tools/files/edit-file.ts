@@ -2,9 +2,8 @@
 import { z } from 'zod';
 import { ToolError } from '../../protocol/errors.ts';
 import { defineTool } from '../../protocol/agent/tool.ts';
-import { refuseSkills } from './readable-path.ts';
+import { openInside, refuseSkills } from './workspace.ts';
 import { CHANGES_A_FILE, MAX_FILE_BYTES, saveFile } from './save-file.ts';
-import { openInside } from './workspace.ts';
 
 const parameters = z.strictObject({
   path: z.string().min(1).describe('File relative to the workspace.'),
@@ -28,16 +27,12 @@ export const editFile = defineTool({
     const text = await readText(ctx.workspace, args.path);
     const at = text.indexOf(args.old_text);
     if (at === -1) {
-      throw new ToolError(
-        'not_found',
-        `The passage is not in "${args.path}": read the file and copy it exactly.`,
-      );
+      const message = `The passage is not in "${args.path}": read the file and copy it exactly.`;
+      throw new ToolError('not_found', message);
     }
     if (text.indexOf(args.old_text, at + 1) !== -1) {
-      throw new ToolError(
-        'not_unique',
-        `The passage is in "${args.path}" more than once: add lines around it until it is unique.`,
-      );
+      const message = `The passage is in "${args.path}" more than once: add lines around it until it is unique.`;
+      throw new ToolError('not_unique', message);
     }
     const edited = text.slice(0, at) + args.new_text + text.slice(at + args.old_text.length);
     await saveFile(ctx.workspace, args.path, Buffer.from(edited, 'utf8'));
@@ -46,19 +41,17 @@ export const editFile = defineTool({
 });
 
 /** The whole file. What is not UTF-8 is refused: writing it back would change bytes that no one asked to change. */
-async function readText(workspace: string, given: string): Promise<string> {
-  await using file = await openInside(workspace, given);
-  if (file.stats.isDirectory()) throw new ToolError('not_a_file', `"${given}" is a folder.`);
+async function readText(workspace: string, filePath: string): Promise<string> {
+  await using file = await openInside(workspace, filePath);
+  if (file.stats.isDirectory()) throw new ToolError('not_a_file', `"${filePath}" is a folder.`);
   if (file.stats.size > MAX_FILE_BYTES) {
-    throw new ToolError(
-      'too_large',
-      `Files of at most ${MAX_FILE_BYTES} bytes are edited; this one has ${file.stats.size}.`,
-    );
+    const message = `Only files of up to ${MAX_FILE_BYTES} bytes can be edited; this one has ${file.stats.size}.`;
+    throw new ToolError('too_large', message);
   }
   const bytes = await file.handle.readFile();
   try {
     return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
   } catch (error) {
-    throw new ToolError('not_text', `"${given}" is not UTF-8 text.`, { cause: error });
+    throw new ToolError('not_text', `"${filePath}" is not UTF-8 text.`, { cause: error });
   }
 }

@@ -4,7 +4,7 @@ import path from 'node:path';
 import { z } from 'zod';
 import { ToolError } from '../../protocol/errors.ts';
 import { defineTool } from '../../protocol/agent/tool.ts';
-import { isSkill, openReadable } from './readable-path.ts';
+import { isSkill, openReadable } from './workspace.ts';
 
 /** Entries in one answer; use `offset` to continue. */
 export const MAX_ENTRIES = 200;

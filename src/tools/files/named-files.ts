@@ -23,7 +23,7 @@ type WordsIn = (text: string) => readonly string[];
 /** A file that was found, and its text, which may name further files; undefined if it is not text. */
 interface FoundFile {
   file: NamedFile;
-  script: { text: string } | 'too long' | undefined;
+  script?: { text: string } | 'too long' | undefined;
 }
 
 /**
@@ -35,27 +35,27 @@ export async function namedFiles(
   words: readonly string[],
   wordsIn?: WordsIn,
 ): Promise<NamedFile[]> {
-  const found = new Map<string, FoundFile>();
-  const tried = new Set<string>();
+  const files = new Map<string, FoundFile>();
+  const paths = new Set<string>();
   const folders: string[] = [];
   let followed = 0;
   const unique = [...new Set(words)];
   const look = async (word: string, namedIn?: string): Promise<void> => {
-    const given = plainPath(word);
-    if (given === undefined || tried.has(given)) return;
+    const filePath = plainPath(word);
+    if (filePath === undefined || paths.has(filePath)) return;
     if (namedIn !== undefined) {
       if (followed >= MAX_FOLLOWED_PATHS) throw tooMany();
       followed += 1;
     }
-    tried.add(given);
-    const named = await readNamed(workspace, given, namedIn);
-    if (named === undefined) return;
-    if (named === 'folder') {
-      if (namedIn === undefined) folders.push(given);
+    paths.add(filePath);
+    const entry = await readNamed(workspace, filePath, namedIn);
+    if (entry === undefined) return;
+    if (entry === 'folder') {
+      if (namedIn === undefined) folders.push(filePath);
       return;
     }
-    if (found.size >= MAX_NAMED_FILES) throw tooMany();
-    found.set(given, named);
+    if (files.size >= MAX_NAMED_FILES) throw tooMany();
+    files.set(filePath, entry);
   };
   for (const word of unique) await look(word);
   // `cd sub && sh run.sh` names sub/run.sh.
@@ -64,10 +64,10 @@ export async function namedFiles(
     for (const word of unique) await look(`${folder}/${word}`);
   }
   // A map is iterated in insertion order, so what a file names is followed, too.
-  for (const each of wordsIn === undefined ? [] : found.values()) {
+  for (const each of wordsIn === undefined ? [] : files.values()) {
     await follow(each, wordsIn ?? (() => []), inside, look);
   }
-  return [...found.values()].map(({ file }) => file).toSorted((a, b) => (a.path < b.path ? -1 : 1));
+  return [...files.values()].map(({ file }) => file).toSorted((a, b) => (a.path < b.path ? -1 : 1));
 }
 
 /** Looks up the words of a file in the workspace, in the folders of the call and next to the file itself. */
@@ -78,12 +78,13 @@ async function follow(
   look: (word: string, namedIn: string) => Promise<void>,
 ): Promise<void> {
   if (script === undefined) return;
-  const beside = file.path.includes('/') ? [file.path.slice(0, file.path.lastIndexOf('/'))] : [];
+  const siblingFolder = file.path.includes('/') ? [file.path.slice(0, file.path.lastIndexOf('/'))] : [];
   try {
     if (script === 'too long') throw tooMany();
     for (const word of new Set(wordsIn(script.text))) {
       await look(word, file.path);
-      for (const folder of new Set([...folders, ...beside])) await look(`${folder}/${word}`, file.path);
+      for (const folder of new Set([...folders, ...siblingFolder]))
+        await look(`${folder}/${word}`, file.path);
     }
   } catch (error) {
     if (!(error instanceof ToolError) || error.code !== 'too_many_files') throw error;
@@ -111,32 +112,24 @@ function plainPath(word: string): string | undefined {
 
 async function readNamed(
   workspace: string,
-  given: string,
+  filePath: string,
   namedIn: string | undefined,
 ): Promise<FoundFile | 'folder' | undefined> {
-  const place = { path: given, ...(namedIn !== undefined && { namedIn }) };
+  const names = { path: filePath, ...(namedIn !== undefined && { namedIn }) };
   try {
-    await using file = await openInside(workspace, given);
+    await using file = await openInside(workspace, filePath);
     if (file.stats.isDirectory()) return 'folder';
     const { script, ...content } = await contentOf(file.handle);
-    return { file: { ...place, ...content }, script };
+    return { file: { ...names, ...content }, script };
   } catch (error) {
     if (!(error instanceof ToolError) || error.code === 'unreadable') throw error;
     if (error.code !== 'refused') return undefined;
-    return { file: { ...place, problem: error.message }, script: undefined };
+    return { file: { ...names, problem: error.message } };
   }
 }
 
-/** What is known of a file's content. */
-interface Content {
-  bytes: number;
-  sha256: string;
-  /** The text if it is short enough to show. */
-  text?: string;
-}
-
 /** Size and digest of the content, and the text if it is short; in pieces, so that no file blocks the gateway. */
-async function contentOf(handle: FileHandle): Promise<Content & Pick<FoundFile, 'script'>> {
+async function contentOf(handle: FileHandle) {
   const hash = createHash('sha256');
   const piece = Buffer.alloc(READ_BYTES);
   let bytes = 0;
@@ -151,7 +144,7 @@ async function contentOf(handle: FileHandle): Promise<Content & Pick<FoundFile, 
   }
   const content = { bytes, sha256: hash.digest('hex') };
   if (first.includes(0)) return { ...content, script: undefined };
-  if (bytes > MAX_SCRIPT_BYTES) return { ...content, script: 'too long' };
+  if (bytes > MAX_SCRIPT_BYTES) return { ...content, script: 'too long' as const };
   const text = utf8Text(first);
   if (text === undefined) return { ...content, script: undefined };
   return { ...content, ...(text.length <= MAX_SHOWN_FILE && { text }), script: { text } };

@@ -1,14 +1,30 @@
 /**
- * Files that arrive and leave in pieces: streamed next to the folders of sessions, then moved into one; read; removed.
+ * Files that arrive and leave in pieces: streamed next to the folders of sessions, then moved into one; read; removed; and,
+ * of those that are sent, a copy as it was then, and private copies of exactly those bytes for the platforms.
  */
 import { createHash, randomUUID } from 'node:crypto';
-import { type FileHandle, mkdir, open, readdir, rename, rm, stat, unlink } from 'node:fs/promises';
+import {
+  type FileHandle,
+  mkdir,
+  mkdtemp,
+  open,
+  readdir,
+  rename,
+  rm,
+  stat,
+  unlink,
+  writeFile,
+} from 'node:fs/promises';
 import path from 'node:path';
-import { ToolError } from '../../protocol/errors.ts';
-import type { ArrivingFile, OpenedFile, StoredFile } from '../../protocol/agent/tool.ts';
+import { errorCode, ToolError } from '../../protocol/errors.ts';
+import type { ArrivingFile, OpenedFile, SessionFiles, StoredFile } from '../../protocol/agent/tool.ts';
 import { inMegabytes } from '../../lib/text.ts';
 import { checkRoom } from './save-file.ts';
-import { type Opened, openFolder, openInside, pathError, pathParts } from './workspace.ts';
+import { type Opened, openFolder, openInside, pathError, pathParts, isMissing } from './workspace.ts';
+import { tmpdir } from 'node:os';
+import { type FileTypeOf, TYPE_HEAD_BYTES } from '../../protocol/file-api.ts';
+import type { KeptFiles, OutgoingFiles, PrivateCopy } from '../../protocol/media.ts';
+import { safeFileName } from '../../lib/file-name.ts';
 
 /** Incomplete uploads of a killed process are removed after this time, when the next file arrives. */
 const ABANDONED_MS = 24 * 3_600_000;
@@ -21,10 +37,10 @@ export async function putFile(arriving: string, place: string, file: ArrivingFil
   const half = path.join(arriving, randomUUID());
   try {
     const content = await writeChunks(half, file);
-    const given = file.pathOf(content);
+    const filePath = file.pathOf(content);
     await checkRoom(place, content.bytes);
-    await moveInto(half, place, given, content.sha256);
-    return { path: given, ...content };
+    await moveInto(half, place, filePath, content.sha256);
+    return { path: filePath, ...content };
   } finally {
     await rm(half, { force: true });
   }
@@ -35,17 +51,14 @@ async function openArriving(arriving: string): Promise<void> {
   await mkdir(arriving, { recursive: true, mode: 0o700 });
   for (const name of await readdir(arriving)) {
     const half = path.join(arriving, name);
-    const stats = await stat(half).catch((gone: NodeJS.ErrnoException) => gone.code);
+    const stats = await stat(half).catch((error: NodeJS.ErrnoException) => error.code);
     if (typeof stats === 'object' && Date.now() - stats.mtimeMs > ABANDONED_MS)
       await rm(half, { force: true });
   }
 }
 
 /** Writes what arrives to the disk and counts it. */
-async function writeChunks(
-  half: string,
-  { chunks, maxBytes }: ArrivingFile,
-): Promise<Omit<StoredFile, 'path'>> {
+async function writeChunks(half: string, { chunks, maxBytes }: ArrivingFile) {
   await using handle = await open(half, 'wx', 0o600);
   const hash = createHash('sha256');
   let bytes = 0;
@@ -64,9 +77,7 @@ async function writeChunk(handle: FileHandle, chunk: Uint8Array): Promise<void> 
   try {
     await handle.writeFile(chunk);
   } catch (error) {
-    const full =
-      error instanceof Error && 'code' in error && ['ENOSPC', 'EDQUOT'].includes(String(error.code));
-    if (!full) throw pathError(error, 'the file');
+    if (!['ENOSPC', 'EDQUOT'].includes(errorCode(error))) throw pathError(error, 'the file');
     const text = 'The disk of the gateway is full: the file was not kept.';
     throw new ToolError('no_space', text, { cause: error });
   }
@@ -76,49 +87,49 @@ async function writeChunk(handle: FileHandle, chunk: Uint8Array): Promise<void> 
  * Moves the complete file to its path; a file with the same content stays, so that its current readers are not
  * disturbed.
  */
-async function moveInto(half: string, place: string, given: string, sha256: string): Promise<void> {
-  const parts = pathParts(given);
+async function moveInto(half: string, place: string, filePath: string, sha256: string): Promise<void> {
+  const parts = pathParts(filePath);
   const name = parts.pop();
   if (name === undefined) throw new ToolError('bad_path', 'The path names the folder itself, not a file.');
-  await using folder = await openFolder(place, given, parts, { create: true });
-  if ((await digestAt(place, given)) === sha256) return;
+  await using folder = await openFolder(place, filePath, parts, { create: true });
+  if ((await digestAt(place, filePath)) === sha256) return;
   try {
     await rename(half, path.join(folder.place, name));
   } catch (error) {
-    throw pathError(error, given);
+    throw pathError(error, filePath);
   }
 }
 
 /** The digest of the existing file; undefined when there is none. Throws `ToolError` for what is not a plain file. */
-async function digestAt(place: string, given: string): Promise<string | undefined> {
+async function digestAt(place: string, filePath: string): Promise<string | undefined> {
   try {
-    await using there = await openInside(place, given);
-    if (there.stats.isDirectory()) throw notAFile(given);
+    await using file = await openInside(place, filePath);
+    if (file.stats.isDirectory()) throw notAFile(filePath);
     const hash = createHash('sha256');
-    for await (const chunk of chunksOf(there)) hash.update(chunk);
+    for await (const chunk of chunksOf(file)) hash.update(chunk);
     return hash.digest('hex');
   } catch (error) {
-    if (error instanceof ToolError && error.code === 'not_found') return undefined;
+    if (isMissing(error)) return undefined;
     throw error;
   }
 }
 
 /** `SessionFiles.read`. */
-export async function readPlainFile(place: string, given: string): Promise<OpenedFile> {
-  const opened = await openInside(place, given);
-  if (opened.stats.isDirectory()) {
-    await opened.handle.close();
-    throw notAFile(given);
+export async function readPlainFile(place: string, filePath: string): Promise<OpenedFile> {
+  const file = await openInside(place, filePath);
+  if (file.stats.isDirectory()) {
+    await file.handle.close();
+    throw notAFile(filePath);
   }
   return {
-    bytes: opened.stats.size,
-    changedAt: opened.stats.mtime,
+    bytes: file.stats.size,
+    changedAt: file.stats.mtime,
     async head(length) {
-      const { buffer, bytesRead } = await opened.handle.read(Buffer.alloc(length), 0, length, 0);
+      const { buffer, bytesRead } = await file.handle.read(Buffer.alloc(length), 0, length, 0);
       return buffer.subarray(0, bytesRead);
     },
-    chunks: (from, to) => chunksOf(opened, from, to),
-    [Symbol.asyncDispose]: () => opened[Symbol.asyncDispose](),
+    chunks: (from, to) => chunksOf(file, from, to),
+    [Symbol.asyncDispose]: () => file[Symbol.asyncDispose](),
   };
 }
 
@@ -140,27 +151,92 @@ async function* chunksOf(file: Opened, from = 0, to: number = file.stats.size): 
 }
 
 /** `SessionFiles.discard`. */
-export async function discardFile(place: string, given: string): Promise<boolean> {
-  const parts = pathParts(given);
+export async function discardFile(place: string, filePath: string): Promise<boolean> {
+  const parts = pathParts(filePath);
   const name = parts.pop() ?? '';
   try {
-    await using file = await openInside(place, given);
-    if (file.stats.isDirectory()) throw notAFile(given);
-    await using folder = await openFolder(place, given, parts);
+    await using file = await openInside(place, filePath);
+    if (file.stats.isDirectory()) throw notAFile(filePath);
+    await using folder = await openFolder(place, filePath, parts);
     await unlink(path.join(folder.place, name));
     return true;
   } catch (error) {
-    const isGone =
-      error instanceof Error && 'code' in error && ['ENOENT', 'not_found'].includes(String(error.code));
-    if (isGone) return false;
+    if (isMissing(error)) return false;
     throw error;
   }
 }
 
-function notAFile(given: string): ToolError {
-  return new ToolError('refused', `"${given.slice(0, 120)}" is a folder, not a file.`);
+function notAFile(filePath: string): ToolError {
+  return new ToolError('refused', `"${filePath.slice(0, 120)}" is a folder, not a file.`);
 }
 
 function tooLarge(maxBytes: number): ToolError {
   return new ToolError('too_large', `A file may have at most ${inMegabytes(maxBytes)}.`);
+}
+
+/** Folder of the copies in the session's folder. */
+const OUTBOX = 'outbox';
+
+/** Largest file that is sent, in bytes; most platforms accept less. */
+export const MAX_SENT_BYTES = 50_000_000;
+
+/** Owner of the copies: they count for no person, and are removed by age like received files. */
+const KEPT_FOR = 'sent';
+
+/** Digits of the digest that the name of a copy begins with: the same content has one copy. */
+const DIGEST_CHARS = 16;
+
+/** Makes the `OutgoingFiles` of the folders in `files`; `noteKept` records each copy. */
+export function createOutgoingFiles(
+  files: SessionFiles,
+  fileTypeOf: FileTypeOf,
+  noteKept: KeptFiles['keep'],
+): OutgoingFiles {
+  return {
+    async keep(folder, filePath) {
+      await using source = await files.read(folder, filePath);
+      const name = safeFileName(filePath);
+      const type = await fileTypeOf(await source.head(TYPE_HEAD_BYTES), name);
+      const { path: file, ...content } = await files.put(folder, {
+        chunks: source.chunks(),
+        maxBytes: MAX_SENT_BYTES,
+        pathOf: ({ sha256 }) => `${OUTBOX}/${sha256.slice(0, DIGEST_CHARS)}-${name}`,
+      });
+      await noteKept({ folder, path: file, userId: KEPT_FOR, bytes: content.bytes });
+      return { ...type, name, ...content, file };
+    },
+    async copy(folder, { file, sha256, name }) {
+      await using source = await files.read(folder, file);
+      return await privately(async (copy) => {
+        if ((await writeTo(copy, source.chunks())) !== sha256)
+          throw new ToolError('changed', `${name} has changed since it was sent.`);
+      });
+    },
+    write: (text) => privately((copy) => writeFile(copy, text, { flag: 'wx', mode: 0o600 })),
+  };
+}
+
+/** A file that `write` creates, in its own folder. */
+async function privately(write: (copy: string) => Promise<void>): Promise<PrivateCopy> {
+  const place = await mkdtemp(path.join(tmpdir(), 'parley-sending-'));
+  const remove = () => rm(place, { recursive: true, force: true });
+  const copy = path.join(place, 'content');
+  try {
+    await write(copy);
+    return { path: copy, [Symbol.asyncDispose]: remove };
+  } catch (error) {
+    await remove();
+    throw error;
+  }
+}
+
+/** Writes a new file and returns the digest of its content. */
+async function writeTo(place: string, chunks: AsyncIterable<Uint8Array>): Promise<string> {
+  await using target = await open(place, 'wx', 0o600);
+  const hash = createHash('sha256');
+  for await (const chunk of chunks) {
+    hash.update(chunk);
+    await target.writeFile(chunk);
+  }
+  return hash.digest('hex');
 }

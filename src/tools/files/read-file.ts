@@ -5,7 +5,7 @@ import { z } from 'zod';
 import { GatewayError, ToolError } from '../../protocol/errors.ts';
 import type { DocumentText } from '../../protocol/media.ts';
 import { defineTool, type Tool, type ToolResult } from '../../protocol/agent/tool.ts';
-import { isSkill, openReadable } from './readable-path.ts';
+import { isSkill, openReadable } from './workspace.ts';
 
 /** Bytes of one page: about 4,000 tokens, so that a page fits a small window. */
 export const MAX_PAGE_BYTES = 12_000;
@@ -53,8 +53,8 @@ export function createReadFile(documentText: DocumentText): Tool {
 }
 
 /** An error about a binary file may contain text of the program that read it: the whole result counts as the file's. */
-function notShown(size: number, why: string): ToolResult {
-  return { content: `(binary file of ${size} bytes: not shown, because ${why})`, source: 'local' };
+function notShown(size: number, reason: string): ToolResult {
+  return { content: `(binary file of ${size} bytes: not shown, because ${reason})`, source: 'local' };
 }
 
 /** How much of a file decides whether it is plain UTF-8, in bytes. */

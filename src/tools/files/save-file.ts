@@ -1,17 +1,32 @@
 /** Saves a whole file in the workspace: written next to its path under a temporary name, then renamed over it. */
 import { randomUUID } from 'node:crypto';
-import { constants } from 'node:fs';
-import { lstat, open, rename, unlink } from 'node:fs/promises';
+import { constants, type Dir } from 'node:fs';
+import { chmod, lstat, open, opendir, rename, unlink } from 'node:fs/promises';
 import path from 'node:path';
-import { ToolError, errorCode } from '../../protocol/errors.ts';
+import { errorCode, ToolError } from '../../protocol/errors.ts';
 import type { Tool } from '../../protocol/agent/tool.ts';
 import { checkKind, namesIn, openFolder, pathError, pathParts } from './workspace.ts';
-import {
-  MAX_WORKSPACE_BYTES,
-  MAX_WORKSPACE_ENTRIES,
-  workspaceUsage,
-  type WorkspaceUsage,
-} from './workspace-usage.ts';
+
+/** All files of a session's folder together, in bytes. */
+export const MAX_WORKSPACE_BYTES = 256 * 1024 * 1024;
+
+/** Files and folders of a session's folder. */
+export const MAX_WORKSPACE_ENTRIES = 10_000;
+
+export interface WorkspaceUsage {
+  /** On the disk, so that a sparse file counts what it costs. */
+  bytes: number;
+  entries: number;
+}
+
+/** What a folder may hold; counting stops beyond it. */
+export const WORKSPACE_LIMITS: WorkspaceUsage = {
+  bytes: MAX_WORKSPACE_BYTES,
+  entries: MAX_WORKSPACE_ENTRIES,
+};
+
+/** Linux's O_PATH: a descriptor of the entry, which needs no permission to read it. */
+const O_PATH = 0o10000000;
 
 /** Largest file a tool writes or edits, in bytes. */
 export const MAX_FILE_BYTES = 1024 * 1024;
@@ -21,82 +36,126 @@ const READ_UNASKED =
   /(^|\/)((agents|soul|user|tools|identity|memory|heartbeat|bootstrap|skill|\w*system_prompt)\.md$|skills(\/|$))/;
 
 /** True for a file whose text appears in later conversations on its own: writing it has effects outside this one. */
-function isReadUnasked(given: string): boolean {
-  const names = namesIn(given.normalize('NFKC').replaceAll('\\', '/'));
+function isReadUnasked(filePath: string): boolean {
+  const names = namesIn(filePath.normalize('NFKC').replaceAll('\\', '/'));
   return READ_UNASKED.test(names.map((name) => name.toLowerCase().trim()).join('/'));
 }
 
 /** What tools that change the file `path` have in common. */
-export const CHANGES_A_FILE: Pick<
-  Required<Tool<{ path: string }>>,
-  'risk' | 'results' | 'reach' | 'files'
-> = {
+export const CHANGES_A_FILE = {
   risk: () => 'caution',
   results: 'operator',
   reach: ({ path }) => (isReadUnasked(path) ? 'outside' : 'session'),
   files: ({ path }) => [path],
-};
+} satisfies Partial<Tool<{ path: string }>>;
 
 /**
  * Writes `content` to the file `given`; missing folders are created. A reader sees the old file or the new one, never a
  * partial one. An existing file must be a plain file with one name; a link put there in the meantime is replaced, not
  * followed. Throws `ToolError`: those of `openInside`, `too_large`, `workspace_full`.
  */
-export async function saveFile(workspace: string, given: string, content: Buffer): Promise<void> {
-  const parts = pathParts(given);
+export async function saveFile(workspace: string, filePath: string, content: Buffer): Promise<void> {
+  const parts = pathParts(filePath);
   const name = parts.pop();
   if (name === undefined)
     throw new ToolError('not_a_file', 'The path names the workspace itself, not a file.');
   if (content.length > MAX_FILE_BYTES) {
-    throw new ToolError(
-      'too_large',
-      `A file may have at most ${MAX_FILE_BYTES} bytes; this one has ${content.length}.`,
-    );
+    const text = `A file may have at most ${MAX_FILE_BYTES} bytes; this one has ${content.length}.`;
+    throw new ToolError('too_large', text);
   }
   await checkRoom(workspace, content.length);
-  await using folder = await openFolder(workspace, given, parts, { create: true });
+  await using folder = await openFolder(workspace, filePath, parts, { create: true });
   const target = path.join(folder.place, name);
-  const mode = await modeOf(target, given);
-  const beside = path.join(folder.place, `.${randomUUID()}.unfinished`);
+  const mode = await modeOf(target, filePath);
+  const temporary = path.join(folder.place, `.${randomUUID()}.unfinished`);
   try {
     const flags = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | (constants.O_NOFOLLOW ?? 0);
-    await using file = await open(beside, flags, mode);
+    await using file = await open(temporary, flags, mode);
     await file.writeFile(content);
-    await rename(beside, target);
+    await rename(temporary, target);
   } catch (error) {
-    await unlink(beside).catch((gone: NodeJS.ErrnoException) => gone.code);
-    throw pathError(error, given);
+    await unlink(temporary).catch(() => undefined);
+    throw pathError(error, filePath);
   }
 }
 
 /** The permissions the new file gets: those of the old one, so that a script stays executable. */
-async function modeOf(target: string, given: string): Promise<number> {
+async function modeOf(target: string, filePath: string): Promise<number> {
   try {
     const stats = await lstat(target);
-    checkKind(stats, given);
+    checkKind(stats, filePath);
     if (stats.isDirectory()) throw new ToolError('not_a_file', 'The path names a folder, not a file.');
     return stats.mode & 0o700;
   } catch (error) {
     if (errorCode(error) === 'ENOENT') return 0o600;
-    throw error instanceof ToolError ? error : pathError(error, given);
+    throw error instanceof ToolError ? error : pathError(error, filePath);
   }
 }
 
 /** Throws `ToolError('workspace_full')` when the session's folder has no room for `bytes` more. */
 export async function checkRoom(workspace: string, bytes: number): Promise<void> {
-  let used: WorkspaceUsage;
+  let usage: WorkspaceUsage;
   try {
-    used = await workspaceUsage(workspace);
+    usage = await workspaceUsage(workspace);
   } catch (error) {
     throw pathError(error, '.');
   }
-  if (used.bytes + bytes > MAX_WORKSPACE_BYTES) throw full(`its limit of ${MAX_WORKSPACE_BYTES} bytes`);
-  if (used.entries >= MAX_WORKSPACE_ENTRIES) throw full(`its limit of ${MAX_WORKSPACE_ENTRIES} entries`);
+  if (usage.bytes + bytes > MAX_WORKSPACE_BYTES) throw full(`its limit of ${MAX_WORKSPACE_BYTES} bytes`);
+  if (usage.entries >= MAX_WORKSPACE_ENTRIES) throw full(`its limit of ${MAX_WORKSPACE_ENTRIES} entries`);
 }
 
 function full(limit: string): ToolError {
-  return new ToolError(
-    'workspace_full',
-    `The workspace of this session has reached ${limit}: remove something first.`,
-  );
+  const text = `The workspace of this session has reached ${limit}: remove something first.`;
+  return new ToolError('workspace_full', text);
+}
+
+/**
+ * Counts everything below a folder, links themselves but not their targets, and stops once `enough` is exceeded. What
+ * vanishes in the meantime does not count. A folder whose mode locks its owner out is made readable again, so that
+ * nothing hides in it. Throws the errors of the file system.
+ */
+export async function workspaceUsage(
+  root: string,
+  enough: WorkspaceUsage = WORKSPACE_LIMITS,
+): Promise<WorkspaceUsage> {
+  const usage = { bytes: 0, entries: 0 };
+  const folders = [root];
+  for (let folder = folders.pop(); folder !== undefined; folder = folders.pop()) {
+    const entries = await unlessGone(readable(folder), folder === root);
+    if (entries === undefined) continue;
+    for await (const entry of entries) {
+      const place = path.join(folder, entry.name);
+      if (entry.isDirectory()) folders.push(place);
+      usage.entries += 1;
+      usage.bytes += ((await unlessGone(lstat(place)))?.blocks ?? 0) * 512;
+      if (usage.bytes > enough.bytes || usage.entries > enough.entries) return usage;
+    }
+  }
+  return usage;
+}
+
+async function readable(folder: string): Promise<Dir> {
+  try {
+    return await opendir(folder);
+  } catch (error) {
+    if (errorCode(error) !== 'EACCES') throw error;
+    await makeReadable(folder);
+    return await opendir(folder);
+  }
+}
+
+/** Through a descriptor, because a link put in the folder's place would be followed. */
+async function makeReadable(folder: string): Promise<void> {
+  const flags = O_PATH | (constants.O_NOFOLLOW ?? 0) | (constants.O_DIRECTORY ?? 0);
+  await using handle = await open(folder, flags);
+  await chmod(`/proc/self/fd/${handle.fd}`, 0o700);
+}
+
+async function unlessGone<T>(work: Promise<T>, mustExist = false): Promise<T | undefined> {
+  try {
+    return await work;
+  } catch (error) {
+    if (!mustExist && ['ENOENT', 'ENOTDIR', 'ELOOP'].includes(errorCode(error))) return undefined;
+    throw error;
+  }
 }

@@ -1,7 +1,7 @@
 /** The folders of sessions below one root: created, removed, and searched for the files that a call names. */
-import { lstat, mkdir, open, opendir, rename, rm } from 'node:fs/promises';
+import { lstat, mkdir, open, rename, rm } from 'node:fs/promises';
 import path from 'node:path';
-import { errorCode, ToolError } from '../../protocol/errors.ts';
+import { ToolError } from '../../protocol/errors.ts';
 import type { Log } from '../../protocol/log.ts';
 import {
   type FileStore,
@@ -11,18 +11,12 @@ import {
 } from '../../protocol/agent/tool.ts';
 import { constants } from 'node:fs';
 import { pipeline } from 'node:stream/promises';
-import { openFolder, openInside, pathError, pathParts } from './workspace.ts';
-import { MAX_WORKSPACE_BYTES, MAX_WORKSPACE_ENTRIES } from './workspace-usage.ts';
+import { isMissing, openFolder, openInside, pathError, pathParts, walkFolder } from './workspace.ts';
+import { MAX_WORKSPACE_BYTES, MAX_WORKSPACE_ENTRIES } from './save-file.ts';
 
 import { namedFiles } from './named-files.ts';
 import { discardFile, putFile, readPlainFile } from './put-file.ts';
 import { createSharedFiles } from './shared-files.ts';
-
-/** An entry below the folder: its path from there, and whether it is a plain file. */
-interface FolderEntry {
-  name: string;
-  isFile: boolean;
-}
 
 /** Names of folders as the store creates them: one plain name. */
 const FOLDER = /^[A-Za-z0-9-][A-Za-z0-9.-]{0,99}$/;
@@ -74,22 +68,20 @@ function createLocalFiles(root: string, log: Log): SessionFiles {
 }
 
 /** Renamed first: anything still working in it finds an empty folder, and a crash leaves nothing under its name. */
-async function removeFolder(place: string, aside: string): Promise<void> {
-  await rm(aside, { recursive: true, force: true });
-  await rename(place, aside).catch(ignoreMissing);
-  await rm(aside, { recursive: true, force: true });
-}
-
-function ignoreMissing(error: unknown): void {
-  if (errorCode(error) !== 'ENOENT') throw error;
+async function removeFolder(place: string, trash: string): Promise<void> {
+  await rm(trash, { recursive: true, force: true });
+  await rename(place, trash).catch((error: unknown) => {
+    if (!isMissing(error)) throw error;
+  });
+  await rm(trash, { recursive: true, force: true });
 }
 
 /** `SessionFiles.list`. Links and devices do not count as files; what vanishes in the meantime is left out. */
 async function listFiles(place: string): Promise<{ files: FolderFile[]; more: boolean }> {
   const names = await namesIn(place);
-  const shown = names.slice(0, MAX_LISTED_FILES);
-  const files = await Promise.all(shown.map((name) => fileAt(place, name)));
-  return { files: files.filter((file) => file !== undefined), more: names.length > shown.length };
+  const firstNames = names.slice(0, MAX_LISTED_FILES);
+  const files = await Promise.all(firstNames.map((name) => fileAt(place, name)));
+  return { files: files.filter((file) => file !== undefined), more: names.length > firstNames.length };
 }
 
 /** Paths of the plain files, sorted; at most as many entries as a folder may have are examined. */
@@ -109,7 +101,7 @@ async function fileAt(place: string, name: string): Promise<FolderFile | undefin
     const stats = await lstat(path.join(place, name));
     return stats.isFile() ? { path: name, bytes: stats.size, changedAt: stats.mtime } : undefined;
   } catch (error) {
-    if (errorCode(error) === 'ENOENT') return undefined;
+    if (isMissing(error)) return undefined;
     throw pathError(error, name);
   }
 }
@@ -159,32 +151,6 @@ async function unlessGone(work: Promise<number>): Promise<number> {
 }
 
 function tooMuch(): ToolError {
-  return new ToolError(
-    'workspace_full',
-    `The folder of this session has more than ${MAX_WORKSPACE_BYTES} bytes or ${MAX_WORKSPACE_ENTRIES} entries: remove something first.`,
-  );
-}
-
-/**
- * Yields every entry below the folder, each folder before what it contains; links are not followed. A folder that is missing
- * has no entries. Unbounded: the caller counts and stops. Throws `ToolError` for a folder that cannot be read.
- */
-async function* walkFolder(place: string): AsyncGenerator<FolderEntry> {
-  const folders = [''];
-  for (let folder = folders.pop(); folder !== undefined; folder = folders.pop()) {
-    for await (const entry of await entriesOf(path.join(place, folder))) {
-      const name = path.posix.join(folder, entry.name);
-      if (entry.isDirectory()) folders.push(name);
-      yield { name, isFile: entry.isFile() };
-    }
-  }
-}
-
-async function entriesOf(place: string) {
-  try {
-    return await opendir(place);
-  } catch (error) {
-    if (errorCode(error) === 'ENOENT') return [];
-    throw pathError(error, '.');
-  }
+  const text = `The folder of this session has more than ${MAX_WORKSPACE_BYTES} bytes or ${MAX_WORKSPACE_ENTRIES} entries: remove something first.`;
+  return new ToolError('workspace_full', text);
 }

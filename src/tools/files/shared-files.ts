@@ -1,6 +1,6 @@
 /** Session files that the nodes of a database share: each has a copy, fetched before a call and stored after it. */
-import { createHash } from 'node:crypto';
-import { opendir, unlink } from 'node:fs/promises';
+import { hash } from 'node:crypto';
+import { unlink } from 'node:fs/promises';
 import path from 'node:path';
 import { ToolError } from '../../protocol/errors.ts';
 import {
@@ -11,7 +11,7 @@ import {
 } from '../../protocol/agent/tool.ts';
 import { KeyedLock } from '../../lib/async/keyed-lock.ts';
 import { saveFile } from './save-file.ts';
-import { openFolder, openInside, pathParts } from './workspace.ts';
+import { isMissing, openFolder, openInside, pathParts, walkFolder } from './workspace.ts';
 
 /**
  * Folders for which this node remembers what it last had in common with the database; the others are compared again.
@@ -19,7 +19,7 @@ import { openFolder, openInside, pathParts } from './workspace.ts';
 const MAX_KNOWN_FOLDERS = 1_000;
 
 /** What a folder had in common with the database when it was last fetched or stored. */
-interface Known {
+interface SharedState {
   version: number;
   /** Digests by path. */
   files: ReadonlyMap<string, string>;
@@ -27,40 +27,40 @@ interface Known {
   unshared: ReadonlySet<string>;
 }
 
-const never = new AbortController().signal;
+const noSignal = new AbortController().signal;
 
 /** Remembers the state of the folder used last, and forgets those used longest ago. */
-function rememberIn(known: Map<string, Known>, folder: string, state: Known): void {
-  known.delete(folder);
-  known.set(folder, state);
-  const [oldest] = known.keys();
-  if (known.size > MAX_KNOWN_FOLDERS && oldest !== undefined) known.delete(oldest);
+function rememberIn(states: Map<string, SharedState>, folder: string, state: SharedState): void {
+  states.delete(folder);
+  states.set(folder, state);
+  const [oldest] = states.keys();
+  if (states.size > MAX_KNOWN_FOLDERS && oldest !== undefined) states.delete(oldest);
 }
 
 /** The `SessionFiles` of one node, shared through `store`. */
 export function createSharedFiles(local: SessionFiles, store: FileStore): SessionFiles {
-  const known = new Map<string, Known>();
+  const states = new Map<string, SharedState>();
   const lock = new KeyedLock();
   const open = async (folder: string): Promise<string> => {
     const place = await local.open(folder);
     if (folder === STATELESS_FOLDER) return place;
-    await lock.run(folder, never, async () => {
+    await lock.run(folder, noSignal, async () => {
       const version = await store.version(folder);
-      const before = known.get(folder);
-      if (before?.version === version) return;
+      const oldState = states.get(folder);
+      if (oldState?.version === version) return;
       // What a home contained before it shared its files is stored first.
-      if (version === 0) rememberIn(known, folder, await storeChanges(store, folder, place));
-      else rememberIn(known, folder, await fetchChanges(store, folder, place, before));
+      if (version === 0) rememberIn(states, folder, await storeChanges(store, folder, place));
+      else rememberIn(states, folder, await fetchChanges(store, folder, place, oldState));
     });
     return place;
   };
   const share = async (folder: string): Promise<string[]> => {
     const place = await local.open(folder);
-    return lock.run(folder, never, async () => {
-      const before = known.get(folder);
-      const after = await storeChanges(store, folder, place, before);
-      rememberIn(known, folder, after);
-      return [...after.unshared].filter((name) => before?.unshared.has(name) !== true);
+    return lock.run(folder, noSignal, async () => {
+      const oldState = states.get(folder);
+      const newState = await storeChanges(store, folder, place, oldState);
+      rememberIn(states, folder, newState);
+      return [...newState.unshared].filter((name) => oldState?.unshared.has(name) !== true);
     });
   };
   return {
@@ -69,23 +69,23 @@ export function createSharedFiles(local: SessionFiles, store: FileStore): Sessio
     share,
     async put(folder, file) {
       await open(folder);
-      const stored = await local.put(folder, file);
+      const storedFile = await local.put(folder, file);
       await share(folder);
-      return stored;
+      return storedFile;
     },
-    read: async (folder, name) => {
+    async read(folder, name) {
       await open(folder);
       return await local.read(folder, name);
     },
-    list: async (folder) => {
+    async list(folder) {
       await open(folder);
       return await local.list(folder);
     },
     async discard(folder, name) {
       await open(folder);
-      const gone = await local.discard(folder, name);
-      if (gone) await share(folder);
-      return gone;
+      const isDiscarded = await local.discard(folder, name);
+      if (isDiscarded) await share(folder);
+      return isDiscarded;
     },
     async copy(from, to) {
       await open(from);
@@ -93,7 +93,7 @@ export function createSharedFiles(local: SessionFiles, store: FileStore): Sessio
       await share(to);
     },
     remove: (folder) => {
-      known.delete(folder);
+      states.delete(folder);
       return local.remove(folder);
     },
   };
@@ -107,18 +107,18 @@ async function fetchChanges(
   store: FileStore,
   folder: string,
   place: string,
-  before: Known | undefined,
-): Promise<Known> {
+  oldState: SharedState | undefined,
+): Promise<SharedState> {
   const { version, files } = await store.list(folder);
-  const wanted = new Map(files.map(({ path: name, sha256 }) => [name, sha256]));
-  const { files: here, unshared } = before ?? (await readFolder(place));
-  for (const name of here.keys()) if (!wanted.has(name)) await removeFile(place, name);
-  for (const [name, sha256] of wanted) {
-    if (here.get(name) === sha256) continue;
+  const sharedFiles = new Map(files.map(({ path: name, sha256 }) => [name, sha256]));
+  const { files: localFiles, unshared } = oldState ?? (await readFolder(place));
+  for (const name of localFiles.keys()) if (!sharedFiles.has(name)) await removeFile(place, name);
+  for (const [name, sha256] of sharedFiles) {
+    if (localFiles.get(name) === sha256) continue;
     const bytes = await store.read(folder, name);
     if (bytes !== undefined) await saveFile(place, name, bytes);
   }
-  return { version, files: wanted, unshared };
+  return { version, files: sharedFiles, unshared };
 }
 
 /** Stores what differs from `before`, a file at a time. */
@@ -126,21 +126,21 @@ async function storeChanges(
   store: FileStore,
   folder: string,
   place: string,
-  before: Pick<Known, 'version' | 'files'> = { version: 0, files: new Map() },
-): Promise<Known> {
+  oldState: SharedState = { version: 0, files: new Map(), unshared: new Set() },
+): Promise<SharedState> {
   const { files, unshared } = await readFolder(place);
-  let { version } = before;
+  let { version } = oldState;
   const save = async (change: Parameters<FileStore['save']>[1]): Promise<void> => {
-    const stored = await store.save(folder, change);
+    const newVersion = await store.save(folder, change);
     // Another node has stored something in the meantime: it is fetched before the next call.
-    version = stored === version + 1 ? stored : -1;
+    version = newVersion === version + 1 ? newVersion : -1;
   };
   for (const [name, sha256] of files) {
-    const bytes = before.files.get(name) === sha256 ? undefined : await readShared(place, name);
+    const bytes = oldState.files.get(name) === sha256 ? undefined : await readShared(place, name);
     if (bytes !== undefined) await save({ put: [{ path: name, sha256, bytes }], gone: [] });
   }
-  const gone = [...before.files.keys()].filter((name) => !files.has(name));
-  if (gone.length > 0) await save({ put: [], gone });
+  const removals = [...oldState.files.keys()].filter((name) => !files.has(name));
+  if (removals.length > 0) await save({ put: [], gone: removals });
   return { version, files, unshared };
 }
 
@@ -148,19 +148,14 @@ async function storeChanges(
  * The digests of the folder's plain files that can be shared, and the paths of the others. Links and devices do not
  * count as files.
  */
-async function readFolder(place: string): Promise<Omit<Known, 'version'>> {
+async function readFolder(place: string) {
   const files = new Map<string, string>();
   const unshared = new Set<string>();
-  const folders = [''];
-  for (let folder = folders.pop(); folder !== undefined; folder = folders.pop()) {
-    for await (const entry of await opendir(path.join(place, folder))) {
-      const name = path.posix.join(folder, entry.name);
-      if (entry.isDirectory()) folders.push(name);
-      if (!entry.isFile()) continue;
-      const bytes = await readShared(place, name);
-      if (bytes === undefined) unshared.add(name);
-      else files.set(name, createHash('sha256').update(bytes).digest('hex'));
-    }
+  for await (const { name, isFile } of walkFolder(place)) {
+    if (!isFile) continue;
+    const bytes = await readShared(place, name);
+    if (bytes === undefined) unshared.add(name);
+    else files.set(name, hash('sha256', bytes));
   }
   return { files, unshared };
 }
@@ -183,8 +178,6 @@ async function removeFile(place: string, name: string): Promise<void> {
     await using folder = await openFolder(place, name, parts);
     await unlink(path.join(folder.place, last));
   } catch (error) {
-    const gone =
-      error instanceof Error && 'code' in error && ['ENOENT', 'not_found'].includes(String(error.code));
-    if (!gone) throw error;
+    if (!isMissing(error)) throw error;
   }
 }

@@ -1,8 +1,9 @@
 /** The only path check of the gateway: a walk inside a session's folder that no link, race or device can escape. */
 import { constants, type Stats } from 'node:fs';
-import { type FileHandle, lstat, mkdir, open } from 'node:fs/promises';
+import { type FileHandle, lstat, mkdir, open, opendir } from 'node:fs/promises';
 import path from 'node:path';
-import { ToolError, errorCode } from '../../protocol/errors.ts';
+import { errorCode, ToolError } from '../../protocol/errors.ts';
+import type { ToolContext } from '../../protocol/agent/tool.ts';
 
 /** Longest path a tool accepts, in UTF-8 bytes (Linux PATH_MAX). */
 export const MAX_PATH_BYTES = 4_096;
@@ -15,24 +16,25 @@ export const MAX_NAME_BYTES = 255;
  * Splits a path as a model writes it into names below the workspace; `.` and empty parts vanish, so `''` and `.` are
  * the workspace itself. Throws `ToolError('bad_path')` on absolute paths, `..`, NUL and what is too long or too deep.
  */
-export function pathParts(given: string): string[] {
-  if (given.includes('\0')) throw badPath('A path holds no NUL character.');
-  if (Buffer.byteLength(given) > MAX_PATH_BYTES) throw badPath(`A path has at most ${MAX_PATH_BYTES} bytes.`);
-  if (given.startsWith('/') || given.startsWith('~') || /^[A-Za-z]:|\\/.test(given)) {
+export function pathParts(filePath: string): string[] {
+  if (filePath.includes('\0')) throw badPath('A path must not contain NUL characters.');
+  if (Buffer.byteLength(filePath) > MAX_PATH_BYTES)
+    throw badPath(`A path may have at most ${MAX_PATH_BYTES} bytes.`);
+  if (filePath.startsWith('/') || filePath.startsWith('~') || /^[A-Za-z]:|\\/.test(filePath)) {
     throw badPath('Paths are relative to the workspace, with forward slashes, such as "notes/today.md".');
   }
-  const parts = namesIn(given);
+  const parts = namesIn(filePath);
   if (parts.includes('..')) throw badPath('".." leads out of the workspace.');
-  if (parts.length > MAX_PATH_DEPTH) throw badPath(`A path has at most ${MAX_PATH_DEPTH} parts.`);
+  if (parts.length > MAX_PATH_DEPTH) throw badPath(`A path may have at most ${MAX_PATH_DEPTH} parts.`);
   if (parts.some((part) => Buffer.byteLength(part) > MAX_NAME_BYTES)) {
-    throw badPath(`A name in a path has at most ${MAX_NAME_BYTES} bytes.`);
+    throw badPath(`A name in a path may have at most ${MAX_NAME_BYTES} bytes.`);
   }
   return parts;
 }
 
 /** The names in a path: the only way in which a path is split. */
-export function namesIn(given: string): string[] {
-  return given.split('/').filter((part) => part !== '' && part !== '.');
+export function namesIn(filePath: string): string[] {
+  return filePath.split('/').filter((part) => part !== '' && part !== '.');
 }
 
 /** Something in the workspace, held open: work on `handle`, or on `place` for names directly below it. */
@@ -56,16 +58,16 @@ const O_DIRECTORY = constants.O_DIRECTORY ?? 0;
  * refused by `lstat` before each step, which a program racing in the same folder could still beat.
  * Throws `ToolError`: `bad_path`, `not_found`, `refused` (link, device, pipe, socket, a file with a second name).
  */
-export async function openInside(workspace: string, given: string, anchored = ANCHORED): Promise<Opened> {
-  const parts = pathParts(given);
+export async function openInside(workspace: string, filePath: string, anchored = ANCHORED): Promise<Opened> {
+  const parts = pathParts(filePath);
   const name = parts.pop();
-  if (name === undefined) return await openFolder(workspace, given, [], { anchored });
-  await using parent = await openFolder(workspace, given, parts, { anchored });
+  if (name === undefined) return await openFolder(workspace, filePath, [], { anchored });
+  await using parent = await openFolder(workspace, filePath, parts, { anchored });
   const place = path.join(parent.place, name);
-  const handle = await openStep(place, given, false, anchored);
+  const handle = await openStep(place, filePath, false, anchored);
   try {
     const stats = await handle.stat();
-    checkKind(stats, given);
+    checkKind(stats, filePath);
     return opened(handle, stats, place, anchored);
   } catch (error) {
     await handle.close();
@@ -74,7 +76,7 @@ export async function openInside(workspace: string, given: string, anchored = AN
 }
 
 /** How to walk to a folder: `create` creates what is missing on the way (mode 0700). */
-export interface Walk {
+interface Walk {
   create?: boolean;
   anchored?: boolean;
 }
@@ -82,18 +84,18 @@ export interface Walk {
 /** Opens the folder that `parts` (from `pathParts`) lead to, the way `openInside` does; `given` is for messages. */
 export async function openFolder(
   workspace: string,
-  given: string,
+  filePath: string,
   parts: readonly string[],
   { create = false, anchored = ANCHORED }: Walk = {},
 ): Promise<Opened> {
-  let handle = await openStep(workspace, given, true, anchored);
+  let handle = await openStep(workspace, filePath, true, anchored);
   let folder = workspace;
   try {
     for (const name of parts) {
       folder = path.join(folder, name);
       const place = anchored ? `/proc/self/fd/${handle.fd}/${name}` : folder;
-      if (create) await makeFolder(place, given);
-      const next = await openStep(place, given, true, anchored);
+      if (create) await makeFolder(place, filePath);
+      const next = await openStep(place, filePath, true, anchored);
       await handle.close();
       handle = next;
     }
@@ -114,65 +116,121 @@ function opened(handle: FileHandle, stats: Stats, place: string, anchored: boole
 }
 
 /** What already exists is checked by the step that opens it. */
-async function makeFolder(place: string, given: string): Promise<void> {
+async function makeFolder(place: string, filePath: string): Promise<void> {
   try {
     await mkdir(place, { mode: 0o700 });
   } catch (error) {
-    const there = errorCode(error) === 'EEXIST';
-    if (!there) throw pathError(error, given);
+    if (errorCode(error) !== 'EEXIST') throw pathError(error, filePath);
   }
 }
 
 /** O_NONBLOCK: a pipe without a writer must not block the thread; it is refused after the open. */
 async function openStep(
   place: string,
-  given: string,
+  filePath: string,
   isFolder: boolean,
   anchored: boolean,
 ): Promise<FileHandle> {
   try {
-    if (!anchored && (await lstat(place)).isSymbolicLink()) throw refused(given, 'a link');
+    if (!anchored && (await lstat(place)).isSymbolicLink()) throw refused(filePath, 'a link');
     return await open(place, constants.O_RDONLY | O_NOFOLLOW | O_NONBLOCK | (isFolder ? O_DIRECTORY : 0));
   } catch (error) {
-    throw pathError(error, given);
+    throw pathError(error, filePath);
   }
 }
 
 /** Refuses anything but a folder or a plain file with one name. */
-export function checkKind(stats: Stats, given: string): void {
+export function checkKind(stats: Stats, filePath: string): void {
   if (stats.isDirectory()) return;
-  if (!stats.isFile()) throw refused(given, 'a device, pipe or socket');
-  if (stats.nlink > 1) throw refused(given, 'a file with more than one name (hard link)');
+  if (!stats.isFile()) throw refused(filePath, 'a device, pipe or socket');
+  if (stats.nlink > 1) throw refused(filePath, 'a file with more than one name (hard link)');
 }
 
 /** Words the system's refusal for the model. */
-export function pathError(error: unknown, given: string): ToolError {
+export function pathError(error: unknown, filePath: string): ToolError {
   if (error instanceof ToolError) return error;
   const code = errorCode(error) || 'unknown';
   const cause = error;
-  if (code === 'ENOENT') return new ToolError('not_found', `There is no "${shown(given)}".`, { cause });
+  if (code === 'ENOENT') return new ToolError('not_found', `There is no "${shown(filePath)}".`, { cause });
   if (code === 'ENOTDIR') {
-    return new ToolError('not_found', `Part of "${shown(given)}" is a file or a link, not a folder.`, {
-      cause,
-    });
+    const text = `Part of "${shown(filePath)}" is a file or a link, not a folder.`;
+    return new ToolError('not_found', text, { cause });
   }
-  if (code === 'ELOOP') return refused(given, 'a link', cause);
-  if (code === 'ENXIO' || code === 'ENODEV') return refused(given, 'a device, pipe or socket', cause);
-  return new ToolError('unreadable', `"${shown(given)}" cannot be opened (${code}).`, {
-    cause,
-  });
+  if (code === 'ELOOP') return refused(filePath, 'a link', cause);
+  if (code === 'ENXIO' || code === 'ENODEV') return refused(filePath, 'a device, pipe or socket', cause);
+  return new ToolError('unreadable', `"${shown(filePath)}" cannot be opened (${code}).`, { cause });
 }
 
-function refused(given: string, what: string, cause?: unknown): ToolError {
-  return new ToolError('refused', `"${shown(given)}" is ${what}; only plain files and folders are used.`, {
-    cause,
-  });
+function refused(filePath: string, kind: string, cause?: unknown): ToolError {
+  const text = `"${shown(filePath)}" is ${kind}; only plain files and folders can be used.`;
+  return new ToolError('refused', text, { cause });
+}
+
+/** True for the error of something that does not exist: of the file system, or of `pathError`. */
+export function isMissing(error: unknown): boolean {
+  return ['ENOENT', 'not_found'].includes(errorCode(error));
 }
 
 function badPath(message: string): ToolError {
   return new ToolError('bad_path', message);
 }
 
-function shown(given: string): string {
-  return given.length <= 120 ? given : `${given.slice(0, 120)}…`;
+function shown(filePath: string): string {
+  return filePath.length <= 120 ? filePath : `${filePath.slice(0, 120)}…`;
+}
+
+/** Where a read-only path leads: `skills/…` into the gateway's skills, everything else into the session's workspace. */
+/** The name under which every session sees the gateway's skills. */
+const SKILLS = 'skills';
+
+/** True for a path that leads to the gateway's skills, which are its own text. Throws `ToolError('bad_path')`. */
+export function isSkill(filePath: string): boolean {
+  return pathParts(filePath)[0] === SKILLS;
+}
+
+/** Opens a file or folder for reading, as `openInside` does, in the workspace or among the skills. Throws `ToolError`. */
+export async function openReadable({ workspace, skills }: ToolContext, filePath: string): Promise<Opened> {
+  const [first, ...rest] = pathParts(filePath);
+  if (first !== SKILLS) return await openInside(workspace, filePath);
+  if (skills === undefined) throw new ToolError('not_found', 'No skills are installed.');
+  return await openInside(skills, rest.join('/'));
+}
+
+/** Throws `ToolError('read_only')` for a path that reading would look up among the skills. */
+export function refuseSkills(filePath: string): void {
+  if (!isSkill(filePath)) return;
+  throw new ToolError(
+    'read_only',
+    `"${SKILLS}/" holds the skills of the gateway, which are only read: use another folder.`,
+  );
+}
+
+/** An entry below the folder: its path from there, and whether it is a plain file. */
+interface FolderEntry {
+  name: string;
+  isFile: boolean;
+}
+
+/**
+ * Yields every entry below the folder, each folder before what it contains; links are not followed. A folder that is missing
+ * has no entries. Unbounded: the caller counts and stops. Throws `ToolError` for a folder that cannot be read.
+ */
+export async function* walkFolder(place: string): AsyncGenerator<FolderEntry> {
+  const folders = [''];
+  for (let folder = folders.pop(); folder !== undefined; folder = folders.pop()) {
+    for await (const entry of await entriesOf(path.join(place, folder))) {
+      const name = path.posix.join(folder, entry.name);
+      if (entry.isDirectory()) folders.push(name);
+      yield { name, isFile: entry.isFile() };
+    }
+  }
+}
+
+async function entriesOf(place: string) {
+  try {
+    return await opendir(place);
+  } catch (error) {
+    if (errorCode(error) === 'ENOENT') return [];
+    throw pathError(error, '.');
+  }
 }

@@ -1,7 +1,7 @@
 /** The tool `write_file`: a whole text file in the session's workspace (B-17). */
 import { z } from 'zod';
 import { defineTool } from '../../protocol/agent/tool.ts';
-import { refuseSkills } from './readable-path.ts';
+import { refuseSkills } from './workspace.ts';
 import { CHANGES_A_FILE, MAX_FILE_BYTES, saveFile } from './save-file.ts';
 
 const parameters = z.strictObject({

@@ -34,7 +34,7 @@ function toolsOf(
     profiles: () => [defaultProfile(), coder],
     isOwner: async (userId) => owners.includes(userId),
     check,
-    ledger: { updateSession: (...given) => ledger().updateSession(...given) },
+    setProfile: (session, profileId) => ledger().updateSession(session, { profileId }),
   });
   return [listDir, readFile, switching];
 }

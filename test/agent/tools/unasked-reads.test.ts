@@ -2,8 +2,8 @@
 import { describe, expect, it } from 'vitest';
 import { judgeCall } from '../../../src/agent/tools/approval-gate.ts';
 import { MAX_UNASKED_READS } from '../../../src/agent/tools/unasked-reads.ts';
-import { createWebFetch } from '../../../src/tools/web/web-fetch.ts';
-import { createWebSearch } from '../../../src/tools/web/web-search.ts';
+import { createWebFetch } from '../../../src/tools/web-fetch.ts';
+import { createWebSearch } from '../../../src/tools/web-search.ts';
 import { ANN, quoting, reader, result, said } from '../../fakes/agent/read-rows.ts';
 import { noDocuments } from '../../fakes/tool-options.ts';
 

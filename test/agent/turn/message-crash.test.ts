@@ -60,7 +60,7 @@ describeStore('a message whose process dies', (databases) => {
       createSendFile(
         createPost(store.posts, bus, new Map()),
         noOtherChats,
-        createOutgoingFiles({ files, fileTypeOf, keptFiles: store.keptFiles }),
+        createOutgoingFiles(files, fileTypeOf, (file) => store.keptFiles.keep(file)).keep,
       ),
     ];
     const live = async (at: number, when: 'before' | 'after') => {

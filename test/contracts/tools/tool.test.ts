@@ -80,7 +80,11 @@ it('enables the default tools when none is named, search only once it is set up'
 
 it('offers web_search and exec only while they are set up, and the same list until something changes', () => {
   let setUp = { exec: false, searches: false };
-  const offered = withChangingTools(tools, { more: () => NO_TOOLS, setUp: () => setUp });
+  const offered = withChangingTools(
+    tools,
+    () => NO_TOOLS,
+    () => setUp,
+  );
   const needing = (): string[] =>
     offered()
       .map(({ name }) => name)

@@ -25,7 +25,15 @@ export function watchedTools(
     body: Buffer.from(body),
   });
   // A server that the operator trusts: its reads need no approval, so that its text is read.
-  const server = { name: 'notes', trusted: true, tools: undefined, timeoutMs: 10_000 };
+  const connection = { kind: 'http' as const, url: 'http://notes.example', headers: {} };
+  const server = {
+    name: 'notes',
+    connection,
+    trusted: true,
+    tools: undefined,
+    timeoutMs: 10_000,
+    secrets: [],
+  };
   const reads = { readOnlyHint: true, openWorldHint: false };
   const listed = [{ name: 'read', inputSchema: { type: 'object' }, annotations: reads }];
   const ofServer = takeTools(server, listed, async () => ({ content: text() })).tools;
@@ -58,16 +66,14 @@ export function watchedTools(
     },
     findChat: async ({ to, session }) =>
       isAddress(to) ? { kind: 'found', address: to, session } : { kind: 'foreign' },
-    outgoing: {
-      keep: async (_folder, path) => ({
-        kind: 'file',
-        name: path,
-        mimeType: 'text/plain',
-        bytes: 1,
-        sha256: '0',
-        file: path,
-      }),
-    },
+    keepFile: async (_folder, path) => ({
+      kind: 'file',
+      name: path,
+      mimeType: 'text/plain',
+      bytes: 1,
+      sha256: '0',
+      file: path,
+    }),
     documentText: async () => text(),
     todos: store.todos,
     scratchpad: memoryScratchpad(),
@@ -75,11 +81,8 @@ export function watchedTools(
       profiles: () => [defaultProfile()],
       isOwner: async () => true,
       check: async () => undefined,
-      ledger: {
-        updateSession: async () => {
-          effects.push('profile');
-          return undefined;
-        },
+      setProfile: async () => {
+        effects.push('profile');
       },
     },
     schedules: {

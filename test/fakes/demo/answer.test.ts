@@ -6,7 +6,7 @@ import { EXPLAIN_PROMPT, SUMMARY_PROMPT } from '../../../src/agent/plans/step-pr
 import { ANALYSIS, planInstruction, reviewInstruction } from '../../../src/agent/plans/draft-plan.ts';
 import { readAnalysis, readPlan, readReview } from '../../../src/agent/plans/read-plan.ts';
 import { markUntrusted } from '../../../src/agent/prompt/marks.ts';
-import { gatewayVoice } from '../../../src/providers/shape/voice.ts';
+import { gatewayVoice } from '../../../src/providers/shape.ts';
 import { topicOf } from './demo-text.ts';
 import { demoAnswer, demoTitle } from './answer.ts';
 import type { ChatBody, ChatBodyMessage } from '../ollama/request.ts';

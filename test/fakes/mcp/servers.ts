@@ -57,7 +57,7 @@ export function openMcp(servers: Record<string, unknown>, over: Partial<McpOptio
     const attachment = { kind, name: kind, mimeType: 'a/b', bytes, sha256: '', file: `inbox/tools/${kind}` };
     return { attachment, ...(kind === 'image' && { picture: `folder/${kind}` }) };
   };
-  const logins = createLogins({ folder: path.join(folder, '.logins'), write: writeWhole });
+  const logins = createLogins(path.join(folder, '.logins'), writeWhole);
   const watch: McpOptions['watch'] = (changed) => watchFolders(changed, log);
   const own = { settings, version: '0', environment, folder, service, logins, watch, keepFile, log, save };
   const mcp = createMcp({ ...own, ...over });

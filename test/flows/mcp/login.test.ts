@@ -49,7 +49,7 @@ describeGateway('an MCP server that requires a sign-in', { furnish }, (fixture) 
       const [address = ''] = /http\S+/.exec(text) ?? [];
       void browse(address);
     };
-    const logins = createLogins({ folder, write: writeWhole });
+    const logins = createLogins(folder, writeWhole);
     const deps = { logins, request: service.request, say, ask };
     await login(deps, { name: 'notes', url: server().url }, AbortSignal.timeout(10_000));
     expect(said).toHaveLength(1);

@@ -5,7 +5,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { doctorCommand } from '../../../src/commands/doctor.ts';
 import type { HealthReport } from '../../../src/protocol/gateway-api.ts';
-import { MAX_LADDER_CALLS } from '../../../src/providers/ladder/ladder.ts';
+import { MAX_LADDER_CALLS } from '../../../src/providers/ladder.ts';
 import { signatures, thoughtsOfCalls } from '../../fakes/model/echo-rules.ts';
 import {
   noDefaults,

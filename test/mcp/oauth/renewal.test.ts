@@ -7,14 +7,13 @@ import { afterEach, beforeEach, expect, it } from 'vitest';
 import { createLogins } from '../../../src/mcp/index.ts';
 import type { Logins } from '../../../src/mcp/oauth/logins.ts';
 import { login } from '../../../src/mcp/oauth/login.ts';
-import { refreshOnce } from '../../../src/mcp/connection.ts';
-import { renewal } from '../../../src/mcp/oauth/renewal.ts';
+import { refreshOnce, renewal } from '../../../src/mcp/oauth/renewal.ts';
 import { writeWhole } from '../../../src/settings/index.ts';
 import { type FakeOauthServer, startFakeOauthServer } from '../../fakes/mcp/oauth-server.ts';
 
 let server: FakeOauthServer;
 let folder = '';
-const logins = (): Logins => createLogins({ folder, write: writeWhole });
+const logins = (): Logins => createLogins(folder, writeWhole);
 
 beforeEach(async () => {
   server = await startFakeOauthServer();

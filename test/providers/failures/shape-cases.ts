@@ -1,5 +1,5 @@
 /** Streams and fields in unusual shapes: ends, lines, counts, answers that arrive whole. */
-import { MAX_LINE_BYTES } from '../../../src/providers/answers/text-splitters.ts';
+import { MAX_LINE_BYTES } from '../../../src/providers/answers/read-answer.ts';
 import { type Case, delta, DONE, event, HELLO, LAST, line, message, ollama, openai, STOP } from './wire.ts';
 
 const hello = delta({ content: 'Hello.' });

@@ -44,7 +44,7 @@ export function filterPieces(
   }: FilterSetup = {},
 ): Filtered {
   const offered = offeredTools(tools);
-  const filter = createAnswerFilter({ offered, makeCall: createCallMaker(offered), habits });
+  const filter = createAnswerFilter(offered, createCallMaker(offered), habits);
   const chunks: ChatChunk[] = [];
   for (const delta of pieces) {
     const chunk: ChatChunk = { type: 'text', delta };

@@ -2,7 +2,7 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import type { ChatMessage } from '../../../src/protocol/agent/provider.ts';
 import type { Omission } from '../../../src/protocol/agent/omissions.ts';
-import { LADDER_MS, MAX_LADDER_CALLS } from '../../../src/providers/ladder/ladder.ts';
+import { LADDER_MS, MAX_LADDER_CALLS } from '../../../src/providers/ladder.ts';
 import type { UpstreamBody } from '../../fakes/model/scripted-upstream.ts';
 import type { ServerRule } from '../../fakes/model/strict-server.ts';
 import { question } from '../request.ts';

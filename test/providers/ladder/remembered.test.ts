@@ -1,7 +1,7 @@
 /** What helped against a refusal is remembered, by model for a while, and by picture. */
 import { afterEach, describe, expect, it } from 'vitest';
 import type { ChatMessage, ChatRequest } from '../../../src/protocol/agent/provider.ts';
-import { FIRST_OMISSION_MS } from '../../../src/providers/learned.ts';
+import { FIRST_OMISSION_MS } from '../../../src/providers/discovery.ts';
 import type { ServerRule, StrictRefusal } from '../../fakes/model/strict-server.ts';
 import { never, question } from '../request.ts';
 import { closeAll, image, picturesIn, refuse, setup, TOOLS, toolsIn } from './setup.ts';

@@ -3,7 +3,7 @@ import { setImmediate } from 'node:timers/promises';
 import { afterEach, describe, expect, it } from 'vitest';
 import { collectChat } from '../../fakes/agent/collect-chat.ts';
 import type { ChatRequest, LLMProvider } from '../../../src/protocol/agent/provider.ts';
-import { MAX_WAITING_CALLS } from '../../../src/providers/concurrency-limit.ts';
+import { MAX_WAITING_CALLS } from '../../../src/providers/server-calls.ts';
 import { drain } from '../../contracts/model/provider.ts';
 import { createPairs } from './setup.ts';
 import { never, question } from '../request.ts';

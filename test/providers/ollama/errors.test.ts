@@ -2,8 +2,8 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { ConfigError } from '../../../src/protocol/errors.ts';
 import { collectChat } from '../../fakes/agent/collect-chat.ts';
-import { MAX_LADDER_CALLS } from '../../../src/providers/ladder/ladder.ts';
-import { MAX_LINE_BYTES } from '../../../src/providers/answers/text-splitters.ts';
+import { MAX_LADDER_CALLS } from '../../../src/providers/ladder.ts';
+import { MAX_LINE_BYTES } from '../../../src/providers/answers/read-answer.ts';
 import { drain } from '../../contracts/model/provider.ts';
 import type { Failure } from '../../fakes/ollama/ollama.ts';
 import { createPairs } from './setup.ts';

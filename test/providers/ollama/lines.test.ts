@@ -4,10 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { ProviderError } from '../../../src/protocol/errors.ts';
 import { createAnswerReader } from '../../../src/providers/ollama/lines.ts';
 import { createCallMaker } from '../../../src/providers/answers/tool-calls.ts';
-import {
-  createDocumentCollector,
-  MAX_DOCUMENT_BYTES,
-} from '../../../src/providers/answers/text-splitters.ts';
+import { createDocumentCollector, MAX_DOCUMENT_BYTES } from '../../../src/providers/answers/read-answer.ts';
 import { readPackets } from '../answers.ts';
 
 const failed = (error: string): ProviderError => new ProviderError('bad_response', error);
@@ -16,7 +13,7 @@ const failed = (error: string): ProviderError => new ProviderError('bad_response
 async function textsOf(packets: readonly Uint8Array[]) {
   const { chunks, error, ends } = await readPackets(
     packets,
-    createAnswerReader({ failed, makeCall: createCallMaker(new Map()) }),
+    createAnswerReader(createCallMaker(new Map()), failed),
   );
   const texts = chunks.flatMap((chunk) => (chunk.type === 'text' ? [chunk.delta] : []));
   return { texts, error, ends, finished: chunks.filter(({ type }) => type === 'done').length };

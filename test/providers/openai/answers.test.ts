@@ -3,7 +3,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { collectChat } from '../../fakes/agent/collect-chat.ts';
 import type { ChatMessage, ToolSchema } from '../../../src/protocol/agent/provider.ts';
 import { ProviderError } from '../../../src/protocol/errors.ts';
-import { createLearnedModels } from '../../../src/providers/learned.ts';
+import { createLearnedModels } from '../../../src/providers/discovery.ts';
 import { createEventReader } from '../../../src/providers/openai/events.ts';
 import { createCallMaker } from '../../../src/providers/answers/tool-calls.ts';
 import { MAX_CALL_CHARS } from '../../../src/providers/openai/pieces.ts';
@@ -19,10 +19,9 @@ afterEach(() => pairs.closeAll());
 const LOOK: ToolSchema = { name: 'look', description: 'Looks.', parameters: { type: 'object' } };
 
 const eventReader = () =>
-  createEventReader({
-    failed: (said) => new ProviderError('bad_response', said),
-    makeCall: createCallMaker(new Map()),
-    target: { from: 'openai/fake', habits: createLearnedModels().of('fake') },
+  createEventReader(createCallMaker(new Map()), (words) => new ProviderError('bad_response', words), {
+    from: 'openai/fake',
+    habits: createLearnedModels().of('fake'),
   });
 
 async function answerOf(reply: LlamaReply, more: Parameters<typeof question>[1] = {}) {

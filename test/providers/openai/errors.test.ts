@@ -2,7 +2,7 @@
 import { inspect } from 'node:util';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { ConfigError } from '../../../src/protocol/errors.ts';
-import { MAX_LADDER_CALLS } from '../../../src/providers/ladder/ladder.ts';
+import { MAX_LADDER_CALLS } from '../../../src/providers/ladder.ts';
 import { collectChat } from '../../fakes/agent/collect-chat.ts';
 import { drain } from '../../contracts/model/provider.ts';
 import type { LlamaFailure } from '../../fakes/llama-server/reply.ts';

@@ -2,8 +2,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { ChatMessage } from '../../../src/protocol/agent/provider.ts';
-import { type Shape, shapeMessages } from '../../../src/providers/shape/shape.ts';
-import { createVoice } from '../../../src/providers/shape/voice.ts';
+import { createVoice, type Shape, shapeMessages } from '../../../src/providers/shape.ts';
 import {
   noSystem,
   noTools,

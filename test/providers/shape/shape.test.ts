@@ -3,9 +3,14 @@ import { describe, expect, it } from 'vitest';
 import { NOTE_OVERHEAD } from '../../../src/agent/prompt/context-window.ts';
 import type { ChatMessage } from '../../../src/protocol/agent/provider.ts';
 import { estimateTokens } from '../../../src/lib/text.ts';
-import { NO_RESULT } from '../../../src/providers/shape/exchanges.ts';
-import { NO_ANSWER, NO_QUESTION, type Shape, shapeMessages } from '../../../src/providers/shape/shape.ts';
-import { createVoice } from '../../../src/providers/shape/voice.ts';
+import { NO_RESULT } from '../../../src/providers/exchanges.ts';
+import {
+  createVoice,
+  NO_ANSWER,
+  NO_QUESTION,
+  type Shape,
+  shapeMessages,
+} from '../../../src/providers/shape.ts';
 
 const CODE = '0123456789abcdef';
 const VOICE = createVoice(CODE);

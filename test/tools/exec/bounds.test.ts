@@ -2,7 +2,7 @@
 import { chmod, mkdir, readdir, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { MAX_SHARED_MEMORY_BYTES } from '../../../src/tools/exec/sandbox-command.ts';
+import { MAX_SHARED_MEMORY_BYTES } from '../../../src/tools/exec/sandbox-run.ts';
 import { RUN_LIMITS, type RunLimits } from '../../../src/tools/exec/sandbox-watch.ts';
 import { alive, execFixture, makeWorkspace, runIn, sandboxOf } from './as-nobody.ts';
 import { needs } from '../../runs/needs.ts';
@@ -27,7 +27,7 @@ describe('the memory of a run', needs('bubblewrap'), () => {
     const began = performance.now();
     const six = Array.from({ length: 6 }, () => `${hold} &`).join(' ');
     const told = await run(`${six} wait`, { memoryBytes: 512 * MIB });
-    expect(told).toContain('ended: its programs held more than 512 MiB of memory together');
+    expect(told).toContain('ended: its programs together used more than 512 MiB of memory');
     expect(performance.now() - began).toBeLessThan(15_000);
     await expect.poll(() => alive('mark-of-memory')).toEqual([]);
   });
@@ -40,7 +40,7 @@ describe('the memory of a run', needs('bubblewrap'), () => {
   it('finds the processes that left their parent', async () => {
     const hold = `perl -e 'my $x = "x" x ${150 * MIB}; sleep 60' mark-of-orphan`;
     const told = await run(`(setsid ${hold} & setsid ${hold} &) ; sleep 60`, { memoryBytes: 256 * MIB });
-    expect(told).toContain('more than 256 MiB of memory together');
+    expect(told).toContain('more than 256 MiB of memory');
     await expect.poll(() => alive('mark-of-orphan')).toEqual([]);
   });
 
@@ -63,13 +63,13 @@ describe('the disk of a run', needs('bubblewrap'), () => {
     const workspace = await makeWorkspace(fixture);
     const slowly = 'i=0; while :; do head -c 1M /dev/zero > f$i; i=$((i+1)); sleep 0.02; done';
     const told = await run(slowly, limits, workspace);
-    expect(told).toContain('ended: the workspace may hold 8 MiB: remove something first');
+    expect(told).toContain('ended: the workspace may hold at most 8 MiB: remove something first');
     expect(await bytesIn(workspace)).toBeLessThan(64 * MIB);
   });
 
   it('ends one that creates too many files', async () => {
     const many = 'i=0; while :; do : > f$i; i=$((i+1)); done';
-    expect(await run(many, limits)).toContain('ended: the workspace may hold 100 files and folders');
+    expect(await run(many, limits)).toContain('ended: the workspace may hold at most 100 files and folders');
   });
 
   it('lets a full workspace be emptied, but not grow', async () => {
@@ -84,9 +84,9 @@ describe('the disk of a run', needs('bubblewrap'), () => {
 
   it('counts deleted files that are still open, and folders without permissions', async () => {
     const unnamed = 'exec 3>gone; rm gone; head -c 20M /dev/zero >&3; sleep 30';
-    expect(await run(unnamed, limits)).toContain('ended: the workspace may hold 8 MiB');
+    expect(await run(unnamed, limits)).toContain('ended: the workspace may hold at most 8 MiB');
     const shut = 'mkdir d; cd d; head -c 20M /dev/zero > f; chmod 000 .; sleep 30';
-    expect(await run(shut, limits)).toContain('ended: the workspace may hold 8 MiB');
+    expect(await run(shut, limits)).toContain('ended: the workspace may hold at most 8 MiB');
   });
 
   it('keeps a reserve of disk space, whoever fills the disk', async () => {

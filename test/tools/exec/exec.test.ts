@@ -7,8 +7,13 @@ import path from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { createExec } from '../../../src/tools/exec/exec.ts';
-import { MAX_PROCESSES, MAX_SANDBOX_FILE_BYTES } from '../../../src/tools/exec/sandbox-command.ts';
-import { keepOutput, MAX_KEPT_BYTES, MAX_PRINTED_BYTES } from '../../../src/tools/exec/sandbox-run.ts';
+import {
+  keepOutput,
+  MAX_KEPT_BYTES,
+  MAX_PRINTED_BYTES,
+  MAX_SANDBOX_FILE_BYTES,
+} from '../../../src/tools/exec/sandbox-run.ts';
+import { MAX_PROCESSES } from '../../../src/tools/exec/sandbox-group.ts';
 import { failedProbes, MAX_RUNS, type Sandbox } from '../../../src/tools/exec/sandbox.ts';
 import type { ToolContext, ToolResult } from '../../../src/protocol/agent/tool.ts';
 import { alive, CANARY, execFixture, runIn, sandboxOf, wasRoot } from './as-nobody.ts';

@@ -3,7 +3,7 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
-import { memoryOf } from '../../../src/tools/exec/run-processes.ts';
+import { memoryOf } from '../../../src/tools/exec/sandbox-watch.ts';
 
 const MIB = 1024 * 1024;
 

@@ -2,8 +2,7 @@
 import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { MAX_PROCESSES } from '../../../src/tools/exec/sandbox-command.ts';
-import { groupsFolder, openRunGroup } from '../../../src/tools/exec/sandbox-group.ts';
+import { groupsFolder, MAX_PROCESSES, openRunGroup } from '../../../src/tools/exec/sandbox-group.ts';
 import { RUN_LIMITS } from '../../../src/tools/exec/sandbox-watch.ts';
 import { execFixture, makeWorkspace, runIn, sandboxOf } from './as-nobody.ts';
 import { needs } from '../../runs/needs.ts';

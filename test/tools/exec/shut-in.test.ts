@@ -2,9 +2,13 @@
 import { rm, symlink, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { readableFolderOf, readableFolders } from '../../../src/tools/exec/sandbox-command.ts';
-import { type FilteredArch, refusedCalls } from '../../../src/tools/exec/sandbox-calls.ts';
-import { isFiltered, seccompProgram } from '../../../src/tools/exec/sandbox-filter.ts';
+import { readableFolderOf, readableFolders } from '../../../src/tools/exec/sandbox-run.ts';
+import {
+  type FilteredArch,
+  isFiltered,
+  refusedCalls,
+  seccompProgram,
+} from '../../../src/tools/exec/sandbox-filter.ts';
 import { failedProbes } from '../../../src/tools/exec/sandbox.ts';
 import { execFixture, runIn, sandboxOf } from './as-nobody.ts';
 import { needs } from '../../runs/needs.ts';

@@ -6,7 +6,7 @@ import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { SessionFiles } from '../../../src/protocol/agent/tool.ts';
 import { createSessionFiles } from '../../../src/tools/files/session-files.ts';
-import { MAX_WORKSPACE_BYTES, MAX_WORKSPACE_ENTRIES } from '../../../src/tools/files/workspace-usage.ts';
+import { MAX_WORKSPACE_BYTES, MAX_WORKSPACE_ENTRIES } from '../../../src/tools/files/save-file.ts';
 import { testLog } from '../../fakes/agent/tool-context.ts';
 
 let root = '';

@@ -7,7 +7,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { ToolError } from '../../../src/protocol/errors.ts';
 import type { KeptFiles } from '../../../src/protocol/media.ts';
 import { fileTypeOf } from '../../../src/media/index.ts';
-import { createOutgoingFiles, MAX_SENT_BYTES } from '../../../src/tools/files/outbox.ts';
+import { createOutgoingFiles, MAX_SENT_BYTES } from '../../../src/tools/files/put-file.ts';
 import { createSessionFiles } from '../../../src/tools/files/session-files.ts';
 import { testLog } from '../../fakes/agent/tool-context.ts';
 import { OGG, PNG } from '../../fakes/media/media-bytes.ts';
@@ -23,7 +23,7 @@ beforeEach(async () => {
   folder = await files.open('s1');
   noted = [];
   const keep = async (file: Parameters<KeptFiles['keep']>[0]) => void noted.push(file);
-  outgoing = createOutgoingFiles({ files, fileTypeOf, keptFiles: { keep } });
+  outgoing = createOutgoingFiles(files, fileTypeOf, keep);
 });
 afterEach(async () => {
   await rm(root, { recursive: true });

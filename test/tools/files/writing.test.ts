@@ -19,8 +19,12 @@ import * as fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { campaignSize } from '../../campaign.ts';
 import { editFile } from '../../../src/tools/files/edit-file.ts';
-import { MAX_FILE_BYTES, saveFile } from '../../../src/tools/files/save-file.ts';
-import { MAX_WORKSPACE_BYTES, MAX_WORKSPACE_ENTRIES } from '../../../src/tools/files/workspace-usage.ts';
+import {
+  MAX_FILE_BYTES,
+  MAX_WORKSPACE_BYTES,
+  MAX_WORKSPACE_ENTRIES,
+  saveFile,
+} from '../../../src/tools/files/save-file.ts';
 import { writeFile as writeTool } from '../../../src/tools/files/write-file.ts';
 import type { Tool } from '../../../src/protocol/agent/tool.ts';
 import { toolContext } from '../../fakes/agent/tool-context.ts';

@@ -9,7 +9,7 @@ import {
   MAX_HELD_PAGES,
   MAX_PART_CHARS,
   MAX_TEXT_CHARS,
-} from '../../../src/tools/web/web-fetch.ts';
+} from '../../../src/tools/web-fetch.ts';
 import { docx, pdf, png } from '../../fakes/files/documents.ts';
 import type { Tool, ToolResult } from '../../../src/protocol/agent/tool.ts';
 import { toolContext } from '../../fakes/agent/tool-context.ts';

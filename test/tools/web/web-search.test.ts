@@ -1,7 +1,7 @@
 /** `web_search` independent of the service: how it is configured. The services themselves are under `searchContract`. */
 import { expect, it } from 'vitest';
 import { configureSearch, searchRule } from '../../../src/tools/web/search/services.ts';
-import { createWebSearch } from '../../../src/tools/web/web-search.ts';
+import { createWebSearch } from '../../../src/tools/web-search.ts';
 import { toolContext } from '../../fakes/agent/tool-context.ts';
 
 it('says what to set when no service is named (B-21)', async () => {

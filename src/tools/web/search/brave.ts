@@ -19,9 +19,13 @@ export const brave: SearchKind = {
   // 422 for an unknown key.
   keyRefused: [401, 403, 422],
   ask({ baseUrl, apiKey = '' }, query) {
-    const asked = new URLSearchParams({ q: query, count: String(ASKED_RESULTS), text_decorations: 'false' });
+    const parameters = new URLSearchParams({
+      q: query,
+      count: String(ASKED_RESULTS),
+      text_decorations: 'false',
+    });
     return {
-      url: `${baseUrl}/res/v1/web/search?${asked.toString()}`,
+      url: `${baseUrl}/res/v1/web/search?${parameters.toString()}`,
       headers: { accept: 'application/json', 'x-subscription-token': apiKey },
     };
   },

@@ -2,8 +2,6 @@
  * What a kind of search service provides: how to query it, and what its answers mean. Everything else is the same for
  * all.
  */
-import type { EgressRequest } from '../../../protocol/agent/tool.ts';
-
 /** Results requested from every service, whatever the model wants: the service should learn nothing but the query. */
 export const ASKED_RESULTS = 10;
 
@@ -20,6 +18,13 @@ export interface SearchPlace {
   apiKey: string | undefined;
 }
 
+/** The request of one search; `json` makes it a POST. */
+interface SearchRequest {
+  url: string;
+  headers: Readonly<Record<string, string>>;
+  json?: Readonly<Record<string, unknown>>;
+}
+
 /** A kind of search service. It is one file, and one line in `services.ts`. */
 export interface SearchKind {
   kind: string;
@@ -33,8 +38,7 @@ export interface SearchKind {
   keyRefused: readonly number[];
   /** What to do about other statuses, as a sentence. */
   advice?: Readonly<Record<number, string>>;
-  /** The request of one search. */
-  ask(place: SearchPlace, query: string): Omit<EgressRequest, 'signal'>;
+  ask(place: SearchPlace, query: string): SearchRequest;
   /** The results in an answer with status 200. Throws `ZodError` for an answer of another shape. */
   read(answer: unknown): SearchResult[];
 }

@@ -54,20 +54,20 @@ function refusal(status: number, kind: SearchKind, { keySetting, addressSetting 
     return new ToolError('rate_limited', `${label} asks for a pause: try again in a moment.`, {
       retryable: true,
     });
-  const said = `${label} refused the search (status ${status})`;
-  const known = advice?.[status];
-  if (known !== undefined) return new ToolError('rejected', `${said}. ${known}`);
+  const sentence = `${label} refused the search (status ${status})`;
+  const specific = advice?.[status];
+  if (specific !== undefined) return new ToolError('rejected', `${sentence}. ${specific}`);
   if (keyRefused.includes(status))
-    return new ToolError('rejected', `${said}: check ${keySetting ?? 'search.apiKeyEnv'}.`);
+    return new ToolError('rejected', `${sentence}: check ${keySetting ?? 'search.apiKeyEnv'}.`);
   if (status >= 500)
     return new ToolError('unavailable', `${label} failed (status ${status}).`, { retryable: true });
-  return new ToolError('rejected', `${said}: check ${addressSetting}.`);
+  return new ToolError('rejected', `${sentence}: check ${addressSetting}.`);
 }
 
 /** The first pages that can be fetched, each once. */
-function bounded(found: readonly SearchResult[]): SearchResult[] {
+function bounded(results: readonly SearchResult[]): SearchResult[] {
   const pages = new Map<string, SearchResult>();
-  for (const result of found) {
+  for (const result of results) {
     if (pages.size === ASKED_RESULTS) break;
     if (/^https?:\/\//i.test(result.url) && !pages.has(result.url)) pages.set(result.url, result);
   }

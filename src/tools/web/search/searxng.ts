@@ -17,8 +17,8 @@ export const searxng: SearchKind = {
     404: 'search.baseUrl must be the address of its start page.',
   },
   ask(place, query) {
-    const asked = new URLSearchParams({ q: query, format: 'json' });
-    return { url: `${place.baseUrl}/search?${asked.toString()}`, headers: bearer(place) };
+    const parameters = new URLSearchParams({ q: query, format: 'json' });
+    return { url: `${place.baseUrl}/search?${parameters.toString()}`, headers: bearer(place) };
   },
   read: (answer) =>
     answerSchema

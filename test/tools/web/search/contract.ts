@@ -4,7 +4,7 @@ import type { ToolResult } from '../../../../src/protocol/agent/tool.ts';
 import { createEgress } from '../../../../src/security/index.ts';
 import { createSearch } from '../../../../src/tools/web/search/search.ts';
 import { configureSearch, searchRule } from '../../../../src/tools/web/search/services.ts';
-import { createWebSearch, MAX_QUERY_CHARS, MAX_QUERY_WORDS } from '../../../../src/tools/web/web-search.ts';
+import { createWebSearch, MAX_QUERY_CHARS, MAX_QUERY_WORDS } from '../../../../src/tools/web-search.ts';
 import { toolContext } from '../../../fakes/agent/tool-context.ts';
 import type { FakeSearch } from '../../../fakes/search/service.ts';
 

@@ -1,15 +1,10 @@
 /** A request without the parts that its server refuses, and how its messages are written for it. */
 import { hash } from 'node:crypto';
-import { type Picture, unreadablePictures, unseenPictures } from '../../protocol/media.ts';
-import { mcpServerOf, type Omission } from '../../protocol/agent/omissions.ts';
-import type {
-  ChatMessage,
-  ChatRequest,
-  ModelCapabilities,
-  ToolSchema,
-} from '../../protocol/agent/provider.ts';
-import type { Recent } from '../../lib/recent.ts';
-import type { Shape } from '../shape/shape.ts';
+import { type Picture, unreadablePictures, unseenPictures } from '../protocol/media.ts';
+import { mcpServerOf, type Omission } from '../protocol/agent/omissions.ts';
+import type { ChatMessage, ChatRequest, ToolSchema } from '../protocol/agent/provider.ts';
+import type { Recent } from '../lib/recent.ts';
+import type { Shape } from './shape.ts';
 
 /** Pictures that the server could not read, by their digest. */
 type Unreadable = Recent<true>;
@@ -17,22 +12,15 @@ type Unreadable = Recent<true>;
 /** The request without these parts; the same object when nothing changes. Never throws. */
 export function reduceRequest(request: ChatRequest, omitted: ReadonlySet<Omission>): ChatRequest {
   if (omitted.size === 0) return request;
-  const { tools, toolChoice, parallelToolCalls, ...rest } = request;
-  const offered = offeredTools(tools ?? [], omitted);
-  const chosen =
-    typeof toolChoice !== 'object' || offered.some(({ name }) => name === toolChoice.name)
-      ? toolChoice
-      : undefined;
+  const { tools: allTools = [], toolChoice, parallelToolCalls, ...rest } = request;
+  const tools = offeredTools(allTools, omitted);
+  const isOffered = typeof toolChoice !== 'object' || tools.some(({ name }) => name === toolChoice.name);
   return {
     ...rest,
     ...(omitted.has('tool_schemas') && { reducedSchemas: true }),
     ...(omitted.has('echoes') && { echo: false }),
     messages: messagesWithout(request.messages, omitted),
-    ...(offered.length > 0 && {
-      tools: offered,
-      ...(chosen !== undefined && { toolChoice: chosen }),
-      ...(parallelToolCalls !== undefined && { parallelToolCalls }),
-    }),
+    ...(tools.length > 0 && { tools, toolChoice: isOffered ? toolChoice : undefined, parallelToolCalls }),
   };
 }
 
@@ -40,8 +28,8 @@ export function reduceRequest(request: ChatRequest, omitted: ReadonlySet<Omissio
  * How messages are written without these parts. A model without tools, as one that takes over a conversation may be, reads
  * what they did as text.
  */
-export function shapeFor(omitted: ReadonlySet<Omission>, can: Pick<ModelCapabilities, 'tools'>): Shape {
-  const asText = !can.tools || omitted.has('tools') || omitted.has('tool_exchanges');
+export function shapeFor(omitted: ReadonlySet<Omission>, hasTools: boolean): Shape {
+  const asText = !hasTools || omitted.has('tools') || omitted.has('tool_exchanges');
   return {
     system: omitted.has('system_role') ? 'fold' : 'lead',
     exchanges: asText ? 'text' : omitted.has('parallel_calls') ? 'single' : 'native',
@@ -61,10 +49,10 @@ function withoutServers(tools: readonly ToolSchema[], servers: readonly string[]
   const lists = filtered.get(tools) ?? new Map<string, readonly ToolSchema[]>();
   filtered.set(tools, lists);
   const key = servers.join(' ');
-  const left =
+  const list =
     lists.get(key) ?? tools.filter(({ server }) => server === undefined || !servers.includes(server));
-  lists.set(key, left);
-  return left;
+  lists.set(key, list);
+  return list;
 }
 
 function messagesWithout(
@@ -106,20 +94,15 @@ export function withoutUnreadable(request: ChatRequest, unreadable: Unreadable):
 
 /** Remembers the pictures that a request was accepted only without. */
 export function noteUnreadable(
-  { messages }: Pick<ChatRequest, 'messages'>,
+  messages: readonly ChatMessage[],
   omitted: ReadonlySet<Omission>,
   unreadable: Unreadable,
 ): void {
-  const shown = omitted.has('pictures')
-    ? messages.filter(hasImages)
-    : [messages.findLast(hasImages) ?? []].flat();
-  for (const message of shown) {
-    for (const image of imagesOf(message)) unreadable.set(digestOf(image), true);
+  const withImages = messages.filter(hasImages).slice(omitted.has('pictures') ? 0 : -1);
+  for (const message of withImages) {
+    const images = message.role === 'user' ? (message.images ?? []) : [];
+    for (const image of images) unreadable.set(digestOf(image), true);
   }
-}
-
-function imagesOf(message: ChatMessage): readonly Picture[] {
-  return message.role === 'user' ? (message.images ?? []) : [];
 }
 
 function digestOf({ base64 }: Picture): string {

@@ -3,24 +3,14 @@ import { parentPort, workerData } from 'node:worker_threads';
 import { Readability } from '@mozilla/readability';
 import { parseHTML } from 'linkedom';
 import { z } from 'zod';
-import { BEGINNING, type PageText } from './page-text.ts';
+import type { PageText, WorkerMessage } from './web-fetch.ts';
 
 /** Elements of a page that are examined; a page with more is read without looking for its article. */
 const MAX_ELEMENTS = 20_000;
 /** Longest text kept of one page, in UTF-16 units. */
 const MAX_TEXT_CHARS = 400_000;
 
-const SKIPPED = new Set([
-  'SCRIPT',
-  'STYLE',
-  'NOSCRIPT',
-  'TEMPLATE',
-  'SVG',
-  'HEAD',
-  'IFRAME',
-  'OBJECT',
-  'CANVAS',
-]);
+const SKIPPED = new Set('SCRIPT STYLE NOSCRIPT TEMPLATE SVG HEAD IFRAME OBJECT CANVAS'.split(' '));
 const BLOCKS = new Set(
   'ADDRESS ARTICLE ASIDE BLOCKQUOTE BR DD DIV DL DT FIGCAPTION FIGURE FOOTER FORM H1 H2 H3 H4 H5 H6 HEADER HR LI MAIN NAV OL P PRE SECTION TABLE TR UL'.split(
     ' ',
@@ -28,8 +18,9 @@ const BLOCKS = new Set(
 );
 
 const { html, url } = z.object({ html: z.string(), url: z.string() }).parse(workerData);
-parentPort?.postMessage(BEGINNING, []);
-parentPort?.postMessage(readable(html, url), []);
+const post = (message: WorkerMessage): void => parentPort?.postMessage(message, []);
+post('loaded');
+post(readable(html, url));
 
 function readable(source: string, base: string): PageText {
   const page = parse(source);
@@ -49,8 +40,11 @@ function parse(source: string): Document {
 function articleOf(source: string): Element | undefined {
   const document = parse(source);
   if (document.querySelectorAll('*').length > MAX_ELEMENTS) return undefined;
-  const found = new Readability<Node>(document, { serializer: (node) => node, disableJSONLD: true }).parse();
-  const node = found?.content;
+  const article = new Readability<Node>(document, {
+    serializer: (node) => node,
+    disableJSONLD: true,
+  }).parse();
+  const node = article?.content;
   return node !== undefined && node !== null && isElement(node) ? node : undefined;
 }
 
@@ -61,8 +55,8 @@ function articleOf(source: string): Element | undefined {
 function textOf(root: Element, base: string): string {
   const parts: string[] = [];
   let length = 0;
-  const waiting: (Node | string)[] = [root];
-  for (let next = waiting.pop(); next !== undefined && length < MAX_TEXT_CHARS; next = waiting.pop()) {
+  const stack: (Node | string)[] = [root];
+  for (let next = stack.pop(); next !== undefined && length < MAX_TEXT_CHARS; next = stack.pop()) {
     if (typeof next === 'string') {
       parts.push(next);
       length += next.length;
@@ -72,9 +66,9 @@ function textOf(root: Element, base: string): string {
       length += text.length;
     } else if (isElement(next) && !SKIPPED.has(next.tagName.toUpperCase())) {
       const { before, after } = marksOf(next, base);
-      waiting.push(after);
-      for (let child = next.lastChild; child !== null; child = child.previousSibling) waiting.push(child);
-      waiting.push(before);
+      stack.push(after);
+      for (let child = next.lastChild; child !== null; child = child.previousSibling) stack.push(child);
+      stack.push(before);
     }
   }
   return parts

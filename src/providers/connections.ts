@@ -1,32 +1,28 @@
 /** HTTP to one model server: kept connections without undici's limits on silence, closed as soon as a call ends early. */
 import { Agent, buildConnector } from 'undici';
-import type { ProviderError } from '../../protocol/errors.ts';
-import { type Answer, createAnswer, stoppedCall } from '../answers/answer.ts';
-import { PacketJoiner } from '../answers/packet-joiner.ts';
-import { readRetryAfter, type Refusal } from '../refusals.ts';
+import type { ProviderError } from '../protocol/errors.ts';
+import { type Answer, BodyAnswer, PacketJoiner, stoppedCall } from './answers/answer.ts';
+import { readRetryAfter, type Refusal } from './refusals.ts';
 
 /** One request, relative to the server's address. */
 export interface ServerRequest {
   method: 'GET' | 'POST';
   path: string;
-  /** An object is sent as JSON, a text (already JSON) unchanged. */
-  body?: object | string;
+  /** Sent as JSON. */
+  body?: object;
 }
 
-/** What one call needs from its connection. */
-export interface CallRules {
-  signal: AbortSignal;
-  /** The error for a status other than 200. */
-  refused(refusal: Refusal): ProviderError;
-  /** The error for a connection that failed; `answered` tells whether the head of an answer had arrived. */
-  lost(error: unknown, answered: boolean): ProviderError;
-}
-
-export interface Connections {
-  /** The path of the server's address, to which paths of requests are added: empty, or `/v1` for instance. */
-  readonly folder: string;
-  /** Sends a request and returns the 200 answer, whose body is still arriving. Throws `ProviderError`. */
-  send(request: ServerRequest, rules: CallRules): Promise<Answer>;
+interface Connections {
+  /**
+   * Sends a request and returns the 200 answer, whose body is still arriving. `refusalError` makes the error for another
+   * status, `lossError` that for a connection that failed, before or after the head of an answer. Throws `ProviderError`.
+   */
+  send(
+    request: ServerRequest,
+    signal: AbortSignal,
+    refusalError: (refusal: Refusal) => ProviderError,
+    lossError: (error: unknown, hasHead: boolean) => ProviderError,
+  ): Promise<Answer>;
   /** Ends open calls and kept connections. Never throws. */
   close(): Promise<void>;
 }
@@ -55,36 +51,31 @@ export function createConnections(
       path: folder + path,
       method,
       headers: { accept: 'application/json', 'content-type': 'application/json', ...headers },
-      body: body === undefined ? null : typeof body === 'string' ? body : jsonOf(body),
+      body: body === undefined ? null : jsonOf(body),
       signal,
     });
 
   return {
-    folder,
-    async send(request, rules) {
-      if (rules.signal.aborted) throw stoppedCall(rules.signal);
+    async send(request, signal, refusalError, lossError) {
+      if (signal.aborted) throw stoppedCall(signal);
       const closing = new AbortController();
       const stop = (): void => closing.abort();
-      rules.signal.addEventListener('abort', stop, { once: true });
-      const release = (): void => rules.signal.removeEventListener('abort', stop);
+      signal.addEventListener('abort', stop, { once: true });
+      const release = (): void => signal.removeEventListener('abort', stop);
       try {
-        const {
-          statusCode,
-          headers: said,
-          body,
-        } = await ask(request, closing.signal).catch((error: unknown) => {
+        const response = await ask(request, closing.signal).catch((error: unknown) => {
           // The server closed an idle connection while this request was in flight: it has not seen it.
           if (closing.signal.aborted || !isStale(error)) throw error;
           return ask(request, closing.signal);
         });
-        const isDelimited = 'content-length' in said || 'transfer-encoding' in said;
-        const answer = createAnswer(body, { ...rules, isDelimited, joiner }, release);
-        if (statusCode === 200) return answer;
-        const retryAfterMs = readRetryAfter(said, Date.now());
-        throw rules.refused({ status: statusCode, text: await readRefusal(answer), retryAfterMs });
+        const isDelimited = 'content-length' in response.headers || 'transfer-encoding' in response.headers;
+        const answer = new BodyAnswer(response.body, { signal, lossError, isDelimited, joiner }, release);
+        if (response.statusCode === 200) return answer;
+        const retryAfterMs = readRetryAfter(response.headers, Date.now());
+        throw refusalError({ status: response.statusCode, text: await readRefusal(answer), retryAfterMs });
       } catch (error) {
         release();
-        throw rules.signal.aborted ? stoppedCall(rules.signal) : rules.lost(error, false);
+        throw signal.aborted ? stoppedCall(signal) : lossError(error, false);
       }
     },
     close: () => agent.destroy(),
@@ -116,12 +107,12 @@ function createAgent(): { agent: Agent; isStale: (error: unknown) => boolean } {
     // HTTP/1.1 only: there, ending a call closes a connection, which is what frees the GPU.
     allowH2: false,
     connect: (options, callback) =>
-      connect(options, (...opened) => {
-        const [, socket] = opened;
+      connect(options, (...results) => {
+        const [, socket] = results;
         socket?.once('error', (error) => {
           if (socket.bytesRead > 0) staleErrors.add(error);
         });
-        callback(...opened);
+        callback(...results);
       }),
   });
   return {

@@ -1,10 +1,11 @@
 /** The tool `web_fetch`: a public web page, or a document on the web, as readable text (B-22). */
+import { Worker } from 'node:worker_threads';
 import { z } from 'zod';
-import { defineTool, type Egress, type EgressResponse, type Tool } from '../../protocol/agent/tool.ts';
-import { GatewayError, ToolError } from '../../protocol/errors.ts';
-import type { DocumentText } from '../../protocol/media.ts';
-import { pageText } from './page-text.ts';
-import { Recent } from '../../lib/recent.ts';
+import { defineTool, type Egress, type EgressResponse, type Tool } from '../protocol/agent/tool.ts';
+import { GatewayError, ToolError } from '../protocol/errors.ts';
+import type { DocumentText } from '../protocol/media.ts';
+import { createFairQueue } from '../lib/async/fair-queue.ts';
+import { Recent } from '../lib/recent.ts';
 
 /** Longest part of a page in one answer, in UTF-16 units: with its markers, fits into what a model reads of a call. */
 export const MAX_PART_CHARS = 12_000;
@@ -31,6 +32,25 @@ interface Page {
   status: number;
 }
 
+/** Time for one page, in milliseconds, from the moment its worker has loaded: it has one thread, so this bounds its CPU time. */
+const MAX_PAGE_MS = 2_000;
+/** Time for the worker to load, in milliseconds. */
+const MAX_START_MS = 10_000;
+/** Heap of one page's worker, in MiB. */
+const MAX_PAGE_HEAP_MB = 64;
+/** Pages processed at once, and how many may wait. */
+const MAX_PAGES = 2;
+const MAX_WAITING_PAGES = 32;
+/** The readable part of a page; both may be empty. */
+export interface PageText {
+  title: string;
+  text: string;
+}
+/** What the worker posts: that it has loaded and begins, then the answer. */
+export type WorkerMessage = 'loaded' | PageText;
+
+const pages = createFairQueue(MAX_PAGES, MAX_WAITING_PAGES);
+
 /**
  * Makes the tool; `documentText` returns the text of documents such as a PDF, `monotonicNow` is a clock in
  * milliseconds.
@@ -45,7 +65,7 @@ export function createWebFetch(
     const text = await readableText(answer, documentText, signal);
     return { text: cut(text), url: answer.url, status: answer.status };
   };
-  const held = new Recent<Page>(HELD_MS, MAX_HELD_PAGES, monotonicNow);
+  const pageCache = new Recent<Page>(HELD_MS, MAX_HELD_PAGES, monotonicNow);
   return defineTool({
     name: 'web_fetch',
     description: `Read a public web page, or a PDF, .docx, .xlsx, JSON or text file on the web, as text, at most ${MAX_PART_CHARS} characters at a time.`,
@@ -58,20 +78,20 @@ export function createWebFetch(
     reach: ({ url, offset }) => (offset > 0 ? 'session' : { address: url }),
     async execute(args: z.infer<typeof parameters>, ctx) {
       const key = `${ctx.sessionKey} ${args.url}`;
-      const page = args.offset > 0 ? held.get(key) : await read(args.url, ctx.signal);
+      const page = args.offset > 0 ? pageCache.get(key) : await read(args.url, ctx.signal);
       if (page === undefined) {
         throw new ToolError('not_held', 'This page is no longer held: read it again from offset 0.');
       }
       const { text, url, status } = page;
       const part = text.slice(args.offset, args.offset + MAX_PART_CHARS).toWellFormed();
       const next = args.offset + MAX_PART_CHARS;
-      if (next < text.length) held.set(key, page);
+      if (next < text.length) pageCache.set(key, page);
       const more =
         next < text.length ? `\n(${next} of ${text.length} characters; continue with "offset": ${next})` : '';
-      const failed = status >= 400;
-      const says = failed ? `The server answered with status ${status}.\n` : '';
+      const isError = status >= 400;
+      const says = isError ? `The server answered with status ${status}.\n` : '';
       const nothing = text === '' ? '(an empty page)' : `(the page ends at character ${text.length})`;
-      return { content: `${says}${part === '' ? nothing : part}${more}`, isError: failed, from: url };
+      return { content: `${says}${part === '' ? nothing : part}${more}`, isError: isError, from: url };
     },
   });
 }
@@ -132,9 +152,9 @@ async function textOfDocument(
   }
 }
 
-function notShown(type: string, { length }: Buffer, why?: string): string {
-  const what = type === '' ? 'a file of no known type' : type;
-  return `(${what}, ${length} bytes: not shown${why === undefined ? '' : `, because ${why}`})`;
+function notShown(type: string, { length }: Buffer, reason?: string): string {
+  const name = type === '' ? 'a file of unknown type' : type;
+  return `(${name}, ${length} bytes: not shown${reason === undefined ? '' : `, because ${reason}`})`;
 }
 
 /** Decodes by the charset of the header, else of the page's first kilobyte, else UTF-8. */
@@ -150,5 +170,53 @@ function decoderFor(charset: string | undefined): TextDecoder {
   } catch (error) {
     if (error instanceof RangeError) return new TextDecoder('utf-8');
     throw error;
+  }
+}
+
+/**
+ * The title and the readable text of untrusted HTML, found in its own worker, which is limited in time and memory. Throws
+ * `ToolError`: `unreadable_page`, `busy`; or the signal's reason.
+ */
+async function pageText(html: string, url: string, signal: AbortSignal): Promise<PageText> {
+  const leave = await pages.enter(url, signal);
+  if (leave === undefined) throw new ToolError('busy', 'Too many pages are being read: try again later.');
+  try {
+    return await extract(html, url, signal);
+  } finally {
+    leave();
+  }
+}
+
+async function extract(html: string, url: string, signal: AbortSignal): Promise<PageText> {
+  const worker = new Worker(new URL('./page-text-worker.ts', import.meta.url), {
+    workerData: { html, url },
+    env: {},
+    execArgv: [],
+    resourceLimits: {
+      maxOldGenerationSizeMb: MAX_PAGE_HEAP_MB,
+      maxYoungGenerationSizeMb: 16,
+      stackSizeMb: 4,
+    },
+  });
+  const { promise, resolve, reject } = Promise.withResolvers<PageText>();
+  const unreadable = (cause?: unknown): void =>
+    reject(new ToolError('unreadable_page', 'The page is too large or too tangled to be read.', { cause }));
+  let limit = setTimeout(unreadable, MAX_START_MS);
+  const stop = (): void => reject(signal.reason);
+  signal.addEventListener('abort', stop, { once: true });
+  worker.on('message', (message: WorkerMessage) => {
+    if (message !== 'loaded') return resolve(message);
+    clearTimeout(limit);
+    limit = setTimeout(unreadable, MAX_PAGE_MS);
+  });
+  worker.once('error', unreadable);
+  worker.once('exit', () => unreadable());
+  try {
+    signal.throwIfAborted();
+    return await promise;
+  } finally {
+    clearTimeout(limit);
+    signal.removeEventListener('abort', stop);
+    await worker.terminate();
   }
 }

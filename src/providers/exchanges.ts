@@ -1,12 +1,7 @@
 /** Tool calls and their results in a request: in pairs, in order, under ids that every template accepts. */
 import { hash } from 'node:crypto';
-import {
-  betweenMarks,
-  NO_INSTRUCTION,
-  stableMarkCode,
-  titleOf,
-} from '../../protocol/sessions/marked-text.ts';
-import type { ChatMessage, ToolCall } from '../../protocol/agent/provider.ts';
+import { betweenMarks, NO_INSTRUCTION, stableMarkCode, titleOf } from '../protocol/sessions/marked-text.ts';
+import type { ChatMessage, ToolCall } from '../protocol/agent/provider.ts';
 
 export type AssistantMessage = Extract<ChatMessage, { role: 'assistant' }>;
 export type ToolMessage = Extract<ChatMessage, { role: 'tool' }>;
@@ -31,22 +26,19 @@ export const NO_RESULT = 'No result: the call was interrupted before it returned
  */
 export function pairResults(messages: readonly ChatMessage[]): (Exchange | Other)[] {
   const paired: (Exchange | Other)[] = [];
-  const waiting = new Map<string, { exchange: Exchange; index: number }[]>();
+  const openCalls = new Map<string, { exchange: Exchange; index: number }[]>();
   for (const message of messages) {
     if (message.role === 'tool') {
-      const place = waiting.get(message.toolCallId)?.shift();
-      if (place === undefined) paired.push({ role: 'user', content: resultText(message) });
-      else place.exchange.results[place.index] = message;
-    } else if (
-      message.role === 'assistant' &&
-      message.toolCalls !== undefined &&
-      message.toolCalls.length > 0
-    ) {
+      const open = openCalls.get(message.toolCallId)?.shift();
+      if (open === undefined)
+        paired.push({ role: 'user', content: resultText(message.toolName, message.content) });
+      else open.exchange.results[open.index] = message;
+    } else if (message.role === 'assistant' && message.toolCalls?.[0] !== undefined) {
       const calls = message.toolCalls;
       const exchange: Exchange = { role: 'exchange', answer: message, calls, results: [] };
       // An id that is used again belongs to the newest call.
-      for (const { id } of calls) waiting.set(id, []);
-      for (const [index, { id }] of calls.entries()) waiting.get(id)?.push({ exchange, index });
+      for (const { id } of calls) openCalls.set(id, []);
+      for (const [index, { id }] of calls.entries()) openCalls.get(id)?.push({ exchange, index });
       paired.push(exchange);
     } else paired.push(message);
   }
@@ -62,15 +54,11 @@ export function nativeExchange(
   const pairs = calls.map((call, index): [ToolCall, ToolMessage] => {
     // What goes back to a server names its calls by the ids that it gave them.
     const id = answer.echo?.fields === undefined ? idOf(call.id) : call.id;
-    const result = results[index] ?? {
-      role: 'tool',
-      content: NO_RESULT,
-      toolCallId: id,
-      toolName: call.name,
-    };
+    const result = results[index];
+    const content = result?.content ?? NO_RESULT;
     return [
       { ...call, id },
-      { ...result, toolCallId: id },
+      { role: 'tool', content, toolCallId: id, toolName: result?.toolName ?? call.name },
     ];
   });
   if (!single) {
@@ -87,9 +75,10 @@ export function nativeExchange(
 export function textExchange({ answer, calls, results }: Exchange): [AssistantMessage, ChatMessage] {
   const { toolCalls: _, ...rest } = answer;
   const lines = calls.map(({ name, args }) => `(called the tool ${name} with ${JSON.stringify(args)})`);
-  const texts = calls.map(({ name }, index) =>
-    resultText(results[index] ?? { content: NO_RESULT, toolName: name }),
-  );
+  const texts = calls.map(({ name }, index) => {
+    const result = results[index];
+    return resultText(result?.toolName ?? name, result?.content ?? NO_RESULT);
+  });
   return [
     { ...rest, content: [answer.content, ...lines].filter((text) => text !== '').join('\n') },
     { role: 'user', content: texts.join('\n\n') },
@@ -97,7 +86,7 @@ export function textExchange({ answer, calls, results }: Exchange): [AssistantMe
 }
 
 /** A result in the role of a user: between marks, because it is not what the person says. */
-function resultText({ content, toolName }: Pick<ToolMessage, 'content' | 'toolName'>): string {
+function resultText(toolName: string, content: string): string {
   return betweenMarks(
     stableMarkCode(content),
     `result of the tool ${titleOf(toolName)}. ${NO_INSTRUCTION}`,
@@ -114,11 +103,11 @@ const ID_CHARS = 9;
 
 /** Makes the function that gives each call of one request its id: always the same for the same history, never twice. */
 export function createCallIds(): (id: string) => string {
-  const taken = new Set<string>();
+  const usedIds = new Set<string>();
   return (id) => {
     let legal = LEGAL_ID.test(id) ? id : shortHash(id);
-    for (let nth = 1; taken.has(legal); nth += 1) legal = shortHash(`${id} ${nth}`);
-    taken.add(legal);
+    for (let nth = 1; usedIds.has(legal); nth += 1) legal = shortHash(`${id} ${nth}`);
+    usedIds.add(legal);
     return legal;
   };
 }

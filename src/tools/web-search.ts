@@ -1,9 +1,9 @@
 /** The tool `web_search`: pages that the configured search service finds (B-21). */
 import { z } from 'zod';
-import { ToolError } from '../../protocol/errors.ts';
-import { defineTool, type Tool } from '../../protocol/agent/tool.ts';
-import { ASKED_RESULTS, type SearchResult } from './search/kind.ts';
-import type { Search } from './search/search.ts';
+import { ToolError } from '../protocol/errors.ts';
+import { defineTool, type Tool } from '../protocol/agent/tool.ts';
+import { ASKED_RESULTS, type SearchResult } from './web/search/kind.ts';
+import type { Search } from './web/search/search.ts';
 
 /** The tool is offered only while a search service is configured. */
 export const WEB_SEARCH = 'web_search';
