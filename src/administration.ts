@@ -18,7 +18,7 @@ import { PARLEY } from './protocol/texts/parley.ts';
 import { editableConfig } from './live-config.ts';
 import { createProfileFiles, type Profiles } from './agent/index.ts';
 import { logFileOf } from './ops/log-file.ts';
-import { tailLog } from './ops/log-tail.ts';
+import { tailLog } from './ops/log-text.ts';
 import { hashSecret, newToken } from './security/index.ts';
 import {
   changeConfigFile,

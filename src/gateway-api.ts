@@ -17,7 +17,7 @@ import {
   createUsageCommand,
   createWhyCommand,
 } from './ops/index.ts';
-import type { DailyBackups } from './ops/backup/index.ts';
+import { type DailyBackups } from './ops/daily-backups.ts';
 import { createSignInApi } from './security/index.ts';
 import type { LiveSettings } from './settings/index.ts';
 import type { HomeStore } from './store/open-store.ts';
@@ -64,8 +64,8 @@ export function createInbound({ settings, log, store, security, transport, runti
     noteWaiting: (question) => transport.delivery.noteWaiting(question),
     commands: [
       ...createProfileCommands({ profiles, ledger, events, models, boundTo }),
-      createUsageCommand({ usage: store.usage, prices: transport.prices, epochNow: Date.now }),
-      createWhyCommand(transport),
+      createUsageCommand(store.usage, transport.prices, Date.now),
+      createWhyCommand(transport.traces, transport.refusals),
       runtime.speech.command,
       createStreamCommand(channels, store.chatSettings),
       ...scheduling.commands,

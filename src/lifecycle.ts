@@ -27,14 +27,14 @@ export interface Components {
   store: {
     lanes: LaneStore;
     traces: TraceStore;
-    responses: Pick<ResponseStore, 'purgeResponses'>;
+    responses: ResponseStore;
     usage: UsageSums;
     folders: RemovedFolders;
     retention: RetentionStore;
     leaving(): void;
     close(): Promise<void>;
   };
-  files: Pick<SessionFiles, 'remove'>;
+  files: SessionFiles;
   events: EventBus;
   bus: MessageBus;
   scheduling: { start(): Promise<void>; stop(): Promise<void> };
@@ -95,7 +95,7 @@ export function createLifecycle(log: Log): Lifecycle {
       const { lanes, traces, responses, folders, retention: old } = store;
       const deps = { lanes, traces, responses, folders, old, files, rules: retention, log };
       startRetention(deps, closing.signal);
-      startAddingUp({ usage: store.usage, log }, closing.signal);
+      startAddingUp(store.usage, log, closing.signal);
       try {
         await startAll(components);
         components.media.startSweep(closing.signal);

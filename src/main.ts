@@ -3,13 +3,12 @@ import { existsSync } from 'node:fs';
 import { flushCompileCache } from 'node:module';
 import { writeFirstConfig } from './commands/first-config.ts';
 import { openProcessLog } from './commands/process-log.ts';
-import { processNotes, type StartNotes } from './ops/start-progress.ts';
+import { processNotes, releaseStartMemory, type StartNotes } from './ops/start.ts';
 import { loadConfig } from './config.ts';
 import { GatewayError, toGatewayError } from './protocol/errors.ts';
 import { type Gateway, type GatewayOptions, startGateway } from './gateway.ts';
 import type { Log } from './protocol/log.ts';
-import { releaseStartMemory } from './ops/start-memory.ts';
-import { makeHome } from './store/home/home-folder.ts';
+import { makeHome } from './store/embedded/home.ts';
 import {
   channelList,
   type ChannelStates,

@@ -223,7 +223,7 @@ async function openObservers(settings: Settings<Config>, log: Log, store: HomeSt
     },
     { ended: (traced) => telemetry.turn(traced), subagentEnded: (traced) => telemetry.subagent(traced) },
   ]);
-  const notes = createRefusalNotes(store.traces, systemClock, log);
+  const notes = createRefusalNotes((refusals) => store.traces.noteRefusals(refusals), systemClock, log);
   const refusals = {
     ...notes,
     note: (refusal: Parameters<typeof notes.note>[0]) => {

@@ -47,7 +47,7 @@ interface Sender {
 export function createBatchSeal(shared: Buffer, epochNow: () => number): BatchSeal {
   const salt = randomBytes(SALT_BYTES);
   const keyOf = (of: Buffer): Buffer => Buffer.from(hkdfSync('sha256', shared, of, 'parley batch', 32));
-  const own = keyOf(salt);
+  const ownKey = keyOf(salt);
   const senders = new Map<string, Sender>();
   let number = 0;
 
@@ -63,26 +63,26 @@ export function createBatchSeal(shared: Buffer, epochNow: () => number): BatchSe
       salt.copy(header, 1);
       header.writeUIntBE(epochNow(), TIME_AT, 6);
       header.writeUIntBE(number, NUMBER_AT, 6);
-      const cipher = createCipheriv(CIPHER, own, nonceOf(number)).setAAD(header);
+      const cipher = createCipheriv(CIPHER, ownKey, nonceOf(number)).setAAD(header);
       return Buffer.concat([header, cipher.update(batch, 'utf8'), cipher.final(), cipher.getAuthTag()]);
     },
 
-    open(given) {
-      const sealed = Buffer.from(given.buffer, given.byteOffset, given.byteLength);
+    open(bytes) {
+      const sealed = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
       if (sealed.length < HEADER_BYTES + TAG_BYTES || sealed[0] !== VERSION) return { refused: 'forged' };
       const from = sealed.subarray(1, TIME_AT);
       const name = from.toString('hex');
       const sender = senders.get(name);
       const key = sender?.key ?? keyOf(from);
-      const counted = sealed.readUIntBE(NUMBER_AT, 6);
-      const batch = decrypt(key, counted, sealed);
+      const counter = sealed.readUIntBE(NUMBER_AT, 6);
+      const batch = decrypt(key, counter, sealed);
       if (batch === undefined) return { refused: 'forged' };
       const now = epochNow();
       if (Math.abs(now - sealed.readUIntBE(TIME_AT, 6)) > MAX_BATCH_AGE_MS) return { refused: 'stale' };
-      if (sender !== undefined && counted <= sender.number) return { refused: 'repeated' };
+      if (sender !== undefined && counter <= sender.number) return { refused: 'repeated' };
       if (sender === undefined && senders.size >= MAX_SENDERS) forget(now);
       if (sender === undefined && senders.size >= MAX_SENDERS) return { refused: 'too_many_senders' };
-      senders.set(name, { key, number: counted, heardAt: now });
+      senders.set(name, { key, number: counter, heardAt: now });
       return { batch };
     },
   };

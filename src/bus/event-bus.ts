@@ -53,11 +53,11 @@ class Listeners {
         this.#logFailure(error, event);
       }
     };
-    this.#change(key, (before) => [...before, deliver]);
+    this.#change(key, (listeners) => [...listeners, deliver]);
     return () => {
       if (isEnded) return;
       isEnded = true;
-      this.#change(key, (before) => before.filter((other) => other !== deliver));
+      this.#change(key, (listeners) => listeners.filter((other) => other !== deliver));
     };
   }
 
@@ -82,8 +82,8 @@ class Listeners {
       this.#ofAll = change(this.#ofAll);
       return;
     }
-    const changed = change(this.#byKey.get(key) ?? NONE);
-    if (changed.length > 0) this.#byKey.set(key, changed);
+    const next = change(this.#byKey.get(key) ?? NONE);
+    if (next.length > 0) this.#byKey.set(key, next);
     else this.#byKey.delete(key);
   }
 
@@ -183,12 +183,17 @@ class NodeEventBus implements EventBus {
 
   #openTurn(run: TurnRun, text: string): TurnRing {
     this.#rings.expire(this.#clock.monotonicMs());
-    const known = this.#rings.ofTurn(run);
-    if (known?.local && known.epoch === run.epoch) return known;
-    const ring = this.#addRing(run, { local: true, seq: this.#rings.lastSeqOf(run), text, whole: true });
+    const previous = this.#rings.ofTurn(run.sessionKey, run.turnId);
+    if (previous?.local && previous.epoch === run.epoch) return previous;
+    const ring = this.#addRing(run, {
+      local: true,
+      seq: this.#rings.lastSeqOf(run.sessionKey, run.epoch),
+      text,
+      whole: true,
+    });
     if (this.#link?.any) this.#link.send({ state: { ...runOf(ring), seq: ring.lastSeq, text } });
     // A listener may have been added between the start of this process and that of the resumed turn.
-    if (known !== undefined || text !== '') this.#showSnapshot(ring);
+    if (previous !== undefined || text !== '') this.#showSnapshot(ring);
     return ring;
   }
 
@@ -236,9 +241,9 @@ class NodeEventBus implements EventBus {
       return;
     }
     const run = { sessionKey, turnId, epoch };
-    const known = this.#rings.ofTurn(run);
-    if (known !== undefined && isOld(known, epoch, eventSeq)) return;
-    let ring = known;
+    const previous = this.#rings.ofTurn(run.sessionKey, run.turnId);
+    if (previous !== undefined && isOld(previous, epoch, eventSeq)) return;
+    let ring = previous;
     if (ring === undefined || ring.epoch < epoch) {
       // Its beginning was lost, or this node started after the turn.
       ring = this.#addRing(run, { local: false, seq: eventSeq - 1, text: '', whole: false });
@@ -274,12 +279,12 @@ class NodeEventBus implements EventBus {
   }
 
   #deliverHeldEnd(ring: TurnRing): void {
-    const held = this.#heldEnds.get(ring);
-    if (held === undefined) return;
-    held.cancel();
+    const end = this.#heldEnds.get(ring);
+    if (end === undefined) return;
+    end.cancel();
     this.#heldEnds.delete(ring);
-    this.#keep(ring, held.event);
-    this.#listeners.dispatch(held.event);
+    this.#keep(ring, end.event);
+    this.#listeners.dispatch(end.event);
   }
 
   /** What was kept of a deleted session must not reach readers of a later one with the same name. */
@@ -289,20 +294,20 @@ class NodeEventBus implements EventBus {
   }
 
   #applyState({ seq, text, ...run }: TurnRun & { seq: number; text: string }): void {
-    const known = this.#rings.ofTurn(run);
-    if (known !== undefined && known.epoch > run.epoch) return;
-    if (known === undefined || known.epoch < run.epoch) {
+    const previous = this.#rings.ofTurn(run.sessionKey, run.turnId);
+    if (previous !== undefined && previous.epoch > run.epoch) return;
+    if (previous === undefined || previous.epoch < run.epoch) {
       const ring = this.#addRing(run, { local: false, seq, text, whole: true });
-      if (known !== undefined || text !== '') this.#showSnapshot(ring);
-    } else if (!known.local && !known.whole && !known.ended && seq >= known.lastSeq) {
-      known.restore(seq, text);
-      this.#showSnapshot(known);
-      this.#deliverHeldEnd(known);
+      if (previous !== undefined || text !== '') this.#showSnapshot(ring);
+    } else if (!previous.local && !previous.whole && !previous.ended && seq >= previous.lastSeq) {
+      previous.restore(seq, text);
+      this.#showSnapshot(previous);
+      this.#deliverHeldEnd(previous);
     }
   }
 
   #sendState(run: TurnRun): void {
-    const ring = this.#rings.ofTurn(run);
+    const ring = this.#rings.ofTurn(run.sessionKey, run.turnId);
     if (ring === undefined || !ring.local || ring.epoch !== run.epoch) return;
     // Another node may hold the end back until it has the text before it.
     const seq = ring.ended ? ring.lastSeq - 1 : ring.lastSeq;
@@ -311,9 +316,9 @@ class NodeEventBus implements EventBus {
 }
 
 /** True for an event of an earlier run, of a run on this node, or one that was already received. */
-function isOld(known: TurnRing, epoch: number, eventSeq: number): boolean {
-  if (known.epoch !== epoch) return known.epoch > epoch;
-  return known.local || known.lastSeq >= eventSeq;
+function isOld(previous: TurnRing, epoch: number, eventSeq: number): boolean {
+  if (previous.epoch !== epoch) return previous.epoch > epoch;
+  return previous.local || previous.lastSeq >= eventSeq;
 }
 
 function runOf({ sessionKey, turnId, epoch }: TurnRun): TurnRun {

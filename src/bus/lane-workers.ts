@@ -65,10 +65,10 @@ export class LaneWorkers {
       const pool = this.#poolFor(head);
       if (pool === undefined) continue;
       const worker = this.#workers.get(head.lane);
-      const known = worker === undefined ? pool.waiting.get(head.lane) : (worker.next ?? worker.head);
-      const isFull = known === undefined && pool.waiting.size >= MAX_WAITING_HEADS;
+      const current = worker === undefined ? pool.waiting.get(head.lane) : (worker.next ?? worker.head);
+      const isFull = current === undefined && pool.waiting.size >= MAX_WAITING_HEADS;
       if (isFull || (pool.starved && !isSwept)) this.#release(head);
-      else if (known !== undefined && !isNewer(head, known)) continue;
+      else if (current !== undefined && !isNewer(head, current)) continue;
       else if (worker !== undefined) worker.next = head;
       else pool.waiting.set(head.lane, head);
     }
@@ -156,9 +156,9 @@ export class LaneWorkers {
         else if (worker.head.seq === interruptSeq) worker.abort.abort(new LaneAbort('interrupted'));
         if (worker.next !== undefined) worker.next = markStopped(worker.next, stopSeq);
       }
-      const waiting = this.#pools.get(classOf(lane))?.waiting;
-      const head = waiting?.get(lane);
-      if (head !== undefined) waiting?.set(lane, markStopped(head, stopSeq));
+      const queue = this.#pools.get(classOf(lane))?.waiting;
+      const head = queue?.get(lane);
+      if (head !== undefined) queue?.set(lane, markStopped(head, stopSeq));
     }
   }
 
@@ -216,9 +216,9 @@ export class LaneWorkers {
 
   /** What was read for an immediate start is stale by the time a head has waited. */
   #forgetOpened(lane: LaneKey): void {
-    const waiting = this.#pools.get(classOf(lane))?.waiting.get(lane);
+    const waitingHead = this.#pools.get(classOf(lane))?.waiting.get(lane);
     const { next } = this.#workers.get(lane) ?? {};
-    for (const head of [waiting, next]) if (head !== undefined) delete head.opened;
+    for (const head of [waitingHead, next]) if (head !== undefined) delete head.opened;
   }
 
   #ended(pool: WorkerPool, worker: Worker, heads: LaneHead[]): void {
@@ -244,8 +244,8 @@ export class LaneWorkers {
   }
 
   #track(work: Promise<void>): void {
-    const done: Promise<void> = work.finally(() => this.#pending.delete(done));
-    this.#pending.add(done);
+    const completion: Promise<void> = work.finally(() => this.#pending.delete(completion));
+    this.#pending.add(completion);
   }
 }
 

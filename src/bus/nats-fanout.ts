@@ -78,9 +78,9 @@ export function createNatsFanout(options: NatsFanoutOptions): Fanout {
       live.subscribe(options.subject, {
         callback: (error, message) => {
           if (error !== null) return options.log.warn({ err: error }, 'nats_subscription_failed');
-          const opened = seal.open(message.data);
-          if ('batch' in opened) listener(opened.batch);
-          else refusals.add(opened.refused);
+          const result = seal.open(message.data);
+          if ('batch' in result) listener(result.batch);
+          else refusals.add(result.refused);
         },
       });
       return async () => {
@@ -101,9 +101,9 @@ function countRefusals({ log, epochNow }: NatsFanoutOptions) {
   let warnedAt = Number.NEGATIVE_INFINITY;
   return {
     total: () => total,
-    add(why: Refusal): void {
+    add(reason: Refusal): void {
       total += 1;
-      counts[why] = (counts[why] ?? 0) + 1;
+      counts[reason] = (counts[reason] ?? 0) + 1;
       if (epochNow() - warnedAt < TELL_EVERY_MS) return;
       warnedAt = epochNow();
       log.warn(counts, 'nats_batches_refused');
@@ -131,10 +131,10 @@ async function connect(url: string): Promise<NatsConnection> {
     const remedy = tls
       ? 'with tls:// the server must offer TLS and a certificate this machine trusts (NODE_EXTRA_CA_CERTS adds an authority)'
       : 'check NATS_URL';
-    const why = cause instanceof Error ? cause.message : 'it does not answer';
+    const reason = cause instanceof Error ? cause.message : 'it does not answer';
     throw new GatewayError(
       'nats_unavailable',
-      `NATS at ${servers.join(', ')} of NATS_URL cannot be used (${why}): ${remedy}.`,
+      `NATS at ${servers.join(', ')} of NATS_URL cannot be used (${reason}): ${remedy}.`,
       { retryable: true, cause },
     );
   }

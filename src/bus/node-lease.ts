@@ -122,9 +122,9 @@ export class NodeLease {
   /** Checks again when the lease would expire: a heartbeat that hangs or fails must not keep stale work running. */
   #watch(): void {
     clearTimeout(this.#watchdog);
-    const left = this.#validUntil - this.#options.clock.monotonicMs();
-    if (left <= 0) this.#loseUnrenewed();
-    else this.#watchdog = setTimeout(() => this.#watch(), left);
+    const remainingMs = this.#validUntil - this.#options.clock.monotonicMs();
+    if (remainingMs <= 0) this.#loseUnrenewed();
+    else this.#watchdog = setTimeout(() => this.#watch(), remainingMs);
   }
 
   /**
@@ -138,9 +138,9 @@ export class NodeLease {
     this.#lose('no heartbeat reached the database in time');
   }
 
-  #lose(why: string): void {
+  #lose(reason: string): void {
     if (this.#node === undefined) return;
-    this.#options.log.warn({ node: this.#node, why }, 'lease_lost');
+    this.#options.log.warn({ node: this.#node, why: reason }, 'lease_lost');
     this.#node = undefined;
     clearTimeout(this.#watchdog);
     this.#options.onLost();

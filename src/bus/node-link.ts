@@ -150,9 +150,9 @@ export class NodeLink {
     const records = this.#waiting.map((record) => JSON.stringify(record));
     this.#waiting = [];
     const fitting = records.filter((record) => Buffer.byteLength(record) <= RECORD_BYTES);
-    const left = this.#dropped + records.length - fitting.length;
+    const omitted = this.#dropped + records.length - fitting.length;
     this.#dropped = 0;
-    if (left > 0) this.#options.log.warn({ records: left }, 'node_records_dropped');
+    if (omitted > 0) this.#options.log.warn({ records: omitted }, 'node_records_dropped');
     for (const batch of this.#cutter.cut(fitting)) this.#options.fanout.publish(batch);
   }
 

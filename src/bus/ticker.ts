@@ -24,7 +24,7 @@ export interface TickerOptions {
 export function startTicker({ everyMs, gapMs, run, log, failure }: TickerOptions): Ticker {
   let timer: NodeJS.Timeout | undefined;
   let running: Promise<void> | undefined;
-  let asked = false;
+  let isRequested = false;
   let hurried = false;
   let stopped = false;
 
@@ -36,9 +36,9 @@ export function startTicker({ everyMs, gapMs, run, log, failure }: TickerOptions
       log.warn({ err: error }, failure);
     }
     running = undefined;
-    plan(asked ? gapMs : pauseMs);
-    hurried = asked;
-    asked = false;
+    plan(isRequested ? gapMs : pauseMs);
+    hurried = isRequested;
+    isRequested = false;
   };
   const fire = (): void => {
     timer = undefined;
@@ -52,7 +52,7 @@ export function startTicker({ everyMs, gapMs, run, log, failure }: TickerOptions
   fire();
   return {
     runSoon() {
-      if (running !== undefined) asked = true;
+      if (running !== undefined) isRequested = true;
       else if (!hurried) {
         hurried = true;
         plan(gapMs);

@@ -186,12 +186,12 @@ export class TurnRing implements TurnRun {
     const firstSeq = this.lastSeq - this.#events.length + 1;
     let series: DeltaEvent | undefined;
     for (let i = start; i < this.#events.length; i += 1) {
-      const kept = this.#events[i]!;
-      if (typeof kept !== 'string') {
-        series = isDelta(kept) ? kept : undefined;
-        if (i >= index) yield kept;
+      const entry = this.#events[i]!;
+      if (typeof entry !== 'string') {
+        series = isDelta(entry) ? entry : undefined;
+        if (i >= index) yield entry;
       } else if (i >= index && series !== undefined) {
-        yield { ...series, delta: kept, eventSeq: firstSeq + i, at: this.#times[i]! };
+        yield { ...series, delta: entry, eventSeq: firstSeq + i, at: this.#times[i]! };
       }
     }
   }
@@ -238,9 +238,9 @@ export class TurnRing implements TurnRun {
 
   /** The events after `seq`, or a snapshot when some of them are no longer kept. */
   since(seq: number): AgentEvent[] {
-    const dropped = this.lastSeq - this.#kept;
-    if (seq < dropped) return this.toSnapshot();
-    const events = [...this.#eventsFrom(this.#first + seq - dropped)];
+    const first = this.lastSeq - this.#kept;
+    if (seq < first) return this.toSnapshot();
+    const events = [...this.#eventsFrom(this.#first + seq - first)];
     const { base } = this.#upToDateText();
     if (seq > this.startSeq || base === '') return events;
     return [this.#snapshotOf(base, this.startSeq), ...events];
@@ -273,9 +273,9 @@ function continues(series: DeltaEvent | undefined, delta: DeltaEvent): boolean {
 }
 
 /** The text of a delta; undefined for any other event. */
-function deltaOf(kept: Kept): string | undefined {
-  if (typeof kept === 'string') return kept;
-  return isDelta(kept) ? kept.delta : undefined;
+function deltaOf(entry: Kept): string | undefined {
+  if (typeof entry === 'string') return entry;
+  return isDelta(entry) ? entry.delta : undefined;
 }
 
 function isDelta(event: AgentEvent): event is DeltaEvent {
@@ -283,18 +283,18 @@ function isDelta(event: AgentEvent): event is DeltaEvent {
 }
 
 /** Size of an event against `RING_BYTES`: its texts in UTF-8 and a fixed part. */
-function sizeOf(kept: Kept): number {
-  if (typeof kept === 'string') return EVENT_OVERHEAD_BYTES + Buffer.byteLength(kept);
-  switch (kept.type) {
+function sizeOf(entry: Kept): number {
+  if (typeof entry === 'string') return EVENT_OVERHEAD_BYTES + Buffer.byteLength(entry);
+  switch (entry.type) {
     case 'stream_chunk':
     case 'thinking_delta':
-      return EVENT_OVERHEAD_BYTES + Buffer.byteLength(kept.delta);
+      return EVENT_OVERHEAD_BYTES + Buffer.byteLength(entry.delta);
     case 'stream_end':
-      return EVENT_OVERHEAD_BYTES + Buffer.byteLength(kept.content);
+      return EVENT_OVERHEAD_BYTES + Buffer.byteLength(entry.content);
     case 'tool_result':
-      return EVENT_OVERHEAD_BYTES + Buffer.byteLength(kept.result);
+      return EVENT_OVERHEAD_BYTES + Buffer.byteLength(entry.result);
     default:
       // Rare events of many shapes: a few per turn, so measuring them as JSON costs nothing noticeable.
-      return EVENT_OVERHEAD_BYTES + Buffer.byteLength(JSON.stringify(kept));
+      return EVENT_OVERHEAD_BYTES + Buffer.byteLength(JSON.stringify(entry));
   }
 }

@@ -2,7 +2,7 @@
 import { RING_BYTES, RING_KEPT_MS } from '../protocol/bus.ts';
 import { type AgentEvent, FIRST_EVENT_ID } from '../protocol/event.ts';
 import type { SessionKey } from '../protocol/message.ts';
-import type { TurnRing, TurnRun } from './turn-ring.ts';
+import type { TurnRing } from './turn-ring.ts';
 
 /** Rings kept at once; beyond it the ring that ended first is removed, else the oldest open one. Its readers get a snapshot. */
 export const MAX_RINGS = 4_096;
@@ -34,16 +34,16 @@ export class TurnRings {
   }
 
   /** The newest ring of this turn, regardless of its epoch. */
-  ofTurn(run: Pick<TurnRun, 'sessionKey' | 'turnId'>): TurnRing | undefined {
-    return this.#bySession.get(run.sessionKey)?.byTurn.get(run.turnId);
+  ofTurn(sessionKey: SessionKey, turnId: string): TurnRing | undefined {
+    return this.#bySession.get(sessionKey)?.byTurn.get(turnId);
   }
 
   /** Last number used under this epoch: a lane may keep its epoch from one turn to the next. */
-  lastSeqOf(run: Pick<TurnRun, 'sessionKey' | 'epoch'>): number {
-    const session = this.#bySession.get(run.sessionKey);
-    if (session === undefined || run.epoch > session.highestEpoch) return 0;
-    if (run.epoch === session.newest.epoch) return session.newest.lastSeq;
-    return this.#ringsOf(run.sessionKey).findLast(({ epoch }) => epoch === run.epoch)?.lastSeq ?? 0;
+  lastSeqOf(sessionKey: SessionKey, epoch: number): number {
+    const session = this.#bySession.get(sessionKey);
+    if (session === undefined || epoch > session.highestEpoch) return 0;
+    if (epoch === session.newest.epoch) return session.newest.lastSeq;
+    return this.#ringsOf(sessionKey).findLast((ring) => ring.epoch === epoch)?.lastSeq ?? 0;
   }
 
   /**
@@ -52,11 +52,11 @@ export class TurnRings {
   add(ring: TurnRing): void {
     const { sessionKey, turnId, epoch } = ring;
     const session = this.#bySession.get(sessionKey) ?? { byTurn: new Map(), newest: ring, highestEpoch: 0 };
-    const earlier = session.byTurn.get(turnId);
-    if (earlier !== undefined) {
-      earlier.superseded = true;
-      this.#open.delete(earlier);
-      this.#ended.delete(earlier);
+    const previous = session.byTurn.get(turnId);
+    if (previous !== undefined) {
+      previous.superseded = true;
+      this.#open.delete(previous);
+      this.#ended.delete(previous);
       // Deleted first, so that the new one is last.
       session.byTurn.delete(turnId);
     }

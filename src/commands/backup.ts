@@ -15,11 +15,12 @@ import {
 } from '../protocol/operator/backup.ts';
 import { MAX_SHARED_BYTES } from '../protocol/agent/tool.ts';
 import { backupRecords } from '../daily-backups.ts';
-import { createStaging, readBackup, type Staging, writeBackup } from '../ops/backup/index.ts';
-import { dumpDatabase } from '../store/database/backup/dump.ts';
-import { beginLoading, type Loading } from '../store/database/backup/load.ts';
+import { createStaging, type Staging } from '../ops/home-files.ts';
+import { readBackup, writeBackup } from '../ops/backup-file.ts';
+import { dumpDatabase } from '../store/database/dump.ts';
+import { beginLoading, type Loading } from '../store/database/load.ts';
 import { knownMigrations } from '../store/database/migrate.ts';
-import { makeFolder } from '../store/home/home-folder.ts';
+import { makeFolder } from '../store/embedded/home.ts';
 import { openDatabaseOf } from '../store/open-store.ts';
 
 /** The arguments of both commands. */

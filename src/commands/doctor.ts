@@ -14,26 +14,21 @@ import type { CheckContext, Finding } from '../protocol/channel.ts';
 import type { DatabaseReport } from '../protocol/operator/nodes.ts';
 import { hostsOf } from '../lib/connection-url.ts';
 import { escapeControls } from '../lib/text.ts';
-import { newestBackup } from '../ops/backup/index.ts';
+import { newestBackup } from '../ops/daily-backups.ts';
+import { applyFixes, findingLines, findingsJson, summary } from '../ops/doctor/report.ts';
+import { backupFinding, databaseFindings } from '../ops/doctor/database.ts';
 import {
-  applyFixes,
-  backupFinding,
   brokenFinding,
-  databaseFindings,
   diskFinding,
-  findingLines,
-  findingsJson,
   homeFinding,
   mcpFindings,
-  modelFindings,
   nodeFinding,
-  omissionFindings,
-  summary,
   timeZoneFinding,
-} from '../ops/doctor/index.ts';
+} from '../ops/doctor/machine.ts';
+import { modelFindings, omissionFindings } from '../ops/doctor/model.ts';
 import { openModelServers } from '../providers/index.ts';
 import { openPlaces } from '../security/index.ts';
-import { makeHome } from '../store/home/home-folder.ts';
+import { makeHome } from '../store/embedded/home.ts';
 import { holderOf, inspectDatabase } from '../store/inspect.ts';
 import { sandboxProblem } from '../tools/index.ts';
 import { PARLEY } from '../protocol/texts/parley.ts';
@@ -145,9 +140,8 @@ async function examineModel(
     const { provider, model, usual } = await openModelServers(config);
     try {
       const open = report?.state === 'open' ? report : undefined;
-      const choice = { model: model ?? open?.model, usual, named: model !== undefined };
       return [
-        ...(await modelFindings({ provider, ...choice }, signal)),
+        ...(await modelFindings(provider, model, open?.model, usual, signal)),
         ...omissionFindings(open?.omissions ?? []),
       ];
     } finally {

@@ -112,7 +112,7 @@ async function* exported(
     if (session === undefined) continue;
     yield first ? '\n' : ',\n';
     first = false;
-    yield* transcriptOf(session, transcriptSource({ ledger, contexts }, key), 'json');
+    yield* transcriptOf(session, transcriptSource(ledger, contexts, key), 'json');
   }
   yield ']';
   const parts: Readonly<Record<PersonRow['kind'], string>> = {

@@ -18,7 +18,7 @@ import { GatewayError } from '../protocol/errors.ts';
 import { PARLEY } from '../protocol/texts/parley.ts';
 import { addEnvFiles } from './environment.ts';
 import { start } from './start.ts';
-import { createStartNotes, type StartNotes } from '../ops/start-progress.ts';
+import { createStartNotes, type StartNotes } from '../ops/start.ts';
 import { type Config, configFile, loadConfig } from '../config.ts';
 import { secretsOf } from '../config-views.ts';
 import type { Log } from '../protocol/log.ts';
@@ -77,7 +77,7 @@ const WITHOUT_STORE: Record<string, (args: string[]) => Promise<void> | void> = 
   async config(args) {
     const run = configCommand(args);
     if (args[0] === 'set') {
-      const { makeHome } = await import('../store/home/home-folder.ts');
+      const { makeHome } = await import('../store/embedded/home.ts');
       await makeHome(path.dirname(configFile(process.env)));
     }
     print(run(editableConfig(process.env)));

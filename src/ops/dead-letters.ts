@@ -14,8 +14,8 @@ const USAGE = `Expected: dead-letters [show ID | replay ID | replay --all | drop
 
 /** What the command needs from the store. */
 export interface DeadLetterStore {
-  lanes: Pick<LaneStore, 'deadLetters' | 'replayDeadLetter'>;
-  administration: Pick<AdministrationStore, 'dropDeadLetter'>;
+  lanes: LaneStore;
+  administration: AdministrationStore;
 }
 
 /**
@@ -26,7 +26,7 @@ export function deadLettersCommand(args: readonly string[]): (store: DeadLetterS
   const all = args.includes('--all');
   const [action, id, ...more] = args.filter((arg) => arg !== '--all');
   if (more.length === 0 && action === undefined && !all)
-    return async ({ lanes }) => listed(await lanes.deadLetters(MAX_DEAD_LETTERS + 1));
+    return async ({ lanes }) => listText(await lanes.deadLetters(MAX_DEAD_LETTERS + 1));
   if (action === 'replay' && id === undefined && all) return ({ lanes }) => replayAll(lanes);
   if (more.length > 0 || id === undefined || all) throw new GatewayError('usage', USAGE);
   if (action === 'show') return ({ lanes }) => show(lanes, id);
@@ -36,9 +36,9 @@ export function deadLettersCommand(args: readonly string[]): (store: DeadLetterS
 }
 
 /** One in full: its text and error may have many lines. */
-async function show(lanes: Pick<LaneStore, 'deadLetters'>, id: string): Promise<string> {
-  const place = parseId(id);
-  const [letter] = place === undefined ? [] : await lanes.deadLetters(1, place);
+async function show(lanes: LaneStore, id: string): Promise<string> {
+  const position = parseId(id);
+  const [letter] = position === undefined ? [] : await lanes.deadLetters(1, position);
   if (letter === undefined) throw unknownLetter(id);
   const { lane, seq, deadAt, attempts, crashes, error, text } = letter;
   return [
@@ -56,13 +56,14 @@ async function show(lanes: Pick<LaneStore, 'deadLetters'>, id: string): Promise<
     .join('\n');
 }
 
-async function drop({ dropDeadLetter }: DeadLetterStore['administration'], id: string): Promise<string> {
-  const place = parseId(id);
-  if (place !== undefined && (await dropDeadLetter(place.lane, place.seq))) return `${id} is deleted.`;
+async function drop(administration: AdministrationStore, id: string): Promise<string> {
+  const letter = parseId(id);
+  if (letter !== undefined && (await administration.dropDeadLetter(letter.lane, letter.seq)))
+    return `${id} is deleted.`;
   throw unknownLetter(id);
 }
 
-function listed(letters: readonly DeadLetter[]): string {
+function listText(letters: readonly DeadLetter[]): string {
   if (letters.length === 0) return 'There are no dead letters.';
   const lines = letters.slice(0, MAX_DEAD_LETTERS).map(line);
   if (letters.length > lines.length) lines.push(`Only the newest ${MAX_DEAD_LETTERS} are listed.`);
@@ -70,14 +71,14 @@ function listed(letters: readonly DeadLetter[]): string {
 }
 
 function line({ lane, seq, deadAt, attempts, crashes, error }: DeadLetter): string {
-  const tries = `failed attempts: ${attempts}, crashes: ${crashes}`;
-  const why = escapeControls(oneLine(error).slice(0, MAX_ERROR_CHARS));
-  return `${escapeControls(lane)}#${seq}  ${deadAt.toISOString()}  ${tries}  ${why}`;
+  const failures = `failed attempts: ${attempts}, crashes: ${crashes}`;
+  const reason = escapeControls(oneLine(error).slice(0, MAX_ERROR_CHARS));
+  return `${escapeControls(lane)}#${seq}  ${deadAt.toISOString()}  ${failures}  ${reason}`;
 }
 
-async function replayOne(lanes: DeadLetterStore['lanes'], id: string): Promise<string> {
-  const place = parseId(id);
-  if (place !== undefined && (await lanes.replayDeadLetter(place.lane, place.seq)))
+async function replayOne(lanes: LaneStore, id: string): Promise<string> {
+  const letter = parseId(id);
+  if (letter !== undefined && (await lanes.replayDeadLetter(letter.lane, letter.seq)))
     return `${id} is queued again.`;
   throw unknownLetter(id);
 }
@@ -90,7 +91,7 @@ function unknownLetter(id: string): GatewayError {
 }
 
 /** Oldest message of a lane first, so that they keep their order at its tail. */
-async function replayAll(lanes: DeadLetterStore['lanes']): Promise<string> {
+async function replayAll(lanes: LaneStore): Promise<string> {
   const letters = await lanes.deadLetters(MAX_DEAD_LETTERS + 1);
   const batch = letters.slice(0, MAX_DEAD_LETTERS).toSorted((a, b) => a.seq - b.seq);
   let queued = 0;

@@ -1,5 +1,5 @@
-/** Health of the gateway; cheap, no matter how often it is requested. */
-import type { HealthReport } from '../protocol/gateway-api.ts';
+/** Health of the gateway and of its channels; cheap, no matter how often it is requested. */
+import type { ChannelHealth, HealthReport } from '../protocol/gateway-api.ts';
 import { GatewayError, toGatewayError } from '../protocol/errors.ts';
 import type { SessionStore } from '../protocol/store/ledger.ts';
 import type { Log } from '../protocol/log.ts';
@@ -7,7 +7,8 @@ import { type ModelOmissions, omissionSentence } from '../protocol/agent/omissio
 import type { ModelReport, ReplacedModel } from '../protocol/agent/provider.ts';
 import type { McpServerStatus } from '../protocol/agent/tool.ts';
 import type { SettingsReport } from '../protocol/settings.ts';
-import type { Say, TextRef } from '../protocol/texts/say.ts';
+import { inEnglish, type Say, type TextRef, textRef } from '../protocol/texts/say.ts';
+import type { Channel } from '../protocol/channel.ts';
 
 /** How long the answers of the store and of the model server are cached, in milliseconds. */
 const COUNTS_KEPT_MS = 1_000;
@@ -16,7 +17,7 @@ const MODEL_KEPT_MS = 15_000;
 const MODEL_TIMEOUT_MS = 3_000;
 
 export interface HealthDeps {
-  ledger: Pick<SessionStore, 'counts'>;
+  ledger: SessionStore;
   /** Throws when the model server is unreachable or has no model that answers chats. */
   models: (signal: AbortSignal) => Promise<ModelReport>;
   /** Models that are currently replaced by others. */
@@ -39,17 +40,17 @@ export interface HealthDeps {
 
 type Counts = Awaited<ReturnType<SessionStore['counts']>>;
 
-/** The counts; undefined while the store does not answer. */
 export interface Health {
   /** `say` words the details of channels, by default in English. */
   report(say?: Say): Promise<HealthReport>;
+  /** Undefined while the store does not answer. */
   counts(): Promise<Counts | undefined>;
   channels(): HealthReport['channels'];
 }
 
 /** Makes the health reports. They never throw: an unreachable store is a state, not an error. */
 export function createHealth(deps: HealthDeps): Health {
-  const counts = kept(COUNTS_KEPT_MS, deps.monotonicNow, async () => {
+  const counts = cached(COUNTS_KEPT_MS, deps.monotonicNow, async () => {
     try {
       return await deps.ledger.counts();
     } catch (error) {
@@ -57,7 +58,7 @@ export function createHealth(deps: HealthDeps): Health {
       return undefined;
     }
   });
-  const models = kept(
+  const models = cached(
     MODEL_KEPT_MS,
     deps.monotonicNow,
     async () => await deps.models(AbortSignal.timeout(MODEL_TIMEOUT_MS)).catch(toGatewayError),
@@ -66,19 +67,19 @@ export function createHealth(deps: HealthDeps): Health {
     counts,
     channels: () => deps.channels(),
     async report(say) {
-      const [known, named] = await Promise.all([counts(), models()]);
+      const [storeCounts, modelReport] = await Promise.all([counts(), models()]);
       return {
-        ready: deps.isReady() && known !== undefined,
-        store: known === undefined ? 'down' : 'up',
-        model: modelHealth(named, deps.replaced(), deps.omissions()),
+        ready: deps.isReady() && storeCounts !== undefined,
+        store: storeCounts === undefined ? 'down' : 'up',
+        model: modelHealth(modelReport, deps.replaced(), deps.omissions()),
         channels: deps.channels(say),
         mcp: Object.fromEntries(
           deps.mcp().map(({ name, state, tools }) => [name, { state, tools: tools.length }]),
         ),
         profiles: profileHealth(deps.profileErrors().length),
         settings: settingsHealth(deps.settings()),
-        pending: known?.pending ?? 0,
-        running: known?.running ?? 0,
+        pending: storeCounts?.pending ?? 0,
+        running: storeCounts?.running ?? 0,
         version: deps.version,
         demo: deps.demo,
       };
@@ -95,21 +96,20 @@ function modelHealth(
   replaced: readonly ReplacedModel[],
   omissions: readonly ModelOmissions[],
 ): HealthReport['model'] {
-  const instead = replaced.map(
-    ({ model, reason, instead: other }) =>
-      `${model === '' ? 'The usual model' : `The model ${model}`} ${reason}; ${other} answers instead.`,
+  const replacements = replaced.map(
+    ({ model, reason, instead }) =>
+      `${model === '' ? 'The usual model' : `The model ${model}`} ${reason}; ${instead} answers instead.`,
   );
   if (report instanceof GatewayError)
-    return { state: 'down', detail: [report.message, ...instead].join(' ') };
+    return { state: 'down', detail: [report.message, ...replacements].join(' ') };
   const { model: name, missing, smallWindow } = report;
-  const left = omissions.length === 0 ? {} : { omissions };
-  const problems = [...missing, ...instead];
+  const problems = [...missing, ...replacements];
   // A model with a small window answers: the operator is told, and nothing is wrong.
   const notes = [...omissions.map(omissionSentence), ...(smallWindow === undefined ? [] : [smallWindow])];
   const detail = [...problems, ...notes].join(' ');
   if (detail === '') return { state: 'up', name };
-  if (problems.length === 0) return { state: 'up', name, detail, ...left };
-  return { state: 'degraded', name, detail, missing, replaced, ...left };
+  const more = { name, detail, omissions: omissions.length === 0 ? undefined : omissions };
+  return problems.length === 0 ? { state: 'up', ...more } : { state: 'degraded', ...more, missing, replaced };
 }
 
 /** The number of errors, without their texts: the report is public, and the texts quote the files. */
@@ -124,14 +124,62 @@ function settingsHealth(report: SettingsReport): HealthReport['settings'] {
 }
 
 /** Caches an answer for some time; concurrent callers share one request. */
-function kept<Value>(
-  keptMs: number,
+function cached<Value>(
+  forMs: number,
   monotonicNow: () => number,
   ask: () => Promise<Value>,
 ): () => Promise<Value> {
   let last: { at: number; value: Promise<Value> } | undefined;
   return () => {
-    if (last === undefined || monotonicNow() - last.at > keptMs) last = { at: monotonicNow(), value: ask() };
+    if (last === undefined || monotonicNow() - last.at > forMs) last = { at: monotonicNow(), value: ask() };
     return last.value;
   };
+}
+
+/** The health of every channel of the list, by name, with its label for people; `say` words what is wrong. */
+export function channelHealth(
+  list: readonly { name: string; label: string; needs: string }[],
+  channels: ReadonlyMap<string, Channel>,
+  healthOf: (channel: Channel) => ChannelHealth,
+  say: Say = inEnglish,
+): HealthReport['channels'] {
+  return Object.fromEntries(
+    list.map(({ name, label, needs }) => {
+      const channel = channels.get(name);
+      const health: ChannelHealth =
+        channel === undefined
+          ? { state: 'off', detail: textRef('health.needs', { needs }) }
+          : healthOf(channel);
+      return [
+        name,
+        {
+          ...health,
+          label,
+          detail: health.detail && textOfDetail(health.detail, label, say),
+          notice: health.notice && say.text(health.notice),
+        },
+      ];
+    }),
+  );
+}
+
+/** What a platform or a library says stays in its words, in a sentence of the reader's language. */
+function textOfDetail(detail: TextRef | string, network: string, say: Say): string {
+  return typeof detail === 'string' ? say('health.other', { network, detail }) : say.text(detail);
+}
+
+/** Logs missing models and channels once they are known, in the background. Never throws. */
+export function announceState(log: Log, report: Promise<HealthReport>, entering: Promise<unknown>): void {
+  const say = async (): Promise<void> => {
+    const { model, channels } = await report;
+    if (model.state === 'down') log.warn({ detail: model.detail }, 'no_model_available');
+    if (model.state === 'degraded') log.warn({ detail: model.detail }, 'models_degraded');
+    if (model.state === 'up' && model.detail !== undefined)
+      log.warn({ detail: model.detail }, 'small_window');
+    const off = Object.entries(channels).filter(([, state]) => state.state === 'off');
+    for (const [channel, state] of off) log.info({ channel, detail: state.detail }, 'channel_off');
+    // For as long as a platform is unreachable or refuses its token.
+    await entering;
+  };
+  say().catch((error: unknown) => log.error({ err: toGatewayError(error) }, 'state_report_failed'));
 }

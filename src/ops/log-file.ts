@@ -39,7 +39,7 @@ export function appendToLogFile(file: string, options: LogFileOptions): (line: s
   const { onFailure, maxBytes = MAX_LOG_FILE_BYTES, monotonicNow = () => performance.now() } = options;
   let handle: number | undefined;
   let retryAt = 0;
-  let failed = false;
+  let isFailing = false;
   const append = (line: string): void => {
     handle ??= open(file);
     if (fstatSync(handle).size >= maxBytes) {
@@ -54,12 +54,12 @@ export function appendToLogFile(file: string, options: LogFileOptions): (line: s
     if (monotonicNow() < retryAt) return;
     try {
       append(line);
-      failed = false;
+      isFailing = false;
       retryAt = 0;
     } catch (error) {
       retryAt = monotonicNow() + RETRY_MS;
-      if (!failed) onFailure(toGatewayError(error));
-      failed = true;
+      if (!isFailing) onFailure(toGatewayError(error));
+      isFailing = true;
     }
   };
 }

@@ -1,8 +1,11 @@
-/** Log lines for people on a terminal: one line per event, repeats counted. */
+/** Log lines for people: on a terminal one line per event, repeats counted; on the page the newest lines of the file. */
 import { styleText } from 'node:util';
 import { z } from 'zod';
 import { escapeControls, oneLine } from '../lib/text.ts';
 import { parseJson } from '../lib/json/json.ts';
+import { open } from 'node:fs/promises';
+import { LOG_TAIL_BYTES, type LogLine } from '../protocol/operator/administration.ts';
+import { errorCode } from '../protocol/errors.ts';
 
 /** Levels by pino's numbers. */
 export const LEVELS: Readonly<Record<string, number>> = {
@@ -94,16 +97,17 @@ function kindOf(record: LogRecord): string {
 
 function wordRecord(record: LogRecord, { colours, timeZone }: LogTextOptions): string {
   const { level, time, msg = '', err, ...fields } = record;
-  const name = Object.keys(LEVELS).findLast((known) => (LEVELS[known] ?? 0) <= level) ?? 'trace';
+  const name = Object.keys(LEVELS).findLast((one) => (LEVELS[one] ?? 0) <= level) ?? 'trace';
   const clock = new Date(time).toLocaleTimeString('en-GB', { ...(timeZone && { timeZone }) });
   const rest = Object.entries(fields).map(([field, value]) => `${field}=${valueText(value)}`);
   const { sentence, stack } = errorText(err, level);
   const head = `${clock} ${name.toUpperCase().padEnd(5)} ${escapeControls(oneLine(msg))}`;
   const colour = Object.hasOwn(COLOURS, name) ? COLOURS[name as keyof typeof COLOURS] : undefined;
-  const shown = colours && colour !== undefined ? styleText(colour, head, { validateStream: false }) : head;
+  const headText =
+    colours && colour !== undefined ? styleText(colour, head, { validateStream: false }) : head;
   const details = rest.length === 0 ? '' : `  ${rest.join(' ')}`;
   const tail = colours && details !== '' ? styleText('dim', details, { validateStream: false }) : details;
-  return `${shown}${sentence}${tail}\n${stack}`;
+  return `${headText}${sentence}${tail}\n${stack}`;
 }
 
 function valueText(value: unknown): string {
@@ -121,8 +125,52 @@ function errorText(err: unknown, level: number): { sentence: string; stack: stri
   const because = cause === undefined || message.includes(cause) ? '' : ` (${oneLine(cause)})`;
   const sentence = `: ${escapeControls(oneLine(message))}${escapeControls(because)}`;
   const isExpected = /^(Gateway|Field|Config|Channel|Provider|Tool|Store|Fenced)Error$/.test(name);
-  const hidden = (isExpected && code !== 'internal') || level < (LEVELS['error'] ?? 0);
-  if (hidden || stack === undefined) return { sentence, stack: '' };
+  const isBrief = (isExpected && code !== 'internal') || level < (LEVELS['error'] ?? 0);
+  if (isBrief || stack === undefined) return { sentence, stack: '' };
   const frames = stack.split('\n').filter((line) => /^\s+at /.test(line));
   return { sentence, stack: frames.map((frame) => `${escapeControls(frame)}\n`).join('') };
+}
+
+/** Longest text of a line's fields, in UTF-16 units. */
+const MAX_FIELDS_CHARS = 2_000;
+
+/**
+ * The newest lines at or above a level, oldest first; empty without a file. They were redacted when written. Throws
+ * other errors of the file system.
+ */
+export async function tailLog(
+  file: string,
+  { lines, level }: { lines: number; level: string },
+): Promise<LogLine[]> {
+  const least = LEVELS[level] ?? 0;
+  const entries = (await endOf(file)).split('\n').flatMap((line) => toLine(line, least));
+  return entries.slice(-lines);
+}
+
+/** The end of the file, from the first whole line on. */
+async function endOf(file: string): Promise<string> {
+  const handle = await open(file, 'r').catch((error: unknown) => {
+    if (errorCode(error) === 'ENOENT') return undefined;
+    throw error;
+  });
+  if (handle === undefined) return '';
+  try {
+    const { size } = await handle.stat();
+    const from = Math.max(0, size - LOG_TAIL_BYTES);
+    const { buffer, bytesRead } = await handle.read({ buffer: Buffer.alloc(size - from), position: from });
+    const text = buffer.toString('utf8', 0, bytesRead);
+    return from === 0 ? text : text.slice(text.indexOf('\n') + 1);
+  } finally {
+    await handle.close();
+  }
+}
+
+function toLine(line: string, least: number): LogLine[] {
+  const record = readRecord(line);
+  if (record === undefined || record.level < least) return [];
+  const { level, time, msg = '', ...rest } = record;
+  const name = Object.entries(LEVELS).findLast(([, value]) => level >= value)?.[0] ?? 'trace';
+  const fields = Object.keys(rest).length === 0 ? '' : JSON.stringify(rest);
+  const short = fields.length > MAX_FIELDS_CHARS ? `${fields.slice(0, MAX_FIELDS_CHARS)}…` : fields;
+  return [{ time, level: name, message: msg, fields: short.toWellFormed() }];
 }

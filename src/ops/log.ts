@@ -33,7 +33,7 @@ export interface Redactor {
  * Makes a function that replaces, in a text, the given secrets, everything of the given shapes, bearer headers and
  * passwords in URLs. Never throws.
  */
-export function redactor(known: { secrets: readonly string[]; shapes: readonly SecretShape[] }): Redactor {
+export function redactor(options: { secrets: readonly string[]; shapes: readonly SecretShape[] }): Redactor {
   let secrets: readonly string[] = [];
   let inOrder: readonly string[] = [];
   const learn = (more: readonly string[]): void => {
@@ -44,8 +44,8 @@ export function redactor(known: { secrets: readonly string[]; shapes: readonly S
     // Longest first: a secret may be part of another one.
     secrets = [...new Set(inOrder.flatMap(spellingsOf))].toSorted((a, b) => b.length - a.length);
   };
-  learn(known.secrets);
-  const shapes = [...known.shapes, ...GENERAL_SHAPES].map(({ pattern, replacement }) => ({
+  learn(options.secrets);
+  const shapes = [...options.shapes, ...GENERAL_SHAPES].map(({ pattern, replacement }) => ({
     everywhere: new RegExp(pattern.source, `${pattern.flags.replaceAll(/[gy]/g, '')}g`),
     replacement,
   }));
@@ -103,14 +103,14 @@ export function createLog(options: {
       done();
     },
   });
-  const cut = valueCutter(options.redact);
+  const limit = valueCutter(options.redact);
   const settings: LoggerOptions = {
     level: options.level,
     base: null,
-    serializers: { err: (error: unknown) => cut(errorFields(error)) },
+    serializers: { err: (error: unknown) => limit(errorFields(error)) },
     hooks: {
       logMethod([first, ...more], method) {
-        Reflect.apply(method, this, [cut(first), ...more.map((value) => cut(value))]);
+        Reflect.apply(method, this, [limit(first), ...more.map((value) => limit(value))]);
       },
     },
   };
@@ -121,27 +121,27 @@ type Cut = (value: unknown, depth?: number) => unknown;
 
 /** Makes the function that cuts long texts, lists and objects. Errors are left to their serializer. */
 function valueCutter(redact: (text: string) => string): Cut {
-  const cut: Cut = (value, depth = 0) => {
+  const limit: Cut = (value, depth = 0) => {
     if (typeof value === 'string') return cutText(value, redact);
     if (typeof value !== 'object' || value === null || value instanceof Error) return value;
     if (depth >= MAX_DEPTH) return '[too deep]';
-    if (Array.isArray(value)) return value.slice(0, MAX_ENTRIES).map((one: unknown) => cut(one, depth + 1));
+    if (Array.isArray(value)) return value.slice(0, MAX_ENTRIES).map((one: unknown) => limit(one, depth + 1));
     // Only plain objects are traversed: dates and the like have their own text form.
     const isPlain = Object.getPrototypeOf(value) === Object.prototype;
-    return isPlain ? cutFields(value, (field) => cut(field, depth + 1)) : value;
+    return isPlain ? cutFields(value, (field) => limit(field, depth + 1)) : value;
   };
-  return cut;
+  return limit;
 }
 
-function cutFields(fields: object, cut: Cut): Record<string, unknown> {
+function cutFields(fields: object, limit: Cut): Record<string, unknown> {
   const entries = Object.entries(fields).slice(0, MAX_ENTRIES);
-  return Object.fromEntries(entries.map(([name, value]): [string, unknown] => [name, cut(value)]));
+  return Object.fromEntries(entries.map(([name, value]): [string, unknown] => [name, limit(value)]));
 }
 
 function cutText(text: string, redact: (text: string) => string): string {
   if (text.length <= MAX_VALUE_CHARS) return text;
-  const shown = redact(text.slice(0, MAX_VALUE_CHARS + MAX_SECRET_CHARS)).slice(0, MAX_VALUE_CHARS);
-  return `${shown.toWellFormed()}… (${text.length} characters)`;
+  const beginning = redact(text.slice(0, MAX_VALUE_CHARS + MAX_SECRET_CHARS)).slice(0, MAX_VALUE_CHARS);
+  return `${beginning.toWellFormed()}… (${text.length} characters)`;
 }
 
 /**

@@ -98,7 +98,7 @@ async function lastLines(
   file: string,
   options: LogsOptions,
 ): Promise<{ lines: string[]; position: number | undefined }> {
-  const kept: string[] = [];
+  const newest: string[] = [];
   let position: number | undefined;
   for (const one of logFiles(file)) {
     const size = (await stat(one).catch(absent))?.size;
@@ -108,11 +108,11 @@ async function lastLines(
     const content = createReadStream(one, { end: size - 1 });
     for await (const line of createInterface({ input: content, crlfDelay: Infinity })) {
       if (!isWanted(line, options)) continue;
-      kept.push(line);
-      if (kept.length >= 2 * options.lines) kept.splice(0, options.lines);
+      newest.push(line);
+      if (newest.length >= 2 * options.lines) newest.splice(0, options.lines);
     }
   }
-  return { lines: kept.slice(-options.lines), position };
+  return { lines: newest.slice(-options.lines), position };
 }
 
 /** Shows what is appended until the signal aborts, including in the files that follow the current one. */
@@ -125,7 +125,7 @@ async function follow(
 ): Promise<void> {
   let handle: FileHandle | undefined;
   let position = from;
-  let started = '';
+  let partial = '';
   const readOn = async (current: FileHandle): Promise<void> => {
     const buffer = Buffer.alloc(CHUNK_BYTES);
     for (;;) {
@@ -133,10 +133,10 @@ async function follow(
       if (bytesRead === 0) return;
       // A truncated character is read again with the next lines.
       const end = buffer.subarray(0, bytesRead).lastIndexOf(10) + 1;
-      const used = end === 0 ? bytesRead : end;
-      position += used;
-      const lines = (started + buffer.toString('utf8', 0, used)).split('\n');
-      started = lines.pop() ?? '';
+      const length = end === 0 ? bytesRead : end;
+      position += length;
+      const lines = (partial + buffer.toString('utf8', 0, length)).split('\n');
+      partial = lines.pop() ?? '';
       for (const line of lines) if (isWanted(line, options)) show.line(line);
     }
   };

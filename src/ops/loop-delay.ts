@@ -37,7 +37,7 @@ const backgroundClock: Clock = {
 
 /** Starts sampling: the lateness of a timer is the delay of the loop. */
 export function startLoopMonitor(clock: Clock = backgroundClock): LoopMonitor {
-  let earlier = createHistogram();
+  let previous = createHistogram();
   let latest = createHistogram();
   let spanEndsAt = clock.monotonicMs() + SPAN_MS;
   let recentMs = 0;
@@ -53,7 +53,7 @@ export function startLoopMonitor(clock: Clock = backgroundClock): LoopMonitor {
     // In microseconds: a histogram counts whole numbers from 1.
     latest.record(Math.max(1, Math.round(lateMs * 1_000)));
     if (clock.monotonicMs() >= spanEndsAt) {
-      earlier = latest;
+      previous = latest;
       latest = createHistogram();
       spanEndsAt = clock.monotonicMs() + SPAN_MS;
     }
@@ -64,7 +64,7 @@ export function startLoopMonitor(clock: Clock = backgroundClock): LoopMonitor {
     recentMs: () => recentMs,
     p99Ms() {
       const both = createHistogram();
-      both.add(earlier);
+      both.add(previous);
       both.add(latest);
       return both.percentile(99) / 1_000;
     },

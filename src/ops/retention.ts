@@ -25,20 +25,20 @@ export const OLD_BATCH = 200;
 const DAY_MS = 24 * 3_600_000;
 
 export interface RetentionDeps {
-  lanes: Pick<LaneStore, 'purge'>;
+  lanes: LaneStore;
   old: RetentionStore;
   /** The current rules. */
   rules: () => Retention;
-  traces: Pick<TraceStore, 'purgeTraces'>;
-  responses: Pick<ResponseStore, 'purgeResponses'>;
+  traces: TraceStore;
+  responses: ResponseStore;
   folders: RemovedFolders;
-  files: Pick<SessionFiles, 'remove'>;
+  files: SessionFiles;
   log: Log;
 }
 
 /** Deletes at intervals until the signal aborts. */
 export function startRetention(deps: RetentionDeps, signal: AbortSignal): void {
-  const { lanes, traces, responses, log, rules } = deps;
+  const { lanes, old, traces, responses, folders, files, log, rules } = deps;
   let timer: NodeJS.Timeout | undefined;
   const plan = (ms: number): void => {
     if (!signal.aborted) timer = setTimeout(() => void round(), ms).unref();
@@ -51,13 +51,15 @@ export function startRetention(deps: RetentionDeps, signal: AbortSignal): void {
   const round = async (): Promise<void> => {
     try {
       const purged = await lanes.purge(KEPT_MS, PURGE_BATCH);
-      const tracesPurged = await traces.purgeTraces(rules().tracesDays * DAY_MS, PURGE_BATCH);
-      if (purged + tracesPurged > 0) log.debug({ purged, traces: tracesPurged }, 'messages_purged');
-      const responsesPurged = await responses.purgeResponses(PURGE_BATCH);
-      const isMore = await purgeOld(deps);
-      if (Math.max(purged, tracesPurged, responsesPurged) >= PURGE_BATCH || isMore)
+      const purgedTraces = await traces.purgeTraces(rules().tracesDays * DAY_MS, PURGE_BATCH);
+      if (purged + purgedTraces > 0) log.debug({ purged, traces: purgedTraces }, 'messages_purged');
+      const purgedResponses = await responses.purgeResponses(PURGE_BATCH);
+      const isMore = await purgeOld(old, rules().messagesDays, log);
+      if (Math.max(purged, purgedTraces, purgedResponses) >= PURGE_BATCH || isMore)
         return plan(MORE_AFTER_MS);
-      withinMs = (await sweepFolders(deps, withinMs, signal)) ? 2 * EVERY_MS : KEPT_MS;
+      withinMs = (await sweepFolders(folders, (folder) => files.remove(folder), withinMs, signal))
+        ? 2 * EVERY_MS
+        : KEPT_MS;
     } catch (error) {
       log.warn({ err: toGatewayError(error) }, 'purge_failed');
     }
@@ -68,12 +70,11 @@ export function startRetention(deps: RetentionDeps, signal: AbortSignal): void {
 }
 
 /** Deletes a batch of what is older than `messagesDays`; true when there may be more. Throws `StoreError`. */
-export async function purgeOld({
-  old,
-  rules,
-  log,
-}: Pick<RetentionDeps, 'old' | 'rules' | 'log'>): Promise<boolean> {
-  const { messagesDays } = rules();
+export async function purgeOld(
+  old: RetentionStore,
+  messagesDays: number | undefined,
+  log: Log,
+): Promise<boolean> {
   if (messagesDays === undefined) return false;
   const idle = await old.idleSessions(messagesDays, OLD_BATCH);
   let sessions = 0;
@@ -88,7 +89,8 @@ export async function purgeOld({
  * deleted the session, or a turn was still working in it. False when one could not be removed. Throws `StoreError`.
  */
 export async function sweepFolders(
-  { folders, files }: Pick<RetentionDeps, 'folders' | 'files'>,
+  folders: RemovedFolders,
+  remove: SessionFiles['remove'],
   withinMs: number,
   signal: AbortSignal,
 ): Promise<boolean> {
@@ -96,7 +98,7 @@ export async function sweepFolders(
   let after = '';
   while (!signal.aborted) {
     const page = await folders.removedFolders({ withinMs, after, limit: FOLDER_PAGE });
-    for (const folder of page) complete = (await files.remove(folder)) && complete;
+    for (const folder of page) complete = (await remove(folder)) && complete;
     if (page.length < FOLDER_PAGE) break;
     after = page.at(-1) ?? '';
   }

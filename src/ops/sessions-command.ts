@@ -34,12 +34,9 @@ const EXPORT_USAGE = `Expected: export SESSION [--format md|json]. See: ${PARLEY
 
 /** What the commands need from the store. */
 export interface SessionsStore {
-  ledger: Pick<
-    SessionStore,
-    'listSessions' | 'session' | 'messages' | 'updateSession' | 'deleteSession' | 'queue'
-  >;
-  lanes: Pick<LaneStore, 'stop'>;
-  contexts: Pick<ContextStore, 'resets'>;
+  ledger: SessionStore;
+  lanes: LaneStore;
+  contexts: ContextStore;
 }
 
 /** Runs a parsed command; returns the text. Throws `GatewayError('unknown_session')` and `StoreError`. */
@@ -74,14 +71,15 @@ export function exportCommand(args: readonly string[]): (store: SessionsStore) =
   const session = readKey(key);
   const format = readFormat(values.format);
   return async function* pieces({ ledger, contexts }) {
-    const record = await found(ledger, session);
-    yield* transcriptOf(record, transcriptSource({ ledger, contexts }, session), format);
+    const record = await existing(ledger, session);
+    yield* transcriptOf(record, transcriptSource(ledger, contexts, session), format);
   };
 }
 
 /** What a transcript of the session is written from. */
 export function transcriptSource(
-  { ledger, contexts }: { ledger: Pick<SessionStore, 'messages'>; contexts: Pick<ContextStore, 'resets'> },
+  ledger: SessionStore,
+  contexts: ContextStore,
   session: SessionKey,
 ): TranscriptSource {
   return {
@@ -116,14 +114,14 @@ export function readKey(text: string): SessionKey {
   try {
     parseAddress(text);
   } catch (cause) {
-    const what = oneLine(text).slice(0, 80);
-    throw usage(`"${what}" is not a session, such as http:work. See: ${PARLEY} sessions`, cause);
+    const description = oneLine(text).slice(0, 80);
+    throw usage(`"${description}" is not a session, such as http:work. See: ${PARLEY} sessions`, cause);
   }
   const first = text.indexOf(':');
   return `${text.slice(0, first)}:${text.slice(first + 1)}`;
 }
 
-async function found(ledger: Pick<SessionStore, 'session'>, key: SessionKey): Promise<SessionRecord> {
+async function existing(ledger: SessionStore, key: SessionKey): Promise<SessionRecord> {
   const record = await ledger.session(key);
   if (record !== undefined) return record;
   throw new GatewayError('unknown_session', `There is no session ${oneLine(key)}. See: ${PARLEY} sessions`);
@@ -146,7 +144,7 @@ async function list(
 }
 
 async function show({ ledger }: SessionsStore, key: SessionKey): Promise<string> {
-  const record = await found(ledger, key);
+  const record = await existing(ledger, key);
   const { title, profileId, model, mode, ownerTokenId, messageCount, createdAt, updatedAt } = record;
   const { busy, waiting } = await ledger.queue(key);
   const messages = await ledger.messages(key, { limit: SHOWN_MESSAGES });
@@ -168,19 +166,19 @@ async function show({ ledger }: SessionsStore, key: SessionKey): Promise<string>
 
 async function rename({ ledger }: SessionsStore, key: SessionKey, text: string): Promise<string> {
   const title = readTitle(text);
-  await found(ledger, key);
+  await existing(ledger, key);
   await ledger.updateSession(key, { title });
   return `${escapeControls(key)} is now called: ${escapeControls(title)}`;
 }
 
 async function remove(store: SessionsStore, key: SessionKey, sure: boolean): Promise<string> {
-  const { messageCount } = await found(store.ledger, key);
-  const what = `${escapeControls(key)} with ${messageCount} messages, its plans, schedules and files`;
+  const { messageCount } = await existing(store.ledger, key);
+  const description = `${escapeControls(key)} with ${messageCount} messages, its plans, schedules and files`;
   if (!sure) {
-    throw new GatewayError('not_confirmed', `Nothing was deleted. To delete ${what}, add --yes.`);
+    throw new GatewayError('not_confirmed', `Nothing was deleted. To delete ${description}, add --yes.`);
   }
   await deleteSession(store, key);
-  return `Deleted ${what}. A running gateway removes the files within the hour.`;
+  return `Deleted ${description}. A running gateway removes the files within the hour.`;
 }
 
 /**

@@ -8,7 +8,7 @@ import { connect, type DatabasePlace, type Sql } from './database/database.ts';
 import { knownMigrations } from './database/migrate.ts';
 import { withRetry } from './database/retry.ts';
 import { VERSION_FILE } from './embedded/data-folder.ts';
-import { liveHolder } from './home/home-lock.ts';
+import { liveHolder } from './embedded/home.ts';
 import { errorCode } from '../protocol/errors.ts';
 
 /** How long to retry an unreachable database, in milliseconds. */
@@ -46,10 +46,10 @@ async function ask(place: DatabasePlace, kind: 'postgres' | 'embedded'): Promise
 
 async function read(sql: Sql, kind: 'postgres' | 'embedded'): Promise<DatabaseReport> {
   await sql`select 1`;
-  const before = Date.now();
+  const startedAt = Date.now();
   const [server] = await sql<{ version: string; at: Date; bytes: string }[]>`
     select current_setting('server_version') as version, clock_timestamp() as at`;
-  const after = Date.now();
+  const endedAt = Date.now();
   const [size] = await sql<{ bytes: string }[]>`select pg_database_size(current_database()) as bytes`;
   const tables = await tablesOf(sql);
   const readable = tables === 'current' || tables === 'newer';
@@ -58,8 +58,8 @@ async function read(sql: Sql, kind: 'postgres' | 'embedded'): Promise<DatabaseRe
     state: 'open',
     kind,
     version: server?.version.split(' ')[0] ?? '',
-    clockAheadMs: (server?.at.getTime() ?? after) - (before + after) / 2,
-    clockErrorMs: (after - before) / 2,
+    clockAheadMs: (server?.at.getTime() ?? endedAt) - (startedAt + endedAt) / 2,
+    clockErrorMs: (endedAt - startedAt) / 2,
     tables,
     bytes: Number(size?.bytes ?? 0),
     nodes: readable ? await nodesOf(sql) : [],
@@ -75,13 +75,13 @@ async function tablesOf(sql: Sql) {
     { found: boolean }[]
   >`select to_regclass(${`"${SCHEMA}".migration`}) is not null as found`;
   if (journal?.found !== true) return 'none';
-  const known = knownMigrations();
+  const migrations = knownMigrations();
   const applied = (await sql<{ at: string }[]>`select created_at as at from ${sql(SCHEMA)}.migration`).map(
     ({ at }) => Number(at),
   );
-  const unknown = applied.filter((at) => !known.includes(at));
-  if (unknown.length > 0) return Math.min(...unknown) < Math.min(...known) ? 'unreleased' : 'newer';
-  return applied.length < known.length ? 'behind' : 'current';
+  const unknown = applied.filter((at) => !migrations.includes(at));
+  if (unknown.length > 0) return Math.min(...unknown) < Math.min(...migrations) ? 'unreleased' : 'newer';
+  return applied.length < migrations.length ? 'behind' : 'current';
 }
 
 async function nodesOf(sql: Sql): Promise<(NodeSettings & { instance: string })[]> {

@@ -4,7 +4,7 @@ import { sleep } from '../lib/async/sleep.ts';
 import type { Log } from '../protocol/log.ts';
 import type { DatabasePlace } from './database/database.ts';
 import { type EmbeddedDatabase, openEmbedded } from './embedded/embedded.ts';
-import { type HomeLock, liveHolder, lockHome } from './home/home-lock.ts';
+import { type HomeLock, liveHolder, lockHome } from './embedded/home.ts';
 import { migrateDatabase } from './database/migrate.ts';
 import { openStoreAt, type Store, type UseOptions } from './store.ts';
 
@@ -103,17 +103,17 @@ async function openHome(options: StoreOptions): Promise<OpenedHome> {
   const { home, databaseUrl, log, worker } = options;
   const shared = { schema: options.schema ?? 'public', applicationName: options.applicationName };
   const close = (): Promise<void> => Promise.resolve();
-  const given = { ...shared, url: databaseUrl, socketPath: worker?.socketPath };
-  if (worker !== undefined) return { place: given, attached: false, close };
+  const location = { ...shared, url: databaseUrl, socketPath: worker?.socketPath };
+  if (worker !== undefined) return { place: location, attached: false, close };
   if (options.attach === true) {
-    if (databaseUrl !== undefined) return { place: given, attached: true, close };
+    if (databaseUrl !== undefined) return { place: location, attached: true, close };
     const socketPath = await socketOfHolder(options);
     if (socketPath !== undefined) return { place: { ...shared, socketPath }, attached: true, close };
   }
   options.progress?.step(`Waiting for another process to leave GATEWAY_HOME ${home}…`);
   const lock = await lockHome(home, options.lockWaitMs === undefined ? {} : { waitMs: options.lockWaitMs });
   if (databaseUrl !== undefined) {
-    return { place: given, lock, attached: false, close: async () => lock.release() };
+    return { place: location, lock, attached: false, close: async () => lock.release() };
   }
   let embedded: EmbeddedDatabase | undefined;
   const leave = async (): Promise<void> => {

@@ -42,7 +42,7 @@ const VENDORS: [RegExp, string[]][] = [
   [/^(linkedom|@mozilla\/readability)$/, ['src/tools/']],
   [/^(sharp|file-type|unpdf|mammoth|read-excel-file.*|fflate)$/, ['src/media/']],
   [/^croner$/, ['src/schedule/']],
-  [/^prom-client$/, ['src/ops/metrics/']],
+  [/^prom-client$/, ['src/ops/telemetry/']],
   [/^@opentelemetry\//, ['src/ops/telemetry/']],
   [/^@fastify\/busboy$/, ['channels/http/']],
   [/^jsonc-parser$/, ['src/settings/']],

@@ -14,7 +14,7 @@ import type { Channel } from '../../src/protocol/channel.ts';
 import { ConfigError } from '../../src/protocol/errors.ts';
 import type { SentMessage } from '../../src/protocol/message.ts';
 import type { PlaceRate } from '../../src/protocol/delivery.ts';
-import { channelHealth } from '../../src/ops/channel-health.ts';
+import { channelHealth } from '../../src/ops/health.ts';
 import { createLog, redactor } from '../../src/ops/log.ts';
 import { silentLog } from '../database.ts';
 import { memoryStores, NOBODY } from '../fakes/stores/channel-stores.ts';

@@ -73,7 +73,7 @@ import {
   SUBAGENT_TOKENS,
 } from '../../src/protocol/agent/subagents.ts';
 import { MAX_SHARED_BYTES } from '../../src/protocol/agent/tool.ts';
-import { FIRST_AFTER_MS, RESERVE_BYTES } from '../../src/ops/backup/daily.ts';
+import { FIRST_AFTER_MS, RESERVE_BYTES } from '../../src/ops/daily-backups.ts';
 import { MAX_MESSAGE_LENGTH } from '../../src/intake/receive.ts';
 import { MESSAGE_RATE } from '../../src/intake/limits.ts';
 import { MAX_SANDBOX_FILE_BYTES, MAX_SHARED_MEMORY_BYTES } from '../../src/tools/exec/sandbox-run.ts';

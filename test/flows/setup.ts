@@ -10,7 +10,7 @@ import { secretsOf } from '../../src/config-views.ts';
 import { type Gateway, startGateway } from '../../src/gateway.ts';
 import { createLog, redactor } from '../../src/ops/log.ts';
 import type { MessageRecord } from '../../src/protocol/store/records.ts';
-import { liveHolder } from '../../src/store/home/home-lock.ts';
+import { liveHolder } from '../../src/store/embedded/home.ts';
 import { type HomeStore, openStore } from '../../src/store/open-store.ts';
 import type { Tool } from '../../src/protocol/agent/tool.ts';
 import { createDatabase, makeEmbeddedHome, silentLog } from '../database.ts';

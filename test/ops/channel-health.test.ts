@@ -8,7 +8,7 @@ import { type GatewayError, messageOf } from '../../src/protocol/errors.ts';
 import type { ChannelHealth } from '../../src/protocol/gateway-api.ts';
 import { GERMAN } from '../../src/protocol/texts/german.ts';
 import { inEnglish, sayFrom } from '../../src/protocol/texts/say.ts';
-import { channelHealth } from '../../src/ops/channel-health.ts';
+import { channelHealth } from '../../src/ops/health.ts';
 
 const OFFICE = { name: 'office', label: 'Office', needs: 'OFFICE_TOKEN' };
 

@@ -10,13 +10,11 @@ it('removes all folders recorded in the store, page by page, and reports whether
       removedFolders: async ({ after, limit }: { after: string; limit: number }) =>
         names.filter((name) => name > after).slice(0, limit),
     };
-    const files = {
-      remove: async (name: string) => {
-        tried.push(name);
-        return name !== stuck;
-      },
+    const remove = async (name: string) => {
+      tried.push(name);
+      return name !== stuck;
     };
-    return [await sweepFolders({ folders, files }, 1, new AbortController().signal), tried];
+    return [await sweepFolders(folders, remove, 1, new AbortController().signal), tried];
   };
   expect(await sweep('none')).toEqual([true, names]);
   expect(await sweep('00007')).toEqual([false, names]);

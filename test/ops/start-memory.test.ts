@@ -1,6 +1,6 @@
 /** Startup memory is released once, when nothing runs. */
 import { describe, expect, it, vi } from 'vitest';
-import { collectGarbage, releaseStartMemory } from '../../src/ops/start-memory.ts';
+import { collectGarbage, releaseStartMemory } from '../../src/ops/start.ts';
 
 describe('startup memory', () => {
   it('is collected once, as soon as the gateway is idle', async () => {

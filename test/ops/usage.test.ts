@@ -1,7 +1,6 @@
 /** `/usage` and the counters: who sees what, and what is counted. */
 import { describe, expect, it } from 'vitest';
-import { createUsageCommand } from '../../src/ops/usage-command.ts';
-import { METERED_MODELS, meterUsage } from '../../src/ops/usage-meter.ts';
+import { createUsageCommand, METERED_MODELS, meterUsage } from '../../src/ops/usage.ts';
 import {
   pricesRule,
   type UsageNote,
@@ -34,6 +33,7 @@ describe('/usage', () => {
   ): Promise<{ text: string; asked: UsageQuery[] }> {
     const asked: UsageQuery[] = [];
     const usage = {
+      groups: () => Promise.reject(new Error('the command reads no groups')),
       sum: async (query: UsageQuery) => {
         asked.push(query);
         return answer;
@@ -43,11 +43,11 @@ describe('/usage', () => {
         { key: 'qwen', ...answer },
       ],
     };
-    const command = createUsageCommand({
+    const command = createUsageCommand(
       usage,
-      prices: () => prices,
-      epochNow: () => NOON,
-    });
+      () => prices,
+      () => NOON,
+    );
     return { text: await command.run({ ...CALL, ...call }), asked };
   }
 

@@ -31,7 +31,7 @@ const LONGEST = existingTests([
   'flows/channels/matrix/killed.test.ts',
   'flows/operator/webhooks-killed.test.ts',
   'flows/surfaces/killed.test.ts',
-  'store/home/home.test.ts',
+  'store/embedded/home.test.ts',
   'flows/media/speech-killed.test.ts',
   'channels/http/page/screens/axe-work.test.ts',
   'cli.test.ts',
@@ -107,7 +107,7 @@ const NIGHTLY = existingTests([
   'patterns/patterns.test.ts',
   'process.test.ts',
   'providers/failures/through-gateway.test.ts',
-  'store/home/home.test.ts',
+  'store/embedded/home.test.ts',
 ]);
 
 /** The files that this run leaves out. */

@@ -40,9 +40,9 @@ it('puts no text into SQL but by parameters', () => {
   );
   // Backups name tables and columns as the database catalog does, the fan-out its channel after the schema from the configuration.
   expect(places.toSorted()).toEqual([
-    'src/store/database/backup/dump.ts',
-    'src/store/database/backup/dump.ts',
-    ...Array<string>(5).fill('src/store/database/backup/load.ts'),
+    'src/store/database/dump.ts',
+    'src/store/database/dump.ts',
+    ...Array<string>(5).fill('src/store/database/load.ts'),
     'src/store/database/notify-fanout.ts',
   ]);
 });

@@ -1,8 +1,9 @@
-/** Checks of the database, of its clock, and of the gateways that share it. */
+/** Checks of the database, of its clock, of the gateways that share it, and of the daily backups. */
 import type { Finding } from '../../protocol/channel.ts';
 import type { DatabaseReport } from '../../protocol/operator/nodes.ts';
 import { inMegabytes } from '../../lib/text.ts';
 import { PARLEY } from '../../protocol/texts/parley.ts';
+import type { BackupState } from '../../protocol/operator/backup.ts';
 
 /** Clock difference between database and machine that is worth reporting, in milliseconds. */
 export const MAX_CLOCK_SKEW_MS = 5_000;
@@ -46,7 +47,10 @@ function folderFinding(report: DatabaseReport & { state: 'closed' }, home: strin
   };
 }
 
-function versionFinding({ version, tables }: DatabaseReport & { state: 'open' }, what: string): Finding {
+function versionFinding(
+  { version, tables }: DatabaseReport & { state: 'open' },
+  subjectText: string,
+): Finding {
   const subject = 'Database';
   if (Number.parseInt(version, 10) < 15) {
     const remedy = 'point DATABASE_URL at Postgres 15 or newer';
@@ -56,14 +60,14 @@ function versionFinding({ version, tables }: DatabaseReport & { state: 'open' },
     return {
       subject,
       level: 'error',
-      text: `${what}: a newer version of Parley has changed its tables.`,
+      text: `${subjectText}: a newer version of Parley has changed its tables.`,
       remedy: 'install that version, or restore a backup made before the update',
     };
   if (tables === 'unreleased')
     return {
       subject,
       level: 'error',
-      text: `${what}: made by a version from before the first release, which cannot be upgraded.`,
+      text: `${subjectText}: made by a version from before the first release, which cannot be upgraded.`,
       remedy: 'point DATABASE_URL at an empty database, or start with another GATEWAY_HOME',
     };
   const state = {
@@ -71,7 +75,7 @@ function versionFinding({ version, tables }: DatabaseReport & { state: 'open' },
     current: 'its tables are up to date',
     behind: 'the next start brings its tables up to date',
   }[tables];
-  return { subject, level: 'ok', text: `${what}; ${state}.` };
+  return { subject, level: 'ok', text: `${subjectText}; ${state}.` };
 }
 
 function clockFinding({ clockAheadMs, clockErrorMs }: DatabaseReport & { state: 'open' }): Finding {
@@ -113,4 +117,53 @@ function nodeFindings(nodes: (DatabaseReport & { state: 'open' })['nodes']): Fin
     });
   }
   return findings.length > 0 ? findings : [{ subject, level: 'ok', text: `${many} with the same settings.` }];
+}
+
+/** A running gateway writes one every day: from this age on, something keeps it from that, in milliseconds. */
+export const OLD_BACKUP_MS = 2 * 24 * 3_600_000;
+
+/** What is known about daily backups. */
+interface BackupChecks {
+  isOn: boolean;
+  kind: 'postgres' | 'embedded';
+  /** The newest one in this home. */
+  newest: { file: string; at: Date } | undefined;
+  /** What the running gateways report. */
+  reports: readonly BackupState[];
+  isRunning: boolean;
+}
+
+/** The finding, at that time. */
+export function backupFinding({ isOn, kind, newest, reports, isRunning }: BackupChecks, now: Date): Finding {
+  const subject = 'Backup';
+  const on = `${PARLEY} config set backup.daily true`;
+  if (!isOn && kind === 'postgres')
+    return { subject, level: 'ok', text: `Daily backups are off, as usual with DATABASE_URL; on: ${on}.` };
+  if (!isOn) {
+    const text = 'Daily backups are off (backup.daily): a broken disk or a mistake loses everything.';
+    return { subject, level: 'warning', text, remedy: on };
+  }
+  const failure = reports.find(({ error }) => error !== undefined)?.error;
+  const others = reports.flatMap(({ at }) => (at === undefined ? [] : [new Date(at)]));
+  const times = [...(newest === undefined ? [] : [newest.at]), ...others];
+  const last = times.toSorted((a, b) => a.getTime() - b.getTime()).at(-1);
+  const about =
+    last === undefined ? 'There is no daily backup yet' : `The last daily backup is of ${timeOf(last, now)}`;
+  const where = newest === undefined || newest.at < (last ?? newest.at) ? '' : `: ${newest.file}`;
+  if (failure !== undefined) {
+    const remedy = `correct that; the gateway tries again within an hour. By hand: ${PARLEY} backup FILE`;
+    return { subject, level: 'warning', text: `${about}. The next one failed: ${failure}`, remedy };
+  }
+  if (isRunning && last !== undefined && now.getTime() - last.getTime() > OLD_BACKUP_MS)
+    return { subject, level: 'warning', text: `${about}.`, remedy: `${PARLEY} logs --level error says why` };
+  const next = last === undefined ? '; a gateway writes the first one some minutes after its start' : '';
+  return { subject, level: 'ok', text: `${about}${where}${next}.` };
+}
+
+/** `2026-11-29 00:04 (3 hours old)`, in the machine's time zone. */
+function timeOf(at: Date, now: Date): string {
+  const time = new Intl.DateTimeFormat('sv-SE', { dateStyle: 'short', timeStyle: 'short' }).format(at);
+  const hours = Math.max(0, Math.round((now.getTime() - at.getTime()) / 3_600_000));
+  if (hours < 48) return `${time} (${hours === 1 ? '1 hour' : `${hours} hours`} old)`;
+  return `${time} (${Math.floor(hours / 24)} days old)`;
 }

@@ -1,4 +1,4 @@
-/** Checks of the machine: the program itself, the home, the disk, the clock's zone. */
+/** Checks of the machine: the program itself, the home, the disk, the clock's zone, the programs of MCP servers. */
 import { accessSync, constants, existsSync, statfsSync, statSync } from 'node:fs';
 import path from 'node:path';
 import type { Finding } from '../../protocol/channel.ts';
@@ -6,15 +6,16 @@ import { toGatewayError } from '../../protocol/errors.ts';
 import { inMegabytes } from '../../lib/text.ts';
 import { isTimeZone } from '../../lib/clock.ts';
 import { PARLEY } from '../../protocol/texts/parley.ts';
+import type { McpServerStatus } from '../../protocol/agent/tool.ts';
 
 /** Free disk space below which the doctor warns, and below which it reports an error, in bytes. */
 export const LOW_DISK_BYTES = 1024 ** 3;
 export const FULL_DISK_BYTES = 128 * 1024 ** 2;
 
 /** The program and the Node.js that runs it. `wanted` is `engines.node` of package.json. */
-export function nodeFinding(version: string, wanted: string, parley: string): Finding {
+export function nodeFinding(version: string, required: string, parley: string): Finding {
   const subject = 'Program';
-  const least = wanted.replace(/^\D*/, '');
+  const least = required.replace(/^\D*/, '');
   const isOld = version.localeCompare(least, 'en', { numeric: true }) < 0;
   if (!isOld) return { subject, level: 'ok', text: `Parley ${parley} on Node.js ${version}.` };
   const remedy = `install Node.js ${least} or newer from https://nodejs.org`;
@@ -34,9 +35,9 @@ export function homeFinding(
   const remedy = 'set GATEWAY_HOME to a folder this user can write';
   const stats = statSync(home, { throwIfNoEntry: false });
   if (stats === undefined) {
-    const above = nearest(path.dirname(home));
-    if (!isWritableFolder(above))
-      return { subject, level: 'error', text: `${home} is missing and cannot be made in ${above}.`, remedy };
+    const parent = nearest(path.dirname(home));
+    if (!isWritableFolder(parent))
+      return { subject, level: 'error', text: `${home} is missing and cannot be made in ${parent}.`, remedy };
     return {
       subject,
       level: 'warning',
@@ -101,4 +102,51 @@ function isWritableFolder(folder: string): boolean {
   } catch {
     return false;
   }
+}
+
+/** A server of `config.json`; `command` is absent for one with an address. */
+interface CheckedServer {
+  name: string;
+  command: string | undefined;
+  cwd: string | undefined;
+}
+
+/**
+ * For each server: whether its program exists, and what the running gateway reports about it. `searchPath` is the
+ * variable PATH. Never throws.
+ */
+export function mcpFindings(
+  servers: readonly CheckedServer[],
+  reported: readonly McpServerStatus[],
+  searchPath: string,
+): Finding[] {
+  return servers.map(({ name, command, cwd }) => {
+    const subject = 'MCP';
+    if (command !== undefined && !isProgram(command, cwd, searchPath)) {
+      const remedy = `install ${command}, or correct mcp.servers.${name}.command in config.json`;
+      return { subject, level: 'error', text: `${name}: there is no program ${command}.`, remedy };
+    }
+    const status = reported.find((one) => one.name === name);
+    if (status === undefined)
+      return { subject, level: 'ok', text: `${name}: tried when the gateway starts.` };
+    if (status.state === 'down') {
+      const text = `${name} is down: ${status.error ?? 'no reason is known'}`;
+      return { subject, level: 'error', text, remedy: `${PARLEY} mcp` };
+    }
+    return { subject, level: 'ok', text: `${name}: ${status.state}, ${status.tools.length} tools.` };
+  });
+}
+
+function isProgram(command: string, cwd: string | undefined, searchPath: string): boolean {
+  const places = command.includes('/')
+    ? [path.resolve(cwd ?? '.', command)]
+    : searchPath.split(path.delimiter).map((folder) => path.join(folder, command));
+  return places.some((place) => {
+    try {
+      accessSync(place, constants.X_OK);
+      return true;
+    } catch {
+      return false;
+    }
+  });
 }

@@ -9,23 +9,19 @@ import {
 } from '../../protocol/agent/omissions.ts';
 import type { ChatProvider } from '../../protocol/agent/provider.ts';
 
-/** What is checked. */
-export interface CheckedModels {
-  provider: Pick<ChatProvider, 'models' | 'capabilities'>;
-  /** `MODEL`, or the previously chosen one; undefined = the first that the server lists. */
-  model: string | undefined;
-  /** A name that selects the server whose first model is the default without `MODEL`. */
-  usual: string;
-  /** Whether `model` comes from the variable MODEL. */
-  named: boolean;
-}
-
-/** Never throws. */
+/**
+ * Checks the default model: `configured` is `MODEL`, `chosen` the model that was chosen before; without either it is the
+ * first that the server lists, which the name `usual` selects. Never throws.
+ */
 export async function modelFindings(
-  { provider, model, usual, named }: CheckedModels,
+  provider: ChatProvider,
+  configured: string | undefined,
+  previous: string | undefined,
+  usual: string,
   signal: AbortSignal,
 ): Promise<Finding[]> {
   const subject = 'Model';
+  const model = configured ?? previous;
   let names: readonly string[];
   try {
     names = await provider.models(signal, model ?? usual);
@@ -33,30 +29,30 @@ export async function modelFindings(
     const remedy = 'start the model server (ollama serve), or correct OLLAMA_HOST or OPENAI_BASE_URL';
     return [{ subject, level: 'error', text: toGatewayError(error).message, remedy }];
   }
-  const used = model ?? names[0];
-  if (used === undefined)
+  const name = model ?? names[0];
+  if (name === undefined)
     return [
       { subject, level: 'error', text: 'The model server has no model.', remedy: 'ollama pull qwen3:4b' },
     ];
-  if (![used, `${used}:latest`].some((name) => names.includes(name))) {
-    const pull = used.includes('/')
+  if (![name, `${name}:latest`].some((name) => names.includes(name))) {
+    const pull = name.includes('/')
       ? 'set MODEL to one of them'
-      : `ollama pull ${used}, or set MODEL to one of them`;
+      : `ollama pull ${name}, or set MODEL to one of them`;
     const has = names.length === 0 ? 'none' : names.slice(0, 10).join(', ');
-    const said = named ? `MODEL names ${used}` : `${used} was chosen before`;
-    const text = `${said}, which the server does not have. It has: ${has}.`;
-    return [{ subject, level: 'error', text, remedy: names.length === 0 ? `ollama pull ${used}` : pull }];
+    const origin = configured === undefined ? `${name} was chosen before` : `MODEL names ${name}`;
+    const text = `${origin}, which the server does not have. It has: ${has}.`;
+    return [{ subject, level: 'error', text, remedy: names.length === 0 ? `ollama pull ${name}` : pull }];
   }
   try {
-    return windowFindings(subject, used, await provider.capabilities(used, signal));
+    return windowFindings(subject, name, await provider.capabilities(name, signal));
   } catch (error) {
     return [{ subject, level: 'error', text: toGatewayError(error).message }];
   }
 }
 
 /** What the running gateways leave out of requests to models. Never throws. */
-export function omissionFindings(found: readonly ModelOmissions[]): Finding[] {
-  return found.map((omissions) => ({
+export function omissionFindings(omissionsOfModels: readonly ModelOmissions[]): Finding[] {
+  return omissionsOfModels.map((omissions) => ({
     subject: 'Model',
     level: 'warning',
     text: omissionSentence(omissions),

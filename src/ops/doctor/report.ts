@@ -12,8 +12,8 @@ export function findingLines(findings: readonly Finding[], { colours }: { colour
   const width = Math.max(0, ...findings.map(({ subject }) => subject.length));
   return findings.flatMap(({ subject, level, text, remedy }) => {
     const label = LABELS[level].padEnd(8);
-    const shown = colours ? `\u001B[${COLOURS[level]}m${label}\u001B[0m` : label;
-    const line = `${shown} ${subject.padEnd(width)}  ${escapeControls(oneLine(text))}`;
+    const labelText = colours ? `\u001B[${COLOURS[level]}m${label}\u001B[0m` : label;
+    const line = `${labelText} ${subject.padEnd(width)}  ${escapeControls(oneLine(text))}`;
     if (level === 'ok' || remedy === undefined) return [line];
     return [line, `${' '.repeat(9 + width)}  → ${escapeControls(oneLine(remedy))}`];
   });

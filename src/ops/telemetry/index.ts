@@ -1,8 +1,8 @@
 /** Traces for OpenTelemetry: the packages are loaded only if an address is set. */
 import type { Log } from '../../protocol/log.ts';
-import type { Telemetry, TelemetryTarget } from './target.ts';
+import type { Telemetry, TelemetryTarget } from './spans.ts';
 
-export type { TelemetryTarget } from './target.ts';
+export type { TelemetryTarget } from './spans.ts';
 
 /** Starts it; without a target nothing is loaded, and the result does nothing. */
 export async function startTelemetry(target: TelemetryTarget | undefined, log: Log): Promise<Telemetry> {

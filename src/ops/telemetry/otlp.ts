@@ -14,17 +14,17 @@ import { resourceFromAttributes } from '@opentelemetry/resources';
 import { BatchSpanProcessor, type SpanExporter, TracerProvider } from '@opentelemetry/sdk-trace';
 import { toGatewayError } from '../../protocol/errors.ts';
 import type { Log } from '../../protocol/log.ts';
-import type { TracedSubagent, TracedTurn } from '../../protocol/agent/subagents.ts';
+import type { TracedSubagent } from '../../protocol/agent/subagents.ts';
 import { stripEnd } from '../../lib/text.ts';
-import type { Telemetry, TelemetryTarget } from './target.ts';
-import { type CallSource, eventOf, innerSpans, type NewSpan, type SpanIds, spansOf } from './spans.ts';
-
-/** The ids of the turn's span, and of the trace of a subagent that outlives its turn. */
-interface SubagentIds {
-  turn: SpanIds;
-  background: string;
-  newSpanId: () => string;
-}
+import {
+  eventOf,
+  innerSpans,
+  type NewSpan,
+  type SpanIds,
+  spansOf,
+  type Telemetry,
+  type TelemetryTarget,
+} from './spans.ts';
 
 /** Spans that wait to be sent; further ones are dropped, so that an unreachable collector costs little. */
 const MAX_WAITING_SPANS = 2_048;
@@ -68,12 +68,8 @@ export function openExport(target: TelemetryTarget, log: Log): Telemetry {
     }
   };
   return {
-    turn: (traced) => addAll(() => spansOf(traced, target, { root: idsOf(traced), newSpanId })),
-    subagent: (traced) =>
-      addAll(() => {
-        const ids = { turn: idsOf(traced), background: backgroundTraceOf(traced), newSpanId };
-        return spansOfSubagent(traced, target, ids);
-      }),
+    turn: (traced) => addAll(() => spansOf(traced, target, idsOf(traced.turnId), newSpanId)),
+    subagent: (traced) => addAll(() => spansOfSubagent(traced, target, idsOf(traced.turnId))),
     close: () => provider.shutdown().catch((error: unknown) => log.warn({ err: error }, 'spans_not_sent')),
   };
 }
@@ -93,7 +89,7 @@ function record(tracer: Tracer, span: NewSpan): void {
 }
 
 /** The trace and the root span of a turn: digests of its id. */
-function idsOf({ turnId }: Pick<TracedTurn, 'turnId'>): SpanIds {
+function idsOf(turnId: string): SpanIds {
   const digest = createHash('sha256').update(`turn ${turnId}`).digest('hex');
   return { traceId: digest.slice(0, 32), spanId: digest.slice(32, 48) };
 }
@@ -136,18 +132,15 @@ function withFailureLog(exporter: SpanExporter, log: Log): SpanExporter {
  * The spans of one run: the subagent, and below it its model calls and tools. A subagent that its turn waits for is a
  * child of the turn's span; one in the background may end days later, so it has its own trace with a link to that span.
  */
-function spansOfSubagent(
-  traced: TracedSubagent,
-  source: CallSource,
-  { turn, background, newSpanId }: SubagentIds,
-): NewSpan[] {
+function spansOfSubagent(traced: TracedSubagent, target: TelemetryTarget, turn: SpanIds): NewSpan[] {
   const { agentId, turnId, sessionKey, attempt, startedAt } = traced;
   const { profile, outcome, node, epoch, ms, spans } = attempt;
-  const ids = { traceId: traced.background ? background : turn.traceId, spanId: newSpanId() };
+  const ids = { traceId: traced.background ? backgroundTraceOf(traced) : turn.traceId, spanId: newSpanId() };
   const isFailed = outcome === 'failed';
-  const own: NewSpan = {
+  const run: NewSpan = {
     ids,
-    ...(traced.background ? { links: [turn] } : { parentId: turn.spanId }),
+    links: traced.background ? [turn] : [],
+    parentId: traced.background ? undefined : turn.spanId,
     name: `invoke_agent ${profile}`,
     kind: SpanKind.INTERNAL,
     startMs: startedAt,
@@ -163,8 +156,8 @@ function spansOfSubagent(
       'parley.outcome': outcome,
       ...(isFailed && { 'error.type': outcome }),
     },
-    ...(isFailed && { error: outcome }),
+    error: isFailed ? outcome : undefined,
     events: spans.flatMap((span) => eventOf(span, startedAt)),
   };
-  return [own, ...innerSpans(traced, source, { parent: ids, newSpanId })];
+  return [run, ...innerSpans(traced, target, ids, newSpanId)];
 }

@@ -1,11 +1,7 @@
 /** The trace of a turn in OpenTelemetry, by its semantic conventions for generative AI. Prompts are in it only if the operator wants them. */
 import { type Attributes, SpanKind } from '@opentelemetry/api';
 import type { ModelCallSpan, PromptMessage, TraceAttempt, TraceSpan } from '../../protocol/store/traces.ts';
-import type { TracedTurn } from '../../protocol/agent/subagents.ts';
-import type { TelemetryTarget } from './target.ts';
-
-/** What the spans of model calls need besides the trace. */
-export type CallSource = Pick<TelemetryTarget, 'content' | 'serverOf'>;
+import type { TracedSubagent, TracedTurn } from '../../protocol/agent/subagents.ts';
 
 export interface SpanIds {
   /** 32 and 16 hexadecimal digits. */
@@ -36,8 +32,9 @@ export interface NewSpan {
  */
 export function spansOf(
   traced: TracedTurn,
-  source: CallSource,
-  { root, newSpanId }: { root: SpanIds; newSpanId: () => string },
+  target: TelemetryTarget,
+  root: SpanIds,
+  newSpanId: () => string,
 ): NewSpan[] {
   const { turnId, sessionKey, attempt, startedAt, ended } = traced;
   const { traceId } = root;
@@ -46,7 +43,7 @@ export function spansOf(
   const endMs = startedAt + ms;
   const common = { 'parley.turn.id': turnId, 'gen_ai.conversation.id': sessionKey };
   const error = outcome === 'failed' ? outcome : undefined;
-  const own: NewSpan = {
+  const run: NewSpan = {
     ids,
     parentId: root.spanId,
     name: 'attempt',
@@ -64,23 +61,23 @@ export function spansOf(
     error,
     events: spans.flatMap((span) => eventOf(span, startedAt)),
   };
-  const inner = innerSpans(traced, source, { parent: ids, newSpanId });
-  if (!ended) return [own, ...inner];
-  return [turnSpan(traced, root, { common, error }), own, ...inner];
+  const inner = innerSpans(traced, target, ids, newSpanId);
+  return ended ? [turnSpan(traced, root, common, error), run, ...inner] : [run, ...inner];
 }
 
 /** The model calls and tools of an attempt, below `parent`. */
 export function innerSpans(
-  { attempt, startedAt }: Pick<TracedTurn, 'attempt' | 'startedAt'>,
-  source: CallSource,
-  { parent, newSpanId }: { parent: SpanIds; newSpanId: () => string },
+  { attempt, startedAt }: TracedTurn | TracedSubagent,
+  target: TelemetryTarget,
+  parent: SpanIds,
+  newSpanId: () => string,
 ): NewSpan[] {
   return attempt.spans.flatMap((span) => {
-    const made = spanOf(span, startedAt, startedAt + attempt.ms);
-    if (made === undefined) return [];
-    const more = span.kind === 'model_call' ? callAttributes(span, attempt, source) : {};
     const ids = { traceId: parent.traceId, spanId: newSpanId() };
-    return [{ ...made, attributes: { ...made.attributes, ...more }, ids, parentId: parent.spanId }];
+    const inner = spanOf(span, ids, startedAt, startedAt + attempt.ms);
+    if (inner === undefined) return [];
+    const more = span.kind === 'model_call' ? callAttributes(span, attempt, target) : {};
+    return [{ ...inner, attributes: { ...inner.attributes, ...more }, parentId: parent.spanId }];
   });
 }
 
@@ -88,7 +85,8 @@ export function innerSpans(
 function turnSpan(
   { attempt: { profile, outcome, afterMs, ms }, startedAt }: TracedTurn,
   ids: SpanIds,
-  { common, error }: { common: Attributes; error: string | undefined },
+  common: Attributes,
+  error: string | undefined,
 ): NewSpan {
   return {
     ids,
@@ -107,13 +105,14 @@ function turnSpan(
 }
 
 /** A model call or a tool; one that never ended lasts as long as its attempt. */
-function spanOf(span: TraceSpan, startedAt: number, attemptEndMs: number): Omit<NewSpan, 'ids'> | undefined {
+function spanOf(span: TraceSpan, ids: SpanIds, startedAt: number, attemptEndMs: number): NewSpan | undefined {
   if (span.kind !== 'model_call' && span.kind !== 'tool') return undefined;
   const startMs = startedAt + span.atMs;
   const endMs = span.ms === undefined ? attemptEndMs : startMs + span.ms;
   if (span.kind === 'tool') {
     const { name, callId, isError } = span;
     return {
+      ids,
       name: `execute_tool ${name}`,
       kind: SpanKind.INTERNAL,
       startMs,
@@ -123,11 +122,12 @@ function spanOf(span: TraceSpan, startedAt: number, attemptEndMs: number): Omit<
         'gen_ai.tool.name': name,
         'gen_ai.tool.call.id': callId,
       },
-      ...(isError === true && { error: 'tool_error' }),
+      error: isError === true ? 'tool_error' : undefined,
     };
   }
   const { model, iteration, firstTokenMs, usage, error } = span;
   return {
+    ids,
     name: `chat ${model}`.trimEnd(),
     kind: SpanKind.CLIENT,
     startMs,
@@ -151,15 +151,15 @@ function spanOf(span: TraceSpan, startedAt: number, attemptEndMs: number): Omit<
 function callAttributes(
   { model, iteration, finishReason }: ModelCallSpan,
   { prompt }: TraceAttempt,
-  { content, serverOf }: CallSource,
+  target: TelemetryTarget,
 ): Attributes {
-  const server = serverOf(model);
+  const server = target.serverOf(model);
   const url = server && URL.parse(server.url);
   return {
     ...(server && { 'gen_ai.provider.name': server.provider }),
     ...(url && { 'server.address': url.hostname, 'server.port': portOf(url) }),
     ...(finishReason !== undefined && { 'gen_ai.response.finish_reasons': [finishReason] }),
-    ...(content &&
+    ...(target.content &&
       prompt?.iteration === iteration && {
         'gen_ai.input.messages': JSON.stringify(prompt.messages.map(asMessage)),
       }),
@@ -180,4 +180,33 @@ export function eventOf(span: TraceSpan, startedAt: number): NonNullable<NewSpan
   if (span.kind !== 'retry' && span.kind !== 'note') return [];
   const attributes = span.kind === 'retry' ? { code: span.code, 'wait.ms': span.ms } : { code: span.code };
   return [{ name: span.kind, atMs: startedAt + span.atMs, attributes }];
+}
+
+/** Where the traces go, and what each request contains. */
+export interface TelemetryTarget {
+  /** Base address of a collector (OTLP over HTTP), such as `http://127.0.0.1:4318`. */
+  endpoint: string;
+  headers: Readonly<Record<string, string>>;
+  version: string;
+  /** Whether prompts are sent, too. */
+  content: boolean;
+  /** Which server a model is asked on; undefined for one that no configured server has. */
+  serverOf(model: string): AskedServer | undefined;
+}
+
+/** A model server, as traces name it. */
+interface AskedServer {
+  /** The name of its provider, as in names of models. */
+  provider: string;
+  /** Its address. */
+  url: string;
+}
+
+export interface Telemetry {
+  /** An attempt of a turn has ended. Never throws. */
+  turn(traced: TracedTurn): void;
+  /** A run of a subagent has ended. Never throws. */
+  subagent(traced: TracedSubagent): void;
+  /** Sends what is still waiting, for at most a few seconds. Never throws. */
+  close(): Promise<void>;
 }

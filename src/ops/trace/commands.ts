@@ -3,18 +3,17 @@ import type { Command } from '../../protocol/command.ts';
 import { GatewayError, readerOf } from '../../protocol/errors.ts';
 import { inEnglish, type Say, textRef } from '../../protocol/texts/say.ts';
 import { escapeControls, oneLine } from '../../lib/text.ts';
-import type { RefusalNotes } from './refusal-notes.ts';
+import type { RefusalNotes, TraceLook, Traces } from './traces.ts';
 import { costText } from '../../protocol/agent/usage.ts';
 import type { Refusal, SentPrompt, TimelineLine, TurnExplanation } from '../../protocol/store/traces.ts';
-import type { TraceLook, Traces } from './traces.ts';
-import { duration, isPlainKey, whole } from './format.ts';
+import { duration, isPlainKey, whole } from './explain.ts';
 import { PARLEY } from '../../protocol/texts/parley.ts';
 
 /**
  * Runs `parley trace` and returns the text to print. Throws `GatewayError`: `usage`, or `unknown_turn` when nothing is
  * known about the id; `StoreError` from the store.
  */
-export async function traceCommand(traces: Pick<Traces, 'look'>, args: readonly string[]): Promise<string> {
+export async function traceCommand(traces: Traces, args: readonly string[]): Promise<string> {
   const prompt = args.includes('--prompt');
   const [id = 'last', ...more] = args.filter((argument) => argument !== '--prompt');
   if (more.length > 0 || id.startsWith('--'))
@@ -22,8 +21,8 @@ export async function traceCommand(traces: Pick<Traces, 'look'>, args: readonly 
       'usage',
       `Expected: trace [TURN | SESSION | last] [--prompt]. See: ${PARLEY} --help`,
     );
-  const found = await traces.look(id === 'last' ? undefined : id, true);
-  if (found.turn !== undefined || found.refusals.length > 0) return traceText(found, { prompt });
+  const trace = await traces.look(id === 'last' ? undefined : id, true);
+  if (trace.turn !== undefined || trace.refusals.length > 0) return traceText(trace, prompt);
   throw new GatewayError(
     'unknown_turn',
     id === 'last'
@@ -32,13 +31,8 @@ export async function traceCommand(traces: Pick<Traces, 'look'>, args: readonly 
   );
 }
 
-export interface WhyDeps {
-  traces: Pick<Traces, 'look'>;
-  refusals: Pick<RefusalNotes, 'flush'>;
-}
-
 /** `/why`: tells owners why the last message of the chat got no answer, or which one it got. */
-export function createWhyCommand({ traces, refusals }: WhyDeps): Command {
+export function createWhyCommand(traces: Traces, refusals: RefusalNotes): Command {
   return {
     name: 'why',
     owners: true,
@@ -50,13 +44,13 @@ export function createWhyCommand({ traces, refusals }: WhyDeps): Command {
       }
       await refusals.flush();
       const detail = readerOf(call) === 'operator';
-      const [here, session] = await Promise.all([
+      const [chat, session] = await Promise.all([
         traces.look(call.address, detail, call.say),
         traces.look(call.session, detail, call.say),
       ]);
       const { turn } = session;
       const since = turn?.acceptedAt.getTime() ?? 0;
-      const fresh = here.refusals.filter(({ lastAt }) => lastAt.getTime() >= since);
+      const fresh = chat.refusals.filter(({ lastAt }) => lastAt.getTime() >= since);
       return whyText({ turn, refusals: fresh }, call.say);
     },
   };
@@ -64,8 +58,8 @@ export function createWhyCommand({ traces, refusals }: WhyDeps): Command {
 
 /** One refusal in a sentence: what it means, and how to fix it. */
 function refusalText({ address, senderId, code, detail, count, lastAt }: Refusal, say: Say): string {
-  const known = `why.refused_${code}`;
-  const meaning = isPlainKey(known) ? say(known) : code;
+  const key = `why.refused_${code}`;
+  const meaning = isPlainKey(key) ? say(key) : code;
   const about = {
     sender: senderId || say('why.somebody'),
     place: address,
@@ -79,7 +73,7 @@ function refusalText({ address, senderId, code, detail, count, lastAt }: Refusal
 }
 
 /** The complete view for a terminal; with `prompt`, also what the newest model call was sent. */
-function traceText({ turn, refusals }: TraceLook, { prompt = false } = {}): string {
+function traceText({ turn, refusals }: TraceLook, prompt: boolean): string {
   const parts = [
     ...refusals.map((refusal) => refusalText(refusal, inEnglish)),
     ...(turn === undefined
@@ -117,8 +111,8 @@ function promptLines(prompt: SentPrompt | undefined): string[] {
 
 /** The short view for a chat: reasons only. */
 export function whyText({ turn, refusals }: TraceLook, say: Say): string {
-  const more = (found: TurnExplanation): string =>
-    `${say('why.last', { why: found.why })}\n${say('why.all', { turn: found.turnId })}`;
+  const more = ({ why, turnId }: TurnExplanation): string =>
+    `${say('why.last', { why })}\n${say('why.all', { turn: turnId })}`;
   return [
     ...refusals.slice(0, 3).map((refusal) => refusalText(refusal, say)),
     turn === undefined ? say('why.none') : more(turn),

@@ -3,13 +3,15 @@
  */
 import type { TurnExplanation, TurnFacts } from '../../protocol/store/traces.ts';
 import { stripEnd } from '../../lib/text.ts';
-import { inEnglish, type Say } from '../../protocol/texts/say.ts';
-import { duration, numbered } from './format.ts';
+import { inEnglish, isTextKey, type PlainKey, type Say } from '../../protocol/texts/say.ts';
 
-type Why = Pick<TurnExplanation, 'code' | 'why'>;
+interface Explanation {
+  code: TurnExplanation['code'];
+  why: string;
+}
 
 /** The sentence, in English or worded by `say`, and its code. `detail` adds the text of errors, which may name addresses. */
-export function explainTurn(facts: TurnFacts, detail: boolean, say: Say = inEnglish): Why {
+export function explainTurn(facts: TurnFacts, detail: boolean, say: Say = inEnglish): Explanation {
   switch (facts.state) {
     case 'done':
       return explainEnd(facts, detail, say);
@@ -23,7 +25,7 @@ export function explainTurn(facts: TurnFacts, detail: boolean, say: Say = inEngl
   }
 }
 
-function explainEnd(facts: TurnFacts, detail: boolean, say: Say): Why {
+function explainEnd(facts: TurnFacts, detail: boolean, say: Say): Explanation {
   const { reason, joinedInto, queue, answered } = facts;
   if (reason === 'joined') {
     const into =
@@ -31,13 +33,13 @@ function explainEnd(facts: TurnFacts, detail: boolean, say: Say): Why {
     return { code: 'joined', why: say('why.joined', { into }) };
   }
   if (queue.dead) {
-    const why = say('why.dead', {
+    const text = say('why.dead', {
       attempts: say('why.attempts', numbered(queue.attempts)),
       crashes: say('why.crashes', numbered(queue.crashes)),
       because: because(queue.error, detail),
       replay: say('why.replay'),
     });
-    return { code: 'dead_letter', why };
+    return { code: 'dead_letter', why: text };
   }
   if (!answered && facts.attempts.at(-1)?.outcome === 'silent')
     return { code: 'silent', why: say('why.silent') };
@@ -49,8 +51,8 @@ function explainEnd(facts: TurnFacts, detail: boolean, say: Say): Why {
     return { code: 'failed', why: say('why.failed', { code, because: because(error?.message, detail) }) };
   }
   if (reason === 'stopped') {
-    const begun = facts.attempts.length > 0 || facts.answers.length > 0;
-    return { code: 'stopped', why: begun ? say('why.stopped') : say('why.dropped') };
+    const hasBegun = facts.attempts.length > 0 || facts.answers.length > 0;
+    return { code: 'stopped', why: hasBegun ? say('why.stopped') : say('why.dropped') };
   }
   if (reason === 'interrupted') return { code: 'interrupted', why: say('why.interrupted') };
   const time = duration(facts.delivery?.sentMs ?? facts.endedMs ?? 0);
@@ -68,7 +70,7 @@ const ENDINGS: Record<
 };
 
 /** Why the answer is not on screen; undefined if it is, or if none had to be sent. */
-function explainDelivery({ delivery, nowMs }: TurnFacts, detail: boolean, say: Say): Why | undefined {
+function explainDelivery({ delivery, nowMs }: TurnFacts, detail: boolean, say: Say): Explanation | undefined {
   if (delivery === undefined || (delivery.sentMs !== undefined && !delivery.dead)) return undefined;
   const { ahead, attempts, waitedMs, dueInMs, owner, error, dead } = delivery;
   const reason = { because: because(error, detail) };
@@ -77,30 +79,30 @@ function explainDelivery({ delivery, nowMs }: TurnFacts, detail: boolean, say: S
   if (ahead > 0) return { code: 'delivery_waits', why: say('why.delivery_behind', numbered(ahead)) };
   const next = duration(dueInMs);
   if (error !== undefined || attempts > 0) {
-    const tried = { ...reason, time: duration(waitedMs) };
-    const why =
-      dueInMs > 0 ? say('why.delivery_refused', { ...tried, next }) : say('why.delivery_tried', tried);
-    return { code: 'delivery_retried', why };
+    const values = { ...reason, time: duration(waitedMs) };
+    const text =
+      dueInMs > 0 ? say('why.delivery_refused', { ...values, next }) : say('why.delivery_tried', values);
+    return { code: 'delivery_retried', why: text };
   }
   if (dueInMs > 0) return { code: 'delivery_retried', why: say('why.delivery_paused', { next }) };
-  const why =
+  const text =
     owner === undefined ? say('why.delivery_waits') : say('why.delivery_runs', { time: duration(nowMs) });
-  return { code: 'delivery_waits', why };
+  return { code: 'delivery_waits', why: text };
 }
 
-function explainParked(facts: TurnFacts, say: Say): Why {
+function explainParked(facts: TurnFacts, say: Say): Explanation {
   if (facts.waitsForCaller) return { code: 'waits_for_client', why: say('why.client') };
   const pending = facts.approvals.findLast(({ state }) => state === 'pending');
   if (pending === undefined) return { code: 'running', why: say('why.decided') };
-  const asked = { time: duration(facts.nowMs - pending.atMs), tool: pending.tool };
-  const why =
+  const values = { time: duration(facts.nowMs - pending.atMs), tool: pending.tool };
+  const text =
     pending.expiresInMs > 0
-      ? say('why.approval_left', { ...asked, left: duration(pending.expiresInMs) })
-      : say('why.approval', asked);
-  return { code: 'waits_for_approval', why };
+      ? say('why.approval_left', { ...values, left: duration(pending.expiresInMs) })
+      : say('why.approval', values);
+  return { code: 'waits_for_approval', why: text };
 }
 
-function explainUnfinished(facts: TurnFacts, detail: boolean, say: Say): Why {
+function explainUnfinished(facts: TurnFacts, detail: boolean, say: Say): Explanation {
   const { queue, gateways, running, state } = facts;
   if (gateways === 0) return { code: 'no_gateway', why: say('why.no_gateway') };
   if (queue.ahead > 0) {
@@ -113,26 +115,26 @@ function explainUnfinished(facts: TurnFacts, detail: boolean, say: Say): Why {
   if (queue.dueInMs > 0 && queue.error === undefined && state === 'queued')
     return { code: 'collecting', why: say('why.collecting', { time }) };
   if (queue.error !== undefined || queue.crashes > 0) {
-    const tried = {
+    const values = {
       attempts: say('why.attempts', numbered(queue.attempts)),
       crashes: say('why.crashes', numbered(queue.crashes)),
       because: because(queue.error, detail),
     };
-    const why =
-      queue.dueInMs > 0 ? say('why.retried_in', { ...tried, time }) : say('why.retried_soon', tried);
-    return { code: 'retried', why };
+    const text =
+      queue.dueInMs > 0 ? say('why.retried_in', { ...values, time }) : say('why.retried_soon', values);
+    return { code: 'retried', why: text };
   }
   const turns = say('why.turns', numbered(running));
   return { code: 'no_room', why: say('why.no_room', { ...numbered(gateways), turns }) };
 }
 
 /** A turn that a node is working on; only that node knows what it is doing now. */
-function explainRunning({ nowMs, attempts, queue }: TurnFacts, say: Say): Why {
+function explainRunning({ nowMs, attempts, queue }: TurnFacts, say: Say): Explanation {
   const open = attempts.at(-1)?.outcome === 'running' ? attempts.at(-1) : undefined;
   const span = open?.spans.findLast((one) => one.kind !== 'note' && one.ms === undefined);
   if (open === undefined || span === undefined) {
-    const why = say('why.node', { node: queue.owner ?? '', time: duration(nowMs) });
-    return { code: 'running', why };
+    const text = say('why.node', { node: queue.owner ?? '', time: duration(nowMs) });
+    return { code: 'running', why: text };
   }
   const time = duration(open.ms - span.atMs);
   if (span.kind === 'tool') return { code: 'running', why: say('why.tool', { tool: span.name, time }) };
@@ -149,4 +151,28 @@ function lastError({ attempts }: TurnFacts): { code: string; message: string } |
 
 function because(error: string | undefined, detail: boolean): string {
   return error === undefined || !detail ? '' : `: ${stripEnd(error, '. \n')}`;
+}
+
+/** A duration: `80 ms`, `1.2 s`, `3 min 5 s`, `2 h 10 min`. */
+export function duration(ms: number): string {
+  if (ms < 1_000) return `${Math.max(0, Math.round(ms))} ms`;
+  if (ms < 59_950) return `${(ms / 1_000).toFixed(1)} s`;
+  const seconds = Math.round(ms / 1_000);
+  if (seconds < 3_600) return `${Math.floor(seconds / 60)} min ${seconds % 60} s`;
+  return `${Math.floor(seconds / 3_600)} h ${Math.floor((seconds % 3_600) / 60)} min`;
+}
+
+/** A whole number with separators. */
+export function whole(value: number): string {
+  return Math.round(value).toLocaleString('en-US');
+}
+
+/** A count in both forms: the number that plurals depend on, and with separators. */
+export function numbered(count: number): { count: number; number: string } {
+  return { count, number: whole(count) };
+}
+
+/** Whether there is a text under this key; only for keys of a kind that needs no values. */
+export function isPlainKey(key: string): key is PlainKey {
+  return isTextKey(key);
 }

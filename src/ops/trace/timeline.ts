@@ -11,22 +11,25 @@ import type {
   TurnFacts,
 } from '../../protocol/store/traces.ts';
 import { inEnglish, isTextKey, type Say } from '../../protocol/texts/say.ts';
-import { duration, isPlainKey, numbered, whole } from './format.ts';
+import { duration, isPlainKey, numbered, whole } from './explain.ts';
 
 /** How a turn is described: `detail` adds the text of errors, which may name addresses; without `say` in English. */
-export interface Telling {
+export interface TimelineOptions {
   detail: boolean;
   say?: Say | undefined;
   prices?: Prices | undefined;
 }
 
 /** What is the same for all lines. */
-type Wording = Telling & { say: Say };
+type Wording = TimelineOptions & { say: Say };
 
 /** The lines of a turn, oldest first. */
-export function timelineOf(facts: TurnFacts, { say = inEnglish, ...telling }: Telling): TimelineLine[] {
-  const wording: Wording = { ...telling, say };
-  const { detail } = telling;
+export function timelineOf(
+  facts: TurnFacts,
+  { say = inEnglish, ...options }: TimelineOptions,
+): TimelineLine[] {
+  const wording: Wording = { ...options, say };
+  const { detail } = options;
   const lines: TimelineLine[] = [{ atMs: 0, kind: 'accepted', text: say('trace.accepted') }];
   for (const [index, attempt] of facts.attempts.entries()) {
     lines.push(...attemptLines(attempt, facts.attempts[index - 1], wording));
@@ -47,7 +50,7 @@ export function timelineOf(facts: TurnFacts, { say = inEnglish, ...telling }: Te
 
 function attemptLines(
   attempt: TraceAttempt,
-  before: TraceAttempt | undefined,
+  previous: TraceAttempt | undefined,
   wording: Wording,
 ): TimelineLine[] {
   const { say } = wording;
@@ -55,7 +58,7 @@ function attemptLines(
   const spans = attempt.spans.map((span) => spanLine(span, afterMs, wording));
   const end = afterMs + ms;
   return [
-    { atMs: afterMs, kind: 'begun', text: begunText(attempt, before, say) },
+    { atMs: afterMs, kind: 'begun', text: begunText(attempt, previous, say) },
     ...spans,
     ...livePoints(attempt, wording),
     ...(live === undefined ? [] : [{ atMs: end, kind: 'live' as const, text: liveText(live, say) }]),
@@ -68,15 +71,15 @@ function attemptLines(
   ];
 }
 
-function begunText(attempt: TraceAttempt, before: TraceAttempt | undefined, say: Say): string {
+function begunText(attempt: TraceAttempt, previous: TraceAttempt | undefined, say: Say): string {
   const { afterMs, node, attempts, crashes, profile, askedAgain } = attempt;
   const tries = {
     attempts: say('why.attempts', numbered(attempts)),
     crashes: say('why.crashes', numbered(crashes)),
   };
-  const failed = attempts + crashes === 0 ? '' : say('trace.failed_before', tries);
-  const where = { node, profile, failed };
-  if (before !== undefined) return say(before.node === node ? 'trace.goes_on' : 'trace.moved', where);
+  const failures = attempts + crashes === 0 ? '' : say('trace.failed_before', tries);
+  const where = { node, profile, failed: failures };
+  if (previous !== undefined) return say(previous.node === node ? 'trace.goes_on' : 'trace.moved', where);
   const rest = say('trace.begun', { ...where, time: duration(afterMs) });
   return askedAgain === undefined ? rest : say('trace.asked_again', { turn: askedAgain, rest });
 }
@@ -91,18 +94,16 @@ function livePoints({ afterMs, live }: TraceAttempt, { say }: Wording): Timeline
           ? say('trace.live_failed', { code })
           : say(`trace.live_${kind}`);
     const isError = kind === 'refused' || kind === 'failed';
-    return {
-      atMs: afterMs + atMs,
-      kind: 'live' as const,
-      text,
-      ...(isError && { isError }),
-    };
+    return { atMs: afterMs + atMs, kind: 'live' as const, text, isError: isError || undefined };
   });
 }
 
-function liveText({ sent, edited, refused, failed }: NonNullable<TraceAttempt['live']>, say: Say): string {
+function liveText(
+  { sent, edited, refused, failed: failures }: NonNullable<TraceAttempt['live']>,
+  say: Say,
+): string {
   const edits = say('trace.edits', numbered(edited));
-  return say('trace.live', { sent: say('trace.sent', numbered(sent)), edits, refused, failed });
+  return say('trace.live', { sent: say('trace.sent', numbered(sent)), edits, refused, failed: failures });
 }
 
 function spanLine(span: TraceSpan, fromMs: number, wording: Wording): TimelineLine {
@@ -110,24 +111,17 @@ function spanLine(span: TraceSpan, fromMs: number, wording: Wording): TimelineLi
   const atMs = fromMs + span.atMs;
   switch (span.kind) {
     case 'model_call': {
-      const isError = span.error === undefined ? {} : { isError: true };
-      return {
-        atMs,
-        ms: span.ms,
-        kind: 'model_call',
-        text: callText(span, wording),
-        ...isError,
-      };
+      const isError = span.error === undefined ? undefined : true;
+      return { atMs, ms: span.ms, kind: 'model_call', text: callText(span, wording), isError };
     }
     case 'tool': {
-      const isError = span.isError === true ? { isError: true } : {};
       const key =
         span.ms === undefined
           ? 'trace.tool_running'
           : span.isError === true
             ? 'trace.tool_error'
             : 'trace.tool';
-      return { atMs, ms: span.ms, kind: 'tool', text: say(key, { tool: span.name }), ...isError };
+      return { atMs, ms: span.ms, kind: 'tool', text: say(key, { tool: span.name }), isError: span.isError };
     }
     case 'retry':
       return { atMs, ms: span.ms, kind: 'retry', text: say('trace.pause', { code: span.code }) };
@@ -145,7 +139,8 @@ function noteText({ code, text, values }: Extract<TraceSpan, { kind: 'note' }>, 
   return [code, text].filter(Boolean).join(': ');
 }
 
-function callText(span: ModelCallSpan, { detail, say, prices }: Wording): string {
+function callText(span: ModelCallSpan, wording: Wording): string {
+  const { detail, say } = wording;
   const { iteration: number, title, model, usage, firstTokenMs, prompt, omissions, error, ms } = span;
   const about = usage?.estimated === true ? '≈' : '';
   const writes = ms === undefined ? 0 : ms - (firstTokenMs ?? 0);
@@ -156,9 +151,7 @@ function callText(span: ModelCallSpan, { detail, say, prices }: Wording): string
         number,
         model: model === '' ? say('trace.no_model') : model,
       }),
-    ...(usage === undefined
-      ? []
-      : [tokensText(usage, say, about), ...priceText(model, usage, { say, prices })]),
+    ...(usage === undefined ? [] : [tokensText(usage, say, about), ...priceText(model, usage, wording)]),
     ...(firstTokenMs === undefined ? [] : [say('trace.first_token', { time: duration(firstTokenMs) })]),
     ...(rate >= 0.1 && firstTokenMs !== undefined ? [say('trace.rate', { rate: rate.toFixed(1) })] : []),
     ...(prompt === undefined ? [] : [say('trace.prompt', { parts: partsText(prompt, say) })]),
@@ -174,11 +167,7 @@ function callText(span: ModelCallSpan, { detail, say, prices }: Wording): string
   ].join(', ');
 }
 
-function tokensText(
-  { promptTokens, completionTokens }: Pick<Usage, 'promptTokens' | 'completionTokens'>,
-  say: Say,
-  about = '',
-): string {
+function tokensText({ promptTokens, completionTokens }: Usage, say: Say, about = ''): string {
   const read = `${about}${whole(promptTokens)}`;
   return say('trace.tokens', {
     read,
@@ -187,7 +176,7 @@ function tokensText(
 }
 
 /** What a call cost, if its model has a price. */
-function priceText(model: string, usage: Usage, { say, prices }: Pick<Wording, 'say' | 'prices'>): string[] {
+function priceText(model: string, usage: Usage, { say, prices }: Wording): string[] {
   const cost = prices && costOf(prices, [amountOf(prices, model, usage)]);
   return cost === undefined ? [] : [costText(cost, say.language)];
 }
@@ -195,11 +184,11 @@ function priceText(model: string, usage: Usage, { say, prices }: Pick<Wording, '
 /** What the calls of a turn cost, for those that have a price. */
 export function costOfTurn({ attempts, answers }: TurnFacts, prices: Prices): Cost | undefined {
   const calls = attempts.flatMap(({ spans }) => spans.filter((span) => span.kind === 'model_call'));
-  const seen = new Set(calls.map(({ iteration }) => iteration));
-  const spent = [...calls, ...answers.filter(({ iteration }) => !seen.has(iteration))];
+  const traced = new Set(calls.map(({ iteration }) => iteration));
+  const all = [...calls, ...answers.filter(({ iteration }) => !traced.has(iteration))];
   return costOf(
     prices,
-    spent.map(({ model = '', usage }) => usage && amountOf(prices, model, usage)),
+    all.map(({ model = '', usage }) => usage && amountOf(prices, model, usage)),
   );
 }
 
@@ -213,24 +202,23 @@ function partsText(prompt: PromptParts, say: Say): string {
 }
 
 /** Answers of the journal whose attempt left no notes, because its process died. */
-function unseenAnswers({ attempts, answers }: TurnFacts, { say, prices }: Wording): TimelineLine[] {
-  const seen = new Set(
+function unseenAnswers({ attempts, answers }: TurnFacts, wording: Wording): TimelineLine[] {
+  const { say } = wording;
+  const iterations = new Set(
     attempts.flatMap(({ spans }) =>
       spans.flatMap((span) => (span.kind === 'model_call' ? [span.iteration] : [])),
     ),
   );
   return answers
-    .filter(({ iteration }) => !seen.has(iteration))
+    .filter(({ iteration }) => !iterations.has(iteration))
     .map(({ iteration: number, model, usage }) => {
       const call = say('trace.call', {
         number,
         model: model ?? say('trace.no_model'),
       });
-      const spent =
-        usage === undefined
-          ? []
-          : [tokensText(usage, say), ...priceText(model ?? '', usage, { say, prices })];
-      const text = [call, ...spent].join(', ');
+      const details =
+        usage === undefined ? [] : [tokensText(usage, say), ...priceText(model ?? '', usage, wording)];
+      const text = [call, ...details].join(', ');
       return {
         atMs: 0,
         kind: 'model_call' as const,

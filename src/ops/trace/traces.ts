@@ -1,10 +1,21 @@
-/** What happened to a message: its turn explained, or why it did not become one. */
-import type { Refusal, TraceStore, TurnExplanation, TurnFacts } from '../../protocol/store/traces.ts';
+/** What happened to a message: its turn explained, or why it did not become one, which is noted here, too. */
+import {
+  MAX_SPAN_CHARS,
+  type NoteRefusal,
+  type Refusal,
+  type TraceStore,
+  type TurnExplanation,
+  type TurnFacts,
+} from '../../protocol/store/traces.ts';
 import type { TurnWatch } from '../../protocol/agent/subagents.ts';
 import type { Prices } from '../../protocol/agent/usage.ts';
 import type { Say } from '../../protocol/texts/say.ts';
 import { explainTurn } from './explain.ts';
-import { costOfTurn, type Telling, timelineOf } from './timeline.ts';
+import { costOfTurn, type TimelineOptions, timelineOf } from './timeline.ts';
+import { toGatewayError } from '../../protocol/errors.ts';
+import type { Clock } from '../../lib/clock.ts';
+import { clipEnd } from '../../lib/text.ts';
+import type { Log } from '../../protocol/log.ts';
 
 /** Refusals that one view shows. */
 const REFUSALS_SHOWN = 10;
@@ -24,8 +35,8 @@ export interface Traces extends TurnWatch {
   look(id: string | undefined, detail: boolean, say?: Say): Promise<TraceLook>;
 }
 
-/** Called with attempts and decisions; never throws. */
-export type TraceListener = Partial<Pick<TurnWatch, 'ended' | 'subagentEnded' | 'decided'>>;
+/** Called with attempts that ended, and with decisions; never throws. */
+export type TraceListener = Partial<TurnWatch>;
 
 /** Makes the traces; `listeners` hear of each attempt that ended, and of each decision. */
 export function createTraces(
@@ -62,8 +73,8 @@ export function createTraces(
     },
     explain,
     async look(id, detail, say) {
-      const named = id === undefined ? undefined : await explain(id, detail, say);
-      if (named !== undefined) return { turn: named, refusals: [] };
+      const byId = id === undefined ? undefined : await explain(id, detail, say);
+      if (byId !== undefined) return { turn: byId, refusals: [] };
       const [newest, refusals] = await Promise.all([
         store.newestTurn(id),
         store.refusals(id, REFUSALS_SHOWN),
@@ -75,10 +86,10 @@ export function createTraces(
   };
 }
 
-function explanationOf(facts: TurnFacts, telling: Telling & { prices: Prices }): TurnExplanation {
-  const { detail, say, prices } = telling;
+function explanationOf(facts: TurnFacts, options: TimelineOptions & { prices: Prices }): TurnExplanation {
+  const { detail, say, prices } = options;
   const { turnId, session, state, reason, acceptedAt } = facts;
-  const timeline = timelineOf(facts, telling);
+  const timeline = timelineOf(facts, options);
   const cost = costOfTurn(facts, prices);
   return {
     turnId,
@@ -90,5 +101,66 @@ function explanationOf(facts: TurnFacts, telling: Telling & { prices: Prices }):
     cost,
     timeline,
     prompt: facts.attempts.findLast((attempt) => attempt.prompt !== undefined)?.prompt,
+  };
+}
+
+/** Distinct refusals counted between two statements; further ones are only logged. */
+export const MAX_NOTED = 500;
+
+/** Longest time that a refusal exists only in memory, in milliseconds. */
+export const FLUSH_MS = 1_000;
+
+export interface RefusalNotes {
+  note: NoteRefusal;
+  /** Stores the noted refusals. Never throws: those that cannot be stored are noted again. */
+  flush(): Promise<void>;
+  /** Stores the noted refusals one last time. Never throws. */
+  close(): Promise<void>;
+}
+
+/** Makes the notes; nothing runs before the first refusal. */
+export function createRefusalNotes(store: TraceStore['noteRefusals'], clock: Clock, log: Log): RefusalNotes {
+  let pending = new Map<string, Refusal>();
+  let omitted = 0;
+  let cancel: (() => void) | undefined;
+  let storing: Promise<void> = Promise.resolve();
+
+  const plan = (): void => {
+    cancel ??= clock.after(FLUSH_MS, () => {
+      cancel = undefined;
+      void flush();
+    });
+  };
+  const add = (refusal: Refusal): void => {
+    const key = JSON.stringify([refusal.address, refusal.senderId, refusal.code]);
+    const previous = pending.get(key);
+    if (previous === undefined && pending.size >= MAX_NOTED) omitted += 1;
+    else pending.set(key, { ...refusal, count: refusal.count + (previous?.count ?? 0) });
+  };
+  const storeNoted = async (): Promise<void> => {
+    const batch = pending;
+    if (batch.size === 0) return;
+    pending = new Map();
+    if (omitted > 0) log.warn({ refusals: omitted }, 'refusals_not_counted');
+    omitted = 0;
+    try {
+      await store([...batch.values()]);
+    } catch (error) {
+      log.warn({ err: toGatewayError(error) }, 'refusals_not_stored');
+      for (const refusal of batch.values()) add(refusal);
+    }
+  };
+  const flush = (): Promise<void> => (storing = storing.then(storeNoted));
+  return {
+    note(refusal) {
+      const detail = clipEnd(refusal.detail, MAX_SPAN_CHARS);
+      add({ ...refusal, detail, count: 1, lastAt: new Date(clock.epochMs()) });
+      plan();
+    },
+    flush,
+    async close() {
+      cancel?.();
+      await flush();
+    },
   };
 }

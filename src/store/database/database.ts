@@ -23,6 +23,9 @@ const POOL_SIZE = 4;
  */
 const PIPELINED = 4;
 
+/** The type `timestamptz`. */
+const TIMESTAMPTZ = 1184;
+
 /** How long a call waits for a free connection before it fails, in milliseconds. */
 const ACQUIRE_TIMEOUT_MS = 10_000;
 
@@ -34,6 +37,8 @@ const CLOSE_TIMEOUT_MS = 5_000;
 
 /** Runs statements: the pool, or one transaction on one of its connections. */
 export type Sql = postgres.ISql;
+/** A part of a statement, or a statement that has not been sent. */
+export type Fragment = postgres.PendingQuery<postgres.Row[]>;
 
 /** The location of the tables. */
 export interface DatabasePlace {
@@ -59,6 +64,16 @@ export interface Database {
   run<T>(work: (sql: Sql, attempt: number) => Promise<T>): Promise<T>;
   /** Like `run`, with all statements in one transaction, which sees what was committed before each of them. */
   transaction<T>(work: (sql: Sql, attempt: number) => Promise<T>): Promise<T>;
+  /** Like `run`, for one statement: its rows, `withoutNulls`. */
+  rows<Row extends object>(statement: (sql: Sql) => Promise<readonly Row[]>): Promise<Row[]>;
+  /** The first of its rows. */
+  row<Row extends object>(statement: (sql: Sql) => Promise<readonly Row[]>): Promise<Row | undefined>;
+  /** Whether it has rows. */
+  exists(statement: (sql: Sql) => Promise<readonly object[]>): Promise<boolean>;
+  /** Whether it has rows, or may have had some when an earlier run was committed: for what can be done only once. */
+  once(statement: (sql: Sql) => Promise<readonly object[]>): Promise<boolean>;
+  /** Like `run`, for one statement without a result. */
+  write(statement: (sql: Sql) => Promise<unknown>): Promise<void>;
   /** Like `run`, with drizzle's query builder, for reading and writing rows of one table. */
   query<T>(work: (orm: Orm, attempt: number) => Promise<T>): Promise<T>;
   /** Ends all connections; calls in progress fail. Never throws; may be called twice. */
@@ -116,12 +131,22 @@ async function unlessGone<T>(work: T): Promise<Awaited<T>> {
   }
 }
 
+/** Rows in the form of the contracts: what is null is absent. Changes them in place. */
+export function withoutNulls<Row extends object>(rows: readonly Row[]): Row[] {
+  for (const row of rows) {
+    for (const [name, value] of Object.entries(row)) if (value === null) Reflect.deleteProperty(row, name);
+  }
+  return [...rows];
+}
+
 /** Opens the pool; connections are opened when they are first needed. */
 export function openDatabase(options: DatabaseOptions): Database {
   const { acquireTimeoutMs = ACQUIRE_TIMEOUT_MS } = options;
   const size = options.poolSize ?? POOL_SIZE;
   const client = connect(options, size);
   const orm = drizzle(client);
+  // Drizzle has switched this parser off; it accepts dates, too.
+  client.options.parsers[TIMESTAMPTZ] = (text: string) => new Date(text);
   const permits = createSemaphore(size * PIPELINED, acquireTimeoutMs);
   // A transaction keeps its connection from the first statement to the last: one connection stays free of
   // transactions, for statements.
@@ -134,8 +159,15 @@ export function openDatabase(options: DatabaseOptions): Database {
     });
   const withConnection = <T>(work: (attempt: number) => Promise<T>): Promise<T> =>
     retrying((attempt) => permits.hold(() => work(attempt)));
+  const run = <T>(work: (sql: Sql, attempt: number) => Promise<T>): Promise<T> =>
+    withConnection((attempt) => work(client, attempt));
   return {
-    run: (work) => withConnection((attempt) => work(client, attempt)),
+    run,
+    rows: async (statement) => withoutNulls(await run(statement)),
+    row: async (statement) => withoutNulls(await run(statement))[0],
+    exists: async (statement) => (await run(statement)).length > 0,
+    once: (statement) => run(async (sql, attempt) => (await statement(sql)).length > 0 || attempt > 0),
+    write: async (statement) => void (await run(statement)),
     transaction: async <T>(work: (sql: Sql, attempt: number) => Promise<T>) => {
       // postgres.js unwraps arrays of promises in the result's type; the box keeps T unchanged.
       // A transaction that waits for its turn holds no permit that a statement could use.
@@ -167,7 +199,7 @@ export async function readClock(sql: Sql): Promise<number> {
 /** Creates a semaphore with `count` permits; a caller waits at most `timeoutMs` for one, first come, first served. */
 export function createSemaphore(count: number, timeoutMs: number): Semaphore {
   let free = count;
-  const waiting = new Set<() => void>();
+  const queue = new Set<() => void>();
   let whenIdle: (() => void) | undefined;
 
   const acquire = (): Promise<void> => {
@@ -177,7 +209,7 @@ export function createSemaphore(count: number, timeoutMs: number): Semaphore {
     }
     return new Promise((resolve, reject) => {
       const timer = setTimeout(() => {
-        waiting.delete(enter);
+        queue.delete(enter);
         reject(
           new StoreError('unavailable', `No database connection became free within ${timeoutMs} ms.`, {
             retryable: true,
@@ -186,15 +218,15 @@ export function createSemaphore(count: number, timeoutMs: number): Semaphore {
       }, timeoutMs);
       const enter = (): void => {
         clearTimeout(timer);
-        waiting.delete(enter);
+        queue.delete(enter);
         resolve();
       };
-      waiting.add(enter);
+      queue.add(enter);
     });
   };
 
   const release = (): void => {
-    const next = waiting.values().next();
+    const next = queue.values().next();
     if (next.done === true) free += 1;
     else next.value();
     if (free === count) whenIdle?.();

@@ -21,7 +21,7 @@ const driverMigrator: typeof DriverMigrator = load('drizzle-orm/postgres-js/migr
 export type Orm = Driver.PostgresJsDatabase;
 
 /** Conditions, order and expressions of queries. */
-export const { and, asc, desc, eq, gte, isNull, lt, sql } = core;
+export const { and, asc, desc, eq, getTableColumns, gte, isNull, lt, sql } = core;
 /** Declares tables. */
 export const {
   bigint,
@@ -41,3 +41,10 @@ export const { drizzle } = driver;
 /** Reads and applies a folder of migrations. */
 export const { readMigrationFiles } = migrator;
 export const { migrate } = driverMigrator;
+
+/*** Columns used by several tables: timestamps, set by the database's clock, and bytes. */
+export const moment = (name: string) => timestamp(name, { withTimezone: true });
+
+export const createdAt = () => moment('created_at').notNull().defaultNow();
+
+export const bytea = customType<{ data: Buffer }>({ dataType: () => 'bytea' });

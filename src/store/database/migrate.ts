@@ -122,18 +122,18 @@ async function missingStatements(sql: Sql, place: DatabasePlace, folder: string)
   const [exists] = await sql<{ found: boolean }[]>`
     select to_regclass(${`"${schema}"."${JOURNAL}"`}) is not null as found`;
   if (exists?.found !== true) return [];
-  const known = knownMigrations(folder);
+  const migrations = knownMigrations(folder);
   const applied = await sql<{ at: string }[]>`
     select created_at as at from ${sql(schema)}.${sql(JOURNAL)}`;
   const times = applied.map((row) => Number(row.at));
-  const unknown = times.filter((at) => !known.includes(at));
+  const unknown = times.filter((at) => !migrations.includes(at));
   if (unknown.length === 0) {
     const missing = readMigrationFiles({ migrationsFolder: folder }).filter(
       ({ folderMillis }) => !times.includes(folderMillis),
     );
     return missing.flatMap((migration) => migration.sql);
   }
-  if (Math.min(...unknown) < Math.min(...known)) throw unreleased(place);
+  if (Math.min(...unknown) < Math.min(...migrations)) throw unreleased(place);
   throw new StoreError(
     'schema_newer',
     'The database was written by a newer version of this program. Install that version, or restore a backup made before the update.',

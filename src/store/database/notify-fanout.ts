@@ -35,19 +35,19 @@ export function createFanout(place: DatabasePlace, log: Log): PostgresFanout {
   const sender = connect(place, 1);
   const listening = new Set<() => Promise<void>>();
   let underWay = 0;
-  let dropped = 0;
+  let droppedCount = 0;
 
   return {
     publish(batch) {
       const payload = `${origin}${batch}`;
       if (underWay >= MAX_BATCHES_UNDER_WAY || Buffer.byteLength(payload) > MAX_NOTIFY_BYTES) {
-        dropped += 1;
+        droppedCount += 1;
         return;
       }
       underWay += 1;
       sender`select pg_notify(${channel}, ${payload})`
         .catch((error: unknown) => {
-          dropped += 1;
+          droppedCount += 1;
           log.debug({ err: error }, 'event_batch_lost');
         })
         .finally(() => {
@@ -64,7 +64,7 @@ export function createFanout(place: DatabasePlace, log: Log): PostgresFanout {
         await end();
       };
     },
-    dropped: () => dropped,
+    dropped: () => droppedCount,
     async close() {
       for (const end of listening) await end();
       await sender.end({ timeout: 0 });
@@ -91,8 +91,8 @@ async function listen(
   onPayload: (payload: string) => void,
 ): Promise<() => Promise<void>> {
   let client: postgres.Sql | undefined;
-  let again: NodeJS.Timeout | undefined;
-  let ended = false;
+  let retryTimer: NodeJS.Timeout | undefined;
+  let isClosed = false;
 
   const open = async (): Promise<void> => {
     // `onnotify` is an option of the driver that its types omit.
@@ -110,13 +110,13 @@ async function listen(
       await fresh.end({ timeout: 0 });
       throw error;
     }
-    if (ended) await fresh.end({ timeout: 0 });
+    if (isClosed) await fresh.end({ timeout: 0 });
     else client = fresh;
   };
   const openAgain = (): void => {
     client = undefined;
-    if (ended) return;
-    again = setTimeout(() => {
+    if (isClosed) return;
+    retryTimer = setTimeout(() => {
       open().catch((error: unknown) => {
         log.warn({ err: error }, 'event_listen_failed');
         openAgain();
@@ -126,8 +126,8 @@ async function listen(
 
   await withRetry(open, { forMs: SUBSCRIBE_FOR_MS });
   return async () => {
-    ended = true;
-    clearTimeout(again);
+    isClosed = true;
+    clearTimeout(retryTimer);
     const last = client;
     client = undefined;
     await last?.end({ timeout: 0 });

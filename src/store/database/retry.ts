@@ -172,10 +172,11 @@ function rootCause(error: unknown): unknown {
 
 function unavailable(cause: unknown, server: string | undefined): StoreError {
   const code = errorCode(cause);
-  const what = REFUSING_WRITES[code ?? ''] ?? `cannot be reached${code === undefined ? '' : ` (${code})`}.`;
+  const problem =
+    REFUSING_WRITES[code ?? ''] ?? `cannot be reached${code === undefined ? '' : ` (${code})`}.`;
   return new StoreError(
     'unavailable',
-    `The database${server === undefined ? '' : ` at ${server}`} ${what} See DATABASE_URL, or the disk behind GATEWAY_HOME.`,
+    `The database${server === undefined ? '' : ` at ${server}`} ${problem} See DATABASE_URL, or the disk behind GATEWAY_HOME.`,
     {
       retryable: true,
       cause,

@@ -1,9 +1,22 @@
 /** The tables of the agent: plans, notes, memories, schedules, files. */
-import { bigint, boolean, index, integer, jsonb, pgTable, primaryKey, sql, text, unique } from './drizzle.ts';
+import {
+  bigint,
+  boolean,
+  bytea,
+  createdAt,
+  index,
+  integer,
+  jsonb,
+  moment,
+  pgTable,
+  primaryKey,
+  sql,
+  text,
+  unique,
+} from './drizzle.ts';
 import type { Plan } from '../../protocol/agent/plan.ts';
 import type { PlanRequest } from '../../protocol/agent/plan-store.ts';
 import type { Source } from '../../protocol/agent/risk.ts';
-import { bytea, createdAt, moment } from './columns.ts';
 
 /**
  * One row per plan, with the whole plan; the turn that changes it replaces it. `request` holds what users requested

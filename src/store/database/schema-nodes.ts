@@ -1,7 +1,8 @@
 /** Small tables of what the nodes of a database share, have chosen, or report about themselves. */
-import { integer, jsonb, pgTable, text } from './drizzle.ts';
+import { bigint, index, integer, jsonb, moment, pgTable, primaryKey, sql, text } from './drizzle.ts';
 import type { NodeStatus } from '../../protocol/operator/nodes.ts';
 import type { McpServerStatus } from '../../protocol/agent/tool.ts';
+import type { TraceAttempt } from '../../protocol/store/traces.ts';
 
 /**
  * One row, created when NATS is first used: the subject and key with which the nodes of this database recognize each
@@ -41,3 +42,64 @@ export const nodeStatus = pgTable('node_status', {
   instance: text('instance').primaryKey(),
   status: jsonb('status').$type<NodeStatus>().notNull(),
 });
+
+/** Updates that a platform posted to a webhook. */
+export const platformUpdate = pgTable(
+  'platform_update',
+  {
+    /** `telegram:<id of the bot>`. */
+    bot: text('bot').notNull(),
+    id: bigint('id', { mode: 'number' }).notNull(),
+    /** JSON as it was posted, which may contain what `jsonb` refuses; null once it was received. */
+    body: text('body'),
+    at: moment('at').notNull().defaultNow(),
+  },
+  (t) => [
+    primaryKey({ columns: [t.bot, t.id] }),
+    index('platform_update_waiting')
+      .on(t.bot, t.id)
+      .where(sql`body is not null`),
+    index('platform_update_received')
+      .on(t.bot, t.at)
+      .where(sql`body is null`),
+  ],
+);
+
+/** Settings of individual chats, such as how their answers are streamed. */
+export const chatSetting = pgTable(
+  'chat_setting',
+  {
+    /** Address of the chat, usually without a topic. */
+    chat: text('chat').notNull(),
+    name: text('name').notNull(),
+    value: text('value').notNull(),
+    /** No longer valid after this time. */
+    until: moment('until'),
+  },
+  (t) => [primaryKey({ columns: [t.chat, t.name] })],
+);
+
+/** What a turn did and when, one element per attempt. */
+export const turnTrace = pgTable(
+  'turn_trace',
+  {
+    turnId: text('turn_id').primaryKey(),
+    attempts: jsonb('attempts').$type<TraceAttempt[]>().notNull(),
+    at: moment('at').notNull().defaultNow(),
+  },
+  (t) => [index('turn_trace_at').on(t.at)],
+);
+
+/** Counts of messages that did not become turns. */
+export const refusal = pgTable(
+  'refusal',
+  {
+    address: text('address').notNull(),
+    senderId: text('sender_id').notNull(),
+    code: text('code').notNull(),
+    detail: text('detail').notNull(),
+    count: integer('count').notNull(),
+    lastAt: moment('last_at').notNull(),
+  },
+  (t) => [primaryKey({ columns: [t.address, t.senderId, t.code] }), index('refusal_at').on(t.lastAt)],
+);

@@ -2,18 +2,27 @@
  * Every table; `npm run migrations` turns a change here into a file under `drizzle/`. This file: lanes, sessions, turns,
  * deliveries and approvals.
  */
-import { bigint, boolean, index, integer, jsonb, pgTable, primaryKey, sql, text, unique } from './drizzle.ts';
+import {
+  bigint,
+  boolean,
+  createdAt,
+  index,
+  integer,
+  jsonb,
+  moment,
+  pgTable,
+  primaryKey,
+  sql,
+  text,
+  unique,
+} from './drizzle.ts';
 import type { Attachment } from '../../protocol/media.ts';
 import type { Source } from '../../protocol/agent/risk.ts';
-import { createdAt, moment } from './columns.ts';
 import type { TurnFailure } from '../../protocol/store/records.ts';
 
 export * from './schema-access.ts';
 export * from './schema-agent.ts';
-export * from './schema-channels.ts';
 export * from './schema-nodes.ts';
-export * from './schema-surfaces.ts';
-export * from './schema-trace.ts';
 
 /** One row per process start; a process whose lease has expired counts as dead. */
 export const node = pgTable('node', {

@@ -27,33 +27,33 @@ export interface TlsOfUrl {
  * Reads `sslmode` (or `ssl`) and `sslrootcert`, a file or `system`. With `sslrootcert` alone or with `require`,
  * checks the certificate but not its name, like libpq. Throws `StoreError('bad_database_url')`.
  */
-export function tlsOf(given: string): TlsOfUrl {
-  const at = given.indexOf('?');
-  if (at < 0) return { url: given };
-  const query = new URLSearchParams(given.slice(at + 1));
+export function tlsOf(text: string): TlsOfUrl {
+  const at = text.indexOf('?');
+  if (at < 0) return { url: text };
+  const query = new URLSearchParams(text.slice(at + 1));
   const rootCert = query.get('sslrootcert');
   const mode = modeOf(query.get('sslmode') ?? query.get('ssl'), rootCert);
   for (const name of ['sslmode', 'ssl', 'sslrootcert']) query.delete(name);
-  const url = query.size === 0 ? given.slice(0, at) : `${given.slice(0, at)}?${query.toString()}`;
+  const url = query.size === 0 ? text.slice(0, at) : `${text.slice(0, at)}?${query.toString()}`;
   if (mode === undefined) return { url };
   if (mode === 'disable') return { url, ssl: false };
   if (mode === 'allow' || mode === 'prefer' || mode === 'require') return { url, ssl: mode };
   const ca = rootCert === null || rootCert === 'system' ? {} : { ca: readCertificates(rootCert) };
   const checked = { rejectUnauthorized: true, ...ca };
   if (mode === 'verify-ca') return { url, ssl: { ...checked, checkServerIdentity: () => undefined } };
-  const hosts = hostsOf(given);
+  const hosts = hostsOf(text);
   const [host = ''] = hosts;
   // The driver names the host only if it is not an IP address; Node would then compare the certificate with
   // "localhost".
   return { url, ssl: hosts.length === 1 && isIP(host) > 0 ? { ...checked, host } : checked };
 }
 
-function modeOf(named: string | null, rootCert: string | null): SslMode | undefined {
-  if (named === null)
+function modeOf(sslmode: string | null, rootCert: string | null): SslMode | undefined {
+  if (sslmode === null)
     return rootCert === null ? undefined : rootCert === 'system' ? 'verify-full' : 'verify-ca';
-  const mode = SSL_MODES.find((known) => known === named);
-  if (mode === undefined && (named === 'true' || named === 'false'))
-    return named === 'true' ? 'require' : 'disable';
+  const mode = SSL_MODES.find((one) => one === sslmode);
+  if (mode === undefined && (sslmode === 'true' || sslmode === 'false'))
+    return sslmode === 'true' ? 'require' : 'disable';
   if (mode === undefined) {
     throw new StoreError('bad_database_url', `DATABASE_URL: sslmode must be one of ${SSL_MODES.join(', ')}.`);
   }

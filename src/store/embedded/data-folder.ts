@@ -9,8 +9,7 @@ import { promisify } from 'node:util';
 import { StoreError } from '../../protocol/errors.ts';
 import { PARLEY } from '../../protocol/texts/parley.ts';
 import { newId } from '../../lib/ids.ts';
-import { openFailure } from './open-failure.ts';
-import { type Account, commandFor, findPrograms, type PostgresPrograms } from './programs.ts';
+import { type Account, commandFor, findPrograms, openFailure, type PostgresPrograms } from './programs.ts';
 
 /** The file that every Postgres data folder has. */
 export const VERSION_FILE = 'PG_VERSION';
@@ -90,7 +89,7 @@ export async function prepareCluster(home: string, onNew: () => void = () => und
 async function isMissing(folder: string): Promise<boolean> {
   const names = await readdir(folder).catch((): string[] => []);
   if (names.length === 0) return true;
-  const away = `or move the folder away to begin with an empty database`;
+  const alternative = `or move the folder away to begin with an empty database`;
   if (!names.includes(VERSION_FILE)) {
     throw new StoreError(
       'embedded_failed',
@@ -98,11 +97,11 @@ async function isMissing(folder: string): Promise<boolean> {
     );
   }
   const version = (await readFile(path.join(folder, VERSION_FILE), 'utf8')).trim();
-  const move = `Run "${PARLEY} backup FILE" with that version, move the folder away, then run "${PARLEY} restore FILE" with this one; ${away}.`;
+  const move = `Run "${PARLEY} backup FILE" with that version, move the folder away, then run "${PARLEY} restore FILE" with this one; ${alternative}.`;
   if (Number(version) > Number(MAJOR)) {
     throw new StoreError(
       'embedded_failed',
-      `The database in ${folder} was made by Postgres ${version}, and this version of Parley has Postgres ${MAJOR}. Install the newer version of Parley, ${away}.`,
+      `The database in ${folder} was made by Postgres ${version}, and this version of Parley has Postgres ${MAJOR}. Install the newer version of Parley, ${alternative}.`,
     );
   }
   if (version !== MAJOR || (await isMadeBy32Bit(folder))) {

@@ -4,8 +4,7 @@ import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import type { Log } from '../../protocol/log.ts';
 import type { Cluster } from './data-folder.ts';
-import { openFailure } from './open-failure.ts';
-import { commandFor } from './programs.ts';
+import { commandFor, openFailure } from './programs.ts';
 
 /** How long a start may take, in milliseconds: after a crash it repeats what the log holds, at most `max_wal_size`. */
 const READY_TIMEOUT_MS = 120_000;

@@ -14,38 +14,25 @@ import { FencedError } from '../../protocol/errors.ts';
 import type { Fence, LaneStore } from '../../protocol/store/lanes.ts';
 import { cleanJson } from '../../lib/json/json.ts';
 import { cleanText } from '../../lib/text.ts';
-import { type Address, addressOf } from '../../protocol/message.ts';
+import { addressOf } from '../../protocol/message.ts';
 import type { ApprovalDecision } from '../../protocol/store/records.ts';
-import type { Database, Sql } from '../database/database.ts';
+import { type Database, type Sql, withoutNulls } from '../database/database.ts';
 import { bumpLane, dueAfter, dueNow, fromNow, holds, liveNode } from './lane-sql.ts';
-import { asSessionKey } from '../tables/session-rows.ts';
 
-interface RuleRow {
-  id: string;
-  session: string;
-  tool: string;
-  args: unknown;
-  userId: string;
-  createdBy: string;
-  createdName: string | null;
-  createdAt: string;
-  uses: number;
-  usedAt: string | null;
-}
-
-export function createApprovals(database: Database): Pick<LaneStore, 'park' | 'decide'> {
+/** The functions of `LaneStore` for turns that wait for a person. */
+export function createApprovals(database: Database) {
   return {
     park: (fence, approval) => database.run((sql, attempt) => park(sql, fence, approval, attempt)),
-    decide: (id, decision, decidedBy, { name, reason, always = false } = {}) => {
+    decide: (id, decision, decidedBy, { name, reason, always: addsRule = false } = {}) => {
       const by = {
         id: cleanText(decidedBy),
         name: name === undefined ? null : cleanText(name),
         reason: reason === undefined ? null : cleanText(reason),
-        always,
+        always: addsRule,
       };
       return database.run((sql, attempt) => decide(sql, cleanText(id), decision, by, attempt));
     },
-  };
+  } satisfies Partial<LaneStore>;
 }
 
 /** An earlier stop counts as a denial: the turn is due at once and ends. */
@@ -67,23 +54,23 @@ async function park(
       select ${approval.id}, key, ${approval.turnId}, ${cleanJson(approval.detail)}::jsonb, ${expires},
         case when stopped then 'denied' else 'pending' end
       from freed on conflict (id) do nothing)
-    ${shown(sql, approval)}
+    ${questionDeliveries(sql, approval)}
     select exists (select 1 from freed) as held`;
   // On a repeat, the previous attempt freed the lane, or the lane has moved on since.
   if (row?.held !== true && attempt === 0) throw new FencedError(fence.lane);
 }
 
 /** The deliveries of the request, in the same statement: a crash cannot leave a request undelivered or without its turn. */
-function shown(sql: Sql, { id, questions = [] }: Parameters<LaneStore['park']>[1]) {
+function questionDeliveries(sql: Sql, { id, questions = [] }: Parameters<LaneStore['park']>[1]) {
   if (questions.length === 0) return sql``;
-  const asked = questions.map((question) => {
+  const deliveries = questions.map((question) => {
     const { channel, chatId, threadId } = question.message;
     const lane = `out:${addressOf({ channel, chatId, threadId })}`;
     return { lane, dedupe: question.key ?? question.ref, payload: question };
   });
   return sql`,
     questions as (
-      select q.* from freed, jsonb_to_recordset(${cleanJson(asked)}::jsonb) as q(lane text, dedupe text, payload jsonb)
+      select q.* from freed, jsonb_to_recordset(${cleanJson(deliveries)}::jsonb) as q(lane text, dedupe text, payload jsonb)
       where not stopped),
     bumped as (${bumpLane(sql, sql`(select lane as key from questions) source`, id)}),
     queued as (
@@ -130,22 +117,8 @@ function storedRule(sql: Sql, by: { id: string; name: string | null; always: boo
       on conflict (session, digest) do nothing),`;
 }
 
-interface ApprovalRow {
-  id: string;
-  lane: string;
-  turnId: string;
-  detail: unknown;
-  state: ApprovalRecord['state'];
-  decidedBy: string | null;
-  decidedName: string | null;
-  decidedAt: string | null;
-  reason: string | null;
-  createdAt: string;
-  expiresAt: string;
-  expired: boolean;
-  ownerTokenId: string | null;
-  surfaces: Address[];
-}
+/** A request with its subject, which is not checked yet. */
+type ApprovalRow = ApprovalRecord & { detail: unknown };
 
 /** Reads approval requests. Rows with an unreadable subject are left out, since they cannot be decided. */
 export function createApprovalStore(database: Database): ApprovalStore {
@@ -154,7 +127,7 @@ export function createApprovalStore(database: Database): ApprovalStore {
     approval: (id) =>
       database.run(async (sql) => {
         const rows = await sql<ApprovalRow[]>`${select(sql)} where a.id = ${cleanText(id)}`;
-        return rows.flatMap(toRecord)[0];
+        return withoutNulls(rows).flatMap(toRecord)[0];
       }),
     asksOther: (session, callKey) =>
       database.run(async (sql) => {
@@ -164,11 +137,11 @@ export function createApprovalStore(database: Database): ApprovalStore {
     pendingApprovals: ({ session, ownerTokenId, limit }) =>
       database.run(async (sql) => {
         const inSession = session === undefined ? sql`` : sql`and a.lane = ${`in:${cleanText(session)}`}`;
-        const owned = ownerTokenId === undefined ? sql`` : sql`and s.owner_token_id = ${ownerTokenId}`;
+        const ofOwner = ownerTokenId === undefined ? sql`` : sql`and s.owner_token_id = ${ownerTokenId}`;
         const rows = await sql<ApprovalRow[]>`
-          ${select(sql)} where a.state = 'pending' and a.expires_at > now() ${inSession} ${owned}
+          ${select(sql)} where a.state = 'pending' and a.expires_at > now() ${inSession} ${ofOwner}
           order by a.created_at limit ${Math.min(limit, MAX_LISTED_APPROVALS)}`;
-        return rows.flatMap(toRecord);
+        return withoutNulls(rows).flatMap(toRecord);
       }),
   };
 }
@@ -195,7 +168,7 @@ function asksOther(sql: Sql, session: string, callKey: string) {
 
 function select(sql: Sql) {
   return sql`
-    select a.id, a.lane, a.turn_id as "turnId", a.detail, a.state, a.decided_by as "decidedBy",
+    select a.id, substr(a.lane, strpos(a.lane, ':') + 1) as session, a.turn_id as "turnId", a.detail, a.state, a.decided_by as "decidedBy",
       a.decided_name as "decidedName", a.reason, a.decided_at as "decidedAt", a.created_at as "createdAt", a.expires_at as "expiresAt",
       (a.decided_by = 'expiry' or (a.state = 'pending' and a.expires_at <= now())) is true as expired,
       s.owner_token_id as "ownerTokenId",
@@ -206,48 +179,27 @@ function select(sql: Sql) {
     from approval a left join session s on s.key = substr(a.lane, strpos(a.lane, ':') + 1)`;
 }
 
-function toRecord(row: ApprovalRow): ApprovalRecord[] {
-  const subject = approvalSubject.safeParse(row.detail);
-  if (!subject.success) return [];
-  const { id, lane, turnId, state, expired } = row;
-  return [
-    {
-      ...subject.data,
-      id,
-      session: asSessionKey(lane.slice(lane.indexOf(':') + 1)),
-      ownerTokenId: row.ownerTokenId ?? undefined,
-      turnId,
-      state,
-      decidedBy: row.decidedBy ?? undefined,
-      decidedName: row.decidedName ?? undefined,
-      decidedAt: row.decidedAt === null ? undefined : new Date(row.decidedAt),
-      reason: row.reason ?? undefined,
-      createdAt: new Date(row.createdAt),
-      expiresAt: new Date(row.expiresAt),
-      expired,
-      surfaces: row.surfaces,
-    },
-  ];
+function toRecord({ detail, ...row }: ApprovalRow): ApprovalRecord[] {
+  const subject = approvalSubject.safeParse(detail);
+  return subject.success ? [{ ...subject.data, ...row }] : [];
 }
 
 /** The `ApprovalRuleStore` over a database. */
 function createApprovalRules(database: Database): ApprovalRuleStore {
   return {
     rules: (filter) =>
-      database.run(async (sql) => {
-        const rows = await sql<RuleRow[]>`
+      database.rows(
+        (sql) => sql<ApprovalRule[]>`
           select r.id, r.session, r.tool, r.args, r.user_id as "userId", r.created_by as "createdBy",
             r.created_name as "createdName", r.created_at as "createdAt", r.uses, r.used_at as "usedAt"
           from approval_rule r where ${among(sql, filter)}
-          order by r.created_at desc, r.id limit ${MAX_LISTED_RULES}`;
-        return rows.map(toRule);
-      }),
+          order by r.created_at desc, r.id limit ${MAX_LISTED_RULES}`,
+      ),
     hasRule: (session, digest) =>
-      database.run(async (sql) => {
-        const rows = await sql`
-          select 1 from approval_rule where session = ${cleanText(session)} and digest = ${digest}`;
-        return rows.length > 0;
-      }),
+      database.exists(
+        (sql) => sql`
+          select 1 from approval_rule where session = ${cleanText(session)} and digest = ${digest}`,
+      ),
     useRule: (session, digest) =>
       database.run(async (sql) => {
         const [row] = await sql<{ id: string }[]>`
@@ -256,12 +208,10 @@ function createApprovalRules(database: Database): ApprovalRuleStore {
         return row?.id;
       }),
     removeRule: (id, filter) =>
-      database.run(async (sql, attempt) => {
-        const gone = await sql`
-          delete from approval_rule r where r.id = ${cleanText(id)} and ${among(sql, filter)} returning r.id`;
-        // On a repeat, the previous attempt may have removed it.
-        return gone.length > 0 || attempt > 0;
-      }),
+      database.once(
+        (sql) => sql`
+          delete from approval_rule r where r.id = ${cleanText(id)} and ${among(sql, filter)} returning r.id`,
+      ),
   };
 }
 
@@ -270,14 +220,4 @@ function among(sql: Sql, { session, ownerTokenId }: Parameters<ApprovalRuleStore
   if (ownerTokenId === undefined) return inSession;
   return sql`${inSession} and exists (
     select from session s where s.key = r.session and s.owner_token_id = ${ownerTokenId})`;
-}
-
-function toRule({ createdName, createdAt, usedAt, session, ...row }: RuleRow): ApprovalRule {
-  return {
-    ...row,
-    session: asSessionKey(session),
-    createdName: createdName ?? undefined,
-    createdAt: new Date(createdAt),
-    usedAt: usedAt === null ? undefined : new Date(usedAt),
-  };
 }

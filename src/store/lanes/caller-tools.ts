@@ -9,7 +9,7 @@ import { cleanJson } from '../../lib/json/json.ts';
 import { cleanText } from '../../lib/text.ts';
 import type { Sql } from '../database/database.ts';
 import { dueAfter, dueNow, holds, isDue } from './lane-sql.ts';
-import { taintSession } from './session-sources.ts';
+import { taintSession } from './journal.ts';
 
 /**
  * `LaneStore.parkForCaller`. Until the results arrive, `caller_seq` names the head; when it is due, the wait is over.
@@ -62,24 +62,28 @@ export async function callerResults(
 ): Promise<CallerResultsOutcome> {
   const session = cleanText(key);
   const lane = `in:${session}`;
-  const [held] = await sql<{ waits: boolean; seq: number; turnId: string | null }[]>`
+  const [lockedLane] = await sql<{ waits: boolean; seq: number; turnId: string | null }[]>`
     with held as (select * from lane where key = ${lane} for update)
     select ${waitsForCaller(sql)} as waits, head + 1 as seq,
       (select id from turn where session = ${session} order by lane_seq desc limit 1) as "turnId"
     from held`;
-  if (held === undefined) return { kind: 'not_waiting' };
-  if (!held.waits) return await answeredBefore(sql, held.turnId, results);
+  if (lockedLane === undefined) return { kind: 'not_waiting' };
+  if (!lockedLane.waits) return await answeredBefore(sql, lockedLane.turnId, results);
   const [head] = await sql<{ id: string }[]>`
-    select id from turn where session = ${session} and lane_seq = ${held.seq}`;
+    select id from turn where session = ${session} and lane_seq = ${lockedLane.seq}`;
   if (head === undefined) return { kind: 'not_waiting' };
   const { pending, iteration, calls, text, usage } = await answersOf(sql, head.id);
-  const given = new Map(results.map((result) => [result.toolCallId, result]));
+  const resultsById = new Map(results.map((result) => [result.toolCallId, result]));
   const ids = pending.map(({ id }) => id);
-  if (given.size !== results.length || given.size !== ids.length || ids.some((id) => !given.has(id))) {
+  if (
+    resultsById.size !== results.length ||
+    resultsById.size !== ids.length ||
+    ids.some((id) => !resultsById.has(id))
+  ) {
     return { kind: 'mismatch', toolCallIds: ids };
   }
   const rows = pending.map((call): JournalRow => {
-    const { content = '', tokens = 0 } = given.get(call.id) ?? {};
+    const { content = '', tokens = 0 } = resultsById.get(call.id) ?? {};
     const names = { toolCallId: call.id, toolName: call.name, callIndex: calls.indexOf(call) };
     return {
       iteration,
@@ -87,10 +91,10 @@ export async function callerResults(
       entry: { kind: 'tool_result', ...names, content, isError: false, sources: ['local'] },
     };
   });
-  await storeRows(sql, { session, laneSeq: held.seq, turnId: head.id }, rows);
+  await storeRows(sql, { session, laneSeq: lockedLane.seq, turnId: head.id }, rows);
   await sql`
     update lane_item set payload = (payload - 'options') || ${cleanJson(options === undefined ? {} : { options })}::jsonb
-    where lane = ${lane} and seq = ${held.seq}`;
+    where lane = ${lane} and seq = ${lockedLane.seq}`;
   await sql`update lane set caller_seq = 0, ${dueNow(sql)} where key = ${lane}`;
   return { kind: 'continued', turnId: head.id, before: { text, usage }, part: iteration, repeated: false };
 }
@@ -128,11 +132,11 @@ async function answeredBefore(
   const rows = await sql<{ iteration: number; id: string; content: string }[]>`
     select iteration, payload ->> 'toolCallId' as id, payload ->> 'content' as content
     from context where turn_id = ${turnId} and kind = 'tool_result'`;
-  const stored = results.map(({ toolCallId, content }) =>
+  const storedRows = results.map(({ toolCallId, content }) =>
     rows.find((row) => row.id === toolCallId && row.content === cleanText(content)),
   );
-  const iteration = stored[0]?.iteration;
-  if (iteration === undefined || stored.some((row) => row?.iteration !== iteration))
+  const iteration = storedRows[0]?.iteration;
+  if (iteration === undefined || storedRows.some((row) => row?.iteration !== iteration))
     return { kind: 'not_waiting' };
   const { text, usage } = await answersOf(sql, turnId, iteration);
   return { kind: 'continued', turnId, before: { text, usage }, part: iteration, repeated: true };

@@ -1,5 +1,4 @@
 /** Summaries that replace old context rows: read from the newest end, stored in one statement. */
-import type postgres from 'postgres';
 import type {
   ContextReset,
   ContextStore,
@@ -10,9 +9,7 @@ import { type ContextRecord, STEP_ITERATIONS } from '../../protocol/store/record
 import { cleanJson } from '../../lib/json/json.ts';
 import { cleanText } from '../../lib/text.ts';
 import type { SessionKey } from '../../protocol/message.ts';
-import type { Database, Sql } from '../database/database.ts';
-
-type Fragment = postgres.PendingQuery<postgres.Row[]>;
+import type { Database, Fragment, Sql } from '../database/database.ts';
 
 const SUMMARIES = 'summary:';
 

@@ -1,12 +1,12 @@
 /** The SQL fragments of all statements on lanes: claiming a lane, ending its head, reading what was claimed. */
 import { createHash } from 'node:crypto';
-import type postgres from 'postgres';
 import { FencedError } from '../../protocol/errors.ts';
 import { cleanText } from '../../lib/text.ts';
-import type { Fence, LaneHead } from '../../protocol/store/lanes.ts';
-import type { Sql } from '../database/database.ts';
-
-type Fragment = postgres.PendingQuery<postgres.Row[]>;
+import type { Fence, LaneHead, LaneKey, LaneStep, LaneStore } from '../../protocol/store/lanes.ts';
+import type { Database, Fragment, Sql } from '../database/database.ts';
+import { newId } from '../../lib/ids.ts';
+import { cleanJson } from '../../lib/json/json.ts';
+import { violatedKey } from '../database/retry.ts';
 
 /** Longest dedupe key that is stored unchanged; a longer one is stored as its digest (index entries are limited). */
 const MAX_DEDUPE_LENGTH = 200;
@@ -19,8 +19,10 @@ export function dedupeKey(id: string): string {
     : `sha256:${createHash('sha256').update(clean).digest('hex')}`;
 }
 
-/** A claimed head as the statements return it. `dedupe` is null if the message was committed after the statement's snapshot. */
-export type HeadRow = Omit<LaneHead, 'dedupe' | 'opened'> & { dedupe: string | null };
+/** A claimed head as the statements return it; not `visible` if its message was committed after the statement's snapshot. */
+export interface HeadRow extends LaneHead {
+  visible: boolean;
+}
 
 /** CTE `live`: the node that may claim, if one is given and its lease is valid. */
 export function liveNode(sql: Sql, node: string | undefined): Fragment {
@@ -42,21 +44,21 @@ export function bumpLane(
   refuses?: Fragment,
 ): Fragment {
   const isFree = sql`l.owner is null and l.suspect_group = 0 and ${isDue(sql, sql`l.`)}`;
-  const taken = sql`${isFree} and excluded.owner is not null`;
-  const unlessRefused = refuses === undefined ? sql`` : sql`and not (${refuses})`;
+  const claims = sql`${isFree} and excluded.owner is not null`;
+  const unless = refuses === undefined ? sql`` : sql`and not (${refuses})`;
   const belowLimit =
-    limit === undefined ? sql`` : sql`where l.tail - ${over(sql, sql`l.`)} < ${limit} ${unlessRefused}`;
+    limit === undefined ? sql`` : sql`where l.tail - ${over(sql, sql`l.`)} < ${limit} ${unless}`;
   return sql`
     insert into lane as l (key, tail, owner, epoch, claim, interrupt_seq)
     select source.key, 1, live.id, case when live.id is null then 0 else 1 end, ${call}, case when ${interrupts} then -1 else 0 end
       from ${source} left join live on true
     on conflict (key) do update set
       tail = l.tail + 1,
-      owner = case when ${taken} then excluded.owner else l.owner end,
-      epoch = case when ${taken} then l.epoch + 1 else l.epoch end,
-      claim = case when ${taken} then excluded.claim else l.claim end,
-      delay_ms = case when ${taken} then null else l.delay_ms end,
-      waiting = l.waiting and not (${taken}),
+      owner = case when ${claims} then excluded.owner else l.owner end,
+      epoch = case when ${claims} then l.epoch + 1 else l.epoch end,
+      claim = case when ${claims} then excluded.claim else l.claim end,
+      delay_ms = case when ${claims} then null else l.delay_ms end,
+      waiting = l.waiting and not (${claims}),
       interrupt_seq = case when excluded.interrupt_seq < 0 and l.owner is not null then l.head + 1 else l.interrupt_seq end
       ${belowLimit}
     returning l.*`;
@@ -148,17 +150,22 @@ export function claimOf(fence: Fence): string {
  * messages that it inserted.
  */
 export function headsOf(sql: Sql, lanes: Fragment, claim: string | Fragment, queued?: Fragment): Fragment {
-  const fresh = queued ?? sql`(select * from lane_item where false)`;
+  const inserted = queued ?? sql`(select * from lane_item where false)`;
   return sql`
     select l.key as lane, l.owner as node, l.epoch, l.head + 1 as seq,
-      coalesce(m.dedupe, q.dedupe) as dedupe, coalesce(m.payload, q.payload) as payload,
+      coalesce(m.lane, q.lane) is not null as visible, coalesce(m.dedupe, q.dedupe) as dedupe, coalesce(m.payload, q.payload) as payload,
       coalesce(m.attempts, 0) as attempts, coalesce(m.crashes, 0) as crashes,
       coalesce(m.lone_crashes, 0) as "loneCrashes",
       coalesce(m.waited_ms, 0)::float8 as "waitedMs", l.unreported, l.stop_seq > l.head as stopped
     from ${lanes} l
       left join lane_item m on m.lane = l.key and m.seq = l.head + 1
-      left join ${fresh} q on q.lane = l.key and q.seq = l.head + 1
+      left join ${inserted} q on q.lane = l.key and q.seq = l.head + 1
     where l.owner is not null and l.claim in (${claim}) and l.tail > l.head`;
+}
+
+/** Column `heads`: the rows of the CTE `heads`, which is a `headsOf`. */
+export function headList(sql: Sql): Fragment {
+  return sql`(select coalesce(jsonb_agg(to_jsonb(heads)), '[]') from heads) as heads`;
 }
 
 /** Reads the heads that a committed call claimed, after its answer was lost or its snapshot was too old to see them. */
@@ -175,18 +182,61 @@ export async function settleHeads(
   node: string,
   claim: string,
 ): Promise<LaneHead[]> {
-  if (rows.every((row) => row.dedupe !== null)) return toHeads(rows);
+  if (rows.every(({ visible }) => visible)) return toHeads(rows);
   return claimedHeads(sql, node, claim);
 }
 
 function toHeads(rows: readonly HeadRow[]): LaneHead[] {
-  return rows.flatMap(({ dedupe, ...row }) => (dedupe === null ? [] : [{ ...row, dedupe }]));
+  return rows.flatMap(({ visible, ...head }) => (visible ? [head] : []));
+}
+
+/** What follows the end of a head: the heads that its statement claimed. Throws like `ownFinish` if its fence did not hold. */
+export async function stepAfter(
+  sql: Sql,
+  fence: Fence,
+  row: { held: boolean; heads: HeadRow[] } | undefined,
+): Promise<LaneStep> {
+  if (row?.held !== true) return { heads: await ownFinish(sql, fence) };
+  return { heads: await settleHeads(sql, row.heads, fence.node, claimOf(fence)) };
 }
 
 /** Resolves a finish whose fence no longer holds: returns the heads of its own earlier commit. Throws `FencedError` if another node owns the lane. */
 export async function ownFinish(sql: Sql, fence: Fence): Promise<LaneHead[]> {
-  const [row] = await sql<{ mine: boolean }[]>`
-    select done_epoch = ${fence.epoch} as mine from lane_item where lane = ${fence.lane} and seq = ${fence.seq}`;
-  if (row?.mine !== true) throw new FencedError(fence.lane);
+  const [row] = await sql<{ isOwn: boolean }[]>`
+    select done_epoch = ${fence.epoch} as "isOwn" from lane_item where lane = ${fence.lane} and seq = ${fence.seq}`;
+  if (row?.isOwn !== true) throw new FencedError(fence.lane);
   return claimedHeads(sql, fence.node, claimOf(fence));
+}
+
+/** `LaneStore.append`: the tail rises and the message is stored in one statement, which a repeated `dedupe` rolls back. */
+export function append(
+  database: Database,
+  lane: LaneKey,
+  dedupe: string,
+  payload: unknown,
+  node = '',
+): ReturnType<LaneStore['append']> {
+  const claim = newId();
+  return database.run(async (sql, attempt) => {
+    try {
+      const [row] = await sql<{ seq: number; heads: HeadRow[] }[]>`
+        with ${liveNode(sql, node)},
+        bumped as (${bumpLane(sql, sql`(select ${lane} as key) source`, claim)}),
+        queued as (
+          insert into lane_item (lane, seq, dedupe, payload)
+          select key, tail, ${dedupeKey(dedupe)}, ${cleanJson(payload)}::jsonb from bumped returning *),
+        heads as (${headsOf(sql, sql`bumped`, claim, sql`queued`)})
+        select seq, ${headList(sql)} from queued`;
+      const heads = await settleHeads(sql, row?.heads ?? [], node, claim);
+      return { seq: row?.seq ?? 0, duplicate: false, heads };
+    } catch (error) {
+      if (violatedKey(error) !== 'lane_item_dedupe') throw error;
+      const [row] = await sql<{ seq: number }[]>`
+        select seq from lane_item where lane = ${lane} and dedupe = ${dedupeKey(dedupe)}`;
+      // It was deleted in the meantime: the next attempt stores it again.
+      if (row === undefined) throw error;
+      const heads = attempt > 0 ? await claimedHeads(sql, node, claim) : [];
+      return { seq: row.seq, duplicate: true, heads };
+    }
+  });
 }

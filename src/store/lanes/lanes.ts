@@ -8,13 +8,11 @@ import {
   type LaneStore,
   MAX_LETTER_CHARS,
 } from '../../protocol/store/lanes.ts';
+import type { AdministrationStore } from '../../protocol/operator/administration.ts';
 import { cleanText } from '../../lib/text.ts';
-import { append } from './append.ts';
-import { parkForCaller } from './caller-tools.ts';
-import { createApprovals } from './approvals.ts';
-import type { Database, Sql } from '../database/database.ts';
 import {
   advanceLane,
+  append,
   claimOf,
   dueAfter,
   dueNow,
@@ -22,10 +20,13 @@ import {
   type HeadRow,
   headsOf,
   holds,
-  ownFinish,
-  settleHeads,
+  headList,
+  stepAfter,
 } from './lane-sql.ts';
-import { createNodes } from './nodes/nodes.ts';
+import { parkForCaller } from './caller-tools.ts';
+import { createApprovals } from './approvals.ts';
+import { type Database, type Sql, withoutNulls } from '../database/database.ts';
+import { createNodes } from './nodes.ts';
 import { replayDeadLetter, stopSession } from './stop.ts';
 
 /** The `LaneStore` over a database. */
@@ -50,6 +51,17 @@ export function createLanes(database: Database): LaneStore {
   };
 }
 
+/** The functions of `AdministrationStore` for dead letters. */
+export function createLetterAdministration(database: Database) {
+  return {
+    dropDeadLetter: (lane, seq) =>
+      database.once(
+        (sql) => sql`
+          delete from lane_item where lane = ${cleanText(lane)} and seq = ${seq} and dead returning seq`,
+      ),
+  } satisfies Partial<AdministrationStore>;
+}
+
 async function finish(
   sql: Sql,
   fence: Fence,
@@ -61,9 +73,8 @@ async function finish(
     ended as (${endMessage(sql, fence, dead)}),
     heads as (${headsOf(sql, sql`advanced`, claimOf(fence))})
     select exists (select 1 from advanced) as held,
-      (select coalesce(jsonb_agg(to_jsonb(heads)), '[]') from heads) as heads`;
-  if (row?.held !== true) return { heads: await ownFinish(sql, fence) };
-  return { heads: await settleHeads(sql, row.heads, fence.node, claimOf(fence)) };
+      ${headList(sql)}`;
+  return await stepAfter(sql, fence, row);
 }
 
 async function release(
@@ -104,15 +115,11 @@ async function deadLetters(
   only?: { lane: LaneKey; seq: number },
 ): Promise<DeadLetter[]> {
   const which = only === undefined ? sql`true` : sql`lane = ${cleanText(only.lane)} and seq = ${only.seq}`;
-  const rows = await sql<(Omit<DeadLetter, 'deadAt' | 'text'> & { deadAt: string; text: string | null })[]>`
+  const rows = await sql<DeadLetter[]>`
     select lane, seq, coalesce(error, '') as error, attempts, crashes, done_at as "deadAt",
       left(coalesce(payload -> 'message' ->> 'content', payload ->> 'task'), ${MAX_LETTER_CHARS}) as text
     from lane_item where dead and ${which} order by done_at desc limit ${limit}`;
-  return rows.map(({ text, ...row }) => ({
-    ...row,
-    deadAt: new Date(row.deadAt),
-    ...(text !== null && { text }),
-  }));
+  return withoutNulls(rows);
 }
 
 async function purge(sql: Sql, olderThanMs: number, limit: number): Promise<number> {

@@ -1,7 +1,7 @@
 /** Stop marks: one transaction marks everything up to the tail. Also the replay of dead letters. */
 import type { LaneKey, StopResult } from '../../protocol/store/lanes.ts';
 import type { DeliveryPayload } from '../../protocol/store/ledger.ts';
-import { cancelReason } from '../../protocol/agent/plan.ts';
+import { cancelPlan, cancelReason, type CancelReason, type Plan } from '../../protocol/agent/plan.ts';
 import { textRef } from '../../protocol/texts/say.ts';
 import { cleanJson } from '../../lib/json/json.ts';
 import { type Address, parseAddress, type SessionKey } from '../../protocol/message.ts';
@@ -9,7 +9,7 @@ import { agentLane, agentPrefix } from '../../protocol/agent/subagents.ts';
 import type { Sql } from '../database/database.ts';
 import { markReset } from './contexts.ts';
 import { bumpLane, dueNow, liveNode } from './lane-sql.ts';
-import { endPlans } from './turn/turn-plan.ts';
+import { cardRef } from '../../protocol/agent/plan-store.ts';
 
 /** Reason stored with a plan that a stop cancelled. */
 const CANCELLED_PLAN = cancelReason(textRef('cancelled.stopped'));
@@ -73,7 +73,7 @@ export async function stopSession(sql: Sql, session: SessionKey, fresh: boolean)
     CANCELLED_PLAN,
   );
   for (const turn of turns)
-    if (turn.shown || cards.has(turn.id)) await endOnScreen(sql, turn, 'turn.stopped');
+    if (turn.shown || cards.has(turn.id)) await endOnScreen(sql, turn.id, turn.address, 'turn.stopped');
   return { stopped: running || parked, cancelled: cancelled.length, ...agents };
 }
 
@@ -81,18 +81,19 @@ export async function stopSession(sql: Sql, session: SessionKey, fresh: boolean)
  * Marks the session's background subagents: the node that runs one sees the mark; one that is not running is due at
  * once, so that it ends.
  */
-async function stopAgents(sql: Sql, session: SessionKey): Promise<Pick<StopResult, 'agents'>> {
-  const marked = await sql`
+async function stopAgents(sql: Sql, session: SessionKey): Promise<{ agents?: number }> {
+  const rows = await sql`
     update lane set stop_seq = tail, ${dueNow(sql)}
     where class = 'agent' and tail > head and stop_seq < tail and starts_with(key, ${agentLane(agentPrefix(session))})
     returning key`;
-  return marked.length > 0 ? { agents: marked.length } : {};
+  return rows.length > 0 ? { agents: rows.length } : {};
 }
 
 /** Ends the placeholder of a turn that never ran (a deferred reply), which would otherwise stay on screen forever, with a text in its reader's language. */
 export async function endOnScreen(
   sql: Sql,
-  { id, address }: Pick<CancelledTurn, 'id' | 'address'>,
+  id: string,
+  address: Address,
   says: DeliveryPayload['says'],
 ): Promise<void> {
   const message = { ...parseAddress(address), content: '', turnId: id, media: [], buttons: [] };
@@ -125,12 +126,12 @@ export async function replayDeadLetter(
   const locked = await lockLane(sql, lane);
   if (locked === undefined) return false;
   const tail = locked.tail + 1;
-  const moved = await sql`
+  const rows = await sql`
     update lane_item set seq = ${tail}, done_at = null, done_epoch = null, error = null, dead = false, attempts = 0, crashes = 0,
       lone_crashes = 0, waited_ms = 0
     where lane = ${lane} and seq = ${seq} and dead returning seq`;
   // On a repeat, the previous attempt may have moved it.
-  if (moved.length === 0) return attempt > 0;
+  if (rows.length === 0) return attempt > 0;
   await sql`update lane set tail = ${tail} where key = ${lane}`;
   if (!lane.startsWith('in:')) return true;
   const session = lane.slice('in:'.length);
@@ -140,4 +141,32 @@ export async function replayDeadLetter(
   for (const { id } of turns)
     await sql`update context set lane_seq = ${tail}, summarized_by = null where turn_id = ${id}`;
   return true;
+}
+
+/** `Ledger.planOf`, by index. */
+export async function planOf(sql: Sql, turnId: string): Promise<Plan | undefined> {
+  const [row] = await sql<{ doc: Plan }[]>`
+    select doc from plan where turn_id = ${turnId} order by created_at desc limit 1`;
+  return row?.doc;
+}
+
+/** Cancels the open plans of turns; returns the turns whose card is on screen and must be updated. */
+async function endPlans(
+  sql: Sql,
+  turnIds: readonly string[],
+  { reason, why }: CancelReason,
+): Promise<ReadonlySet<string>> {
+  if (turnIds.length === 0) return new Set();
+  const open = await sql<{ id: string; turnId: string; doc: Plan }[]>`
+    select id, turn_id as "turnId", doc from plan
+    where turn_id in ${sql([...turnIds])} and doc ->> 'state' in ('running', 'paused')`;
+  if (open.length === 0) return new Set();
+  for (const { id, doc } of open) {
+    await sql`
+      update plan set doc = ${cleanJson(cancelPlan(doc, reason, why))}::jsonb, updated_at = now() where id = ${id}`;
+  }
+  const cards = await sql<{ ref: string }[]>`
+    select ref from delivery where ref in ${sql(open.map(({ id }) => cardRef(id)))}`;
+  const shownRefs = new Set(cards.map(({ ref }) => ref));
+  return new Set(open.filter(({ id }) => shownRefs.has(cardRef(id))).map(({ turnId }) => turnId));
 }

@@ -5,7 +5,7 @@ import { SCHEDULE_LIMITS, type ScheduleRecord, type ScheduleStore } from '../../
 import type { Database } from '../database/database.ts';
 import { and, asc, desc, eq, isNull, type Orm, sql } from '../database/drizzle.ts';
 import { schedule } from '../database/schema.ts';
-import { asSessionKey } from './session-rows.ts';
+import { asSessionKey } from './sessions.ts';
 
 const timing = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('cron'), expression: z.string(), timeZone: z.string() }),
@@ -16,18 +16,16 @@ const timing = z.discriminatedUnion('kind', [
 /** Replaces a timing that cannot be parsed: it has no next slot, so its schedule is disabled and delays no other. */
 const UNREADABLE = { kind: 'cron', expression: 'unreadable', timeZone: 'UTC' } as const;
 
-type ScheduleTable = Pick<ScheduleStore, 'schedules' | 'schedule' | 'changeSchedule'>;
-
 /** The part of the `ScheduleStore` that lists schedules and changes one. */
-export function createScheduleTable(database: Database): ScheduleTable {
+export function createScheduleTable(database: Database) {
   return {
     schedules: ({ session, creatorId, limit }) =>
       database.query(async (orm) => {
         const ofSession = session === undefined ? undefined : eq(schedule.session, cleanText(session));
         const ofCreator = creatorId === undefined ? undefined : eq(schedule.creatorId, cleanText(creatorId));
-        const found = orm.select().from(schedule).where(and(ofSession, ofCreator));
+        const matches = orm.select().from(schedule).where(and(ofSession, ofCreator));
         const order = [isNull(schedule.nextAt), desc(schedule.createdAt), desc(schedule.id)];
-        const rows = await found.orderBy(...order).limit(limit);
+        const rows = await matches.orderBy(...order).limit(limit);
         return rows.map(toRecord);
       }),
     schedule: (id) =>
@@ -40,26 +38,25 @@ export function createScheduleTable(database: Database): ScheduleTable {
       }),
     changeSchedule: (id, { task, timing: when, sources, nextAt }) =>
       database.query(async (orm) => {
+        // Drizzle leaves a column alone whose value is undefined.
         const set = {
-          ...(task !== undefined && { task: cleanText(task) }),
-          ...(when !== undefined && { timing: when }),
-          ...(sources !== undefined && { sources: [...sources] }),
+          task: task === undefined ? undefined : cleanText(task),
+          timing: when,
+          sources: sources && [...sources],
           nextAt,
         };
-        const changed = await orm
+        const rows = await orm
           .update(schedule)
           .set(set)
           .where(eq(schedule.id, cleanText(id)))
           .returning();
-        return changed.length > 0;
+        return rows.length > 0;
       }),
-  };
+  } satisfies Partial<ScheduleStore>;
 }
 
-type DueSchedules = Pick<ScheduleStore, 'dueSchedules' | 'aheadOfClock'>;
-
 /** The part of the `ScheduleStore` that finds the schedules whose next slot has come. */
-export function createDueSchedules(database: Database): DueSchedules {
+export function createDueSchedules(database: Database) {
   return {
     dueSchedules: (limit) => database.query((orm) => timed(orm, sql`${schedule.nextAt} <= now()`, limit)),
     aheadOfClock: () =>
@@ -69,14 +66,14 @@ export function createDueSchedules(database: Database): DueSchedules {
         const isAhead = sql`${isCron} and ${schedule.nextAt} > now() and ${since} > now() + interval '1 second'`;
         return timed(orm, isAhead, SCHEDULE_LIMITS.total);
       }),
-  };
+  } satisfies Partial<ScheduleStore>;
 }
 
 /** The schedules that match a condition with the database's time, the earliest slot first. */
 async function timed(orm: Orm, condition: ReturnType<typeof sql>, limit: number) {
   const now = sql<string>`now()`.as('now');
-  const found = orm.select({ row: schedule, now }).from(schedule).where(condition);
-  const rows = await found.orderBy(asc(schedule.nextAt), asc(schedule.id)).limit(limit);
+  const matches = orm.select({ row: schedule, now }).from(schedule).where(condition);
+  const rows = await matches.orderBy(asc(schedule.nextAt), asc(schedule.id)).limit(limit);
   return rows.flatMap(({ row, now }) =>
     row.nextAt === null ? [] : [{ ...toRecord(row), nextAt: row.nextAt, now: new Date(now) }],
   );
@@ -84,16 +81,11 @@ async function timed(orm: Orm, condition: ReturnType<typeof sql>, limit: number)
 
 function toRecord(row: typeof schedule.$inferSelect): ScheduleRecord {
   return {
-    id: row.id,
+    ...row,
     session: asSessionKey(row.session),
     address: asSessionKey(row.address),
-    place: row.place,
-    creatorId: row.creatorId,
     timing: timing.safeParse(row.timing).data ?? UNREADABLE,
-    task: row.task,
-    sources: row.sources,
     nextAt: row.nextAt ?? undefined,
     lastAt: row.lastAt ?? undefined,
-    createdAt: row.createdAt,
   };
 }

@@ -1,12 +1,25 @@
 /** Sessions and their messages: lists, pages, changes. */
 import type { SessionStore } from '../../protocol/store/ledger.ts';
 import { cleanText } from '../../lib/text.ts';
-import type { MessageRecord, SessionStart } from '../../protocol/store/records.ts';
+import type { MessageRecord, SessionRecord, SessionStart } from '../../protocol/store/records.ts';
 import type { Database } from '../database/database.ts';
-import { and, desc, eq, isNull, lt, sql } from '../database/drizzle.ts';
+import { and, desc, eq, getTableColumns, isNull, lt, sql } from '../database/drizzle.ts';
 import { address as addresses, message, session, turn } from '../database/schema.ts';
-import { asSessionKey, toMessage, toSession } from './session-rows.ts';
+import type { SessionKey } from '../../protocol/message.ts';
 import { toUsage, usageOfTurn } from './usage.ts';
+
+/** A row of `session` as JSON, with the names of the table; a time is a text. */
+export type SessionJson = Readonly<Record<string, unknown>>;
+
+/** The session in such a row. */
+export function sessionOfJson(json: SessionJson): SessionRecord {
+  const columns = Object.entries(getTableColumns(session));
+  return toSession(
+    Object.fromEntries(columns.map(([name, column]) => [name, json[column.name]])) as SessionRow,
+  );
+}
+
+type SessionRow = typeof session.$inferSelect;
 
 /** What is known about the answers to a message's question: whether the model reads them, and which one its turn is. */
 const triesOfMessage = {
@@ -33,35 +46,20 @@ interface Marks {
   model: string | null;
 }
 
-type MessageMarks = Pick<MessageRecord, 'leftOut' | 'tries' | 'model'>;
-
-function marksOf(marks: Marks | null, { role }: { role: string }): MessageMarks {
-  if (marks === null) return {};
+function withMarks(record: MessageRecord, marks: Marks | null): MessageRecord {
+  if (marks === null) return record;
   const { leftOut, first: of, othersRead, nth, count, model } = marks;
-  const isAnswer = role === 'assistant';
+  const isAnswer = record.role === 'assistant';
   return {
-    ...(leftOut === true && (isAnswer || !othersRead) && { leftOut: true }),
-    ...(isAnswer && model !== null && { model }),
-    ...(isAnswer && count > 1 && { tries: { of, nth, count } }),
+    ...record,
+    leftOut: leftOut === true && (isAnswer || !othersRead) ? true : undefined,
+    model: isAnswer ? (model ?? undefined) : undefined,
+    tries: isAnswer && count > 1 ? { of, nth, count } : undefined,
   };
 }
 
-type SessionsOfTables = Omit<
-  SessionStore,
-  | 'newSessions'
-  | 'listSessions'
-  | 'searchSessions'
-  | 'deleteSession'
-  | 'trustSession'
-  | 'newestFrom'
-  | 'queue'
-  | 'counts'
-  | 'sessionCount'
-  | 'unfinishedTurns'
->;
-
 /** Creates the functions of `SessionStore` that read and write rows of single tables. */
-export function createSessions(database: Database, newSessions: SessionStart): SessionsOfTables {
+export function createSessions(database: Database, newSessions: SessionStart) {
   const find: SessionStore['session'] = (key) =>
     database.query(async (orm) => {
       const [row] = await orm
@@ -92,7 +90,7 @@ export function createSessions(database: Database, newSessions: SessionStart): S
       }),
     messages: messagesIn(database),
     turn: turnIn(database),
-  };
+  } satisfies Partial<SessionStore>;
 }
 
 function updateSessionIn(
@@ -100,11 +98,11 @@ function updateSessionIn(
   find: SessionStore['session'],
   newSessions: SessionStart,
 ): SessionStore['updateSession'] {
-  return async (key, asked, make) => {
-    const change = { ...asked, ...(asked.profileId !== undefined && { profileChosen: true }) };
+  return async (key, values, make) => {
+    const change = { ...values, profileChosen: values.profileId === undefined ? undefined : true };
     const isSame = Object.values(change).every((value) => value === undefined);
-    const known = isSame ? await find(key) : undefined;
-    if (known !== undefined || (isSame && make === undefined)) return known;
+    const unchanged = isSame ? await find(key) : undefined;
+    if (unchanged !== undefined || (isSame && make === undefined)) return unchanged;
     return database.query(async (orm) => {
       const update = () =>
         orm
@@ -115,9 +113,9 @@ function updateSessionIn(
       const [row] = isSame ? [] : await update();
       if (row !== undefined || make === undefined) return row && toSession(row);
       const fresh = { key: cleanText(key), ...newSessions, ...make, ...change };
-      const [made] = await orm.insert(session).values(fresh).onConflictDoNothing().returning();
+      const [created] = await orm.insert(session).values(fresh).onConflictDoNothing().returning();
       // Another call created it in the meantime: the caller must check again who owns it.
-      return made && toSession(made);
+      return created && toSession(created);
     });
   };
 }
@@ -132,7 +130,7 @@ function messagesIn(database: Database): SessionStore['messages'] {
         .leftJoin(turn, eq(turn.id, sql`split_part(${message.turnId}, '.', 1)`))
         .where(and(eq(message.session, cleanText(key)), older));
       const rows = await newest.orderBy(desc(message.seq)).limit(limit);
-      return rows.toReversed().map(({ row, turn: marks }) => ({ ...toMessage(row), ...marksOf(marks, row) }));
+      return rows.toReversed().map(({ row, turn: marks }) => withMarks(toMessage(row), marks));
     });
 }
 
@@ -140,10 +138,10 @@ function turnIn(database: Database): SessionStore['turn'] {
   return (turnId) =>
     database.query(async (orm) => {
       const final = and(eq(message.session, turn.session), eq(message.seq, turn.finalSeq));
-      const ended = orm.select().from(turn).leftJoin(message, final);
-      const spent = usageOfTurn(orm, cleanText(turnId));
-      const found = ended.leftJoin(spent, eq(spent.turnId, turn.id));
-      const [row] = await found.where(eq(turn.id, cleanText(turnId)));
+      const turns = orm.select().from(turn).leftJoin(message, final);
+      const sums = usageOfTurn(orm, cleanText(turnId));
+      const query = turns.leftJoin(sums, eq(sums.turnId, turn.id));
+      const [row] = await query.where(eq(turn.id, cleanText(turnId)));
       if (row === undefined) return undefined;
       const { session: key, state, reason, failure } = row.turn;
       return {
@@ -155,4 +153,35 @@ function turnIn(database: Database): SessionStore['turn'] {
         usage: row.spent === null ? undefined : toUsage(row.spent),
       };
     });
+}
+
+function toSession({ freshSeq: _seq, messageSeq, ...row }: SessionRow): SessionRecord {
+  return {
+    ...row,
+    key: asSessionKey(row.key),
+    // Earlier versions did not record that someone had chosen one.
+    profileChosen: row.profileChosen || row.profileId !== 'default',
+    model: row.model ?? undefined,
+    ownerTokenId: row.ownerTokenId ?? undefined,
+    title: row.title ?? undefined,
+    freshAt: new Date(row.freshAt ?? row.createdAt),
+    createdAt: new Date(row.createdAt),
+    updatedAt: new Date(row.updatedAt),
+    messageCount: messageSeq,
+  };
+}
+
+function toMessage({
+  session: _key,
+  senderName,
+  attachments,
+  ...row
+}: typeof message.$inferSelect): MessageRecord {
+  return { ...row, senderName: senderName ?? undefined, attachments: attachments ?? undefined };
+}
+
+/** Keys in the tables were session keys when they were written. */
+export function asSessionKey(key: string): SessionKey {
+  const colon = key.indexOf(':');
+  return `${key.slice(0, colon)}:${key.slice(colon + 1)}`;
 }

@@ -134,7 +134,7 @@ const MOVED = [
   'src/agent/turn/',
   'src/agent/after-turn/after-turn.ts',
   'src/agent/profiles/commands.ts',
-  'src/ops/usage-command.ts',
+  'src/ops/usage.ts',
   'src/mcp/prompt-command.ts',
   'src/media/speech.ts',
   'src/media/speech-server.ts',

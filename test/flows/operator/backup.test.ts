@@ -9,7 +9,7 @@ import { loadConfig } from '../../../src/config.ts';
 import { startGateway } from '../../../src/gateway.ts';
 import { knownMigrations } from '../../../src/store/database/migrate.ts';
 import { openDatabaseOf } from '../../../src/store/open-store.ts';
-import { writeBackup } from '../../../src/ops/backup/index.ts';
+import { writeBackup } from '../../../src/ops/backup-file.ts';
 import { parley } from '../../child.ts';
 import { createDatabase, makeEmbeddedHome, silentLog } from '../../database.ts';
 import { describeGateway, OWNER, WAIT } from '../setup.ts';

@@ -8,7 +8,7 @@ import { loadConfig } from '../../../src/config.ts';
 import { openDailyBackups } from '../../../src/daily-backups.ts';
 import { startGateway } from '../../../src/gateway.ts';
 import { openSettings } from '../../../src/live-config.ts';
-import { FIRST_AFTER_MS } from '../../../src/ops/backup/daily.ts';
+import { FIRST_AFTER_MS } from '../../../src/ops/daily-backups.ts';
 import { type HomeStore, openStore } from '../../../src/store/open-store.ts';
 import { parley } from '../../child.ts';
 import { createDatabase, makeEmbeddedHome, silentLog } from '../../database.ts';

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { expect, it, type TestContext } from 'vitest';
 import { firstConfig } from '../../../src/commands/first-config.ts';
-import { createStartNotes } from '../../../src/ops/start-progress.ts';
+import { createStartNotes } from '../../../src/ops/start.ts';
 import { loadConfig } from '../../../src/config.ts';
 import { startGateway } from '../../../src/gateway.ts';
 import { listDir } from '../../../src/tools/files/list-dir.ts';

@@ -4,10 +4,18 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { inspectDatabase } from '../../../src/store/inspect.ts';
-import { backupFinding, databaseFindings, diskFinding, nodeFinding } from '../../../src/ops/doctor/index.ts';
-import { OLD_BACKUP_MS } from '../../../src/ops/doctor/backups.ts';
-import { MAX_CLOCK_SKEW_MS } from '../../../src/ops/doctor/database.ts';
-import { FULL_DISK_BYTES, LOW_DISK_BYTES } from '../../../src/ops/doctor/machine.ts';
+import {
+  backupFinding,
+  databaseFindings,
+  MAX_CLOCK_SKEW_MS,
+  OLD_BACKUP_MS,
+} from '../../../src/ops/doctor/database.ts';
+import {
+  diskFinding,
+  FULL_DISK_BYTES,
+  LOW_DISK_BYTES,
+  nodeFinding,
+} from '../../../src/ops/doctor/machine.ts';
 import type { DatabaseReport } from '../../../src/protocol/operator/nodes.ts';
 
 const REPORT: DatabaseReport = {

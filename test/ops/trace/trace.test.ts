@@ -15,11 +15,10 @@ import {
   type TurnFacts,
 } from '../../../src/protocol/store/traces.ts';
 import type { ContextRecord } from '../../../src/protocol/store/records.ts';
-import { explainTurn } from '../../../src/ops/trace/explain.ts';
-import { createRefusalNotes, FLUSH_MS, MAX_NOTED } from '../../../src/ops/trace/refusal-notes.ts';
+import { duration, explainTurn } from '../../../src/ops/trace/explain.ts';
+import { createRefusalNotes, FLUSH_MS, MAX_NOTED } from '../../../src/ops/trace/traces.ts';
 import { whyText } from '../../../src/ops/trace/commands.ts';
 import { costOfTurn, timelineOf } from '../../../src/ops/trace/timeline.ts';
-import { duration } from '../../../src/ops/trace/format.ts';
 import { builtInLanguages } from '../../fakes/gateway/languages.ts';
 import { silentLog } from '../../database.ts';
 import { FakeClock } from '../../fakes/clock.ts';
@@ -249,7 +248,7 @@ describe('refusals', () => {
   it(`are stored together after ${FLUSH_MS} ms, counted by sender and reason, at most ${MAX_NOTED} kinds`, async () => {
     const clock = new FakeClock();
     const stored: (readonly Refusal[])[] = [];
-    const store = { noteRefusals: async (rows: readonly Refusal[]) => void stored.push(rows) };
+    const store = async (rows: readonly Refusal[]) => void stored.push(rows);
     const notes = createRefusalNotes(store, clock, silentLog);
     for (let n = 0; n < MAX_NOTED + 5; n += 1) notes.note({ ...one, senderId: `${n}` });
     notes.note({ ...one, senderId: '0' });
@@ -262,11 +261,9 @@ describe('refusals', () => {
   it('are stored later when they cannot be stored', async () => {
     const stored: (readonly Refusal[])[] = [];
     let broken = true;
-    const store = {
-      noteRefusals: async (rows: readonly Refusal[]) => {
-        if (broken) throw new Error('down');
-        stored.push(rows);
-      },
+    const store = async (rows: readonly Refusal[]) => {
+      if (broken) throw new Error('down');
+      stored.push(rows);
     };
     const notes = createRefusalNotes(store, new FakeClock(), silentLog);
     notes.note(one);

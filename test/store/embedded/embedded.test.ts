@@ -13,7 +13,7 @@ import { openStoreAt } from '../../../src/store/store.ts';
 import { makeEmbeddedHome, silentLog } from '../../database.ts';
 import { testLog } from '../../fakes/agent/tool-context.ts';
 
-const HOLDER = fileURLToPath(new URL('../home/holder.ts', import.meta.url));
+const HOLDER = fileURLToPath(new URL('./holder.ts', import.meta.url));
 /** Seven restarts and the pauses between them, on a busy machine. */
 const SEVEN_STARTS_MS = 120_000;
 const SOON = { timeout: 20_000, interval: 10 };

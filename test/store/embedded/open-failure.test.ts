@@ -1,6 +1,6 @@
 /** What is said when the embedded database did not open, by what its programs or the system said. */
 import { expect, it } from 'vitest';
-import { openFailure } from '../../../src/store/embedded/open-failure.ts';
+import { openFailure } from '../../../src/store/embedded/programs.ts';
 
 const ACCOUNT = { uid: 4_711, gid: 4_711 };
 

@@ -3,7 +3,7 @@ import { expect, it, onTestFinished } from 'vitest';
 import type { ContextRecord } from '../../../src/protocol/store/records.ts';
 import { createContexts } from '../../../src/store/lanes/contexts.ts';
 import { type Database, openDatabase } from '../../../src/store/database/database.ts';
-import { openTurn } from '../../../src/store/lanes/turn/open-turn.ts';
+import { openTurn } from '../../../src/store/turns/open-turn.ts';
 import { describeStore, type TestStore } from '../../database.ts';
 import { request } from '../requests.ts';
 import { accepted, answer, finished, LEASE_MS, only, said } from './turns.ts';

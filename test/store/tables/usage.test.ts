@@ -1,7 +1,7 @@
 /** Usage: what is written with turns and separately, and the sums that users and programs read. */
 import { expect, it } from 'vitest';
 import { ADDED_UP_ROWS, MAX_USAGE_GROUPS, type UsageNote } from '../../../src/protocol/agent/usage.ts';
-import { MIN_ADDED_ROWS } from '../../../src/store/tables/statements/usage-sums.ts';
+import { MIN_ADDED_ROWS } from '../../../src/store/statements/usage.ts';
 import { describeStore, type TestStore } from '../../database.ts';
 import { finished, startTurn } from '../lanes/turns.ts';
 

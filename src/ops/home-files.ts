@@ -1,0 +1,188 @@
+/**
+ * The files of a home that belong in a backup: read for it, and on their way back. Those arrive next to the home, and
+ * move into place once everything is valid.
+ */
+import { constants, createReadStream } from 'node:fs';
+import { type FileHandle, mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises';
+import path from 'node:path';
+import { type BackupRecord, BACKUPS_FOLDER, SESSIONS_FOLDER } from '../protocol/operator/backup.ts';
+import { errorCode, GatewayError } from '../protocol/errors.ts';
+import { createHash } from 'node:crypto';
+import { pipeline } from 'node:stream/promises';
+
+/** What belongs to this process, this machine or the database, or is regenerated. */
+const LEFT_OUT =
+  /^(pg|pg\.new-.*|cache|logs|instance|lock([.-].*)?|[^/]*\.schema\.json|[^/]*\.new|\.restoring)$/;
+/** Bytes in one record. */
+const PIECE_BYTES = 64 * 1024;
+/** Programs of sessions may replace a file with a link or a pipe at any time. */
+const PLAIN = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
+
+/**
+ * Every file below the home, a record of its bytes at a time; except those whose path is in `except`, and links. A file
+ * that vanishes in the meantime is left out. Throws errors of the file system.
+ */
+export async function* homeFiles(home: string, except: ReadonlySet<string>): AsyncGenerator<BackupRecord> {
+  for await (const file of plainFiles(home, '')) {
+    if (except.has(file)) continue;
+    const handle = await open(path.join(home, file), PLAIN).catch(unless('ENOENT', 'ELOOP', 'ENXIO'));
+    if (handle === undefined) continue;
+    try {
+      const stats = await handle.stat();
+      if (!stats.isFile()) continue;
+      yield { type: 'file', path: file, mode: stats.mode & 0o777 };
+      if (stats.size === 0) continue;
+      // No more than its size at the start: a log may keep growing.
+      const bytes = handle.createReadStream({
+        highWaterMark: PIECE_BYTES,
+        end: stats.size - 1,
+        autoClose: false,
+      });
+      for await (const piece of bytes) yield { type: 'bytes', base64: Buffer.from(piece).toString('base64') };
+    } finally {
+      await handle.close();
+    }
+  }
+}
+
+async function* plainFiles(home: string, folder: string): AsyncGenerator<string> {
+  const place = path.join(home, folder);
+  const entries = await readdir(place, { withFileTypes: true }).catch(unless('ENOENT', 'ENOTDIR'));
+  for (const entry of (entries ?? []).toSorted((a, b) => a.name.localeCompare(b.name, 'en'))) {
+    const file = folder === '' ? entry.name : `${folder}/${entry.name}`;
+    if (folder === '' && (LEFT_OUT.test(entry.name) || entry.name === BACKUPS_FOLDER)) continue;
+    if (entry.isDirectory()) yield* plainFiles(home, file);
+    else if (entry.isFile()) yield file;
+  }
+}
+
+/** Undefined for an error with one of these codes; throws any other. */
+function unless(...codes: string[]): (error: unknown) => undefined {
+  return (error) => {
+    if (codes.includes(errorCode(error))) return undefined;
+    throw error;
+  };
+}
+
+/** Files that are kept if the home already has them: this machine's own addresses and secrets. */
+const KEPT = ['.env'];
+
+/** What has arrived so far. */
+export interface Staging {
+  /** Starts a file. Throws `GatewayError('bad_backup')` for a path that leads out of the home. */
+  begin(file: string, mode: number): Promise<void>;
+  append(bytes: Buffer): Promise<void>;
+  /**
+   * Throws `GatewayError('has_data')` if the home has a file of that name with different content, which would be lost.
+   */
+  refuseOverwriting(): Promise<void>;
+  /**
+   * Moves all files into place, with `replace` those of sessions in place of all existing ones; returns the paths that
+   * the home keeps.
+   */
+  settle(options: { replace: boolean }): Promise<string[]>;
+  /** Removes what has arrived. Never throws. */
+  discard(): Promise<void>;
+}
+
+/** A file that has arrived, by its path in the home. */
+interface ArrivedFile {
+  file: string;
+  from: string;
+  to: string;
+  /** The home keeps its own. */
+  isKept: boolean;
+}
+
+/** Starts with an empty folder in the home, which the caller has locked. */
+export async function createStaging(home: string): Promise<Staging> {
+  const folder = path.join(home, '.restoring');
+  await rm(folder, { recursive: true, force: true });
+  await mkdir(folder, { mode: 0o700 });
+  let current: FileHandle | undefined;
+  const close = async (): Promise<void> => {
+    await current?.close();
+    current = undefined;
+  };
+  const arrived = async (): Promise<ArrivedFile[]> => {
+    await close();
+    return await filesIn(folder, home);
+  };
+  return {
+    async begin(file, mode) {
+      await close();
+      const place = path.join(folder, file);
+      if (!isInside(file))
+        throw new GatewayError('bad_backup', 'The backup names a file outside of the home.');
+      await mkdir(path.dirname(place), { recursive: true, mode: 0o700 });
+      current = await open(place, 'wx', mode & 0o700);
+    },
+    async append(bytes) {
+      if (current === undefined)
+        throw new GatewayError('bad_backup', 'The backup has bytes that belong to no file.');
+      await current.appendFile(bytes);
+    },
+    async refuseOverwriting() {
+      for (const { file, from, to, isKept } of await arrived()) {
+        if (isKept || !(await exists(to)) || (await digestOf(from)) === (await digestOf(to))) continue;
+        const text = `${to} is another ${file} than that of the backup, which would overwrite it. Move it away, or restore with --replace.`;
+        throw new GatewayError('has_data', text);
+      }
+    },
+    async settle({ replace }) {
+      const files = await arrived();
+      // Their sessions are gone.
+      if (replace) await rm(path.join(home, SESSIONS_FOLDER), { recursive: true, force: true });
+      for (const { from, to, isKept } of files) {
+        if (isKept) continue;
+        await mkdir(path.dirname(to), { recursive: true, mode: 0o700 });
+        await rename(from, to);
+      }
+      await rm(folder, { recursive: true, force: true });
+      return files.filter(({ isKept }) => isKept).map(({ file }) => file);
+    },
+    // The caller throws what made the restore fail, not a failure to clean up.
+    discard: () =>
+      close()
+        .then(() => rm(folder, { recursive: true, force: true }))
+        .catch(() => undefined),
+  };
+}
+
+async function filesIn(folder: string, home: string): Promise<ArrivedFile[]> {
+  const entries = await readdir(folder, { withFileTypes: true, recursive: true });
+  const files = entries
+    .filter((entry) => entry.isFile())
+    .map((entry) => path.join(entry.parentPath, entry.name));
+  return await Promise.all(
+    files.map(async (from) => {
+      const file = path.relative(folder, from);
+      const to = path.join(home, file);
+      return { file, from, to, isKept: KEPT.includes(file) && (await exists(to)) };
+    }),
+  );
+}
+
+/** True for a path that does not lead out of the home. */
+function isInside(file: string): boolean {
+  return path.normalize(file) === file && !path.isAbsolute(file) && !file.split('/').includes('..');
+}
+
+async function exists(file: string): Promise<boolean> {
+  try {
+    await stat(file);
+    return true;
+  } catch (error) {
+    const code = errorCode(error) || 'unknown';
+    if (code === 'ENOENT') return false;
+    const folder = path.dirname(file);
+    const text = `${file} cannot be accessed (${code}). ${folder} must be a folder of this user: sudo chown "$(id -un)" ${folder} && chmod u+rwx ${folder}`;
+    throw new GatewayError('unreadable', text, { cause: error });
+  }
+}
+
+async function digestOf(file: string): Promise<string> {
+  const digest = createHash('sha256');
+  await pipeline(createReadStream(file), digest);
+  return digest.digest('hex');
+}

@@ -1,0 +1,124 @@
+/** The ledger over a database: every transaction in a message's life, and the session store. */
+import type { Ledger, SessionStore } from '../../protocol/store/ledger.ts';
+import { cleanText } from '../../lib/text.ts';
+import { SESSION_START, type SessionStart } from '../../protocol/store/records.ts';
+import { createAccept } from './accept.ts';
+import { callerResults, waitingCalls } from '../lanes/caller-tools.ts';
+import type { Database, Sql } from '../database/database.ts';
+import { createDeliveries } from '../lanes/deliveries.ts';
+import { createJournal, sessionOfLane, trustSession } from '../lanes/journal.ts';
+import type { Address } from '../../protocol/message.ts';
+import { createPlanSteps } from './plan-steps.ts';
+import { createJoining } from './steering.ts';
+import { over } from '../lanes/lane-sql.ts';
+import { deleteSession } from './delete-session.ts';
+import { asSessionKey, createSessions } from '../tables/sessions.ts';
+import { createSessionLists } from './session-list.ts';
+import { acceptRetry } from './tries.ts';
+import { planOf } from '../lanes/stop.ts';
+import { createTurnFinish } from './finish-turn.ts';
+import { openTurn } from './open-turn.ts';
+import { noteUsage } from '../tables/usage.ts';
+
+/** The `Ledger` over a database; `notes` are connections to it that are used only for notes of platform ids. */
+export function createLedger(
+  database: Database,
+  notes: Database,
+  newSessions: SessionStart = SESSION_START,
+): Ledger {
+  const accept = createAccept(database, newSessions);
+  const finishTurn = createTurnFinish(database);
+  return {
+    ...createSessionStore(database, newSessions),
+    accept: (request) =>
+      request.retryOf === undefined
+        ? accept(request)
+        : acceptRetry(database, { ...request, retryOf: request.retryOf }, newSessions),
+    openTurn: (fence, turnId, historyLimit, userId) =>
+      database.run((sql) => openTurn(sql, fence, turnId, historyLimit, userId)),
+    ...createJournal(database),
+    callerResults: (results) => database.transaction((sql) => callerResults(sql, results)),
+    ...createPlanSteps(database),
+    finishTurn: (fence, finish) => finishTurn({ fence, finish }),
+    ...createDeliveries(database, notes),
+    ...createJoining(database),
+    turnAt: (fence) =>
+      database.row(
+        (sql) => sql<{ turnId: string; address: Address }[]>`
+          select id as "turnId", address from turn where session = ${sessionOfLane(fence)} and lane_seq = ${fence.seq}`,
+      ),
+    planOf: (turnId) => database.run((sql) => planOf(sql, turnId)),
+    noteUsage: (note) => noteUsage(database, note),
+  };
+}
+
+function createSessionStore(database: Database, newSessions: SessionStart): SessionStore {
+  const sessions = createSessions(database, newSessions);
+  return {
+    newSessions,
+    ...sessions,
+    ...createSessionLists(database),
+    turn: async (turnId) => {
+      const turn = await sessions.turn(turnId);
+      if (turn?.state !== 'parked') return turn;
+      const waitsFor = await database.run((sql) => waitingCalls(sql, turnId));
+      return waitsFor === undefined ? turn : { ...turn, waitsFor };
+    },
+    deleteSession: (key) => deleteSession(database, key),
+    newestFrom: (key, senderId) =>
+      database.run((sql) => newestFrom(sql, `in:${cleanText(key)}`, cleanText(senderId))),
+    trustSession: (key) => database.transaction((sql) => trustSession(sql, asSessionKey(cleanText(key)))),
+    queue: (key) => database.run((sql) => queue(sql, `in:${cleanText(key)}`)),
+    counts: () => database.run(counts),
+    sessionCount: (ownerTokenId, limit) =>
+      database.run(async (sql) => {
+        const [row] = await sql<{ count: number }[]>`
+          select count(*)::int as count
+          from (select from session where owner_token_id = ${cleanText(ownerTokenId)} limit ${limit}) owned`;
+        return row?.count ?? 0;
+      }),
+    unfinishedTurns: (turnIds) =>
+      database.run(async (sql) => {
+        const rows = await sql<{ id: string }[]>`
+          select id from turn where state in ('queued', 'running')
+            and id in (select jsonb_array_elements_text(${JSON.stringify(turnIds)}::jsonb))`;
+        return new Set(rows.map(({ id }) => id));
+      }),
+  };
+}
+
+/** Number of messages of a session that are searched for the newest one of a sender. */
+const NEWEST_LOOKED_THROUGH = 50;
+
+async function newestFrom(sql: Sql, lane: string, senderId: string): ReturnType<SessionStore['newestFrom']> {
+  const [row] = await sql<NonNullable<Awaited<ReturnType<SessionStore['newestFrom']>>>[]>`
+    with newest as (select seq, payload from lane_item where lane = ${lane} order by seq desc limit ${NEWEST_LOOKED_THROUGH})
+    select turn.id as "turnId", turn.user_seq as seq, newest.payload -> 'message' ->> 'content' as content,
+      (newest.payload -> 'message' ->> 'timestamp')::float8 as "sentAt"
+    from newest join turn on turn.id = newest.payload ->> 'turnId'
+    where newest.payload -> 'message' ->> 'senderId' = ${senderId} order by newest.seq desc limit 1`;
+  return row;
+}
+
+async function queue(sql: Sql, lane: string): ReturnType<SessionStore['queue']> {
+  const [row] = await sql<{ busy: boolean; waiting: number }[]>`
+    with busy_lane as (
+      select *, owner is not null or exists (
+        select from lane_item join turn on turn.id = lane_item.payload ->> 'turnId'
+        where lane_item.lane = key and lane_item.seq = head + 1 and turn.state = 'parked') as busy
+      from lane where key = ${lane} and tail > head)
+    select busy, greatest(tail - greatest(${over(sql)}, case when busy then head + 1 else head end), 0)::int as waiting
+    from busy_lane`;
+  return row ?? { busy: false, waiting: 0 };
+}
+
+async function counts(sql: Sql): ReturnType<SessionStore['counts']> {
+  const [row] = await sql<Awaited<ReturnType<SessionStore['counts']>>[]>`
+    select
+      (select coalesce(sum(tail - ${over(sql)}), 0)::int from lane where tail > head and class = 'in') as pending,
+      (select count(*)::int from lane where owner is not null and class = 'in') as running,
+      (select count(*)::int from lane_item where dead) as "deadLetters",
+      (select count(*)::int from session) as sessions,
+      (select count(*)::int from node where lease_until > now()) as gateways`;
+  return row ?? { pending: 0, running: 0, deadLetters: 0, sessions: 0, gateways: 0 };
+}

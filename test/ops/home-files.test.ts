@@ -1,0 +1,121 @@
+/** The files of a home on their way into and out of a backup. */
+import { chmod, mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { createStaging, homeFiles } from '../../src/ops/home-files.ts';
+
+let home = '';
+beforeEach(async () => {
+  home = await mkdtemp(path.join(tmpdir(), 'parley-backup-'));
+});
+afterEach(() => rm(home, { recursive: true, force: true }));
+
+async function put(file: string, text: string): Promise<void> {
+  await mkdir(path.join(home, path.dirname(file)), { recursive: true });
+  await writeFile(path.join(home, file), text);
+}
+
+describe('the files of a home', () => {
+  it('are not treated as missing when they cannot be read', async () => {
+    await put('profiles', 'a file where the backup has a folder');
+    const staging = await createStaging(home);
+    await staging.begin('profiles/ada.json', 0o600);
+    await expect(staging.refuseOverwriting()).rejects.toThrow(
+      `${home}/profiles/ada.json cannot be accessed (ENOTDIR)`,
+    );
+    await staging.discard();
+  });
+
+  it('are all except links, what is regenerated, and backups', async () => {
+    const parts = ['config.json', 'profiles/ada.json', 'workspace/sessions/a/pg', 'token'];
+    const left = [
+      'pg/base/1',
+      'pg.new-x/base/1',
+      'cache/x',
+      'logs/y',
+      'instance',
+      'lock',
+      'lock.json',
+      'lock-journal',
+      'config.schema.json',
+      'backups/old',
+    ];
+    for (const file of [...parts, ...left, 'known']) await put(file, file);
+    await symlink('/etc/passwd', path.join(home, 'workspace/sessions/a/link'));
+    const found: string[] = [];
+    const texts: string[] = [];
+    for await (const record of homeFiles(home, new Set(['known'])))
+      if (record.type === 'file') found.push(record.path);
+      else if (record.type === 'bytes') texts.push(Buffer.from(record.base64, 'base64').toString());
+    expect(texts).toEqual(found);
+    expect(found.toSorted()).toEqual(parts.toSorted());
+  });
+
+  it('are read in pieces of 64 KiB, an empty one without any', async () => {
+    await put('empty', '');
+    await put('whole', 'x'.repeat(65_536));
+    await put('wide', 'x'.repeat(65_537));
+    await chmod(path.join(home, 'wide'), 0o700);
+    const said: string[] = [];
+    for await (const record of homeFiles(home, new Set()))
+      said.push(record.type === 'file' ? `${record.path} ${record.mode & 0o100}` : record.type);
+    expect(said).toEqual(['empty 0', 'whole 0', 'bytes', 'wide 64', 'bytes', 'bytes']);
+  });
+});
+
+describe('what arrives for a home', () => {
+  it('is put in place at the end, private, and an existing .env stays', async () => {
+    await put('.env', 'MODEL=mine');
+    const staging = await createStaging(home);
+    for (const [file, text] of [
+      ['.env', 'MODEL=theirs'],
+      ['bin/run', '#!'],
+    ] as const) {
+      await staging.begin(file, 0o755);
+      await staging.append(Buffer.from(text));
+    }
+    expect(await readdir(home)).not.toContain('bin');
+    await staging.refuseOverwriting();
+    expect(await staging.settle({ replace: false })).toEqual(['.env']);
+    expect(await readFile(path.join(home, '.env'), 'utf8')).toBe('MODEL=mine');
+    expect((await stat(path.join(home, 'bin/run'))).mode & 0o777).toBe(0o700);
+    expect((await readdir(home)).toSorted()).toEqual(['.env', 'bin']);
+  });
+
+  it('does not replace different content, and leaves identical content alone', async () => {
+    await put('config.json', '{}');
+    const staging = await createStaging(home);
+    await staging.begin('config.json', 0o600);
+    await staging.append(Buffer.from('{'));
+    await expect(staging.refuseOverwriting()).rejects.toThrow(/config\.json .*--replace/);
+    await staging.discard();
+    const same = await createStaging(home);
+    await same.begin('config.json', 0o600);
+    await same.append(Buffer.from('{}'));
+    await same.refuseOverwriting();
+    await same.discard();
+    expect(await readdir(home)).toEqual(['config.json']);
+  });
+
+  it('replaces all session files when told to replace', async () => {
+    await put('workspace/sessions/old/a', 'old');
+    await put('notes', 'stay');
+    for (const replace of [false, true]) {
+      const staging = await createStaging(home);
+      await staging.begin('workspace/sessions/new/b', 0o600);
+      await staging.settle({ replace });
+      const left = await readdir(path.join(home, 'workspace/sessions'));
+      expect(left.toSorted()).toEqual(replace ? ['new'] : ['new', 'old']);
+    }
+    expect(await readFile(path.join(home, 'notes'), 'utf8')).toBe('stay');
+  });
+
+  it('never leaves the home', async () => {
+    const staging = await createStaging(home);
+    for (const file of ['../out', '/etc/out', 'a/../../out', 'a//b', './a', '..'])
+      await expect(staging.begin(file, 0o600)).rejects.toThrow(/outside of the home/);
+    await expect(staging.append(Buffer.from('x'))).rejects.toThrow(/bytes that belong to no file/);
+    await staging.discard();
+  });
+});

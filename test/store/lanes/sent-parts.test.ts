@@ -1,0 +1,89 @@
+/** Platform ids of what is on screen, stored by any node that knows them, on both databases. */
+import { expect, it } from 'vitest';
+import { connect } from '../../../src/store/database/database.ts';
+import { openStoreAt } from '../../../src/store/store.ts';
+import { describeStore, silentLog } from '../../database.ts';
+import { IN_ROOM, LEASE_MS, only, startTurn } from './turns.ts';
+
+const [A, B, C] = [{ id: 'a' }, { id: 'b', metadata: { token: 't' } }, { id: 'c' }];
+const HELD = { held: true, copies: [] };
+
+describeStore('records of what is on screen', (databases) => {
+  /** A turn whose lane an older node has lost to a newer one. */
+  async function takenOver() {
+    const store = await databases.open();
+    const { turnId, head: lost } = await startTurn(store);
+    const node = await store.lanes.register('home of m1', LEASE_MS);
+    const held = only(await store.lanes.sweep(node, IN_ROOM));
+    return { ledger: store.ledger, turnId, lost, held };
+  }
+
+  it('grow part by part, and stay the same when repeated', async () => {
+    const store = await databases.open();
+    const { turnId, head } = await startTurn(store);
+    for (const sent of [[A], [A, B], [A, B], [A, B, C]])
+      expect(await store.ledger.noteSent(head, turnId, sent)).toEqual(HELD);
+    expect(await store.ledger.sentParts(turnId)).toEqual([A, B, C]);
+  });
+
+  it('are found among the ids of all deliveries', async () => {
+    const store = await databases.open();
+    const { turnId, head } = await startTurn(store);
+    await store.ledger.noteSent(head, turnId, [A, B]);
+    expect((await store.ledger.sentAmong([A.id, B.id, C.id])).toSorted()).toEqual([A.id, B.id].toSorted());
+    expect(await store.ledger.sentAmong([C.id])).toEqual([]);
+  });
+
+  it('are stored while every other statement waits', async ({ skip }) => {
+    const store = await databases.open();
+    const { url, schema } = store.place;
+    if (url === undefined) skip('The embedded database runs one statement after the other.');
+    const { turnId, head } = await startTurn(store);
+    const small = await openStoreAt({ url, schema }, { log: silentLog, migrate: false, poolSize: 1 });
+    const release = Promise.withResolvers<void>();
+    const locker = connect(store.place, 1);
+    const locked = Promise.withResolvers<void>();
+    const held = locker.begin(async (sql) => {
+      await sql`lock table message in access exclusive mode`;
+      locked.resolve();
+      await release.promise;
+    });
+    await locked.promise;
+    const waiting = Array.from({ length: 5 }, () => small.ledger.messages('fake:m1', { limit: 5 }));
+    expect(await small.ledger.noteSent(head, turnId, [A])).toEqual(HELD);
+    release.resolve();
+    await Promise.all([held, ...waiting]);
+    await Promise.all([small.close(), locker.end()]);
+  });
+
+  it('are replaced by the owner of the lane, which learns what is no longer a part', async () => {
+    const store = await databases.open();
+    const { turnId, head } = await startTurn(store);
+    await store.ledger.noteSent(head, turnId, [A, B]);
+    expect(await store.ledger.noteSent(head, turnId, [A, C])).toEqual({ held: true, copies: [B] });
+    expect(await store.ledger.sentParts(turnId)).toEqual([A, C]);
+  });
+
+  it('are stored after the lane was lost when there are no others: the next owner continues from them', async () => {
+    const { ledger, turnId, lost, held } = await takenOver();
+    expect(await ledger.noteSent(lost, turnId, [A])).toEqual({ held: false, copies: [] });
+    expect(await ledger.noteSent(lost, turnId, [A, B])).toEqual({ held: false, copies: [] });
+    expect((await ledger.openTurn(held, turnId, 5)).placeholders).toEqual([A, B]);
+  });
+
+  it('are copies when the next owner has already shown something else', async () => {
+    const { ledger, turnId, lost, held } = await takenOver();
+    expect(await ledger.noteSent(held, turnId, [C])).toEqual(HELD);
+    expect(await ledger.noteSent(lost, turnId, [A, B])).toEqual({ held: false, copies: [A, B] });
+    expect(await ledger.noteSent(lost, turnId, [C])).toEqual({ held: false, copies: [] });
+    expect(await ledger.sentParts(turnId)).toEqual([C]);
+  });
+
+  it('are also copies when the next owner did not know about them before sending its own', async () => {
+    const { ledger, turnId, lost, held } = await takenOver();
+    await ledger.openTurn(held, turnId, 5);
+    await ledger.noteSent(lost, turnId, [A]);
+    expect(await ledger.noteSent(held, turnId, [C])).toEqual({ held: true, copies: [A] });
+    expect(await ledger.sentParts(turnId)).toEqual([C]);
+  });
+});
