@@ -1,6 +1,12 @@
 /** Converts Discord's refusals and failures to `ChannelError`. */
-import { DiscordAPIError, HTTPError, RateLimitError } from '@discordjs/rest';
-import { GatewayCloseCodes } from 'discord-api-types/v10';
+import {
+  DiscordAPIError,
+  GatewayCloseCodes,
+  HTTPError,
+  RateLimitError,
+  RESTJSONErrorCodes as Codes,
+  type RESTOptions,
+} from 'discord.js';
 import { z } from 'zod';
 import {
   ChannelError,
@@ -9,7 +15,6 @@ import {
   messageOf,
 } from '../../src/protocol/errors.ts';
 import { textRef, type TextRef } from '../../src/protocol/texts/say.ts';
-import { PrivateFieldError } from './gateway/private-fields.ts';
 import { parseJson } from '../../src/lib/json/json.ts';
 
 export const BAD_TOKEN = textRef('health.portal_token', {
@@ -20,53 +25,71 @@ export const BAD_TOKEN = textRef('health.portal_token', {
 /** The wait in milliseconds if Discord reports a write limit (20028) without a time. */
 const WRITE_LIMIT_MS = 5_000;
 
-/** JSON error codes (Discord's documentation, "JSON Error Codes") and what they mean for the gateway. */
-const MEANINGS: Readonly<Record<number, [ChannelErrorCode, string | TextRef]>> = {
-  10_003: ['blocked', 'Discord does not know this channel: it was deleted, or the bot was removed from it.'],
-  10_008: ['message_gone', 'The Discord message no longer exists.'],
-  10_015: ['message_gone', 'The reply to this Discord command can no longer be edited.'],
-  10_062: ['message_gone', 'The Discord command expired before it was acknowledged (3 seconds).'],
-  20_028: ['rate_limited', 'Discord limits writes to this channel.'],
-  30_046: ['message_gone', 'Discord accepts no more edits of this message, because it is over an hour old.'],
-  40_060: ['rejected', 'The Discord command was already acknowledged.'],
-  50_001: ['blocked', textRef('health.unseen', { network: 'Discord' })],
-  50_005: ['message_gone', 'The Discord message was written by someone else and cannot be edited.'],
-  50_006: ['rejected', 'Discord does not accept an empty message.'],
-  50_007: ['blocked', 'This person takes no direct messages from the bot on Discord.'],
-  50_013: ['blocked', textRef('health.forbidden', { network: 'Discord' })],
-  50_027: [
-    'message_gone',
-    'The reply to this Discord command can no longer be edited: its 15 minutes have passed.',
+const OLD_MESSAGE = 'Discord accepts no more edits of this message, because it is over an hour old.';
+
+/** What Discord's error codes mean for the gateway. */
+const MEANINGS = new Map<number | string, [ChannelErrorCode, string | TextRef]>([
+  [
+    Codes.UnknownChannel,
+    ['blocked', 'Discord does not know this channel: it was deleted, or the bot was removed from it.'],
   ],
-  50_083: ['blocked', textRef('health.archived', { network: 'Discord' })],
-  160_005: ['blocked', textRef('health.locked', { network: 'Discord' })],
-  200_000: ['rejected', "Discord's AutoMod blocked the text: the server's rules forbid something in it."],
-};
+  [Codes.UnknownMessage, ['message_gone', 'The Discord message no longer exists.']],
+  [Codes.UnknownWebhook, ['message_gone', 'The reply to this Discord command can no longer be edited.']],
+  [
+    Codes.UnknownInteraction,
+    ['message_gone', 'The Discord command expired before it was acknowledged (3 seconds).'],
+  ],
+  [Codes.ChannelSendRateLimit, ['rate_limited', 'Discord limits writes to this channel.']],
+  [Codes.MaximumNumberOfEditsToMessagesOlderThanOneHourReached, ['message_gone', OLD_MESSAGE]],
+  [
+    Codes.InteractionHasAlreadyBeenAcknowledged,
+    ['rejected', 'The Discord command was already acknowledged.'],
+  ],
+  [Codes.MissingAccess, ['blocked', textRef('health.unseen', { network: 'Discord' })]],
+  [
+    Codes.CannotEditMessageAuthoredByAnotherUser,
+    ['message_gone', 'The Discord message was written by someone else and cannot be edited.'],
+  ],
+  [Codes.CannotSendAnEmptyMessage, ['rejected', 'Discord does not accept an empty message.']],
+  [
+    Codes.CannotSendMessagesToThisUser,
+    ['blocked', 'This person does not accept direct messages from the bot on Discord.'],
+  ],
+  [Codes.MissingPermissions, ['blocked', textRef('health.forbidden', { network: 'Discord' })]],
+  [
+    Codes.InvalidWebhookToken,
+    ['message_gone', 'This Discord command is over 15 minutes old: its reply can no longer be edited.'],
+  ],
+  [Codes.InvalidActionOnArchivedThread, ['blocked', textRef('health.archived', { network: 'Discord' })]],
+  [Codes.ThreadLocked, ['blocked', textRef('health.locked', { network: 'Discord' })]],
+  [
+    Codes.MessageWasBlockedByAutomaticModeration,
+    ['rejected', "Discord's AutoMod blocked the text: the server's rules forbid something in it."],
+  ],
+]);
 
 /** Converts any error of a REST call to a `ChannelError` whose cause is the original error. */
 export function toChannelError(error: unknown): ChannelError {
   if (error instanceof ChannelError) return error;
   if (error instanceof RateLimitError) {
     const retryAfterMs = Math.ceil(Math.max(error.retryAfter, error.sublimitTimeout, 1));
-    return heldBack(retryAfterMs, error);
+    return rateLimited(retryAfterMs, { local: true, cause: error });
   }
   if (error instanceof DiscordAPIError) return fromRefusal(error);
-  if (error instanceof HTTPError)
-    return channelUnavailable(
-      textRef('health.answered', { network: 'Discord', status: String(error.status) }),
-      error,
-    );
+  if (error instanceof HTTPError) {
+    const status = String(error.status);
+    return channelUnavailable(textRef('health.answered', { network: 'Discord', status }), error);
+  }
   return channelUnavailable(textRef('health.unreachable', { network: 'Discord' }), error);
 }
 
 function fromRefusal(error: DiscordAPIError): ChannelError {
   const { code, status } = error;
-  const known = typeof code === 'number' ? MEANINGS[code] : undefined;
-  if (known !== undefined) {
-    const [meaning, message] = known;
+  const [meaning, text] = MEANINGS.get(code) ?? [];
+  if (meaning !== undefined && text !== undefined) {
     return meaning === 'rate_limited'
-      ? rateLimited(WRITE_LIMIT_MS, error)
-      : new ChannelError(meaning, message, { retryable: isMissingPermission(error), cause: error });
+      ? rateLimited(WRITE_LIMIT_MS, { cause: error })
+      : new ChannelError(meaning, text, { retryable: isMissingPermission(error), cause: error });
   }
   if (status === 401) return new ChannelError('unauthorized', BAD_TOKEN, { cause: error });
   // Discord's own refusals are JSON with a number; this one came from a server in front of it.
@@ -79,10 +102,7 @@ function fromRefusal(error: DiscordAPIError): ChannelError {
   return new ChannelError(isPlace ? 'blocked' : 'rejected', message, { cause: error });
 }
 
-/**
- * Converts the refusal of an edit: whatever it forbids, the text can still be shown in a new message. Returns other
- * errors unchanged.
- */
+/** Converts the refusal of an edit, after which a new message can show the text. Returns other errors unchanged. */
 export function toEditError(error: unknown): unknown {
   if (!(error instanceof ChannelError)) return error;
   if (error.code !== 'rejected' && error.code !== 'blocked') return error;
@@ -100,12 +120,13 @@ export function lacksPermission({ code, cause }: ChannelError): boolean {
 }
 
 function isMissingPermission(error: unknown): boolean {
-  return [50_001, 50_013, 50_083, 160_005].some((code) => hasCode(error, code));
+  const { MissingAccess, MissingPermissions, InvalidActionOnArchivedThread, ThreadLocked } = Codes;
+  return hasCode(error, MissingAccess, MissingPermissions, InvalidActionOnArchivedThread, ThreadLocked);
 }
 
-/** True for a Discord error with this JSON error code. */
-export function hasCode(error: unknown, code: number): boolean {
-  return error instanceof Error && 'code' in error && error.code === code;
+/** True for a Discord error with one of these codes. */
+export function hasCode(error: unknown, ...codes: number[]): boolean {
+  return error instanceof Error && 'code' in error && codes.some((code) => code === error.code);
 }
 
 const Limited = z.object({
@@ -116,29 +137,26 @@ const Limited = z.object({
 
 /** Reads a 429 (Discord's documentation, "Rate Limits"). `retryAfterMs` is undefined if it names no time. */
 export async function fromTooMany(
-  response: Pick<Response, 'text'> & { headers: { get(name: string): string | null } },
+  response: Awaited<ReturnType<RESTOptions['makeRequest']>>,
 ): Promise<ChannelError> {
   const body = Limited.safeParse(parseJson(await response.text())).data;
-  if (body?.code === 30_046) return new ChannelError(...(MEANINGS[30_046] ?? ['message_gone', '']));
+  if (body?.code === Codes.MaximumNumberOfEditsToMessagesOlderThanOneHourReached)
+    return new ChannelError('message_gone', OLD_MESSAGE);
   const seconds = Math.max(Number(response.headers.get('Retry-After') ?? 0) || 0, body?.retry_after ?? 0);
-  const retryAfterMs = seconds > 0 ? Math.ceil(seconds * 1_000) : undefined;
   return new ChannelError('rate_limited', 'Discord asks to wait.', {
     retryable: true,
-    ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
+    ...(seconds > 0 && { retryAfterMs: Math.ceil(seconds * 1_000) }),
     global: body?.global ?? false,
   });
 }
 
-/** A call that is not made at all, because Discord has asked the bot to wait. */
-export function heldBack(retryAfterMs: number, cause?: unknown): ChannelError {
+/** A refusal that names the wait. `local`: the call is not made at all, because Discord has asked the bot to wait. */
+export function rateLimited(
+  retryAfterMs: number,
+  details: { local?: boolean; global?: boolean; cause?: unknown } = {},
+): ChannelError {
   const message = textRef('health.wait', { network: 'Discord', ms: retryAfterMs });
-  return new ChannelError('rate_limited', message, { retryable: true, retryAfterMs, local: true, cause });
-}
-
-/** A refusal that names the wait. */
-function rateLimited(retryAfterMs: number, cause?: unknown): ChannelError {
-  const message = textRef('health.wait', { network: 'Discord', ms: retryAfterMs });
-  return new ChannelError('rate_limited', message, { retryable: true, retryAfterMs, cause });
+  return new ChannelError('rate_limited', message, { retryable: true, retryAfterMs, ...details });
 }
 
 /** True if the connection broke or timed out, so that Discord may or may not have carried out the call. */
@@ -169,12 +187,7 @@ export function fatalClose(code: number): ChannelError | undefined {
   return fatal === undefined ? undefined : new ChannelError(...fatal);
 }
 
-/**
- * The meaning of a failed attempt to connect: a refused token or a different discord.js version; undefined for
- * anything else, which should be retried soon.
- */
-export function fatalError(error: unknown): ChannelError | undefined {
-  if (error instanceof PrivateFieldError)
-    return new ChannelError('rejected', error.message, { cause: error });
+/** The refusal of a token, if that is why an attempt to connect failed; undefined for anything that is worth a retry. */
+export function refusedToken(error: unknown): ChannelError | undefined {
   return error instanceof ChannelError && error.code === 'unauthorized' ? error : undefined;
 }

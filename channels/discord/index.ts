@@ -1,92 +1,75 @@
-/** The Discord channel: receives messages over Discord's gateway, and sends and edits them over REST. */
+/**
+ * The Discord channel: receives messages over Discord's gateway, and sends and edits them over REST.
+ *
+ * It uses discord.js's REST client, routes, enums, permissions and errors, but not its `Client`: that keeps its session
+ * in the process, so it could not resume after a restart or on another node, and each start would count against the
+ * 1,000 a day. The shard of `@discordjs/ws` takes its session from outside. Importing discord.js as a whole adds 6 MB of
+ * heap, some 15 MB of resident memory and 0.2 s of CPU to its REST and gateway packages, only where Discord is on.
+ */
+import { Routes } from 'discord.js';
 import { z } from 'zod';
 import type {
   Capabilities,
   Channel,
+  ChannelDeps,
   ChannelIdentity,
   OutboundFile,
   OutboundPart,
   Shard,
 } from '../../src/protocol/channel.ts';
+import type { PlaceRate } from '../../src/protocol/delivery.ts';
 import { ChannelError, channelUnavailable } from '../../src/protocol/errors.ts';
 import type { ChannelHealth } from '../../src/protocol/gateway-api.ts';
-import { SharedClock } from '../../src/lib/clock.ts';
-import { CHANNEL_TIMING, type ChannelTiming } from '../../src/protocol/channel-settings.ts';
 import type { Place, SentMessage } from '../../src/protocol/message.ts';
+import { usualCapabilities } from '../../src/protocol/channel-settings.ts';
 import type { Receive } from '../../src/protocol/receive.ts';
-import { capabilitiesOf } from './capabilities.ts';
-import type { DiscordConfig } from './config.ts';
-import { BotRoles } from './guilds/bot-roles.ts';
-import { Members } from './guilds/members.ts';
-import { questionReactions } from './earlier/question-reactions.ts';
-import { FileDownload } from './files/file-download.ts';
+import { SharedClock } from '../../src/lib/clock.ts';
+import { type DiscordConfig, type DiscordTiming, TIMING } from './config.ts';
+import { FileDownload } from './file-download.ts';
+import { IdentifyBudget } from './gateway/identify-budget.ts';
+import { ONLY, readGateway } from './gateway/shard.ts';
+import { Guilds } from './guilds.ts';
 import { InteractionEndpoint } from './interactions/endpoint.ts';
 import { Interactions } from './interactions/interactions.ts';
-import { readGateway } from './gateway/address.ts';
-import { ONLY } from './gateway/shard.ts';
-import { IdentifyBudget } from './gateway/identify-budget.ts';
-import {
-  type DiscordDeps,
-  Receiving,
-  type ReceivingParts,
-  type ReceivingSettings,
-} from './receiving/receiving.ts';
-import { render } from './rendering/render.ts';
+import { QuestionThreads } from './question-threads.ts';
+import { MutedNotice, questionReactions } from './reactions.ts';
+import { Receiving, type ReceivingParts } from './receiving/receiving.ts';
+import { render } from './render.ts';
 import { isReply, Replies } from './replies.ts';
-import { DiscordRest } from './rest/rest.ts';
-import { channelIdOf, contentOf, Sending, unlessGone } from './sending.ts';
-import { MutedNotice } from './earlier/muted-notice.ts';
-import { fileRefusal, formsOf } from './files/uploads.ts';
-import { pause } from '../../src/lib/async/sleep.ts';
-import { QuestionThreads } from './threads/question-threads.ts';
-import { stripEnd } from '../../src/lib/text.ts';
+import { DiscordRest } from './rest.ts';
+import {
+  channelIdOf,
+  contentOf,
+  fileRefusal,
+  formsOf,
+  MAX_LENGTH,
+  MAX_UPLOAD_BYTES,
+  Sending,
+  unlessGone,
+} from './sending.ts';
 
-/** Discord's own API, without a version. */
-const OFFICIAL_ROOT = 'https://discord.com/api';
-
-/** The channel's clock and waits, in milliseconds. */
-export interface DiscordTiming extends ChannelTiming {
-  /** Waits this many milliseconds, or until the signal aborts. Never rejects. */
-  pause: (ms: number, signal: AbortSignal) => Promise<void>;
-  /** Between two identifies. Discord accepts one per 5 seconds. */
-  identifySpacingMs: number;
-  /** Between two writes of how far the events of the gateway are stored. */
-  saveEveryMs: number;
-  /** Between two calls that read missed messages. */
-  historySpacingMs: number;
-  /** Longest wait for the gateway connection to close during `stop`. */
-  closeMs: number;
-  /** How long a commit may take before a slash command is deferred without waiting for it; Discord waits 3 seconds. */
-  deferAfterMs: number;
-}
-
-const TIMING: DiscordTiming = {
-  ...CHANNEL_TIMING,
-  pause,
-  identifySpacingMs: 5_100,
-  saveEveryMs: 2_000,
-  historySpacingMs: 100,
-  closeMs: 2_000,
-  deferAfterMs: 1_500,
-};
+/** Typing shows for this long. */
+const TYPING_MS = 10_000;
+/** The window of Discord's limit on messages and edits in one channel. */
+const WINDOW_MS = 5_000;
 
 /** Creates the channel; connects nothing before `start`. Never throws. */
 export function create(
   config: DiscordConfig,
-  deps: DiscordDeps,
+  deps: ChannelDeps,
   timing: Partial<DiscordTiming> = {},
 ): Channel {
   return new DiscordChannel(config, deps, { ...TIMING, ...timing });
 }
 
-const Self = z.object({ id: z.string(), username: z.string() });
+const User = z.object({ id: z.string(), username: z.string() });
 
 class DiscordChannel implements Channel {
   readonly name = 'discord';
   readonly capabilities: Capabilities;
   readonly render = render;
-  readonly #settings: ReceivingSettings;
-  readonly #parts: Omit<ReceivingParts, 'receive'>;
+  readonly #rest: DiscordRest;
+  readonly #parts: ReceivingParts;
   readonly #sending: Sending;
   readonly #replies: Replies;
   readonly download: NonNullable<Channel['download']>;
@@ -96,97 +79,96 @@ class DiscordChannel implements Channel {
   readonly #receiving = new Map<number, Receiving>();
   #botId: string | undefined;
 
-  constructor(config: DiscordConfig, deps: DiscordDeps, timing: DiscordTiming) {
-    const { token } = config;
-    const { monotonicMs } = timing;
-    const { log, languages } = deps;
-    const apiRoot = stripEnd(config.apiRoot ?? OFFICIAL_ROOT, '/');
-    const rest = new DiscordRest({ token, apiRoot, monotonicMs });
+  constructor(config: DiscordConfig, deps: ChannelDeps, timing: DiscordTiming) {
+    const { token, apiRoot } = config;
+    const { log, languages, connections } = deps;
+    const { monotonicMs, epochNow } = timing;
+    const rest = new DiscordRest(token, apiRoot, monotonicMs);
     const mutedNotice = new MutedNotice(rest, log, languages);
+    this.#rest = rest;
     this.#sending = new Sending(rest, monotonicMs, (channelId) => void mutedNotice.show(channelId));
-    this.#replies = new Replies({ rest, sending: this.#sending, epochNow: timing.epochNow });
-    const interactions = new Interactions({
-      ...timing,
-      rest,
-      replies: this.#replies,
-      sending: this.#sending,
-      log,
-      suggest: deps.gateway.suggest,
-      languages,
-      commands: deps.gateway.commands,
+    this.#replies = new Replies(rest, this.#sending, epochNow);
+    const interactions = new Interactions(rest, this.#sending, this.#replies, deps, timing);
+    const botId = async (signal: AbortSignal) => this.#botId ?? (await this.#self(signal)).id;
+    this.interactions = new InteractionEndpoint(rest, epochNow, async (event, signal) => {
+      await interactions.takeEvent(event, deps.gateway.receive, await botId(signal));
     });
-    const files = new FileDownload({ rest, apiRoot: config.apiRoot, silenceMs: timing.silenceMs });
+    const files = new FileDownload(rest, apiRoot, timing.silenceMs);
     this.download = async (media, signal) => await files.open(media, signal);
-    const roles = new BotRoles({ rest, log, epochNow: timing.epochNow });
-    const asked = questionReactions(rest, monotonicMs);
-    this.react = (question, state) => asked.show(question, state);
-    const threads = new QuestionThreads({ rest, log, languages, settings: config.threads });
+    const reactions = questionReactions(rest, monotonicMs);
+    this.react = (question, state) => reactions.show(question, state);
+    const clock = new SharedClock(timing);
     this.#parts = {
-      ...deps,
+      deps,
+      token,
+      timing: { ...timing, epochNow: clock.epochNow },
+      clock,
+      budget: new IdentifyBudget(connections, clock.epochNow, timing.identifySpacingMs),
+      botId,
       rest,
       interactions,
       mutedNotice,
       files,
-      roles,
-      questionReactions: asked,
-      threads,
-      members: new Members(rest),
+      guilds: new Guilds(rest, log, epochNow),
+      questionReactions: reactions,
+      threads: new QuestionThreads(rest, log, languages, config.threads),
     };
-    const { connections } = deps;
-    const clock = new SharedClock(timing);
-    const { epochNow } = clock;
-    const budget = new IdentifyBudget({ connections, epochNow, spacingMs: timing.identifySpacingMs });
-    const botId = async (signal: AbortSignal) => this.#botId ?? (await this.#self(signal)).id;
-    this.#settings = { ...timing, epochNow, clock, token, budget, botId };
-    const { receive } = deps.gateway;
-    this.interactions = new InteractionEndpoint({ ...timing, rest, interactions, receive, botId });
-    this.capabilities = capabilitiesOf(config, this.#replies);
+    this.capabilities = usualCapabilities({
+      reactsIn: config.reactions,
+      answerButtons: config.answerButtons,
+      maxFileBytes: MAX_UPLOAD_BYTES,
+      maxLength: MAX_LENGTH,
+      rates: {
+        callsPerSecond: config.callsPerSecond,
+        of: (place, first) => rateOf(config, place, first && this.#replies.tokenOf(first)),
+      },
+      typingMs: TYPING_MS,
+    });
   }
 
   async identify(signal: AbortSignal): Promise<ChannelIdentity> {
     const self = await this.#self(signal);
-    const { shards } = await readGateway(this.#parts.rest, signal);
+    const { shards } = await readGateway(this.#rest, signal);
     return { ...self, shards };
   }
 
   async #self(signal: AbortSignal): Promise<ChannelIdentity> {
-    const answer = await this.#parts.rest.call({ method: 'get', path: '/users/@me', bucket: 'me', signal });
-    const self = Self.safeParse(answer);
-    if (self.success) {
-      this.#botId = self.data.id;
-      return { id: self.data.id, name: self.data.username };
+    const { data: user } = User.safeParse(await this.#rest.get(Routes.user(), 'me', signal));
+    if (user !== undefined) {
+      this.#botId = user.id;
+      return { id: user.id, name: user.username };
     }
     throw channelUnavailable('Discord did not say who the bot token belongs to; asking again later.');
   }
 
   async isAdmin(place: Place, senderId: string): Promise<boolean> {
-    return await this.#parts.members.isAdmin(place, senderId);
+    return await this.#parts.guilds.isAdmin(place, senderId);
   }
 
   async start(receive: Receive, shard: Shard = ONLY): Promise<void> {
     await this.#receiving.get(shard.id)?.stop();
-    const receiving = new Receiving(this.#settings, { ...this.#parts, receive }, shard);
+    const receiving = new Receiving(this.#parts, receive, shard);
     this.#receiving.set(shard.id, receiving);
     await receiving.start();
   }
 
   async stop(shard?: Shard): Promise<void> {
-    const ended = shard === undefined ? [...this.#receiving.values()] : [this.#receiving.get(shard.id)];
-    await Promise.all(ended.map(async (receiving) => await receiving?.stop()));
+    const ending = shard === undefined ? [...this.#receiving.values()] : [this.#receiving.get(shard.id)];
+    await Promise.all(ending.map(async (receiving) => await receiving?.stop()));
   }
 
   async send(part: OutboundPart): Promise<SentMessage> {
     const content = contentOf(part);
-    const later = part.after && (await this.#replies.followUp(part.after, content));
-    return later ?? { id: await this.#sending.create(part, content, part) };
+    const followUp = part.after && (await this.#replies.followUp(part.after, content));
+    return followUp ?? { id: await this.#sending.create(part, content) };
   }
 
   async sendFile(file: OutboundFile): Promise<SentMessage> {
     let refusal = new ChannelError('rejected', `Discord does not accept the file ${file.name} in any form.`);
     for (const { content, files } of await formsOf(file)) {
       try {
-        const later = file.after && (await this.#replies.followUp(file.after, content, files));
-        return later ?? { id: await this.#sending.create(file, content, file, files) };
+        const followUp = file.after && (await this.#replies.followUp(file.after, content, files));
+        return followUp ?? { id: await this.#sending.create(file, content, files) };
       } catch (error) {
         refusal = fileRefusal(error);
       }
@@ -194,24 +176,24 @@ class DiscordChannel implements Channel {
     throw refusal;
   }
 
-  async edit(sent: SentMessage, part: OutboundPart): Promise<SentMessage> {
+  async edit(message: SentMessage, part: OutboundPart): Promise<SentMessage> {
     const channelId = channelIdOf(part);
-    if (isReply(sent)) return await this.#replies.edit(sent, channelId, contentOf(part));
-    await this.#sending.edit(sent.id, channelId, contentOf(part));
-    return sent;
+    if (isReply(message)) return await this.#replies.edit(message, channelId, contentOf(part));
+    await this.#sending.edit(message.id, channelId, contentOf(part));
+    return message;
   }
 
-  async removeButtons(sent: SentMessage, place: Place): Promise<void> {
+  async removeButtons(message: SentMessage, place: Place): Promise<void> {
     const channelId = channelIdOf(place);
     const bare = { components: [] };
-    if (isReply(sent)) await this.#replies.edit(sent, channelId, bare);
-    else await this.#sending.edit(sent.id, channelId, bare);
+    if (isReply(message)) await this.#replies.edit(message, channelId, bare);
+    else await this.#sending.edit(message.id, channelId, bare);
   }
 
-  async delete(sent: SentMessage, place: Place): Promise<void> {
+  async delete(message: SentMessage, place: Place): Promise<void> {
     const channelId = channelIdOf(place);
-    if (isReply(sent)) await unlessGone(this.#replies.delete(sent, channelId));
-    else await this.#sending.delete(sent.id, channelId);
+    if (isReply(message)) await unlessGone(this.#replies.delete(message, channelId));
+    else await this.#sending.delete(message.id, channelId);
   }
 
   async typing(place: Place): Promise<void> {
@@ -220,8 +202,20 @@ class DiscordChannel implements Channel {
 
   health(): ChannelHealth {
     const receiving = worstOf([...this.#receiving.values()].map(({ health }) => health));
-    return receiving.state === 'dead' ? receiving : (this.#parts.rest.health ?? receiving);
+    return receiving.state === 'dead' ? receiving : (this.#rest.health ?? receiving);
   }
+}
+
+/** The rate limit of a channel or thread; the replies to a command have a separate one while its token lives. */
+function rateOf(config: DiscordConfig, { chatId, threadId }: Place, token: string | undefined): PlaceRate {
+  return {
+    key: token === undefined ? (threadId ?? chatId) : `reply ${token}`,
+    editIntervalMs: config.editIntervalMs,
+    burst: config.burst,
+    reserved: config.reservedForFinals,
+    window: { calls: config.callsPer5Seconds, ms: WINDOW_MS },
+    countsForBot: token === undefined,
+  };
 }
 
 /** From best to worst. */
@@ -229,7 +223,8 @@ const STATES: readonly ChannelHealth['state'][] = ['up', 'starting', 'degraded',
 
 /** The state of all shards that this process holds; shards that it has given away do not count. */
 function worstOf(shards: readonly ChannelHealth[]): ChannelHealth {
-  const held = shards.filter(({ state }) => state !== 'off');
-  const [worst] = held.toSorted((one, other) => STATES.indexOf(other.state) - STATES.indexOf(one.state));
+  const [worst] = shards
+    .filter(({ state }) => state !== 'off')
+    .toSorted((one, other) => STATES.indexOf(other.state) - STATES.indexOf(one.state));
   return worst ?? { state: 'off' };
 }

@@ -1,11 +1,27 @@
 /** What the gateway knows about Discord before it loads the channel: its settings, its ids and its secrets. */
 import { z } from 'zod';
 import { defineChannel } from '../../src/protocol/channel.ts';
-import { editInterval, paceSettings, reactionSettings } from '../../src/protocol/channel-settings.ts';
 import { withSlash } from '../../src/protocol/isomorphic/fill-text.js';
-import { german } from './german.ts';
+import { settings, SNOWFLAKE } from './config.ts';
 
-const SNOWFLAKE = /^\d{1,20}$/;
+/** German descriptions of Discord's settings, by path. */
+const german: Readonly<Record<string, string>> = {
+  editIntervalMs:
+    'Millisekunden, die in einem Kanal oder Thread zwischen zwei Änderungen einer wachsenden Antwort mindestens vergehen',
+  burst: 'erste Nachrichten und fertige Texte, die in einem Kanal oder Thread auf einmal hinausgehen dürfen',
+  callsPer5Seconds:
+    'höchste Zahl von Nachrichten und Änderungen in einem Kanal oder Thread in jeweils fünf Sekunden',
+  reservedForFinals: 'wie viele von beidem nur fertige Texte benutzen dürfen',
+  'callsPerSecond.start': 'Aufrufe des ganzen Bots in der Sekunde, zu Beginn',
+  'callsPerSecond.most': 'worauf das steigen darf, solange Aufrufe warten und Discord keinen ablehnt',
+  answerButtons:
+    'ein Knopf zum Anhalten unter einer Antwort, die wächst, und einer zum Wiederholen unter einer fertigen',
+  'reactions.private':
+    'in einer Direktnachricht an einer Frage zeigen, dass sie wartet ⏳, bearbeitet wird 👀, beantwortet ist ✅ oder fehlgeschlagen ist ❌',
+  'reactions.group': 'dasselbe in einem Kanal eines Servers',
+  'threads.all': 'für jede Frage in einem Kanal eines Servers einen Thread öffnen',
+  'threads.channels': 'dasselbe für einzelne Kanäle, mit ihren Ids; geht vor',
+};
 
 export const manifest = defineChannel({
   name: 'discord',
@@ -23,57 +39,7 @@ export const manifest = defineChannel({
       .optional()
       .describe("another address of Discord's API, for tests"),
   }),
-  settings: z.strictObject({
-    editIntervalMs: editInterval(
-      1_200,
-      'least milliseconds between two edits of a growing answer in one channel or thread',
-    ),
-    burst: z
-      .int()
-      .min(1)
-      .max(100)
-      .default(3)
-      .describe('first messages and final texts that may go out at once in a channel or thread'),
-    /** Discord allows about five sends and five edits in five seconds. */
-    callsPer5Seconds: z
-      .int()
-      .min(1)
-      .max(100)
-      .default(5)
-      .describe('most messages and edits in one channel or thread in any five seconds'),
-    reservedForFinals: z
-      .int()
-      .min(0)
-      .max(100)
-      .default(1)
-      .describe('how many of both only final texts may use'),
-    /** Discord allows a bot fifty calls a second; some of them do not come from answers. */
-    callsPerSecond: paceSettings(
-      { start: 45, most: 48 },
-      {
-        start: 'calls a second of the whole bot at first',
-        most: 'what it may rise to while calls wait and Discord refuses none',
-      },
-    ),
-    answerButtons: z
-      .boolean()
-      .default(true)
-      .describe('a Stop button under a growing answer, and Regenerate under a finished one'),
-    reactions: reactionSettings({
-      private:
-        'show at a question in a direct message that it waits ⏳, is worked on 👀, was answered ✅ or failed ❌',
-      group: 'the same in a channel of a server',
-    }),
-    threads: z
-      .strictObject({
-        all: z.boolean().default(false).describe('open a thread for each question in a channel of a server'),
-        channels: z
-          .record(z.string().regex(SNOWFLAKE), z.boolean())
-          .default({})
-          .describe('the same for single channels, by their ids; wins'),
-      })
-      .prefault({}),
-  }),
+  settings,
   // The ids of direct messages and of server channels look alike.
   german,
   ids: {
@@ -90,7 +56,7 @@ export const manifest = defineChannel({
   isOn: ({ DISCORD_BOT_TOKEN }) => DISCORD_BOT_TOKEN !== undefined,
   secrets: ({ DISCORD_BOT_TOKEN }) => [DISCORD_BOT_TOKEN],
   async check({ env }, context) {
-    const { check } = await import('./checks/token.ts');
+    const { check } = await import('./check.ts');
     const { DISCORD_BOT_TOKEN: token = '', DISCORD_API_ROOT: apiRoot } = env;
     return await check({ token, apiRoot }, context);
   },

@@ -1,15 +1,13 @@
 /** The replies to a slash command: reached by its token while that lives, then as ordinary messages of the bot. */
+import { Routes } from 'discord.js';
 import { ChannelError } from '../../src/protocol/errors.ts';
 import type { SentMessage } from '../../src/protocol/message.ts';
 import { isAnswerLost, isGone, toEditError } from './errors.ts';
 import { ORIGINAL } from './interactions/read.ts';
-import type { DiscordRest, RestCall } from './rest/rest.ts';
+import type { DiscordRest, UploadFile } from './rest.ts';
 import { type Content, messageId, type Sending } from './sending.ts';
 
-/**
- * Discord accepts the first answer to a command for three seconds, and everything else with its token for fifteen
- * minutes.
- */
+/** Discord accepts the first answer to a command for 3 seconds, and everything else with its token for 15 minutes. */
 const FIRST_ANSWER_MS = 3_000;
 const TOKEN_MS = 15 * 60_000;
 /** Wait before retrying an edit if another process may still be acknowledging the command. */
@@ -29,10 +27,10 @@ export class Replies {
   /** First answers in flight, by interaction token: nothing may overtake them. */
   readonly #acknowledging = new Map<string, Promise<void>>();
 
-  constructor(parts: { rest: DiscordRest; sending: Sending; epochNow: () => number }) {
-    this.#rest = parts.rest;
-    this.#sending = parts.sending;
-    this.#epochNow = parts.epochNow;
+  constructor(rest: DiscordRest, sending: Sending, epochNow: () => number) {
+    this.#rest = rest;
+    this.#sending = sending;
+    this.#epochNow = epochNow;
   }
 
   /** Makes all other calls for a command wait until the given function is called. */
@@ -45,12 +43,9 @@ export class Replies {
     };
   }
 
-  /**
-   * The token of the command whose reply this message is, while Discord accepts it: such calls do not count against
-   * the bot.
-   */
-  tokenOf(sent: SentMessage): string | undefined {
-    const handle = readHandle(sent);
+  /** The token of the command behind a reply, while Discord accepts it: such calls do not count against the bot. */
+  tokenOf(reply: SentMessage): string | undefined {
+    const handle = readHandle(reply);
     return handle !== undefined && this.#epochNow() - handle.createdAt < TOKEN_MS
       ? handle.interactionToken
       : undefined;
@@ -61,25 +56,27 @@ export class Replies {
    * of a deferred one is known only now. Throws `ChannelError('message_gone')` if it cannot be changed: send a normal
    * message.
    */
-  async edit(sent: SentMessage, chatId: string, content: Partial<Content>): Promise<SentMessage> {
-    return await this.#onReply(sent, {
-      byToken: async (handle) => {
-        const id = messageId(await this.#byToken('patch', handle, sent.id, content));
-        return realIdOf(sent) === id ? sent : { ...sent, realId: id };
+  async edit(reply: SentMessage, chatId: string, content: Partial<Content>): Promise<SentMessage> {
+    return await this.#onReply(
+      reply,
+      async (handle) => {
+        const id = messageId(await this.#call('patch', handle, reply.id, content));
+        return realIdOf(reply) === id ? reply : { ...reply, realId: id };
       },
-      byId: async (id) => {
+      async (id) => {
         await this.#sending.edit(id, chatId, content);
-        return sent;
+        return reply;
       },
-    });
+    );
   }
 
   /** Deletes a reply. Throws `ChannelError('message_gone')` if it is gone, or can no longer be reached. */
-  async delete(sent: SentMessage, chatId: string): Promise<void> {
-    await this.#onReply(sent, {
-      byToken: async (handle) => void (await this.#byToken('delete', handle, sent.id)),
-      byId: async (id) => await this.#sending.delete(id, chatId),
-    });
+  async delete(reply: SentMessage, chatId: string): Promise<void> {
+    await this.#onReply(
+      reply,
+      async (handle) => void (await this.#call('delete', handle, reply.id)),
+      async (id) => await this.#sending.delete(id, chatId),
+    );
   }
 
   /**
@@ -87,16 +84,16 @@ export class Replies {
    * expired. Discord supports no nonce here: throws `ChannelError('outcome_unknown')` if the answer is lost.
    */
   async followUp(
-    after: SentMessage,
+    reply: SentMessage,
     content: Content,
-    files?: RestCall['files'],
+    files?: UploadFile[],
   ): Promise<SentMessage | undefined> {
-    const handle = readHandle(after);
-    if (handle === undefined || this.tokenOf(after) === undefined) return undefined;
+    const handle = readHandle(reply);
+    if (handle === undefined || this.tokenOf(reply) === undefined) return undefined;
     await this.#acknowledging.get(handle.interactionToken);
     try {
-      const id = messageId(await this.#byToken('post', handle, undefined, content, files));
-      return { id, metadata: after.metadata, realId: id };
+      const id = messageId(await this.#call('post', handle, undefined, content, files));
+      return { id, metadata: reply.metadata, realId: id };
     } catch (error) {
       if (isGone(error)) return undefined;
       if (!isAnswerLost(error)) throw error;
@@ -107,10 +104,11 @@ export class Replies {
 
   /** Acts on a reply by its token while that lives, then as on an ordinary message. */
   async #onReply<T>(
-    sent: SentMessage,
-    { byToken, byId }: { byToken: (handle: Handle) => Promise<T>; byId: (id: string) => Promise<T> },
+    reply: SentMessage,
+    byToken: (handle: Handle) => Promise<T>,
+    byId: (id: string) => Promise<T>,
   ): Promise<T> {
-    const handle = readHandle(sent);
+    const handle = readHandle(reply);
     if (handle === undefined)
       throw new ChannelError('message_gone', 'The Discord command behind this reply is no longer known.');
     await this.#acknowledging.get(handle.interactionToken);
@@ -122,37 +120,35 @@ export class Replies {
         if (isGone(error) && age < FIRST_ANSWER_MS) throw notYet(error);
         const failure = toEditError(error);
         if (!isGone(failure)) throw error;
-        if (realIdOf(sent) === undefined) throw failure;
+        if (realIdOf(reply) === undefined) throw failure;
       }
     }
-    const id = realIdOf(sent);
+    const id = realIdOf(reply);
     if (id === undefined)
       throw new ChannelError('message_gone', 'The reply to this Discord command can no longer be edited.');
     return await byId(id);
   }
 
-  async #byToken(
+  async #call(
     method: 'post' | 'patch' | 'delete',
     { applicationId, interactionToken }: Handle,
     message: string | undefined,
     body?: Partial<Content>,
-    files?: RestCall['files'],
+    files?: UploadFile[],
   ): Promise<unknown> {
-    const webhook = `/webhooks/${applicationId}/${interactionToken}` as const;
-    return await this.#rest.call({
-      method,
-      path: message === undefined ? webhook : `${webhook}/messages/${message}`,
-      bucket: `reply ${interactionToken}`,
-      auth: false,
-      ...(body === undefined ? {} : { body }),
-      ...(files && { files }),
-    });
+    const path =
+      message === undefined
+        ? Routes.webhook(applicationId, interactionToken)
+        : // The route would escape `@original`, which it names without an id.
+          Routes.webhookMessage(applicationId, interactionToken, message === ORIGINAL ? undefined : message);
+    const bucket = `reply ${interactionToken}`;
+    return await this.#rest.call({ method, path, bucket, auth: false, body, files });
   }
 }
 
 /** True for the reply to a command, deferred or sent after it. */
-export function isReply(sent: SentMessage): boolean {
-  return readHandle(sent) !== undefined;
+export function isReply(reply: SentMessage): boolean {
+  return readHandle(reply) !== undefined;
 }
 
 /** The id of the message that a reply is; undefined while it is not known. */
@@ -170,9 +166,6 @@ function readHandle({ metadata }: SentMessage): Handle | undefined {
 
 /** The node that received the command may still be acknowledging it. */
 function notYet(cause: unknown): ChannelError {
-  return new ChannelError('unavailable', 'The Discord command is not acknowledged yet.', {
-    retryable: true,
-    retryAfterMs: RETRY_MS,
-    cause,
-  });
+  const details = { retryable: true, retryAfterMs: RETRY_MS, cause };
+  return new ChannelError('unavailable', 'The Discord command is not acknowledged yet.', details);
 }

@@ -1,15 +1,16 @@
 /** Sends and edits messages and shows typing in Discord's channels, over REST. */
 import { createHash } from 'node:crypto';
-import { ButtonStyle, ComponentType, MessageFlags } from 'discord-api-types/v10';
+import { readFile } from 'node:fs/promises';
+import { ButtonStyle, ComponentType, MessageFlags, Routes } from 'discord.js';
 import { z } from 'zod';
-import type { OutboundPart } from '../../src/protocol/channel.ts';
-import { ChannelError } from '../../src/protocol/errors.ts';
-import { Recent } from '../../src/lib/recent.ts';
-import { parseMarkdown } from '../../src/lib/markdown/markdown.ts';
+import type { OutboundFile, OutboundPart } from '../../src/protocol/channel.ts';
+import { ChannelError, channelUnavailable } from '../../src/protocol/errors.ts';
 import type { Button, Place } from '../../src/protocol/message.ts';
-import { isAnswerLost, toChannelError, toEditError } from './errors.ts';
-import { render } from './rendering/render.ts';
-import type { DiscordRest, RestCall } from './rest/rest.ts';
+import { parseMarkdown } from '../../src/lib/markdown/markdown.ts';
+import { Recent } from '../../src/lib/recent.ts';
+import { isAnswerLost, lacksPermission, toChannelError, toEditError } from './errors.ts';
+import { render } from './render.ts';
+import type { DiscordRest, UploadFile } from './rest.ts';
 
 /** Discord's limit on a message's text, in characters. */
 export const MAX_LENGTH = 2_000;
@@ -55,36 +56,31 @@ export class Sending {
    * requested once more here, and any later repeat of the same part is harmless.
    */
   async create(
-    place: Place,
+    { nonce, replyTo, ...place }: OutboundPart | OutboundFile,
     content: Content,
-    { nonce, replyTo }: Pick<OutboundPart, 'nonce' | 'replyTo'>,
-    files?: RestCall['files'],
+    files?: UploadFile[],
   ): Promise<string> {
+    const channelId = channelIdOf(place);
     // The message that started a thread is shown above everything in it, and is often in another channel.
-    const reply = replyTo !== undefined && replyTo !== place.threadId && /^\d{1,20}$/.test(replyTo);
+    const isReply = replyTo !== undefined && replyTo !== place.threadId && /^\d{1,20}$/.test(replyTo);
     const body = {
       ...content,
-      nonce: nonceOf(channelIdOf(place), nonce),
+      nonce: nonceOf(channelId, nonce),
       enforce_nonce: true,
-      ...(reply ? { message_reference: { message_id: replyTo, fail_if_not_exists: false } } : {}),
+      ...(isReply && { message_reference: { message_id: replyTo, fail_if_not_exists: false } }),
     };
+    const path = Routes.channelMessages(channelId);
     const create = async (): Promise<unknown> =>
-      await this.#rest.call({
-        method: 'post',
-        path: `/channels/${channelIdOf(place)}/messages`,
-        bucket: `send ${channelIdOf(place)}`,
-        body,
-        ...(files && { files }),
-      });
+      await this.#rest.call({ method: 'post', path, bucket: `send ${channelId}`, body, files });
     try {
       const answer = await create().catch(async (error: unknown) => {
         if (!isAnswerLost(error)) throw error;
         return await create();
       });
-      this.#rest.noteMessage(channelIdOf(place), undefined);
-      return await this.#withText(answer, channelIdOf(place), content);
+      this.#rest.noteMessage(channelId, undefined);
+      return await this.#withText(answer, channelId, content);
     } catch (error) {
-      this.#noteRefusal(channelIdOf(place), error);
+      this.#noteRefusal(channelId, error);
       throw error;
     }
   }
@@ -94,27 +90,20 @@ export class Sending {
     if (this.#rest.noteMessage(channelId, toChannelError(error))) this.#onRefused(channelId);
   }
 
-  /**
-   * Discord answers a nonce that it knows with the message as it was first sent: that message gets the text. Returns
-   * its id.
-   */
+  /** Discord answers a known nonce with the message as it was first sent: that message gets the text. Returns its id. */
   async #withText(answer: unknown, channelId: string, content: Content): Promise<string> {
     const id = messageId(answer);
-    const shown = ShownText.safeParse(answer);
-    if (shown.success && shown.data.content.trim() !== content.content.trim())
+    const { data } = MessageText.safeParse(answer);
+    if (data !== undefined && data.content.trim() !== content.content.trim())
       await this.edit(id, channelId, content);
     return id;
   }
 
   /** Throws `ChannelError('message_gone')` also for a message that exists but may not be changed: a new one can be sent. */
   async edit(id: string, chatId: string, content: Partial<Content>): Promise<void> {
+    const path = Routes.channelMessage(chatId, id);
     try {
-      await this.#rest.call({
-        method: 'patch',
-        path: `/channels/${chatId}/messages/${id}`,
-        bucket: `edit ${chatId}`,
-        body: content,
-      });
+      await this.#rest.call({ method: 'patch', path, bucket: `edit ${chatId}`, body: content });
     } catch (error) {
       throw toEditError(error);
     }
@@ -122,7 +111,7 @@ export class Sending {
 
   /** A message that is already gone is not an error. */
   async delete(id: string, chatId: string): Promise<void> {
-    const path = `/channels/${chatId}/messages/${id}` as const;
+    const path = Routes.channelMessage(chatId, id);
     await unlessGone(this.#rest.call({ method: 'delete', path, bucket: `delete ${chatId}` }));
   }
 
@@ -132,12 +121,13 @@ export class Sending {
   }
 
   async typing(place: Place): Promise<void> {
-    if (this.#guestIn.get(channelIdOf(place)) === true) return;
-    const path = `/channels/${channelIdOf(place)}/typing` as const;
+    const channelId = channelIdOf(place);
+    if (this.#guestIn.get(channelId) === true) return;
     try {
-      await this.#rest.call({ method: 'post', path, bucket: `typing ${channelIdOf(place)}` });
+      const path = Routes.channelTyping(channelId);
+      await this.#rest.call({ method: 'post', path, bucket: `typing ${channelId}` });
     } catch (error) {
-      this.#noteRefusal(channelIdOf(place), error);
+      this.#noteRefusal(channelId, error);
       throw error;
     }
   }
@@ -162,7 +152,7 @@ export function contentOfText(text: string): Content {
   return contentWith(render(parseMarkdown(text)).text.slice(0, MAX_LENGTH).toWellFormed());
 }
 
-export function contentWith(text: string, buttons: readonly Button[] = []): Content {
+function contentWith(text: string, buttons: readonly Button[] = []): Content {
   const flags = MessageFlags.SuppressEmbeds;
   return { content: text, allowed_mentions: { parse: [] }, flags, components: rowsOf(buttons) };
 }
@@ -206,14 +196,64 @@ export function channelIdOf({ chatId, threadId }: Place): string {
 }
 
 const Created = z.object({ id: z.string() });
-const ShownText = z.object({ content: z.string() });
+const MessageText = z.object({ content: z.string() });
 
 /** The id of the message in an answer. Throws `ChannelError('unavailable')` for anything else. */
 export function messageId(answer: unknown): string {
   const parsed = Created.safeParse(answer);
   if (parsed.success) return parsed.data.id;
-  throw new ChannelError('unavailable', 'Discord gave an answer that is not a message.', {
-    retryable: true,
-    cause: parsed.error,
+  throw channelUnavailable('Discord did not answer with a message.', parsed.error);
+}
+
+/** Largest file that a bot can send where no one has paid for more, in bytes (Discord's documentation). */
+export const MAX_UPLOAD_BYTES = 10 * 1024 * 1024 - 64 * 1024;
+
+/** A message with a file. */
+export interface FileMessage {
+  content: Content;
+  files: UploadFile[];
+}
+
+/** The forms in which a file can be sent, best first. Throws `ChannelError('rejected')` for a file that cannot be read. */
+export async function formsOf(file: OutboundFile): Promise<FileMessage[]> {
+  const bytes = await readFile(file.path).catch((cause: unknown) => {
+    throw new ChannelError('rejected', `The file ${file.name} cannot be read.`, { cause });
   });
+  const files = [{ name: file.name, mimeType: file.mimeType, bytes }];
+  const attached = { id: 0, filename: file.name };
+  const caption = contentWith(file.caption?.text ?? '');
+  const plain = { content: { ...caption, attachments: [attached] }, files };
+  const seconds = file.kind === 'voice' && caption.content === '' ? oggSeconds(bytes) : undefined;
+  if (seconds === undefined) return [plain];
+  const sound = { ...attached, duration_secs: seconds, waveform: WAVEFORM };
+  const content = { ...caption, flags: MessageFlags.IsVoiceMessage, attachments: [sound] };
+  return [{ content, files }, plain];
+}
+
+/** Discord draws up to 256 samples of a byte each; the audio itself is not decoded here, so all samples are the same. */
+const WAVEFORM = Buffer.alloc(64, 96).toString('base64');
+
+/** Positions in an Opus OGG file count this many samples a second, whatever the recording used (RFC 7845). */
+const OPUS_RATE = 48_000;
+
+/** Duration of a recording, from the last page of its OGG file; undefined for anything else. */
+function oggSeconds(bytes: Buffer): number | undefined {
+  if (bytes.subarray(0, 4).toString('latin1') !== 'OggS') return undefined;
+  const last = bytes.lastIndexOf('OggS');
+  if (last + 14 > bytes.length) return undefined;
+  const seconds = Number(bytes.readBigInt64LE(last + 6)) / OPUS_RATE;
+  return seconds > 0 ? seconds : undefined;
+}
+
+/**
+ * The refusal of one form, after which another may succeed; throws every other error. Files need a separate
+ * permission: a channel that accepts the bot's texts may refuse them.
+ */
+export function fileRefusal(error: unknown): ChannelError {
+  const failure = toChannelError(error);
+  if (failure.code === 'rejected') return failure;
+  if (!lacksPermission(failure)) throw failure;
+  const message =
+    'The bot is not allowed to send files here on Discord: give it the Attach Files permission.';
+  return new ChannelError('rejected', message, { cause: failure.cause });
 }

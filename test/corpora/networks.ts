@@ -1,7 +1,7 @@
 /** The renderers of all networks, each with a reader as strict as its platform. */
 import type { Root } from 'mdast';
 import type { Rendered } from '../../src/protocol/channel.ts';
-import { render as renderDiscord } from '../../channels/discord/rendering/render.ts';
+import { render as renderDiscord } from '../../channels/discord/render.ts';
 import {
   contentOf as matrixContent,
   editOf,

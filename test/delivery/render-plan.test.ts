@@ -1,7 +1,7 @@
 /** A plan as one message: its content, and that it always fits. */
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { render as renderDiscord } from '../../channels/discord/rendering/render.ts';
+import { render as renderDiscord } from '../../channels/discord/render.ts';
 import { renderTelegram } from '../../channels/telegram/render.ts';
 import { MAX_ADDED_STEPS } from '../../src/protocol/agent/plan-edits.ts';
 import { renderPlan, STEP_MARKS } from '../../src/delivery/render-plan.ts';

@@ -1,7 +1,7 @@
 /** What the pages say about the code, compared with the code: links, paths, commands, events, tables and behaviors. */
 import { existsSync, readdirSync } from 'node:fs';
 import path from 'node:path';
-import { PermissionFlagsBits } from 'discord-api-types/v10';
+import { PermissionFlagsBits } from 'discord.js';
 import { describe, expect, it } from 'vitest';
 import { COMMAND_FORMS } from '../../src/commands/command-list.ts';
 import project from '../../package.json' with { type: 'json' };

@@ -1,7 +1,5 @@
-/**
- * Keeps the gateway session in the store, with how far its events are stored: a restarted process or another node
- * resumes it.
- */
+/** Keeps the gateway session in the store, with how far its events are stored, so that any process can resume it. */
+import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
 import type { ConnectionStore, PlatformSession } from '../../../src/protocol/receive.ts';
 import type { Log } from '../../../src/protocol/log.ts';
@@ -57,7 +55,7 @@ export interface Self {
 }
 
 /** A session as stored. */
-export interface KeptSession {
+export interface StoredSession {
   session: ResumableSession;
   self: Self;
   /** It was started without the privileged intent: texts that do not mention the bot are missing. */
@@ -74,66 +72,52 @@ const Detail = z.object({
   intents: z.number().default(0),
 });
 
-export interface ResumeStateParts {
-  connections: Pick<ConnectionStore, 'connection' | 'epochNow' | 'saveSession'>;
-  /** Set to the clock that all nodes share, before the position that one of them has written is read. */
-  clock: SharedClock;
-  log: Log;
-  /** Time between two writes of the position, in milliseconds. */
-  saveEveryMs: number;
-}
-
 export class ResumeState {
-  readonly #parts: ResumeStateParts;
+  readonly #connections: ConnectionStore;
+  readonly #clock: SharedClock;
+  readonly #log: Log;
+  readonly #saveEveryMs: number;
   #key = '';
-  #kept: KeptSession | undefined;
-  #checkpoint = new Checkpoint({ sequence: 0, heardAt: undefined });
-  #saved: Position & { sessionId?: string } = { sequence: 0, heardAt: undefined };
+  #current: StoredSession | undefined;
+  /** How far the events of the current session are stored; `heardAt` is undefined before the very first session. */
+  checkpoint = new Checkpoint({ sequence: 0, heardAt: undefined });
+  #saved: Position & { sessionId?: string | undefined } = { sequence: 0, heardAt: undefined };
   #timer: NodeJS.Timeout | undefined;
   #saving: Promise<void> = Promise.resolve();
 
-  constructor(parts: ResumeStateParts) {
-    this.#parts = parts;
+  /**
+   * `clock` is set to the one that all nodes share before the position that one of them has written is read.
+   * `saveEveryMs`: time between two writes of the position.
+   */
+  constructor(connections: ConnectionStore, clock: SharedClock, log: Log, saveEveryMs: number) {
+    this.#connections = connections;
+    this.#clock = clock;
+    this.#log = log;
+    this.#saveEveryMs = saveEveryMs;
   }
 
-  /** The session that the store keeps under this key; from now on it is written there. Throws `StoreError`. */
-  async load(key: string): Promise<KeptSession | undefined> {
-    const { clock, connections } = this.#parts;
-    await clock.set(() => connections.epochNow());
-    const record = await connections.connection(key);
+  /** The session that the store has under this key; from now on it is written there. Throws `StoreError`. */
+  async load(key: string): Promise<StoredSession | undefined> {
+    await this.#clock.set(() => this.#connections.epochNow());
+    const record = await this.#connections.connection(key);
     this.#key = key;
-    this.#kept = readSession(record?.session);
-    const sequence = this.#kept?.session.sequence ?? 0;
-    this.#checkpoint = new Checkpoint({ sequence, heardAt: record?.heardAt });
-    this.#saved = { ...this.#checkpoint.position, ...idOf(this.#kept) };
-    this.#timer ??= setInterval(() => void this.save(), this.#parts.saveEveryMs).unref();
-    return this.#kept;
-  }
-
-  /** Everything that was dispatched before this time is stored; undefined before the first session. */
-  get heardAt(): number | undefined {
-    return this.#checkpoint.position.heardAt;
+    this.#current = readSession(record?.session);
+    const sequence = this.#current?.session.sequence ?? 0;
+    this.checkpoint = new Checkpoint({ sequence, heardAt: record?.heardAt });
+    this.#saved = { ...this.checkpoint.position, sessionId: this.#current?.session.sessionId };
+    this.#timer ??= setInterval(() => void this.save(), this.#saveEveryMs).unref();
+    return this.#current;
   }
 
   /**
    * A new session has started, with this event: the session itself may have received the next ones already. Call the
    * result once everything that was missed before it is stored: only then is the session kept.
    */
-  begin(kept: KeptSession, sequence: number): () => void {
-    const { heardAt } = this.#checkpoint.position;
-    this.#kept = kept;
-    this.#checkpoint = new Checkpoint({ sequence: 0, heardAt });
-    return this.#checkpoint.arrive(sequence);
-  }
-
-  /** An event has arrived; call the result once it is stored. */
-  arrive(sequence: number): () => void {
-    return this.#checkpoint.arrive(sequence);
-  }
-
-  /** Everything that was dispatched before `at` has arrived. */
-  heard(at: number): void {
-    this.#checkpoint.heard(at);
+  begin(session: StoredSession, sequence: number): () => void {
+    const { heardAt } = this.checkpoint.position;
+    this.#current = session;
+    this.checkpoint = new Checkpoint({ sequence: 0, heardAt });
+    return this.checkpoint.arrive(sequence);
   }
 
   /** Writes the position if it has changed; a failed write is retried the next time. Never throws. */
@@ -149,31 +133,31 @@ export class ResumeState {
   }
 
   async #save(): Promise<void> {
-    const kept = this.#kept;
-    const { sequence, heardAt } = this.#checkpoint.position;
+    const current = this.#current;
+    const { sequence, heardAt } = this.checkpoint.position;
     // A session whose start is still open has no position from which it could be resumed.
-    if (kept === undefined || heardAt === undefined || sequence === 0) return;
-    const { sessionId, resumeURL: resumeUrl } = kept.session;
-    const saved = this.#saved;
-    if (saved.sessionId === sessionId && saved.sequence === sequence && saved.heardAt === heardAt) return;
+    if (current === undefined || heardAt === undefined || sequence === 0) return;
+    const { sessionId, resumeURL: resumeUrl } = current.session;
+    if (isDeepStrictEqual(this.#saved, { sequence, heardAt, sessionId })) return;
     try {
-      const detail = { resumeUrl, ...kept.self, limited: kept.limited, intents: kept.intents };
-      await this.#parts.connections.saveSession(this.#key, { id: sessionId, sequence, detail }, heardAt);
+      const detail = { resumeUrl, ...current.self, limited: current.limited, intents: current.intents };
+      await this.#connections.saveSession(this.#key, { id: sessionId, sequence, detail }, heardAt);
       this.#saved = { sequence, heardAt, sessionId };
     } catch (error) {
-      this.#parts.log.warn({ err: error }, 'discord_session_not_saved');
+      this.#log.warn({ err: error }, 'discord_session_not_saved');
     }
   }
 }
 
 /** Undefined for none, and for one that another version has written in another format. */
-function readSession(stored: PlatformSession | undefined): KeptSession | undefined {
-  const { data } = Detail.safeParse(stored?.detail);
-  if (stored === undefined || data === undefined) return undefined;
+function readSession(session: PlatformSession | undefined): StoredSession | undefined {
+  const { data } = Detail.safeParse(session?.detail);
+  if (session === undefined || data === undefined) return undefined;
   const { resumeUrl: resumeURL, limited, intents, ...self } = data;
-  return { session: { sessionId: stored.id, resumeURL, sequence: stored.sequence }, self, limited, intents };
-}
-
-function idOf(kept: KeptSession | undefined): { sessionId?: string } {
-  return kept === undefined ? {} : { sessionId: kept.session.sessionId };
+  return {
+    session: { sessionId: session.id, resumeURL, sequence: session.sequence },
+    self,
+    limited,
+    intents,
+  };
 }

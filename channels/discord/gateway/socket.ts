@@ -1,6 +1,7 @@
 /** One socket to Discord's gateway, from its opening to its close: discord.js implements the protocol, but never reconnects. */
 import { setImmediate as immediate } from 'node:timers/promises';
 import {
+  CloseCodes,
   DefaultWebSocketManagerOptions,
   type IContextFetchingStrategy,
   type SessionInfo,
@@ -8,14 +9,14 @@ import {
   type WebSocketShardDestroyOptions,
   WebSocketShardEvents,
 } from '@discordjs/ws';
-import { GatewayOpcodes } from 'discord-api-types/v10';
-import type { Shard } from '../../../src/protocol/channel.ts';
+import { GatewayOpcodes } from 'discord.js';
 import type { Log } from '../../../src/protocol/log.ts';
+import type { Shard } from '../../../src/protocol/channel.ts';
 import { pause } from '../../../src/lib/async/sleep.ts';
-import { breakSocket, checkShard } from './private-fields.ts';
 
 /** Closes a socket and keeps its session: 1000 and 1001 would end the session at Discord. */
-const KEEP_SESSION = 4_200;
+const KEEP_SESSION = CloseCodes.Resuming;
+
 /** A gateway event; `sequence` counts the events of a session. */
 export interface DispatchedEvent {
   name: string;
@@ -30,7 +31,11 @@ export interface SocketEnd {
 }
 
 /** What resuming a session needs. */
-export type ResumableSession = Pick<SessionInfo, 'sessionId' | 'resumeURL' | 'sequence'>;
+export interface ResumableSession {
+  sessionId: string;
+  resumeURL: string;
+  sequence: number;
+}
 
 export interface SocketOptions {
   token: string;
@@ -52,23 +57,23 @@ export interface SocketOptions {
 export class GatewaySocket {
   readonly #options: SocketOptions;
   readonly #shard: Connection;
-  readonly #ended = Promise.withResolvers<SocketEnd>();
+  readonly #end = Promise.withResolvers<SocketEnd>();
   #session: SessionInfo | undefined;
   #sessionLost = false;
   #over = false;
   #closing = false;
 
-  /** Throws `PrivateFieldError` with another version of @discordjs/ws. */
   constructor(options: SocketOptions) {
     this.#options = options;
     const { id: shardId, count: shardCount } = options.shard;
     this.#session = options.session && { ...options.session, shardId, shardCount };
-    this.#shard = new Connection(this.#context(), shardId, {
-      repeatedResume: () => void this.close(),
-      breakAfterMs: options.closeMs,
-      log: options.log,
-    });
-    checkShard(this.#shard);
+    this.#shard = new Connection(
+      this.#context(),
+      shardId,
+      options.closeMs,
+      () => void this.close(),
+      (code) => this.#finish(code),
+    );
   }
 
   /** The session with the newest event that arrived. */
@@ -78,42 +83,35 @@ export class GatewaySocket {
 
   /** Connects; resolves when the socket has closed, for any reason. Never throws. */
   async open(): Promise<SocketEnd> {
-    const { log } = this.#options;
-    this.#shard.on(WebSocketShardEvents.Closed, ({ code }) => {
-      this.#finish(code);
-    });
-    this.#shard.on(WebSocketShardEvents.Error, ({ error }) => {
-      log.warn({ err: error }, 'discord_socket_error');
-    });
+    const warn = (err: Error): void => this.#options.log.warn({ err }, 'discord_socket_error');
+    this.#shard.on(WebSocketShardEvents.Closed, (code) => this.#finish(code));
+    this.#shard.on(WebSocketShardEvents.Error, warn);
+    this.#shard.on(WebSocketShardEvents.SocketError, warn);
     this.#shard.on(WebSocketShardEvents.HeartbeatComplete, () => {
       if (!this.#over) this.#options.alive();
     });
-    this.#shard.on(WebSocketShardEvents.Dispatch, ({ data }) => {
-      if (!this.#over) this.#options.event({ name: data.t, sequence: data.s, data: data.d });
+    this.#shard.on(WebSocketShardEvents.Dispatch, ({ t: name, s: sequence, d: data }) => {
+      if (!this.#over) this.#options.event({ name, sequence, data });
     });
     // Rejects with the error that the event above has logged.
     this.#shard.connect().catch(() => undefined);
-    return await this.#ended.promise;
+    return await this.#end.promise;
   }
 
   /** Closes the socket so that its session can be resumed. Never throws. */
   async close(): Promise<void> {
     if (this.#over || this.#closing) return;
     this.#closing = true;
-    // A shard that is about to open its socket opens it now, and does not escape the close.
-    await immediate();
+    void this.#shard.close(KEEP_SESSION);
     const limit = new AbortController();
-    void this.#shard.destroy({ code: KEEP_SESSION });
-    if (this.#shard.isOpen)
-      await Promise.race([this.#ended.promise, pause(this.#options.closeMs, limit.signal)]);
+    await Promise.race([this.#end.promise, pause(this.#options.closeMs, limit.signal)]);
     limit.abort();
-    this.#shard.break();
     this.#finish(KEEP_SESSION);
   }
 
   #finish(code: number): void {
     this.#over = true;
-    this.#ended.resolve({ code, sessionLost: this.#sessionLost });
+    this.#end.resolve({ code, sessionLost: this.#sessionLost });
   }
 
   /** What the shard requests. It asks for the session before it reconnects: here, that answer never arrives. */
@@ -138,6 +136,7 @@ export class GatewaySocket {
         else if (!this.#over && !this.#closing && this.#shard.hasSession) this.#sessionLost = true;
       },
       waitForIdentify: async () => {
+        if (this.#over || this.#closing) await never();
         const may = await this.#options.mayIdentify().catch((error: unknown) => {
           this.#options.log.warn({ err: error }, 'discord_identify_not_counted');
           return false;
@@ -150,30 +149,32 @@ export class GatewaySocket {
   }
 }
 
-interface ConnectionOptions {
-  /** Discord has asked to resume, a second time. */
-  repeatedResume(): void;
-  breakAfterMs: number;
-  log: Log;
-}
-
 class Connection extends WebSocketShard {
-  readonly #options: ConnectionOptions;
+  readonly #closeMs: number;
+  readonly #onRepeatedResume: () => void;
+  readonly #onUnanswered: (code: number) => void;
+  readonly #hello = Promise.withResolvers<void>();
   #resumes = 0;
   #identified = false;
-  #open = false;
+  #closing = false;
   #destroyed = false;
 
-  constructor(context: IContextFetchingStrategy, shardId: number, options: ConnectionOptions) {
+  /**
+   * `onRepeatedResume`: Discord has asked to resume, a second time. `onUnanswered`: it has not answered a close with
+   * this code within `closeMs`.
+   */
+  constructor(
+    context: IContextFetchingStrategy,
+    shardId: number,
+    closeMs: number,
+    onRepeatedResume: () => void,
+    onUnanswered: (code: number) => void,
+  ) {
     super(context, shardId);
-    this.#options = options;
-    this.on(WebSocketShardEvents.Hello, () => {
-      this.#open = true;
-    });
-  }
-
-  get isOpen(): boolean {
-    return this.#open;
+    this.#closeMs = closeMs;
+    this.#onRepeatedResume = onRepeatedResume;
+    this.#onUnanswered = onUnanswered;
+    this.on(WebSocketShardEvents.Hello, () => this.#hello.resolve());
   }
 
   /** A session was resumed or started over this socket. */
@@ -181,13 +182,26 @@ class Connection extends WebSocketShard {
     return this.#resumes > 0 || this.#identified;
   }
 
+  /**
+   * Closes the socket, after its HELLO: a shard does not close a socket that is still connecting. Without a HELLO the
+   * shard gives it up after a minute.
+   */
+  async close(code: number): Promise<void> {
+    this.#closing = true;
+    await this.#hello.promise;
+    // The shard starts its heartbeat only after it has announced the HELLO, and ends it only after that.
+    await immediate();
+    await this.destroy({ code });
+  }
+
   /** When told to resume (op 9), a shard resumes at once, endlessly: a second time uses a new socket, after a wait. */
   override async send(payload: Parameters<WebSocketShard['send']>[0]): Promise<void> {
+    if (this.#closing) return;
     if (payload.op === GatewayOpcodes.Identify) this.#identified = true;
     if (payload.op === GatewayOpcodes.Resume) {
       this.#resumes += 1;
       if (this.#resumes > 1) {
-        this.#options.repeatedResume();
+        this.#onRepeatedResume();
         return;
       }
     }
@@ -196,25 +210,17 @@ class Connection extends WebSocketShard {
 
   /**
    * Does what the shard does, once: the shard mistakes the end of its own wait for READY for a failure and destroys
-   * itself a second time, which then misses the close. Breaks a socket whose other side is gone after a while.
+   * itself a second time, which then misses the close. A close that the other side does not answer is left to the
+   * socket, which breaks after 30 seconds.
    */
-  override async destroy(options?: WebSocketShardDestroyOptions): Promise<void> {
+  override async destroy(options: WebSocketShardDestroyOptions = {}): Promise<void> {
     if (this.#destroyed) return;
     this.#destroyed = true;
-    const late = setTimeout(() => this.break(), this.#options.breakAfterMs);
+    const late = setTimeout(() => this.#onUnanswered(options.code ?? KEEP_SESSION), this.#closeMs);
     try {
       await super.destroy(options);
     } finally {
       clearTimeout(late);
-    }
-  }
-
-  /** Breaks the socket. Never throws. */
-  break(): void {
-    try {
-      breakSocket(this);
-    } catch (error) {
-      this.#options.log.error({ err: error }, 'discord_socket_left_open');
     }
   }
 }

@@ -1,32 +1,28 @@
-/**
- * The commands that people see, and their registration: Discord counts overwrites, so an unchanged list is left
- * alone.
- */
+/** The commands that people see, and their registration: Discord counts overwrites, so an unchanged list is left alone. */
+import { isDeepStrictEqual } from 'node:util';
 import {
   ApplicationCommandOptionType,
   ApplicationCommandType,
   ApplicationIntegrationType,
   InteractionContextType,
+  Locale,
   PermissionFlagsBits,
-} from 'discord-api-types/v10';
+  Routes,
+} from 'discord.js';
 import { z } from 'zod';
 import type { CommandListing } from '../../../src/protocol/command.ts';
-import type { DiscordRest } from '../rest/rest.ts';
-import { listAsRegistered } from './registered.ts';
 import { bestLanguage, type Languages } from '../../../src/protocol/texts/languages.ts';
 import { inEnglish, type PlainKey, type Say } from '../../../src/protocol/texts/say.ts';
+import type { DiscordRest } from '../rest.ts';
 
 /** Every language of Discord's except English, which everyone who reads none of these gets. */
-const LOCALES =
-  'id da de es-ES es-419 fr hr it lt hu nl no pl pt-BR ro fi sv-SE vi tr cs el bg ru uk hi th zh-CN ja zh-TW ko'.split(
-    ' ',
-  );
+const LOCALES = Object.values(Locale).filter((locale) => !locale.startsWith('en-'));
 
-/** A text in other languages; absent if there is none. */
-type Localizations = Record<string, string> | undefined;
+/** A text in some of them. */
+type Texts = Record<string, string>;
 
-/** Returns a text in all of them. */
-type Localize = (key: PlainKey | undefined) => Localizations;
+/** Returns a text in all of them; undefined if there is none. */
+type Localize = (key: PlainKey | undefined) => Texts | undefined;
 
 /** Discord's limits: commands of one application, characters of a name and of a description, choices of an option. */
 const MAX_COMMANDS = 100;
@@ -38,40 +34,48 @@ const MAX_CHOICES = 25;
 /** What Discord accepts as the name of an option. */
 const OPTION_NAME = /^[-_\p{Ll}\p{N}]{1,32}$/u;
 
-interface CommandOption {
-  type: number;
-  name: string;
-  description: string;
-  description_localizations?: Localizations;
-  required: boolean;
+const Localizations = z
+  .record(z.string(), z.string())
+  .nullish()
+  .transform((texts) => texts ?? {});
+
+const CommandOption = z.object({
+  type: z.number(),
+  name: z.string(),
+  description: z.string(),
+  description_localizations: Localizations,
+  required: z.boolean().default(false),
   /** All possible values. */
-  choices?: { name: string; value: string }[];
+  choices: z.array(z.object({ name: z.string(), value: z.unknown() })).default([]),
   /** Discord requests suggestions while it is typed. */
-  autocomplete?: true;
-}
+  autocomplete: z.boolean().default(false),
+});
+type CommandOption = z.input<typeof CommandOption>;
 
-/** A command as Discord registers it. */
-export interface DiscordCommand {
-  type: ApplicationCommandType.ChatInput | ApplicationCommandType.Message;
-  name: string;
-  name_localizations?: Localizations;
+/** A command as Discord registers it: Discord returns more fields, and omits empty ones. */
+const DiscordCommand = z.object({
+  type: z.number().default(ApplicationCommandType.ChatInput),
+  name: z.string(),
+  name_localizations: Localizations,
   /** Empty for a command on a message. */
-  description: string;
-  description_localizations?: Localizations;
-  options: CommandOption[];
+  description: z.string().default(''),
+  description_localizations: Localizations,
+  options: z.array(CommandOption).default([]),
   /** Who sees it in a server, unless the server's settings say otherwise: a set of permissions. */
-  default_member_permissions?: string;
+  default_member_permissions: z.string().nullish().default(null),
   /** Where it can be used: in servers, in private with the bot, and in other people's chats. */
-  contexts: number[];
+  contexts: z.array(z.number()).nullish().default(null),
   /** Who may have installed the app for that: a server, a person; set when the list is registered. */
-  integration_types?: number[];
-}
+  integration_types: z.array(z.number()).nullish().default(null),
+});
+export type DiscordCommand = z.input<typeof DiscordCommand> & {
+  description: string;
+  options: CommandOption[];
+  contexts: InteractionContextType[];
+};
 
-const contexts = [
-  InteractionContextType.Guild,
-  InteractionContextType.BotDM,
-  InteractionContextType.PrivateChannel,
-];
+const { Guild, BotDM, PrivateChannel } = InteractionContextType;
+const contexts = [Guild, BotDM, PrivateChannel];
 
 /** Discord's own way to write a message: everything else in the list comes from the gateway. */
 const ASK = 'ask';
@@ -80,22 +84,22 @@ function askCommand(localize: Localize): DiscordCommand {
   return {
     type: ApplicationCommandType.ChatInput,
     name: ASK,
-    ...named(fittingNames(localize('menu.ask'))),
+    name_localizations: validNames(localize('menu.ask')),
     description: inEnglish('about.ask'),
-    ...described(localize('about.ask')),
+    description_localizations: localize('about.ask'),
     options: [
       {
         type: ApplicationCommandOptionType.String,
         name: 'prompt',
         description: inEnglish('argument.ask_prompt'),
-        ...described(localize('argument.ask_prompt')),
+        description_localizations: localize('argument.ask_prompt'),
         required: true,
       },
       {
         type: ApplicationCommandOptionType.Attachment,
         name: 'file',
         description: inEnglish('argument.ask_file'),
-        ...described(localize('argument.ask_file')),
+        description_localizations: localize('argument.ask_file'),
         required: false,
       },
     ],
@@ -107,17 +111,9 @@ function askCommand(localize: Localize): DiscordCommand {
 export const ASK_ABOUT = inEnglish('menu.ask_about');
 export const SUMMARISE = inEnglish('menu.summarise');
 
-function onMessages(localize: Localize): DiscordCommand[] {
-  return [
-    { name: ASK_ABOUT, ...named(localize('menu.ask_about')) },
-    { name: SUMMARISE, ...named(localize('menu.summarise')) },
-  ].map((one) => ({
-    type: ApplicationCommandType.Message,
-    ...one,
-    description: '',
-    options: [],
-    contexts,
-  }));
+function messageCommand(name: string, texts: Texts | undefined): DiscordCommand {
+  const type = ApplicationCommandType.Message;
+  return { type, name, name_localizations: texts, description: '', options: [], contexts };
 }
 
 /** The commands on messages, `/ask`, and the gateway's commands, within Discord's limits: one refused command would cost the whole list. */
@@ -126,53 +122,48 @@ export function toDiscordCommands(
   languages: Languages,
 ): DiscordCommand[] {
   const localize = localizeBy(languages, MAX_DESCRIPTION);
-  const fitting = commands.filter(({ name }) => name !== ASK && NAME.test(name));
-  const slash = [askCommand(localize), ...fitting.map((one) => toSlashCommand(one, localize))];
-  return slash.slice(0, MAX_COMMANDS).concat(onMessages(localizeBy(languages, MAX_NAME)));
+  const localizeName = localizeBy(languages, MAX_NAME);
+  const valid = commands.filter(({ name }) => name !== ASK && NAME.test(name));
+  const slash = [askCommand(localize), ...valid.map((one) => toSlashCommand(one, localize))];
+  return [
+    ...slash.slice(0, MAX_COMMANDS),
+    messageCommand(ASK_ABOUT, localizeName('menu.ask_about')),
+    messageCommand(SUMMARISE, localizeName('menu.summarise')),
+  ];
 }
 
-function toSlashCommand(
-  { name, description, about, argument, place, owners }: CommandListing,
-  localize: Localize,
-): DiscordCommand {
+function toSlashCommand(command: CommandListing, localize: Localize): DiscordCommand {
+  const { name, description, about, argument, place, owners } = command;
   return {
     type: ApplicationCommandType.ChatInput,
     name,
     description: clip(description, MAX_DESCRIPTION),
-    ...described(localize(about)),
+    description_localizations: localize(about),
     options: argument === undefined ? [] : [toOption(argument, localize)],
     // The gateway checks its own owners; this only hides the command from everyone else's menus.
-    ...(owners && { default_member_permissions: String(PermissionFlagsBits.ManageGuild) }),
-    contexts: place === 'group' ? [InteractionContextType.Guild] : contexts,
+    default_member_permissions: owners ? String(PermissionFlagsBits.ManageGuild) : undefined,
+    contexts: place === 'group' ? [Guild] : contexts,
   };
 }
 
 function toOption(argument: NonNullable<CommandListing['argument']>, localize: Localize): CommandOption {
   const { name, description, about, required, choices = [], suggests } = argument;
-  const fixed = choices.length > 0 && choices.length <= MAX_CHOICES;
+  const isFixed = choices.length > 0 && choices.length <= MAX_CHOICES;
   const choice = (value: string) => ({ name: clip(value, MAX_CHOICE), value: clip(value, MAX_CHOICE) });
   return {
     type: ApplicationCommandOptionType.String,
     name: optionName(name),
     description: clip(description, MAX_DESCRIPTION),
-    ...described(localize(about)),
+    description_localizations: localize(about),
     required,
-    ...(fixed && { choices: choices.map(choice) }),
-    ...(!fixed && suggests && { autocomplete: true }),
+    choices: isFixed ? choices.map(choice) : undefined,
+    autocomplete: (!isFixed && suggests) || undefined,
   };
 }
 
-function described(texts: Localizations): Pick<DiscordCommand, 'description_localizations'> {
-  return texts === undefined ? {} : { description_localizations: texts };
-}
-
 /** One name that Discord refuses would cost the whole list. */
-function fittingNames(texts: Localizations): Localizations {
+function validNames(texts: Texts | undefined): Texts | undefined {
   return texts && Object.fromEntries(Object.entries(texts).filter(([, text]) => OPTION_NAME.test(text)));
-}
-
-function named(texts: Localizations): Pick<DiscordCommand, 'name_localizations'> {
-  return texts === undefined ? {} : { name_localizations: texts };
 }
 
 /** An argument may have any name ("on or off"); Discord requires one lower-case word. */
@@ -186,24 +177,16 @@ function optionName(name: string): string {
 
 const Application = z.object({ integration_types_config: z.record(z.string(), z.unknown()).nullish() });
 
-/**
- * Kinds of installation that the app is configured for (`GET /applications/@me`): Discord refuses commands for any
- * other.
- */
-async function installationsOf(rest: DiscordRest, signal: AbortSignal): Promise<number[]> {
-  const answer = await rest.call({ method: 'get', path: '/applications/@me', bucket: 'application', signal });
-  const set = Object.keys(Application.safeParse(answer).data?.integration_types_config ?? {});
-  const known = [ApplicationIntegrationType.GuildInstall, ApplicationIntegrationType.UserInstall];
-  const found = known.filter((kind) => set.includes(String(kind)));
-  return found.length === 0 ? [ApplicationIntegrationType.GuildInstall] : found;
-}
-
-/** Commands that are only useful in servers are not part of a person's installation. */
-function installed(command: DiscordCommand, installations: readonly number[]): DiscordCommand {
-  // The first context stands for servers.
-  const isOfServers = command.contexts.length === 1;
-  const kinds = isOfServers ? [ApplicationIntegrationType.GuildInstall] : [...installations];
-  return { ...command, integration_types: kinds };
+/** Kinds of installation that the app is configured for: Discord refuses commands for any other. */
+async function installationsOf(
+  rest: DiscordRest,
+  signal: AbortSignal,
+): Promise<ApplicationIntegrationType[]> {
+  const { GuildInstall, UserInstall } = ApplicationIntegrationType;
+  const answer = await rest.get(Routes.currentApplication(), 'application', signal);
+  const configured = Application.safeParse(answer).data?.integration_types_config ?? {};
+  const kinds = [GuildInstall, UserInstall].filter((kind) => kind in configured);
+  return kinds.length === 0 ? [GuildInstall] : kinds;
 }
 
 /** Registers the commands for every server and private chat, if they differ. Throws `ChannelError`. */
@@ -213,16 +196,32 @@ export async function registerCommands(
   commands: readonly DiscordCommand[],
   signal: AbortSignal,
 ): Promise<void> {
-  const path = `/applications/${applicationId}/commands` as const;
+  const path = Routes.applicationCommands(applicationId);
   const query = new URLSearchParams({ with_localizations: 'true' });
   const installations = await installationsOf(rest, signal);
-  const wanted = commands.map((command) => installed(command, installations));
-  const there = await rest.call({ method: 'get', path, bucket: 'commands', query, signal });
-  if (listAsRegistered(there) === listAsRegistered(wanted)) return;
-  await rest.call({ method: 'put', path, bucket: 'commands', body: wanted, signal });
+  const body = commands.map((command) => ({
+    ...command,
+    // Commands that are only useful in servers are not part of a person's installation.
+    integration_types:
+      command.contexts.length === 1 ? [ApplicationIntegrationType.GuildInstall] : installations,
+  }));
+  const registered = await rest.call({ method: 'get', path, bucket: 'commands', query, signal });
+  if (isSameList(registered, body)) return;
+  await rest.call({ method: 'put', path, bucket: 'commands', body, signal });
 }
 
-/** Creates it; cuts each text at `most` characters, which is Discord's limit for it. */
+/** True if registering one list in place of the other changes nothing. */
+function isSameList(registered: unknown, body: readonly DiscordCommand[]): boolean {
+  const [old, next] = [registered, body].map((list) =>
+    z
+      .array(DiscordCommand)
+      .safeParse(list)
+      .data?.toSorted((a, b) => a.type - b.type || (a.name < b.name ? -1 : 1)),
+  );
+  return isDeepStrictEqual(old, next);
+}
+
+/** Cuts each text at `most` characters, which is Discord's limit for it. */
 function localizeBy(languages: Languages, most: number): Localize {
   const codes = languages.codes().filter((code) => code !== 'en');
   const says = LOCALES.flatMap((locale): [string, Say][] => {

@@ -1,37 +1,37 @@
 /** Interactions that Discord posts to the gateway instead of sending them over its connection: any node answers them. */
 import { createPublicKey, type KeyObject, verify } from 'node:crypto';
+import { InteractionResponseType, InteractionType, Routes } from 'discord.js';
 import { z } from 'zod';
-import { ChannelError } from '../../../src/protocol/errors.ts';
-import type { PlatformInteractions, Receive } from '../../../src/protocol/receive.ts';
+import { channelUnavailable } from '../../../src/protocol/errors.ts';
+import type { PlatformInteractions } from '../../../src/protocol/receive.ts';
 import { pause } from '../../../src/lib/async/sleep.ts';
-import type { DiscordRest } from '../rest/rest.ts';
-import type { Interactions } from './interactions.ts';
+import { parseJson } from '../../../src/lib/json/json.ts';
+import type { DiscordRest } from '../rest.ts';
 
 /** Older signatures, and those from the future, are refused: someone may replay a body. In milliseconds. */
 export const STALE_MS = 5 * 60_000;
 /** Longest wait before answering Discord, in milliseconds: Discord waits three seconds. */
 const ANSWER_MS = 2_500;
-const PING = 1;
+const PING: number = InteractionType.Ping;
 
 const Application = z.object({ verify_key: z.string().regex(/^[0-9a-f]{64}$/i) });
 const Event = z.object({ type: z.number() });
 
-export interface EndpointParts {
-  rest: Pick<DiscordRest, 'call'>;
-  interactions: Pick<Interactions, 'takeEvent'>;
-  receive: Receive;
-  /** Asks Discord, once, who the bot is. Throws `ChannelError`. */
-  botId: (signal: AbortSignal) => Promise<string>;
-  /** Epoch milliseconds. */
-  epochNow: () => number;
-}
-
 export class InteractionEndpoint implements PlatformInteractions {
-  readonly #parts: EndpointParts;
+  readonly #rest: DiscordRest;
+  readonly #epochNow: () => number;
+  readonly #takeEvent: (event: unknown, signal: AbortSignal) => Promise<void>;
   #key: Promise<KeyObject> | undefined;
 
-  constructor(parts: EndpointParts) {
-    this.#parts = parts;
+  /** `takeEvent` acts on an interaction, and throws `ChannelError` where the bot is not known by the end of `signal`. */
+  constructor(
+    rest: DiscordRest,
+    epochNow: () => number,
+    takeEvent: (event: unknown, signal: AbortSignal) => Promise<void>,
+  ) {
+    this.#rest = rest;
+    this.#epochNow = epochNow;
+    this.#takeEvent = takeEvent;
   }
 
   /** Checks the signature (Ed25519 over the time and the raw body) before anything of the body is read. */
@@ -39,28 +39,27 @@ export class InteractionEndpoint implements PlatformInteractions {
     const { 'x-signature-ed25519': signature, 'x-signature-timestamp': at } = headers;
     if (typeof signature !== 'string' || !/^[0-9a-f]{128}$/i.test(signature)) return false;
     if (typeof at !== 'string' || !/^\d{1,12}$/.test(at)) return false;
-    if (Math.abs(this.#parts.epochNow() - Number(at) * 1_000) > STALE_MS) return false;
+    if (Math.abs(this.#epochNow() - Number(at) * 1_000) > STALE_MS) return false;
     const signed = Buffer.concat([Buffer.from(at), body]);
     return verify(null, signed, await this.#publicKey(), Buffer.from(signature, 'hex'));
   }
 
   async answer(body: Buffer): Promise<object | 'taken' | 'invalid'> {
-    const event = readJson(body);
+    const event = parseJson(body.toString('utf8'));
     const { data } = Event.safeParse(event);
     if (data === undefined) return 'invalid';
-    if (data.type === PING) return { type: PING };
-    const { interactions, receive, botId } = this.#parts;
-    const self = await botId(AbortSignal.timeout(ANSWER_MS));
+    if (data.type === PING) return { type: InteractionResponseType.Pong };
     const limit = new AbortController();
+    const work = this.#takeEvent(event, AbortSignal.timeout(ANSWER_MS));
     // Anything that takes longer has been acknowledged as a command in progress.
-    await Promise.race([interactions.takeEvent(event, receive, self), pause(ANSWER_MS, limit.signal)]);
+    await Promise.race([work, pause(ANSWER_MS, limit.signal)]);
     limit.abort();
     return 'taken';
   }
 
-  /** The application's key (`GET /applications/@me`), requested once. */
+  /** The application's key, requested once. */
   async #publicKey(): Promise<KeyObject> {
-    this.#key ??= this.#askKey();
+    this.#key ??= this.#readKey();
     try {
       return await this.#key;
     } catch (error) {
@@ -69,23 +68,14 @@ export class InteractionEndpoint implements PlatformInteractions {
     }
   }
 
-  async #askKey(): Promise<KeyObject> {
-    const call = { method: 'get', path: '/applications/@me', bucket: 'application' } as const;
-    const { data } = Application.safeParse(await this.#parts.rest.call(call));
-    if (data === undefined) {
-      const text = 'Discord did not give the key that its posts are signed with; asking again later.';
-      throw new ChannelError('unavailable', text, { retryable: true });
-    }
+  async #readKey(): Promise<KeyObject> {
+    const answer = await this.#rest.get(Routes.currentApplication(), 'application');
+    const { data } = Application.safeParse(answer);
+    if (data === undefined)
+      throw channelUnavailable(
+        'Discord did not return the key that its posts are signed with; asking again later.',
+      );
     const x = Buffer.from(data.verify_key, 'hex').toString('base64url');
     return createPublicKey({ key: { kty: 'OKP', crv: 'Ed25519', x }, format: 'jwk' });
-  }
-}
-
-function readJson(body: Buffer): unknown {
-  try {
-    return JSON.parse(body.toString('utf8'));
-  } catch (error) {
-    if (error instanceof SyntaxError) return undefined;
-    throw error;
   }
 }

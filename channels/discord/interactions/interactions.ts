@@ -1,40 +1,41 @@
-/** Slash commands and pressed buttons: acknowledged within Discord's three seconds, answered at once or in a deferred reply. */
-import { ComponentType, InteractionResponseType, MessageFlags, TextInputStyle } from 'discord-api-types/v10';
+/** Slash commands, pressed buttons, menus and forms: acknowledged within Discord's three seconds, answered at once or in a deferred reply. */
+import {
+  ComponentType,
+  InteractionResponseType,
+  MessageFlags,
+  RESTJSONErrorCodes,
+  Routes,
+  TextInputStyle,
+} from 'discord.js';
+import type { ChannelDeps } from '../../../src/protocol/channel.ts';
+import { MAX_SUGGESTIONS } from '../../../src/protocol/command.ts';
 import { ChannelError, wordError } from '../../../src/protocol/errors.ts';
-import { hasCode } from '../errors.ts';
-import { type CommandListing, MAX_SUGGESTIONS, type Suggest } from '../../../src/protocol/command.ts';
-import type { Log } from '../../../src/protocol/log.ts';
 import { type InboundMessage, userIdOf } from '../../../src/protocol/message.ts';
 import type { Form, Receipt, Receive } from '../../../src/protocol/receive.ts';
-import { CannotRead, OnMessages } from './on-messages.ts';
+import { sayToPerson } from '../../../src/protocol/texts/languages.ts';
+import type { Say } from '../../../src/protocol/texts/say.ts';
+import type { DiscordTiming } from '../config.ts';
+import { hasCode } from '../errors.ts';
+import type { Replies } from '../replies.ts';
+import type { DiscordRest } from '../rest.ts';
+import { contentOfText, type Sending } from '../sending.ts';
+import { CannotRead, menuUnder, OnMessages } from './menus.ts';
 import {
+  fromChoice,
   fromForm,
   fromInteraction,
   fromPress,
+  type InteractionHandle,
   placeholderOf,
   type RawForm,
   type RawInteraction,
-  type RawPress,
-  readForm,
   readInteraction,
-  readMessageCommand,
-  readPress,
-  readTyping,
 } from './read.ts';
-import { fromChoice, readChoice, Selects } from './selects.ts';
-import type { Replies } from '../replies.ts';
-import { contentOfText, type Sending } from '../sending.ts';
-import type { DiscordRest } from '../rest/rest.ts';
-import { type ChannelLanguages, sayToPerson } from '../../../src/protocol/texts/languages.ts';
-import type { Say } from '../../../src/protocol/texts/say.ts';
 
 /** Discord's limits: fields, characters of a title or label, of a description, and of a value. */
 const MAX_FIELDS = 5;
-
 const MAX_LABEL = 45;
-
 const MAX_DESCRIPTION = 100;
-
 const MAX_VALUE = 4_000;
 
 /** Commands whose reply everyone in the channel sees. */
@@ -42,79 +43,65 @@ const PUBLIC_COMMANDS = ['/stop', '/new'];
 /** Longest suggestion that Discord accepts. */
 const MAX_CHOICE = 100;
 
-/** The part of an interaction that is needed to answer it. */
-type Interaction = Pick<RawInteraction, 'id' | 'token' | 'application_id'>;
-
 export class Interactions {
   readonly #rest: DiscordRest;
+  readonly #sending: Sending;
   readonly #replies: Replies;
-  readonly #sending: Pick<Sending, 'noteGuest'>;
-  readonly #log: Log;
-  readonly #epochNow: () => number;
-  readonly #deferAfterMs: number;
-  readonly #suggest: Suggest;
-  readonly #selects: Selects;
+  readonly #deps: ChannelDeps;
+  readonly #timing: DiscordTiming;
   readonly #onMessages: OnMessages;
-  readonly #languages: ChannelLanguages;
 
-  constructor(parts: {
-    rest: DiscordRest;
-    replies: Replies;
-    sending: Pick<Sending, 'noteGuest'>;
-    log: Log;
-    epochNow: () => number;
-    deferAfterMs: number;
-    suggest: Suggest;
-    languages: ChannelLanguages;
-    commands: readonly CommandListing[];
-  }) {
-    this.#languages = parts.languages;
-    this.#selects = new Selects(parts);
-    this.#suggest = parts.suggest;
-    this.#onMessages = new OnMessages(parts);
-    this.#deferAfterMs = parts.deferAfterMs;
-    this.#rest = parts.rest;
-    this.#replies = parts.replies;
-    this.#sending = parts.sending;
-    this.#log = parts.log;
-    this.#epochNow = parts.epochNow;
+  constructor(
+    rest: DiscordRest,
+    sending: Sending,
+    replies: Replies,
+    deps: ChannelDeps,
+    timing: DiscordTiming,
+  ) {
+    this.#rest = rest;
+    this.#sending = sending;
+    this.#replies = replies;
+    this.#deps = deps;
+    this.#timing = timing;
+    this.#onMessages = new OnMessages(rest, timing.epochNow);
   }
 
-  /** Acts on a command, a command that is being typed, a press or a form, and on nothing else. Never throws. */
+  /** Acts on a command, a command that is being typed, a press, a choice or a form, and on nothing else. Never throws. */
   async takeEvent(event: unknown, receive: Receive, botId: string): Promise<void> {
-    const command = readInteraction(event);
-    const onMessage = readMessageCommand(event);
-    const typing = readTyping(event);
-    const press = readPress(event);
-    const form = readForm(event);
-    if (command !== undefined) await this.#onCommand(command, receive);
-    if (onMessage !== undefined) await this.#onMessageCommand(onMessage, receive);
-    if (typing !== undefined) await this.#onTyping(typing);
-    if (form !== undefined) await this.#onForm(form, receive, botId);
-    if (press !== undefined) await this.#onPress(press, receive);
-    const choice = readChoice(event);
-    if (choice !== undefined)
-      await this.#publish(choice, fromChoice(choice, this.#epochNow()), receive, true);
-  }
-
-  /** Publishes a command and answers it. Never throws. */
-  async #onCommand(interaction: RawInteraction, receive: Receive): Promise<void> {
-    await this.#publish(interaction, fromInteraction(interaction, this.#epochNow()), receive);
-  }
-
-  /** Publishes a pressed button; only the person who pressed it sees the reply. Never throws. */
-  async #onPress(press: RawPress, receive: Receive): Promise<void> {
-    await this.#publish(press, fromPress(press), receive);
+    const read = readInteraction(event);
+    const now = this.#timing.epochNow();
+    switch (read?.kind) {
+      case 'command':
+        await this.#publish(read.interaction, fromInteraction(read.interaction, now), receive);
+        return;
+      case 'message_command':
+        await this.#onMessageCommand(read.interaction, receive);
+        return;
+      case 'typing':
+        await this.#onTyping(read.interaction);
+        return;
+      case 'form':
+        await this.#onForm(read.interaction, receive, botId);
+        return;
+      case 'press':
+        // Only the person who pressed it sees the reply.
+        await this.#publish(read.interaction, fromPress(read.interaction), receive);
+        return;
+      case 'choice':
+        await this.#publish(read.interaction, fromChoice(read.interaction, now), receive, true);
+        return;
+      default:
+    }
   }
 
   /** Shows the form of a command on a message, or publishes its request. Never throws. */
   async #onMessageCommand(command: RawInteraction, receive: Receive): Promise<void> {
-    const say = await this.#sayTo(fromInteraction(command, this.#epochNow()));
+    const message = fromInteraction(command, this.#timing.epochNow());
+    const say = await this.#sayTo(message);
     const form = this.#onMessages.formOf(command, say);
     if (form === undefined) {
-      const asked = fromInteraction(command, this.#epochNow());
       // Everyone sees the answer, unlike that of a gateway command.
-      await this.#publish(command, asked && { ...asked, content: '' }, async () => {
+      await this.#publish(command, message && { ...message, content: '' }, async () => {
         const summary = await this.#onMessages.summary(command, say);
         return summary === undefined
           ? { kind: 'handled', reply: say('press.unknown_command') }
@@ -125,7 +112,7 @@ export class Interactions {
     try {
       await this.#respond(command, { type: InteractionResponseType.Modal, data: modalOf(form) });
     } catch (error) {
-      this.#log.warn({ err: error, chatId: command.channel_id }, 'discord_command_unacknowledged');
+      this.#deps.log.warn({ err: error, chatId: command.channel_id }, 'discord_command_unacknowledged');
     }
   }
 
@@ -135,10 +122,10 @@ export class Interactions {
     if (!this.#onMessages.isOwn(form)) await this.#publish(form, message, receive);
     else {
       // It is answered like a command, in a reply that everyone sees.
-      const question = message && { ...message, button: undefined };
-      await this.#publish(form, question, async () => {
-        const asked = await this.#onMessages.asked(form, botId);
-        return asked === undefined ? { kind: 'handled' } : await receive(asked);
+      const command = message && { ...message, button: undefined };
+      await this.#publish(form, command, async () => {
+        const question = await this.#onMessages.question(form, botId);
+        return question === undefined ? { kind: 'handled' } : await receive(question);
       });
     }
   }
@@ -147,20 +134,20 @@ export class Interactions {
   async #onTyping(typing: RawInteraction): Promise<void> {
     const { data } = typing;
     const isTyped = data.options.some(({ focused }) => focused === true);
-    const message = isTyped ? fromInteraction(typing, this.#epochNow()) : undefined;
+    const message = isTyped ? fromInteraction(typing, this.#timing.epochNow()) : undefined;
     try {
-      const found = message === undefined ? [] : await this.#suggest(message);
-      const fitting = found.filter((one) => one !== '' && one.length <= MAX_CHOICE).slice(0, MAX_SUGGESTIONS);
-      const choices = fitting.map((one) => ({ name: one, value: one }));
+      const suggestions = message === undefined ? [] : await this.#deps.gateway.suggest(message);
+      const valid = suggestions.filter((one) => one !== '' && one.length <= MAX_CHOICE);
+      const choices = valid.slice(0, MAX_SUGGESTIONS).map((one) => ({ name: one, value: one }));
       const type = InteractionResponseType.ApplicationCommandAutocompleteResult;
       await this.#respond(typing, { type, data: { choices } });
     } catch (error) {
-      this.#log.debug({ err: error, chatId: typing.channel_id }, 'discord_suggestions_failed');
+      this.#deps.log.debug({ err: error, chatId: typing.channel_id }, 'discord_suggestions_failed');
     }
   }
 
   async #publish(
-    interaction: Interaction,
+    interaction: InteractionHandle,
     message: InboundMessage | undefined,
     receive: Receive,
     isChoice = false,
@@ -170,9 +157,9 @@ export class Interactions {
     // Set before the commit: a turn that starts at once finds it and waits.
     const acknowledged = this.#replies.holdBack(interaction.token);
     try {
-      await this.#answer(interaction, message, receive, { acknowledged, isChoice });
+      await this.#answer(interaction, message, receive, acknowledged, isChoice);
     } catch (error) {
-      this.#log.warn({ err: error, chatId: message.chatId }, 'discord_command_unacknowledged');
+      this.#deps.log.warn({ err: error, chatId: message.chatId }, 'discord_command_unacknowledged');
     } finally {
       acknowledged();
     }
@@ -183,19 +170,20 @@ export class Interactions {
    * that is not acknowledged in 3 s as failed; if the commit then fails, the deferred reply says so.
    */
   async #answer(
-    interaction: Interaction,
+    interaction: InteractionHandle,
     message: InboundMessage,
     receive: Receive,
-    { acknowledged, isChoice }: { acknowledged: () => void; isChoice: boolean },
+    acknowledged: () => void,
+    isChoice: boolean,
   ): Promise<void> {
-    const saying = this.#sayTo(message);
+    const sayPromise = this.#sayTo(message);
     const receipt = receive(message).catch(async (error: unknown): Promise<Receipt> => {
-      const say = await saying;
+      const say = await sayPromise;
       if (error instanceof CannotRead) return { kind: 'handled', reply: wordError(error, 'person', say) };
-      this.#log.error({ err: error, chatId: message.chatId }, 'discord_command_not_stored');
+      this.#deps.log.error({ err: error, chatId: message.chatId }, 'discord_command_not_stored');
       return { kind: 'handled', reply: say('press.not_stored') };
     });
-    const first = await Promise.race([receipt, afterMs(this.#deferAfterMs)]);
+    const first = await Promise.race([receipt, afterMs(this.#timing.deferAfterMs)]);
     if (first === 'late' || first.kind === 'accepted' || first.kind === 'duplicate') {
       const type = InteractionResponseType.DeferredChannelMessageWithSource;
       const isHidden = message.button !== undefined || (first === 'late' && isPrivateCommand(message));
@@ -207,9 +195,11 @@ export class Interactions {
     } else if (first.kind === 'handled' && first.form !== undefined) {
       await this.#respond(interaction, { type: InteractionResponseType.Modal, data: modalOf(first.form) });
     } else {
-      const components = first.kind === 'handled' && !isChoice ? await this.#selects.under(message) : [];
+      const { commands, suggest } = this.#deps.gateway;
+      const components =
+        first.kind === 'handled' && !isChoice ? await menuUnder(message, commands, suggest) : [];
       const data = {
-        ...contentOfText(replyTo(first, await saying)),
+        ...contentOfText(replyTo(first, await sayPromise)),
         flags: flagsFor(message, first),
         components,
       };
@@ -220,35 +210,25 @@ export class Interactions {
     if (first !== 'late') return;
     const late = await receipt;
     if (late.kind === 'accepted' || late.kind === 'duplicate') return;
-    const deferred = placeholderOf(interaction, this.#epochNow());
-    await this.#replies.edit(
-      deferred,
-      message.threadId ?? message.chatId,
-      contentOfText(replyTo(late, await saying)),
-    );
+    const deferred = placeholderOf(interaction, this.#timing.epochNow());
+    const content = contentOfText(replyTo(late, await sayPromise));
+    await this.#replies.edit(deferred, message.threadId ?? message.chatId, content);
   }
 
   async #sayTo(message: InboundMessage | undefined): Promise<Say> {
-    return await sayToPerson(
-      this.#languages,
-      message === undefined ? '' : userIdOf(message),
-      message?.language,
-    );
+    const userId = message === undefined ? '' : userIdOf(message);
+    return await sayToPerson(this.#deps.languages, userId, message?.language);
   }
 
   /** Sends the first answer. An answer that was already sent is not an error: Discord repeats events after a resume. */
-  async #respond(interaction: Interaction, body: object): Promise<void> {
-    const path = `/interactions/${interaction.id}/${interaction.token}/callback` as const;
+  async #respond(interaction: InteractionHandle, body: object): Promise<void> {
+    const { id, token } = interaction;
+    const path = Routes.interactionCallback(id, token);
     try {
-      await this.#rest.call({
-        method: 'post',
-        path,
-        bucket: `callback ${interaction.id}`,
-        body,
-        auth: false,
-      });
+      await this.#rest.call({ method: 'post', path, bucket: `callback ${id}`, body, auth: false });
     } catch (error) {
-      if (!isAlreadyAcknowledged(error)) throw error;
+      const cause = error instanceof ChannelError ? error.cause : undefined;
+      if (!hasCode(cause, RESTJSONErrorCodes.InteractionHasAlreadyBeenAcknowledged)) throw error;
     }
   }
 }
@@ -269,10 +249,6 @@ function isPrivateCommand({ content }: InboundMessage): boolean {
 function flagsFor(message: InboundMessage, receipt: Receipt): number {
   const open = receipt.kind === 'handled' && message.content.startsWith('/') && !isPrivateCommand(message);
   return open ? MessageFlags.SuppressEmbeds : MessageFlags.SuppressEmbeds | MessageFlags.Ephemeral;
-}
-
-function isAlreadyAcknowledged(error: unknown): boolean {
-  return error instanceof ChannelError && hasCode(error.cause, 40_060);
 }
 
 async function afterMs(ms: number): Promise<'late'> {

@@ -1,15 +1,28 @@
 /** Converts Discord's events to the gateway's messages; ignores anything malformed. Pure. */
+import { ChannelType, MessageReferenceType, MessageType } from 'discord.js';
 import { z } from 'zod';
 import type { InboundMessage, Place } from '../../../src/protocol/message.ts';
-import { Enclosures, mediaOf, textOfEnclosures } from './attachments.ts';
-import { nameOf, Person, quotedOf, Referenced, Snowflake, withNames } from './quoted.ts';
+import {
+  Enclosures,
+  mediaOf,
+  nameOf,
+  Person,
+  quotedOf,
+  Referenced,
+  Snowflake,
+  textOfEnclosures,
+  withNames,
+} from './message-parts.ts';
 
-/** Public, private and announcement threads: channels to Discord, threads of their parent channel to the gateway. */
-const THREADS = [10, 11, 12];
+/** Threads: channels to Discord, threads of their parent channel to the gateway. */
+const THREADS: readonly number[] = [
+  ChannelType.AnnouncementThread,
+  ChannelType.PublicThread,
+  ChannelType.PrivateThread,
+];
 /** Forums and media channels: every post in them is a thread. */
-const FORUMS = [15, 16];
-/** A direct message with one person. */
-const DM = 1;
+const FORUMS: readonly number[] = [ChannelType.GuildForum, ChannelType.GuildMedia];
+const DIRECT: number = ChannelType.DM;
 const ChannelInfo = z.object({
   type: z.number(),
   parent_id: Snowflake.nullish(),
@@ -39,7 +52,7 @@ export interface Reader {
 export function readChannel(answer: unknown): ChannelKind | undefined {
   const { data } = ChannelInfo.safeParse(answer);
   if (data === undefined) return undefined;
-  const place = data.type === DM ? 'private' : 'group';
+  const place = data.type === DIRECT ? 'private' : 'group';
   const kind: ChannelKind = { place, guildId: data.guild_id };
   if (FORUMS.includes(data.type)) return { ...kind, isForum: true };
   if (!THREADS.includes(data.type)) return kind;
@@ -54,9 +67,6 @@ const Snapshot = z.object({
     ...Enclosures.shape,
   }),
 });
-/** The type of a reference to a forwarded message; a reply has 0 or none. */
-const FORWARD = 1;
-
 const RawMessage = z.object({
   id: Snowflake,
   channel_id: Snowflake,
@@ -81,27 +91,32 @@ const RawMessage = z.object({
 /** A message as it arrives over the gateway and in a channel's history. */
 export type RawMessage = z.infer<typeof RawMessage>;
 
-/**
- * The kind of a message's channel, as far as its event reveals it: undefined for a thread, whose parent it does not
- * name.
- */
+/** The kind of a message's channel, if its event reveals it: undefined for a thread, whose parent it does not name. */
 export function kindOfEvent({ guild_id: guild, channel_type: type }: RawMessage): ChannelKind | undefined {
   if (guild === undefined) return { place: 'private' };
   return type === undefined || THREADS.includes(type) ? undefined : { place: 'group', guildId: guild };
 }
 
-/** Types of messages that people write: plain and reply. All others are Discord's notices or the bot's command replies. */
-const WRITTEN = [0, 19];
+/** Types of messages that people write. All others are Discord's notices or the bot's command replies. */
+const WRITTEN: readonly number[] = [MessageType.Default, MessageType.Reply];
+
 /** Undefined for anything but a message. */
 export function readMessage(event: unknown): RawMessage | undefined {
   return RawMessage.safeParse(event).data;
 }
 
+/** The messages in an answer that lists some, oldest first. */
+export function readMessages(answer: unknown): RawMessage[] {
+  return (Array.isArray(answer) ? answer : [])
+    .map(readMessage)
+    .filter((message) => message !== undefined)
+    .sort((a, b) => (BigInt(a.id) < BigInt(b.id) ? -1 : 1));
+}
+
 /** A message whose author has changed its text; undefined for every other change of a message. */
 export function readEdit(event: unknown): RawMessage | undefined {
   const message = readMessage(event);
-  const isEdited = message?.edited_timestamp !== undefined && message.edited_timestamp !== null;
-  return isEdited && message.author.bot !== true && message.webhook_id === undefined ? message : undefined;
+  return typeof message?.edited_timestamp === 'string' && !isByBot(message) ? message : undefined;
 }
 
 /**
@@ -118,37 +133,46 @@ export function toInbound(
   const { botId, roleId } = reader;
   if (author.id === botId) return undefined;
   if (!WRITTEN.includes(message.type)) return undefined;
-  const byRole = roleId !== undefined && message.mention_roles.includes(roleId);
-  const named = byRole || message.mentions.some(({ id }) => id === botId);
+  const isNamed =
+    (roleId !== undefined && message.mention_roles.includes(roleId)) ||
+    message.mentions.some(({ id }) => id === botId);
   const forwarded = (message.message_snapshots ?? []).map((snapshot) => snapshot.message);
   // A reference to a forwarded message points into another chat, whose messages no one here can reply to.
   const replyTo =
-    message.message_reference?.type === FORWARD ? undefined : message.message_reference?.message_id;
-  const quoted = quotedOf(message.referenced_message, { botId, sender: author.id });
+    message.message_reference?.type === MessageReferenceType.Forward
+      ? undefined
+      : message.message_reference?.message_id;
   const parts = [withoutBotName(message, reader), ...forwarded];
   const texts = parts.map(withNames);
   // The name of a sticker is not the sender's own text; text next to it would not count as such either.
-  const isSticker = texts.every((text) => text === '') && parts.some((part) => part.sticker_items?.length);
+  const isSticker =
+    texts.every((text) => text === '') &&
+    parts.some((part) => part.sticker_items?.length !== undefined && part.sticker_items.length > 0);
   const enclosed = parts.map((part) => textOfEnclosures(part, isSticker));
   const of = { channelId: message.channel_id, messageId: message.id };
   return {
     id: message.id,
     ...placeOf(message.channel_id, kind.parentId),
     senderId: author.id,
-    ...((author.bot === true || message.webhook_id !== undefined) && { fromBot: true }),
+    ...(isByBot(message) && { fromBot: true }),
     senderName: nameOf(author),
     content: [...texts, ...enclosed].filter(Boolean).join('\n'),
     timestamp: Date.parse(message.timestamp),
     media: [message, ...forwarded].flatMap((part) => mediaOf(part, of)),
     replyTo,
     messageId: message.id,
-    ...(quoted && { quoted }),
+    quoted: quotedOf(message.referenced_message, botId, author.id),
     // Discord does not say who wrote a forwarded text; text next to it counts as forwarded, too.
-    ...(forwarded.length > 0 && { forwarded: true }),
-    ...(isSticker && { forwarded: true, forwardedFrom: 'a sticker' }),
+    ...((forwarded.length > 0 || isSticker) && { forwarded: true }),
+    ...(isSticker && { forwardedFrom: 'a sticker' }),
     place: kind.place,
-    mentioned: named || message.referenced_message?.author.id === botId,
+    mentioned: isNamed || message.referenced_message?.author.id === botId,
   };
+}
+
+/** True for a message that another bot or a webhook wrote. */
+export function isByBot({ author, webhook_id: webhook }: RawMessage): boolean {
+  return author.bot === true || webhook !== undefined;
 }
 
 /** True for a message as Discord shows it without the Message Content Intent, unless it is private or names the bot. */

@@ -1,16 +1,16 @@
 /** Queues messages on their way into the gateway: in order per chat, kept until committed, read from history after a gap. */
 import { addressOf, type InboundMessage } from '../../../src/protocol/message.ts';
 import type { NoteDeleted } from '../../../src/protocol/store/group-chats.ts';
+import type { Receipt, ReceiveOptions } from '../../../src/protocol/receive.ts';
 import type { NoteRefusal } from '../../../src/protocol/store/traces.ts';
 import { backoffMs } from '../../../src/lib/async/backoff.ts';
 import { pause, sleep } from '../../../src/lib/async/sleep.ts';
-import type { Receipt, ReceiveOptions } from '../../../src/protocol/receive.ts';
-import type { Deletion } from '../earlier/deletion.ts';
-
+import type { KindOf, QuestionThreads } from '../question-threads.ts';
+import { isTransientError, retryTransient } from '../rest.ts';
+import type { ChannelKinds } from './channel-kinds.ts';
+import type { Deletion } from './events.ts';
 import type { History } from './history.ts';
 import { type ChannelKind, isTextHidden, kindOfEvent, type RawMessage, toInbound } from './inbound.ts';
-import { isTransientError, retryTransient } from '../rest/retry.ts';
-import type { KindOf, QuestionThreads } from '../threads/question-threads.ts';
 import { readWhole, type WholeMessageParts } from './whole-message.ts';
 
 /** A part of the history that may have been missed: everything after an id. */
@@ -19,7 +19,7 @@ interface Gap {
   /** An earlier process may have received some of it: an old `/stop` or `/new` must not act twice. */
   mayRepeat: boolean;
   /** Called once all of it is stored. */
-  stored: (() => void)[];
+  release: (() => void)[];
 }
 
 /** Maximum number of chats remembered for closing gaps; beyond it, the one that was silent longest is forgotten. */
@@ -34,15 +34,15 @@ const CLOSE_MS = 2_000;
 /** A server channel: assumed until Discord has described the channel. */
 const GROUP: ChannelKind = { place: 'group' };
 
-/** A gateway message; `stored` is called once it would not be lost with this process. */
+/** A gateway message; `release` is called once it would not be lost with this process. */
 interface WaitingMessage {
   message: RawMessage;
   /** The sender has edited a message to this text. */
   isEdit: boolean;
-  stored: () => void;
+  release: () => void;
 }
 
-type Waiting = WaitingMessage | { deleted: readonly string[]; stored: () => void };
+type Waiting = WaitingMessage | { deleted: readonly string[]; release: () => void };
 
 interface Chat {
   id: string;
@@ -56,9 +56,10 @@ interface Chat {
   work?: Promise<void> | undefined;
 }
 
-export interface InboxParts extends Omit<WholeMessageParts, 'kindOf'> {
-  history: Pick<History, 'after' | 'kindOf'>;
-  threads: Pick<QuestionThreads, 'mayOpen' | 'open'>;
+export interface InboxParts extends WholeMessageParts {
+  history: History;
+  kinds: ChannelKinds;
+  threads: QuestionThreads;
   botId(): string;
   /** True while Discord omits the texts of messages that do not mention the bot. */
   limited(): boolean;
@@ -84,38 +85,35 @@ export class Inbox {
     parts.signal.addEventListener('abort', end, { once: true });
   }
 
-  /**
-   * Queues a message from the Discord gateway and returns at once; `stored` is called when it is committed or
-   * refused.
-   */
-  push(message: RawMessage, stored: () => void, isEdit = false): void {
+  /** Queues a message from the Discord gateway and returns at once; `release` is called when it is committed or refused. */
+  push(message: RawMessage, release: () => void, isEdit = false): void {
     const kind = kindOfEvent(message);
     if (this.#toInbound(message, kind ?? GROUP) === undefined) {
       if (!isEdit) this.#noteHidden(message, kind ?? GROUP);
-      stored();
+      release();
       return;
     }
     const chat = this.#chat(message.channel_id, kind);
-    if (chat.waiting.length < MAX_WAITING) chat.waiting.push({ message, isEdit, stored });
+    if (chat.waiting.length < MAX_WAITING) chat.waiting.push({ message, isEdit, release });
     // The messages waiting here have not started, and the history has the newest text.
-    else if (isEdit) stored();
+    else if (isEdit) release();
     else {
       const [first = { message }] = chat.waiting.filter((one) => 'message' in one);
-      const before = (BigInt(first.message.id) - 1n).toString();
-      this.#missed(chat, { after: chat.lastId ?? before, mayRepeat: false, stored: [stored] });
+      const previousId = (BigInt(first.message.id) - 1n).toString();
+      this.#missed(chat, { after: chat.lastId ?? previousId, mayRepeat: false, release: [release] });
     }
     this.#wake(chat);
   }
 
   /** Queues the deletion of messages, behind those of their chat: one that is not committed yet never will be. */
-  delete({ channelId, messageIds }: Deletion, stored: () => void): void {
+  delete({ channelId, messageIds }: Deletion, release: () => void): void {
     const chat = this.#chat(channelId, undefined);
-    const isGone = (one: Waiting): boolean => 'message' in one && messageIds.includes(one.message.id);
-    for (const gone of chat.waiting.filter(isGone)) gone.stored();
-    chat.waiting = chat.waiting.filter((one) => !isGone(one));
-    if (chat.waiting.length < MAX_WAITING) chat.waiting.push({ deleted: messageIds, stored });
+    const isDeleted = (one: Waiting): boolean => 'message' in one && messageIds.includes(one.message.id);
+    for (const { release } of chat.waiting.filter(isDeleted)) release();
+    chat.waiting = chat.waiting.filter((one) => !isDeleted(one));
+    if (chat.waiting.length < MAX_WAITING) chat.waiting.push({ deleted: messageIds, release });
     // So many wait only while the store is unavailable: then a deleted question is answered.
-    else stored();
+    else release();
     this.#wake(chat);
   }
 
@@ -129,7 +127,7 @@ export class Inbox {
     const chat = this.#chat(id, undefined);
     const { lastId } = chat;
     const from = lastId !== undefined && isLater(lastId, after) ? lastId : after;
-    this.#missed(chat, { after: from, mayRepeat: lastId === undefined, stored: [resolve] });
+    this.#missed(chat, { after: from, mayRepeat: lastId === undefined, release: [resolve] });
     this.#wake(chat);
     this.#readers.add(resolve);
     await promise;
@@ -165,8 +163,7 @@ export class Inbox {
   }
 
   #missed(chat: Chat, gap: Gap): void {
-    const known = chat.gap;
-    chat.gap = known === undefined ? gap : { ...widen(known, gap), stored: [...known.stored, ...gap.stored] };
+    chat.gap = chat.gap === undefined ? gap : widen(chat.gap, gap);
   }
 
   #toInbound(message: RawMessage, kind: ChannelKind): InboundMessage | undefined {
@@ -179,10 +176,12 @@ export class Inbox {
   #noteHidden(message: RawMessage, kind: ChannelKind): void {
     const inbound = toInbound(message, { botId: this.#parts.botId() }, kind);
     if (inbound === undefined) return;
-    const detail =
-      'its text is hidden, because the Message Content Intent is off and it does not mention the bot';
-    const { senderId } = inbound;
-    this.#parts.noteRefusal({ address: addressOf(inbound), senderId, code: 'ignored', detail });
+    this.#parts.noteRefusal({
+      address: addressOf(inbound),
+      senderId: inbound.senderId,
+      code: 'ignored',
+      detail: 'its text is hidden, because the Message Content Intent is off and it does not mention the bot',
+    });
   }
 
   #wake(chat: Chat): void {
@@ -206,47 +205,39 @@ export class Inbox {
       if (gap !== undefined) {
         chat.gap = undefined;
         for await (const message of history.after(chat.id, gap.after))
-          await this.#commit(message, chat, { mayRepeat: gap.mayRepeat });
+          await this.#commit(message, chat, gap.mayRepeat, false);
         if (signal.aborted) return;
-        for (const stored of gap.stored) stored();
+        for (const release of gap.release) release();
         continue;
       }
       const next = chat.waiting.shift();
       if (next === undefined) return;
-      if ('message' in next) await this.#commit(next.message, chat, { isEdit: next.isEdit });
+      if ('message' in next) await this.#commit(next.message, chat, false, next.isEdit);
       else await this.#noteDeleted(chat.id, next.deleted);
-      if (!signal.aborted) next.stored();
+      if (!signal.aborted) next.release();
     }
   }
 
-  /**
-   * Publishes a message, and retries until it is committed or permanently refused: Discord does not deliver it again.
-   */
-  async #commit(
-    message: RawMessage,
-    chat: Chat,
-    { mayRepeat = false, isEdit = false }: { mayRepeat?: boolean; isEdit?: boolean },
-  ): Promise<void> {
+  /** Publishes a message, and retries until it is committed or permanently refused: Discord does not deliver it again. */
+  async #commit(message: RawMessage, chat: Chat, mayRepeat: boolean, isEdit: boolean): Promise<void> {
     const { signal, log } = this.#parts;
     const botId = this.#parts.botId();
     if (toInbound(message, { botId }, GROUP) === undefined) return;
-    chat.kind ??= await this.#parts.history.kindOf(chat.id, isCall(message, botId));
+    chat.kind ??= await this.#parts.kinds.of(chat.id, isCall(message, botId));
     // Without its kind it would be treated as a message from elsewhere: refused there, or answered.
     if (chat.kind === undefined) return;
     if (this.#toInbound(message, chat.kind) === undefined) return;
     const { kind } = chat;
-    const kindOf = async (id: string) => await this.#parts.history.kindOf(id, true);
+    const kindOf = async (id: string) => await this.#parts.kinds.of(id, true);
     const opensThread = !isEdit && !mayRepeat && this.#parts.threads.mayOpen(message, kind);
-    let read: InboundMessage | undefined;
+    let whole: InboundMessage | undefined;
     for (let attempt = 0; !signal.aborted; attempt += 1) {
       try {
-        read ??= await readWhole(message, kind, botId, { ...this.#parts, kindOf });
-        const inbound = isEdit ? read && asEdit(read, message) : read;
+        whole ??= await readWhole(message, kind, botId, kindOf, this.#parts);
+        const inbound = isEdit ? whole && asEdit(whole, message) : whole;
         if (inbound === undefined || (mayRepeat && inbound.content.startsWith('/'))) return;
-        const receipt = await this.#parts.publish(
-          inbound,
-          opensThread ? this.#threadFor(message, inbound, kindOf) : {},
-        );
+        const options = opensThread ? this.#threadFor(message, inbound, kindOf) : {};
+        const receipt = await this.#parts.publish(inbound, options);
         // The history of a chat where everything is refused need not be read later.
         if (!isEdit && receipt.kind !== 'refused' && isLater(message.id, chat.lastId))
           chat.lastId = message.id;
@@ -291,9 +282,12 @@ function isCall(message: RawMessage, botId: string): boolean {
 }
 
 /** Both gaps in one. */
-function widen(one: Gap, other: Gap): Pick<Gap, 'after' | 'mayRepeat'> {
-  const after = isLater(one.after, other.after) ? other.after : one.after;
-  return { after, mayRepeat: one.mayRepeat || other.mayRepeat };
+function widen(one: Gap, other: Gap): Gap {
+  return {
+    after: isLater(one.after, other.after) ? other.after : one.after,
+    mayRepeat: one.mayRepeat || other.mayRepeat,
+    release: [...one.release, ...other.release],
+  };
 }
 
 /** Whether a message is newer than another: its id is larger. */

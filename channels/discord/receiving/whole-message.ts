@@ -1,40 +1,23 @@
-/**
- * Reads a message together with what its event does not include: the bot's role, a text that came as a file, its
- * thread, and whether it is for the bot.
- */
-import type { InboundMessage, Membership } from '../../../src/protocol/message.ts';
-import type { BotRoles } from '../guilds/bot-roles.ts';
-import { type Members, membershipsOf } from '../guilds/members.ts';
-import { type ChannelKind, type RawMessage, toInbound } from './inbound.ts';
+/** Reads a message with what its event lacks: the bot's role, a text sent as a file, its thread, whether it is for the bot. */
 import type { Log } from '../../../src/protocol/log.ts';
-import { longTextOf, MAX_LONG_TEXT_BYTES, mediaOf } from './attachments.ts';
-import type { FileDownload } from '../files/file-download.ts';
-import { isTransientError, retryTransient } from '../rest/retry.ts';
-import { hasThread, isByBot, type KindOf } from '../threads/question-threads.ts';
+import type { InboundMessage, Membership } from '../../../src/protocol/message.ts';
+import type { FileDownload } from '../file-download.ts';
+import { type Guilds, membershipsOf } from '../guilds.ts';
+import { hasThread, type KindOf } from '../question-threads.ts';
+import { isTransientError, retryTransient } from '../rest.ts';
+import { type ChannelKind, isByBot, type RawMessage, toInbound } from './inbound.ts';
+import { type Attachment, longTextOf, MAX_LONG_TEXT_BYTES, mediaOf } from './message-parts.ts';
 
 /** Longest wait for such a text, in milliseconds: until then the chat waits. */
 const READ_MS = 15_000;
 
-/** The dependencies of reading a text. */
-interface LongTextParts {
-  files: Pick<FileDownload, 'open'>;
+export interface WholeMessageParts {
+  guilds: Guilds;
+  files: FileDownload;
+  /** Ids of the channels that were allowed individually. Throws `StoreError`. */
+  groups: () => Promise<readonly string[]>;
   signal: AbortSignal;
   log: Log;
-}
-
-interface AddressedParts {
-  botId: string;
-  kindOf: KindOf;
-  /** Ids of the channels that were allowed individually. */
-  groups: () => Promise<readonly string[]>;
-}
-
-export interface WholeMessageParts extends LongTextParts {
-  roles: Pick<BotRoles, 'of'>;
-  members: Pick<Members, 'rolesOf'>;
-  kindOf: KindOf;
-  /** Ids of the channels that were allowed individually. */
-  groups: () => Promise<readonly string[]>;
 }
 
 /** Undefined for a message of the bot itself or of the system. Throws `StoreError` and `ChannelError`. */
@@ -42,16 +25,17 @@ export async function readWhole(
   message: RawMessage,
   kind: ChannelKind,
   botId: string,
+  kindOf: KindOf,
   parts: WholeMessageParts,
 ): Promise<InboundMessage | undefined> {
   const guildId = message.guild_id ?? kind.guildId;
   const isByRole = message.mention_roles.length > 0 && guildId !== undefined;
-  const roleId = isByRole ? await parts.roles.of(guildId, botId) : undefined;
+  const roleId = isByRole ? await parts.guilds.botRole(guildId, botId) : undefined;
   const inbound = toInbound(await withLongText(message, parts), { botId, roleId }, kind);
   if (inbound === undefined) return undefined;
-  const threadId = await ownThread(message, kind, botId, parts.kindOf);
-  const mentioned = inbound.mentioned || (await isAddressed(message, kind, { ...parts, botId }));
-  const memberships = mentioned ? await membershipsIn(guildId, message, parts) : [];
+  const threadId = await ownThread(message, kind, botId, kindOf);
+  const mentioned = inbound.mentioned || (await isAddressed(message, kind, botId, kindOf, parts.groups));
+  const memberships = mentioned ? await membershipsIn(guildId, message, parts.guilds) : [];
   return { ...inbound, mentioned, memberships, ...(threadId !== undefined && { threadId }) };
 }
 
@@ -59,21 +43,21 @@ export async function readWhole(
 async function membershipsIn(
   guildId: string | undefined,
   message: RawMessage,
-  { members }: WholeMessageParts,
+  guilds: Guilds,
 ): Promise<Membership[]> {
   if (guildId === undefined || isByBot(message)) return membershipsOf(guildId);
-  const roles = message.member?.roles ?? (await askedRoles(members, guildId, message.author.id));
+  const roles = message.member?.roles ?? (await rolesIfVisible(guilds, guildId, message.author.id));
   return roles === undefined ? [] : membershipsOf(guildId, roles);
 }
 
 /** Undefined if Discord does not tell this bot. */
-async function askedRoles(
-  members: Pick<Members, 'rolesOf'>,
+async function rolesIfVisible(
+  guilds: Guilds,
   guildId: string,
   userId: string,
 ): Promise<string[] | undefined> {
   try {
-    return await members.rolesOf(guildId, userId);
+    return await guilds.rolesOf(guildId, userId);
   } catch (error) {
     if (isTransientError(error)) throw error;
     return undefined;
@@ -99,7 +83,9 @@ async function ownThread(
 async function isAddressed(
   message: RawMessage,
   { parentId, ownerId }: ChannelKind,
-  { botId, kindOf, groups }: AddressedParts,
+  botId: string,
+  kindOf: KindOf,
+  groups: () => Promise<readonly string[]>,
 ): Promise<boolean> {
   // Two bots would answer each other forever.
   if (parentId === undefined || ownerId === undefined || isByBot(message)) return false;
@@ -113,12 +99,12 @@ async function isAddressed(
  * The message with its file's text as its own. If the file cannot be read, or turns out too long, it stays a file:
  * the turn may still fetch it. Throws only the signal's reason.
  */
-async function withLongText(message: RawMessage, parts: LongTextParts): Promise<RawMessage> {
+async function withLongText(message: RawMessage, parts: WholeMessageParts): Promise<RawMessage> {
   const file = longTextOf(message);
   if (file === undefined) return message;
   try {
     const limit = AbortSignal.any([parts.signal, AbortSignal.timeout(READ_MS)]);
-    const text = await retryTransient(() => read(message, file, { ...parts, signal: limit }), limit);
+    const text = await retryTransient(() => readText(message, file, parts.files, limit), limit);
     if (text === undefined) return message;
     const content = [message.content, text].filter(Boolean).join('\n');
     return { ...message, content, attachments: message.attachments.filter((one) => one !== file) };
@@ -130,10 +116,11 @@ async function withLongText(message: RawMessage, parts: LongTextParts): Promise<
 }
 
 /** Undefined for more text than a message can hold. */
-async function read(
+async function readText(
   message: RawMessage,
-  file: RawMessage['attachments'][number],
-  { files, signal }: LongTextParts,
+  file: Attachment,
+  files: FileDownload,
+  signal: AbortSignal,
 ): Promise<string | undefined> {
   const of = { channelId: message.channel_id, messageId: message.id };
   const chunks: Uint8Array[] = [];

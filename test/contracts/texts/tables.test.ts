@@ -124,7 +124,7 @@ const WITHOUT_NOUN = [
 const MOVED = [
   'channels/http/page/',
   'channels/discord/interactions/',
-  'channels/discord/earlier/muted-notice.ts',
+  'channels/discord/reactions.ts',
   'channels/slack/interactions.ts',
   'channels/telegram/receiving/publishing.ts',
   'src/intake/',

@@ -1,5 +1,5 @@
 /** The chats of one user in a run with linked chats: on every platform, private and not, and in a thread. */
-import { PermissionFlagsBits } from 'discord-api-types/v10';
+import { PermissionFlagsBits } from 'discord.js';
 import { addressOf } from '../../../src/protocol/message.ts';
 import { visibleText } from '../../fakes/discord/markdown.ts';
 import type { FakeChannel } from '../../fakes/discord/platform.ts';

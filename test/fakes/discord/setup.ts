@@ -1,13 +1,16 @@
 /** The Discord channel in front of a fake Discord, and a gateway that only records: shared by the channel's tests. */
 import type { z } from 'zod';
-import { create, type DiscordTiming } from '../../../channels/discord/index.ts';
+import type { DiscordTiming } from '../../../channels/discord/config.ts';
+import { create } from '../../../channels/discord/index.ts';
 import { manifest } from '../../../channels/discord/manifest.ts';
-import type { Channel } from '../../../src/protocol/channel.ts';
+import type { Channel, ChannelDeps } from '../../../src/protocol/channel.ts';
+import type { GatewayApi } from '../../../src/protocol/gateway-api.ts';
 import type { EventListener } from '../../../src/protocol/bus.ts';
 import type { CommandListing } from '../../../src/protocol/command.ts';
 import type { InboundMessage } from '../../../src/protocol/message.ts';
 import type { Receive } from '../../../src/protocol/receive.ts';
 import { ChannelSetup } from '../gateway/channel-setup.ts';
+import { partial } from './partial.ts';
 import { FakeDiscord, type FakeDiscordOptions } from './discord.ts';
 
 /** The commands of the gateway. */
@@ -69,9 +72,9 @@ export class DiscordSetup extends ChannelSetup {
     const { token = this.discord.token, apiRoot = this.discord.apiRoot, timing, now } = this.#options;
     return create(
       { token, apiRoot, ...manifest.settings.parse(this.#options.settings ?? {}) },
-      {
+      partial<ChannelDeps>({
         ...this.deps,
-        gateway: {
+        gateway: partial<GatewayApi>({
           ...this.gateway,
           commands: COMMANDS,
           suggest: (message) => this.suggest(message),
@@ -81,8 +84,8 @@ export class DiscordSetup extends ChannelSetup {
             this.listeners.add(listener);
             return () => this.listeners.delete(listener);
           },
-        },
-      },
+        }),
+      }),
       {
         identifySpacingMs: 20,
         retryBaseMs: 10,

@@ -1,5 +1,5 @@
 /** A private chat that shares its conversation with a group: a channel, a thread, a topic or a room. */
-import { PermissionFlagsBits } from 'discord-api-types/v10';
+import { PermissionFlagsBits } from 'discord.js';
 import { afterAll, expect, it, vi } from 'vitest';
 import { addressOf } from '../../../src/protocol/message.ts';
 import { FakeHomeserver } from '../../fakes/matrix/homeserver.ts';

@@ -1,7 +1,8 @@
 /** Notices where the bot may not write: users are not left without an answer and without a reason. */
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { MAX_QUESTIONS, MutedNotice } from '../../../../channels/discord/earlier/muted-notice.ts';
+import { MAX_QUESTIONS, MutedNotice } from '../../../../channels/discord/reactions.ts';
 import type { FakeChannel, FakeMessage } from '../../../fakes/discord/platform.ts';
+import { restOf } from '../../../fakes/discord/partial.ts';
 import { DiscordSetup } from '../../../fakes/discord/setup.ts';
 import { failureOf } from '../../../fakes/gateway/channel-setup.ts';
 import pino from 'pino';
@@ -52,16 +53,15 @@ describe('a question where the bot may not write', () => {
   it('is forgotten in favor of the newest questions of other channels', async () => {
     const paths: string[] = [];
     const notice = new MutedNotice(
-      {
-        call({ path }) {
-          paths.push(path);
-          return Promise.resolve(undefined);
-        },
-      },
+      restOf(({ path }) => {
+        paths.push(path);
+        return Promise.resolve(undefined);
+      }),
       pino({ level: 'silent' }),
       builtInLanguages,
     );
-    for (let n = 0; n <= MAX_QUESTIONS; n += 1) notice.asked(`${n}`, { messageId: `9${n}`, senderId: '1' });
+    for (let n = 0; n <= MAX_QUESTIONS; n += 1)
+      notice.remember(`${n}`, { messageId: `9${n}`, senderId: '1' });
     await notice.show('0');
     await notice.show('1');
     expect(paths).toHaveLength(1);

@@ -1,23 +1,22 @@
 /** The bot's reactions to questions, and its role in servers: what is remembered, and how much of it. */
 import pino from 'pino';
 import { describe, expect, it } from 'vitest';
-import { BotRoles, MAX_GUILDS } from '../../../../channels/discord/guilds/bot-roles.ts';
-import { questionReactions } from '../../../../channels/discord/earlier/question-reactions.ts';
+import { Guilds, MAX_GUILDS } from '../../../../channels/discord/guilds.ts';
+import { questionReactions } from '../../../../channels/discord/reactions.ts';
 import { MAX_REACTIONS } from '../../../../src/protocol/channel-parts.ts';
 import { ChannelError } from '../../../../src/protocol/errors.ts';
+import { restOf } from '../../../fakes/discord/partial.ts';
 
 /** Calls as `put ✅`, in order. */
 function recording(fail?: (line: string) => ChannelError | undefined) {
   const calls: string[] = [];
-  const rest = {
-    call: ({ method, path }: { method: string; path: string }) => {
-      const emoji = decodeURIComponent(/reactions\/([^/]+)/.exec(path)?.[1] ?? '');
-      const line = `${method} ${emoji}`;
-      calls.push(line);
-      const failure = fail?.(line);
-      return failure === undefined ? Promise.resolve(undefined) : Promise.reject(failure);
-    },
-  };
+  const rest = restOf(({ method, path }) => {
+    const emoji = decodeURIComponent(/reactions\/([^/]+)/.exec(path)?.[1] ?? '');
+    const line = `${method} ${emoji}`;
+    calls.push(line);
+    const failure = fail?.(line);
+    return failure === undefined ? Promise.resolve(undefined) : Promise.reject(failure);
+  });
   return { calls, rest };
 }
 
@@ -87,17 +86,15 @@ describe("the bot's role in a server", () => {
 
   it(`is requested once, and remembered for the ${MAX_GUILDS} servers that were requested last`, async () => {
     const asked: string[] = [];
-    const rest = {
-      call: ({ path }: { path: string }) => {
-        asked.push(path);
-        return Promise.resolve([{ id: '7', tags: { bot_id: '2' } }, { id: '8' }]);
-      },
-    };
-    const roles = new BotRoles({ rest, log, epochNow: () => 0 });
-    for (let n = 0; n <= MAX_GUILDS; n += 1) expect(await roles.of(`${n}`, '2')).toBe('7');
-    expect(await roles.of('1', '2')).toBe('7');
+    const rest = restOf(({ path }) => {
+      asked.push(path);
+      return Promise.resolve([{ id: '7', tags: { bot_id: '2' } }, { id: '8' }]);
+    });
+    const guilds = new Guilds(rest, log, () => 0);
+    for (let n = 0; n <= MAX_GUILDS; n += 1) expect(await guilds.botRole(`${n}`, '2')).toBe('7');
+    expect(await guilds.botRole('1', '2')).toBe('7');
     expect(asked).toHaveLength(MAX_GUILDS + 1);
-    await roles.of('0', '2');
+    await guilds.botRole('0', '2');
     expect(asked).toHaveLength(MAX_GUILDS + 2);
   });
 
@@ -107,15 +104,13 @@ describe("the bot's role in a server", () => {
       [false, 1],
     ] as const) {
       let calls = 0;
-      const rest = {
-        call: () => {
-          calls += 1;
-          return Promise.reject(new ChannelError(retryable ? 'unavailable' : 'blocked', 'no', { retryable }));
-        },
-      };
-      const roles = new BotRoles({ rest, log, epochNow: () => 0 });
-      expect(await roles.of('1', '2')).toBeUndefined();
-      expect(await roles.of('1', '2')).toBeUndefined();
+      const rest = restOf(() => {
+        calls += 1;
+        return Promise.reject(new ChannelError(retryable ? 'unavailable' : 'blocked', 'no', { retryable }));
+      });
+      const guilds = new Guilds(rest, log, () => 0);
+      expect(await guilds.botRole('1', '2')).toBeUndefined();
+      expect(await guilds.botRole('1', '2')).toBeUndefined();
       expect(calls).toBe(times);
     }
   });

@@ -1,8 +1,8 @@
 /** Files of Discord messages, and what else a message brings besides its text. */
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { MAX_LONG_TEXT_BYTES, readReference } from '../../../../channels/discord/receiving/attachments.ts';
-import { FileDownload } from '../../../../channels/discord/files/file-download.ts';
-import { DiscordRest } from '../../../../channels/discord/rest/rest.ts';
+import { MAX_LONG_TEXT_BYTES, readReference } from '../../../../channels/discord/receiving/message-parts.ts';
+import { FileDownload } from '../../../../channels/discord/file-download.ts';
+import { DiscordRest } from '../../../../channels/discord/rest.ts';
 import type { Media } from '../../../../src/protocol/media.ts';
 import type { InboundMessage } from '../../../../src/protocol/message.ts';
 import { type FakeChannel, type FakePerson, FLAG_HAS_SNAPSHOT } from '../../../fakes/discord/platform.ts';
@@ -178,12 +178,8 @@ describe('a file on Discord', () => {
     'http://cdn.discordapp.com/a',
     'https://discord.com/a',
   ])('is requested from no server outside of Discord, such as %s', async (url) => {
-    const rest = new DiscordRest({
-      token: 'x',
-      apiRoot: 'https://discord.com/api',
-      monotonicMs: () => performance.now(),
-    });
-    const files = new FileDownload({ rest, silenceMs: 100 });
+    const rest = new DiscordRest('x', undefined, () => performance.now());
+    const files = new FileDownload(rest, undefined, 100);
     const call = files.open({ kind: 'file', url: `${url}#1/2` }, AbortSignal.timeout(5_000));
     expect(await failureOf(call)).toMatchObject({ code: 'rejected' });
   });

@@ -2,8 +2,8 @@
 import { wordedHealth } from '../../../fakes/gateway/worded-health.ts';
 import { setImmediate as immediate } from 'node:timers/promises';
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { type BudgetKeys, IdentifyBudget } from '../../../../channels/discord/gateway/identify-budget.ts';
-import { countersOf, sessionKeyOf } from '../../../../channels/discord/gateway/shard.ts';
+import { IdentifyBudget } from '../../../../channels/discord/gateway/identify-budget.ts';
+import { type BudgetKeys, budgetKeysOf } from '../../../../channels/discord/gateway/shard.ts';
 import { MemoryConnections } from '../../../fakes/stores/connections.ts';
 import type { GatewayFailure } from '../../../fakes/discord/gateway/gateway.ts';
 import { DiscordSetup } from '../../../fakes/discord/setup.ts';
@@ -141,12 +141,12 @@ describe('sessions with a gateway that flaps', () => {
   });
 });
 
-const keysOf = (session: string): BudgetKeys => ({ session, own: session, all: [session] });
+const keysOf = (session: string): BudgetKeys => ({ session, group: session, all: [session] });
 
 it('begins sessions on one of two nodes at a time', async () => {
   const connections = new MemoryConnections();
   let now = Date.UTC(2026, 0, 1);
-  const nodes = [1, 2].map(() => new IdentifyBudget({ connections, epochNow: () => now, spacingMs: 5_000 }));
+  const nodes = [1, 2].map(() => new IdentifyBudget(connections, () => now, 5_000));
   const waits = await Promise.all(nodes.map((node) => node.waitMs('discord:1')));
   expect(waits).toEqual([0, 0]);
   const counted: boolean[] = [];
@@ -163,22 +163,19 @@ it('begins sessions on one of two nodes at a time', async () => {
 it('lets shards of one group begin one after another, those of other groups at the same time, and counts the day for all', async () => {
   const connections = new MemoryConnections();
   let now = Date.UTC(2026, 0, 1);
-  const budget = new IdentifyBudget({ connections, epochNow: () => now, spacingMs: 5_000 });
-  const keys = [0, 1, 2].map((id) => {
-    const shard = { id, count: 3 };
-    return { session: sessionKeyOf('1', shard), ...countersOf('1', shard, 2) };
-  });
+  const budget = new IdentifyBudget(connections, () => now, 5_000);
+  const keys = [0, 1, 2].map((id) => budgetKeysOf('1', { id, count: 3 }, 2));
   const counted: boolean[] = [];
   for (const shard of keys) counted.push(await budget.count(shard));
   // Shard 2 shares its group with shard 0.
   expect(counted).toEqual([true, true, false]);
-  expect(await Promise.all(keys.map(async (shard) => await budget.spacingMs(shard)))).toEqual([
+  expect(await Promise.all(keys.map(async (shard) => await budget.groupWaitMs(shard)))).toEqual([
     5_000, 5_000, 5_000,
   ]);
   now += 5_000;
   const third = keys[2];
   if (third === undefined) throw new Error('no third shard');
-  expect(await budget.spacingMs(third)).toBe(0);
+  expect(await budget.groupWaitMs(third)).toBe(0);
   expect(await budget.count(third)).toBe(true);
   const limit = { total: 53, remaining: 1_000, reset_after: 1, max_concurrency: 2 };
   expect(await budget.exhaustedMs(third, limit)).toBeUndefined();

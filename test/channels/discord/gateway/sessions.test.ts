@@ -2,11 +2,13 @@
 import { wordedHealth } from '../../../fakes/gateway/worded-health.ts';
 import { setImmediate as immediate } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { catchUp, MAX_CHATS_READ } from '../../../../channels/discord/receiving/catch-up.ts';
+import { catchUp, type History, MAX_CHATS_READ } from '../../../../channels/discord/receiving/history.ts';
+import type { ChannelKinds } from '../../../../channels/discord/receiving/channel-kinds.ts';
 import { StoreError } from '../../../../src/protocol/errors.ts';
 import { silentLog } from '../../../database.ts';
 import { MemoryConnections } from '../../../fakes/stores/connections.ts';
 import { DiscordSetup } from '../../../fakes/discord/setup.ts';
+import { partial } from '../../../fakes/discord/partial.ts';
 import { ACCEPTED } from '../../../fakes/gateway/channel-setup.ts';
 import { type FakeChannel, type FakePerson, Refusal } from '../../../fakes/discord/platform.ts';
 
@@ -193,15 +195,16 @@ describe('a restart after Discord has forgotten the session', () => {
       changedAt: 1_000_000_000_000 - n,
     }));
     const read: string[] = [];
-    const inbox = { heard: [], read: (id: string) => Promise.resolve(void read.push(id)) };
-    const gateway = { noteRefusal: () => undefined, groups: () => Promise.resolve(['5000']) };
-    const history = { kindOf: () => Promise.resolve(undefined), posts: () => Promise.resolve([]) };
+    const history = partial<History>({ posts: () => Promise.resolve([]) });
+    const kinds = partial<ChannelKinds>({ of: () => Promise.resolve(undefined) });
     const shard = { id: 0, count: 1 };
     const parts = {
       connections,
-      inbox,
-      gateway,
+      heard: () => [],
+      read: (id: string) => Promise.resolve(void read.push(id)),
+      groups: () => Promise.resolve(['5000']),
       history,
+      kinds,
       shard,
       log: silentLog,
       epochNow: () => 1_000_000_000_000,

@@ -1,6 +1,6 @@
 /** A bot that Discord asks to split its servers across several connections. */
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { MAX_SHARDS } from '../../../../channels/discord/gateway/address.ts';
+import { MAX_SHARDS } from '../../../../channels/discord/gateway/shard.ts';
 import { DiscordSetup } from '../../../fakes/discord/setup.ts';
 import type { FakeChannel } from '../../../fakes/discord/platform.ts';
 

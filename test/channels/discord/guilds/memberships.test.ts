@@ -1,6 +1,6 @@
 /** What people belong to on Discord: sent with each message, else requested, and who administers a server. */
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { PermissionFlagsBits } from 'discord-api-types/v10';
+import { PermissionFlagsBits } from 'discord.js';
 import { reacts } from '../../../fakes/discord/acts.ts';
 import { DiscordSetup } from '../../../fakes/discord/setup.ts';
 import { type FakeChannel, type FakePerson, Refusal } from '../../../fakes/discord/platform.ts';

@@ -3,16 +3,20 @@ import pino from 'pino';
 import { describe, expect, it, vi } from 'vitest';
 import { Inbox, MAX_CHATS } from '../../../../channels/discord/receiving/inbox.ts';
 import { type RawMessage, readMessage } from '../../../../channels/discord/receiving/inbound.ts';
+import { BucketPauses, MAX_PAUSES, MAX_UNNAMED, UNNAMED_WAIT_MS } from '../../../../channels/discord/rest.ts';
 import {
-  BucketPauses,
-  MAX_PAUSES,
-  MAX_UNNAMED,
-  UNNAMED_WAIT_MS,
-} from '../../../../channels/discord/rest/rest.ts';
-import { ChannelKinds, MAX_KINDS, MAX_LOOKUPS } from '../../../../channels/discord/channel-kinds.ts';
+  ChannelKinds,
+  MAX_KINDS,
+  MAX_LOOKUPS,
+} from '../../../../channels/discord/receiving/channel-kinds.ts';
+import type { FileDownload } from '../../../../channels/discord/file-download.ts';
+import type { Guilds } from '../../../../channels/discord/guilds.ts';
+import type { QuestionThreads } from '../../../../channels/discord/question-threads.ts';
+import type { History } from '../../../../channels/discord/receiving/history.ts';
 import { MAX_GUEST_CHATS, Sending } from '../../../../channels/discord/sending.ts';
 import { ChannelError } from '../../../../src/protocol/errors.ts';
 import type { InboundMessage } from '../../../../src/protocol/message.ts';
+import { partial, restOf } from '../../../fakes/discord/partial.ts';
 import { ACCEPTED } from '../../../fakes/gateway/channel-setup.ts';
 
 const id = (n: number): string => String(1_000_000_000_000_000_000n + BigInt(n));
@@ -34,12 +38,15 @@ function message(channel: number, n: number): RawMessage {
 function inboxOf(signal: AbortSignal, publish: (inbound: InboundMessage) => void): Inbox {
   return new Inbox({
     noteRefusal: () => undefined,
-    threads: { mayOpen: () => false, open: () => Promise.resolve(undefined) },
+    threads: partial<QuestionThreads>({ mayOpen: () => false, open: () => Promise.resolve(undefined) }),
     groups: () => Promise.resolve([]),
-    members: { rolesOf: () => Promise.resolve([]) },
-    history: { kindOf: () => Promise.resolve({ place: 'group' }), async *after() {} },
-    roles: { of: () => Promise.resolve(undefined) },
-    files: { open: () => Promise.reject(new Error('no message has files')) },
+    guilds: partial<Guilds>({
+      rolesOf: () => Promise.resolve([]),
+      botRole: () => Promise.resolve(undefined),
+    }),
+    history: partial<History>({ async *after() {} }),
+    kinds: partial<ChannelKinds>({ of: () => Promise.resolve({ place: 'group' }) }),
+    files: partial<FileDownload>({ open: () => Promise.reject(new Error('no message has files')) }),
     log: pino({ level: 'silent' }),
     signal,
     botId: () => '2',
@@ -84,7 +91,6 @@ describe('the inbox', () => {
 });
 
 describe('the kinds of channels', () => {
-  const waits = { spacingMs: 0, retryMs: 1 };
   const asking = (answer: (n: number) => Promise<unknown>) => {
     const asked: string[] = [];
     const stop = new AbortController();
@@ -94,7 +100,14 @@ describe('the kinds of channels', () => {
     };
     const log = pino({ level: 'silent' });
     const leftOut = vi.fn<(chatId: string) => void>();
-    const kinds = new ChannelKinds({ rest: { call }, log, signal: stop.signal, waits, leftOut });
+    const kinds = new ChannelKinds({
+      rest: restOf(call),
+      log,
+      signal: stop.signal,
+      spacingMs: 0,
+      retryMs: 1,
+      onLeftOut: leftOut,
+    });
     return { asked, stop, kinds, leftOut };
   };
   const thread = { type: 11, parent_id: id(7) };
@@ -183,9 +196,9 @@ describe('the pauses Discord asked for', () => {
 
 it(`remembers the last ${MAX_GUEST_CHATS} chats in which the bot was a guest`, async () => {
   const calls: string[] = [];
-  const rest = { call: ({ path }: { path: string }) => Promise.resolve(void calls.push(path)) };
+  const rest = restOf(({ path }) => Promise.resolve(void calls.push(path)));
   const sending = new Sending(
-    rest as never,
+    rest,
     () => 0,
     () => undefined,
   );

@@ -1,7 +1,7 @@
 /** Markdown in Discord's dialect: what a reader sees, and that no text in it can act as markup or a mention. */
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { render } from '../../../../channels/discord/rendering/render.ts';
+import { render } from '../../../../channels/discord/render.ts';
 import { cleanText } from '../../../../src/lib/text.ts';
 import { parseMarkdown } from '../../../../src/lib/markdown/markdown.ts';
 import { markdownish } from '../../../contracts/hostile-texts.ts';

@@ -1,6 +1,6 @@
 /** Calls to Discord while the machine's clock is set: limits are waits, and a wait is no longer for it. */
 import { expect, it, onTestFinished, vi } from 'vitest';
-import { DiscordRest } from '../../../../channels/discord/rest/rest.ts';
+import { DiscordRest } from '../../../../channels/discord/rest.ts';
 import { FakeDiscord } from '../../../fakes/discord/discord.ts';
 import { failureOf } from '../../../fakes/gateway/channel-setup.ts';
 
@@ -15,7 +15,7 @@ it.each([-2 * HOUR_MS, 2 * HOUR_MS])(
     const discord = await FakeDiscord.open();
     onTestFinished(() => discord.close());
     const { token, apiRoot } = discord;
-    const rest = new DiscordRest({ token, apiRoot, monotonicMs: () => performance.now() });
+    const rest = new DiscordRest(token, apiRoot, () => performance.now());
     const call = async () => await rest.call({ method: 'get', path: '/users/@me', bucket: 'me' });
     for (let nth = 0; nth < PER_SECOND; nth += 1) await call();
     expect(await failureOf(call())).toMatchObject({ code: 'rate_limited', local: true });

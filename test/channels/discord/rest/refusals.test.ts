@@ -1,7 +1,7 @@
 /** Refusals of Discord's REST API: what is retried and when, what becomes a new message, and what health reports. */
 import { wordedHealth } from '../../../fakes/gateway/worded-health.ts';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { MAX_UNNAMED, REFUSAL_KEPT_MS, UNNAMED_WAIT_MS } from '../../../../channels/discord/rest/rest.ts';
+import { MAX_UNNAMED, REFUSAL_KEPT_MS, UNNAMED_WAIT_MS } from '../../../../channels/discord/rest.ts';
 import { DEAD_AFTER_MS, DEAD_INTERVAL_MS } from '../../../../src/protocol/channel.ts';
 import { type FakeChannel, Refusal } from '../../../fakes/discord/platform.ts';
 import { DiscordSetup } from '../../../fakes/discord/setup.ts';

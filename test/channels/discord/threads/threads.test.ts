@@ -1,7 +1,7 @@
 /** Threads: one for each question where configured, the posts of forums, and where messages need no mention. */
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { MAX_NAME } from '../../../../channels/discord/threads/question-threads.ts';
-import { reportedThreads } from '../../../../channels/discord/receiving/receiving.ts';
+import { MAX_NAME } from '../../../../channels/discord/question-threads.ts';
+import { reportedThreads } from '../../../../channels/discord/receiving/events.ts';
 import { edits } from '../../../fakes/discord/acts.ts';
 import { DiscordSetup } from '../../../fakes/discord/setup.ts';
 import type { SayOptions } from '../../../fakes/discord/say.ts';

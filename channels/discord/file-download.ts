@@ -1,13 +1,11 @@
-/**
- * Downloads files that people send: streams them from Discord's file servers, with a fresh link if the old one has
- * expired.
- */
-import { DefaultRestOptions } from '@discordjs/rest';
+/** Downloads files that people send, as streams, with a fresh link if the old one has expired. */
+import { DefaultRestOptions, Routes } from 'discord.js';
 import { z } from 'zod';
-import { ChannelError } from '../../../src/protocol/errors.ts';
-import type { Media } from '../../../src/protocol/media.ts';
-import { Attachment, type MessagePlace, readReference } from '../receiving/attachments.ts';
-import type { DiscordRest } from '../rest/rest.ts';
+import { ChannelError, channelUnavailable } from '../../src/protocol/errors.ts';
+import type { Media } from '../../src/protocol/media.ts';
+import { Attachment, type MessagePlace, readReference } from './receiving/message-parts.ts';
+import { rateLimited } from './errors.ts';
+import type { DiscordRest } from './rest.ts';
 
 /** The hosts on which Discord keeps files. */
 const FILE_HOSTS = ['cdn.discordapp.com', 'media.discordapp.net'];
@@ -22,26 +20,24 @@ const WithFiles = z.object({
     .nullish(),
 });
 
-export interface FileDownloadParts {
-  rest: DiscordRest;
-  /** A server other than Discord's own, which also keeps the files. */
-  apiRoot?: string | undefined;
-  silenceMs: number;
-}
-
 /** Opens the files of messages. */
 export class FileDownload {
-  readonly #parts: FileDownloadParts;
+  readonly #rest: DiscordRest;
+  readonly #apiRoot: string | undefined;
+  readonly #silenceMs: number;
 
-  constructor(parts: FileDownloadParts) {
-    this.#parts = parts;
+  /** `apiRoot`: of a server other than Discord's own, which also keeps the files. `silenceMs`: longest wait for data. */
+  constructor(rest: DiscordRest, apiRoot: string | undefined, silenceMs: number) {
+    this.#rest = rest;
+    this.#apiRoot = apiRoot;
+    this.#silenceMs = silenceMs;
   }
 
   /** Throws `ChannelError`; so does the stream. */
   async open(media: Media, signal: AbortSignal): Promise<AsyncIterable<Uint8Array>> {
     const reference = readReference(media.url);
     if (reference === undefined) throw gone();
-    const silence = new Silence(this.#parts.silenceMs, signal);
+    const silence = new Silence(this.#silenceMs, signal);
     try {
       const first = await this.#get(reference.url, silence);
       if (first.status === 200) return readBytes(first, silence);
@@ -73,27 +69,22 @@ export class FileDownload {
     await discard(answer);
     if (answer.status === 429) {
       const retryAfterMs = Math.max(1, Number(answer.headers.get('retry-after')) || 1) * 1_000;
-      const text = 'Discord asks to wait before the file is read.';
-      throw new ChannelError('rate_limited', text, { retryable: true, retryAfterMs });
+      throw rateLimited(retryAfterMs);
     }
     if (answer.status < 500) throw gone();
-    const text = `Discord answered the request for the file with status ${answer.status}.`;
-    throw new ChannelError('unavailable', text, { retryable: true });
+    throw channelUnavailable(`Discord answered the request for the file with status ${answer.status}.`);
   }
 
   /** Links come from Discord, but requests may go only to its own servers. */
   #isFileServer({ protocol, host, origin }: URL): boolean {
-    const { apiRoot } = this.#parts;
-    if (apiRoot !== undefined) return origin === URL.parse(apiRoot)?.origin;
+    if (this.#apiRoot !== undefined) return origin === URL.parse(this.#apiRoot)?.origin;
     return protocol === 'https:' && FILE_HOSTS.includes(host);
   }
 
   /** The message's current link to the same file. */
   async #freshLink(old: URL, { channelId, messageId }: MessagePlace, signal: AbortSignal): Promise<URL> {
-    const path = `/channels/${channelId}/messages/${messageId}` as const;
-    const bucket = `message ${channelId}`;
-    const answer = await this.#parts.rest
-      .call({ method: 'get', path, bucket, signal })
+    const answer = await this.#rest
+      .get(Routes.channelMessage(channelId, messageId), `message ${channelId}`, signal)
       .catch((error: unknown) => {
         if (error instanceof ChannelError && !error.retryable) throw gone(error);
         throw error;
@@ -155,8 +146,5 @@ function gone(cause?: unknown): ChannelError {
 }
 
 function cutOff(cause: unknown): ChannelError {
-  return new ChannelError('unavailable', 'The file from Discord did not come through.', {
-    retryable: true,
-    cause,
-  });
+  return channelUnavailable('The download of the file from Discord broke off.', cause);
 }

@@ -1,12 +1,78 @@
 /** Calls to Discord's REST API: throws every limit and failure at once as `ChannelError`; no call waits or is repeated here. */
-import { DefaultRestOptions, REST, type RESTOptions } from '@discordjs/rest';
-import { ChannelError, messageOf } from '../../../src/protocol/errors.ts';
-import { textRef, type TextRef } from '../../../src/protocol/texts/say.ts';
-import type { ChannelHealth } from '../../../src/protocol/gateway-api.ts';
+import { DefaultRestOptions, REST, type RESTOptions, Routes } from 'discord.js';
+import {
+  ChannelError,
+  channelUnavailable,
+  type GatewayError,
+  isRetryable,
+  messageOf,
+} from '../../src/protocol/errors.ts';
+import type { ChannelHealth } from '../../src/protocol/gateway-api.ts';
+import { tokenHealth, tokenRefusals, tokenRefused } from '../../src/protocol/channel-parts.ts';
+import { textRef, type TextRef } from '../../src/protocol/texts/say.ts';
+import type { Refusals } from '../../src/lib/async/call-gate.ts';
+import { retryWhile } from '../../src/lib/async/retry.ts';
+import { Recent } from '../../src/lib/recent.ts';
+import { stripEnd } from '../../src/lib/text.ts';
+import { BAD_TOKEN, fromTooMany, lacksPermission, rateLimited, toChannelError } from './errors.ts';
 
-import { fromTooMany, heldBack, lacksPermission, toChannelError } from '../errors.ts';
-import { Recent } from '../../../src/lib/recent.ts';
-import { TokenCheck } from '../checks/token-check.ts';
+/** Discord's own API, without a version. */
+const OFFICIAL_ROOT = 'https://discord.com/api';
+
+/** Whether Discord really refuses the bot token: a single 401 proves nothing, and a storm of them would get the address banned. */
+class TokenCheck {
+  readonly #refusals: Refusals;
+  readonly #call: () => Promise<void>;
+  #pending: Promise<void> | undefined;
+
+  /** `call` makes one call with the token that needs no permission, and throws `ChannelError` if it fails. */
+  constructor(monotonicMs: () => number, call: () => Promise<void>) {
+    this.#refusals = tokenRefusals(monotonicMs);
+    this.#call = call;
+  }
+
+  /**
+   * Lets a call pass while the token is good, and asks Discord again when it is time to. Throws
+   * `ChannelError('unauthorized')`.
+   */
+  async admit(): Promise<void> {
+    if (this.#refusals.state === undefined) return;
+    if (this.#refusals.leftMs === 0) await this.#verify();
+    if (this.#refusals.state !== undefined) throw tokenRefused(this.#refusals, BAD_TOKEN);
+  }
+
+  /** Explains a 401: `unavailable` if the token is good nevertheless, otherwise `unauthorized`. */
+  async explain(refusal: ChannelError): Promise<ChannelError> {
+    await this.#verify();
+    if (this.#refusals.state !== undefined) return tokenRefused(this.#refusals, BAD_TOKEN, refusal);
+    return channelUnavailable(textRef('health.refused_once', { network: 'Discord' }), refusal);
+  }
+
+  /** Undefined while the token is good. */
+  get health(): ChannelHealth | undefined {
+    return tokenHealth(this.#refusals, BAD_TOKEN);
+  }
+
+  async #verify(): Promise<void> {
+    this.#pending ??= this.#check().finally(() => {
+      this.#pending = undefined;
+    });
+    await this.#pending;
+  }
+
+  async #check(): Promise<void> {
+    try {
+      await this.#call();
+      this.#refusals.clear();
+    } catch (error) {
+      if (!(error instanceof ChannelError)) throw error;
+      // An outage says nothing about the token: neither that it is bad nor that the next check can wait an
+      // hour.
+      const isRefused = error.code === 'unauthorized';
+      if (isRefused || this.#refusals.state !== undefined) this.#refusals.note(isRefused);
+    }
+  }
+}
 
 /** Maximum number of buckets remembered; when more are needed the oldest is forgotten. */
 export const MAX_PAUSES = 1_000;
@@ -33,15 +99,12 @@ export class BucketPauses {
     this.#monotonicNow = monotonicNow;
   }
 
-  /** How many milliseconds calls of a bucket must still wait; 0 if they need not. */
+  /** How many milliseconds calls in a bucket must still wait; 0 if they need not. */
   left(bucket: string): number {
     return Math.max(0, Math.ceil((this.#buckets.get(bucket)?.until ?? 0) - this.#monotonicNow()));
   }
 
-  /**
-   * Records a refusal, and returns the wait for it in milliseconds: `askedMs`, or our own choice; undefined once
-   * those are used up.
-   */
+  /** Records a refusal; returns the wait in milliseconds: `askedMs`, or our own choice until those are used up. */
   refused(bucket: string, askedMs: number | undefined): number | undefined {
     const unnamed = askedMs === undefined ? (this.#buckets.get(bucket)?.unnamed ?? 0) + 1 : 0;
     const ms = askedMs ?? Math.min(UNNAMED_CAP_MS, UNNAMED_WAIT_MS * 2 ** (unnamed - 1));
@@ -124,13 +187,13 @@ export interface RestCall {
   path: `/${string}`;
   /** Name of the rate limit this call shares with others, e.g. `send 42`. */
   bucket: string;
-  body?: object;
+  body?: object | undefined;
   /** Sent with `body` as a form. */
-  files?: UploadFile[];
-  query?: URLSearchParams;
+  files?: UploadFile[] | undefined;
+  query?: URLSearchParams | undefined;
   /** False for interaction tokens, which are part of the path: a 401 there does not concern the bot token. */
   auth?: false;
-  signal?: AbortSignal;
+  signal?: AbortSignal | undefined;
 }
 
 /** The library's clients. */
@@ -155,17 +218,17 @@ export class DiscordRest {
   readonly #token: TokenCheck;
   readonly #health: RestHealth;
 
-  constructor(config: { token: string; apiRoot: string; monotonicMs: () => number }) {
-    const { token, apiRoot, monotonicMs } = config;
-    this.#apiRoot = apiRoot;
+  /** `apiRoot`: of another server that implements Discord's API, without a version. */
+  constructor(token: string, apiRoot: string | undefined, monotonicMs: () => number) {
+    this.#apiRoot = stripEnd(apiRoot ?? OFFICIAL_ROOT, '/');
     this.#monotonicMs = monotonicMs;
-    this.#clients = openClients(apiRoot);
+    this.#clients = openClients(this.#apiRoot);
     this.#aheadMs = Date.now() - monotonicMs();
     this.#headers = { Authorization: `Bot ${token}` };
     this.#pauses = new BucketPauses(monotonicMs);
     this.#health = new RestHealth(monotonicMs);
     this.#token = new TokenCheck(monotonicMs, async () => {
-      await this.#send({ method: 'get', path: '/users/@me', bucket: 'me' }).catch((error: unknown) => {
+      await this.#send({ method: 'get', path: Routes.user(), bucket: 'me' }).catch((error: unknown) => {
         throw toChannelError(error);
       });
     });
@@ -181,12 +244,17 @@ export class DiscordRest {
     return this.#health.noteMessage(channelId, failure);
   }
 
+  /** Reads something; returns the JSON of the answer. Throws `ChannelError`. */
+  async get(path: `/${string}`, bucket: string, signal?: AbortSignal): Promise<unknown> {
+    return await this.call({ method: 'get', path, bucket, signal });
+  }
+
   /** Makes one call; returns the JSON of the answer. Throws `ChannelError`. */
   async call(call: RestCall): Promise<unknown> {
     const { bucket, auth } = call;
     const isBot = auth !== false;
-    const left = Math.max(this.#pauses.left(bucket), isBot ? this.#pauses.left(ALL_CALLS) : 0);
-    if (left > 0) throw heldBack(left);
+    const waitMs = Math.max(this.#pauses.left(bucket), isBot ? this.#pauses.left(ALL_CALLS) : 0);
+    if (waitMs > 0) throw rateLimited(waitMs, { local: true });
     if (isBot) await this.#token.admit();
     try {
       const answer = await this.#send(call);
@@ -207,18 +275,15 @@ export class DiscordRest {
     const client = files !== undefined ? uploads : isBot ? bot : interactions;
     const form = files && (await formOf(body, files));
     return await client[method](path, {
-      ...(query === undefined ? {} : { query }),
-      ...(form === undefined ? body && { body } : { body: form.bytes, passThroughBody: true }),
+      ...(query && { query }),
+      ...(form ? { body: form.bytes, passThroughBody: true } : body && { body }),
       headers: { ...(isBot ? this.#headers : {}), ...(form && { 'Content-Type': form.type }) },
       auth: false,
       signal: signal === undefined ? limit : AbortSignal.any([limit, signal]),
     });
   }
 
-  /**
-   * The clients; new ones after a jump of the wall clock, by which the library measures its waits: set back two hours, it
-   * would refuse calls for two hours.
-   */
+  /** New ones after a jump of the wall clock, by which the library measures its waits: it would refuse calls for as long. */
   #current(): Clients {
     const aheadMs = Date.now() - this.#monotonicMs();
     if (Math.abs(aheadMs - this.#aheadMs) > CLOCK_JUMP_MS) this.#clients = openClients(this.#apiRoot);
@@ -232,16 +297,8 @@ export class DiscordRest {
     const { global, cause } = failure;
     const retryAfterMs = this.#pauses.refused(global ? ALL_CALLS : bucket, failure.retryAfterMs);
     return retryAfterMs === undefined
-      ? new ChannelError('unavailable', 'Discord refuses this call again and again.', {
-          retryable: true,
-          cause: failure,
-        })
-      : new ChannelError('rate_limited', textRef('health.wait', { network: 'Discord', ms: retryAfterMs }), {
-          retryable: true,
-          retryAfterMs,
-          global,
-          cause,
-        });
+      ? channelUnavailable('Discord keeps refusing this call.', failure)
+      : rateLimited(retryAfterMs, { global, cause });
   }
 }
 
@@ -275,10 +332,7 @@ async function formOf(
     form.append(`files[${index}]`, new Blob([bytes], { type: mimeType }), name);
   form.append('payload_json', JSON.stringify(body ?? {}));
   const whole = new Response(form);
-  return {
-    bytes: Buffer.from(await whole.arrayBuffer()),
-    type: whole.headers.get('content-type') ?? '',
-  };
+  return { bytes: Buffer.from(await whole.arrayBuffer()), type: whole.headers.get('content-type') ?? '' };
 }
 
 /** The library's own request, but a 429 is thrown: the library reads neither the time nor the reason in the body. */
@@ -287,3 +341,13 @@ const refuseTooMany: RESTOptions['makeRequest'] = async (url, init) => {
   if (response.status !== 429) return response;
   throw await fromTooMany(response);
 };
+
+/** Does the work, and repeats it while its error is transient. Throws the last error, or the signal's reason. */
+export async function retryTransient<T>(work: () => Promise<T>, signal: AbortSignal): Promise<T> {
+  return await retryWhile(isTransientError, work, signal);
+}
+
+/** True if the same call may succeed soon; a missing permission must be granted by people. */
+export function isTransientError(error: unknown): error is GatewayError {
+  return isRetryable(error) && error.code !== 'blocked';
+}

@@ -1,31 +1,25 @@
 /** What `parley doctor` asks Discord about the bot: its token, the Message Content Intent, and the sessions left today. Changes nothing. */
+import { Routes } from 'discord.js';
 import { z } from 'zod';
-import { toGatewayError } from '../../../src/protocol/errors.ts';
-import type { CheckContext, Finding } from '../../../src/protocol/channel.ts';
-import { stripEnd } from '../../../src/lib/text.ts';
-import { isTextAllowed, readGateway } from '../gateway/address.ts';
-import { DiscordRest } from '../rest/rest.ts';
+import { toGatewayError } from '../../src/protocol/errors.ts';
+import type { CheckContext, Finding } from '../../src/protocol/channel.ts';
+import { isTextAllowed, readGateway } from './gateway/shard.ts';
+import { DiscordRest } from './rest.ts';
 
 const SUBJECT = 'Discord';
-const OFFICIAL_ROOT = 'https://discord.com/api';
 /** Fewer sessions left than this get a warning. */
 const FEW_SESSIONS = 50;
 
-const Self = z.object({ username: z.string() });
+const User = z.object({ username: z.string() });
 
-/** Asks with `users/@me`, `applications/@me` and `gateway/bot`. `token` is secret. Never throws. */
+/** `token` is secret. Never throws. */
 export async function check(
   { token, apiRoot }: { token: string; apiRoot?: string | undefined },
   { signal }: CheckContext,
 ): Promise<Finding[]> {
-  const rest = new DiscordRest({
-    token,
-    apiRoot: stripEnd(apiRoot ?? OFFICIAL_ROOT, '/'),
-    monotonicMs: () => performance.now(),
-  });
+  const rest = new DiscordRest(token, apiRoot, () => performance.now());
   try {
-    const self = await rest.call({ method: 'get', path: '/users/@me', bucket: 'me', signal });
-    const { username } = Self.parse(self);
+    const { username } = User.parse(await rest.get(Routes.user(), 'me', signal));
     const hasIntent = await isTextAllowed(rest, signal);
     const { limit } = await readGateway(rest, signal);
     return [

@@ -11,20 +11,22 @@ import type {
   Strong,
   Table,
 } from 'mdast';
-import type { Rendered } from '../../../src/protocol/channel.ts';
-import { type Details, foldDetails } from '../../../src/lib/markdown/details.ts';
-import { cleanText } from '../../../src/lib/text.ts';
-import {
-  addressesIn,
-  escapeLineStarts,
-  escapeText,
-  fence,
-  joinPhrases,
-  maskedLink,
-  span,
-  webUrl,
-} from './markup.ts';
-import { drawTable } from '../../../src/lib/markdown/text-table.ts';
+import type { Rendered } from '../../src/protocol/channel.ts';
+import { type Details, foldDetails } from '../../src/lib/markdown/details.ts';
+import { cleanText } from '../../src/lib/text.ts';
+import { drawTable } from '../../src/lib/markdown/text-table.ts';
+
+/** Zero-width space: separates characters that Discord would otherwise read as one mark. */
+const ZERO_WIDTH = '\u200b';
+
+/** Words that ping everyone after an `@`. */
+const PING = '(?:everyone|here)';
+
+/** Addresses in plain text, without the punctuation after them; an address ends before a ping. */
+const ADDRESS = new RegExp(
+  String.raw`https?:\/\/(?:(?!@${PING})[^\s<>\`\\])*(?!@${PING})[^\s<>\`\\.,:;"')\]]`,
+  'g',
+);
 
 /** The context of a node during rendering. */
 interface Scope {
@@ -41,10 +43,7 @@ interface Scope {
 /** Deeper nodes are shown as plain text: no one nests that deeply, and the stack is finite. */
 const MAX_DEPTH = 60;
 
-/**
- * Renders for Discord. `length` counts UTF-16 units: Discord's documentation says characters and its staff say code
- * points, and there are never more of those.
- */
+/** Renders for Discord. `length` counts UTF-16 units: never fewer than what Discord counts. */
 export function render(doc: Root): Rendered {
   const scope: Scope = { markup: true, open: [], inner: false, depth: 0 };
   const text = cleanText(blocks(doc.children, scope)).trim();
@@ -55,12 +54,12 @@ export function render(doc: Root): Rendered {
 /** Blocks below each other; no blank line after a heading. */
 function blocks(nodes: readonly RootContent[], scope: Scope): string {
   let text = '';
-  let before: RootContent | Details | undefined;
+  let previous: RootContent | Details | undefined;
   for (const node of foldDetails(nodes)) {
     const next = node.type === 'details' ? details(node, scope) : block(node, scope);
     if (next === '') continue;
-    text += `${before === undefined ? '' : before.type === 'heading' ? '\n' : '\n\n'}${next}`;
-    before = node;
+    text += `${previous === undefined ? '' : previous.type === 'heading' ? '\n' : '\n\n'}${next}`;
+    previous = node;
   }
   return text;
 }
@@ -138,8 +137,8 @@ function item(node: ListItem, mark: string, scope: Scope): string {
   const [first = '', ...rest] = lines;
   const startsWithBlock = first.startsWith('```') || first.startsWith('> ');
   // A box is a mark of its own.
-  const shown = box !== '' && mark === '- ' ? box : mark + box;
-  const head = `${shown}${startsWithBlock ? '\n' : ''}${first}`.trimEnd();
+  const marker = box !== '' && mark === '- ' ? box : mark + box;
+  const head = `${marker}${startsWithBlock ? '\n' : ''}${first}`.trimEnd();
   const nested = rest.map((text) => (text.startsWith('```') ? text : `  ${text}`));
   return [head, ...nested].join('\n');
 }
@@ -240,4 +239,78 @@ function link(text: (scope: Scope) => string, url: string, scope: Scope): string
   if (!scope.markup) return itself ? target : `${label} (${target})`;
   if (itself) return `<${target}>`;
   return bare.includes('://') ? `${label} (<${target}>)` : maskedLink(label, target);
+}
+
+/**
+ * Makes text appear literally: no mark, no spoiler, no mention, no custom emoji, no date. Puts addresses in `<…>`:
+ * Discord would link them anyway, and would read an escape after one as part of it.
+ */
+function escapeText(text: string): string {
+  let escaped = '';
+  let from = 0;
+  for (const { 0: address, index } of text.matchAll(ADDRESS)) {
+    escaped += `${escapeMarks(text.slice(from, index))}<${address}>`;
+    from = index + address.length;
+  }
+  return escaped + escapeMarks(text.slice(from));
+}
+
+function escapeMarks(text: string): string {
+  return text
+    .replaceAll(/[\\*_~|`[\]<]/g, String.raw`\$&`)
+    .replaceAll(/(?<=https?:\/)(?=\/)/g, ZERO_WIDTH)
+    .replaceAll(new RegExp(`@(?=${PING})`, 'g'), `@${ZERO_WIDTH}`)
+    .replaceAll(/<(?=[@#:/]|a:|t:|id:|https?:)/g, `<${ZERO_WIDTH}`);
+}
+
+/** Joins two rendered phrases so that the end of one and the start of the other form no mark and no ping. */
+function joinPhrases(left: string, right: string): string {
+  // `**a****b**` is not markup: keep the two marks apart.
+  const isMark = /[*~`]$/.test(left) && /^[*~`]/.test(right);
+  const isPing = left.endsWith('@') && new RegExp(`^${PING}`).test(right);
+  const isMention = left.endsWith('<') && /^[@#:/]|^(?:a|t|id|https?):/.test(right);
+  return left + (isMark || isPing || isMention ? ZERO_WIDTH : '') + right;
+}
+
+/** The addresses in a text, which are not escaped. */
+function addressesIn(text: string): string[] {
+  return text.match(ADDRESS) ?? [];
+}
+
+/** Escapes line starts that would become headings, small print, quotes or list items. */
+function escapeLineStarts(text: string): string {
+  return text.replaceAll(
+    /^([^\S\n\r\u2028\u2029]*)(#(?=#{0,2}\s)|>|-(?=\s|#)|(\d+)\.(?=\s))/gm,
+    (_, indent: string, marker: string, digits: string | undefined) =>
+      digits === undefined ? `${indent}\\${marker}` : `${indent}${digits}\\.`,
+  );
+}
+
+/** A code block. Discord knows fences of exactly three backticks, so backticks inside are separated instead. */
+function fence(code: string, language: string): string {
+  const tag = /^[a-z0-9_+\-.#]{1,20}$/i.test(language) ? language : '';
+  const body = code.replaceAll('``', `\`${ZERO_WIDTH}\``);
+  return `\`\`\`${tag}\n${body.trim() === '' ? ZERO_WIDTH : body}\n\`\`\``;
+}
+
+/** A code span: with two backticks around code that contains one; more in a row are separated, since three open a block. */
+function span(code: string): string {
+  if (!code.includes('`')) return `\`${code}\``;
+  const separated = code.replaceAll(/`(?=`)/g, `\`${ZERO_WIDTH}`);
+  return `\`\` ${separated} \`\``;
+}
+
+/** The address, if it is a web address that contains nothing that could end a link in `<…>`; undefined otherwise. */
+function webUrl(url: string): string | undefined {
+  if (!/^https?:\/\/[^\s]/i.test(url)) return undefined;
+  return url.replaceAll(new RegExp(String.raw`[\s<>\\\`]|@(?=${PING})`, 'g'), percent);
+}
+
+/** A link with a separate text. Parentheses in the address would end it. */
+function maskedLink(text: string, url: string): string {
+  return `[${text}](<${url.replaceAll(/[()]/g, percent)}>)`;
+}
+
+function percent(char: string): string {
+  return `%${char.charCodeAt(0).toString(16).padStart(2, '0')}`;
 }
