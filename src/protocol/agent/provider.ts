@@ -80,7 +80,6 @@ export const callerOptions = answerOptions.extend({
 export type AnswerOptions = z.infer<typeof answerOptions>;
 export type CallerOptions = z.infer<typeof callerOptions>;
 export type AnswerFormat = NonNullable<AnswerOptions['format']>;
-export type ReasoningEffort = (typeof REASONING_EFFORTS)[number];
 export type ToolSchema = z.infer<typeof toolSchema> & {
   /** The MCP server that the tool belongs to; not sent. */
   server?: string | undefined;
