@@ -50,8 +50,24 @@ export function toProviderError({ server, host }: Where, error: unknown): Provid
   return new ProviderError('bad_response', message, { cause: error });
 }
 
+/** Waits for a request at most `timeoutMs`; `signal` ends it earlier. Throws `ProviderError`. */
+export async function requestWithin<T>(
+  where: Where,
+  timeoutMs: number,
+  signal: AbortSignal | undefined,
+  request: (until: AbortSignal) => Promise<T>,
+): Promise<T> {
+  const limit = AbortSignal.timeout(timeoutMs);
+  try {
+    return await request(signal === undefined ? limit : AbortSignal.any([signal, limit]));
+  } catch (error) {
+    if (limit.aborted && signal?.aborted !== true) throw timedOut(where, timeoutMs, error);
+    throw toProviderError(where, error);
+  }
+}
+
 /** The error for a request that was not answered in time. */
-export function timedOut({ server, host, setting }: Where, afterMs: number, cause: unknown): ProviderError {
+function timedOut({ server, host, setting }: Where, afterMs: number, cause: unknown): ProviderError {
   const message = textRef('provider.slow', { server, host, seconds: afterMs / 1_000, setting });
   return new ProviderError('unavailable', message, { retryable: true, cause });
 }

@@ -8,7 +8,7 @@ import type { Answer } from './answers/answer.ts';
 import { readWhole } from './answers/read-answer.ts';
 import { createConnections, type ServerRequest } from './connections.ts';
 import { DISCOVERY_TIMEOUT_MS } from './discovery.ts';
-import { lostConnection, timedOut, toProviderError, type Where } from './errors.ts';
+import { lostConnection, requestWithin, toProviderError, type Where } from './errors.ts';
 import { DEFAULT_CONCURRENCY, type ServerOptions } from './kind.ts';
 import type { Refusal } from './refusals.ts';
 
@@ -83,22 +83,6 @@ export function openServerCalls(
     hide,
     close: () => connections.close(),
   };
-}
-
-/** Waits for a request at most `timeoutMs`; `signal` ends it earlier. Throws `ProviderError`. */
-export async function requestWithin<T>(
-  where: Where,
-  timeoutMs: number,
-  signal: AbortSignal | undefined,
-  request: (until: AbortSignal) => Promise<T>,
-): Promise<T> {
-  const limit = AbortSignal.timeout(timeoutMs);
-  try {
-    return await request(signal === undefined ? limit : AbortSignal.any([signal, limit]));
-  } catch (error) {
-    if (limit.aborted && signal?.aborted !== true) throw timedOut(where, timeoutMs, error);
-    throw toProviderError(where, error);
-  }
 }
 
 /** `setting` is the field of the configuration that sets `limit`. */

@@ -55,12 +55,11 @@ describeStore('a message whose process dies', (databases) => {
     const root = await mkdtemp(path.join(tmpdir(), 'parley-test-'));
     onTestFinished(() => rm(root, { recursive: true }));
     const files = createSessionFiles(root, testLog());
+    const outgoing = createOutgoingFiles(files, fileTypeOf, (file) => store.keptFiles.keep(file));
     const bus = { claimingNode: () => undefined, runHeads: () => undefined };
     const tools = [
-      createSendFile(
-        createPost(store.posts, bus, new Map()),
-        noOtherChats,
-        createOutgoingFiles(files, fileTypeOf, (file) => store.keptFiles.keep(file)).keep,
+      createSendFile(createPost(store.posts, bus, new Map()), noOtherChats, (folder, file) =>
+        outgoing.keep(folder, file),
       ),
     ];
     const live = async (at: number, when: 'before' | 'after') => {

@@ -1,5 +1,5 @@
 /** What commands do and what may follow them, in German; at most 100 characters each (Discord's limit). */
-import type { about as english } from '../english/about.ts';
+import type { about as english } from '../english/commands.ts';
 import type { TranslationOf } from '../template.ts';
 
 export const about: TranslationOf<typeof english> = {

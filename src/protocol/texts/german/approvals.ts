@@ -1,5 +1,5 @@
 /** Requests for approval, what became of them, and the rules that approve by themselves, in German. */
-import type { approvals as english } from '../english/approvals.ts';
+import type { approvals as english } from '../english/access.ts';
 import type { TranslationOf } from '../template.ts';
 
 export const approvals: TranslationOf<typeof english> = {

@@ -1,6 +1,6 @@
 /** What is wrong with a channel, in German. */
 import type { TranslationOf } from '../template.ts';
-import type { channelHealth as english } from '../english/channel-health.ts';
+import type { channelHealth as english } from '../english/access.ts';
 
 export const channelHealth: TranslationOf<typeof english> = {
   'health.needs': 'braucht {needs}',

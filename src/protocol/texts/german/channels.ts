@@ -1,5 +1,5 @@
 /** What channels say by themselves, and what their menus show, in German. */
-import type { channels as english } from '../english/channels.ts';
+import type { channels as english } from '../english/access.ts';
 import type { TranslationOf } from '../template.ts';
 
 export const channels: TranslationOf<typeof english> = {

@@ -1,5 +1,5 @@
 /** What stands around answers in a chat, in German. */
-import type { delivery as english } from '../english/delivery.ts';
+import type { delivery as english } from '../english/turns.ts';
 import type { TranslationOf } from '../template.ts';
 
 export const delivery: TranslationOf<typeof english> = {

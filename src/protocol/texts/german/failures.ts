@@ -1,5 +1,5 @@
 /** What people read of errors, in German. */
-import type { failures as english } from '../english/failures.ts';
+import type { failures as english } from '../english/providers.ts';
 import type { TranslationOf } from '../template.ts';
 
 export const failures: TranslationOf<typeof english> = {

@@ -1,5 +1,5 @@
 /** Warum sich eine Datei nicht verwenden oder eine Aufnahme nicht anhören ließ. */
-import type { files as english } from '../english/files.ts';
+import type { files as english } from '../english/providers.ts';
 import type { TranslationOf } from '../template.ts';
 
 export const files: TranslationOf<typeof english> = {

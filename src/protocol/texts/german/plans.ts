@@ -1,5 +1,5 @@
 /** Plans as people handle them, in German. */
-import type { plans as english } from '../english/plans.ts';
+import type { plans as english } from '../english/turns.ts';
 import type { TranslationOf } from '../template.ts';
 
 export const plans: TranslationOf<typeof english> = {

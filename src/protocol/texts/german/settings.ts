@@ -1,5 +1,5 @@
 /** Replies of the commands about profiles, models, schedules, prompts and usage, in German. */
-import type { settings as english } from '../english/settings.ts';
+import type { settings as english } from '../english/commands.ts';
 import type { TranslationOf } from '../template.ts';
 
 export const settings: TranslationOf<typeof english> = {

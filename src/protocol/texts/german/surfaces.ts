@@ -1,5 +1,5 @@
 /** Chats that share a conversation, in German. */
-import type { surfaces as english } from '../english/surfaces.ts';
+import type { surfaces as english } from '../english/access.ts';
 import type { TranslationOf } from '../template.ts';
 
 export const surfaces: TranslationOf<typeof english> = {

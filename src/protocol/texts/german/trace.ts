@@ -1,5 +1,5 @@
 /** Die Zeilen im Ablauf einer Runde. */
-import type { trace as english } from '../english/trace.ts';
+import type { trace as english } from '../english/providers.ts';
 import type { TranslationOf } from '../template.ts';
 
 export const trace: TranslationOf<typeof english> = {
