@@ -8,10 +8,7 @@ import { pricesRule } from './protocol/agent/usage.ts';
 import { proxySignInRule } from './protocol/operator/sign-in.ts';
 import { SCHEDULE_LIMITS } from './protocol/schedules.ts';
 import { SESSION_START } from './protocol/store/records.ts';
-import { GERMAN_PROFILE_SETTINGS } from './protocol/texts/german/profile-descriptions.ts';
-import { GERMAN_SETTINGS } from './protocol/texts/german/setting-descriptions.ts';
 import { AUTO, LANGUAGE_CODE } from './protocol/texts/languages.ts';
-import type { SettingKey } from './protocol/texts/say.ts';
 import { webhooksRule } from './delivery/index.ts';
 import { bindingsRule, hooksRule, limitsRule } from './intake/index.ts';
 import { mcpRule } from './mcp/settings.ts';
@@ -186,19 +183,6 @@ export function fileSchemaFor(channels: readonly ChannelManifest[]) {
     channels: z.strictObject(Object.fromEntries(settings)).prefault({}),
     ...gatewayFile.shape,
   });
-}
-
-/** What the fields of that file mean in German, those of the given channels included. */
-export function germanSettingsFor(
-  channels: readonly ChannelManifest[],
-): Readonly<Record<SettingKey, string>> {
-  const own = channels.flatMap(({ name, german = {} }) =>
-    Object.entries(german).map(([path, text]): [SettingKey, string] => [
-      `setting.channels.${name}.${path}`,
-      text,
-    ]),
-  );
-  return { ...GERMAN_SETTINGS, ...GERMAN_PROFILE_SETTINGS, ...Object.fromEntries(own) };
 }
 
 export type GatewayFile = z.infer<typeof gatewayFile>;

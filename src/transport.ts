@@ -5,7 +5,7 @@ import packageFile from '../package.json' with { type: 'json' };
 import { accessOf } from './config-views.ts';
 import { proxyTokenOf } from './protocol/operator/sign-in.ts';
 import type { Config } from './config.ts';
-import { fileSchemaFor, germanSettingsFor } from './config-schema.ts';
+import { fileSchemaFor } from './config-schema.ts';
 import { PROFILE_SETTINGS, profileSchema } from './protocol/agent/profile.ts';
 import { chooseFanout, createEventBus, createMessageBus } from './bus/index.ts';
 import type { Channel } from './protocol/channel.ts';
@@ -189,7 +189,6 @@ async function openLanguages(
     folder: path.join(settings.current().home, 'languages'),
     watch: (changed) => watchFolders(changed, log),
     writeCommand,
-    german: germanSettingsFor(manifests),
     settings: () => [
       ...descriptionsOf(jsonSchema(fileSchemaFor(manifests))).keys(),
       ...descriptionsOf(jsonSchema(profileSchema), PROFILE_SETTINGS).keys(),

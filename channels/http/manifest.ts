@@ -4,21 +4,6 @@ import { defineChannel } from '../../src/protocol/channel.ts';
 import { withSlash } from '../../src/protocol/isomorphic/fill-text.js';
 import { isNetwork } from './limits/client-address.ts';
 
-/*** What the settings of the HTTP channel mean in German, by their paths. */
-const german: Readonly<Record<string, string>> = {
-  allowedOrigins: 'andere Webseiten, die Anfragen stellen dürfen, etwa `https://chat.example.org`',
-  allowedHosts:
-    'Namen, unter denen das Gateway außer Loopback und `HOST` antwortet, etwa `chat.example.org` hinter einem Proxy',
-  trustedProxies:
-    'Adressen oder Netze von Proxys vor dem Gateway, etwa `["10.0.0.2"]`; nur ihnen wird `X-Forwarded-For` geglaubt, für Grenzen je Adresse, und der Header von `proxySignIn`',
-  'limits.socketsPerAddress': 'Verbindungen einer Adresse, über die noch kein gültiges Token kam',
-  'limits.socketsPerToken': 'Verbindungen eines Tokens; darüber hinaus werden unbenutzte geschlossen',
-  'limits.streamsPerToken': 'offene Streams eines Tokens',
-  'limits.turnsPerToken': 'Chats eines Tokens, in denen zur gleichen Zeit eine Runde laufen darf',
-  'limits.sessionsPerToken': 'Chats, die einem Token gehören dürfen',
-  'limits.messagesPerMinute': 'Nachrichten, die ein Token in der Minute schicken darf',
-};
-
 /** A limit of a token or an address. */
 const limit = (fallback: number, meaning: string) =>
   z.int().min(1).max(1_000_000).default(fallback).describe(meaning);
@@ -75,7 +60,6 @@ export const manifest = defineChannel({
       })
       .prefault({}),
   }),
-  german,
   secretShapes: [],
   isOn: () => true,
   secrets: () => [],

@@ -4,22 +4,6 @@ import { defineChannel } from '../../src/protocol/channel.ts';
 import { editInterval, paceSettings, reactionSettings } from '../../src/protocol/channel-settings.ts';
 import { ROOM_ID, USER_ID } from './events.ts';
 
-/** German descriptions of Matrix's settings, by path. */
-const german: Readonly<Record<string, string>> = {
-  editIntervalMs:
-    'Millisekunden, die in einem Raum zwischen zwei Änderungen einer wachsenden Antwort mindestens vergehen',
-  burst: 'Ereignisse, die in einem Raum auf einmal hinausgehen dürfen',
-  accountBurst:
-    'Ereignisse, die in allen Räumen zusammen auf einmal hinausgehen dürfen: `burst_count` in `rc_message` von Synapse',
-  'reactions.private':
-    'zeigt an einer Frage in einem Direktchat, dass sie wartet ⏳, bearbeitet wird 👀, beantwortet ist ✅ oder scheiterte ❌',
-  'reactions.group':
-    'dasselbe in einem Raum mehrerer Leute; jeder Wechsel sind zwei Ereignisse, denen Texte vorgehen',
-  'eventsPerSecond.start': 'Ereignisse des ganzen Kontos in der Sekunde, zu Beginn',
-  'eventsPerSecond.most':
-    'worauf das steigen darf, solange Ereignisse warten und der Homeserver keins ablehnt',
-};
-
 export const manifest = defineChannel({
   name: 'matrix',
   label: 'Matrix',
@@ -67,7 +51,6 @@ export const manifest = defineChannel({
       },
     ),
   }),
-  german,
   ids: {
     userId: USER_ID,
     chatId: ROOM_ID,

@@ -29,10 +29,6 @@ const FIELDS: Record<keyof ChannelManifest, [isRight: (value: unknown) => boolea
   ],
   env: [(value) => value instanceof z.ZodObject, 'z.object({ … }) of its environment variables'],
   settings: [isStrictObject, 'z.strictObject({ … }) of its settings: other fields must be refused'],
-  german: [
-    (value) => value === undefined || isTexts(value),
-    "{ 'limits.perUser': '…' } with what its settings mean in German, or no field",
-  ],
   ids: [
     (value) => value === undefined || hasIds(value),
     '{ userId: /^…$/, chatId: /^…$/, description: "an id such as …" }, or no field',

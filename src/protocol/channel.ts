@@ -250,8 +250,6 @@ export interface ChannelManifest<
   readonly env: Env;
   /** `channels.<name>` in `config.json`; every field has a default. */
   readonly settings: Settings;
-  /** What these settings mean in German, by their paths: `{ 'limits.perUser': '…' }`. In English they describe themselves. */
-  readonly german?: Readonly<Record<string, string>>;
   /** Absent for a network without its own user ids, whose callers use the gateway's tokens. */
   readonly ids?: ChannelIds;
   /** Shapes of this network's secrets, for the log's redactor: it also finds those that are not configured. */

@@ -6,8 +6,8 @@ import type { Log } from '../protocol/log.ts';
 import type { FolderWatch, WatchFolders } from '../protocol/settings.ts';
 import { LANGUAGE_CODE, type Languages } from '../protocol/texts/languages.ts';
 import { ENGLISH } from '../protocol/texts/english.ts';
-import { GERMAN } from '../protocol/texts/german.ts';
-import { type Recipient, type SettingKey, speaker, type TextTable } from '../protocol/texts/say.ts';
+import german from './languages/de.json' with { type: 'json' };
+import { type Recipient, speaker, type TextTable } from '../protocol/texts/say.ts';
 import { readTable, type ReadTable } from './language-file.ts';
 
 /** Most files that are read. */
@@ -21,8 +21,6 @@ export interface LanguageFilesOptions {
   watch: WatchFolders;
   /** A command as a reader writes it. */
   writeCommand: (name: string, to: Recipient) => string;
-  /** What the settings mean in German. */
-  german: Readonly<Record<SettingKey, string>>;
   /** Returns the paths of the settings that a file may describe. */
   settings: () => readonly string[];
   log: Log;
@@ -43,7 +41,7 @@ export interface LanguageFiles extends Languages {
 
 const BUILT_IN: ReadonlyMap<string, TextTable> = new Map<string, TextTable>([
   ['en', ENGLISH],
-  ['de', GERMAN],
+  ['de', german],
 ]);
 
 type Speaker = ReturnType<typeof speaker>;
@@ -55,12 +53,11 @@ export function createLanguages({
   folder,
   watch,
   writeCommand,
-  german,
   settings,
   log,
 }: LanguageFilesOptions): LanguageFiles {
   const tables = new Map<string, Extract<ReadTable, { table: TextTable }>>();
-  let says = saysOf(tables, german);
+  let says = saysOf(tables);
   let errors: readonly string[] = [];
   /** What has been logged about missing texts. */
   const logged = new Map<string, string>();
@@ -72,7 +69,7 @@ export function createLanguages({
       const files = await readFolder(folder, settings);
       for (const code of tables.keys()) if (!files.some((file) => file.code === code)) tables.delete(code);
       for (const { code, read } of files) if ('table' in read) tables.set(code, read);
-      says = saysOf(tables, german);
+      says = saysOf(tables);
       tellMissing(tables, logged, log);
       setErrors(files.flatMap(({ read }) => ('errors' in read ? read.errors : [])));
     } catch (error) {
@@ -106,16 +103,10 @@ export function createLanguages({
 }
 
 /** A file for a built-in language overrides individual texts. */
-function saysOf(
-  files: ReadonlyMap<string, { table: TextTable }>,
-  german: LanguageFilesOptions['german'],
-): ReadonlyMap<string, Speaker> {
+function saysOf(files: ReadonlyMap<string, { table: TextTable }>): ReadonlyMap<string, Speaker> {
   const codes = [...new Set([...BUILT_IN.keys(), ...[...files.keys()].toSorted()])];
   return new Map(
-    codes.map((code) => {
-      const described = code === 'de' ? german : {};
-      return [code, speaker(code, { ...BUILT_IN.get(code), ...described, ...files.get(code)?.table })];
-    }),
+    codes.map((code) => [code, speaker(code, { ...BUILT_IN.get(code), ...files.get(code)?.table })]),
   );
 }
 

@@ -6,7 +6,7 @@ import { refusalOf } from '../../channels/matrix/client.ts';
 import type { Channel } from '../../src/protocol/channel.ts';
 import { type GatewayError, messageOf } from '../../src/protocol/errors.ts';
 import type { ChannelHealth } from '../../src/protocol/gateway-api.ts';
-import { GERMAN } from '../../src/protocol/texts/german.ts';
+import GERMAN from '../../src/settings/languages/de.json' with { type: 'json' };
 import { inEnglish, sayFrom } from '../../src/protocol/texts/say.ts';
 import { channelHealth } from '../../src/ops/health.ts';
 

@@ -1,18 +1,22 @@
 /** What the settings mean: described for each of them, also in German. */
 import { expect, it } from 'vitest';
 import { channels } from '../../channels/index.ts';
-import { fileSchemaFor, germanSettingsFor } from '../../src/config-schema.ts';
+import { fileSchemaFor } from '../../src/config-schema.ts';
 import { keysOf } from '../../src/settings/schema-file.ts';
 import { PROFILE_SETTINGS, profileSchema } from '../../src/protocol/agent/profile.ts';
 import { describedIn, descriptionsOf, jsonSchema } from '../../src/settings/index.ts';
+import GERMAN from '../../src/settings/languages/de.json' with { type: 'json' };
+import type { SettingKey } from '../../src/protocol/texts/say.ts';
 import { settingsOf } from '../docs/settings.ts';
 
 const schema = jsonSchema(fileSchemaFor(channels));
 const profile = jsonSchema(profileSchema);
 /** Of `config.json` and, below `profiles`, of a profile. */
 const english = new Map([...descriptionsOf(schema), ...descriptionsOf(profile, PROFILE_SETTINGS)]);
-const inGerman = germanSettingsFor(channels);
-const german = new Map<string, string>(Object.entries(inGerman));
+const isOfSetting = (entry: [string, unknown]): entry is [SettingKey, string] =>
+  entry[0].startsWith('setting.');
+const german = new Map<string, string>(Object.entries(GERMAN).filter(isOfSetting));
+const inGerman: Readonly<Record<SettingKey, string>> = Object.fromEntries(german);
 const keyOf = (path: string): string => keysOf(path).find((key) => german.has(key)) ?? 'none';
 
 it('is in the schema for every setting, without links of the pages', () => {

@@ -29,7 +29,6 @@ beforeEach(async () => {
       changed = tell;
       return { folders: () => undefined, close: () => undefined };
     },
-    german: { 'setting.limits.messagesPerMinute': 'wie viele' },
     settings: () => ['limits.messagesPerMinute', 'access.telegram.dm', 'providers.*.kind'],
     writeCommand: (name, { channel }) => (channel === 'matrix' ? `!${name}` : `/${name}`),
     log: { ...silentLog, warn: note, error: note, info: note },
@@ -100,7 +99,9 @@ describe('languages', () => {
     await languages.open();
     expect(languages.errors()).toEqual([]);
     expect(languages.say({ language: 'fr' }).table).toMatchObject(described);
-    expect(languages.say({ language: 'de' }).table['setting.limits.messagesPerMinute']).toBe('wie viele');
+    expect(languages.say({ language: 'de' }).table['setting.limits.messagesPerMinute']).toMatch(
+      /^Nachrichten, die/,
+    );
     expect(logged).toEqual([
       [expect.objectContaining({ missing: Object.keys(ENGLISH).length }), 'language_incomplete'],
     ]);

@@ -1,7 +1,7 @@
 /** Settings files the way users write them: comments, trailing commas, and every error with its position. */
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { GERMAN } from '../../src/protocol/texts/german.ts';
+import GERMAN from '../../src/settings/languages/de.json' with { type: 'json' };
 import { inEnglish, sayFrom } from '../../src/protocol/texts/say.ts';
 import { MAX_DEPTH, MAX_FILE_CHARS, readJson } from '../../src/settings/read-json.ts';
 

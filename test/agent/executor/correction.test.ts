@@ -11,7 +11,7 @@ import {
 } from '../../../src/agent/plans/correction.ts';
 import { ProviderError } from '../../../src/protocol/errors.ts';
 import { inEnglish, sayFrom } from '../../../src/protocol/texts/say.ts';
-import { GERMAN } from '../../../src/protocol/texts/german.ts';
+import GERMAN from '../../../src/settings/languages/de.json' with { type: 'json' };
 import type { ChatMessage } from '../../../src/protocol/agent/provider.ts';
 import { testPlan, testStep } from '../../fakes/agent/plans.ts';
 

@@ -1,7 +1,7 @@
 /** What is wrong with fields of settings and profiles, in the words of their reader: the limits and choices come from the schema. */
 import { describe, expect, it } from 'vitest';
 import { profileSchema } from '../../../src/protocol/agent/profile.ts';
-import { GERMAN } from '../../../src/protocol/texts/german.ts';
+import GERMAN from '../../../src/settings/languages/de.json' with { type: 'json' };
 import { inEnglish, sayFrom } from '../../../src/protocol/texts/say.ts';
 import { problemAt, problemOfField, schemaProblems } from '../../../src/protocol/settings.ts';
 import { z } from 'zod';

@@ -1,6 +1,6 @@
 /** Which of a user's preferred languages is used, and what operators read about a failure in it. */
 import { describe, expect, it } from 'vitest';
-import { GERMAN } from '../../../src/protocol/texts/german.ts';
+import GERMAN from '../../../src/settings/languages/de.json' with { type: 'json' };
 import { readStoredText, textRef, sayFrom, storedText } from '../../../src/protocol/texts/say.ts';
 import { ProviderError, wordError } from '../../../src/protocol/errors.ts';
 import { bestLanguage } from '../../../src/protocol/texts/languages.ts';

@@ -1,20 +1,21 @@
 /** The text tables: complete, with the same values in every language, all of them in use, and no text outside them. */
 import { describe, expect, it } from 'vitest';
 import { ENGLISH } from '../../../src/protocol/texts/english.ts';
-import { GERMAN } from '../../../src/protocol/texts/german.ts';
+import GERMAN from '../../../src/settings/languages/de.json' with { type: 'json' };
 import { commandNames } from '../../../src/commands/command-list.ts';
-import { GERMAN_SETTINGS } from '../../../src/protocol/texts/german/setting-descriptions.ts';
 import { PLACE, placesOf, type Template } from '../../../src/protocol/texts/template.ts';
 import { readFileSync } from 'node:fs';
 import { readSources, withoutComments } from '../../architecture/imports.ts';
 
 const english: [string, Template][] = Object.entries(ENGLISH);
-const german = new Map<string, Template>(Object.entries(GERMAN));
+const entries: [string, Template][] = Object.entries(GERMAN);
+const german = new Map(entries.filter(([key]) => !key.startsWith('setting.')));
+const settingDescriptions = entries.flatMap(([key, text]) => (key.startsWith('setting.') ? [text] : []));
 const formsOf = (template: Template): string[] =>
   typeof template === 'string' ? [template] : Object.values(template);
 /** The code without comments. */
 const sources = readSources(['src', 'channels'])
-  .filter(({ path }) => !path.startsWith('src/contracts/texts/'))
+  .filter(({ path }) => !path.startsWith('src/protocol/texts/'))
   .map(({ path, text }) => ({ path, text: withoutComments(text) }));
 const code = sources.map(({ text }) => text).join('\n');
 /** Page files that contain text without a script. */
@@ -24,6 +25,11 @@ const templates = ['index.html', 'manifest.webmanifest'].map((name) =>
 const inTemplates = new Set(templates.flatMap((text) => text.match(/(?<=\{\{)[\w.]+(?=\}\})/g) ?? []));
 
 describe('the texts', () => {
+  it('are all in German, and nothing else is', () => {
+    const keys = english.map(([key]) => key);
+    expect([...german.keys()].toSorted()).toEqual(keys.toSorted());
+  });
+
   it('have the same values in German as in English', () => {
     const differ = english.filter(
       ([key, template]) => placesOf(template).join() !== placesOf(german.get(key) ?? '').join(),
@@ -80,8 +86,7 @@ describe('the texts', () => {
       .flatMap(({ path, text }) => text.split('\n').map((line) => `${path}: ${line.trim()}`))
       .filter((line) => literal.test(line) && !/applicationName|advisory_xact_lock/.test(line));
     const inTables = [...english, ...german].flatMap(([, template]) => formsOf(template));
-    const inDescriptions = Object.values(GERMAN_SETTINGS).map(String);
-    const texts = [...inTables, ...inDescriptions, ...templates];
+    const texts = [...inTables, ...settingDescriptions.map(String), ...templates];
     expect([...inCode, ...texts.filter((text) => literal.test(text))]).toEqual([]);
   });
 

@@ -1,6 +1,6 @@
 /** The built-in languages, with people who have chosen nothing: for tests of parts that only produce texts. */
 import { ENGLISH } from '../../../src/protocol/texts/english.ts';
-import { GERMAN } from '../../../src/protocol/texts/german.ts';
+import GERMAN from '../../../src/settings/languages/de.json' with { type: 'json' };
 import { bestLanguage, type PersonLanguages } from '../../../src/protocol/texts/languages.ts';
 import { sayFrom } from '../../../src/protocol/texts/say.ts';
 

@@ -10,7 +10,7 @@ import {
   sayParts,
 } from '../../../../channels/http/page/texts.js';
 import { ENGLISH } from '../../../../src/protocol/texts/english.ts';
-import { GERMAN } from '../../../../src/protocol/texts/german.ts';
+import GERMAN from '../../../../src/settings/languages/de.json' with { type: 'json' };
 import { PARLEY } from '../../../../src/protocol/texts/parley.ts';
 import { fillFrom } from '../../../../src/protocol/isomorphic/fill-text.js';
 import { inEnglish, sayFrom as sayFromTable } from '../../../../src/protocol/texts/say.ts';

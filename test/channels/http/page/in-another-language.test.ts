@@ -4,7 +4,7 @@
  */
 import { expect, it, vi } from 'vitest';
 import { ENGLISH } from '../../../../src/protocol/texts/english.ts';
-import { GERMAN } from '../../../../src/protocol/texts/german.ts';
+import GERMAN from '../../../../src/settings/languages/de.json' with { type: 'json' };
 import { plan } from '../../../fakes/gateway/shown-plans.ts';
 import { objections } from './browser/axe.ts';
 import { WAIT } from './browser/browser.ts';

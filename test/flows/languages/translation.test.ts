@@ -4,7 +4,7 @@
  */
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import { ENGLISH } from '../../../src/protocol/texts/english.ts';
-import { GERMAN } from '../../../src/protocol/texts/german.ts';
+import GERMAN from '../../../src/settings/languages/de.json' with { type: 'json' };
 import { riskyTools } from '../../fakes/agent/risky-tools.ts';
 import { FakeSlack, SLACK_APP_TOKEN, SLACK_TOKEN } from '../../fakes/slack/slack.ts';
 import { describeGateway, WAIT } from '../setup.ts';
