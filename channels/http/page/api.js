@@ -120,12 +120,12 @@ export class Api {
    * Sends a file, which the next message may name.
    * @param {string} key
    * @param {File} file
-   * @param {{ signal: AbortSignal, progress: (part: number) => void }} how `progress` gets the part that was sent, 0 to 1
+   * @param {{ signal: AbortSignal, progress: (part: number) => void }} options `progress` gets the part that was sent, 0 to 1
    * @returns {Promise<StoredFile>}
    */
-  upload(key, file, how) {
+  upload(key, file, options) {
     const path = `${pathOf(key)}/files?name=${encodeURIComponent(file.name)}`;
-    return this.#requests.sendFile(path, file, how);
+    return this.#requests.sendFile(path, file, options);
   }
 
   /**
@@ -214,11 +214,11 @@ export class Api {
   /**
    * Starts a run of a plan.
    * @param {string} planId
-   * @param {{ mode: string, version?: number }} asked
+   * @param {{ mode: string, version?: number }} request
    * @returns {Promise<unknown>}
    */
-  runPlan(planId, asked) {
-    return this.#requests.json('POST', `/v1/plans/${encodeURIComponent(planId)}/run`, asked);
+  runPlan(planId, request) {
+    return this.#requests.json('POST', `/v1/plans/${encodeURIComponent(planId)}/run`, request);
   }
 
   /**

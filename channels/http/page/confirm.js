@@ -39,21 +39,21 @@ export async function askText(question, text, most = 200) {
 function answerOf(id) {
   const dialog = byId(id, HTMLDialogElement);
   dialog.returnValue = 'no';
-  const asked = new AbortController();
+  const controller = new AbortController();
   for (const answer of ['yes', 'no']) {
     const button = byId(`${id}-${answer}`, HTMLButtonElement);
     const close = (/** @type {Event} */ event) => {
       event.preventDefault();
       dialog.close(answer);
     };
-    button.addEventListener('click', close, { signal: asked.signal });
+    button.addEventListener('click', close, { signal: controller.signal });
   }
   dialog.showModal();
   return new Promise((resolve) => {
     dialog.addEventListener(
       'close',
       () => {
-        asked.abort();
+        controller.abort();
         resolve(dialog.returnValue === 'yes');
       },
       { once: true },

@@ -35,13 +35,13 @@ export class ConversationCalls {
   /**
    * Asks the last question again, or takes it back with its answers.
    * @param {string} key
-   * @param {'retry' | 'undo'} what
+   * @param {'retry' | 'undo'} action
    * @returns {Promise<{ turnId: string, note?: string }>}
    */
-  again(key, what) {
+  again(key, action) {
     return this.#requests.json(
       'POST',
-      `${pathOf(key)}/${what}`,
+      `${pathOf(key)}/${action}`,
       {},
       { 'idempotency-key': crypto.randomUUID() },
     );

@@ -25,7 +25,7 @@ const LONGEST_WAIT_MS = 10_000;
  * @returns {() => void}
  */
 export function followSession(api, key, handlers) {
-  const ended = new AbortController();
+  const controller = new AbortController();
   /** @type {string | undefined} */
   let lastEventId;
   const follow = {
@@ -38,8 +38,8 @@ export function followSession(api, key, handlers) {
       lastEventId = id ?? lastEventId;
     },
   };
-  void keepOpen((signal) => api.openEvents(key, lastEventId, signal), follow, ended.signal);
-  return () => ended.abort();
+  void keepOpen((signal) => api.openEvents(key, lastEventId, signal), follow, controller.signal);
+  return () => controller.abort();
 }
 
 /**
@@ -54,25 +54,25 @@ export function followSession(api, key, handlers) {
  * Keeps a stream open across lost connections until it is refused or ended.
  * @param {(signal: AbortSignal) => Promise<ReadableStream<Uint8Array<ArrayBuffer>>>} openStream
  * @param {StreamHandlers} handlers
- * @param {AbortSignal} [ended]
+ * @param {AbortSignal} [endSignal]
  */
-export async function keepOpen(openStream, handlers, ended = new AbortController().signal) {
+export async function keepOpen(openStream, handlers, endSignal = new AbortController().signal) {
   let waitMs = FIRST_WAIT_MS;
-  while (!ended.aborted) {
+  while (!endSignal.aborted) {
     const silent = new AbortController();
     let watchdog = setTimeout(() => silent.abort(), SILENCE_MS);
     try {
-      const body = await openStream(AbortSignal.any([ended, silent.signal]));
+      const body = await openStream(AbortSignal.any([endSignal, silent.signal]));
       handlers.open();
       waitMs = FIRST_WAIT_MS;
       for await (const { id, data } of readEvents(body)) {
         clearTimeout(watchdog);
         watchdog = setTimeout(() => silent.abort(), SILENCE_MS);
-        if (ended.aborted) return;
+        if (endSignal.aborted) return;
         if (data !== '') handlers.data(data, id);
       }
     } catch (error) {
-      if (ended.aborted) return;
+      if (endSignal.aborted) return;
       if (error instanceof ApiError && [401, 403, 404].includes(error.status)) {
         handlers.refused(error);
         return;
@@ -80,9 +80,9 @@ export async function keepOpen(openStream, handlers, ended = new AbortController
     } finally {
       clearTimeout(watchdog);
     }
-    if (ended.aborted) return;
+    if (endSignal.aborted) return;
     handlers.lost?.(new ApiError(0, 'unreachable', say('page.connection.ended')));
-    await waitOrOnline(waitMs * (0.5 + Math.random() / 2), ended);
+    await waitOrOnline(waitMs * (0.5 + Math.random() / 2), endSignal);
     waitMs = Math.min(LONGEST_WAIT_MS, waitMs * 2);
   }
 }
@@ -129,18 +129,18 @@ function parseFrame(frame) {
 /**
  * Waits, but not longer than until the network is back.
  * @param {number} ms
- * @param {AbortSignal} ended
+ * @param {AbortSignal} endSignal
  * @returns {Promise<void>}
  */
-function waitOrOnline(ms, ended) {
+function waitOrOnline(ms, endSignal) {
   return new Promise((resolve) => {
-    const done = () => {
+    const finish = () => {
       clearTimeout(timer);
-      removeEventListener('online', done);
+      removeEventListener('online', finish);
       resolve();
     };
-    const timer = setTimeout(done, ms);
-    addEventListener('online', done);
-    ended.addEventListener('abort', done, { once: true });
+    const timer = setTimeout(finish, ms);
+    addEventListener('online', finish);
+    endSignal.addEventListener('abort', finish, { once: true });
   });
 }

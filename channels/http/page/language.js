@@ -24,28 +24,28 @@ export async function offerLanguages(api, showError) {
   choice.addEventListener('change', () => {
     api
       .ask('PATCH', '/v1/language', { language: choice.value })
-      .then((/** @type {Choice} */ chosen) => follow(chosen, true))
+      .then((/** @type {Choice} */ answer) => follow(answer, true))
       .catch(showError);
   });
   /** @type {Choice} */
-  const { language, chosen, languages } = await api.ask('GET', '/v1/language');
+  const { language, chosen: isChosen, languages } = await api.ask('GET', '/v1/language');
   const codes = ['auto', ...languages];
   choice.replaceChildren(
     ...codes.map((code) =>
       h('option', { value: code }, code === 'auto' ? say('page.language.auto') : nameOf(code)),
     ),
   );
-  choice.value = chosen ? language : 'auto';
-  follow({ language, chosen, languages }, false);
+  choice.value = isChosen ? language : 'auto';
+  follow({ language, chosen: isChosen, languages }, false);
 }
 
 /**
  * @param {Choice} choice
  * @param {boolean} isNew
  */
-function follow({ language, chosen }, isNew) {
-  const age = chosen ? KEPT_SECONDS : 0;
-  document.cookie = `${COOKIE}=${chosen ? language : ''}; path=/; max-age=${age}; samesite=lax`;
+function follow({ language, chosen: isChosen }, isNew) {
+  const age = isChosen ? KEPT_SECONDS : 0;
+  document.cookie = `${COOKIE}=${isChosen ? language : ''}; path=/; max-age=${age}; samesite=lax`;
   if (language === shown) sessionStorage.removeItem(TRIED_KEY);
   if (language === shown || (!isNew && sessionStorage.getItem(TRIED_KEY) === language)) return;
   sessionStorage.setItem(TRIED_KEY, language);

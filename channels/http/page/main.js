@@ -114,14 +114,14 @@ class App {
 
   /**
    * @param {string} key
-   * @param {{ fresh?: boolean, seq?: number | undefined }} [how]
+   * @param {{ fresh?: boolean, seq?: number | undefined }} [options]
    */
-  open(key, how = {}) {
+  open(key, options = {}) {
     history.replaceState(null, '', `#${key}`);
     this.settings.hide();
     this.sidebar.select(key);
     this.inbox.elsewhere.openChat(key);
-    this.chat.open(key, how);
+    this.chat.open(key, options);
   }
 
   openNew() {

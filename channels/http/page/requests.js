@@ -138,11 +138,11 @@ export class Requests {
    * @template Answer
    * @param {string} path
    * @param {File} file
-   * @param {{ signal: AbortSignal, progress: (part: number) => void }} how
+   * @param {{ signal: AbortSignal, progress: (part: number) => void }} options
    * @returns {Promise<Answer>}
    */
-  sendFile(path, file, how) {
-    return sendFile(path, this.#authorization, file, how);
+  sendFile(path, file, options) {
+    return sendFile(path, this.#authorization, file, options);
   }
 
   /** A name for this token, by which tabs with the same token find each other; it reveals nothing about the token. */

@@ -32,18 +32,18 @@ export async function signIn() {
     if (problem?.status !== 401) return signedIn;
     localStorage.removeItem(COOKIE_KEY);
   }
-  const kept = sessionStorage.getItem(TOKEN_KEY) ?? localStorage.getItem(TOKEN_KEY);
-  if (kept !== null) {
-    const { problem, ...signedIn } = await tryToken(kept);
+  const storedToken = sessionStorage.getItem(TOKEN_KEY) ?? localStorage.getItem(TOKEN_KEY);
+  if (storedToken !== null) {
+    const { problem, ...signedIn } = await tryToken(storedToken);
     if (problem?.status !== 401) return signedIn;
     removeToken();
     return askForToken(problem.message);
   }
   const problemOfProxy = problemOfLink ?? (await askProxy());
   if (localStorage.getItem(COOKIE_KEY) === 'proxy') return { api: new Api(undefined) };
-  const why = problemOfProxy ?? sessionStorage.getItem(REASON_KEY) ?? '';
+  const reason = problemOfProxy ?? sessionStorage.getItem(REASON_KEY) ?? '';
   sessionStorage.removeItem(REASON_KEY);
-  return askForToken(why);
+  return askForToken(reason);
 }
 
 /**
@@ -88,32 +88,32 @@ async function askProxy() {
 
 /**
  * Removes the token from this device, and ends its session; `why` is shown at the next sign-in.
- * @param {string} [why]
+ * @param {string} [reason]
  */
-export function removeToken(why) {
+export function removeToken(reason) {
   if (localStorage.getItem(COOKIE_KEY) !== null) {
     localStorage.removeItem(COOKIE_KEY);
     // It outlives the page, which is loaded again at once.
-    const ended = fetch('/v1/sign-out', { method: 'POST', headers: FROM_PAGE, keepalive: true });
-    ended.catch(() => undefined);
+    const signOut = fetch('/v1/sign-out', { method: 'POST', headers: FROM_PAGE, keepalive: true });
+    signOut.catch(() => undefined);
   }
   sessionStorage.removeItem(TOKEN_KEY);
   localStorage.removeItem(TOKEN_KEY);
-  if (why !== undefined) sessionStorage.setItem(REASON_KEY, why);
+  if (reason !== undefined) sessionStorage.setItem(REASON_KEY, reason);
 }
 
 /**
- * @param {string} why
+ * @param {string} reason
  * @returns {Promise<SignedIn>}
  */
-function askForToken(why) {
+function askForToken(reason) {
   const screen = byId('sign-in', HTMLElement);
   const form = byId('sign-in-form', HTMLFormElement);
   const field = byId('token', HTMLInputElement);
   const button = byId('sign-in-button', HTMLButtonElement);
   const error = byId('sign-in-error', HTMLElement);
   screen.hidden = false;
-  error.textContent = why;
+  error.textContent = reason;
   field.focus();
   return new Promise((resolve) => {
     const attempt = async () => {

@@ -48,9 +48,9 @@ export class StoredList {
   /**
    * Calls back when another tab changes the list, until `signal` aborts.
    * @param {AbortSignal} signal
-   * @param {() => void} changed
+   * @param {() => void} onChange
    */
-  follow(signal, changed) {
-    addEventListener('storage', (event) => event.key === this.#name && changed(), { signal });
+  follow(signal, onChange) {
+    addEventListener('storage', (event) => event.key === this.#name && onChange(), { signal });
   }
 }

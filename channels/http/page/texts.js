@@ -17,7 +17,7 @@ import { fillFrom } from '../../../src/protocol/isomorphic/fill-text.js';
  */
 
 /** @type {GivenTexts} */
-const given = Reflect.get(globalThis, 'parleyTexts') ?? {
+const givenTexts = Reflect.get(globalThis, 'parleyTexts') ?? {
   language: 'en',
   parley: '',
   table: {},
@@ -25,17 +25,19 @@ const given = Reflect.get(globalThis, 'parleyTexts') ?? {
 };
 
 /** Code of the page's language. */
-export const language = given.language;
+export const language = givenTexts.language;
 
 /**
  * The locale of times and numbers: the browser's locale in the page's language, such as `de-AT`, else the language
  * itself.
  * @param {string} code of the page's language
- * @param {readonly string[]} [wanted] the locales of the browser
+ * @param {readonly string[]} [locales] the locales of the browser
  */
-export function localeOf(code, wanted = []) {
-  const [spoken] = code.split('-');
-  return code.includes('-') ? code : (wanted.find((locale) => locale.split('-')[0] === spoken) ?? code);
+export function localeOf(code, locales = []) {
+  const [languageCode] = code.split('-');
+  return code.includes('-')
+    ? code
+    : (locales.find((locale) => locale.split('-')[0] === languageCode) ?? code);
 }
 
 const locale = localeOf(language, globalThis.navigator?.languages);
@@ -50,9 +52,9 @@ export function sayFrom({ language: code, parley, table, english }) {
 }
 
 /** Says a text. */
-export const say = sayFrom(given);
+export const say = sayFrom(givenTexts);
 
-const fill = fillFrom(given.language, given.table, given.english, given.parley);
+const fill = fillFrom(givenTexts.language, givenTexts.table, givenTexts.english, givenTexts.parley);
 
 /**
  * A text that came by its key, as the gateway keeps it; empty without one.
@@ -69,7 +71,7 @@ export function kept(text) {
  * @param {string} message
  * @param {Pick<GivenTexts, 'table'>} [texts]
  */
-export function refusal(code, message, { table } = given) {
+export function refusal(code, message, { table } = givenTexts) {
   const text = table[`page.error.${code}`];
   return typeof text === 'string' ? text : message;
 }

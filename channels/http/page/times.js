@@ -5,8 +5,8 @@ import { exactly, shortTime } from './texts.js';
 /**
  * A moment as `shown` words it, by default in its shortest form.
  * @param {string | number} at ISO, or epoch milliseconds
- * @param {(at: string | number) => string} [shown]
+ * @param {(at: string | number) => string} [format]
  */
-export function timeElement(at, shown = shortTime) {
-  return h('time', { datetime: new Date(at).toISOString(), title: exactly(at) }, shown(at));
+export function timeElement(at, format = shortTime) {
+  return h('time', { datetime: new Date(at).toISOString(), title: exactly(at) }, format(at));
 }

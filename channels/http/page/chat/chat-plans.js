@@ -38,18 +38,18 @@ export class ChatPlans {
     this.#turns = turns;
     this.host = {
       act: (planId, action, stepId) => api.actOnPlan(planId, action, stepId),
-      start: (planId, asked) => api.runPlan(planId, asked),
+      start: (planId, request) => api.runPlan(planId, request),
       change: (planId, version, edits) => api.changePlan(planId, version, edits),
       approvalOf: (planId) => this.#approvals.get(planId),
     };
   }
 
   /**
-   * Loads the newest plan; `missed` when events of it may have been lost.
-   * @param {boolean} missed
+   * Loads the newest plan; `mayLackEvents` when events of it may have been lost.
+   * @param {boolean} mayLackEvents
    */
-  async load(missed) {
-    const { turns, known, turnOf, place, signal } = this.#turns;
+  async load(mayLackEvents) {
+    const { turns, known: knownTurn, turnOf, place, signal } = this.#turns;
     const eventCount = () => turns().reduce((sum, turn) => sum + turn.planEventCount, 0);
     for (let reads = 1; ; reads += 1) {
       const before = eventCount();
@@ -61,9 +61,9 @@ export class ChatPlans {
         return;
       }
       // The turn of an open plan is shown, however many messages wait behind it.
-      const turn = known(turnId) ?? (isOpenPlan(plan) ? turnOf(turnId) : undefined);
+      const turn = knownTurn(turnId) ?? (isOpenPlan(plan) ? turnOf(turnId) : undefined);
       if (turn === undefined) return;
-      turn.setPlanState(plan, missed);
+      turn.setPlanState(plan, mayLackEvents);
       place(turn);
       return;
     }
@@ -82,7 +82,7 @@ export class ChatPlans {
     this.#approvals = new Map(approvals.map((approval) => [approval.plan?.id ?? '', approval]));
     const turns = this.#turns.turns();
     for (const turn of turns) turn.redrawPlan();
-    const known = turns.map(({ planId }) => planId);
-    if (approvals.some(({ plan }) => !known.includes(plan?.id))) this.loadQuietly();
+    const planIds = turns.map(({ planId }) => planId);
+    if (approvals.some(({ plan }) => !planIds.includes(plan?.id))) this.loadQuietly();
   }
 }

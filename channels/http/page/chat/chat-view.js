@@ -103,8 +103,8 @@ export class ChatView {
       forked: (fork, message) => this.#openFork(fork, message),
     });
     this.#transcript = new Transcript(this.#api, key, (signal) => acts.listen(signal));
-    const here = key.startsWith('http:');
-    byId('transcript', HTMLElement).classList.toggle('writable', here);
+    const isPageChat = key.startsWith('http:');
+    byId('transcript', HTMLElement).classList.toggle('writable', isPageChat);
     this.#composer.open(key);
     this.#setTitle(fresh ? say('page.chat.new') : this.#sidebar.titleOf(key));
     this.showChannel();
@@ -117,7 +117,7 @@ export class ChatView {
     this.#showGreeting(fresh);
     if (!fresh) this.#follow();
     if (seq !== undefined) void this.#transcript.show(seq).catch((error) => this.#host.showError(error));
-    else if (here) this.#composer.focus();
+    else if (isPageChat) this.#composer.focus();
   }
 
   /**
@@ -139,13 +139,13 @@ export class ChatView {
   /** Shows the chat's channel; only chats of this channel can be written in. */
   showChannel() {
     if (this.key === '') return;
-    const here = this.key.startsWith('http:');
+    const isPageChat = this.key.startsWith('http:');
     const label = channelOf(this.key);
     const badge = byId('channel-badge', HTMLElement);
-    badge.hidden = here;
+    badge.hidden = isPageChat;
     badge.textContent = label;
-    const note = here ? '' : say('page.chat.elsewhere', { label });
-    this.#composer.setWritable(here, note);
+    const note = isPageChat ? '' : say('page.chat.elsewhere', { label });
+    this.#composer.setWritable(isPageChat, note);
   }
 
   #closeCurrent() {
@@ -223,23 +223,23 @@ export class ChatView {
    */
   async #send(content, files) {
     const { key } = this;
-    const shown = this.#transcript?.sending(content, files);
-    if (shown === undefined) return;
+    const delivery = this.#transcript?.sending(content, files);
+    if (delivery === undefined) return;
     this.#showGreeting(false);
     const idempotencyKey = crypto.randomUUID();
     const session = this.#head.beginning;
     const attempt = async () => {
       try {
-        const named = files.map(({ file }) => file);
+        const fileIds = files.map(({ file }) => file);
         const body = {
           content,
           ...(session && { session }),
-          ...(named.length > 0 && { files: named }),
+          ...(fileIds.length > 0 && { files: fileIds }),
         };
         const receipt = await this.#api.postMessage(key, body, idempotencyKey);
-        if (receipt.handled) shown.handled(receipt.reply);
+        if (receipt.handled) delivery.handled(receipt.reply);
         else {
-          shown.accepted(receipt);
+          delivery.accepted(receipt);
           if (key === this.key) this.#head.begun();
         }
         if (receipt.handled && !receipt.session) return;
@@ -247,11 +247,11 @@ export class ChatView {
       } catch (error) {
         const refusal = error instanceof ApiError && error.isRefusal ? error.message : undefined;
         if (refusal !== undefined && key === this.key && this.#composer.giveBack(content, refusal)) {
-          this.#showGreeting(shown.takeBack());
+          this.#showGreeting(delivery.takeBack());
           return;
         }
-        shown.failed(error, () => {
-          shown.again();
+        delivery.failed(error, () => {
+          delivery.again();
           void attempt();
         });
       }
@@ -292,8 +292,8 @@ export class ChatView {
     showChatInTitle(title === say('page.chat.new') ? '' : title);
   }
 
-  /** @param {boolean} shown */
-  #showGreeting(shown) {
-    showGreeting(shown, (prompt) => this.#composer.begin(prompt));
+  /** @param {boolean} isShown */
+  #showGreeting(isShown) {
+    showGreeting(isShown, (prompt) => this.#composer.begin(prompt));
   }
 }

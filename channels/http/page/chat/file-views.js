@@ -80,8 +80,8 @@ export class FileViews {
    */
   #view(file, owner, tag = 'li') {
     const id = `${owner} ${file.file}`;
-    const known = this.#views.get(id);
-    if (known !== undefined) return known;
+    const knownView = this.#views.get(id);
+    if (knownView !== undefined) return knownView;
     const item = h(tag, { class: 'shown-file' }, this.#download(file));
     this.#views.set(id, item);
     if (DRAWN.test(file.mimeType) && file.bytes <= MAX_DRAWN_BYTES) void this.#draw(file, item);
@@ -138,12 +138,12 @@ export class FileViews {
       sound.src = url;
     };
     // Without an address there is nothing that the controls could load, so it is fetched as soon as it is seen.
-    const seen = new IntersectionObserver(([entry]) => {
+    const observer = new IntersectionObserver(([entry]) => {
       if (entry?.isIntersecting !== true) return;
-      seen.disconnect();
+      observer.disconnect();
       load().catch(() => sound.remove());
     });
-    seen.observe(sound);
+    observer.observe(sound);
     return sound;
   }
 

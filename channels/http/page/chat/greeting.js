@@ -12,12 +12,12 @@ const STARTERS = [
 
 /**
  * Shows or removes the greeting.
- * @param {boolean} shown
+ * @param {boolean} isShown
  * @param {(prompt: string) => void} begin puts a prompt into the message field
  */
-export function showGreeting(shown, begin) {
+export function showGreeting(isShown, begin) {
   document.getElementById('greeting')?.remove();
-  if (!shown) return;
+  if (!isShown) return;
   const starters = STARTERS.map((prompt) =>
     h('button', { type: 'button', class: 'starter', onclick: () => begin(prompt) }, `${prompt.trim()} …`),
   );

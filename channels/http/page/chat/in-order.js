@@ -11,12 +11,12 @@ export class InOrder {
    */
   async run(key, work) {
     const before = this.#newest.get(key) ?? Promise.resolve();
-    const done = before.then(work, work);
-    this.#newest.set(key, done);
+    const task = before.then(work, work);
+    this.#newest.set(key, task);
     try {
-      await done;
+      await task;
     } finally {
-      if (this.#newest.get(key) === done) this.#newest.delete(key);
+      if (this.#newest.get(key) === task) this.#newest.delete(key);
     }
   }
 }

@@ -89,15 +89,15 @@ export class SessionHead {
     const mayShow = this.#newest.begin();
     try {
       const session = this.#beginning === undefined ? await this.#sessionOf(key) : undefined;
-      const { profileId = 'default', model: chosen = null } = session ?? this.#beginning ?? {};
-      const [choices, found] = await Promise.all([
+      const { profileId = 'default', model: chosenModel = null } = session ?? this.#beginning ?? {};
+      const [choices, sessionModel] = await Promise.all([
         this.#choicesFor(profileId),
         session === undefined ? undefined : this.#modelOf(key),
       ]);
       if (key !== this.#key || !mayShow()) return;
       this.#showProfiles(choices, profileId);
       this.#showMode(choices, profileId, session?.mode ?? this.#beginning?.mode ?? choices.mode);
-      this.#showModels(choices, chosen, found);
+      this.#showModels(choices, chosenModel, sessionModel);
     } catch (error) {
       this.#showError(error);
     }
@@ -188,12 +188,13 @@ export class SessionHead {
 
   /**
    * @param {Choices} choices
-   * @param {string | null} chosen
-   * @param {SessionModel | undefined} found
+   * @param {string | null} chosenModel
+   * @param {SessionModel | undefined} sessionModel
    */
-  #showModels({ model, models, problem }, chosen, found) {
-    const usual = found !== undefined && chosen === null ? found : model;
-    const answers = (/** @type {string} */ name) => (found?.configured === name ? found.answering : name);
+  #showModels({ model, models, problem }, chosenModel, sessionModel) {
+    const usual = sessionModel !== undefined && chosenModel === null ? sessionModel : model;
+    const answers = (/** @type {string} */ name) =>
+      sessionModel?.configured === name ? sessionModel.answering : name;
     const none = say('page.model.none');
     const first =
       usual === null
@@ -202,17 +203,17 @@ export class SessionHead {
             isDefault: true,
             answering: usual.answering,
           });
-    const named = new Set([
+    const names = new Set([
       ...models.filter((name) => name !== usual?.configured),
-      ...(chosen === null ? [] : [chosen]),
+      ...(chosenModel === null ? [] : [chosenModel]),
     ]);
     this.#model.replaceChildren(
       new Option(first, ''),
-      ...[...named].map(
+      ...[...names].map(
         (name) => new Option(modelLabel(name, { isDefault: false, answering: answers(name) }), name),
       ),
     );
-    this.#model.value = chosen ?? '';
+    this.#model.value = chosenModel ?? '';
     this.#model.title = problem ?? '';
     this.#model.labels[0]?.toggleAttribute('hidden', false);
   }
@@ -224,9 +225,9 @@ export class SessionHead {
   async #change({ model, ...change }) {
     try {
       if (this.#beginning !== undefined) {
-        const { model: before, ...kept } = { ...this.#beginning, ...change };
-        const wanted = model === undefined ? before : model;
-        this.#beginning = { ...kept, ...(wanted && { model: wanted }) };
+        const { model: before, ...rest } = { ...this.#beginning, ...change };
+        const nextModel = model === undefined ? before : model;
+        this.#beginning = { ...rest, ...(nextModel && { model: nextModel }) };
       } else
         await this.#api.changeSession(this.#key, {
           ...change,

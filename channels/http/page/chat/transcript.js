@@ -160,7 +160,7 @@ export class Transcript {
     if (event.type === 'subagent_spawned') this.#agents.set(event.agentId, turnId);
     if (event.type === 'subagent_completed') this.#agents.delete(event.agentId);
     if (event.type === 'messages_joined')
-      for (const joined of event.turnIds) this.#turnOf(joined).markJoined();
+      for (const joinedId of event.turnIds) this.#turnOf(joinedId).markJoined();
     const turn = this.#turnOf(turnId);
     turn.apply(event);
     this.#shown.place(turn);
@@ -200,10 +200,10 @@ export class Transcript {
           this.#turns.set(turnId, turn);
           turn.setTurnId(turnId);
         }
-        const shown = this.#turnOf(turnId);
-        shown.setQuestion({ seq, content, attachments });
-        if (shown.state === 'unknown') shown.state = 'waiting';
-        this.#shown.place(shown);
+        const acceptedTurn = this.#turnOf(turnId);
+        acceptedTurn.setQuestion({ seq, content, attachments });
+        if (acceptedTurn.state === 'unknown') acceptedTurn.state = 'waiting';
+        this.#shown.place(acceptedTurn);
         this.#countWaiting();
         this.#end.go();
       },
@@ -215,9 +215,9 @@ export class Transcript {
       },
       /**
        * @param {unknown} error
-       * @param {() => void} again
+       * @param {() => void} retry
        */
-      failed: (error, again) => turn.question.setUnsent(error, again),
+      failed: (error, retry) => turn.question.setUnsent(error, retry),
       again: () => turn.question.setSending(content, attachments),
       /** Removes it, because it is in the message field again; true when nothing else is shown. */
       takeBack: () => {
@@ -274,11 +274,11 @@ export class Transcript {
       this.#shown.place(turn);
     }
     this.#resets.show(resets);
-    const shown = this.#shown.turns;
+    const turns = this.#shown.turns;
     const visibilities = turnVisibilities(
-      shown.map(({ marks }) => marks).filter(({ turnId }) => turnId !== ''),
+      turns.map(({ marks }) => marks).filter(({ turnId }) => turnId !== ''),
     );
-    for (const turn of shown) {
+    for (const turn of turns) {
       const visibility = visibilities.get(turn.marks.turnId);
       if (visibility !== undefined) turn.setVisibility(visibility);
     }
@@ -288,8 +288,8 @@ export class Transcript {
 
   /** @param {string} turnId */
   #turnOf(turnId) {
-    const known = this.#turns.get(turnId);
-    if (known !== undefined) return known;
+    const knownTurn = this.#turns.get(turnId);
+    if (knownTurn !== undefined) return knownTurn;
     const turn = this.#newTurn();
     turn.setTurnId(turnId);
     this.#turns.set(turnId, turn);

@@ -109,9 +109,9 @@ export class Inbox {
 
   /** Draws the questions while the dialog is open; a card that is known stays as it is. */
   #draw() {
-    const shown = this.#dialog.open ? this.#waiting : [];
-    const known = new Map([...this.#list.children].map((row) => [row.getAttribute('data-approval'), row]));
-    this.#list.replaceChildren(...shown.map((approval) => known.get(approval.id) ?? this.#row(approval)));
+    const approvals = this.#dialog.open ? this.#waiting : [];
+    const rows = new Map([...this.#list.children].map((row) => [row.getAttribute('data-approval'), row]));
+    this.#list.replaceChildren(...approvals.map((approval) => rows.get(approval.id) ?? this.#row(approval)));
   }
 
   /** @param {Approval} approval */
@@ -142,10 +142,10 @@ export class Inbox {
   /** @param {Approval} approval */
   #tell({ tool, session }) {
     if (!document.hidden || !('Notification' in window) || Notification.permission !== 'granted') return;
-    const shown = new Notification(say('page.inbox.notice'), {
+    const notification = new Notification(say('page.inbox.notice'), {
       body: say('page.inbox.notice_of', { tool, name: this.#host.titleOf(session) }),
     });
-    shown.addEventListener('click', () => {
+    notification.addEventListener('click', () => {
       window.focus();
       this.#host.open(session);
     });

@@ -22,9 +22,9 @@ const ANSWERS = {
  * @param {import('../api.js').Api} api
  * @param {NonNullable<import('../api.js').Approval['plan']>} plan
  * @param {boolean} mayDecide
- * @param {(error?: unknown) => void} decided called once the gateway has answered, with its error
+ * @param {(error?: unknown) => void} finish called once the gateway has answered, with its error
  */
-export function planQuestion(api, { id, stepId, wait }, mayDecide, decided) {
+export function planQuestion(api, { id, stepId, wait }, mayDecide, finish) {
   const buttons = ANSWERS[wait].map(([action, label]) =>
     h('button', { type: 'button', onclick: () => void act(action) }, label),
   );
@@ -33,10 +33,10 @@ export function planQuestion(api, { id, stepId, wait }, mayDecide, decided) {
     for (const button of buttons) button.disabled = true;
     try {
       await api.actOnPlan(id, action, stepId);
-      decided();
+      finish();
     } catch (error) {
       for (const button of buttons) button.disabled = false;
-      decided(error);
+      finish(error);
     }
   };
   const question = say(wait === 'step' ? 'page.inbox.plan' : 'page.inbox.plan_paused');

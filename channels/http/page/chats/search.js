@@ -51,11 +51,11 @@ export class ChatSearch {
     this.#results.hidden = text === '';
     if (text === '') return;
     try {
-      const { found, more } = await this.#api.search(text, MAX_FOUND);
+      const { found: sessions, more } = await this.#api.search(text, MAX_FOUND);
       if (nth !== this.#searches) return;
       this.#results.replaceChildren(
-        h('p', { class: 'quiet', role: 'status' }, summaryOf(found.length, more)),
-        ...found.map((session) => this.#row(session)),
+        h('p', { class: 'quiet', role: 'status' }, summaryOf(sessions.length, more)),
+        ...sessions.map((session) => this.#row(session)),
       );
     } catch (error) {
       this.#host.showError(error);

@@ -14,9 +14,9 @@ const labels = new Map();
  * @param {import('../../../../src/protocol/gateway-api.ts').HealthReport['channels']} channels
  */
 export function setChannelLabels(channels) {
-  const changed = Object.entries(channels).filter(([name, { label }]) => labels.get(name) !== label);
-  for (const [name, { label }] of changed) labels.set(name, label);
-  return changed.length > 0;
+  const changes = Object.entries(channels).filter(([name, { label }]) => labels.get(name) !== label);
+  for (const [name, { label }] of changes) labels.set(name, label);
+  return changes.length > 0;
 }
 
 /**
@@ -49,8 +49,8 @@ export function nameOf({ key, title, preview }) {
  */
 
 /** Whose chat it is; nothing for one's own. @param {Session} session */
-function ownerOf({ own, ownerName }) {
-  return own ? '' : (ownerName ?? '');
+function ownerOf({ own: isOwn, ownerName }) {
+  return isOwn ? '' : (ownerName ?? '');
 }
 
 /**
@@ -103,9 +103,9 @@ function stateMark(state) {
 /**
  * @param {string} name
  * @param {RowOptions['actions']} actions
- * @param {() => void} closed
+ * @param {() => void} onClose
  */
-function menuOf(name, actions, closed) {
+function menuOf(name, actions, onClose) {
   const summary = h(
     'summary',
     { class: 'icon-button', 'aria-label': say('page.row.actions', { name }) },
@@ -134,7 +134,7 @@ function menuOf(name, actions, closed) {
     ),
   );
   menu.addEventListener('toggle', () => {
-    if (!menu.open) closed();
+    if (!menu.open) onClose();
   });
   menu.addEventListener('focusout', ({ relatedTarget }) => {
     if (relatedTarget instanceof Node && !menu.contains(relatedTarget)) menu.open = false;

@@ -57,9 +57,9 @@ export class Sidebar {
     this.#api = api;
     this.#host = host;
     new ChatSearch(api, host, (searching) => (this.#list.hidden = searching)).start();
-    const shown = byId('archived', HTMLInputElement);
-    shown.addEventListener('change', () => {
-      this.#archived = shown.checked;
+    const checkbox = byId('archived', HTMLInputElement);
+    checkbox.addEventListener('change', () => {
+      this.#archived = checkbox.checked;
       this.#shown = CHATS_PER_PAGE;
       this.#run(this.refresh());
     });
@@ -70,12 +70,13 @@ export class Sidebar {
 
   /**
    * Reloads the list in as many requests as it takes.
-   * @param {Session[]} [known] the first page, if it was just read
+   * @param {Session[]} [firstPage] the first page, if it was just read
    */
-  async refresh(known) {
+  async refresh(firstPage) {
     const archived = this.#archived;
     const mayShow = this.#newest.begin();
-    const first = known ?? (await this.#api.sessions({ limit: Math.min(this.#shown, MAX_LISTED), archived }));
+    const first =
+      firstPage ?? (await this.#api.sessions({ limit: Math.min(this.#shown, MAX_LISTED), archived }));
     const sessions = [...first];
     for (let page = first; page.length >= MAX_LISTED && sessions.length < this.#shown;) {
       page = await this.#api.sessions({ limit: MAX_LISTED, archived, before: page.at(-1)?.updatedAt });
@@ -83,12 +84,12 @@ export class Sidebar {
     }
     if (!mayShow()) return;
     this.#hasMore = sessions.length >= this.#shown;
-    const named = () => [this.titleOf(this.#current), this.ownerOf(this.#current)].join('\n');
-    const before = named();
+    const heading = () => [this.titleOf(this.#current), this.ownerOf(this.#current)].join('\n');
+    const before = heading();
     this.#sessions = sessions;
     this.redraw();
     this.#host.loaded();
-    if (named() !== before) this.#host.renamed(this.#current);
+    if (heading() !== before) this.#host.renamed(this.#current);
     await this.#markRead();
   }
 
@@ -159,10 +160,10 @@ export class Sidebar {
       this.#list.append(h('button', attributes, say('page.chats.more')));
     }
     const place = active?.tagName === 'SUMMARY' ? 'summary' : '.session';
-    const again = this.#list.contains(active)
+    const target = this.#list.contains(active)
       ? active
       : focused && this.#list.querySelector(`[data-key="${CSS.escape(focused)}"] ${place}`);
-    if (again instanceof HTMLElement) again.focus({ preventScroll: true });
+    if (target instanceof HTMLElement) target.focus({ preventScroll: true });
     if (rows.length === 0) {
       const text = this.#archived ? say('page.chats.none_archived') : say('page.chats.none');
       this.#list.append(h('p', { class: 'quiet empty-list' }, text));

@@ -1,6 +1,6 @@
 /** The title of the browser's tab: the open chat, and how many questions wait for a decision. */
 let name = '';
-let waiting = 0;
+let waitingCount = 0;
 
 /** @param {string} chat the name of the open chat; empty for a new one */
 export function showChatInTitle(chat) {
@@ -10,11 +10,11 @@ export function showChatInTitle(chat) {
 
 /** @param {number} count */
 export function showWaitingInTitle(count) {
-  waiting = count;
+  waitingCount = count;
   draw();
 }
 
 function draw() {
-  const badge = waiting === 0 ? '' : `(${waiting}) `;
+  const badge = waitingCount === 0 ? '' : `(${waitingCount}) `;
   document.title = `${badge}${name === '' ? 'Parley' : `${name} · Parley`}`;
 }

@@ -22,9 +22,9 @@ export class WaitingElsewhere {
     this.#line.append(h('button', { type: 'button', onclick: openInbox }, this.#text, icon('M9 6l6 6-6 6')));
   }
 
-  /** @param {Approval[]} waiting in all chats */
-  show(waiting) {
-    this.#waiting = waiting;
+  /** @param {Approval[]} approvals in all chats */
+  show(approvals) {
+    this.#waiting = approvals;
     for (const button of document.querySelectorAll('.menu-button')) this.#label(button);
     this.redraw();
   }
@@ -40,9 +40,9 @@ export class WaitingElsewhere {
 
   /** Draws the line again: a chat may have another name. */
   redraw() {
-    const elsewhere = this.#waiting.filter(({ session }) => session !== this.#openKey);
-    const text = this.#textOf(elsewhere);
-    this.#line.hidden = elsewhere.length === 0;
+    const otherApprovals = this.#waiting.filter(({ session }) => session !== this.#openKey);
+    const text = this.#textOf(otherApprovals);
+    this.#line.hidden = otherApprovals.length === 0;
     // A screen reader says the line again whenever its text is set.
     if (this.#text.textContent !== text) this.#text.textContent = text;
   }
@@ -67,10 +67,10 @@ export class WaitingElsewhere {
     if (count > 0) button.append(h('span', { class: 'waiting-count', 'aria-hidden': 'true' }, `${count}`));
   }
 
-  /** @param {Approval[]} elsewhere */
-  #textOf(elsewhere) {
-    const count = elsewhere.length;
-    const [session, ...others] = new Set(elsewhere.map((approval) => approval.session));
+  /** @param {Approval[]} approvals */
+  #textOf(approvals) {
+    const count = approvals.length;
+    const [session, ...others] = new Set(approvals.map((approval) => approval.session));
     if (session === undefined) return '';
     return others.length === 0
       ? say('page.inbox.needed_in', { count, name: this.#titleOf(session) })

@@ -42,13 +42,13 @@ export class CommandAnswers {
    */
   show(from) {
     this.#from = from;
-    const kept = answers.read().filter(({ key, after }) => key === this.#key && after >= from);
-    for (const answer of kept) {
+    const chatAnswers = answers.read().filter(({ key, after }) => key === this.#key && after >= from);
+    for (const answer of chatAnswers) {
       if (this.#shown.has(answer.id)) continue;
       this.#shown.add(answer.id);
       this.#draw(answer);
     }
-    return kept.length > 0;
+    return chatAnswers.length > 0;
   }
 
   /**
@@ -59,15 +59,15 @@ export class CommandAnswers {
   keep({ after, content, reply }) {
     const id = crypto.randomUUID();
     this.#shown.add(id);
-    const kept = {
+    const answer = {
       id,
       key: this.#key,
       after,
       content: content.slice(0, MAX_ANSWER),
       reply: reply.slice(0, MAX_ANSWER),
     };
-    answers.write([...answers.read(), kept]);
-    return kept;
+    answers.write([...answers.read(), answer]);
+    return answer;
   }
 }
 

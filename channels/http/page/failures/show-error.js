@@ -8,7 +8,7 @@ import { messageOf } from './in-place.js';
 const TOAST_MS = 6_000;
 
 /** When the note of a text goes. @type {Map<string, ReturnType<typeof setTimeout>>} */
-const shown = new Map();
+const timers = new Map();
 
 /**
  * Shows an error. A revoked token leads back to the sign-in, which says why; that the gateway cannot be reached is said by its
@@ -23,10 +23,10 @@ export function showError(error) {
   }
   if (error instanceof ApiError && error.isUnreachable && isBannerShown()) return;
   const text = messageOf(error);
-  const going = shown.get(text);
-  if (going !== undefined) clearTimeout(going);
+  const timer = timers.get(text);
+  if (timer !== undefined) clearTimeout(timer);
   else byId('toasts', HTMLElement).append(h('p', { class: 'toast' }, text));
-  shown.set(
+  timers.set(
     text,
     setTimeout(() => remove(text), TOAST_MS),
   );
@@ -34,6 +34,6 @@ export function showError(error) {
 
 /** @param {string} text */
 function remove(text) {
-  shown.delete(text);
+  timers.delete(text);
   for (const toast of byId('toasts', HTMLElement).children) if (toast.textContent === text) toast.remove();
 }

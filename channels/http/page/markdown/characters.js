@@ -27,8 +27,8 @@ export function readReference(text, at) {
 export function decodeCharacters(text) {
   return text.replaceAll(
     /\\([!-/:-@[-`{-~])|&[^;&]{1,31};/g,
-    (found, /** @type {string | undefined} */ escaped) =>
-      escaped ?? readReference(found, 0)?.character ?? found,
+    (match, /** @type {string | undefined} */ escaped) =>
+      escaped ?? readReference(match, 0)?.character ?? match,
   );
 }
 

@@ -58,9 +58,9 @@ const GRAMMARS = {
  * @param {string} name
  */
 export function languageOf(name) {
-  const asked = name.trim().toLowerCase();
+  const alias = name.trim().toLowerCase();
   const names = /** @type {[Language, readonly string[]][]} */ (Object.entries(LANGUAGES));
-  return names.find(([own, others]) => own === asked || others.includes(asked))?.[0];
+  return names.find(([language, others]) => language === alias || others.includes(alias))?.[0];
 }
 
 /** @typedef {{ highlight: (code: string, options: { language: string, ignoreIllegals: boolean }) => { value: string }, registerLanguage: (name: string, grammar: unknown) => void, getLanguage: (name: string) => unknown }} Highlighter */

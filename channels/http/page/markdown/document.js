@@ -41,14 +41,14 @@ export class GrowingDocument {
     }
     const open = text.slice(this.#settled.length);
     const whole = withoutHeldLine(open);
-    const shown = readableMath(whole);
-    const { blocks, settledLines, settledBlocks } = readBlocks(shown);
-    const known = this.#blocks;
+    const source = readableMath(whole);
+    const { blocks, settledLines, settledBlocks } = readBlocks(source);
+    const earlierBlocks = this.#blocks;
     if (settledLines > 0 && whole === open && !FORMULA.test(open) && !open.includes('\r')) {
       this.#settled += `${open.split('\n', settledLines).join('\n')}\n`;
-      this.#blocks = [...known, ...blocks.slice(0, settledBlocks)];
+      this.#blocks = [...earlierBlocks, ...blocks.slice(0, settledBlocks)];
     }
-    return [...known, ...withTable(shown, blocks)];
+    return [...earlierBlocks, ...withTable(source, blocks)];
   }
 }
 

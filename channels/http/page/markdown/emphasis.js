@@ -144,20 +144,20 @@ class Pairing {
    * @param {boolean} growing
    */
   #inside(nodes, growing) {
-    const spent = nodes.map((node) =>
+    const rest = nodes.map((node) =>
       node.type === 'marks' && this.#kind.includes(node.mark) ? textOfMarks(node) : node,
     );
-    return pairMarks(spent, this.#rest, growing);
+    return pairMarks(rest, this.#rest, growing);
   }
 
   /** @param {Marks} closer */
   #close(closer) {
-    for (let found = this.#openerOf(closer); found >= 0; found = this.#openerOf(closer)) {
-      const { run } = /** @type {Opener} */ (this.#openers[found]);
-      const used = closer.mark === DELETION ? closer.count : Math.min(2, run.count, closer.count);
-      closer.count -= used;
-      this.#wrap(found, used, false);
-      for (const [look, from] of this.#misfits) this.#misfits.set(look, Math.min(from, found));
+    for (let index = this.#openerOf(closer); index >= 0; index = this.#openerOf(closer)) {
+      const { run } = /** @type {Opener} */ (this.#openers[index]);
+      const markCount = closer.mark === DELETION ? closer.count : Math.min(2, run.count, closer.count);
+      closer.count -= markCount;
+      this.#wrap(index, markCount, false);
+      for (const [look, from] of this.#misfits) this.#misfits.set(look, Math.min(from, index));
     }
   }
 
@@ -166,9 +166,9 @@ class Pairing {
     if (closer.count === 0) return -1;
     const look = `${closer.mark}${closer.opens}${closer.mark === DELETION ? closer.count : closer.count % 3}`;
     const from = this.#misfits.get(look) ?? 0;
-    let found = this.#openers.length - 1;
-    while (found >= from && !this.#stopsAt(found, closer)) found -= 1;
-    if (found >= from && (this.#openers[found]?.depth ?? 0) < MAX_NESTED) return found;
+    let index = this.#openers.length - 1;
+    while (index >= from && !this.#stopsAt(index, closer)) index -= 1;
+    if (index >= from && (this.#openers[index]?.depth ?? 0) < MAX_NESTED) return index;
     this.#misfits.set(look, this.#openers.length);
     return -1;
   }
@@ -185,20 +185,20 @@ class Pairing {
   /**
    * Makes a tree of what follows an opener.
    * @param {number} index
-   * @param {number} used marks of the opener
+   * @param {number} markCount marks of the opener
    * @param {boolean} growing
    */
-  #wrap(index, used, growing) {
-    const opened = /** @type {Opener} */ (this.#openers[index]);
-    const { run, at } = opened;
+  #wrap(index, markCount, growing) {
+    const opener = /** @type {Opener} */ (this.#openers[index]);
+    const { run, at } = opener;
     const depth = 1 + this.#openers.splice(index).reduce((most, opener) => Math.max(most, opener.depth), 0);
     const children = this.#inside(this.#out.splice(at + 1), growing);
-    run.count -= used;
-    if (run.count > 0) this.#openers.push(opened);
+    run.count -= markCount;
+    if (run.count > 0) this.#openers.push(opener);
     else this.#out.pop();
-    this.#out.push({ type: run.mark === DELETION ? 'del' : used === 2 ? 'strong' : 'em', children });
-    const around = this.#openers.at(-1);
-    if (around !== undefined) around.depth = Math.max(around.depth, depth);
+    this.#out.push({ type: run.mark === DELETION ? 'del' : markCount === 2 ? 'strong' : 'em', children });
+    const outerOpener = this.#openers.at(-1);
+    if (outerOpener !== undefined) outerOpener.depth = Math.max(outerOpener.depth, depth);
   }
 
   #closeGrowing() {

@@ -36,8 +36,8 @@ export function hiddenHost(text, href) {
   if (!LOOKS_LIKE_ADDRESS.test(text)) return undefined;
   const { host, protocol } = new URL(href);
   if (protocol === 'mailto:') return text.trim() === href.slice('mailto:'.length) ? undefined : href;
-  const said = URL.parse(text.trim()) ?? URL.parse(`https://${text.trim()}`);
-  return said?.host === host ? undefined : host;
+  const textUrl = URL.parse(text.trim()) ?? URL.parse(`https://${text.trim()}`);
+  return textUrl?.host === host ? undefined : host;
 }
 
 /**

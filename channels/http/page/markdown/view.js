@@ -62,14 +62,14 @@ export class LiveMarkdown {
     const blocks = growing?.blocksOf(this.text) ?? parseDocument(this.text);
     const isOpen = (/** @type {number} */ index) => growing !== undefined && index === blocks.length - 1;
     // Code looks the same while it grows: its button stays when the text ends.
-    const wanted = blocks.map(({ source, type }, index) =>
+    const sources = blocks.map(({ source, type }, index) =>
       isOpen(index) && type !== 'code' ? `${source}\0` : source,
     );
-    const kept = wanted.findIndex((source, index) => source !== this.#drawn[index]);
-    const from = kept < 0 ? blocks.length : kept;
+    const firstChange = sources.findIndex((source, index) => source !== this.#drawn[index]);
+    const from = firstChange < 0 ? blocks.length : firstChange;
     while (this.element.children.length > from) this.element.lastElementChild?.remove();
     this.element.append(...blocks.slice(from).map((block, index) => drawBlock(block, isOpen(from + index))));
-    this.#drawn = wanted;
+    this.#drawn = sources;
     this.#onDraw();
   }
 }
@@ -202,7 +202,7 @@ function drawTable({ align, head, rows }, growing) {
     );
   const body = rows.map((row, index) => drawRow(row, 'td', growing && index === rows.length - 1));
   const headRow = drawRow(head, 'th', growing && rows.length === 0);
-  const drawn = h('table', {}, h('thead', {}, headRow), h('tbody', {}, ...body));
+  const table = h('table', {}, h('thead', {}, headRow), h('tbody', {}, ...body));
   const cells = () => [head, ...rows].map((row) => row.map(inlineText).join('\t')).join('\n');
   const region = {
     class: 'table-scroll',
@@ -213,7 +213,7 @@ function drawTable({ align, head, rows }, growing) {
   return h(
     'div',
     { class: 'table', dir: 'auto' },
-    h('div', region, drawn),
+    h('div', region, table),
     copyButton(cells, say('page.markdown.copy_table')),
   );
 }

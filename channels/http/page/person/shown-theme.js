@@ -9,8 +9,8 @@ export const THEMES = ['system', 'light', 'dark'];
 /** What was chosen on this device. */
 export function keptTheme() {
   try {
-    const stored = localStorage.getItem(STORED_AS);
-    return THEMES.find((theme) => theme === stored) ?? 'system';
+    const storedTheme = localStorage.getItem(STORED_AS);
+    return THEMES.find((theme) => theme === storedTheme) ?? 'system';
   } catch {
     return 'system';
   }
@@ -36,10 +36,10 @@ export function showTheme(theme) {
   else root.dataset['theme'] = theme;
   // The bars of a phone's browser have the colour of the page.
   for (const bar of document.querySelectorAll('meta[name="theme-color"]')) {
-    const own = bar.getAttribute('data-scheme') ?? '';
+    const scheme = bar.getAttribute('data-scheme') ?? '';
     bar.setAttribute(
       'media',
-      theme === 'system' ? `(prefers-color-scheme: ${own})` : own === theme ? 'all' : 'not all',
+      theme === 'system' ? `(prefers-color-scheme: ${scheme})` : scheme === theme ? 'all' : 'not all',
     );
   }
 }

@@ -32,9 +32,9 @@ export class PlanBar {
     );
     this.element = h('div', { class: 'plan-bar' }, this.#line);
     new IntersectionObserver(
-      ([seen]) => {
-        if (seen === undefined) return;
-        const { isIntersecting, boundingClientRect, rootBounds } = seen;
+      ([entry]) => {
+        if (entry === undefined) return;
+        const { isIntersecting, boundingClientRect, rootBounds } = entry;
         this.#isPast = !isIntersecting && boundingClientRect.bottom <= (rootBounds?.top ?? 0);
         this.#place();
       },

@@ -186,10 +186,10 @@ export class PlanButtons {
 
   /**
    * @param {string} text
-   * @param {boolean} refused
+   * @param {boolean} isRefusal
    */
-  #setReply(text, refused) {
+  #setReply(text, isRefusal) {
     if (this.#reply.textContent !== text) this.#reply.textContent = text;
-    this.#reply.classList.toggle('refused', refused);
+    this.#reply.classList.toggle('refused', isRefusal);
   }
 }

@@ -55,9 +55,9 @@ export class PlanEditor {
     this.#plan = plan;
     const steps = editable(plan);
     this.element.hidden = !mayEdit(plan);
-    const shown = JSON.stringify([plan.version, steps]);
-    if (shown === this.#shown) return;
-    this.#shown = shown;
+    const snapshot = JSON.stringify([plan.version, steps]);
+    if (snapshot === this.#shown) return;
+    this.#shown = snapshot;
     const focused = this.#list.contains(document.activeElement) ? document.activeElement?.id : undefined;
     const typed = typedIn(document.activeElement);
     this.#list.replaceChildren(
@@ -65,19 +65,19 @@ export class PlanEditor {
     );
     // The rows are new: the focus returns to the control that had it, or to the text of the new step.
     if (focused === undefined) return;
-    const again = document.getElementById(focused);
+    const target = document.getElementById(focused);
     // A change that arrives while a person types does not take what they have typed.
-    if (again instanceof HTMLInputElement && typed !== undefined) again.value = typed;
-    if (again instanceof HTMLElement && !again.hasAttribute('disabled')) again.focus();
+    if (target instanceof HTMLInputElement && typed !== undefined) target.value = typed;
+    if (target instanceof HTMLElement && !target.hasAttribute('disabled')) target.focus();
     else this.#text.focus();
   }
 
   /**
    * @param {PlanStep} step
-   * @param {PlanStep | undefined} above
-   * @param {PlanStep | undefined} below
+   * @param {PlanStep | undefined} previous
+   * @param {PlanStep | undefined} following
    */
-  #row(step, above, below) {
+  #row(step, previous, following) {
     const number = step.index + 1;
     const id = `edit-${this.#plan?.id}-${step.id}`;
     /** @param {string} label @param {string} symbol @param {StepEdit | undefined} edit */
@@ -109,8 +109,16 @@ export class PlanEditor {
       'li',
       {},
       text,
-      button(say('page.plan.up', { number }), '↑', above && { op: 'move', step: step.id, before: above.id }),
-      button(say('page.plan.down', { number }), '↓', below && { op: 'move', step: step.id, after: below.id }),
+      button(
+        say('page.plan.up', { number }),
+        '↑',
+        previous && { op: 'move', step: step.id, before: previous.id },
+      ),
+      button(
+        say('page.plan.down', { number }),
+        '↓',
+        following && { op: 'move', step: step.id, after: following.id },
+      ),
       button(say('page.plan.drop', { number }), '✕', { op: 'drop', step: step.id }),
     );
   }
@@ -129,9 +137,9 @@ export class PlanEditor {
    * @returns {Promise<boolean>}
    */
   #send(edit) {
-    const sent = this.#sent.then(() => this.#make(edit));
-    this.#sent = sent;
-    return sent;
+    const outcome = this.#sent.then(() => this.#make(edit));
+    this.#sent = outcome;
+    return outcome;
   }
 
   /**
@@ -152,11 +160,11 @@ export class PlanEditor {
 
   /**
    * @param {string} text
-   * @param {boolean} refused
+   * @param {boolean} isRefusal
    */
-  #say(text, refused) {
+  #say(text, isRefusal) {
     this.#said.textContent = text;
-    this.#said.classList.toggle('refused', refused);
+    this.#said.classList.toggle('refused', isRefusal);
   }
 }
 

@@ -25,18 +25,18 @@ export class StepRows {
    * @param {{ analysed?: string | undefined, asked?: string | undefined }} at the step the agent thinks about, and the one a
    *   person is asked about
    */
-  show(steps, { analysed, asked }) {
+  show(steps, { analysed, asked: askedId }) {
     /** @type {Map<string, Element>} */
     const rows = new Map();
     for (const step of steps) {
-      const special = step.id === analysed ? 'analysed' : step.id === asked ? 'in-question' : '';
+      const special = step.id === analysed ? 'analysed' : step.id === askedId ? 'in-question' : '';
       const key = JSON.stringify([step, special]);
       rows.set(key, this.#rows.get(key) ?? stepRow(step, special));
     }
     this.#rows = rows;
-    const shown = [...rows.values()];
-    for (const row of this.element.querySelectorAll(':scope > li')) if (!shown.includes(row)) row.remove();
-    for (const [place, row] of shown.entries()) {
+    const elements = [...rows.values()];
+    for (const row of this.element.querySelectorAll(':scope > li')) if (!elements.includes(row)) row.remove();
+    for (const [place, row] of elements.entries()) {
       if (this.element.children[place] !== row)
         this.element.insertBefore(row, this.element.children[place] ?? null);
     }

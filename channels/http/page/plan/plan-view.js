@@ -55,8 +55,8 @@ export class PlanView {
     this.#host = host;
     this.#buttons = new PlanButtons(host.act, host.start);
     this.#editor = new PlanEditor(async (plan, edit) => {
-      const changed = await host.change(plan.id, plan.version ?? 1, [edit]);
-      this.#edited(changed.plan);
+      const result = await host.change(plan.id, plan.version ?? 1, [edit]);
+      this.#edited(result.plan);
     });
   }
 
@@ -158,11 +158,11 @@ export class PlanView {
     this.#mode.className = `plan-mode ${plan.mode}`;
     const state = isWaiting ? say('page.plan.waiting') : stateOf(plan);
     changeText(this.#state, state);
-    const finished = plan.steps.filter(isSettledStep).length;
-    changeText(this.#count, say('page.plan.count', { done: finished, all: plan.steps.length }));
+    const settledCount = plan.steps.filter(isSettledStep).length;
+    changeText(this.#count, say('page.plan.count', { done: settledCount, all: plan.steps.length }));
     changeText(this.#goal, plan.goal);
     this.#progress.max = Math.max(1, plan.steps.length);
-    this.#progress.value = finished;
+    this.#progress.value = settledCount;
     this.#rows.show(plan.steps, {
       analysed: analysedStepId,
       asked: isWaiting ? approval.plan?.stepId : undefined,
@@ -173,12 +173,14 @@ export class PlanView {
         ? []
         : sayParts('page.plan.until', { time: timeElement(approval.expiresAt, nearTime) });
     changeText(this.#until, ...until);
-    const left = correctionsLeft(plan);
+    const corrections = correctionsLeft(plan);
     changeText(
       this.#budget,
-      left === MAX_CORRECTIONS ? '' : say('page.plan.corrections', { left, most: MAX_CORRECTIONS }),
+      corrections === MAX_CORRECTIONS
+        ? ''
+        : say('page.plan.corrections', { left: corrections, most: MAX_CORRECTIONS }),
     );
-    this.#budget.classList.toggle('few', left <= FEW_CORRECTIONS);
+    this.#budget.classList.toggle('few', corrections <= FEW_CORRECTIONS);
     this.#buttons.show(plan, approval);
     this.#bar?.show(plan, approval, state);
     this.#editor.show(plan);
@@ -186,8 +188,8 @@ export class PlanView {
 }
 
 /** Why the plan was cancelled. @param {Plan} plan */
-function reasonOf({ reason = '', why }) {
-  return why === undefined ? reason : kept(why);
+function reasonOf({ reason = '', why: cause }) {
+  return cause === undefined ? reason : kept(cause);
 }
 
 /** @param {Plan} plan */

@@ -24,9 +24,9 @@ export class TodoView {
   set(items, planned) {
     const same = items.length === planned.length && items.every(({ text }, n) => text === planned[n]);
     this.element.hidden = items.length === 0 || same;
-    const done = items.filter(({ status }) => status === 'done' || status === 'skipped').length;
+    const doneCount = items.filter(({ status }) => status === 'done' || status === 'skipped').length;
     this.element.replaceChildren(
-      h('p', { class: 'todos-title' }, say('page.todos.done', { done, all: items.length })),
+      h('p', { class: 'todos-title' }, say('page.todos.done', { done: doneCount, all: items.length })),
       h('ul', {}, ...items.map(row)),
     );
   }

@@ -23,13 +23,13 @@ const KINDS = {
 export async function accessScreen(host) {
   /** @type {Access} */
   const { pairings, grants, channels } = await host.ask('GET', '/v1/access');
-  const asking = pairings.map(({ channel, senderId, senderName, expiresAt }) =>
+  const pairingRows = pairings.map(({ channel, senderId, senderName, expiresAt }) =>
     row(
       `${senderName ?? senderId} (${channel} ${senderId})`,
       sayParts('page.set.asks_until', { moment: moment(expiresAt) }),
     ),
   );
-  const allowed = grants.map((grant) => {
+  const grantRows = grants.map((grant) => {
     const name = `${grant.channel} ${grant.id}`;
     const path = `/v1/access/grants/${encodeURIComponent(grant.channel)}/${grant.kind}/${encodeURIComponent(grant.id)}`;
     const remove = async () => {
@@ -52,15 +52,15 @@ export async function accessScreen(host) {
       button(say('page.set.remove'), `${name}, ${KINDS[grant.kind]}`, () => void remove(), 'danger'),
     );
   });
-  const named = channels.flatMap(({ label, owners, allowed: ids }) => [
+  const ownerRows = channels.flatMap(({ label, owners, allowed: ids }) => [
     ...owners.map((id) => row(`${label} ${id}`, say('page.set.owner_config'))),
     ...ids.filter((id) => !owners.includes(id)).map((id) => row(`${label} ${id}`, say('page.set.dm_config'))),
   ]);
   return [
-    section(say('page.set.requests'), rows(asking, say('page.set.no_requests')), approveForm(host)),
+    section(say('page.set.requests'), rows(pairingRows, say('page.set.no_requests')), approveForm(host)),
     section(
       say('page.set.rights'),
-      rows([...allowed, ...named], say('page.set.no_rights')),
+      rows([...grantRows, ...ownerRows], say('page.set.no_rights')),
       grantForm(host, channels),
     ),
   ];

@@ -62,21 +62,21 @@ export function groupTitle(name) {
  * @param {Schema} schema
  */
 export function descriptionOf(schema) {
-  const own =
+  const description =
     schema.description === undefined ? [] : [h('p', { class: 'quiet' }, ...withCode(schema.description))];
   const fields = Object.entries(entryFields(schema)).flatMap(([name, { description }]) =>
     description === undefined
       ? []
       : [h('dt', {}, h('code', {}, name)), h('dd', {}, ...withCode(description))],
   );
-  if (fields.length === 0) return own;
+  if (fields.length === 0) return description;
   const list = h(
     'details',
     { class: 'config-entry' },
     h('summary', {}, say('page.set.entry_fields')),
     h('dl', { class: 'quiet' }, ...fields),
   );
-  return [...own, list];
+  return [...description, list];
 }
 
 /**

@@ -19,17 +19,17 @@ const SET_SECRET = '(set)';
  * JSON.
  * @param {Schema} schema
  * @param {string[]} path
- * @param {unknown} written what the file says
+ * @param {unknown} writtenValue what the file says
  * @param {unknown} value what is in effect
  * @returns {Field[]}
  */
-export function fieldsOf(schema, path, written, value) {
+export function fieldsOf(schema, path, writtenValue, value) {
   if (schema.type === 'object' && schema.properties !== undefined) {
     return Object.entries(schema.properties).flatMap(([name, inner]) =>
-      fieldsOf(inner, [...path, name], childOf(written, name), childOf(value, name)),
+      fieldsOf(inner, [...path, name], childOf(writtenValue, name), childOf(value, name)),
     );
   }
-  return [fieldOf(schema, path, written, value)];
+  return [fieldOf(schema, path, writtenValue, value)];
 }
 
 /**
@@ -44,11 +44,11 @@ function childOf(parent, name) {
 /**
  * @param {Schema} schema
  * @param {string[]} path
- * @param {unknown} written
+ * @param {unknown} writtenValue
  * @param {unknown} value
  * @returns {Field}
  */
-function fieldOf(schema, path, written, value) {
+function fieldOf(schema, path, writtenValue, value) {
   const control = controlOf(schema, value);
   const before = control.read();
   const reset = h('input', { type: 'checkbox' });
@@ -58,7 +58,7 @@ function fieldOf(schema, path, written, value) {
     { class: 'config-field' },
     h('label', {}, h('span', {}, name), control.element),
     ...descriptionOf(schema),
-    ...(written === undefined
+    ...(writtenValue === undefined
       ? []
       : [
           h(
@@ -91,55 +91,55 @@ function fieldOf(schema, path, written, value) {
 function controlOf(schema, value) {
   if (schema.enum !== undefined) {
     const options = schema.enum.map(String);
-    const made = choice(
+    const select = choice(
       Object.fromEntries(['', ...options].map((one) => [one, one || say('page.set.not_chosen')])),
       textOf(value),
     );
     return {
-      element: made,
-      read: () => made.value,
+      element: select,
+      read: () => select.value,
       parse: (text) => schema.enum?.find((one) => String(one) === text),
     };
   }
   if (schema.type === 'boolean') {
-    const made = choice(
+    const select = choice(
       { '': say('page.set.not_chosen'), true: say('page.set.yes'), false: say('page.set.no') },
       textOf(value),
     );
-    return { element: made, read: () => made.value, parse: (text) => text === 'true' };
+    return { element: select, read: () => select.value, parse: (text) => text === 'true' };
   }
   if (schema.type === 'integer' || schema.type === 'number') {
-    const made = h('input', { type: 'number', step: 'any', value: textOf(value) });
-    return { element: made, read: () => made.value, parse: Number };
+    const input = h('input', { type: 'number', step: 'any', value: textOf(value) });
+    return { element: input, read: () => input.value, parse: Number };
   }
   if (schema.type === 'string') {
-    const made = h('input', {
+    const input = h('input', {
       type: 'text',
       value: textOf(value),
       autocomplete: 'off',
       disabled: value === SET_SECRET,
     });
-    return { element: made, read: () => made.value, parse: (text) => text };
+    return { element: input, read: () => input.value, parse: (text) => text };
   }
   const isList =
     schema.type === 'array' && Array.isArray(value) && value.every((one) => typeof one === 'string');
   if (isList && takesText(schema.items)) {
-    const made = h('textarea', { rows: 3, placeholder: say('page.set.one_a_line') }, value.join('\n'));
+    const textarea = h('textarea', { rows: 3, placeholder: say('page.set.one_a_line') }, value.join('\n'));
     const parse = (/** @type {string} */ text) =>
       text
         .split('\n')
         .map((line) => line.trim())
         .filter(Boolean);
-    return { element: made, read: () => made.value, parse };
+    return { element: textarea, read: () => textarea.value, parse };
   }
   const text = value === undefined ? '' : JSON.stringify(value, undefined, 2);
   const hasSecret = text.includes(`"${SET_SECRET}"`);
-  const made = h(
+  const textarea = h(
     'textarea',
     { rows: Math.min(12, text.split('\n').length), class: 'code', spellcheck: 'false', disabled: hasSecret },
     text,
   );
-  return { element: made, read: () => made.value, parse: (typed) => JSON.parse(typed) };
+  return { element: textarea, read: () => textarea.value, parse: (typed) => JSON.parse(typed) };
 }
 
 /** @param {unknown} value */

@@ -21,15 +21,15 @@ import { messageOf } from '../failures/in-place.js';
  */
 
 /** What the last change reported; shown once, above the form. */
-let said = '';
+let lastReport = '';
 
 /** @type {import('./parts.js').Screen} */
 export async function configScreen(host) {
   /** @type {Config} */
   const config = await host.ask('GET', '/v1/config');
   const groups = groupsOf(config);
-  const status = h('p', { class: 'settings-status', role: 'status' }, said);
-  said = '';
+  const status = h('p', { class: 'settings-status', role: 'status' }, lastReport);
+  lastReport = '';
   const errorText = h(
     'p',
     { class: 'error-text settings-errors', role: 'alert' },
@@ -48,7 +48,7 @@ export async function configScreen(host) {
         version: config.version,
         changes,
       });
-      said = [
+      lastReport = [
         say('page.set.saved'),
         fieldsText('page.set.counts_now', atOnce),
         fieldsText('page.set.counts_later', needsRestart),
@@ -61,20 +61,20 @@ export async function configScreen(host) {
       errorText.scrollIntoView({ block: 'nearest' });
     }
   };
-  const made = formOf(config, groups);
-  made.addEventListener('submit', (event) => {
+  const formElement = formOf(config, groups);
+  formElement.addEventListener('submit', (event) => {
     event.preventDefault();
     void save();
   });
-  const waiting = fieldsText('page.set.waits_restart', config.needsRestart);
+  const restartText = fieldsText('page.set.waits_restart', config.needsRestart);
   return [
     section(
       'config.json',
       h('p', { class: 'quiet' }, config.file),
-      h('p', {}, waiting),
+      h('p', {}, restartText),
       status,
       errorText,
-      made,
+      formElement,
     ),
     section(say('page.set.environment'), rows(variables(config), '')),
   ];

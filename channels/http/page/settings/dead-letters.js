@@ -10,7 +10,7 @@ import { say, sayParts } from '../texts.js';
 export async function deadLettersScreen(host) {
   /** @type {{ letters: Letter[], more: boolean }} */
   const { letters, more } = await host.ask('GET', '/v1/dead-letters');
-  const shown = letters.map(({ lane, seq, error, attempts, crashes, deadAt, text }) => {
+  const letterRows = letters.map(({ lane, seq, error, attempts, crashes, deadAt, text }) => {
     const name = `${lane}#${seq}`;
     const retry = () => void host.act(() => host.ask('POST', '/v1/dead-letters/retry', { lane, seq }));
     const drop = async () => {
@@ -18,15 +18,15 @@ export async function deadLettersScreen(host) {
       await host.act(() => host.ask('POST', '/v1/dead-letters/drop', { lane, seq }));
     };
     const about = sayParts('page.set.letter_about', { moment: moment(deadAt), attempts, crashes, error });
-    const shown = row(
+    const element = row(
       name,
       about,
       button(say('page.set.retry'), name, retry),
       button(say('page.delete'), name, () => void drop(), 'danger'),
     );
-    if (text !== undefined) shown.append(h('blockquote', { class: 'letter-text', dir: 'auto' }, text));
-    return shown;
+    if (text !== undefined) element.append(h('blockquote', { class: 'letter-text', dir: 'auto' }, text));
+    return element;
   });
   const rest = more ? [h('p', { class: 'quiet' }, say('page.set.letters_more'))] : [];
-  return [section(say('page.set.dead_letters'), rows(shown, say('page.set.no_letters')), ...rest)];
+  return [section(say('page.set.dead_letters'), rows(letterRows, say('page.set.no_letters')), ...rest)];
 }

@@ -62,12 +62,12 @@ export async function logScreen(host) {
  * @param {() => Promise<void>} look
  */
 function followWhileShown(element, look) {
-  const again = async () => {
+  const repeat = async () => {
     if (!element.isConnected) return;
     await look().catch(() => undefined);
     next();
   };
-  const next = () => setTimeout(() => void again(), LOOK_EVERY_MS);
+  const next = () => setTimeout(() => void repeat(), LOOK_EVERY_MS);
   next();
 }
 

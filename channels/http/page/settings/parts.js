@@ -40,13 +40,13 @@ export function row(title, about, ...buttons) {
 
 /**
  * Rows, or a sentence when there are none.
- * @param {HTMLElement[]} found
+ * @param {HTMLElement[]} items
  * @param {string} empty
  */
-export function rows(found, empty) {
-  return found.length === 0
+export function rows(items, empty) {
+  return items.length === 0
     ? h('p', { class: 'quiet' }, empty)
-    : h('ul', { class: 'settings-rows' }, ...found);
+    : h('ul', { class: 'settings-rows' }, ...items);
 }
 
 /**
@@ -78,30 +78,30 @@ export function labelled(label, control) {
  * @param {...HTMLElement} fields
  */
 export function form(label, submit, ...fields) {
-  const made = h(
+  const element = h(
     'form',
     { class: 'settings-form' },
     ...fields,
     h('button', { type: 'submit', class: 'primary' }, label),
   );
-  made.addEventListener('submit', (event) => {
+  element.addEventListener('submit', (event) => {
     event.preventDefault();
     submit();
   });
-  return made;
+  return element;
 }
 
 /**
  * A list to choose from.
  * @param {Record<string, string>} options labels by value
- * @param {string} chosen
+ * @param {string} selection
  */
-export function choice(options, chosen) {
-  const made = h('select', {});
+export function choice(options, selection) {
+  const select = h('select', {});
   for (const [value, label] of Object.entries(options)) {
-    made.append(h('option', { value, selected: value === chosen }, label));
+    select.append(h('option', { value, selected: value === selection }, label));
   }
-  return made;
+  return select;
 }
 
 /**

@@ -15,10 +15,10 @@ import { attempt } from '../failures/in-place.js';
  * Reads the profile and makes its form; `done` gets what to say about a change, or '' where there was none.
  * @param {import('./parts.js').ScreenHost} host
  * @param {string} id
- * @param {(report: string) => Promise<void>} done
+ * @param {(report: string) => Promise<void>} finish
  * @returns {Promise<Node[]>}
  */
-export async function profileForm(host, id, done) {
+export async function profileForm(host, id, finish) {
   const path = `/v1/profiles/${encodeURIComponent(id)}`;
   /** @type {Report} */
   const profile = await host.ask('GET', path);
@@ -39,20 +39,20 @@ export async function profileForm(host, id, done) {
     const changes = fields.flatMap((field) => field.change());
     const prompted = Object.assign({}, ...prompts.map((prompt) => prompt.change()));
     if (changes.length === 0 && Object.keys(prompted).length === 0) {
-      await done(say('page.set.unchanged'));
+      await finish(say('page.set.unchanged'));
       return;
     }
     await host.ask('PATCH', path, { version: profile.version, changes, ...prompted });
-    await done(say('page.set.profile_saved', { id }));
+    await finish(say('page.set.profile_saved', { id }));
   };
   const remove = async () => {
     const question = profile.isBuiltIn ? 'page.set.profile_reset_ask' : 'page.set.profile_delete_ask';
     const word = say(profile.isBuiltIn ? 'page.set.profile_reset' : 'page.delete');
     if (!(await confirmDelete(say(question, { id }), word))) return;
     await host.ask('DELETE', `${path}?version=${encodeURIComponent(profile.version)}`);
-    await done(say('page.set.profile_removed', { id }));
+    await finish(say('page.set.profile_removed', { id }));
   };
-  const made = h(
+  const formElement = h(
     'form',
     { class: 'config-form' },
     ...prompts.map(({ element }) => element),
@@ -60,14 +60,14 @@ export async function profileForm(host, id, done) {
     buttons(
       profile,
       () => void act(remove),
-      () => void done(''),
+      () => void finish(''),
     ),
   );
-  made.addEventListener('submit', (event) => {
+  formElement.addEventListener('submit', (event) => {
     event.preventDefault();
     void act(save);
   });
-  return [section(id, h('p', { class: 'quiet' }, profile.folder), errorText, made)];
+  return [section(id, h('p', { class: 'quiet' }, profile.folder), errorText, formElement)];
 }
 
 /**
@@ -92,8 +92,8 @@ function buttons({ isBuiltIn, hasFiles }, remove, leave) {
  * @param {Report} profile
  * @returns {Prompt}
  */
-function promptOf(name, { [name]: written }) {
-  const field = h('textarea', { rows: 6, dir: 'auto' }, written ?? '');
+function promptOf(name, { [name]: text }) {
+  const field = h('textarea', { rows: 6, dir: 'auto' }, text ?? '');
   const before = field.value;
   const element = h(
     'div',

@@ -9,35 +9,35 @@ import { kept, say } from '../texts.js';
 /** The profile whose form is shown; '' = the list. */
 let edited = '';
 /** What the last change reported; shown once, above the list. */
-let said = '';
+let lastReport = '';
 
 /** @type {import('./parts.js').Screen} */
 export async function profilesScreen(host) {
   const id = edited;
   /** @param {string} report */
-  const done = (report) => {
+  const finish = (report) => {
     edited = '';
-    said = report;
+    lastReport = report;
     return host.act(async () => undefined);
   };
   // A form that cannot be shown, such as that of a profile that is gone, gives way to the list with the next look.
   edited = '';
-  const shown = id === '' ? await list(host) : await profileForm(host, id, done);
+  const content = id === '' ? await list(host) : await profileForm(host, id, finish);
   edited = id;
-  return shown;
+  return content;
 }
 
 /** @param {import('./parts.js').ScreenHost} host */
 async function list(host) {
   /** @type {{ profiles: Profile[], problems: import('../texts.js').TextRef[] }} */
   const { profiles, problems } = await host.ask('GET', '/v1/profiles');
-  const status = h('p', { class: 'settings-status', role: 'status' }, said);
-  said = '';
+  const status = h('p', { class: 'settings-status', role: 'status' }, lastReport);
+  lastReport = '';
   const broken = problems.map((problem) => h('p', { class: 'error-text' }, kept(problem)));
   const where = h('p', { class: 'quiet' }, say('page.set.profiles_where'));
-  const shown = profiles.map((profile) => profileRow(host, profile));
+  const profileRows = profiles.map((profile) => profileRow(host, profile));
   return [
-    section(say('page.set.profiles'), status, ...broken, rows(shown, ''), where),
+    section(say('page.set.profiles'), status, ...broken, rows(profileRows, ''), where),
     section(say('page.set.profile_new'), newProfile(host)),
   ];
 }

@@ -10,27 +10,29 @@ import { say, sayParts } from '../texts.js';
 export async function rulesScreen(host) {
   /** @type {{ rules: Rule[] }} */
   const { rules } = await host.ask('GET', '/v1/approval-rules');
-  const shown = rules.map(({ id, session, tool, args, createdBy, createdName, createdAt, uses, usedAt }) => {
-    const call = `${tool} ${JSON.stringify(args)}`;
-    const remove = async () => {
-      if (!(await confirmDelete(say('page.set.ask_again_of', { call }), say('page.set.ask_again')))) return;
-      await host.act(() => host.ask('DELETE', `/v1/approval-rules/${encodeURIComponent(id)}`));
-    };
-    const used =
-      uses === 0
-        ? say('page.set.unused')
-        : h('span', {}, ...sayParts('page.set.used_times', { count: uses, moment: moment(usedAt) }));
-    const about = sayParts('page.set.rule_about', {
-      session,
-      who: createdName ?? createdBy,
-      moment: moment(createdAt),
-      used,
-    });
-    return row(
-      call,
-      about,
-      button(say('page.set.remove'), call, () => void remove(), 'danger'),
-    );
-  });
-  return [section(say('page.set.rules_title'), rows(shown, say('page.set.rules_none')))];
+  const ruleRows = rules.map(
+    ({ id, session, tool, args, createdBy, createdName, createdAt, uses, usedAt }) => {
+      const call = `${tool} ${JSON.stringify(args)}`;
+      const remove = async () => {
+        if (!(await confirmDelete(say('page.set.ask_again_of', { call }), say('page.set.ask_again')))) return;
+        await host.act(() => host.ask('DELETE', `/v1/approval-rules/${encodeURIComponent(id)}`));
+      };
+      const usage =
+        uses === 0
+          ? say('page.set.unused')
+          : h('span', {}, ...sayParts('page.set.used_times', { count: uses, moment: moment(usedAt) }));
+      const about = sayParts('page.set.rule_about', {
+        session,
+        who: createdName ?? createdBy,
+        moment: moment(createdAt),
+        used: usage,
+      });
+      return row(
+        call,
+        about,
+        button(say('page.set.remove'), call, () => void remove(), 'danger'),
+      );
+    },
+  );
+  return [section(say('page.set.rules_title'), rows(ruleRows, say('page.set.rules_none')))];
 }

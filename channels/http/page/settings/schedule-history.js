@@ -53,11 +53,11 @@ export async function showHistory(host, { id, task }) {
  */
 function cells(host, { dueAt, at, outcome, result, turnId, endedAt }) {
   const read = () => host.ask('GET', `/v1/turns/${encodeURIComponent(turnId ?? '')}/trace`);
-  const ended = endedAt === null ? result : h('span', {}, `${result}, `, moment(endedAt));
+  const resultParts = endedAt === null ? result : h('span', {}, `${result}, `, moment(endedAt));
   return [
     moment(dueAt),
     outcome === 'begun' ? moment(at) : '–',
-    ended,
+    resultParts,
     turnId === null
       ? ''
       : button(

@@ -14,7 +14,7 @@ const MAX_TASK_CHARS = 4_000;
 export async function schedulesScreen(host) {
   /** @type {{ schedules: Schedule[] }} */
   const { schedules } = await host.ask('GET', '/v1/schedules');
-  const shown = schedules.map((schedule) => {
+  const scheduleRows = schedules.map((schedule) => {
     const { id, task, nextAt } = schedule;
     const path = `/v1/schedules/${encodeURIComponent(id)}`;
     const edit = async () => {
@@ -46,7 +46,7 @@ export async function schedulesScreen(host) {
     );
   });
   return [
-    section(say('page.schedules'), rows(shown, say('page.set.no_schedules'))),
+    section(say('page.schedules'), rows(scheduleRows, say('page.set.no_schedules'))),
     section(say('page.set.add_schedule'), await newSchedule(host)),
   ];
 }

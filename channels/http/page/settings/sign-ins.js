@@ -20,7 +20,7 @@ const PATH = '/v1/sign-ins';
 export async function signInsScreen(host) {
   /** @type {{ signIns: SignIn[] }} */
   const { signIns } = await host.ask('GET', PATH);
-  const shown = signIns.map((signIn) => {
+  const signInRows = signIns.map((signIn) => {
     const name = browserOf(signIn.client);
     const end = async () => {
       if (!(await confirmDelete(say('page.set.sign_out_of', { name }), say('page.sign_out')))) return;
@@ -56,16 +56,20 @@ export async function signInsScreen(host) {
           ),
         ];
   const note = h('p', { class: 'quiet' }, say('page.set.sign_ins_tokens'));
-  return [section(say('page.set.signed_in'), rows(shown, say('page.set.no_sign_ins')), ...all, note)];
+  return [section(say('page.set.signed_in'), rows(signInRows, say('page.set.no_sign_ins')), ...all, note)];
 }
 
 /** @param {SignIn} signIn */
 function aboutTimes({ createdAt, expiresAt, lastUsedAt }) {
-  const used =
+  const usage =
     lastUsedAt === null
       ? say('page.set.unused')
       : h('span', {}, ...sayParts('page.set.last_used', { moment: moment(lastUsedAt) }));
-  return sayParts('page.set.sign_in_about', { since: moment(createdAt), used, until: moment(expiresAt) });
+  return sayParts('page.set.sign_in_about', {
+    since: moment(createdAt),
+    used: usage,
+    until: moment(expiresAt),
+  });
 }
 
 /**
@@ -78,10 +82,10 @@ function browserOf(client) {
     client.includes(name),
   );
   const names = /** @type {Record<string, string>} */ ({ Edg: 'Edge', OPR: 'Opera', 'Mac OS X': 'macOS' });
-  const known = [browser, system].filter((name) => name !== undefined).map((name) => names[name] ?? name);
-  return known.length === 0
+  const labels = [browser, system].filter((name) => name !== undefined).map((name) => names[name] ?? name);
+  return labels.length === 0
     ? say('page.set.a_browser')
     : browser === undefined || system === undefined
-      ? known.join('')
-      : say('page.set.browser_on', { browser: known[0] ?? '', system: known[1] ?? '' });
+      ? labels.join('')
+      : say('page.set.browser_on', { browser: labels[0] ?? '', system: labels[1] ?? '' });
 }

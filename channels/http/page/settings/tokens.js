@@ -31,7 +31,7 @@ export async function tokensScreen(host) {
   /** @type {{ tokens: Token[] }} */
   const { tokens } = await host.ask('GET', '/v1/tokens');
   const place = h('div', { role: 'status' });
-  const shown = tokens.map((token) => {
+  const tokenRows = tokens.map((token) => {
     const path = `/v1/tokens/${encodeURIComponent(token.id)}`;
     const rename = async () => {
       const name = await askText(say('page.set.name'), token.name, 100);
@@ -63,23 +63,23 @@ export async function tokensScreen(host) {
     );
   });
   return [
-    section(say('page.set.tokens'), place, rows(shown, say('page.set.no_tokens'))),
+    section(say('page.set.tokens'), place, rows(tokenRows, say('page.set.no_tokens'))),
     section(say('page.set.new_token'), newToken(host)),
   ];
 }
 
 /** @param {Token} token */
 function aboutToken({ scopes, origin, expired, expiresAt, lastUsedAt }) {
-  const used =
+  const usage =
     lastUsedAt === null
       ? [say('page.set.never_used')]
       : sayParts('page.set.last_used', { moment: moment(lastUsedAt) });
   const until = { moment: moment(expiresAt) };
-  const ends = sayParts(expired ? 'page.set.expired' : 'page.set.expires', until);
-  const life = expiresAt === null ? [say('page.set.no_expiry')] : ends;
+  const expiry = sayParts(expired ? 'page.set.expired' : 'page.set.expires', until);
+  const life = expiresAt === null ? [say('page.set.no_expiry')] : expiry;
   const from = ORIGINS[origin];
   const source = from === undefined ? [] : [' · ', say('page.set.from', { from })];
-  return [scopes.join(', '), ' · ', ...used, ' · ', ...life, ...source];
+  return [scopes.join(', '), ' · ', ...usage, ' · ', ...life, ...source];
 }
 
 /**
@@ -90,7 +90,7 @@ function aboutToken({ scopes, origin, expired, expiresAt, lastUsedAt }) {
  * @param {string} secret
  */
 function showSecret(host, place, name, secret) {
-  const kept = h(
+  const confirmButton = h(
     'button',
     { type: 'button', onclick: () => void host.act(async () => undefined) },
     say('page.set.kept'),
@@ -103,7 +103,7 @@ function showSecret(host, place, name, secret) {
       h('code', {}, secret),
       copyButton(() => secret, say('page.set.copy_token')),
     ),
-    kept,
+    confirmButton,
   );
   place.scrollIntoView({ block: 'nearest' });
 }
@@ -112,9 +112,9 @@ function showSecret(host, place, name, secret) {
 function newToken(host) {
   const name = h('input', { type: 'text', required: true, maxlength: 100, autocomplete: 'off' });
   const days = h('input', { type: 'number', min: 1, max: 3650, placeholder: say('page.set.never') });
-  const scopes = Object.entries(SCOPES).map(([scope, what]) => {
+  const scopes = Object.entries(SCOPES).map(([scope, description]) => {
     const box = h('input', { type: 'checkbox', value: scope });
-    return { box, label: h('label', { class: 'check' }, box, ` ${scope}: ${what}`) };
+    return { box, label: h('label', { class: 'check' }, box, ` ${scope}: ${description}`) };
   });
   const place = h('div', { role: 'status' });
   const make = async () => {

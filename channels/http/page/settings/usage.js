@@ -24,20 +24,20 @@ const DAY_MS = 86_400_000;
 const MAX_BARS = 90;
 
 /** What is shown; kept while the page is open. */
-const chosen = { by: 'day', days: '30' };
+const selection = { by: 'day', days: '30' };
 
 /** @type {import('./parts.js').Screen} */
 export async function usageScreen(host) {
-  const from = new Date(Date.now() - Number(chosen.days) * DAY_MS).toISOString();
+  const from = new Date(Date.now() - Number(selection.days) * DAY_MS).toISOString();
   /** @type {Report} */
   const { groups, more, total } = await host.ask(
     'GET',
-    `/v1/usage?by=${chosen.by}&from=${encodeURIComponent(from)}`,
+    `/v1/usage?by=${selection.by}&from=${encodeURIComponent(from)}`,
   );
-  const by = choice(BY, chosen.by);
-  const days = choice(DAYS, chosen.days);
+  const by = choice(BY, selection.by);
+  const days = choice(DAYS, selection.days);
   const show = () => {
-    Object.assign(chosen, { by: by.value, days: days.value });
+    Object.assign(selection, { by: by.value, days: days.value });
     void host.act(async () => undefined);
   };
   const priced = groups.some(({ cost }) => cost !== undefined);
@@ -87,9 +87,9 @@ export async function usageScreen(host) {
 
 /** @param {Report['groups']} groups */
 function bars(groups) {
-  const shown = groups.slice(-MAX_BARS);
-  const most = Math.max(1, ...shown.map(tokens));
-  const lines = shown.map((group) => {
+  const lastGroups = groups.slice(-MAX_BARS);
+  const most = Math.max(1, ...lastGroups.map(tokens));
+  const lines = lastGroups.map((group) => {
     const meter = h('progress', { max: most, value: tokens(group), 'aria-hidden': 'true' });
     return h(
       'div',

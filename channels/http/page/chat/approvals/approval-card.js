@@ -16,17 +16,19 @@ const MAX_REASON_CHARS = 500;
  * @param {import('../../api.js').Api} api
  * @param {Approval} approval
  * @param {boolean} mayDecide
- * @param {(note?: string) => Promise<void>} decided called once it is decided, here or elsewhere, with a note to show, if any
+ * @param {(note?: string) => Promise<void>} finish called once it is decided, here or elsewhere, with a note to show, if any
  */
-export function approvalCard(api, approval, mayDecide, decided) {
+export function approvalCard(api, approval, mayDecide, finish) {
   const { id, tool, files, warning, expiresAt, mayAlways } = approval;
   const errorText = h('p', { class: 'error-text', role: 'alert' });
   const reason = reasonField();
   const deny = () => void decide('denied', reason.value.trim() === '' ? {} : { reason: reason.value.trim() });
-  const always = () => void decide('approved', { always: true });
+  const approveAlways = () => void decide('approved', { always: true });
   const buttons = [
     button('approve', { class: 'primary', onclick: () => void decide('approved') }),
-    ...(mayAlways ? [button('always', { title: say('page.approval.always_hint'), onclick: always })] : []),
+    ...(mayAlways
+      ? [button('always', { title: say('page.approval.always_hint'), onclick: approveAlways })]
+      : []),
     button('deny', { class: 'danger', onclick: deny }),
   ];
   /**
@@ -47,7 +49,7 @@ export function approvalCard(api, approval, mayDecide, decided) {
         return;
       }
     }
-    await decided(note);
+    await finish(note);
   };
   return h(
     'section',

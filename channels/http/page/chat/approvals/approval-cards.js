@@ -45,9 +45,9 @@ export class ApprovalCards {
       const { approvals, mayDecide } = await this.#api.approvals();
       if (key !== this.#key || !mayShow()) return;
       this.#mayDecide = mayDecide;
-      const here = approvals.filter(({ session }) => session === key);
-      this.#show(here.filter(({ plan }) => plan === null));
-      this.#showPlanApprovals(here.filter(({ plan }) => plan !== null));
+      const chatApprovals = approvals.filter(({ session }) => session === key);
+      this.#show(chatApprovals.filter(({ plan }) => plan === null));
+      this.#showPlanApprovals(chatApprovals.filter(({ plan }) => plan !== null));
     } catch (error) {
       this.#showError(error);
     }
@@ -64,16 +64,16 @@ export class ApprovalCards {
     if (['approval_needed', 'approval_decided', 'turn_ended'].includes(type)) void this.refresh();
   }
 
-  /** @param {Approval[]} waiting */
-  #show(waiting) {
-    const known = new Map([...this.#list.children].map((card) => [card.getAttribute('data-approval'), card]));
+  /** @param {Approval[]} approvals */
+  #show(approvals) {
+    const cards = new Map([...this.#list.children].map((card) => [card.getAttribute('data-approval'), card]));
     this.#list.replaceChildren(
-      ...waiting.map(
+      ...approvals.map(
         (approval) =>
-          known.get(approval.id) ??
+          cards.get(approval.id) ??
           approvalCard(this.#api, approval, this.#mayDecide, (note) => this.#decided(note)),
       ),
     );
-    this.#list.hidden = waiting.length === 0;
+    this.#list.hidden = approvals.length === 0;
   }
 }

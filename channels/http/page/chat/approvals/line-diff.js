@@ -22,13 +22,13 @@ export function lineDiff(before, after) {
   let tail = 0;
   const rest = Math.min(old.length, fresh.length) - head;
   while (tail < rest && old.at(-1 - tail) === fresh.at(-1 - tail)) tail += 1;
-  const gone = old.slice(head, old.length - tail);
-  const come = fresh.slice(head, fresh.length - tail);
+  const oldPart = old.slice(head, old.length - tail);
+  const freshPart = fresh.slice(head, fresh.length - tail);
   return [
     ...linesAs('same', old.slice(0, head)),
-    ...(gone.length + come.length > MAX_COMPARED_LINES
-      ? [...linesAs('removed', gone), ...linesAs('added', come)]
-      : compared(gone, come)),
+    ...(oldPart.length + freshPart.length > MAX_COMPARED_LINES
+      ? [...linesAs('removed', oldPart), ...linesAs('added', freshPart)]
+      : compared(oldPart, freshPart)),
     ...linesAs('same', old.slice(old.length - tail)),
   ];
 }
@@ -49,34 +49,34 @@ function linesAs(kind, texts) {
 
 /**
  * The longest sequence of common lines stays; the rest is removed or added.
- * @param {string[]} gone
- * @param {string[]} come
+ * @param {string[]} oldLines
+ * @param {string[]} freshLines
  * @returns {DiffLine[]}
  */
-function compared(gone, come) {
-  const width = come.length + 1;
+function compared(oldLines, freshLines) {
+  const width = freshLines.length + 1;
   /** For each pair of lines, how many lines the texts from there on have in common. */
-  const common = new Uint16Array((gone.length + 1) * width);
+  const common = new Uint16Array((oldLines.length + 1) * width);
   const at = (/** @type {number} */ a, /** @type {number} */ b) => common[a * width + b] ?? 0;
-  for (let a = gone.length - 1; a >= 0; a -= 1)
-    for (let b = come.length - 1; b >= 0; b -= 1)
+  for (let a = oldLines.length - 1; a >= 0; a -= 1)
+    for (let b = freshLines.length - 1; b >= 0; b -= 1)
       common[a * width + b] =
-        gone[a] === come[b] ? at(a + 1, b + 1) + 1 : Math.max(at(a + 1, b), at(a, b + 1));
+        oldLines[a] === freshLines[b] ? at(a + 1, b + 1) + 1 : Math.max(at(a + 1, b), at(a, b + 1));
   /** @type {DiffLine[]} */
   const lines = [];
   let [a, b] = [0, 0];
-  while (a < gone.length && b < come.length) {
-    if (gone[a] === come[b]) {
-      lines.push({ kind: 'same', text: gone[a] ?? '' });
+  while (a < oldLines.length && b < freshLines.length) {
+    if (oldLines[a] === freshLines[b]) {
+      lines.push({ kind: 'same', text: oldLines[a] ?? '' });
       a += 1;
       b += 1;
     } else if (at(a + 1, b) >= at(a, b + 1)) {
-      lines.push({ kind: 'removed', text: gone[a] ?? '' });
+      lines.push({ kind: 'removed', text: oldLines[a] ?? '' });
       a += 1;
     } else {
-      lines.push({ kind: 'added', text: come[b] ?? '' });
+      lines.push({ kind: 'added', text: freshLines[b] ?? '' });
       b += 1;
     }
   }
-  return [...lines, ...linesAs('removed', gone.slice(a)), ...linesAs('added', come.slice(b))];
+  return [...lines, ...linesAs('removed', oldLines.slice(a)), ...linesAs('added', freshLines.slice(b))];
 }

@@ -110,13 +110,13 @@ export class Composer {
   /**
    * Takes back a message that the gateway refused, with the reason next to it; false when another one is being written.
    * @param {string} content
-   * @param {string} why
+   * @param {string} reason
    */
-  giveBack(content, why) {
+  giveBack(content, reason) {
     if (this.#draft.value !== '' || this.#files.count > 0) return false;
     this.#files.giveBack();
     this.begin(content);
-    this.#refusal.textContent = say('page.question.unsent', { why });
+    this.#refusal.textContent = say('page.question.unsent', { why: reason });
     return true;
   }
 

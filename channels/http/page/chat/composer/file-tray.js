@@ -34,11 +34,11 @@ export class FileTray {
 
   /**
    * @param {import('../../api.js').Api} api
-   * @param {() => void} changed called when files were added, sent or removed
+   * @param {() => void} onChange called when files were added, sent or removed
    */
-  constructor(api, changed) {
+  constructor(api, onChange) {
     this.#api = api;
-    this.#changed = changed;
+    this.#changed = onChange;
     const picker = byId('file-picker', HTMLInputElement);
     byId('attach', HTMLElement).addEventListener('click', () => picker.click());
     picker.addEventListener('change', () => {
@@ -66,7 +66,7 @@ export class FileTray {
    * @param {boolean} isOpen whether files can be sent to it
    */
   open(key, isOpen) {
-    for (const chosen of this.#chosen.splice(0)) this.#discard(chosen);
+    for (const entry of this.#chosen.splice(0)) this.#discard(entry);
     this.#taken = [];
     this.#key = key;
     this.#isOpen = isOpen;
@@ -77,7 +77,7 @@ export class FileTray {
   takeAll() {
     this.#taken = this.#chosen.splice(0);
     this.#draw();
-    return this.#taken.flatMap(({ stored }) => (stored === undefined ? [] : [stored]));
+    return this.#taken.flatMap(({ stored: storedFile }) => (storedFile === undefined ? [] : [storedFile]));
   }
 
   /** Puts back what was taken last: the message that brought it was refused. */
@@ -112,71 +112,68 @@ export class FileTray {
    */
   #send(file, maxBytes) {
     /** @type {Chosen} */
-    const chosen = { file, element: h('li'), ended: new AbortController(), state: 'sending' };
-    this.#chosen.push(chosen);
+    const entry = { file, element: h('li'), ended: new AbortController(), state: 'sending' };
+    this.#chosen.push(entry);
     if (file.size > maxBytes)
-      this.#fail(
-        chosen,
-        say('page.files.too_large', { size: fileSize(file.size), most: fileSize(maxBytes) }),
-      );
-    else if (file.size === 0) this.#fail(chosen, say('page.files.empty'));
-    else void this.#upload(chosen);
+      this.#fail(entry, say('page.files.too_large', { size: fileSize(file.size), most: fileSize(maxBytes) }));
+    else if (file.size === 0) this.#fail(entry, say('page.files.empty'));
+    else void this.#upload(entry);
   }
 
-  /** @param {Chosen} chosen */
-  async #upload(chosen) {
+  /** @param {Chosen} entry */
+  async #upload(entry) {
     const bar = h('progress', {
       max: 1,
       value: 0,
-      'aria-label': say('page.files.sending', { name: chosen.file.name }),
+      'aria-label': say('page.files.sending', { name: entry.file.name }),
     });
-    chosen.state = 'sending';
-    chosen.element.replaceChildren(...this.#chip(chosen), bar);
+    entry.state = 'sending';
+    entry.element.replaceChildren(...this.#chip(entry), bar);
     this.#changed();
     try {
-      chosen.stored = await this.#api.upload(this.#key, chosen.file, {
-        signal: chosen.ended.signal,
+      entry.stored = await this.#api.upload(this.#key, entry.file, {
+        signal: entry.ended.signal,
         progress: (part) => (bar.value = part),
       });
-      chosen.state = 'sent';
-      chosen.element.replaceChildren(...this.#chip(chosen));
+      entry.state = 'sent';
+      entry.element.replaceChildren(...this.#chip(entry));
       this.#changed();
     } catch (error) {
-      if (chosen.ended.signal.aborted) return;
-      this.#fail(chosen, messageOf(error), () => void this.#upload(chosen));
+      if (entry.ended.signal.aborted) return;
+      this.#fail(entry, messageOf(error), () => void this.#upload(entry));
     }
   }
 
   /**
-   * @param {Chosen} chosen
-   * @param {string} why
-   * @param {() => void} [again]
+   * @param {Chosen} entry
+   * @param {string} reason
+   * @param {() => void} [onRetry]
    */
-  #fail(chosen, why, again) {
-    chosen.state = 'failed';
+  #fail(entry, reason, onRetry) {
+    entry.state = 'failed';
     const retry =
-      again && h('button', { type: 'button', class: 'text-button', onclick: again }, say('page.again'));
+      onRetry && h('button', { type: 'button', class: 'text-button', onclick: onRetry }, say('page.again'));
     const errorText = h(
       'p',
       { class: 'error-text', role: 'alert' },
-      why,
+      reason,
       ...(retry === undefined ? [] : [' ', retry]),
     );
-    chosen.element.replaceChildren(...this.#chip(chosen), errorText);
+    entry.element.replaceChildren(...this.#chip(entry), errorText);
     this.#changed();
   }
 
-  /** @param {Chosen} chosen */
-  #chip(chosen) {
-    const { file, state } = chosen;
-    chosen.element.className = `file-chip ${state}`;
+  /** @param {Chosen} entry */
+  #chip(entry) {
+    const { file, state } = entry;
+    entry.element.className = `file-chip ${state}`;
     const remove = h(
       'button',
       {
         type: 'button',
         class: 'chip-remove',
         'aria-label': say('page.files.remove', { name: file.name }),
-        onclick: () => this.#remove(chosen),
+        onclick: () => this.#remove(entry),
       },
       icon('M6 6l12 12M18 6L6 18'),
     );
@@ -189,10 +186,10 @@ export class FileTray {
     return [preview(file), label, remove];
   }
 
-  /** @param {Chosen} chosen */
-  #remove(chosen) {
-    this.#chosen = this.#chosen.filter((one) => one !== chosen);
-    this.#discard(chosen);
+  /** @param {Chosen} entry */
+  #remove(entry) {
+    this.#chosen = this.#chosen.filter((one) => one !== entry);
+    this.#discard(entry);
     this.#draw();
     byId('draft', HTMLElement).focus();
   }
@@ -201,11 +198,11 @@ export class FileTray {
    * Cancels a file; what has arrived is removed, unless a file in the tray has the same content.
    * @param {Chosen} chosen
    */
-  #discard({ ended, stored }) {
-    ended.abort();
-    if (stored === undefined || this.#chosen.some((one) => one.stored?.file === stored.file)) return;
+  #discard({ ended: controller, stored: storedFile }) {
+    controller.abort();
+    if (storedFile === undefined || this.#chosen.some((one) => one.stored?.file === storedFile.file)) return;
     // The gateway removes what is left when it expires.
-    this.#api.removeFile(this.#key, stored.file).catch(() => undefined);
+    this.#api.removeFile(this.#key, storedFile.file).catch(() => undefined);
   }
 
   #draw() {
@@ -262,6 +259,6 @@ const DRAWN = /^image\/(png|jpeg|gif|webp|avif)$/;
 function preview(file) {
   if (!DRAWN.test(file.type)) return h('span', { class: 'chip-icon' }, icon('M7 3h7l5 5v13H7zM14 3v5h5'));
   const url = URL.createObjectURL(file);
-  const done = () => URL.revokeObjectURL(url);
-  return h('img', { class: 'chip-picture', src: url, alt: '', onload: done, onerror: done });
+  const release = () => URL.revokeObjectURL(url);
+  return h('img', { class: 'chip-picture', src: url, alt: '', onload: release, onerror: release });
 }

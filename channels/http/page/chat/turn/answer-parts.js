@@ -156,9 +156,9 @@ export class AnswerParts {
    * @param {string} text
    */
   addNote(text) {
-    const added = note(text);
-    this.element.append(added);
-    return added;
+    const element = note(text);
+    this.element.append(element);
+    return element;
   }
 
   /**
@@ -204,8 +204,8 @@ export class AnswerParts {
    * @param {string} [title]
    */
   #thinkingOf(msgId, title) {
-    const known = this.#thinking.get(msgId);
-    if (known !== undefined) return known;
+    const knownPart = this.#thinking.get(msgId);
+    if (knownPart !== undefined) return knownPart;
     const thinking = new ThinkingPart(title);
     this.#thinking.set(msgId, thinking);
     this.element.append(thinking.element);
@@ -214,8 +214,8 @@ export class AnswerParts {
 
   /** @param {string} msgId */
   #textOf(msgId) {
-    const known = this.#texts.get(msgId);
-    if (known !== undefined) return known;
+    const knownPart = this.#texts.get(msgId);
+    if (knownPart !== undefined) return knownPart;
     const text = new LiveMarkdown(this.#onDraw);
     this.#texts.set(msgId, text);
     this.element.append(text.element);

@@ -16,19 +16,19 @@ export function isLong(text) {
  * @param {string} text
  */
 export function foldedText(text) {
-  const shown = h('div', { class: 'message-text', dir: 'auto' }, text);
-  if (!isLong(text)) return [shown];
+  const body = h('div', { class: 'message-text', dir: 'auto' }, text);
+  if (!isLong(text)) return [body];
   const button = h(
     'button',
     { type: 'button', class: 'text-button fold', 'aria-expanded': 'false' },
     say('page.long.all'),
   );
   const show = (/** @type {boolean} */ all) => {
-    shown.classList.toggle('folded', !all);
+    body.classList.toggle('folded', !all);
     button.textContent = all ? say('page.long.less') : say('page.long.all');
     button.setAttribute('aria-expanded', String(all));
   };
   button.addEventListener('click', () => show(button.getAttribute('aria-expanded') === 'false'));
   show(false);
-  return [shown, button];
+  return [body, button];
 }

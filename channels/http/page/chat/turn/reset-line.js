@@ -40,9 +40,9 @@ export class ResetLines {
    */
   show(resets) {
     for (const reset of resets) {
-      const known = this.#shown.get(reset.after);
-      if (known?.at === reset.at) continue;
-      if (known !== undefined) this.#list.remove(known);
+      const knownLine = this.#shown.get(reset.after);
+      if (knownLine?.at === reset.at) continue;
+      if (knownLine !== undefined) this.#list.remove(knownLine);
       const line = new ResetLine(reset);
       this.#shown.set(reset.after, line);
       this.#list.place(line);

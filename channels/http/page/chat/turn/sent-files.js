@@ -35,14 +35,16 @@ export class SentFiles {
    * @param {HTMLElement} answer
    */
   place(answer) {
-    const below = [...this.#sent].map(([seq, files]) => {
+    const filesBelow = [...this.#sent].map(([seq, files]) => {
       const owner = `${this.#owner} ${seq}`;
       return { owner, files: this.#views.place(files, owner, answer) };
     });
-    const names = below.flatMap(({ owner, files }) => files.map(({ file }) => `${owner} ${file}`)).join('\n');
+    const names = filesBelow
+      .flatMap(({ owner, files }) => files.map(({ file }) => `${owner} ${file}`))
+      .join('\n');
     // Sound stops when its element is moved.
     if (names === this.#below) return;
     this.#below = names;
-    this.element.replaceChildren(...below.flatMap(({ owner, files }) => this.#views.list(files, owner)));
+    this.element.replaceChildren(...filesBelow.flatMap(({ owner, files }) => this.#views.list(files, owner)));
   }
 }

@@ -53,8 +53,8 @@ export async function showTrace(read) {
 }
 
 /** @param {Trace} trace */
-function parts({ why, turnId, acceptedAt, cost, timeline }) {
-  const begun = new Date(acceptedAt).getTime();
+function parts({ why: reason, turnId, acceptedAt, cost, timeline }) {
+  const startMs = new Date(acceptedAt).getTime();
   const rows = timeline.map((line) =>
     h(
       'tr',
@@ -62,14 +62,14 @@ function parts({ why, turnId, acceptedAt, cost, timeline }) {
       h(
         'td',
         { class: 'trace-at' },
-        timeElement(begun + line.atMs, () => `+${duration(line.atMs)}`),
+        timeElement(startMs + line.atMs, () => `+${duration(line.atMs)}`),
       ),
       h('td', { class: 'trace-at' }, line.ms === undefined ? '' : duration(line.ms)),
       h('td', { dir: 'auto' }, line.text),
     ),
   );
   return [
-    h('p', { class: 'trace-why' }, why),
+    h('p', { class: 'trace-why' }, reason),
     h('p', { class: 'trace-id' }, timeElement(acceptedAt, exactly), ` · ${turnId}`),
     ...(cost === null ? [] : [h('p', { class: 'trace-id' }, say('page.trace.cost', { cost: money(cost) }))]),
     h('table', {}, h('tbody', {}, ...rows)),

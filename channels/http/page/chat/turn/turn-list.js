@@ -38,8 +38,8 @@ export class TurnList {
    * @param {readonly ResetLine[]} lines
    */
   lastSeq(lines) {
-    const counted = [...this.turns.map(({ seq }) => seq), ...lines.map(({ seq }) => seq)];
-    return Math.max(0, ...counted.filter((seq) => seq !== Infinity));
+    const seqs = [...this.turns.map(({ seq }) => seq), ...lines.map(({ seq }) => seq)];
+    return Math.max(0, ...seqs.filter((seq) => seq !== Infinity));
   }
 
   /**

@@ -139,13 +139,13 @@ export class ToolPart {
    * Shows who decided about the call, and when.
    * @param {Extract<import('../../../../../src/protocol/event.ts').EventBody, { type: 'approval_decided' }>} event
    */
-  setDecision({ decision, how = 'person', by, decidedAt, reason }) {
+  setDecision({ decision, how: cause = 'person', by, decidedAt, reason }) {
     this.element.classList.remove('waiting');
     if (this.isRunning) this.#state.textContent = say('page.part.running');
     this.#decided.hidden = false;
     const at = decidedAt === undefined ? [] : [', ', timeElement(decidedAt)];
-    const why = reason === undefined ? '' : say('page.part.reason', { reason });
-    this.#decided.replaceChildren(decidedBy(decision, how, by), ...at, why);
+    const reasonText = reason === undefined ? '' : say('page.part.reason', { reason });
+    this.#decided.replaceChildren(decidedBy(decision, cause, by), ...at, reasonText);
   }
 
   /** Marks the call when the turn ended before its result. */
@@ -158,12 +158,12 @@ export class ToolPart {
 
 /**
  * @param {string} decision
- * @param {'person' | 'expiry' | 'stop'} how
+ * @param {'person' | 'expiry' | 'stop'} cause
  * @param {string} [by]
  */
-function decidedBy(decision, how, by) {
-  if (how === 'expiry') return say('page.part.expired');
-  if (how === 'stop') return say('page.part.stopped');
+function decidedBy(decision, cause, by) {
+  if (cause === 'expiry') return say('page.part.expired');
+  if (cause === 'stop') return say('page.part.stopped');
   if (decision === 'approved')
     return by === undefined ? say('page.part.approved') : say('page.part.approved_by', { by });
   return by === undefined ? say('page.part.denied') : say('page.part.denied_by', { by });
@@ -191,8 +191,8 @@ export function note(text) {
  * @param {Record<string, unknown>} args
  */
 function preview(args) {
-  const shown = Object.entries(args).filter(([, value]) => typeof value !== 'object');
-  const inOrder = shown.toSorted(
+  const plainArgs = Object.entries(args).filter(([, value]) => typeof value !== 'object');
+  const inOrder = plainArgs.toSorted(
     ([one], [other]) =>
       Number(other === 'action') - Number(one === 'action') ||
       one.length - other.length ||

@@ -71,8 +71,8 @@ export class TurnView {
 
   /** True while it shows nothing; a text is drawn in the next frame. */
   get isBlank() {
-    const shown = [...this.element.children].filter((child) => child !== this.#foot);
-    return this.text === '' && shown.every(({ textContent }) => textContent.trim() === '');
+    const children = [...this.element.children].filter((child) => child !== this.#foot);
+    return this.text === '' && children.every(({ textContent }) => textContent.trim() === '');
   }
 
   /**
@@ -170,9 +170,9 @@ export class TurnView {
    */
   setVisibility(visibility) {
     const { isHidden, isTakenBack, isLast, place } = visibility;
-    const wanted = JSON.stringify([visibility, this.marks.answerLeftOut, isTakenBack && this.state]);
-    if (wanted === this.#visibility) return;
-    this.#visibility = wanted;
+    const snapshot = JSON.stringify([visibility, this.marks.answerLeftOut, isTakenBack && this.state]);
+    if (snapshot === this.#visibility) return;
+    this.#visibility = snapshot;
     this.element.classList.toggle('other-answer', isHidden);
     this.element.classList.toggle('taken-back', isTakenBack);
     this.element.classList.toggle('last', isLast);

@@ -30,7 +30,7 @@ export function turnVisibilities(turns) {
   /** @type {Map<string, TurnMarks[]>} */
   const groups = Map.groupBy(turns, ({ turnId, tries }) => tries?.of ?? turnId);
   /** @type {Map<string, TurnVisibility>} */
-  const found = new Map();
+  const visibilities = new Map();
   for (const [first, members] of groups) {
     const isTakenBack =
       byId.get(first)?.questionLeftOut ?? members.every(({ answerLeftOut }) => answerLeftOut === true);
@@ -38,17 +38,17 @@ export function turnVisibilities(turns) {
     for (const { turnId, answerLeftOut = false, tries } of members) {
       const nth = tries?.nth ?? 1;
       const isHidden = isTakenBack ? nth < last : answerLeftOut;
-      /** @param {number} wanted */
-      const at = (wanted) => members.find((one) => one.tries?.nth === wanted)?.turnId;
+      /** @param {number} number */
+      const at = (number) => members.find((one) => one.tries?.nth === number)?.turnId;
       const place = tries ? { nth, count: tries.count, before: at(nth - 1), after: at(nth + 1) } : undefined;
-      found.set(turnId, { isHidden, isTakenBack, isLast: false, place });
+      visibilities.set(turnId, { isHidden, isTakenBack, isLast: false, place });
     }
   }
   const last = turns
-    .map(({ turnId }) => found.get(turnId))
+    .map(({ turnId }) => visibilities.get(turnId))
     .findLast((one) => one?.isHidden === false && !one.isTakenBack);
   if (last !== undefined) last.isLast = true;
-  return found;
+  return visibilities;
 }
 
 /**
