@@ -87,7 +87,7 @@ async function askProxy() {
 }
 
 /**
- * Removes the token from this device, and ends its session; `why` is shown at the next sign-in.
+ * Removes the token from this device, and ends its session; `reason` is shown at the next sign-in.
  * @param {string} [reason]
  */
 export function removeToken(reason) {

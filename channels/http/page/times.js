@@ -3,7 +3,7 @@ import { h } from './dom.js';
 import { exactly, shortTime } from './texts.js';
 
 /**
- * A moment as `shown` words it, by default in its shortest form.
+ * A moment as `format` words it, by default in its shortest form.
  * @param {string | number} at ISO, or epoch milliseconds
  * @param {(at: string | number) => string} [format]
  */

@@ -12,7 +12,7 @@ import { attempt } from '../failures/in-place.js';
  */
 
 /**
- * Reads the profile and makes its form; `done` gets what to say about a change, or '' where there was none.
+ * Reads the profile and makes its form; `finish` gets what to say about a change, or '' where there was none.
  * @param {import('./parts.js').ScreenHost} host
  * @param {string} id
  * @param {(report: string) => Promise<void>} finish
