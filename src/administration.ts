@@ -81,21 +81,21 @@ function accessOfPeople({ settings, store: { access }, log }: AdministrationPart
       log.info({ channel, kind, id }, 'grant_added');
     },
     async removeGrant(channel, kind, id) {
-      const removed = await access.removeGrant(channel, kind, id);
-      if (removed) log.info({ channel, kind, id }, 'grant_removed');
-      return removed;
+      const isRemoved = await access.removeGrant(channel, kind, id);
+      if (isRemoved) log.info({ channel, kind, id }, 'grant_removed');
+      return isRemoved;
     },
   };
 }
 
 function checkGrant(channel: string, kind: Grant['kind'], id: string): void {
-  const found = manifests.find(({ name }) => name === channel);
-  if (found?.ids === undefined)
+  const manifest = manifests.find(({ name }) => name === channel);
+  if (manifest?.ids === undefined)
     throw new GatewayError('bad_grant', 'There is no channel of that name whose people are granted access.');
-  if ((kind === 'guild' || kind === 'role') && found.ids.memberships !== true)
-    throw new GatewayError('bad_grant', `On ${found.label} there are no grants of that kind.`);
-  if (isId(id, found.ids[kind === 'dm' || kind === 'owner' ? 'userId' : 'chatId'])) return;
-  throw new GatewayError('bad_grant', `The id on ${found.label} must be ${found.ids.description}.`);
+  if ((kind === 'guild' || kind === 'role') && manifest.ids.memberships !== true)
+    throw new GatewayError('bad_grant', `On ${manifest.label} there are no grants of that kind.`);
+  if (isId(id, manifest.ids[kind === 'dm' || kind === 'owner' ? 'userId' : 'chatId'])) return;
+  throw new GatewayError('bad_grant', `The id on ${manifest.label} must be ${manifest.ids.description}.`);
 }
 
 type TokenPart = Pick<
@@ -162,7 +162,7 @@ function contentsOf({ settings, store, bus, profiles }: AdministrationParts): Co
       return queued;
     },
     dropDeadLetter: (lane, seq) => administration.dropDeadLetter(lane, seq),
-    log: (asked) => tailLog(logFileOf(path.resolve(settings.current().home)), asked),
+    log: (request) => tailLog(logFileOf(path.resolve(settings.current().home)), request),
   };
 }
 
@@ -180,10 +180,10 @@ function configurationOf({ settings, log }: AdministrationParts): ConfigPart {
       return { ...readConfigForm(file), schema: describedIn(schema, texts), environment, needsRestart };
     },
     changeConfig(version, changes) {
-      const changed = changeConfigFile(file, version, changes);
+      const result = changeConfigFile(file, version, changes);
       const fields = changes.map(({ path: field }) => field.join('.'));
-      if (changed.kind === 'changed') log.info({ fields }, 'config_changed');
-      return changed;
+      if (result.kind === 'changed') log.info({ fields }, 'config_changed');
+      return result;
     },
   };
 }

@@ -43,11 +43,11 @@ interface RuntimeOptions {
 /** Models, profiles, tools and the agent, and the schedules that start turns on their own. */
 export async function openAgentRuntime(
   settings: Settings<Config>,
-  { log, tools: added = [], reachable = [], redact }: RuntimeOptions,
-  opened: { store: HomeStore; security: Security; transport: Transport },
+  { log, tools: newTools = [], reachable = [], redact }: RuntimeOptions,
+  foundations: { store: HomeStore; security: Security; transport: Transport },
 ) {
-  const parts = { settings, log, ...opened };
-  const watch: WatchFolders = (changed) => watchFolders(changed, log);
+  const parts = { settings, log, ...foundations };
+  const watch: WatchFolders = (onChange) => watchFolders(onChange, log);
   const media = openMedia(parts);
   const { creatorAccess, hooks, scheduling } = openStarters(parts);
   const { profiles, provider, models, modelProblem } = await openModels(parts, watch);
@@ -55,16 +55,16 @@ export async function openAgentRuntime(
   const speech = openSpeech(parts);
   const { memories } = memory;
   const reached = { memories, schedules: scheduling.schedules, models, profiles, creatorAccess, media };
-  const tools = openTools(parts, reached, { added, reachable });
+  const tools = openTools(parts, reached, { added: newTools, reachable });
   const mcp = openMcp(parts, media.keepToolFile, { watch, learnSecrets: redact.learn });
-  await openProfiles(settings, profiles, { tools, added, modelProblem });
+  await openProfiles(settings, profiles, { tools, added: newTools, modelProblem });
   const allTools = withChangingTools(tools, mcp.tools, () => {
     const { tools: rules, search } = settings.current();
     return { exec: rules.exec, searches: search !== undefined };
   });
   const agent = openAgent(parts, { media, profiles, provider, models, memories, tools: allTools, redact });
   const webhooks = openWebhooks(parts);
-  const { files } = opened.transport;
+  const { files } = foundations.transport;
   return {
     agent,
     models,
@@ -136,18 +136,18 @@ async function openModels({ settings, log, store, transport }: AgentParts, watch
   const { provider, model, usual, modelProblem } = await openModelServers(config, {
     loopDelayMs: () => transport.loop.recentMs(),
   });
-  const named = () =>
+  const namedModels = () =>
     settings
       .current()
-      .bindings.flatMap(({ model: bound }, at) =>
-        bound === undefined ? [] : [{ place: `config.json: bindings.${at}.model`, model: bound }],
+      .bindings.flatMap(({ model: modelName }, at) =>
+        modelName === undefined ? [] : [{ place: `config.json: bindings.${at}.model`, model: modelName }],
       );
   const models = createModels({
     provider,
     profiles: () => profiles.list(),
     model,
     usualServer: usual,
-    named,
+    named: namedModels,
     choices: store.choices,
     log,
   });

@@ -131,10 +131,13 @@ export async function openProfiles(
   const rules = (now: Config) => {
     const servers = now.mcpServers.map(({ name }) => name);
     const searches = now.search !== undefined;
-    const named = now.tools.enabled;
+    const names = now.tools.enabled;
     return {
       ...builtInProfiles(
-        { persona: now.persona, enabledTools: enabledTools({ named, tools, added, servers, searches }) },
+        {
+          persona: now.persona,
+          enabledTools: enabledTools({ named: names, tools, added, servers, searches }),
+        },
         (name) => canWork(tools, name, { exec: now.tools.exec, searches }),
       ),
       toolNames: tools.map((tool) => tool.name),

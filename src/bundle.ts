@@ -100,15 +100,15 @@ function isPackaged(file: string): boolean {
  * Writes `dist/` in `root`: first all of it next to what is there, which then takes a moment to replace, and the stamp last. Program
  * files of the build before stay: a gateway that runs may load them later. Throws file system errors.
  */
-function writeDist(root: string, sources: string, built: BuiltFiles): void {
+function writeDist(root: string, sources: string, newFiles: BuiltFiles): void {
   const dist = path.join(root, 'dist');
-  const there = stampOf(root);
+  const oldStamp = stampOf(root);
   // Another process has built the same, and a gateway may begin with it.
-  if (there?.sources === sources) return;
-  const before = Object.keys(there?.files ?? {}).filter((name) => !name.startsWith('page/'));
-  const sizes = [...built].map(([name, content]) => [name, Buffer.byteLength(content)]);
+  if (oldStamp?.sources === sources) return;
+  const before = Object.keys(oldStamp?.files ?? {}).filter((name) => !name.startsWith('page/'));
+  const sizes = [...newFiles].map(([name, content]) => [name, Buffer.byteLength(content)]);
   const stamp = JSON.stringify({ sources, files: Object.fromEntries(sizes) });
-  const files: BuiltFiles = new Map([...built, [STAMP, stamp]]);
+  const files: BuiltFiles = new Map([...newFiles, [STAMP, stamp]]);
   const next = path.join(dist, `.next-${process.pid}`);
   try {
     for (const [name, content] of files) writeAs(root, path.join(next, name), content);
@@ -134,22 +134,22 @@ function makeFolders(root: string, folder: string): void {
   if (existsSync(folder)) return;
   makeFolders(root, path.dirname(folder));
   // Undefined when another build has just made it.
-  const made = mkdirSync(folder, { recursive: true });
-  if (made !== undefined) makeLike(path.join(root, 'src'), folder);
+  const firstFolder = mkdirSync(folder, { recursive: true });
+  if (firstFolder !== undefined) makeLike(path.join(root, 'src'), folder);
 }
 
-/** Gives `made` the permissions of `source`, and its owner, if this is root: who owns the sources must be able to build again. */
-function makeLike(source: string, made: string): void {
+/** Gives `target` the permissions of `source`, and its owner, if this is root: who owns the sources must be able to build again. */
+function makeLike(source: string, target: string): void {
   const { mode, uid, gid } = statSync(source);
-  chmodSync(made, mode & 0o777);
-  if (process.getuid?.() === 0) chownSync(made, uid, gid);
+  chmodSync(target, mode & 0o777);
+  if (process.getuid?.() === 0) chownSync(target, uid, gid);
 }
 
 /** Removes what no build needs any more, and what killed ones have left. */
-function removeOld(dist: string, needed: ReadonlySet<string>): void {
+function removeOld(dist: string, neededNames: ReadonlySet<string>): void {
   const page = readdirSync(path.join(dist, 'page'), { recursive: true, encoding: 'utf8' });
   const names = [...readdirSync(dist), ...page.map((name) => path.join('page', name))];
-  for (const name of names.filter((one) => !needed.has(one.replaceAll(path.sep, '/')))) {
+  for (const name of names.filter((one) => !neededNames.has(one.replaceAll(path.sep, '/')))) {
     const stats = statSync(path.join(dist, name), { throwIfNoEntry: false });
     const isKilled = name.startsWith('.next-') && Date.now() - (stats?.mtimeMs ?? 0) > ABANDONED_MS;
     if (isKilled || stats?.isFile()) rmSync(path.join(dist, name), { recursive: true, force: true });

@@ -172,7 +172,7 @@ export function fileSchemaFor(channels: readonly ChannelManifest[]) {
   const withIds = channels.flatMap(({ name, ids }) => (ids === undefined ? [] : [{ name, ids }]));
   const rules = withIds.map(({ name, ids }) => [name, accessRules(ids).prefault({})] as const);
   const owners = withIds.map(({ name, ids }) => [name, ownersRule(ids)] as const);
-  const settings = channels.map(({ name, settings: own }) => [name, own.prefault({})] as const);
+  const settings = channels.map(({ name, settings: schema }) => [name, schema.prefault({})] as const);
   return z.strictObject({
     access: z
       .strictObject({

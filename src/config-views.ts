@@ -48,7 +48,7 @@ export function limitsOf({ env, approvals }: Config): {
 export function secretsOf(config: Config): { secrets: string[]; shapes: SecretShape[] } {
   const { GATEWAY_TOKEN, OPENAI_API_KEY, BRAVE_API_KEY, TRANSCRIPTION_API_KEY } = config.env;
   const { DATABASE_URL, DATABASE_PASSWORD, NATS_URL, OLLAMA_HOST } = config.env;
-  const own = [
+  const secrets = [
     GATEWAY_TOKEN,
     OPENAI_API_KEY,
     BRAVE_API_KEY,
@@ -65,7 +65,10 @@ export function secretsOf(config: Config): { secrets: string[]; shapes: SecretSh
     ...natsSecrets(NATS_URL),
   ];
   return {
-    secrets: [...own.flatMap((secret) => secret || []), ...config.channels.flatMap(({ secrets }) => secrets)],
+    secrets: [
+      ...secrets.flatMap((secret) => secret || []),
+      ...config.channels.flatMap(({ secrets }) => secrets),
+    ],
     shapes: config.channels.flatMap(({ secretShapes }) => secretShapes),
   };
 }

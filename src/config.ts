@@ -109,8 +109,8 @@ export function checkConfig(
   for (const [name, value] of Object.entries(environment)) if (value) set[name] = value;
   const env = environmentSchemaFor(manifests).safeParse(set);
   if (!env.success)
-    for (const { path: at, what } of schemaProblems(env.error))
-      problems.push(problemOf('', problemOfField(at, what)));
+    for (const { path: at, what: problem } of schemaProblems(env.error))
+      problems.push(problemOf('', problemOfField(at, problem)));
   const { url, errors: ofUrl } = databaseUrlOf(env.data);
   const file = configFile(environment);
   const home = path.dirname(file);
@@ -118,14 +118,14 @@ export function checkConfig(
   problems.push(...[...ofUrl, ...permissions.errors].map(elsewhere));
   const json = readJson(text ?? textOf(file, problems) ?? '{}');
   problems.push(...syntaxProblems(file, json.errors));
-  const inFile = (said: string): void =>
-    void problems.push(problemOf(file + json.placeOf(fieldOf(said)), sentenceRef(said)));
+  const inFile = (sentence: string): void =>
+    void problems.push(problemOf(file + json.placeOf(fieldOf(sentence)), sentenceRef(sentence)));
   const schema = fileSchemaFor(manifests);
   const content = inPresentShape(json.value, inFile);
   const parsed = schema.safeParse(content);
   const issues = parsed.success ? [] : schemaProblems(parsed.error);
-  for (const { path: at, what } of issues)
-    problems.push(problemOf(file + json.placeOf(at), problemOfField(at, what)));
+  for (const { path: at, what: problem } of issues)
+    problems.push(problemOf(file + json.placeOf(at), problemOfField(at, problem)));
   const values = parsed.data;
   if (!env.success || !parsed.success) {
     // What is wrong with the other fields is reported at the same time.
@@ -168,21 +168,21 @@ function resolve(
     channels: settings,
     providers,
     mcp,
-    search: named,
-    speech: spoken,
-    hooks: called,
+    search: searchFields,
+    speech: speechFields,
+    hooks: hookFields,
     webhooks: posted,
     ...others
   } = values;
   const { $schema: _, ...rest } = others;
-  const given = { env: set, file: providers };
-  const { servers: modelServers, errors: ofModels } = configureServers(providerKinds, given);
+  const sources = { env: set, file: providers };
+  const { servers: modelServers, errors: ofModels } = configureServers(providerKinds, sources);
   const { servers: mcpServers, errors: ofMcp } = configureMcpServers(mcp, set);
-  const { search, errors: ofSearch } = configureSearch(named, set);
-  const { speech, errors: ofSpeech } = configureSpeech(spoken, set);
+  const { search, errors: ofSearch } = configureSearch(searchFields, set);
+  const { speech, errors: ofSpeech } = configureSpeech(speechFields, set);
   const channels = manifests.map((manifest) => configureChannel(manifest, set, { access, settings }));
   const names = channels.map(({ name }) => name);
-  const { hooks, errors: ofHooks } = configureHooks(called, set, names);
+  const { hooks, errors: ofHooks } = configureHooks(hookFields, set, names);
   const { webhooks, errors: ofWebhooks } = configureWebhooks(posted, set);
   const errors = [...ofModels, ...ofMcp, ...ofSearch, ...ofSpeech, ...ofHooks, ...ofWebhooks];
   errors.push(...bindingErrors(rest.bindings, channels));
@@ -224,13 +224,13 @@ const MOVED_FIELDS: Readonly<Record<string, string>> = { http: 'channels.http' }
 /** The content with what it leaves out, and without fields that have moved; each of those is an error that names its new place. */
 function inPresentShape(content: unknown, report: (text: string) => void): unknown {
   if (typeof content !== 'object' || content === null || Array.isArray(content)) return content;
-  const moved = Object.keys(content).filter((field) => Object.hasOwn(MOVED_FIELDS, field));
-  for (const field of moved) report(`${field}: has moved: write the same as ${MOVED_FIELDS[field]}`);
-  const kept = Object.fromEntries(Object.entries(content).filter(([field]) => !moved.includes(field)));
-  if (kept['providers'] === undefined) return kept;
-  const { providers, errors } = presentProviders(kept['providers'], providerKinds);
+  const movedFields = Object.keys(content).filter((field) => Object.hasOwn(MOVED_FIELDS, field));
+  for (const field of movedFields) report(`${field}: has moved: write the same as ${MOVED_FIELDS[field]}`);
+  const rest = Object.fromEntries(Object.entries(content).filter(([field]) => !movedFields.includes(field)));
+  if (rest['providers'] === undefined) return rest;
+  const { providers, errors } = presentProviders(rest['providers'], providerKinds);
   for (const error of errors) report(error);
-  return { ...kept, providers };
+  return { ...rest, providers };
 }
 
 /** The field with which a text begins. */

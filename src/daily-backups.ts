@@ -61,8 +61,8 @@ async function claimDay(
   { choices, instance }: Pick<HomeStore, 'choices' | 'instance'>,
   day: string,
 ): Promise<boolean> {
-  const own = `${day} ${instance}`;
+  const claim = `${day} ${instance}`;
   const last = await choices.chosen(CHOICE);
-  if (last?.startsWith(day) === true) return last === own;
-  return (await choices.choose(CHOICE, own, last)) === own;
+  if (last?.startsWith(day) === true) return last === claim;
+  return (await choices.choose(CHOICE, claim, last)) === claim;
 }

@@ -138,7 +138,7 @@ export function createApi(parts: ApiParts) {
     hooks: runtime.hooks,
     audio: { transcribe: runtime.media.transcribe, speak: runtime.speech.speak },
     chatMoved: transport.followMigration,
-    noteRequest: (answered) => transport.meters.request(answered),
+    noteRequest: (request) => transport.meters.request(request),
     health: (say) => health.report(say),
     metrics: sharedMetrics(() => metrics.text()),
     administration: createAdministration({ settings, store, bus, profiles, log }),

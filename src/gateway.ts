@@ -51,9 +51,9 @@ export interface Gateway {
 }
 
 /** Starts a gateway; when it resolves, its channels receive. Throws a `GatewayError` that names what prevents the start. */
-export async function startGateway(config: Config, started: GatewayOptions): Promise<Gateway> {
-  const { log, redact = redactor(secretsOf(config)) } = started;
-  const options = { ...started, redact };
+export async function startGateway(config: Config, startOptions: GatewayOptions): Promise<Gateway> {
+  const { log, redact = redactor(secretsOf(config)) } = startOptions;
+  const options = { ...startOptions, redact };
   for (const detail of config.warnings) log.warn({ detail }, 'config_warning');
   const { home, env } = config;
   const settings = openSettings(config, log);
@@ -98,8 +98,8 @@ async function build(
   const { channels, bus, delivery, languages } = transport;
   for (const { name, create } of config.channels.filter(({ isOn }) => isOn)) {
     const { connections, updates, chatSettings } = store;
-    const kept = { connections, updates, chatSettings, ...security.ofChannel(name) };
-    const deps = { gateway: api.gateway, ...kept, languages, log: log.child({ channel: name }) };
+    const stores = { connections, updates, chatSettings, ...security.ofChannel(name) };
+    const deps = { gateway: api.gateway, ...stores, languages, log: log.child({ channel: name }) };
     channels.set(name, await create(deps));
   }
 

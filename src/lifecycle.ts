@@ -75,13 +75,13 @@ export interface Lifecycle {
 /** Makes a lifecycle; nothing has started yet. */
 export function createLifecycle(log: Log): Lifecycle {
   const closing = new AbortController();
-  let started: Components | undefined;
+  let running: Components | undefined;
   let ready = false;
   let stopped: Promise<void> | undefined;
   const close = async (): Promise<void> => {
     ready = false;
     closing.abort();
-    if (started !== undefined) await closeAll(started);
+    if (running !== undefined) await closeAll(running);
   };
   const stop = (): Promise<void> =>
     (stopped ??= close().catch((error: unknown) => log.error({ err: error }, 'stop_failed')));
@@ -90,7 +90,7 @@ export function createLifecycle(log: Log): Lifecycle {
       return ready;
     },
     async start(components) {
-      started = components;
+      running = components;
       const { store, files, retention } = components;
       const { lanes, traces, responses, folders, retention: old } = store;
       const deps = { lanes, traces, responses, folders, old, files, rules: retention, log };

@@ -84,7 +84,7 @@ export function openSettings(config: Config, log: Log, pollMs?: number): LiveSet
       changed: (before, after) => differences(before.source.values, after.source.values),
       waiting,
     },
-    { watch: (changed) => watchFolders(changed, log, pollMs), log },
+    { watch: (onChange) => watchFolders(onChange, log, pollMs), log },
   );
 }
 

@@ -32,8 +32,8 @@ export async function run(options: RunOptions = {}): Promise<void> {
   try {
     let config = loadConfig(process.env);
     await makeHome(config.home);
-    const { log: opened, redact } = openProcessLog(config);
-    log = opened;
+    const { log: processLog, redact } = openProcessLog(config);
+    log = processLog;
     if (!existsSync(config.source.file)) {
       writeFirstConfig(config.source.file, log);
       // It means the same, but is now the content that later ones are compared with.

@@ -187,7 +187,7 @@ async function openLanguages(
 ) {
   const languageFiles = createLanguages({
     folder: path.join(settings.current().home, 'languages'),
-    watch: (changed) => watchFolders(changed, log),
+    watch: (onChange) => watchFolders(onChange, log),
     writeCommand,
     settings: () => [
       ...descriptionsOf(jsonSchema(fileSchemaFor(manifests))).keys(),

@@ -98,13 +98,13 @@ export function isMetricsAnswer(message: unknown): message is { metrics: string 
 const SUPERVISOR_MS = 5_000;
 
 /**
- * The metrics of all workers; those of this process if there is no supervisor, or if it does not answer. `own` returns
- * the latter, and answers the supervisor from now on. Never rejects unless `own` does.
+ * The metrics of all workers; those of this process if there is no supervisor, or if it does not answer. `ownMetrics` returns
+ * the latter, and answers the supervisor from now on. Never rejects unless `ownMetrics` does.
  */
-export function sharedMetrics(own: () => Promise<string>): () => Promise<string> {
-  if (!cluster.isWorker) return own;
+export function sharedMetrics(ownMetrics: () => Promise<string>): () => Promise<string> {
+  if (!cluster.isWorker) return ownMetrics;
   process.on('message', (message) => {
-    if (message === 'metrics') void own().then((metrics) => process.send?.({ metrics }));
+    if (message === 'metrics') void ownMetrics().then((metrics) => process.send?.({ metrics }));
   });
   return async () => {
     const { promise, resolve } = Promise.withResolvers<string | undefined>();
@@ -115,7 +115,7 @@ export function sharedMetrics(own: () => Promise<string>): () => Promise<string>
     process.on('message', read);
     process.send?.('metrics of all');
     try {
-      return (await promise) ?? (await own());
+      return (await promise) ?? (await ownMetrics());
     } finally {
       clearTimeout(timer);
       process.off('message', read);

@@ -61,11 +61,11 @@ export function create(config: HttpConfig, deps: HttpDeps, clock: Clock = system
     if (was === undefined) return;
     running = undefined;
     health = { state: 'off' };
-    const closed = new Promise<void>((resolve) => was.server.close(() => resolve()));
+    const closing = new Promise<void>((resolve) => was.server.close(() => resolve()));
     was.streams.close();
     was.closeUnknown();
     const grace = setTimeout(() => was.server.closeAllConnections(), CLOSE_GRACE_MS);
-    await closed;
+    await closing;
     clearTimeout(grace);
   }
 

@@ -208,14 +208,14 @@ export async function turnOfRetry(
   caller: Caller,
   message: InboundMessage,
   gateway: GatewayApi,
-  answered: AnsweredTurns,
+  answeredTurns: AnsweredTurns,
 ): Promise<Receipt | undefined> {
   // With an Idempotency-Key the store itself recognises the message.
   if (!isRetry(incoming) || incoming.headers['idempotency-key'] !== undefined) return undefined;
   const newest = await gateway.newestOwnMessage(caller, `http:${message.chatId}`);
   if (newest === undefined || newest.content !== message.content) return undefined;
   const { turnId, seq, sentAt } = newest;
-  if (message.timestamp - sentAt > MAX_RETRY_AGE_MS || answered.has(turnId)) return undefined;
+  if (message.timestamp - sentAt > MAX_RETRY_AGE_MS || answeredTurns.has(turnId)) return undefined;
   return { kind: 'duplicate', turnId, seq };
 }
 

@@ -56,8 +56,8 @@ class Socket {
   constructor(url: string, listener: SocketListener) {
     this.#listener = listener;
     this.#socket = new WebSocket(url, { handshakeTimeout: 10_000, perMessageDeflate: false });
-    const closed = Promise.withResolvers<void>();
-    this.closed = closed.promise;
+    const closing = Promise.withResolvers<void>();
+    this.closed = closing.promise;
     this.ready = this.#hello.promise;
     const alive = setInterval(() => this.#lookAlive(), PING_MS);
     alive.unref();
@@ -68,7 +68,7 @@ class Socket {
     this.#socket.on('close', () => {
       clearInterval(alive);
       this.#hello.reject(new Error('The connection ended before Slack said hello.'));
-      closed.resolve();
+      closing.resolve();
       this.#end('closed');
     });
     // Whoever awaits it receives the failure; no one does if the link gives up first.

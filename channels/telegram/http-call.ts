@@ -22,16 +22,16 @@ export class ForeignAnswer extends Error {
   }
 }
 
-/** There was no answer. `written`: the request may have reached the server. */
+/** There was no answer. `wasWritten`: the request may have reached the server. */
 export class NoAnswer extends Error {
   readonly code: string;
   readonly written: boolean;
 
-  constructor(cause: unknown, written: boolean) {
+  constructor(cause: unknown, wasWritten: boolean) {
     super(cause instanceof Error ? cause.message : String(cause), { cause });
     this.name = 'NoAnswer';
     this.code = errorCode(cause);
-    this.written = written;
+    this.written = wasWritten;
   }
 }
 

@@ -63,13 +63,13 @@ export class TelegramLostSends implements LostSends {
     forgetOldest(this.#lost, MAX_LOST);
   }
 
-  copiesOf(nonce: string, sent: SentMessage): SentMessage[] {
-    const lost = this.#lost.get(nonce);
-    const end = Number(sent.id);
-    if (lost === undefined || !Number.isSafeInteger(end)) return [];
-    const numbering = numberingOf(lost.chatId);
+  copiesOf(nonce: string, message: SentMessage): SentMessage[] {
+    const loss = this.#lost.get(nonce);
+    const end = Number(message.id);
+    if (loss === undefined || !Number.isSafeInteger(end)) return [];
+    const numbering = numberingOf(loss.chatId);
     const copies: SentMessage[] = [];
-    const first = Math.max(1, (lost.after ?? end - MAX_COPIES - 1) + 1);
+    const first = Math.max(1, (loss.after ?? end - MAX_COPIES - 1) + 1);
     for (let id = first; id < end && copies.length < MAX_COPIES; id += 1)
       if (!this.#seen.has(`${numbering} ${id}`)) copies.push({ id: String(id) });
     return copies;

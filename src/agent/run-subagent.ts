@@ -145,8 +145,8 @@ function withOwnJournal(shared: AgentShared, child: Child): AgentShared {
     journalAnswer: (fence, _id, rows) => write(fence, rows),
     toolIntent: (fence, _id, iteration, entry) => write(fence, [{ iteration, entry, tokens: 0 }]),
     toolResult: (fence, _id, iteration, entry, tokens) => write(fence, [{ iteration, entry, tokens }]),
-    async storePlan(fence, _id, { made, model, usage }) {
-      if (made !== undefined) await write(fence, made.rows);
+    async storePlan(fence, _id, { made: planRecord, model, usage }) {
+      if (planRecord !== undefined) await write(fence, planRecord.rows);
       await ledger.noteUsage({ ...usage, model, purpose: 'subagent', turnId, session, userId });
     },
     updatePlan: () => Promise.resolve(),

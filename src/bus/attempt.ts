@@ -129,13 +129,13 @@ function judgeOutcome(head: LaneHead, outcome: LaneOutcome, signal: AbortSignal,
   }
 }
 
-function judgeError(head: LaneHead, thrown: unknown, signal: AbortSignal, deps: AttemptDeps): Verdict {
+function judgeError(head: LaneHead, cause: unknown, signal: AbortSignal, deps: AttemptDeps): Verdict {
   const { lane, seq } = head;
-  if (thrown instanceof FencedError) {
+  if (cause instanceof FencedError) {
     deps.log.info({ lane, laneSeq: seq }, 'lane_moved_on');
     return { do: 'nothing' };
   }
-  const error = toGatewayError(thrown);
+  const error = toGatewayError(cause);
   // A handler that threw after a stop has not ended its head: it gets the head again, marked as stopped.
   if (error.retryable || abortedBy(signal) !== undefined || !hasDeadLetters(head)) {
     return judgeRetry(head, error, signal, deps);

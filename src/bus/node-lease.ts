@@ -84,8 +84,8 @@ export class NodeLease {
   async #register(): Promise<void> {
     const { lanes, instance, leaseMs, clock } = this.#options;
     const askedAt = clock.monotonicMs();
-    const lost = this.#cutOff;
-    const outage = lost && { node: lost.node, ms: () => clock.monotonicMs() - lost.since };
+    const cutOff = this.#cutOff;
+    const outage = cutOff && { node: cutOff.node, ms: () => clock.monotonicMs() - cutOff.since };
     const node = await lanes.register(instance, leaseMs, outage);
     this.#cutOff = undefined;
     if (this.#stopped) {

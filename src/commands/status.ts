@@ -94,8 +94,8 @@ function nodeLines({ instance, version = 'unknown', leaseMs, status }: LiveNode)
   if (status === undefined) return [head, line('  page', 'not yet: it is starting, or of an older version')];
   const channels = Object.entries(status.channels).map(([name, { state, detail, notice }], index) => {
     const about = [detail, notice].filter((text) => text !== undefined).join(' ');
-    const said = about === '' ? state : `${state}: ${oneLine(about)}`;
-    return line(index === 0 ? '  channels' : '', escapeControls(`${name} ${said}`));
+    const description = about === '' ? state : `${state}: ${oneLine(about)}`;
+    return line(index === 0 ? '  channels' : '', escapeControls(`${name} ${description}`));
   });
   const backup = status.backup === undefined ? [] : [line('  backup', backupOf(status.backup))];
   return [head, line('  page', status.url), line('  model', modelOf(status.model)), ...backup, ...channels];

@@ -104,9 +104,9 @@ async function denyFor(
 ): Promise<string> {
   const whole = text.trim();
   const reason = whole.slice(0, MAX_REASON_CHARS).toWellFormed();
-  const decided: Decided = await approvals.decide(id, 'denied', by, reason === '' ? {} : { reason });
-  const isCut = decided.kind === 'decided' && reason.length < whole.length;
-  const outcome = describeDecided(decided, say);
+  const decision: Decided = await approvals.decide(id, 'denied', by, reason === '' ? {} : { reason });
+  const isCut = decision.kind === 'decided' && reason.length < whole.length;
+  const outcome = describeDecided(decision, say);
   return isCut ? `${outcome} ${say('decided.reason_cut', { most: MAX_REASON_CHARS })}` : outcome;
 }
 

@@ -27,17 +27,17 @@ export type Refusal = Extract<Receipt, { kind: 'refused' }>;
 export function noteRefused(
   { log, noteRefusal }: IntakeContext,
   message: InboundMessage,
-  { code, why }: Refusal,
+  { code, why: reason }: Refusal,
 ): void {
   const { channel, chatId, senderId } = message;
-  log.info({ channel, chatId, senderId, code, why }, 'message_refused');
+  log.info({ channel, chatId, senderId, code, why: reason }, 'message_refused');
   if (channel === 'http') return;
-  const silent = why === 'not_mentioned';
+  const silent = reason === 'not_mentioned';
   noteRefusal({
     address: addressOf(message),
     senderId,
-    code: silent ? why : code,
-    detail: why === undefined || silent ? '' : DENIALS[why],
+    code: silent ? reason : code,
+    detail: reason === undefined || silent ? '' : DENIALS[reason],
   });
 }
 

@@ -32,18 +32,18 @@ const BUILDER = 'src/bundle.ts';
  * @returns {Promise<string | undefined>}
  */
 export async function programFile(root, mayBuild, say) {
-  const built = path.join(root, 'dist/cli.js');
+  const program = path.join(root, 'dist/cli.js');
   if (!hasSources(root)) {
-    if (stampOf(root) !== undefined) return built;
+    if (stampOf(root) !== undefined) return program;
     say(`The package in ${root} is not complete: install it again.`);
     return undefined;
   }
-  if (isBuilt(root)) return built;
+  if (isBuilt(root)) return program;
   const sources = path.join(root, 'src/cli.ts');
   if (!mayBuild) return sources;
   say('Building Parley …');
   const problem = await build(root);
-  if (problem === undefined) return built;
+  if (problem === undefined) return program;
   say(
     `Parley could not be built (${problem}). It runs from its sources: the start takes longer, and the chat page is the one of the last build, if there was one.`,
   );

@@ -23,16 +23,16 @@ import path from 'node:path';
  * The command, without what follows it. Pure.
  * @param {Start} start
  */
-export function commandHere({ given, linked, clone, folder, askedFrom, home, windows }) {
-  if (given !== undefined && given !== '') return given;
+export function commandHere({ given: command, linked, clone, folder, askedFrom, home, windows }) {
+  if (command !== undefined && command !== '') return command;
   if (linked) return 'parley';
   /** @param {string} place */
-  const written = (place) => (windows ? `"${place}"` : shellWord(place, home));
+  const quote = (place) => (windows ? `"${place}"` : shellWord(place, home));
   if (clone === path.join(folder, 'node_modules/parley')) return 'npx parley';
   if (folder !== clone)
-    return `node ${written(`${clone}${windows ? '\\' : '/'}src${windows ? '\\' : '/'}launch.js`)}`;
+    return `node ${quote(`${clone}${windows ? '\\' : '/'}src${windows ? '\\' : '/'}launch.js`)}`;
   // Anywhere else, npx would offer a different program of this name.
-  return askedFrom === clone ? 'npx parley' : `cd ${written(clone)} && npx parley`;
+  return askedFrom === clone ? 'npx parley' : `cd ${quote(clone)} && npx parley`;
 }
 
 /**
@@ -41,10 +41,10 @@ export function commandHere({ given, linked, clone, folder, askedFrom, home, win
  * @param {string} home
  */
 function shellWord(place, home) {
-  const below = home.length > 1 && place.startsWith(`${home}/`);
-  const rest = below ? place.slice(home.length + 1) : place;
+  const isInHome = home.length > 1 && place.startsWith(`${home}/`);
+  const rest = isInHome ? place.slice(home.length + 1) : place;
   const word = /^[\w./@%+=:,-]+$/.test(rest) ? rest : `'${rest.replaceAll("'", String.raw`'\''`)}'`;
-  return below ? `~/${word}` : word;
+  return isInHome ? `~/${word}` : word;
 }
 
 /**
@@ -75,7 +75,7 @@ function isLinked(launcher, searched) {
   const file = folders
     .filter((folder) => !/[\\/]node_modules[\\/]\.bin$/.test(folder))
     .map((folder) => path.join(folder, 'parley'))
-    .find((found) => existsSync(found));
+    .find((candidate) => existsSync(candidate));
   return file !== undefined && realFolder(file) === launcher;
 }
 

@@ -21,21 +21,21 @@ export function compileCacheFolder(packages, home) {
     { above: packages, below: '.cache/parley' },
     { above: path.resolve(home), below: 'cache' },
   ]
-    .map(({ above, below }) => privateFolder(above, below.split('/')))
+    .map(({ above: parent, below: subfolder }) => privateFolder(parent, subfolder.split('/')))
     .find((folder) => folder !== undefined);
 }
 
 /**
- * Creates the folder and checks everything from `above` to it.
- * @param {string} above
+ * Creates the folder and checks everything from `parent` to it.
+ * @param {string} parent
  * @param {readonly string[]} names
  * @returns {string | undefined}
  */
-function privateFolder(above, names) {
-  const folder = path.join(above, ...names);
+function privateFolder(parent, names) {
+  const folder = path.join(parent, ...names);
   try {
-    if (!isOurs(above, WRITABLE_BY_OTHERS)) return undefined;
-    let place = above;
+    if (!isOurs(parent, WRITABLE_BY_OTHERS)) return undefined;
+    let place = parent;
     for (const name of names) {
       place = path.join(place, name);
       if (!existsSync(place)) mkdirSync(place, { mode: 0o700 });
@@ -48,14 +48,14 @@ function privateFolder(above, names) {
 }
 
 /**
- * True for a folder (not a link) of this user with none of the permissions `refused`. Windows has neither owners nor
+ * True for a folder (not a link) of this user with none of the permissions `forbiddenBits`. Windows has neither owners nor
  * modes of this kind.
  * @param {string} place
- * @param {number} refused
+ * @param {number} forbiddenBits
  */
-function isOurs(place, refused) {
+function isOurs(place, forbiddenBits) {
   const stats = lstatSync(place);
   const user = process.getuid?.();
   if (user === undefined) return stats.isDirectory();
-  return stats.isDirectory() && stats.uid === user && (stats.mode & refused) === 0;
+  return stats.isDirectory() && stats.uid === user && (stats.mode & forbiddenBits) === 0;
 }

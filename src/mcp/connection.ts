@@ -83,8 +83,8 @@ export async function connect(
   if (connection.kind === 'stdio') {
     const transport = new StdioTransport(connection, deps.environment, deps.folder, deps.log);
     try {
-      const { lost, ...others } = await open(deps, events, transport, signal);
-      return { ...others, lost: lost.then((reason) => transport.ending ?? reason) };
+      const { lost: loss, ...others } = await open(deps, events, transport, signal);
+      return { ...others, lost: loss.then((reason) => transport.ending ?? reason) };
     } catch (error) {
       if (transport.ending === undefined) throw unavailable(error);
       throw new GatewayError('unavailable', transport.ending, { cause: error, retryable: true });
@@ -128,7 +128,7 @@ async function open(
   client.fallbackRequestHandler = async ({ method, params }) => decline(method, params, log, onQuestion);
   client.setNotificationHandler(ToolListChangedNotificationSchema, onListChanged);
   client.setNotificationHandler(PromptListChangedNotificationSchema, onListChanged);
-  const { promise: lost, resolve: lose } = Promise.withResolvers<string>();
+  const { promise: loss, resolve: lose } = Promise.withResolvers<string>();
   Object.assign(client, {
     onclose: () => lose('The server closed the connection.'),
     onerror: (error: Error) => {
@@ -155,7 +155,7 @@ async function open(
         throw error;
       }
     },
-    lost,
+    lost: loss,
     async close() {
       if (transport instanceof StreamableHTTPClientTransport) {
         await transport

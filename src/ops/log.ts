@@ -98,9 +98,9 @@ export function createLog(options: {
 }): Log {
   const write = options.write ?? ((line: string) => void process.stdout.write(line));
   const sink = new Writable({
-    write(chunk: Buffer, _encoding, done) {
+    write(chunk: Buffer, _encoding, callback) {
       write(options.redact(chunk.toString('utf8')));
-      done();
+      callback();
     },
   });
   const limit = valueCutter(options.redact);

@@ -29,8 +29,8 @@ export interface LoopMonitor {
 /** The machine's clock with unreferenced timers, so that a failed start can exit. */
 const backgroundClock: Clock = {
   ...systemClock,
-  after(ms, then) {
-    const timer = setTimeout(then, ms).unref();
+  after(ms, callback) {
+    const timer = setTimeout(callback, ms).unref();
     return () => clearTimeout(timer);
   },
 };

@@ -146,7 +146,7 @@ async function list(
 async function show({ ledger }: SessionsStore, key: SessionKey): Promise<string> {
   const record = await existing(ledger, key);
   const { title, profileId, model, mode, ownerTokenId, messageCount, createdAt, updatedAt } = record;
-  const { busy, waiting } = await ledger.queue(key);
+  const { busy, waiting: waitingCount } = await ledger.queue(key);
   const messages = await ledger.messages(key, { limit: SHOWN_MESSAGES });
   const lines = [
     `session   ${key}`,
@@ -154,7 +154,7 @@ async function show({ ledger }: SessionsStore, key: SessionKey): Promise<string>
     `profile   ${profileId}, model ${model ?? 'of the profile'}, mode ${mode}`,
     ...(ownerTokenId === undefined ? [] : [`token     ${ownerTokenId}`]),
     `begun     ${moment(createdAt)}, last used ${moment(updatedAt)}`,
-    `now       ${busy ? 'a turn runs or waits' : 'idle'}${waiting === 0 ? '' : `, ${waiting} messages wait`}`,
+    `now       ${busy ? 'a turn runs or waits' : 'idle'}${waitingCount === 0 ? '' : `, ${waitingCount} messages wait`}`,
     `messages  ${messageCount}${messageCount > messages.length ? `, the last ${messages.length}:` : ''}`,
     ...messages.map(({ createdAt: at, role, senderName, content }) => {
       const who = oneLine(senderName ?? role);

@@ -38,8 +38,8 @@ export function createUsageCommand(usage: UsageStore, prices: () => Prices, epoc
         Object.keys(rates.models).length === 0
           ? []
           : await Promise.all(lines.map(async ({ query }) => costOfModels(rates, await usage.models(query))));
-      const texts = lines.map(({ what }, at) =>
-        say('usage.line', { what, sum: `${describe(sums[at], say)}${costSuffix(costs[at], say)}` }),
+      const texts = lines.map(({ what: label }, at) =>
+        say('usage.line', { what: label, sum: `${describe(sums[at], say)}${costSuffix(costs[at], say)}` }),
       );
       const estimated = sums.some((sum) => sum.estimated) ? ['', say('usage.estimated')] : [];
       return [...texts, ...estimated].join('\n');

@@ -112,11 +112,11 @@ function isSecretShape(value: unknown): boolean {
 }
 
 /**
- * Everything else that is wrong with a list of manifests, one sentence each; empty when it can be used. `taken` are the
+ * Everything else that is wrong with a list of manifests, one sentence each; empty when it can be used. `reserved` are the
  * environment variables of the gateway itself.
  */
-export function manifestErrors(manifests: readonly ChannelManifest[], taken: readonly string[]): string[] {
-  const owners = new Map(taken.map((variable) => [variable, 'the gateway itself']));
+export function manifestErrors(manifests: readonly ChannelManifest[], reserved: readonly string[]): string[] {
+  const owners = new Map(reserved.map((variable) => [variable, 'the gateway itself']));
   return manifests.flatMap((manifest, index) => {
     const errors = ownErrors(manifest);
     if (manifests.slice(0, index).some(({ name }) => name === manifest.name))

@@ -117,8 +117,8 @@ export interface Command extends Omit<CommandListing, 'description' | 'argument'
 
 /** The scope that the caller lacks for a command; undefined when it may use it. */
 export function missingScope(caller: Caller, { scope }: Pick<Command, 'scope'>): Scope | undefined {
-  const needed: Scope[] = scope === 'chat' ? [] : ['commands', ...(scope === undefined ? [] : [scope])];
-  return needed.find((one) => !hasScope(caller, one));
+  const scopes: Scope[] = scope === 'chat' ? [] : ['commands', ...(scope === undefined ? [] : [scope])];
+  return scopes.find((one) => !hasScope(caller, one));
 }
 
 /**
@@ -130,7 +130,7 @@ export async function changeSession(
   { session, tokenId }: Pick<CommandCall, 'session' | 'tokenId'>,
   change: Parameters<SessionStore['updateSession']>[1],
 ): Promise<SessionRecord> {
-  const changed = await ledger.updateSession(session, change, { ownerTokenId: tokenId });
-  if (changed !== undefined) return changed;
+  const record = await ledger.updateSession(session, change, { ownerTokenId: tokenId });
+  if (record !== undefined) return record;
   throw new GatewayError('try_again', textRef('session.raced'));
 }

@@ -21,14 +21,14 @@ export class GatewayError extends Error {
   readonly textRef: TextRef | undefined;
 
   constructor(code: string, message: string | TextRef, details: ErrorDetails = {}) {
-    const said = typeof message === 'string' ? undefined : message;
+    const ref = typeof message === 'string' ? undefined : message;
     super(
       typeof message === 'string' ? message : inEnglish.text(message),
       details.cause === undefined ? undefined : { cause: details.cause },
     );
     this.name = new.target.name;
     this.code = code;
-    this.textRef = said;
+    this.textRef = ref;
     this.retryable = details.retryable ?? false;
     this.retryAfterMs = details.retryAfterMs;
   }
@@ -243,11 +243,11 @@ export function wordError(error: GatewayError, reader: ErrorReader, say: Say = i
 
 /** The text without addresses in its values; its sentences stay whole, whatever a language writes next to a value. */
 function withoutAddresses({ key, values = {} }: TextRef): TextRef {
-  const hidden = Object.entries(values).map(([name, value]): [string, Value] => {
+  const entries = Object.entries(values).map(([name, value]): [string, Value] => {
     if (typeof value === 'object') return [name, withoutAddresses(value)];
     return [name, typeof value === 'string' ? hideAddresses(value) : value];
   });
-  return { key, values: Object.fromEntries(hidden) };
+  return { key, values: Object.fromEntries(entries) };
 }
 
 /** What a person reads about an error, to be worded later; a string if its message is in no table. Never throws. */
@@ -262,8 +262,8 @@ export function messageForPerson(error: GatewayError): TextRef | string {
 function failureText({ code, retryAfterMs, forPeople }: ProviderError): TextRef {
   if (forPeople !== undefined) return forPeople;
   if (retryAfterMs === undefined) return textRef(MODEL_FAILURES[code]);
-  const what = textRef(WITHOUT_RETRY[code] ?? MODEL_FAILURES[code]);
-  return textRef('failure.try_in', { what, time: timeText(retryAfterMs) });
+  const failure = textRef(WITHOUT_RETRY[code] ?? MODEL_FAILURES[code]);
+  return textRef('failure.try_in', { what: failure, time: timeText(retryAfterMs) });
 }
 
 /** A time to wait, rounded up: seconds below two minutes, minutes below two hours, then hours. */

@@ -181,14 +181,14 @@ export type KeepToolFile = (
 
 /** What a model that cannot see reads in place of pictures. */
 export function unseenPictures(count: number): string {
-  const what = count === 1 ? 'a picture' : `${count} pictures`;
-  return `[With this message came ${what}. You cannot see pictures: say so if it matters.]`;
+  const pictures = count === 1 ? 'a picture' : `${count} pictures`;
+  return `[With this message came ${pictures}. You cannot see pictures: say so if it matters.]`;
 }
 
 /** What the model reads in place of pictures that its server could not read. */
 export function unreadablePictures(count: number): string {
-  const what = count === 1 ? 'a picture that' : `${count} pictures that`;
-  return `[With this message came ${what} could not be read. You have not seen it: say so if it matters.]`;
+  const pictures = count === 1 ? 'a picture that' : `${count} pictures that`;
+  return `[With this message came ${pictures} could not be read. You have not seen it: say so if it matters.]`;
 }
 
 /** Finds the picture of a `ReceivedFile`; undefined when it is gone. Never throws. */

@@ -233,8 +233,8 @@ export function isAddress(text: string): text is Address {
 export function parseAddress(address: string): Place {
   const first = address.indexOf(':');
   if (!isAddress(address)) {
-    const shown = address.slice(0, 80);
-    throw new GatewayError('bad_address', `"${shown}" is not an address: expected channel:chat_id.`);
+    const text = address.slice(0, 80);
+    throw new GatewayError('bad_address', `"${text}" is not an address: expected channel:chat_id.`);
   }
   const channel = address.slice(0, first);
   const rest = address.slice(first + 1);
@@ -333,8 +333,8 @@ export function boundQuote(quoted: Quoted): Quoted | undefined {
 /** Sources of a quoted text: empty for text of the bot and of the sender, if it comes without files. */
 function sourcesOfQuote({ by, media }: Quoted): Source[] {
   const others: Source[] = by === 'other' ? ['quoted'] : [];
-  const named: Source[] = media.some(({ name }) => name !== undefined) ? ['local'] : [];
-  return [...others, ...named];
+  const fileSources: Source[] = media.some(({ name }) => name !== undefined) ? ['local'] : [];
+  return [...others, ...fileSources];
 }
 
 /** A guild that a person belongs to, or a role that they have there; the id is the platform's. */

@@ -62,11 +62,11 @@ export function partOf<Values extends object, Part>(
   settings: Settings<Values>,
   select: (values: Values) => Part,
 ): Settings<Part> {
-  const known = new WeakMap<Values, { part: Part }>();
+  const partsByValues = new WeakMap<Values, { part: Part }>();
   const read = (values: Values): Part => {
-    const made = known.get(values) ?? { part: select(values) };
-    known.set(values, made);
-    return made.part;
+    const entry = partsByValues.get(values) ?? { part: select(values) };
+    partsByValues.set(values, entry);
+    return entry.part;
   };
   return {
     current: () => read(settings.current()),
@@ -90,13 +90,13 @@ const KINDS: Readonly<Record<string, TextRef>> = {
 };
 
 /** A problem and where it is: a file with line and column, then its field. */
-export function problemAt(place: string | TextRef, what: TextRef): TextRef {
-  return textRef('problem.at', { place, what });
+export function problemAt(place: string | TextRef, problem: TextRef): TextRef {
+  return textRef('problem.at', { place, what: problem });
 }
 
 /** A problem of a field; without a path, of the file as a whole. */
-export function problemOfField(path: readonly PropertyKey[], what: TextRef): TextRef {
-  return problemAt(path.length === 0 ? textRef('problem.file') : path.map(String).join('.'), what);
+export function problemOfField(path: readonly PropertyKey[], problem: TextRef): TextRef {
+  return problemAt(path.length === 0 ? textRef('problem.file') : path.map(String).join('.'), problem);
 }
 
 /** One entry per error of a schema: where, what; never the value, which may be a secret. */
@@ -107,8 +107,8 @@ export function schemaProblems(error: z.ZodError): { path: FieldPath; what: Text
         path: [...issue.path, key],
         what: textRef('problem.unknown_field'),
       }));
-    const [why = issue] = issue.code === 'invalid_key' ? issue.issues : [];
-    return [{ path: issue.path, what: textOfIssue(why) }];
+    const [cause = issue] = issue.code === 'invalid_key' ? issue.issues : [];
+    return [{ path: issue.path, what: textOfIssue(cause) }];
   });
 }
 

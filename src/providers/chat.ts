@@ -121,21 +121,24 @@ async function openAnswer(
   request: ChatRequest,
   signal: AbortSignal,
 ): Promise<OpenAnswer> {
-  const { discovery, learned } = server;
-  const habits = learned.of(request.model);
+  const { discovery, learned: learnedModels } = server;
+  const habits = learnedModels.of(request.model);
   const can = await discovery.capabilities(request.model, signal);
-  const readable = withoutUnreadable(can.vision ? request : withoutPictures(request), learned.unreadable);
+  const readable = withoutUnreadable(
+    can.vision ? request : withoutPictures(request),
+    learnedModels.unreadable,
+  );
   const callFor = (omitted: ReadonlySet<Omission>): RefusedCall => {
     const reduced = shapeRequest(reduceRequest(readable, omitted), shapeFor(omitted, can.tools));
     const body = withoutFields(server.body(reduced, can, omitted), omitted);
     return { request: reduced, body, extras: server.extras, options: server.options };
   };
-  const ladder = new Ladder(habits.omissions, callFor, learned.monotonicNow);
+  const ladder = new Ladder(habits.omissions, callFor, learnedModels.monotonicNow);
   for (;;) {
     try {
       const { body } = callFor(ladder.omitted);
       const answer = await beginAnswer(server, request, body, habits, signal);
-      settle(ladder, readable, habits, learned);
+      settle(ladder, readable, habits, learnedModels);
       return answer;
     } catch (error) {
       if (!(error instanceof RefusalError)) throw error;
@@ -177,12 +180,17 @@ async function beginAnswer(
 }
 
 /** Remembers what the server accepts only without, and tells the caller what was left out. */
-function settle(ladder: Ladder, request: ChatRequest, habits: ModelHabits, learned: LearnedModels): void {
+function settle(
+  ladder: Ladder,
+  request: ChatRequest,
+  habits: ModelHabits,
+  learnedModels: LearnedModels,
+): void {
   const { added: newParts, omitted, blind } = ladder;
   if (omitted.size === 0) return;
   // Pictures that cannot be read say nothing about others.
   const lasting = newParts.filter((part) => blind || !(part === 'pictures' || part === 'newest_pictures'));
-  if (lasting.length < newParts.length) noteUnreadable(request.messages, omitted, learned.unreadable);
+  if (lasting.length < newParts.length) noteUnreadable(request.messages, omitted, learnedModels.unreadable);
   if (lasting.length > 0) habits.omissions.note(lasting);
   request.onOmissions?.([...omitted]);
 }
@@ -200,11 +208,11 @@ const THINKING_FIELDS: readonly Omission[] = ['field:think', 'field:chat_templat
 /** What a model can do, without what its server refuses now. */
 export function createCapabilities(
   discovery: Discovery,
-  learned: LearnedModels,
+  learnedModels: LearnedModels,
 ): LLMProvider['capabilities'] {
   return async (model, signal) => {
     const can = await discovery.capabilities(model, signal);
-    const omitted = learned.of(model).omissions.current;
+    const omitted = learnedModels.of(model).omissions.current;
     if (omitted.size === 0) return can;
     return {
       ...can,

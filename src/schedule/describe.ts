@@ -63,8 +63,8 @@ function stateOf({ nextAt, lastAt, timing }: ScheduleRecord, timeZone: string, s
 export const MAX_COUNTED = 1_000;
 
 /** How a run ended, in a few words, in English or worded by `say`; its own reason if it did not start. */
-export function resultOf({ outcome, why, turn }: ScheduleRun, say: Say = inEnglish): string {
-  const reason = typeof why === 'object' ? say.text(why) : (why ?? outcome);
+export function resultOf({ outcome, why: cause, turn }: ScheduleRun, say: Say = inEnglish): string {
+  const reason = typeof cause === 'object' ? say.text(cause) : (cause ?? outcome);
   if (outcome === 'skipped') return say('schedule.run_skipped', { why: reason });
   if (outcome !== 'begun') return reason;
   if (turn === undefined) return say('schedule.run_deleted');

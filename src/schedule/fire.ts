@@ -135,12 +135,12 @@ async function sendTask(
   schedule: DueSchedule,
 ): Promise<{ run: NewScheduleRun; notice?: PlainKey }> {
   const { id, session, address, nextAt: dueAt, lastAt, now } = schedule;
-  const { waiting } = await deps.ledger.queue(session);
-  const skipped = ({ why, notice }: Refusal) => ({
-    run: { outcome: 'skipped' as const, dueAt, why: textRef(why) },
+  const { waiting: waitingCount } = await deps.ledger.queue(session);
+  const skipped = ({ why: reasonKey, notice }: Refusal) => ({
+    run: { outcome: 'skipped' as const, dueAt, why: textRef(reasonKey) },
     notice,
   });
-  if (waiting >= MAX_WAITING) return skipped(TOO_MANY);
+  if (waitingCount >= MAX_WAITING) return skipped(TOO_MANY);
   const accepted = await deps.sendSystemMessage({
     id: `schedule:${id}:${dueAt.toISOString()}${lastAt === undefined ? '' : `:${lastAt.getTime()}`}`,
     session,

@@ -83,8 +83,8 @@ export async function beat(
   const session = await deps.ledger.sessionOf(address);
   const instructions = await readInstructions(file, log);
   // A busy chat needs no reminder, and heartbeats must not pile up behind a slow model.
-  const { busy, waiting } = await deps.ledger.queue(session);
-  if (instructions !== undefined && !busy && waiting === 0) {
+  const { busy, waiting: waitingCount } = await deps.ledger.queue(session);
+  if (instructions !== undefined && !busy && waitingCount === 0) {
     await deps.sendSystemMessage({
       id: `${HEARTBEAT_ID}:${slot.toISOString()}`,
       session,

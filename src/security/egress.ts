@@ -204,12 +204,12 @@ function notPublic(url: URL): GatewayError {
 
 /** A lookup cannot be aborted; its late answer is ignored. */
 async function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
-  const ended = Promise.withResolvers<never>();
-  const end = (): void => ended.reject(signal.reason);
+  const cancellation = Promise.withResolvers<never>();
+  const end = (): void => cancellation.reject(signal.reason);
   signal.addEventListener('abort', end, { once: true });
   try {
     signal.throwIfAborted();
-    return await Promise.race([work, ended.promise]);
+    return await Promise.race([work, cancellation.promise]);
   } finally {
     signal.removeEventListener('abort', end);
   }

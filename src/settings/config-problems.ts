@@ -31,7 +31,7 @@ export function problemOf(place: string, problem: TextRef): ConfigProblem {
 
 /** Errors in the syntax of the file. */
 export function syntaxProblems(file: string, errors: JsonText['errors']): ConfigProblem[] {
-  return errors.map(({ place, what }) => problemOf(file + place, what));
+  return errors.map(({ place, what: problem }) => problemOf(file + place, problem));
 }
 
 /** An error that is not in the file. */

@@ -31,20 +31,20 @@ export function readTable(content: string, label: string, settings: readonly str
   const keys = new Set<string>(settings.flatMap(keysOf));
   const isOfSetting = (key: string): key is SettingKey => keys.has(key);
   const { value, errors: form, placeOf } = readJson(content);
-  const errors = form.map(({ place, what }) => `${label}${place}: ${inEnglish.text(what)}`);
+  const errors = form.map(({ place, what: problem }) => `${label}${place}: ${inEnglish.text(problem)}`);
   const entries = z.record(z.string(), z.unknown()).safeParse(value);
   if (!entries.success) return { errors: [...errors, `${label}: does not hold an object of texts`] };
   const texts: Record<string, Template> = {};
   const descriptions: Record<SettingKey, string> = {};
-  for (const [key, given] of Object.entries(entries.data)) {
+  for (const [key, entry] of Object.entries(entries.data)) {
     const refuse = (problem: string): void =>
       void errors.push(`${label}${placeOf([key])}: ${key.slice(0, 80)}: ${problem}`);
     if (isOfSetting(key)) {
-      const { data } = text.safeParse(given);
+      const { data } = text.safeParse(entry);
       if (data === undefined) refuse(NO_TEXT);
       else descriptions[key] = data;
     } else {
-      const read = readText(key, given);
+      const read = readText(key, entry);
       if ('problem' in read) refuse(read.problem);
       else texts[key] = read.template;
     }

@@ -53,12 +53,12 @@ export function createLiveSettings<Values>(
     try {
       // Before the file is read, so that no change is missed; replacing the file ended the watch.
       watcher?.folders([path.dirname(file)]);
-      const found = contentOf(file);
+      const content = contentOf(file);
       // What was refused is tried again: what it refers to may exist by now.
-      if (found === text && state.report.errors.length === 0) return;
-      if (found === null && text !== undefined) return state.refuse([`${file}: is gone`]);
-      text = found;
-      const read = source.read(found ?? '{}');
+      if (content === text && state.report.errors.length === 0) return;
+      if (content === null && text !== undefined) return state.refuse([`${file}: is gone`]);
+      text = content;
+      const read = source.read(content ?? '{}');
       if ('errors' in read) state.refuse(read.errors);
       else await state.change(read.values);
     } catch (error) {
@@ -170,7 +170,7 @@ export function watchFolders(onChange: () => void, log: Log, pollMs = POLL_MS): 
     try {
       const watcher = watch(folder, { persistent: false }, (kind) => {
         // A replaced folder is a different one under the same name, so every folder is watched again.
-        if (kind === 'rename') for (const known of watchers.keys()) unwatch(known);
+        if (kind === 'rename') for (const name of watchers.keys()) unwatch(name);
         notify();
       });
       watcher.on('error', (error) => {

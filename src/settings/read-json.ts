@@ -52,7 +52,7 @@ export function readJson(input: string): JsonText {
     value: root === undefined ? {} : valueOf(root),
     errors: errors
       .toSorted((a, b) => a.offset - b.offset)
-      .map(({ offset, what }) => ({ place: placeAt(starts, offset), what })),
+      .map(({ offset, what: problem }) => ({ place: placeAt(starts, offset), what: problem })),
     placeOf: (path) => (root === undefined ? '' : placeAt(starts, nearest(root, path).offset)),
   };
 }

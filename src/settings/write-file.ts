@@ -57,9 +57,9 @@ function lockFile(file: string, waitMs: number): () => void {
   const target = linkedFile(file);
   try {
     mkdirSync(path.dirname(target), { recursive: true, mode: 0o700 });
-    const beside = `${target}.lock`;
-    closeSync(openSync(beside, 'a', PRIVATE));
-    const lock = new DatabaseSync(beside, { timeout: waitMs });
+    const lockPath = `${target}.lock`;
+    closeSync(openSync(lockPath, 'a', PRIVATE));
+    const lock = new DatabaseSync(lockPath, { timeout: waitMs });
     try {
       lock.exec('BEGIN EXCLUSIVE');
     } catch (error) {

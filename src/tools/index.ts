@@ -118,10 +118,10 @@ interface EnabledTools {
  * `added` ones, and those of all MCP servers unless some are named. Throws a `ConfigError` that names every unknown
  * tool.
  */
-export function enabledTools({ named, tools, added, servers, searches }: EnabledTools): string[] {
+export function enabledTools({ named: toolNames, tools, added, servers, searches }: EnabledTools): string[] {
   const exists = (name: string): boolean =>
     tools.some((tool) => tool.name === name) || mayBeMcpTool(name, servers);
-  const unknown = (named ?? []).filter((name) => !exists(name));
+  const unknown = (toolNames ?? []).filter((name) => !exists(name));
   if (unknown.length > 0) {
     const quoted = unknown.map((name) => `"${name.slice(0, 80)}"`).join(', ');
     const names = tools.map(({ name }) => name).join(', ');
@@ -131,9 +131,9 @@ export function enabledTools({ named, tools, added, servers, searches }: Enabled
     );
   }
   const usual = () => DEFAULT_TOOLS.filter((name) => canWork(tools, name, { exec: false, searches }));
-  const choosesOfServers = named?.some((name) => name === ALL_MCP_TOOLS || isMcpTool(name)) ?? false;
+  const choosesOfServers = toolNames?.some((name) => name === ALL_MCP_TOOLS || isMcpTool(name)) ?? false;
   const ofServers = servers.length === 0 || choosesOfServers ? [] : [ALL_MCP_TOOLS];
-  return [...(named ?? usual()), ...ofServers, ...added.map(({ name }) => name)];
+  return [...(toolNames ?? usual()), ...ofServers, ...added.map(({ name }) => name)];
 }
 
 /** True for the name of a tool that one of these servers may offer, and for the word that means them all. */

@@ -254,9 +254,9 @@ async function followResults(
   const continued = await deps.gateway.answerTools(c.get('caller'), key, { results, options });
   if (continued === undefined) throw noSession(key);
   const { turnId, before, part, repeated } = continued;
-  const answered = new Set(results.map(({ toolCallId }) => toolCallId));
+  const answeredIds = new Set(results.map(({ toolCallId }) => toolCallId));
   const writer = withoutLeadingBreak(open(`${turnId}.${part}`));
-  feed.follow(turnId, writer, { replay: repeated, before: { ...before, answered } });
+  feed.follow(turnId, writer, { replay: repeated, before: { ...before, answered: answeredIds } });
 }
 
 /** The paragraph that separates the rest of the turn from its beginning is not part of this answer. */

@@ -217,21 +217,21 @@ export function readText(content: z.infer<typeof contentSchema>, param: string):
   return text;
 }
 
-function readFile(given: Part, param: string, index: number): InlineFile {
-  switch (given.type) {
+function readFile(input: Part, param: string, index: number): InlineFile {
+  switch (input.type) {
     case 'image_url':
     case 'input_image': {
-      const { image_url: url } = parseShape(given, image, param);
+      const { image_url: url } = parseShape(input, image, param);
       return { name: `image-${index + 1}`, base64: dataOf(typeof url === 'string' ? url : url.url, param) };
     }
     case 'input_audio': {
-      const { data, format } = parseShape(given, audio, param).input_audio;
+      const { data, format } = parseShape(input, audio, param).input_audio;
       return { name: `audio-${index + 1}.${format}`, base64: base64Of(data, param) };
     }
     case 'file':
     case 'input_file': {
       const { file_data: data, filename } = parseShape(
-        given.type === 'file' ? given['file'] : given,
+        input.type === 'file' ? input['file'] : input,
         fileFields,
         param,
       );
@@ -245,7 +245,7 @@ function readFile(given: Part, param: string, index: number): InlineFile {
     default:
       throw unsupported(
         `${param}.type`,
-        `parts of type "${given.type.slice(0, 40).toWellFormed()}" are not read`,
+        `parts of type "${input.type.slice(0, 40).toWellFormed()}" are not read`,
       );
   }
 }

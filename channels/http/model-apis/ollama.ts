@@ -205,9 +205,9 @@ async function answerChat(
 async function vectorsOf(
   c: HttpContext,
   { gateway }: HandlerDeps,
-  asked: { model: string; texts: string[]; dimensions: number | null | undefined },
+  embedding: { model: string; texts: string[]; dimensions: number | null | undefined },
 ): Promise<{ vectors: number[][]; promptTokens: number }> {
-  const { model, texts: input, dimensions } = asked;
+  const { model, texts: input, dimensions } = embedding;
   if (input.length === 0) return { vectors: [], promptTokens: 0 };
   const signal = disconnectSignal(c.env.outgoing);
   const request = { model: modelOf(model), input, dimensions: dimensions ?? undefined };

@@ -71,8 +71,8 @@ export const sessionRoutes: readonly Route[] = [
     async handle(c, deps) {
       const text = cleanText(c.req.query('q') ?? '').trim();
       if (text === '') throw badQuery('q', 'the words to search for');
-      const { found, more } = await deps.gateway.searchSessions(c.get('caller'), text, pageSize(c));
-      return c.json({ found: found.map(wireFound), more });
+      const { found: matches, more } = await deps.gateway.searchSessions(c.get('caller'), text, pageSize(c));
+      return c.json({ found: matches.map(wireFound), more });
     },
   }),
   route('GET', '/v1/sessions/:key', 'chat', {
@@ -123,10 +123,10 @@ export const sessionRoutes: readonly Route[] = [
       if (include !== undefined && include !== 'steps') throw badQuery('include', '"steps"');
       if (include === 'steps') {
         const say = await sayToCaller(c, deps);
-        const found = await deps.gateway.messagesWithWork(c.get('caller'), key, page, say);
-        if (found === undefined) throw noSession(key);
-        const resets = await resetsAmong(c, deps, found.messages, beforeSeq);
-        return c.json({ messages: found.messages.map(wireMessage), resets, steps: found.work });
+        const withWork = await deps.gateway.messagesWithWork(c.get('caller'), key, page, say);
+        if (withWork === undefined) throw noSession(key);
+        const resets = await resetsAmong(c, deps, withWork.messages, beforeSeq);
+        return c.json({ messages: withWork.messages.map(wireMessage), resets, steps: withWork.work });
       }
       const messages = await deps.gateway.messages(c.get('caller'), key, page);
       if (messages === undefined) throw noSession(key);

@@ -39,8 +39,8 @@ export function createFactsWorker(
       const compacted = takeCompacted(turn.sessionKey);
       if (compacted === undefined || !isOf(turn, compacted)) return [];
       const facts = factsIn(await ask(shared, turn, compacted, signal));
-      const kept = await keep(shared, turn, facts, taints([...turn.sources, ...compacted.sources]));
-      if (kept > 0) turn.log.info({ kept }, 'facts_remembered');
+      const factCount = await keep(shared, turn, facts, taints([...turn.sources, ...compacted.sources]));
+      if (factCount > 0) turn.log.info({ kept: factCount }, 'facts_remembered');
       return [];
     },
   };
@@ -83,22 +83,22 @@ async function keep(
   const { memoryOwner, turnId, sessionKey: session } = turn;
   const memoryRecords = await memories.memories(memoryOwner, MAX_MEMORIES + MAX_UNVERIFIED_MEMORIES);
   const texts = memoryRecords.map(({ text }) => text);
-  let kept = 0;
+  let count = 0;
   for (const [index, text] of facts.entries()) {
     if (isKnown(text, texts)) continue;
     try {
       // The turn is part of the key: the unverified facts of a turn are counted by it, including those of its
       // tools.
       const key = `${turnId}/facts/${index}`;
-      if ((await memories.remember(memoryOwner, { key, text, session, untrusted })).isNew) kept += 1;
+      if ((await memories.remember(memoryOwner, { key, text, session, untrusted })).isNew) count += 1;
       texts.push(text);
     } catch (error) {
       if (!(error instanceof GatewayError) || error.code !== 'too_many_memories') throw error;
-      turn.log.info({ kept }, 'facts_limit_reached');
+      turn.log.info({ kept: count }, 'facts_limit_reached');
       break;
     }
   }
-  return kept;
+  return count;
 }
 
 /** The facts in a model's answer, without bullets and numbers; at most `MAX_FACTS`. */

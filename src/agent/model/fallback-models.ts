@@ -62,8 +62,12 @@ export class FallbackModels {
    * when the message asked for a model by name, or when the answer had begun. A chain that leads back to itself ends
    * there.
    */
-  change(turn: Failing, { error, begun }: { error: unknown; begun: boolean }, emit: Emit): boolean {
-    if (begun || turn.askedModel !== undefined) return false;
+  change(
+    turn: Failing,
+    { error, begun: hasOutput }: { error: unknown; begun: boolean },
+    emit: Emit,
+  ): boolean {
+    if (hasOutput || turn.askedModel !== undefined) return false;
     const reasonKey = error instanceof ProviderError ? REASONS[error.code] : undefined;
     if (reasonKey === undefined) return false;
     const from = turn.model ?? '';

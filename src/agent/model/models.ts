@@ -210,9 +210,9 @@ async function refuseVectorsOnly(provider: ChatProvider, model: string, signal: 
 }
 
 /** The models that the environment, `config.json` and the profiles name. */
-function namedIn({ model, named, profiles }: ModelsDeps): NamedModel[] {
+function namedIn({ model, named: namedModels, profiles }: ModelsDeps): NamedModel[] {
   const environment = model === undefined ? [] : [{ place: 'MODEL', model }];
-  return [...environment, ...(named?.() ?? []), ...namedByProfiles(profiles())];
+  return [...environment, ...(namedModels?.() ?? []), ...namedByProfiles(profiles())];
 }
 
 type Instead = ReturnType<FallbackModels['insteadOf']>;
@@ -299,17 +299,17 @@ async function checkModelOf(
  * known.
  */
 function createChosenModel(deps: ChosenModelDeps): (signal: AbortSignal) => Promise<string> {
-  let known: string | undefined;
+  let name: string | undefined;
   return async (signal) => {
     const names = await deps.names(signal);
-    if (known !== undefined && names.includes(known)) return known;
+    if (name !== undefined && names.includes(name)) return name;
     const choice = await deps.choices.chosen(CHOICE);
-    if (choice !== undefined && names.includes(choice)) return (known = choice);
+    if (choice !== undefined && names.includes(choice)) return (name = choice);
     const model = await firstForChats(deps, names, signal);
-    known = await deps.choices.choose(CHOICE, model, choice);
-    if (!names.includes(known)) known = model;
-    deps.log.info({ model: known, ...(choice !== undefined && { insteadOf: choice }) }, 'model_chosen');
-    return known;
+    name = await deps.choices.choose(CHOICE, model, choice);
+    if (!names.includes(name)) name = model;
+    deps.log.info({ model: name, ...(choice !== undefined && { insteadOf: choice }) }, 'model_chosen');
+    return name;
   };
 }
 
@@ -343,16 +343,16 @@ function namedByProfiles(profiles: readonly Profile[]): NamedModel[] {
 }
 
 /**
- * The report: `usual` answers if nothing names another, `named` are looked up at their servers, each once. A server
+ * The report: `usual` answers if nothing names another, `namedModels` are looked up at their servers, each once. A server
  * that does not answer is not a problem with the name. Throws only what aborting `signal` throws.
  */
 async function reportModels(
   provider: ChatProvider,
-  { usual, named }: { usual: string; named: readonly NamedModel[] },
+  { usual, named: namedModels }: { usual: string; named: readonly NamedModel[] },
   signal: AbortSignal,
 ): Promise<ModelReport> {
   const places = new Map<string, string>();
-  for (const { place, model } of named) if (!places.has(model)) places.set(model, place);
+  for (const { place, model } of namedModels) if (!places.has(model)) places.set(model, place);
   const entries = [...places].slice(0, MAX_NAMED);
   const problems = await Promise.all(
     entries.map(async ([model, place]) => {

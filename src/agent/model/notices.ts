@@ -35,16 +35,16 @@ export class SmallWindowNotices {
   note(turn: Turn, { model, window, start, fitted }: MadePrompt, emit: (event: EventBody) => void): void {
     // The conversation of a subagent is nobody's.
     if (turn.parentTurnId !== undefined) return;
-    const { schemas, hidden } = start.tools;
+    const { schemas, hidden: hiddenTools } = start.tools;
     const about = { model, tokens: window };
-    const gatewayTools = hidden.filter((name) => !isMcpTool(name));
-    if (schemas.length === 0 && hidden.length > 0) {
+    const gatewayTools = hiddenTools.filter((name) => !isMcpTool(name));
+    if (schemas.length === 0 && hiddenTools.length > 0) {
       this.#notify(turn, `none ${model}`, () => turn.say('turn.no_tools_fit', about), emit);
     } else if (gatewayTools.length > 0) {
       // Tools of servers behind the pair are no loss that a person notices; `/status` counts them.
       const counts = {
         ...about,
-        offered: turn.prepared.tools.size - hidden.length,
+        offered: turn.prepared.tools.size - hiddenTools.length,
         all: turn.prepared.tools.size,
       };
       this.#notify(turn, `fewer ${model}`, () => turn.say('turn.fewer_tools', counts), emit);

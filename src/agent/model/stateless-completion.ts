@@ -352,10 +352,10 @@ async function withFilesRead(
     const texts = [message.content];
     const images = [];
     for (const file of files) {
-      const { name, picture, text, spoken } = await readInline(file, `token:${tokenId}`, signal);
+      const { name, picture, text, spoken: speech } = await readInline(file, `token:${tokenId}`, signal);
       if (picture !== undefined) images.push(picture);
       // A part of the message, as the words that are typed next to it.
-      if (spoken !== undefined) texts.push(spoken);
+      if (speech !== undefined) texts.push(speech);
       if (text !== undefined) texts.push(markUntrusted(`an attached file, ${name}`, text));
     }
     const content = texts.filter((text) => text !== '').join('\n\n');

@@ -174,8 +174,9 @@ function readCorrection(
   switch (answer.action) {
     case 'retry':
     case 'modify': {
-      const { made, note } = toCommand(answer.command ?? {}, names, current);
-      if (made !== undefined) return { action: answer.action, reason: explanation + note, command: made };
+      const { made: newCommand, note } = toCommand(answer.command ?? {}, names, current);
+      if (newCommand !== undefined)
+        return { action: answer.action, reason: explanation + note, command: newCommand };
       if (answer.action === 'retry') return { action: 'retry', reason: explanation };
       throw new GatewayError('bad_correction', textRef('cancelled.no_new_command'));
     }
@@ -194,12 +195,12 @@ function readCorrection(
 
 /** An unknown tool or profile is replaced by the agent itself, with a note. Arguments alone are for the current tool. */
 function toCommand(
-  { tool, agent, self, args: given }: z.infer<typeof command>,
+  { tool, agent, self, args: input }: z.infer<typeof command>,
   { executors, say }: Names,
   current?: StepCommand,
 ): { made?: StepCommand; note: string } {
   if (tool && executors.tools.has(tool)) {
-    return { made: { executor: { kind: 'tool', tool }, ...(given && { args: given }) }, note: '' };
+    return { made: { executor: { kind: 'tool', tool }, ...(input && { args: input }) }, note: '' };
   }
   if (agent && executors.profileIds.includes(agent)) {
     return { made: { executor: { kind: 'agent', profileId: agent } }, note: '' };
@@ -210,8 +211,8 @@ function toCommand(
     return { made: { executor: { kind: 'self' } }, note };
   }
   if (self === true) return { made: { executor: { kind: 'self' } }, note: '' };
-  if (given && current?.executor.kind === 'tool') {
-    return { made: { executor: current.executor, args: given }, note: '' };
+  if (input && current?.executor.kind === 'tool') {
+    return { made: { executor: current.executor, args: input }, note: '' };
   }
   return { note: '' };
 }
@@ -221,9 +222,9 @@ function toProtoSteps(steps: readonly z.infer<typeof newStep>[], names: Names): 
 }
 
 function toProtoStep(step: z.infer<typeof newStep>, names: Names): ProtoStep {
-  const { made, note } = toCommand(step, names);
+  const { made: newCommand, note } = toCommand(step, names);
   const description = clipMiddle(step.description, MAX_DESCRIPTION_CHARS) + note;
-  return { description, ...(made ?? { executor: { kind: 'self' } }) };
+  return { description, ...(newCommand ?? { executor: { kind: 'self' } }) };
 }
 
 /** The first JSON object in a text. Throws `GatewayError('bad_correction')`. */

@@ -141,11 +141,16 @@ export async function draftPlan(
 async function threePhases(
   shared: AgentShared,
   turn: Turn,
-  { spent, goal, required }: Draft,
+  { spent: cost, goal, required }: Draft,
   emit: Emit,
 ): Promise<Plan | NoPlan> {
   const ask = (phase: number, title: string, instruction: string): Promise<string> =>
-    askPlanner(shared, turn, { msgId: `${turn.turnId}.plan.${phase}`, title, instruction, spent }, emit);
+    askPlanner(
+      shared,
+      turn,
+      { msgId: `${turn.turnId}.plan.${phase}`, title, instruction, spent: cost },
+      emit,
+    );
 
   const analysis = readAnalysis(
     await ask(1, turn.say('plan.thinking_need'), analysisInstruction(goal, required)),
@@ -219,7 +224,7 @@ export function makePlan(
 }
 
 /**
- * Returns the model's text and adds the usage to `spent`. A prompt that is refused as too long is retried once, shorter
+ * Returns the model's text and adds the usage to `cost`. A prompt that is refused as too long is retried once, shorter
  * (B-11); a model that cannot answer is replaced by the next of the profile. Throws `ProviderError`, `GatewayError`
  * (window), or the signal's reason.
  */
@@ -244,12 +249,12 @@ async function askPlanner(shared: AgentShared, turn: Turn, call: PlanningCall, e
 async function callOnce(
   shared: AgentShared,
   { signal, waits }: Turn,
-  { spent, msgId, title }: PlanningCall,
+  { spent: cost, msgId, title }: PlanningCall,
   { request, estimated }: PlanningRequest,
   emit: Emit,
 ): Promise<string> {
   const onUsage = (usage: Usage): void => {
-    spent.usage = addUsage(spent.usage, usage);
+    cost.usage = addUsage(cost.usage, usage);
     if (!usage.estimated) shared.modelState.scale.learn(request.model, estimated, usage.promptTokens);
   };
   const display = { msgId, title };

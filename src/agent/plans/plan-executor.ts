@@ -105,11 +105,11 @@ export abstract class PlanExecutor {
       return;
     }
     if (this.#run.running === undefined && !(await this.#passesGate(step))) return;
-    const { failed, plan } = this.#run;
-    if (failed === undefined) await this.#runStep(step);
-    else if (plan.mode === 'agentic') await this.#correctStep(step, failed);
+    const { failed: failure, plan } = this.#run;
+    if (failure === undefined) await this.#runStep(step);
+    else if (plan.mode === 'agentic') await this.#correctStep(step, failure);
     else {
-      const cause = failed.why ?? clipMiddle(failed.content, MAX_REASON_CHARS);
+      const cause = failure.why ?? clipMiddle(failure.content, MAX_REASON_CHARS);
       await this.#cancel(textRef('cancelled.step_failed', { number: step.index + 1, why: cause }));
     }
   }

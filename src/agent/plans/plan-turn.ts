@@ -103,22 +103,22 @@ async function makeOnce(
 ): Promise<NoPlan | undefined> {
   if (turn.planned === true || turn.rows.plan !== undefined) return undefined;
   turn.signal.throwIfAborted();
-  const spent: PlanningUsage = { usage: NO_USAGE };
+  const total: PlanningUsage = { usage: NO_USAGE };
   try {
-    const draft = await draftPlan(shared, turn, { spent, goal, required }, emit);
+    const draft = await draftPlan(shared, turn, { spent: total, goal, required }, emit);
     const noPlan = typeof draft === 'string' ? draft : undefined;
-    await storePlan(shared, turn, typeof draft === 'string' ? undefined : draft, spent);
+    await storePlan(shared, turn, typeof draft === 'string' ? undefined : draft, total);
     turn.planned = true;
     return noPlan;
   } catch (error) {
     // The turn ends during its planning: the usage so far is stored with its end.
-    if (spent.usage.promptTokens > 0) turn.otherUsage.add({ ...spent.usage, model: turn.model ?? '' });
+    if (total.usage.promptTokens > 0) turn.otherUsage.add({ ...total.usage, model: turn.model ?? '' });
     throw error;
   }
 }
 
-function endOf({ reason = '', why }: Plan): EventBody & { type: 'plan_cancelled' } {
-  return { type: 'plan_cancelled', reason, ...(why !== undefined && { why }) };
+function endOf({ reason = '', why: reasonRef }: Plan): EventBody & { type: 'plan_cancelled' } {
+  return { type: 'plan_cancelled', reason, ...(reasonRef !== undefined && { why: reasonRef }) };
 }
 
 function emitPlanReady(plan: Plan, emit: Emit): void {
@@ -132,20 +132,20 @@ async function storePlan(
   { stores: { ledger } }: AgentShared,
   turn: Turn,
   plan: Plan | undefined,
-  spent: PlanningUsage,
+  total: PlanningUsage,
 ): Promise<void> {
-  const cost = { userId: turn.userId, model: turn.model ?? '', usage: spent.usage };
+  const cost = { userId: turn.userId, model: turn.model ?? '', usage: total.usage };
   if (plan === undefined) {
-    if (spent.usage.promptTokens > 0) await ledger.storePlan(turn.fence, turn.turnId, cost);
+    if (total.usage.promptTokens > 0) await ledger.storePlan(turn.fence, turn.turnId, cost);
     return;
   }
   turn.rows.add(0, { kind: 'plan', planId: plan.id, content: planForModel(plan) });
   const rows = turn.rows.fresh();
   const { sources } = turn.rows.taint;
   const todos = plan.state === 'stored' ? undefined : withSources(todosOf(plan), sources);
-  const stored = sources.length === 0 ? plan : { ...plan, sources };
-  const made = { plan: stored, card: planCard(plan, turn.say), todos, rows };
-  await ledger.storePlan(turn.fence, turn.turnId, { made, ...cost });
+  const planWithSources = sources.length === 0 ? plan : { ...plan, sources };
+  const planRecord = { plan: planWithSources, card: planCard(plan, turn.say), todos, rows };
+  await ledger.storePlan(turn.fence, turn.turnId, { made: planRecord, ...cost });
   turn.rows.journaled(rows);
-  turn.plan = stored;
+  turn.plan = planWithSources;
 }

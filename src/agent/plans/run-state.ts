@@ -13,8 +13,8 @@ import { inEnglish, type TextRef } from '../../protocol/texts/say.ts';
 export type StepOutcome = Omit<StepResult, 'attemptIndex'>;
 
 /** A failure that the gateway itself finds: people read it in their language, the model in English. */
-export function failedBecause(why: TextRef): StepOutcome {
-  return { content: inEnglish.text(why), isError: true, why };
+export function failedBecause(reason: TextRef): StepOutcome {
+  return { content: inEnglish.text(reason), isError: true, why: reason };
 }
 
 /** The state of a running plan. Immutable: each fact creates a new one. */

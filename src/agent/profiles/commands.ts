@@ -65,7 +65,7 @@ export function createProfileCommands(deps: ProfileCommandDeps): Command[] {
 }
 
 async function showProfiles(deps: ProfileCommandDeps, call: CommandCall): Promise<string> {
-  const { profileId, bound } = await usedHere(deps, call);
+  const { profileId, bound: binding } = await usedHere(deps, call);
   const current = known(deps, profileId)?.id ?? 'default';
   const errors = deps.profiles.errors();
   const { say } = call;
@@ -73,7 +73,7 @@ async function showProfiles(deps: ProfileCommandDeps, call: CommandCall): Promis
   // Details of the files are for owners, who write them.
   const details = call.owner ? errors.map((error) => `- ${say.text(error)}`) : [];
   return [
-    say(bound === undefined ? 'profile.is' : 'profile.bound', { profile: `\`${current}\`` }),
+    say(binding === undefined ? 'profile.is' : 'profile.bound', { profile: `\`${current}\`` }),
     deps.profiles
       .list()
       .map((profile) => profileLine(profile, current, say))
@@ -105,8 +105,8 @@ async function suggestModels(deps: ProfileCommandDeps, call: CommandCall): Promi
 /** The profile that answers the author of the command: the one chosen for the session, else the bound one. */
 async function usedHere(deps: ProfileCommandDeps, call: CommandCall) {
   const record = await deps.ledger.session(call.session);
-  const bound = record?.profileChosen === true ? undefined : deps.boundTo(call);
-  return { record, bound, profileId: bound?.profile ?? record?.profileId };
+  const binding = record?.profileChosen === true ? undefined : deps.boundTo(call);
+  return { record, bound: binding, profileId: binding?.profile ?? record?.profileId };
 }
 
 function profileLine(profile: Profile, current: string, say: Say): string {
@@ -142,8 +142,9 @@ async function switchProfile(deps: ProfileCommandDeps, call: CommandCall): Promi
 
 async function showModel(deps: ProfileCommandDeps, call: CommandCall): Promise<string> {
   const { say } = call;
-  const { record, profileId, bound } = await usedHere(deps, call);
-  const model = record?.model ?? bound?.model ?? (await deps.models.describe(profileId, readerOf(call), say));
+  const { record, profileId, bound: binding } = await usedHere(deps, call);
+  const model =
+    record?.model ?? binding?.model ?? (await deps.models.describe(profileId, readerOf(call), say));
   const whose = record?.model === undefined ? '' : ` ${say('model.chosen')}`;
   const about = await deps.models.about(model, say);
   return [

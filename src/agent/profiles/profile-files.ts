@@ -68,17 +68,17 @@ export function createProfileFiles(options: ProfileFilesOptions): ProfileFiles {
     async changeProfile(id, version, edit) {
       const match = find(id);
       if (match === undefined) return { kind: 'unknown' };
-      const { stored, texts } = match;
+      const { stored: storedTexts, texts } = match;
       if (versionOf(texts) !== version) return { kind: 'stale' };
       const { errors } = options.readJson(texts['config.json'] ?? EMPTY);
       if (errors.length > 0) return refused(...jsonProblems(id, errors));
-      return await store(id, stored, editedTexts(texts, edit, options.edited));
+      return await store(id, storedTexts, editedTexts(texts, edit, options.edited));
     },
     async removeProfile(id, version): Promise<ProfileRemoved> {
       const match = find(id);
       if (match === undefined) return { kind: 'unknown' };
-      const { stored, texts, builtIn } = match;
-      if (builtIn !== undefined && isEmpty(stored)) return { kind: 'built_in' };
+      const { stored: storedTexts, texts, builtIn } = match;
+      if (builtIn !== undefined && isEmpty(storedTexts)) return { kind: 'built_in' };
       if (versionOf(texts) !== version) return { kind: 'stale' };
       for (const name of PROFILE_FILES) remove(path.join(folder, id, name));
       removeEmpty(path.join(folder, id));
@@ -109,16 +109,16 @@ function findProfile({ folder, profiles }: ProfileFilesOptions, id: string): Fou
 }
 
 function report(options: ProfileFilesOptions, id: string, table: TextTable): ProfileReport | undefined {
-  const found = findProfile(options, id);
-  if (found === undefined) return undefined;
-  const { stored, texts, builtIn } = found;
+  const match = findProfile(options, id);
+  if (match === undefined) return undefined;
+  const { stored: storedTexts, texts, builtIn } = match;
   const { profile, errors } = options.profiles.check(id, texts);
   return {
     id,
     folder: path.join(options.folder, id),
     version: versionOf(texts),
     isBuiltIn: builtIn !== undefined,
-    hasFiles: !isEmpty(stored),
+    hasFiles: !isEmpty(storedTexts),
     schema: options.schema(table),
     written: options.readJson(texts['config.json'] ?? EMPTY).value,
     values: profile ?? {},

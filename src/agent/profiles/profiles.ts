@@ -65,11 +65,11 @@ export function createProfiles({ folder, readJson, watch, log }: ProfilesOptions
     setErrors(reads.flatMap((read) => read.errors));
     watcher?.folders([folder, ...folders]);
   };
-  const setErrors = (found: readonly TextRef[]): void => {
+  const setErrors = (problems: readonly TextRef[]): void => {
     const texts = new Set(errors.map((problem) => inEnglish.text(problem)));
-    const newTexts = found.map((problem) => inEnglish.text(problem)).filter((error) => !texts.has(error));
+    const newTexts = problems.map((problem) => inEnglish.text(problem)).filter((error) => !texts.has(error));
     if (newTexts.length > 0) log.error({ errors: newTexts }, 'profiles_invalid');
-    errors = found;
+    errors = problems;
   };
   let last: Promise<void> = Promise.resolve();
   const reload = async (): Promise<void> => {
@@ -152,15 +152,15 @@ function keepRead(profiles: Map<string, Profile>, reads: ProfilesRead['reads']):
 
 /** `default` first, then the others by id; a file wins over a built-in profile of its id. */
 function inOrder(
-  kept: ReadonlyMap<string, Profile>,
+  byId: ReadonlyMap<string, Profile>,
   usual: Profile,
   builtIn: readonly Profile[],
 ): readonly Profile[] {
   const others = [
-    ...builtIn.filter(({ id }) => !kept.has(id)),
-    ...[...kept.values()].filter(({ id }) => id !== 'default'),
+    ...builtIn.filter(({ id }) => !byId.has(id)),
+    ...[...byId.values()].filter(({ id }) => id !== 'default'),
   ];
-  return [kept.get('default') ?? usual, ...others.toSorted((a, b) => (a.id < b.id ? -1 : 1))];
+  return [byId.get('default') ?? usual, ...others.toSorted((a, b) => (a.id < b.id ? -1 : 1))];
 }
 
 /** The next list with the objects of the last one that did not change; the last list itself if nothing changed at all. */

@@ -143,8 +143,8 @@ function readProfile(id: string, texts: Texts, rules: ProfileRules, readJson: Re
   const [config, systemPrompt, subagentSystemPrompt] = PROFILE_FILES.map(contentOf);
   const json = readJson(config ?? '{}');
   errors.push(...jsonProblems(id, json.errors));
-  const settings = readSettings(json.value, id, rules, (path, what) => {
-    errors.push(problemAt(`profiles/${id}/${CONFIG}${json.placeOf(path)}`, problemOfField(path, what)));
+  const settings = readSettings(json.value, id, rules, (path, problem) => {
+    errors.push(problemAt(`profiles/${id}/${CONFIG}${json.placeOf(path)}`, problemOfField(path, problem)));
   });
   if (settings === undefined || errors.length > 0) return { id, errors };
   const { persona, ...usual } = rules.usual;
@@ -160,7 +160,7 @@ function readProfile(id: string, texts: Texts, rules: ProfileRules, readJson: Re
 
 /** The errors in the syntax of a profile's `config.json`. */
 export function jsonProblems(id: string, errors: JsonText['errors']): TextRef[] {
-  return errors.map(({ place, what }) => problemAt(`profiles/${id}/${CONFIG}${place}`, what));
+  return errors.map(({ place, what: problem }) => problemAt(`profiles/${id}/${CONFIG}${place}`, problem));
 }
 
 function readSettings(
@@ -171,7 +171,7 @@ function readSettings(
 ): ReturnType<typeof profileSchema.parse> | undefined {
   const { success, data, error } = profileSchema.safeParse(value);
   if (!success) {
-    for (const { path: at, what } of schemaProblems(error)) report(at, what);
+    for (const { path: at, what: text } of schemaProblems(error)) report(at, text);
     return undefined;
   }
   const names = (field: string): boolean => typeof value === 'object' && value !== null && field in value;

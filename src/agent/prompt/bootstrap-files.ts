@@ -117,7 +117,7 @@ function bootstrapText({ file, text, size }: FileText, log: Log): string {
 function createSkillList(folder: string, files: FileCache<Skill>, log: Log): () => Promise<string> {
   let reported = '';
   return async () => {
-    const { names, refused } = await skillFolders(folder, log);
+    const { names, refused: refusedNames } = await skillFolders(folder, log);
     const listed = names.slice(0, MAX_SKILLS);
     const paths = listed.map((name) => path.join(folder, name, 'SKILL.md'));
     files.keepOnly(new Set(paths));
@@ -125,7 +125,7 @@ function createSkillList(folder: string, files: FileCache<Skill>, log: Log): () 
     const lines = skills.flatMap((skill, at) => (skill === undefined ? [] : [skillLine(listed[at]!, skill)]));
     const rest = names.length - listed.length;
     if (rest > 0) lines.push(`- [… ${rest} more skills are left out: at most ${MAX_SKILLS} are listed …]`);
-    const unlisted = [...refused, ...names.slice(MAX_SKILLS)].join(', ');
+    const unlisted = [...refusedNames, ...names.slice(MAX_SKILLS)].join(', ');
     if (unlisted !== reported && unlisted !== '') log.warn({ skills: unlisted }, 'skills_not_listed');
     reported = unlisted;
     if (lines.length === 0) return '';

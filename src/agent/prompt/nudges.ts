@@ -136,8 +136,10 @@ function snapshotsOf(rows: TurnRows): TodoSnapshot[] {
     const isRead = rows.answer(iteration)?.toolCalls[entry.callIndex]?.args['action'] === 'list';
     const progress = previous === undefined ? !isRead : !sameTodos(previous, items);
     const earlierFailures = new Set(previous?.filter(isFailed).map(({ text }) => text));
-    const failed = progress ? items.filter((item) => isFailed(item) && !earlierFailures.has(item.text)) : [];
-    snapshots.push({ iteration, items, progress, failed: failed.map(({ text }) => text) });
+    const failures = progress
+      ? items.filter((item) => isFailed(item) && !earlierFailures.has(item.text))
+      : [];
+    snapshots.push({ iteration, items, progress, failed: failures.map(({ text }) => text) });
   }
   return snapshots;
 }

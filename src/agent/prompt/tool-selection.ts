@@ -74,8 +74,8 @@ function select({ schemas, tools }: PreparedProfile, limit: number): ToolSelecti
   const offered = withoutPair(candidates, fits) ?? withPair(candidates, fits);
   const all = [...offered, ...callerTools];
   const names = new Set(offered.map(({ name }) => name));
-  const hidden = candidates.flatMap(({ tool }) => (names.has(tool.name) ? [] : [tool.name]));
-  return { schemas: all, tokens: schemaTokens(all), hidden };
+  const hiddenNames = candidates.flatMap(({ tool }) => (names.has(tool.name) ? [] : [tool.name]));
+  return { schemas: all, tokens: schemaTokens(all), hidden: hiddenNames };
 }
 
 /** A tool with both forms of its definition. */
@@ -155,13 +155,13 @@ function rankOf(name: string): number {
 const MAX_NAMED_OTHERS = 8;
 
 /** The tools that are left to the pair, in a few words. */
-function othersText(left: readonly Candidate[]): string {
-  const names = gatewaysOf(left).map(({ tool }) => tool.name);
+function othersText(others: readonly Candidate[]): string {
+  const names = gatewaysOf(others).map(({ tool }) => tool.name);
   const rest = names.length - MAX_NAMED_OTHERS;
   return [
     ...names.slice(0, MAX_NAMED_OTHERS),
     ...(rest > 0 ? [`${rest} more`] : []),
-    ...[...serversOf(left)]
+    ...[...serversOf(others)]
       .slice(0, MAX_NAMED_OTHERS)
       .map(([server, tools]) => `${tools.length} of ${server}`),
   ].join(', ');

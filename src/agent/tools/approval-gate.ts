@@ -110,8 +110,8 @@ function shownFiles(namedFiles: readonly NamedFile[], chars: number): NamedFile[
   });
 }
 
-function readerOf({ past, rows, author }: Turn): Reader {
-  return { taint: rows.taint, rows: [...past, rows.user, ...rows.steps], author };
+function readerOf({ past: pastRows, rows, author }: Turn): Reader {
+  return { taint: rows.taint, rows: [...pastRows, rows.user, ...rows.steps], author };
 }
 
 /** Equal for the same call with the same arguments, in whatever order their fields are, and the same content of its files. */

@@ -29,20 +29,25 @@ export interface CallerCalls {
 
 /** The caller's calls of the n-th answer. */
 export function callerCalls(turn: Turn, n: number, { toolCalls }: Answer): CallerCalls {
-  const found: CallerCalls = { answered: [], open: [] };
+  const calls: CallerCalls = { answered: [], open: [] };
   for (const [callIndex, call] of toolCalls.slice(0, MAX_CALLS_RUN).entries()) {
     if (!isCallersTool(turn, call.name)) continue;
     const result = turn.rows.result(n, callIndex);
-    if (result === undefined) found.open.push(call);
-    else found.answered.push({ call, result: result.content });
+    if (result === undefined) calls.open.push(call);
+    else calls.answered.push({ call, result: result.content });
   }
-  return found;
+  return calls;
 }
 
 /** Emits the results that have arrived, once: while no later answer has read them. */
-export function announceResults(turn: Turn, { answered }: CallerCalls, n: number, emit: Emit): void {
+export function announceResults(
+  turn: Turn,
+  { answered: answeredCalls }: CallerCalls,
+  n: number,
+  emit: Emit,
+): void {
   if (turn.rows.answer(n + 1) !== undefined) return;
-  for (const { call, result } of answered) {
+  for (const { call, result } of answeredCalls) {
     emit({ type: 'tool_result', toolCallId: call.id, name: call.name, result, isError: false });
   }
 }

@@ -24,10 +24,10 @@ interface Place {
   depth: number;
 }
 
-function conformTo(place: Place, value: unknown, given: unknown): unknown {
+function conformTo(place: Place, value: unknown, schema: unknown): unknown {
   if (place.depth === 0) return value;
   const inner = { ...place, depth: place.depth - 1 };
-  const variants = variantsOf(place, given);
+  const variants = variantsOf(place, schema);
   const types = new Set(variants.flatMap(typesOf));
   const read = typeof value === 'string' && !types.has('string') ? fromText(value, types) : value;
   if (Array.isArray(read)) return conformItems(inner, read, variants);
@@ -50,7 +50,7 @@ function conformProperties(
   if (objects.length > 1) return fields;
   const properties = isJsonObject(only['properties']) ? only['properties'] : {};
   const required = new Set(listOf(only['required']));
-  const kept = Object.entries(fields).filter(
+  const entries = Object.entries(fields).filter(
     ([key, value]) =>
       value !== null ||
       required.has(key) ||
@@ -58,7 +58,7 @@ function conformProperties(
       takesNull(place, properties[key]),
   );
   return Object.fromEntries(
-    kept.map(([key, value]) => {
+    entries.map(([key, value]) => {
       const schema = Object.hasOwn(properties, key) ? properties[key] : only['additionalProperties'];
       return [key, conformTo(place, value, schema)];
     }),
@@ -70,21 +70,21 @@ function takesNull(place: Place, schema: unknown): boolean {
 }
 
 /** The schemas of which a value must match one, as far as they can be told apart by their types. */
-function variantsOf({ root, depth }: Place, given: unknown): Schema[] {
-  if (!isJsonObject(given) || depth === 0) return [{}];
-  const { $ref: reference, anyOf, oneOf } = given;
+function variantsOf({ root, depth }: Place, schema: unknown): Schema[] {
+  if (!isJsonObject(schema) || depth === 0) return [{}];
+  const { $ref: reference, anyOf, oneOf } = schema;
   const place = { root, depth: depth - 1 };
   if (typeof reference === 'string') return variantsOf(place, referenced(root, reference));
   const alternatives = [...listOf(anyOf), ...listOf(oneOf)];
-  return alternatives.length === 0 ? [given] : alternatives.flatMap((each) => variantsOf(place, each));
+  return alternatives.length === 0 ? [schema] : alternatives.flatMap((each) => variantsOf(place, each));
 }
 
 const ANY = ['string', 'number', 'integer', 'boolean', 'object', 'array', 'null'];
 
 /** The types that a schema allows: those it names, or those of the values it lists. */
 function typesOf(schema: Schema): string[] {
-  const { type, const: constant, enum: allowed, nullable } = schema;
-  const values = 'const' in schema ? [constant] : listOf(allowed);
+  const { type, const: constant, enum: choices, nullable } = schema;
+  const values = 'const' in schema ? [constant] : listOf(choices);
   const names =
     type === undefined && values.length > 0 ? values.map(typeOf) : listOf(type ?? ANY).map(String);
   return nullable === true ? [...names, 'null'] : names;
@@ -123,11 +123,11 @@ const MAX_PATH_CHARS = 100;
 
 /** One line per issue, each beginning with the field. Never throws. */
 export function describeIssues({ issues }: z.ZodError): string {
-  const shown = issues
+  const lines = issues
     .slice(0, MAX_REPORTED)
     .map((issue) => `- ${placeOf(issue.path)} ${describeIssue(issue)}`);
   const more = issues.length > MAX_REPORTED ? [`- and ${issues.length - MAX_REPORTED} more`] : [];
-  return [...shown, ...more].join('\n');
+  return [...lines, ...more].join('\n');
 }
 
 function placeOf(path: readonly PropertyKey[]): string {

@@ -135,8 +135,8 @@ function waitQuestion(
   expiresInMs: number,
   say: Say,
 ): DeliveryPayload | undefined {
-  const { yes, no, how } = LABELS[wait];
-  const ending = say(how, { count: Math.round(expiresInMs / 60_000) });
+  const { yes, no, how: hint } = LABELS[wait];
+  const ending = say(hint, { count: Math.round(expiresInMs / 60_000) });
   const text = `${subject.warning}\n\n${ending}`;
   return waitDelivery(id, subject, text, say, [
     { label: say(yes), value: buttonValue(id, 'approved'), style: 'confirm' },

@@ -91,9 +91,9 @@ interface NotedCall {
 /** Notes a call that has ended for the trace and the log, also one for which no server could be asked for its model. */
 function noteCall(
   turn: Turn,
-  { n: iteration, atMs, call, made, omissions, response, error }: NotedCall,
+  { n: iteration, atMs, call, made: outgoing, omissions, response, error }: NotedCall,
 ): void {
-  const model = made?.request.model ?? turn.model ?? '';
+  const model = outgoing?.request.model ?? turn.model ?? '';
   const { usage, firstTokenMs } = call;
   const failure = error === undefined ? undefined : toGatewayError(error);
   turn.trace?.modelCall(atMs, {
@@ -101,7 +101,7 @@ function noteCall(
     model,
     firstTokenMs,
     usage,
-    prompt: made?.parts,
+    prompt: outgoing?.parts,
     ...(omissions && { omissions }),
     ...(response && { finishReason: response.finishReason }),
     ...(failure && { error: { code: failure.code, message: failure.message } }),

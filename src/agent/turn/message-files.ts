@@ -73,9 +73,9 @@ export function filesText(files: readonly ReceivedFile[]): string[] {
 }
 
 function fileText(file: ReceivedFile): string {
-  const { kind, name, attachment, problem, document, spoken } = file;
+  const { kind, name, attachment, problem, document, spoken: speech } = file;
   const about = attachment === undefined ? name : `${attachment.file} (${sizeOf(file)})`;
-  const words = document?.text ?? spoken;
+  const words = document?.text ?? speech;
   const lines = [
     markUntrusted(`an attached file (${kind})`, words === undefined ? about : `${about}\n\n${words}`),
   ];

@@ -54,20 +54,20 @@ interface Beginning {
 export async function collectBurst(
   shared: AgentShared,
   fence: Fence,
-  { payload, message: own, opened, signal }: Beginning,
+  { payload, message: ownMessage, opened: openTurn, signal }: Beginning,
 ): Promise<InitialInput | { waitMs: number }> {
   const none = { joined: [] };
-  const { queueMode } = opened.session;
-  if ((queueMode !== 'collect' && queueMode !== 'steer') || opened.journal.length > 0) return none;
+  const { queueMode } = openTurn.session;
+  if ((queueMode !== 'collect' && queueMode !== 'steer') || openTurn.journal.length > 0) return none;
   if (!isPlain(payload)) return none;
   const { ledger } = shared.stores;
   const queue = await ledger.waitingBehind(fence, MAX_JOINED);
   const waitMs = Math.min(COLLECT_QUIET_MS - queue.quietMs, COLLECT_MOST_MS - queue.waitedMs);
   if (queueMode === 'collect' && waitMs > 0) return { waitMs };
-  const into = { payload, used: own.content.length, folder: opened.session.folder, signal };
+  const into = { payload, used: ownMessage.content.length, folder: openTurn.session.folder, signal };
   const messages = await joinable(shared, fence, queue, into);
   if (messages.length === 0) return none;
-  const combined = combine([own, ...messages]);
+  const combined = combine([ownMessage, ...messages]);
   const rows = [contextRow(0, { kind: 'user', ...combined })];
   if (!(await ledger.joinTurn(fence, payload.turnId, { rows, joined: messages.map(asRead) }))) return none;
   noteJoined(shared, fence, payload.turnId, messages);
@@ -149,12 +149,12 @@ async function joinable(
   shared: AgentShared,
   fence: Fence,
   queue: WaitingBehind,
-  { payload: head, used, folder, signal }: JoinedTo,
+  { payload: head, used: usedChars, folder, signal }: JoinedTo,
 ): Promise<JoiningMessage[]> {
   const accepted: JoiningMessage[] = [];
-  let chars = used;
-  for (const { seq, payload: stored } of queue.messages) {
-    const payload = readTurnPayload(stored);
+  let chars = usedChars;
+  for (const { seq, payload: value } of queue.messages) {
+    const payload = readTurnPayload(value);
     if (payload instanceof GatewayError || !isPlain(payload) || !isSameKind(payload, head)) break;
     const files = await receiveFiles(shared, fence, { payload, laneSeq: seq, folder }, signal);
     if (signal.aborted) break;

@@ -104,7 +104,7 @@ function discardCall(turn: Turn, { msgId }: ModelCall, emit: Emit): void {
  */
 function pauseAfter(
   error: ProviderError,
-  { begun, estimated = 0 }: { begun: boolean; estimated?: number | undefined },
+  { begun: hasOutput, estimated = 0 }: { begun: boolean; estimated?: number | undefined },
   attempts: Attempts,
   limits: AgentLimits,
 ): number | undefined {
@@ -113,7 +113,7 @@ function pauseAfter(
     attempts.mostTokens = Math.floor(estimated * OVERFLOW_SHRINK);
     return 0;
   }
-  if (begun || (error.code === 'bad_response' && error.retryable)) {
+  if (hasOutput || (error.code === 'bad_response' && error.retryable)) {
     if (attempts.repeated) return undefined;
     attempts.repeated = true;
     return 0;

@@ -60,22 +60,28 @@ export async function startTurn(
 ): Promise<{ turn: TracedTurn; opened: OpenedTurn } | { waitMs: number }> {
   const { head, payload, signal } = checked;
   const memoryOwner = memoryOwnerOf(payload.message);
-  const opened =
+  const openTurn =
     head.opened ?? (await shared.stores.ledger.openTurn(head, payload.turnId, HISTORY_ROWS, memoryOwner));
-  const withFiles = { payload, laneSeq: head.seq, folder: opened.session.folder };
-  afterTurn.turnBegins(opened.session.key);
-  const files = hasBegun(opened) ? [] : await receiveFiles(shared, head, withFiles, signal);
-  const where = networkOf(shared, payload.message, opened.surfaces);
-  const message = readMessage(payload.message, files, opened.observed, where);
-  const burst = signal.aborted
+  const withFiles = { payload, laneSeq: head.seq, folder: openTurn.session.folder };
+  afterTurn.turnBegins(openTurn.session.key);
+  const files = hasBegun(openTurn) ? [] : await receiveFiles(shared, head, withFiles, signal);
+  const where = networkOf(shared, payload.message, openTurn.surfaces);
+  const message = readMessage(payload.message, files, openTurn.observed, where);
+  const input = signal.aborted
     ? undefined
-    : await collectBurst(shared, head, { payload, message, opened, signal });
-  if (burst !== undefined && 'waitMs' in burst) return burst;
-  const place = strictestPlace(payload.message.place, opened.surfaces);
-  const recipient = { memoryOwner, place, message: payload.message.content, hasMemories: opened.remembers };
+    : await collectBurst(shared, head, { payload, message, opened: openTurn, signal });
+  if (input !== undefined && 'waitMs' in input) return input;
+  const place = strictestPlace(payload.message.place, openTurn.surfaces);
+  const recipient = { memoryOwner, place, message: payload.message.content, hasMemories: openTurn.remembers };
   const promptContext = await loadPromptContext(shared, recipient);
-  const start = { ...checked, opened, message: burst?.combined ?? message, burst, promptContext };
-  return { turn: await turnOf(shared, start), opened };
+  const start = {
+    ...checked,
+    opened: openTurn,
+    message: input?.combined ?? message,
+    burst: input,
+    promptContext,
+  };
+  return { turn: await turnOf(shared, start), opened: openTurn };
 }
 
 /** The user who is answered. */
@@ -117,7 +123,7 @@ function hasBegun({ journal }: OpenedTurn): boolean {
 }
 
 async function turnOf(shared: AgentShared, start: Start): Promise<TracedTurn> {
-  const { head, opened, signal } = start;
+  const { head, opened: openTurn, signal } = start;
   const context = contextOf(shared, start);
   const progress = progressOf(start);
   return {
@@ -127,22 +133,22 @@ async function turnOf(shared: AgentShared, start: Start): Promise<TracedTurn> {
     signal: head.stopped ? AbortSignal.abort(new LaneAbort('stopped')) : signal,
     toolSignal: withoutShutdown(signal),
     waits: notedWaits(shared, head),
-    trace: new TraceNotes(attemptStart(head, opened), shared.redact),
+    trace: new TraceNotes(attemptStart(head, openTurn), shared.redact),
   };
 }
 
 async function identityOf(
   shared: AgentShared,
-  { head, payload, opened, message: { author } }: Start,
+  { head, payload, opened: openTurn, message: { author } }: Start,
 ): Promise<TurnIdentity> {
   const { message, turnId, isOwner } = payload;
-  const sessionKey = opened.session.key;
+  const sessionKey = openTurn.session.key;
   return {
     fence: { lane: head.lane, node: head.node, epoch: head.epoch, seq: head.seq },
     turnId,
     sessionKey,
-    folder: opened.session.folder,
-    address: opened.address,
+    folder: openTurn.session.folder,
+    address: openTurn.address,
     replyTo: answeredMessage(message),
     userId: userIdOf(message),
     memoryOwner: memoryOwnerOf(message),
@@ -150,15 +156,15 @@ async function identityOf(
     isOwner,
     author,
     askedIn: message.place,
-    place: strictestPlace(message.place, opened.surfaces),
-    surfaces: opened.surfaces,
+    place: strictestPlace(message.place, openTurn.surfaces),
+    surfaces: openTurn.surfaces,
     say: await sayFor(shared, payload),
     log: shared.log.child({ sessionKey, turnId }),
   };
 }
 
-function contextOf(shared: AgentShared, { payload, opened, promptContext }: Start): TurnContext {
-  const { session, history, placeholders } = opened;
+function contextOf(shared: AgentShared, { payload, opened: openTurn, promptContext }: Start): TurnContext {
+  const { session, history, placeholders } = openTurn;
   const profile = shared.models.profile(payload.profileId ?? session.profileId);
   return {
     profile,
@@ -175,23 +181,29 @@ function contextOf(shared: AgentShared, { payload, opened, promptContext }: Star
   };
 }
 
-function progressOf({ payload, opened, message, burst, promptContext }: Start): TurnProgress {
-  const { session, journal } = opened;
+function progressOf({
+  payload,
+  opened: openTurn,
+  message,
+  burst: input,
+  promptContext,
+}: Start): TurnProgress {
+  const { session, journal } = openTurn;
   const taint = new Taint(session.sources);
   if (promptContext.untrusted) taint.add(['local']);
   const rows = new TurnRows(message.content, journal, message, taint);
-  if (burst?.combined !== undefined) rows.journaled([rows.user]);
+  if (input?.combined !== undefined) rows.journaled([rows.user]);
   return {
     rows,
     reply: replySoFar(rows),
     otherUsage: new UnjournaledUsage(journal),
-    restarted: opened.interrupted === true || journal.length > 0,
-    unanswered: opened.unanswered,
-    planned: opened.planned,
+    restarted: openTurn.interrupted === true || journal.length > 0,
+    unanswered: openTurn.unanswered,
+    planned: openTurn.planned,
     toRun: payload.plan,
-    plan: opened.plan,
-    approvals: opened.approvals,
-    steering: { payload, unreported: burst?.joined ?? [] },
+    plan: openTurn.plan,
+    approvals: openTurn.approvals,
+    steering: { payload, unreported: input?.joined ?? [] },
   };
 }
 

@@ -61,7 +61,7 @@ async function handleTurn(
   const shared = payload.entry === 'run' ? unplanned() : planned();
   const start = await startTurn(shared, workers.afterTurn, { head, payload, signal });
   if ('waitMs' in start) return { kind: 'released', delayMs: start.waitMs };
-  const { turn, opened } = start;
+  const { turn, opened: openTurn } = start;
   const emitter = shared.chats.events.turn({
     sessionKey: turn.sessionKey,
     turnId: turn.turnId,
@@ -70,13 +70,13 @@ async function handleTurn(
   });
   const forget = shared.traces.begin(turn.turnId, () => turn.trace.look(turn.profile.id));
   turn.agents = createSubagents(shared, turn, emitter, payload.profileId);
-  turn.log.debug({ lane: head.lane, laneSeq: head.seq, afterMs: opened.afterMs }, 'turn_started');
+  turn.log.debug({ lane: head.lane, laneSeq: head.seq, afterMs: openTurn.afterMs }, 'turn_started');
   try {
     await announceDecision(shared, turn, emitter);
-    const { surfaces } = opened;
+    const { surfaces } = openTurn;
     if (surfaces.length > 0)
       await shared.chats.askedElsewhere({ turnId: turn.turnId, surfaces, message: payload.message });
-    const open = liveOpener(shared, turn, head, payload, opened);
+    const open = liveOpener(shared, turn, head, payload, openTurn);
     const output = openLiveOutput(turn, open, emitter);
     let result: OutputResult;
     let counts: LiveCounts | undefined;
@@ -93,7 +93,7 @@ async function handleTurn(
     const step = await commit(shared, turn, result, trace, output.shownOn());
     emitter.emit({ type: 'turn_ended', reason: result.reason });
     endTrace(shared, turn, trace, true);
-    workers.afterTurn.start(endedTurn(turn, { ...result, title: opened.session.title }));
+    workers.afterTurn.start(endedTurn(turn, { ...result, title: openTurn.session.title }));
     return { kind: 'finished', step };
   } catch (error) {
     return await leaveTurn(shared, turn, emitter, error);
@@ -154,11 +154,11 @@ async function commit(
   shownOn: ReturnType<LiveOutput['shownOn']>,
 ): Promise<LaneStep> {
   const fresh = turn.rows.fresh();
-  const { attachments, outbound, elsewhere } = await deliveryWithFiles(
-    shared.media.answerFiles,
-    turn,
-    result,
-  );
+  const {
+    attachments,
+    outbound,
+    elsewhere: otherDeliveries,
+  } = await deliveryWithFiles(shared.media.answerFiles, turn, result);
   return await shared.stores.ledger.finishTurn(turn.fence, {
     turnId: turn.turnId,
     reason: result.reason,
@@ -173,7 +173,7 @@ async function commit(
     // A silent turn leaves nothing in the model's context, unless its journal has begun.
     entries: result.silent && fresh.includes(turn.rows.user) ? [] : fresh,
     outbound,
-    elsewhere: elsewhere && (await endElsewhere(shared, turn.surfaces, elsewhere, shownOn)),
+    elsewhere: otherDeliveries && (await endElsewhere(shared, turn.surfaces, otherDeliveries, shownOn)),
   });
 }
 
@@ -210,7 +210,7 @@ function liveOpener(
   turn: Turn,
   head: LaneHead,
   { message }: TurnPayload,
-  opened: OpenedTurn,
+  openTurn: OpenedTurn,
 ): () => LiveTurn {
   const { placeholder } = message;
   const start: LiveTurnStart = {
@@ -220,11 +220,11 @@ function liveOpener(
     surfaces: turn.surfaces,
     replyTo: turn.replyTo,
     question: askedQuestion(message),
-    placeholders: opened.placeholders.length === 0 && placeholder ? [placeholder] : opened.placeholders,
-    takenOver: isTakenOver(head, opened),
+    placeholders: openTurn.placeholders.length === 0 && placeholder ? [placeholder] : openTurn.placeholders,
+    takenOver: isTakenOver(head, openTurn),
     textSoFar: turn.reply.text,
-    note: (ref, sent) => ledger.noteSent(turn.fence, ref, sent),
-    plan: opened.plan,
+    note: (ref, messages) => ledger.noteSent(turn.fence, ref, messages),
+    plan: openTurn.plan,
     language: turn.say.language,
   };
   return () => chats.live.open(start);

@@ -147,11 +147,11 @@ export interface Subagents {
 }
 
 /** Size of the context that the next turn of the session would read, this turn included. */
-export function contextSize({ history, past, rows }: Turn): ContextSize {
+export function contextSize({ history, past: pastRows, rows }: Turn): ContextSize {
   const turnRows = [rows.user, ...rows.steps].filter(({ entry }) => entry.kind !== 'tool_intent');
   const sum = (all: readonly { tokens: number }[]): number =>
     all.reduce((total, { tokens }) => total + tokens, 0);
-  return { tokens: sum(history) + sum(turnRows), rows: past.length + turnRows.length };
+  return { tokens: sum(history) + sum(turnRows), rows: pastRows.length + turnRows.length };
 }
 
 /** The reply that the answers in the journal add up to. */
@@ -201,9 +201,9 @@ export class UnjournaledUsage {
 
   /** The usage that is not stored yet, by model, for the row that is journaled next. It counts as stored from then on. */
   takeUnreported(): { spent?: ModelUsage[] } {
-    const spent = sumByModel(this.#all.slice(this.#reported));
+    const usages = sumByModel(this.#all.slice(this.#reported));
     this.#reported = this.#all.length;
-    return spent.length === 0 ? {} : { spent };
+    return usages.length === 0 ? {} : { spent: usages };
   }
 }
 

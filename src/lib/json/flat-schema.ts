@@ -154,9 +154,9 @@ export function union(schemas: readonly Schema[]): Schema {
   const flat = schemas.flatMap((schema) => (isPlainUnion(schema) ? schema['anyOf'] : [schema]));
   if (flat.some(isAny)) return ANY;
   const different = [...new Map(flat.map((schema) => [JSON.stringify(schema), schema])).values()];
-  const joined = joinChoices(different);
-  const [first = ANY, ...others] = joined;
-  return others.length === 0 ? first : { anyOf: joined };
+  const choices = joinChoices(different);
+  const [first = ANY, ...others] = choices;
+  return others.length === 0 ? first : { anyOf: choices };
 }
 
 /** The same, or null. */

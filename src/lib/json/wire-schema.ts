@@ -115,13 +115,13 @@ class Build {
     return flat;
   }
 
-  #convert(given: unknown, { depth, refs }: Place): Converted {
+  #convert(input: unknown, { depth, refs }: Place): Converted {
     this.#nodes += 1;
     if (depth > this.#maxDepth || this.#nodes > MAX_NODES) {
       this.losses.add('what is nested deeper');
-      return { schema: this.#any(given), nullable: false };
+      return { schema: this.#any(input), nullable: false };
     }
-    const flat = this.#flatten(given, { depth, refs });
+    const flat = this.#flatten(input, { depth, refs });
     const { description } = flat.raw;
     const { schema, nullable } = this.#kind(flat);
     if (isAny(schema)) return { schema: this.#any(flat.raw), nullable: false };
@@ -139,8 +139,8 @@ class Build {
 
   /** Any value. A schema with nothing in it is an object for llama.cpp, one with a description is any value. */
   #any(schema: unknown): Schema {
-    const own = isJsonObject(schema) ? schema['description'] : undefined;
-    const description = typeof own === 'string' && own !== '' ? own : ANY.description;
+    const text = isJsonObject(schema) ? schema['description'] : undefined;
+    const description = typeof text === 'string' && text !== '' ? text : ANY.description;
     return this.#reduced ? { type: 'string', description } : { description };
   }
 
@@ -233,19 +233,19 @@ class Build {
   #object(flat: Flat): Schema {
     const { raw } = flat;
     const inner = { depth: flat.depth + 1, refs: flat.refs };
-    const given = isJsonObject(raw['properties']) ? raw['properties'] : undefined;
-    const names = Object.keys(given ?? {}).filter((name) => given?.[name] !== false);
+    const fields = isJsonObject(raw['properties']) ? raw['properties'] : undefined;
+    const names = Object.keys(fields ?? {}).filter((name) => fields?.[name] !== false);
     const required = listOf(raw['required']).filter(
       (name) => typeof name === 'string' && names.includes(name),
     );
     const properties = names.map((name): [string, Schema] => {
-      const { schema, nullable } = this.#convert(given?.[name], inner);
+      const { schema, nullable } = this.#convert(fields?.[name], inner);
       return [name, nullable && required.includes(name) ? this.#withNull(schema) : schema];
     });
     const others = this.#reduced ? undefined : this.#others(raw, inner);
     return {
       type: 'object',
-      ...(given !== undefined && { properties: Object.fromEntries(properties) }),
+      ...(fields !== undefined && { properties: Object.fromEntries(properties) }),
       ...(required.length > 0 && { required }),
       ...(others !== undefined && { additionalProperties: others }),
     };

@@ -106,13 +106,13 @@ function nodeFindings(nodes: (DatabaseReport & { state: 'open' })['nodes']): Fin
     findings.push({ subject, level: 'warning', text, remedy });
   }
   if (different.length > 0) {
-    const shown = different.slice(0, MAX_NAMES).join(', ');
+    const nameList = different.slice(0, MAX_NAMES).join(', ');
     const more = different.length > MAX_NAMES ? ` and ${different.length - MAX_NAMES} more` : '';
     const remedy = 'give all of them the same: which one answers is left to chance';
     findings.push({
       subject,
       level: 'warning',
-      text: `${many} with different settings: ${shown}${more}.`,
+      text: `${many} with different settings: ${nameList}${more}.`,
       remedy,
     });
   }

@@ -107,11 +107,11 @@ function meterTurns(register: Register, label: Label, span: MeterSpan): Meters['
     'Attempts at turns with which a process had died.',
     [],
   );
-  return ({ attempt, ended }) => {
+  return ({ attempt, ended: hasEnded }) => {
     const { outcome, afterMs, ms, live, spans, crashes } = attempt;
     if (crashes > 0) takenOver.inc();
     if (attempt.resumed !== true) queue.observe(afterMs / 1_000);
-    if (ended) turns.observe({ outcome: label('outcome', outcome) }, (afterMs + ms) / 1_000);
+    if (hasEnded) turns.observe({ outcome: label('outcome', outcome) }, (afterMs + ms) / 1_000);
     else parked.inc({ outcome });
     const { points: _points, ...counts } = live ?? {};
     for (const [name, count] of Object.entries(counts)) edits.inc({ outcome: name }, count);

@@ -111,14 +111,14 @@ function newSpanId(): string {
 function withFailureLog(exporter: SpanExporter, log: Log): SpanExporter {
   let reportedAt = -REPORTED_EVERY_MS;
   return {
-    export(spans, done) {
+    export(spans, callback) {
       exporter.export(spans, (result) => {
         const now = performance.now();
         if (result.error !== undefined && now - reportedAt >= REPORTED_EVERY_MS) {
           reportedAt = now;
           log.warn({ err: result.error, spans: spans.length }, 'spans_not_sent');
         }
-        done(result);
+        callback(result);
       });
     },
     shutdown: () => exporter.shutdown(),

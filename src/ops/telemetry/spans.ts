@@ -36,7 +36,7 @@ export function spansOf(
   root: SpanIds,
   newSpanId: () => string,
 ): NewSpan[] {
-  const { turnId, sessionKey, attempt, startedAt, ended } = traced;
+  const { turnId, sessionKey, attempt, startedAt, ended: hasEnded } = traced;
   const { traceId } = root;
   const { outcome, node, epoch, ms, spans, attempts, crashes } = attempt;
   const ids = { traceId, spanId: newSpanId() };
@@ -62,7 +62,7 @@ export function spansOf(
     events: spans.flatMap((span) => eventOf(span, startedAt)),
   };
   const inner = innerSpans(traced, target, ids, newSpanId);
-  return ended ? [turnSpan(traced, root, common, error), run, ...inner] : [run, ...inner];
+  return hasEnded ? [turnSpan(traced, root, common, error), run, ...inner] : [run, ...inner];
 }
 
 /** The model calls and tools of an attempt, below `parent`. */

@@ -111,8 +111,8 @@ function promptLines(prompt: SentPrompt | undefined): string[] {
 
 /** The short view for a chat: reasons only. */
 export function whyText({ turn, refusals }: TraceLook, say: Say): string {
-  const more = ({ why, turnId }: TurnExplanation): string =>
-    `${say('why.last', { why })}\n${say('why.all', { turn: turnId })}`;
+  const more = ({ why: reason, turnId }: TurnExplanation): string =>
+    `${say('why.last', { why: reason })}\n${say('why.all', { turn: turnId })}`;
   return [
     ...refusals.slice(0, 3).map((refusal) => refusalText(refusal, say)),
     turn === undefined ? say('why.none') : more(turn),

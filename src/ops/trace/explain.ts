@@ -26,7 +26,7 @@ export function explainTurn(facts: TurnFacts, detail: boolean, say: Say = inEngl
 }
 
 function explainEnd(facts: TurnFacts, detail: boolean, say: Say): Explanation {
-  const { reason, joinedInto, queue, answered } = facts;
+  const { reason, joinedInto, queue, answered: isAnswered } = facts;
   if (reason === 'joined') {
     const into =
       joinedInto === undefined ? say('why.joined_before') : say('why.joined_turn', { turn: joinedInto });
@@ -41,7 +41,7 @@ function explainEnd(facts: TurnFacts, detail: boolean, say: Say): Explanation {
     });
     return { code: 'dead_letter', why: text };
   }
-  if (!answered && facts.attempts.at(-1)?.outcome === 'silent')
+  if (!isAnswered && facts.attempts.at(-1)?.outcome === 'silent')
     return { code: 'silent', why: say('why.silent') };
   const undelivered = explainDelivery(facts, detail, say);
   if (undelivered !== undefined) return undelivered;

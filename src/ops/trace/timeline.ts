@@ -54,7 +54,7 @@ function attemptLines(
   wording: Wording,
 ): TimelineLine[] {
   const { say } = wording;
-  const { afterMs, live, dropped, outcome, ms } = attempt;
+  const { afterMs, live, dropped: droppedCount, outcome, ms } = attempt;
   const spans = attempt.spans.map((span) => spanLine(span, afterMs, wording));
   const end = afterMs + ms;
   return [
@@ -62,9 +62,9 @@ function attemptLines(
     ...spans,
     ...livePoints(attempt, wording),
     ...(live === undefined ? [] : [{ atMs: end, kind: 'live' as const, text: liveText(live, say) }]),
-    ...(dropped === undefined
+    ...(droppedCount === undefined
       ? []
-      : [{ atMs: end, kind: 'note' as const, text: say('trace.dropped', numbered(dropped)) }]),
+      : [{ atMs: end, kind: 'note' as const, text: say('trace.dropped', numbered(droppedCount)) }]),
     ...(outcome === 'parked' || outcome === 'released'
       ? [{ atMs: end, kind: outcome, text: say(`trace.${outcome}`) } satisfies TimelineLine]
       : []),
@@ -99,11 +99,16 @@ function livePoints({ afterMs, live }: TraceAttempt, { say }: Wording): Timeline
 }
 
 function liveText(
-  { sent, edited, refused, failed: failures }: NonNullable<TraceAttempt['live']>,
+  { sent: sendCount, edited, refused: refusalCount, failed: failures }: NonNullable<TraceAttempt['live']>,
   say: Say,
 ): string {
   const edits = say('trace.edits', numbered(edited));
-  return say('trace.live', { sent: say('trace.sent', numbered(sent)), edits, refused, failed: failures });
+  return say('trace.live', {
+    sent: say('trace.sent', numbered(sendCount)),
+    edits,
+    refused: refusalCount,
+    failed: failures,
+  });
 }
 
 function spanLine(span: TraceSpan, fromMs: number, wording: Wording): TimelineLine {

@@ -243,14 +243,14 @@ export type ApprovalOutcome = ApprovalDecision | 'expired' | 'stopped';
 
 /** The outcome of a request with this decision. */
 export function approvalOutcome(decision: ApprovalDecision, decidedBy: string | undefined): ApprovalOutcome {
-  const how = howDecided(decidedBy);
-  if (how === 'person') return decision;
-  return how === 'expiry' ? 'expired' : 'stopped';
+  const decider = howDecided(decidedBy);
+  if (decider === 'person') return decision;
+  return decider === 'expiry' ? 'expired' : 'stopped';
 }
 
-/** The delivery ref of a request's message; `elsewhere` = a chat of the session other than the one it was asked in. */
-export function approvalRef(id: string, elsewhere?: Address): string {
-  return elsewhere === undefined ? `approval:${id}` : `approval:${id}@${elsewhere}`;
+/** The delivery ref of a request's message; `otherChat` = a chat of the session other than the one it was asked in. */
+export function approvalRef(id: string, otherChat?: Address): string {
+  return otherChat === undefined ? `approval:${id}` : `approval:${id}@${otherChat}`;
 }
 
 /** What a button decides; `always` approves and stores a rule. */

@@ -83,8 +83,8 @@ function applyEdit(plan: Plan, edit: StepEdit, newId: string, context: EditConte
     case 'add': {
       const text = readDescription(edit.description);
       if ('problem' in text) return text;
-      const left = stepsLeft(plan);
-      if (left === 0) return { problem: textRef('edit.full', { count: plan.steps.length }) };
+      const remaining = stepsLeft(plan);
+      if (remaining === 0) return { problem: textRef('edit.full', { count: plan.steps.length }) };
       const executor = { kind: 'self' as const };
       const risk = context.classify({ executor });
       const step: PlanStep = {
@@ -100,30 +100,30 @@ function applyEdit(plan: Plan, edit: StepEdit, newId: string, context: EditConte
       return insertStep(plan, step, edit, context);
     }
     case 'drop': {
-      const found = openStepOf(plan, edit.step, context);
-      return 'problem' in found ? found : { plan: numbered(plan, without(plan, found.step)) };
+      const match = openStepOf(plan, edit.step, context);
+      return 'problem' in match ? match : { plan: numbered(plan, without(plan, match.step)) };
     }
     case 'reword': {
-      const found = openStepOf(plan, edit.step, context);
-      if ('problem' in found) return found;
+      const match = openStepOf(plan, edit.step, context);
+      if ('problem' in match) return match;
       const text = readDescription(edit.description);
       if ('problem' in text) return text;
       // Arguments chosen for the old wording are chosen again.
-      const { args: _old, revision: _why, ...step } = found.step;
-      const changed = { ...step, ...text, risk: context.classify({ executor: step.executor }) };
+      const { args: _old, revision: _why, ...step } = match.step;
+      const newStep = { ...step, ...text, risk: context.classify({ executor: step.executor }) };
       return {
         plan: numbered(
           plan,
-          plan.steps.map((one) => (one.id === step.id ? changed : one)),
+          plan.steps.map((one) => (one.id === step.id ? newStep : one)),
         ),
       };
     }
     case 'move': {
-      const found = openStepOf(plan, edit.step, context);
-      if ('problem' in found) return found;
+      const match = openStepOf(plan, edit.step, context);
+      if ('problem' in match) return match;
       const target = 'before' in edit ? edit.before : edit.after;
       if (target === edit.step) return { problem: textRef('edit.beside_itself') };
-      return insertStep({ ...plan, steps: without(plan, found.step) }, found.step, edit, context);
+      return insertStep({ ...plan, steps: without(plan, match.step) }, match.step, edit, context);
     }
     default:
       return edit satisfies never;
@@ -139,29 +139,29 @@ function insertStep(
 ): EditedPlan {
   const before = 'before' in place ? place.before : undefined;
   const after = 'after' in place ? place.after : undefined;
-  const beside = before ?? after;
-  const found = plan.steps.findIndex(({ id }) => id === beside);
-  if (beside !== undefined && found === -1) return noStep(beside);
-  const at = beside === undefined ? plan.steps.length : found + (before === undefined ? 1 : 0);
+  const neighbor = before ?? after;
+  const index = plan.steps.findIndex(({ id }) => id === neighbor);
+  if (neighbor !== undefined && index === -1) return noStep(neighbor);
+  const at = neighbor === undefined ? plan.steps.length : index + (before === undefined ? 1 : 0);
   if (at < firstFree(plan, context))
     return { problem: textRef('edit.too_early', { number: firstFree(plan, context) }) };
   return { plan: numbered(plan, [...plan.steps.slice(0, at), step, ...plan.steps.slice(at)]) };
 }
 
 /** The index of the first place at which a step may be put. */
-function firstFree({ state, steps }: Plan, { asked }: EditContext): number {
+function firstFree({ state, steps }: Plan, { asked: askedId }: EditContext): number {
   if (state === 'stored') return 0;
-  return steps.findLastIndex(({ id, status }) => id === asked || status !== 'pending') + 1;
+  return steps.findLastIndex(({ id, status }) => id === askedId || status !== 'pending') + 1;
 }
 
 function openStepOf(
   plan: Plan,
   id: string,
-  { asked }: EditContext,
+  { asked: askedId }: EditContext,
 ): { step: PlanStep } | { problem: TextRef } {
   const step = plan.steps.find((one) => one.id === id);
   if (step === undefined) return noStep(id);
-  if (id === asked) return { problem: textRef('edit.asked', { number: step.index + 1 }) };
+  if (id === askedId) return { problem: textRef('edit.asked', { number: step.index + 1 }) };
   if (plan.state !== 'stored' && (step.status !== 'pending' || step.attempts > 0))
     return { problem: textRef('edit.begun', { number: step.index + 1 }) };
   return { step };
@@ -188,12 +188,12 @@ function numbered(plan: Plan, steps: readonly PlanStep[]): Plan {
 
 /** A new run of a plan, with none of its steps started. */
 export function newRun(plan: Plan, run: Pick<Plan, 'id' | 'mode'> & { run: number }): Plan {
-  const { reason: _reason, runs: _runs, version: _version, ...made } = plan;
+  const { reason: _reason, runs: _runs, version: _version, ...definition } = plan;
   const steps = plan.steps.map((step): PlanStep => {
     const { id, index, description, executor, risk } = step;
     return { id, index, description, executor, risk, status: 'pending', attempts: 0, corrections: 0 };
   });
   const origin = { planId: plan.id, run: run.run };
   const { id, mode } = run;
-  return { ...made, id, mode, steps, state: 'running', originalLength: steps.length, origin };
+  return { ...definition, id, mode, steps, state: 'running', originalLength: steps.length, origin };
 }

@@ -85,10 +85,10 @@ export function planButtonValue(button: PlanButton): string {
 
 /** Parses a button's value; undefined for anything but a card's button. */
 export function readPlanButton(value: string): PlanButton | undefined {
-  const [, kept, keptId, version, run] =
+  const [, keptAction, keptId, version, run] =
     /^plan-(start|teach|edit|cancel):([\w-]{1,41}):([1-9]\d{0,5})\.([1-9]\d{0,5})$/.exec(value) ?? [];
   if (keptId !== undefined) {
-    const action = STORED_ACTIONS.find((one) => one === kept);
+    const action = STORED_ACTIONS.find((one) => one === keptAction);
     return action && { planId: keptId, action, version: Number(version), run: Number(run) };
   }
   const [, action, planId, stepId] =

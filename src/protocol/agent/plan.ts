@@ -36,12 +36,12 @@ export const MODES: readonly ExecutionMode[] = ['planner', 'teacher', 'agentic']
 export function readMode(name: string): ExecutionMode {
   const mode = MODES.find((one) => one === name.toLowerCase());
   if (mode !== undefined) return mode;
-  const shown = name.slice(0, 80);
+  const text = name.slice(0, 80);
   throw new GatewayError(
     'bad_mode',
     name === 'fixer'
-      ? textRef('mode.renamed', { name: shown })
-      : textRef('mode.unknown', { name: shown, modes: MODES.join(', ') }),
+      ? textRef('mode.renamed', { name: text })
+      : textRef('mode.unknown', { name: text, modes: MODES.join(', ') }),
   );
 }
 
@@ -94,6 +94,6 @@ export interface CancelReason {
 }
 
 /** The reason in both forms; a string is what the model or a tool wrote. */
-export function cancelReason(why: TextRef | string): CancelReason {
-  return typeof why === 'string' ? { reason: why } : { reason: inEnglish.text(why), why };
+export function cancelReason(cause: TextRef | string): CancelReason {
+  return typeof cause === 'string' ? { reason: cause } : { reason: inEnglish.text(cause), why: cause };
 }

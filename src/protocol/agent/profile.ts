@@ -140,8 +140,8 @@ export function toolsOf(
   const { enabledTools } = profile;
   const planning = planningOf(profile);
   const asks = planning === 'auto' && enabledTools.length > 0;
-  const added = asks ? [PLAN_TOOL, ...PLAN_KEEPING] : planning === 'always' ? PLAN_KEEPING : [];
-  return [...new Set([...enabledTools, ...added])];
+  const extraTools = asks ? [PLAN_TOOL, ...PLAN_KEEPING] : planning === 'always' ? PLAN_KEEPING : [];
+  return [...new Set([...enabledTools, ...extraTools])];
 }
 
 /** In a list of a profile's tools: every tool the MCP servers currently offer. */
@@ -159,11 +159,12 @@ export function namedTools(names: readonly string[], all: readonly string[]): st
   return [...new Set(names.flatMap((name) => (name === ALL_MCP_TOOLS ? all.filter(isMcpTool) : [name])))];
 }
 
-/** Those of the `names` that a holder of `held` has, too; either may say `mcp`. */
-export function commonTools(names: readonly string[], held: ReadonlySet<string>): string[] {
-  const has = (name: string): boolean => held.has(name) || (isMcpTool(name) && held.has(ALL_MCP_TOOLS));
+/** Those of the `names` that a holder of `heldTools` has, too; either may say `mcp`. */
+export function commonTools(names: readonly string[], heldTools: ReadonlySet<string>): string[] {
+  const has = (name: string): boolean =>
+    heldTools.has(name) || (isMcpTool(name) && heldTools.has(ALL_MCP_TOOLS));
   return names.flatMap((name) => {
-    if (name === ALL_MCP_TOOLS && !held.has(name)) return [...held].filter(isMcpTool);
+    if (name === ALL_MCP_TOOLS && !heldTools.has(name)) return [...heldTools].filter(isMcpTool);
     return has(name) ? [name] : [];
   });
 }

@@ -85,19 +85,19 @@ export function pageSource(address: string): Source {
   return host === '' || host.length > MAX_HOST_CHARS ? 'web' : `web:${host}`;
 }
 
-/** The union of two sets, with at most `MAX_SOURCE_HOSTS` hosts and as many MCP servers; `known` itself when nothing is new. */
-export function mergeSources(known: readonly Source[], more: readonly Source[]): readonly Source[] {
-  let merged = known;
+/** The union of two sets, with at most `MAX_SOURCE_HOSTS` hosts and as many MCP servers; `knownSources` itself when nothing is new. */
+export function mergeSources(knownSources: readonly Source[], more: readonly Source[]): readonly Source[] {
+  let merged = knownSources;
   for (const source of more) {
-    const added = merged.includes(source) ? source : withinBound(merged, source);
-    if (!merged.includes(added)) merged = [...merged, added];
+    const entry = merged.includes(source) ? source : withinBound(merged, source);
+    if (!merged.includes(entry)) merged = [...merged, entry];
   }
   return merged;
 }
 
-function withinBound(known: readonly Source[], source: Source): Source {
+function withinBound(knownSources: readonly Source[], source: Source): Source {
   for (const [isNamed, others] of [[isHost, OTHER_HOSTS] as const, [isServer, OTHER_SERVERS] as const]) {
-    if (isNamed(source) && known.filter(isNamed).length >= MAX_SOURCE_HOSTS) return others;
+    if (isNamed(source) && knownSources.filter(isNamed).length >= MAX_SOURCE_HOSTS) return others;
   }
   return source;
 }
@@ -115,13 +115,13 @@ export function describeSources(sources: readonly Source[], say: Say = inEnglish
   const hosts = sources.filter(isHost).map((source) => source.slice('web:'.length));
   const moreHosts = sources.includes('web') || sources.includes(OTHER_HOSTS);
   const servers = sources.filter(isServer).map((source) => source.slice('mcp:'.length));
-  const named = { hosts: hosts.join(', '), servers: servers.join(', ') };
+  const values = { hosts: hosts.join(', '), servers: servers.join(', ') };
   const names = [
-    ...(hosts.length > 0 ? [say(moreHosts ? 'sources.hosts_more' : 'sources.hosts', named)] : []),
+    ...(hosts.length > 0 ? [say(moreHosts ? 'sources.hosts_more' : 'sources.hosts', values)] : []),
     ...(hosts.length === 0 && moreHosts ? [say('sources.pages')] : []),
     ...PLAIN_SOURCES.filter((source) => sources.includes(source)).map((source) => say(`sources.${source}`)),
     ...(servers.length > 0
-      ? [say(sources.includes(OTHER_SERVERS) ? 'sources.servers_more' : 'sources.servers', named)]
+      ? [say(sources.includes(OTHER_SERVERS) ? 'sources.servers_more' : 'sources.servers', values)]
       : []),
   ];
   return names.join(say('sources.and'));

@@ -140,16 +140,14 @@ export function amountOf(
   model: string,
   { promptTokens, completionTokens }: Pick<Usage, 'promptTokens' | 'completionTokens'>,
 ): number | undefined {
-  const found = Object.hasOwn(models, model) ? models[model] : undefined;
-  return found && (promptTokens * found.input + completionTokens * found.output) / 1_000_000;
+  const modelPrice = Object.hasOwn(models, model) ? models[model] : undefined;
+  return modelPrice && (promptTokens * modelPrice.input + completionTokens * modelPrice.output) / 1_000_000;
 }
 
 /** The sum of amounts, in their currency; undefined if none is known. */
 export function costOf({ currency }: Prices, amounts: readonly (number | undefined)[]): Cost | undefined {
-  const known = amounts.filter((amount) => amount !== undefined);
-  return known.length === 0
-    ? undefined
-    : { amount: known.reduce((sum, amount) => sum + amount, 0), currency };
+  const sums = amounts.filter((amount) => amount !== undefined);
+  return sums.length === 0 ? undefined : { amount: sums.reduce((sum, amount) => sum + amount, 0), currency };
 }
 
 /** What the usage of these models cost, for those that have prices. */

@@ -23,12 +23,12 @@ export const withSlash = (name) => `/${name}`;
  * @returns {Fill}
  */
 export function fillFrom(language, table, english, parley) {
-  const own = new Intl.PluralRules(language);
+  const pluralRules = new Intl.PluralRules(language);
   /** @type {Fill} */
   const fill = (key, values = {}, write = withSlash) => {
     const translated = table[key];
     const template = translated ?? english[key] ?? key;
-    const rules = translated === undefined ? ENGLISH_RULES : own;
+    const rules = translated === undefined ? ENGLISH_RULES : pluralRules;
     return formOf(template, values['count'], rules).replaceAll(PLACE, (place, /** @type {string} */ name) => {
       if (name.startsWith('/')) return write(name.slice(1));
       if (name === 'parley') return parley;

@@ -59,17 +59,17 @@ export function endedEarly({ state, steps }) {
  * @returns {number}
  */
 export function correctionsLeft({ steps }) {
-  return MAX_CORRECTIONS - steps.reduce((used, { corrections }) => used + corrections, 0);
+  return MAX_CORRECTIONS - steps.reduce((sum, { corrections }) => sum + corrections, 0);
 }
 
 /**
  * The plan cancelled, with the reason, also as worded for people; a step that was running becomes failed. Never throws.
  * @param {Plan} plan
  * @param {string} reason
- * @param {import('../texts/say.ts').TextRef} [why]
+ * @param {import('../texts/say.ts').TextRef} [reasonRef]
  * @returns {Plan}
  */
-export function cancelPlan(plan, reason, why) {
+export function cancelPlan(plan, reason, reasonRef) {
   /** @type {PlanStep[]} */
   const steps = plan.steps.map((step) => (step.status === 'running' ? { ...step, status: 'failed' } : step));
   return {
@@ -77,7 +77,7 @@ export function cancelPlan(plan, reason, why) {
     steps,
     state: 'cancelled',
     reason: boundReason(reason),
-    ...(why !== undefined && { why }),
+    ...(reasonRef !== undefined && { why: reasonRef }),
   };
 }
 

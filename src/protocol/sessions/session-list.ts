@@ -100,7 +100,7 @@ export const TRANSCRIPT_PAGE = 200;
 
 /** The format of that name. Throws `GatewayError('usage')`. */
 export function readFormat(name: string): TranscriptFormat {
-  const format = TRANSCRIPT_FORMATS.find((known) => known === name);
+  const format = TRANSCRIPT_FORMATS.find((one) => one === name);
   if (format !== undefined) return format;
   throw new GatewayError('usage', `There is no format "${oneLine(name).slice(0, 40)}": use md or json.`);
 }
@@ -178,8 +178,8 @@ function mdMessage({ role, senderName, content, createdAt, attachments = [] }: M
   const files = attachments.map(
     ({ name, file, bytes }) => `- ${oneLine(name)} (\`${file}\`, ${bytes} bytes)`,
   );
-  const below = files.length === 0 ? '' : `\n${files.join('\n')}\n`;
-  return `\n## ${oneLine(who)}, ${createdAt.toISOString()}\n\n${content.trimEnd()}\n${below}`;
+  const fileLines = files.length === 0 ? '' : `\n${files.join('\n')}\n`;
+  return `\n## ${oneLine(who)}, ${createdAt.toISOString()}\n\n${content.trimEnd()}\n${fileLines}`;
 }
 
 function jsonHead(session: SessionRecord): string {

@@ -54,8 +54,8 @@ export function writeTodos(items: readonly Todo[]): string {
 export function readTodos(text: string): Todo[] {
   return text.split('\n').flatMap((line): Todo[] => {
     const [, status, text] = LINE.exec(line) ?? [];
-    const known = TODO_STATUSES.find((one) => one === status);
-    return known === undefined || text === undefined ? [] : [{ text, status: known }];
+    const todoStatus = TODO_STATUSES.find((one) => one === status);
+    return todoStatus === undefined || text === undefined ? [] : [{ text, status: todoStatus }];
   });
 }
 

@@ -326,22 +326,22 @@ export function sentPrompt(
   const { model, messages, tools = [] } = request;
   const system = messages[0]?.role === 'system' ? messages.slice(0, 1) : [];
   const others = messages.slice(system.length);
-  const kept = others.slice(-MAX_PROMPT_MESSAGES);
+  const newest = others.slice(-MAX_PROMPT_MESSAGES);
   return {
     iteration,
     model,
     messages: [
       ...system.map((message) => promptMessage(message, MAX_PROMPT_SYSTEM_CHARS, redact)),
-      ...kept.map((message) => promptMessage(message, MAX_PROMPT_MESSAGE_CHARS, redact)),
+      ...newest.map((message) => promptMessage(message, MAX_PROMPT_MESSAGE_CHARS, redact)),
     ],
-    omitted: others.length - kept.length,
+    omitted: others.length - newest.length,
     tools: sentTools(tools),
   };
 }
 
 function sentTools(list: NonNullable<ChatRequest['tools']>): SentPrompt['tools'] {
-  const known = toolsByList.get(list);
-  if (known !== undefined) return known;
+  const knownTools = toolsByList.get(list);
+  if (knownTools !== undefined) return knownTools;
   const tools = list.slice(0, MAX_PROMPT_TOOLS).map((tool) => ({
     name: tool.name,
     tokens: estimateTokens(JSON.stringify(tool)),

@@ -70,13 +70,13 @@ export type PageLanguages = ChannelLanguages & Pick<PersonLanguages, 'ofStranger
 export async function sayToPerson(
   languages: ChannelLanguages,
   userId: string,
-  wanted?: string,
+  preference?: string,
 ): Promise<Say> {
   try {
-    return languages.say(recipientOf(userId, await languages.languageOf(userId, wanted)));
+    return languages.say(recipientOf(userId, await languages.languageOf(userId, preference)));
   } catch {
     // The database is unreachable, which is usually what the text is about.
-    const language = wanted === undefined ? undefined : bestLanguage(wanted, languages.codes());
+    const language = preference === undefined ? undefined : bestLanguage(preference, languages.codes());
     return languages.say(recipientOf(userId, language));
   }
 }
@@ -86,8 +86,8 @@ export async function sayToPerson(
  * `Accept-Language`. A tag matches its own file, its language, or another variety of that. Undefined when there is
  * none. Never throws.
  */
-export function bestLanguage(wanted: string, codes: readonly string[]): string | undefined {
-  const tags = wanted
+export function bestLanguage(preference: string, codes: readonly string[]): string | undefined {
+  const tags = preference
     .slice(0, MAX_WANTED_CHARS)
     .split(',')
     .map((part, nth) => {
@@ -99,11 +99,11 @@ export function bestLanguage(wanted: string, codes: readonly string[]): string |
     .toSorted((a, b) => b.weight - a.weight || a.nth - b.nth);
   for (const { tag } of tags) {
     const [language] = tag.split('-');
-    const met =
+    const match =
       codes.find((code) => code.toLowerCase() === tag) ??
       codes.find((code) => code.toLowerCase() === language) ??
       codes.find((code) => code.toLowerCase().split('-')[0] === language);
-    if (met !== undefined) return met;
+    if (match !== undefined) return match;
   }
   return undefined;
 }

@@ -77,10 +77,10 @@ export function storedText(text: TextRef): string {
 }
 
 /** Reads it; undefined for anything else, and for a key that no longer exists. Never throws. */
-export function readStoredText(stored: string): TextRef | undefined {
-  if (!stored.startsWith('{"key":')) return undefined;
+export function readStoredText(value: string): TextRef | undefined {
+  if (!value.startsWith('{"key":')) return undefined;
   try {
-    return STORED.parse(JSON.parse(stored));
+    return STORED.parse(JSON.parse(value));
   } catch {
     // Plain text that looks like one.
     return undefined;

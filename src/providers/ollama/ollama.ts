@@ -32,12 +32,12 @@ export function createOllama(options: ServerOptions): LLMProvider {
     (model) => discover(calls, model, requestedWindow.get(model)),
     options.monotonicNow,
   );
-  const learned = createLearnedModels(options.monotonicNow);
+  const learnedModels = createLearnedModels(options.monotonicNow);
   const server: ChatServer = {
     at,
     acquire: calls.acquire,
     discovery,
-    learned,
+    learned: learnedModels,
     extras: [],
     options: OPTION_FIELDS,
     body: toWire,
@@ -58,8 +58,8 @@ export function createOllama(options: ServerOptions): LLMProvider {
   return {
     name: options.name,
     models: (signal) => modelNames(calls, signal),
-    capabilities: createCapabilities(discovery, learned),
-    omissions: () => learned.omissions(),
+    capabilities: createCapabilities(discovery, learnedModels),
+    omissions: () => learnedModels.omissions(),
     streamChat: withForcedCalls(createChat(server)),
     embed: createEmbed(calls, '/api/embed', { truncate: false }, readEmbeddings),
     close: () => calls.close(),

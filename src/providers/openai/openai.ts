@@ -42,14 +42,17 @@ export function createOpenai(options: OpenaiOptions): LLMProvider {
     (model) => discover(name, calls, root, model, vision),
     options.monotonicNow,
   );
-  const learned = createLearnedModels(options.monotonicNow);
-  const targetOf = (model: string): EchoTarget => ({ from: `${name}/${model}`, habits: learned.of(model) });
+  const learnedModels = createLearnedModels(options.monotonicNow);
+  const targetOf = (model: string): EchoTarget => ({
+    from: `${name}/${model}`,
+    habits: learnedModels.of(model),
+  });
 
   const chat: ChatServer = {
     at,
     acquire: calls.acquire,
     discovery,
-    learned,
+    learned: learnedModels,
     usageWaitMs: options.usageWaitMs,
     extras: EXTRA_FIELDS,
     options: OPTION_FIELDS,
@@ -74,8 +77,8 @@ export function createOpenai(options: OpenaiOptions): LLMProvider {
   return {
     name,
     models: async (signal) => (await listModels(calls, { signal })).map(({ id }) => id),
-    capabilities: createCapabilities(discovery, learned),
-    omissions: () => learned.omissions(),
+    capabilities: createCapabilities(discovery, learnedModels),
+    omissions: () => learnedModels.omissions(),
     streamChat: createChat(chat),
     embed: createEmbed(calls, '/embeddings', { encoding_format: 'float' }, readEmbeddings),
     close: async () => void (await Promise.all([calls.close(), root.close()])),

@@ -26,19 +26,19 @@ export function createBatches<Call, Result>(
   database: Database,
   { keyOf, run }: BatchOptions<Call, Result>,
 ): (call: Call) => Promise<Result> {
-  let waiting: WaitingCall<Call, Result>[] = [];
+  let queue: WaitingCall<Call, Result>[] = [];
   let isBusy = false;
 
   /** The oldest calls with different keys. */
   const takeBatch = (): WaitingCall<Call, Result>[] => {
     const batch = new Map<string, WaitingCall<Call, Result>>();
-    const later: WaitingCall<Call, Result>[] = [];
-    for (const one of waiting) {
+    const rest: WaitingCall<Call, Result>[] = [];
+    for (const one of queue) {
       const key = keyOf(one.call);
       if (batch.size < MAX_BATCH && !batch.has(key)) batch.set(key, one);
-      else later.push(one);
+      else rest.push(one);
     }
-    waiting = later;
+    queue = rest;
     return [...batch.values()];
   };
 
@@ -54,13 +54,13 @@ export function createBatches<Call, Result>(
   };
 
   const drain = async (): Promise<void> => {
-    while (waiting.length > 0) await runBatch(takeBatch(), 0);
+    while (queue.length > 0) await runBatch(takeBatch(), 0);
     isBusy = false;
   };
 
   return (call) => {
     const { promise, resolve, reject } = Promise.withResolvers<Result>();
-    waiting.push({ call, resolve, reject });
+    queue.push({ call, resolve, reject });
     if (!isBusy) {
       isBusy = true;
       // What arrives in the same turn of the event loop comes along.

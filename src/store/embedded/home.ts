@@ -123,8 +123,8 @@ function writeHolder(home: string, holder: HomeHolder): void {
 function readInstance(home: string): string {
   const file = path.join(home, 'instance');
   try {
-    const stored = readFileSync(file, 'utf8').trim();
-    if (stored !== '') return stored;
+    const content = readFileSync(file, 'utf8').trim();
+    if (content !== '') return content;
   } catch (error) {
     if (errorCode(error) !== 'ENOENT') throw error;
   }

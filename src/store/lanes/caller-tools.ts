@@ -170,7 +170,7 @@ async function answersOf(sql: Sql, turnId: string, upTo = 2 ** 31 - 1): Promise<
     usage.modelMs += entry.usage?.modelMs ?? 0;
     calls = entry.toolCalls;
   }
-  const { iteration = 0, answered = [] } = rows.at(-1) ?? {};
-  const pending = calls.filter((_, index) => !answered.includes(index));
+  const { iteration = 0, answered: answeredIndexes = [] } = rows.at(-1) ?? {};
+  const pending = calls.filter((_, index) => !answeredIndexes.includes(index));
   return { iteration, calls, pending, text: texts.join('\n\n'), usage };
 }

@@ -232,6 +232,6 @@ async function journals(sql: Sql, ids: readonly string[]): Promise<JournalPage> 
           where c.turn_id in (${turnIds}) and c.kind = 'plan_fact'
             and c.payload -> 'fact' ->> 'type' in ('started', 'step_began', 'corrected', 'edited')
           order by c.seq desc limit ${MAX_WORK_FACTS}) newest) as facts`;
-  const { rows, approvals, facts, cut } = row ?? { rows: [], approvals: [], facts: [], cut: [] };
-  return { rows, approvals, facts, cut: new Set(cut) };
+  const { rows, approvals, facts, cut: cutIds } = row ?? { rows: [], approvals: [], facts: [], cut: [] };
+  return { rows, approvals, facts, cut: new Set(cutIds) };
 }

@@ -154,7 +154,7 @@ export async function planOf(sql: Sql, turnId: string): Promise<Plan | undefined
 async function endPlans(
   sql: Sql,
   turnIds: readonly string[],
-  { reason, why }: CancelReason,
+  { reason, why: reasonRef }: CancelReason,
 ): Promise<ReadonlySet<string>> {
   if (turnIds.length === 0) return new Set();
   const open = await sql<{ id: string; turnId: string; doc: Plan }[]>`
@@ -163,7 +163,7 @@ async function endPlans(
   if (open.length === 0) return new Set();
   for (const { id, doc } of open) {
     await sql`
-      update plan set doc = ${cleanJson(cancelPlan(doc, reason, why))}::jsonb, updated_at = now() where id = ${id}`;
+      update plan set doc = ${cleanJson(cancelPlan(doc, reason, reasonRef))}::jsonb, updated_at = now() where id = ${id}`;
   }
   const cards = await sql<{ ref: string }[]>`
     select ref from delivery where ref in ${sql(open.map(({ id }) => cardRef(id)))}`;

@@ -107,10 +107,10 @@ export function createScheduleRuns(database: Database) {
 
 /** Stores runs of a schedule in their order, if the schedule exists, and deletes its oldest ones beyond the limit. */
 async function insertRuns(sql: Sql, id: string, runs: readonly NewScheduleRun[]): Promise<void> {
-  const rows = runs.map(({ dueAt, outcome, why, turnId }) => ({
+  const rows = runs.map(({ dueAt, outcome, why: cause, turnId }) => ({
     due_at: dueAt,
     outcome,
-    why: typeof why === 'object' ? storedText(why) : why,
+    why: typeof cause === 'object' ? storedText(cause) : cause,
     turn_id: turnId,
   }));
   await sql`
@@ -132,9 +132,9 @@ async function readRuns(sql: Sql, id: string): Promise<ScheduleRun[]> {
     select r.due_at as "dueAt", r.at, r.outcome, r.why, r.turn_id as "turnId", t.state, t.reason, t.ended_at as "endedAt"
     from schedule_run r left join turn t on t.id = r.turn_id
     where r.schedule_id = ${cleanText(id)} order by r.id desc limit ${MAX_RUNS_KEPT}`;
-  return withoutNulls(rows).map(({ state, reason, endedAt, why, ...run }) => ({
+  return withoutNulls(rows).map(({ state, reason, endedAt, why: cause, ...run }) => ({
     ...run,
-    why: typeof why === 'string' ? (readStoredText(why) ?? why) : why,
+    why: typeof cause === 'string' ? (readStoredText(cause) ?? cause) : cause,
     turn: state && { state, reason, endedAt },
   }));
 }

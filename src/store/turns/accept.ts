@@ -66,11 +66,11 @@ async function resultOf(
 ): Promise<AcceptResult> {
   if (row === undefined)
     return (await acceptedBefore(sql, call, attempt)) ?? (await refusedBecause(sql, call));
-  const { opened, ...accepted } = row;
+  const { opened: openTurn, ...accepted } = row;
   const heads = await settleHeads(sql, accepted.heads, call.node ?? '', call.turnId);
   const [head] = heads;
-  if (head !== undefined && opened !== null)
-    head.opened = openedAtOnce(opened, call.askedAt, call.placeholder);
+  if (head !== undefined && openTurn !== null)
+    head.opened = openedAtOnce(openTurn, call.askedAt, call.placeholder);
   return { kind: 'accepted', ...accepted, heads };
 }
 

@@ -55,9 +55,9 @@ export function createTurnFinish(database: Database): (end: TurnEnd) => Promise<
 }
 
 async function endAlone(sql: Sql, end: TurnEnd): Promise<LaneStep> {
-  const { elsewhere } = end.finish;
+  const { elsewhere: otherChats } = end.finish;
   // The deliveries to others are planned for every statement that could queue them.
-  const isOwnChat = elsewhere !== undefined && elsewhere.shownOn.length === 0;
+  const isOwnChat = otherChats !== undefined && otherChats.shownOn.length === 0;
   const [row] = await endTurns(sql, [end], isOwnChat ? { ...end.finish, elsewhere: undefined } : end.finish);
   if (row?.shared !== true) return await stepAfter(sql, end.fence, row);
   const [retried] = await endTurns(sql, [end], end.finish);
@@ -65,8 +65,14 @@ async function endAlone(sql: Sql, end: TurnEnd): Promise<LaneStep> {
 }
 
 /** True for an end that only writes rows of its own session. */
-function isPlain({ outbound, elsewhere, speak = false, entries, deadLetter }: TurnFinish): boolean {
-  const queues = outbound !== undefined || speak || (elsewhere?.shownOn.length ?? 0) > 0;
+function isPlain({
+  outbound,
+  elsewhere: otherChats,
+  speak = false,
+  entries,
+  deadLetter,
+}: TurnFinish): boolean {
+  const queues = outbound !== undefined || speak || (otherChats?.shownOn.length ?? 0) > 0;
   return !queues && deadLetter === undefined && sourcesOfRows(entries).length === 0;
 }
 
@@ -158,25 +164,25 @@ async function endTurns(sql: Sql, batch: readonly TurnEnd[], single?: TurnFinish
 }
 
 /** What follows a turn: its deliveries, and the speech of its answer. */
-function queuesMore({ outbound, elsewhere, speak = false }: TurnFinish): boolean {
-  return outbound !== undefined || elsewhere !== undefined || speak;
+function queuesMore({ outbound, elsewhere: otherChats, speak = false }: TurnFinish): boolean {
+  return outbound !== undefined || otherChats !== undefined || speak;
 }
 
 /** The turn's address names the lanes of its delivery and of its speech; the turn's id is the dedupe key. */
 function queuedDelivery(sql: Sql, finish: TurnFinish, claim: string) {
-  const { turnId, outbound, elsewhere, speak = false } = finish;
+  const { turnId, outbound, elsewhere: otherChats, speak = false } = finish;
   if (!queuesMore(finish)) return sql``;
   const lane = sql`(
     select 'out:' || address as key from closed where ${outbound !== undefined}
-    ${elsewhere === undefined ? sql`` : sql`union all select 'out:' || address from others`}
+    ${otherChats === undefined ? sql`` : sql`union all select 'out:' || address from others`}
     union all select 'speech:' || address from closed where ${speak} and voice) source`;
   const payload = sql`case class when 'out' then ${cleanJson(outbound ?? null)}::jsonb else ${cleanJson({ turnId })}::jsonb end`;
   return sql`
-    ${elsewhere === undefined ? sql`` : deliveredElsewhere(sql, turnId, elsewhere)},
+    ${otherChats === undefined ? sql`` : deliveredElsewhere(sql, turnId, otherChats)},
     bumped as (${bumpLane(sql, lane, claim)}),
     queued as (
       insert into lane_item (lane, seq, dedupe, payload)
       select key, tail, ${turnId},
-        ${elsewhere === undefined ? payload : sql`coalesce((select o.payload from others o where 'out:' || o.address = key), ${payload})`}
+        ${otherChats === undefined ? payload : sql`coalesce((select o.payload from others o where 'out:' || o.address = key), ${payload})`}
       from bumped returning *)`;
 }

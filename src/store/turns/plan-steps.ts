@@ -32,11 +32,11 @@ export function createPlanSteps(database: Database) {
 }
 
 function clean(planning: PlanningRecord): PlanningRecord {
-  const { made, model } = planning;
+  const { made: planRecord, model } = planning;
   return {
     ...planning,
     model: cleanText(model),
-    made: made && { ...made, card: cleanText(made.card) },
+    made: planRecord && { ...planRecord, card: cleanText(planRecord.card) },
   };
 }
 
@@ -51,24 +51,24 @@ async function storePlan(sql: Sql, fence: Fence, turnId: string, planning: Plann
   if (row?.held !== true) throw new FencedError(fence.lane);
 }
 
-function planRows(sql: Sql, fence: Fence, turnId: string, made: PlanningRecord['made']) {
-  if (made === undefined) return sql``;
+function planRows(sql: Sql, fence: Fence, turnId: string, planRecord: PlanningRecord['made']) {
+  if (planRecord === undefined) return sql``;
   const session = sessionOfLane(fence);
   return sql`,
     planned as (
       insert into plan (id, session, turn_id, doc)
-      select ${made.plan.id}, ${session}, ${turnId}, ${cleanJson(made.plan)}::jsonb from held
+      select ${planRecord.plan.id}, ${session}, ${turnId}, ${cleanJson(planRecord.plan)}::jsonb from held
       on conflict (id) do nothing returning id),
     talk as (
       update session set message_seq = message_seq + 1, updated_at = now(),
-        sources = ${mergedSources(sql, sql`${fence.seq}`, made.rows)}
+        sources = ${mergedSources(sql, sql`${fence.seq}`, planRecord.rows)}
       from planned where session.key = ${session} returning session.key, message_seq),
     said as (
       insert into message (session, seq, turn_id, role, content, is_plan)
-      select key, message_seq, ${turnId}, 'assistant', ${made.card}, true from talk),
-    ${made.todos === undefined ? sql`` : sql`listed as (${putTodos(sql, session, made.todos, sql`planned`)}),`}
-    ${countRun(sql, session, made.plan)}
-    written as (${insertRows(sql, fence, turnId, made.rows, sql`planned`)})`;
+      select key, message_seq, ${turnId}, 'assistant', ${planRecord.card}, true from talk),
+    ${planRecord.todos === undefined ? sql`` : sql`listed as (${putTodos(sql, session, planRecord.todos, sql`planned`)}),`}
+    ${countRun(sql, session, planRecord.plan)}
+    written as (${insertRows(sql, fence, turnId, planRecord.rows, sql`planned`)})`;
 }
 
 /** A CTE that counts the run in the plan that is being run. */

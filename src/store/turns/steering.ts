@@ -55,17 +55,17 @@ async function joinTurn(
   fence: Fence,
   turnId: string,
   rows: JournalRow[],
-  joined: JoinedMessage[],
+  messages: JoinedMessage[],
 ): Promise<boolean> {
   // What was edited, moved or dropped in the meantime is visible behind the lock.
   await lockLane(sql, fence.lane);
-  const seqs = joined.map(({ seq }) => seq);
+  const seqs = messages.map(({ seq }) => seq);
   const last = Math.max(...seqs);
-  const turns = joined.map((one) => one.turnId);
+  const turns = messages.map((one) => one.turnId);
   const [row] = await sql<{ held: boolean; open: boolean; shown: { id: string; address: Address }[] }[]>`
     with lane_now as (select * from lane where ${holds(sql, fence)} for update),
     held as (select key from lane_now where stop_seq <= head and not exists (
-      select from jsonb_to_recordset(${cleanJson(joined)}::jsonb) as wanted(seq int, "turnId" text, edited int)
+      select from jsonb_to_recordset(${cleanJson(messages)}::jsonb) as wanted(seq int, "turnId" text, edited int)
       left join lane_item item on item.lane = ${fence.lane} and item.seq = wanted.seq
         and item.payload ->> 'turnId' = wanted."turnId" and (item.done_at is null or item.error = 'joined')
         and coalesce((item.payload ->> 'edited')::int, 0) = coalesce(wanted.edited, 0)

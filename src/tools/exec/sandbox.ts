@@ -129,12 +129,12 @@ function findBubblewrap(): string {
 
 /** Fails closed: what cannot be proven to hold counts as broken. */
 async function selfTest(
-  { home, hidden }: SandboxOptions,
+  { home, hidden: hiddenPaths }: SandboxOptions,
   bwrap: string,
   groups: string | undefined,
   limits: RunLimits,
 ): Promise<void> {
-  const places = [home, PROGRAM_DIR, ...hidden];
+  const places = [home, PROGRAM_DIR, ...hiddenPaths];
   // Before the program is looked for: installing it would not help a home in the wrong place.
   refuseReadable(places);
   refuseMachine(bwrap);
