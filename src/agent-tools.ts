@@ -59,7 +59,7 @@ function searchOf(settings: SearchSettings) {
 export function openTools(
   { settings, store, security, transport }: AgentParts,
   { memories, schedules, models, profiles, creatorAccess, media }: ReachedByTools,
-  { added, reachable }: { added: readonly Tool[]; reachable: readonly string[] },
+  { added: newTools, reachable }: { added: readonly Tool[]; reachable: readonly string[] },
 ) {
   const { home } = settings.current();
   const { ledger, bus } = transport;
@@ -88,7 +88,7 @@ export function openTools(
     keepFile: (folder: string, file: string) => transport.outgoing.keep(folder, file),
     documentText: media.documentText,
   };
-  return createTools(builtIn, added);
+  return createTools(builtIn, newTools);
 }
 
 /** Takes secrets that the log must not show from now on. */
@@ -126,7 +126,7 @@ interface ProfileChecks {
 export async function openProfiles(
   settings: Settings<Config>,
   profiles: ReturnType<typeof createProfiles>,
-  { tools, added, modelProblem }: ProfileChecks,
+  { tools, added: newTools, modelProblem }: ProfileChecks,
 ): Promise<void> {
   const rules = (now: Config) => {
     const servers = now.mcpServers.map(({ name }) => name);
@@ -136,7 +136,7 @@ export async function openProfiles(
       ...builtInProfiles(
         {
           persona: now.persona,
-          enabledTools: enabledTools({ named: names, tools, added, servers, searches }),
+          enabledTools: enabledTools({ named: names, tools, added: newTools, servers, searches }),
         },
         (name) => canWork(tools, name, { exec: now.tools.exec, searches }),
       ),

@@ -110,7 +110,13 @@ async function whoAmI(client: MatrixClient): Promise<string> {
 }
 
 /** A homeserver counts an account's events over all its rooms. */
-function capabilitiesOf({ reactions, eventsPerSecond, accountBurst, editIntervalMs, burst }: MatrixConfig) {
+function capabilitiesOf({
+  reactions,
+  eventsPerSecond,
+  accountBurst,
+  editIntervalMs,
+  burst: burstSize,
+}: MatrixConfig) {
   return usualCapabilities({
     reactsIn: reactions,
     maxFileBytes: MAX_UPLOAD_BYTES,
@@ -118,7 +124,13 @@ function capabilitiesOf({ reactions, eventsPerSecond, accountBurst, editInterval
     rates: {
       callsPerSecond: eventsPerSecond,
       bucket: accountBurst,
-      of: ({ chatId }) => ({ key: chatId, editIntervalMs, burst, reserved: 1, countsForBot: true }),
+      of: ({ chatId }) => ({
+        key: chatId,
+        editIntervalMs,
+        burst: burstSize,
+        reserved: 1,
+        countsForBot: true,
+      }),
     },
     typingMs: TYPING_MS,
   });

@@ -115,10 +115,16 @@ interface EnabledTools {
 
 /**
  * Names of the tools of the default profile: those that config.json names, else the usual ones that can work here, the
- * `added` ones, and those of all MCP servers unless some are named. Throws a `ConfigError` that names every unknown
+ * `newTools`, and those of all MCP servers unless some are named. Throws a `ConfigError` that names every unknown
  * tool.
  */
-export function enabledTools({ named: toolNames, tools, added, servers, searches }: EnabledTools): string[] {
+export function enabledTools({
+  named: toolNames,
+  tools,
+  added: newTools,
+  servers,
+  searches,
+}: EnabledTools): string[] {
   const exists = (name: string): boolean =>
     tools.some((tool) => tool.name === name) || mayBeMcpTool(name, servers);
   const unknown = (toolNames ?? []).filter((name) => !exists(name));
@@ -133,7 +139,7 @@ export function enabledTools({ named: toolNames, tools, added, servers, searches
   const usual = () => DEFAULT_TOOLS.filter((name) => canWork(tools, name, { exec: false, searches }));
   const choosesOfServers = toolNames?.some((name) => name === ALL_MCP_TOOLS || isMcpTool(name)) ?? false;
   const ofServers = servers.length === 0 || choosesOfServers ? [] : [ALL_MCP_TOOLS];
-  return [...(toolNames ?? usual()), ...ofServers, ...added.map(({ name }) => name)];
+  return [...(toolNames ?? usual()), ...ofServers, ...newTools.map(({ name }) => name)];
 }
 
 /** True for the name of a tool that one of these servers may offer, and for the word that means them all. */

@@ -69,7 +69,11 @@ export function createMemory(memories: MemoryStore): Tool {
 async function save(memories: MemoryStore, args: Args, ctx: ToolContext): Promise<ToolResult> {
   // If no one says what was read before, assume the worst.
   const untrusted = ctx.sources === undefined || taints(ctx.sources);
-  const { memory, isNew, dropped } = await memories.remember(ctx.memoryOwner, {
+  const {
+    memory,
+    isNew,
+    dropped: droppedCount,
+  } = await memories.remember(ctx.memoryOwner, {
     // The turn is included: it is how the facts of a turn are counted, those of its subagents included.
     key: `${ctx.turnId}/${ctx.callKey}`,
     text: textOf(args),
@@ -79,7 +83,7 @@ async function save(memories: MemoryStore, args: Args, ctx: ToolContext): Promis
   if (!isNew) return { content: `That is already known, as number ${memory.id}.` };
   const mark = untrusted ? ' It is marked as unverified, because text from others was read before.' : '';
   const limit = untrusted ? `${MAX_UNVERIFIED_MEMORIES} unverified facts` : MAX_MEMORIES;
-  const full = dropped > 0 ? ` The oldest of them had to go: at most ${limit} are kept.` : '';
+  const full = droppedCount > 0 ? ` The oldest of them had to go: at most ${limit} are kept.` : '';
   return { content: `Saved as number ${memory.id}.${mark}${full}` };
 }
 

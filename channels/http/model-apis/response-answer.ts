@@ -120,7 +120,7 @@ function endOf(
 }
 
 function responseObject(
-  { id, created_at, model, asked }: ResponseHead,
+  { id, created_at, model, asked: request }: ResponseHead,
   status: string,
   output: readonly unknown[],
 ): Record<string, unknown> {
@@ -132,7 +132,7 @@ function responseObject(
     background: false,
     error: null,
     incomplete_details: null,
-    ...asked,
+    ...request,
     model,
     output,
     usage: null,

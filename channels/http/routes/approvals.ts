@@ -75,7 +75,7 @@ export function consistent<Shape extends Decision>(schema: z.ZodType<Shape>): z.
       path: ['reason'],
       message: 'only a denial has a reason',
     })
-    .refine(({ decision, always }) => always !== true || decision === 'approved', {
+    .refine(({ decision, always: isPermanent }) => isPermanent !== true || decision === 'approved', {
       path: ['always'],
       message: 'only an approval can be permanent',
     });

@@ -115,8 +115,8 @@ async function remember(sql: Sql, fact: Fact): Promise<Remembered | undefined> {
     select made.*, true as "isNew", (select count(*)::int from gone) as dropped from made
     union all select known.*, false, 0 from known`;
   if (row === undefined) return undefined;
-  const { isNew, dropped, ...memory } = row;
-  return { memory, isNew, dropped };
+  const { isNew, dropped: droppedCount, ...memory } = row;
+  return { memory, isNew, dropped: droppedCount };
 }
 
 /** CTE `wanted`: any of the words, longer ones also as the beginning of a word; null if there is none. */

@@ -51,18 +51,18 @@ export function createSignIns(database: Database): SignInStore {
           select from sign_in where kind = 'session' and hash = ${hash} and token_id = ${cleanText(tokenId)}
             and proxy_user = ${cleanText(proxyUser)} and expires_at > now()`,
       ),
-    signIns: ({ tokenId, own = '' }) =>
+    signIns: ({ tokenId, own: ownHash = '' }) =>
       database.rows(
         (sql) => sql<SignIn[]>`
           select id, token_id as "tokenId", proxy_user as "proxyUser", client, created_at as "createdAt", expires_at as "expiresAt",
-            last_used_at as "lastUsedAt", hash = ${own} as "isOwn"
+            last_used_at as "lastUsedAt", hash = ${ownHash} as "isOwn"
           from sign_in where kind = 'session' and expires_at > now() ${ofToken(sql, tokenId)} order by created_at desc, id limit 1000`,
       ),
-    endOtherSignIns: ({ tokenId, own = '' }) =>
+    endOtherSignIns: ({ tokenId, own: ownHash = '' }) =>
       database.run(async (sql) => {
         const rows = await sql`
           delete from sign_in
-          where kind = 'session' and hash <> ${own} and expires_at > now() ${ofToken(sql, tokenId)} returning id`;
+          where kind = 'session' and hash <> ${ownHash} and expires_at > now() ${ofToken(sql, tokenId)} returning id`;
         return rows.length;
       }),
     endSignIn: (id, tokenId) =>

@@ -14,8 +14,8 @@ import { endOnScreen, lockLane } from '../lanes/stop.ts';
 export function createJoining(database: Database) {
   return {
     waitingBehind: (fence, limit) => database.run((sql) => waitingBehind(sql, fence, limit)),
-    joinTurn: (fence, turnId, { rows, joined }) =>
-      database.transaction((sql) => joinTurn(sql, fence, turnId, rows, joined)),
+    joinTurn: (fence, turnId, { rows, joined: messages }) =>
+      database.transaction((sql) => joinTurn(sql, fence, turnId, rows, messages)),
   } satisfies Partial<Ledger>;
 }
 
