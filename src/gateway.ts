@@ -121,17 +121,8 @@ async function build(
     [path.join(config.home, 'profile.schema.json')]: () => profileSchema,
   };
   const writeSchemas = (signal: AbortSignal) => writeSchemaFiles(schemas, log, signal);
-  const { leader } = inbound;
-  const { receive } = inbound.intake;
-  await lifecycle.start({
-    ...componentsOf(parts),
-    backups,
-    receive,
-    leader,
-    health,
-    tell: publish,
-    writeSchemas,
-  });
+  const components = { ...componentsOf(parts), backups, health, tell: publish, writeSchemas };
+  await lifecycle.start({ ...components, receive: inbound.intake.receive, leader: inbound.leader });
   return {
     url: url(),
     health: () => health.report(),

@@ -176,7 +176,7 @@ export interface ReaderLanguage {
 }
 
 /** The file at a path; for one of another version, what stands in for it. */
-export function findPageFile(
+function findPageFile(
   { byPath, standIns, said }: PageFiles,
   urlPath: string,
   { codes, say, language }: ReaderLanguage,

@@ -217,7 +217,7 @@ export function wordsAfter(command: string): string[] {
 }
 
 /** The options of a command in all its forms. */
-export function optionsOf(command: string): { names: string[]; takesValue: boolean }[] {
+function optionsOf(command: string): { names: string[]; takesValue: boolean }[] {
   return formsOf(command).flatMap(({ options = [] }) =>
     options.map(([option]) => ({ names: typedAs(option), takesValue: / [A-Z]|\|/.test(option) })),
   );

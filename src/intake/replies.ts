@@ -24,7 +24,7 @@ export type Refusal = Extract<Receipt, { kind: 'refused' }>;
  * Logs a refusal, and counts it for people who ask why there was no answer; over HTTP the client has already been
  * notified. Never throws.
  */
-export function noteRefused(
+function noteRefused(
   { log, noteRefusal }: IntakeContext,
   message: InboundMessage,
   { code, why: reason }: Refusal,

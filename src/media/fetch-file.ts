@@ -98,7 +98,7 @@ async function load(
 }
 
 /** The content of a file; undefined when there is none. Throws `ToolError`. */
-export async function readWhole(
+async function readWhole(
   files: SessionFiles,
   folder: string,
   file: string,

@@ -94,7 +94,7 @@ export function problemOf(problemText: TextRef): { problem: string; problemText:
  * Transcribes a recording that is not stored. Throws the signal's reason, or the error of a disk that cannot be
  * written.
  */
-export async function listenTo(
+async function listenTo(
   transcriber: Transcriber | undefined,
   bytes: Uint8Array,
   name: string,

@@ -35,7 +35,7 @@ export async function main(): Promise<void> {
 
 /** What builds, the page, and all that these import. */
 const COPIED =
-  'src/launch.js src/launch src/bundle.ts src/contracts src/lib channels/http package.json package-lock.json'.split(
+  'src/launch.js src/launch src/bundle.ts src/protocol src/lib channels/http package.json package-lock.json'.split(
     ' ',
   );
 /** Root may write everywhere; others cannot become anyone else. */

@@ -6,7 +6,7 @@ import { HttpError } from '../errors.ts';
 import { type Route, routeOf } from '../route.ts';
 
 /** The body. */
-export const grantSchema = z.strictObject({
+const grantSchema = z.strictObject({
   channel: z.string().min(1).max(50),
   kind: z.enum(GRANT_KINDS),
   id: z.string().trim().min(1).max(200),
@@ -18,7 +18,7 @@ const DAY_MS = 86_400_000;
 const MAX_DAYS = 3_650;
 
 /** The body. */
-export const tokenSchema = z.strictObject({
+const tokenSchema = z.strictObject({
   name: z.string().trim().min(1).max(100),
   scopes: z.array(z.enum(SCOPES)).max(SCOPES.length).default(['chat']),
   expiresInDays: z.number().positive().max(MAX_DAYS).optional(),

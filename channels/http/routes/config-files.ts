@@ -8,10 +8,10 @@ import { type HttpContext, type Route, routeOf } from '../route.ts';
 import { sayToCaller } from './person.ts';
 
 /** What an edit is based on. */
-export const versionSchema = z.string().min(1).max(100);
+const versionSchema = z.string().min(1).max(100);
 
 /** A field of a file, and its new value. */
-export const changeSchema = z.strictObject({
+const changeSchema = z.strictObject({
   path: z
     .array(z.union([z.string().min(1).max(200), z.int().min(0).max(10_000)]))
     .min(1)
@@ -138,7 +138,7 @@ export const configFileRoutes: readonly Route[] = [
 ];
 
 /** The fields of an answer that lists problems. */
-export function wireProblems(problems: readonly TextRef[]): {
+function wireProblems(problems: readonly TextRef[]): {
   errors: string[];
   problems: readonly TextRef[];
 } {
@@ -146,7 +146,7 @@ export function wireProblems(problems: readonly TextRef[]): {
 }
 
 /** 400 for changes that were not made, with every problem. */
-export function refusedChange(code: string, problems: readonly TextRef[]): HttpError {
+function refusedChange(code: string, problems: readonly TextRef[]): HttpError {
   const lines = [inEnglish('problem.nothing_changed'), ...wireProblems(problems).errors];
   return new HttpError(400, code, lines.join('\n'), { problems });
 }

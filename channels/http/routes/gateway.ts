@@ -106,7 +106,7 @@ function wireModel(id: string) {
 }
 
 /** `default`, the profiles and the models in OpenAI's shape. Throws `ProviderError` when the model server cannot be reached. */
-export async function listModels(c: HttpContext, deps: HandlerDeps): Promise<Response> {
+async function listModels(c: HttpContext, deps: HandlerDeps): Promise<Response> {
   const ids = await deps.gateway.models(c.get('caller'), AbortSignal.timeout(MODELS_TIMEOUT_MS));
   return c.json({ object: 'list', data: ids.map(wireModel) });
 }

@@ -10,7 +10,7 @@ const isLane = (text: string): text is LaneKey =>
   LANE_CLASSES.some((name) => text.startsWith(`${name}:`) && text.length > name.length + 1);
 
 /** The body. */
-export const letterSchema = z.strictObject({
+const letterSchema = z.strictObject({
   lane: z.string().max(2_000).refine(isLane, 'must be the lane of a dead letter'),
   seq: z.int().min(0),
 });

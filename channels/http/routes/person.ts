@@ -14,7 +14,7 @@ const DAY_MS = 86_400_000;
 const DEFAULT_DAYS = 30;
 
 /** The answer. */
-export const languageAnswer = z.object({
+const languageAnswer = z.object({
   /** Code of the language. */
   language: z.string(),
   /** Whether the person has chosen it. */

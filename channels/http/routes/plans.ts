@@ -35,7 +35,7 @@ const editSchema = z.union([
 ]);
 
 /** The body. */
-export const runSchema = z.strictObject({
+const runSchema = z.strictObject({
   /** Without it, the mode that was the session's when the plan was made. */
   mode: z.enum(MODES).optional(),
   /** The version to run. */

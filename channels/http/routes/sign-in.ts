@@ -150,7 +150,7 @@ function nameFor({ headers }: IncomingMessage): string {
 }
 
 /** The secret in the request's cookie; undefined without one. */
-export function cookieSecret(incoming: IncomingMessage): string | undefined {
+function cookieSecret(incoming: IncomingMessage): string | undefined {
   const name = nameFor(incoming);
   for (const pair of (incoming.headers.cookie ?? '').split(';')) {
     const [key = '', value = ''] = pair.trim().split('=', 2);
@@ -160,7 +160,7 @@ export function cookieSecret(incoming: IncomingMessage): string | undefined {
 }
 
 /** The `set-cookie` value that begins a session, or with '' ends it. */
-export function sessionCookie(incoming: IncomingMessage, secret: string, forMs = SIGN_IN_MS): string {
+function sessionCookie(incoming: IncomingMessage, secret: string, forMs = SIGN_IN_MS): string {
   const age = secret === '' ? 0 : Math.floor(forMs / 1_000);
   const secure = incoming.headers.origin?.startsWith('https://') === true ? '; Secure' : '';
   return `${nameFor(incoming)}=${secret}; Path=/; Max-Age=${age}; HttpOnly; SameSite=Strict${secure}`;
@@ -181,7 +181,7 @@ export function authorizeByCookie(incoming: IncomingMessage): void {
 }
 
 /** Throws `HttpError` 403 for a request that the gateway's own page did not make. */
-export function refuseOtherPages({ headers }: IncomingMessage): void {
+function refuseOtherPages({ headers }: IncomingMessage): void {
   const { origin, host = '' } = headers;
   const site = headers['sec-fetch-site'];
   const isOwn =

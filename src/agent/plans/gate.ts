@@ -88,7 +88,7 @@ async function explain(
   try {
     const messages = [{ role: 'user' as const, content }];
     const display = { msgId: `${turn.turnId}.explain.${run.facts}`, title: stepTitle(step, turn.say) };
-    const question = { system: EXPLAIN_PROMPT, messages, signal, shown: display };
+    const question = { system: EXPLAIN_PROMPT, messages, signal, display };
     const explanation = await callWithoutHistory(shared, turn, question, emit);
     if (explanation.trim() !== '') return explanation.trim();
   } catch (error) {

@@ -96,7 +96,7 @@ export interface Recipient {
 }
 
 /** Loads the prompt context. Never throws: a turn without memories is better than none. */
-export async function loadPromptContext(shared: AgentShared, recipient: Recipient): Promise<PromptContext> {
+async function loadPromptContext(shared: AgentShared, recipient: Recipient): Promise<PromptContext> {
   const [files, facts] = await Promise.all([shared.prompts.bootstrapPrompt(), recall(shared, recipient)]);
   return { ...files, memory: memoryPart(facts), untrusted: facts.some((fact) => fact.untrusted) };
 }

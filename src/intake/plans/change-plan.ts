@@ -83,7 +83,7 @@ export async function showCard(context: IntakeContext, { plan, address }: PlanRe
 }
 
 /** The refusal of a press or request for a different version of the plan. */
-export function otherVersion(plan: Plan): GatewayError {
+function otherVersion(plan: Plan): GatewayError {
   return new GatewayError('plan_changed', textRef('plan.other_version', { version: versionOf(plan) }));
 }
 

@@ -12,7 +12,7 @@ export type PluralForms = Readonly<Partial<Record<Intl.LDMLPluralRule, string>> 
 export type Template = string | PluralForms;
 
 /** A table in another language: every key of the first one, each of the same kind. */
-export type TranslationOf<Table extends Readonly<Record<string, Template>>> = {
+type TranslationOf<Table extends Readonly<Record<string, Template>>> = {
   readonly [Key in keyof Table]: Table[Key] extends string ? string : PluralForms;
 };
 

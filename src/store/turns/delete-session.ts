@@ -18,7 +18,7 @@ export function deleteSession(database: Database, key: SessionKey): Promise<bool
 }
 
 /** `RetentionStore.deleteIdle`: writers wait for the lock of the lane, and everything written before the lock is seen. */
-export function deleteIdleSession(database: Database, key: SessionKey, days: number): Promise<boolean> {
+function deleteIdleSession(database: Database, key: SessionKey, days: number): Promise<boolean> {
   return database.transaction(async (sql, attempt) => {
     await lockLane(sql, `in:${cleanText(key)}`);
     const idle =
@@ -28,7 +28,7 @@ export function deleteIdleSession(database: Database, key: SessionKey, days: num
 }
 
 /** The condition that no one has used a session `s` for this many days, and that it may be deleted. */
-export function unusedFor(sql: Sql, days: number) {
+function unusedFor(sql: Sql, days: number) {
   return sql`s.updated_at < now() - ${days}::float8 * interval '1 day' and not s.pinned
     and not exists (select from lane where lane.key = 'in:' || s.key and lane.tail <> lane.head)
     and not exists (select from schedule where schedule.session = s.key and next_at is not null)`;

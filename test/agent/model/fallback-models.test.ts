@@ -89,7 +89,7 @@ describe('who answers for a model', () => {
     expect(models.insteadOf('big')).toEqual({
       model: 'big',
       instead: 'small',
-      why: 'model_fails.out_of_memory',
+      reasonKey: 'model_fails.out_of_memory',
     });
     models.answered({ ...turn, model: 'middle' }, emit);
     expect(models.insteadOf('big')?.instead).toBe('middle');
@@ -109,7 +109,7 @@ describe('who answers for a model', () => {
     });
     models.change(pair('a', 'b'), failure('unavailable'), emit);
     models.change(pair('b', 'a'), failure('unavailable'), emit);
-    expect(models.insteadOf('a')).toMatchObject({ model: 'a', why: 'model_fails.unavailable' });
+    expect(models.insteadOf('a')).toMatchObject({ model: 'a', reasonKey: 'model_fails.unavailable' });
   });
 
   it('is announced once in each conversation, and so is the model’s return', () => {

@@ -1,6 +1,5 @@
 /** Pairs of tags in parsed inline Markdown, as in chats of other networks. Pure. */
-import { loweredOrMarked, raisedOrMarked } from '../../../../src/lib/markdown/tags.ts';
-import { isLineBreak, pairTags } from '../../../../src/lib/markdown/tags.ts';
+import { isLineBreak, loweredOrMarked, pairTags, raisedOrMarked } from '../../../../src/lib/markdown/tags.ts';
 import { joined } from './emphasis.js';
 import { textOf } from './link-text.js';
 
