@@ -7,7 +7,7 @@ import { fire, type SchedulingDeps } from './fire.ts';
 import { beat, HEARTBEAT_ID, settleHeartbeat } from './heartbeat.ts';
 import { createSchedules } from './schedules.ts';
 
-type { ScheduleSettings, SchedulingDeps } from './fire.ts';
+export type { SchedulingDeps } from './fire.ts';
 export { createSchedules } from './schedules.ts';
 export { parseWhen } from './timing.ts';
 

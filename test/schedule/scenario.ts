@@ -5,13 +5,9 @@ import { partial } from '../fakes/partial.ts';
 import { onTestFinished } from 'vitest';
 import type { CreatorAccess } from '../../src/protocol/access.ts';
 import type { EventBody } from '../../src/protocol/event.ts';
+import type { ScheduleSettings } from '../../src/schedule/fire.ts';
 import { createSendSystemMessage } from '../../src/intake/index.ts';
-import {
-  createScheduling,
-  type ScheduleSettings,
-  type Scheduling,
-  type SchedulingDeps,
-} from '../../src/schedule/index.ts';
+import { createScheduling, type Scheduling, type SchedulingDeps } from '../../src/schedule/index.ts';
 import { SCHEDULE_LIMITS, type ScheduleRecord, type ScheduleStore } from '../../src/protocol/schedules.ts';
 import type { TestStore } from '../database.ts';
 import { testLog } from '../fakes/agent/tool-context.ts';

@@ -11,11 +11,6 @@ export type PluralForms = Readonly<Partial<Record<Intl.LDMLPluralRule, string>> 
 
 export type Template = string | PluralForms;
 
-/** A table in another language: every key of the first one, each of the same kind. */
-type TranslationOf<Table extends Readonly<Record<string, Template>>> = {
-  readonly [Key in keyof Table]: Table[Key] extends string ? string : PluralForms;
-};
-
 type NamesIn<Text extends string> = Text extends `${string}{${infer Name}}${infer Rest}`
   ? (Name extends `/${string}` | 'parley' ? never : Name) | NamesIn<Rest>
   : never;

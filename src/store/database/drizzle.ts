@@ -22,20 +22,10 @@ export type Orm = Driver.PostgresJsDatabase;
 
 /** Conditions, order and expressions of queries. */
 export const { and, asc, desc, eq, getTableColumns, gte, isNull, lt, sql } = core;
+const { customType, timestamp } = pgCore;
+
 /** Declares tables. */
-export const {
-  bigint,
-  boolean,
-  customType,
-  index,
-  integer,
-  jsonb,
-  pgTable,
-  primaryKey,
-  text,
-  timestamp,
-  unique,
-} = pgCore;
+export const { bigint, boolean, index, integer, jsonb, pgTable, primaryKey, text, unique } = pgCore;
 /** Creates the query builder for a postgres.js client. */
 export const { drizzle } = driver;
 /** Reads and applies a folder of migrations. */
