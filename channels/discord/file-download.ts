@@ -36,18 +36,18 @@ export class FileDownload {
   /** Throws `ChannelError`; so does the stream. */
   async open(media: Media, signal: AbortSignal): Promise<AsyncIterable<Uint8Array>> {
     const reference = readReference(media.url);
-    if (reference === undefined) throw gone();
+    if (reference === undefined) throw lostFile();
     const silence = new Silence(this.#silenceMs, signal);
     try {
       const first = await this.#get(reference.url, silence);
       if (first.status === 200) return readBytes(first, silence);
       await discard(first);
-      if (reference.of === undefined) throw gone();
+      if (reference.of === undefined) throw lostFile();
       const link = await this.#freshLink(reference.url, reference.of, signal);
       const second = await this.#get(link, silence);
       if (second.status === 200) return readBytes(second, silence);
       await discard(second);
-      throw gone();
+      throw lostFile();
     } catch (error) {
       silence.end();
       throw error;
@@ -56,7 +56,7 @@ export class FileDownload {
 
   /** The answer with status 200, or one that says that the link has expired. */
   async #get(url: URL, silence: Silence): Promise<Answer> {
-    if (!this.#isFileServer(url)) throw gone();
+    if (!this.#isFileServer(url)) throw lostFile();
     let answer: Answer;
     try {
       const { signal } = silence;
@@ -71,7 +71,7 @@ export class FileDownload {
       const retryAfterMs = Math.max(1, Number(answer.headers.get('retry-after')) || 1) * 1_000;
       throw rateLimited(retryAfterMs);
     }
-    if (answer.status < 500) throw gone();
+    if (answer.status < 500) throw lostFile();
     throw channelUnavailable(`Discord answered the request for the file with status ${answer.status}.`);
   }
 
@@ -86,13 +86,13 @@ export class FileDownload {
     const answer = await this.#rest
       .get(Routes.channelMessage(channelId, messageId), `message ${channelId}`, signal)
       .catch((error: unknown) => {
-        if (error instanceof ChannelError && !error.retryable) throw gone(error);
+        if (error instanceof ChannelError && !error.retryable) throw lostFile(error);
         throw error;
       });
     const { attachments = [], message_snapshots: snapshots } = WithFiles.safeParse(answer).data ?? {};
     const files = [...attachments, ...(snapshots ?? []).flatMap(({ message }) => message.attachments)];
     const link = files.map(({ url }) => URL.parse(url)).find((url) => url?.pathname === old.pathname);
-    if (!link) throw gone();
+    if (!link) throw lostFile();
     return link;
   }
 }
@@ -141,7 +141,7 @@ class Silence {
   }
 }
 
-function gone(cause?: unknown): ChannelError {
+function lostFile(cause?: unknown): ChannelError {
   return new ChannelError('rejected', 'Discord no longer has this file. Please send it again.', { cause });
 }
 

@@ -88,12 +88,12 @@ export async function openFile(
   signal: AbortSignal,
 ): Promise<AsyncIterable<Uint8Array>> {
   const uri = readContentUri(media.url);
-  if (uri === undefined) throw gone();
+  if (uri === undefined) throw lostFile();
   const path = pathOf(AUTHENTICATED_MEDIA, 'download', uri.server, uri.mediaId);
   try {
     return readBytes(await client.open(path, silenceMs, signal), signal);
   } catch (error) {
-    if (error instanceof ChannelError && !error.retryable) throw gone(error);
+    if (error instanceof ChannelError && !error.retryable) throw lostFile(error);
     throw error instanceof ChannelError ? error : cutOff(error);
   }
 }
@@ -109,7 +109,7 @@ async function* readBytes(response: IncomingMessage, signal: AbortSignal): Async
   }
 }
 
-function gone(cause?: unknown): ChannelError {
+function lostFile(cause?: unknown): ChannelError {
   return new ChannelError(
     'rejected',
     'The Matrix homeserver no longer has this file. Please send it again.',

@@ -52,10 +52,10 @@ export class Files {
   /** The bytes of a file that came with a message. Throws `ChannelError`; so does the stream. */
   async open(media: Media, signal: AbortSignal): Promise<AsyncIterable<Uint8Array>> {
     const reference = readReference(media.url);
-    if (reference === undefined) throw gone();
+    if (reference === undefined) throw lostFile();
     const url = reference.url ?? (await this.#urlOf(reference.fileId));
     // The address comes from Slack, but no other server may get the token.
-    if (!this.#isFileServer(url)) throw gone();
+    if (!this.#isFileServer(url)) throw lostFile();
     return readChunks(await this.#request(url, { headers: this.#headers, signal }), cutOff);
   }
 
@@ -98,11 +98,11 @@ export class Files {
 
   async #urlOf(file: string): Promise<URL> {
     const answer = await this.#api.call('files.info', { file }).catch((error: unknown) => {
-      throw error instanceof ChannelError && !error.retryable ? gone(error) : error;
+      throw error instanceof ChannelError && !error.retryable ? lostFile(error) : error;
     });
     const { file: info } = Info.safeParse(answer).data ?? {};
     const url = URL.parse(info?.url_private_download ?? info?.url_private ?? '');
-    if (url === null) throw gone();
+    if (url === null) throw lostFile();
     return url;
   }
 
@@ -152,7 +152,7 @@ export class Files {
         'rejected',
         'Slack shows this file only to people: give the bot the scope files:read.',
       );
-    throw gone();
+    throw lostFile();
   }
 }
 
@@ -166,7 +166,7 @@ async function bytesOf({ path, name, caption }: OutboundFile): Promise<Buffer> {
   throw new ChannelError('rejected', `The file ${name} is larger than ${inMegabytes(MAX_UPLOAD_BYTES)}.`);
 }
 
-function gone(cause?: unknown): ChannelError {
+function lostFile(cause?: unknown): ChannelError {
   return new ChannelError('rejected', 'Slack no longer has this file. Please send it again.', { cause });
 }
 

@@ -95,11 +95,14 @@ function readTools(
     if (allowlist !== undefined && !allowlist.includes(data.name)) continue;
     const problem = problemOf(data, tools);
     if (problem === undefined) tools.push(data);
-    else notices.push(`The tool ${shown(data.name)} is left out: ${problem}.`);
+    else notices.push(`The tool ${displayName(data.name)} is left out: ${problem}.`);
   }
   for (const name of allowlist ?? []) {
-    if (!tools.some((tool) => tool.name === name) && !notices.some((text) => text.includes(shown(name)))) {
-      notices.push(`The server has no tool ${shown(name)}, which "tools" names.`);
+    if (
+      !tools.some((tool) => tool.name === name) &&
+      !notices.some((text) => text.includes(displayName(name)))
+    ) {
+      notices.push(`The server has no tool ${displayName(name)}, which "tools" names.`);
     }
   }
   return tools;
@@ -113,14 +116,16 @@ function nameOf(item: unknown): string | undefined {
 
 function toolOf(item: unknown): string {
   const name = nameOf(item);
-  return name === undefined ? 'A tool' : `The tool ${shown(name)}`;
+  return name === undefined ? 'A tool' : `The tool ${displayName(name)}`;
 }
 
 /** Names the tools whose schemas model servers get in a simpler form, and what these lack. */
 function simplified(tools: readonly ListedTool[]): string[] {
   const simplifications = tools.flatMap(({ name, inputSchema }) => {
     const { losses } = wireSchema(inputSchema);
-    return losses.length === 0 ? [] : [`${shown(name)} (${losses.slice(0, MAX_LOSSES_SHOWN).join(', ')})`];
+    return losses.length === 0
+      ? []
+      : [`${displayName(name)} (${losses.slice(0, MAX_LOSSES_SHOWN).join(', ')})`];
   });
   if (simplifications.length === 0) return [];
   const more = simplifications.length - MAX_SIMPLIFIED_SHOWN;
@@ -146,7 +151,7 @@ function problemOf(
     : undefined;
 }
 
-function shown(name: string): string {
+function displayName(name: string): string {
   return `"${oneLine(name).slice(0, 80).toWellFormed()}"`;
 }
 
@@ -172,7 +177,7 @@ function toTool(
     effect: reads ? 'pure' : 'unsafe',
     limitMs: timeoutMs,
     risk: () => (isClosed ? 'safe' : reads ? 'caution' : 'dangerous'),
-    warning: () => textRef('risk.mcp_call', { tool: shown(listed.name), server }),
+    warning: () => textRef('risk.mcp_call', { tool: displayName(listed.name), server }),
     results: source,
     reach: () => (isClosed ? 'session' : 'outside'),
     async execute(args: Record<string, unknown>, ctx) {
@@ -183,7 +188,7 @@ function toTool(
 
 function descriptionOf(server: string, tool: string, description: string): string {
   const clean = description.trim();
-  if (clean === '') return `${shown(tool)} of the MCP server ${server}.`;
+  if (clean === '') return `${displayName(tool)} of the MCP server ${server}.`;
   return clean.length <= MAX_DESCRIPTION_CHARS
     ? clean
     : `${clean.slice(0, MAX_DESCRIPTION_CHARS).toWellFormed()}…`;

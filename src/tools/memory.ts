@@ -53,12 +53,15 @@ export function createMemory(memories: MemoryStore): Tool {
       }
       switch (args.action) {
         case 'search':
-          return shown(
+          return memoryList(
             await memories.searchMemory(ctx.memoryOwner, textOf(args), MAX_SHOWN),
             'No fact matches.',
           );
         case 'list':
-          return shown(await memories.memories(ctx.memoryOwner, MAX_SHOWN), 'Nothing is remembered yet.');
+          return memoryList(
+            await memories.memories(ctx.memoryOwner, MAX_SHOWN),
+            'Nothing is remembered yet.',
+          );
         default:
           return await forget(memories, args, ctx);
       }
@@ -99,7 +102,7 @@ function textOf({ action, text = '' }: Args): string {
   return line;
 }
 
-function shown(records: readonly MemoryRecord[], nothing: string): ToolResult {
+function memoryList(records: readonly MemoryRecord[], nothing: string): ToolResult {
   if (records.length === 0) return { content: nothing };
   const lines = records.map(
     ({ id, text, untrusted }) => `${id}${untrusted ? ' (unverified)' : ''}: ${oneLine(text)}`,

@@ -54,14 +54,14 @@ export function createTodoTool(todos: TodoStore) {
     results: 'operator',
     reach: () => 'session',
     async execute(args: Args, ctx) {
-      if (args.action === 'list') return shown(await todos.todos(ctx.sessionKey));
+      if (args.action === 'list') return todoList(await todos.todos(ctx.sessionKey));
       const items =
         args.action === 'update' ? await update(todos, args, ctx) : await replace(todos, args, ctx);
       ctx.emit({
         type: 'todo_changed',
         items: items.map((item) => ({ text: item.text, status: item.status })),
       });
-      return shown(items);
+      return todoList(items);
     },
   });
 }
@@ -113,7 +113,7 @@ function validationOf(
   return text === '' ? {} : { validation: text };
 }
 
-function shown(items: readonly Todo[]): ToolResult {
+function todoList(items: readonly Todo[]): ToolResult {
   if (items.length === 0) return { content: 'The todo list is empty.' };
   const sources = items.reduce<readonly Source[]>((all, item) => mergeSources(all, item.sources ?? []), []);
   return { content: writeTodos(items), sources, from: 'the todo list' };

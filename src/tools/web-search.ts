@@ -49,11 +49,11 @@ export function createWebSearch(search: () => Search | undefined): Tool {
 }
 
 function line({ title, url, description }: SearchResult, index: number): string {
-  return [`${index + 1}. ${shown(title)}`, shown(url), shown(description)]
+  return [`${index + 1}. ${oneLineText(title)}`, oneLineText(url), oneLineText(description)]
     .filter((part) => part !== '')
     .join('\n   ');
 }
 
-function shown(text: string): string {
+function oneLineText(text: string): string {
   return text.replaceAll(/\s+/g, ' ').slice(0, MAX_SHOWN_CHARS).toWellFormed();
 }

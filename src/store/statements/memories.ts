@@ -40,7 +40,7 @@ export function createMemories(database: Database): MemoryStore {
       database.run(async (sql) => {
         const words = searchText(query);
         const rows = await sql<MemoryRecord[]>`
-          with ${wanted(sql, words)}
+          with ${searchQuery(sql, words)}
           select ${columns(sql)} from memory, wanted
           where user_id = ${cleanText(user)}
             and (to_tsvector('simple', content) @@ words or strpos(lower(content), lower(${words})) > 0)
@@ -50,7 +50,7 @@ export function createMemories(database: Database): MemoryStore {
     recall: (user, text, limit) =>
       database.rows(
         (sql) => sql<MemoryRecord[]>`
-          with ${wanted(sql, searchText(text))}
+          with ${searchQuery(sql, searchText(text))}
           select ${columns(sql)} from memory, wanted
           where user_id = ${cleanText(user)} order by ${match(sql)} desc, memory.id desc limit ${limit}`,
       ),
@@ -120,7 +120,7 @@ async function remember(sql: Sql, fact: Fact): Promise<Remembered | undefined> {
 }
 
 /** CTE `wanted`: any of the words, longer ones also as the beginning of a word; null if there is none. */
-function wanted(sql: Sql, text: string) {
+function searchQuery(sql: Sql, text: string) {
   return sql`wanted as (
     select string_agg(
       '''' || replace(replace(lexeme, '\\', '\\\\'), '''', '''''') || '''' || case when length(lexeme) > 2 then ':*' else '' end,

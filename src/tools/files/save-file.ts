@@ -74,6 +74,7 @@ export async function saveFile(workspace: string, filePath: string, content: Buf
     await file.writeFile(content);
     await rename(temporary, target);
   } catch (error) {
+    // The failure to write is what the caller must hear of; the file may not exist yet.
     await unlink(temporary).catch(() => undefined);
     throw pathError(error, filePath);
   }

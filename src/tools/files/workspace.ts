@@ -151,18 +151,19 @@ export function pathError(error: unknown, filePath: string): ToolError {
   if (error instanceof ToolError) return error;
   const code = errorCode(error) || 'unknown';
   const cause = error;
-  if (code === 'ENOENT') return new ToolError('not_found', `There is no "${shown(filePath)}".`, { cause });
+  if (code === 'ENOENT')
+    return new ToolError('not_found', `There is no "${displayPath(filePath)}".`, { cause });
   if (code === 'ENOTDIR') {
-    const text = `Part of "${shown(filePath)}" is a file or a link, not a folder.`;
+    const text = `Part of "${displayPath(filePath)}" is a file or a link, not a folder.`;
     return new ToolError('not_found', text, { cause });
   }
   if (code === 'ELOOP') return refused(filePath, 'a link', cause);
   if (code === 'ENXIO' || code === 'ENODEV') return refused(filePath, 'a device, pipe or socket', cause);
-  return new ToolError('unreadable', `"${shown(filePath)}" cannot be opened (${code}).`, { cause });
+  return new ToolError('unreadable', `"${displayPath(filePath)}" cannot be opened (${code}).`, { cause });
 }
 
 function refused(filePath: string, kind: string, cause?: unknown): ToolError {
-  const text = `"${shown(filePath)}" is ${kind}; only plain files and folders can be used.`;
+  const text = `"${displayPath(filePath)}" is ${kind}; only plain files and folders can be used.`;
   return new ToolError('refused', text, { cause });
 }
 
@@ -175,7 +176,7 @@ function badPath(message: string): ToolError {
   return new ToolError('bad_path', message);
 }
 
-function shown(filePath: string): string {
+function displayPath(filePath: string): string {
   return filePath.length <= 120 ? filePath : `${filePath.slice(0, 120)}…`;
 }
 

@@ -28,7 +28,7 @@ const LABELS = new Map([
  * @param {Pick<Approval, 'args' | 'files'>} approval
  */
 export function callArguments({ args, files }) {
-  if (typeof args !== 'object' || args === null || Array.isArray(args)) return [block(shown(args))];
+  if (typeof args !== 'object' || args === null || Array.isArray(args)) return [block(displayText(args))];
   const entries = Object.entries(args);
   const change = changeOf(new Map(entries), files);
   const parts = entries
@@ -57,7 +57,7 @@ function changeOf(args, files) {
  * @param {unknown} value
  */
 function named(name, value) {
-  const text = name === 'argv' && isWords(value) ? value.map(shellWord).join(' ') : shown(value);
+  const text = name === 'argv' && isWords(value) ? value.map(shellWord).join(' ') : displayText(value);
   const isShort = text.length <= MAX_IN_LINE && !text.includes('\n');
   const isCommand = name === 'command' || name === 'argv';
   const title = LABELS.get(name) ?? visible(name);
@@ -134,7 +134,7 @@ function folded(draw, isLong, look) {
 }
 
 /** @param {unknown} value */
-function shown(value) {
+function displayText(value) {
   return typeof value === 'string' && value !== '' ? value : (JSON.stringify(value, null, 2) ?? '');
 }
 
