@@ -97,8 +97,8 @@ async function* counted(
 }
 
 /**
- * Puts everything back. The database has all rows or is left as it was; files follow once its rows are there. Returns
- * what to print. Throws `GatewayError`.
+ * Puts everything back and returns what to print. If the database cannot be restored whole, nothing changes. Throws
+ * `GatewayError`.
  */
 export async function restoreCommand(
   config: Config,

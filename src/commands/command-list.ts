@@ -255,9 +255,8 @@ interface KnownOption {
 }
 
 /**
- * Throws `GatewayError('usage')` for the first argument that looks like an option and is not one of the command's: it
- * names the option, the command and the options that are closest. Chat ids may be negative numbers, which are not
- * options.
+ * Throws `GatewayError('usage')` for an unknown option and suggests the closest ones. A negative number is a chat id,
+ * not an option.
  */
 export function refuseUnknownOptions(
   command: string,

@@ -36,10 +36,7 @@ import { PARLEY } from '../protocol/texts/parley.ts';
 /** Longest wait for any one remote side, in milliseconds. */
 const CHECK_MS = 10_000;
 
-/**
- * Runs `doctor` with these arguments: returns the text, and false when an error was found. Throws
- * `GatewayError('usage')`.
- */
+/** Runs `doctor`: returns its text, and false if it found an error. Throws `GatewayError('usage')`. */
 export async function doctorCommand(
   args: string[],
   environment: Environment,

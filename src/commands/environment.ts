@@ -1,6 +1,5 @@
 /**
- * Variables from files, for every command: `.env` of the working folder, then of the home, and secrets in their own
- * files.
+ * Environment variables from files: `.env` of the working folder, then of the home, then secrets in files of their own.
  */
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
@@ -20,9 +19,8 @@ export function homeEnvFile(environment: Environment): string {
 }
 
 /**
- * The environment with what the files add; a variable that is set already, also one of an earlier file, stays. Throws
- * `ConfigError` for a file that is there and cannot be read, and for a secret whose file is missing, empty, too long, or
- * given twice.
+ * The environment with the files' variables; those that are already set win. Throws `ConfigError` for an unreadable
+ * file, and for a secret whose file is missing, empty or too long, or that is set twice.
  */
 export function withEnvFiles(environment: Environment, folder = process.cwd()): Record<string, string> {
   const variables = withFile(environment, path.join(folder, '.env'));

@@ -44,8 +44,8 @@ function spaced(value: unknown): string {
 }
 
 /**
- * Writes it at the first start of a home, never over a file that is there, also if another process writes one at the
- * same moment. Never throws: a gateway needs no `config.json`, so one that cannot be written is only logged.
+ * Writes `config.json` at the first start of a home, never over an existing one. Never throws: the gateway runs without
+ * it, so a failure is only logged.
  */
 export function writeFirstConfig(file: string, log: Log): void {
   const whole = path.join(path.dirname(file), `.config.${newId()}.new`);

@@ -1,6 +1,4 @@
-/**
- * `parley mcp login NAME` and `parley mcp logout NAME`: sign in to an MCP server with a browser, and sign out again.
- */
+/** `parley mcp login NAME` and `parley mcp logout NAME`: sign in to an MCP server with a browser, and sign out. */
 import type { Config } from '../config.ts';
 import { GatewayError } from '../protocol/errors.ts';
 import { createLogins, loginsFolder } from '../mcp/index.ts';

@@ -85,8 +85,8 @@ WantedBy=multi-user.target
 }
 
 /**
- * The unit of one person, for `~/.config/systemd/user`: a service manager without rights cannot mount, so only filters
- * harden it. Throws `GatewayError('usage')`.
+ * The unit for `~/.config/systemd/user`. A user's service manager cannot mount, so only filters harden it. Throws
+ * `GatewayError('usage')`.
  */
 export function userUnit(place: ServicePlace): string {
   return `[Unit]

@@ -31,8 +31,8 @@ export interface ServiceAnswer {
 }
 
 /**
- * Runs `service install|uninstall|status`. Throws `GatewayError`: `usage`, `unsupported` where there is neither systemd
- * nor launchd, `service_differs`, `unwritable`.
+ * `service install|uninstall|status`. Throws `GatewayError`: `usage`, `unsupported` (neither systemd nor launchd),
+ * `service_differs`, `unwritable`.
  */
 export function serviceCommand(args: string[], environment: Environment, machine: Machine): ServiceAnswer {
   const { act, print, replace, ...options } = readArguments(args);

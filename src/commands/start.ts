@@ -10,8 +10,8 @@ import { addEnvFiles } from './environment.ts';
 export const MAX_WORKERS = 64;
 
 /**
- * Runs until it is stopped. Throws `GatewayError('usage')` for arguments that it does not know, and what the files with
- * variables are refused for.
+ * Runs until it is stopped. Throws `GatewayError('usage')` for unknown arguments, and the errors of the environment
+ * files.
  */
 export async function start(args: readonly string[]): Promise<void> {
   const workers = readWorkers(args);

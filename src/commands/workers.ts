@@ -33,9 +33,8 @@ const RESTART_CAP_MS = 30_000;
 const HEALTHY_MS = 60_000;
 
 /**
- * Starts the workers and runs until a signal stops it; a second signal ends it at once. Sets the exit code: 1 when the first
- * worker cannot start. Throws `ConfigError`, and `StoreError` for a home that is in use or an embedded database that does not
- * open.
+ * Starts the workers and runs until a signal; a second signal ends it at once. The exit code is 1 if the first worker
+ * cannot start. Throws `ConfigError`, and `StoreError` if the home is in use or its database does not open.
  */
 export async function superviseWorkers(count: number): Promise<void> {
   const config = loadConfig(process.env);

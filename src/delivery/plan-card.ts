@@ -33,8 +33,8 @@ export interface CardOnScreen {
 }
 
 /**
- * Follows one turn: shows the plan as its events change it, and the current activity (S-35, S-48). The turn's final
- * delivery makes the updates that it misses (a crash, a busy chat).
+ * Shows the plan of a turn and its current activity (S-35, S-48). The final delivery shows updates that are missed (a
+ * crash, a busy chat).
  */
 export class PlanCard implements LiveEdit {
   readonly #context: DeliveryContext;
@@ -186,10 +186,7 @@ function noteOf({ note, analysedStepId }: PlanEventView, say: Say): string | und
   return analysedStepId === undefined ? say.text(note) : `⚡ ${say.text(note)}`;
 }
 
-/**
- * Maximum number of cards of ended turns remembered; one that is dropped is edited again, which changes nothing on
- * screen.
- */
+/** Most cards of ended turns that are remembered; a forgotten one is edited again without a visible change. */
 export const MAX_CARDS = 500;
 
 /** Cards by turn. The card of a parked turn stays here and may still be edited. */
@@ -209,8 +206,8 @@ export class PlanCards {
   }
 
   /**
-   * Removes and ends the card of a turn that continues or is being delivered; returns its state. The card makes no
-   * further call.
+   * Removes the card of a turn that continues or is being delivered, and returns its state. The card makes no more
+   * calls.
    */
   async release(turnId: string): Promise<CardOnScreen | undefined> {
     const card = this.#byTurn.get(turnId);
@@ -226,8 +223,8 @@ interface LastCard {
 }
 
 /**
- * Finds what is left to do for the card of an answer's turn, from the stored plan: undefined if there is no plan or
- * its card is already right. Its turn is over, so only a stored plan has buttons. Throws `StoreError`.
+ * What is left to do for the card of an ended turn's plan; undefined if there is no plan or the card is right. Only a
+ * stored plan has buttons by now. Throws `StoreError`.
  */
 export async function lastCard(
   { context, payload, channel, partsOf }: Delivering,

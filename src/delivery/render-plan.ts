@@ -26,10 +26,7 @@ export const STEP_MARKS: Record<StepStatus, string> = {
   skipped: '↷',
 };
 
-/**
- * Maximum widths of the goal and steps, and of the reason for a correction, in UTF-16 units: the first set that fits
- * the message is used.
- */
+/** Widths of the goal and steps, and of the reason for a correction, in UTF-16 units: the first set that fits is used. */
 const WIDTHS: readonly Widths[] = [
   { text: 600, why: 300 },
   { text: 240, why: 240 },
@@ -155,9 +152,8 @@ function clip(value: string, width: number): string {
 }
 
 /**
- * The buttons below a running plan; a paused one has none, because its question has Resume and Stop. Only agentic
- * plans have more than Stop: in planner mode the model follows the plan, in teacher mode each step has a question
- * with Run and Skip.
+ * The buttons of a running plan; the question of a paused one has Resume and Stop. Only agentic plans have more than
+ * Stop: the model follows a planner's plan, and a teacher's plan asks about each step.
  */
 export function planButtons(plan: Plan, say: Say = inEnglish): Button[] {
   if (plan.state === 'stored') return storedButtons(plan, say);

@@ -1,7 +1,6 @@
 /**
- * Outbound webhooks: facts become notes in the `hook:` lane of each webhook that wants them, in order and once, and
- * are posted from there until the receiver accepts them. Events bring them in at once; facts whose event was lost in
- * a crash are found in the tables.
+ * Outbound webhooks: facts become notes in the `hook:` lane of each webhook that wants them, and are posted in order,
+ * once, until the receiver accepts them. Facts whose event was lost in a crash are found in the tables.
  */
 import type { LaneHandler, MessageBus, EventBus } from '../protocol/bus.ts';
 import { GatewayError, toGatewayError } from '../protocol/errors.ts';
@@ -212,9 +211,7 @@ function createHandler(deps: WebhooksDeps): LaneHandler {
   };
 }
 
-/**
- * Posts a note. Throws `GatewayError`: `webhook_refused` for any answer but 2xx, otherwise the errors of the egress.
- */
+/** Posts a note. Throws `GatewayError`: `webhook_refused` unless the answer is 2xx, or the errors of the egress. */
 async function postNote(
   { store, egressOf, epochNow }: WebhooksDeps,
   webhook: Webhook,

@@ -97,10 +97,7 @@ function refusalOf(accepted: NotAccepted, say: Say): Receipt {
   return { kind: 'refused', code: 'not_retried', reply: say.text(WHY_NOT[accepted.why]) };
 }
 
-/**
- * The message in the thread that its channel opens for it, if any; a message in a chat that shares its session stays
- * there.
- */
+/** The message in the thread that its channel opens for it, if any; not in a chat that shares its session. */
 async function inThread(
   { ledger }: IntakeContext,
   message: InboundMessage,
@@ -114,9 +111,8 @@ async function inThread(
 }
 
 /**
- * The message as it may be accepted. The bot's own text is trusted like the conversation it comes from, whose sources
- * are kept. An answer from before `/new` may repeat text of others that is no longer on record: it is quoted as theirs.
- * Throws only `StoreError`.
+ * The message as it may be accepted. The bot's own text is trusted like its conversation, whose sources are stored. An
+ * answer from before `/new` counts as text of others, because its sources may be lost. Throws only `StoreError`.
  */
 async function withKnownQuote(ledger: SessionStore, message: InboundMessage): Promise<InboundMessage> {
   const { quoted } = message;
@@ -143,8 +139,8 @@ async function tellEffects(
 }
 
 /**
- * Notifies each sender once per request about what the turn waits for. The message is already committed, so a failure
- * is only logged. Never throws.
+ * Tells each sender once per request what the turn waits for. A failure is only logged: the message is committed. Never
+ * throws.
  */
 async function sendWaitingNotice(
   context: IntakeContext,

@@ -114,8 +114,8 @@ async function denyFor(
 const REQUESTS_SEARCHED = 5;
 
 /**
- * Denies the request that a message replies to, for the reason it gives; undefined for a reply to another message, and
- * for one from someone who may not decide. Throws only `StoreError`.
+ * Denies the request that a message replies to, with its text as the reason; undefined if it replies to something else,
+ * or its sender may not decide. Throws only `StoreError`.
  */
 export async function denyByReply(
   { approvals, ledger, languages }: IntakeContext,

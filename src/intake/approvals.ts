@@ -82,8 +82,8 @@ function isAskedIn({ address, surfaces }: ApprovalRecord, at: Address | undefine
 }
 
 /**
- * Owners may decide every request, and nobody else one that was raised in a group. Others may decide a request in the private
- * chats it was sent to, where no one else can press or write, or in a session that their own token created, if it has the scope `approve`.
+ * Owners may decide everything, and only they what a group's turn asked. Others may decide in the private chats that
+ * were asked, or, with the scope `approve`, in a session of their own token.
  */
 function isEntitled(record: ApprovalRecord, { owner, tokenId, approves, userId, at }: Decider): boolean {
   if (owner) return true;

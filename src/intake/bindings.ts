@@ -58,10 +58,7 @@ export function unknownBoundProfiles(bindings: readonly Binding[], profiles: rea
   );
 }
 
-/**
- * The binding for a person, by their user id, at an address: person and chat take precedence over chat, then person,
- * then channel.
- */
+/** The binding of a person (a user id) at an address: person and chat come before chat, then person, then channel. */
 export function bindingOf(
   bindings: readonly Binding[],
   { address, userId }: { address: Address; userId: string },
@@ -79,8 +76,8 @@ export function bindingOf(
 }
 
 /**
- * The ledger with bindings: a message that names no profile gets the bound one for its turn, unless someone has chosen
- * a profile for the session; a chosen model stays. Throws what `accept` throws.
+ * The ledger with bindings: a message without a profile gets the bound one, unless someone chose one for the session; a
+ * chosen model stays. Throws what `accept` throws.
  */
 export function bindTurns(ledger: Ledger, bindings: () => readonly Binding[]): Ledger {
   const withBinding = async (request: AcceptRequest): Promise<AcceptRequest> => {

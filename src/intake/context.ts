@@ -92,10 +92,7 @@ export interface StatusReports {
   channelNotices(): readonly TextRef[];
 }
 
-/**
- * Opens a thread for a new conversation of a chat; undefined if it has none, `no_right` if the bot may not open one.
- * Never throws.
- */
+/** Opens a thread for a new conversation; undefined if the chat has none, `no_right` if the bot may not. Never throws. */
 export type OpenThread = (chat: Address, name: string) => Promise<Address | 'no_right' | undefined>;
 
 export interface IntakeOptions {
@@ -115,10 +112,7 @@ export interface IntakeOptions {
   agent: {
     /** The risk of a step under a profile (S-17). */
     classifyStep(profileId: string | undefined, step: Parameters<ClassifyStep>[0]): ReturnType<ClassifyStep>;
-    /**
-     * The model of the choice, else of the session, and whether it can call tools; undefined while that is unknown.
-     * Never throws.
-     */
+    /** The chosen model, else the session's, and whether it can call tools (undefined while unknown). Never throws. */
     modelOf(
       session: SessionRecord | undefined,
       choice: { profileId?: string; model?: string },

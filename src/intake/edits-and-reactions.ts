@@ -64,10 +64,7 @@ async function editQuestion(
   return { kind: 'handled' };
 }
 
-/**
- * Makes the handler of the offer's button: the newest text is asked, each version once, when its author or an owner
- * presses.
- */
+/** Makes the handler of "ask again": the newest text is asked, each version once, if its author or an owner presses. */
 export function createAskAgain({ store: { questions } }: IntakeContext): PressHandler {
   return async ({ value, address, userId, owner, say }) => {
     const turnId = VALUE.exec(value)?.[1];

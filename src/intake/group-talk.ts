@@ -57,9 +57,7 @@ function observedText({ content, media, forwarded }: InboundMessage): string {
   return text.length <= MAX_OBSERVED_CHARS ? text : `${text.slice(0, MAX_OBSERVED_CHARS)}…`;
 }
 
-/**
- * Refuses a bot's message if bots have caused too many turns; undefined when it is answered. Throws only `StoreError`.
- */
+/** Refuses a bot's message once bots have caused too many turns; undefined otherwise. Throws only `StoreError`. */
 export async function refuseBot(
   { store, languages }: IntakeContext,
   message: InboundMessage,

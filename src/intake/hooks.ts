@@ -1,6 +1,6 @@
 /**
- * Webhooks that call the gateway: a signed request becomes one message to the agent, or one notice, no matter how often
- * it arrives.
+ * Webhooks that call the gateway: a signed request becomes one message to the agent, or one notice, however often it
+ * arrives.
  */
 import type { HookApi, HookReceipt, HookRequest } from '../protocol/operator/webhooks.ts';
 import type { CreatorAccess } from '../protocol/access.ts';

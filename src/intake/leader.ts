@@ -1,6 +1,6 @@
 /**
- * Leader election per bot: only the node that holds the lane `poll:<channel>:<bot id>` receives for it; for a bot that
- * is split across several connections, each has its own lane.
+ * Leader election per bot: only the node that holds the lane `poll:<channel>:<bot id>` receives for it. Each connection
+ * of a sharded bot has its own lane.
  */
 import { textRef } from '../protocol/texts/say.ts';
 import type { MessageBus, LaneHandler, LaneOutcome } from '../protocol/bus.ts';
@@ -26,15 +26,12 @@ const IDENTIFY_CAP_MS = 30_000;
 const IDENTIFY_TIMEOUT_MS = 15_000;
 /** Pause before a channel that could not start receiving is started again, in milliseconds. */
 const RESTART_MS = 10_000;
-/**
- * Pause before a connection that belongs to a different total number of connections is checked again, in milliseconds:
- * that number may apply again.
- */
+/** Pause before a connection for another total number of connections is checked again, in milliseconds. */
 const OTHER_COUNT_MS = 600_000;
 /**
- * How often a node that holds a connection leaves another one of the bot to whichever node claims it first: nodes that
- * start together share them. It is free at once, so all others look for it before this node's next sweep; a pause could
- * end just before that, each time.
+ * How often a node leaves another connection of its bot to whichever node claims it first, so that nodes that start
+ * together share them. The others claim it at once, before this node's next sweep; after a pause they might always
+ * lose.
  */
 export const YIELDS = 4;
 

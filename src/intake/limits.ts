@@ -30,16 +30,14 @@ export type IntakeLimits = z.infer<typeof limitsRule>;
 
 /** Default when config.json sets nothing else. */
 export const MESSAGE_RATE: IntakeLimits = limitsRule.parse({});
-/**
- * Consecutive refusals that a sender is notified about, each with a sentence; the last one says that it is the last.
- */
+/** How many refusals in a row a sender reads, one sentence each; the last one says that it is the last. */
 export const REFUSALS_REPORTED = 20;
 /** Most senders remembered; a forgotten one starts with a full bucket. */
 const MAX_SENDERS = 50_000;
 
 /**
- * The decision; `giveBack` is for a message that could not be stored after all and will be tried again; `refusals`
- * counts those since the last allowed message, including this one.
+ * `giveBack` is for a message that could not be stored and is retried; `refusals` counts since the last allowed
+ * message, including this one.
  */
 export type RateVerdict =
   | { allowed: true; giveBack: () => void }
@@ -49,9 +47,8 @@ export type RateVerdict =
 export type RateLimiter = (sender: string, sentAt: number) => RateVerdict;
 
 /**
- * Makes the limiter. It counts by the time a message was sent (epoch milliseconds of the platform), so that messages
- * that piled up while the gateway was down do not count as a flood; `monotonicNow` is the clock for forgetting senders.
- * When `rateNow` returns a different rate, everyone starts over.
+ * Makes the limiter. It counts by the platform's time (epoch milliseconds), so messages that piled up while the gateway
+ * was down are no flood; `monotonicNow` is the clock for forgetting senders. A new rate starts everyone over.
  */
 export function createRateLimiter(
   monotonicNow: () => number,

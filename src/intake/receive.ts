@@ -245,16 +245,14 @@ async function runCommand(
   }
 }
 
-/**
- * Says which scope a token lacks for a command. The text is not passed on to the agent: its sender did not mean that.
- */
+/** Says which scope the token lacks. The text does not reach the agent: its sender did not mean that. */
 function refuseCommand(name: string, scope: string, say: Say): Refusal {
   return { kind: 'refused', code: 'forbidden', reply: say('refused.scope', { scope, name }) };
 }
 
 /**
- * Stores what the platform reports about the sender, and the language they read for their private chat, where schedules
- * and other agents write, too. Throws only `StoreError`.
+ * Stores the sender's language as the platform reports it, also for their private chat, where schedules and other
+ * agents write. Throws only `StoreError`.
  */
 async function noteLanguage(
   { languages }: IntakeContext,
@@ -268,8 +266,8 @@ async function noteLanguage(
 }
 
 /**
- * Has the pressed message removed unless the delivery `ref` has stored it. This goes through the chat's lane: by then a
- * send in progress has its id stored. Never throws: the next press on the copy tries again.
+ * Removes the pressed message unless the delivery `ref` stored it. This goes through the chat's lane, so a send in
+ * progress has its id stored by then. Never throws: the next press on the copy tries again.
  */
 async function removeCopy(context: IntakeContext, pressed: InboundMessage, ref: string): Promise<void> {
   const { channel, chatId, buttonUnder: copy } = pressed;

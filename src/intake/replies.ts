@@ -20,10 +20,7 @@ import type { Ledger } from '../protocol/store/ledger.ts';
 
 export type Refusal = Extract<Receipt, { kind: 'refused' }>;
 
-/**
- * Logs a refusal, and counts it for people who ask why there was no answer; over HTTP the client has already been
- * notified. Never throws.
- */
+/** Logs a refusal and counts it for people who ask why there was no answer; HTTP clients already know. Never throws. */
 function noteRefused(
   { log, noteRefusal }: IntakeContext,
   message: InboundMessage,
@@ -89,9 +86,8 @@ export async function deliver(
 }
 
 /**
- * Logs a refusal and returns the receipt for the channel. A text for the sender is queued as a delivery, so that it is
- * not lost; if the channel answers in place (HTTP, an interaction of Discord, a slash command of Slack, a pressed
- * button) it stays in the receipt.
+ * Logs a refusal and returns the receipt for the channel. The sender's text is queued as a delivery, so that it is not
+ * lost; channels that answer in place (HTTP, interactions, slash commands, buttons) find it in the receipt.
  */
 export async function reply(
   context: IntakeContext,

@@ -84,8 +84,8 @@ interface Choice {
 }
 
 /**
- * Throws `GatewayError('forbidden')` unless the caller may choose this: admins may choose anything, others the profiles
- * that are for everyone, and what the session already has; undefined = a session that does not exist yet, or none.
+ * Throws `GatewayError('forbidden')` unless the caller may choose this: admins anything, others profiles for everyone
+ * and what the session has; without a session (undefined) only the former.
  */
 export async function checkChoice(
   context: IntakeContext,

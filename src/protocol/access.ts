@@ -5,8 +5,8 @@ import type { GroupChat } from './store/group-chats.ts';
 import type { TextRef } from './texts/say.ts';
 
 /**
- * What a token may do: `chat` = write and read in its own sessions, `approve` = decide what those ask, `commands` =
- * have texts that start with a command act as one, `admin` = everything, in every session.
+ * What a token may do: `chat` = use its own sessions, `approve` = decide what those ask, `commands` = run texts that
+ * start with a command as one, `admin` = everything, in every session.
  */
 export const SCOPES = ['chat', 'approve', 'commands', 'admin'] as const;
 export type Scope = (typeof SCOPES)[number];
@@ -26,9 +26,7 @@ export function hasScope({ scopes }: Pick<Caller, 'scopes'>, scope: Scope): bool
   return scopes.includes(scope) || scopes.includes('admin');
 }
 
-/**
- * Where a token is kept: the variable GATEWAY_TOKEN, the file `token` in the home, or with the person it was shown to.
- */
+/** Where a token comes from: the variable GATEWAY_TOKEN, the file `token` in the home, or `parley token`. */
 export type TokenOrigin = 'env' | 'file' | 'cli';
 
 export interface TokenRecord extends Caller {
@@ -50,8 +48,8 @@ export interface NewToken {
 }
 
 /**
- * A person's right to write privately (`dm`), also their rights as an owner, a group's right to be answered, or that of
- * everyone in a guild, or with a role there, in all its chats; ids are the platform's immutable ones.
+ * A person's right to write privately (`dm`) or as an owner, or the right to be answered: of a group, of everyone in a
+ * guild, or of a role there. Ids are the platform's immutable ones.
  */
 export const GRANT_KINDS = ['dm', 'group', 'owner', 'guild', 'role'] as const;
 
@@ -79,9 +77,8 @@ export interface AccessStore extends TokenStore {
   removeGrant(channel: string, kind: Grant['kind'], id: string): Promise<boolean>;
   grants(): Promise<Grant[]>;
   /**
-   * Stores a code for a stranger unless one was made for them within `ttlMs`; true when stored. When the channel has
-   * `maxPending` live ones, the oldest is replaced if it is older than `yieldAfterMs` (default: never). Of two
-   * concurrent calls, one stores.
+   * Stores a code for a stranger unless one was made within `ttlMs`; true when stored. At `maxPending` live ones, the
+   * oldest is replaced if it is older than `yieldAfterMs` (default: never). Of two concurrent calls, one stores.
    */
   openPairing(request: {
     channel: string;
@@ -93,8 +90,8 @@ export interface AccessStore extends TokenStore {
     yieldAfterMs?: number | undefined;
   }): Promise<boolean>;
   /**
-   * Turns a live code into a grant and uses it up; undefined when it is unknown, used or expired. With `firstOwns` the
-   * person also becomes an owner when no grant has made one yet; of two concurrent calls, one does.
+   * Turns a live code into a grant; undefined when it is unknown, used or expired. With `firstOwns` the first person
+   * also becomes an owner; of two concurrent calls, one does.
    */
   approvePairing(
     codeHash: string,
@@ -106,8 +103,8 @@ export interface AccessStore extends TokenStore {
 /** The rows of tokens. Throws only `StoreError`; clocks are the database's. */
 export interface TokenStore {
   /**
-   * The valid tokens among these hashes, and those behind the hashes of signed-in browsers, with the user that a proxy
-   * named, in one indexed read.
+   * The valid tokens of these hashes, also of the hashes of signed-in browsers, with the user that a proxy named, in
+   * one indexed read.
    */
   tokensByHash(hashes: readonly string[]): Promise<(TokenRecord & { hash: string })[]>;
   /** The valid token of this id; undefined when it expired or was revoked. */
@@ -117,8 +114,8 @@ export interface TokenStore {
   /** Stores a token of origin `cli`; the same hash again only updates name and scopes. `expiresInMs` undefined = never. */
   putToken(token: NewToken & { expiresInMs?: number | undefined }): Promise<TokenRecord>;
   /**
-   * Makes this token the only one of its origin: the previous one is revoked, and its id, with everything that belongs
-   * to it, is now this one's. Undefined when this very token was revoked: it stays revoked.
+   * Makes this the only token of its origin: the previous one is revoked, and its id and everything of it now belong to
+   * this one. Undefined if this very token was revoked before: it stays revoked.
    */
   replaceToken(origin: 'env' | 'file', token: NewToken): Promise<TokenRecord | undefined>;
   /** Removes the tokens of an origin. */
@@ -136,15 +133,9 @@ export interface TokenStore {
       expiresInMs?: number | null | undefined;
     },
   ): Promise<TokenRecord | undefined>;
-  /**
-   * Revokes a token permanently: one from the environment or a file does not return with a start. False when there was
-   * none.
-   */
+  /** Revokes a token permanently, also one from the environment or a file. False when there was none. */
   revokeToken(tokenId: string): Promise<boolean>;
-  /**
-   * Notes that a token was used now, unless that was noted within `everyMs`; and the browser session with this digest,
-   * if it was used by one.
-   */
+  /** Notes that a token, or the browser session with this digest, is used now, unless that was noted within `everyMs`. */
   noteTokenUse(tokenId: string, everyMs: number, hash: string): Promise<void>;
 }
 
@@ -165,9 +156,7 @@ export interface ChannelIds {
   threadsAreChats?: true;
 }
 
-/**
- * True when `id` may be part of an address and the pattern matches all of it. In texts, white space ends an address.
- */
+/** True when all of `id` matches the pattern and it may be part of an address, which white space would end. */
 export function isId(id: string, { source, flags }: Pick<RegExp, 'source' | 'flags'>): boolean {
   return !/\s/.test(id) && new RegExp(`^(?:${source})$`, flags).test(id);
 }
@@ -246,8 +235,8 @@ export interface ChannelAccess extends z.output<ReturnType<typeof chatRules>> {
 }
 
 /**
- * `group`: the group has no grant; `not_mentioned`: a message there must name the bot; `codes`: too many pairing codes
- * are pending; `bot`: another bot wrote in private.
+ * `group`: it has no grant; `not_mentioned`: a message there must name the bot; `codes`: too many pairing codes are
+ * pending; `bot`: another bot wrote in private.
  */
 export type DenialDetail = 'group' | 'not_mentioned' | 'codes' | 'bot';
 
@@ -285,8 +274,8 @@ export interface CreatorAccess {
   /** Whether this user id (`telegram:42`, `token:<id>`) is an owner's. */
   isOwner(userId: string): Promise<boolean>;
   /**
-   * May this user (`telegram:42`, `token:<id>`) still have the gateway write to this address? In a group only an owner may:
-   * its other members come and go, and a schedule would outlive them.
+   * May the gateway still write to this address for this user (`telegram:42`, `token:<id>`)? In a group only for an
+   * owner: other members come and go, and a schedule would outlive them.
    */
   isStillAllowed(userId: string, address: Address, place: InboundMessage['place']): Promise<boolean>;
 }

@@ -27,10 +27,7 @@ export type LaneOutcome =
   | { kind: 'finished'; step: LaneStep }
   /** Try again after `delayMs`, counting an attempt. */
   | { kind: 'retry'; error: GatewayError; delayMs?: number }
-  /**
-   * Try again after `delayMs` without counting an attempt: the other side is unreachable, and the message is not to
-   * blame.
-   */
+  /** Retry after `delayMs` without counting an attempt: the other side is unreachable, not the message at fault. */
   | { kind: 'waiting'; error: GatewayError; delayMs: number }
   /** `park` was committed: nothing more to do here. */
   | { kind: 'parked' }
@@ -43,12 +40,11 @@ export interface LaneHandler {
   readonly maxAttempts?: number;
   /**
    * Works on one head. `signal` aborts with a `LaneAbort`: on `stopped` and `interrupted` end the head with a commit,
-   * on `lease_lost` write nothing, on `shutdown` return `released` as soon as nothing is half done.
+   * on `lease_lost` write nothing, on `shutdown` return `released` once nothing is half done.
    */
   handle(head: LaneHead, signal: AbortSignal): Promise<LaneOutcome>;
   /**
-   * Ends a head that used up its attempts (5) or lone crashes (3) or failed permanently, and notifies whatever waits
-   * for it.
+   * Ends a head that used up its attempts (5) or lone crashes (3) or failed permanently, and notifies who waits for it.
    */
   onDeadLetter(head: LaneHead, error: GatewayError): Promise<LaneStep>;
 }
@@ -62,24 +58,19 @@ export interface LaneBudget {
 
 /** The durable lanes of this node: one worker per lane, separate budgets, stop marks, leases. */
 export interface MessageBus {
-  /**
-   * Registers the handler of a class of lanes, once for each class and before `start`; others are left to other nodes.
-   */
+  /** Registers the handler of a class of lanes, once and before `start`; other classes are left to other nodes. */
   register(budget: LaneBudget): void;
   /** Registers the node, takes back its own lanes at once, and starts to sweep. */
   start(): Promise<void>;
-  /**
-   * Aborts what runs with `shutdown`, waits up to `drainMs`, frees the lanes. Never throws; may be called more than
-   * once.
-   */
+  /** Aborts running work with `shutdown`, waits up to `drainMs`, frees the lanes. Never throws; may be called again. */
   stop(drainMs: number): Promise<void>;
   /** Runs heads that a commit claimed for this node. Never throws. */
   runHeads(step: LaneStep): void;
   /** This node's id when it has capacity for one more head of the class, else undefined; `accept` takes it as `node`. */
   claimingNode(laneClass: LaneClass): string | undefined;
   /**
-   * This node's id while it holds its lanes; undefined before `start`, after `stop`, and from the moment another node may
-   * hold them. A node that registers again has another id.
+   * This node's id while it holds its lanes; undefined before `start`, after `stop`, and once another node may hold
+   * them. Registering again gives another id.
    */
   lease(): string | undefined;
   /** Reads the lane's stop mark now instead of at the next poll; tells the other nodes, too. Never throws. */
@@ -123,13 +114,12 @@ export interface EventBus {
   /** Opens a turn's numbering; `textSoFar` is what a resumed turn had already said. */
   turn(turn: { sessionKey: SessionKey; turnId: string; epoch: number; textSoFar?: string }): TurnEmitter;
   /**
-   * Calls `listener` for matching events, this node's at once, other nodes' within about 50 ms; returns the function
-   * that ends it.
+   * Calls `listener` for matching events: this node's at once, others' within about 50 ms. Returns the function that
+   * ends it.
    */
   subscribe(filter: EventFilter, listener: EventListener): () => void;
   /**
-   * Returns what a reader of a session missed after `lastEventId` (`<epoch>-<eventSeq>`; undefined = the running turn
-   * so far).
+   * What a reader of a session missed after `lastEventId` (`<epoch>-<eventSeq>`; undefined = the running turn so far).
    */
   replay(sessionKey: SessionKey, lastEventId: string | undefined): EventReplay;
   /** The place of the newest kept event of a session; `FIRST_EVENT_ID` when there is none. */
@@ -139,20 +129,18 @@ export interface EventBus {
 }
 
 /**
- * Transports batches to the other nodes: NATS when configured, else Postgres NOTIFY; absent on the embedded database without workers.
+ * Carries batches to other nodes: NATS if configured, else Postgres NOTIFY; absent on the embedded database without
+ * workers.
  */
 export interface Fanout {
   /** Sends one batch (≤ 7,500 bytes of JSON). May lose it; never throws. */
   publish(batch: string): void;
   /**
-   * Calls `listener` with the batches of other nodes, each node's in the order it published them; returns the function
-   * that ends it. Throws `GatewayError` when it cannot connect.
+   * Calls `listener` with other nodes' batches, each node's in order; returns the function that ends it. Throws
+   * `GatewayError` when it cannot connect.
    */
   subscribe(listener: (batch: string) => void): Promise<() => Promise<void>>;
-  /**
-   * Batches since the start that did not come from a node of this database; absent for a fan-out that only such nodes
-   * can reach.
-   */
+  /** Batches since the start that no node of this database sent; absent where only such nodes can send. */
   refused?(): number;
 }
 

@@ -50,9 +50,8 @@ const FIELDS: Record<keyof ChannelManifest, [isRight: (value: unknown) => boolea
 const MANIFEST_FILE = /channels\/[^/]+\/manifest\.ts$/;
 
 /**
- * The manifests of the list of channels, whose folders are being loaded. Rejects with a `ConfigError` that says what to
- * write for each field that is missing or of a wrong type, and for a manifest that does not exist; else with what kept a
- * folder from loading.
+ * The manifests of the channels. Rejects with a `ConfigError` that says what to write for each missing or wrong field,
+ * and for a missing manifest; otherwise with what kept a folder from loading.
  */
 export async function loadManifests(
   folders: readonly Promise<{ manifest: ChannelManifest }>[],
@@ -112,8 +111,8 @@ function isSecretShape(value: unknown): boolean {
 }
 
 /**
- * Everything else that is wrong with a list of manifests, one sentence each; empty when it can be used. `reserved` are the
- * environment variables of the gateway itself.
+ * Everything else that is wrong with manifests, one sentence each. `reserved` are the gateway's own environment
+ * variables.
  */
 export function manifestErrors(manifests: readonly ChannelManifest[], reserved: readonly string[]): string[] {
   const owners = new Map(reserved.map((variable) => [variable, 'the gateway itself']));
@@ -175,10 +174,7 @@ export interface ConfiguredChannel extends Pick<
   check: (context: CheckContext) => Promise<Finding[]>;
 }
 
-/**
- * Joins a manifest with the environment, already checked (throws `ZodError` otherwise), and with the file as it was
- * read.
- */
+/** Joins a manifest with the checked environment (throws `ZodError` otherwise) and the file as it was read. */
 export function configureChannel(
   manifest: ChannelManifest,
   variables: Record<string, unknown>,

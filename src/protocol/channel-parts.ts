@@ -1,6 +1,6 @@
 /**
- * A bot token that its platform refuses: when it is tried again, which error calls get in the meantime, and the
- * channel's health.
+ * A bot token that its platform refuses: when it is retried, which error calls get until then, and the channel's
+ * health.
  */
 import { Refusals } from '../lib/async/call-gate.ts';
 import { DEAD_AFTER_MS, DEAD_INTERVAL_MS, type QuestionState } from './channel.ts';
@@ -68,10 +68,7 @@ export class SingleReactions {
     if (this.#shown.get(key) === undefined) this.#shown.set(key, []);
   }
 
-  /**
-   * Shows a state in place of the previous one. Throws what `add` and `takeAway` throw; when called again, it continues
-   * from there.
-   */
+  /** Replaces the state that is shown. Throws what `add` and `takeAway` throw; called again, it continues from there. */
   async show(question: AskedQuestion, state: QuestionState): Promise<void> {
     const { reactions, add, takeAway } = this.#parts;
     const key = keyOf(question);

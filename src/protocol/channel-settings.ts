@@ -76,9 +76,9 @@ type StatedCapabilities = Pick<Capabilities, 'maxLength' | 'rates'> &
   };
 
 /**
- * The capabilities of a channel. Unless it states otherwise, its messages can be edited and deleted and have buttons,
- * its chats have threads, answers grow by edits, and there are no drafts. It sends files and shows typing if it states
- * `maxFileBytes` and `typingMs`; a caption may be as long as a message.
+ * The capabilities of a channel. By default its messages can be edited and deleted and have buttons, its chats have
+ * threads, answers grow by edits, and there are no drafts; it sends files and shows typing if it states `maxFileBytes`
+ * and `typingMs`, with captions as long as a message.
  */
 export function usualCapabilities({ reactsIn, ...stated }: StatedCapabilities): Capabilities {
   const { maxLength, maxFileBytes = 0, typingMs = 0 } = stated;

@@ -114,9 +114,8 @@ export interface ChannelIdentity {
 }
 
 /**
- * A platform that refuses the bot token may accept it again, so a channel keeps trying: as after any failure until the
- * token has been refused for `DEAD_AFTER_MS`, when the channel becomes `dead`, and every `DEAD_INTERVAL_MS` from then
- * on.
+ * A refused bot token may be accepted again, so it is retried: as after any failure until it has been refused for
+ * `DEAD_AFTER_MS`, when the channel becomes `dead`, and every `DEAD_INTERVAL_MS` from then on.
  */
 export const DEAD_AFTER_MS = 600_000;
 export const DEAD_INTERVAL_MS = 3_600_000;
@@ -137,38 +136,35 @@ export interface Channel {
   /** Who the token belongs to. A channel that has it receives on one node at a time, the owner of the lane `poll:<name>:<id>`, or of one for each shard. */
   identify?(signal: AbortSignal): Promise<ChannelIdentity>;
   /**
-   * Starts receiving, over one shard if there are several; resolves once receiving has started. Supervises its own
-   * reconnects until `stop`.
+   * Starts receiving, over one shard if there are several, and resolves once it receives. Reconnects by itself until
+   * `stop`.
    */
   start(receive: Receive, shard?: Shard): Promise<void>;
-  /**
-   * Stops receiving, over one shard or all, and closes what `start` opened; may be called more than once. Never throws.
-   */
+  /** Stops receiving, over one shard or all, and closes what `start` opened; may be called again. Never throws. */
   stop(shard?: Shard): Promise<void>;
   /**
-   * Puts a new message on screen. Works without `start`: any node may send. If the platform knows the nonce from an
-   * earlier attempt, that message is returned and now shows this text.
+   * Sends a message, also without `start`, because any node may send. If the platform knows the nonce from an earlier
+   * attempt, that message is returned and now shows this text.
    */
   send(part: OutboundPart): Promise<SentMessage>;
   /**
-   * Puts a file on screen as a separate message, in the form of its kind or, if the platform refuses that, as a plain
-   * file. Works without `start`. Throws `ChannelError('rejected')` for a file that the platform refuses in every form.
-   * Present iff `capabilities.media`.
+   * Sends a file as a message of its own, in the form of its kind or else as a plain file; works without `start`.
+   * Throws `ChannelError('rejected')` if every form is refused. Present iff `capabilities.media`.
    */
   sendFile?(file: OutboundFile): Promise<SentMessage>;
   /**
-   * The bytes of a file that came with a message. Present if messages may contain files. Throws `ChannelError`, or
+   * The bytes of a message's file. Present if messages may have files. Throws `ChannelError`, or
    * `GatewayError('too_large')`.
    */
   download?(media: Media, signal: AbortSignal): Promise<AsyncIterable<Uint8Array>>;
   /**
-   * Replaces a message's text; the same text twice is not an error. Returns `sent` itself, or another object with the
-   * same id and what the platform reveals only now (the real id of a deferred reply). Present iff `capabilities.edit`.
+   * Replaces a message's text; the same text again is no error. Returns `sent`, or an object with the same id and what
+   * the platform reveals only now (the real id of a deferred reply). Present iff `capabilities.edit`.
    */
   edit?(sent: SentMessage, part: OutboundPart): Promise<SentMessage>;
   /**
-   * Deletes an own message; one that is already gone is not an error. Throws `ChannelError('rejected')` for one that
-   * the platform keeps (Telegram's are deleted for 48 hours). Present iff `capabilities.delete`.
+   * Deletes an own message, if it still exists. Throws `ChannelError('rejected')` if the platform keeps it (Telegram
+   * after 48 hours). Present iff `capabilities.delete`.
    */
   delete?(sent: SentMessage, place: Place): Promise<void>;
   /** Present if a send may happen twice. */
@@ -178,14 +174,14 @@ export interface Channel {
   /** Pure: the document in this channel's markup. */
   render(doc: Root): Rendered;
   /**
-   * The whole answer as one message of a richer kind, if the network has one, the chat accepts it, and the answer
-   * benefits; undefined otherwise. If the result is refused (`rejected`, `bad_markup`), use `render`. Never throws.
+   * The whole answer as one richer message, if the network has them, the chat accepts them, and the answer benefits. If
+   * the result is refused (`rejected`, `bad_markup`), use `render`. Never throws.
    */
   renderWhole?(place: Place, whole: WholeText): Promise<Rendered | undefined>;
   /**
-   * Shows the text of a turn in place of the message to come, until that arrives or `draft.keepMs` have passed; an
-   * empty one shows that the bot is thinking, and one from `renderWhole` has its kind. Throws
-   * `ChannelError('rejected')` if there turn out to be no drafts (of this kind). Present iff `capabilities.draft`.
+   * Shows the text of a turn until its message arrives or `draft.keepMs` have passed; empty text shows that the bot is
+   * thinking, text from `renderWhole` keeps its kind. Throws `ChannelError('rejected')` if there are no such drafts.
+   * Present iff `capabilities.draft`.
    */
   draft?(place: Place, turnId: string, body: Rendered, plain: boolean): Promise<void>;
   /** Shows "typing…" for `capabilities.typingMs`. Present iff `capabilities.typing`. */
@@ -193,8 +189,8 @@ export interface Channel {
   /** Shows a state on a question, in place of the previous one. Present if `capabilities.reactions` names any chats. */
   react?(question: AskedQuestion, state: QuestionState): Promise<void>;
   /**
-   * Opens a thread for a new conversation of a chat; undefined if it has none, `no_right` if the bot may not open one.
-   * Throws `ChannelError`.
+   * Opens a thread for a new conversation; undefined if the chat has none, `no_right` if the bot may not. Throws
+   * `ChannelError`.
    */
   openThread?(chat: Place, name: string): Promise<Place | 'no_right' | undefined>;
   /** Whether the platform gives this person the rights of an administrator in a group. Throws `ChannelError`. */
@@ -205,8 +201,8 @@ export interface Channel {
 /** What sends with lost responses may have left on screen, on a network without nonces. In memory only. */
 export interface LostSends {
   /**
-   * Messages that a lost send with this nonce may have left: they appeared after it and before `sent`, which was sent
-   * in its place, and are otherwise unexplained. Few; oldest first.
+   * Messages that a lost send with this nonce may have left: unexplained ones after it and before its replacement
+   * `sent`. Few; oldest first.
    */
   copiesOf(nonce: string, sent: SentMessage): SentMessage[];
   /** Nothing is left to find. */
@@ -229,8 +225,8 @@ export interface ChannelDeps {
 }
 
 /**
- * A network as the gateway knows it before any of its code is loaded. `channels/<name>/manifest.ts` exports one as
- * `manifest` and imports no vendor's package. Only `create` throws.
+ * A network before its code is loaded. `channels/<name>/manifest.ts` exports it as `manifest` and imports no vendor's
+ * package. Only `create` throws.
  */
 export interface ChannelManifest<
   Env extends z.ZodObject = z.ZodObject,
@@ -258,8 +254,8 @@ export interface ChannelManifest<
   /** The values in the environment that must not appear in the log. */
   secrets(env: z.output<Env>): readonly (string | undefined)[];
   /**
-   * For `parley doctor` and `parley init`, of a channel that is on: whether the platform accepts the token and how its
-   * switches are set. Changes nothing; never throws. Absent if there is nothing to check.
+   * For `parley doctor` and `parley init`: whether the platform accepts the token and how its switches are set. Changes
+   * nothing; never throws. Absent if there is nothing to check.
    */
   check?(
     configured: { env: z.output<Env>; settings: z.output<Settings>; access: ChannelAccess | undefined },
@@ -314,8 +310,8 @@ export interface CheckContext {
 }
 
 /**
- * The rows behind it, by the address of the chat, for some settings with its topic, or by the user id of the person.
- * Throws only `StoreError`.
+ * The rows, by the address of the chat, for some settings with its topic, or by a person's user id. Throws only
+ * `StoreError`.
  */
 export interface ChatSettingStore {
   /** Undefined if nothing is stored, and once it has expired. */

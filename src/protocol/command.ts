@@ -86,15 +86,11 @@ export const ON_OR_OFF = {
 export const MAX_SUGGESTIONS = 25;
 
 /**
- * What the argument of a command in a message may be, given what is typed so far; empty for people who may not write.
- * Throws `GatewayError`.
+ * Completes a command's argument from what is typed so far; empty for people who may not write. Throws `GatewayError`.
  */
 export type Suggest = (message: InboundMessage) => Promise<readonly string[]>;
 
-/**
- * A command. `run` returns what the user reads, in Markdown; it throws only `GatewayError`, whose message the user
- * reads.
- */
+/** `run` returns Markdown for the user; it throws only `GatewayError`, whose message the user reads. */
 export interface Command extends Omit<CommandListing, 'description' | 'argument'> {
   /** A text of at most 100 characters (Discord's limit) that starts with a capital. */
   description: PlainKey;
@@ -106,10 +102,7 @@ export interface Command extends Omit<CommandListing, 'description' | 'argument'
   /** What a token needs for it over HTTP besides `commands`; `chat` = nothing else, and not even `commands`. */
   scope?: Scope | undefined;
   run(call: CommandCall): Promise<string>;
-  /**
-   * Arguments that start with, or contain, what is typed so far; more than `MAX_SUGGESTIONS` are cut. Throws as `run`
-   * does.
-   */
+  /** Arguments that start with, or contain, what is typed so far, up to `MAX_SUGGESTIONS`. Throws as `run` does. */
   suggest?(call: CommandCall): Promise<readonly string[]>;
   /** What the agent should answer instead; undefined = `run` answers. Throws as `run` does. */
   passOn?(call: CommandCall): Promise<PassedOn | undefined>;
@@ -122,8 +115,8 @@ export function missingScope(caller: Caller, { scope }: Pick<Command, 'scope'>):
 }
 
 /**
- * Changes the session a command was written in. A session without messages is created and belongs to the token of the
- * sender. Throws `GatewayError('try_again')` when another call created it at the same moment, or `StoreError`.
+ * Changes the session of a command. Without messages it is created and belongs to the sender's token. Throws
+ * `StoreError`, or `GatewayError('try_again')` when another call created it meanwhile.
  */
 export async function changeSession(
   ledger: Pick<SessionStore, 'updateSession'>,

@@ -8,10 +8,7 @@ import type { Plan } from './agent/plan.ts';
 import type { OtherSurface } from './store/records.ts';
 import type { Say } from './texts/say.ts';
 
-/**
- * How answers appear in a chat while they are written: in a draft, in a message that grows by edits, or only once they
- * are complete.
- */
+/** How growing answers appear in a chat: in a draft, in a message that is edited, or only once they are complete. */
 export const STREAM_MODES = ['draft', 'edit', 'off'] as const;
 export type StreamMode = (typeof STREAM_MODES)[number];
 
@@ -54,9 +51,7 @@ export interface LiveTurnStart {
   question?: AskedQuestion | undefined;
   /** Parts already on screen: from before a crash, or a deferred reply. */
   placeholders: SentMessage[];
-  /**
-   * Another process held the turn before, and its last call may still reach the platform: what is shown is uncertain.
-   */
+  /** Another process held the turn before, and its last call may still arrive: what is shown is uncertain. */
   takenOver?: boolean;
   /** Text from before a crash. */
   textSoFar: string;
@@ -70,15 +65,12 @@ export interface LiveTurnStart {
 
 export interface LiveTurn {
   /**
-   * Ends the live message: accepts no more text, waits for the call in flight, ends typing. After it resolves, only the
-   * final delivery of this turn is still sent to the platform. Returns the calls it has made; undefined when it makes
-   * none. Never throws; waits at most 10 s.
+   * Ends the live message: no more text, waits for the call in flight, ends typing. After it resolves, only the final
+   * delivery sends for this turn. Returns the calls it has made; undefined when it makes none. Never throws; waits at
+   * most 10 s.
    */
   settle(): Promise<LiveCounts | undefined>;
-  /**
-   * The other chats of the session in which the growing answer was to be shown, without those that cannot be written
-   * to.
-   */
+  /** The session's other chats that the growing answer was for, without those that cannot be written to. */
   shownOn(): readonly Pick<OtherSurface, 'address' | 'userId'>[];
 }
 
@@ -87,10 +79,7 @@ export interface LiveMessages {
   open(start: LiveTurnStart): LiveTurn;
 }
 
-/**
- * Shows a question in the other chats of its session, once each, no matter how often it is called. Throws only
- * `StoreError`.
- */
+/** Shows a question once in each other chat of its session, however often it is called. Throws only `StoreError`. */
 export type AskedElsewhere = (asked: {
   turnId: string;
   surfaces: readonly OtherSurface[];
@@ -171,8 +160,8 @@ export type FoundChat =
   | { kind: 'foreign' };
 
 /**
- * Finds a chat of the same person: one that shares the conversation, or their own private chat on the same network. Throws
- * only `StoreError`.
+ * Finds a chat of the same person: one that shares the conversation, or their private chat on that network. Throws only
+ * `StoreError`.
  */
 export type FindChat = (asked: AskedChat) => Promise<FoundChat>;
 
@@ -191,8 +180,8 @@ export type NoticeResult = { kind: 'posted'; session: SessionKey; seq: number } 
 /** Throws only `StoreError`. */
 export interface PostStore {
   /**
-   * Stores the notice among the session's messages, which is its delivery; a session that does not exist yet begins with
-   * it. The model does not read it.
+   * Stores the notice among the session's messages, which delivers it, and creates the session if necessary. The model
+   * does not read it.
    */
   notice(request: NoticeRequest): Promise<NoticeResult>;
   /** Stores the message and queues its delivery in one statement; over HTTP the stored message is the delivery. */
@@ -203,8 +192,7 @@ export interface PostStore {
 export interface PlaceRate {
   key: string;
   /**
-   * Minimum time between two edits of growing answers, in milliseconds; also the time in which one call of `burst` is
-   * restored.
+   * Minimum time between edits of growing answers, in milliseconds; also how long one call of `burst` takes to return.
    */
   editIntervalMs: number;
   /** Calls at once after a quiet time. Edits use none of them: first messages and finals do. */
@@ -220,20 +208,18 @@ export interface PlaceRate {
 /** Limits of one bot. */
 export interface RateLimits {
   /**
-   * Calls per second over all places: the initial number, the one that it rises to within two seconds while calls wait and
-   * the platform refuses none, and the most that the scheduler may learn.
+   * Calls per second over all places: at first, after two seconds if calls wait and none is refused, and the most that
+   * the scheduler may learn.
    */
   callsPerSecond: { start: number; usual?: number | undefined; most: number };
   /**
-   * If the platform counts the bot's calls in one bucket: its capacity. Calls refill one by one, and the wait in a
-   * refusal is the time until the next one. Undefined: counted per second.
+   * The capacity of the bucket in which the platform counts the bot's calls, if it does. Calls refill one by one, and a
+   * refusal tells the wait for the next one. Undefined: counted per second.
    */
   bucket?: number | undefined;
   /** Pure: the limit of calls to a place. `first` is the first message of the answer, if it is already on screen. */
   of(place: Place, first: SentMessage | undefined): PlaceRate;
-  /**
-   * Pure: the limit of reactions to questions, if the platform counts them separately; default: that of a message there.
-   */
+  /** Pure: the limit of reactions, if the platform counts them separately; default: that of a message there. */
   ofReactions?(place: Place): PlaceRate;
 }
 

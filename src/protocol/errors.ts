@@ -60,9 +60,7 @@ export type ChannelErrorCode =
   | 'bad_markup'
   /** The chat moved; `ChannelError.movedTo` names the new chat id. */
   | 'chat_moved'
-  /**
-   * The platform refuses the bot token; it is tried again, since the platform may accept it later (`DEAD_AFTER_MS`).
-   */
+  /** The platform refuses the bot token; it is retried, because it may be accepted later (`DEAD_AFTER_MS`). */
   | 'unauthorized'
   /** Another process holds the connection (Telegram's 409). */
   | 'conflict'
@@ -79,9 +77,7 @@ export class ChannelError extends GatewayError {
   readonly movedTo: string | undefined;
   /** With `rate_limited`: the pause is for the whole bot, not just for one chat (Discord's `global`). */
   readonly global: boolean;
-  /**
-   * With `rate_limited`: no call was made, because the platform had announced the limit; not a sign of being too fast.
-   */
+  /** With `rate_limited`: no call was made, because the platform had announced the limit. It was not too fast. */
   readonly local: boolean;
 
   constructor(
@@ -97,8 +93,8 @@ export class ChannelError extends GatewayError {
 }
 
 /**
- * True if a chat is closed to the bot, so that no one there can read an answer. A missing permission is not that: people can
- * give it, and answers are kept for an hour.
+ * True if a chat is closed to the bot, so that no one can read an answer there. A missing permission is another thing:
+ * people can give it, and answers are kept for an hour.
  */
 export function isClosedChat(error: unknown): boolean {
   return error instanceof ChannelError && error.code === 'blocked' && !error.retryable;
@@ -225,9 +221,8 @@ const WITHOUT_RETRY: Partial<Readonly<Record<ProviderErrorCode, PlainKey>>> = {
 
 /**
  * The only place where an error is worded for a reader. Operators read the message, which names addresses and settings;
- * people read what happened, and when to try again. Addresses of model servers stand in the log only: chats are kept on
- * other people's machines. If a message is in no table, an operator who reads another language
- * gets both. Never throws.
+ * people read what happened and when to try again, without addresses of model servers, because chats are kept on other
+ * people's machines. For a message without a translation, operators read both. Never throws.
  */
 export function wordError(error: GatewayError, reader: ErrorReader, say: Say = inEnglish): string {
   if (reader === 'person') {

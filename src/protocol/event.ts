@@ -7,8 +7,8 @@ import type { Todo } from './store/notes.ts';
 import { isTextKey, type TextRef } from './texts/say.ts';
 
 /**
- * Why a turn ended. `cut_off`: the last answer reached its maximum length. `filtered`: the model refused to answer, or the
- * content filter of its server ended the answer.
+ * Why a turn ended. `cut_off`: the last answer reached its maximum length. `filtered`: the model refused to answer, or
+ * its server's content filter ended the answer.
  */
 export const TURN_END_REASONS = [
   'completed',

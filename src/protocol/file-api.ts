@@ -48,15 +48,14 @@ export interface ListedFile {
 }
 
 /**
- * Methods throw only `GatewayError`: `bad_path`, `file_not_found`, and for incoming files `file_too_large`,
- * `empty_file`, `storage_full`; errors of an upload's `chunks` are passed on. Undefined = no session that the caller
- * may see.
+ * Methods throw only `GatewayError`: `bad_path`, `file_not_found`, for incoming files `file_too_large`, `empty_file`,
+ * `storage_full`; and errors of an upload's `chunks`. Undefined = no session that the caller may see.
  */
 export interface FileApi {
   readonly limits: FileLimits;
   /**
-   * Stores a file in the session's folder, for a message that will name it; a missing session is created for the
-   * caller. The same file under the same name is stored only once.
+   * Stores a file in the session's folder, once, for a message that will name it. A missing session is created for the
+   * caller.
    */
   upload(caller: Caller, key: SessionKey, file: Upload): Promise<Attachment | undefined>;
   /** Uploaded files as a message refers to them. */
@@ -92,9 +91,9 @@ interface SpeechRequest {
 /** Throws `GatewayError`: `not_configured` while the settings name no such server. */
 export interface AudioApi {
   /**
-   * What is said in a recording, which is kept nowhere. `request` is called once the recording has arrived: a form may
-   * have its fields after the file. Also throws `file_too_large`, `empty_file`, `unreadable_file`, what `chunks` throws, and
-   * the reason of `signal`.
+   * What is said in a recording, which is not stored. `request` is called once it has arrived: a form may have its
+   * fields after the file. Also throws `file_too_large`, `empty_file`, `unreadable_file`, what `chunks` throws, and the
+   * reason of `signal`.
    */
   transcribe(recording: Upload, request: () => TranscriptRequest, signal: AbortSignal): Promise<Transcript>;
   /** The sound of a text. Also throws the reason of `signal`. */

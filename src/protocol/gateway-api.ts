@@ -1,7 +1,4 @@
-/**
- * The API of the gateway for channels. Session methods take the caller and return undefined for what the caller may not
- * see.
- */
+/** The gateway's API for channels. Methods on sessions return undefined for what their caller may not see. */
 import type { Say, TextRef } from './texts/say.ts';
 import type { HookApi } from './operator/webhooks.ts';
 import type { SignInApi } from './operator/sign-in.ts';
@@ -49,8 +46,8 @@ import type { ScheduleApi } from './schedules.ts';
 import type { UsageGroup, UsageQuery, UsageReport } from './agent/usage.ts';
 
 /**
- * A completion without a session: the given messages are the whole context, only usage is stored. If the caller brings
- * no tools, the gateway's `pure` ones run; otherwise only those are offered, and their calls end the answer.
+ * A completion without a session: its messages are the whole context, only usage is stored. If the caller brings tools,
+ * only those are offered, and their calls end the answer; otherwise the gateway's `pure` ones run.
  */
 export interface StatelessRequest {
   messages: StatelessMessage[];
@@ -166,8 +163,8 @@ export interface GatewayApi {
   /** False when the caller may see no such rule. */
   removeApprovalRule(caller: Caller, id: string): Promise<boolean>;
   /**
-   * Acts on a running plan; with `stepId` a skip applies to that step and no later one. Undefined when the caller may
-   * see no such plan. The answer is in English, or worded by `say`.
+   * Acts on a running plan; a skip with `stepId` skips only that step. Undefined when the caller may see no such plan.
+   * The answer is in English, or worded by `say`.
    */
   actOnPlan(
     caller: Caller,
@@ -182,8 +179,8 @@ export interface GatewayApi {
   /** Counts a message that a channel does not pass on. */
   noteRefusal: NoteRefusal;
   /**
-   * Continues the turn of the session that waits for its caller's tools; undefined when the caller may see no such session.
-   * Throws `GatewayError('no_tools_pending' | 'bad_tool_results')`.
+   * Continues the turn that waits for its caller's tools; undefined when the caller may see no such session. Throws
+   * `GatewayError('no_tools_pending' | 'bad_tool_results')`.
    */
   answerTools(caller: Caller, key: SessionKey, answers: ToolAnswers): Promise<ContinuedTurn | undefined>;
   /** Throws `FieldError` for an option that the model of the session, or of the choice, cannot honor; also `ProviderError`. */
@@ -205,15 +202,15 @@ export interface GatewayApi {
   /** What clients of `/v1/responses` refer to by id. */
   responses: Omit<ResponseStore, 'purgeResponses'>;
   /**
-   * What the caller may name as `model`: `default`, the profiles it may use, then, for admins, the models of the servers,
-   * else the one it would get. Throws `ProviderError` when the model server is unreachable.
+   * What the caller may name as `model`: `default`, its profiles, and for admins the servers' models, else the one it
+   * would get. Throws `ProviderError` when the model server is unreachable.
    */
   models(caller: Caller, signal: AbortSignal): Promise<string[]>;
   /** Resolves the `model` of a request. Throws `GatewayError('unknown_model')`, or `ProviderError` when the server is unreachable. */
   resolveModel(model: string, signal: AbortSignal): Promise<{ profileId?: string; model?: string }>;
   /**
-   * The model that answers to the `model` of a request, and what it can do. Throws
-   * `GatewayError('unknown_model' | 'forbidden')`, `ProviderError`.
+   * The model behind a request's `model`, and what it can do. Throws `GatewayError('unknown_model' | 'forbidden')`,
+   * `ProviderError`.
    */
   describeModel(caller: Caller, model: string, signal: AbortSignal): Promise<DescribedModel>;
   /** Throws `GatewayError('forbidden')` for a model or a profile that the caller may not choose. */
@@ -258,10 +255,7 @@ export interface ChannelHealth {
 export interface HealthReport {
   ready: boolean;
   store: 'up' | 'down';
-  /**
-   * `degraded` while a model named in the settings is missing, or another one answers in its place. `name` is the
-   * default model.
-   */
+  /** `degraded` while a configured model is missing, or another one answers in its place. `name` is the default model. */
   model: {
     state: 'up' | 'degraded' | 'down';
     name?: string;
@@ -312,7 +306,7 @@ export interface PlanApi {
   /** Drops a plan that is only stored. Throws as `change` does. */
   cancel(caller: Caller, planId: string): Promise<Plan | undefined>;
   /**
-   * Starts a run of the plan with a message that has this id. Throws `GatewayError`: `already_running`, `plan_changed`,
+   * Starts a run of the plan by a message with this id. Throws `GatewayError`: `already_running`, `plan_changed`,
    * `plan_unchanged`, `not_an_http_session`.
    */
   run(

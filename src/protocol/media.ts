@@ -13,7 +13,7 @@ export const mediaShape = z.object({
   bytes: z.number().optional(),
   seconds: z.number().optional(),
   /**
-   * The channel's own reference, for `Channel.download`; `session:<path>` when the bytes are already in the session's
+   * The channel's own reference, for `Channel.download`; `session:<path>` when the file is already in the session's
    * folder.
    */
   url: z.string(),
@@ -60,13 +60,13 @@ export interface Recording {
 /** Files on their way out. Throws `ToolError` and `StoreError`. */
 export interface OutgoingFiles {
   /**
-   * Keeps a copy of a file of the session's folder as it is now, to be sent; the same content has one copy. Throws
-   * `ToolError` for what cannot be sent: `not_found`, `refused`, `empty`, `too_large`, `workspace_full`.
+   * Stores a copy of a session's file as it is now, to be sent; the same content has one copy. Throws `ToolError`:
+   * `not_found`, `refused`, `empty`, `too_large`, `workspace_full`.
    */
   keep(folder: string, path: string): Promise<Attachment>;
   /**
-   * A copy of a kept file that no program can change anymore, with exactly the bytes that were kept. Throws
-   * `ToolError`: `not_found`, also while the node that has it has not yet shared it; `changed`.
+   * A copy of a stored file with exactly its bytes, which no program can change. Throws `ToolError`: `not_found`, also
+   * while its node has not shared it yet; `changed`.
    */
   copy(folder: string, file: Pick<Attachment, 'file' | 'sha256' | 'name'>): Promise<PrivateCopy>;
   /** Such a copy of a text. */
@@ -74,8 +74,8 @@ export interface OutgoingFiles {
 }
 
 /**
- * Finds the files that an answer shows (`![caption](file)`) and keeps them. Throws only `StoreError`: a file that cannot be
- * shown is named in the text.
+ * Finds the files that an answer shows (`![caption](file)`) and stores copies. A file that cannot be shown is named in
+ * the text. Throws only `StoreError`.
  */
 export type AnswerFiles = (
   folder: string,
@@ -156,9 +156,8 @@ export interface FilesOfMessage {
 }
 
 /**
- * Fetches the files of a message into the session's folder and reads them. A repeat finds existing files and creates no
- * duplicates. A file that cannot be used has a `problem`; throws only `StoreError`. After `signal` aborts, it ends
- * soon.
+ * Fetches a message's files into the session's folder and reads them; a repeat creates no duplicates. A file that
+ * cannot be used has a `problem`. After `signal` aborts, it ends soon. Throws only `StoreError`.
  */
 export type ReceiveFiles = (message: FilesOfMessage, signal: AbortSignal) => Promise<ReceivedFile[]>;
 
@@ -169,9 +168,9 @@ export interface Picture {
 }
 
 /**
- * Keeps a file that a tool call has brought in the session's folder; the same content is kept once. `picture` is for
- * `Pictures`. Throws `GatewayError` whose message ends a sentence about why it is not kept, `ToolError`, `StoreError`, or the
- * signal's reason.
+ * Stores a file from a tool call in the session's folder, the same content once. `picture` is for `Pictures`. Throws
+ * `GatewayError` whose message ends a sentence about why it is not stored, `ToolError`, `StoreError`, or the signal's
+ * reason.
  */
 export type KeepToolFile = (
   file: { kind: MediaKind; base64: string },
@@ -194,10 +193,7 @@ export function unreadablePictures(count: number): string {
 /** Finds the picture of a `ReceivedFile`; undefined when it is gone. Never throws. */
 export type Pictures = (ref: string) => Promise<Picture | undefined>;
 
-/**
- * The text of a document that is not plain text. Throws `GatewayError`, whose message says what is wrong with the
- * document.
- */
+/** The text of a document. Throws `GatewayError`, whose message says what is wrong with the document. */
 export type DocumentText = (bytes: Uint8Array, signal: AbortSignal) => Promise<string>;
 
 /** A file that a request contains. */
@@ -209,8 +205,8 @@ export interface InlineFile {
 }
 
 /**
- * Reads a file for one answer, without keeping it: it is a picture, a text, or a recording in which something is `spoken`.
- * Throws `GatewayError`: `file_too_large`, `unreadable_file`; or the signal's reason.
+ * Reads a file for one answer without storing it: a picture, a text, or a recording with speech (`spoken`). Throws
+ * `GatewayError`: `file_too_large`, `unreadable_file`; or the signal's reason.
  */
 export type ReadInline = (
   file: InlineFile,
@@ -231,9 +227,7 @@ export interface KeptFiles {
     after: { folder: string; path: string };
     limit: number;
   }): Promise<{ folder: string; path: string }[]>;
-  /**
-   * Records a file that its user sent ahead of the message, or that is sent to a chat; a repeat restarts its lifetime.
-   */
+  /** Records a file that was sent ahead of its message, or is sent to a chat; a repeat restarts its lifetime. */
   keep(file: { folder: string; path: string; userId: string; bytes: number }): Promise<void>;
   /** Forgets one file, which is gone. */
   drop(folder: string, path: string): Promise<void>;

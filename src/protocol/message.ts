@@ -42,8 +42,8 @@ export interface InboundMessage extends Place {
   /** For display only: no decision may depend on it. */
   senderName?: string | undefined;
   /**
-   * What the sender wants to read: as their platform reports it (`de-AT`, or the header `Accept-Language`); for an
-   * accepted message the code of the language in which the gateway writes to them.
+   * The sender's language: as the platform reports it (`de-AT`, or the header `Accept-Language`); of an accepted
+   * message, the code of the language in which the gateway writes to them.
    */
   language?: string | undefined;
   /** The person that an HTTP API client serves, as a digest of the name it provides: has memories, and no rights. */
@@ -87,10 +87,7 @@ export interface InboundMessage extends Place {
   mentioned: boolean;
   /** A message already on screen that becomes the answer (a deferred Discord reply). */
   placeholder?: SentMessage | undefined;
-  /**
-   * The channel itself shows its sender the immediate reply of the gateway (a slash command of Slack): nothing is
-   * queued for that.
-   */
+  /** The channel itself shows the gateway's immediate reply (a slash command of Slack): none is queued. */
   answeredInPlace?: true | undefined;
   /** A session other than the address's own; only for `system` messages and HTTP. */
   sessionKey?: SessionKey | undefined;
@@ -136,8 +133,8 @@ export interface DeliveryPayload {
   key?: string | undefined;
   message: OutboundMessage;
   /**
-   * Messages in the chat that show what `ref` names: those that are not its stored parts are duplicates, sent before a
-   * crash, and are removed. With this there is no text to deliver.
+   * Messages that show what `ref` names: those that are not among its stored parts are duplicates from before a crash,
+   * and are removed. With this there is no text to deliver.
    */
   copies?: SentMessage[] | undefined;
   /** The delivery shows the current card of this plan, and no text. */
@@ -210,9 +207,8 @@ function ownSources(message: InboundMessage): Source[] {
 }
 
 /**
- * Who typed the text of a message, apart from what it quotes and its files: a person by their user id, a person's
- * scheduled task by the id of its message. Undefined for text that a model or a bot wrote, or that others have a part
- * in.
+ * Who typed a message's text, apart from quotes and files: a person by their user id, their scheduled task by its
+ * message's id. Undefined if a model, a bot or others had a part in it.
  */
 export function authorOf(message: InboundMessage): string | undefined {
   const others = ownSources({ ...message, media: [] }).filter((source) => source !== 'group');
@@ -262,9 +258,8 @@ export interface ChatMigration {
 /** Moves the data of a chat to its new id. Throws only `StoreError`. */
 export interface ChatMigrationStore {
   /**
-   * Moves the grant (also when it is `listed` in the configuration), the conversation and the schedules to the new id.
-   * False when there is nothing to move, or it was moved before. A conversation that has started under the new id stays
-   * untouched.
+   * Moves the grant (also one `listed` in the configuration), conversation and schedules to the new id. False when
+   * there is nothing to move anymore. A conversation that has started under the new id is left alone.
    */
   moveChat(move: ChatMigration, listed: boolean): Promise<boolean>;
 }
@@ -314,16 +309,13 @@ export const storedQuote = z.object({
 });
 
 /**
- * A quoted message. `by` says whose words these are: this bot's own, the quoting sender's own, or someone else's, which
- * includes what the sender had only forwarded. `author` names someone else and is for display only; `sentAt` is the
- * platform's time in epoch milliseconds, if it reports one; the text is empty when the message has only files.
+ * A quoted message. `by`: the words are this bot's, the quoting sender's, or someone else's, which includes what the
+ * sender had only forwarded. `author` names someone else, only for display; `sentAt` is the platform's time in epoch
+ * milliseconds, if reported; a message with only files has empty text.
  */
 export type Quoted = z.infer<typeof storedQuote>;
 
-/**
- * The quote within its limits: a longer text loses its middle, with a marker; undefined when there is nothing to read
- * in it.
- */
+/** The quote within its limits: a long text loses its middle, with a marker; undefined if there is nothing to read. */
 export function boundQuote(quoted: Quoted): Quoted | undefined {
   if (quoted.text === '' && quoted.media.length === 0) return undefined;
   const media = quoted.media.slice(0, MAX_QUOTED_MEDIA).map(({ kind, name }) => ({ kind, name }));

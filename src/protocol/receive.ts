@@ -13,25 +13,18 @@ import type { Say } from './texts/say.ts';
 /** Result of `receive`. The channel may acknowledge to its platform after any of these. */
 export type Receipt =
   /**
-   * Committed; `turnId` answers it. `position` messages of the session are ahead of it; `note` is a sentence for the
-   * sender.
+   * Committed; `turnId` answers it, `position` messages of the session are ahead, `note` is a sentence for the sender.
    */
   | { kind: 'accepted'; turnId: string; seq: number; position: number; note?: string | undefined }
-  /**
-   * Received before; the ids are those of the first time. `differs`: the message accepted under this id before has a
-   * different text.
-   */
+  /** Received before, with the ids of that time. `differs`: the message with this id had a different text. */
   | { kind: 'duplicate'; turnId: string; seq: number; differs?: true }
   /**
-   * Handled at once, without the queue (`/stop`, a button); `reply` is the text for the user, if the channel answers in
-   * place (a press, a command with a placeholder); else it was queued as a delivery. `form` is shown in its place.
-   * `personal`: the reply is useful only to the sender.
+   * Handled at once, without the queue (`/stop`, a button). `reply` is for channels that answer in place (a press, a
+   * command with a placeholder), else it was queued; `form` is shown instead of it. `personal`: it is useful only to
+   * the sender.
    */
   | { kind: 'handled'; reply?: string; personal?: true | undefined; form?: Form | undefined }
-  /**
-   * Not accepted; `reply` says why and what to do, and is undefined when no reply is appropriate (a stranger in a
-   * group).
-   */
+  /** Refused; `reply` says why and what to do, and is undefined when none is appropriate (a stranger in a group). */
   | {
       kind: 'refused';
       code:
@@ -74,8 +67,8 @@ export interface ReceiveOptions {
   /** The authenticated caller over HTTP. */
   caller?: Caller;
   /**
-   * Opens a thread for a message that is a separate question, just before it is accepted; returns its id, undefined if
-   * the message stays in its chat. Repeated for the same message, it returns the same thread. Never throws.
+   * Opens a thread for a separate question just before it is accepted, and returns its id; undefined if it stays in its
+   * chat. A repeat returns the same thread. Never throws.
    */
   openThread?: (() => Promise<string | undefined>) | undefined;
 }
@@ -91,8 +84,8 @@ export interface PassedOn {
 }
 
 /**
- * Passes a message to the gateway. When it resolves, the message is committed or permanently refused, and the channel
- * may acknowledge it. Throws `GatewayError` (retryable) when the store is unreachable: then acknowledge nothing.
+ * Passes a message to the gateway. When it resolves, the message is committed or refused for good, and the channel may
+ * acknowledge it. Throws a retryable `GatewayError` when the store is unreachable: then acknowledge nothing.
  */
 export type Receive = (message: InboundMessage, options?: ReceiveOptions) => Promise<Receipt>;
 
@@ -101,7 +94,7 @@ export interface PlatformWebhook {
   /** True for a request with the secret that only the platform knows; compared in constant time. Reads no body, never throws. */
   isGenuine(headers: Readonly<Record<string, string | string[] | undefined>>): boolean;
   /**
-   * Stores the body of a genuine request: durable once it resolves. `invalid` for what is not an update. Throws
+   * Stores the body of a genuine request: durable once it resolves; `invalid` if it is no update. Throws
    * `GatewayError`.
    */
   takeUpdate(update: unknown): Promise<StoredUpdate | 'invalid'>;
@@ -109,14 +102,11 @@ export interface PlatformWebhook {
 
 /** Accepts what a platform posts about people's commands and buttons. Works without `start`: any node answers. */
 export interface PlatformInteractions {
-  /**
-   * True for a body that the platform has signed within the last minutes; its content is not read. Throws
-   * `GatewayError`.
-   */
+  /** True for a body that the platform signed within the last minutes; its content is not read. Throws `GatewayError`. */
   isGenuine(headers: Readonly<Record<string, string | string[] | undefined>>, body: Buffer): Promise<boolean>;
   /**
-   * Acts on a genuine body: `taken` once the platform was informed by another call; an object is the answer itself.
-   * `invalid` for what is not an interaction. Throws `GatewayError`.
+   * Acts on a genuine body: an object is the answer, `taken` means that another call informed the platform, `invalid`
+   * that it is no interaction. Throws `GatewayError`.
    */
   answer(body: Buffer): Promise<object | 'taken' | 'invalid'>;
 }
@@ -188,7 +178,7 @@ export interface Press {
 }
 
 /**
- * Acts on a button of its kind; undefined for any other button. Its effect is committed when it resolves. Throws only
+ * Handles its kind of button; undefined for any other. The effect is committed when it resolves. Throws only
  * `StoreError`.
  */
 export type PressHandler = (press: Press) => Promise<PressAnswer | undefined>;
@@ -282,8 +272,8 @@ interface FormField {
 export const MAX_WAITING_UPDATES = 10_000;
 
 /**
- * How long the ids of received updates are kept, so that one that is posted again is recognized. Telegram itself keeps
- * updates no longer.
+ * How long ids of updates are stored, to recognize one that is posted again. Telegram stores updates no longer than
+ * that.
  */
 export const KEPT_UPDATE_HOURS = 24;
 

@@ -53,17 +53,14 @@ export interface ScheduleRecord {
 /** Runs of one schedule that are kept; older ones are deleted. */
 export const MAX_RUNS_KEPT = 50;
 
-/**
- * The result of a slot: its task was passed to the agent or not, or no gateway was running; or the schedule ended with
- * it.
- */
+/** The result of a slot: the agent got its task or not, or no gateway was running; or the schedule ended with it. */
 export interface NewScheduleRun {
   outcome: 'begun' | 'skipped' | 'missed' | 'switched_off';
   /** The slot. */
   dueAt: Date;
   /**
-   * Why it did not start: for a skipped one the reason, else a sentence; for a run from before texts had keys, the
-   * English text.
+   * Why it did not start: for a skipped one the reason, else a sentence; English text for runs from before texts had
+   * keys.
    */
   why?: TextRef | string | undefined;
   /** The turn of a run that has started. */
@@ -104,19 +101,17 @@ export interface ScheduleStore {
   /** False when there was none. */
   removeSchedule(id: string): Promise<boolean>;
   /**
-   * Milliseconds until the next slot of all schedules, 0 when one is due; undefined when none is left. A slot that is
-   * further away than its interval, because the clock was set back, is moved to one interval from now.
+   * Milliseconds until the next slot of all schedules, 0 when one is due; undefined when none is left. A slot further
+   * away than its interval, because the clock was set back, moves to one interval from now.
    */
   untilNextSlot(): Promise<number | undefined>;
-  /**
-   * Cron lines that were created or have run at a time that is now in the future: the clock has been set back since.
-   */
+  /** Cron lines that were created or ran at a time that is now in the future, because the clock was set back. */
   aheadOfClock(): Promise<(ScheduleRecord & { nextAt: Date; now: Date })[]>;
   /** Schedules that are due by the database's clock, oldest slot first. */
   dueSchedules(limit: number): Promise<(ScheduleRecord & { nextAt: Date; now: Date })[]>;
   /**
-   * Moves a schedule from `slot` to its next one, and records the result of the slot and of those after it; false when
-   * another process has done it.
+   * Moves a schedule on from `slot`, and records the results of that slot and those after it; false when another
+   * process did.
    */
   advanceSchedule(
     id: string,
@@ -186,7 +181,7 @@ export interface ScheduleChange {
 /** The schedules as commands, tools and channels use them. */
 export interface Schedules {
   /**
-   * Throws `GatewayError('bad_schedule' | 'too_many_schedules' | 'forbidden')`, whose message says what to change, or
+   * Throws `GatewayError('bad_schedule' | 'too_many_schedules' | 'forbidden')`, which says what to change, or
    * `StoreError`.
    */
   add(request: ScheduleRequest): Promise<ScheduleRecord>;
@@ -196,14 +191,11 @@ export interface Schedules {
   /** False when there was none. Throws only `StoreError`. */
   remove(id: string): Promise<boolean>;
   /**
-   * Changes the task or the timing, pauses it or resumes it from now. Undefined when there is none. Throws
+   * Changes the task or timing, pauses, or resumes from now; undefined when there is none. Throws
    * `GatewayError('bad_schedule')`, or `StoreError`.
    */
   change(id: string, change: ScheduleChange): Promise<ScheduleRecord | undefined>;
-  /**
-   * Runs it now, regardless of its timing; a paused one stays paused after that run. False when there is none. Throws
-   * only `StoreError`.
-   */
+  /** Runs it now, also if it is paused, which it stays. False when there is none. Throws only `StoreError`. */
   runNow(id: string): Promise<boolean>;
   /** Its runs, newest first: at most `MAX_RUNS_KEPT`. Undefined when there is no such schedule. Throws only `StoreError`. */
   runs(id: string, say?: Say): Promise<ReportedScheduleRun[] | undefined>;

@@ -42,9 +42,8 @@ export interface Settings<Values> {
   /** A turn reads it once, when it starts, and keeps it. */
   current(): Values;
   /**
-   * Takes part in every change. `prepare` examines the next settings, may refuse them with a `ConfigError`, which
-   * leaves everything unchanged, and returns what to do when they take effect: that runs for all participants in the
-   * tick in which `current` changes.
+   * Takes part in every change. `prepare` checks the next settings and may refuse them with a `ConfigError`, which
+   * leaves everything unchanged. It returns what to do when they take effect, for all participants in the same tick.
    */
   subscribe(prepare: (next: Values) => ApplySettings | Promise<ApplySettings>): void;
 }

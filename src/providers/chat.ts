@@ -113,8 +113,8 @@ interface OpenAnswer {
 }
 
 /**
- * Sends a request until the server accepts it: after a refusal with less in it, as the ladder says. What was left out is
- * remembered once an answer has begun without it.
+ * Sends a request until it is accepted, each time with less, as the ladder says. What was left out is remembered once
+ * an answer has begun without it.
  */
 async function openAnswer(
   server: ChatServer,

@@ -14,8 +14,8 @@ export interface ServerRequest {
 
 interface Connections {
   /**
-   * Sends a request and returns the 200 answer, whose body is still arriving. `refusalError` makes the error for another
-   * status, `lossError` that for a connection that failed, before or after the head of an answer. Throws `ProviderError`.
+   * Sends a request; returns the 200 answer, whose body is still arriving. `refusalError` is for other statuses,
+   * `lossError` for a failed connection, before or after the head. Throws `ProviderError`.
    */
   send(
     request: ServerRequest,
@@ -32,8 +32,8 @@ const CONNECT_TIMEOUT_MS = 10_000;
 const MAX_REFUSAL_BYTES = 64 * 1024;
 
 /**
- * A pool of connections to `url`; `headers` go with every request. A long prefill is silent, and the turn has its own timers.
- * `loopDelayMs` is the recent delay of the event loop; absent, packets are never joined.
+ * A pool of connections to `url`; `headers` go with every request. It has no timeouts: a long prefill is silent, and
+ * turns have their own. Without `loopDelayMs` (the recent event loop delay) packets are never joined.
  */
 export function createConnections(
   url: string,

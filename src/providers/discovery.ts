@@ -119,9 +119,8 @@ export interface Discovery {
   /** What the model can do; concurrent callers share one request. Throws `ProviderError`. */
   capabilities: (model: string, signal: AbortSignal) => Promise<ModelCapabilities>;
   /**
-   * The server refused the prompt as too long, and may have named its window: the next call asks the server again, and
-   * for an hour the model has at most that window. Where neither the server nor its refusal says how large the window
-   * is, it is smaller than the prompt (B-11).
+   * The prompt was too long, and the refusal may have named the window: the next call asks the server again, and for an
+   * hour the window is at most that, or smaller than the prompt if nobody names one (B-11).
    */
   overflowed: (request: ChatRequest, named: number | undefined) => void;
 }

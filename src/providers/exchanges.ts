@@ -21,8 +21,8 @@ type Other = Exclude<ChatMessage, ToolMessage>;
 export const NO_RESULT = 'No result: the call was interrupted before it returned.';
 
 /**
- * Puts results to their calls: HTTP clients send them in the order in which their tools end, templates without ids pair
- * them by position. A result whose call is not in the list becomes a text.
+ * Puts results to their calls: clients send them in the order in which tools end, but some templates pair by position.
+ * A result without a call becomes a text.
  */
 export function pairResults(messages: readonly ChatMessage[]): (Exchange | Other)[] {
   const paired: (Exchange | Other)[] = [];
@@ -95,8 +95,8 @@ function resultText(toolName: string, content: string): string {
 }
 
 /**
- * The only form that all templates accept: that of Mistral's, which refuse any other ("Tool call IDs should be
- * alphanumeric strings with length 9!", mistralai/Mistral-Small-3.2-24B-Instruct-2506 chat_template.jinja).
+ * The form that all templates accept: Mistral refuses any other ("Tool call IDs should be alphanumeric strings with
+ * length 9!", mistralai/Mistral-Small-3.2-24B-Instruct-2506 chat_template.jinja).
  */
 const LEGAL_ID = /^[A-Za-z0-9]{9}$/;
 const ID_CHARS = 9;

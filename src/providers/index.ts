@@ -55,8 +55,8 @@ interface ServerParts {
 }
 
 /**
- * Makes a provider for each server, and the router over them. Without `MODEL`, a server besides Ollama that the
- * environment names (OPENAI_BASE_URL) provides its first model, else the default server does. Throws `ConfigError`.
+ * Makes a provider for each server, and the router. Without `MODEL`, the environment's server besides Ollama
+ * (OPENAI_BASE_URL) provides its first model, else the default server does. Throws `ConfigError`.
  */
 export async function openModelServers(
   { modelServers: servers, env }: ModelSettings,

@@ -57,8 +57,8 @@ export interface ProviderKind {
   readonly settings: z.ZodObject;
   readonly environment?: EnvironmentRule;
   /**
-   * Loads the kind's code and makes a provider; `settings` were read by the kind's schema. Nothing is connected before the
-   * first call. Throws `ConfigError` when the address cannot be used.
+   * Loads the kind's code and makes a provider, which connects with its first call; the kind's schema read `settings`.
+   * Throws `ConfigError` when the address cannot be used.
    */
   create(server: ServerOptions, settings: Record<string, unknown>): Promise<LLMProvider>;
 }

@@ -1,6 +1,6 @@
 /**
- * What is sent next after a refusal: a model server that refuses a request is asked again with less of it, one step a
- * call, until it accepts or nothing is left to try.
+ * What is sent after a refusal: less of the request, one step a call, until the server accepts or nothing is left to
+ * try.
  */
 import { isDeepStrictEqual } from 'node:util';
 import { fieldOf, type Omission } from '../protocol/agent/omissions.ts';
@@ -66,8 +66,8 @@ export const LADDER_MS = 20_000;
 const SAME_AGAIN_MS = 250;
 
 /**
- * The steps of one answer. A part that changed nothing is put back; when the server refuses in other words, the part
- * was one of several causes, and stays out.
+ * The steps of one answer. A part that changed nothing is put back; if the refusal changed, it was one of several
+ * causes, and stays out.
  */
 export class Ladder {
   readonly #parts: RefusedParts;
@@ -114,8 +114,8 @@ export class Ladder {
   }
 
   /**
-   * Goes on to the call after a refusal; returns the pause before it, in milliseconds. Throws the error of the answer when there
-   * is nothing left to try.
+   * Takes the next step after a refusal; returns the pause before it, in milliseconds. Throws the answer's error if
+   * none is left.
    */
   next(error: RefusalError): number {
     const now = this.#monotonicNow();
@@ -191,9 +191,8 @@ function finalError(error: RefusalError): ProviderError {
 }
 
 /**
- * The rungs for a refusal in these words, each a set of parts that are left out together. Those that the words hint at
- * come first, then from what costs nothing to what costs most; the last two are all that costs nothing, and all there
- * is.
+ * The rungs for a refusal, each a set of parts that are left out together: those that the words hint at, then from the
+ * cheapest to the costliest; the last two are all cheap ones, and all.
  */
 function rungsFor(call: RefusedCall, words: string): Omission[][] {
   const { request, body, extras, options } = call;

@@ -24,10 +24,7 @@ export function reduceRequest(request: ChatRequest, omitted: ReadonlySet<Omissio
   };
 }
 
-/**
- * How messages are written without these parts. A model without tools, as one that takes over a conversation may be, reads
- * what they did as text.
- */
+/** How messages are written without these parts. A model without tools reads what tools did as text. */
 export function shapeFor(omitted: ReadonlySet<Omission>, hasTools: boolean): Shape {
   const asText = !hasTools || omitted.has('tools') || omitted.has('tool_exchanges');
   return {

@@ -6,10 +6,7 @@ import { fieldsOf, listOf, textOf, wordOf } from './answers/read-fields.ts';
 import { hideAddresses } from '../lib/connection-url.ts';
 import { parseJson } from '../lib/json/json.ts';
 
-/**
- * Prompts that do not fit, as the servers say it: each word group has a bounded length, so that matching is
- * linear.
- */
+/** How servers say that a prompt does not fit; each group of words is bounded, so that matching is linear. */
 const OVERFLOWS: readonly RegExp[] = [
   // llama-server, Ollama, llama-cpp-python
   /exceed_context_size|exceeds the available context|longer than the context length|exceed context window|exceeded (max )?context length/i,
@@ -105,8 +102,8 @@ const OUTAGES: ReadonlySet<number> = new Set([
 ]);
 
 /**
- * The error for a refusal that means the same from every server: too long, a quota, a pause, a failure, or a request that
- * it does not accept. `serverText` is its text, as `saidIn` reads it. Undefined for any other.
+ * The error of a refusal that means the same everywhere: too long, a quota, a pause, a failure, or a bad request;
+ * undefined for others. `serverText` is its text (`saidIn`).
  */
 export function commonRefusal(
   where: Where,
@@ -170,8 +167,8 @@ export function inWords(sentence: TextRef, reason: string): TextRef {
 }
 
 /**
- * What anyone may read of a server's words: without keys and addresses of the network that it is in, and clipped.
- * Undefined when nothing is left that says more than the status.
+ * A server's words for anyone: clipped, without keys and its network's addresses. Undefined if they say no more than
+ * the status.
  */
 export function publicWords(reason: string): string | undefined {
   const words = clip(hideAddresses(reason.slice(0, MAX_CLEANED).replaceAll(KEY_LIKE, '…')).trim());
@@ -187,8 +184,8 @@ const KEY_LIKE = /\b(?:sk|gsk|pk|xai|key|hf|AIza)[-_][\w*.-]{4,}|[\w:.-]{0,64}\*
 const BROKE_OFF = new Set([500]);
 
 /**
- * The error for an error that came in an answer with status 200: its code counts as the status, if it has one. `refusedBy`
- * makes the error for a status, `broken` is the sentence without one.
+ * The error in an answer with status 200: its code counts as the status, if it has one. `refusedBy` makes a status's
+ * error, `broken` is the sentence without one.
  */
 export function midwayRefusal(
   where: Where,
@@ -208,9 +205,9 @@ export function midwayRefusal(
 }
 
 /**
- * The text of an error body, with type and code if it has them; undefined when the body is not an error. Servers write
- * `{"error": {"message"}}`, `{"error": "…"}`, `{"message"}` (vLLM), `{"detail"}` (FastAPI, a text or a list), or one of
- * these in an array (Gemini).
+ * The text of an error body, with type and code; undefined for another body. Servers write `{"error": {"message"}}`,
+ * `{"error": "…"}`, `{"message"}` (vLLM), `{"detail"}` (FastAPI, a text or a list), or one of these in an array
+ * (Gemini).
  */
 export function saidIn(body: string): string | undefined {
   // A page from a proxy or another kind of server is not JSON.
@@ -226,8 +223,8 @@ const STATUS_WORDS: readonly (readonly [number, RegExp])[] = [
 ];
 
 /**
- * The status of an error that came with status 200: its code, status or type, as a number or a usual word. Undefined for
- * any other body. Never throws.
+ * The status of an error in an answer with status 200: its code, status or type, as a number or usual word. Never
+ * throws.
  */
 export function statusIn(body: string): number | undefined {
   const fields = fieldsOf(listOf(parseJson(body))[0]);
@@ -285,8 +282,8 @@ export function readRetryAfter(
 }
 
 /**
- * The error for a prompt that does not fit, when that is what the server said; undefined when it is not. `body` is
- * the whole answer, if it has more than `reason`.
+ * The error of a prompt that does not fit; undefined for another refusal. `body` is the whole answer, if it has more
+ * than `reason`.
  */
 export function overflowIn({ model }: Where, reason: string, body = reason): ProviderError | undefined {
   if (!isTooLargeAtOnce(reason) && !OVERFLOWS.some((overflow) => overflow.test(reason))) return undefined;

@@ -53,8 +53,8 @@ class Wrapping {
 const LIST_WITHIN_MS = 3_000;
 
 /**
- * Makes the router over providers by name. A server is first contacted when one of its models is used (S-49); one that
- * is not configured is an error that says what to set and does not affect the others (S-43).
+ * Makes the router over providers. A server is first contacted when one of its models is used (S-49); one that is
+ * missing is an error that says what to set and does not affect the others (S-43).
  */
 export function createRouter(
   providers: ReadonlyMap<string, LLMProvider>,
@@ -70,10 +70,7 @@ export function createRouter(
   };
   const modelsOf = async (provider: LLMProvider, signal: AbortSignal): Promise<string[]> =>
     (await provider.models(signal)).map((model) => names.nameOf({ provider: provider.name, model }));
-  /**
-   * The list uses the spelling of the name: with Ollama's prefix, even though it is optional, or without the prefix of
-   * another server.
-   */
+  /** The list spells names like this one: with Ollama's optional prefix, or without another server's prefix. */
   const modelsLike = async (like: string, signal: AbortSignal): Promise<string[]> => {
     const { provider, model } = find(like);
     if (provider.name !== BARE_PROVIDER && model === like) return await provider.models(signal);

@@ -18,8 +18,8 @@ export const MAX_WAITING_CALLS = 4_096;
 const EMBED_BATCH = 32;
 
 /**
- * Waits for a slot and returns the function that releases it; calls take turns by user. Throws `aborted`, `unavailable`
- * when too many are already waiting, and what the request's `onPlace` throws.
+ * Waits for a slot and returns its release; users take turns. Throws `aborted`, `unavailable` when too many wait, and
+ * what the request's `onPlace` throws.
  */
 export type AcquireSlot = (request: Partial<ChatRequest>, signal: AbortSignal) => Promise<() => void>;
 
@@ -29,8 +29,8 @@ export interface ServerCalls {
   /** Sends a request, about a model if given; its answer is still arriving. Throws `ProviderError`. */
   send(request: ServerRequest, signal: AbortSignal, model?: string): Promise<Answer>;
   /**
-   * What `read` makes of the JSON of an answer that is no chat (a list of models, say), within `answerWithinMs`. `signal`
-   * ends the request earlier. Throws `ProviderError`.
+   * What `read` makes of JSON that is no chat (a list of models, say), within `answerWithinMs` or until `signal`
+   * aborts. Throws `ProviderError`.
    */
   ask<T>(
     request: ServerRequest,

@@ -45,8 +45,8 @@ export function providersSchemaFor(kinds: readonly ProviderKind[]) {
 }
 
 /**
- * `providers` as written in the file, ready for the schema: with the kinds that names imply, and without fields that
- * have since been renamed; each of those is an error, a sentence that begins with the field.
+ * `providers` of the file for the schema: with the kinds that names imply, without renamed fields, each of which is an
+ * error, a sentence that begins with the field.
  */
 export function presentProviders(
   value: unknown,
@@ -73,8 +73,8 @@ const entryOf = z.looseObject({
 });
 
 /**
- * Joins the environment and the file, those that the environment names first. `errors` are sentences that begin with the
- * field or variable; none repeats a value.
+ * Joins the servers of the environment, first, and the file. `errors` are sentences that begin with the field or
+ * variable, without values.
  */
 export function configureServers(
   kinds: readonly ProviderKind[],
@@ -96,10 +96,7 @@ export function configureServers(
   return { servers, errors };
 }
 
-/**
- * An address that no one configured is assumed only while nothing names another server (by its address, or in the
- * file).
- */
+/** An address that no one configured is assumed only while no other server is named, by its address or in the file. */
 function isOnlyAssumed(
   name: string,
   fromEnvironment: ReadonlyMap<string, EnvironmentServer>,
@@ -189,9 +186,8 @@ const PREFIX = /^([a-z][a-z0-9_-]*)\/(.*)$/s;
 const MAX_NAME_SHOWN = 100;
 
 /**
- * Only the name of a configured provider counts as a prefix. A name without one is a model of Ollama, or of the default
- * server if there is no Ollama. Once `config.json` names its own servers next to another, an unknown prefix before a
- * name without a tag is a mistake and not part of the model's name.
+ * Only a configured provider's name is a prefix; other names are models of Ollama, or of the default server without it.
+ * If `config.json` has names of its own next to another server, an unknown prefix of a name without a tag is a mistake.
  */
 export function createModelNames(
   servers: readonly ModelServer[],

@@ -44,9 +44,9 @@ interface Voice {
 }
 
 /**
- * The voice of this process. One code for all sessions and turns, because it stands in the system prompt: another one
- * for each turn would change the first bytes of every prompt, and the model server would read the whole of it again.
- * So a model may repeat it aloud, and what was once said is taken out of every later request.
+ * The voice of this process. Its code stands in the system prompt: another one per turn would change every prompt's
+ * first bytes, and the server would read all of it again. A model may repeat the code, so it is taken out of every
+ * later request.
  */
 export const gatewayVoice = createVoice(newMarkCode());
 
@@ -55,8 +55,8 @@ export interface Shape {
   /** `lead`: the system prompt is the first message. `fold`: it begins the first message of the user. */
   system: 'lead' | 'fold';
   /**
-   * `native`: tool calls and results as messages of their own. `single`: the same, each call in an answer of its own
-   * (Llama 3: "This model only supports single tool-calls at once!"). `text`: as plain text (Gemma 2 has no tools).
+   * `native`: tool calls and results as messages. `single`: each call in an answer of its own (Llama 3: "This model
+   * only supports single tool-calls at once!"). `text`: as text (Gemma 2 has no tools).
    */
   exchanges: 'native' | 'single' | 'text';
 }
@@ -82,8 +82,8 @@ export function shapeRequest(request: ChatRequest, shape: Shape = USUAL_SHAPE): 
 }
 
 /**
- * The messages in this shape; the given ones are not changed. System messages after the first other one are notes of the
- * gateway or of the caller: they go between marks into the message before them, or begin one of the user. Never throws.
+ * The messages in this shape, as copies. Later system messages are notes of the gateway or the caller: they go between
+ * marks into the message before them, or begin one of the user. Never throws.
  */
 export function shapeMessages(
   messages: readonly ChatMessage[],

@@ -12,8 +12,8 @@ interface WireTool {
 const prepared = new WeakMap<readonly ToolSchema[], Map<string, WireTool[]>>();
 
 /**
- * Undefined without any. `knowsStrict`: the server can promise to follow a schema, so those of strict tools stay as they
- * are. Never throws.
+ * Undefined without tools. `knowsStrict`: the server follows schemas of strict tools, so those stay as they are. Never
+ * throws.
  */
 export function toWireTools(
   { tools = [], reducedSchemas: reduced = false }: ChatRequest,
@@ -36,8 +36,8 @@ export function toWireTools(
 }
 
 /**
- * How tokens are chosen, and which texts end the answer: llama.cpp's names, which Ollama and llama-server share. What was not
- * requested is undefined, and not sent: many servers reject unknown fields.
+ * How tokens are chosen and answers end, in llama.cpp's names, which Ollama shares. What was not requested is not sent:
+ * many servers reject unknown fields.
  */
 export function samplingOf(request: ChatRequest) {
   return {

@@ -78,8 +78,8 @@ export function createTools(options: ToolsOptions, others: readonly Tool[] = [])
 }
 
 /**
- * The tools that can be offered now: no one is asked to approve a call that cannot run. `more` returns tools that come and go
- * and yield to any other of the same name, `setUp` what the tools need. The same list until something in it changes.
+ * The tools that can be offered now: no one is asked to approve a call that cannot run. `more` returns tools that come
+ * and go and yield to others of their name, `setUp` what tools need. The same list until something in it changes.
  */
 export function withChangingTools(
   tools: readonly Tool[],
@@ -114,9 +114,8 @@ interface EnabledTools {
 }
 
 /**
- * Names of the tools of the default profile: those that config.json names, else the usual ones that can work here, the
- * `newTools`, and those of all MCP servers unless some are named. Throws a `ConfigError` that names every unknown
- * tool.
+ * The default profile's tools: those in config.json, else the usual ones that work here, the `newTools`, and all of MCP
+ * servers unless some are named. Throws a `ConfigError` that names every unknown tool.
  */
 export function enabledTools({
   named: toolNames,
@@ -148,10 +147,7 @@ export function mayBeMcpTool(name: string, servers: readonly string[]): boolean 
   return servers.some((server) => name.startsWith(`${server}__`));
 }
 
-/**
- * What the current configuration has for tools that need something: whether programs may run, whether a search service
- * is named.
- */
+/** What tools need from the configuration: whether programs may run, whether there is a search service. */
 interface SetUp {
   exec: boolean;
   searches: boolean;

@@ -48,10 +48,7 @@ function articleOf(source: string): Element | undefined {
   return node !== undefined && node !== null && isElement(node) ? node : undefined;
 }
 
-/**
- * Paragraphs as lines, headings and items marked, links with their targets. Walks without recursion: the page chooses
- * the depth.
- */
+/** Paragraphs as lines, headings and items marked, links with targets. No recursion: the page chooses the depth. */
 function textOf(root: Element, base: string): string {
   const parts: string[] = [];
   let length = 0;

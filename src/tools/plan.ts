@@ -1,6 +1,6 @@
 /**
- * The tool `plan`: the model asks for a plan, which its turn makes during the call and has in its context from the next
- * step on (N-14).
+ * The tool `plan`: the model asks for a plan, which its turn makes during the call and reads from the next step on
+ * (N-14).
  */
 import { z } from 'zod';
 import { MAX_GOAL_CHARS } from '../protocol/agent/plan.ts';

@@ -51,10 +51,7 @@ export type WorkerMessage = 'loaded' | PageText;
 
 const pages = createFairQueue(MAX_PAGES, MAX_WAITING_PAGES);
 
-/**
- * Makes the tool; `documentText` returns the text of documents such as a PDF, `monotonicNow` is a clock in
- * milliseconds.
- */
+/** Makes the tool; `documentText` reads documents such as a PDF, `monotonicNow` is a clock in milliseconds. */
 export function createWebFetch(
   egress: Egress,
   documentText: DocumentText,
@@ -102,10 +99,7 @@ function cut(text: string): string {
   return `${text.slice(0, MAX_TEXT_CHARS).toWellFormed()}\n(only the first ${MAX_TEXT_CHARS} characters are read)`;
 }
 
-/**
- * A document is known by its first bytes, whatever the server calls it; for text, and whether it is a page, the
- * server's type counts where it has one.
- */
+/** First bytes tell a document, whatever the server calls it; of text, the server's type tells whether it is a page. */
 async function readableText(
   { body, contentType, url }: EgressResponse,
   documentText: DocumentText,
@@ -174,8 +168,8 @@ function decoderFor(charset: string | undefined): TextDecoder {
 }
 
 /**
- * The title and the readable text of untrusted HTML, found in its own worker, which is limited in time and memory. Throws
- * `ToolError`: `unreadable_page`, `busy`; or the signal's reason.
+ * The title and text of untrusted HTML, read in a worker that is limited in time and memory. Throws `ToolError`:
+ * `unreadable_page`, `busy`; or the signal's reason.
  */
 async function pageText(html: string, url: string, signal: AbortSignal): Promise<PageText> {
   const leave = await pages.enter(url, signal);

@@ -1,6 +1,5 @@
 /**
- * The files that an answer shows with `![caption](file)`: stored in their current state, and removed from the text
- * for chats.
+ * The files that an answer shows with `![caption](file)`: copied as they are now, and removed from the text for chats.
  */
 import { ToolError } from '../../protocol/errors.ts';
 import type { AnswerFiles, OutgoingFiles, SentMedia } from '../../protocol/media.ts';
@@ -98,10 +97,7 @@ interface TextImage {
   end: number;
 }
 
-/**
- * A piece of this size ends at the next blank line: a long text is parsed in pieces that each stay within the parser's
- * limits.
- */
+/** A piece this long ends at the next blank line, so that each piece stays within the parser's limits. */
 const PIECE_CHARS = 2_048;
 
 /** The images of a text whose target is a path, in order. Code contains none. Never throws. */

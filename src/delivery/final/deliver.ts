@@ -1,7 +1,4 @@
-/**
- * One delivery: puts every part of an answer on screen with exactly its text, and stores each id before the next part
- * (T7).
- */
+/** One delivery: puts every part of an answer on screen, and stores each id before the next part (T7). */
 import type { Channel, Rendered } from '../../protocol/channel.ts';
 import { regenerateButton } from '../../protocol/delivery.ts';
 import { type ChannelError, GatewayError } from '../../protocol/errors.ts';
@@ -51,8 +48,8 @@ interface Answer {
 }
 
 /**
- * Delivers the head. Throws `GatewayError` and `StoreError` if it should be retried, `ApologyShown` if an apology
- * replaces a part that the platform refused.
+ * Delivers the head. Throws `GatewayError` and `StoreError` for a retry, `ApologyShown` if an apology replaced a
+ * refused part.
  */
 export async function deliver(
   context: DeliveryContext,
@@ -127,10 +124,7 @@ async function readAnswer({ payload, channel, say, split }: Delivering): Promise
   return { content, code, whole };
 }
 
-/**
- * Reports answers that the chat has missed. If the platform refuses the sentence, the answer after it is still
- * delivered.
- */
+/** Reports answers that the chat missed. If the platform refuses the sentence, the answer is still delivered. */
 async function reportMissed({ context, head, payload, partsOf, split, say }: Delivering): Promise<void> {
   const ref = `${payload.ref}:missed`;
   const message = { ...payload.message, turnId: undefined, replyTo: undefined };

@@ -23,8 +23,8 @@ interface Limits {
 }
 
 /**
- * The text without its long blocks of code, and these as files; `split` cuts a Markdown text into messages. The same for
- * every delivery attempt.
+ * Takes long code blocks out of a text, as files; `split` cuts Markdown into messages. Every attempt gives the same
+ * result.
  */
 export async function takeOutLongCode(
   text: string,

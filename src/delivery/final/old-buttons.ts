@@ -8,10 +8,7 @@ import type { Ledger } from '../../protocol/store/ledger.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { Scheduler } from '../rate/scheduler.ts';
 
-/**
- * Maximum number of answers whose button waits to be removed; those beyond keep it: a press there says that there is
- * a newer answer.
- */
+/** Most answers whose button waits to be removed. Any others keep it: pressing it says that there is a newer answer. */
 export const MAX_OLD_BUTTONS = 1_000;
 /** Attempts, and the pause between two in milliseconds: answers have priority. */
 export const BUTTON_TRIES = 5;
@@ -39,8 +36,8 @@ export class OldButtons {
   }
 
   /**
-   * Records the message that has the button now in the store, so that a restarted process and other nodes know it;
-   * the previous one loses it soon. Throws only `StoreError`.
+   * Stores which message has the button now, for restarts and other nodes; the previous one loses it soon. Throws only
+   * `StoreError`.
    */
   async moved(
     channel: Channel,

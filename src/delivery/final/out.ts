@@ -22,17 +22,14 @@ export const RETRY_CAP_MS = 60_000;
 /** A delivery is kept for an unavailable platform until its pauses add up to this, in milliseconds: a day. */
 export const KEPT_MS = 86_400_000;
 
-/**
- * For a chat where the bot lacks a permission that people can grant, a delivery is kept until its pauses add up to
- * this: an hour.
- */
+/** How long a delivery is retried where the bot lacks a permission that people can grant, in milliseconds of pauses. */
 export const KEPT_BLOCKED_MS = 3_600_000;
 
 /** Maximum number of sends of one delivery whose answers were lost: each of them may be visible. */
 export const MAX_AMBIGUOUS_SENDS = 5;
 
 /**
- * First and longest pause after such a send, in milliseconds. Each is eight times as long as the one before: one lost answer
+ * First and longest pause after such a send, in milliseconds. Each is eight times the one before: one lost answer
  * delays little, and five sends span more than ten minutes.
  */
 const AMBIGUOUS_BASE_MS = 2_500;
@@ -101,8 +98,8 @@ function outcomeOf({ counts, random }: DeliveryContext, head: LaneHead, error: G
 }
 
 /**
- * Queues a delivery without a text of its own, which tells the chat about the dead letter as soon as it can be reached;
- * without it the chat is told with its next answer.
+ * Queues a delivery without text that reports the dead letter once the chat can be reached; otherwise its next answer
+ * does.
  */
 async function wakeUp({ ledger, log }: DeliveryContext, head: LaneHead): Promise<void> {
   try {
@@ -154,10 +151,7 @@ function fileRefusal({ bytes }: Attachment, channel: Channel | undefined): PostR
   return bytes > maxFileBytes ? { kind: 'too_large', limit: maxFileBytes } : undefined;
 }
 
-/**
- * Creates `Post`: a message of a turn is committed when it resolves, then delivered like any answer; a turn has at
- * most `limit`.
- */
+/** Creates `Post`: the message is committed when it resolves, then delivered like an answer; at most `limit` per turn. */
 export function createPost(
   posts: PostStore,
   bus: LaneRunner,

@@ -123,10 +123,7 @@ export class PartDelivery {
     }
   }
 
-  /**
-   * Replaces the text of a message that is no longer needed; one that is already gone is not an error. Throws
-   * `ChannelError`.
-   */
+  /** Replaces the text of a message that is no longer needed, if it still exists. Throws `ChannelError`. */
   async replace(index: number, body: Rendered): Promise<void> {
     const message = this.#messages[index];
     if (message === undefined) return;
@@ -138,9 +135,9 @@ export class PartDelivery {
   }
 
   /**
-   * Deletes the messages from `index` on, the last one first, and those that accepted no edit; messages that the
-   * platform keeps show `blank`. A permanent refusal is only logged: the answer is on screen. Throws
-   * `ChannelError`, `StoreError` if it should be retried.
+   * Deletes the messages from `index` on, last first, and those that accepted no edit; those that the platform keeps
+   * show `blank`. A permanent refusal is only logged, because the answer is on screen. Throws `ChannelError`,
+   * `StoreError` for a retry.
    */
   async takeAway(index: number, blank: Rendered): Promise<void> {
     for (const surplus of [...this.#messages.slice(index).toReversed(), ...this.#abandoned.splice(0)]) {
@@ -160,8 +157,8 @@ export class PartDelivery {
   }
 
   /**
-   * Deletes messages left by lost sends of these parts. A possible copy is first edited to show `blank`: that
-   * succeeds only for one of the bot's own messages. Throws `ChannelError`, `StoreError` if it should be retried.
+   * Deletes messages left by lost sends. Each is first edited to show `blank`, which works only for the bot's own
+   * messages. Throws `ChannelError`, `StoreError` for a retry.
    */
   async takeCopies(blank: Rendered): Promise<void> {
     const { lostSends } = this.#channel;
@@ -330,9 +327,8 @@ function isRefusedAsIs(error: unknown): boolean {
 type FinalCall = <T>(target: CallTarget, call: () => Promise<T>) => Promise<T>;
 
 /**
- * The calls of the delivery `head`. A crash while it waits for limits has other causes, and during the wait other
- * suspects can be tried: both are recorded in its lane. A short wait of a delivery that is not a suspect is not
- * recorded.
+ * The calls of the delivery `head`. Its lane records a long wait, and any wait of a suspect: a crash meanwhile has
+ * another cause, and other suspects can run.
  */
 export function finalCalls(
   { lanes, clock, log }: DeliveryContext,

@@ -8,8 +8,7 @@ import type { Clock } from '../../lib/clock.ts';
 import { createHash } from 'node:crypto';
 
 /**
- * Maximum number of deliveries whose notes are remembered; the oldest is forgotten, and its messages may then be sent
- * once more.
+ * Most deliveries whose notes are remembered; beyond that the oldest is forgotten, and its messages may be sent again.
  */
 export const MAX_UNSTORED = 500;
 
@@ -23,9 +22,9 @@ export type NoteParts = (ref: string, messages: SentMessage[]) => Promise<void>;
 type Store = (ref: string, messages: SentMessage[]) => Promise<NotedParts>;
 
 /**
- * While the database is unavailable, the lane of a turn may be lost and claimed again by this process: the messages
- * that the turn has already sent are remembered here, and its next attempt continues in them. A note that could not be
- * stored is tried again until it is: by then another node may show the turn, and no one else would remove the messages.
+ * Remembers the messages that a turn sent while the database was unavailable: its next attempt in this process
+ * continues in them. A note is retried until it is stored; by then another node may show the turn, and only this one
+ * can remove the messages.
  */
 export class PartNotes {
   readonly #ledger: Ledger;
@@ -55,8 +54,8 @@ export class PartNotes {
   }
 
   /**
-   * Records all messages that show `ref`. Messages that are not part of it, because another owner of the lane shows
-   * it by now or has begun to, are deleted. Throws `StoreError`; `FencedError` if nothing more may be shown.
+   * Stores the messages that show `ref`. Those that are not among them, because another owner of the lane shows it, are
+   * deleted. Throws `StoreError`; `FencedError` if nothing more may be shown.
    */
   async save(place: Place, ref: string, messages: SentMessage[], store: Store): Promise<void> {
     this.#unstored.delete(ref);

@@ -1,6 +1,6 @@
 /**
- * The files of a message and the code that is too long for it, each sent as a separate message after the text; one
- * that cannot be shown leaves a sentence in its place, and code then stays text.
+ * The files of a message and the code that is too long for it, each sent after the text. A file that cannot be shown
+ * leaves a sentence in its place, code stays text.
  */
 import type { Rendered } from '../../protocol/channel.ts';
 import { ChannelError, GatewayError, ToolError } from '../../protocol/errors.ts';
@@ -20,10 +20,9 @@ export function filesRef(ref: string): string {
 }
 
 /**
- * Shows the code and every file of the message with its caption; a caption that is too long follows as a text. `parts`
- * has an order of its own, because texts of the answer come and go while it grows; `codePartsOf` opens the messages that
- * show the code at an index as text, if the chat accepts no file. Throws `ChannelError` and `StoreError` if it should be
- * retried.
+ * Shows the code and every file with its caption; a caption that is too long follows as text. `parts` has its own
+ * order, because the answer's texts come and go while it grows; `codePartsOf` shows code as text if the chat accepts no
+ * file. Throws `ChannelError`, `StoreError` for a retry.
  */
 export async function sendFiles(
   delivering: Delivering,

@@ -27,16 +27,16 @@ export interface CallListeners {
 }
 
 /**
- * True for a call that may have arrived after another node's text. A process that was frozen between the decision and
- * the call may hold a new lease by now.
+ * True if the call may have arrived after another node's text: a process frozen before the call may hold a new lease by
+ * now.
  */
 export function isLate({ tookMs, lease }: EndedCall, currentLease: string | undefined): boolean {
   return tookMs > LATE_CALL_MS || lease === undefined || lease !== currentLease;
 }
 
 /**
- * Queues the final text of a turn once more for a chat, as the delivery `ref`; does nothing while the turn runs, because
- * it will show its final text later. Never throws.
+ * Queues a turn's final text again for a chat, as `ref`. Does nothing while the turn runs: it ends with its final text.
+ * Never throws.
  */
 export async function redeliver(
   { ledger, bus, log }: DeliveryContext,

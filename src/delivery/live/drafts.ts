@@ -10,10 +10,7 @@ import type { Scheduler } from '../rate/scheduler.ts';
 import type { LiveText } from './live-text.ts';
 import { documentOf, withFooter } from '../text/chunker.ts';
 
-/**
- * The current look of a draft; undefined while there is nothing to show. `usual`: not as a rich message. Never
- * throws.
- */
+/** The current look of a draft; undefined while it is empty. `usual`: not as a rich message. Never throws. */
 type DraftLook = (usual: boolean) => Promise<Rendered | undefined>;
 
 /** Longest Markdown that is parsed as a whole for each draft, in UTF-16 units. */
@@ -179,8 +176,8 @@ export class Drafts {
 }
 
 /**
- * All of the text in the same kind of message as the answer, so that nothing jumps at its end; if there are several
- * messages, the newest.
+ * The text in the same kind of message as the answer, so that nothing jumps at its end; the newest message if there are
+ * several.
  */
 export function draftLook(text: LiveText, channel: Channel, place: Place, clock: Clock): DraftLook {
   return async (usual) => {

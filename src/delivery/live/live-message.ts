@@ -23,9 +23,8 @@ export const SETTLE_MS = 10_000;
 export const MAX_LIVE_FAILURES = 3;
 
 /**
- * The longest text, in UTF-16 units, that a message is recorded to show when it shows this much: an edit within this
- * length needs no new note, and a process that continues in the message after a crash waits until its own text is
- * longer than what may be on screen.
+ * The length up to which a message is recorded to show text, in UTF-16 units: edits within it need no new note, and
+ * after a crash the next process edits only once its own text is longer.
  */
 export function notedLength(length: number): number {
   return Math.ceil(length * 1.25) + 20;
@@ -97,9 +96,8 @@ export class LiveMessage implements LiveEdit {
   }
 
   /**
-   * Applies one event of the turn; without one, only time has passed. Requests a call when there is something to show;
-   * the first one waits for a text worth a notification. A token costs an append; everything else waits for the chat's
-   * next call.
+   * Applies an event, or the passing of time; requests a call when there is something to show, the first one when the
+   * text is worth a notification. A token costs an append; everything else waits for the next call.
    */
   apply(event?: AgentEvent): void {
     if (this.#frozen) return;
@@ -231,8 +229,7 @@ export class LiveMessage implements LiveEdit {
   }
 
   /**
-   * Text that each message shows alone, without a button, where that is certain: the final delivery does not touch
-   * what is already right.
+   * The text of each message without a button, where it is certain: the final delivery leaves it alone if it is right.
    */
   get shown(): readonly (string | undefined)[] {
     const isCertain = this.#certain && this.#start.takenOver !== true;

@@ -10,10 +10,7 @@ import { inEnglish, type Say } from '../../protocol/texts/say.ts';
 /** Beyond this many UTF-16 units a reply stops growing on screen; its end comes with the final delivery. */
 export const MAX_LIVE_TEXT = 1_048_576;
 
-/**
- * A first message is sent with this many UTF-16 units of text, or a sentence: its notification shows no more than
- * that.
- */
+/** A first message has this many UTF-16 units, or a sentence: its notification shows no more than that. */
 const FIRST_CHARS = 30;
 
 /** A first message is sent this long after the first token regardless of its length, in milliseconds. */
@@ -116,8 +113,7 @@ export class LiveText {
   }
 
   /**
-   * Monotonic time at which the text may look different without an event: the next line about a running tool or subagent
-   * appears, or what was held back.
+   * When the text may change without an event (monotonic): a line about a running tool or subagent, or text held back.
    */
   changesAt(nowMs: number): number | undefined {
     const line = this.#activity.nextLineAt(nowMs);
@@ -125,8 +121,8 @@ export class LiveText {
   }
 
   /**
-   * The first message whose text the screen lacks or shows differently; undefined if the screen shows them all.
-   * Earlier messages get their last text before later ones appear. `nowMs` is monotonic.
+   * The first message that the screen lacks or shows differently; undefined if there is none. Earlier messages get
+   * their last text before later ones appear. `nowMs` is monotonic.
    */
   async nextOutdated(
     shownTexts: readonly (string | undefined)[],
@@ -166,10 +162,7 @@ export class LiveText {
     return lines.length === 0 ? undefined : lines.join('\n');
   }
 
-  /**
-   * Passes all text that has arrived to the chunker, in slices, and notes whether its end is held back: not for long
-   * while it does not grow.
-   */
+  /** Feeds the new text to the chunker in slices. Its end is held back only while the text grows. */
   async #read(nowMs: number): Promise<void> {
     this.#joinDeltas();
     while (this.#unread !== '') {

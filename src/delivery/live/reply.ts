@@ -46,8 +46,8 @@ export interface GrowingMessage {
 }
 
 /**
- * Opens a growing message, and with `cards` the card of the turn's plan; undefined in a chat that supports neither edits
- * nor typing. `missedEvents` are those of the turn so far.
+ * Opens a growing message, with `cards` also the plan's card; undefined in a chat without edits and typing.
+ * `missedEvents` are those of the turn so far.
  */
 export function grow(
   context: DeliveryContext,
@@ -196,8 +196,8 @@ function reactToEnd(
 }
 
 /**
- * The bot can no longer write to the chat of the question: the other chats of the session continue; without any, the
- * turn is stopped as by `/stop`, because its answer has no reader. Never throws.
+ * The bot can no longer write to the chat of the question. The session's other chats continue; without any, the turn is
+ * stopped, because nobody can read its answer. Never throws.
  */
 async function leaveOrStop(
   { dropSurface, ledger, lanes, bus, log }: DeliveryContext,

@@ -1,7 +1,4 @@
-/**
- * How the answers in a chat are streamed: the stored choice of `/stream`, or what comes nearest if the channel does
- * not support it.
- */
+/** How answers in a chat are streamed: as `/stream` chose, or the closest mode that the channel supports. */
 import type { Channel, ChatSettingStore } from '../../protocol/channel.ts';
 import type { Command } from '../../protocol/command.ts';
 import {

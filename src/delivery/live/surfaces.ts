@@ -1,6 +1,6 @@
 /**
- * Turns in the other chats of their sessions: in each an answer grows at the chat's own pace, and none waits for another.
- * Chats may join and leave while a turn runs.
+ * Turns in the other chats of their sessions: each chat's answer grows at its own pace. Chats may join and leave
+ * meanwhile.
  */
 import type { LiveTurn, LiveTurnStart } from '../../protocol/delivery.ts';
 import { toGatewayError } from '../../protocol/errors.ts';
@@ -90,8 +90,8 @@ export class LiveSurfaces {
   }
 
   /**
-   * A chat has joined or left. A group that joins in the meantime does not see this turn. One reading follows the other: the
-   * late answer to an earlier one would show the turn in a chat that has left. Never throws.
+   * A chat joined or left. A group that joins does not see this turn. Reads follow each other: a late result of an
+   * earlier one would show the turn in a chat that has left. Never throws.
    */
   refresh(): Promise<void> {
     this.#refreshed = this.#refreshed.then(() => this.#readChats());

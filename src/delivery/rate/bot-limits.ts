@@ -1,15 +1,12 @@
-/**
- * All limits on one bot's calls: those of the places, the bot's own rate, the share of it for edits, and the effects
- * of a refusal.
- */
+/** The limits on one bot's calls: per place, for the bot, the share for edits, and the effects of refusals. */
 import type { ChannelError } from '../../protocol/errors.ts';
 import type { RateLimits } from '../../protocol/delivery.ts';
 import { BotRate } from './bot-rate.ts';
 import { AFTER_BURST_MS, type CallKind, type PlaceLimit } from './place-limit.ts';
 
 /**
- * This many places refused within `AFTER_BURST_MS` mean that the platform accepts no bursts at all; fewer refusals
- * concern only those places.
+ * If this many places are refused within `AFTER_BURST_MS`, the platform accepts no bursts; fewer concern only
+ * themselves.
  */
 export const REFUSED_PLACES = 2;
 
@@ -150,10 +147,7 @@ export class BotLimits {
     if (limit.countsForBot) this.#bot.pass(startedAt);
   }
 
-  /**
-   * Pauses the place of a refused call, and determines what was too fast: the bot, the burst, or the pace of the
-   * place.
-   */
+  /** Pauses the place of a refused call, and decides what was too fast: the bot, the burst, or the pace of the place. */
   refuse({ limit, startedAt, early, quiet }: CountedCall, error: ChannelError, now: number): void {
     const pauseMs = error.retryAfterMs ?? DEFAULT_PAUSE_MS;
     if (error.local) {

@@ -2,10 +2,7 @@
 import type { RateLimits } from '../../protocol/delivery.ts';
 import type { CallKind } from './place-limit.ts';
 
-/**
- * While calls wait, the rate rises by this much per step, in calls per second, each step after this long, in
- * milliseconds.
- */
+/** While calls wait, the rate rises by this many calls per second in each step of this many milliseconds. */
 const RAISE_BY = 1;
 export const RAISE_EVERY_MS = 10_000;
 /** The same below the usual rate, until a first refusal: a lower limit is met by one call or two. */
@@ -14,18 +11,14 @@ export const RAISE_SOON_MS = 150;
 /** A refused rate is not reached again for this long, in milliseconds. */
 const CEILING_MS = 3_600_000;
 
-/**
- * After a refusal the rate drops to this fraction of the refused one, and later rises to at most this fraction of it.
- */
+/** A refusal lowers the rate to this fraction of the refused rate; later it rises at most to this fraction. */
 const AFTER_REFUSAL = 0.8;
 const BELOW_CEILING = 0.95;
 
 /** While the platform's pause lasts the rate is this fraction of what it was: other places may continue. */
 const DURING_PAUSE = 0.5;
 
-/**
- * A bot always makes at least this many calls per second; one that starts with fewer, at least this fraction of them.
- */
+/** A bot always makes this many calls per second; one that starts with fewer, at least this fraction of those. */
 export const LEAST_PER_SECOND = 1;
 const LEAST_SHARE = 0.2;
 
@@ -40,10 +33,7 @@ const KEPT_FROM_EDITS = 2;
 /** A refusal while the bot made fewer than this fraction of its calls in the last second does not concern its rate. */
 const BUSY = 0.5;
 
-/**
- * This many refusals in a pause, with no call accepted, mean that the platform refuses the whole bot until the pause
- * is over.
- */
+/** This many refusals in a pause, and no accepted call, mean that the platform refuses the bot until the pause ends. */
 const REFUSED_IN_PAUSE = 3;
 
 const SECOND_MS = 1_000;
@@ -120,8 +110,7 @@ export class BotRate {
   }
 
   /**
-   * Records whether calls are waiting for this rate; while they are, it rises, soon to the usual rate, then slowly,
-   * and stays below what was refused.
+   * Notes whether calls wait. While they do, the rate rises: soon to the usual one, then slowly, below the refused one.
    */
   noteWaiting(now: number, isWaiting: boolean): void {
     if (!isWaiting) {
@@ -179,10 +168,7 @@ export class BotRate {
     this.#cut = { at: now, until, perSecond, refused: refusals, passed: hasPassed };
   }
 
-  /**
-   * The rate that a refusal refers to: a bucket that asks for more than a second reveals its own pace, unless the
-   * wait is not a bucket's.
-   */
+  /** The refused rate: a bucket that asks for more than a second reveals its pace, unless the wait is not a bucket's. */
   #refusedRate(pauseMs: number): number {
     const isPace = this.#bucket !== undefined && pauseMs > SECOND_MS && pauseMs <= SECOND_MS / this.#least;
     return isPace ? Math.min(this.#perSecond, SECOND_MS / pauseMs) : this.#perSecond;

@@ -1,10 +1,7 @@
 /** Rate limit of one place (a chat, a thread): its declared bucket and window, slower for a while after refusals. */
 import type { PlaceRate } from '../../protocol/delivery.ts';
 
-/**
- * The purpose of a call, most urgent first: the last text of a message, the first message of an answer, a growing
- * one.
- */
+/** What a call is for, most urgent first: the last text of a message, the first message of an answer, a growing one. */
 export type CallKind = 'final' | 'first' | 'edit';
 
 /** Each refusal doubles the interval, up to this many times the declared one. */

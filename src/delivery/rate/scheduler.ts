@@ -1,6 +1,5 @@
 /**
- * Schedules the calls to one bot's platform: finals, first messages, then the oldest screens; one call at a time per
- * place, never too fast.
+ * Schedules the calls to one bot's platform: finals, first messages, then the oldest screens; one at a time per place.
  */
 import { ChannelError, GatewayError, toGatewayError } from '../../protocol/errors.ts';
 import type { Place, SentMessage } from '../../protocol/message.ts';
@@ -70,9 +69,8 @@ export class Scheduler {
   }
 
   /**
-   * Makes a call that must happen, before any edit and in order within its place; "too fast" is waited out there.
-   * Throws what `call` throws, `rate_limited` once the waits exceed `MAX_FINAL_WAIT_MS`, and the signal's reason
-   * before the call.
+   * Makes a call that must happen, before any edit and in order within its place, and waits out "too fast". Throws what
+   * `call` throws, `rate_limited` beyond `MAX_FINAL_WAIT_MS`, and before the call the signal's reason.
    */
   final<T>(target: CallTarget, call: () => Promise<T>, signal: AbortSignal): Promise<T> {
     const { promise, resolve, reject } = Promise.withResolvers<T>();
@@ -280,8 +278,8 @@ export interface LiveEdit {
   /** Monotonic time at which it last changed on screen; undefined while none of it is on screen. */
   readonly shownAt: number | undefined;
   /**
-   * Makes at most one call that shows the newest state: `nothing` if none was needed, `more` if there is more to
-   * show. Throws only `ChannelError('rate_limited')`: it is called again after the pause.
+   * Shows the newest state with at most one call; `more` if more is left. Throws only `ChannelError('rate_limited')`:
+   * it is called again after the pause.
    */
   show(): Promise<'nothing' | 'shown' | 'more'>;
 }

@@ -8,10 +8,7 @@ import { type Segment, Segments } from './segments.ts';
 import { cutChunk, type RenderTarget, rootOf } from './cut.ts';
 import { closeOpenMarkup, tableStart } from './open-end.ts';
 
-/**
- * Placed before a text that continues in the middle of a line while it is parsed: what follows is not at the start of
- * a line.
- */
+/** Stands before a text that continues a line, so that the parser does not take it for the start of one. */
 const LINE_BEFORE = '\u2060';
 
 /** The newest parsed segment: an open end is shown in several chats, and again when only the lines below it change. */
@@ -71,10 +68,7 @@ export class MessageChunker {
     this.#released = this.#length;
   }
 
-  /**
-   * The current messages after the settled ones: open markup closed, without what is held back, and with `footer` below
-   * if there is room.
-   */
+  /** The messages after the settled ones: markup closed, without what is held back, with `footer` if there is room. */
   open(footer?: string): Rendered[] {
     const { inCode, ...segment } = this.#segments.open();
     const visible = segment.text.slice(0, segment.text.length - this.held);

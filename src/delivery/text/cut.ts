@@ -1,6 +1,5 @@
 /**
- * Cuts a run of blocks where a message is full: never inside a character, preferably after a block, a line, a
- * sentence, a word.
+ * Cuts blocks where a message is full: never inside a character, preferably after a block, a line, a sentence, a word.
  */
 import type { List, ListItem, Nodes, Parents, Root, RootContent, Table } from 'mdast';
 import type { Channel, Rendered } from '../../protocol/channel.ts';
@@ -35,8 +34,8 @@ const MAX_SUMMARY = 100;
 const CLUSTER_WINDOW = 64;
 
 /**
- * The first message of blocks that do not fit in one. Depends only on what comes before the cut, so a growing text
- * keeps its cuts. A link whose target alone is too long for a message keeps only its text.
+ * The first message of blocks that do not fit in one. It depends only on what comes before the cut, so a growing text
+ * keeps its cuts. A link whose target is too long for a message keeps only its text.
  */
 export function cutChunk(blocks: RootContent[], target: RenderTarget): Cut {
   const fitting = longestFit(blocks, target);
@@ -81,8 +80,8 @@ function cutAt(blocks: RootContent[], target: RenderTarget, most: number): Cut {
 }
 
 /**
- * What follows a cut, with the details that contain the cut opened again: a message that lacks their end folds
- * everything that is left of it. Nothing is opened if the openings could fill a message.
+ * What follows a cut, with the open details opened again; without their end a message folds all that is left. Nothing
+ * is opened if the openings could fill a message.
  */
 function reopened(
   blocks: RootContent[],
@@ -202,9 +201,8 @@ function separator(parent: Parents, index: number): string {
 }
 
 /**
- * The part of a tree between two offsets of its flat text, as whole nodes: markup that is open at a cut is closed in
- * one piece and opened in the next. A later piece of a table repeats its header, one of an ordered list continues its
- * numbering, one of a list item has no marker.
+ * The part of a tree between two offsets of its flat text, as whole nodes. A later piece of a table repeats its header,
+ * one of an ordered list goes on numbering, one of a list item has no marker.
  */
 function slice(node: RootContent, from: number, to: number): RootContent[] {
   const size = flatSize(node);

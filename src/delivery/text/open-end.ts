@@ -17,8 +17,8 @@ const OPENING = /`+|\\[([]|\$\$/g;
 const CLOSINGS: Readonly<Record<string, string>> = { '\\(': '\\)', '\\[': '\\]' };
 
 /**
- * Where the text ends that can be shown: before the first pipe of what may be the head of a table, and of its rule while
- * that grows. The length of the text if nothing is open. Text before that pipe is shown, so that no text disappears.
+ * Where the text ends that can be shown: before the first pipe of what may be a table's head, and of its growing rule;
+ * the whole length if nothing is open. Text before that pipe is shown, so that no text disappears.
  */
 export function tableStart(text: string): number {
   const lines = text.slice(text.lastIndexOf('\n\n') + 1).split('\n');
@@ -85,10 +85,7 @@ function cellsOf(line: string): string[] {
 
 const EMPHASIS = /^(?:\*{1,3}|_{1,3}|~~)$/;
 
-/**
- * The text with open emphasis and code closed, and a half-written link reduced to its text. Never longer than twice
- * the text.
- */
+/** The text with open emphasis and code closed, and a half-written link reduced to its text. At most twice as long. */
 export function closeOpenMarkup(text: string): string {
   const block = text.lastIndexOf('\n\n') + 1;
   return text.slice(0, block) + closeMarkup(openLinkAsText(text.slice(block)));

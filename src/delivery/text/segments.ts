@@ -3,9 +3,7 @@
 /** Short blocks share a segment up to this size: parsing has a cost per call. */
 const LEAST_SEGMENT = 512;
 
-/**
- * A segment beyond this size ends at the next line of a list, table or code block, to be joined again after parsing.
- */
+/** A segment this long ends at the next line of a list, table or code block, and is joined again after parsing. */
 const SOFT_SEGMENT = 2_048;
 
 /** A segment never grows beyond this many UTF-16 units, wherever that cuts. */
@@ -17,10 +15,7 @@ const MAX_HEAD = 512;
 /** A piece of the source that can be parsed separately. */
 export interface Segment {
   text: string;
-  /**
-   * Lines to insert before `text` when parsing: the opening of the code block or the header of the table that it
-   * continues.
-   */
+  /** Lines that stand before `text` when it is parsed: the opening of its code block or the header of its table. */
   head: string;
   /** Text between the last block of the previous segment and its continuation here; undefined if it continues none. */
   joins: '\n' | '' | undefined;
@@ -168,10 +163,7 @@ export class Segments {
     return segment;
   }
 
-  /**
-   * Closes an overlong segment: after its last whole line, otherwise before a space, otherwise between two
-   * characters.
-   */
+  /** Ends an overlong segment after its last whole line, otherwise before a space, otherwise between two characters. */
   #breakOff(): Segment {
     const head = this.#fence !== undefined || this.#kind === 'table' ? this.#opening() : '';
     if (this.#read > HARD_SEGMENT / 2) return this.#close(this.#read, head, '\n');

@@ -22,9 +22,7 @@ const SERVERS_MS = 10_000;
 
 type SessionChange = Parameters<GatewayApi['updateSession']>[2];
 
-/**
- * What the caller may choose; if no model server answers there is `problem` in place of models. Throws `StoreError`.
- */
+/** What the caller may choose; `problem` stands in for models if no model server answers. Throws `StoreError`. */
 export async function sessionChoices(
   context: IntakeContext,
   caller: Caller,
@@ -97,8 +95,8 @@ export async function sessionModel(
 }
 
 /**
- * The change as the store accepts it. Throws `GatewayError('unknown_model' | 'unknown_profile' | 'bad_mode' |
- * 'bad_queue_mode' | 'bad_title')`.
+ * The change for the store. Throws `GatewayError`: `unknown_model`, `unknown_profile`, `bad_mode`, `bad_queue_mode`,
+ * `bad_title`.
  */
 export async function checkedChange(
   context: IntakeContext,

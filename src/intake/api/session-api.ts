@@ -68,10 +68,7 @@ export function createSessionApi(context: IntakeContext, files: SessionFiles, vi
   } satisfies Partial<GatewayApi>;
 }
 
-/**
- * Stops the session, then deletes it with everything that belongs to it; false when it is already gone. Throws
- * `StoreError`.
- */
+/** Stops the session and deletes it with everything in it; false if it did not exist. Throws `StoreError`. */
 async function deleteSession(
   context: IntakeContext,
   files: SessionFiles,
@@ -87,8 +84,8 @@ async function deleteSession(
 }
 
 /**
- * Waits until a stopped session's turn and subagents have ended: if rows were deleted under them, their model calls
- * would run to the end. A dead node cannot end them, so the wait is bounded.
+ * Waits until the turn and subagents of a stopped session have ended: without their rows, their model calls would run
+ * on. A dead node cannot end them, so the wait is bounded.
  */
 async function untilIdle({ ledger, store }: IntakeContext, key: SessionKey): Promise<void> {
   const until = performance.now() + MAX_END_MS;

@@ -31,9 +31,9 @@ const MAX_ATTEMPTS = 5;
 const MAX_APPROVALS = 20;
 
 /**
- * Changes steps that have not started: all changes or none. The turn of a running plan applies them before its next
- * step. Throws `GatewayError('plan_changed')` when the plan's version is not the one given,
- * `GatewayError('plan_unchanged')` with the reason why a change is impossible, and `StoreError`.
+ * Changes steps that have not started: all changes or none. A running plan's turn applies them before its next step.
+ * Throws `StoreError`, `GatewayError('plan_changed')` for another version, and `GatewayError('plan_unchanged')` with
+ * the reason.
  */
 export async function changeSteps(
   context: IntakeContext,
@@ -149,9 +149,8 @@ const MESSAGES: Readonly<Record<ExecutionMode, PlainKey>> = {
 };
 
 /**
- * A run of the plan, or of the one that the given plan is a run of. Throws `GatewayError`: `already_running` while a
- * plan of the session runs, `plan_changed`, `plan_started` for a run that has started, `plan_unchanged` for a plan that
- * cannot be run.
+ * A run of the plan, or of the plan that this one is a run of. Throws `GatewayError`: `already_running`,
+ * `plan_changed`, `plan_started` for a run that has started, `plan_unchanged` for a plan that cannot run.
  */
 export async function startPlan(
   context: IntakeContext,

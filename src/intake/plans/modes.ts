@@ -97,8 +97,8 @@ function planningOff(profileId: string): TextRef {
 }
 
 /**
- * The profile and model that answer a message there: those it names, else the chosen, the bound or the session's one.
- * Throws `StoreError`.
+ * The profile and model that answer there: named by the message, else chosen, bound, or the session's. Throws
+ * `StoreError`.
  */
 async function answeringHere(
   { ledger, boundTo, profiles }: IntakeContext,

@@ -137,8 +137,7 @@ function noPlan(text: TextRef): GatewayError {
 }
 
 /**
- * Reads changes to the current plan. The result throws `GatewayError('plan_unchanged')` for a line that it does not
- * understand.
+ * Reads changes to the current plan. The result throws `GatewayError('plan_unchanged')` for a line that it cannot read.
  */
 function askedIn(text: string, say: Say): AskedEdits {
   return (plan) => {
@@ -152,8 +151,8 @@ function askedIn(text: string, say: Say): AskedEdits {
 }
 
 /**
- * Changes the plan whose card a message replies to; undefined for a reply to another message, or to the card of a plan
- * that is over. Throws only `StoreError`.
+ * Changes the plan whose card a message replies to; undefined for any other reply, or an ended plan. Throws only
+ * `StoreError`.
  */
 export async function changePlanByReply(
   context: IntakeContext,

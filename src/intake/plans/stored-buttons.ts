@@ -19,10 +19,7 @@ export const MAX_FORM_CHARS = 4_000;
 
 const NUMBERED = /^(\d{1,3}) ?[:.)] ?(\S.*)$/;
 
-/**
- * Acts on a press that belongs to the chat of the plan. A press on an outdated card is refused and the card shown
- * again. Throws `StoreError`.
- */
+/** Handles a press that belongs to the plan's chat. An outdated card is refused and shown again. Throws `StoreError`. */
 export async function pressStored(
   context: IntakeContext,
   record: PlanRecord,
@@ -111,9 +108,7 @@ export function planForm(plan: Plan, value: string, say: Say): Form | undefined 
   return { title: say('plan.form_title'), value, fields: [{ ...field, ...bounds }] };
 }
 
-/**
- * The changes that someone made in the form. The result throws `GatewayError('plan_unchanged')` when there are none.
- */
+/** The changes in a form. The result throws `GatewayError('plan_unchanged')` when there are none. */
 export function askedInForm(fields: Readonly<Record<string, string>>): AskedEdits {
   return (plan) => {
     const edits = editsIn(fields[STEPS] ?? '', plan);

@@ -1,6 +1,4 @@
-/**
- * `/link`, `/unlink` and `/surfaces`, and the buttons under the question whether two chats should share a conversation.
- */
+/** `/link`, `/unlink` and `/surfaces`, and the buttons below the question whether two chats share a conversation. */
 import type { IntakeContext } from '../context.ts';
 import type { Command, CommandCall } from '../../protocol/command.ts';
 import type { PressHandler } from '../../protocol/receive.ts';

@@ -1,7 +1,4 @@
-/**
- * Where a person wants to be notified: a chat that shares the conversation, or their own private chat on the same
- * network.
- */
+/** Where a person is notified: a chat that shares the conversation, or their private chat on the same network. */
 import type { CreatorAccess } from '../../protocol/access.ts';
 import type { FindChat, FoundChat } from '../../protocol/delivery.ts';
 import { type Address, isAddress, parseAddress } from '../../protocol/message.ts';
@@ -56,9 +53,7 @@ function isNamed(labelOf: LabelOf, address: Address, to: string): boolean {
   return channel === word || networkOf(address, labelOf).toLowerCase() === word;
 }
 
-/**
- * The person's private chat, on networks where its id is the person's id; undefined if they have never written there.
- */
+/** The person's private chat, on networks where both have the same id; undefined if they never wrote there. */
 async function privateChatOf(
   userId: string,
   ledger: Ledger,

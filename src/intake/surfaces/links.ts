@@ -116,9 +116,9 @@ export async function declineLink(
 }
 
 /**
- * Separates a chat. With two chats, the conversation stays with the one it belonged to, no matter which of them leaves;
- * with more, the leaving chat starts a new conversation. A chat on the web keeps its own in any case: the others leave
- * it. All are notified except the `asker`, which gets an answer. Undefined when the chat shares no conversation.
+ * Separates a chat. Of two, the conversation stays with its first chat, whoever leaves; of more, the leaving chat
+ * starts a new one. A chat on the web keeps its own: the others leave. All are notified except the `asker`, which gets
+ * an answer. Undefined if the chat shares no conversation.
  */
 export async function separate(
   context: IntakeContext,
@@ -220,8 +220,8 @@ export function newLinkCode(): string {
 }
 
 /**
- * The SHA-256 of a code as typed, in hexadecimal: ignoring case, spaces and dashes, and reading letters that look like
- * digits as those digits. Undefined for a text that cannot be a code.
+ * The SHA-256 of a typed code, in hexadecimal, ignoring case, spaces and dashes, with letters that look like digits
+ * read as digits. Undefined if it cannot be a code.
  */
 export function hashLinkCode(typed: string): string | undefined {
   const code = typed.toUpperCase().replaceAll(/[\s-]/g, '').replaceAll(/[IL]/g, '1').replaceAll('O', '0');

@@ -114,7 +114,8 @@ export interface LinkNetwork {
 }
 
 /**
- * Each spelling once, with its networks; two web sessions cannot be linked, so it is left out when `from` is the web.
+ * Each spelling once, with its networks; without the web if `from` is the web, because two web sessions cannot be
+ * linked.
  */
 export function linkCommands(code: string, networks: readonly LinkNetwork[], from: string): LinkCommand[] {
   const spellings = new Map<string, string[]>();

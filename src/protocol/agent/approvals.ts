@@ -106,8 +106,8 @@ export const MAX_APPROVAL_RULES = 50;
 export const MAX_LISTED_RULES = 200;
 
 /**
- * A person's standing approval of one call in one session: the same tool with the same arguments, the same content of the
- * files that these name, in turns that answer the same person. It never covers a turn that has read text of others.
+ * A standing approval of one call in one session: the same tool, arguments and contents of named files, in turns that
+ * answer the same person. It never covers a turn that has read text of others.
  */
 export interface ApprovalRule {
   id: string;
@@ -146,8 +146,8 @@ export interface ApprovalRuleStore {
 export interface ApprovalStore extends ApprovalRuleStore {
   approval(id: string): Promise<ApprovalRecord | undefined>;
   /**
-   * True while a person is asked about a tool call of the session, or has approved one that has not started, other than
-   * the call `callKey`. Files must not change in the meantime: what was shown is what runs.
+   * True while another call of the session than `callKey` waits for approval, or is approved but has not started. Files
+   * must not change meanwhile: what was shown is what runs.
    */
   asksOther(session: SessionKey, callKey: string): Promise<boolean>;
   /** Pending requests, oldest first; of one session, or of the sessions that one token created. */
@@ -211,8 +211,8 @@ export interface Approvals {
 }
 
 /**
- * The arguments as a person reads them: JSON in lines, invisible and direction-changing characters as their code points,
- * so that the text shown is the text that runs.
+ * The arguments for people: JSON in lines, with invisible and direction-changing characters as code points, so that the
+ * text shown is the text that runs.
  */
 export function shownArgs(args: unknown): string {
   return visibleText(JSON.stringify(args, null, 2) ?? '');

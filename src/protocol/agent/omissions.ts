@@ -2,10 +2,10 @@
 import { inEnglish, textRef, type TextRef } from '../texts/say.ts';
 
 /**
- * One such part: system messages as their own role, the full schemas of the tools, the tools of one MCP server, the
- * pictures of the newest message that has some, all pictures, what the server itself sent with earlier answers, answers
- * without a thought and calls without a signature (stand-ins are added), several tool calls in one message, tool calls and results in their own form,
- * all tools, or a field of the request.
+ * A part of a request that can be left out: a separate system role, full schemas, the tools of one MCP server, pictures
+ * of the newest message that has some, all pictures, echoes of earlier answers, several tool calls in one message, the
+ * native form of tools, all tools, or a field; or answers without thoughts and calls without signatures (stand-ins are
+ * added).
  */
 export type Omission =
   | 'system_role'

@@ -63,10 +63,7 @@ export type PlanAction = 'run' | 'skip' | 'pause' | 'resume' | 'stop';
 /** Actions of the buttons under a plan's card. */
 export type CardAction = Extract<PlanAction, 'pause' | 'skip' | 'stop'>;
 
-/**
- * Actions of the buttons under the card of a stored plan: run it, run it step by step, explain how to change it, cancel
- * it.
- */
+/** Buttons of a stored plan's card: run it, run it step by step, explain how to change it, cancel it. */
 export type StoredAction = 'start' | 'teach' | 'edit' | 'cancel';
 
 /** Content of a card button: an old button must not act on a later plan, step, version or run. */
@@ -129,10 +126,7 @@ export interface PlanAnswer {
   text: string;
 }
 
-/**
- * Reads plans and changes the requests about them; plans themselves change with their turn, through the ledger. Throws
- * only `StoreError`.
- */
+/** Reads plans and changes requests about them; a turn changes its plan through the ledger. Throws only `StoreError`. */
 export interface PlanStore {
   plan(id: string): Promise<PlanRecord | undefined>;
   /** The newest plan of a session. */
@@ -142,8 +136,8 @@ export interface PlanStore {
   /** The plan of that number; undefined when the session has none. */
   planNumber(session: SessionKey, number: number): Promise<PlanRecord | undefined>;
   /**
-   * Replaces a plan, or adds a change for the turn that runs it; false, without a change, when the row is no longer the
-   * one that was read. Changes that its turn has applied are discarded.
+   * Replaces a plan, or adds a change for the turn that runs it; false if the row was changed since it was read.
+   * Changes that the turn has applied are discarded.
    */
   changePlan(before: PlanRecord, change: { plan: Plan } | { edit: PendingEdit }): Promise<boolean>;
   /** The requests about a plan; empty when there are none, or no such plan. */
@@ -152,10 +146,7 @@ export interface PlanStore {
   requestOnPlan(id: string, change: PlanRequest): Promise<void>;
 }
 
-/**
- * Result of planning, for `Ledger.storePlan`: a plan with everything that belongs to it, or only the usage of the
- * calls.
- */
+/** What planning gave, for `Ledger.storePlan`: a plan and what belongs to it, or only the usage of the calls. */
 export interface PlanningRecord {
   made?:
     | {

@@ -59,8 +59,8 @@ export interface StepResult {
 export type CorrectionAction = 'retry' | 'modify' | 'insert_steps' | 'skip' | 'abort';
 
 /**
- * What happened to a running plan, as its turn's journal keeps it. Facts contain decisions, so that nothing is decided
- * again: applied in order, they yield the same plan wherever they are read.
+ * What happened to a running plan, as its turn's journal stores it. Facts contain decisions: applied in order, they
+ * yield the same plan wherever they are read.
  */
 export type PlanFact =
   /** The plan before its first step, with the mode it runs in. */

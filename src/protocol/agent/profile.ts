@@ -18,8 +18,8 @@ export const PLAN_TOOL = 'plan';
 const PLAN_KEEPING = ['todo', 'scratchpad'];
 
 /**
- * The tools of a profile that names none; those of planning are added. What they read taints the conversation, and from
- * then on anything that could leak data asks first. Running programs (`exec`) is for profiles that name it.
+ * The tools of a profile that names none; those of planning are added. What they read taints the conversation: anything
+ * that could leak data then asks first. Programs (`exec`) are for profiles that name them.
  */
 export const DEFAULT_TOOLS: readonly string[] = [
   'list_dir',
@@ -131,8 +131,7 @@ export function planningOf({
 }
 
 /**
- * The tools of a profile, including those that come with planning; without any tool of its own, the model cannot ask
- * for a plan.
+ * A profile's tools with those of planning, if it has any tool of its own: without one the model cannot ask for a plan.
  */
 export function toolsOf(
   profile: Pick<ProfileSettings, 'planning' | 'planningEnabled' | 'enabledTools'>,
@@ -169,10 +168,7 @@ export function commonTools(names: readonly string[], heldTools: ReadonlySet<str
   });
 }
 
-/**
- * Whether someone may choose this profile: an owner any, others one for everyone, and the `current` one of their
- * session.
- */
+/** Whether someone may choose this profile: owners any, others those for everyone and their session's `current` one. */
 export function mayUseProfile(
   profile: Pick<Profile, 'id' | 'usableBy'> | undefined,
   { owner, current }: { owner: boolean; current: string | undefined },
@@ -241,8 +237,8 @@ export type ProfileRemoved =
   | { kind: 'built_in' };
 
 /**
- * Changes files of the home of this gateway, which take effect before a call resolves: the next turn has them. Throws
- * `GatewayError` (`unwritable`, `usage`).
+ * Changes files in the home; the next turn sees a change once its call resolves. Throws `GatewayError` (`unwritable`,
+ * `usage`).
  */
 export interface ProfileFiles {
   /** With its settings described by `texts`; undefined when there is no such profile. */

@@ -89,8 +89,8 @@ export type ToolSchema = z.infer<typeof toolSchema> & {
 export type OpaqueFields = Readonly<Record<string, unknown>>;
 
 /**
- * What a server sent with an answer and wants back with it: its thoughts under the field they came in, signatures,
- * encrypted blocks. No other server or model gets it, nor the `extra` fields of the answer's calls.
+ * What a server sent with an answer and wants back: thoughts with their field, signatures, encrypted blocks. No other
+ * server or model gets it, nor the `extra` fields of the answer's calls.
  */
 export interface Echo {
   /** Who sent it, `<provider>/<model>`; undefined for a history that a caller sent: the model that it asks. */
@@ -107,9 +107,7 @@ export interface ToolCall {
   name: string;
   /** Already an object, never text; never nested deeper than `MAX_JSON_DEPTH`. */
   args: Record<string, unknown>;
-  /**
-   * Set when the model's arguments were not an object, or nested too deeply: the original text; the tool is not run.
-   */
+  /** The original text of arguments that were no object, or nested too deeply: the tool is not run. */
   malformed?: string | undefined;
   /** Further fields of the call, such as Gemini's signature of the thought behind it. */
   extra?: OpaqueFields | undefined;
@@ -148,21 +146,13 @@ export interface ChatRequest extends AnswerOptions {
   reducedSchemas?: boolean;
   /** False: thoughts and opaque fields of earlier answers are left out. Default true. */
   echo?: boolean;
-  /**
-   * The window the server must provide for this call, in tokens; one value per model, so that the model is never
-   * reloaded.
-   */
+  /** The window for this call, in tokens: always the same for a model, so that it is never reloaded. */
   contextWindow: number;
-  /**
-   * Whose call this is, as a user id: calls waiting for a slot take turns by user, no matter how many sessions a user
-   * has.
-   */
+  /** Whose call this is, as a user id: users take turns for slots, however many sessions they have. */
   userId?: string;
   /** Called once if the call must wait for a slot, with the number of calls ahead of it. */
   onQueued?: (ahead: number) => void;
-  /**
-   * Awaited when a call that had to wait gets its slot, before it is sent; if it throws, the call ends with that error.
-   */
+  /** Awaited when a waiting call gets its slot, before it is sent; if it throws, the call ends with that error. */
   onPlace?: () => Promise<void>;
   /** Called once, when the answer begins, with the parts that its server was not sent because it refuses them. */
   onOmissions?: (omissions: readonly Omission[]) => void;
@@ -179,8 +169,8 @@ export interface Usage {
 }
 
 /**
- * Why an answer ended: on its own, at its token limit, with tool calls, stopped by a content filter, or because the
- * model refused (its text, if any, is the refusal).
+ * Why an answer ended: on its own, at its token limit, with tool calls, by a content filter, or with a refusal of the
+ * model (the text, if any, is the refusal).
  */
 export type FinishReason = 'stop' | 'length' | 'tool_calls' | 'content_filter' | 'refusal';
 
@@ -225,9 +215,7 @@ export interface LLMResponse {
 /** What a model can do; `contextWindow` is the largest the server would give it, in tokens. */
 export interface ModelCapabilities {
   contextWindow: number;
-  /**
-   * The server does not report the window: `contextWindow` is a guess that a profile's own value may override (B-30).
-   */
+  /** `contextWindow` is a guess, because the server does not report it; a profile's own value may override it (B-30). */
   windowGuessed?: boolean | undefined;
   tools: boolean;
   thinking: boolean;
@@ -265,14 +253,14 @@ export interface Embeddings {
 }
 
 /**
- * The chats of a model server. Every method throws only `ProviderError`; once `signal` aborts, the
- * connection is closed at once, during a silent prefill too, and the call ends with code `aborted`.
+ * The chats of a model server. Every method throws only `ProviderError`. When `signal` aborts, the connection closes at
+ * once, also during a silent prefill, with code `aborted`.
  */
 export interface ChatProvider {
   readonly name: string;
   /**
-   * Names of the models the server has now. With several servers: of all that answer, or, given `like`, of the one that
-   * a model of that name belongs to.
+   * Names of the server's models; with several servers those of all that answer, or, with `like`, of that model's
+   * server.
    */
   models(signal: AbortSignal, like?: string): Promise<string[]>;
   capabilities(model: string, signal: AbortSignal): Promise<ModelCapabilities>;

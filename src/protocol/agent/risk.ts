@@ -1,14 +1,14 @@
 /**
  * The facts on which approvals are decided: a tool call's effect, risk and reach, and the sources of text that the
- * person of a session did not write. Sources are kept for each session and for each row that was made from such text,
- * and travel with it: into answers, plans, todos, notes, memories, schedules and subagents.
+ * session's person did not write. Sources are stored with each session and each row made from such text, and travel
+ * with it: into answers, plans, todos, notes, memories, schedules and subagents.
  */
 import { z } from 'zod';
 import { inEnglish, type Say } from '../texts/say.ts';
 
 /**
- * Effect of running a call twice. After a crash an open `pure` call runs again, an open `idempotent` call runs again with
- * the same key, an open `unsafe` call is not run again: model and user see "outcome unknown".
+ * What repeating a call does. After a crash an open `pure` call runs again, an `idempotent` one with the same key, an
+ * `unsafe` one not: model and user see "outcome unknown".
  */
 export type ToolEffect = 'pure' | 'idempotent' | 'unsafe';
 
@@ -16,9 +16,9 @@ export type ToolRisk = 'safe' | 'caution' | 'dangerous';
 
 /**
  * Source of text that is not the user's own: public pages (`web`); files and their names, programs' output, memories
- * and other agents (`local`: others may have written it, and it may be private); members of a group (`group`); authors
- * of forwarded messages (`forwarded`) and of quoted ones (`quoted`); programs that call a webhook (`hook`), and MCP
- * servers by name (`mcp:notes`), whose text may be private, too.
+ * and other agents (`local`, perhaps private or written by others); members of a group (`group`); authors of forwarded
+ * (`forwarded`) and quoted messages (`quoted`); programs that call a webhook (`hook`); MCP servers by name
+ * (`mcp:notes`), perhaps private, too.
  */
 export type TextSource = 'web' | 'local' | 'group' | 'forwarded' | 'quoted' | 'hook' | McpSource;
 
@@ -26,20 +26,20 @@ export type TextSource = 'web' | 'local' | 'group' | 'forwarded' | 'quoted' | 'h
 export type McpSource = `mcp:${string}`;
 
 /**
- * Where a call has effects: in its session only; at one web address; at a service the operator chose, which receives
- * this query; or anywhere else (other chats, programs, schedules, the agent's instructions in later sessions).
+ * Where a call has effects: in its session; at one web address; at a service of the operator, which gets this query; or
+ * anywhere (other chats, programs, schedules, instructions for later sessions).
  */
 export type Reach = 'session' | 'outside' | { address: string } | { query: string };
 
 /**
- * Source of a tool result's text; `operator` = trusted: the gateway's own text, or the operator's. `verified` = trusted and
- * private: facts that the person has confirmed.
+ * Source of a tool result's text; `operator` = trusted: the gateway's or the operator's. `verified` = trusted and
+ * private: facts that the person confirmed.
  */
 export type ResultSource = TextSource | 'operator' | 'verified';
 
 /**
- * Most page hosts, and MCP servers, in one set of sources; further ones are `OTHER_HOSTS` and `OTHER_SERVERS`. So a set
- * has at most 24 members.
+ * Most page hosts, and MCP servers, in a set of sources; others become `OTHER_HOSTS` and `OTHER_SERVERS`. A set has at
+ * most 24 members.
  */
 export const MAX_SOURCE_HOSTS = 8;
 /** Longest host that is named, in UTF-16 units. */
@@ -50,8 +50,8 @@ export const OTHER_HOSTS = 'web:*';
 export const OTHER_SERVERS = 'mcp:*';
 
 /**
- * One source: a kind of text, a page by its host (`web:example.org`), or `verified`: facts that the person has confirmed,
- * which are trusted and private.
+ * A kind of text, a page by its host (`web:example.org`), or `verified`: facts that the person confirmed, trusted and
+ * private.
  */
 export type Source = TextSource | 'verified' | `web:${string}`;
 

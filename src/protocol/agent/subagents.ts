@@ -62,8 +62,8 @@ export type Spawn = (request: SpawnRequest) => Promise<SpawnOutcome>;
 export interface SubagentCall {
   spawn: Spawn;
   /**
-   * Waits until the subagent has ended or was abandoned; it emits nothing after that. Throws what ended the whole turn in
-   * the meantime (`StoreError`, a shutdown, a lost lease); the call then has no result yet.
+   * Waits until the subagent has ended or was abandoned; it emits nothing after that. Throws what ended the whole turn
+   * (`StoreError`, a shutdown, a lost lease): then the call has no result yet.
    */
   settled(): Promise<void>;
 }
@@ -151,8 +151,8 @@ export type SubagentStart =
   | { kind: 'stopped' };
 
 /**
- * Throws only `StoreError`; a fence that does not hold throws `FencedError`. An awaited subagent is fenced by the lane
- * of its turn, one in the background by its own. Every method is safe to repeat.
+ * Throws only `StoreError`; `FencedError` if a fence does not hold. An awaited subagent is fenced by its turn's lane, a
+ * background one by its own. Every method is safe to repeat.
  */
 export interface SubagentStore {
   /** What a subagent has done so far, oldest first. */
@@ -170,8 +170,8 @@ export interface SubagentStore {
   /** Queues a background subagent while fewer than `limit` of its session run; `fence` is that of its turn. */
   start(fence: Fence, payload: SubagentPayload, limit: number, node?: string): Promise<SubagentStart>;
   /**
-   * Ends a background subagent and accepts its result into its session, in one transaction; `seq` is the message's
-   * place there. After a stop the result is not announced and `seq` is undefined.
+   * Ends a background subagent and accepts its result into its session, in one transaction; `seq` is its message. After
+   * a stop the result is not announced, and `seq` is undefined.
    */
   finish(fence: Fence, finish: SubagentFinish): Promise<LaneStep & { seq: number | undefined }>;
 }

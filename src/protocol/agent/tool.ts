@@ -53,9 +53,7 @@ export interface ToolContext {
   signal: AbortSignal;
   log: Log;
   emit(body: EventBody): void;
-  /**
-   * Shows the call's progress to people who watch, in one line; lines that follow too soon are dropped. Never throws.
-   */
+  /** Shows one line of progress to people who watch; lines that follow too soon are dropped. Never throws. */
   progress(text: string): void;
   /** Starts a subagent; absent if that is not allowed (in a subagent, in a stateless completion). */
   spawn?: Spawn | undefined;
@@ -78,8 +76,8 @@ export interface ToolResult {
 }
 
 /**
- * A tool. `execute` may throw anything: the caller turns it into an error result for the model (B-48). The fields that
- * approvals depend on (`effect`, `risk`, `results`, `reach`) have no default: each tool sets them.
+ * `execute` may throw anything: it becomes an error result for the model (B-48). What approvals depend on (`effect`,
+ * `risk`, `results`, `reach`) has no default: each tool sets it.
  */
 export interface Tool<Args = unknown> {
   readonly name: string;
@@ -99,22 +97,20 @@ export interface Tool<Args = unknown> {
   readonly sideBySide?: boolean;
   /** Danger of one call by its arguments alone. Never throws. */
   risk(args: Args): ToolRisk;
-  /**
-   * Reason why a dangerous call is dangerous, as the end of "it …": "deletes files"; a plain string is shown verbatim.
-   */
+  /** Why a call is dangerous, as the end of "it …": "deletes files"; a string is shown as it is. */
   warning?(args: Args): string | TextRef | undefined;
   /** Where the text of its results comes from; anything but `operator` and `verified` taints the session. */
   readonly results: ResultSource;
   /** Where the call has effects. Never throws. */
   reach(args: Args): Reach;
   /**
-   * Present on a tool that may change files of the session. The words of a call that may name files there (paths, or
-   * anything else): the content of those that exist is part of what a person approves. Never throws.
+   * Of a tool that may change files: the words of a call that may name some. The content of those that exist is part of
+   * what a person approves. Never throws.
    */
   files?(args: Args): readonly string[];
   /**
-   * Present on a tool that runs what it names: the words of a file's text that may name further files, which a person
-   * approves with it. Never throws.
+   * Of a tool that runs what it names: the words of a file's text that may name more files, to be approved with it.
+   * Never throws.
    */
   filesIn?(text: string): readonly string[];
   /** Does the work; `args` have passed `parameters`. */
@@ -141,26 +137,24 @@ export interface FolderFile {
 }
 
 /**
- * The folders of all sessions on this machine; a session's row contains the name of its folder. Nodes of one database
- * share their files through it (`FileStore`).
+ * The folders of all sessions on this machine; a session's row has its folder's name. Nodes of one database share files
+ * through it (`FileStore`).
  */
 export interface SessionFiles {
   /**
-   * Creates the folder (mode 0700) if it is missing, and fetches what other nodes have changed in it; returns its
-   * absolute path. Throws `ToolError` or `StoreError`.
+   * Creates the folder (mode 0700) if necessary, and fetches other nodes' changes; returns its absolute path. Throws
+   * `ToolError` or `StoreError`.
    */
   open(folder: string): Promise<string>;
   /**
-   * Shares what has changed in the folder with the other nodes; called after each call that may have changed something.
-   * Returns the paths that stay on this machine because they are larger than `MAX_SHARED_BYTES` or not plain files.
-   * Throws `StoreError`.
+   * Shares changes in the folder with the other nodes, after each call that may have made some. Returns the paths that
+   * are not shared: larger than `MAX_SHARED_BYTES`, or not plain files. Throws `StoreError`.
    */
   share(folder: string): Promise<string[]>;
   /**
-   * The files among `words` (paths relative to the folder, or anything else), sorted by path; a name below a folder that
-   * is also among them counts, too. With `wordsIn`, also the files that their texts name, as many as fit into
-   * `MAX_NAMED_FILES`. Throws `ToolError('too_many_files')` when `words` alone name more, or one for a file that cannot be
-   * read.
+   * The files among `words` (paths in the folder, or anything else), sorted; a name below a folder among them counts,
+   * too. With `wordsIn`, also files that their texts name, up to `MAX_NAMED_FILES`. Throws
+   * `ToolError('too_many_files')` when `words` alone name more, or one for a file that cannot be read.
    */
   named(
     folder: string,
@@ -168,29 +162,23 @@ export interface SessionFiles {
     wordsIn?: (text: string) => readonly string[],
   ): Promise<NamedFile[]>;
   /**
-   * Streams a file into the folder: it is stored completely or not at all, and the other nodes get it as with `share`.
-   * An existing file at that path is replaced, unless its content is the same. Throws `ToolError`: `too_large`,
-   * `empty`, `workspace_full`, `no_space`, `bad_path`, `refused`; and what `chunks` throws.
+   * Streams a file into the folder, completely or not at all, and to the other nodes like `share`. A file at that path
+   * is replaced unless it has the same content. Throws `ToolError`: `too_large`, `empty`, `workspace_full`, `no_space`,
+   * `bad_path`, `refused`; and what `chunks` throws.
    */
   put(folder: string, file: ArrivingFile): Promise<StoredFile>;
   /** Opens a plain file of the folder for reading. Throws `ToolError`: `bad_path`, `not_found`, `refused`. */
   read(folder: string, path: string): Promise<OpenedFile>;
-  /**
-   * The plain files of the folder, sorted by path; at most `MAX_LISTED_FILES`. A missing folder has none. Throws
-   * `ToolError`.
-   */
+  /** The folder's plain files, sorted by path, at most `MAX_LISTED_FILES`; none if it is missing. Throws `ToolError`. */
   list(folder: string): Promise<{ files: FolderFile[]; more: boolean }>;
   /** Removes a plain file of the folder; false when there is none. Throws `ToolError`: `bad_path`, `refused`. */
   discard(folder: string, path: string): Promise<boolean>;
   /**
-   * Copies the plain files of a folder, in their current state, into another one, which the other nodes get; links are
-   * left out. Throws `ToolError`, also `workspace_full`.
+   * Copies a folder's plain files, as they are now, into another one, which the other nodes get. Throws `ToolError`,
+   * also `workspace_full`.
    */
   copy(from: string, to: string): Promise<void>;
-  /**
-   * Removes the folder with everything in it, if it exists. Never throws: false when something remains, which is
-   * logged.
-   */
+  /** Removes the folder with everything in it. Never throws: false when something remains, which is logged. */
   remove(folder: string): Promise<boolean>;
 }
 
@@ -266,14 +254,11 @@ export interface EgressResponse {
 
 /**
  * A request. Throws `GatewayError`: `bad_url`, `refused_address`, `too_many_redirects`, `too_large`, `too_slow`,
- * `bad_response`, `unreachable` (the only retryable ones are the last and `too_slow`), `aborted`.
+ * `bad_response`, `unreachable` (only the last and `too_slow` are retryable), `aborted`.
  */
 export type Egress = (request: EgressRequest) => Promise<EgressResponse>;
 
-/**
- * `connecting`: the first connection is being made; `up`; `down`: lost or refused, and tried again; `closed`: the gateway is
- * stopping.
- */
+/** `connecting`: for the first time; `up`; `down`: lost or refused, and retried; `closed`: the gateway is stopping. */
 export type McpState = 'connecting' | 'up' | 'down' | 'closed';
 
 /** One MCP server as it is now. */
@@ -314,10 +299,7 @@ export interface McpPrompt {
   arguments: readonly McpPromptArgument[];
 }
 
-/**
- * Requests as `fetch` makes them, to services that the operator configured; `close` ends its connections and never
- * throws.
- */
+/** Requests like `fetch` to services that the operator configured; `close` ends its connections and never throws. */
 export interface ServiceFetch {
   request: (url: string | URL, init?: RequestInit) => Promise<Response>;
   close: () => Promise<void>;

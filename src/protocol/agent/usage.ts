@@ -53,10 +53,7 @@ export interface UsageSum {
   cost?: Cost | undefined;
 }
 
-/**
- * The sum of one group: a day (`2026-01-31`), a session key, a user id, a channel, a model or a purpose; '' if a row
- * names none.
- */
+/** The sum of a group: a day (`2026-01-31`), session key, user id, channel, model or purpose; '' if a row names none. */
 export interface UsageGroupSum extends UsageSum {
   key: string;
 }
@@ -89,7 +86,7 @@ export interface UsageStore {
 /** Maintains the hourly sums from which daily reports are read. Throws only `StoreError`. */
 export interface UsageSums {
   /**
-   * Adds the oldest rows that are in no sum yet, `ADDED_UP_ROWS` at most, and none while they are few; returns their
+   * Adds up to `ADDED_UP_ROWS` of the oldest rows that are in no sum yet, none while they are few; returns their
    * number.
    */
   addUp(): Promise<number>;

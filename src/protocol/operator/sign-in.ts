@@ -6,8 +6,7 @@ import { z } from 'zod';
 export const CODE_MS = 10 * 60_000;
 export const SIGN_IN_MS = 30 * 24 * 3_600_000;
 /**
- * The same for a session started by a proxy: people that the proxy no longer admits lose it within a day, in
- * milliseconds.
+ * The same for sessions started by a proxy, in milliseconds: people that it no longer admits lose theirs within a day.
  */
 export const PROXY_SIGN_IN_MS = 24 * 3_600_000;
 /** Sessions of one token; a further one ends the oldest. The same for valid codes of one token. */
@@ -39,17 +38,15 @@ export interface SignIn {
   isOwn: boolean;
 }
 
-/**
- * The rows; only SHA-256 digests of codes and cookies are known, clocks are the database's. Throws only `StoreError`.
- */
+/** Stores only SHA-256 digests of codes and cookies; clocks are the database's. Throws only `StoreError`. */
 export interface SignInStore {
   addCode(
     kind: OnceKind,
     code: { hash: string; tokenId: string; proxyUser?: string | undefined; ttlMs: number },
   ): Promise<void>;
   /**
-   * Uses up a code or ticket and starts a session, or grants one stream, of its token. False when it is unknown, used
-   * or expired, or its token is not valid.
+   * Uses up a code or ticket to start a session, or one stream, of its token. False when it is unknown, used or
+   * expired, or its token is not valid.
    */
   redeemCode(
     kind: OnceKind,
@@ -91,9 +88,7 @@ export interface SignInApi {
   proxyHeader(): string | undefined;
   /** Signs in the user that a trusted proxy named; `current` is the secret of the browser's session. */
   byProxy(asked: { user: string; client: string; current: string | undefined }): Promise<ProxySignInResult>;
-  /**
-   * The sessions of the caller's token; for admins all. `secret` is that of the requesting session, if there is one.
-   */
+  /** The sessions of the caller's token; for admins all. `secret` is the requesting session's, if there is one. */
   list(caller: Caller, secret?: string): Promise<SignIn[]>;
   /** Ends all that `list` returns except the requesting one; returns how many. */
   endOthers(caller: Caller, secret?: string): Promise<number>;
@@ -104,8 +99,8 @@ export interface SignInApi {
   /** A ticket that opens one stream with the caller's rights, within `TICKET_MS`. */
   ticket(caller: Caller): Promise<string>;
   /**
-   * The secret of a stream's authorization `Session …`, which never leaves the gateway; undefined when the ticket does
-   * not work.
+   * The secret of a stream's authorization `Session …`, which stays in the gateway; undefined when the ticket does not
+   * work.
    */
   redeemTicket(ticket: string): Promise<string | undefined>;
 }

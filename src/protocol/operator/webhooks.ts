@@ -1,6 +1,4 @@
-/**
- * Outbound webhooks: what the gateway posts to the operator's programs, and how it is kept until they have accepted it.
- */
+/** Outbound webhooks: what is posted to the operator's programs, and how it is stored until they accept it. */
 import { z } from 'zod';
 import type { ApprovalDecision } from '../store/records.ts';
 
@@ -58,8 +56,8 @@ export interface WebhookStore {
   /** The error of the next note in the lane; undefined without one. */
   headError(lane: string): Promise<string | undefined>;
   /**
-   * How many notes wait in the lane, whether it has had none yet, and when its first one was queued, as long as that is
-   * kept (epoch milliseconds).
+   * How many notes wait, whether the lane is new, and when its first note was queued, as long as that is stored (epoch
+   * milliseconds).
    */
   laneState(lane: string): Promise<{ waiting: number; isNew: boolean; since: number | undefined }>;
 }
@@ -88,8 +86,8 @@ export interface HookRequest {
 }
 
 /**
- * What happens to a request: a turn or a notice, durable; the same one as before; or nothing. `unsigned`: the signature
- * is missing, wrong or stale, or there is no such webhook; these look the same.
+ * What becomes of a request: a durable turn or notice, the same one as before, or nothing. `unsigned`: the signature is
+ * missing, wrong or stale, or there is no such webhook; these look the same.
  */
 export type HookReceipt =
   | { kind: 'accepted'; turnId: string | null }

@@ -1,6 +1,6 @@
 /**
- * The work of turns (thinking, tool calls, subagents, approvals), kept in their journals and reported as the events
- * that showed it.
+ * What turns did (thinking, tool calls, subagents, approvals): stored in their journals, reported as the events that
+ * showed it.
  */
 import type { EventBody } from '../event.ts';
 import type { PlanFact } from '../agent/plan.ts';

@@ -1,6 +1,6 @@
 /**
- * What is stored about groups besides their turns: what people say there without naming the bot, and how often other
- * bots are answered.
+ * What is stored about groups besides turns: what people say without naming the bot, and how often other bots get
+ * answers.
  */
 import type { Address, Place, SessionKey } from '../message.ts';
 
@@ -20,10 +20,7 @@ export interface ObservedMessage {
   content: string;
 }
 
-/**
- * The turns that bots have caused in a chat, at epoch milliseconds, and until when it is quiet, starting with the
- * message `id`.
- */
+/** When bots caused turns in a chat, in epoch milliseconds, and until when it is quiet, from the message `id` on. */
 export interface BotTalk {
   turns: { id: string; at: number }[];
   quiet?: { id: string; until: number } | undefined;
@@ -74,8 +71,8 @@ export interface DeletedMessages extends Pick<Place, 'channel'> {
 }
 
 /**
- * Takes back the questions among them whose turns have not begun, and forgets what was only observed; others stay. The same deletion twice acts once. Throws
- * only `StoreError`.
+ * Takes back deleted questions whose turns have not begun, and forgets what was only observed. A repeat changes
+ * nothing. Throws only `StoreError`.
  */
 export type NoteDeleted = (deleted: DeletedMessages) => Promise<void>;
 

@@ -115,8 +115,8 @@ function withNewReason(chunk: ChatChunk, unknownReasons: Set<string>): ChatChunk
 }
 
 /**
- * Makes the joiner of one answer. It holds back the first half of a character until the next text of the same kind; a
- * half that stays alone becomes U+FFFD. Nearly all chunks pass unchanged.
+ * Makes the joiner of one answer. It holds back the first half of a character until its second half; without one it
+ * becomes U+FFFD. Nearly all chunks pass unchanged.
  */
 export function createCharacterJoiner(): (chunks: readonly ChatChunk[]) => readonly ChatChunk[] {
   let half = '';

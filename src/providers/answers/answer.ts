@@ -5,8 +5,8 @@ import { textRef } from '../../protocol/texts/say.ts';
 import { type Clock, systemClock } from '../../lib/clock.ts';
 
 /**
- * Longest time to hold a packet, in milliseconds. A thousand streams on two busy cores get a token each 60 ms: at 30 ms
- * there was nothing to join, and each token was a write of its own.
+ * Longest time to hold a packet, in milliseconds. A thousand streams on two busy cores get a token each 60 ms: 30 ms
+ * joined nothing, and each token was a write.
  */
 export const MAX_JOIN_MS = 100;
 
@@ -62,8 +62,8 @@ export interface Answer {
   /** The server says where the body ends; else it ends with the connection, for whatever reason that is closed. */
   readonly isDelimited: boolean;
   /**
-   * All bytes that have arrived; undefined once all have been read. Throws `ProviderError`, after the bytes that arrived before the
-   * failure. With `withinMs`, only for a stopped call: silence for so long, or a failure, is the end then.
+   * The bytes that have arrived; undefined at the end. Throws `ProviderError` once those before a failure are read.
+   * `withinMs` is for a stopped call: silence for so long, or a failure, is its end.
    */
   read(withinMs?: number): Promise<Buffer | undefined>;
   /** From now on, packets that arrive while the event loop is behind are read together. May be called again. */

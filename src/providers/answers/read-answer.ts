@@ -8,9 +8,9 @@ import type { Answer } from './answer.ts';
 export type AnswerEnd = Exclude<FinishReason, 'tool_calls'> | 'broken' | 'unknown';
 
 /**
- * Each matched at the beginning of the word: some servers add details (`content_filter: SAFETY`). `broken` is what vLLM
- * and SGLang say of an answer that they aborted, Gemini of a call it could not read, DeepSeek when it is overloaded, Zhipu
- * of its own network, Cohere of any failure, and Ollama when the model was unloaded, or only loaded.
+ * Matched at the beginning of the word: some servers add details (`content_filter: SAFETY`). `broken` comes from vLLM
+ * and SGLang when they abort, Gemini for a call it could not read, DeepSeek when overloaded, Zhipu for its network,
+ * Cohere for any failure, and Ollama when the model was unloaded, or only loaded.
  */
 const MEANINGS: readonly (readonly [AnswerEnd, RegExp])[] = [
   [
@@ -36,8 +36,8 @@ export const MAX_LINE_BYTES = 1024 * 1024;
 export const MAX_DOCUMENT_BYTES = 16 * 1024 * 1024;
 
 /**
- * Turns packets into texts, wherever the packets are cut. Both methods throw `ProviderError('bad_response')` when a
- * text is too long.
+ * Splits packets into texts, wherever the packets are cut. Throws `ProviderError('bad_response')` when a text is too
+ * long.
  */
 export interface TextSplitter {
   push(packet: Buffer): string[];
@@ -56,8 +56,8 @@ export interface AnswerReader {
   /** The chunks of a line, or of a whole document. */
   read(text: string): readonly ChatChunk[];
   /**
-   * The chunks that are known only at the end of the answer, `done` last. Throws when the answer ended before it was
-   * complete. `isDelimited`: the server ended the body itself, so that a missing end is only one that it never sends.
+   * The chunks known only at the end of the answer, `done` last. Throws for an incomplete answer; if the server ended
+   * the body itself (`isDelimited`), a missing end mark is not enough for that.
    */
   end(isDelimited: boolean): readonly ChatChunk[];
 }

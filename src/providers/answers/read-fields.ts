@@ -31,9 +31,8 @@ export function numberOf(value: unknown): number | undefined {
 }
 
 /**
- * The text in a field: a string, an object that holds one (`text`, `content`, `summary`), or a list of such parts.
- * Parts of the type `thinking` or `reasoning` count only when `thinking` is asked for; other parts (images) yield
- * nothing.
+ * The text in a field: a string, an object that holds one (`text`, `content`, `summary`), or a list of these. Parts of
+ * type `thinking` or `reasoning` count only for `thinking`; others (images) yield nothing.
  */
 export function textOf(value: unknown, kind: 'text' | 'thinking' = 'text', depth = 0): string {
   if (typeof value === 'string') return value;

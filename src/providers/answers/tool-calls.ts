@@ -1,7 +1,4 @@
-/**
- * Tool calls as models write them, with their common slips: names and arguments are repaired where that takes no
- * guessing.
- */
+/** Tool calls as models write them: common slips in names and arguments are repaired where that takes no guessing. */
 import { isDeepStrictEqual } from 'node:util';
 import type { OpaqueFields, ToolCall, ToolSchema } from '../../protocol/agent/provider.ts';
 import { newId } from '../../lib/ids.ts';
@@ -61,9 +58,8 @@ export function createCallMaker(offered: OfferedTools): MakeToolCall {
 }
 
 /**
- * The offered tool that a name means: markup after it (`list_dir<|channel|>commentary`) and a namespace before it
- * (`functions.list_dir:0`) are left out. Any other name is kept, in the characters that every server accepts in a
- * history.
+ * The offered tool that a name means, without markup after it (`list_dir<|channel|>commentary`) and a namespace before
+ * it (`functions.list_dir:0`). Any other name stays, in characters that every server accepts in a history.
  */
 export function readName(writtenName: string, offered: OfferedTools): string {
   const name = writtenName.trim();
@@ -81,9 +77,7 @@ function indexOrEnd(text: string, part: string): number {
   return at === -1 ? text.length : at;
 }
 
-/**
- * Arguments as an object; no arguments become an empty one. `malformed` is what arrived instead, as text. Never throws.
- */
+/** Arguments as an object, empty if there are none. `malformed` is the text of anything else. Never throws. */
 function readArguments(
   input: unknown,
   tool: ToolSchema | undefined,
@@ -108,8 +102,8 @@ const WRAPPING_FIELDS = ['arguments', 'parameters'];
 const BESIDE_ARGUMENTS = new Set(['name', 'type', 'function', 'id']);
 
 /**
- * The arguments in a whole call that was written in their place (`{"name": …, "arguments": {…}}`); undefined for
- * arguments, which use the fields that the tool has.
+ * The arguments of a whole call written in their place (`{"name": …, "arguments": {…}}`); undefined if the tool has
+ * these fields.
  */
 function wrappedArguments(fields: Fields, tool: ToolSchema | undefined): unknown {
   const properties = fieldsOf(tool?.parameters['properties']) ?? {};
@@ -130,8 +124,8 @@ export function jsonText(value: unknown): string {
 }
 
 /**
- * Text that is JSON, or JSON in a fence, or with excess brackets after it, or with the usual slips; otherwise a symbol
- * that no caller takes for arguments.
+ * Text that is JSON, also in a fence, with excess brackets, or with usual slips; otherwise a symbol that no caller
+ * takes for arguments.
  */
 function parseText(text: string): unknown {
   const whole = parseJson(text);
@@ -152,8 +146,8 @@ function parseWithin(text: string, start: number, end: number, parse: (part: str
 }
 
 /**
- * The object that a text with the slips of models says. Some servers send it again and again while it grows, or an empty
- * one first: the last counts, if it has all that the others have.
+ * The object in a text with models' slips. Some servers send it again while it grows, or an empty one first: the last
+ * counts, if it has all that the others have.
  */
 function parseLoose(text: string): unknown {
   const values = readLooseValues(text, MAX_REPEATS)?.map(fieldsOf);
@@ -182,8 +176,7 @@ function parseJson(text: string): unknown {
 }
 
 /**
- * Where the first object or array of a text begins and ends, ignoring brackets in strings; undefined when it does not
- * end.
+ * Where the first object or array of a text begins and ends, by brackets outside strings; undefined if it does not end.
  */
 export function firstJson(text: string, from: number): { start: number; end: number } | undefined {
   const start = text.slice(from).search(/[{[]/);
@@ -195,10 +188,7 @@ export function firstJson(text: string, from: number): { start: number; end: num
   return undefined;
 }
 
-/**
- * Counts brackets outside quoted texts: takes one character after another and returns true for the one that closes the first
- * bracket. By default those of JSON.
- */
+/** Counts brackets (by default JSON's) outside quotes: returns true for the character that closes the first bracket. */
 export function createBracketScan(quotes = '"', open = '{[', close = '}]'): (character: string) => boolean {
   let depth = 0;
   let quote = '';

@@ -74,8 +74,8 @@ export function createAnswerFilter(
 }
 
 /**
- * The pattern of texts in which one of the marks may begin: nearly all texts are ruled out by it. Of marks that begin with
- * a letter, the text must end within them, or have them; those of lines must begin where a line may.
+ * A pattern that rules out nearly all texts in which no mark begins. Of marks that begin with a letter, the text must
+ * have all, or end within them; those of lines must begin where a line may.
  */
 function beginnings(anywhere: readonly Mark[], atLine: readonly Mark[]): RegExp {
   const firsts = (marks: readonly Mark[]): string[] => [
@@ -162,8 +162,8 @@ class TextReader {
 const MAX_CALLS_IN_THOUGHT = 8;
 
 /**
- * The calls with which a thought ends: nothing may follow them. They count in an answer that has neither text nor calls,
- * because the model has forgotten to end its thought, or its server has taken the calls for a part of it.
+ * The calls with which a thought ends. They count if an answer has neither text nor calls: the model forgot to end its
+ * thought, or its server took the calls for a part of it.
  */
 function callsInThought(thinking: string, offered: OfferedTools): TextCall[] {
   if (offered.size === 0) return [];

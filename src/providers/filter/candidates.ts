@@ -1,6 +1,6 @@
 /**
- * Calls without marks at the beginning of an answer, and fences: each may be a tool call, which the first characters
- * usually rule out.
+ * Fences, and calls without marks at the beginning of an answer: candidates, which their first characters usually rule
+ * out.
  */
 import { createBracketScan, type OfferedTools, type TextCall } from '../answers/tool-calls.ts';
 import { beginsCall, beginsCode, readBareCalls, readCodeCalls, readNamedCall } from './text-calls.ts';
@@ -12,8 +12,8 @@ export interface Candidate {
   /** It counts only when nothing follows it. */
   readonly isLast: boolean;
   /**
-   * Takes a character: the candidate is still `open`, complete (`closed`), ordinary `text`, or the beginning of
-   * ordinary `code`. Not called again after any but the first.
+   * Takes a character: the candidate is still `open`, complete (`closed`), ordinary `text`, or the beginning of `code`.
+   * Called only while it is open.
    */
   addCharacter(character: string): 'open' | 'closed' | 'text' | 'code';
   /** Everything taken so far. */

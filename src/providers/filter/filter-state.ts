@@ -68,8 +68,8 @@ export class FilteredOutput {
   }
 
   /**
-   * Adds the calls between two marks, or the text if they turn out to be text; true for calls. Special tokens, and marks
-   * after calls, that hold nothing are left out.
+   * Adds the calls between two marks, or their text; true for calls. Empty special tokens, and empty marks after calls,
+   * are dropped.
    */
   markedCalls(block: string, begin: string, end: string): boolean {
     const inside = block.slice(begin.length, block.length - end.length);

@@ -120,8 +120,8 @@ export function takeEnd(state: FilterState, cutOff: boolean): 'ended' | 'again' 
 }
 
 /**
- * Whether the end of a thought was one, by the character after it (none at the end of the answer): then all text before
- * it was thinking. In an answer that talks about markup, or thinks with its own tags, it is text.
+ * Whether the end of a thought was one, by the character after it (none at the end of the answer): then the text before
+ * it was thinking. In an answer about markup, or with thoughts of its own, it is text.
  */
 export function endTemplateThought(
   state: FilterState,

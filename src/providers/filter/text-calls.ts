@@ -55,9 +55,8 @@ const SPELLINGS: readonly (readonly [RegExp, string])[] = [
 ];
 
 /**
- * The calls in a marked block; `begin` is its mark, and `inside` is what it marks. Undefined when there are none, or none
- * of an offered tool. A call that names a tool but whose arguments are broken is returned with their text: the model gets
- * an error. Never throws.
+ * The calls in a marked block (`begin` is its mark, `inside` what it marks); undefined without any of an offered tool.
+ * Broken arguments are returned as text: the model gets an error. Never throws.
  */
 export function readMarkedCalls(
   block: string,
@@ -79,8 +78,8 @@ function isTag(begin: string): boolean {
 }
 
 /**
- * Whether what follows a mark may be calls, by its first characters: a bracket or a tag, or the name of an offered tool.
- * An answer about markup goes on in other ways.
+ * Whether calls may follow a mark, by the first characters: a bracket, a tag, or the name of an offered tool. An answer
+ * about markup goes on in other ways.
  */
 export function mayBeCalls(head: string, offered: OfferedTools): 'yes' | 'no' | 'open' {
   const text = head.replace(/^[\s"':]{1,64}/, '');
@@ -184,8 +183,8 @@ function argumentsIn(fields: Fields): unknown {
 }
 
 /**
- * The calls that a text consists of; undefined for any other text, and for a function that is not an offered tool. A call
- * whose arguments are broken has their text instead. Never throws.
+ * The calls that a text of code consists of; undefined for any other text or tool. Broken arguments are returned as
+ * text. Never throws.
  */
 export function readCodeCalls(text: string, offered: OfferedTools): TextCall[] | undefined {
   const calls: TextCall[] = [];
@@ -210,8 +209,8 @@ export function readCodeCalls(text: string, offered: OfferedTools): TextCall[] |
 }
 
 /**
- * Whether a text that begins like this may be code that calls an offered tool, or the name of one on a line of its own
- * before its arguments (GLM-4, Functionary): `open` while that is undecided.
+ * Whether text that begins like this may call an offered tool in code, or names one on a line before its arguments
+ * (GLM-4, Functionary); `open` while undecided.
  */
 export function beginsCode(text: string, offered: OfferedTools): 'code' | 'named' | 'no' | 'open' {
   const [, list = '', printed = '', name = '', rest = ''] =

@@ -1,6 +1,6 @@
 /**
- * A tool call that must be made. Ollama leaves the choice of tools to the model, but can constrain an answer to a JSON
- * Schema (`format`): so the answer is requested in the form of the call, and becomes one.
+ * A forced tool call. Ollama cannot force one, but can constrain an answer to a JSON Schema (`format`): the answer is
+ * requested in the form of the call, and becomes one.
  */
 import type {
   AnswerFormat,

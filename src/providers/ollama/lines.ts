@@ -24,8 +24,8 @@ const NOTHING: readonly ChatChunk[] = [];
 const BYTE_ORDER_MARK = '\uFEFF';
 
 /**
- * Makes the reader of one answer. Garbage lines end it as `bad_response`, an `error` line as what `failed` makes of it.
- * Nearly all lines contain only text: they are read first.
+ * Makes the reader of one answer: garbage ends it as `bad_response`, an `error` line as `failed` says. Nearly all lines
+ * hold only text, and are read first.
  */
 export function createAnswerReader(
   makeCall: MakeToolCall,

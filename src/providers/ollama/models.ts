@@ -16,8 +16,8 @@ export async function modelNames(calls: ServerCalls, signal: AbortSignal): Promi
 }
 
 /**
- * A model's own window and abilities. If the server loaded the model with a smaller window than a call asked for, the
- * loaded window counts: the machine's memory holds no more. Throws `ProviderError`.
+ * A model's window and abilities. If the server loaded it with a smaller window than requested, that one counts: the
+ * machine has no more memory. Throws `ProviderError`.
  */
 export async function discover(
   calls: ServerCalls,
@@ -34,8 +34,8 @@ export async function discover(
 }
 
 /**
- * What the server says about a model. A server that cannot describe models (imitations of Ollama only chat) is
- * trusted, unless it lists its models and this is not one of them.
+ * What the server says about a model. Imitations of Ollama that only chat are trusted, unless they list their models
+ * without this one.
  */
 async function describe(calls: ServerCalls, model: string): Promise<ModelCapabilities> {
   try {
@@ -69,7 +69,7 @@ function isNamed(listed: string, model: string): boolean {
 }
 
 /**
- * Pulls a model to the server at `baseUrl`. Calls `progress` with what is done and, once it is known, the percentage. Throws
+ * Pulls a model to the server at `baseUrl`. `progress` gets a status and, once known, the percentage. Throws
  * `ProviderError`.
  */
 export async function pullModel(

@@ -17,8 +17,8 @@ import { discover, modelNames } from './models.ts';
 import { OPTION_FIELDS, readEmbeddings, toWire } from './wire.ts';
 
 /**
- * Makes the provider; nothing is connected before the first call. The address may be a URL or `host:port`; user and
- * password in it become basic authorization. Throws `ConfigError` when it is not an address.
+ * Makes the provider, which connects with its first call. The address is a URL or `host:port`; credentials in it become
+ * basic authorization. Throws `ConfigError` when it is no address.
  */
 export function createOllama(options: ServerOptions): LLMProvider {
   const { url, headers, secrets } = readHost(options);
@@ -128,8 +128,8 @@ function refusedBy(where: Where, refusal: Refusal): ProviderError {
 }
 
 /**
- * The error for a missing key, or an account that its cloud does not serve: it answers 401 with an address to sign in at,
- * or 403 with its reason.
+ * The error of a missing key (401 with an address to sign in at), or an account that the cloud does not serve (403 with
+ * a reason).
  */
 function accessRefused(
   { host, setting }: Where,

@@ -128,8 +128,8 @@ export interface EchoWriter {
 const SILENT: EchoWriter = { ofMessage: () => ({}), ofCall: () => ({}) };
 
 /**
- * Chooses what goes back: only what the asked model itself has sent, or a caller has sent for it. Where a server insists,
- * an empty thought or a signature that is not checked stands in for what other models, or the gateway, never had.
+ * Chooses what goes back: what the asked model, or a caller for it, has sent. Where a server insists, an empty thought
+ * or an unchecked signature stands in for what others wrote.
  */
 export function createEchoWriter(
   { messages, echo: sendsEchoes = true }: ChatRequest,

@@ -22,8 +22,8 @@ const BYTE_ORDER_MARK = '\uFEFF';
 type FailedAnswer = (words: string) => ProviderError;
 
 /**
- * Makes the reader of a stream. Lines that are not events end it as `bad_response`, an error reported mid-stream as
- * what `toError` makes of it. An answer that arrives whole although a stream was requested is read as such.
+ * Makes the reader of a stream. Lines that are not events end it as `bad_response`, a reported error as `toError` says.
+ * An answer that arrives whole anyway is read as such.
  */
 export function createEventReader(
   makeCall: MakeToolCall,
@@ -185,8 +185,8 @@ function parseObject(data: string): Fields | undefined {
 }
 
 /**
- * The error that an event reports, as JSON: its own (`error`), one of its choice (OpenRouter), or the event itself
- * (`object: "error"` of vLLM, or a status with a message and no choice).
+ * The error in an event, as JSON: its `error`, its choice's (OpenRouter), or the event itself (`object: "error"` of
+ * vLLM, or a status with a message and no choice).
  */
 function errorIn(event: Fields, data: string): string | undefined {
   if (event['error'] || event['object'] === 'error') return data;

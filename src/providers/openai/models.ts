@@ -42,8 +42,8 @@ export async function listModels(
 }
 
 /**
- * What a model of the provider `name` can do, given whether its models see pictures; `root` calls the server's address without its `/v1`. Servers of one model serve it
- * under any name, so the name is checked here; a server that lists nothing is asked anyway. Throws `ProviderError`.
+ * What a model of the provider `name` can do; `root` calls the address without `/v1`. Servers of one model serve it
+ * under any name, so it is checked here, unless they list nothing. Throws `ProviderError`.
  */
 export async function discover(
   name: string,
@@ -69,10 +69,7 @@ export async function discover(
   };
 }
 
-/**
- * Asks as LM Studio (`/api/v0/models`) and llama-server (`/props`) answer; undefined when the server does neither, or
- * not in time.
- */
+/** The window by LM Studio (`/api/v0/models`) or llama-server (`/props`); undefined if the server is neither, or slow. */
 async function nativeWindow(root: ServerCalls, model: string): Promise<NativeWindow | undefined> {
   const [listed, props] = await Promise.all([
     ask(root, '/api/v0/models', (json) => listedWindow(json, model)),

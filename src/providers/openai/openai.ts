@@ -18,16 +18,11 @@ import { EXTRA_FIELDS, OPTION_FIELDS, readEmbeddings, toWire } from './wire.ts';
 export interface OpenaiOptions extends ServerOptions {
   /** False: the server cannot stream, and each answer arrives whole, in one chunk of each kind (B-40). Default true. */
   stream?: boolean;
-  /**
-   * False: its models see no pictures, and none are sent. Default true: if a server refuses them, they are left out.
-   */
+  /** False: its models see no pictures. By default they are sent, and left out if the server refuses them. */
   vision?: boolean;
 }
 
-/**
- * Makes the provider; nothing is connected before the first call. Throws `ConfigError` when `baseUrl` is not an
- * address.
- */
+/** Makes the provider, which connects with its first call. Throws `ConfigError` when `baseUrl` is no address. */
 export function createOpenai(options: OpenaiOptions): LLMProvider {
   const { name, apiKey, addressSetting: setting, keySetting, stream = true, vision = true } = options;
   const server = textRef('provider.some_server');

@@ -188,7 +188,7 @@ function createCallGatherer() {
 }
 
 /**
- * Whether a fragment with a name starts another call: it has no index, another id (Gemini gives all parallel calls the
+ * Whether a fragment with a name starts another call: it has no index, another id (Gemini's parallel calls all have
  * index 0), or the previous call is complete.
  */
 function isNext(

@@ -16,11 +16,9 @@ interface WireMessage {
 type WirePart = { type: 'text'; text: string } | { type: 'image_url'; image_url: { url: string } };
 
 /**
- * The body of POST /chat/completions; `chat_template_kwargs` is llama-server's and vLLM's, `repetition_penalty` vLLM's and
- * OpenRouter's name of `repeat_penalty`.
- *
- * The window is the server's to set, so `contextWindow` is not sent. A server that accepts `chat_template_kwargs` is
- * always told whether to think; others refuse unknown fields and get a plain request.
+ * The body of POST /chat/completions. `chat_template_kwargs` (llama-server, vLLM) tells whether to think if the server
+ * accepts it; others refuse unknown fields. `repetition_penalty` is `repeat_penalty` for vLLM and OpenRouter. The
+ * window is the server's to set, so `contextWindow` is not sent.
  */
 export function toWire(
   request: ChatRequest,
@@ -122,10 +120,7 @@ export interface ListedModel {
   thinking: boolean;
 }
 
-/**
- * Reads the list: llama-server reports the window as `meta.n_ctx` (that of one slot), vLLM as `max_model_len`, others
- * as `context_length`.
- */
+/** The models with their windows: `meta.n_ctx` (llama-server, per slot), `max_model_len` (vLLM) or `context_length`. */
 export function readModels(listed: unknown): ListedModel[] {
   return modelList.parse(listed).data.map((model) => {
     const window = model.meta?.n_ctx ?? model.max_model_len ?? model.context_length ?? 0;
@@ -150,10 +145,7 @@ const embedded = z.object({
     .catch(undefined),
 });
 
-/**
- * The vectors POST /embeddings returns, in the order of their texts. Throws a `ZodError` for an answer of another
- * shape.
- */
+/** The vectors of POST /embeddings, in the order of their texts. Throws a `ZodError` for another shape. */
 export function readEmbeddings(answer: unknown): Embeddings {
   const { data, usage } = embedded.parse(answer);
   const ordered = data.toSorted((a, b) => (a.index ?? 0) - (b.index ?? 0));

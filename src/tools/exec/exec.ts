@@ -1,6 +1,4 @@
-/**
- * The tool `exec`: runs a program in the session's workspace, inside a sandbox (B-20). Off unless `tools.exec` is set.
- */
+/** The tool `exec`: runs a program in the session's workspace, in a sandbox (B-20). Off unless `tools.exec` is set. */
 import { z } from 'zod';
 import { ToolError } from '../../protocol/errors.ts';
 import { defineTool, type Tool } from '../../protocol/agent/tool.ts';

@@ -1,7 +1,6 @@
 /**
- * The system calls a program in the sandbox may not make, as a seccomp program (classic BPF, seccomp(2)) for bwrap's
- * `--seccomp`. Namespaces and missing rights already stop most of them; the filter also makes the kernel code behind
- * them unreachable.
+ * System calls that a sandboxed program may not make, as a seccomp filter (classic BPF, seccomp(2)) for bwrap's
+ * `--seccomp`. Namespaces stop most of them; the filter also keeps the kernel code behind them out of reach.
  */
 import { endianness } from 'node:os';
 
@@ -36,9 +35,7 @@ const REFUSED = [
   'sethostname 170 161, setdomainname 171 162, iopl 172 -, ioperm 173 -, vhangup 153 58',
 ];
 
-/**
- * Calls that fail with ENOSYS: memory that neither a process limit nor a tmpfs counts, and flags no filter can read.
- */
+/** Calls that fail with ENOSYS: memory that no process limit or tmpfs counts, and flags that no filter can read. */
 const MISSING = [
   'clone3 435 435, memfd_create 319 279, memfd_secret 447 447, shmget 29 194, msgget 68 186',
   'semget 64 190',
@@ -61,10 +58,7 @@ const PR_SET_DUMPABLE = 4;
 /** Types text into a terminal; TIOCLINUX does as much on a console. */
 const TIOCSTI = 0x5412;
 const TIOCLINUX = 0x541c;
-/**
- * AF_UNIX, AF_INET, AF_INET6, AF_NETLINK: all others, such as AF_VSOCK, ignore network namespaces or are rarely
- * reviewed.
- */
+/** AF_UNIX, AF_INET, AF_INET6, AF_NETLINK: others, such as AF_VSOCK, ignore network namespaces or are rarely reviewed. */
 const SOCKET_FAMILIES = [1, 2, 10, 16];
 
 /** One `struct sock_filter`. */

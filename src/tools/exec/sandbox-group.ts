@@ -1,7 +1,6 @@
 /**
- * A control group for one run (cgroup v2, Documentation/admin-guide/cgroup-v2.rst), if the machine lets this process
- * create one: there the kernel itself limits the memory and the processes of the whole run. Elsewhere only the watcher
- * does.
+ * A control group for one run (cgroup v2, Documentation/admin-guide/cgroup-v2.rst), if this process may create one: the
+ * kernel then limits memory and processes of the whole run. Elsewhere only the watcher does.
  */
 import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
@@ -23,22 +22,19 @@ const REMOVE_AFTER_MS = 25;
 /** The group of one run. */
 export interface RunGroup {
   /**
-   * Adds a process, with everything it starts from then on. Never throws: false when the kernel refuses, as it does
-   * where this user may not move processes within the parent folder; then the watcher alone limits the run.
+   * Adds a process, with everything it starts. Never throws: false when the kernel refuses, because this user may not
+   * move processes in the parent folder; then the watcher alone limits the run.
    */
   add(pid: number): Promise<boolean>;
   /** True when the kernel killed a program of the run because it was out of memory. Never throws. */
   wasOutOfMemory(): Promise<boolean>;
-  /**
-   * Removes it after the run. Never throws: false when it stays, empty, until someone removes it or the machine shuts
-   * down.
-   */
+  /** Removes it after the run. Never throws: false when it stays, empty, until the machine shuts down. */
   close(): Promise<boolean>;
 }
 
 /**
- * The folder in which groups of runs may be created: next to that of this process, because a group with processes has
- * no groups below it. Undefined without cgroup v2. `groupLines` is what /proc/self/cgroup says.
+ * The folder for groups of runs: next to this process's, because a group with processes has no groups below it.
+ * Undefined without cgroup v2. `groupLines` is /proc/self/cgroup.
  */
 export function groupsFolder(groupLines = groupsOfProcess(), hierarchy = HIERARCHY): string | undefined {
   const [, group] = /^0::(\/.+)$/m.exec(groupLines) ?? [];
@@ -55,8 +51,8 @@ function groupsOfProcess(): string {
 }
 
 /**
- * Creates the group of a run in `folder`. Whether that is allowed only shows when it is tried: undefined when this user
- * may not write to the folder, or the limits cannot be set in it. Throws only unexpected errors of the file system.
+ * Creates the group of a run in `folder`; undefined when this user may not, or cannot set the limits there, which only
+ * trying shows. Throws only unexpected errors of the file system.
  */
 export async function openRunGroup(
   folder: string | undefined,

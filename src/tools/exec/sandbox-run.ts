@@ -38,9 +38,7 @@ const SYSTEM_FOLDERS = ['/bin', '/sbin', '/lib', '/lib32', '/lib64'];
 /** The few parts of /etc that programs need to find their libraries; read-only. */
 const SYSTEM_FILES = ['/etc/alternatives', '/etc/ld.so.cache'];
 
-/**
- * Where bwrap writes its status: one JSON object per line, the first one with the id of the sandbox's first process.
- */
+/** Where bwrap writes its status: one JSON object a line, the first with the id of the sandbox's first process. */
 const STATUS_FD = 3;
 /** How long a kill waits for that id, in milliseconds. */
 const STATUS_WITHIN_MS = 2_000;
@@ -76,9 +74,9 @@ const OPTIONS_FD = 4;
 const FILTER_FD = 5;
 
 /**
- * Runs it and waits for its end. Ending the first process of the sandbox ends all others, no matter what they detached
- * from. `bwrap` is the program bubblewrap, `groups` the folder in which the control groups of runs are created, if there is
- * one. Throws `ToolError('unavailable')` when the workspace cannot be read.
+ * Runs it and waits for its end. Ending the sandbox's first process ends all others, whatever they detached from.
+ * `bwrap` is the program bubblewrap, `groups` the folder for control groups of runs. Throws `ToolError('unavailable')`
+ * when the workspace cannot be read.
  */
 export async function runShutIn(
   bwrap: string,
@@ -185,9 +183,9 @@ export function keepOutput() {
 }
 
 /**
- * Follows a sandbox that was just started. Killing bwrap alone is not enough: a first process that has not yet tied its
- * life to bwrap's would stay forever. So a kill that comes before its id is known waits for the id and ends both. `firstPid` is
- * undefined when bwrap ended before there was a process, and never rejects.
+ * Follows a new sandbox. Killing bwrap is not enough: a first process that has not yet tied its life to bwrap's would
+ * stay forever, so a kill waits for its id and ends both. `firstPid` is undefined when bwrap ended before there was a
+ * process, and never rejects.
  */
 function followSandbox(bwrap: ChildProcess) {
   const { promise, resolve } = Promise.withResolvers<number | undefined>();
@@ -259,9 +257,9 @@ function killProcess(pid: number): void {
 }
 
 /**
- * Options for bwrap (0.8 or newer), without a command: `workspace` as /work, the programs of this machine read-only,
- * and nothing else of it: no network, no other process, no environment, no capabilities, no way to make a new user
- * namespace. Pass them with `--args`, because bwrap's own command line is readable inside as /proc/1/cmdline.
+ * Options for bwrap (0.8 or newer), without a command: `workspace` as /work, this machine's programs read-only, and
+ * nothing else: no network, other process, environment, capabilities or new user namespace. Pass them with `--args`:
+ * bwrap's own command line is readable inside as /proc/1/cmdline.
  */
 function sandboxOptions(workspace: string): string[] {
   return [

@@ -1,6 +1,4 @@
-/**
- * Watches a run from outside and reports when it exceeds its limits: those that no limit of a single process enforces.
- */
+/** Watches a run from outside for the limits that no limit of a single process enforces. */
 import { readdir, readFile, readlink, stat, statfs } from 'node:fs/promises';
 import { setTimeout } from 'node:timers/promises';
 import { errorCode } from '../../protocol/errors.ts';
@@ -55,8 +53,8 @@ export async function roomFor(workspace: string, limits: RunLimits): Promise<Wor
 }
 
 /**
- * Checks a run by its first process until it is `over`. Resolves with why it must be ended, as the rest of "ended: …", or with
- * undefined when it ended on its own. Throws when it cannot check: then the run must be ended, too.
+ * Checks a run by its first process until it is `over`. Resolves with why it must be ended, as the rest of "ended: …",
+ * or undefined. Throws when it cannot check: then the run must be ended, too.
  */
 export async function watchRun(
   firstPid: number,
@@ -111,8 +109,8 @@ async function processesOf(first: number): Promise<number[]> {
 }
 
 /**
- * Bytes of memory they hold together. Shared memory counts once, unless together they would stay within `enough` even
- * if it counted for each: that is cheaper to determine. `proc` is where processes are described.
+ * Bytes of memory they hold together. Shared memory counts once, or for each while that stays within `enough`, which is
+ * cheaper. `proc` is where processes are described.
  */
 export async function memoryOf(pids: readonly number[], enough: number, proc = '/proc'): Promise<number> {
   const resident = await Promise.all(
@@ -123,10 +121,7 @@ export async function memoryOf(pids: readonly number[], enough: number, proc = '
   return sum(await Promise.all(pids.map((pid, at) => shareOf(`${proc}/${pid}`, resident[at] ?? 0))));
 }
 
-/**
- * A process's memory with its share of what others hold as well: all of it when the process hides that, none when it has
- * ended since. Processes that share much often end together.
- */
+/** A process's memory with its share of what others hold: all of it if the process hides that, none if it has ended. */
 async function shareOf(place: string, resident: number): Promise<number> {
   const share = unless(GONE, readFile(`${place}/smaps_rollup`, 'utf8'), '').then(
     (rollup) => Number(/^Pss:\s+(\d+) kB$/m.exec(rollup)?.[1] ?? 0) * 1_024,

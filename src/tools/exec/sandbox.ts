@@ -20,8 +20,8 @@ import { isFiltered } from './sandbox-filter.ts';
 import { RUN_LIMITS, type RunLimits } from './sandbox-watch.ts';
 
 /**
- * Looks around inside and prints what it sees, one `name=value` per line. `$1` is the name of a file in the gateway's
- * home, `$2` the known mounts, and the other arguments are folders that must not be visible.
+ * Looks around inside and prints one `name=value` per line. `$1` is a file in the gateway's home, `$2` the known
+ * mounts, and the others are folders that must not be visible.
  */
 const PROBE = `
 canary=$1; known=$2; shift 2

@@ -27,8 +27,8 @@ interface FoundFile {
 }
 
 /**
- * See `SessionFiles.named`: the files among `words`, and with `wordsIn` those that their texts name, at any depth. A
- * text that cannot be followed, because it or what it names is too large, is marked as such. Throws `ToolError`.
+ * `SessionFiles.named`: the files among `words`, and with `wordsIn` those that their texts name, at any depth. A text
+ * that is too large to follow, or names such a file, is marked. Throws `ToolError`.
  */
 export async function namedFiles(
   workspace: string,
@@ -97,10 +97,7 @@ function tooMany(): ToolError {
   return new ToolError('too_many_files', text);
 }
 
-/**
- * The path without empty parts; undefined for a word that is not a path below the workspace, or is the workspace
- * itself.
- */
+/** The path without empty parts; undefined for a word that is no path below the workspace. */
 function plainPath(word: string): string | undefined {
   try {
     return pathParts(word).join('/') || undefined;

@@ -1,6 +1,6 @@
 /**
- * Files that arrive and leave in pieces: streamed next to the folders of sessions, then moved into one; read; removed; and,
- * of those that are sent, a copy as it was then, and private copies of exactly those bytes for the platforms.
+ * Files that arrive and leave in pieces: streamed next to the sessions' folders, then moved into one; read; removed;
+ * and private copies of exactly the bytes that were to be sent.
  */
 import { createHash, randomUUID } from 'node:crypto';
 import {
@@ -83,10 +83,7 @@ async function writeChunk(handle: FileHandle, chunk: Uint8Array): Promise<void> 
   }
 }
 
-/**
- * Moves the complete file to its path; a file with the same content stays, so that its current readers are not
- * disturbed.
- */
+/** Moves the complete file to its path; one with the same content stays, so that its readers are not disturbed. */
 async function moveInto(half: string, place: string, filePath: string, sha256: string): Promise<void> {
   const parts = pathParts(filePath);
   const name = parts.pop();

@@ -50,9 +50,9 @@ export const CHANGES_A_FILE = {
 } satisfies Partial<Tool<{ path: string }>>;
 
 /**
- * Writes `content` to the file `given`; missing folders are created. A reader sees the old file or the new one, never a
- * partial one. An existing file must be a plain file with one name; a link put there in the meantime is replaced, not
- * followed. Throws `ToolError`: those of `openInside`, `too_large`, `workspace_full`.
+ * Writes `content` to `filePath`, creating folders. A reader sees the old file or the new one. An existing file must be
+ * plain and have one name; a link put there meanwhile is replaced, not followed. Throws `ToolError`: those of
+ * `openInside`, `too_large`, `workspace_full`.
  */
 export async function saveFile(workspace: string, filePath: string, content: Buffer): Promise<void> {
   const parts = pathParts(filePath);
@@ -111,9 +111,9 @@ function full(limit: string): ToolError {
 }
 
 /**
- * Counts everything below a folder, links themselves but not their targets, and stops once `enough` is exceeded. What
- * vanishes in the meantime does not count. A folder whose mode locks its owner out is made readable again, so that
- * nothing hides in it. Throws the errors of the file system.
+ * Counts everything below a folder, links but not their targets, until `enough` is exceeded. What vanishes meanwhile
+ * does not count; a folder whose mode locks its owner out is made readable, so that nothing hides in it. Throws the
+ * errors of the file system.
  */
 export async function workspaceUsage(
   root: string,

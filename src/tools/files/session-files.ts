@@ -107,8 +107,8 @@ async function fileAt(place: string, name: string): Promise<FolderFile | undefin
 }
 
 /**
- * `SessionFiles.copy`. Each file is opened as a tool opens it, so that no link leads out of the folder; what is not a
- * plain file, or vanishes during the copy, is left out. A missing folder has no files.
+ * `SessionFiles.copy`. Each file is opened as by a tool, so that no link leads out of the folder; what vanishes or is
+ * not a plain file is left out. A missing folder has no files.
  */
 async function copyFiles(from: string, to: string): Promise<void> {
   let entries = 0;

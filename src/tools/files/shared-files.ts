@@ -13,9 +13,7 @@ import { KeyedLock } from '../../lib/async/keyed-lock.ts';
 import { saveFile } from './save-file.ts';
 import { isMissing, openFolder, openInside, pathParts, walkFolder } from './workspace.ts';
 
-/**
- * Folders for which this node remembers what it last had in common with the database; the others are compared again.
- */
+/** Folders whose last state shared with the database is remembered; others are compared again. */
 const MAX_KNOWN_FOLDERS = 1_000;
 
 /** What a folder had in common with the database when it was last fetched or stored. */
@@ -100,8 +98,8 @@ export function createSharedFiles(local: SessionFiles, store: FileStore): Sessio
 }
 
 /**
- * Brings the folder to the state of the database. With `before`, only what changed there since: a file that a call on
- * this node is creating right now is left alone. Without it, what the database does not have is a leftover.
+ * Brings the folder to the state of the database. With `before`, only changes since then: a file that a call here is
+ * creating is left alone. Without it, files that the database lacks are leftovers.
  */
 async function fetchChanges(
   store: FileStore,
@@ -145,8 +143,8 @@ async function storeChanges(
 }
 
 /**
- * The digests of the folder's plain files that can be shared, and the paths of the others. Links and devices do not
- * count as files.
+ * The digests of the folder's plain files that can be shared, and the paths of the others. Links and devices are no
+ * files.
  */
 async function readFolder(place: string) {
   const files = new Map<string, string>();

@@ -13,8 +13,8 @@ export const MAX_PATH_DEPTH = 64;
 export const MAX_NAME_BYTES = 255;
 
 /**
- * Splits a path as a model writes it into names below the workspace; `.` and empty parts vanish, so `''` and `.` are
- * the workspace itself. Throws `ToolError('bad_path')` on absolute paths, `..`, NUL and what is too long or too deep.
+ * Splits a model's path into names below the workspace; `''` and `.` are the workspace itself. Throws
+ * `ToolError('bad_path')` for absolute paths, `..`, NUL, and what is too long or too deep.
  */
 export function pathParts(filePath: string): string[] {
   if (filePath.includes('\0')) throw badPath('A path must not contain NUL characters.');
@@ -53,10 +53,10 @@ const O_NONBLOCK = constants.O_NONBLOCK ?? 0;
 const O_DIRECTORY = constants.O_DIRECTORY ?? 0;
 
 /**
- * Opens a file or folder inside `workspace` for reading. Every component is opened from its parent's descriptor and
- * never through a link, so swapping names while it runs leads nowhere. Off Linux there is no such anchor: links are
- * refused by `lstat` before each step, which a program racing in the same folder could still beat.
- * Throws `ToolError`: `bad_path`, `not_found`, `refused` (link, device, pipe, socket, a file with a second name).
+ * Opens a file or folder in `workspace` for reading, each component from its parent's descriptor and never through a
+ * link, so swapping names meanwhile leads nowhere. Off Linux there is no such anchor: `lstat` refuses links before each
+ * step, which a program in the same folder could still beat. Throws `ToolError`: `bad_path`, `not_found`, `refused`
+ * (link, device, pipe, socket, a file with a second name).
  */
 export async function openInside(workspace: string, filePath: string, anchored = ANCHORED): Promise<Opened> {
   const parts = pathParts(filePath);
@@ -213,8 +213,8 @@ interface FolderEntry {
 }
 
 /**
- * Yields every entry below the folder, each folder before what it contains; links are not followed. A folder that is missing
- * has no entries. Unbounded: the caller counts and stops. Throws `ToolError` for a folder that cannot be read.
+ * Yields every entry below the folder, folders before their entries, following no links; none if it is missing.
+ * Unbounded: the caller counts and stops. Throws `ToolError` for a folder that cannot be read.
  */
 export async function* walkFolder(place: string): AsyncGenerator<FolderEntry> {
   const folders = [''];

@@ -1,7 +1,4 @@
-/**
- * What a kind of search service provides: how to query it, and what its answers mean. Everything else is the same for
- * all.
- */
+/** What a kind of search service provides: how to query it and read its answers. The rest is the same for all. */
 /** Results requested from every service, whatever the model wants: the service should learn nothing but the query. */
 export const ASKED_RESULTS = 10;
 

@@ -6,9 +6,8 @@ import { ASKED_RESULTS, type SearchKind, type SearchResult } from './kind.ts';
 import { searchKinds, type SearchSettings } from './services.ts';
 
 /**
- * Returns at most `ASKED_RESULTS` pages, each address once. Throws `ToolError`: `rate_limited`, `rejected`,
- * `unavailable`, `bad_response`, whose messages name the setting to check and never a key; and anything the egress
- * throws.
+ * Returns at most `ASKED_RESULTS` pages, each address once. Throws what the egress throws, and `ToolError`:
+ * `rate_limited`, `rejected`, `unavailable`, `bad_response`, which name the setting to check and never a key.
  */
 export type Search = (query: string, signal: AbortSignal) => Promise<SearchResult[]>;
 

@@ -46,8 +46,8 @@ export interface SearchSettings extends SearchPlace {
 type Environment = Readonly<Record<string, string | undefined>>;
 
 /**
- * The service that `search` names, else Brave's if BRAVE_API_KEY is set, else none. `errors` are sentences that begin
- * with the field; none repeats a value.
+ * The service that `search` names, else Brave's with BRAVE_API_KEY, else none. `errors` are sentences that begin with
+ * the field, without values.
  */
 export function configureSearch(
   file: z.infer<typeof searchRule> | undefined,
