@@ -216,7 +216,6 @@ export function wordsAfter(command: string): string[] {
   return [...new Set([...words, '--help'])];
 }
 
-/** The options of a command in all its forms. */
 function optionsOf(command: string): { names: string[]; takesValue: boolean }[] {
   return formsOf(command).flatMap(({ options = [] }) =>
     options.map(([option]) => ({ names: typedAs(option), takesValue: / [A-Z]|\|/.test(option) })),
@@ -242,13 +241,11 @@ function linesOf({ usage, does, options = [] }: CommandForm): string[] {
   return [line('  ', usage, does), ...options.map(([option, text]) => line('    ', option, text))];
 }
 
-/** Most changes of one letter between what was typed and an option that was meant. */
 const CLOSE = 3;
 
 /** Characters of an option that are repeated. */
 const SHOWN = 40;
 
-/** An option as it is typed, with whether a value follows it. */
 interface KnownOption {
   names: readonly string[];
   takesValue: boolean;

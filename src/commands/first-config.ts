@@ -36,7 +36,6 @@ function linesOf([name, value]: [string, unknown]): string[] {
   return [`${JSON.stringify(name)}: {`, ...fields.map((field) => `  ${field}`), '},'];
 }
 
-/** JSON on one line, with spaces as people write it. */
 function spaced(value: unknown): string {
   return JSON.stringify(value, undefined, 1)
     .replaceAll(/\n\s*/g, ' ')

@@ -20,7 +20,6 @@ import { PARLEY } from '../protocol/texts/parley.ts';
 
 /** Longest wait for a model server or a platform, in milliseconds. */
 const ASK_MS = 10_000;
-/** How often one question is asked. */
 const ATTEMPTS = 3;
 /** Where OpenAI-compatible servers listen by default: LM Studio, vLLM, llama-server. */
 const USUAL_PLACES = ['http://127.0.0.1:1234/v1', 'http://127.0.0.1:8000/v1', 'http://127.0.0.1:8081/v1'];

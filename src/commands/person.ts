@@ -12,7 +12,6 @@ import { deleteSession, transcriptSource } from '../ops/sessions-command.ts';
 import type { HomeStore } from '../store/open-store.ts';
 import { PARLEY } from '../protocol/texts/parley.ts';
 
-/** Rows that are read at a time. */
 const PAGE = 500;
 
 const USAGE = `Expected: person export PERSON | person delete PERSON --yes, with PERSON = CHANNEL:ID, token:ID, token:ID:user:NAME or proxy:USER. See: ${PARLEY} person --help`;

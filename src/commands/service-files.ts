@@ -102,7 +102,6 @@ WantedBy=default.target
 `;
 }
 
-/** How it is started, and stopped. */
 function runs({ folder, home, node }: ServicePlace): string {
   return `WorkingDirectory=${inUnit(folder)}
 Environment=NODE_ENV=production ${quoted(`GATEWAY_HOME=${home}`)}

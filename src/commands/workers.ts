@@ -66,7 +66,6 @@ class Supervisor {
   /** By the worker's number, from 1. */
   readonly #workers = new Map<number, Worker>();
   readonly #failures = new Map<number, number>();
-  /** How often each worker was started again. */
   readonly #restarts = new Map<number, number>();
   /** The channels of those that are ready. */
   readonly #ready = new Map<number, ChannelStates>();

@@ -24,7 +24,6 @@ export interface DeliveryCounts {
   platforms: ReadonlyMap<string, { readonly calls: number; readonly refused: number }>;
   /** Sends whose answer was lost: they may be visible twice. */
   ambiguousSends: number;
-  /** Abandoned deliveries. */
   dead: number;
 }
 

@@ -60,12 +60,10 @@ export class Reactions {
     void this.#try(key, channel, reaction);
   }
 
-  /** Number of reactions that are not shown yet. */
   get waiting(): number {
     return this.#pending.size;
   }
 
-  /** Ends all waits. */
   close(): void {
     for (const { cancel } of this.#pending.values()) cancel?.();
     this.#pending.clear();

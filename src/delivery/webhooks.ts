@@ -40,7 +40,6 @@ export interface WebhooksDeps {
   events: EventBus;
   /** The egress policy for the address that a webhook posts to. */
   egressOf: (webhook: Webhook) => Egress;
-  /** Epoch milliseconds. */
   epochNow: () => number;
   log: Log;
 }

@@ -125,7 +125,6 @@ export interface IntakeOptions {
   noteRefusal: NoteRefusal;
   /** Marks a question as waiting. Never throws. */
   noteWaiting: (question: AskedQuestion) => void;
-  /** Commands of other modules. */
   commands: readonly Command[];
 }
 
@@ -138,7 +137,6 @@ export interface IntakeContext extends IntakeOptions {
 /** The intake as the composition root wires it. */
 export interface Intake {
   context: IntakeContext;
-  /** The complete list. */
   commands: readonly Command[];
   receive: Receive;
   suggest: Suggest;

@@ -75,7 +75,6 @@ export interface HookDeps {
   posts: PostStore;
   events: EventBus;
   log: Log;
-  /** Epoch milliseconds. */
   epochNow: () => number;
 }
 

@@ -66,7 +66,6 @@ export function createRateLimiter(
   };
 }
 
-/** The limiter of one rate. */
 function limiterOf(
   { messagesPerMinute, messagesAtOnce: capacity }: IntakeLimits,
   monotonicNow: () => number,

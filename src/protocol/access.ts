@@ -15,7 +15,6 @@ export type Scope = (typeof SCOPES)[number];
 export interface Caller {
   tokenId: string;
   scopes: Scope[];
-  /** The name of the token. */
   name?: string | undefined;
   /** The user that an identity proxy named, for a browser that signed in that way. */
   proxyUser?: string | undefined;
@@ -223,7 +222,6 @@ function idOf(ids: ChannelIds, kind: 'userId' | 'chatId') {
 
 /** A channel's rules with its owners: who is answered there. */
 export interface ChannelAccess extends z.output<ReturnType<typeof chatRules>> {
-  /** Guilds and roles whose people are answered, if the network has them. */
   guilds?: string[] | undefined;
   roles?: string[] | undefined;
   /** Ids of people who may pair others, switch models and decide for others. */

@@ -21,7 +21,6 @@ import type { PageLanguages } from './texts/languages.ts';
 /** What a channel can do. Declared, never guessed; the contract suite checks that it is implemented. */
 export interface Capabilities {
   edit: boolean;
-  /** Own messages can be deleted. */
   delete: boolean;
   /** Undefined for a network without drafts. */
   draft: DraftRules | undefined;
@@ -35,7 +34,6 @@ export interface Capabilities {
   copyButtons?: boolean | undefined;
   /** Answers have their own buttons: Stop while they are written, Regenerate once they are complete. Absent = none. */
   answerButtons?: boolean | undefined;
-  /** Files can be sent. */
   media: boolean;
   /** Largest file that `sendFile` accepts, in bytes; 0 without media. */
   maxFileBytes: number;
@@ -205,7 +203,6 @@ export interface LostSends {
    * `sent`. Few; oldest first.
    */
   copiesOf(nonce: string, sent: SentMessage): SentMessage[];
-  /** Nothing is left to find. */
   forgetNonce(nonce: string): void;
 }
 
@@ -234,7 +231,6 @@ export interface ChannelManifest<
 > {
   /** First part of the channel's addresses: a lower-case letter, then letters and digits. */
   readonly name: string;
-  /** The network's display name. */
   readonly label: string;
   /** The variable that switches the channel on, or `nothing`. */
   readonly needs: string;

@@ -18,7 +18,6 @@ export interface CommandCall {
   userId: string;
   /** Whose memories the sender may see and change: `userId`, or an end user that a client named. */
   memoryOwner: string;
-  /** Display only. */
   senderName?: string | undefined;
   /** In a private chat no one else reads the reply; absent = others may read it. */
   place?: 'private' | 'group' | undefined;
@@ -57,7 +56,6 @@ export interface CommandListing {
   owners?: true | undefined;
 }
 
-/** The argument of a command. */
 interface CommandArgument {
   /** The same in every language. */
   name: string;

@@ -129,7 +129,6 @@ export interface PostRequest {
 export type PostResult =
   /** Stored among the session's messages and queued for the platform. */
   | { kind: 'posted'; seq: number }
-  /** The same call has sent it before. */
   | { kind: 'known' }
   /** The turn has sent the maximum of messages. */
   | { kind: 'full'; limit: number }

@@ -120,7 +120,6 @@ export type ProviderErrorCode =
   | 'rate_limited'
   /** The account at the server has nothing left to spend: no retry helps until someone pays. */
   | 'quota_exceeded'
-  /** The server refused the key. */
   | 'unauthorized'
   /** The server does not know the model; the message names the command that pulls it. */
   | 'unknown_model'

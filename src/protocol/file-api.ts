@@ -6,7 +6,6 @@ import type { OpenedFile } from './agent/tool.ts';
 
 /** Largest size and number of files in one message. */
 export interface FileLimits {
-  /** Longest file, in bytes. */
   maxFileBytes: number;
   maxFilesPerMessage: number;
 }
@@ -26,7 +25,6 @@ export const TYPE_HEAD_BYTES = 4_100;
 
 /** A file on its way to the gateway. */
 export interface Upload {
-  /** The sender's name for it. */
   name: string;
   chunks: AsyncIterable<Uint8Array>;
 }
@@ -58,7 +56,6 @@ export interface FileApi {
    * caller.
    */
   upload(caller: Caller, key: SessionKey, file: Upload): Promise<Attachment | undefined>;
-  /** Uploaded files as a message refers to them. */
   named(caller: Caller, key: SessionKey, files: readonly string[]): Promise<Media[] | undefined>;
   /** The files of the session's folder, the newest first; at most `MAX_LISTED_FILES`. */
   list(caller: Caller, key: SessionKey): Promise<{ files: ListedFile[]; more: boolean } | undefined>;

@@ -84,7 +84,6 @@ export interface GatewayApi {
   /** For admin tokens; the channel has checked that. */
   administration: Administration;
   receive: Receive;
-  /** For channels that suggest arguments of commands. */
   suggest: Suggest;
   /** Programs that send signed requests. */
   hooks: HookApi;
@@ -98,7 +97,6 @@ export interface GatewayApi {
   membershipChanged: NoteMembership;
   /** Called by a channel when its platform reports that messages were deleted. */
   messagesDeleted: NoteDeleted;
-  /** Sign-in on the page through a link. */
   signIns: SignInApi;
   /** The commands that channels list for users. */
   commands: readonly CommandListing[];
@@ -227,7 +225,6 @@ export interface GatewayApi {
   settings(): SettingsReport & { file: string; values: Readonly<Record<string, unknown>> };
   /** Counts an answered request of a client. Never throws. */
   noteRequest(answered: AnsweredRequest): void;
-  /** Prometheus text. */
   metrics(): Promise<string>;
 }
 

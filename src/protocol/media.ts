@@ -32,7 +32,6 @@ export interface Attachment {
   /** Read from the content, never from the name. */
   mimeType: string;
   bytes: number;
-  /** Of the content, hexadecimal. */
   sha256: string;
   /** Relative to the session's folder: `inbox/…`, `outbox/…`. */
   file: string;
@@ -100,7 +99,6 @@ export interface TranscriptRequest {
   /** Words that occur in it, or what was said before. */
   prompt?: string | undefined;
   temperature?: number | undefined;
-  /** Everything that the server knows of it, such as `segments` with their times. */
   verbose?: boolean | undefined;
 }
 
@@ -128,7 +126,6 @@ export interface DocumentStart {
 /** A file of a message as the gateway has read it, or why it could not. */
 export interface ReceivedFile {
   kind: MediaKind;
-  /** Safe for display. */
   name: string;
   /** Undefined for a file that was refused, or is gone. */
   attachment?: Attachment | undefined;
@@ -198,7 +195,6 @@ export type DocumentText = (bytes: Uint8Array, signal: AbortSignal) => Promise<s
 
 /** A file that a request contains. */
 export interface InlineFile {
-  /** The caller's name for it. */
   name: string;
   /** The content; valid base64. */
   base64: string;
@@ -218,7 +214,6 @@ export type ReadInline = (
 export interface KeptFiles {
   /** Bytes of the files of a user that are at most `days` old. */
   keptBytes(userId: string, days: number): Promise<number>;
-  /** Bytes of the files of a session's folder. */
   bytesIn(folder: string): Promise<number>;
   /** Files between two ages, by folder and path, starting after `after`. */
   keptBetween(page: {

@@ -64,7 +64,6 @@ export interface ReceiveOptions {
   options?: CallerOptions | undefined;
   /** The sender waits for the answer: refused while the session waits for its caller's tools, instead of queued. */
   awaitsAnswer?: boolean | undefined;
-  /** The authenticated caller over HTTP. */
   caller?: Caller;
   /**
    * Opens a thread for a separate question just before it is accepted, and returns its id; undefined if it stays in its
@@ -161,7 +160,6 @@ export type SendSystemMessage = (message: SystemMessage) => Promise<AcceptResult
 export interface Press {
   /** As it was sent with the button; a forged request can contain any other value. */
   value: string;
-  /** The chat of the button's message. */
   address: Address;
   place: 'private' | 'group';
   /** From the transport. */

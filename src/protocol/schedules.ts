@@ -6,7 +6,6 @@ import type { TextRef, Say } from './texts/say.ts';
 
 /** Most schedules with a next run. */
 export interface ScheduleLimits {
-  /** Of one session. */
   perSession: number;
   /** Of one user or token, across all sessions. */
   perUser: number;
@@ -56,7 +55,6 @@ export const MAX_RUNS_KEPT = 50;
 /** The result of a slot: the agent got its task or not, or no gateway was running; or the schedule ended with it. */
 export interface NewScheduleRun {
   outcome: 'begun' | 'skipped' | 'missed' | 'switched_off';
-  /** The slot. */
   dueAt: Date;
   /**
    * Why it did not start: for a skipped one the reason, else a sentence; English text for runs from before texts had

@@ -60,7 +60,6 @@ export interface ChatServer {
   send(body: object, request: ChatRequest, signal: AbortSignal): Promise<Answer>;
   /** How long a complete answer is waited for that has not ended yet, in milliseconds. */
   usageWaitMs?: number | undefined;
-  /** Makes the reader of one answer. */
   read(
     model: string,
     makeCall: MakeToolCall,
@@ -104,7 +103,6 @@ export function createChat(server: ChatServer): LLMProvider['streamChat'] {
   };
 }
 
-/** An answer that the server has begun. */
 interface OpenAnswer {
   reading: AnswerReading;
   filter: AnswerFilter;

@@ -31,7 +31,6 @@ export interface ModelHabits {
   startsInThought: boolean;
   /** Parts of a request that it refuses, and how long each is left out. */
   readonly omissions: RefusedParts;
-  /** The field in which it sent its thoughts. */
   thoughtField: string | undefined;
   /** Its template drops the thoughts of earlier turns: it is served by llama-server or vLLM. */
   dropsThoughts: boolean;

@@ -14,7 +14,6 @@ export interface Where {
   keySetting: string;
   /** How to start such a server, as a name or a text, too. */
   start: string | TextRef;
-  /** The model, if one was asked. */
   model?: string | undefined;
 }
 

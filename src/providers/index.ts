@@ -17,7 +17,6 @@ import { createRouter } from './router.ts';
 /** The kinds that `providers.<name>.kind` in `config.json` may name. A kind is its folder and one line here. */
 export const providerKinds: readonly ProviderKind[] = [ollamaKind, openaiKind];
 
-/** What the configuration says about model servers. */
 interface ModelSettings {
   modelServers: readonly ModelServer[];
   env: { MODEL?: string | undefined };
@@ -47,7 +46,6 @@ export function serverLookup(
   };
 }
 
-/** What providers are made with besides their settings. */
 interface ServerParts {
   kinds?: readonly ProviderKind[];
   /** Recent delay of the event loop in milliseconds. */

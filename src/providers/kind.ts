@@ -51,9 +51,7 @@ interface EnvironmentRule {
 
 /** One line of the list in `index.ts`. */
 export interface ProviderKind {
-  /** The value of `kind` in `config.json`. */
   readonly kind: string;
-  /** Fields of an entry of this kind. */
   readonly settings: z.ZodObject;
   readonly environment?: EnvironmentRule;
   /**

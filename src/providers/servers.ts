@@ -154,7 +154,6 @@ function joinServer(
   return { server: full };
 }
 
-/** Which server a model's name means: `<provider>/<model>`, or a bare name for a model of Ollama or of the only server. */
 /** The provider whose models are named without its name, if it is configured. */
 export const BARE_PROVIDER = 'ollama';
 

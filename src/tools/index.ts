@@ -101,7 +101,6 @@ export function withChangingTools(
   };
 }
 
-/** What the default profile is made of. */
 interface EnabledTools {
   /** `tools.enabled` of config.json. */
   named: readonly string[] | undefined;

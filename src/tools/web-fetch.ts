@@ -24,7 +24,6 @@ export const MAX_TEXT_CHARS = 400_000;
 export const MAX_HELD_PAGES = 16;
 const HELD_MS = 30 * 60_000;
 
-/** A page as it was read. */
 interface Page {
   text: string;
   /** After redirects. */

@@ -35,7 +35,6 @@ export function createAnswerFiles(keepFile: OutgoingFiles['keep']): AnswerFiles 
   };
 }
 
-/** The stored file, or why it cannot be shown. */
 async function keepOrExplain(
   keepFile: OutgoingFiles['keep'],
   folder: string,
@@ -86,11 +85,8 @@ function isAlone(text: string, start: number, end: number): boolean {
   return line.trim() === '';
 }
 
-/** An image with its position in the text. */
 interface TextImage {
-  /** What to show instead of it. */
   alt: string;
-  /** The file, as a path. */
   path: string;
   /** In UTF-16 units. */
   start: number;
@@ -143,7 +139,6 @@ function imageAt({ url, alt, position }: Image, offset: number): TextImage | und
   return { alt: alt ?? '', path, start: offset + start, end: offset + end };
 }
 
-/** The path that a target names; undefined for an address. */
 function pathOf(target: string): string | undefined {
   if (/^(?:[a-z][a-z0-9+.-]*:|\/\/|#|$)/i.test(target)) return undefined;
   try {

@@ -38,9 +38,7 @@ export class ApologyShown extends GatewayError {
   }
 }
 
-/** An answer as it is put on screen. */
 interface Answer {
-  /** Its text without the code that is sent as files. */
   content: string;
   code: readonly CodeFile[];
   /** As a single rich message, if the chat accepts one. */
@@ -108,7 +106,6 @@ function openDelivery(context: DeliveryContext, head: LaneHead, signal: AbortSig
   };
 }
 
-/** Reads what the answer consists of on this channel. */
 async function readAnswer({ payload, channel, say, split }: Delivering): Promise<Answer> {
   const { message, says } = payload;
   const { maxLength, maxFileBytes } = channel.capabilities;
@@ -166,7 +163,6 @@ async function putAnswer(
   return parts;
 }
 
-/** Puts the answer's files below its last message. */
 async function putFiles(
   delivering: Delivering,
   code: readonly CodeFile[],

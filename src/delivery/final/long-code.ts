@@ -81,7 +81,6 @@ function nameOf(info: string, fileCount: number): string {
   return fileCount === 0 ? `code.${ending}` : `code-${fileCount + 1}.${ending}`;
 }
 
-/** A block of code with its fences. */
 interface FencedBlock {
   /** Where its first line begins and its last one ends, without the line break, in UTF-16 units. */
   start: number;

@@ -53,7 +53,6 @@ export class OldButtons {
     if (previous !== undefined) void this.#remove({ channel, place, message: previous, tries: 0 });
   }
 
-  /** Ends all waits. */
   close(): void {
     for (const cancel of this.#waits) cancel();
     this.#waits.clear();

@@ -28,7 +28,6 @@ export interface Delivering {
 /** The messages that show `ref`. */
 export interface Parts {
   ref: string;
-  /** Those that are already on screen. */
   messages: SentMessage[];
   /** The place, the buttons and the message that is replied to. */
   message: OutboundMessage;
@@ -38,7 +37,6 @@ export interface Parts {
   after?: SentMessage | undefined;
 }
 
-/** What a part shows. */
 interface Look {
   body: Rendered;
   plain: boolean;
@@ -105,7 +103,6 @@ export class PartDelivery {
     }
   }
 
-  /** True for a part that is on screen. */
   has(index: number): boolean {
     return this.#messages[index] !== undefined;
   }

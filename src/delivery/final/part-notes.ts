@@ -18,7 +18,6 @@ export const NOTE_AGAIN_MS = 5_000;
 /** Records all messages that show `ref`. Throws `StoreError`; `FencedError` if nothing more may be shown. */
 export type NoteParts = (ref: string, messages: SentMessage[]) => Promise<void>;
 
-/** Stores ids of a delivery. Throws only `StoreError`. */
 type Store = (ref: string, messages: SentMessage[]) => Promise<NotedParts>;
 
 /**
@@ -66,7 +65,6 @@ export class PartNotes {
     await this.#settle(place, ref, messages, store);
   }
 
-  /** Ends the waits for further tries. */
   close(): void {
     this.#isClosed = true;
     for (const cancel of this.#tries.values()) cancel();

@@ -29,7 +29,6 @@ interface Agent {
   name: string;
   task: string;
   since: number;
-  /** Tools that it is running now, by tool call. */
   tools: Map<string, string>;
 }
 

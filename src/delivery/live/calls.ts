@@ -81,7 +81,6 @@ export class LiveCalls {
     this.#note(kind);
   }
 
-  /** The platform did not do it. */
   failed(error: GatewayError): void {
     const { code, retryAfterMs } = error;
     const isRefusal = error instanceof ChannelError && code === 'rate_limited';

@@ -52,7 +52,6 @@ export class Drafts {
   #plain = false;
   /** The platform accepts no rich drafts. */
   #usual = false;
-  /** How long it took to create the last draft, in milliseconds. */
   #madeInMs = 0;
   #ended = false;
   #cancel: (() => void) | undefined;

@@ -58,9 +58,7 @@ export class LiveMessage implements LiveEdit {
   /** Settled in time: no call can change the screen any more. */
   #certain = false;
   #failures = 0;
-  /** Calls to the platform. */
   readonly calls: LiveCalls;
-  /** Set if the reply is shown as drafts. */
   #drafts: Drafts | undefined;
   /** Set if the reply cannot or need not grow any further. */
   #frozen = false;
@@ -116,12 +114,10 @@ export class LiveMessage implements LiveEdit {
     return this.#shownAt;
   }
 
-  /** True if its first message is already on screen. */
   get begun(): boolean {
     return this.#begun;
   }
 
-  /** Lets its first message be sent. */
   begin(): void {
     this.#begun = true;
     this.apply();

@@ -29,7 +29,6 @@ const MAX_NOTICE = 400;
 export interface OutdatedChunk {
   index: number;
   chunk: Rendered;
-  /** There are messages after this one. */
   more: boolean;
 }
 

@@ -120,14 +120,12 @@ function waitForEarlierAnswers(
   };
 }
 
-/** What outlives the reply. */
 interface Afterwards {
   reactions: Reactions;
   cards: PlanCards;
   shownTexts: ShownTexts;
 }
 
-/** The end of a live reply. */
 interface Settle {
   settle: LiveTurn['settle'];
 }

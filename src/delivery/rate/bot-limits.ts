@@ -13,7 +13,6 @@ export const REFUSED_PLACES = 2;
 interface Kind {
   /** An early call was accepted: more may follow at once. */
   proven: boolean;
-  /** Early calls in flight. */
   inFlight: number;
   /** The last places refused, with the time; at most `REFUSED_PLACES`. */
   refusals: Map<string, number>;
@@ -30,7 +29,6 @@ export class BurstTrust {
     return recent.length < REFUSED_PLACES && (proven || inFlight === 0);
   }
 
-  /** Records that an early call starts. */
   start(kind: string): void {
     this.#kind(kind).inFlight++;
   }
@@ -42,7 +40,6 @@ export class BurstTrust {
     state.proven ||= isAccepted;
   }
 
-  /** Records that an early call was refused. */
   refuse(kind: string, key: string, now: number): void {
     const state = this.#kind(kind);
     state.inFlight--;
@@ -89,7 +86,6 @@ export class BotLimits {
     this.#bot = new BotRate(callsPerSecond, bucket);
   }
 
-  /** The bot's current maximum rate, in calls per second. */
   perSecond(now: number): number {
     return this.#bot.perSecond(now);
   }

@@ -66,7 +66,6 @@ export class BotRate {
   /** Since when calls have been waiting without a break, and when the rate last rose. */
   #busySince: number | undefined;
   #raisedAt = 0;
-  /** Times of the calls of the last second. */
   #calls: number[] = [];
 
   /** `bucket`: how many calls the platform accepts at once, if it counts them in a bucket. */
@@ -79,7 +78,6 @@ export class BotRate {
       bucket === undefined ? Math.min(LEAST_PER_SECOND, this.#perSecond * LEAST_SHARE) : LEAST_OF_BUCKET;
   }
 
-  /** The current rate, in calls per second. */
   perSecond(now: number): number {
     return this.#cut !== undefined && now < this.#cut.until ? this.#cut.perSecond : this.#perSecond;
   }

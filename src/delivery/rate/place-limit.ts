@@ -38,7 +38,6 @@ export class PlaceLimit {
     this.#rate = rate;
   }
 
-  /** The current interval, in milliseconds. */
   get intervalMs(): number {
     return this.#rate.editIntervalMs * this.#slowdown;
   }
@@ -99,7 +98,6 @@ export class PlaceLimit {
     return last === undefined || now - last >= this.#rate.editIntervalMs * QUIET_INTERVALS;
   }
 
-  /** No call for `ms`. */
   pause(now: number, ms: number): void {
     this.#pausedUntil = Math.max(this.#pausedUntil, now + ms + PAUSE_MARGIN_MS);
   }

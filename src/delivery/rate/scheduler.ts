@@ -22,7 +22,6 @@ const LEASE_CHECK_MS = 250;
 export interface CallTarget {
   place: Place;
   first?: SentMessage | undefined;
-  /** A reaction to a question. */
   isReaction?: true;
 }
 
@@ -32,7 +31,6 @@ export class Scheduler {
   readonly #isLeased: () => boolean;
   readonly #limits: BotLimits;
   readonly #queues = new Map<string, PlaceQueue>();
-  /** The queue of every waiting edit. */
   readonly #queueOf = new Map<LiveEdit, PlaceQueue>();
   #order = 0;
   #wake: { at: number; cancel: () => void } | undefined;
@@ -284,7 +282,6 @@ export interface LiveEdit {
   show(): Promise<'nothing' | 'shown' | 'more'>;
 }
 
-/** A call that must happen. */
 interface Final {
   order: number;
   waitedMs: number;

@@ -45,7 +45,6 @@ export class MessageChunker {
     return this.#settled.length;
   }
 
-  /** A settled message. */
   at(index: number): Rendered | undefined {
     return this.#settled[index];
   }

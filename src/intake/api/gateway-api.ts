@@ -103,7 +103,6 @@ export function createGatewayApi(
   } satisfies Partial<GatewayApi>;
 }
 
-/** Makes the `MemoryApi`. */
 function createMemoryApi(memories: MemoryStore): MemoryApi {
   return {
     own: (caller) => memories.memories(userOf(caller), MAX_MEMORIES + MAX_UNVERIFIED_MEMORIES),

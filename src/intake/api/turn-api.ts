@@ -120,7 +120,6 @@ type Answer = ContextEntry & { kind: 'assistant' };
 
 type Result = ContextEntry & { kind: 'tool_result' };
 
-/** The content of a page's journals, by journal. */
 interface Journals {
   session: SessionKey;
   rows: ReadonlyMap<string, ContextRecord[]>;

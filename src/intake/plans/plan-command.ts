@@ -35,7 +35,6 @@ export function planCommands(context: IntakeContext): Command[] {
   ];
 }
 
-/** One use of `/plan`. */
 type Use =
   | { kind: 'help' }
   | { kind: 'run'; number: string | undefined; mode: ExecutionMode | undefined }

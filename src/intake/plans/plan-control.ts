@@ -23,7 +23,6 @@ import { inEnglish, type PlainKey, type Say } from '../../protocol/texts/say.ts'
 /** How many pending requests of one session are searched for the plan's, which has at most one. */
 const MAX_REQUESTS = 20;
 
-/** Who acts on a plan. */
 interface ActedBy {
   by: Decider;
   /** A skip applies to that step and no later one. */

@@ -61,7 +61,6 @@ export const approvalSubject = z.object({
   userId: z.string(),
   /** Address where the request is shown. */
   address: z.templateLiteral([z.string().min(1), ':', z.string().min(1)]),
-  /** Set when a subagent makes the call. */
   agentId: z.string().optional(),
   /** Set when it is not about a call: a plan step is waiting to run, or a paused plan to resume. */
   plan: z.object({ id: z.string(), stepId: z.string(), wait: z.enum(['step', 'pause']) }).optional(),
@@ -161,10 +160,8 @@ export interface ApprovalStore extends ApprovalRuleStore {
 /** Who decides, and from where; everything from the transport, nothing from text. */
 export interface Decider {
   userId: string;
-  /** Display only. */
   name?: string | undefined;
   owner: boolean;
-  /** The token, over HTTP. */
   tokenId?: string | undefined;
   /** The token has the scope `approve`; without it, the token may decide only what its own plans wait for. */
   approves?: boolean | undefined;

@@ -129,7 +129,6 @@ export interface PlanAnswer {
 /** Reads plans and changes requests about them; a turn changes its plan through the ledger. Throws only `StoreError`. */
 export interface PlanStore {
   plan(id: string): Promise<PlanRecord | undefined>;
-  /** The newest plan of a session. */
   latestPlan(session: SessionKey): Promise<PlanRecord | undefined>;
   /** The plans of a session that are not runs of others, newest first. */
   plans(session: SessionKey, limit: number): Promise<NumberedPlan[]>;
@@ -159,7 +158,6 @@ export interface PlanningRecord {
         rows: JournalRow[];
       }
     | undefined;
-  /** User id the turn answers. */
   userId: string;
   model: string;
   /** Sum of the planning calls. */

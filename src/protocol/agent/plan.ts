@@ -78,7 +78,6 @@ export type PlanFact =
     }
   /** The correction is impossible: the plan has no room for the steps it adds. */
   | { type: 'refused'; stepId: string; reason: string }
-  /** A user skipped the step. */
   | { type: 'step_skipped'; stepId: string }
   /** People have changed steps that had not started; `plan` is the plan with the changes in it. */
   | { type: 'edited'; plan: Plan }

@@ -188,7 +188,6 @@ export interface Profile extends ProfileSettings {
 /** A profile with what its files say. */
 export interface ProfileReport {
   id: string;
-  /** Its folder. */
   folder: string;
   /** Changes include it, so that an edit in between is detected. */
   version: string;
@@ -205,7 +204,6 @@ export interface ProfileReport {
   /** Its prompts; null for the one of the profile `default`. */
   systemPrompt: string | null;
   subagentSystemPrompt: string | null;
-  /** What is currently wrong with its files. */
   errors: readonly TextRef[];
 }
 
@@ -221,7 +219,6 @@ export interface ProfileEdit {
 /** The result of a change. */
 export type ProfileChanged =
   | { kind: 'changed'; version: string }
-  /** There is no such profile. */
   | { kind: 'unknown' }
   /** The files are no longer those that the version identifies. */
   | { kind: 'stale' }

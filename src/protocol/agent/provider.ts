@@ -97,7 +97,6 @@ export interface Echo {
   from?: string | undefined;
   /** The field of the thoughts, if the server wants those of earlier turns, too. */
   thoughtField?: string | undefined;
-  /** Other fields of the message. */
   fields?: OpaqueFields | undefined;
 }
 
@@ -284,7 +283,6 @@ export interface NamedModel {
 }
 
 export interface ModelReport {
-  /** The default model. */
   model: string;
   /** Names that no server has, each as a sentence that starts with the variable or field and says what to do. */
   missing: readonly string[];

@@ -95,7 +95,6 @@ export interface AgentKey {
 
 /** Payload of an `agent:` lane: everything a subagent needs, since the turn that spawned it may be over. */
 export interface SubagentPayload extends AgentKey {
-  /** The turn that spawned it. */
   turnId: string;
   /** Address of the answer to its result. */
   address: Address;
@@ -118,7 +117,6 @@ export interface SubagentPayload extends AgentKey {
 
 /** The end of a subagent. */
 export interface SubagentEnd {
-  /** The turn that spawned it. */
   turnId: string;
   userId: string;
   /** Usage of its calls by model; empty when no model was reached. */
@@ -190,7 +188,6 @@ export interface TracedTurn {
 /** A run of a subagent that has ended or been interrupted, for code that exports it. */
 export interface TracedSubagent extends Pick<TracedTurn, 'sessionKey' | 'attempt' | 'startedAt'> {
   agentId: string;
-  /** The turn that started it. */
   turnId: string;
   /** It does not end with its turn. */
   background: boolean;

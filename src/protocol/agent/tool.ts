@@ -81,7 +81,6 @@ export interface ToolResult {
  */
 export interface Tool<Args = unknown> {
   readonly name: string;
-  /** Shown to the model. */
   readonly description: string;
   readonly parameters: z.ZodType<Args>;
   /** JSON Schema of the arguments, which the model gets unchanged; unset = made from `parameters`. */

@@ -44,7 +44,6 @@ export interface UsageQuery {
 export interface UsageSum {
   promptTokens: number;
   completionTokens: number;
-  /** Milliseconds. */
   modelMs: number;
   /** Turns and stateless completions. */
   answers: number;

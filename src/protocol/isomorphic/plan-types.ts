@@ -27,7 +27,6 @@ export interface PlanStep {
   status: StepStatus;
   /** How it was checked that the step is done (N-38). */
   validation?: string | undefined;
-  /** Number of runs. */
   attempts: number;
   /** Corrections of it, including impossible ones (S-21, S-22). */
   corrections: number;

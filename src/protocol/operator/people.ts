@@ -18,15 +18,12 @@ export interface PersonData {
   sessions: SessionKey[];
   /** Sessions with others, in which only what the person wrote is theirs. */
   shared: SessionKey[];
-  /** Messages they wrote in shared sessions. */
   sharedMessages: number;
   memories: number;
   schedules: number;
   /** Rights to write, rights as an owner, and pending codes. */
   grants: number;
-  /** Files they sent. */
   files: number;
-  /** Stored responses of `/v1/responses`. */
   responses: number;
   /** Usage rows, which are kept without their name. */
   usage: number;

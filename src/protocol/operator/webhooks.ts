@@ -65,7 +65,6 @@ export interface WebhookStore {
 /** The state of one webhook, for operators. */
 export interface WebhookState {
   name: string;
-  /** Waiting notes. */
   waiting: number;
   /** Why the first of them was not accepted; undefined while nothing has gone wrong. */
   error: string | undefined;

@@ -68,7 +68,6 @@ export interface ConversationApi {
     key: SessionKey,
     span: { from: number; before?: number | undefined },
   ): Promise<ContextReset[] | undefined>;
-  /** What is waiting behind the running turn. */
   queue(caller: Caller, key: SessionKey): Promise<WaitingQueue | undefined>;
   /**
    * Edits a waiting message (only the caller's own), drops it, or makes it next and ends the running turn; returns what

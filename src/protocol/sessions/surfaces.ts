@@ -122,7 +122,6 @@ export interface SurfaceStore {
 /** How to enter a code on some networks. */
 export interface LinkCommand {
   command: string;
-  /** Their display names. */
   networks: string[];
 }
 

@@ -38,7 +38,6 @@ export interface WorkApproval {
   /** A user id, `expiry` or `stop`. */
   decidedBy: string | null;
   decidedName: string | null;
-  /** ISO date. */
   decidedAt: string | null;
   /** What the person wrote with a denial. */
   reason: string | null;

@@ -63,9 +63,7 @@ export interface TurnPayload {
   profileId?: string | undefined;
   usualModel?: string | undefined;
   mode?: ExecutionMode | undefined;
-  /** The stored plan that the turn runs. */
   plan?: PlanToRun | undefined;
-  /** What the caller requests for the answer. */
   options?: CallerOptions | undefined;
   /** How often its text was changed while it waited. */
   edited?: number | undefined;

@@ -56,7 +56,6 @@ export interface GroupChatStore {
   keepObserved(chat: GroupChat, address: Address, message: ObservedMessage & { id: string }): Promise<void>;
   /** Gives a kept message its newest text. */
   editObserved(chat: GroupChat, id: string, content: string): Promise<void>;
-  /** Removes kept messages. */
   removeObserved(chat: GroupChat, ids: readonly string[]): Promise<void>;
   /** Counts a bot's message, unless the chat is quiet. */
   admitBot(chat: GroupChat, id: string): Promise<BotVerdict>;

@@ -31,7 +31,6 @@ export function withSources(items: readonly Todo[], sources: readonly Source[]):
 /** The lists of all sessions. Throws only `StoreError`; a repeated write changes nothing. */
 export interface TodoStore {
   todos(session: SessionKey): Promise<Todo[]>;
-  /** Replaces the whole list. */
   setTodos(session: SessionKey, items: readonly Todo[]): Promise<void>;
   /** Changes only the item at `index` (from 0); returns the new list, undefined when there is no such item. */
   changeTodo(
@@ -97,7 +96,6 @@ export type UserId = string;
 export interface MemoryRecord {
   id: number;
   text: string;
-  /** The session it was learned in. */
   session: SessionKey;
   /** Learned in a turn that had read untrusted content (web pages, files, tool results). */
   untrusted: boolean;
@@ -145,7 +143,6 @@ export interface MemoryStore {
 /** A direction, one byte per dimension: a cosine of two differs from that of the full vectors by less than 0.01. Empty = none. */
 export type Vector = Int8Array;
 
-/** A fact with its vector. */
 interface MemoryVector {
   memory: MemoryRecord;
   vector: Vector;

@@ -203,7 +203,6 @@ export interface OpenedTurn {
   approvals: TurnApproval[];
   /** Planning has ended, with or without a plan, and its usage is stored. */
   planned: boolean;
-  /** The current plan of the turn. */
   plan?: Plan | undefined;
   /** The turn waited for its caller's tools, and their results did not arrive. */
   unanswered?: boolean | undefined;
@@ -242,7 +241,6 @@ export interface TurnFinish {
   /** The files that the text shows. */
   attachments?: readonly Attachment[] | undefined;
   isError: boolean;
-  /** User id of the user who was answered. */
   userId: string;
   /** Usage of its answers by model; empty when no model was reached. */
   usage: readonly ModelUsage[];

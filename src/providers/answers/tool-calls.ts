@@ -26,7 +26,6 @@ export interface TextCall {
   args: unknown;
 }
 
-/** A call as it came. */
 interface GivenCall extends TextCall {
   id?: string;
   /** The rest of a name that may have arrived in pieces. */

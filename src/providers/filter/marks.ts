@@ -1,6 +1,5 @@
 /** The marks that models write into their text: where thoughts, tool calls and turns begin and end. */
 
-/** One syntax. */
 interface CallSyntax {
   openings: readonly string[];
   /** Without any, it ends where its first bracket closes. */
@@ -180,7 +179,6 @@ const ROLES: readonly Mark[] = [
   .flatMap((line) => line.split(' '))
   .map((literal) => ({ kind: 'role', literal }));
 
-/** Headers of the harmony format. */
 const HEADERS: readonly Mark[] = ['<|start|>', '<|channel|>'].map((literal) => ({ kind: 'header', literal }));
 
 const MENTIONS: readonly Mark[] = THOUGHTS.map(({ literal }) => ({ kind: 'mention', literal }));

@@ -61,7 +61,6 @@ export class MarkScanner {
       : { mark: node.mark, plain: '', rest: '' };
   }
 
-  /** Releases what is held. */
   release(): string {
     const text = this.#held;
     this.#held = '';

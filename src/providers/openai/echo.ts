@@ -118,9 +118,7 @@ export function extraOf(fields: Fields): OpaqueFields | undefined {
 
 /** What the messages of one request take along. */
 export interface EchoWriter {
-  /** Fields of an assistant's message. */
   ofMessage(message: AssistantMessage): OpaqueFields;
-  /** Fields of one of its calls. */
   ofCall(message: AssistantMessage, call: ToolCall): OpaqueFields;
 }
 

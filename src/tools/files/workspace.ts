@@ -180,7 +180,6 @@ function displayPath(filePath: string): string {
   return filePath.length <= 120 ? filePath : `${filePath.slice(0, 120)}…`;
 }
 
-/** Where a read-only path leads: `skills/…` into the gateway's skills, everything else into the session's workspace. */
 /** The name under which every session sees the gateway's skills. */
 const SKILLS = 'skills';
 
